@@ -1,0 +1,160 @@
+use std::{io, net::SocketAddr, time::Duration};
+
+use hyper::{body::Incoming, rt::Executor};
+use tokio::net::TcpListener;
+use tokio_util::{sync::CancellationToken, task::TaskTracker};
+use tower_service::Service;
+
+use super::{
+    BoxError, TlsSettings,
+    accept::accept,
+    connection::{self, Tracked},
+};
+
+const DEFAULT_DRAIN: Duration = Duration::from_secs(10);
+
+/// A bound socket, ready to [`serve`](Self::serve).
+///
+/// ```
+/// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
+/// use kube_serve::listener::Listener;
+/// let listener = Listener::bind(([127, 0, 0, 1], 0).into()).await?;
+/// println!("serving on http://{}", listener.local_addr());
+/// let hello = tower::service_fn(async |_| Ok::<_, std::io::Error>(http::Response::new("hello".to_string())));
+/// let stop = std::future::ready(()); // stops at once; a program waits for a signal here
+/// let served = listener.serve(hello, stop).await;
+/// assert!(served.drained);
+/// # Ok::<_, std::io::Error>(()) }).unwrap();
+/// ```
+#[derive(Debug)]
+pub struct Listener {
+    tcp: TcpListener,
+    local: SocketAddr,
+    tls: Option<TlsSettings>,
+    drain: Duration,
+}
+
+/// How [`Listener::serve`] ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Served {
+    /// Every running request ended by itself; `false` when the drain deadline cut some off.
+    pub drained: bool,
+}
+
+impl Listener {
+    /// Binds `addr`; port 0 takes a free one, see [`local_addr`](Self::local_addr).
+    ///
+    /// # Errors
+    /// The operating system's reason: the port is taken, or needs privileges.
+    pub async fn bind(addr: SocketAddr) -> io::Result<Self> {
+        Self::from_tcp(TcpListener::bind(addr).await?)
+    }
+
+    /// Serves on a socket that is bound already, for example one handed over by a supervisor.
+    ///
+    /// # Errors
+    /// When the socket has no local address.
+    pub fn from_tcp(tcp: TcpListener) -> io::Result<Self> {
+        let local = tcp.local_addr()?;
+        Ok(Self { tcp, local, tls: None, drain: DEFAULT_DRAIN })
+    }
+
+    /// Speaks TLS on every connection. Without it, plain HTTP (HTTP/2 with prior knowledge included).
+    #[must_use]
+    pub fn tls(mut self, tls: TlsSettings) -> Self {
+        self.tls = Some(tls);
+        self
+    }
+
+    /// How long running requests may go on after shutdown began; then they are cut. 10 s by default.
+    #[must_use]
+    pub fn drain_deadline(mut self, deadline: Duration) -> Self {
+        self.drain = deadline;
+        self
+    }
+
+    /// The address in use, with the port that the system chose when 0 was asked for.
+    pub fn local_addr(&self) -> SocketAddr {
+        self.local
+    }
+
+    /// Serves until `shutdown` is ready, then stops accepting, lets running requests end, and cuts what is
+    /// still there at the drain deadline.
+    ///
+    /// When this returns, every task it began has ended. Dropping the future instead cuts all connections at
+    /// once. A service error closes its connection and concerns no other.
+    pub async fn serve<S>(self, service: S, shutdown: impl Future<Output = ()>) -> Served
+    where
+        S: HttpService,
+    {
+        let Self { tcp, tls, drain: deadline, .. } = self;
+        let tracked = Tracked { tasks: TaskTracker::new(), cut: CancellationToken::new() };
+        let drain = CancellationToken::new();
+        // Dropping this future must end the connections too.
+        let _cut_on_drop = tracked.cut.clone().drop_guard();
+
+        let mut shutdown = std::pin::pin!(shutdown);
+        loop {
+            let (stream, peer) = tokio::select! {
+                biased;
+                () = shutdown.as_mut() => break,
+                accepted = accept(&tcp) => accepted,
+            };
+            tracing::trace!(%peer, "connection accepted");
+            // Small writes (watch events) must not wait for acknowledgements of earlier ones.
+            if let Err(error) = stream.set_nodelay(true) {
+                tracing::debug!(%error, "TCP_NODELAY could not be set");
+            }
+            let (tls, service, running, drain) =
+                (tls.clone(), service.clone(), tracked.clone(), drain.clone());
+            let connection = async move {
+                match tls {
+                    None => connection::run(stream, service, running, drain).await,
+                    Some(tls) => {
+                        // An unfinished handshake holds no request, so draining does not wait for it.
+                        if let Some(Some(stream)) =
+                            drain.run_until_cancelled(connection::handshake(&tls, stream)).await
+                        {
+                            connection::run(stream, service, running, drain).await;
+                        }
+                    }
+                }
+            };
+            tracked.execute(connection);
+        }
+        drop(tcp);
+        drain.cancel();
+        tracked.tasks.close();
+        let drained = tokio::time::timeout(deadline, tracked.tasks.wait()).await.is_ok();
+        tracked.cut.cancel();
+        tracked.tasks.wait().await;
+        Served { drained }
+    }
+}
+
+/// What a [`Listener`] serves: a cloneable tower service from requests to responses. Implemented for every
+/// service that fits; a blanket spelling of its bounds.
+pub trait HttpService:
+    Service<
+        http::Request<Incoming>,
+        Response = http::Response<Self::Body>,
+        Error: Into<BoxError>,
+        Future: Send,
+    > + Clone
+    + Send
+    + 'static
+{
+    /// The body of its responses.
+    type Body: http_body::Body<Data: Send, Error: Into<BoxError>> + Send + 'static;
+}
+
+impl<S, B> HttpService for S
+where
+    S: Service<http::Request<Incoming>, Response = http::Response<B>, Error: Into<BoxError>, Future: Send>
+        + Clone
+        + Send
+        + 'static,
+    B: http_body::Body<Data: Send, Error: Into<BoxError>> + Send + 'static,
+{
+    type Body = B;
+}

@@ -1,0 +1,215 @@
+use std::{convert::Infallible, sync::Arc, time::Duration};
+
+use bytes::Bytes;
+use http_body_util::{BodyExt, Empty, Full};
+use hyper::body::Incoming;
+use hyper_util::rt::{TokioExecutor, TokioIo};
+use tokio::{
+    io::{AsyncReadExt, AsyncWriteExt},
+    net::TcpStream,
+    sync::{Notify, oneshot},
+    task::JoinHandle,
+};
+
+use super::{Listener, Served, TlsSettings, accept::next_pause};
+
+struct Running {
+    addr: std::net::SocketAddr,
+    stop: oneshot::Sender<()>,
+    task: JoinHandle<Served>,
+}
+
+async fn start<S: super::HttpService + Sync>(service: S, adjust: impl FnOnce(Listener) -> Listener) -> Running
+where
+    S::Future: Send,
+{
+    let listener = adjust(Listener::bind(([127, 0, 0, 1], 0).into()).await.unwrap());
+    let addr = listener.local_addr();
+    let (stop, stopped) = oneshot::channel();
+    let task = tokio::spawn(listener.serve(service, async move {
+        stopped.await.ok();
+    }));
+    Running { addr, stop, task }
+}
+
+fn version_echo() -> impl tower::Service<
+    http::Request<Incoming>,
+    Response = http::Response<Full<Bytes>>,
+    Error = Infallible,
+    Future: Send,
+> + Clone
++ Send
++ Sync
++ 'static {
+    tower::service_fn(async |request: http::Request<Incoming>| {
+        Ok(http::Response::new(Full::new(Bytes::from(format!("{:?}", request.version())))))
+    })
+}
+
+async fn h2_get(io: impl tokio::io::AsyncRead + tokio::io::AsyncWrite + Unpin + Send + 'static) -> Bytes {
+    let (mut send, connection) =
+        hyper::client::conn::http2::handshake(TokioExecutor::new(), TokioIo::new(io)).await.unwrap();
+    let connection = tokio::spawn(connection);
+    let request = http::Request::get("http://localhost/").body(Empty::<Bytes>::new()).unwrap();
+    let body = send.send_request(request).await.unwrap().into_body().collect().await.unwrap().to_bytes();
+    drop(send);
+    connection.await.unwrap().unwrap();
+    body
+}
+
+#[tokio::test]
+async fn serves_both_http_versions_on_one_plain_socket() {
+    let server = start(version_echo(), |l| l).await;
+    let mut tcp = TcpStream::connect(server.addr).await.unwrap();
+    tcp.write_all(b"GET / HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n").await.unwrap();
+    let mut answer = String::new();
+    tcp.read_to_string(&mut answer).await.unwrap();
+    assert!(answer.starts_with("HTTP/1.1 200") && answer.ends_with("HTTP/1.1"), "{answer}");
+    assert_eq!(h2_get(TcpStream::connect(server.addr).await.unwrap()).await, "HTTP/2.0");
+
+    server.stop.send(()).unwrap();
+    assert!(server.task.await.unwrap().drained);
+}
+
+fn certificate(name: &str) -> rcgen::CertifiedKey<rcgen::KeyPair> {
+    rcgen::generate_simple_self_signed([name.to_string()]).unwrap()
+}
+
+async fn tls_connect(
+    addr: std::net::SocketAddr,
+    trust: &rcgen::CertifiedKey<rcgen::KeyPair>,
+    name: &'static str,
+) -> std::io::Result<tokio_rustls::client::TlsStream<TcpStream>> {
+    let mut roots = rustls::RootCertStore::empty();
+    roots.add(trust.cert.der().clone()).unwrap();
+    let mut config =
+        rustls::ClientConfig::builder_with_provider(Arc::new(rustls::crypto::ring::default_provider()))
+            .with_safe_default_protocol_versions()
+            .unwrap()
+            .with_root_certificates(roots)
+            .with_no_client_auth();
+    config.alpn_protocols = vec![b"h2".to_vec()];
+    let connector = tokio_rustls::TlsConnector::from(Arc::new(config));
+    connector.connect(name.try_into().unwrap(), TcpStream::connect(addr).await?).await
+}
+
+#[tokio::test]
+async fn a_reloaded_certificate_is_used_by_the_next_connection() {
+    let (first, second) = (certificate("first.test"), certificate("second.test"));
+    let tls =
+        TlsSettings::from_pem(first.cert.pem().as_bytes(), first.signing_key.serialize_pem().as_bytes())
+            .unwrap();
+    let server = start(version_echo(), |l| l.tls(tls.clone())).await;
+    assert_eq!(h2_get(tls_connect(server.addr, &first, "first.test").await.unwrap()).await, "HTTP/2.0");
+
+    tls.reload(second.cert.pem().as_bytes(), second.signing_key.serialize_pem().as_bytes()).unwrap();
+    assert!(tls_connect(server.addr, &first, "first.test").await.is_err());
+    assert_eq!(h2_get(tls_connect(server.addr, &second, "second.test").await.unwrap()).await, "HTTP/2.0");
+
+    tls.reload(b"nonsense", b"").unwrap_err();
+    assert!(
+        tls_connect(server.addr, &second, "second.test").await.is_ok(),
+        "a bad reload keeps the old certificate"
+    );
+}
+
+#[tokio::test]
+async fn a_peer_that_is_no_http_or_tls_concerns_nobody_else() {
+    let cert = certificate("x.test");
+    let tls = TlsSettings::from_pem(cert.cert.pem().as_bytes(), cert.signing_key.serialize_pem().as_bytes())
+        .unwrap();
+    let server = start(version_echo(), |l| l.tls(tls)).await;
+    let mut rude = TcpStream::connect(server.addr).await.unwrap();
+    rude.write_all(b"not TLS at all\r\n\r\n").await.unwrap();
+    let silent = TcpStream::connect(server.addr).await.unwrap();
+    assert_eq!(h2_get(tls_connect(server.addr, &cert, "x.test").await.unwrap()).await, "HTTP/2.0");
+    server.stop.send(()).unwrap();
+    assert!(server.task.await.unwrap().drained, "an unfinished handshake does not hold up the drain");
+    drop(silent);
+}
+
+/// Answers when told to; counts its live futures.
+fn gated(open: Arc<Notify>, entered: Arc<Notify>, alive: Arc<()>) -> impl super::HttpService + Sync {
+    tower::service_fn(move |_: http::Request<Incoming>| {
+        let (open, entered, alive) = (open.clone(), entered.clone(), alive.clone());
+        async move {
+            let _alive = alive;
+            entered.notify_one();
+            open.notified().await;
+            Ok::<_, Infallible>(http::Response::new(Full::new(Bytes::from_static(b"late"))))
+        }
+    })
+}
+
+#[tokio::test]
+async fn running_requests_end_before_the_listener_does() {
+    let (open, entered) = (Arc::new(Notify::new()), Arc::new(Notify::new()));
+    let server = start(gated(open.clone(), entered.clone(), Arc::new(())), |l| l).await;
+    let request = tokio::spawn(h2_get(TcpStream::connect(server.addr).await.unwrap()));
+    entered.notified().await;
+    server.stop.send(()).unwrap();
+    open.notify_one();
+    assert_eq!(request.await.unwrap(), "late");
+    assert!(server.task.await.unwrap().drained);
+}
+
+#[tokio::test]
+async fn the_deadline_cuts_requests_and_leaves_no_task() {
+    let (entered, alive) = (Arc::new(Notify::new()), Arc::new(()));
+    let service = gated(Arc::new(Notify::new()), entered.clone(), alive.clone());
+    let server = start(service, |l| l.drain_deadline(Duration::from_millis(20))).await;
+    let request = tokio::spawn(async move {
+        let (mut send, connection) = hyper::client::conn::http2::handshake(
+            TokioExecutor::new(),
+            TokioIo::new(TcpStream::connect(server.addr).await.unwrap()),
+        )
+        .await
+        .unwrap();
+        tokio::spawn(connection);
+        send.send_request(http::Request::get("http://x/").body(Empty::<Bytes>::new()).unwrap())
+            .await
+            .map(drop)
+    });
+    entered.notified().await;
+    server.stop.send(()).unwrap();
+    assert!(!server.task.await.unwrap().drained);
+    assert_eq!(Arc::strong_count(&alive), 1, "the service and all its futures are dropped");
+    request.await.unwrap().unwrap_err();
+}
+
+#[tokio::test]
+async fn dropping_the_future_closes_every_connection() {
+    let (entered, alive) = (Arc::new(Notify::new()), Arc::new(()));
+    let server = start(gated(Arc::new(Notify::new()), entered.clone(), alive.clone()), |l| l).await;
+    let mut tcp = TcpStream::connect(server.addr).await.unwrap();
+    tcp.write_all(b"GET / HTTP/1.1\r\nhost: x\r\n\r\n").await.unwrap();
+    entered.notified().await;
+    server.task.abort();
+    let mut rest = Vec::new();
+    tcp.read_to_end(&mut rest).await.ok();
+    assert!(rest.is_empty());
+    while Arc::strong_count(&alive) > 1 {
+        tokio::task::yield_now().await;
+    }
+}
+
+#[test]
+fn bad_pem_names_the_input_that_is_wrong() {
+    let good = certificate("x.test");
+    let (chain, key) = (good.cert.pem(), good.signing_key.serialize_pem());
+    let error = TlsSettings::from_pem(b"", key.as_bytes()).unwrap_err();
+    assert!(error.to_string().contains("certificate chain"), "{error}");
+    let error = TlsSettings::from_pem(chain.as_bytes(), b"zzz").unwrap_err();
+    assert!(error.to_string().contains("private key"), "{error}");
+    let other = certificate("y.test").signing_key.serialize_pem();
+    let error = TlsSettings::from_pem(chain.as_bytes(), other.as_bytes()).unwrap_err();
+    assert!(error.to_string().contains("together"), "{error}");
+}
+
+#[test]
+fn accept_pauses_double_up_to_a_second() {
+    let pauses: Vec<_> =
+        std::iter::successors(Some(Duration::from_millis(5)), |p| Some(next_pause(*p))).take(12).collect();
+    assert!(pauses.windows(2).all(|w| w[1] == w[0] * 2 || w[1] == Duration::from_secs(1)));
+    assert_eq!(pauses.last(), Some(&Duration::from_secs(1)));
+}

@@ -1,0 +1,93 @@
+use std::{fmt, sync::Arc};
+
+use rustls::{
+    ServerConfig,
+    pki_types::{CertificateDer, PrivateKeyDer, pem::PemObject},
+};
+use tokio::sync::watch;
+
+/// The TLS side of a [`Listener`](super::Listener): certificate chain and key, replaceable while it runs.
+///
+/// Cloning is cheap and all clones share one configuration: keep one and call [`reload`](Self::reload) when the
+/// certificate is renewed. Connections that are open keep what they began with; new ones get the new certificate.
+/// ALPN always offers `h2` and `http/1.1`.
+#[derive(Clone)]
+pub struct TlsSettings {
+    current: Arc<watch::Sender<Arc<ServerConfig>>>,
+}
+
+/// Why a certificate chain or key was refused.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum TlsError {
+    /// The chain is not PEM, or holds no certificate.
+    #[error("the certificate chain must be PEM with at least one CERTIFICATE block")]
+    Certificate(#[source] Option<rustls::pki_types::pem::Error>),
+    /// The key is not PEM, or not a private key.
+    #[error("the private key must be one PEM block (PKCS#8, PKCS#1 or SEC1)")]
+    PrivateKey(#[source] rustls::pki_types::pem::Error),
+    /// Chain and key were read but do not go together, or rustls does not support them.
+    #[error("the certificate and the private key cannot be used together")]
+    Unusable(#[source] rustls::Error),
+}
+
+impl TlsSettings {
+    /// Reads a chain (leaf first) and its key from PEM and offers no client authentication.
+    ///
+    /// # Errors
+    /// [`TlsError`] says which of the two inputs is wrong.
+    pub fn from_pem(chain: &[u8], key: &[u8]) -> Result<Self, TlsError> {
+        Ok(Self::new(server_config(chain, key)?))
+    }
+
+    /// Takes a finished rustls configuration, for client authentication or certificates chosen by name.
+    /// Its ALPN list is replaced by `h2`, `http/1.1`.
+    pub fn new(config: ServerConfig) -> Self {
+        Self { current: Arc::new(watch::Sender::new(with_alpn(config))) }
+    }
+
+    /// Uses a new chain and key for connections accepted from now on; on error the old ones stay.
+    ///
+    /// # Errors
+    /// As [`from_pem`](Self::from_pem).
+    pub fn reload(&self, chain: &[u8], key: &[u8]) -> Result<(), TlsError> {
+        self.replace(server_config(chain, key)?);
+        Ok(())
+    }
+
+    /// Uses a new rustls configuration for connections accepted from now on.
+    pub fn replace(&self, config: ServerConfig) {
+        self.current.send_replace(with_alpn(config));
+    }
+
+    pub(super) fn current(&self) -> Arc<ServerConfig> {
+        self.current.borrow().clone()
+    }
+}
+
+impl fmt::Debug for TlsSettings {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("TlsSettings").finish_non_exhaustive()
+    }
+}
+
+fn with_alpn(mut config: ServerConfig) -> Arc<ServerConfig> {
+    config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
+    Arc::new(config)
+}
+
+fn server_config(chain: &[u8], key: &[u8]) -> Result<ServerConfig, TlsError> {
+    let chain = CertificateDer::pem_slice_iter(chain)
+        .collect::<Result<Vec<_>, _>>()
+        .map_err(|error| TlsError::Certificate(Some(error)))?;
+    if chain.is_empty() {
+        return Err(TlsError::Certificate(None));
+    }
+    let key = PrivateKeyDer::from_pem_slice(key).map_err(TlsError::PrivateKey)?;
+    ServerConfig::builder_with_provider(Arc::new(rustls::crypto::ring::default_provider()))
+        .with_safe_default_protocol_versions()
+        .map_err(TlsError::Unusable)?
+        .with_no_client_auth()
+        .with_single_cert(chain, key)
+        .map_err(TlsError::Unusable)
+}
