@@ -1,0 +1,99 @@
+use proptest::prelude::*;
+use serde_json::{Value, json};
+
+use super::apply;
+use crate::patch::PatchError;
+
+fn run(target: Value, patch: Value) -> Result<Value, PatchError> {
+    let mut target = target;
+    apply(&mut target, &patch).map(|()| target)
+}
+
+/// Answers of the genuine server (1.36) to the same patches.
+#[test]
+fn as_the_genuine_server() {
+    let object = || json!({"spec": {"title": "abc", "tags": ["a", "b"]}});
+    let ok = |patch, want| assert_eq!(run(object(), patch).unwrap(), want);
+    ok(json!([{"op":"test","path":"/spec/zz","value":null}]), object());
+    ok(
+        json!([{"op":"add","path":"/spec/tags/-","value":"c"}]),
+        json!({"spec":{"title":"abc","tags":["a","b","c"]}}),
+    );
+    ok(json!([{"op":"remove","path":"/spec/tags/-1"}]), json!({"spec":{"title":"abc","tags":["a"]}}));
+    ok(json!([{"op":"replace","path":"","value":{}}]), json!({}));
+    ok(
+        json!([{"op":"add","path":"/spec/a~1b~01","value":1},{"op":"move","from":"/spec/title","path":"/t"}]),
+        json!({"spec":{"tags":["a","b"],"a/b~1":1},"t":"abc"}),
+    );
+
+    for patch in [
+        json!([{"op":"test","path":"/spec/title","value":"2"}]),
+        json!([{"op":"replace","path":"/spec/mode","value":"a"}]),
+        json!([{"op":"remove","path":"/spec/zz"}]),
+        json!([{"op":"copy","from":"/spec/q","path":"/spec/i32"}]),
+        json!([{"op":"add","path":"/spec/tags/-1","value":"n"}]),
+        json!([{"op":"add","path":"/spec/tags/5","value":"n"}]),
+        json!([{"op":"add","path":"/nope/zz","value":"n"}]),
+        json!([{"op":"test","path":"","value":{}}]),
+    ] {
+        let error = run(object(), patch.clone()).unwrap_err();
+        assert!(matches!(error, PatchError::DoesNotFit(_)), "{patch}: {error:?}");
+        assert_eq!(error.to_string(), "the server rejected our request due to an error in our request");
+    }
+
+    for (patch, text) in [
+        (
+            json!({"op":"add"}),
+            "error decoding patch: json: cannot unmarshal object into Go value of type []handlers.jsonPatchOp",
+        ),
+        (
+            json!([1]),
+            "error decoding patch: json: cannot unmarshal number into Go value of type handlers.jsonPatchOp",
+        ),
+        (
+            json!([{"op":"add","path":"/spec/mode"}]),
+            r#"invalid operation {"op":"add","path":"/spec/mode"}: failed to decode 'value': operation, missing value field: missing value"#,
+        ),
+        (
+            json!([{"op":"frob","path":"/spec"}]),
+            r#"invalid operation {"op":"frob","path":"/spec"}: unsupported operation"#,
+        ),
+    ] {
+        assert_eq!(run(object(), patch).unwrap_err(), PatchError::Malformed(text.into()));
+    }
+}
+
+fn document() -> impl Strategy<Value = Value> {
+    let leaf =
+        prop_oneof![Just(json!(null)), any::<bool>().prop_map(Value::from), (0..4i64).prop_map(Value::from)];
+    leaf.prop_recursive(3, 12, 3, |inner| {
+        prop_oneof![
+            prop::collection::vec(inner.clone(), 0..3).prop_map(Value::from),
+            prop::collection::btree_map("[ab]", inner, 0..3).prop_map(|m| json!(m)),
+        ]
+    })
+}
+
+fn operation() -> impl Strategy<Value = Value> {
+    let path = || {
+        prop::collection::vec(prop_oneof!["[ab]", "[012]", Just("-".to_owned())], 0..3)
+            .prop_map(|t| t.iter().map(|t| format!("/{t}")).collect::<String>())
+    };
+    let op =
+        prop_oneof![Just("add"), Just("remove"), Just("replace"), Just("move"), Just("copy"), Just("test")];
+    (op, path(), path(), 0..4i64)
+        .prop_map(|(op, path, from, value)| json!({"op": op, "path": path, "from": from, "value": value}))
+}
+
+proptest! {
+    /// Against an independent implementation, wherever the genuine server follows the letter of the RFC.
+    #[test]
+    fn agrees_with_the_json_patch_crate(document in document(), ops in prop::collection::vec(operation(), 1..4)) {
+        prop_assume!(ops.iter().all(|op| op["op"] != "remove" || op["path"] != ""));
+        prop_assume!(ops.iter().all(|op| op["op"] != "move" || op["from"] != ""));
+        let mut theirs = document.clone();
+        let patch: json_patch::Patch = serde_json::from_value(json!(ops)).unwrap();
+        let want = json_patch::patch(&mut theirs, &patch).is_ok().then_some(theirs);
+        prop_assert_eq!(run(document, json!(ops)).ok(), want);
+    }
+}

@@ -1,0 +1,3 @@
+//! What kinds the server knows.
+
+pub(crate) mod builtin;

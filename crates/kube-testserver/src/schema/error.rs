@@ -1,0 +1,63 @@
+use std::fmt;
+
+/// One thing wrong with one field, as it appears among the causes of a `Status`.
+///
+/// Its display form, `field: message`, is how the genuine server lists it in the message of the `Status`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct FieldError {
+    /// Path of the field, as `spec.ports[0].name`.
+    pub(crate) field: String,
+    /// Machine-readable reason, as `FieldValueInvalid`.
+    pub(crate) reason: &'static str,
+    /// What is wrong, without the field's path in front.
+    pub(crate) message: String,
+}
+
+impl FieldError {
+    pub(crate) fn new(field: impl Into<String>, reason: &'static str, message: impl Into<String>) -> Self {
+        Self { field: field.into(), reason, message: message.into() }
+    }
+
+    /// The field is needed; `detail` says for what, and may be empty.
+    pub(crate) fn required(field: impl Into<String>, detail: &str) -> Self {
+        Self::new(field, "FieldValueRequired", with_detail("Required value", detail))
+    }
+
+    /// The field may not be there.
+    pub(crate) fn forbidden(field: impl Into<String>, detail: &str) -> Self {
+        Self::new(field, "FieldValueForbidden", with_detail("Forbidden", detail))
+    }
+
+    /// The value is not acceptable; `shown` is its printed form.
+    pub(crate) fn invalid(field: impl Into<String>, shown: impl fmt::Display, detail: &str) -> Self {
+        Self::new(field, "FieldValueInvalid", with_detail(&format!("Invalid value: {shown}"), detail))
+    }
+
+    /// The value is not one of `supported`; both are printed forms.
+    pub(crate) fn not_supported(
+        field: impl Into<String>,
+        shown: impl fmt::Display,
+        supported: &[String],
+    ) -> Self {
+        let message = format!("Unsupported value: {shown}: supported values: {}", supported.join(", "));
+        Self::new(field, "FieldValueNotSupported", message)
+    }
+
+    /// The value occurs twice where it may occur once.
+    pub(crate) fn duplicate(field: impl Into<String>, shown: impl fmt::Display) -> Self {
+        Self::new(field, "FieldValueDuplicate", format!("Duplicate value: {shown}"))
+    }
+}
+
+impl fmt::Display for FieldError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.field.is_empty() {
+            return f.write_str(&self.message);
+        }
+        write!(f, "{}: {}", self.field, self.message)
+    }
+}
+
+fn with_detail(text: &str, detail: &str) -> String {
+    if detail.is_empty() { text.to_owned() } else { format!("{text}: {detail}") }
+}

@@ -1,0 +1,177 @@
+//! Schema documents (OpenAPI v3 terms) to the model. Total: what the structural rules refuse is refused elsewhere, with
+//! its path; here it is passed over.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use serde_json::{Map, Value};
+
+use super::model::{Bound, Field, Link, ListType, Node, Pattern, Place, Range, Rules, Strategy, Type};
+use super::types;
+
+/// Whether a schema describes a whole object.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum Extent {
+    #[default]
+    Part,
+    Resource,
+}
+
+/// One use of a type.
+pub(super) fn field(doc: &Value, extent: Extent) -> Field {
+    let place = place(doc);
+    let mut field = match text(doc, "$ref") {
+        Some(name) => types::reference(name),
+        None => Field { link: Link::Inline(Arc::new(node_of(doc, extent))), place: None },
+    };
+    field.place = (place != Place::default()).then(|| Arc::new(place));
+    field
+}
+
+/// The rules of a type.
+pub(super) fn node_of(doc: &Value, extent: Extent) -> Node {
+    let resource = extent == Extent::Resource || flag(doc, "x-kubernetes-embedded-resource");
+    let mut properties: BTreeMap<Box<str>, Field> = members(doc, "properties")
+        .map(|(name, doc)| (name.as_str().into(), field(doc, Extent::Part)))
+        .collect();
+    let mut rules = rules(doc);
+    if resource {
+        rules.metadata = properties.insert("metadata".into(), types::reference(types::OBJECT_META));
+        for name in ["apiVersion", "kind"] {
+            properties.entry(name.into()).or_insert_with(string);
+        }
+    }
+    let preserve_unknown = flag(doc, "x-kubernetes-preserve-unknown-fields");
+    Node {
+        ty: text(doc, "type").and_then(type_named),
+        nullable: flag(doc, "nullable"),
+        int_or_string: flag(doc, "x-kubernetes-int-or-string"),
+        preserve_unknown,
+        resource,
+        properties,
+        additional: additional(doc),
+        items: doc.get("items").filter(|v| v.is_object()).map(|doc| Box::new(field(doc, Extent::Part))),
+        list: list_type(doc),
+        atomic: text(doc, "x-kubernetes-map-type") == Some("atomic"),
+        rules: rules.matter().then(|| Box::new(rules)),
+    }
+}
+
+fn string() -> Field {
+    let node = Node { ty: Some(Type::String), ..Node::default() };
+    Field { link: Link::Inline(Arc::new(node)), place: None }
+}
+
+fn place(doc: &Value) -> Place {
+    let strategy = text(doc, "x-kubernetes-patch-strategy").unwrap_or_default();
+    Place {
+        default: doc.get("default").filter(|_| !flag(doc, "x-by-value")).cloned(),
+        by_value: flag(doc, "x-by-value"),
+        strategy: Strategy {
+            merge: strategy.split(',').any(|s| s == "merge"),
+            retain_keys: strategy.split(',').any(|s| s == "retainKeys"),
+            merge_key: text(doc, "x-kubernetes-patch-merge-key").map(Into::into),
+        },
+    }
+}
+
+fn additional(doc: &Value) -> Option<Box<Field>> {
+    match doc.get("additionalProperties")? {
+        Value::Bool(true) => {
+            let anything = Node { preserve_unknown: true, ..Node::default() };
+            Some(Box::new(Field { link: Link::Inline(Arc::new(anything)), place: None }))
+        }
+        inner @ Value::Object(_) => Some(Box::new(field(inner, Extent::Part))),
+        _ => None,
+    }
+}
+
+fn list_type(doc: &Value) -> ListType {
+    match text(doc, "x-kubernetes-list-type") {
+        Some("set") => ListType::Set,
+        Some("map") => ListType::Map(strings(doc, "x-kubernetes-list-map-keys")),
+        _ => ListType::Atomic,
+    }
+}
+
+fn rules(doc: &Value) -> Rules {
+    let bound = |at: &str, exclusive: &str| {
+        doc.get(at).and_then(Value::as_f64).map(|at| Bound { at, exclusive: flag(doc, exclusive) })
+    };
+    let range = |min: &str, max: &str| Range {
+        min: doc.get(min).and_then(Value::as_u64),
+        max: doc.get(max).and_then(Value::as_u64),
+    };
+    let several = |name: &str| -> Vec<Field> {
+        let list = doc.get(name).and_then(Value::as_array);
+        list.into_iter().flatten().map(|doc| field(doc, Extent::Part)).collect()
+    };
+    Rules {
+        required: strings(doc, "required"),
+        allowed: doc.get("enum").and_then(Value::as_array).cloned().unwrap_or_default(),
+        pattern: text(doc, "pattern")
+            .and_then(|text| Some(Pattern { text: text.into(), regex: regex::Regex::new(text).ok()? })),
+        format: text(doc, "format").map(Into::into),
+        minimum: bound("minimum", "exclusiveMinimum"),
+        maximum: bound("maximum", "exclusiveMaximum"),
+        multiple_of: doc.get("multipleOf").and_then(Value::as_f64),
+        length: range("minLength", "maxLength"),
+        items: range("minItems", "maxItems"),
+        members: range("minProperties", "maxProperties"),
+        unique_items: flag(doc, "uniqueItems"),
+        all_of: several("allOf"),
+        any_of: several("anyOf"),
+        one_of: several("oneOf"),
+        not: doc.get("not").map(|doc| field(doc, Extent::Part)),
+        metadata: None,
+    }
+}
+
+impl Rules {
+    /// Whether any rule is set; most places of an object have none.
+    fn matter(&self) -> bool {
+        let limits = [self.length, self.items, self.members];
+        let branches = [&self.all_of, &self.any_of, &self.one_of];
+        !self.required.is_empty()
+            || !self.allowed.is_empty()
+            || self.pattern.is_some()
+            || self.format.is_some()
+            || self.minimum.is_some()
+            || self.maximum.is_some()
+            || self.multiple_of.is_some()
+            || self.unique_items
+            || limits.iter().any(|r| r.min.is_some() || r.max.is_some())
+            || branches.iter().any(|b| !b.is_empty())
+            || self.not.is_some()
+            || self.metadata.is_some()
+    }
+}
+
+fn type_named(name: &str) -> Option<Type> {
+    Some(match name {
+        "object" => Type::Object,
+        "array" => Type::Array,
+        "string" => Type::String,
+        "integer" => Type::Integer,
+        "number" => Type::Number,
+        "boolean" => Type::Boolean,
+        _ => return None,
+    })
+}
+
+fn text<'d>(doc: &'d Value, name: &str) -> Option<&'d str> {
+    doc.get(name).and_then(Value::as_str)
+}
+
+fn flag(doc: &Value, name: &str) -> bool {
+    doc.get(name).and_then(Value::as_bool).unwrap_or(false)
+}
+
+fn strings(doc: &Value, name: &str) -> Vec<Box<str>> {
+    let list = doc.get(name).and_then(Value::as_array);
+    list.into_iter().flatten().filter_map(Value::as_str).map(Into::into).collect()
+}
+
+fn members<'d>(doc: &'d Value, name: &str) -> impl Iterator<Item = (&'d String, &'d Value)> {
+    doc.get(name).and_then(Value::as_object).into_iter().flat_map(Map::iter)
+}
