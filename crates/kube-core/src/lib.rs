@@ -1,1 +1,53 @@
-//! PLACEHOLDER
+//! Kubernetes API types and pure functions: what a client needs to know before it talks to a server.
+//!
+//! Nothing in this crate performs I/O or reads a clock on its own account: [`Request`] turns parameters into
+//! [`http::Request`] values, [`WatchEvent`], [`ObjectList`] and [`Status`] read what a server answers, and the
+//! [`Resource`] trait says where a Rust type lives in the API.
+//!
+//! ```
+//! use k8s_openapi::api::core::v1::Pod;
+//! use kube_core::{Request, Resource, params::ListParams};
+//!
+//! let pods = Request::new(Pod::url_path(&(), Some("default")));
+//! let list = pods.list(&ListParams::default().labels("app=web")).expect("valid parameters");
+//! assert_eq!(list.method(), "GET");
+//! assert_eq!(list.uri().path(), "/api/v1/namespaces/default/pods");
+//! assert_eq!(list.uri().query(), Some("labelSelector=app%3Dweb"));
+//! ```
+
+mod encode;
+mod resource;
+mod type_meta;
+
+pub mod crd;
+pub mod discovery;
+pub mod dynamic;
+pub mod error_boundary;
+pub mod gvk;
+pub mod labels;
+pub mod metadata;
+pub mod object;
+pub mod params;
+pub mod request;
+pub mod response;
+pub mod watch;
+
+pub use crd::CustomResourceExt;
+pub use discovery::ApiResource;
+pub use dynamic::DynamicObject;
+pub use error_boundary::DeserializeGuard;
+pub use gvk::{GroupVersion, GroupVersionKind, GroupVersionResource};
+pub use labels::{Expression, ParseExpressionError, Selector, SelectorExt};
+pub use metadata::{ListMeta, ObjectMeta, PartialObjectMeta, PartialObjectMetaExt, TypeMeta};
+pub use object::{NotUsed, Object, ObjectList};
+pub use request::Request;
+pub use resource::{
+    ClusterResourceScope, DynamicResourceScope, NamespaceResourceScope, NamespaceScope, Resource,
+    ResourceExt, ResourceScope, SubResourceScope, api_version_from_group_version,
+};
+pub use response::Status;
+pub use watch::WatchEvent;
+
+/// The former name of [`Status`].
+#[deprecated(since = "3.0.0", note = "use `Status`")]
+pub type ErrorResponse = Status;

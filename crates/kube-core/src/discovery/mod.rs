@@ -1,0 +1,6 @@
+//! What a server can tell about its kinds: names, scopes, verbs.
+
+mod resource;
+pub mod verbs;
+
+pub use resource::{ApiCapabilities, ApiResource, Scope};

@@ -1,0 +1,104 @@
+//! A kind as data, and what a server allows on it.
+
+use serde::{Deserialize, Serialize};
+
+use crate::{gvk::GroupVersionKind, resource::Resource};
+
+/// A kind as data: what has to be known to speak to the server about objects whose type is not known at
+/// compile time.
+///
+/// ```
+/// use kube_core::{ApiResource, GroupVersionKind};
+///
+/// let gvk = GroupVersionKind::gvk("networking.k8s.io", "v1", "NetworkPolicy");
+/// assert_eq!(ApiResource::from_gvk(&gvk).plural, "networkpolicies");
+/// let odd = ApiResource::from_gvk_with_plural(&GroupVersionKind::gvk("x.io", "v1", "Foot"), "feet");
+/// assert_eq!((odd.api_version.as_str(), odd.plural.as_str()), ("x.io/v1", "feet"));
+/// ```
+#[derive(Clone, Debug, Eq, PartialEq, Hash, Serialize, Deserialize)]
+pub struct ApiResource {
+    /// API group, empty for the core group.
+    pub group: String,
+    /// Version inside the group.
+    pub version: String,
+    /// `group/version`, or the version alone in the core group.
+    pub api_version: String,
+    /// Kind in singular and camel case.
+    pub kind: String,
+    /// Resource name: lower case and plural.
+    pub plural: String,
+}
+
+impl ApiResource {
+    /// The kind of a statically typed resource.
+    pub fn erase<K: Resource>(dt: &K::DynamicType) -> Self {
+        Self {
+            group: K::group(dt).into_owned(),
+            version: K::version(dt).into_owned(),
+            api_version: K::api_version(dt).into_owned(),
+            kind: K::kind(dt).into_owned(),
+            plural: K::plural(dt).into_owned(),
+        }
+    }
+
+    /// From a kind whose resource name is known.
+    pub fn from_gvk_with_plural(gvk: &GroupVersionKind, plural: &str) -> Self {
+        Self {
+            group: gvk.group.clone(),
+            version: gvk.version.clone(),
+            api_version: gvk.api_version(),
+            kind: gvk.kind.clone(),
+            plural: plural.into(),
+        }
+    }
+
+    /// From a kind alone; the resource name is guessed by the rules of English spelling.
+    ///
+    /// The guess is right for all built-in kinds. A custom resource may choose any plural: take it from
+    /// discovery or give it to [`from_gvk_with_plural`](Self::from_gvk_with_plural).
+    pub fn from_gvk(gvk: &GroupVersionKind) -> Self {
+        Self::from_gvk_with_plural(gvk, &guess_plural(&gvk.kind))
+    }
+}
+
+/// Whether objects of a kind live in namespaces.
+#[derive(Clone, Debug, Eq, PartialEq, Hash)]
+pub enum Scope {
+    /// One per cluster, without a namespace.
+    Cluster,
+    /// Each object belongs to a namespace.
+    Namespaced,
+}
+
+/// What the server allows on a resource.
+#[derive(Clone, Debug)]
+pub struct ApiCapabilities {
+    /// Whether its objects live in namespaces.
+    pub scope: Scope,
+    /// Subresources such as `status` and `scale` (the part after the slash is in their `plural`), each with
+    /// capabilities of its own.
+    pub subresources: Vec<(ApiResource, ApiCapabilities)>,
+    /// Verbs, spelled as in [`verbs`](super::verbs).
+    pub operations: Vec<String>,
+}
+
+impl ApiCapabilities {
+    /// Whether the verb is among [`operations`](Self::operations).
+    pub fn supports_operation(&self, operation: &str) -> bool {
+        self.operations.iter().any(|op| op == operation)
+    }
+}
+
+fn guess_plural(kind: &str) -> String {
+    let lower = kind.to_ascii_lowercase();
+    if lower == "endpoints" {
+        return lower;
+    }
+    if ["s", "x", "z", "ch", "sh"].iter().any(|end| lower.ends_with(end)) {
+        return lower + "es";
+    }
+    match lower.strip_suffix('y') {
+        Some(stem) if !stem.ends_with(['a', 'e', 'i', 'o', 'u']) => format!("{stem}ies"),
+        _ => lower + "s",
+    }
+}

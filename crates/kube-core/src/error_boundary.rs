@@ -1,0 +1,105 @@
+//! Keeps one undecodable object from failing a whole list.
+
+use std::{borrow::Cow, fmt};
+
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+use serde::{Deserialize, Deserializer, de::Error};
+use serde_json::Value;
+
+use crate::resource::Resource;
+
+/// Decodes `K`, and keeps the metadata and the error where that fails: in a list, a watch or a store, one object
+/// of an unexpected shape then is one error instead of the end of everything.
+///
+/// Each object passes through an intermediate JSON value.
+///
+/// ```
+/// use k8s_openapi::api::core::v1::ConfigMap;
+/// use kube_core::{DeserializeGuard, ObjectList, ResourceExt};
+///
+/// let list: ObjectList<DeserializeGuard<ConfigMap>> = serde_json::from_str(
+///     r#"{"metadata": {}, "items": [{"metadata": {"name": "good"}}, {"metadata": {"name": "bad"}, "data": 5}]}"#,
+/// )?;
+/// assert!(list.items[0].0.is_ok());
+/// assert_eq!(list.items[1].name_any(), "bad");
+/// assert!(list.items[1].0.is_err());
+/// # Ok::<(), serde_json::Error>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct DeserializeGuard<K>(pub Result<K, InvalidObject>);
+
+/// An object that could not be decoded.
+#[derive(Clone, Debug)]
+pub struct InvalidObject {
+    /// What was wrong, in words.
+    pub error: String,
+    /// Its metadata, enough to find or repair it.
+    pub metadata: ObjectMeta,
+}
+
+impl fmt::Display for InvalidObject {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let name = self.metadata.name.as_deref().unwrap_or("without a name");
+        f.write_str("cannot decode object ")?;
+        if let Some(namespace) = &self.metadata.namespace {
+            write!(f, "{namespace}/")?;
+        }
+        write!(f, "{name}: {}", self.error)
+    }
+}
+
+impl std::error::Error for InvalidObject {}
+
+impl<'de, K> Deserialize<'de> for DeserializeGuard<K>
+where
+    K: Deserialize<'de> + Resource,
+{
+    /// # Errors
+    ///
+    /// Only where there is no JSON, or where the metadata itself cannot be read.
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let value = Value::deserialize(deserializer)?;
+        // Kept aside, as decoding consumes the value: objects that fail are rare, but come without warning.
+        let metadata = value.get("metadata").cloned();
+        K::deserialize(value).map(|object| Self(Ok(object))).or_else(|error| {
+            let metadata = metadata.map(ObjectMeta::deserialize).transpose().map_err(D::Error::custom)?;
+            Ok(Self(Err(InvalidObject { error: error.to_string(), metadata: metadata.unwrap_or_default() })))
+        })
+    }
+}
+
+impl<K: Resource> Resource for DeserializeGuard<K> {
+    type DynamicType = K::DynamicType;
+    type Scope = K::Scope;
+
+    fn kind(dt: &Self::DynamicType) -> Cow<'_, str> {
+        K::kind(dt)
+    }
+
+    fn group(dt: &Self::DynamicType) -> Cow<'_, str> {
+        K::group(dt)
+    }
+
+    fn version(dt: &Self::DynamicType) -> Cow<'_, str> {
+        K::version(dt)
+    }
+
+    fn api_version(dt: &Self::DynamicType) -> Cow<'_, str> {
+        K::api_version(dt)
+    }
+
+    fn plural(dt: &Self::DynamicType) -> Cow<'_, str> {
+        K::plural(dt)
+    }
+
+    fn meta(&self) -> &ObjectMeta {
+        self.0.as_ref().map_or_else(|invalid| &invalid.metadata, K::meta)
+    }
+
+    fn meta_mut(&mut self) -> &mut ObjectMeta {
+        match &mut self.0 {
+            Ok(object) => object.meta_mut(),
+            Err(invalid) => &mut invalid.metadata,
+        }
+    }
+}

@@ -1,0 +1,150 @@
+//! Group, version, and kind or resource: the names of kinds.
+
+use std::str::FromStr;
+
+use k8s_openapi::{api::core::v1::ObjectReference, apimachinery::pkg::apis::meta::v1::OwnerReference};
+use serde::{Deserialize, Serialize};
+
+use crate::{resource::api_version_from_group_version, type_meta::TypeMeta};
+
+/// The text is no `apiVersion`; the field holds it.
+#[derive(Debug, thiserror::Error)]
+#[error("invalid apiVersion {0:?}: expected \"version\" or \"group/version\"")]
+pub struct ParseGroupVersionError(pub String);
+
+/// A kind, fully named.
+///
+/// ```
+/// use kube_core::GroupVersionKind;
+/// let gvk = GroupVersionKind::gvk("apps", "v1", "Deployment");
+/// assert_eq!(gvk.api_version(), "apps/v1");
+/// ```
+#[derive(Clone, Debug, Eq, PartialEq, Hash, Serialize, Deserialize)]
+pub struct GroupVersionKind {
+    /// API group, empty for the core group.
+    pub group: String,
+    /// Version inside the group.
+    pub version: String,
+    /// Kind in singular and camel case.
+    pub kind: String,
+}
+
+impl GroupVersionKind {
+    /// From its three parts.
+    pub fn gvk(group_: &str, version_: &str, kind_: &str) -> Self {
+        Self { group: group_.into(), version: version_.into(), kind: kind_.into() }
+    }
+
+    /// The `apiVersion` of objects of this kind.
+    pub fn api_version(&self) -> String {
+        join(&self.group, &self.version)
+    }
+}
+
+/// A version of an API group.
+///
+/// ```
+/// use kube_core::GroupVersion;
+/// let gv: GroupVersion = "apps/v1".parse()?;
+/// assert_eq!((gv.group.as_str(), gv.version.as_str()), ("apps", "v1"));
+/// assert_eq!("v1".parse::<GroupVersion>()?.group, "");
+/// # Ok::<(), kube_core::gvk::ParseGroupVersionError>(())
+/// ```
+#[derive(Clone, Debug, Eq, PartialEq, Hash, Serialize, Deserialize)]
+pub struct GroupVersion {
+    /// API group, empty for the core group.
+    pub group: String,
+    /// Version inside the group.
+    pub version: String,
+}
+
+impl GroupVersion {
+    /// From its two parts.
+    pub fn gv(group_: &str, version_: &str) -> Self {
+        Self { group: group_.into(), version: version_.into() }
+    }
+
+    /// Names a kind in this group and version.
+    pub fn with_kind(self, kind: &str) -> GroupVersionKind {
+        GroupVersionKind { group: self.group, version: self.version, kind: kind.into() }
+    }
+
+    /// The `apiVersion`: `group/version`, or the version alone in the core group.
+    pub fn api_version(&self) -> String {
+        join(&self.group, &self.version)
+    }
+}
+
+impl FromStr for GroupVersion {
+    type Err = ParseGroupVersionError;
+
+    /// Reads `version` or `group/version`; neither part may be empty or hold another slash.
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let (group, version) = match text.split_once('/') {
+            Some((group, version)) if !group.is_empty() => (group, version),
+            Some(_) => return Err(ParseGroupVersionError(text.into())),
+            None => ("", text),
+        };
+        if version.is_empty() || version.contains('/') {
+            return Err(ParseGroupVersionError(text.into()));
+        }
+        Ok(Self::gv(group, version))
+    }
+}
+
+/// A resource (the lower-case plural of URLs), fully named.
+#[non_exhaustive]
+#[derive(Clone, Debug, Eq, PartialEq, Hash, Serialize, Deserialize)]
+pub struct GroupVersionResource {
+    /// API group, empty for the core group.
+    pub group: String,
+    /// Version inside the group.
+    pub version: String,
+    /// Resource name: lower case and plural.
+    pub resource: String,
+}
+
+impl GroupVersionResource {
+    /// From its three parts.
+    pub fn gvr(group_: &str, version_: &str, resource_: &str) -> Self {
+        Self { group: group_.into(), version: version_.into(), resource: resource_.into() }
+    }
+}
+
+impl TryFrom<&TypeMeta> for GroupVersionKind {
+    type Error = ParseGroupVersionError;
+
+    fn try_from(types: &TypeMeta) -> Result<Self, Self::Error> {
+        Ok(types.api_version.parse::<GroupVersion>()?.with_kind(&types.kind))
+    }
+}
+
+impl TryFrom<TypeMeta> for GroupVersionKind {
+    type Error = ParseGroupVersionError;
+
+    fn try_from(types: TypeMeta) -> Result<Self, Self::Error> {
+        Self::try_from(&types)
+    }
+}
+
+impl From<OwnerReference> for GroupVersionKind {
+    fn from(owner: OwnerReference) -> Self {
+        from_reference(&owner.api_version, owner.kind)
+    }
+}
+
+impl From<ObjectReference> for GroupVersionKind {
+    /// Absent parts of the reference become empty.
+    fn from(object: ObjectReference) -> Self {
+        from_reference(object.api_version.as_deref().unwrap_or_default(), object.kind.unwrap_or_default())
+    }
+}
+
+fn from_reference(api_version: &str, kind: String) -> GroupVersionKind {
+    let (group, version) = api_version.split_once('/').unwrap_or(("", api_version));
+    GroupVersionKind { group: group.into(), version: version.into(), kind }
+}
+
+fn join(group: &str, version: &str) -> String {
+    api_version_from_group_version(group.into(), version.into()).into_owned()
+}

@@ -1,0 +1,154 @@
+//! Several conditions on labels, all of which must hold.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fmt,
+    str::FromStr,
+    vec,
+};
+
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::{LabelSelector, LabelSelectorRequirement};
+use serde::{Deserialize, Serialize};
+
+use super::{Expression, ParseExpressionError, SelectorExt, parse};
+
+/// Conditions on labels, all of which must hold; none select everything.
+///
+/// ```
+/// use kube_core::{Expression, Selector, SelectorExt};
+///
+/// let mut web: Selector = [("app", "web")].into_iter().collect();
+/// web.extend(Expression::Exists("tier".into()));
+/// assert_eq!(web.to_string(), "app=web,tier");
+/// assert!(!web.matches(&[("app".into(), "web".into())].into()));
+///
+/// let parsed: Selector = "env in (a, b), !canary".parse()?;
+/// assert_eq!(parsed.to_string(), "env in (a,b),!canary");
+/// # Ok::<(), kube_core::ParseExpressionError>(())
+/// ```
+#[derive(Clone, Debug, Default, Eq, PartialEq, Serialize, Deserialize)]
+pub struct Selector(Vec<Expression>);
+
+impl Selector {
+    /// Whether there are no conditions, so that everything matches.
+    pub fn selects_all(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Adds conditions.
+    pub fn extend(&mut self, exprs: impl IntoIterator<Item = Expression>) -> &mut Self {
+        self.0.extend(exprs);
+        self
+    }
+}
+
+impl SelectorExt for Selector {
+    type Search = BTreeMap<String, String>;
+
+    fn matches(&self, labels: &BTreeMap<String, String>) -> bool {
+        self.0.iter().all(|expression| expression.matches(labels))
+    }
+}
+
+impl fmt::Display for Selector {
+    /// The form that servers and kubectl read: conditions joined by commas.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (i, expression) in self.0.iter().enumerate() {
+            f.write_str(if i == 0 { "" } else { "," })?;
+            expression.fmt(f)?;
+        }
+        Ok(())
+    }
+}
+
+impl FromStr for Selector {
+    type Err = ParseExpressionError;
+
+    /// Reads what servers and kubectl read: `a=b`, `a==b`, `a!=b`, `a in (b,c)`, `a notin (b,c)`, `a`, `!a`, joined
+    /// by commas, with white space between the parts. The empty text selects everything.
+    ///
+    /// # Errors
+    ///
+    /// Another grammar, or a key or value that no label can have. The comparisons `a<5` and `a>5` have no
+    /// [`Expression`] and are refused as well.
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        parse::selector(text).map(Self)
+    }
+}
+
+impl IntoIterator for Selector {
+    type Item = Expression;
+    type IntoIter = vec::IntoIter<Expression>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.0.into_iter()
+    }
+}
+
+impl FromIterator<(String, String)> for Selector {
+    fn from_iter<I: IntoIterator<Item = (String, String)>>(pairs: I) -> Self {
+        pairs.into_iter().map(|(key, value)| Expression::Equal(key, value)).collect()
+    }
+}
+
+impl FromIterator<(&'static str, &'static str)> for Selector {
+    fn from_iter<I: IntoIterator<Item = (&'static str, &'static str)>>(pairs: I) -> Self {
+        pairs.into_iter().map(|(key, value)| Expression::Equal(key.into(), value.into())).collect()
+    }
+}
+
+impl FromIterator<Expression> for Selector {
+    fn from_iter<I: IntoIterator<Item = Expression>>(expressions: I) -> Self {
+        Self(expressions.into_iter().collect())
+    }
+}
+
+impl From<Expression> for Selector {
+    fn from(expression: Expression) -> Self {
+        Self(vec![expression])
+    }
+}
+
+impl TryFrom<LabelSelector> for Selector {
+    type Error = ParseExpressionError;
+
+    /// # Errors
+    ///
+    /// Where a requirement is not valid, see [`Expression`].
+    fn try_from(selector: LabelSelector) -> Result<Self, Self::Error> {
+        let equal = selector.match_labels.unwrap_or_default().into_iter();
+        let requirements = selector.match_expressions.unwrap_or_default().into_iter();
+        equal
+            .map(|(key, value)| Ok(Expression::Equal(key, value)))
+            .chain(requirements.map(Expression::try_from))
+            .collect()
+    }
+}
+
+impl From<Selector> for LabelSelector {
+    fn from(selector: Selector) -> Self {
+        let mut labels = BTreeMap::new();
+        let mut requirements = Vec::new();
+        for expression in selector {
+            let (key, operator, values) = match expression {
+                // A map holds one value per key; a second condition on the key must not replace the first.
+                Expression::Equal(key, value) if labels.get(&key).is_none_or(|known| *known == value) => {
+                    labels.insert(key, value);
+                    continue;
+                }
+                Expression::Equal(key, value) => (key, "In", BTreeSet::from([value])),
+                Expression::NotEqual(key, value) => (key, "NotIn", BTreeSet::from([value])),
+                Expression::In(key, values) => (key, "In", values),
+                Expression::NotIn(key, values) => (key, "NotIn", values),
+                Expression::Exists(key) => (key, "Exists", BTreeSet::new()),
+                Expression::DoesNotExist(key) => (key, "DoesNotExist", BTreeSet::new()),
+            };
+            let values = (!values.is_empty()).then(|| values.into_iter().collect());
+            requirements.push(LabelSelectorRequirement { key, operator: operator.into(), values });
+        }
+        Self {
+            match_labels: (!labels.is_empty()).then_some(labels),
+            match_expressions: (!requirements.is_empty()).then_some(requirements),
+        }
+    }
+}

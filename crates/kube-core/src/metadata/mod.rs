@@ -1,0 +1,15 @@
+//! Object metadata, and objects reduced to it.
+
+mod partial;
+
+pub use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ListMeta, ObjectMeta};
+pub use partial::{PartialObjectMeta, PartialObjectMetaExt};
+
+pub use crate::type_meta::TypeMeta;
+
+mod private {
+    /// Keeps [`PartialObjectMetaExt`](super::PartialObjectMetaExt) to this crate's implementations.
+    pub trait Sealed {}
+
+    impl Sealed for super::ObjectMeta {}
+}

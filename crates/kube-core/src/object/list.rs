@@ -1,0 +1,155 @@
+//! Lists of objects as a server returns them.
+
+use std::{fmt, marker::PhantomData, slice, vec};
+
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ListMeta;
+use serde::{
+    Deserialize, Deserializer, Serialize,
+    de::{DeserializeSeed, Error as _, IgnoredAny, MapAccess, SeqAccess, Visitor},
+};
+
+use super::DefaultTypes;
+use crate::type_meta::TypeMeta;
+
+/// A list (one page of it, where a limit was asked for) as a server returns it.
+///
+/// Items of lists of built-in kinds come without `apiVersion` and `kind`; where the list has told its own kind
+/// before its items, as servers do, they are filled in. `items: null` reads as no items.
+#[derive(Clone, Debug, Serialize)]
+pub struct ObjectList<T>
+where
+    T: Clone,
+{
+    /// The type of the list, empty where the wire had none.
+    #[serde(flatten)]
+    pub types: TypeMeta,
+    /// Resource version, continue token and count of the items left out.
+    pub metadata: ListMeta,
+    /// The objects.
+    pub items: Vec<T>,
+}
+
+impl<T: Clone> ObjectList<T> {
+    /// The objects in the order of the list.
+    pub fn iter(&self) -> impl Iterator<Item = &T> {
+        self.items.iter()
+    }
+
+    /// The objects in the order of the list, to change them.
+    pub fn iter_mut(&mut self) -> impl Iterator<Item = &mut T> {
+        self.items.iter_mut()
+    }
+}
+
+impl<T: Clone> IntoIterator for ObjectList<T> {
+    type Item = T;
+    type IntoIter = vec::IntoIter<T>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.items.into_iter()
+    }
+}
+
+impl<'a, T: Clone> IntoIterator for &'a ObjectList<T> {
+    type Item = &'a T;
+    type IntoIter = slice::Iter<'a, T>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.items.iter()
+    }
+}
+
+impl<'a, T: Clone> IntoIterator for &'a mut ObjectList<T> {
+    type Item = &'a mut T;
+    type IntoIter = slice::IterMut<'a, T>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.items.iter_mut()
+    }
+}
+
+impl<'de, T> Deserialize<'de> for ObjectList<T>
+where
+    T: Clone + Deserialize<'de>,
+{
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_map(ListVisitor(PhantomData))
+    }
+}
+
+struct ListVisitor<T>(PhantomData<T>);
+
+impl<'de, T> Visitor<'de> for ListVisitor<T>
+where
+    T: Clone + Deserialize<'de>,
+{
+    type Value = ObjectList<T>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a list of Kubernetes objects")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<ObjectList<T>, A::Error> {
+        let (mut types, mut metadata, mut items) = (TypeMeta::default(), None, None);
+        while let Some(key) = map.next_key::<String>()? {
+            match key.as_str() {
+                "apiVersion" => types.api_version = map.next_value()?,
+                "kind" => types.kind = map.next_value()?,
+                "metadata" => metadata = map.next_value::<Option<ListMeta>>()?,
+                "items" => items = Some(map.next_value_seed(Items::<T>::of(&types))?),
+                _ => drop(map.next_value::<IgnoredAny>()?),
+            }
+        }
+        let items = items.ok_or_else(|| A::Error::missing_field("items"))?;
+        Ok(ObjectList { types, metadata: metadata.unwrap_or_default(), items })
+    }
+}
+
+/// Reads the items, giving each the type that the list implies.
+struct Items<T> {
+    defaults: DefaultTypes,
+    item: PhantomData<T>,
+}
+
+impl<T> Items<T> {
+    fn of(list: &TypeMeta) -> Self {
+        Self { defaults: DefaultTypes::of_list(list), item: PhantomData }
+    }
+}
+
+impl<'de, T: Deserialize<'de>> DeserializeSeed<'de> for Items<T> {
+    type Value = Vec<T>;
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Vec<T>, D::Error> {
+        deserializer.deserialize_option(self)
+    }
+}
+
+impl<'de, T: Deserialize<'de>> Visitor<'de> for Items<T> {
+    type Value = Vec<T>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an array of Kubernetes objects or null")
+    }
+
+    fn visit_none<E>(self) -> Result<Vec<T>, E> {
+        Ok(Vec::new())
+    }
+
+    fn visit_unit<E>(self) -> Result<Vec<T>, E> {
+        Ok(Vec::new())
+    }
+
+    fn visit_some<D: Deserializer<'de>>(self, deserializer: D) -> Result<Vec<T>, D::Error> {
+        deserializer.deserialize_seq(self)
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Vec<T>, A::Error> {
+        // The hint comes from the input: it may speed things up, it must not decide how much is allocated.
+        let mut items = Vec::with_capacity(seq.size_hint().unwrap_or(0).min(1024));
+        while let Some(item) = seq.next_element_seed(self.defaults.seed())? {
+            items.push(item);
+        }
+        Ok(items)
+    }
+}

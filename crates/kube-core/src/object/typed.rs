@@ -1,0 +1,167 @@
+//! Objects with a known spec and status and a kind chosen at run time.
+
+use std::borrow::Cow;
+
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    discovery::ApiResource,
+    resource::{DynamicResourceScope, Resource},
+    type_meta::TypeMeta,
+};
+
+/// Objects with a spec.
+pub trait HasSpec {
+    /// What the user wants.
+    type Spec;
+
+    /// The spec.
+    fn spec(&self) -> &Self::Spec;
+
+    /// The spec, to change it.
+    fn spec_mut(&mut self) -> &mut Self::Spec;
+}
+
+/// Objects with an optional status.
+pub trait HasStatus {
+    /// What a controller observed.
+    type Status;
+
+    /// The status, where a controller has written one.
+    fn status(&self) -> Option<&Self::Status>;
+
+    /// The status, to set, change or clear it.
+    fn status_mut(&mut self) -> &mut Option<Self::Status>;
+}
+
+/// An object whose spec `P` and status `U` are typed and whose kind is chosen at run time.
+///
+/// ```
+/// use kube_core::{ApiResource, GroupVersionKind, NotUsed, Object, object::HasSpec};
+///
+/// #[derive(Clone, serde::Serialize, serde::Deserialize)]
+/// struct Size { replicas: i32 }
+///
+/// let ar = ApiResource::from_gvk(&GroupVersionKind::gvk("example.com", "v1", "Shop"));
+/// let shop: Object<Size, NotUsed> = Object::new("corner", &ar, Size { replicas: 2 }).within("town");
+/// assert_eq!(shop.spec().replicas, 2);
+/// assert!(shop.status.is_none());
+/// ```
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Object<P, U>
+where
+    P: Clone,
+    U: Clone,
+{
+    /// `apiVersion` and `kind`; `None` where the wire had none.
+    #[serde(flatten, default)]
+    pub types: Option<TypeMeta>,
+    /// Object metadata.
+    pub metadata: ObjectMeta,
+    /// What the user wants.
+    pub spec: P,
+    /// What a controller observed.
+    #[serde(default = "none", skip_serializing_if = "Option::is_none")]
+    pub status: Option<U>,
+}
+
+fn none<U>() -> Option<U> {
+    None
+}
+
+impl<P, U> Object<P, U>
+where
+    P: Clone,
+    U: Clone,
+{
+    /// A new object with a name, a spec and no status.
+    pub fn new(name: &str, ar: &ApiResource, spec: P) -> Self {
+        Self {
+            types: Some(TypeMeta { api_version: ar.api_version.clone(), kind: ar.kind.clone() }),
+            metadata: ObjectMeta { name: Some(name.into()), ..ObjectMeta::default() },
+            spec,
+            status: None,
+        }
+    }
+
+    /// Puts the object into a namespace.
+    #[must_use]
+    pub fn within(mut self, ns: &str) -> Self {
+        self.metadata.namespace = Some(ns.into());
+        self
+    }
+}
+
+impl<P, U> Resource for Object<P, U>
+where
+    P: Clone,
+    U: Clone,
+{
+    type DynamicType = ApiResource;
+    type Scope = DynamicResourceScope;
+
+    fn kind(dt: &ApiResource) -> Cow<'_, str> {
+        dt.kind.as_str().into()
+    }
+
+    fn group(dt: &ApiResource) -> Cow<'_, str> {
+        dt.group.as_str().into()
+    }
+
+    fn version(dt: &ApiResource) -> Cow<'_, str> {
+        dt.version.as_str().into()
+    }
+
+    fn api_version(dt: &ApiResource) -> Cow<'_, str> {
+        dt.api_version.as_str().into()
+    }
+
+    fn plural(dt: &ApiResource) -> Cow<'_, str> {
+        dt.plural.as_str().into()
+    }
+
+    fn meta(&self) -> &ObjectMeta {
+        &self.metadata
+    }
+
+    fn meta_mut(&mut self) -> &mut ObjectMeta {
+        &mut self.metadata
+    }
+}
+
+impl<P, U> HasSpec for Object<P, U>
+where
+    P: Clone,
+    U: Clone,
+{
+    type Spec = P;
+
+    fn spec(&self) -> &P {
+        &self.spec
+    }
+
+    fn spec_mut(&mut self) -> &mut P {
+        &mut self.spec
+    }
+}
+
+impl<P, U> HasStatus for Object<P, U>
+where
+    P: Clone,
+    U: Clone,
+{
+    type Status = U;
+
+    fn status(&self) -> Option<&U> {
+        self.status.as_ref()
+    }
+
+    fn status_mut(&mut self) -> &mut Option<U> {
+        &mut self.status
+    }
+}
+
+/// Stands for a spec or status that is not of interest: reads anything, writes an empty object.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct NotUsed {}

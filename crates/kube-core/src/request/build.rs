@@ -1,0 +1,110 @@
+//! The builder itself.
+
+use http::{
+    Method,
+    header::{ACCEPT, CONTENT_TYPE},
+};
+
+use super::{Error, path};
+use crate::encode::Query;
+
+/// Builds requests for the objects of one collection. Nothing is sent.
+///
+/// Every method checks its parameters: names and namespaces that no encoding makes safe, and what the server would
+/// refuse for sure, are an [`Error::Validation`] that says what to change.
+///
+/// ```
+/// use kube_core::{Request, params::{Patch, PatchParams}};
+///
+/// let pods = Request::new("/api/v1/namespaces/web/pods");
+/// let patch = Patch::Merge(serde_json::json!({"metadata": {"labels": {"a": "b"}}}));
+/// let req = pods.patch("front-0", &PatchParams::default(), &patch)?;
+/// assert_eq!(req.method(), "PATCH");
+/// assert_eq!(req.uri(), "/api/v1/namespaces/web/pods/front-0");
+/// assert!(pods.get("../secrets", &Default::default()).is_err());
+/// # Ok::<(), kube_core::request::Error>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Request {
+    /// The path of the collection, as [`Resource::url_path`](crate::Resource::url_path) gives it.
+    pub url_path: String,
+}
+
+impl Request {
+    /// For the collection at this path.
+    pub fn new<S: Into<String>>(url_path: S) -> Self {
+        Self { url_path: url_path.into() }
+    }
+
+    /// Begins a request on the collection.
+    pub(crate) fn on_collection(&self, method: Method) -> Result<Draft, Error> {
+        Ok(Draft { method, path: path::collection(&self.url_path)?, query: Query::default(), accept: JSON })
+    }
+
+    /// Begins a request on one object.
+    pub(crate) fn on_object(&self, method: Method, name: &str) -> Result<Draft, Error> {
+        let mut draft = self.on_collection(method)?;
+        path::push(&mut draft.path, "the name", name)?;
+        Ok(draft)
+    }
+
+    /// Begins a request on a subresource of one object.
+    pub(crate) fn on_subresource(&self, method: Method, name: &str, sub: &str) -> Result<Draft, Error> {
+        let mut draft = self.on_object(method, name)?;
+        path::push(&mut draft.path, "the subresource", sub)?;
+        Ok(draft)
+    }
+}
+
+pub(super) const JSON: &str = "application/json";
+
+/// A request under construction: everything but its body.
+pub(crate) struct Draft {
+    method: Method,
+    path: String,
+    query: Query,
+    accept: &'static str,
+}
+
+impl Draft {
+    pub(crate) fn query(self, query: Query) -> Self {
+        Self { query, ..self }
+    }
+
+    pub(crate) fn accept(self, accept: &'static str) -> Self {
+        Self { accept, ..self }
+    }
+
+    /// Ends a request without a body.
+    pub(crate) fn empty(self) -> Result<http::Request<Vec<u8>>, Error> {
+        self.finish(None, Vec::new())
+    }
+
+    /// Ends a request whose body is JSON.
+    pub(crate) fn json(self, body: Vec<u8>) -> Result<http::Request<Vec<u8>>, Error> {
+        self.body(JSON, body)
+    }
+
+    /// Ends a request with a body of this content type.
+    pub(crate) fn body(
+        self,
+        content_type: &'static str,
+        body: Vec<u8>,
+    ) -> Result<http::Request<Vec<u8>>, Error> {
+        self.finish(Some(content_type), body)
+    }
+
+    fn finish(
+        self,
+        content_type: Option<&'static str>,
+        body: Vec<u8>,
+    ) -> Result<http::Request<Vec<u8>>, Error> {
+        let Self { method, path: mut uri, query, accept } = self;
+        query.append_to(&mut uri);
+        let mut builder = http::Request::builder().method(method).uri(uri).header(ACCEPT, accept);
+        if let Some(content_type) = content_type {
+            builder = builder.header(CONTENT_TYPE, content_type);
+        }
+        builder.body(body).map_err(Error::BuildRequest)
+    }
+}

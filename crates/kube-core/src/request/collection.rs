@@ -1,0 +1,33 @@
+//! Requests on a collection: list, watch, create, delete all.
+
+use http::Method;
+
+use super::{Error, Request, body, query};
+use crate::params::{DeleteParams, ListParams, PostParams, WatchParams};
+
+impl Request {
+    /// Reads the objects of the collection.
+    pub fn list(&self, lp: &ListParams) -> Result<http::Request<Vec<u8>>, Error> {
+        self.on_collection(Method::GET)?.query(query::list(lp)?).empty()
+    }
+
+    /// Follows the changes after the resource version `ver`: `"0"` begins with all objects of any recent state, the
+    /// empty text with all objects of the newest.
+    pub fn watch(&self, wp: &WatchParams, ver: &str) -> Result<http::Request<Vec<u8>>, Error> {
+        self.on_collection(Method::GET)?.query(query::watch(wp, ver)?).empty()
+    }
+
+    /// Creates an object; `data` is its JSON.
+    pub fn create(&self, pp: &PostParams, data: Vec<u8>) -> Result<http::Request<Vec<u8>>, Error> {
+        self.on_collection(Method::POST)?.query(query::post(pp)?).json(data)
+    }
+
+    /// Deletes all objects of the collection that `lp` selects.
+    pub fn delete_collection(
+        &self,
+        dp: &DeleteParams,
+        lp: &ListParams,
+    ) -> Result<http::Request<Vec<u8>>, Error> {
+        self.on_collection(Method::DELETE)?.query(query::list(lp)?).json(body::json(dp)?)
+    }
+}

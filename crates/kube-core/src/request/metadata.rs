@@ -1,0 +1,39 @@
+//! Requests whose answers are reduced to metadata.
+
+use http::Method;
+use serde::Serialize;
+
+use super::{Error, Request, body, query};
+use crate::params::{GetParams, ListParams, Patch, PatchParams, WatchParams};
+
+const OBJECT: &str = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1";
+const LIST: &str = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1";
+
+impl Request {
+    /// As [`get`](Self::get), answered by a [`PartialObjectMeta`](crate::PartialObjectMeta).
+    pub fn get_metadata(&self, name: &str, gp: &GetParams) -> Result<http::Request<Vec<u8>>, Error> {
+        self.on_object(Method::GET, name)?.query(query::get(gp)).accept(OBJECT).empty()
+    }
+
+    /// As [`list`](Self::list), answered by a list of [`PartialObjectMeta`](crate::PartialObjectMeta).
+    pub fn list_metadata(&self, lp: &ListParams) -> Result<http::Request<Vec<u8>>, Error> {
+        self.on_collection(Method::GET)?.query(query::list(lp)?).accept(LIST).empty()
+    }
+
+    /// As [`watch`](Self::watch), with events that hold [`PartialObjectMeta`](crate::PartialObjectMeta).
+    pub fn watch_metadata(&self, wp: &WatchParams, ver: &str) -> Result<http::Request<Vec<u8>>, Error> {
+        self.on_collection(Method::GET)?.query(query::watch(wp, ver)?).accept(OBJECT).empty()
+    }
+
+    /// As [`patch`](Self::patch), answered by a [`PartialObjectMeta`](crate::PartialObjectMeta).
+    pub fn patch_metadata<P: Serialize>(
+        &self,
+        name: &str,
+        pp: &PatchParams,
+        patch: &Patch<P>,
+    ) -> Result<http::Request<Vec<u8>>, Error> {
+        let query = query::patch(pp, patch)?;
+        let (content_type, body) = body::patch(patch)?;
+        self.on_object(Method::PATCH, name)?.query(query).accept(OBJECT).body(content_type, body)
+    }
+}

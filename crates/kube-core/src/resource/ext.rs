@@ -1,0 +1,145 @@
+//! Shorthands over an object's metadata.
+
+use std::{collections::BTreeMap, sync::LazyLock};
+
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ManagedFieldsEntry, OwnerReference, Time};
+
+use super::Resource;
+
+/// Shorthands over the metadata of any [`Resource`]; absent collections read as empty.
+///
+/// ```
+/// use k8s_openapi::api::core::v1::ConfigMap;
+/// use kube_core::ResourceExt;
+///
+/// let mut cm = ConfigMap::default();
+/// cm.labels_mut().insert("app".into(), "web".into());
+/// assert_eq!(cm.labels()["app"], "web");
+/// assert!(cm.finalizers().is_empty());
+/// assert_eq!(cm.name_any(), "");
+/// ```
+pub trait ResourceExt: Resource {
+    /// The object's name.
+    ///
+    /// # Panics
+    ///
+    /// Where it has none: never for objects that a server returned, always for ones made with `generateName`
+    /// and not yet created. [`name_any`](Self::name_any) does not panic.
+    fn name_unchecked(&self) -> String;
+
+    /// The object's name, or its `generateName` prefix, or the empty string.
+    fn name_any(&self) -> String;
+
+    /// The namespace, `None` for cluster-wide objects.
+    fn namespace(&self) -> Option<String>;
+
+    /// The version of the object's state, an opaque string set by the server.
+    fn resource_version(&self) -> Option<String>;
+
+    /// The identity of this incarnation of the object; another object of the same name has another one.
+    fn uid(&self) -> Option<String>;
+
+    /// When the server created the object.
+    fn creation_timestamp(&self) -> Option<Time>;
+
+    /// Labels.
+    fn labels(&self) -> &BTreeMap<String, String>;
+
+    /// Labels, to change them; an absent map is created.
+    fn labels_mut(&mut self) -> &mut BTreeMap<String, String>;
+
+    /// Annotations.
+    fn annotations(&self) -> &BTreeMap<String, String>;
+
+    /// Annotations, to change them; an absent map is created.
+    fn annotations_mut(&mut self) -> &mut BTreeMap<String, String>;
+
+    /// References to the objects that own this one.
+    fn owner_references(&self) -> &[OwnerReference];
+
+    /// Owner references, to change them; an absent list is created.
+    fn owner_references_mut(&mut self) -> &mut Vec<OwnerReference>;
+
+    /// Finalizers: the object is not gone before all of them are removed.
+    fn finalizers(&self) -> &[String];
+
+    /// Finalizers, to change them; an absent list is created.
+    fn finalizers_mut(&mut self) -> &mut Vec<String>;
+
+    /// Who owns which fields, as server-side apply records it.
+    fn managed_fields(&self) -> &[ManagedFieldsEntry];
+
+    /// Managed fields, to change them; an absent list is created.
+    ///
+    /// Clearing them before caching objects saves much memory.
+    fn managed_fields_mut(&mut self) -> &mut Vec<ManagedFieldsEntry>;
+}
+
+static EMPTY: LazyLock<BTreeMap<String, String>> = LazyLock::new(BTreeMap::new);
+
+impl<K: Resource> ResourceExt for K {
+    fn name_unchecked(&self) -> String {
+        self.meta().name.clone().expect("the object has a name: it came from a server or was given one")
+    }
+
+    fn name_any(&self) -> String {
+        let meta = self.meta();
+        meta.name.as_ref().or(meta.generate_name.as_ref()).cloned().unwrap_or_default()
+    }
+
+    fn namespace(&self) -> Option<String> {
+        self.meta().namespace.clone()
+    }
+
+    fn resource_version(&self) -> Option<String> {
+        self.meta().resource_version.clone()
+    }
+
+    fn uid(&self) -> Option<String> {
+        self.meta().uid.clone()
+    }
+
+    fn creation_timestamp(&self) -> Option<Time> {
+        self.meta().creation_timestamp.clone()
+    }
+
+    fn labels(&self) -> &BTreeMap<String, String> {
+        self.meta().labels.as_ref().unwrap_or(&EMPTY)
+    }
+
+    fn labels_mut(&mut self) -> &mut BTreeMap<String, String> {
+        self.meta_mut().labels.get_or_insert_default()
+    }
+
+    fn annotations(&self) -> &BTreeMap<String, String> {
+        self.meta().annotations.as_ref().unwrap_or(&EMPTY)
+    }
+
+    fn annotations_mut(&mut self) -> &mut BTreeMap<String, String> {
+        self.meta_mut().annotations.get_or_insert_default()
+    }
+
+    fn owner_references(&self) -> &[OwnerReference] {
+        self.meta().owner_references.as_deref().unwrap_or_default()
+    }
+
+    fn owner_references_mut(&mut self) -> &mut Vec<OwnerReference> {
+        self.meta_mut().owner_references.get_or_insert_default()
+    }
+
+    fn finalizers(&self) -> &[String] {
+        self.meta().finalizers.as_deref().unwrap_or_default()
+    }
+
+    fn finalizers_mut(&mut self) -> &mut Vec<String> {
+        self.meta_mut().finalizers.get_or_insert_default()
+    }
+
+    fn managed_fields(&self) -> &[ManagedFieldsEntry] {
+        self.meta().managed_fields.as_deref().unwrap_or_default()
+    }
+
+    fn managed_fields_mut(&mut self) -> &mut Vec<ManagedFieldsEntry> {
+        self.meta_mut().managed_fields.get_or_insert_default()
+    }
+}

@@ -1,0 +1,172 @@
+//! The [`Resource`] trait, and its implementation for every type of `k8s-openapi` that has object metadata.
+
+use std::borrow::Cow;
+
+use k8s_openapi::{
+    api::core::v1::ObjectReference,
+    apimachinery::pkg::apis::meta::v1::{ObjectMeta, OwnerReference},
+};
+
+use crate::encode::path_segment;
+
+/// A type whose values are objects of the Kubernetes API.
+///
+/// It is implemented for every `k8s-openapi` type with object metadata, for the types that
+/// `#[derive(CustomResource)]` makes, and for the run-time kinds [`DynamicObject`](crate::DynamicObject) and
+/// [`Object`](crate::Object).
+///
+/// ```
+/// use k8s_openapi::api::apps::v1::Deployment;
+/// use kube_core::Resource;
+///
+/// assert_eq!(Deployment::kind(&()), "Deployment");
+/// assert_eq!(Deployment::api_version(&()), "apps/v1");
+/// assert_eq!(Deployment::url_path(&(), Some("web")), "/apis/apps/v1/namespaces/web/deployments");
+/// assert_eq!(Deployment::url_path(&(), None), "/apis/apps/v1/deployments");
+/// ```
+pub trait Resource {
+    /// What has to be known at run time to name the kind: `()` where the type itself knows it,
+    /// [`ApiResource`](crate::ApiResource) where it does not.
+    type DynamicType: Send + Sync + 'static;
+
+    /// Where objects of the kind live: one of the scope types of this crate, such as
+    /// [`NamespaceResourceScope`](crate::NamespaceResourceScope).
+    type Scope;
+
+    /// The kind in singular and camel case, such as `ConfigMap`.
+    fn kind(dt: &Self::DynamicType) -> Cow<'_, str>;
+
+    /// The API group, empty for the core group.
+    fn group(dt: &Self::DynamicType) -> Cow<'_, str>;
+
+    /// The version inside the group, such as `v1` or `v1beta1`.
+    fn version(dt: &Self::DynamicType) -> Cow<'_, str>;
+
+    /// The resource name as it stands in URLs: lower case and plural, such as `configmaps`.
+    fn plural(dt: &Self::DynamicType) -> Cow<'_, str>;
+
+    /// The object's metadata.
+    fn meta(&self) -> &ObjectMeta;
+
+    /// The object's metadata, to change it.
+    fn meta_mut(&mut self) -> &mut ObjectMeta;
+
+    /// The `apiVersion` of objects of this kind: `group/version`, or the version alone in the core group.
+    fn api_version(dt: &Self::DynamicType) -> Cow<'_, str> {
+        api_version_from_group_version(Self::group(dt), Self::version(dt))
+    }
+
+    /// The path of the collection on the server: of one namespace, or of the cluster for `None`.
+    ///
+    /// Characters that a path segment cannot hold are percent-encoded. A namespace that no encoding makes safe
+    /// (empty, `..`, one with a slash) is refused by every method of [`Request`](crate::Request).
+    fn url_path(dt: &Self::DynamicType, namespace: Option<&str>) -> String {
+        let (group, version, plural) = (Self::group(dt), Self::version(dt), Self::plural(dt));
+        let mut path = String::from(if group.is_empty() { "/api" } else { "/apis" });
+        let namespaced = namespace.map(|ns| ["namespaces", ns]);
+        let group = (!group.is_empty()).then_some(&*group);
+        for segment in
+            group.into_iter().chain([&*version]).chain(namespaced.into_iter().flatten()).chain([&*plural])
+        {
+            path.push('/');
+            path_segment(segment, &mut path);
+        }
+        path
+    }
+
+    /// A reference to this object as events and other objects carry it.
+    fn object_ref(&self, dt: &Self::DynamicType) -> ObjectReference {
+        let meta = self.meta();
+        ObjectReference {
+            api_version: Some(Self::api_version(dt).into_owned()),
+            kind: Some(Self::kind(dt).into_owned()),
+            name: meta.name.clone(),
+            namespace: meta.namespace.clone(),
+            resource_version: meta.resource_version.clone(),
+            uid: meta.uid.clone(),
+            field_path: None,
+        }
+    }
+
+    /// An owner reference that makes this object the controller of the one that carries it.
+    ///
+    /// An object has at most one controller. `None` while the object has no name or uid, that is before the
+    /// server has stored it.
+    fn controller_owner_ref(&self, dt: &Self::DynamicType) -> Option<OwnerReference> {
+        self.owner_ref(dt).map(|owner| OwnerReference { controller: Some(true), ..owner })
+    }
+
+    /// An owner reference to this object: whoever carries it is garbage collected with it.
+    ///
+    /// `None` while the object has no name or uid, that is before the server has stored it.
+    fn owner_ref(&self, dt: &Self::DynamicType) -> Option<OwnerReference> {
+        let meta = self.meta();
+        Some(OwnerReference {
+            api_version: Self::api_version(dt).into_owned(),
+            kind: Self::kind(dt).into_owned(),
+            name: meta.name.clone()?,
+            uid: meta.uid.clone()?,
+            ..OwnerReference::default()
+        })
+    }
+
+    /// Whether a client asks the server for metadata only when it reads this type.
+    ///
+    /// True for [`PartialObjectMeta`](crate::PartialObjectMeta) alone.
+    fn metadata_api() -> bool {
+        false
+    }
+}
+
+impl<K, S> Resource for K
+where
+    K: k8s_openapi::Metadata<Ty = ObjectMeta> + k8s_openapi::Resource<Scope = S>,
+{
+    type DynamicType = ();
+    type Scope = S;
+
+    fn kind((): &()) -> Cow<'_, str> {
+        K::KIND.into()
+    }
+
+    fn group((): &()) -> Cow<'_, str> {
+        K::GROUP.into()
+    }
+
+    fn version((): &()) -> Cow<'_, str> {
+        K::VERSION.into()
+    }
+
+    fn api_version((): &()) -> Cow<'_, str> {
+        K::API_VERSION.into()
+    }
+
+    fn plural((): &()) -> Cow<'_, str> {
+        K::URL_PATH_SEGMENT.into()
+    }
+
+    fn meta(&self) -> &ObjectMeta {
+        self.metadata()
+    }
+
+    fn meta_mut(&mut self) -> &mut ObjectMeta {
+        self.metadata_mut()
+    }
+}
+
+/// Joins a group and a version into an `apiVersion`; the core group (empty) leaves the version alone.
+///
+/// ```
+/// use kube_core::api_version_from_group_version as join;
+/// assert_eq!(join("apps".into(), "v1".into()), "apps/v1");
+/// assert_eq!(join("".into(), "v1".into()), "v1");
+/// ```
+pub fn api_version_from_group_version<'a>(group: Cow<'a, str>, version: Cow<'a, str>) -> Cow<'a, str> {
+    if group.is_empty() {
+        return version;
+    }
+    let mut joined = group.into_owned();
+    joined.push('/');
+    joined.push_str(&version);
+    Cow::Owned(joined)
+}

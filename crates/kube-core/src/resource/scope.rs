@@ -1,0 +1,18 @@
+//! Whether a kind lives in namespaces, in the cluster, below another object, or is known only at run time.
+
+pub use k8s_openapi::{ClusterResourceScope, NamespaceResourceScope, ResourceScope, SubResourceScope};
+
+/// The scope of kinds that are known only at run time.
+///
+/// Types with this scope may be used both with and without a namespace; the server has the last word.
+pub struct DynamicResourceScope {}
+
+impl ResourceScope for DynamicResourceScope {}
+
+/// Scopes whose objects can live in a namespace: [`NamespaceResourceScope`] and [`DynamicResourceScope`].
+///
+/// As a bound it rules out kinds that are known to be cluster-wide.
+pub trait NamespaceScope: ResourceScope {}
+
+impl NamespaceScope for NamespaceResourceScope {}
+impl NamespaceScope for DynamicResourceScope {}

@@ -1,0 +1,194 @@
+//! The `Status` object: success or failure of a request in words and codes.
+
+use std::fmt;
+
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ListMeta;
+use serde::{Deserialize, Serialize};
+
+use super::reason;
+
+/// How a request ended, in words and codes.
+///
+/// ```
+/// use kube_core::Status;
+///
+/// let status: Status = serde_json::from_str(
+///     r#"{"kind":"Status","apiVersion":"v1","metadata":{},"status":"Failure","code":404,
+///         "message":"pods \"web\" not found","reason":"NotFound","details":{"name":"web","kind":"pods"}}"#,
+/// )?;
+/// assert!(status.is_not_found());
+/// assert_eq!(status.to_string(), "pods \"web\" not found (NotFound, code 404)");
+/// # Ok::<(), serde_json::Error>(())
+/// ```
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Status {
+    /// Success or failure; `None` where the server did not say.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub status: Option<StatusSummary>,
+    /// The suggested HTTP status code, 0 where the server gave none.
+    #[serde(default, skip_serializing_if = "is_zero_u16")]
+    pub code: u16,
+    /// For people: what happened.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub message: String,
+    /// List metadata, as a rule empty.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub metadata: Option<ListMeta>,
+    /// For machines: why, one of the words in [`reason`]. It refines the code.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub reason: String,
+    /// What the reason is about.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub details: Option<StatusDetails>,
+}
+
+impl Status {
+    /// A success and nothing else.
+    pub fn success() -> Self {
+        Self { status: Some(StatusSummary::Success), ..Self::default() }
+    }
+
+    /// A failure with words for people and a [`reason`] for machines.
+    pub fn failure(message: &str, reason: &str) -> Self {
+        Self {
+            status: Some(StatusSummary::Failure),
+            message: message.into(),
+            reason: reason.into(),
+            ..Self::default()
+        }
+    }
+
+    /// On the heap, as errors carry it.
+    pub fn boxed(self) -> Box<Self> {
+        Box::new(self)
+    }
+
+    /// Sets the HTTP status code.
+    pub fn with_code(mut self, code: u16) -> Self {
+        self.code = code;
+        self
+    }
+
+    /// Sets the details.
+    pub fn with_details(mut self, details: StatusDetails) -> Self {
+        self.details = Some(details);
+        self
+    }
+
+    /// Whether the server said `Success`.
+    pub fn is_success(&self) -> bool {
+        self.status == Some(StatusSummary::Success)
+    }
+
+    /// Whether the server said `Failure`.
+    pub fn is_failure(&self) -> bool {
+        self.status == Some(StatusSummary::Failure)
+    }
+
+    /// Whether the object or kind does not exist.
+    pub fn is_not_found(&self) -> bool {
+        self.has_reason(reason::NOT_FOUND, 404)
+    }
+
+    /// Whether an object of the same name exists.
+    pub fn is_already_exists(&self) -> bool {
+        self.reason == reason::ALREADY_EXISTS
+    }
+
+    /// Whether the object changed since it was read, or another manager owns a field.
+    pub fn is_conflict(&self) -> bool {
+        self.has_reason(reason::CONFLICT, 409)
+    }
+
+    /// Whether the caller may not do this.
+    pub fn is_forbidden(&self) -> bool {
+        self.has_reason(reason::FORBIDDEN, 403)
+    }
+
+    /// Whether the object or the parameters were not acceptable.
+    pub fn is_invalid(&self) -> bool {
+        self.has_reason(reason::INVALID, 422)
+    }
+
+    /// By reason; the code decides where the reason is no known one.
+    fn has_reason(&self, expected: &str, code: u16) -> bool {
+        self.reason == expected
+            || (self.code == code && (self.reason == reason::UNKNOWN || !reason::is_known(&self.reason)))
+    }
+}
+
+impl fmt::Display for Status {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let summary = match self.status {
+            Some(StatusSummary::Success) => "success",
+            Some(StatusSummary::Failure) => "failure",
+            None => "status without a message",
+        };
+        f.write_str(if self.message.is_empty() { summary } else { &self.message })?;
+        match (self.reason.as_str(), self.code) {
+            ("", 0) => Ok(()),
+            ("", code) => write!(f, " (code {code})"),
+            (reason, 0) => write!(f, " ({reason})"),
+            (reason, code) => write!(f, " ({reason}, code {code})"),
+        }
+    }
+}
+
+impl std::error::Error for Status {}
+
+/// Success or failure.
+#[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize, Deserialize)]
+pub enum StatusSummary {
+    /// The operation was done.
+    Success,
+    /// The operation was not done.
+    Failure,
+}
+
+/// What a [`Status`] is about.
+#[derive(Clone, Debug, Eq, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct StatusDetails {
+    /// Name of the object.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub name: String,
+    /// API group of the resource.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub group: String,
+    /// Kind, in some answers the resource name.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub kind: String,
+    /// Uid of the object.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub uid: String,
+    /// Single causes, such as the fields that are not valid.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub causes: Vec<StatusCause>,
+    /// Seconds to wait before the request is worth another try; 0 where the server gave none.
+    #[serde(default, skip_serializing_if = "is_zero_u32")]
+    pub retry_after_seconds: u32,
+}
+
+/// One cause of a failure.
+#[derive(Clone, Debug, Eq, PartialEq, Serialize, Deserialize)]
+pub struct StatusCause {
+    /// For machines: why, such as `FieldValueInvalid`.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub reason: String,
+    /// For people: what is wrong.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub message: String,
+    /// The path of the field, such as `spec.ports[0].port`.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub field: String,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes fields by reference")]
+fn is_zero_u16(n: &u16) -> bool {
+    *n == 0
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes fields by reference")]
+fn is_zero_u32(n: &u32) -> bool {
+    *n == 0
+}

@@ -1,0 +1,40 @@
+//! `apiVersion` and `kind`, which every object on the wire carries.
+
+use serde::{Deserialize, Serialize};
+
+use crate::resource::Resource;
+
+/// The `apiVersion` and `kind` of an object on the wire.
+///
+/// ```
+/// use k8s_openapi::api::core::v1::Pod;
+/// use kube_core::TypeMeta;
+///
+/// assert_eq!(TypeMeta::resource::<Pod>().kind, "Pod");
+/// assert_eq!(TypeMeta::list::<Pod>().kind, "PodList");
+/// ```
+#[derive(Clone, Debug, Default, Eq, PartialEq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct TypeMeta {
+    /// `group/version`, or the version alone in the core group.
+    pub api_version: String,
+    /// The kind in singular and camel case.
+    pub kind: String,
+}
+
+impl TypeMeta {
+    /// The type of a list of `K`: its kind ends in `List`.
+    pub fn list<K: Resource<DynamicType = ()>>() -> Self {
+        Self { api_version: K::api_version(&()).into_owned(), kind: format!("{}List", K::kind(&())) }
+    }
+
+    /// The type of `K` itself.
+    pub fn resource<K: Resource<DynamicType = ()>>() -> Self {
+        Self { api_version: K::api_version(&()).into_owned(), kind: K::kind(&()).into_owned() }
+    }
+
+    /// A type from its two halves, where the wire had both.
+    pub(crate) fn from_halves(api_version: Option<String>, kind: Option<String>) -> Option<Self> {
+        Some(Self { api_version: api_version?, kind: kind? })
+    }
+}

@@ -1,0 +1,46 @@
+//! Bookmarks: how far a watch has come.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use crate::type_meta::TypeMeta;
+
+/// How far a watch has come: everything up to this resource version has been sent.
+#[derive(Clone, Serialize, Deserialize)]
+#[serde(from = "BookmarkWire")]
+pub struct Bookmark {
+    /// The kind that is watched; empty where the server left it out.
+    #[serde(flatten)]
+    pub types: TypeMeta,
+    /// The two pieces of metadata that a bookmark has.
+    pub metadata: BookmarkMeta,
+}
+
+/// The metadata of a [`Bookmark`].
+#[derive(Clone, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct BookmarkMeta {
+    /// Where a new watch can go on.
+    pub resource_version: String,
+    /// Annotations; `k8s.io/initial-events-end: "true"` marks the end of the initial events.
+    #[serde(default)]
+    pub annotations: BTreeMap<String, String>,
+}
+
+/// The wire form of a bookmark, in which the type may be left out.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct BookmarkWire {
+    #[serde(default)]
+    api_version: String,
+    #[serde(default)]
+    kind: String,
+    metadata: BookmarkMeta,
+}
+
+impl From<BookmarkWire> for Bookmark {
+    fn from(BookmarkWire { api_version, kind, metadata }: BookmarkWire) -> Self {
+        Self { types: TypeMeta { api_version, kind }, metadata }
+    }
+}

@@ -1,0 +1,7 @@
+//! The events of a watch.
+
+mod bookmark;
+mod event;
+
+pub use bookmark::{Bookmark, BookmarkMeta};
+pub use event::WatchEvent;
