@@ -1,6 +1,6 @@
 //! Kubernetes API types and pure functions: what a client needs to know before it talks to a server.
 //!
-//! Nothing in this crate performs I/O or reads a clock on its own account: [`Request`] turns parameters into
+//! Nothing in this crate performs I/O, and only [`Request::restart`] reads a clock: [`Request`] turns parameters into
 //! [`http::Request`] values, [`WatchEvent`], [`ObjectList`] and [`Status`] read what a server answers, and the
 //! [`Resource`] trait says where a Rust type lives in the API.
 //!
@@ -18,22 +18,32 @@
 mod encode;
 mod resource;
 mod type_meta;
+mod version;
 
+#[cfg(feature = "admission")]
+pub mod admission;
+pub mod conversion;
 pub mod crd;
 pub mod discovery;
+pub mod duration;
 pub mod dynamic;
 pub mod error_boundary;
 pub mod gvk;
+#[cfg(feature = "kubelet-debug")]
+pub mod kubelet_debug;
 pub mod labels;
 pub mod metadata;
 pub mod object;
 pub mod params;
 pub mod request;
 pub mod response;
+pub mod subresource;
+pub mod util;
 pub mod watch;
 
 pub use crd::CustomResourceExt;
 pub use discovery::ApiResource;
+pub use duration::Duration;
 pub use dynamic::DynamicObject;
 pub use error_boundary::DeserializeGuard;
 pub use gvk::{GroupVersion, GroupVersionKind, GroupVersionResource};
@@ -46,6 +56,7 @@ pub use resource::{
     ResourceExt, ResourceScope, SubResourceScope, api_version_from_group_version,
 };
 pub use response::Status;
+pub use version::Version;
 pub use watch::WatchEvent;
 
 /// The former name of [`Status`].

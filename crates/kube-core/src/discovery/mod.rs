@@ -1,6 +1,7 @@
 //! What a server can tell about its kinds: names, scopes, verbs.
 
 mod resource;
+pub mod v2;
 pub mod verbs;
 
 pub use resource::{ApiCapabilities, ApiResource, Scope};

@@ -38,25 +38,21 @@ impl Request {
 
     /// Begins a request on the collection.
     pub(crate) fn on_collection(&self, method: Method) -> Result<Draft, Error> {
-        Ok(Draft { method, path: path::collection(&self.url_path)?, query: Query::default(), accept: JSON })
+        Ok(Draft { path: path::collection(&self.url_path)?, ..Draft::root(method) })
     }
 
     /// Begins a request on one object.
     pub(crate) fn on_object(&self, method: Method, name: &str) -> Result<Draft, Error> {
-        let mut draft = self.on_collection(method)?;
-        path::push(&mut draft.path, "the name", name)?;
-        Ok(draft)
+        self.on_collection(method)?.segment("the name", name)
     }
 
     /// Begins a request on a subresource of one object.
     pub(crate) fn on_subresource(&self, method: Method, name: &str, sub: &str) -> Result<Draft, Error> {
-        let mut draft = self.on_object(method, name)?;
-        path::push(&mut draft.path, "the subresource", sub)?;
-        Ok(draft)
+        self.on_object(method, name)?.segment("the subresource", sub)
     }
 }
 
-pub(super) const JSON: &str = "application/json";
+const JSON: &str = "application/json";
 
 /// A request under construction: everything but its body.
 pub(crate) struct Draft {
@@ -67,6 +63,17 @@ pub(crate) struct Draft {
 }
 
 impl Draft {
+    /// Begins at the root of the server.
+    pub(crate) fn root(method: Method) -> Self {
+        Self { method, path: String::new(), query: Query::default(), accept: JSON }
+    }
+
+    /// Goes one segment down the path, `what` names it in errors.
+    pub(crate) fn segment(mut self, what: &str, segment: &str) -> Result<Self, Error> {
+        path::push(&mut self.path, what, segment)?;
+        Ok(self)
+    }
+
     pub(crate) fn query(self, query: Query) -> Self {
         Self { query, ..self }
     }

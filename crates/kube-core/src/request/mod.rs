@@ -7,8 +7,10 @@ mod error;
 mod metadata;
 mod object;
 mod path;
-mod query;
+pub(crate) mod query;
 mod subresource;
 
+#[cfg(feature = "kubelet-debug")]
+pub(crate) use build::Draft;
 pub use build::Request;
 pub use error::Error;

@@ -61,7 +61,7 @@ pub(super) fn watch(wp: &WatchParams, version: &str) -> Result<Query, Error> {
     Ok(query)
 }
 
-pub(super) fn post(pp: &PostParams) -> Result<Query, Error> {
+pub(crate) fn post(pp: &PostParams) -> Result<Query, Error> {
     let mut query = Query::default();
     write(&mut query, pp.dry_run, pp.field_manager.as_deref())?;
     Ok(query)

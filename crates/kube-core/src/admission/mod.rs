@@ -1,0 +1,25 @@
+//! What an admission webhook is asked and answers.
+//!
+//! ```
+//! use k8s_openapi::api::core::v1::ConfigMap;
+//! use kube_core::admission::{AdmissionRequest, AdmissionResponse, AdmissionReview};
+//!
+//! let review: AdmissionReview<ConfigMap> = serde_json::from_str(r#"{
+//!     "apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview",
+//!     "request": {"uid": "705ab4f5", "operation": "CREATE", "userInfo": {},
+//!         "kind": {"group": "", "version": "v1", "kind": "ConfigMap"},
+//!         "resource": {"group": "", "version": "v1", "resource": "configmaps"},
+//!         "object": {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "settings"}}}}"#)?;
+//! let request: AdmissionRequest<ConfigMap> = review.try_into()?;
+//! let answer = AdmissionResponse::from(&request).deny("no settings today").into_review();
+//! assert_eq!(serde_json::to_value(answer)?["response"]["allowed"], false);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+mod request;
+mod response;
+mod review;
+
+pub use request::{AdmissionRequest, Operation};
+pub use response::{AdmissionResponse, PatchType, SerializePatchError};
+pub use review::{AdmissionReview, ConvertAdmissionReviewError, META_API_VERSION_V1, META_KIND};

@@ -1,0 +1,18 @@
+//! What a conversion webhook of a custom resource is asked and answers.
+//!
+//! ```
+//! use kube_core::conversion::{ConversionRequest, ConversionResponse, ConversionReview};
+//!
+//! let review: ConversionReview = serde_json::from_str(r#"{
+//!     "apiVersion": "apiextensions.k8s.io/v1", "kind": "ConversionReview",
+//!     "request": {"uid": "705ab4f5", "desiredAPIVersion": "example.com/v2", "objects": [{"a": 1}]}}"#)?;
+//! let request = ConversionRequest::from_review(review)?;
+//! let objects = request.objects.clone();
+//! let answer = ConversionResponse::for_request(request).success(objects).into_review();
+//! assert_eq!(serde_json::to_value(answer)?["response"]["result"]["status"], "Success");
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+mod review;
+
+pub use review::{ConversionRequest, ConversionResponse, ConversionReview, ConvertConversionReviewError};

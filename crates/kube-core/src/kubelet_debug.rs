@@ -1,0 +1,111 @@
+//! The debug endpoints of a kubelet: exec, attach, port-forward and logs without the API server in between.
+
+use http::Method;
+
+use crate::{
+    encode::Query,
+    request::{Draft, Error, Request},
+    subresource::{AttachParams, LogParams, check_ports, command},
+};
+
+/// Which pod of the node is meant.
+///
+/// ```
+/// use kube_core::{Request, kubelet_debug::KubeletDebugParams, subresource::LogParams};
+///
+/// let pod = KubeletDebugParams { name: "web-0", namespace: "shop", ..Default::default() };
+/// let request = Request::kubelet_node_logs(&pod, "app", &LogParams::default())?;
+/// assert_eq!(request.uri(), "/containerLogs/shop/web-0/app");
+/// # Ok::<(), kube_core::request::Error>(())
+/// ```
+#[derive(Default)]
+pub struct KubeletDebugParams<'a> {
+    /// Name of the pod.
+    pub name: &'a str,
+    /// Namespace of the pod.
+    pub namespace: &'a str,
+    /// Uid of the pod, to be sure of its incarnation. Logs cannot be asked for by it.
+    pub pod_uid: Option<&'a str>,
+}
+
+impl KubeletDebugParams<'_> {
+    /// Begins a request below an endpoint of the kubelet, up to the pod.
+    fn draft(&self, endpoint: &str) -> Result<Draft, Error> {
+        Draft::root(Method::GET)
+            .segment("the endpoint", endpoint)?
+            .segment("the namespace", self.namespace)?
+            .segment("the pod name", self.name)
+    }
+
+    /// The same with the uid, where one is given.
+    fn draft_uid(&self, endpoint: &str) -> Result<Draft, Error> {
+        let draft = self.draft(endpoint)?;
+        match self.pod_uid {
+            Some(uid) => draft.segment("the pod uid", uid),
+            None => Ok(draft),
+        }
+    }
+}
+
+impl Request {
+    /// Connects to the main process of a container, by the kubelet of its node.
+    pub fn kubelet_node_attach(
+        kubelet_debug_params: &KubeletDebugParams<'_>,
+        container: &str,
+        ap: &AttachParams,
+    ) -> Result<http::Request<Vec<u8>>, Error> {
+        let draft = kubelet_debug_params.draft_uid("attach")?.segment("the container", container)?;
+        draft.query(streams(ap)?).empty()
+    }
+
+    /// Runs a command in a container, by the kubelet of its node.
+    pub fn kubelet_node_exec<I, T>(
+        kubelet_debug_params: &KubeletDebugParams<'_>,
+        container: &str,
+        command: I,
+        ap: &AttachParams,
+    ) -> Result<http::Request<Vec<u8>>, Error>
+    where
+        I: IntoIterator<Item = T> + std::fmt::Debug,
+        T: Into<String>,
+    {
+        let mut query = streams(ap)?;
+        self::command(command, &mut query)?;
+        kubelet_debug_params.draft_uid("exec")?.segment("the container", container)?.query(query).empty()
+    }
+
+    /// Connects to ports of a pod, by the kubelet of its node.
+    pub fn kubelet_node_portforward(
+        kubelet_debug_params: &KubeletDebugParams<'_>,
+        ports: &[u16],
+    ) -> Result<http::Request<Vec<u8>>, Error> {
+        let mut query = Query::default();
+        query.push("port", &check_ports(ports)?);
+        kubelet_debug_params.draft_uid("portForward")?.query(query).empty()
+    }
+
+    /// Reads the log of a container, by the kubelet of its node.
+    ///
+    /// The container is named by the path: [`LogParams::container`] is not looked at.
+    pub fn kubelet_node_logs(
+        kubelet_debug_params: &KubeletDebugParams<'_>,
+        container: &str,
+        lp: &LogParams,
+    ) -> Result<http::Request<Vec<u8>>, Error> {
+        let query = LogParams { container: None, ..lp.clone() }.query()?;
+        let draft = kubelet_debug_params.draft("containerLogs")?.segment("the container", container)?;
+        draft.query(query).accept("*/*").empty()
+    }
+}
+
+/// The streams under the names that kubelets know, which are not those of the API server.
+fn streams(ap: &AttachParams) -> Result<Query, Error> {
+    ap.check()?;
+    let mut query = Query::default();
+    for (name, is_on) in [("input", ap.stdin), ("output", ap.stdout), ("error", ap.stderr), ("tty", ap.tty)] {
+        if is_on {
+            query.push(name, "1");
+        }
+    }
+    Ok(query)
+}

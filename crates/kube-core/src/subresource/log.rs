@@ -1,0 +1,67 @@
+//! The log of a container.
+
+use http::Method;
+
+use crate::{
+    encode::Query,
+    request::{Error, Request},
+};
+
+/// Which part of a container's log is read.
+#[derive(Clone, Debug, Default)]
+pub struct LogParams {
+    /// The container; may be left out where the pod has one only.
+    pub container: Option<String>,
+    /// Whether the answer goes on as the log grows.
+    pub follow: bool,
+    /// At most so many bytes, at least 1; the last line may be cut.
+    pub limit_bytes: Option<i64>,
+    /// Whether the server indents its own output, where there is any.
+    pub pretty: bool,
+    /// Whether the log is that of the container's previous run.
+    pub previous: bool,
+    /// Only lines of the last so many seconds, at least 1. Excludes [`since_time`](Self::since_time).
+    pub since_seconds: Option<i64>,
+    /// Only lines from this time on. Excludes [`since_seconds`](Self::since_seconds).
+    pub since_time: Option<jiff::Timestamp>,
+    /// Only so many lines at the end, 0 for none of what is there.
+    pub tail_lines: Option<i64>,
+    /// Whether every line begins with its time.
+    pub timestamps: bool,
+}
+
+impl LogParams {
+    /// The parameters as a query, checked by the rules of the server.
+    pub(crate) fn query(&self) -> Result<Query, Error> {
+        for (name, value, least) in [
+            ("limit_bytes", self.limit_bytes, 1),
+            ("since_seconds", self.since_seconds, 1),
+            ("tail_lines", self.tail_lines, 0),
+        ] {
+            if let Some(value) = value.filter(|value| *value < least) {
+                return Err(Error::Validation(format!("{name} is {value}, expected at least {least}")));
+            }
+        }
+        if self.since_seconds.is_some() && self.since_time.is_some() {
+            return Err(Error::Validation("at most one of since_seconds and since_time may be given".into()));
+        }
+        let mut query = Query::default();
+        query.push_some("container", self.container.as_deref());
+        query.push_flag("follow", self.follow);
+        query.push_number("limitBytes", self.limit_bytes);
+        query.push_flag("pretty", self.pretty);
+        query.push_flag("previous", self.previous);
+        query.push_number("sinceSeconds", self.since_seconds);
+        query.push_some("sinceTime", self.since_time.map(|time| time.to_string()).as_deref());
+        query.push_number("tailLines", self.tail_lines);
+        query.push_flag("timestamps", self.timestamps);
+        Ok(query)
+    }
+}
+
+impl Request {
+    /// Reads the log of a container of a pod. The answer is text.
+    pub fn logs(&self, name: &str, lp: &LogParams) -> Result<http::Request<Vec<u8>>, Error> {
+        self.on_subresource(Method::GET, name, "log")?.query(lp.query()?).accept("*/*").empty()
+    }
+}

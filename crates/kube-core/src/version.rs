@@ -1,0 +1,201 @@
+//! API versions and their order.
+
+use std::{cmp::Reverse, convert::Infallible, str::FromStr};
+
+/// A version of an API group, such as `v1` or `v2beta3`.
+///
+/// Reading never fails: what does not follow the convention is [`Nonconformant`](Self::Nonconformant).
+/// Two orders exist, each as a key for sorting, greatest first in line:
+///
+/// ```
+/// use kube_core::Version;
+/// use std::cmp::Reverse;
+///
+/// let mut versions = ["v1alpha1", "v2beta1", "v1", "sales", "v10", "v2"].map(Version::parse);
+/// versions.sort_by_cached_key(|v| Reverse(v.priority()));
+/// assert_eq!(versions, ["v10", "v2", "v1", "v2beta1", "v1alpha1", "sales"].map(Version::parse));
+/// versions.sort_by_cached_key(|v| Reverse(v.generation()));
+/// assert_eq!(versions, ["v10", "v2", "v2beta1", "v1", "v1alpha1", "sales"].map(Version::parse));
+/// ```
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub enum Version {
+    /// `v1`: generally available.
+    Stable(u32),
+    /// `v1beta2`: the major version and the number of the beta, where there is one.
+    Beta(u32, Option<u32>),
+    /// `v1alpha2`: the major version and the number of the alpha, where there is one.
+    Alpha(u32, Option<u32>),
+    /// Anything else, unchanged.
+    Nonconformant(String),
+}
+
+impl Version {
+    /// Reads a version; what does not follow the convention is kept as it is.
+    pub fn parse(v: &str) -> Self {
+        conformant(v).unwrap_or_else(|| Self::Nonconformant(v.to_owned()))
+    }
+
+    /// The order of Kubernetes: stable before beta before alpha, within each the greater number first, at the end all
+    /// others by the alphabet. The first in line has the greatest key; equal keys mean equal versions.
+    pub fn priority(&self) -> impl Ord + use<> {
+        let (stability, major, minor) = self.numbers();
+        (stability, major, minor, self.other_name())
+    }
+
+    /// The order of age: the greater major version first, within each stable before beta before alpha, at the end all
+    /// others by the alphabet. The newest has the greatest key; equal keys mean equal versions.
+    pub fn generation(&self) -> impl Ord + use<> {
+        let (stability, major, minor) = self.numbers();
+        (stability > Stability::None, major, stability, minor, self.other_name())
+    }
+
+    fn numbers(&self) -> (Stability, u32, Option<u32>) {
+        match *self {
+            Self::Stable(major) => (Stability::Stable, major, None),
+            Self::Beta(major, minor) => (Stability::Beta, major, minor),
+            Self::Alpha(major, minor) => (Stability::Alpha, major, minor),
+            Self::Nonconformant(_) => (Stability::None, 0, None),
+        }
+    }
+
+    fn other_name(&self) -> Option<Reverse<String>> {
+        match self {
+            Self::Nonconformant(name) => Some(Reverse(name.clone())),
+            _ => None,
+        }
+    }
+}
+
+impl FromStr for Version {
+    type Err = Infallible;
+
+    fn from_str(v: &str) -> Result<Self, Infallible> {
+        Ok(Self::parse(v))
+    }
+}
+
+#[derive(Clone, Copy, Eq, Ord, PartialEq, PartialOrd)]
+enum Stability {
+    None,
+    Alpha,
+    Beta,
+    Stable,
+}
+
+/// `v`, digits, and perhaps `alpha` or `beta` with perhaps digits.
+fn conformant(v: &str) -> Option<Version> {
+    let rest = v.strip_prefix('v')?;
+    let (major, rest) = rest.split_at(rest.find(|c: char| !c.is_ascii_digit()).unwrap_or(rest.len()));
+    let major = major.parse().ok()?;
+    if rest.is_empty() {
+        return Some(Version::Stable(major));
+    }
+    let minor = |digits: &str| match digits {
+        "" => Some(None),
+        // A sign would pass as a number.
+        digits if digits.bytes().all(|b| b.is_ascii_digit()) => digits.parse().ok().map(Some),
+        _ => None,
+    };
+    match (rest.strip_prefix("alpha"), rest.strip_prefix("beta")) {
+        (Some(digits), _) => minor(digits).map(|minor| Version::Alpha(major, minor)),
+        (_, Some(digits)) => minor(digits).map(|minor| Version::Beta(major, minor)),
+        (None, None) => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::Version;
+
+    #[test]
+    fn reads_the_convention_and_keeps_the_rest() {
+        let cases = [
+            ("v1", Version::Stable(1)),
+            ("v2beta10", Version::Beta(2, Some(10))),
+            ("v1alpha", Version::Alpha(1, None)),
+            ("v007", Version::Stable(7)),
+        ];
+        for (text, expected) in cases {
+            assert_eq!(Version::parse(text), expected, "{text}");
+        }
+        for other in [
+            "",
+            "v",
+            "1",
+            "v+1",
+            "v1alpha+1",
+            "v1beta1x",
+            "v1gamma1",
+            "v99999999999",
+            "V1",
+            "v1beta-1",
+            "vé1",
+        ] {
+            assert_eq!(Version::parse(other), Version::Nonconformant(other.into()), "{other}");
+        }
+    }
+
+    #[test]
+    fn kubernetes_sorts_its_own_example_this_way() {
+        // The example of the documentation on custom resource versions.
+        let expected =
+            ["v10", "v2", "v1", "v11beta2", "v10beta3", "v3beta1", "v12alpha1", "v11alpha2", "foo1", "foo10"];
+        let mut versions = expected.map(Version::parse);
+        versions.sort_by_cached_key(Version::priority);
+        versions.reverse();
+        assert_eq!(versions, expected.map(Version::parse));
+    }
+
+    fn any_version() -> impl Strategy<Value = Version> {
+        prop_oneof![
+            "v[0-9]{1,2}((alpha|beta)[0-9]{0,2})?".prop_map(|v| Version::parse(&v)),
+            "[a-z0-9]{0,4}".prop_map(|v| Version::parse(&v)),
+        ]
+    }
+
+    /// What the documentation says, written down another way: -1 where `a` comes first.
+    fn naive_priority(a: &Version, b: &Version) -> std::cmp::Ordering {
+        let rank = |v: &Version| match v {
+            Version::Stable(_) => 0,
+            Version::Beta(..) => 1,
+            Version::Alpha(..) => 2,
+            Version::Nonconformant(_) => 3,
+        };
+        rank(a).cmp(&rank(b)).then_with(|| match (a, b) {
+            (Version::Stable(a), Version::Stable(b)) => b.cmp(a),
+            (Version::Beta(a, m), Version::Beta(b, n)) | (Version::Alpha(a, m), Version::Alpha(b, n)) => {
+                b.cmp(a).then_with(|| n.cmp(m))
+            }
+            (Version::Nonconformant(a), Version::Nonconformant(b)) => a.cmp(b),
+            _ => unreachable!("the ranks are equal"),
+        })
+    }
+
+    proptest! {
+        #[test]
+        fn priority_is_the_documented_total_order(a in any_version(), b in any_version(), c in any_version()) {
+            prop_assert_eq!(b.priority().cmp(&a.priority()), naive_priority(&a, &b));
+            prop_assert_eq!(a.priority() == b.priority(), a == b);
+            if a.priority() <= b.priority() && b.priority() <= c.priority() {
+                prop_assert!(a.priority() <= c.priority());
+            }
+        }
+
+        #[test]
+        fn generation_puts_the_major_version_first(a in any_version(), b in any_version()) {
+            let major = |v: &Version| match v {
+                Version::Stable(n) | Version::Beta(n, _) | Version::Alpha(n, _) => Some(*n),
+                Version::Nonconformant(_) => None,
+            };
+            prop_assert_eq!(a.generation() == b.generation(), a == b);
+            match major(&a).cmp(&major(&b)) {
+                std::cmp::Ordering::Equal => {
+                    prop_assert_eq!(a.generation().cmp(&b.generation()), a.priority().cmp(&b.priority()));
+                }
+                order => prop_assert_eq!(a.generation().cmp(&b.generation()), order),
+            }
+        }
+    }
+}
