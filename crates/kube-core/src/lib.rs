@@ -22,6 +22,7 @@ mod version;
 
 #[cfg(feature = "admission")]
 pub mod admission;
+pub mod cel;
 pub mod conversion;
 pub mod crd;
 pub mod discovery;
@@ -37,10 +38,14 @@ pub mod object;
 pub mod params;
 pub mod request;
 pub mod response;
+#[cfg(feature = "schema")] pub mod schema;
 pub mod subresource;
 pub mod util;
 pub mod watch;
 
+pub use cel::{ListMerge, MapMerge, Message, Reason, Rule, StructMerge};
+#[cfg(feature = "schema")]
+pub use cel::{merge_properties, merge_strategy, merge_strategy_property, validate, validate_property};
 pub use crd::CustomResourceExt;
 pub use discovery::ApiResource;
 pub use duration::Duration;

@@ -1,1 +1,150 @@
-//! PLACEHOLDER
+//! Derive macros for Kubernetes types: [`CustomResource`], [`KubeSchema`] and [`Resource`].
+//!
+//! Use them through the `kube` crate (feature `derive`). Each macro reads its attributes into a model (`parse`), telling
+//! all mistakes at once and each at its place, and writes the model out as Rust (`expand`).
+
+mod expand;
+mod names;
+mod parse;
+
+use proc_macro::TokenStream;
+
+/// Makes a custom resource out of the type of its `spec`.
+///
+/// ```ignore
+/// #[derive(CustomResource, Clone, Debug, Serialize, Deserialize, JsonSchema)]
+/// #[kube(group = "example.com", version = "v1", kind = "Document", namespaced)]
+/// #[kube(status = "DocumentStatus", shortname = "doc")]
+/// #[kube(printcolumn(name = "Title", type_ = "string", json_path = ".spec.title"))]
+/// pub struct DocumentSpec {
+///     pub title: String,
+/// }
+/// ```
+///
+/// yields `struct Document { metadata: ObjectMeta, spec: DocumentSpec, status: Option<DocumentStatus> }` with the
+/// visibility of `DocumentSpec`, `Document::new(name, spec)`, and implementations of `Resource`, `CustomResourceExt`
+/// (`Document::crd()` is the definition to apply), `HasSpec`, `HasStatus`, `Serialize`, `Deserialize`, `JsonSchema`, `Clone` and `Debug`.
+///
+/// # Attributes
+///
+/// Several `#[kube(..)]` add up. Flags are written `key`, or `key = true`; types as a path or in quotes.
+///
+/// | required | |
+/// |---|---|
+/// | `group = "example.com"` | API group |
+/// | `version = "v1"` | name of the version |
+/// | `kind = "Document"` | kind, and the name of the generated struct unless `root` gives another |
+///
+/// | names and scope | |
+/// |---|---|
+/// | `root = "Doc"` | name of the generated struct |
+/// | `singular = "document"` | default: the kind in lowercase |
+/// | `plural = "documents"` | default: English plural of the singular |
+/// | `shortname = "doc"` | repeatable |
+/// | `category = "all"` | repeatable; `kubectl get all` |
+/// | `namespaced` | objects live in namespaces; cluster-wide without it |
+/// | `doc = "text"` | description of the kind, in Rust and in the schema |
+///
+/// | shape | |
+/// |---|---|
+/// | `status = DocumentStatus` | adds `status: Option<DocumentStatus>`, the status subresource and `HasStatus` |
+/// | `no_spec` | on the wire the fields of the spec stand beside `metadata`, not under `spec` |
+/// | `derive = "PartialEq"` | repeatable; further derives of the generated struct; `Default` is written by hand |
+/// | `attr = "allow(deprecated)"` | repeatable; further attributes of the generated struct |
+///
+/// | schema | |
+/// |---|---|
+/// | `schema = "derived"` | the default: made by `JsonSchema` of the spec and the status |
+/// | `schema = "manual"` | you implement `JsonSchema` for the generated struct |
+/// | `schema = "disabled"` | none; servers refuse such a definition until you add one |
+/// | `validation = "self.…"` | repeatable; a CEL rule on the whole object: text, `("rule", "message")` or a `Rule` expression |
+///
+/// | definition | |
+/// |---|---|
+/// | `printcolumn(name = "..", type_ = "..", json_path = "..")` | repeatable; also `description`, `format`, `priority`; or one JSON text with the keys of a CRD |
+/// | `scale(spec_replicas_path = "..", status_replicas_path = "..")` | the scale subresource (needs `status`); also `label_selector_path`; or one JSON text |
+/// | `selectable = ".spec.title"` | repeatable; a field that field selectors may name |
+/// | `annotation("key", "value")`, `label("key", "value")` | repeatable; on the definition and on objects made by `new` |
+/// | `storage = false` | not the stored version |
+/// | `served = false` | not served |
+/// | `deprecated`, `deprecated = "use v2"` | servers warn who uses this version |
+///
+/// | crates | |
+/// |---|---|
+/// | `crates(kube_core = path, ..)` | where the generated code finds `kube_core` (default `::kube::core`), `kube`, `k8s_openapi`, `schemars`, `serde`, `serde_json`, `std` |
+///
+/// # Cost
+///
+/// `crd()` builds the definition anew each time, most of it the schema: keep the result where it is needed often.
+#[proc_macro_derive(CustomResource, attributes(kube))]
+pub fn derive_custom_resource(input: TokenStream) -> TokenStream {
+    run(input, |input| Ok(expand::custom_resource(&parse::custom_resource(input)?)))
+}
+
+/// Implements `JsonSchema` for a struct, with CEL rules and merge strategies from `#[x_kube(..)]`.
+///
+/// Takes the place of `#[derive(JsonSchema)]`, and reads `#[serde(..)]`, `#[schemars(..)]` and `#[validate(..)]` as that does.
+///
+/// ```ignore
+/// #[derive(KubeSchema, Serialize, Deserialize, Clone, Debug)]
+/// #[x_kube(validation = ("self.min <= self.max", "min is above max"))]
+/// struct Range {
+///     #[x_kube(validation = Rule::new("self >= 0").reason(Reason::FieldValueInvalid))]
+///     min: i32,
+///     max: i32,
+///     #[x_kube(merge_strategy = ListMerge::Set)]
+///     tags: Vec<String>,
+/// }
+/// ```
+///
+/// | on the struct or a field | |
+/// |---|---|
+/// | `validation = "self.…"` | repeatable; a CEL rule: text, `("rule", "message")` or a `Rule` expression |
+///
+/// | on a field | |
+/// |---|---|
+/// | `merge_strategy = expression` | how server-side apply merges it: `ListMerge::{Atomic, Set, Map(keys)}`, `MapMerge::{Atomic, Granular}`, `StructMerge::{Atomic, Granular}` |
+///
+/// | on the struct | |
+/// |---|---|
+/// | `crates(kube_core = path, ..)` | where the generated code finds `kube_core` (default `::kube::core`), `schemars`, `serde`, `serde_json`, `std` |
+///
+/// `Rule`, `Message`, `Reason`, `ListMerge`, `MapMerge` and `StructMerge` are in scope of the expressions.
+#[proc_macro_derive(KubeSchema, attributes(x_kube, schemars, validate))]
+pub fn derive_kube_schema(input: TokenStream) -> TokenStream {
+    run(input, |input| Ok(expand::kube_schema(&parse::kube_schema(input)?)))
+}
+
+/// Implements `Resource` for a type with a field `metadata: ObjectMeta`, as another type does it.
+///
+/// ```ignore
+/// #[derive(Resource, Clone, Debug, Deserialize)]
+/// #[resource(inherit = ConfigMap)]
+/// struct SlimConfigMap {
+///     metadata: ObjectMeta,
+/// }
+/// ```
+///
+/// For an own view of a built-in kind: fewer fields, or stricter ones.
+///
+/// | | |
+/// |---|---|
+/// | `inherit = ConfigMap` | required: the type whose group, version, kind, plural and scope it takes |
+/// | `crates(kube_core = path, k8s_openapi = path)` | where the generated code finds these |
+///
+/// In an enum every variant needs the field.
+#[proc_macro_derive(Resource, attributes(resource))]
+pub fn derive_resource(input: TokenStream) -> TokenStream {
+    run(input, |input| Ok(expand::inherit(&parse::inherit(input)?)))
+}
+
+type Expansion = darling::Result<proc_macro2::TokenStream>;
+
+fn run(input: TokenStream, derive: fn(&syn::DeriveInput) -> Expansion) -> TokenStream {
+    let input = match syn::parse(input) {
+        Ok(input) => input,
+        Err(error) => return error.into_compile_error().into(),
+    };
+    // An error that belongs to no attribute stands at the name of the item, not at the whole `derive(..)`.
+    derive(&input).unwrap_or_else(|error| error.with_span(&input.ident).write_errors()).into()
+}

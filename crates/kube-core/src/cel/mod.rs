@@ -1,0 +1,15 @@
+//! Validation rules (CEL) and merge strategies of a custom resource's schema.
+//!
+//! A [`Rule`] becomes an entry of `x-kubernetes-validations`, which an API server evaluates whenever an object is written.
+//! A [`MergeStrategy`] tells it how two appliers share a list, a map or a struct. Both are usually given to
+//! `#[derive(KubeSchema)]`, as `#[x_kube(validation = …)]` and `#[x_kube(merge_strategy = …)]`; the functions here
+//! do the same to a schema in hand.
+
+mod merge;
+mod rule;
+#[cfg(feature = "schema")] mod schema;
+
+pub use merge::{ListMerge, MapMerge, MergeStrategy, StructMerge};
+pub use rule::{Message, Reason, Rule};
+#[cfg(feature = "schema")]
+pub use schema::{merge_properties, merge_strategy, merge_strategy_property, validate, validate_property};

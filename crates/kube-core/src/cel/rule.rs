@@ -1,0 +1,149 @@
+//! One validation rule.
+
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+
+/// A CEL expression that every object must satisfy, with what to tell who wrote one that does not.
+///
+/// `self` is the value at the place of the rule; a rule that names `oldSelf` is checked on updates only (unless
+/// [`optional_old_self`](Self::optional_old_self) says otherwise). Serialises to an entry of `x-kubernetes-validations`.
+///
+/// ```
+/// use kube_core::cel::{Message, Reason, Rule};
+///
+/// let rule = Rule::new("self.min <= self.max")
+///     .message(Message::Expression("'min is above max: ' + string(self.min)".into()))
+///     .reason(Reason::FieldValueInvalid)
+///     .field_path(".min");
+/// assert_eq!(
+///     serde_json::to_value(&rule).unwrap(),
+///     serde_json::json!({
+///         "rule": "self.min <= self.max",
+///         "messageExpression": "'min is above max: ' + string(self.min)",
+///         "reason": "FieldValueInvalid",
+///         "fieldPath": ".min",
+///     }),
+/// );
+/// ```
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Rule {
+    /// The CEL expression; true means valid.
+    pub rule: String,
+    /// What the server answers when the expression is false; without one it quotes the expression.
+    #[serde(flatten, skip_serializing_if = "Option::is_none")]
+    pub message: Option<Message>,
+    /// The machine-readable reason in the answer; the server's default is [`Reason::FieldValueInvalid`].
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reason: Option<Reason>,
+    /// The field to blame, as a path relative to the rule's place (`.spec.name`, `.map['key']`); default is that place itself.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub field_path: Option<String>,
+    /// Whether a rule with `oldSelf` is also checked on creation, where `oldSelf` is an empty optional.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub optional_old_self: Option<bool>,
+}
+
+impl Rule {
+    /// A rule of this expression, without message, reason or path.
+    pub fn new(rule: impl Into<String>) -> Self {
+        Self { rule: rule.into(), ..Self::default() }
+    }
+
+    /// Sets what the server answers when the expression is false: a string, or a [`Message`].
+    #[must_use]
+    pub fn message(mut self, message: impl Into<Message>) -> Self {
+        self.message = Some(message.into());
+        self
+    }
+
+    /// Sets the machine-readable reason of the answer.
+    #[must_use]
+    pub fn reason(mut self, reason: impl Into<Reason>) -> Self {
+        self.reason = Some(reason.into());
+        self
+    }
+
+    /// Sets the field to blame, as a path relative to the rule's place.
+    #[must_use]
+    pub fn field_path(mut self, field_path: impl Into<String>) -> Self {
+        self.field_path = Some(field_path.into());
+        self
+    }
+
+    /// Says whether a rule that names `oldSelf` is checked on creation too.
+    #[must_use]
+    pub fn optional_old_self(mut self, optional: bool) -> Self {
+        self.optional_old_self = Some(optional);
+        self
+    }
+}
+
+impl From<&str> for Rule {
+    fn from(rule: &str) -> Self {
+        Self::new(rule)
+    }
+}
+
+/// The expression and its message.
+impl From<(&str, &str)> for Rule {
+    fn from((rule, message): (&str, &str)) -> Self {
+        Self::new(rule).message(message)
+    }
+}
+
+/// What a server answers when a rule is broken: `message` or `messageExpression` on the wire.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Message {
+    /// This text.
+    Message(String),
+    /// What this CEL expression of type string yields; it sees the same variables as the rule.
+    #[serde(rename = "messageExpression")]
+    Expression(String),
+}
+
+/// A fixed text.
+impl From<&str> for Message {
+    fn from(message: &str) -> Self {
+        Self::Message(message.into())
+    }
+}
+
+/// The machine-readable reason of a broken rule, as it stands in the causes of the server's answer.
+///
+/// ```
+/// use kube_core::cel::Reason;
+///
+/// assert_eq!("FieldValueForbidden".parse::<Reason>().unwrap(), Reason::FieldValueForbidden);
+/// assert!("Forbidden".parse::<Reason>().is_err());
+/// ```
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub enum Reason {
+    /// The value does not follow the rules of its field.
+    #[default]
+    FieldValueInvalid,
+    /// The value may not be there in this situation.
+    FieldValueForbidden,
+    /// The value is missing.
+    FieldValueRequired,
+    /// The value must be unique and is not.
+    FieldValueDuplicate,
+}
+
+impl FromStr for Reason {
+    type Err = serde_json::Error;
+
+    fn from_str(name: &str) -> Result<Self, Self::Err> {
+        serde_json::from_value(name.into())
+    }
+}
+
+/// The reason of this name; any other text counts as [`Reason::FieldValueInvalid`], which is also the server's default.
+/// Parse where a misspelt name must not pass.
+impl From<&str> for Reason {
+    fn from(name: &str) -> Self {
+        name.parse().unwrap_or_default()
+    }
+}

@@ -1,0 +1,123 @@
+//! `anyOf` and `oneOf`: the shape of every branch moves out, what is left inside restricts values only.
+
+use serde_json::{Value, json};
+
+use super::{
+    Node,
+    keywords::{VALIDATIONS, flag, is_null_only},
+    merge::{Kind, also, intersect, kind, set_kind, union},
+    optional::enum_beside_null,
+};
+
+/// Brings the alternatives `branches` (each rewritten already) of the keyword `key` into `node`.
+pub(super) fn hoist(node: &mut Node, key: &str, branches: Vec<Node>) {
+    let (nulls, mut branches): (Vec<Node>, Vec<Node>) = branches.into_iter().partition(is_null_only);
+    branches.dedup();
+    if let Some(of_parent @ (Kind::Type(_) | Kind::IntOrString)) = kind(node) {
+        for branch in branches.iter_mut().filter(|branch| kind(branch).is_none()) {
+            set_kind(branch, of_parent.clone());
+        }
+    }
+    let Some((first, rest)) = branches.split_first() else {
+        nulls.into_iter().take(1).for_each(|null| intersect(node, null));
+        return;
+    };
+    let mut merged = rest.iter().fold(first.clone(), |merged, branch| union(&merged, branch));
+    if !nulls.is_empty() {
+        merged.insert("nullable".into(), true.into());
+    }
+    let residues: Vec<Node> = branches.iter().map(|branch| residue(branch, &merged)).collect();
+    let exclusive = key == "oneOf" && pairwise(&branches, disjoint);
+    intersect(node, merged);
+    constrain(node, if exclusive { "oneOf" } else { "anyOf" }, residues);
+}
+
+/// What `branch` demands of values beyond what `merged` demands already.
+pub(super) fn residue(branch: &Node, merged: &Node) -> Node {
+    let mut rest = Node::new();
+    if kind(merged) == Some(Kind::Any) {
+        return rest;
+    }
+    for (key, value) in branch.iter().filter(|(key, value)| merged.get(*key) != Some(value)) {
+        match (key.as_str(), value) {
+            ("required", Value::Array(names)) => {
+                let known = merged.get("required").and_then(Value::as_array);
+                let new: Vec<_> = names.iter().filter(|name| !known.is_some_and(|known| known.contains(name))).collect();
+                if !new.is_empty() {
+                    rest.insert(key.clone(), json!(new));
+                }
+            }
+            ("properties", Value::Object(properties)) => {
+                let inner: Node = properties
+                    .iter()
+                    .filter_map(|(name, value)| {
+                        let outer = merged.get("properties")?.get(name)?.as_object()?;
+                        let inner = residue(value.as_object()?, outer);
+                        (!inner.is_empty()).then(|| (name.clone(), inner.into()))
+                    })
+                    .collect();
+                if !inner.is_empty() {
+                    rest.insert(key.clone(), inner.into());
+                }
+            }
+            ("items", Value::Object(items)) => {
+                let inner = merged.get("items").and_then(Value::as_object).map(|outer| residue(items, outer));
+                if let Some(inner) = inner.filter(|inner| !inner.is_empty()) {
+                    rest.insert(key.clone(), inner.into());
+                }
+            }
+            (name, value) if VALIDATIONS.contains(&name) || matches!(name, "allOf" | "anyOf" | "oneOf" | "not") => {
+                rest.insert(key.clone(), value.clone());
+            }
+            _ => {}
+        }
+    }
+    if flag(branch, "nullable") {
+        enum_beside_null(&mut rest);
+    }
+    rest
+}
+
+/// Puts what is left of the branches back, unless it says nothing.
+fn constrain(node: &mut Node, key: &str, mut residues: Vec<Node>) {
+    residues.dedup();
+    let listed = residues.iter().all(|residue| residue.len() == 1 && residue.contains_key("enum"));
+    if residues.len() < 2 || residues.iter().any(Node::is_empty) || (listed && node.contains_key("enum")) {
+        return;
+    }
+    let residues = json!(residues);
+    if node.contains_key(key) {
+        also(node, json!({ key: residues }));
+    } else {
+        node.insert(key.to_owned(), residues);
+    }
+}
+
+fn pairwise(branches: &[Node], holds: impl Fn(&Node, &Node) -> bool) -> bool {
+    branches.iter().enumerate().all(|(i, a)| branches[i + 1..].iter().all(|b| holds(a, b)))
+}
+
+/// Whether what is left of `a` and `b` still excludes each other: by a tag, by the values, or by a field that only one has.
+fn disjoint(a: &Node, b: &Node) -> bool {
+    different_values(a, b)
+        || required(a).any(|name| {
+            required(b).any(|other| other == name)
+                && matches!((property(a, name), property(b, name)), (Some(a), Some(b)) if different_values(a, b))
+        })
+        || (required(a).any(|name| property(b, name).is_none()) && required(b).any(|name| property(a, name).is_none()))
+}
+
+fn different_values(a: &Node, b: &Node) -> bool {
+    match (a.get("enum"), b.get("enum")) {
+        (Some(Value::Array(a)), Some(Value::Array(b))) => !a.iter().any(|value| b.contains(value)),
+        _ => false,
+    }
+}
+
+fn required(node: &Node) -> impl Iterator<Item = &str> {
+    node.get("required").and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str)
+}
+
+fn property<'a>(node: &'a Node, name: &str) -> Option<&'a Node> {
+    node.get("properties")?.get(name)?.as_object()
+}

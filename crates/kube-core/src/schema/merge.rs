@@ -1,0 +1,214 @@
+//! What two nodes have in common: [`intersect`] for values that satisfy both, [`union`] for values that satisfy either.
+
+use serde_json::{Value, json};
+
+use super::{
+    Node,
+    keywords::{INT_OR_STRING, OPEN, VALIDATIONS, flag},
+};
+
+/// The one thing a structural node must say.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Kind {
+    Type(String),
+    IntOrString,
+    /// Any value: open, without a type.
+    Any,
+}
+
+/// What `node` says of its type, `None` where it says nothing yet.
+pub(super) fn kind(node: &Node) -> Option<Kind> {
+    if flag(node, INT_OR_STRING) {
+        return Some(Kind::IntOrString);
+    }
+    match node.get("type") {
+        Some(Value::String(name)) => Some(Kind::Type(name.clone())),
+        _ if flag(node, OPEN) => Some(Kind::Any),
+        _ => None,
+    }
+}
+
+pub(super) fn set_kind(node: &mut Node, kind: Kind) {
+    match kind {
+        Kind::Type(name) => node.insert("type".into(), name.into()),
+        Kind::IntOrString => node.insert(INT_OR_STRING.into(), true.into()),
+        Kind::Any => node.insert(OPEN.into(), true.into()),
+    };
+}
+
+/// Narrows `node` to the values that `other` allows too. Where both describe, `node` is heard.
+pub(super) fn intersect(node: &mut Node, mut other: Node) {
+    match (kind(node), kind(&other)) {
+        (None | Some(Kind::Any), Some(of_other)) => {
+            node.remove(OPEN);
+            set_kind(node, of_other);
+            if flag(&other, "nullable") || flag(&other, OPEN) {
+                copy_flags(node, &other);
+            }
+        }
+        (Some(_), None | Some(Kind::Any)) | (None, None) => {
+            if kind(node).is_none() {
+                copy_flags(node, &other);
+            }
+        }
+        (Some(Kind::Type(a)), Some(Kind::Type(b))) => {
+            if a == "number" && b == "integer" {
+                set_kind(node, Kind::Type(b));
+            }
+            both_nullable(node, &other);
+        }
+        (Some(Kind::IntOrString), Some(Kind::Type(b))) => {
+            node.remove(INT_OR_STRING);
+            set_kind(node, Kind::Type(b));
+            both_nullable(node, &other);
+        }
+        (Some(_), Some(_)) => both_nullable(node, &other),
+    }
+    if flag(&other, OPEN) && kind(&other) != Some(Kind::Any) {
+        node.insert(OPEN.into(), true.into());
+    }
+    for key in ["type", "nullable", INT_OR_STRING, OPEN] {
+        other.remove(key);
+    }
+    for (key, value) in other {
+        intersect_keyword(node, key, value);
+    }
+}
+
+/// Copies what makes a node accept more, for a node that has no type of its own.
+fn copy_flags(node: &mut Node, other: &Node) {
+    if flag(other, "nullable") {
+        node.insert("nullable".into(), true.into());
+    }
+}
+
+fn both_nullable(node: &mut Node, other: &Node) {
+    if !flag(other, "nullable") {
+        node.remove("nullable");
+    }
+}
+
+fn intersect_keyword(node: &mut Node, key: String, value: Value) {
+    let Some(own) = node.get_mut(&key) else {
+        node.insert(key, value);
+        return;
+    };
+    if *own == value {
+        return;
+    }
+    match (key.as_str(), own, value) {
+        ("properties", Value::Object(own), Value::Object(others)) => {
+            for (name, value) in others {
+                match (own.get_mut(&name), value) {
+                    (Some(Value::Object(own)), Value::Object(value)) => intersect(own, value),
+                    (_, value) => {
+                        own.insert(name, value);
+                    }
+                }
+            }
+        }
+        ("items" | "additionalProperties", Value::Object(own), Value::Object(value)) => intersect(own, value),
+        ("items" | "additionalProperties", own, value @ Value::Object(_)) => *own = value,
+        ("required" | "x-kubernetes-validations", Value::Array(own), Value::Array(values)) => append_new(own, values),
+        ("allOf", Value::Array(own), Value::Array(values)) => append_new(own, values),
+        (key, _, value) if VALIDATIONS.contains(&key) || matches!(key, "anyOf" | "oneOf" | "not") => {
+            also(node, json!({ key: value }));
+        }
+        _ => {}
+    }
+}
+
+/// Adds a further condition that `node` has no keyword left for.
+pub(super) fn also(node: &mut Node, condition: Value) {
+    if let Value::Array(all) = node.entry("allOf").or_insert(json!([])) {
+        append_new(all, vec![condition]);
+    }
+}
+
+fn append_new(own: &mut Vec<Value>, values: Vec<Value>) {
+    for value in values {
+        if !own.contains(&value) {
+            own.push(value);
+        }
+    }
+}
+
+/// The node that allows whatever `a` or `b` allows, as far as a structural schema can say it outside of `anyOf`.
+pub(super) fn union(a: &Node, b: &Node) -> Node {
+    let mut node = Node::new();
+    let kind = union_kind(kind(a), kind(b));
+    let anything = kind == Kind::Any;
+    if flag(a, "nullable") || flag(b, "nullable") || (anything && (self::kind(a).is_none() || self::kind(b).is_none())) {
+        node.insert("nullable".into(), true.into());
+    }
+    set_kind(&mut node, kind);
+    for (key, value) in a {
+        let other = b.get(key);
+        match (key.as_str(), value, other) {
+            ("nullable" | "type" | INT_OR_STRING, ..) => {}
+            (OPEN, ..) => {
+                node.insert(key.clone(), value.clone());
+            }
+            ("description" | "title", value, Some(other)) if value == other => {
+                node.insert(key.clone(), value.clone());
+            }
+            _ if anything => {}
+            (_, value, Some(other)) if value == other => {
+                node.insert(key.clone(), value.clone());
+            }
+            (_, value, other) => union_keyword(&mut node, key, value, other),
+        }
+    }
+    for (key, value) in b {
+        let shape = matches!(key.as_str(), "properties" | "items" | "additionalProperties");
+        if !a.contains_key(key) && ((shape && !anything) || key == OPEN) {
+            node.insert(key.clone(), value.clone());
+        }
+    }
+    node
+}
+
+fn union_kind(a: Option<Kind>, b: Option<Kind>) -> Kind {
+    let (Some(a), Some(b)) = (a, b) else { return Kind::Any };
+    if a == b {
+        return a;
+    }
+    let is = |kind: &Kind, name: &str| *kind == Kind::Type(name.to_owned());
+    let has = |name: &str| is(&a, name) || is(&b, name);
+    if has("integer") && has("number") {
+        Kind::Type("number".into())
+    } else if [&a, &b].iter().all(|kind| is(kind, "integer") || is(kind, "string") || **kind == Kind::IntOrString) {
+        Kind::IntOrString
+    } else {
+        Kind::Any
+    }
+}
+
+fn union_keyword(node: &mut Node, key: &str, a: &Value, b: Option<&Value>) {
+    let both = match (key, a, b) {
+        ("properties", Value::Object(a), Some(Value::Object(b))) => {
+            let mut all = a.clone();
+            for (name, value) in b {
+                let merged = match (all.get(name), value) {
+                    (Some(Value::Object(own)), Value::Object(value)) => union(own, value).into(),
+                    _ => value.clone(),
+                };
+                all.insert(name.clone(), merged);
+            }
+            all.into()
+        }
+        ("items" | "additionalProperties", Value::Object(a), Some(Value::Object(b))) => union(a, b).into(),
+        ("properties" | "items" | "additionalProperties", a, None) => a.clone(),
+        ("additionalProperties", _, Some(_)) => true.into(),
+        ("required", Value::Array(a), Some(Value::Array(b))) => {
+            a.iter().filter(|name| b.contains(name)).cloned().collect::<Vec<_>>().into()
+        }
+        ("enum", Value::Array(a), Some(Value::Array(b))) => {
+            let mut all = a.clone();
+            append_new(&mut all, b.clone());
+            all.into()
+        }
+        _ => return,
+    };
+    node.insert(key.to_owned(), both);
+}

@@ -1,0 +1,98 @@
+//! Nodes that may be null.
+
+use schemars::{
+    Schema,
+    transform::{Transform, transform_subschemas},
+};
+use serde_json::{Value, json};
+
+use super::{
+    Node,
+    keywords::{INT_OR_STRING, flag, is_null_only},
+};
+
+/// Lets an optional enumeration be `null`.
+///
+/// `Option<Enum>` without `skip_serializing_if` is written as `null`, and a server refuses `null` beside an `enum`
+/// even when that lists it. It does not look into `allOf` for a value of `null`, so that is where the values go:
+///
+/// ```
+/// use kube_core::schema::OptionalEnum;
+/// use schemars::{json_schema, transform::Transform};
+///
+/// let mut schema = json_schema!({ "type": "string", "nullable": true, "enum": ["Blue", "Green", null] });
+/// OptionalEnum.transform(&mut schema);
+/// assert_eq!(schema, json_schema!({ "type": "string", "nullable": true, "allOf": [{ "enum": ["Blue", "Green"] }] }));
+/// ```
+///
+/// `anyOf` of an enumeration and `null` is brought to the same form. Applies to all subschemas.
+#[derive(Clone, Debug)]
+pub struct OptionalEnum;
+
+impl Transform for OptionalEnum {
+    fn transform(&mut self, schema: &mut Schema) {
+        transform_subschemas(self, schema);
+        let Some(node) = schema.as_object_mut() else { return };
+        unfold(node, |value| value.contains_key("enum"));
+        let lists_null = matches!(node.get("enum"), Some(Value::Array(values)) if values.contains(&Value::Null));
+        if flag(node, "nullable") && (lists_null || node.contains_key("type")) && !is_null_only(node) {
+            enum_beside_null(node);
+        }
+    }
+}
+
+/// Lets an optional [`IntOrString`](k8s_openapi::apimachinery::pkg::util::intstr::IntOrString) be `null`.
+///
+/// `anyOf` of such a node and `null` becomes the node with `nullable: true`. Applies to all subschemas.
+///
+/// ```
+/// use kube_core::schema::OptionalIntOrString;
+/// use schemars::{json_schema, transform::Transform};
+///
+/// let mut schema = json_schema!({
+///     "anyOf": [{ "x-kubernetes-int-or-string": true }, { "enum": [null], "nullable": true }],
+/// });
+/// OptionalIntOrString.transform(&mut schema);
+/// assert_eq!(schema, json_schema!({ "x-kubernetes-int-or-string": true, "nullable": true }));
+/// ```
+#[derive(Clone, Debug)]
+pub struct OptionalIntOrString;
+
+impl Transform for OptionalIntOrString {
+    fn transform(&mut self, schema: &mut Schema) {
+        transform_subschemas(self, schema);
+        if let Some(node) = schema.as_object_mut() {
+            unfold(node, |value| flag(value, INT_OR_STRING));
+        }
+    }
+}
+
+/// Moves the `enum` of a node that may be null to where the server does not hold it against `null`.
+pub(super) fn enum_beside_null(node: &mut Node) {
+    let Some(Value::Array(mut values)) = node.remove("enum") else { return };
+    values.retain(|value| !value.is_null());
+    super::merge::also(node, json!({ "enum": values }));
+}
+
+/// `anyOf`/`oneOf` of one `wanted` value and null: the value itself, nullable. The outer description stays.
+fn unfold(node: &mut Node, wanted: impl Fn(&Node) -> bool) {
+    for key in ["anyOf", "oneOf"] {
+        let Some(Value::Array(branches)) = node.get(key) else { continue };
+        let branches: Vec<&Node> = branches.iter().filter_map(Value::as_object).collect();
+        let value = match branches[..] {
+            [value, null] | [null, value] if is_null(null) && !is_null(value) && wanted(value) => value.clone(),
+            _ => continue,
+        };
+        node.remove(key);
+        for (key, value) in value {
+            node.entry(key).or_insert(value);
+        }
+        node.insert("nullable".into(), true.into());
+    }
+}
+
+fn is_null(node: &Node) -> bool {
+    is_null_only(node)
+        || node.get("const").is_some_and(Value::is_null)
+        || node.get("type").is_some_and(|name| name == "null")
+}

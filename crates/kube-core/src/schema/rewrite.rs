@@ -1,0 +1,195 @@
+//! The walk over a schema: every node normalised, its branches brought out, its type settled.
+
+use serde_json::{Value, json};
+
+use super::{
+    Node,
+    junctor::{hoist, residue},
+    keywords::{INT_OR_STRING, OPEN, VALIDATIONS, flag, is_null_only, normalize},
+    merge::{Kind, intersect, kind, set_kind},
+};
+
+/// Rewrites schemas whose `$ref`s point into `root`.
+pub(super) struct Rewriter {
+    pub(super) root: Value,
+}
+
+impl Rewriter {
+    /// The structural form of a schema that stands for itself: a root, a property, an item.
+    pub(super) fn node(&self, schema: Value) -> Node {
+        let mut node = self.branch(schema);
+        settle(&mut node);
+        node
+    }
+
+    /// The same for a schema that adds to another one: it may leave the type open.
+    fn branch(&self, schema: Value) -> Node {
+        let mut node = normalize(schema);
+        let target = node.remove("$ref");
+        let all = take_array(&mut node, "allOf");
+        let alternatives = ["oneOf", "anyOf"].map(|key| (key, take_array(&mut node, key)));
+        let not = node.remove("not");
+
+        self.children(&mut node);
+        infer_type(&mut node);
+        if let Some(Value::String(target)) = target {
+            intersect(&mut node, self.resolve(&target));
+        }
+        for schema in all {
+            intersect(&mut node, self.branch(schema));
+        }
+        for (key, branches) in alternatives {
+            hoist(&mut node, key, branches.into_iter().map(|schema| self.branch(schema)).collect());
+        }
+        if let Some(not) = not {
+            exclude(&mut node, self.branch(not.clone()), &not);
+        }
+        node
+    }
+
+    fn children(&self, node: &mut Node) {
+        if let Some(Value::Object(properties)) = node.get_mut("properties") {
+            for value in properties.values_mut() {
+                *value = self.node(value.take()).into();
+            }
+        }
+        for key in ["items", "additionalProperties"] {
+            if let Some(value @ Value::Object(_)) = node.get_mut(key) {
+                *value = self.node(value.take()).into();
+            }
+        }
+    }
+
+    /// What a `$ref` stands for. A type that contains itself has no end: it is left open where it comes again.
+    fn resolve(&self, target: &str) -> Node {
+        let definition = target.strip_prefix('#').and_then(|pointer| self.root.pointer(pointer));
+        match definition {
+            Some(definition) if !target.eq("#") && !self.reaches(definition, target, &mut Vec::new()) => {
+                self.branch(definition.clone())
+            }
+            Some(definition) => {
+                let mut node = Node::new();
+                if definition.get("type").is_some_and(|name| name == "object") {
+                    set_kind(&mut node, Kind::Type("object".into()));
+                }
+                node.insert(OPEN.into(), true.into());
+                node
+            }
+            None => Node::new(),
+        }
+    }
+
+    fn reaches<'a>(&'a self, schema: &'a Value, target: &str, seen: &mut Vec<&'a str>) -> bool {
+        match schema {
+            Value::Object(node) => {
+                if let Some(next) = node.get("$ref").and_then(Value::as_str) {
+                    if next == target {
+                        return true;
+                    }
+                    if !seen.contains(&next) {
+                        seen.push(next);
+                        let definition = next.strip_prefix('#').and_then(|pointer| self.root.pointer(pointer));
+                        if definition.is_some_and(|definition| self.reaches(definition, target, seen)) {
+                            return true;
+                        }
+                    }
+                }
+                node.values().any(|value| self.reaches(value, target, seen))
+            }
+            Value::Array(values) => values.iter().any(|value| self.reaches(value, target, seen)),
+            _ => false,
+        }
+    }
+}
+
+fn take_array(node: &mut Node, key: &str) -> Vec<Value> {
+    match node.remove(key) {
+        Some(Value::Array(values)) => values,
+        _ => Vec::new(),
+    }
+}
+
+/// A type that only its keywords tell.
+fn infer_type(node: &mut Node) {
+    if kind(node).is_some() || is_null_only(node) {
+        return;
+    }
+    let of_values = node.get("enum").and_then(Value::as_array).and_then(|values| common_type(values));
+    let has = |keys: &[&str]| keys.iter().any(|key| node.contains_key(*key));
+    let name = if let Some(name) = of_values {
+        name
+    } else if has(&["properties", "additionalProperties"]) {
+        "object"
+    } else if has(&["items"]) {
+        "array"
+    } else {
+        return;
+    };
+    set_kind(node, Kind::Type(name.into()));
+}
+
+fn common_type(values: &[Value]) -> Option<&'static str> {
+    let name = |value: &Value| match value {
+        Value::Bool(_) => Some("boolean"),
+        Value::Number(number) if number.is_f64() => Some("number"),
+        Value::Number(_) => Some("integer"),
+        Value::String(_) => Some("string"),
+        Value::Array(_) => Some("array"),
+        Value::Object(_) => Some("object"),
+        Value::Null => None,
+    };
+    let first = name(values.first()?)?;
+    values.iter().all(|value| name(value) == Some(first)).then_some(first)
+}
+
+/// Keeps a `not` that only restricts values: one that speaks of types would change its meaning without them.
+fn exclude(node: &mut Node, not: Node, original: &Value) {
+    let plain = original.as_object().is_some_and(|original| {
+        original.keys().all(|key| key == "required" || key == "const" || VALIDATIONS.contains(&key.as_str()))
+    });
+    let rest = residue(&not, &Node::new());
+    if plain && !rest.is_empty() {
+        node.insert("not".into(), rest.into());
+    }
+}
+
+/// Gives a node that stands for itself what the server demands of one: a type, and fields or a map but not both.
+fn settle(node: &mut Node) {
+    if is_null_only(node) {
+        node.remove("enum");
+        node.insert("maxProperties".into(), 0.into());
+        node.entry("type").or_insert("object".into());
+    }
+    if kind(node).is_none() {
+        let name = if node.contains_key("required") { "object" } else { "" };
+        if name.is_empty() {
+            node.insert(OPEN.into(), true.into());
+            node.insert("nullable".into(), true.into());
+        } else {
+            set_kind(node, Kind::Type(name.into()));
+        }
+    }
+    let fields = node.get("properties").and_then(Value::as_object).is_some_and(|fields| !fields.is_empty());
+    match node.get("additionalProperties") {
+        Some(Value::Bool(true)) => {
+            node.remove("additionalProperties");
+            node.insert(OPEN.into(), true.into());
+        }
+        Some(Value::Object(_)) if fields => {
+            node.remove("additionalProperties");
+            node.insert(OPEN.into(), true.into());
+        }
+        _ => {}
+    }
+    if kind(node) == Some(Kind::Type("array".into())) {
+        node.entry("items").or_insert(json!({ OPEN: true, "nullable": true }));
+    }
+    if flag(node, INT_OR_STRING) {
+        node.remove("type");
+    }
+    node.retain(|key, value| !(matches!(key.as_str(), "required" | "properties") && is_empty(value)));
+}
+
+fn is_empty(value: &Value) -> bool {
+    value.as_array().is_some_and(Vec::is_empty) || value.as_object().is_some_and(Node::is_empty)
+}

@@ -1,0 +1,94 @@
+//! `#[derive(KubeSchema)]`: schemars makes the schema of a copy of the struct, rules and merge strategies are added to it.
+
+use proc_macro2::TokenStream;
+use quote::{format_ident, quote};
+use syn::Path;
+
+use crate::parse::{Field, KubeSchema, Validation, in_scope};
+
+pub(crate) fn kube_schema(model: &KubeSchema) -> TokenStream {
+    let KubeSchema { ident, kube_core, schemars, std, .. } = model;
+    let name = ident.to_string();
+    let copy = format_ident!("__{}", ident);
+    let fields = model.fields.iter().map(|Field { field, .. }| field);
+    let copy_of_struct = copy_with(model, &copy, quote!(#(#fields),*));
+    let annotated = model.fields.iter().filter_map(|field| annotated(model, field));
+    let rules = rules(kube_core, &model.validations);
+    let mutable = (rules.is_some() || model.fields.iter().any(is_annotated)).then(|| quote!(mut));
+    quote! {
+        impl #schemars::JsonSchema for #ident {
+            fn inline_schema() -> bool {
+                true
+            }
+
+            fn schema_name() -> #std::borrow::Cow<'static, str> {
+                #std::borrow::Cow::Borrowed(#name)
+            }
+
+            fn schema_id() -> #std::borrow::Cow<'static, str> {
+                #std::borrow::Cow::Borrowed(#std::concat!(#std::module_path!(), "::", #name))
+            }
+
+            fn json_schema(generator: &mut #schemars::SchemaGenerator) -> #schemars::Schema {
+                #copy_of_struct
+                let #mutable schema = <#copy as #schemars::JsonSchema>::json_schema(generator);
+                #(#annotated)*
+                #rules
+                schema
+            }
+        }
+    }
+}
+
+/// The rules of a whole schema, as statements on `schema`.
+pub(super) fn rules(kube_core: &Path, validations: &[Validation]) -> Option<TokenStream> {
+    let rules = validations.iter().map(|validation| in_scope(kube_core, validation));
+    (rules.len() > 0).then(|| {
+        quote! {
+            #(#kube_core::validate(&mut schema, #rules).expect("a schema that was just made takes rules");)*
+        }
+    })
+}
+
+fn is_annotated(field: &Field) -> bool {
+    !field.validations.is_empty() || field.merge_strategy.is_some()
+}
+
+/// Which property a field becomes is serde's and schemars' knowledge: a struct of this field alone has only that one.
+fn annotated(model: &KubeSchema, annotated: &Field) -> Option<TokenStream> {
+    if !is_annotated(annotated) {
+        return None;
+    }
+    let KubeSchema { kube_core, schemars, .. } = model;
+    let Field { field, validations, merge_strategy } = annotated;
+    let copy = format_ident!("__{}", model.ident);
+    let copy_of_field = copy_with(model, &copy, quote!(#field));
+    let rules = validations.iter().map(|validation| in_scope(kube_core, validation));
+    let merge_strategy = merge_strategy.as_ref().map(|strategy| {
+        let strategy = in_scope(kube_core, strategy);
+        quote! {
+            #kube_core::merge_strategy_property(&mut property, 0, #strategy).expect("the schema of one field has it");
+        }
+    });
+    Some(quote! {{
+        #copy_of_field
+        let mut property = <#copy as #schemars::JsonSchema>::json_schema(generator);
+        #(#kube_core::validate_property(&mut property, 0, #rules).expect("the schema of one field has it");)*
+        #merge_strategy
+        #kube_core::merge_properties(&mut schema, &mut property);
+    }})
+}
+
+fn copy_with(model: &KubeSchema, copy: &syn::Ident, fields: TokenStream) -> TokenStream {
+    let KubeSchema { attrs, schemars, .. } = model;
+    let schemars_crate = quote!(#schemars).to_string().replace(' ', "");
+    let name = model.ident.to_string();
+    quote! {
+        #[derive(#schemars::JsonSchema)]
+        #[schemars(crate = #schemars_crate)]
+        #(#attrs)*
+        #[schemars(rename = #name)]
+        #[allow(dead_code, non_camel_case_types, missing_docs)]
+        struct #copy { #fields }
+    }
+}

@@ -1,0 +1,245 @@
+//! The model of a custom resource.
+
+use darling::{Error, FromDeriveInput, FromMeta, util::SpannedValue};
+use syn::{Attribute, Data, DeriveInput, Fields, Ident, Path, Visibility, ext::IdentExt, spanned::Spanned};
+
+use super::{Crates, Deprecated, KeyValue, PrintColumn, Scale, Validation};
+use crate::names::pluralize;
+
+/// All that `#[derive(CustomResource)]` generates from.
+pub(crate) struct CustomResource {
+    pub(crate) spec: Ident,
+    pub(crate) vis: Visibility,
+    pub(crate) root: Ident,
+    pub(crate) group: String,
+    pub(crate) version: String,
+    pub(crate) kind: String,
+    pub(crate) singular: String,
+    pub(crate) plural: String,
+    pub(crate) shortnames: Vec<String>,
+    pub(crate) categories: Vec<String>,
+    pub(crate) namespaced: bool,
+    pub(crate) doc: Option<String>,
+    pub(crate) status: Option<Path>,
+    pub(crate) no_spec: bool,
+    /// Extra derives but `Default`, which is `default`.
+    pub(crate) derives: Vec<Path>,
+    pub(crate) default: bool,
+    pub(crate) attrs: Vec<Attribute>,
+    pub(crate) schema: Schema,
+    pub(crate) validations: Vec<Validation>,
+    pub(crate) columns: Vec<PrintColumn>,
+    pub(crate) scale: Option<Scale>,
+    pub(crate) selectable: Vec<String>,
+    pub(crate) annotations: Vec<KeyValue>,
+    pub(crate) labels: Vec<KeyValue>,
+    pub(crate) storage: bool,
+    pub(crate) served: bool,
+    pub(crate) deprecated: Option<Deprecated>,
+    pub(crate) crates: Crates,
+}
+
+/// Where the schema of the root comes from.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(crate) enum Schema {
+    #[default]
+    Derived,
+    Manual,
+    Disabled,
+}
+
+impl FromMeta for Schema {
+    fn from_string(name: &str) -> darling::Result<Self> {
+        match name {
+            "derived" => Ok(Self::Derived),
+            "manual" => Ok(Self::Manual),
+            "disabled" => Ok(Self::Disabled),
+            other => Err(Error::unknown_value_with_alts(other, &["derived", "manual", "disabled"])),
+        }
+    }
+}
+
+/// The attributes as they are written.
+#[derive(FromDeriveInput)]
+#[darling(attributes(kube), supports(struct_any, enum_any))]
+struct Kube {
+    ident: Ident,
+    vis: Visibility,
+    group: String,
+    version: String,
+    kind: SpannedValue<String>,
+    root: Option<SpannedValue<String>>,
+    singular: Option<String>,
+    plural: Option<String>,
+    #[darling(multiple, rename = "shortname")]
+    shortnames: Vec<String>,
+    #[darling(multiple, rename = "category")]
+    categories: Vec<String>,
+    #[darling(default)]
+    namespaced: bool,
+    doc: Option<String>,
+    status: Option<Path>,
+    #[darling(default)]
+    no_spec: bool,
+    #[darling(multiple, rename = "derive")]
+    derives: Vec<SpannedValue<String>>,
+    #[darling(multiple, rename = "attr")]
+    attributes: Vec<SpannedValue<String>>,
+    #[darling(default)]
+    schema: Schema,
+    #[darling(multiple, rename = "validation")]
+    validations: Vec<Validation>,
+    #[darling(multiple, rename = "printcolumn")]
+    columns: Vec<PrintColumn>,
+    scale: Option<Scale>,
+    #[darling(multiple)]
+    selectable: Vec<String>,
+    #[darling(multiple, rename = "annotation")]
+    annotations: Vec<KeyValue>,
+    #[darling(multiple, rename = "label")]
+    labels: Vec<KeyValue>,
+    #[darling(default = yes)]
+    storage: bool,
+    #[darling(default = yes)]
+    served: bool,
+    deprecated: Option<Deprecated>,
+    #[darling(default)]
+    crates: Crates,
+}
+
+fn yes() -> bool {
+    true
+}
+
+/// Reads and checks the attributes of a `#[derive(CustomResource)]`.
+pub(crate) fn custom_resource(input: &DeriveInput) -> darling::Result<CustomResource> {
+    let mut errors = Error::accumulator();
+    if !input.generics.params.is_empty() {
+        errors.push(
+            Error::custom("a custom resource cannot be generic: a CRD has one schema").with_span(&input.generics),
+        );
+    }
+    let Some(kube) = errors.handle(Kube::from_derive_input(input)) else {
+        return Err(errors.finish().expect_err("an error was just gathered"));
+    };
+    if kube.no_spec {
+        errors.handle(check_no_spec(input));
+    }
+    let root = errors.handle(root_name(&kube));
+    let (derives, default) = derives(&kube.derives, &mut errors);
+    let attrs = kube.attributes.iter().filter_map(|attr| errors.handle(extra_attribute(attr))).collect();
+    errors.finish()?;
+
+    let kind = kube.kind.into_inner();
+    let singular = kube.singular.unwrap_or_else(|| kind.to_ascii_lowercase());
+    Ok(CustomResource {
+        spec: kube.ident,
+        vis: kube.vis,
+        root: root.expect("an error was gathered otherwise"),
+        group: kube.group,
+        version: kube.version,
+        kind,
+        plural: kube.plural.unwrap_or_else(|| pluralize(&singular)),
+        singular,
+        shortnames: kube.shortnames,
+        categories: kube.categories,
+        namespaced: kube.namespaced,
+        doc: kube.doc,
+        status: kube.status,
+        no_spec: kube.no_spec,
+        derives,
+        default,
+        attrs,
+        schema: kube.schema,
+        validations: kube.validations,
+        columns: kube.columns,
+        scale: kube.scale,
+        selectable: kube.selectable,
+        annotations: kube.annotations,
+        labels: kube.labels,
+        storage: kube.storage,
+        served: kube.served,
+        deprecated: kube.deprecated,
+        crates: kube.crates,
+    })
+}
+
+fn root_name(kube: &Kube) -> darling::Result<Ident> {
+    let (key, name) = match &kube.root {
+        Some(root) => ("root", root),
+        None => ("kind", &kube.kind),
+    };
+    if kube.ident.unraw() == name.as_str() {
+        return Err(Error::custom(format!(
+            "`{key} = \"{0}\"` names the generated struct, and `{0}` is the struct it is generated from: rename this one to `{0}Spec`, or give another `root`",
+            name.as_str(),
+        ))
+        .with_span(&kube.ident));
+    }
+    let mut ident = syn::parse_str::<Ident>(name).map_err(|_| {
+        Error::custom(format!("`{}` cannot be the name of a struct; give another `root`", name.as_str()))
+            .with_span(&name.span())
+    })?;
+    ident.set_span(name.span());
+    Ok(ident)
+}
+
+fn derives(names: &[SpannedValue<String>], errors: &mut darling::error::Accumulator) -> (Vec<Path>, bool) {
+    let mut paths: Vec<Path> = names
+        .iter()
+        .filter_map(|name| {
+            errors.handle(syn::parse_str(name).map_err(|error| {
+                Error::custom(format!("expected the path of a derive macro: {error}")).with_span(&name.span())
+            }))
+        })
+        .collect();
+    let before = paths.len();
+    paths.retain(|path| !path.is_ident("Default"));
+    let default = paths.len() < before;
+    (paths, default)
+}
+
+fn extra_attribute(text: &SpannedValue<String>) -> darling::Result<Attribute> {
+    let fail = |message: String| Error::custom(message).with_span(&text.span());
+    let meta: syn::Meta =
+        syn::parse_str(text).map_err(|error| fail(format!("expected an attribute without `#[` and `]`: {error}")))?;
+    let path = meta.path();
+    if path.is_ident("derive") {
+        return Err(fail("derives are added by `#[kube(derive = \"..\")]`, not by `attr`".into()));
+    }
+    for helper in ["serde", "schemars"] {
+        if path.is_ident(helper) {
+            return Err(fail(format!(
+                "`{helper}` attributes of the generated struct are fixed; put them on the spec or its fields"
+            )));
+        }
+    }
+    Ok(syn::parse_quote!(#[#meta]))
+}
+
+/// The root has fields of its own; the spec's must not collide with them when they stand beside each other.
+fn check_no_spec(input: &DeriveInput) -> darling::Result<()> {
+    const TAKEN: &[&str] = &["apiVersion", "api_version", "kind", "metadata", "status"];
+    let fields = match &input.data {
+        Data::Struct(data) => match &data.fields {
+            Fields::Named(fields) => fields,
+            other => return Err(needs_named_fields(other.span(), input)),
+        },
+        _ => return Err(needs_named_fields(input.ident.span(), input)),
+    };
+    let mut errors = Error::accumulator();
+    for ident in fields.named.iter().filter_map(|field| field.ident.as_ref()) {
+        let name = ident.unraw().to_string();
+        if TAKEN.contains(&name.as_str()) {
+            errors.push(
+                Error::custom(format!("with `no_spec` the field `{name}` would collide with that of the root object"))
+                    .with_span(ident),
+            );
+        }
+    }
+    errors.finish()
+}
+
+fn needs_named_fields(span: proc_macro2::Span, input: &DeriveInput) -> Error {
+    Error::custom(format!("`no_spec` needs a struct with named fields, `{}` has none", input.ident)).with_span(&span)
+}

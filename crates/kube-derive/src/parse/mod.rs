@@ -1,0 +1,15 @@
+//! From attributes to models. Every mistake is found before any is told.
+
+mod crates;
+mod custom_resource;
+mod definition;
+mod inherit;
+mod kube_schema;
+mod value;
+
+pub(crate) use crates::Crates;
+pub(crate) use custom_resource::{CustomResource, Schema, custom_resource};
+pub(crate) use definition::{Deprecated, PrintColumn, Scale};
+pub(crate) use inherit::{Inherit, Metadata, inherit};
+pub(crate) use kube_schema::{Field, KubeSchema, kube_schema};
+pub(crate) use value::{KeyValue, Validation, in_scope};

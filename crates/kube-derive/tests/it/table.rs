@@ -1,0 +1,809 @@
+//! The ways in which serde writes types, each as a custom resource with objects of it. [`rows`] lists them.
+//!
+//! For every row an API server must take the definition, and keep each object as it is written.
+//! The crate that includes this file has `kube_core` and `kube_derive` in its root (`extern crate`, or `use kube::core as kube_core;`),
+//! and k8s-openapi's feature `schemars`.
+#![allow(unreachable_pub)]
+
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+
+use k8s_openapi::{
+    api::core::v1::{PodSpec, ResourceRequirements},
+    apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition,
+    apimachinery::pkg::{
+        api::resource::Quantity,
+        apis::meta::v1::{Condition, LabelSelector, MicroTime, Time},
+        util::intstr::IntOrString,
+    },
+};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize, de::DeserializeOwned};
+use serde_json::{Value, json};
+
+use crate::{
+    kube_core::{CustomResourceExt, Resource},
+    kube_derive::{CustomResource, KubeSchema},
+};
+
+/// One kind, and objects of it as serde writes them.
+pub struct Row {
+    pub name: &'static str,
+    pub crd: CustomResourceDefinition,
+    pub objects: Vec<Value>,
+    /// Reads an object and writes it again.
+    pub again: fn(Value) -> Result<Value, serde_json::Error>,
+}
+
+impl Row {
+    fn of<K>(name: &'static str, objects: impl IntoIterator<Item = K>) -> Self
+    where
+        K: CustomResourceExt + Resource + Serialize + DeserializeOwned,
+    {
+        let objects = objects.into_iter().enumerate().map(|(n, mut object)| {
+            object.meta_mut().name = Some(format!("sample-{n}"));
+            serde_json::to_value(object).expect("every sample is writable")
+        });
+        Self { name, crd: K::crd(), objects: objects.collect(), again: |value| serde_json::to_value(serde_json::from_value::<K>(value)?) }
+    }
+}
+
+/// All rows.
+pub fn rows() -> Vec<Row> {
+    vec![
+        Row::of("scalars", [ScalarSpec::sample()].map(|spec| Scalars::new("", spec))),
+        Row::of("options", [OptionSpec::default(), OptionSpec::full()].map(|spec| Options::new("", spec))),
+        Row::of("unit enums", UnitEnumSpec::samples().map(|spec| UnitEnums::new("", spec))),
+        Row::of("externally tagged enums", ExternalSpec::samples().map(|spec| Externals::new("", spec))),
+        Row::of("internally tagged enums", InternalSpec::samples().map(|spec| Internals::new("", spec))),
+        Row::of("adjacently tagged enums", AdjacentSpec::samples().map(|spec| Adjacents::new("", spec))),
+        Row::of("untagged enums", UntaggedSpec::samples().map(|spec| Untaggeds::new("", spec))),
+        Row::of("enum as spec", [EnumSpec::File { path: "/a".into() }, EnumSpec::Url("b".into())].map(|spec| EnumAsSpec::new("", spec))),
+        Row::of("flattened fields", FlattenSpec::samples().map(|spec| Flattens::new("", spec))),
+        Row::of("maps", [MapSpec::sample()].map(|spec| Maps::new("", spec))),
+        Row::of("collections", [CollectionSpec::sample()].map(|spec| Collections::new("", spec))),
+        Row::of("any value", OpenSpec::samples().map(|spec| Opens::new("", spec))),
+        Row::of("kubernetes types", KubernetesSpec::samples().map(|spec| Kubernetes::new("", spec))),
+        Row::of("defaults", [DefaultSpec::default(), DefaultSpec::other()].map(|spec| Defaults::new("", spec))),
+        Row::of("recursion", [RecursiveSpec::sample()].map(|spec| Recursives::new("", spec))),
+        Row::of("units", [UnitSpec { nothing: (), unit: Unit, maybe: None, newtype: Newtype(3) }].map(|spec| Units::new("", spec))),
+        Row::of("no spec", [NoSpecs::sample()]),
+        Row::of("rules and merge strategies", [RuleSpec::sample()].map(|spec| Rules::new("", spec))),
+    ]
+}
+
+/// Numbers, strings. Odd characters in docs: "quotes", 'single', \back\slash, `ticks`, tab	, {braces}, 日本語, <&>, %d
+#[derive(CustomResource, Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[kube(group = "schema.kube.test", version = "v1", kind = "Scalars", plural = "scalars", crates(kube_core = crate::kube_core))]
+#[serde(rename_all = "camelCase")]
+pub struct ScalarSpec {
+    /// First line
+    ///
+    /// - a: list
+    /// # not a heading
+    text: String,
+    letter: char,
+    yes: bool,
+    tiny: i8,
+    small: i16,
+    normal: i32,
+    large: i64,
+    byte: u8,
+    port: u16,
+    count: u32,
+    big_count: u64,
+    size: usize,
+    offset: isize,
+    huge: i128,
+    nonzero: std::num::NonZeroU32,
+    float: f32,
+    double: f64,
+    address: std::net::IpAddr,
+    v4: std::net::Ipv4Addr,
+    path: std::path::PathBuf,
+    #[schemars(range(min = 1, max = 10), extend("multipleOf" = 2))]
+    bounded: u8,
+    #[schemars(length(min = 2, max = 5), regex(pattern = "^[a-z]+$"))]
+    short: String,
+    #[serde(rename = "some-thing")]
+    renamed: String,
+    elapsed: std::time::Duration,
+}
+
+impl ScalarSpec {
+    fn sample() -> Self {
+        Self {
+            text: "a \"b\" \\ \u{1F600}\n".into(),
+            letter: 'ü',
+            yes: true,
+            tiny: i8::MIN,
+            small: i16::MAX,
+            normal: i32::MIN,
+            large: i64::MAX,
+            byte: u8::MAX,
+            port: 443,
+            count: u32::MAX,
+            big_count: i64::MAX as u64,
+            size: 7,
+            offset: -7,
+            huge: -1,
+            nonzero: std::num::NonZeroU32::MIN,
+            float: 1.5,
+            double: 2.0,
+            address: "::1".parse().expect("an address"),
+            v4: "127.0.0.1".parse().expect("an address"),
+            path: "/etc/passwd".into(),
+            bounded: 4,
+            short: "abc".into(),
+            renamed: "x".into(),
+            elapsed: std::time::Duration::from_millis(1500),
+        }
+    }
+}
+
+#[derive(CustomResource, Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[kube(group = "schema.kube.test", version = "v1", kind = "Options", plural = "options", status = OptionStatus)]
+#[kube(crates(kube_core = crate::kube_core))]
+pub struct OptionSpec {
+    plain: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    skipped: Option<i32>,
+    inner: Option<Inner>,
+    twice: Option<Option<bool>>,
+    list: Option<Vec<Option<String>>>,
+    boxed: Option<Box<Inner>>,
+}
+
+#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
+pub struct OptionStatus {
+    phase: Option<String>,
+    conditions: Vec<Condition>,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Inner {
+    a: String,
+    b: Option<u8>,
+}
+
+impl OptionSpec {
+    fn full() -> Self {
+        let inner = Inner { a: "a".into(), b: Some(1) };
+        Self {
+            plain: Some("p".into()),
+            skipped: Some(1),
+            inner: Some(inner.clone()),
+            twice: Some(Some(true)),
+            list: Some(vec![None, Some("x".into())]),
+            boxed: Some(Box::new(inner)),
+        }
+    }
+}
+
+#[derive(CustomResource, Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[kube(group = "schema.kube.test", version = "v1", kind = "UnitEnums", plural = "unitenums", crates(kube_core = crate::kube_core))]
+pub struct UnitEnumSpec {
+    color: Color,
+    maybe: Option<Color>,
+    documented: Option<Documented>,
+    list: Vec<Color>,
+    one: Single,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Color {
+    DarkRed,
+    Blue,
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+pub enum Documented {
+    /// The first.
+    First,
+    /// The second.
+    Second,
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+pub enum Single {
+    Only,
+}
+
+impl UnitEnumSpec {
+    fn samples() -> [Self; 2] {
+        let color = Color::DarkRed;
+        [
+            Self { color, maybe: None, documented: None, list: vec![], one: Single::Only },
+            Self { color, maybe: Some(Color::Blue), documented: Some(Documented::Second), list: vec![color], one: Single::Only },
+        ]
+    }
+}
+
+#[derive(CustomResource, Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[kube(group = "schema.kube.test", version = "v1", kind = "Externals", plural = "externals", crates(kube_core = crate::kube_core))]
+pub struct ExternalSpec {
+    data: External,
+    optional: Option<External>,
+    mixed: Vec<Mixed>,
+    maybe_mixed: Option<Mixed>,
+    result: Result<String, u8>,
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub enum External {
+    /// A number.
+    Number(i32),
+    Pair(u8, String),
+    Object {
+        x: i32,
+        y: Option<i32>,
+    },
+    Inner(Inner),
+    List(Vec<Inner>),
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+pub enum Mixed {
+    Nothing,
+    Something(Inner),
+    Else { why: String },
+}
+
+impl ExternalSpec {
+    fn samples() -> [Self; 5] {
+        let inner = Inner { a: "a".into(), b: None };
+        let with = |data: External, optional: Option<External>, maybe_mixed: Option<Mixed>, result| Self {
+            data,
+            optional,
+            mixed: vec![Mixed::Nothing, Mixed::Something(inner.clone()), Mixed::Else { why: "w".into() }],
+            maybe_mixed,
+            result,
+        };
+        [
+            with(External::Number(-1), None, None, Ok("fine".into())),
+            with(External::Pair(1, "p".into()), Some(External::Number(2)), Some(Mixed::Nothing), Err(3)),
+            with(External::Object { x: 1, y: None }, Some(External::Pair(0, String::new())), None, Err(0)),
+            with(External::Object { x: 1, y: Some(2) }, None, Some(Mixed::Else { why: String::new() }), Err(0)),
+            with(External::Inner(inner.clone()), Some(External::List(vec![inner.clone()])), None, Err(0)),
+        ]
+    }
+}
+
+#[derive(CustomResource, Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[kube(group = "schema.kube.test", version = "v1", kind = "Internals", plural = "internals", crates(kube_core = crate::kube_core))]
+pub struct InternalSpec {
+    data: Internal,
+    optional: Option<Internal>,
+    list: Vec<Internal>,
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "type", rename_all = "camelCase", rename_all_fields = "camelCase")]
+pub enum Internal {
+    Empty,
+    /// With a field that another variant has with another type.
+    Text { the_value: String },
+    Number { the_value: i32, #[serde(default)] unit: Option<Color> },
+    Wrapped(Inner),
+}
+
+impl InternalSpec {
+    fn samples() -> [Self; 2] {
+        let all = vec![
+            Internal::Empty,
+            Internal::Text { the_value: "t".into() },
+            Internal::Number { the_value: 1, unit: None },
+            Internal::Number { the_value: 1, unit: Some(Color::Blue) },
+            Internal::Wrapped(Inner { a: "a".into(), b: Some(1) }),
+        ];
+        [
+            Self { data: Internal::Empty, optional: None, list: all.clone() },
+            Self { data: all[1].clone(), optional: Some(all[2].clone()), list: vec![] },
+        ]
+    }
+}
+
+#[derive(CustomResource, Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[kube(group = "schema.kube.test", version = "v1", kind = "Adjacents", plural = "adjacents", crates(kube_core = crate::kube_core))]
+pub struct AdjacentSpec {
+    data: Adjacent,
+    optional: Option<Adjacent>,
+    objects: Vec<AdjacentObjects>,
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "t", content = "c")]
+pub enum Adjacent {
+    Unit,
+    Number(i32),
+    Pair(i32, i32),
+    Object { a: String },
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "kind", content = "value")]
+pub enum AdjacentObjects {
+    A { a: String, shared: u8 },
+    B { b: String, shared: i64 },
+}
+
+impl AdjacentSpec {
+    fn samples() -> [Self; 4] {
+        let objects =
+            vec![AdjacentObjects::A { a: "a".into(), shared: 1 }, AdjacentObjects::B { b: "b".into(), shared: -1 }];
+        let with = |data, optional| Self { data, optional, objects: objects.clone() };
+        [
+            with(Adjacent::Unit, None),
+            with(Adjacent::Number(1), Some(Adjacent::Unit)),
+            with(Adjacent::Pair(1, 2), Some(Adjacent::Number(1))),
+            with(Adjacent::Object { a: "a".into() }, Some(Adjacent::Object { a: String::new() })),
+        ]
+    }
+}
+
+#[derive(CustomResource, Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[kube(group = "schema.kube.test", version = "v1", kind = "Untaggeds", plural = "untaggeds", crates(kube_core = crate::kube_core))]
+pub struct UntaggedSpec {
+    scalar: Option<TextOrNumber>,
+    objects: Vec<OneOrOther>,
+    anything: Vec<Anything>,
+    numbers: Vec<IntOrFloat>,
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(untagged)]
+pub enum TextOrNumber {
+    Number(i64),
+    Text(String),
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(untagged)]
+pub enum OneOrOther {
+    One { one: String, both: u8 },
+    Other { other: i32, both: u16 },
+    Named(Inner),
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(untagged)]
+pub enum Anything {
+    Nothing,
+    Flag(bool),
+    Text(String),
+    List(Vec<String>),
+    Object(Inner),
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(untagged)]
+pub enum IntOrFloat {
+    Int(i32),
+    Float(f64),
+}
+
+impl UntaggedSpec {
+    fn samples() -> [Self; 3] {
+        let inner = Inner { a: "a".into(), b: None };
+        let with = |scalar| Self {
+            scalar,
+            objects: vec![
+                OneOrOther::One { one: "1".into(), both: 1 },
+                OneOrOther::Other { other: 2, both: 60_000 },
+                OneOrOther::Named(inner.clone()),
+            ],
+            anything: vec![
+                Anything::Nothing,
+                Anything::Flag(true),
+                Anything::Text("t".into()),
+                Anything::List(vec!["l".into()]),
+                Anything::Object(inner.clone()),
+            ],
+            numbers: vec![IntOrFloat::Int(1), IntOrFloat::Float(1.5)],
+        };
+        [with(None), with(Some(TextOrNumber::Number(5))), with(Some(TextOrNumber::Text("five".into())))]
+    }
+}
+
+#[derive(CustomResource, Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[kube(group = "schema.kube.test", version = "v1", kind = "EnumAsSpec", plural = "enumasspecs", crates(kube_core = crate::kube_core))]
+#[serde(rename_all = "camelCase")]
+pub enum EnumSpec {
+    File { path: String },
+    Url(String),
+}
+
+#[derive(CustomResource, Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[kube(group = "schema.kube.test", version = "v1", kind = "Flattens", plural = "flattens", crates(kube_core = crate::kube_core))]
+pub struct FlattenSpec {
+    own: String,
+    #[serde(flatten)]
+    inner: Inner,
+    #[serde(flatten)]
+    source: Source,
+    #[serde(flatten)]
+    target: Option<Target>,
+    nested: FlattenedMap,
+    other: FlattenedUntagged,
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub enum Source {
+    FromFile { path: String },
+    FromUrl(String),
+    Nowhere,
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "target")]
+pub enum Target {
+    Left { left: u8 },
+    Right { right: u8 },
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct FlattenedMap {
+    name: String,
+    #[serde(flatten)]
+    rest: BTreeMap<String, Value>,
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct FlattenedUntagged {
+    name: String,
+    #[serde(flatten)]
+    either: Either,
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(untagged)]
+pub enum Either {
+    Left { left: String },
+    Right { right: String },
+}
+
+impl FlattenSpec {
+    fn samples() -> [Self; 3] {
+        let with = |source, target, either| Self {
+            own: "o".into(),
+            inner: Inner { a: "a".into(), b: Some(2) },
+            source,
+            target,
+            nested: FlattenedMap {
+                name: "n".into(),
+                rest: [("x".into(), json!({ "deep": [1, "two"] })), ("y".into(), json!("z"))].into(),
+            },
+            other: FlattenedUntagged { name: "n".into(), either },
+        };
+        [
+            with(Source::FromFile { path: "/p".into() }, None, Either::Left { left: "l".into() }),
+            with(Source::FromUrl("u".into()), Some(Target::Left { left: 1 }), Either::Right { right: "r".into() }),
+            with(Source::Nowhere, Some(Target::Right { right: 1 }), Either::Right { right: "r".into() }),
+        ]
+    }
+}
+
+#[derive(CustomResource, Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[kube(group = "schema.kube.test", version = "v1", kind = "Maps", plural = "maps", crates(kube_core = crate::kube_core))]
+pub struct MapSpec {
+    strings: HashMap<String, String>,
+    sorted: BTreeMap<String, Inner>,
+    by_number: BTreeMap<u32, String>,
+    by_signed: BTreeMap<i64, bool>,
+    by_color: BTreeMap<Color, u8>,
+    nested: BTreeMap<String, BTreeMap<String, Vec<i32>>>,
+    open: BTreeMap<String, Value>,
+    nullable: BTreeMap<String, Option<u8>>,
+    optional: Option<BTreeMap<String, String>>,
+    object: serde_json::Map<String, Value>,
+    enums: BTreeMap<String, External>,
+}
+
+impl MapSpec {
+    fn sample() -> Self {
+        Self {
+            strings: [("a.b/c".into(), "1".into())].into(),
+            sorted: [("k".into(), Inner { a: "a".into(), b: None })].into(),
+            by_number: [(1, "one".into())].into(),
+            by_signed: [(-1, true)].into(),
+            by_color: [(Color::DarkRed, 1)].into(),
+            nested: [("a".into(), [("b".into(), vec![1, 2])].into())].into(),
+            open: [("a".into(), json!({ "b": [null, 1] }))].into(),
+            nullable: [("a".into(), None), ("b".into(), Some(1))].into(),
+            optional: None,
+            object: [("k".to_owned(), json!({ "x": { "y": 1 } }))].into_iter().collect(),
+            enums: [("a".into(), External::Number(1)), ("b".into(), External::Pair(1, "x".into()))].into(),
+        }
+    }
+}
+
+#[derive(CustomResource, Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[kube(group = "schema.kube.test", version = "v1", kind = "Collections", plural = "collections", crates(kube_core = crate::kube_core))]
+pub struct CollectionSpec {
+    list: Vec<Inner>,
+    lists: Vec<Vec<u8>>,
+    hash_set: HashSet<String>,
+    tree_set: BTreeSet<Color>,
+    array: [i16; 3],
+    pair: (i32, i32),
+    mixed_pair: (String, u16),
+    triple: (bool, String, Inner),
+    point: Point,
+    pairs: Vec<(String, String)>,
+    bounded: (u8, u16),
+    of_enums: Vec<Internal>,
+    of_open: Vec<Value>,
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct Point(f64, f64);
+
+impl CollectionSpec {
+    fn sample() -> Self {
+        let inner = Inner { a: "a".into(), b: Some(1) };
+        Self {
+            list: vec![inner.clone()],
+            lists: vec![vec![], vec![1]],
+            hash_set: ["s".to_owned()].into(),
+            tree_set: [Color::Blue, Color::DarkRed].into(),
+            array: [1, 2, 3],
+            pair: (1, 2),
+            mixed_pair: ("a".into(), 1),
+            triple: (true, "t".into(), inner),
+            point: Point(0.5, 1.0),
+            pairs: vec![("a".into(), "b".into())],
+            bounded: (255, 65535),
+            of_enums: vec![Internal::Empty],
+            of_open: vec![json!(1), json!("a"), json!({ "b": null }), json!(null)],
+        }
+    }
+}
+
+#[derive(CustomResource, Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[kube(group = "schema.kube.test", version = "v1", kind = "Opens", plural = "opens", crates(kube_core = crate::kube_core))]
+pub struct OpenSpec {
+    any: Value,
+    optional: Option<Value>,
+}
+
+impl OpenSpec {
+    fn samples() -> [Self; 4] {
+        [
+            Self { any: json!(null), optional: None },
+            Self { any: json!({ "a": { "b": [1, null, "c"] } }), optional: Some(json!([])) },
+            Self { any: json!([1.5, true]), optional: Some(json!("x")) },
+            Self { any: json!("text"), optional: Some(json!({})) },
+        ]
+    }
+}
+
+#[derive(CustomResource, Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[kube(group = "schema.kube.test", version = "v1", kind = "Kubernetes", plural = "kubernetes", crates(kube_core = crate::kube_core))]
+pub struct KubernetesSpec {
+    port: IntOrString,
+    maybe_port: Option<IntOrString>,
+    ports: Vec<IntOrString>,
+    quantity: Quantity,
+    quantities: BTreeMap<String, Quantity>,
+    time: Time,
+    maybe_time: Option<Time>,
+    micro_time: MicroTime,
+    selector: LabelSelector,
+    resources: Option<ResourceRequirements>,
+    pod: Option<PodSpec>,
+}
+
+impl KubernetesSpec {
+    fn samples() -> [Self; 2] {
+        let now: k8s_openapi::jiff::Timestamp = "2026-11-20T10:00:00Z".parse().expect("a time");
+        let micro = "2026-11-20T10:00:00.123456Z".parse().expect("a time");
+        let with = |port: IntOrString, maybe: bool| Self {
+            port: port.clone(),
+            maybe_port: maybe.then(|| port.clone()),
+            ports: vec![IntOrString::Int(1), IntOrString::String("http".into())],
+            quantity: Quantity("100m".into()),
+            quantities: [("cpu".into(), Quantity("1".into()))].into(),
+            time: Time(now),
+            maybe_time: maybe.then_some(Time(now)),
+            micro_time: MicroTime(micro),
+            selector: LabelSelector { match_labels: Some([("a".into(), "b".into())].into()), ..Default::default() },
+            resources: maybe.then(|| ResourceRequirements {
+                limits: Some([("memory".into(), Quantity("1Gi".into()))].into()),
+                ..Default::default()
+            }),
+            pod: maybe.then(|| {
+                serde_json::from_value(json!({
+                    "containers": [{
+                        "name": "c",
+                        "image": "i",
+                        "ports": [{ "containerPort": 80, "protocol": "TCP" }],
+                        "livenessProbe": { "httpGet": { "port": "http" } },
+                    }],
+                }))
+                .expect("a pod spec")
+            }),
+        };
+        [with(IntOrString::Int(80), false), with(IntOrString::String("https".into()), true)]
+    }
+}
+
+#[derive(CustomResource, Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[kube(group = "schema.kube.test", version = "v1", kind = "Defaults", plural = "defaults", crates(kube_core = crate::kube_core))]
+#[serde(default)]
+pub struct DefaultSpec {
+    text: String,
+    #[serde(default = "seven")]
+    number: i32,
+    color: Color,
+    optional: Option<String>,
+    maybe_color: Option<Color>,
+    list: Vec<String>,
+    map: BTreeMap<String, String>,
+    inner: Inner,
+    external: External,
+    internal: Internal,
+    any: Value,
+    untagged: TextOrNumber,
+}
+
+fn seven() -> i32 {
+    7
+}
+
+impl Default for DefaultSpec {
+    fn default() -> Self {
+        Self {
+            text: "default".into(),
+            number: 1,
+            color: Color::Blue,
+            optional: None,
+            maybe_color: Some(Color::DarkRed),
+            list: vec!["l".into()],
+            map: [("k".into(), "v".into())].into(),
+            inner: Inner { a: "a".into(), b: Some(3) },
+            external: External::Object { x: 1, y: None },
+            internal: Internal::Text { the_value: "v".into() },
+            any: json!({ "a": 1 }),
+            untagged: TextOrNumber::Text("t".into()),
+        }
+    }
+}
+
+impl DefaultSpec {
+    fn other() -> Self {
+        Self {
+            maybe_color: None,
+            external: External::Number(1),
+            internal: Internal::Empty,
+            any: Value::Null,
+            untagged: TextOrNumber::Number(1),
+            ..Self::default()
+        }
+    }
+}
+
+#[derive(CustomResource, Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[kube(group = "schema.kube.test", version = "v1", kind = "Recursives", plural = "recursives", crates(kube_core = crate::kube_core))]
+pub struct RecursiveSpec {
+    tree: Tree,
+    expression: Expression,
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct Tree {
+    value: i32,
+    children: Vec<Tree>,
+    named: BTreeMap<String, Tree>,
+    next: Option<Box<Tree>>,
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub enum Expression {
+    Value(String),
+    Not(Box<Expression>),
+    All(Vec<Expression>),
+}
+
+impl RecursiveSpec {
+    fn sample() -> Self {
+        let leaf = |value| Tree { value, children: vec![], named: BTreeMap::new(), next: None };
+        let deep = Tree { children: vec![leaf(3)], ..leaf(2) };
+        Self {
+            tree: Tree {
+                value: 1,
+                children: vec![deep.clone()],
+                named: [("n".into(), deep.clone())].into(),
+                next: Some(Box::new(deep)),
+            },
+            expression: Expression::All(vec![
+                Expression::Value("a".into()),
+                Expression::Not(Box::new(Expression::All(vec![Expression::Value("b".into())]))),
+            ]),
+        }
+    }
+}
+
+#[derive(CustomResource, Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[kube(group = "schema.kube.test", version = "v1", kind = "Units", plural = "units", crates(kube_core = crate::kube_core))]
+pub struct UnitSpec {
+    nothing: (),
+    unit: Unit,
+    maybe: Option<Unit>,
+    newtype: Newtype,
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct Unit;
+
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct Newtype(u8);
+
+#[derive(CustomResource, Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[kube(group = "schema.kube.test", version = "v1", kind = "NoSpecs", plural = "nospecs", no_spec, status = Inner)]
+#[kube(crates(kube_core = crate::kube_core))]
+#[serde(rename_all = "camelCase")]
+pub struct NoSpecFields {
+    the_data: BTreeMap<String, String>,
+    immutable: Option<bool>,
+}
+
+impl NoSpecs {
+    fn sample() -> Self {
+        Self::new("", NoSpecFields { the_data: [("a".into(), "b".into())].into(), immutable: Some(false) })
+    }
+}
+
+#[derive(CustomResource, Clone, Debug, Serialize, Deserialize, KubeSchema)]
+#[kube(group = "schema.kube.test", version = "v1", kind = "Rules", plural = "rules", namespaced, status = Scaled)]
+#[kube(validation = ("self.spec.min <= self.spec.max", "min must not be above max"))]
+#[kube(validation = Rule::new("!has(self.status) || self.status.replicas >= 0").reason(Reason::FieldValueInvalid))]
+#[kube(scale(spec_replicas_path = ".spec.min", status_replicas_path = ".status.replicas"))]
+#[kube(printcolumn(name = "Min", type_ = "integer", json_path = ".spec.min", description = "least", priority = 1))]
+#[kube(shortname = "rul", category = "kubetest", selectable = ".spec.name", deprecated = "for tests only")]
+#[kube(annotation("kube.test/a", "1"), label("kube.test/l", "2"), crates(kube_core = crate::kube_core))]
+#[x_kube(validation = "self.min >= 0", crates(kube_core = crate::kube_core))]
+#[serde(rename_all = "camelCase")]
+pub struct RuleSpec {
+    min: i32,
+    #[x_kube(validation = Rule::new("self < 100").message(Message::Expression("self > 999 ? 'far too large' : 'too large'".into())))]
+    max: i32,
+    #[x_kube(validation = ("self.matches('^[a-z]+$')", "lowercase letters only"))]
+    #[x_kube(validation = Rule::new("self == oldSelf").reason(Reason::FieldValueForbidden))]
+    name: String,
+    #[x_kube(merge_strategy = ListMerge::Set)]
+    tag_set: Vec<String>,
+    #[x_kube(merge_strategy = ListMerge::Map(vec!["a".into()]))]
+    by_name: Vec<Inner>,
+    #[x_kube(merge_strategy = ListMerge::Atomic)]
+    atomic_list: Vec<String>,
+    #[x_kube(merge_strategy = MapMerge::Granular)]
+    map: BTreeMap<String, String>,
+    #[x_kube(merge_strategy = StructMerge::Atomic)]
+    inner: Inner,
+    unmarked: Option<String>,
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct Scaled {
+    replicas: i32,
+}
+
+impl RuleSpec {
+    fn sample() -> Self {
+        let inner = Inner { a: "a".into(), b: None };
+        Self {
+            min: 1,
+            max: 2,
+            name: "abc".into(),
+            tag_set: vec!["x".into(), "y".into()],
+            by_name: vec![inner.clone()],
+            atomic_list: vec![],
+            map: [("k".into(), "v".into())].into(),
+            inner,
+            unmarked: None,
+        }
+    }
+}
