@@ -57,7 +57,10 @@ where
     /// # Errors
     ///
     /// Only where there is no JSON, or where the metadata itself cannot be read.
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+    fn deserialize<D>(deserializer: D) -> Result<Self, D::Error>
+    where
+        D: Deserializer<'de>,
+    {
         let value = Value::deserialize(deserializer)?;
         // Kept aside, as decoding consumes the value: objects that fail are rare, but come without warning.
         let metadata = value.get("metadata").cloned();

@@ -31,7 +31,7 @@ pub enum Version {
 
 impl Version {
     /// Reads a version; what does not follow the convention is kept as it is.
-    pub fn parse(v: &str) -> Self {
+    pub fn parse(v: &str) -> Version {
         conformant(v).unwrap_or_else(|| Self::Nonconformant(v.to_owned()))
     }
 
@@ -69,7 +69,7 @@ impl Version {
 impl FromStr for Version {
     type Err = Infallible;
 
-    fn from_str(v: &str) -> Result<Self, Infallible> {
+    fn from_str(v: &str) -> Result<Self, Self::Err> {
         Ok(Self::parse(v))
     }
 }

@@ -4,4 +4,4 @@ mod resource;
 pub mod v2;
 pub mod verbs;
 
-pub use resource::{ApiCapabilities, ApiResource, Scope};
+pub use resource::*;

@@ -7,4 +7,4 @@ mod tests;
 mod value;
 
 pub use parse::ParseError;
-pub use value::Duration;
+pub use value::*;

@@ -89,8 +89,9 @@ fn compares_with_the_standard_library() {
     assert!(negative < Std::ZERO && negative.is_negative());
     assert_eq!(Std::from(negative), Std::from_secs(1));
     assert!(negative != Std::from_secs(1) && Std::from_secs(1) != negative);
-    assert!(&Duration::from(Std::from_secs(1)) == Std::from_secs(1));
-    assert!(&Std::from_secs(1) == Duration::from(Std::from_secs(1)));
+    let (ours, std) = (Duration::from(Std::from_secs(1)), Std::from_secs(1));
+    assert!(PartialEq::<Std>::eq(&&ours, &std) && PartialEq::<Duration>::eq(&&std, &ours));
+    assert!(ours == std && std == ours && ours < Std::from_secs(2));
 }
 
 proptest! {

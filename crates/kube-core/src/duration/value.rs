@@ -57,7 +57,7 @@ impl FromStr for Duration {
 
     /// Reads what Go reads: an optional sign, then numbers with fractions, each with one of the units `h`, `m`, `s`,
     /// `ms`, `us` (also `µs`) and `ns`; or `0` alone.
-    fn from_str(text: &str) -> Result<Self, ParseError> {
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
         parse::duration(text)
     }
 }
@@ -124,13 +124,19 @@ impl PartialOrd<time::Duration> for Duration {
 }
 
 impl Serialize for Duration {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+    fn serialize<S>(&self, serializer: S) -> Result<S::Ok, S::Error>
+    where
+        S: Serializer,
+    {
         serializer.collect_str(self)
     }
 }
 
 impl<'de> Deserialize<'de> for Duration {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+    fn deserialize<D>(deserializer: D) -> Result<Self, D::Error>
+    where
+        D: Deserializer<'de>,
+    {
         deserializer.deserialize_str(TextVisitor)
     }
 }

@@ -87,7 +87,7 @@ impl fmt::Display for Commas<'_> {
 
 impl IntoIterator for Expression {
     type Item = Self;
-    type IntoIter = option::IntoIter<Self>;
+    type IntoIter = option::IntoIter<Self::Item>;
 
     fn into_iter(self) -> Self::IntoIter {
         Some(self).into_iter()

@@ -4,8 +4,8 @@ mod expression;
 mod parse;
 mod selector;
 
-pub use expression::{Expression, ParseExpressionError};
-pub use selector::Selector;
+pub use expression::*;
+pub use selector::*;
 
 /// What can be matched against a map of labels.
 pub trait SelectorExt: private::Sealed {

@@ -78,7 +78,7 @@ impl FromStr for Selector {
 
 impl IntoIterator for Selector {
     type Item = Expression;
-    type IntoIter = vec::IntoIter<Expression>;
+    type IntoIter = vec::IntoIter<Self::Item>;
 
     fn into_iter(self) -> Self::IntoIter {
         self.0.into_iter()
@@ -86,19 +86,19 @@ impl IntoIterator for Selector {
 }
 
 impl FromIterator<(String, String)> for Selector {
-    fn from_iter<I: IntoIterator<Item = (String, String)>>(pairs: I) -> Self {
+    fn from_iter<T: IntoIterator<Item = (String, String)>>(pairs: T) -> Self {
         pairs.into_iter().map(|(key, value)| Expression::Equal(key, value)).collect()
     }
 }
 
 impl FromIterator<(&'static str, &'static str)> for Selector {
-    fn from_iter<I: IntoIterator<Item = (&'static str, &'static str)>>(pairs: I) -> Self {
+    fn from_iter<T: IntoIterator<Item = (&'static str, &'static str)>>(pairs: T) -> Self {
         pairs.into_iter().map(|(key, value)| Expression::Equal(key.into(), value.into())).collect()
     }
 }
 
 impl FromIterator<Expression> for Selector {
-    fn from_iter<I: IntoIterator<Item = Expression>>(expressions: I) -> Self {
+    fn from_iter<T: IntoIterator<Item = Expression>>(expressions: T) -> Self {
         Self(expressions.into_iter().collect())
     }
 }

@@ -3,9 +3,9 @@
 mod partial;
 
 pub use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ListMeta, ObjectMeta};
-pub use partial::{PartialObjectMeta, PartialObjectMetaExt};
+pub use partial::*;
 
-pub use crate::type_meta::TypeMeta;
+pub use crate::type_meta::*;
 
 mod private {
     /// Keeps [`PartialObjectMetaExt`](super::PartialObjectMetaExt) to this crate's implementations.

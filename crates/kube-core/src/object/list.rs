@@ -43,7 +43,7 @@ impl<T: Clone> ObjectList<T> {
 
 impl<T: Clone> IntoIterator for ObjectList<T> {
     type Item = T;
-    type IntoIter = vec::IntoIter<T>;
+    type IntoIter = vec::IntoIter<Self::Item>;
 
     fn into_iter(self) -> Self::IntoIter {
         self.items.into_iter()

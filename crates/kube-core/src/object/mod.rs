@@ -1,9 +1,12 @@
 //! Objects put together from parts, and lists of objects.
 
+mod absent;
 mod defaults;
 mod list;
+#[cfg(test)]
+mod tests;
 mod typed;
 
-pub use defaults::DefaultTypes;
-pub use list::ObjectList;
-pub use typed::{HasSpec, HasStatus, NotUsed, Object};
+pub use defaults::*;
+pub use list::*;
+pub use typed::*;

@@ -1,10 +1,14 @@
 //! Objects with a known spec and status and a kind chosen at run time.
 
-use std::borrow::Cow;
+use std::{borrow::Cow, fmt, marker::PhantomData};
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
-use serde::{Deserialize, Serialize};
+use serde::{
+    Deserialize, Deserializer, Serialize,
+    de::{Error, IgnoredAny, MapAccess, Visitor},
+};
 
+use super::absent::Absent;
 use crate::{
     discovery::ApiResource,
     resource::{DynamicResourceScope, Resource},
@@ -48,26 +52,22 @@ pub trait HasStatus {
 /// assert_eq!(shop.spec().replicas, 2);
 /// assert!(shop.status.is_none());
 /// ```
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize)]
 pub struct Object<P, U>
 where
     P: Clone,
     U: Clone,
 {
     /// `apiVersion` and `kind`; `None` where the wire had none.
-    #[serde(flatten, default)]
+    #[serde(flatten, skip_serializing_if = "Option::is_none")]
     pub types: Option<TypeMeta>,
     /// Object metadata.
     pub metadata: ObjectMeta,
     /// What the user wants.
     pub spec: P,
     /// What a controller observed.
-    #[serde(default = "none", skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub status: Option<U>,
-}
-
-fn none<U>() -> Option<U> {
-    None
 }
 
 impl<P, U> Object<P, U>
@@ -137,11 +137,11 @@ where
 {
     type Spec = P;
 
-    fn spec(&self) -> &P {
+    fn spec(&self) -> &Self::Spec {
         &self.spec
     }
 
-    fn spec_mut(&mut self) -> &mut P {
+    fn spec_mut(&mut self) -> &mut Self::Spec {
         &mut self.spec
     }
 }
@@ -153,15 +153,69 @@ where
 {
     type Status = U;
 
-    fn status(&self) -> Option<&U> {
+    fn status(&self) -> Option<&Self::Status> {
         self.status.as_ref()
     }
 
-    fn status_mut(&mut self) -> &mut Option<U> {
+    fn status_mut(&mut self) -> &mut Option<Self::Status> {
         &mut self.status
     }
 }
 
-/// Stands for a spec or status that is not of interest: reads anything, writes an empty object.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+/// Stands for a spec or status that is not of interest: reads anything and also nothing, writes an empty object.
+#[derive(Clone, Debug, Default, Serialize)]
 pub struct NotUsed {}
+
+impl<'de> Deserialize<'de> for NotUsed {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        IgnoredAny::deserialize(deserializer).map(|_| Self {})
+    }
+}
+
+impl<'de, P, U> Deserialize<'de> for Object<P, U>
+where
+    P: Clone + Deserialize<'de>,
+    U: Clone + Deserialize<'de>,
+{
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_map(ObjectVisitor(PhantomData))
+    }
+}
+
+/// Reads the wire form in one pass, without the buffer that flattened fields need.
+struct ObjectVisitor<P, U>(PhantomData<(P, U)>);
+
+impl<'de, P, U> Visitor<'de> for ObjectVisitor<P, U>
+where
+    P: Clone + Deserialize<'de>,
+    U: Clone + Deserialize<'de>,
+{
+    type Value = Object<P, U>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a Kubernetes object with a spec")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Object<P, U>, A::Error> {
+        let (mut api_version, mut kind, mut metadata, mut spec, mut status) = (None, None, None, None, None);
+        while let Some(key) = map.next_key::<String>()? {
+            match key.as_str() {
+                "apiVersion" => api_version = Some(map.next_value()?),
+                "kind" => kind = Some(map.next_value()?),
+                "metadata" => metadata = Some(map.next_value()?),
+                "spec" => spec = Some(map.next_value()?),
+                "status" => status = map.next_value()?,
+                _ => drop(map.next_value::<IgnoredAny>()?),
+            }
+        }
+        Ok(Object {
+            types: TypeMeta::from_halves(api_version, kind),
+            metadata: metadata.ok_or_else(|| A::Error::missing_field("metadata"))?,
+            spec: match spec {
+                Some(spec) => spec,
+                None => P::deserialize(Absent::new("spec"))?,
+            },
+            status,
+        })
+    }
+}

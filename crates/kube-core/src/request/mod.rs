@@ -9,8 +9,10 @@ mod object;
 mod path;
 pub(crate) mod query;
 mod subresource;
+#[cfg(test)]
+mod tests;
 
 #[cfg(feature = "kubelet-debug")]
 pub(crate) use build::Draft;
-pub use build::Request;
+pub use build::*;
 pub use error::Error;

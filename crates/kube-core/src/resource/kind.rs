@@ -125,23 +125,23 @@ where
     type DynamicType = ();
     type Scope = S;
 
-    fn kind((): &()) -> Cow<'_, str> {
+    fn kind(_: &()) -> Cow<'_, str> {
         K::KIND.into()
     }
 
-    fn group((): &()) -> Cow<'_, str> {
+    fn group(_: &()) -> Cow<'_, str> {
         K::GROUP.into()
     }
 
-    fn version((): &()) -> Cow<'_, str> {
+    fn version(_: &()) -> Cow<'_, str> {
         K::VERSION.into()
     }
 
-    fn api_version((): &()) -> Cow<'_, str> {
+    fn api_version(_: &()) -> Cow<'_, str> {
         K::API_VERSION.into()
     }
 
-    fn plural((): &()) -> Cow<'_, str> {
+    fn plural(_: &()) -> Cow<'_, str> {
         K::URL_PATH_SEGMENT.into()
     }
 

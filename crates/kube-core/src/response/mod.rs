@@ -3,4 +3,4 @@
 pub mod reason;
 mod status;
 
-pub use status::{Status, StatusCause, StatusDetails, StatusSummary};
+pub use status::*;

@@ -6,6 +6,8 @@ mod log;
 mod restart;
 #[cfg(feature = "ws")]
 mod stream;
+#[cfg(test)]
+mod tests;
 
 pub use evict::EvictParams;
 pub use k8s_openapi::api::autoscaling::v1::{Scale, ScaleSpec, ScaleStatus};

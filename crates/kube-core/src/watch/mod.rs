@@ -4,4 +4,4 @@ mod bookmark;
 mod event;
 
 pub use bookmark::{Bookmark, BookmarkMeta};
-pub use event::WatchEvent;
+pub use event::*;

@@ -1,0 +1,27 @@
+//! Every verb, as the bytes that would be sent.
+
+mod kinds;
+mod refused;
+mod verbs;
+
+/// A request in words: method and target, headers in the order of their names, and the body.
+pub(super) fn show(request: Result<http::Request<Vec<u8>>, super::Error>) -> String {
+    let request = request.expect("the parameters are valid");
+    let mut lines = vec![format!("{} {}", request.method(), request.uri())];
+    let mut headers: Vec<_> =
+        request.headers().iter().map(|(k, v)| format!("{k}: {}", v.to_str().expect("ASCII"))).collect();
+    headers.sort();
+    lines.append(&mut headers);
+    if !request.body().is_empty() {
+        lines.push(String::from_utf8(request.body().clone()).expect("UTF-8"));
+    }
+    lines.join("\n")
+}
+
+/// Why a request is refused.
+pub(super) fn refusal(request: Result<http::Request<Vec<u8>>, super::Error>) -> String {
+    match request.expect_err("the parameters are not valid") {
+        super::Error::Validation(why) => why,
+        other => panic!("another error: {other:?}"),
+    }
+}

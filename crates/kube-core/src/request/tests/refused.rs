@@ -1,0 +1,137 @@
+//! What is refused before it leaves, and in which words.
+
+use k8s_openapi::api::core::v1::Pod;
+use serde::Serialize;
+use serde_json::json;
+
+use super::refusal;
+use crate::{
+    Request, Resource,
+    params::{
+        DeleteParams, GetParams, ListParams, Patch, PatchParams, PostParams, VersionMatch, WatchParams,
+    },
+    request::Error,
+};
+
+fn pods() -> Request {
+    Request::new("/api/v1/namespaces/web/pods")
+}
+
+const UNSAFE: [&str; 7] = ["", ".", "..", "a/b", "../../secrets", "a%2Fb", "%2e%2e"];
+
+#[test]
+fn names_that_no_encoding_makes_safe() {
+    let (pp, patch) = (PatchParams::default(), Patch::Merge(json!({})));
+    let post = PostParams::default();
+    for name in UNSAFE {
+        let refused = [
+            pods().get(name, &GetParams::default()),
+            pods().get_metadata(name, &GetParams::default()),
+            pods().delete(name, &DeleteParams::default()),
+            pods().replace(name, &post, Vec::new()),
+            pods().patch(name, &pp, &patch),
+            pods().patch_metadata(name, &pp, &patch),
+            pods().get_subresource("status", name),
+            pods().get_subresource(name, "a"),
+            pods().create_subresource(name, "a", &post, Vec::new()),
+            pods().replace_subresource("status", name, &post, Vec::new()),
+            pods().patch_subresource("status", name, &pp, &patch),
+        ];
+        for request in refused {
+            let why = refusal(request);
+            assert!(why.contains(&format!("{name:?}")) && why.contains("must not"), "{why}");
+        }
+    }
+}
+
+#[test]
+fn namespaces_that_no_encoding_makes_safe() {
+    for namespace in UNSAFE {
+        let request = Request::new(Pod::url_path(&(), Some(namespace)));
+        for refused in [
+            request.list(&ListParams::default()),
+            request.watch(&WatchParams::default(), "0"),
+            request.create(&PostParams::default(), Vec::new()),
+            request.delete_collection(&DeleteParams::default(), &ListParams::default()),
+            request.get("a", &GetParams::default()),
+        ] {
+            assert!(refusal(refused).contains("a namespace must not be empty"), "{namespace}");
+        }
+    }
+}
+
+#[test]
+fn field_managers() {
+    let post = |manager: &str| {
+        pods().create(&PostParams { dry_run: false, field_manager: Some(manager.into()) }, Vec::new())
+    };
+    assert!(post(&"ü".repeat(128)).is_ok());
+    assert!(refusal(post(&"m".repeat(129))).starts_with("the field manager has 129 characters, at most 128"));
+    assert!(refusal(post("a\nb")).contains("printable"));
+}
+
+#[test]
+fn apply_patches() {
+    let apply =
+        |pp: &PatchParams, body: serde_json::Value| refusal(pods().patch("a", pp, &Patch::Apply(body)));
+    let whole = json!({"apiVersion": "v1", "kind": "Pod"});
+    assert!(apply(&PatchParams::default(), whole.clone()).contains("needs a field manager"));
+    assert!(apply(&PatchParams::apply(""), whole).contains("needs a field manager"));
+    let me = PatchParams::apply("me");
+    assert_eq!(apply(&me, json!({"spec": {}})), "the body of an apply patch lacks apiVersion and kind");
+    assert_eq!(apply(&me, json!({"kind": "Pod"})), "the body of an apply patch lacks apiVersion");
+    assert_eq!(apply(&me, json!({"apiVersion": "v1", "kind": ""})), "the body of an apply patch lacks kind");
+    assert_eq!(
+        apply(&me, json!({"apiVersion": 1, "kind": "Pod"})),
+        "apiVersion and kind of an apply patch must be strings"
+    );
+    for body in [json!([]), json!("text"), json!(null)] {
+        assert_eq!(apply(&me, body), "the body of an apply patch must be an object");
+    }
+    // Escapes in the text of the two fields are read, not compared.
+    let escaped = json!({"apiVersion": "v1", "kind": "P\"od"});
+    assert!(pods().patch("a", &me, &Patch::Apply(escaped)).is_ok());
+}
+
+#[test]
+fn force_without_apply() {
+    let refused = pods().patch("a", &PatchParams::apply("me").force(), &Patch::Merge(json!({})));
+    assert_eq!(refusal(refused), "force is for apply patches only");
+}
+
+#[test]
+fn versions_of_lists() {
+    let list = |lp: ListParams| refusal(pods().list(&lp));
+    let lp = ListParams::default;
+    assert!(list(lp().matching(VersionMatch::NotOlderThan)).contains("needs a resource_version"));
+    assert!(list(lp().at("").matching(VersionMatch::Exact)).contains("needs a resource_version"));
+    assert!(list(lp().at("0").matching(VersionMatch::Exact)).contains("other than \"0\""));
+}
+
+#[test]
+fn initial_events_without_bookmarks() {
+    let refused = pods().watch(&WatchParams::streaming_lists().disable_bookmarks(), "0");
+    assert!(refusal(refused).contains("needs bookmarks"));
+}
+
+#[test]
+fn bodies_without_a_json_form() {
+    struct Failing;
+    impl Serialize for Failing {
+        fn serialize<S: serde::Serializer>(&self, _: S) -> Result<S::Ok, S::Error> {
+            Err(serde::ser::Error::custom("on purpose"))
+        }
+    }
+    let error = pods().patch("a", &PatchParams::default(), &Patch::Merge(Failing)).expect_err("no JSON");
+    assert!(matches!(error, Error::SerializeBody(_)));
+    assert_eq!(error.to_string(), "cannot serialize the request body");
+    assert_eq!(std::error::Error::source(&error).expect("has one").to_string(), "on purpose");
+}
+
+#[test]
+fn paths_that_are_no_uri() {
+    let error = Request::new("/api/v1/po ds").list(&ListParams::default()).expect_err("a space");
+    assert!(matches!(error, Error::BuildRequest(_)));
+    assert_eq!(error.to_string(), "cannot build the HTTP request");
+    assert!(std::error::Error::source(&error).is_some());
+}

@@ -1,0 +1,188 @@
+use serde_json::json;
+
+use super::{EvictParams, LogParams};
+use crate::{
+    Request,
+    params::{DeleteParams, PostParams},
+    request::Error,
+};
+
+fn pods() -> Request {
+    Request::new("/api/v1/namespaces/web/pods")
+}
+
+fn refusal(request: Result<http::Request<Vec<u8>>, Error>) -> String {
+    match request.expect_err("the parameters are not valid") {
+        Error::Validation(why) => why,
+        other => panic!("another error: {other:?}"),
+    }
+}
+
+fn body(request: &http::Request<Vec<u8>>) -> serde_json::Value {
+    serde_json::from_slice(request.body()).expect("JSON")
+}
+
+#[test]
+fn logs() {
+    let plain = pods().logs("a", &LogParams::default()).expect("valid");
+    assert_eq!(plain.method(), "GET");
+    assert_eq!(plain.uri(), "/api/v1/namespaces/web/pods/a/log");
+    assert_eq!(plain.headers()["accept"], "*/*");
+    assert!(plain.body().is_empty());
+    let all = LogParams {
+        container: Some("app".into()),
+        follow: true,
+        limit_bytes: Some(1),
+        pretty: true,
+        previous: true,
+        since_seconds: Some(1),
+        since_time: None,
+        tail_lines: Some(0),
+        timestamps: true,
+    };
+    assert_eq!(
+        pods().logs("a", &all).expect("valid").uri().query(),
+        Some(
+            "container=app&follow=true&limitBytes=1&pretty=true&previous=true&sinceSeconds=1&tailLines=0&timestamps=true"
+        )
+    );
+    let since = LogParams {
+        since_time: Some("2024-05-06T07:08:09Z".parse().expect("valid")),
+        ..LogParams::default()
+    };
+    assert_eq!(
+        pods().logs("a", &since).expect("valid").uri().query(),
+        Some("sinceTime=2024-05-06T07%3A08%3A09Z")
+    );
+    assert!(
+        refusal(pods().logs("a", &LogParams { since_seconds: Some(5), ..since })).contains("at most one of")
+    );
+    let none = LogParams::default;
+    assert_eq!(
+        refusal(pods().logs("a", &LogParams { tail_lines: Some(-1), ..none() })),
+        "tail_lines is -1, expected at least 0"
+    );
+    assert!(refusal(pods().logs("a", &LogParams { limit_bytes: Some(0), ..none() })).contains("at least 1"));
+    assert!(
+        refusal(pods().logs("a", &LogParams { since_seconds: Some(0), ..none() })).contains("at least 1")
+    );
+    assert!(refusal(pods().logs("../b", &none())).contains("the name"));
+}
+
+#[test]
+fn evict() {
+    let plain = pods().evict("a", &EvictParams::default()).expect("valid");
+    assert_eq!(plain.method(), "POST");
+    assert_eq!(plain.uri(), "/api/v1/namespaces/web/pods/a/eviction");
+    assert_eq!(plain.headers()["content-type"], "application/json");
+    assert_eq!(
+        body(&plain),
+        json!({"apiVersion": "policy/v1", "kind": "Eviction", "metadata": {"name": "a"}})
+    );
+    let params = EvictParams {
+        delete_options: Some(DeleteParams::default().grace_period(3)),
+        post_options: PostParams { dry_run: true, field_manager: None },
+    };
+    let full = pods().evict("a", &params).expect("valid");
+    assert_eq!(full.uri().query(), Some("dryRun=All"));
+    assert_eq!(body(&full)["deleteOptions"], json!({"gracePeriodSeconds": 3}));
+}
+
+#[test]
+fn cordon_and_uncordon() {
+    let nodes = Request::new("/api/v1/nodes");
+    for (request, expected) in [(nodes.cordon("n"), true), (nodes.uncordon("n"), false)] {
+        let request = request.expect("valid");
+        assert_eq!(request.method(), "PATCH");
+        assert_eq!(request.uri(), "/api/v1/nodes/n");
+        assert_eq!(request.headers()["content-type"], "application/merge-patch+json");
+        assert_eq!(body(&request), json!({"spec": {"unschedulable": expected}}));
+    }
+}
+
+#[cfg(feature = "ws")]
+mod streams {
+    use super::{pods, refusal};
+    use crate::subresource::AttachParams;
+
+    #[test]
+    fn exec() {
+        let ap = AttachParams::default().container("app");
+        let request = pods().exec("a", ["sh", "-c", "echo 'a & b'"], &ap).expect("valid");
+        assert_eq!(request.method(), "GET");
+        assert_eq!(
+            request.uri(),
+            "/api/v1/namespaces/web/pods/a/exec?container=app&stdout=true&stderr=true&command=sh&command=-c\
+             &command=echo%20%27a%20%26%20b%27"
+        );
+        assert!(refusal(pods().exec("a", Vec::<String>::new(), &ap)).contains("the command is empty"));
+        assert!(refusal(pods().exec("a", [""], &ap)).contains("the command is empty"));
+    }
+
+    #[test]
+    fn attach() {
+        let request = pods().attach("a", &AttachParams::interactive_tty()).expect("valid");
+        assert_eq!(request.uri(), "/api/v1/namespaces/web/pods/a/attach?stdin=true&stdout=true&tty=true");
+        let deaf = AttachParams::default().stdout(false).stderr(false);
+        assert!(refusal(pods().attach("a", &deaf)).starts_with("at least one of"));
+        assert!(pods().attach("a", &deaf.stdin(true)).is_ok());
+        assert!(refusal(pods().attach("a", &AttachParams::default().tty(true))).contains("tty or stderr"));
+    }
+
+    #[test]
+    fn portforward() {
+        let request = pods().portforward("a", &[80, 8443]).expect("valid");
+        assert_eq!(request.method(), "GET");
+        assert_eq!(request.uri(), "/api/v1/namespaces/web/pods/a/portforward?ports=80%2C8443");
+        assert!(refusal(pods().portforward("a", &[])).contains("no port"));
+        assert!(refusal(pods().portforward("a", &[0])).contains("port 0"));
+        assert_eq!(refusal(pods().portforward("a", &[80, 81, 80])), "port 80 was given twice");
+        let many: Vec<u16> = (1..=129).collect();
+        assert!(pods().portforward("a", &many[..128]).is_ok());
+        assert!(refusal(pods().portforward("a", &many)).contains("129 ports"));
+    }
+}
+
+#[cfg(feature = "kubelet-debug")]
+mod kubelet {
+    use super::{LogParams, Request, refusal};
+    use crate::{kubelet_debug::KubeletDebugParams, subresource::AttachParams};
+
+    const POD: KubeletDebugParams<'_> = KubeletDebugParams { name: "a", namespace: "web", pod_uid: None };
+    const INCARNATION: KubeletDebugParams<'_> = KubeletDebugParams { pod_uid: Some("u-1"), ..POD };
+
+    #[test]
+    fn paths_and_queries() {
+        let ap = AttachParams::default();
+        let uri = |request: Result<http::Request<Vec<u8>>, _>| request.expect("valid").uri().to_string();
+        let tty = AttachParams::interactive_tty();
+        assert_eq!(uri(Request::kubelet_node_attach(&POD, "c", &ap)), "/attach/web/a/c?output=1&error=1");
+        assert_eq!(
+            uri(Request::kubelet_node_exec(&INCARNATION, "c", ["id"], &tty)),
+            "/exec/web/a/u-1/c?input=1&output=1&tty=1&command=id"
+        );
+        assert_eq!(
+            uri(Request::kubelet_node_portforward(&POD, &[80, 81])),
+            "/portForward/web/a?port=80%2C81"
+        );
+        assert_eq!(
+            uri(Request::kubelet_node_portforward(&INCARNATION, &[80])),
+            "/portForward/web/a/u-1?port=80"
+        );
+        let lp = LogParams { tail_lines: Some(3), container: Some("other".into()), ..LogParams::default() };
+        assert_eq!(
+            uri(Request::kubelet_node_logs(&INCARNATION, "c", &lp)),
+            "/containerLogs/web/a/c?tailLines=3"
+        );
+    }
+
+    #[test]
+    fn what_is_refused() {
+        let ap = AttachParams::default();
+        let odd = KubeletDebugParams { namespace: "", ..POD };
+        assert!(refusal(Request::kubelet_node_attach(&odd, "c", &ap)).starts_with("the namespace \"\""));
+        assert!(refusal(Request::kubelet_node_attach(&POD, "c/d", &ap)).starts_with("the container \"c/d\""));
+        assert!(refusal(Request::kubelet_node_exec(&POD, "c", [""; 0], &ap)).contains("command"));
+        assert!(refusal(Request::kubelet_node_portforward(&POD, &[])).contains("no port"));
+    }
+}
