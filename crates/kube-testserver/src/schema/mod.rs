@@ -2,10 +2,12 @@
 //!
 //! One model serves built-in kinds (read lazily from a table) and custom resources (read from their `openAPIV3Schema`).
 
+mod default;
 pub(crate) mod error;
 pub(crate) mod model;
 mod openapi;
 mod parse;
+mod prune;
 mod structural;
 pub(crate) mod types;
 

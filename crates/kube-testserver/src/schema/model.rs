@@ -71,6 +71,11 @@ impl Field {
         }
     }
 
+    /// Whether the type is one of the table of built-in types.
+    pub(crate) fn named_type(&self) -> bool {
+        matches!(self.link, Link::Named(_))
+    }
+
     /// The default of this place.
     pub(crate) fn default_value(&self) -> Option<&Value> {
         self.place.as_ref()?.default.as_ref()

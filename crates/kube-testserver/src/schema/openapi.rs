@@ -47,7 +47,7 @@ fn published(doc: Value) -> Value {
                 });
             let mut out: serde_json::Map<_, _> = members.collect();
             if by_value {
-                out.insert("default".into(), Value::Object(Default::default()));
+                out.entry("default").or_insert_with(|| Value::Object(Default::default()));
             }
             Value::Object(out)
         }

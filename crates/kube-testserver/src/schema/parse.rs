@@ -65,7 +65,7 @@ fn string() -> Field {
 fn place(doc: &Value) -> Place {
     let strategy = text(doc, "x-kubernetes-patch-strategy").unwrap_or_default();
     Place {
-        default: doc.get("default").filter(|_| !flag(doc, "x-by-value")).cloned(),
+        default: doc.get("default").cloned(),
         by_value: flag(doc, "x-by-value"),
         strategy: Strategy {
             merge: strategy.split(',').any(|s| s == "merge"),

@@ -1,0 +1,171 @@
+//! What changed between two objects, as sets of field paths.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Map, Value};
+
+use super::fields::FieldSet;
+use super::path::{Scalar, Step};
+use super::shape::{At, Keyed, Members, Shape};
+
+/// The difference between two objects. A container that came or went is listed together with all that is in it.
+#[derive(Debug, Default, PartialEq)]
+pub(super) struct Changes {
+    pub(super) added: FieldSet,
+    pub(super) modified: FieldSet,
+    pub(super) removed: FieldSet,
+}
+
+impl Changes {
+    /// What the author of the change now owns.
+    pub(super) fn taken(&self) -> FieldSet {
+        self.added.union(&self.modified)
+    }
+}
+
+/// Compares field by field; the order of owned list elements does not count.
+pub(super) fn compare(root: At<'_>, old: &Value, new: &Value) -> Changes {
+    let mut walk = Walk { at: Vec::new(), out: Changes::default() };
+    walk.both(root, old, new);
+    walk.out
+}
+
+#[derive(Clone, Copy)]
+enum Side {
+    Added,
+    Removed,
+}
+
+struct Walk {
+    at: Vec<Step>,
+    out: Changes,
+}
+
+impl Walk {
+    fn both(&mut self, at: At<'_>, old: &Value, new: &Value) {
+        match (at.shape(old), at.shape(new), old, new) {
+            (Shape::Members(_), Shape::Members(members), Value::Object(old), Value::Object(new)) => {
+                self.members(members, old, new);
+            }
+            (_, Shape::Set, Value::Array(old), Value::Array(new)) => {
+                let step = |value: &Value| Scalar::from_json(value).map(Step::Value);
+                self.elements(None, &by_step(old, step), &by_step(new, step));
+            }
+            (_, Shape::Keyed(keyed), Value::Array(old), Value::Array(new)) => {
+                let step = |value: &Value| value.as_object().and_then(|map| keyed.key(map));
+                self.elements(Some(keyed), &by_step(old, step), &by_step(new, step));
+            }
+            _ if old == new => {}
+            // A list or map that was null is not new itself, but all that is in it is, and the other way round.
+            (_, shape, Value::Null, _) => self.inside(&shape, new, Side::Added),
+            (shape, _, _, Value::Null) => self.inside(&shape, old, Side::Removed),
+            (gone, come, _, _) => {
+                self.out.modified.insert(&self.at);
+                self.contents(&gone, old, Side::Removed);
+                self.contents(&come, new, Side::Added);
+            }
+        }
+    }
+
+    fn members(&mut self, members: Members<'_>, old: &Map<String, Value>, new: &Map<String, Value>) {
+        for (name, value) in old {
+            let at = members.tolerant(name);
+            self.at.push(Step::field(name));
+            match new.get(name) {
+                Some(other) => self.both(at, value, other),
+                None => self.all(at, value, Side::Removed),
+            }
+            self.at.pop();
+        }
+        for (name, value) in new.iter().filter(|(name, _)| !old.contains_key(*name)) {
+            self.at.push(Step::field(name));
+            self.all(members.tolerant(name), value, Side::Added);
+            self.at.pop();
+        }
+    }
+
+    fn elements(&mut self, keyed: Option<Keyed<'_>>, old: &ByStep<'_>, new: &ByStep<'_>) {
+        let steps: std::collections::BTreeSet<&Step> = old.keys().chain(new.keys()).collect();
+        for step in steps {
+            self.at.push(step.clone());
+            match (old.get(step).map(Vec::as_slice), new.get(step).map(Vec::as_slice), keyed) {
+                (Some([old]), Some([new]), Some(keyed)) => self.both(keyed.element(), old, new),
+                (Some(old), Some(new), _) if old == new => {}
+                (Some(_), Some(_), _) => self.out.modified.insert(&self.at),
+                (Some(values), None, _) => self.element(keyed, values, Side::Removed),
+                (None, Some(values), _) => self.element(keyed, values, Side::Added),
+                (None, None, _) => {}
+            }
+            self.at.pop();
+        }
+    }
+
+    fn element(&mut self, keyed: Option<Keyed<'_>>, values: &[&Value], side: Side) {
+        match (keyed, values) {
+            (Some(keyed), [value]) => self.all(keyed.element(), value, side),
+            _ => self.mark(side),
+        }
+    }
+
+    /// The value and everything in it came or went.
+    fn all(&mut self, at: At<'_>, value: &Value, side: Side) {
+        self.mark(side);
+        self.contents(&at.shape(value), value, side);
+    }
+
+    /// Everything in the value came or went; where there is nothing in it, the value itself.
+    fn inside(&mut self, shape: &Shape<'_>, value: &Value, side: Side) {
+        if !self.contents(shape, value, side) {
+            self.mark(side);
+        }
+    }
+
+    /// Everything in the value came or went. False if it is of one piece.
+    fn contents(&mut self, shape: &Shape<'_>, value: &Value, side: Side) -> bool {
+        match (shape, value) {
+            (Shape::Members(members), Value::Object(map)) => {
+                for (name, value) in map {
+                    self.at.push(Step::field(name));
+                    self.all(members.tolerant(name), value, side);
+                    self.at.pop();
+                }
+            }
+            (Shape::Set, Value::Array(list)) => {
+                let step = |value: &Value| Scalar::from_json(value).map(Step::Value);
+                self.inside_list(None, &by_step(list, step), side);
+            }
+            (Shape::Keyed(keyed), Value::Array(list)) => {
+                let step = |value: &Value| value.as_object().and_then(|map| keyed.key(map));
+                self.inside_list(Some(*keyed), &by_step(list, step), side);
+            }
+            _ => return false,
+        }
+        true
+    }
+
+    fn inside_list(&mut self, keyed: Option<Keyed<'_>>, elements: &ByStep<'_>, side: Side) {
+        for (step, values) in elements {
+            self.at.push(step.clone());
+            self.element(keyed, values, side);
+            self.at.pop();
+        }
+    }
+
+    fn mark(&mut self, side: Side) {
+        match side {
+            Side::Added => self.out.added.insert(&self.at),
+            Side::Removed => self.out.removed.insert(&self.at),
+        }
+    }
+}
+
+/// Elements by what tells them apart. Stored lists may hold several of one key, or none: nothing is lost here.
+type ByStep<'v> = BTreeMap<Step, Vec<&'v Value>>;
+
+fn by_step<'v>(list: &'v [Value], step: impl Fn(&Value) -> Option<Step>) -> ByStep<'v> {
+    let mut out = ByStep::new();
+    for (i, value) in list.iter().enumerate() {
+        out.entry(step(value).unwrap_or(Step::Index(i as u64))).or_default().push(value);
+    }
+    out
+}

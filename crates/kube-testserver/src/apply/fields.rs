@@ -1,0 +1,152 @@
+//! Sets of field paths, as tries.
+
+use std::collections::BTreeMap;
+
+use super::path::Step;
+
+/// A set of field paths. Every operation is linear in the size of its operands.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct FieldSet {
+    /// No branch is both not a member and empty below, so equal sets have equal tries.
+    pub(super) branches: BTreeMap<Step, Branch>,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Branch {
+    /// The path that ends here is in the set.
+    pub(super) member: bool,
+    pub(super) below: FieldSet,
+}
+
+static NOTHING: FieldSet = FieldSet { branches: BTreeMap::new() };
+
+impl FieldSet {
+    pub(crate) fn is_empty(&self) -> bool {
+        self.branches.is_empty()
+    }
+
+    /// Puts a path in; the empty path is not a field and is passed over.
+    pub(crate) fn insert(&mut self, path: &[Step]) {
+        let Some((first, rest)) = path.split_first() else { return };
+        let branch = self.branches.entry(first.clone()).or_default();
+        if rest.is_empty() {
+            branch.member = true;
+        } else {
+            branch.below.insert(rest);
+        }
+    }
+
+    /// Takes exactly this path out; what is below it stays.
+    pub(crate) fn remove(&mut self, path: &[Step]) {
+        let Some((first, rest)) = path.split_first() else { return };
+        let Some(branch) = self.branches.get_mut(first) else { return };
+        if rest.is_empty() {
+            branch.member = false;
+        } else {
+            branch.below.remove(rest);
+        }
+        if branch.is_empty() {
+            self.branches.remove(first);
+        }
+    }
+
+    /// Whether the path that consists of this one step is in the set.
+    pub(crate) fn has(&self, step: &Step) -> bool {
+        self.branches.get(step).is_some_and(|b| b.member)
+    }
+
+    /// The paths below a step.
+    pub(crate) fn below(&self, step: &Step) -> &FieldSet {
+        self.branches.get(step).map_or(&NOTHING, |b| &b.below)
+    }
+
+    pub(crate) fn union(&self, other: &Self) -> Self {
+        let mut out = self.clone();
+        for (step, theirs) in &other.branches {
+            let ours = out.branches.entry(step.clone()).or_default();
+            ours.member |= theirs.member;
+            ours.below = ours.below.union(&theirs.below);
+        }
+        out
+    }
+
+    pub(crate) fn intersection(&self, other: &Self) -> Self {
+        self.combine(other, |a, b| a && b, |ours, theirs| ours.intersection(theirs))
+    }
+
+    pub(crate) fn difference(&self, other: &Self) -> Self {
+        self.combine(other, |a, b| a && !b, |ours, theirs| ours.difference(theirs))
+    }
+
+    /// For operations whose result is within `self`.
+    fn combine(&self, other: &Self, keep: fn(bool, bool) -> bool, below: fn(&Self, &Self) -> Self) -> Self {
+        let mut branches = BTreeMap::new();
+        for (step, ours) in &self.branches {
+            let member = keep(ours.member, other.has(step));
+            let branch = Branch { member, below: below(&ours.below, other.below(step)) };
+            if !branch.is_empty() {
+                branches.insert(step.clone(), branch);
+            }
+        }
+        Self { branches }
+    }
+
+    /// A set with the same steps, or fewer: `f` says for each whether it is a member, and what is below it.
+    pub(super) fn map(&self, f: impl Fn(&Step, bool, &Self) -> (bool, Self)) -> Self {
+        let branches = self.branches.iter().filter_map(|(step, branch)| {
+            let (member, below) = f(step, branch.member, &branch.below);
+            let branch = Branch { member, below };
+            (!branch.is_empty()).then(|| (step.clone(), branch))
+        });
+        Self { branches: branches.collect() }
+    }
+
+    /// Takes out a path and everything below it.
+    pub(crate) fn cut(&mut self, path: &[&str]) {
+        let Some((first, rest)) = path.split_first() else { return };
+        let step = Step::field(first);
+        if rest.is_empty() {
+            self.branches.remove(&step);
+        } else if let Some(branch) = self.branches.get_mut(&step) {
+            branch.below.cut(rest);
+            if branch.is_empty() {
+                self.branches.remove(&step);
+            }
+        }
+    }
+
+    /// All paths, a container before what is in it.
+    pub(crate) fn paths(&self) -> Vec<Vec<Step>> {
+        let mut out = Vec::new();
+        self.collect(&mut Vec::new(), &mut out);
+        out
+    }
+
+    fn collect(&self, at: &mut Vec<Step>, out: &mut Vec<Vec<Step>>) {
+        for (step, branch) in &self.branches {
+            at.push(step.clone());
+            if branch.member {
+                out.push(at.clone());
+            }
+            branch.below.collect(at, out);
+            at.pop();
+        }
+    }
+}
+
+impl Branch {
+    fn is_empty(&self) -> bool {
+        !self.member && self.below.is_empty()
+    }
+}
+
+impl FromIterator<Vec<Step>> for FieldSet {
+    fn from_iter<I: IntoIterator<Item = Vec<Step>>>(paths: I) -> Self {
+        let mut out = Self::default();
+        paths.into_iter().for_each(|path| out.insert(&path));
+        out
+    }
+}
+
+#[cfg(test)]
+mod tests;

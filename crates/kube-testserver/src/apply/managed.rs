@@ -1,0 +1,152 @@
+//! `metadata.managedFields`: who owns what, since when.
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::fields::FieldSet;
+use super::path::Step;
+use super::wire;
+
+/// How many managers that update are remembered one by one.
+const MAX_UPDATERS: usize = 10;
+/// The manager that stands for all older ones.
+const ANCIENT: &str = "ancient-changes";
+
+/// One entry of `managedFields`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "Wire", into = "Wire")]
+pub(crate) struct Entry {
+    pub(crate) manager: String,
+    pub(crate) operation: Operation,
+    pub(crate) api_version: String,
+    /// RFC 3339. None for an apply that changed nothing.
+    pub(crate) time: Option<String>,
+    /// Empty for the object itself.
+    pub(crate) subresource: String,
+    pub(crate) fields: FieldSet,
+}
+
+/// How a manager came to own its fields.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub(crate) enum Operation {
+    Apply,
+    Update,
+}
+
+/// The JSON form.
+#[derive(Clone, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Wire {
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    manager: String,
+    operation: Operation,
+    api_version: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    time: Option<String>,
+    fields_type: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    fields_v1: Option<Value>,
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    subresource: String,
+}
+
+impl TryFrom<Wire> for Entry {
+    type Error = String;
+
+    fn try_from(wire: Wire) -> Result<Self, String> {
+        if wire.fields_type != "FieldsV1" {
+            return Err(format!("fieldsType {:?} is not FieldsV1", wire.fields_type));
+        }
+        let fields = wire.fields_v1.as_ref().map(wire::read).transpose()?.unwrap_or_default();
+        let Wire { manager, operation, api_version, time, subresource, .. } = wire;
+        Ok(Self { manager, operation, api_version, time, subresource, fields })
+    }
+}
+
+impl From<Entry> for Wire {
+    fn from(entry: Entry) -> Self {
+        let fields_v1 = Some(wire::write(&entry.fields));
+        let Entry { manager, operation, api_version, time, subresource, .. } = entry;
+        Self { manager, operation, api_version, time, fields_type: "FieldsV1".into(), fields_v1, subresource }
+    }
+}
+
+impl Entry {
+    /// Whether both stand for the same manager: an applier is one whatever version it speaks.
+    fn same_manager(&self, other: &Self) -> bool {
+        self.manager == other.manager
+            && self.operation == other.operation
+            && self.subresource == other.subresource
+            && (self.operation == Operation::Apply || self.api_version == other.api_version)
+    }
+}
+
+/// The entries of all managers but `own`, and the entry of `own` itself, if there is one.
+pub(super) fn split(managers: &[Entry], own: &Entry) -> (Vec<Entry>, Option<Entry>) {
+    let (mut ours, others): (Vec<_>, Vec<_>) =
+        managers.iter().cloned().partition(|entry| entry.same_manager(own));
+    (others, ours.pop())
+}
+
+/// The entries as they are stored: nobody who owns nothing, the oldest updaters as one, in order.
+pub(super) fn tidy(mut entries: Vec<Entry>) -> Vec<Entry> {
+    entries.retain(|entry| !entry.fields.is_empty());
+    let order = |e: &Entry| {
+        (e.operation, e.time.clone(), e.manager.clone(), e.api_version.clone(), e.subresource.clone())
+    };
+    entries.sort_by_cached_key(order);
+    let updaters = entries.iter().filter(|e| e.operation == Operation::Update).count();
+    if updaters > MAX_UPDATERS {
+        let start = entries.len() - updaters;
+        let old: Vec<_> = entries.drain(start..=start + (updaters - MAX_UPDATERS)).collect();
+        for entry in old {
+            let time = entry.time.clone();
+            let ancient = Entry { manager: ANCIENT.into(), subresource: String::new(), ..entry };
+            match entries.iter_mut().find(|e| e.same_manager(&ancient)) {
+                Some(known) => {
+                    known.fields = known.fields.union(&ancient.fields);
+                    known.time = known.time.take().max(time);
+                }
+                None => entries.push(ancient),
+            }
+        }
+        entries.sort_by_cached_key(order);
+    }
+    entries
+}
+
+/// The set without fields that belong to the server, or name the object: nobody owns them.
+pub(super) fn ownable(mut set: FieldSet) -> FieldSet {
+    for name in ["apiVersion", "kind"] {
+        set.cut(&[name]);
+    }
+    for name in [
+        "name",
+        "namespace",
+        "creationTimestamp",
+        "selfLink",
+        "uid",
+        "clusterName",
+        "generation",
+        "managedFields",
+        "resourceVersion",
+    ] {
+        set.cut(&["metadata", name]);
+    }
+    set.remove(&[Step::field("metadata")]);
+    set
+}
+
+/// The entries an incoming object starts from: its own if it brings some, none if it asks to forget them (`[{}]`), and
+/// those of the live object otherwise.
+pub(crate) fn requested(incoming: &Value, live: &[Entry]) -> Vec<Entry> {
+    let Some(Value::Array(list)) = incoming.pointer("/metadata/managedFields") else { return live.to_vec() };
+    match list.as_slice() {
+        [] => live.to_vec(),
+        [Value::Object(one)] if one.is_empty() => Vec::new(),
+        entries => {
+            let read: Result<Vec<Entry>, _> = entries.iter().map(Entry::deserialize).collect();
+            read.unwrap_or_else(|_| live.to_vec())
+        }
+    }
+}

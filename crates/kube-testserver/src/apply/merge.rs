@@ -1,0 +1,157 @@
+//! Laying an applied configuration over the live object, and taking out what nobody wants any more.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde_json::{Map, Value};
+
+use super::fields::FieldSet;
+use super::path::{Scalar, Step};
+use super::shape::{At, Keyed, Members, Shape};
+
+/// The live value with every field of `config` put in. Elements of sets and keyed lists come in the order of `config`;
+/// those that only the live list has keep their place before the next one they share.
+pub(super) fn merge(at: At<'_>, live: &Value, config: &Value) -> Value {
+    match (at.shape(config), live, config) {
+        (Shape::Members(members), Value::Object(live), Value::Object(config)) => {
+            let mut out = live.clone();
+            for (name, value) in config {
+                let merged = match live.get(name) {
+                    Some(old) => merge(members.tolerant(name), old, value),
+                    None => value.clone(),
+                };
+                out.insert(name.clone(), merged);
+            }
+            Value::Object(out)
+        }
+        (Shape::Set, Value::Array(live), Value::Array(config)) => {
+            let step = |value: &Value| Scalar::from_json(value).map(Step::Value);
+            interleave(live, config, step, |_, new| new.clone())
+        }
+        (Shape::Keyed(keyed), Value::Array(live), Value::Array(config)) => {
+            let step = |value: &Value| value.as_object().and_then(|map| keyed.key(map));
+            interleave(live, config, step, |old, new| merge(keyed.element(), old, new))
+        }
+        _ => config.clone(),
+    }
+}
+
+/// Merges two lists whose elements have identities.
+fn interleave(
+    live: &[Value],
+    config: &[Value],
+    step: impl Fn(&Value) -> Option<Step>,
+    merge: impl Fn(&Value, &Value) -> Value,
+) -> Value {
+    let live: Vec<_> = live.iter().map(|value| (step(value), value)).collect();
+    let config: Vec<_> = config.iter().map(|value| (step(value), value)).collect();
+    let by_step: BTreeMap<&Step, &Value> =
+        live.iter().rev().filter_map(|(s, value)| Some((s.as_ref()?, *value))).collect();
+    let wanted: BTreeSet<&Step> = config.iter().filter_map(|(s, _)| s.as_ref()).collect();
+    let only_live = |s: &Option<Step>| s.as_ref().is_none_or(|s| !wanted.contains(s));
+    let next_shared = next_shared(&config, &by_step);
+
+    let mut out = Vec::with_capacity(live.len() + config.len());
+    let mut rest = live.iter().peekable();
+    for ((s, new), next) in config.iter().zip(next_shared) {
+        // Live-only elements go in front of the next element that both lists have.
+        while let Some((l, value)) = rest.next_if(|(l, _)| only_live(l) || l.as_ref() != next) {
+            if only_live(l) {
+                out.push((*value).clone());
+            }
+        }
+        rest.next_if(|(l, _)| l == s);
+        let old = s.as_ref().and_then(|s| by_step.get(s));
+        out.push(old.map_or_else(|| (*new).clone(), |old| merge(old, new)));
+    }
+    out.extend(rest.filter(|(l, _)| only_live(l)).map(|(_, value)| (*value).clone()));
+    Value::Array(out)
+}
+
+/// For each element, the first from there on that the live list has as well.
+fn next_shared<'c>(
+    config: &'c [(Option<Step>, &Value)],
+    live: &BTreeMap<&Step, &Value>,
+) -> Vec<Option<&'c Step>> {
+    let mut next = None;
+    let mut out: Vec<_> = config
+        .iter()
+        .rev()
+        .map(|(s, _)| {
+            next = s.as_ref().filter(|s| live.contains_key(s)).or(next);
+            next
+        })
+        .collect();
+    out.reverse();
+    out
+}
+
+/// Takes out everything that `unwanted` names, with all that is below it. A list or map that this empties becomes
+/// null, as on the genuine server.
+pub(super) fn remove(at: At<'_>, value: &mut Value, unwanted: &FieldSet) {
+    if unwanted.is_empty() {
+        return;
+    }
+    let emptied = match (at.shape(value), &mut *value) {
+        (Shape::Members(members), Value::Object(map)) => {
+            let had = !map.is_empty();
+            remove_members(members, map, unwanted);
+            had && map.is_empty()
+        }
+        (Shape::Set, Value::Array(list)) => {
+            let had = !list.is_empty();
+            list.retain(|value| !Scalar::from_json(value).is_some_and(|s| unwanted.has(&Step::Value(s))));
+            had && list.is_empty()
+        }
+        (Shape::Keyed(keyed), Value::Array(list)) => {
+            let had = !list.is_empty();
+            remove_elements(keyed, list, unwanted);
+            had && list.is_empty()
+        }
+        _ => false,
+    };
+    if emptied {
+        *value = Value::Null;
+    }
+}
+
+/// The set with the structs that hold its fields: whoever owns a field of a struct keeps the struct.
+pub(super) fn with_structs(at: At<'_>, set: &FieldSet) -> FieldSet {
+    let members = match at.shape(&Value::Object(Map::new())) {
+        Shape::Members(members) => Some(members),
+        _ => None,
+    };
+    set.map(|step, member, below| match (step, members) {
+        (Step::Field(name), Some(members)) => {
+            let inner = members.tolerant(name);
+            let below = with_structs(inner, below);
+            (member || (members.named(name) && !below.is_empty()), below)
+        }
+        (Step::Key(_), _) => match at.shape(&Value::Array(Vec::new())) {
+            Shape::Keyed(keyed) => (member, with_structs(keyed.element(), below)),
+            _ => (member, below.clone()),
+        },
+        _ => (member, below.clone()),
+    })
+}
+
+fn remove_members(members: Members<'_>, map: &mut Map<String, Value>, unwanted: &FieldSet) {
+    map.retain(|name, value| {
+        let step = Step::field(name);
+        if unwanted.has(&step) {
+            return false;
+        }
+        remove(members.tolerant(name), value, unwanted.below(&step));
+        true
+    });
+}
+
+fn remove_elements(keyed: Keyed<'_>, list: &mut Vec<Value>, unwanted: &FieldSet) {
+    list.retain_mut(|value| {
+        let Some(step) = value.as_object().and_then(|map| keyed.key(map)) else { return true };
+        if unwanted.has(&step) {
+            return false;
+        }
+        remove(keyed.element(), value, unwanted.below(&step));
+        true
+    });
+}

@@ -1,0 +1,159 @@
+//! Apply itself.
+
+use serde_json::Value;
+use thiserror::Error;
+
+use super::compare::compare;
+use super::conflict::{self, Conflict};
+use super::fields::FieldSet;
+use super::managed::{self, Entry, Operation};
+use super::merge::{merge, remove, with_structs};
+use super::shape::At;
+use super::typed;
+use super::update::update;
+use crate::schema::Schema;
+
+/// Who is named as the owner of everything that was there before anybody applied.
+const BEFORE: &str = "before-first-apply";
+
+/// One apply request.
+pub(crate) struct Apply<'a> {
+    pub(crate) schema: &'a Schema,
+    /// The object as it is stored, if it exists.
+    pub(crate) live: Option<&'a Value>,
+    /// Its `managedFields`; what `live` itself says of them is not looked at.
+    pub(crate) managers: &'a [Entry],
+    /// What the manager wants.
+    pub(crate) config: &'a Value,
+    pub(crate) manager: &'a str,
+    pub(crate) api_version: &'a str,
+    /// Empty for the object itself.
+    pub(crate) subresource: &'a str,
+    /// Take fields from their owners.
+    pub(crate) force: bool,
+    /// RFC 3339.
+    pub(crate) now: &'a str,
+}
+
+/// What an apply makes of the object.
+#[derive(Debug)]
+pub(crate) struct Applied {
+    /// Without `metadata.managedFields`, and before defaults.
+    pub(crate) object: Value,
+    pub(crate) managers: Vec<Entry>,
+}
+
+/// Why an apply was refused.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub(crate) enum ApplyError {
+    /// Others own fields with other values (409 Conflict, one cause each).
+    #[error("{}", Summary(.0))]
+    Conflicts(Vec<Conflict>),
+    /// The configuration does not fit the schema (the genuine server answers 500).
+    #[error("{0}")]
+    Invalid(String),
+    /// The configuration speaks of ownership itself (400 BadRequest).
+    #[error("metadata.managedFields must be nil")]
+    BringsManagedFields,
+}
+
+struct Summary<'a>(&'a [Conflict]);
+
+impl std::fmt::Display for Summary<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        conflict::summary(self.0, f)
+    }
+}
+
+/// Merges the configuration into the live object: its fields come in, fields that this manager applied before and now
+/// leaves out go (unless others own them), everything else stays.
+pub(crate) fn apply(request: Apply<'_>) -> Result<Applied, ApplyError> {
+    let Apply { schema, config, force, now, .. } = request;
+    let root = At::root(schema.root());
+    if config.pointer("/metadata/managedFields").is_some_and(|v| {
+        !matches!(v, Value::Null | Value::Array(_)) || v.as_array().is_some_and(|l| !l.is_empty())
+    }) {
+        return Err(ApplyError::BringsManagedFields);
+    }
+    let named =
+        typed::named_fields(root, config).map_err(|why| ApplyError::Invalid(untyped(config, &why)))?;
+
+    let live = request.live.map_or_else(|| Value::Object(Default::default()), without_managed_fields);
+    let managers = known_managers(&request, &live);
+    let own = Entry {
+        manager: request.manager.into(),
+        operation: Operation::Apply,
+        api_version: request.api_version.into(),
+        time: None,
+        subresource: request.subresource.into(),
+        fields: managed::ownable(named),
+    };
+    let (mut others, before) = managed::split(&managers, &own);
+
+    let mut object = merge(root, &live, &without_server_fields(config));
+    if let Some(before) = &before {
+        let everyone = others.iter().fold(own.fields.clone(), |all, entry| all.union(&entry.fields));
+        let given_up = with_structs(root, &before.fields).difference(&with_structs(root, &everyone));
+        remove(root, &mut object, &given_up);
+    }
+
+    let changes = compare(root, &live, &object);
+    let (taken, removed) = (managed::ownable(changes.taken()), managed::ownable(changes.removed));
+    settle(&mut others, &taken, &removed, force)?;
+
+    let time = if object == live { before.and_then(|entry| entry.time) } else { Some(now.to_owned()) };
+    others.push(Entry { time, ..own });
+    Ok(Applied { object, managers: managed::tidy(others) })
+}
+
+/// Takes fields from their owners, or names those who object.
+fn settle(others: &mut [Entry], taken: &FieldSet, removed: &FieldSet, force: bool) -> Result<(), ApplyError> {
+    let mut conflicts: Vec<_> = others.iter().flat_map(|owner| conflict::with_owner(owner, taken)).collect();
+    if !force && !conflicts.is_empty() {
+        conflicts.sort_by(|a, b| a.owner.cmp(&b.owner));
+        return Err(ApplyError::Conflicts(conflicts));
+    }
+    for entry in others {
+        entry.fields = entry.fields.difference(taken).difference(removed);
+    }
+    Ok(())
+}
+
+/// On the first apply to an object nobody is known to own, everything in it belongs to a manager of its own.
+fn known_managers(request: &Apply<'_>, live: &Value) -> Vec<Entry> {
+    match request.live {
+        Some(_) if request.managers.is_empty() => {
+            update(request.schema, None, live, &[], BEFORE, request.api_version, "", request.now)
+        }
+        _ => request.managers.to_vec(),
+    }
+}
+
+fn without_managed_fields(object: &Value) -> Value {
+    let mut object = object.clone();
+    if let Some(Value::Object(metadata)) = object.get_mut("metadata") {
+        metadata.remove("managedFields");
+    }
+    object
+}
+
+/// Clients send some of what the server sets, mostly as null (`creationTimestamp`): it is not theirs to set.
+fn without_server_fields(config: &Value) -> Value {
+    let mut config = without_managed_fields(config);
+    if let Some(Value::Object(metadata)) = config.get_mut("metadata") {
+        for name in ["creationTimestamp", "generation", "selfLink"] {
+            metadata.remove(name);
+        }
+    }
+    config
+}
+
+fn untyped(config: &Value, why: &str) -> String {
+    let text = |pointer: &str| config.pointer(pointer).and_then(Value::as_str).unwrap_or_default();
+    let (namespace, name) = (text("/metadata/namespace"), text("/metadata/name"));
+    let (api_version, kind) = (text("/apiVersion"), text("/kind"));
+    format!("failed to create typed patch object ({namespace}/{name}; {api_version}, Kind={kind}): {why}")
+}
+
+#[cfg(test)]
+mod tests;

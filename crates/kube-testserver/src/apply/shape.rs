@@ -1,0 +1,118 @@
+//! How a value at some place is owned: as one piece, member by member, or element by element.
+
+use serde_json::{Map, Value};
+
+use super::path::{Scalar, Step};
+use crate::schema::model::{Field, ListType, Node, Type};
+
+/// The place of a value in the schema. Unknown data has none, and is judged by what it looks like.
+#[derive(Clone, Copy)]
+pub(super) struct At<'s>(Option<&'s Field>);
+
+/// What the schema says about the value at a place.
+pub(super) enum Shape<'s> {
+    /// Owned as one piece: scalars, and atomic lists and maps.
+    Whole,
+    /// Owned member by member.
+    Members(Members<'s>),
+    /// Owned element by element; elements are scalars.
+    Set,
+    /// Owned element by element; elements are objects with keys.
+    Keyed(Keyed<'s>),
+}
+
+/// An object whose members are owned one by one.
+#[derive(Clone, Copy)]
+pub(super) struct Members<'s>(Option<&'s Node>);
+
+/// A list whose elements are told apart by some of their members.
+#[derive(Clone, Copy)]
+pub(super) struct Keyed<'s> {
+    keys: &'s [Box<str>],
+    element: At<'s>,
+}
+
+impl<'s> At<'s> {
+    pub(super) fn root(field: &'s Field) -> Self {
+        Self(Some(field))
+    }
+
+    fn unknown() -> Self {
+        Self(None)
+    }
+
+    /// The shape of this place; `value` decides where the schema does not.
+    pub(super) fn shape(self, value: &Value) -> Shape<'s> {
+        let node =
+            self.0.map(Field::node).filter(|n| n.ty.is_some() || n.int_or_string || !n.properties.is_empty());
+        let Some(node) = node else {
+            return if value.is_object() { Shape::Members(Members(None)) } else { Shape::Whole };
+        };
+        match (node.ty, &node.list) {
+            (Some(Type::Object) | None, _) if !node.int_or_string && !node.atomic => {
+                Shape::Members(Members(Some(node)))
+            }
+            (Some(Type::Array), ListType::Set) => Shape::Set,
+            (Some(Type::Array), ListType::Map(keys)) => {
+                let element = node.items.as_deref().map_or(Self::unknown(), |field| Self(Some(field)));
+                Shape::Keyed(Keyed { keys, element })
+            }
+            _ => Shape::Whole,
+        }
+    }
+
+    /// The declared type, where there is one.
+    pub(super) fn declared(self) -> Option<Type> {
+        self.0?.node().ty
+    }
+
+    /// The schema of this place, where there is one.
+    pub(super) fn field(self) -> Option<&'s Field> {
+        self.0
+    }
+}
+
+impl<'s> Members<'s> {
+    /// The place of a member. None: the schema does not allow it.
+    pub(super) fn member(self, name: &str) -> Option<At<'s>> {
+        let Some(node) = self.0 else { return Some(At::unknown()) };
+        match node.properties.get(name).or(node.additional.as_deref()) {
+            Some(field) => Some(At(Some(field))),
+            None => (node.preserve_unknown || node.ty.is_none()).then(At::unknown),
+        }
+    }
+
+    /// The place of a member; unknown data where the schema does not allow it.
+    pub(super) fn tolerant(self, name: &str) -> At<'s> {
+        self.member(name).unwrap_or(At::unknown())
+    }
+
+    /// Whether the member is named in the schema, as a field of a struct is and a key of a map is not.
+    pub(super) fn named(self, name: &str) -> bool {
+        self.0.is_some_and(|node| node.properties.contains_key(name))
+    }
+}
+
+impl<'s> Keyed<'s> {
+    pub(super) fn element(self) -> At<'s> {
+        self.element
+    }
+
+    /// What tells this element apart. Keys that are missing take their default, or are left out; None where none is left.
+    pub(super) fn key(self, element: &Map<String, Value>) -> Option<Step> {
+        let properties = self.element.0.map(|field| &field.node().properties);
+        let member = |name: &Box<str>| {
+            let default = || properties?.get(name)?.default_value();
+            let value = element.get(name.as_ref()).or_else(default)?;
+            Some((name.clone(), Scalar::from_json(value)?))
+        };
+        let mut members: Vec<_> = self.keys.iter().filter_map(member).collect();
+        members.sort();
+        (!members.is_empty()).then_some(Step::Key(members))
+    }
+
+    /// Names of the keys, for messages.
+    pub(super) fn key_names(self) -> String {
+        self.keys.iter().map(|k| format!("{k:?}")).collect::<Vec<_>>().join(" ")
+    }
+}
