@@ -207,3 +207,87 @@ fn no_object(data: &Value) -> String {
     };
     format!("`data` of a DynamicObject holds {found}, expected an object with the fields beside `metadata`")
 }
+
+#[cfg(test)]
+mod tests {
+    use k8s_openapi::api::core::v1::{ConfigMap, Pod};
+    use serde_json::{Value, json};
+
+    use super::DynamicObject;
+    use crate::{ApiResource, GroupVersionKind, Resource};
+
+    fn settings() -> DynamicObject {
+        let ar = ApiResource::from_gvk(&GroupVersionKind::gvk("", "v1", "ConfigMap"));
+        DynamicObject::new("settings", &ar)
+    }
+
+    #[test]
+    fn the_wire_form_is_flat() {
+        let object = settings().within("web").data(json!({"data": {"a": "b"}, "immutable": true}));
+        let json = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "settings", "namespace": "web"},
+                          "data": {"a": "b"}, "immutable": true});
+        assert_eq!(serde_json::to_value(&object).expect("valid"), json);
+        assert_eq!(serde_json::from_value::<DynamicObject>(json).expect("valid"), object);
+    }
+
+    #[test]
+    fn no_data_and_data_of_another_shape() {
+        let bare = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "settings"}});
+        assert_eq!(serde_json::to_value(settings()).expect("valid"), bare);
+        let error = serde_json::to_value(settings().data(json!([1]))).expect_err("an array").to_string();
+        assert!(error.contains("`data` of a DynamicObject holds an array, expected an object"), "{error}");
+        assert!(settings().data(json!("x")).try_parse::<ConfigMap>().is_err());
+    }
+
+    #[test]
+    fn no_key_is_written_twice() {
+        let text = |object: &DynamicObject| serde_json::to_string(object).expect("valid");
+        let data = json!({"kind": "Other", "apiVersion": "o/v1", "metadata": {"name": "other"}, "x": 1});
+        let typed = settings().data(data.clone());
+        assert_eq!(
+            text(&typed),
+            r#"{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"settings"},"x":1}"#
+        );
+        let untyped = DynamicObject { types: None, ..settings().data(data) };
+        let back: Value = serde_json::from_str(&text(&untyped)).expect("valid");
+        assert_eq!((&back["kind"], &back["metadata"]["name"]), (&json!("Other"), &json!("settings")));
+    }
+
+    #[test]
+    fn half_a_type_stays_in_the_data() {
+        let json = json!({"kind": "ConfigMap", "metadata": {}, "x": 1});
+        let object: DynamicObject = serde_json::from_value(json.clone()).expect("valid");
+        assert_eq!((&object.types, &object.data["kind"]), (&None, &json!("ConfigMap")));
+        assert_eq!(serde_json::to_value(&object).expect("valid"), json);
+        let nothing: DynamicObject = serde_json::from_value(json!({"metadata": null})).expect("valid");
+        assert_eq!(nothing.metadata, Default::default());
+    }
+
+    #[test]
+    fn becomes_a_static_type_of_its_kind_only() {
+        let object = settings().data(json!({"data": {"a": "b"}}));
+        let map: ConfigMap = object.clone().try_parse().expect("a config map");
+        assert_eq!(map.data.expect("has data")["a"], "b");
+        let error = object.try_parse::<Pod>().expect_err("no pod");
+        assert_eq!(error.to_string(), "the dynamic object does not have the shape of the requested type");
+        let source = std::error::Error::source(&error).expect("says why").to_string();
+        assert!(source.contains("ConfigMap"), "{source}");
+    }
+
+    #[test]
+    fn is_of_the_kind_that_its_resource_says() {
+        let ar = ApiResource::from_gvk(&GroupVersionKind::gvk("x.io", "v2", "Foo"));
+        assert_eq!(DynamicObject::api_version(&ar), "x.io/v2");
+        assert_eq!((DynamicObject::kind(&ar), DynamicObject::plural(&ar)), ("Foo".into(), "foos".into()));
+        let mut object = settings();
+        object.meta_mut().uid = Some("u".into());
+        let owner = object.controller_owner_ref(&ar).expect("has name and uid");
+        assert_eq!(
+            (owner.api_version.as_str(), owner.kind.as_str(), owner.controller),
+            ("x.io/v2", "Foo", Some(true))
+        );
+        assert_eq!(object.owner_ref(&ar).expect("has name and uid").controller, None);
+        assert_eq!(object.object_ref(&ar).uid.as_deref(), Some("u"));
+        assert!(settings().owner_ref(&ar).is_none(), "not stored yet");
+    }
+}

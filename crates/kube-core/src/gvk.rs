@@ -148,3 +148,74 @@ fn from_reference(api_version: &str, kind: String) -> GroupVersionKind {
 fn join(group: &str, version: &str) -> String {
     api_version_from_group_version(group.into(), version.into()).into_owned()
 }
+
+#[cfg(test)]
+mod tests {
+    use k8s_openapi::{api::core::v1::ObjectReference, apimachinery::pkg::apis::meta::v1::OwnerReference};
+    use proptest::prelude::*;
+
+    use super::{GroupVersion, GroupVersionKind, GroupVersionResource};
+    use crate::type_meta::TypeMeta;
+
+    #[test]
+    fn what_is_no_api_version() {
+        for text in ["", "/", "/v1", "apps/", "a/b/c", "a//c"] {
+            let error = text.parse::<GroupVersion>().expect_err(text);
+            assert_eq!(error.0, text);
+            assert!(error.to_string().contains("expected \"version\" or \"group/version\""));
+        }
+    }
+
+    #[test]
+    fn from_types_and_references() {
+        let expected = GroupVersionKind::gvk("apps", "v1", "Deployment");
+        let types = TypeMeta { api_version: "apps/v1".into(), kind: "Deployment".into() };
+        assert_eq!(GroupVersionKind::try_from(&types).expect("valid"), expected);
+        assert_eq!(GroupVersionKind::try_from(types).expect("valid"), expected);
+        assert!(GroupVersionKind::try_from(TypeMeta::default()).is_err());
+        let (api_version, kind) = ("apps/v1".to_owned(), "Deployment".to_owned());
+        let owner = OwnerReference {
+            api_version: api_version.clone(),
+            kind: kind.clone(),
+            ..OwnerReference::default()
+        };
+        assert_eq!(GroupVersionKind::from(owner), expected);
+        let object = ObjectReference {
+            api_version: Some(api_version),
+            kind: Some(kind),
+            ..ObjectReference::default()
+        };
+        assert_eq!(GroupVersionKind::from(object), expected);
+        let core = ObjectReference {
+            api_version: Some("v1".into()),
+            kind: Some("Pod".into()),
+            ..Default::default()
+        };
+        assert_eq!(GroupVersionKind::from(core), GroupVersionKind::gvk("", "v1", "Pod"));
+        assert_eq!(GroupVersionKind::from(ObjectReference::default()), GroupVersionKind::gvk("", "", ""));
+    }
+
+    #[test]
+    fn the_wire_form_of_resources() {
+        let gvr = GroupVersionResource::gvr("apps", "v1", "deployments");
+        let json = serde_json::to_value(&gvr).expect("valid");
+        assert_eq!(json, serde_json::json!({"group": "apps", "version": "v1", "resource": "deployments"}));
+        assert_eq!(serde_json::from_value::<GroupVersionResource>(json).expect("valid"), gvr);
+    }
+
+    proptest! {
+        #[test]
+        fn api_versions_round_trip(group in "[a-z.]{0,8}", version in "[a-z0-9]{1,8}") {
+            let gv = GroupVersion::gv(&group, &version);
+            prop_assert_eq!(gv.api_version().parse::<GroupVersion>().expect("printed"), gv.clone());
+            prop_assert_eq!(gv.clone().with_kind("K").api_version(), gv.api_version());
+        }
+
+        #[test]
+        fn what_is_read_is_printed_again(text in "[a-z/]{0,6}|\\PC{0,6}") {
+            if let Ok(gv) = text.parse::<GroupVersion>() {
+                prop_assert_eq!(gv.api_version(), text);
+            }
+        }
+    }
+}

@@ -38,7 +38,8 @@ pub mod object;
 pub mod params;
 pub mod request;
 pub mod response;
-#[cfg(feature = "schema")] pub mod schema;
+#[cfg(feature = "schema")]
+pub mod schema;
 pub mod subresource;
 pub mod util;
 pub mod watch;

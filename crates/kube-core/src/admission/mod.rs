@@ -19,6 +19,8 @@
 mod request;
 mod response;
 mod review;
+#[cfg(test)]
+mod tests;
 
 pub use request::{AdmissionRequest, Operation};
 pub use response::{AdmissionResponse, PatchType, SerializePatchError};

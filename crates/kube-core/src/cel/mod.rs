@@ -7,7 +7,8 @@
 
 mod merge;
 mod rule;
-#[cfg(feature = "schema")] mod schema;
+#[cfg(feature = "schema")]
+mod schema;
 
 pub use merge::{ListMerge, MapMerge, MergeStrategy, StructMerge};
 pub use rule::{Message, Reason, Rule};

@@ -70,7 +70,9 @@ pub fn merge_strategy_property(
 ///
 /// When `s` is not an object.
 pub fn merge_strategy(s: &mut Value, strategy: MergeStrategy) -> Result<()> {
-    let node = s.as_object_mut().ok_or_else(|| Error::custom("a merge strategy needs a schema that is an object"))?;
+    let node = s
+        .as_object_mut()
+        .ok_or_else(|| Error::custom("a merge strategy needs a schema that is an object"))?;
     match strategy {
         MergeStrategy::ListType(ListMerge::Map(keys)) => {
             node.insert("x-kubernetes-list-type".into(), "map".into());
@@ -89,7 +91,10 @@ pub fn merge_strategy(s: &mut Value, strategy: MergeStrategy) -> Result<()> {
 /// the rest of it stays. `merge` is left as it is.
 pub fn merge_properties(s: &mut Schema, merge: &mut Schema) {
     let Some(from) = merge.get("properties").and_then(Value::as_object) else { return };
-    let Some(into) = s.ensure_object().entry("properties").or_insert_with(|| json!({})).as_object_mut() else { return };
+    let Some(into) = s.ensure_object().entry("properties").or_insert_with(|| json!({})).as_object_mut()
+    else {
+        return;
+    };
     for (name, value) in from {
         match (into.get_mut(name), value) {
             (Some(Value::Object(own)), Value::Object(new)) => own.extend(new.clone()),

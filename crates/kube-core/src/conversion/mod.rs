@@ -14,5 +14,7 @@
 //! ```
 
 mod review;
+#[cfg(test)]
+mod tests;
 
 pub use review::{ConversionRequest, ConversionResponse, ConversionReview, ConvertConversionReviewError};

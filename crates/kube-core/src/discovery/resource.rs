@@ -102,3 +102,63 @@ fn guess_plural(kind: &str) -> String {
         _ => lower + "s",
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use k8s_openapi::{
+        api::{
+            admissionregistration::v1 as admission, apps::v1 as apps, core::v1 as core,
+            discovery::v1 as discovery, networking::v1 as networking, rbac::v1 as rbac,
+            storage::v1 as storage,
+        },
+        apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition,
+    };
+
+    use super::{ApiCapabilities, ApiResource, Scope};
+    use crate::{Resource, discovery::verbs, gvk::GroupVersionKind};
+
+    fn assert_guess<K: Resource<DynamicType = ()>>() {
+        let erased = ApiResource::erase::<K>(&());
+        let gvk = GroupVersionKind::gvk(&erased.group, &erased.version, &erased.kind);
+        assert_eq!(ApiResource::from_gvk(&gvk), erased);
+    }
+
+    #[test]
+    fn the_guess_is_right_for_built_in_kinds() {
+        assert_guess::<core::Pod>();
+        assert_guess::<core::Endpoints>();
+        assert_guess::<apps::DaemonSet>();
+        assert_guess::<discovery::EndpointSlice>();
+        assert_guess::<networking::Ingress>();
+        assert_guess::<networking::IngressClass>();
+        assert_guess::<networking::NetworkPolicy>();
+        assert_guess::<networking::IPAddress>();
+        assert_guess::<rbac::ClusterRoleBinding>();
+        assert_guess::<storage::CSIStorageCapacity>();
+        assert_guess::<admission::ValidatingAdmissionPolicy>();
+        assert_guess::<CustomResourceDefinition>();
+    }
+
+    #[test]
+    fn the_guess_follows_spelling() {
+        let plural = |kind| ApiResource::from_gvk(&GroupVersionKind::gvk("g", "v1", kind)).plural;
+        assert_eq!(plural("Gateway"), "gateways");
+        assert_eq!(plural("Proxy"), "proxies");
+        assert_eq!(plural("Box"), "boxes");
+        assert_eq!(plural("Watch"), "watches");
+        assert_eq!(plural("Mesh"), "meshes");
+    }
+
+    #[test]
+    fn capabilities_know_their_verbs() {
+        let capabilities = ApiCapabilities {
+            scope: Scope::Namespaced,
+            subresources: Vec::new(),
+            operations: vec![verbs::GET.into(), verbs::DELETE_COLLECTION.into()],
+        };
+        assert!(
+            capabilities.supports_operation("get") && capabilities.supports_operation("deletecollection")
+        );
+        assert!(!capabilities.supports_operation(verbs::DELETE));
+    }
+}

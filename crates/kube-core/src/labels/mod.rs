@@ -3,6 +3,8 @@
 mod expression;
 mod parse;
 mod selector;
+#[cfg(test)]
+mod tests;
 
 pub use expression::*;
 pub use selector::*;

@@ -192,3 +192,62 @@ fn is_zero_u16(n: &u16) -> bool {
 fn is_zero_u32(n: &u32) -> bool {
     *n == 0
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::{Status, StatusCause, StatusDetails};
+    use crate::response::reason;
+
+    #[test]
+    fn the_reason_refines_the_code() {
+        let both = |code, reason: &str| Status::failure("m", reason).with_code(code);
+        assert!(both(409, reason::ALREADY_EXISTS).is_already_exists());
+        assert!(!both(409, reason::ALREADY_EXISTS).is_conflict());
+        assert!(
+            both(409, reason::CONFLICT).is_conflict() && !both(409, reason::CONFLICT).is_already_exists()
+        );
+        // Where the reason says nothing that is known, the code does.
+        for reason in [reason::UNKNOWN, "Teapot"] {
+            assert!(both(404, reason).is_not_found() && both(409, reason).is_conflict());
+            assert!(both(403, reason).is_forbidden() && both(422, reason).is_invalid());
+            assert!(!both(409, reason).is_already_exists() && !both(500, reason).is_not_found());
+        }
+        assert!(!both(404, reason::EXPIRED).is_not_found());
+        assert!(both(0, reason::INVALID).is_invalid());
+        assert!(reason::is_known("") && reason::is_known("Gone") && !reason::is_known("Teapot"));
+    }
+
+    #[test]
+    fn in_words() {
+        assert_eq!(Status::success().to_string(), "success");
+        assert_eq!(Status::failure("", "").to_string(), "failure");
+        assert_eq!(Status::default().to_string(), "status without a message");
+        assert_eq!(Status::failure("no", "Gone").to_string(), "no (Gone)");
+        assert_eq!(Status::failure("no", "").with_code(500).to_string(), "no (code 500)");
+        assert!(Status::failure("", "").boxed().is_failure() && Status::success().is_success());
+    }
+
+    #[test]
+    fn the_wire_form_leaves_out_what_is_empty() {
+        let cause =
+            StatusCause { reason: "FieldValueInvalid".into(), message: "no".into(), field: "spec.x".into() };
+        let details = StatusDetails {
+            name: "a".into(),
+            group: String::new(),
+            kind: "pods".into(),
+            uid: String::new(),
+            causes: vec![cause],
+            retry_after_seconds: 2,
+        };
+        let status = Status::failure("m", "Invalid").with_code(422).with_details(details);
+        let json = json!({"status": "Failure", "message": "m", "reason": "Invalid", "code": 422, "details": {
+            "name": "a", "kind": "pods", "retryAfterSeconds": 2,
+            "causes": [{"reason": "FieldValueInvalid", "message": "no", "field": "spec.x"}]}});
+        assert_eq!(serde_json::to_value(&status).expect("valid"), json);
+        assert_eq!(serde_json::from_value::<Status>(json).expect("valid"), status);
+        assert_eq!(serde_json::from_value::<Status>(json!({})).expect("valid"), Status::default());
+        assert_eq!(serde_json::to_value(Status::default()).expect("valid"), json!({}));
+    }
+}

@@ -42,7 +42,8 @@ pub(super) fn residue(branch: &Node, merged: &Node) -> Node {
         match (key.as_str(), value) {
             ("required", Value::Array(names)) => {
                 let known = merged.get("required").and_then(Value::as_array);
-                let new: Vec<_> = names.iter().filter(|name| !known.is_some_and(|known| known.contains(name))).collect();
+                let new: Vec<_> =
+                    names.iter().filter(|name| !known.is_some_and(|known| known.contains(name))).collect();
                 if !new.is_empty() {
                     rest.insert(key.clone(), json!(new));
                 }
@@ -66,7 +67,9 @@ pub(super) fn residue(branch: &Node, merged: &Node) -> Node {
                     rest.insert(key.clone(), inner.into());
                 }
             }
-            (name, value) if VALIDATIONS.contains(&name) || matches!(name, "allOf" | "anyOf" | "oneOf" | "not") => {
+            (name, value)
+                if VALIDATIONS.contains(&name) || matches!(name, "allOf" | "anyOf" | "oneOf" | "not") =>
+            {
                 rest.insert(key.clone(), value.clone());
             }
             _ => {}
@@ -99,12 +102,12 @@ fn pairwise(branches: &[Node], holds: impl Fn(&Node, &Node) -> bool) -> bool {
 
 /// Whether what is left of `a` and `b` still excludes each other: by a tag, by the values, or by a field that only one has.
 fn disjoint(a: &Node, b: &Node) -> bool {
-    different_values(a, b)
-        || required(a).any(|name| {
-            required(b).any(|other| other == name)
-                && matches!((property(a, name), property(b, name)), (Some(a), Some(b)) if different_values(a, b))
-        })
-        || (required(a).any(|name| property(b, name).is_none()) && required(b).any(|name| property(a, name).is_none()))
+    different_values(a, b) || required(a).any(|name| {
+        required(b).any(|other| other == name)
+            && matches!((property(a, name), property(b, name)), (Some(a), Some(b)) if different_values(a, b))
+    })
+        || (required(a).any(|name| property(b, name).is_none())
+            && required(b).any(|name| property(a, name).is_none()))
 }
 
 fn different_values(a: &Node, b: &Node) -> bool {

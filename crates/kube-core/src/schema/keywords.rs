@@ -106,7 +106,9 @@ pub(super) fn normalize(schema: Value) -> Node {
     if let Some(merge) = node.remove("x-kubernetes-struct-type") {
         node.insert("x-kubernetes-map-type".into(), merge); // the one key a CRD has for both
     }
-    node.retain(|key, value| (KNOWN.contains(&key.as_str()) || key.starts_with("x-kubernetes-")) && !value.is_null());
+    node.retain(|key, value| {
+        (KNOWN.contains(&key.as_str()) || key.starts_with("x-kubernetes-")) && !value.is_null()
+    });
     if node.get("additionalProperties") == Some(&Value::Bool(false)) {
         node.remove("additionalProperties");
     }

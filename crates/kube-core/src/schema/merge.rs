@@ -109,7 +109,9 @@ fn intersect_keyword(node: &mut Node, key: String, value: Value) {
         }
         ("items" | "additionalProperties", Value::Object(own), Value::Object(value)) => intersect(own, value),
         ("items" | "additionalProperties", own, value @ Value::Object(_)) => *own = value,
-        ("required" | "x-kubernetes-validations", Value::Array(own), Value::Array(values)) => append_new(own, values),
+        ("required" | "x-kubernetes-validations", Value::Array(own), Value::Array(values)) => {
+            append_new(own, values)
+        }
         ("allOf", Value::Array(own), Value::Array(values)) => append_new(own, values),
         (key, _, value) if VALIDATIONS.contains(&key) || matches!(key, "anyOf" | "oneOf" | "not") => {
             also(node, json!({ key: value }));
@@ -138,7 +140,10 @@ pub(super) fn union(a: &Node, b: &Node) -> Node {
     let mut node = Node::new();
     let kind = union_kind(kind(a), kind(b));
     let anything = kind == Kind::Any;
-    if flag(a, "nullable") || flag(b, "nullable") || (anything && (self::kind(a).is_none() || self::kind(b).is_none())) {
+    if flag(a, "nullable")
+        || flag(b, "nullable")
+        || (anything && (self::kind(a).is_none() || self::kind(b).is_none()))
+    {
         node.insert("nullable".into(), true.into());
     }
     set_kind(&mut node, kind);
@@ -177,7 +182,10 @@ fn union_kind(a: Option<Kind>, b: Option<Kind>) -> Kind {
     let has = |name: &str| is(&a, name) || is(&b, name);
     if has("integer") && has("number") {
         Kind::Type("number".into())
-    } else if [&a, &b].iter().all(|kind| is(kind, "integer") || is(kind, "string") || **kind == Kind::IntOrString) {
+    } else if [&a, &b]
+        .iter()
+        .all(|kind| is(kind, "integer") || is(kind, "string") || **kind == Kind::IntOrString)
+    {
         Kind::IntOrString
     } else {
         Kind::Any

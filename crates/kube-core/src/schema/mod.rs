@@ -46,7 +46,8 @@ mod structural;
 pub use optional::{OptionalEnum, OptionalIntOrString};
 pub use structural::{StructuralSchemaRewriter, structural_schema};
 
-#[cfg(test)] mod tests;
+#[cfg(test)]
+mod tests;
 
 /// A schema node while it is being rewritten.
 type Node = serde_json::Map<String, serde_json::Value>;

@@ -34,7 +34,8 @@ impl Transform for OptionalEnum {
         transform_subschemas(self, schema);
         let Some(node) = schema.as_object_mut() else { return };
         unfold(node, |value| value.contains_key("enum"));
-        let lists_null = matches!(node.get("enum"), Some(Value::Array(values)) if values.contains(&Value::Null));
+        let lists_null =
+            matches!(node.get("enum"), Some(Value::Array(values)) if values.contains(&Value::Null));
         if flag(node, "nullable") && (lists_null || node.contains_key("type")) && !is_null_only(node) {
             enum_beside_null(node);
         }
@@ -80,7 +81,9 @@ fn unfold(node: &mut Node, wanted: impl Fn(&Node) -> bool) {
         let Some(Value::Array(branches)) = node.get(key) else { continue };
         let branches: Vec<&Node> = branches.iter().filter_map(Value::as_object).collect();
         let value = match branches[..] {
-            [value, null] | [null, value] if is_null(null) && !is_null(value) && wanted(value) => value.clone(),
+            [value, null] | [null, value] if is_null(null) && !is_null(value) && wanted(value) => {
+                value.clone()
+            }
             _ => continue,
         };
         node.remove(key);

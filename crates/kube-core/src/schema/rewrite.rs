@@ -88,7 +88,8 @@ impl Rewriter {
                     }
                     if !seen.contains(&next) {
                         seen.push(next);
-                        let definition = next.strip_prefix('#').and_then(|pointer| self.root.pointer(pointer));
+                        let definition =
+                            next.strip_prefix('#').and_then(|pointer| self.root.pointer(pointer));
                         if definition.is_some_and(|definition| self.reaches(definition, target, seen)) {
                             return true;
                         }

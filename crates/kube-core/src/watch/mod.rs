@@ -2,6 +2,8 @@
 
 mod bookmark;
 mod event;
+#[cfg(test)]
+mod tests;
 
 pub use bookmark::{Bookmark, BookmarkMeta};
 pub use event::*;

@@ -1,0 +1,140 @@
+use k8s_openapi::api::core::v1::Pod;
+use serde::{Deserialize, Deserializer};
+use serde_json::json;
+
+use super::WatchEvent;
+use crate::{DynamicObject, ResourceExt, error_boundary::DeserializeGuard};
+
+type Event = WatchEvent<DynamicObject>;
+
+fn read(text: &str) -> Result<Event, serde_json::Error> {
+    serde_json::from_str(text)
+}
+
+const OBJECT: &str = r#"{"kind":"Pod","apiVersion":"v1","metadata":{"name":"a"}}"#;
+
+#[test]
+fn both_orders_of_the_fields() {
+    for (kind, expected) in [("ADDED", "Added"), ("MODIFIED", "Modified"), ("DELETED", "Deleted")] {
+        for text in [
+            format!(r#"{{"type":"{kind}","object":{OBJECT}}}"#),
+            format!(r#"{{"object":{OBJECT},"type":"{kind}"}}"#),
+            format!(r#"{{"extra":[{{}}],"type":"{kind}","more":null,"object":{OBJECT}}}"#),
+        ] {
+            let event = read(&text).expect("valid");
+            assert_eq!(format!("{event:?}"), expected);
+            let (WatchEvent::Added(object) | WatchEvent::Modified(object) | WatchEvent::Deleted(object)) =
+                event
+            else {
+                panic!("{text} holds an object");
+            };
+            assert_eq!(object.name_any(), "a");
+        }
+    }
+}
+
+#[test]
+fn errors_hold_a_status() {
+    let status = r#"{"kind":"Status","apiVersion":"v1","metadata":{},"status":"Failure","message":"too old",
+        "reason":"Expired","code":410,"details":{"retryAfterSeconds":3}}"#;
+    for text in [
+        format!(r#"{{"type":"ERROR","object":{status}}}"#),
+        format!(r#"{{"object":{status},"type":"ERROR"}}"#),
+    ] {
+        let Ok(WatchEvent::Error(status)) = read(&text) else { panic!("an error event") };
+        assert_eq!((status.code, status.reason.as_str()), (410, "Expired"));
+        assert_eq!(status.details.expect("has details").retry_after_seconds, 3);
+    }
+}
+
+#[test]
+fn bookmarks() {
+    let end = r#"{"type":"BOOKMARK","object":{"kind":"Pod","apiVersion":"v1","metadata":{"resourceVersion":"12",
+        "creationTimestamp":null,"annotations":{"k8s.io/initial-events-end":"true"}},"spec":{"containers":null},"status":{}}}"#;
+    let Ok(WatchEvent::Bookmark(bookmark)) = read(end) else { panic!("a bookmark") };
+    assert_eq!((bookmark.types.kind.as_str(), bookmark.metadata.resource_version.as_str()), ("Pod", "12"));
+    assert_eq!(bookmark.metadata.annotations["k8s.io/initial-events-end"], "true");
+    let bare = r#"{"object":{"metadata":{"resourceVersion":"12"}},"type":"BOOKMARK"}"#;
+    let Ok(WatchEvent::Bookmark(bookmark)) = read(bare) else { panic!("a bookmark") };
+    assert!(bookmark.types.kind.is_empty() && bookmark.metadata.annotations.is_empty());
+}
+
+#[test]
+fn what_is_no_event() {
+    for (text, why) in [
+        ("{}", "missing field `type`"),
+        (r#"{"object":{}}"#, "missing field `type`"),
+        (r#"{"type":"ADDED"}"#, "missing field `object`"),
+        (r#"{"type":"NEW","object":{}}"#, "unknown variant `NEW`, expected one of `ADDED`"),
+        (r#"{"type":"BOOKMARK","object":{"metadata":{}}}"#, "missing field `resourceVersion`"),
+        (r#"{"object":{"metadata":{}},"type":"BOOKMARK"}"#, "missing field `resourceVersion`"),
+        (r#"{"type":"ADDED","object":{"metadata":5}}"#, "invalid type"),
+        ("[]", "expected a watch event with `type` and `object`"),
+        (r#"{"type":"ADDED","object":"#, "EOF"),
+    ] {
+        let error = read(text).expect_err(text).to_string();
+        assert!(error.contains(why), "{text}: {error}");
+    }
+}
+
+#[test]
+fn events_round_trip() {
+    for text in [
+        format!(r#"{{"type":"ADDED","object":{OBJECT}}}"#),
+        r#"{"type":"BOOKMARK","object":{"apiVersion":"v1","kind":"Pod","metadata":{"resourceVersion":"1","annotations":{}}}}"#
+            .into(),
+        r#"{"type":"ERROR","object":{"status":"Failure","code":410}}"#.into(),
+    ] {
+        let event = read(&text).expect("valid");
+        let expected: serde_json::Value = serde_json::from_str(&text).expect("valid");
+        assert_eq!(serde_json::to_value(event).expect("valid"), expected);
+    }
+}
+
+#[test]
+fn objects_are_read_from_the_bytes_without_a_buffer_in_between() {
+    /// Succeeds only where the deserializer lends from the input: a buffered object could not.
+    struct Borrowed;
+    impl<'de> Deserialize<'de> for Borrowed {
+        fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+            <&str>::deserialize(deserializer).map(|_| Self)
+        }
+    }
+    assert!(serde_json::from_str::<WatchEvent<Borrowed>>(r#"{"type":"ADDED","object":"text"}"#).is_ok());
+    assert!(serde_json::from_str::<WatchEvent<Borrowed>>(r#"{"object":"text","type":"ADDED"}"#).is_err());
+}
+
+#[test]
+fn one_bad_object_is_one_bad_event() {
+    let bad =
+        json!({"type": "MODIFIED", "object": {"metadata": {"name": "a", "namespace": "web"}, "spec": 5}})
+            .to_string();
+    assert!(serde_json::from_str::<WatchEvent<Pod>>(&bad).is_err());
+    let Ok(WatchEvent::Modified(DeserializeGuard(Err(invalid)))) =
+        serde_json::from_str::<WatchEvent<DeserializeGuard<Pod>>>(&bad)
+    else {
+        panic!("a guarded object");
+    };
+    assert!(
+        invalid.to_string().starts_with("cannot decode object web/a: invalid type: integer `5`"),
+        "{invalid}"
+    );
+    assert_eq!(DeserializeGuard::<Pod>(Err(invalid)).name_any(), "a");
+}
+
+#[test]
+fn deep_objects_are_an_error_not_a_crash() {
+    let deep =
+        |levels: usize| format!(r#"{{"metadata":{{}},"spec":{}{}}}"#, "[".repeat(levels), "]".repeat(levels));
+    for text in [
+        format!(r#"{{"type":"ADDED","object":{}}}"#, deep(10_000)),
+        format!(r#"{{"object":{},"type":"ADDED"}}"#, deep(10_000)),
+    ] {
+        assert!(read(&text).expect_err("too deep").to_string().contains("recursion limit"));
+        assert!(serde_json::from_str::<WatchEvent<Pod>>(&text).is_err());
+        assert!(serde_json::from_str::<WatchEvent<DeserializeGuard<Pod>>>(&text).is_err());
+    }
+    assert!(read(&format!(r#"{{"type":"ADDED","object":{}}}"#, deep(100))).is_ok());
+    // What is skipped takes no stack, however deep.
+    assert!(read(&format!(r#"{{"ignored":{},"type":"ADDED","object":{}}}"#, deep(10_000), deep(1))).is_ok());
+}
