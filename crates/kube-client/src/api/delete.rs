@@ -1,0 +1,40 @@
+//! Deleting objects.
+
+use std::fmt::Debug;
+
+use either::Either;
+use kube_core::Status;
+use kube_core::object::ObjectList;
+use kube_core::params::{DeleteParams, ListParams};
+use serde::de::DeserializeOwned;
+
+use super::Api;
+use crate::error::Error;
+
+impl<K> Api<K>
+where
+    K: Clone + DeserializeOwned + Debug,
+{
+    /// Deletes the object `name`.
+    ///
+    /// Gives the object if it is still there, waiting for its finalizers or its grace period, and a `Status` if it is gone.
+    ///
+    /// # Errors
+    /// [`Error::Api`] with code 404 if it is not there, 409 if the preconditions do not hold.
+    pub async fn delete(&self, name: &str, dp: &DeleteParams) -> Result<Either<K, Status>, Error> {
+        self.call_for_status("delete", self.request.delete(name, dp)).await
+    }
+
+    /// Deletes the objects that `lp` selects; with default parameters, all of them.
+    ///
+    /// # Errors
+    /// As [`Client::request`](crate::Client::request).
+    pub async fn delete_collection(
+        &self,
+        dp: &DeleteParams,
+        lp: &ListParams,
+    ) -> Result<Either<ObjectList<K>, Status>, Error> {
+        let request = self.request.delete_collection(dp, lp);
+        self.call_for_status_of_many("delete_collection", request).await
+    }
+}

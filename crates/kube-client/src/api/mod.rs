@@ -1,0 +1,29 @@
+//! [`Api`]: the typed interface to one kind of object.
+
+mod delete;
+pub mod entry;
+mod get;
+mod handle;
+mod list;
+mod metadata;
+mod patch;
+mod scope;
+mod sub;
+mod watch;
+mod write;
+
+pub use handle::Api;
+
+#[cfg(feature = "admission")]
+pub use kube_core::admission;
+pub use kube_core::dynamic::{ApiResource, DynamicObject};
+pub use kube_core::gvk::{GroupVersionKind, GroupVersionResource};
+pub use kube_core::metadata::{ListMeta, ObjectMeta, PartialObjectMeta, PartialObjectMetaExt, TypeMeta};
+pub use kube_core::object::{NotUsed, Object, ObjectList};
+pub use kube_core::params::{
+    DeleteParams, GetParams, ListParams, Patch, PatchParams, PostParams, Preconditions, PropagationPolicy,
+    ValidationDirective, VersionMatch, WatchParams,
+};
+pub use kube_core::request::Request;
+pub use kube_core::watch::WatchEvent;
+pub use kube_core::{Resource, ResourceExt};

@@ -1,0 +1,33 @@
+//! Changing parts of objects.
+
+use std::fmt::Debug;
+
+use kube_core::params::{Patch, PatchParams};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use super::Api;
+use crate::error::Error;
+
+impl<K> Api<K>
+where
+    K: Clone + DeserializeOwned + Debug,
+{
+    /// Changes the object `name`; gives it as the server has stored it. [`Patch::Apply`] also creates it.
+    ///
+    /// # Errors
+    /// [`Error::Api`] with code 409 if another manager owns a field that is applied without force, 404 if the object is not there,
+    /// 422 if it would not be valid.
+    pub async fn patch<P: Serialize + Debug>(
+        &self,
+        name: &str,
+        pp: &PatchParams,
+        patch: &Patch<P>,
+    ) -> Result<K, Error> {
+        let request = match self.metadata_only {
+            true => self.request.patch_metadata(name, pp, patch),
+            false => self.request.patch(name, pp, patch),
+        };
+        self.call("patch", request).await
+    }
+}

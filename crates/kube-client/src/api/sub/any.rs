@@ -1,0 +1,77 @@
+//! Subresources by name.
+
+use std::fmt::Debug;
+
+use kube_core::params::{Patch, PatchParams, PostParams};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use crate::api::Api;
+use crate::error::Error;
+
+impl<K> Api<K>
+where
+    K: Clone + DeserializeOwned + Debug,
+{
+    /// The object `name`, by way of one of its subresources.
+    ///
+    /// # Errors
+    /// As [`Api::get`].
+    pub async fn get_subresource(&self, subresource_name: &str, name: &str) -> Result<K, Error> {
+        self.call("get_subresource", self.request.get_subresource(subresource_name, name)).await
+    }
+
+    /// Posts `data` to a subresource of the object `name`.
+    ///
+    /// # Errors
+    /// As [`Api::create`].
+    pub async fn create_subresource<I, T>(
+        &self,
+        subresource_name: &str,
+        name: &str,
+        pp: &PostParams,
+        data: &I,
+    ) -> Result<T, Error>
+    where
+        I: Serialize,
+        T: DeserializeOwned,
+    {
+        let body = serde_json::to_vec(data).map_err(Error::SerdeError)?;
+        let request = self.request.create_subresource(subresource_name, name, pp, body);
+        self.call("create_subresource", request).await
+    }
+
+    /// Changes a subresource of the object `name`.
+    ///
+    /// # Errors
+    /// As [`Api::patch`].
+    pub async fn patch_subresource<P: Serialize + Debug>(
+        &self,
+        subresource_name: &str,
+        name: &str,
+        pp: &PatchParams,
+        patch: &Patch<P>,
+    ) -> Result<K, Error> {
+        let request = self.request.patch_subresource(subresource_name, name, pp, patch);
+        self.call("patch_subresource", request).await
+    }
+
+    /// Replaces a subresource of the object `name`.
+    ///
+    /// # Errors
+    /// As [`Api::replace`].
+    pub async fn replace_subresource<I>(
+        &self,
+        subresource_name: &str,
+        name: &str,
+        pp: &PostParams,
+        data: &I,
+    ) -> Result<K, Error>
+    where
+        I: Serialize,
+    {
+        let body = serde_json::to_vec(data).map_err(Error::SerdeError)?;
+        let request = self.request.replace_subresource(subresource_name, name, pp, body);
+        self.call("replace_subresource", request).await
+    }
+}

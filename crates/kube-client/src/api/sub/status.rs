@@ -1,0 +1,50 @@
+//! The status, which those who run the object write.
+
+use std::fmt::Debug;
+
+use kube_core::params::{Patch, PatchParams, PostParams};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use crate::api::Api;
+use crate::error::Error;
+
+impl<K> Api<K>
+where
+    K: DeserializeOwned,
+{
+    /// The object `name`, by way of its status.
+    ///
+    /// # Errors
+    /// As [`Api::get`]; also code 404 if the kind has no status subresource.
+    pub async fn get_status(&self, name: &str) -> Result<K, Error> {
+        self.call("get_status", self.request.get_subresource("status", name)).await
+    }
+
+    /// Changes the status of the object `name`; all but the status in the patch is ignored.
+    ///
+    /// The patch is of the whole object: `{"status": {...}}`, with [`Patch::Apply`] also `apiVersion` and `kind`.
+    ///
+    /// # Errors
+    /// As [`Api::patch`].
+    pub async fn patch_status<P: Serialize + Debug>(
+        &self,
+        name: &str,
+        pp: &PatchParams,
+        patch: &Patch<P>,
+    ) -> Result<K, Error> {
+        self.call("patch_status", self.request.patch_subresource("status", name, pp, patch)).await
+    }
+
+    /// Replaces the status of the object `name` by the one in `data`; all else in it is ignored.
+    ///
+    /// # Errors
+    /// As [`Api::replace`].
+    pub async fn replace_status(&self, name: &str, pp: &PostParams, data: &K) -> Result<K, Error>
+    where
+        K: Serialize,
+    {
+        let body = serde_json::to_vec(data).map_err(Error::SerdeError)?;
+        self.call("replace_status", self.request.replace_subresource("status", name, pp, body)).await
+    }
+}

@@ -1,0 +1,37 @@
+//! Following changes.
+
+use std::fmt::Debug;
+
+use futures::Stream;
+use kube_core::params::WatchParams;
+use kube_core::watch::WatchEvent;
+use serde::de::DeserializeOwned;
+
+use super::Api;
+use super::handle::named;
+use crate::error::Error;
+
+impl<K> Api<K>
+where
+    K: Clone + DeserializeOwned + Debug,
+{
+    /// What happens to the objects that `wp` selects, from resource version `version` on (`"0"`: from any).
+    ///
+    /// This is one bare watch: it ends when the server ends it, after some minutes at most. A watcher in kube-runtime goes on from
+    /// there.
+    ///
+    /// # Errors
+    /// As [`Client::request_events`](crate::Client::request_events); code 410 at the start or
+    /// [`WatchEvent::Error`] later if `version` is too old.
+    pub async fn watch(
+        &self,
+        wp: &WatchParams,
+        version: &str,
+    ) -> Result<impl Stream<Item = Result<WatchEvent<K>, Error>> + use<K>, Error> {
+        let request = match self.metadata_only {
+            true => self.request.watch_metadata(wp, version),
+            false => self.request.watch(wp, version),
+        };
+        self.client.events(named("watch", request)?).await
+    }
+}

@@ -1,0 +1,129 @@
+//! When to renew a credential: a pure machine, time is an argument.
+
+use std::time::Duration;
+
+use http::HeaderValue;
+use tokio::time::Instant;
+
+/// A credential as it comes from its source.
+#[derive(Clone, Debug)]
+pub(super) struct Renewed {
+    /// What goes into the `Authorization` header, if anything does.
+    pub(super) header: Option<HeaderValue>,
+    /// When to ask the source again; `None`: only once the server refuses it.
+    pub(super) renew_at: Option<Instant>,
+    /// Whether the old one may be used on when the source fails.
+    pub(super) outlives_failure: bool,
+}
+
+/// The last credential, and whether it will do.
+#[derive(Debug, Default)]
+pub(super) struct CredentialCache {
+    held: Option<Held>,
+}
+
+#[derive(Debug)]
+struct Held {
+    credential: Renewed,
+    since: Instant,
+    refused: bool,
+}
+
+impl CredentialCache {
+    /// The credential to use at `now`, unless it has to be renewed first.
+    pub(super) fn fresh(&self, now: Instant) -> Option<&Renewed> {
+        let held = self.held.as_ref()?;
+        let due = held.refused || held.credential.renew_at.is_some_and(|at| now >= at);
+        (!due).then_some(&held.credential)
+    }
+
+    /// Takes what the source gave.
+    pub(super) fn renewed(&mut self, credential: Renewed, now: Instant) {
+        self.held = Some(Held { credential, since: now, refused: false });
+    }
+
+    /// The source failed. Gives the old credential to go on with if it still may be used; it is then tried again in a while.
+    pub(super) fn source_failed(&mut self, now: Instant) -> Option<&Renewed> {
+        let held = self.held.as_mut().filter(|held| held.credential.outlives_failure && !held.refused)?;
+        held.credential.renew_at = Some(now + RETRY_SOURCE);
+        Some(&held.credential)
+    }
+
+    /// The server answered 401 to a request that carried `header`. True if renewing may help: either it is due now or has
+    /// happened in the meantime. A credential that is only just renewed is not worth another try.
+    pub(super) fn refused(&mut self, header: Option<&HeaderValue>, now: Instant) -> bool {
+        let Some(held) = self.held.as_mut() else { return true };
+        if held.credential.header.as_ref() != header {
+            return true;
+        }
+        if held.refused {
+            return true;
+        }
+        held.refused = now.saturating_duration_since(held.since) >= MIN_AGE_TO_RENEW;
+        held.refused
+    }
+}
+
+/// Pause before a source that failed is asked again.
+const RETRY_SOURCE: Duration = Duration::from_secs(10);
+
+/// Without it, every request to a server that refuses us would run the credential program once more.
+const MIN_AGE_TO_RENEW: Duration = Duration::from_secs(5);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn credential(text: &'static str, renew_at: Option<Instant>) -> Renewed {
+        Renewed { header: Some(HeaderValue::from_static(text)), renew_at, outlives_failure: true }
+    }
+
+    fn header(text: &'static str) -> Option<HeaderValue> {
+        Some(HeaderValue::from_static(text))
+    }
+
+    #[test]
+    fn it_is_fresh_until_its_time_comes() {
+        let start = Instant::now();
+        let mut cache = CredentialCache::default();
+        assert!(cache.fresh(start).is_none());
+        cache.renewed(credential("a", Some(start + Duration::from_secs(60))), start);
+        assert!(cache.fresh(start + Duration::from_secs(59)).is_some());
+        assert!(cache.fresh(start + Duration::from_secs(60)).is_none());
+        cache.renewed(credential("b", None), start);
+        assert!(cache.fresh(start + Duration::from_secs(1_000_000)).is_some());
+    }
+
+    #[test]
+    fn a_refused_credential_is_renewed_unless_it_is_brand_new() {
+        let start = Instant::now();
+        let mut cache = CredentialCache::default();
+        cache.renewed(credential("a", None), start);
+        assert!(!cache.refused(header("a").as_ref(), start + Duration::from_secs(1)));
+        assert!(cache.fresh(start + Duration::from_secs(1)).is_some());
+        assert!(cache.refused(header("a").as_ref(), start + Duration::from_secs(10)));
+        assert!(cache.fresh(start + Duration::from_secs(10)).is_none());
+    }
+
+    #[test]
+    fn a_refusal_of_the_one_before_is_worth_a_retry_and_keeps_the_new_one() {
+        let start = Instant::now();
+        let mut cache = CredentialCache::default();
+        cache.renewed(credential("new", None), start);
+        assert!(cache.refused(header("old").as_ref(), start + Duration::from_secs(10)));
+        assert!(cache.fresh(start + Duration::from_secs(10)).is_some());
+    }
+
+    #[test]
+    fn a_failing_source_leaves_the_old_one_in_use_for_a_while() {
+        let start = Instant::now();
+        let mut cache = CredentialCache::default();
+        assert!(cache.source_failed(start).is_none());
+        cache.renewed(credential("a", Some(start)), start);
+        assert!(cache.source_failed(start).is_some());
+        assert!(cache.fresh(start + Duration::from_secs(9)).is_some());
+        assert!(cache.fresh(start + Duration::from_secs(10)).is_none());
+        cache.refused(header("a").as_ref(), start + Duration::from_secs(10));
+        assert!(cache.source_failed(start + Duration::from_secs(10)).is_none());
+    }
+}

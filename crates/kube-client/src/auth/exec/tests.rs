@@ -1,0 +1,113 @@
+use std::collections::HashMap;
+
+use super::*;
+
+fn shell(script: &str) -> ExecConfig {
+    ExecConfig {
+        api_version: Some("client.authentication.k8s.io/v1".into()),
+        command: Some("sh".into()),
+        args: Some(vec!["-c".into(), script.into()]),
+        interactive_mode: Some(ExecInteractiveMode::Never),
+        ..ExecConfig::default()
+    }
+}
+
+async fn run(config: &ExecConfig) -> Result<Renewed, AuthError> {
+    ExecPlugin::new(config).unwrap().run().await
+}
+
+fn credential(status: &str) -> String {
+    format!(r#"echo '{{"apiVersion":"client.authentication.k8s.io/v1","kind":"ExecCredential","status":{status}}}'"#)
+}
+
+#[tokio::test]
+async fn a_token_is_read_from_json_and_yaml() {
+    let json = run(&shell(&credential(r#"{"token":"abc"}"#))).await.unwrap();
+    assert_eq!(json.header.unwrap(), "Bearer abc");
+    assert!(json.renew_at.is_none());
+    let yaml = "printf 'apiVersion: client.authentication.k8s.io/v1\\nkind: ExecCredential\\nstatus:\\n  token: xyz\\n'";
+    assert_eq!(run(&shell(yaml)).await.unwrap().header.unwrap(), "Bearer xyz");
+}
+
+#[tokio::test]
+async fn the_program_gets_its_environment_and_what_it_may_know() {
+    let mut config = shell(
+        r#"printf '{"apiVersion":"client.authentication.k8s.io/v1","status":{"token":"%s/%s"}}' "$GREETING" \
+           "$(printf %s "$KUBERNETES_EXEC_INFO" | base64 | tr -d '\n=')""#,
+    );
+    config.env = Some(vec![HashMap::from([
+        ("name".to_owned(), "GREETING".to_owned()),
+        ("value".to_owned(), "hello".to_owned()),
+    ])]);
+    config.provide_cluster_info = true;
+    assert!(matches!(ExecPlugin::new(&config), Err(AuthError::ExecMissingClusterInfo)));
+    config.cluster = Some(ExecAuthCluster { server: Some("https://h".into()), ..ExecAuthCluster::default() });
+    let header = run(&config).await.unwrap().header.unwrap();
+    let (greeting, info) = header.to_str().unwrap().trim_start_matches("Bearer ").split_once('/').unwrap();
+    assert_eq!(greeting, "hello");
+    let info = base64::Engine::decode(&base64::engine::general_purpose::STANDARD_NO_PAD, info).unwrap();
+    let info: serde_json::Value = serde_json::from_slice(&info).unwrap();
+    assert_eq!(info["spec"]["cluster"]["server"], "https://h");
+    assert_eq!(info["spec"]["interactive"], false);
+}
+
+#[tokio::test]
+async fn a_failing_program_shows_its_reason() {
+    let err = run(&shell("echo 'please log in first' >&2; exit 3")).await.unwrap_err();
+    assert!(matches!(err, AuthError::AuthExecRun { .. }));
+    assert!(err.to_string().contains("please log in first"), "{err}");
+    assert!(err.to_string().contains("exit status: 3"), "{err}");
+}
+
+#[tokio::test]
+async fn a_missing_program_shows_the_hint() {
+    let config = ExecConfig {
+        command: Some("/no/such/program".into()),
+        install_hint: Some("install it from example.org".into()),
+        ..shell("")
+    };
+    let err = run(&config).await.unwrap_err();
+    let cause = std::error::Error::source(&err).unwrap().to_string();
+    assert!(cause.contains("/no/such/program") && cause.contains("example.org"), "{cause}");
+}
+
+#[tokio::test]
+async fn odd_answers_are_errors() {
+    assert!(matches!(run(&shell("echo '[['")).await, Err(AuthError::AuthExecParse(_))));
+    assert!(matches!(run(&shell(&credential("{}"))).await, Err(AuthError::ExecPluginFailed)));
+    let other = r#"echo '{"apiVersion":"client.authentication.k8s.io/v2","status":{"token":"x"}}'"#;
+    assert!(run(&shell(other)).await.unwrap_err().to_string().contains("v2"));
+    let expiry = credential(r#"{"token":"x","expirationTimestamp":"tomorrow"}"#);
+    assert!(matches!(run(&shell(&expiry)).await, Err(AuthError::MalformedTokenExpirationDate(_))));
+}
+
+#[test]
+fn renewal_is_a_little_early_but_never_at_once() {
+    let now: Timestamp = "2030-01-01T00:00:00Z".parse().unwrap();
+    let instant = Instant::now();
+    let at = |expiry: &str| {
+        let status = ExecCredentialStatus {
+            expiration_timestamp: Some(expiry.into()),
+            token: Some("x".into()),
+            client_certificate_data: None,
+            client_key_data: None,
+        };
+        evaluate(&status, now, instant).unwrap().renew_at.unwrap() - instant
+    };
+    assert_eq!(at("2030-01-01T01:00:00Z"), Duration::from_secs(3570));
+    assert_eq!(at("2030-01-01T00:00:10Z"), Duration::from_secs(5));
+    assert_eq!(at("2029-01-01T00:00:00Z"), Duration::ZERO);
+}
+
+#[test]
+fn unknown_versions_are_refused_before_anything_runs() {
+    let config = ExecConfig { api_version: Some("client.authentication.k8s.io/v1alpha1".into()), ..shell("") };
+    assert!(ExecPlugin::new(&config).unwrap_err().to_string().contains("v1alpha1"));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_program_that_hangs_is_stopped() {
+    // Paused time jumps over the limit as soon as there is nothing but the program to wait for.
+    let err = run(&shell("sleep 1000")).await.unwrap_err();
+    assert!(err.to_string().contains("60 s"), "{err}");
+}

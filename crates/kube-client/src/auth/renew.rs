@@ -1,0 +1,168 @@
+//! The shell around the cache: asks a credential's source, once for everyone who waits.
+
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use http::HeaderValue;
+use tokio::time::Instant;
+
+use super::AuthError;
+use super::cache::{CredentialCache, Renewed};
+use super::exec::ExecPlugin;
+use super::file::read_token;
+use crate::config::ExecConfig;
+
+/// Where a credential comes from that does not stay the same.
+#[derive(Debug)]
+pub(super) enum Source {
+    File(PathBuf),
+    Exec(Box<ExecPlugin>),
+}
+
+impl Source {
+    pub(super) fn exec(config: &ExecConfig) -> Result<Self, AuthError> {
+        ExecPlugin::new(config).map(|plugin| Self::Exec(Box::new(plugin)))
+    }
+
+    async fn fetch(&self) -> Result<Renewed, AuthError> {
+        match self {
+            Self::File(path) => read_token(path.clone()).await,
+            Self::Exec(plugin) => plugin.run().await,
+        }
+    }
+}
+
+/// A credential that is renewed when it is due, and shared by all requests.
+#[derive(Debug)]
+pub(crate) struct Renewing {
+    source: Source,
+    state: Mutex<State>,
+    /// Held by whoever asks the source; the others wait for it and then find the result.
+    turn: tokio::sync::Mutex<()>,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    cache: CredentialCache,
+    last_failure: Option<(Instant, String)>,
+}
+
+impl Renewing {
+    pub(super) fn new(source: Source) -> Self {
+        Self { source, state: Mutex::default(), turn: tokio::sync::Mutex::default() }
+    }
+
+    /// The header to send now, without waiting; `None` if the source has to be asked first.
+    pub(crate) fn ready(&self) -> Option<Option<HeaderValue>> {
+        self.state().cache.fresh(Instant::now()).map(|credential| credential.header.clone())
+    }
+
+    /// The header to send, from the source if need be.
+    ///
+    /// The source is asked in a task of its own: callers may give up waiting, and what they started still serves the next.
+    pub(crate) async fn header(self: Arc<Self>) -> Result<Option<HeaderValue>, AuthError> {
+        if let Some(header) = self.ready() {
+            return Ok(header);
+        }
+        let asked_at = Instant::now();
+        let asking = tokio::spawn(async move { self.renew(asked_at).await });
+        asking.await.map_err(|err| AuthError::AuthExec(format!("obtaining the credentials stopped: {err}")))?
+    }
+
+    /// Tells that the server refused `header`. True if another try may fare better.
+    pub(crate) fn refused(&self, header: Option<&HeaderValue>) -> bool {
+        self.state().cache.refused(header, Instant::now())
+    }
+
+    async fn renew(&self, asked_at: Instant) -> Result<Option<HeaderValue>, AuthError> {
+        let _turn = self.turn.lock().await;
+        if let Some(header) = self.ready() {
+            return Ok(header);
+        }
+        if let Some((at, cause)) = &self.state().last_failure
+            && *at >= asked_at
+        {
+            return Err(AuthError::AuthExec(cause.clone()));
+        }
+        let result = self.source.fetch().await;
+        let now = Instant::now();
+        let mut state = self.state();
+        match result {
+            Ok(credential) => {
+                let header = credential.header.clone();
+                state.last_failure = None;
+                state.cache.renewed(credential, now);
+                Ok(header)
+            }
+            Err(err) => {
+                let cause = with_causes(&err);
+                if let Some(old) = state.cache.source_failed(now) {
+                    tracing::warn!(error = %cause, "credentials cannot be renewed, using the old ones on");
+                    return Ok(old.header.clone());
+                }
+                state.last_failure = Some((now, cause));
+                Err(err)
+            }
+        }
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        // The state is whole after each statement, so a panic elsewhere leaves nothing half done.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The error and what led to it, for those who get a copy of it.
+fn with_causes(err: &AuthError) -> String {
+    let mut text = err.to_string();
+    let mut cause = std::error::Error::source(err);
+    while let Some(err) = cause {
+        text.push_str(": ");
+        text.push_str(&err.to_string());
+        cause = err.source();
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn file(path: &std::path::Path) -> Arc<Renewing> {
+        Arc::new(Renewing::new(Source::File(path.to_owned())))
+    }
+
+    async fn header(renewing: &Arc<Renewing>) -> Result<String, AuthError> {
+        let header = Arc::clone(renewing).header().await?.unwrap();
+        Ok(header.to_str().unwrap().to_owned())
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_changed_file_is_noticed_and_a_missing_one_survived() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("token");
+        let renewing = file(&path);
+        assert!(matches!(header(&renewing).await, Err(AuthError::ReadTokenFile(_, _))));
+        std::fs::write(&path, "one").unwrap();
+        assert_eq!(header(&renewing).await.unwrap(), "Bearer one");
+        std::fs::write(&path, "two").unwrap();
+        assert_eq!(header(&renewing).await.unwrap(), "Bearer one");
+        tokio::time::advance(std::time::Duration::from_secs(11)).await;
+        assert_eq!(header(&renewing).await.unwrap(), "Bearer two");
+        std::fs::remove_file(&path).unwrap();
+        tokio::time::advance(std::time::Duration::from_secs(11)).await;
+        assert_eq!(header(&renewing).await.unwrap(), "Bearer two");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_refusal_has_the_file_read_at_once() {
+        let file_on_disk = tempfile::NamedTempFile::new().unwrap();
+        std::fs::write(file_on_disk.path(), "one").unwrap();
+        let renewing = file(file_on_disk.path());
+        header(&renewing).await.unwrap();
+        std::fs::write(file_on_disk.path(), "two").unwrap();
+        tokio::time::advance(std::time::Duration::from_secs(6)).await;
+        assert!(renewing.refused(Some(&HeaderValue::from_static("Bearer one"))));
+        assert_eq!(header(&renewing).await.unwrap(), "Bearer two");
+    }
+}

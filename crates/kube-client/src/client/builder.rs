@@ -1,0 +1,95 @@
+//! A client from a stack, with layers added around it.
+
+use std::future::Future;
+use std::pin::Pin;
+
+use bytes::Bytes;
+use http::{Request, Response};
+use hyper::rt::Executor;
+use hyper_util::rt::TokioExecutor;
+use jiff::Timestamp;
+use tower::util::BoxService;
+use tower::{BoxError, Layer, Service};
+
+use super::Client;
+use crate::body::Body;
+use crate::config::Config;
+use crate::error::Error;
+use crate::stack::{DynBody, compose};
+
+/// Makes a [`Client`] of a stack: the usual one by [`ClientBuilder::try_from`], or one's own.
+///
+/// ```
+/// # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(async {
+/// use kube_client::client::{Body, ClientBuilder};
+/// let config = kube_client::Config::new("http://localhost:8080".parse().unwrap());
+/// let shout = tower::util::MapRequestLayer::new(|mut request: http::Request<Body>| {
+///     request.headers_mut().insert("x-shout", "hey".parse().unwrap());
+///     request
+/// });
+/// let client = ClientBuilder::try_from(config).unwrap().with_layer(&shout).build();
+/// # });
+/// ```
+#[derive(Debug)]
+pub struct ClientBuilder<Svc> {
+    service: Svc,
+    default_namespace: String,
+    valid_until: Option<Timestamp>,
+}
+
+impl<Svc> ClientBuilder<Svc> {
+    /// Starts from any service.
+    pub fn new(service: Svc, default_namespace: impl Into<String>) -> Self
+    where
+        Svc: Service<Request<Body>>,
+    {
+        Self { service, default_namespace: default_namespace.into(), valid_until: None }
+    }
+
+    /// Puts a layer around what is there. The last one added sees requests first.
+    pub fn with_layer<L: Layer<Svc>>(self, layer: &L) -> ClientBuilder<L::Service> {
+        ClientBuilder {
+            service: layer.layer(self.service),
+            default_namespace: self.default_namespace,
+            valid_until: self.valid_until,
+        }
+    }
+
+    /// Notes when the credentials expire for good.
+    pub fn with_valid_until(self, valid_until: Option<Timestamp>) -> Self {
+        Self { valid_until, ..self }
+    }
+
+    /// The client.
+    pub fn build<B>(self) -> Client
+    where
+        Svc: Service<Request<Body>, Response = Response<B>> + Send + 'static,
+        Svc::Future: Send + 'static,
+        Svc::Error: Into<BoxError>,
+        B: http_body::Body<Data = Bytes> + Send + 'static,
+        B::Error: Into<BoxError>,
+    {
+        Client::new(self.service, self.default_namespace).with_valid_until(self.valid_until)
+    }
+}
+
+impl TryFrom<Config> for ClientBuilder<BoxService<Request<Body>, Response<Box<DynBody>>, BoxError>> {
+    type Error = Error;
+
+    /// The usual stack for `config`, with tasks on the current tokio runtime.
+    fn try_from(config: Config) -> Result<Self, Error> {
+        Self::try_from((config, TokioExecutor::new()))
+    }
+}
+
+impl<E> TryFrom<(Config, E)> for ClientBuilder<BoxService<Request<Body>, Response<Box<DynBody>>, BoxError>>
+where
+    E: Executor<Pin<Box<dyn Future<Output = ()> + Send>>> + Send + Sync + Clone + 'static,
+{
+    type Error = Error;
+
+    /// The usual stack for `config`, with the tasks of its connections on `executor`.
+    fn try_from((config, executor): (Config, E)) -> Result<Self, Error> {
+        Ok(Self::new(compose(&config, executor)?, config.default_namespace))
+    }
+}

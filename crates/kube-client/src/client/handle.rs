@@ -1,0 +1,198 @@
+//! The handle that everything shares.
+
+use std::future::poll_fn;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use http::{Request, Response};
+use jiff::Timestamp;
+use tokio::sync::Mutex;
+use tower::util::BoxService;
+use tower::{BoxError, Service, ServiceExt};
+
+use super::ClientBuilder;
+use crate::body::{Body, from_transport};
+use crate::config::{Config, Kubeconfig};
+use crate::error::Error;
+
+/// Sends requests to one API server, as one user.
+///
+/// # Cost
+/// Cloning is cheap, and all clones share connections and credentials. There is no task and no queue behind it: a request is handed
+/// to the stack by whoever sends it.
+///
+/// # Cancellation
+/// Dropping a call's future drops the request.
+#[derive(Clone)]
+pub struct Client {
+    /// Locked only to hand over a request, never while an answer is awaited.
+    service: Arc<Mutex<BoxService<Request<Body>, Response<Body>, BoxError>>>,
+    default_namespace: Arc<str>,
+    valid_until: Option<Timestamp>,
+}
+
+impl std::fmt::Debug for Client {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Client")
+            .field("default_namespace", &self.default_namespace)
+            .field("valid_until", &self.valid_until)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Client {
+    /// A client over any service: a stack of one's own, or a stand-in for a server in tests.
+    ///
+    /// ```
+    /// use http::{Request, Response};
+    /// use kube_client::{Client, client::Body};
+    ///
+    /// # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(async {
+    /// let server = tower::service_fn(|request: Request<Body>| async move {
+    ///     let text = format!("{{\"path\":\"{}\"}}", request.uri().path());
+    ///     Ok::<_, std::io::Error>(Response::new(Body::from(text.into_bytes())))
+    /// });
+    /// let client = Client::new(server, "default");
+    /// let answer: serde_json::Value = client.request(Request::get("/version").body(vec![]).unwrap()).await.unwrap();
+    /// assert_eq!(answer["path"], "/version");
+    /// # });
+    /// ```
+    pub fn new<S, B, T>(service: S, default_namespace: T) -> Self
+    where
+        S: Service<Request<Body>, Response = Response<B>> + Send + 'static,
+        S::Future: Send + 'static,
+        S::Error: Into<BoxError>,
+        B: http_body::Body<Data = Bytes> + Send + 'static,
+        B::Error: Into<BoxError>,
+        T: Into<String>,
+    {
+        let service = service.map_response(|response| response.map(Body::wrap)).map_err(Into::into);
+        Self {
+            service: Arc::new(Mutex::new(BoxService::new(service))),
+            default_namespace: default_namespace.into().into(),
+            valid_until: None,
+        }
+    }
+
+    /// A client for the cluster that [`Config::infer`] finds.
+    ///
+    /// # Errors
+    /// If there is no configuration, or it cannot be used. No connection is made yet.
+    pub async fn try_default() -> Result<Self, Error> {
+        Self::try_from(Config::infer().await.map_err(Error::InferConfig)?)
+    }
+
+    /// Namespace where none is asked for.
+    pub fn default_namespace(&self) -> &str {
+        &self.default_namespace
+    }
+
+    /// When the client's credentials expire for good, if that is known.
+    pub fn valid_until(&self) -> &Option<Timestamp> {
+        &self.valid_until
+    }
+
+    /// Notes when the credentials expire for good. Nothing happens then by itself.
+    pub fn with_valid_until(self, valid_until: Option<Timestamp>) -> Self {
+        Self { valid_until, ..self }
+    }
+
+    /// Sends a request as it is and gives the answer as it is, whatever its status.
+    ///
+    /// Of the URL only path and query count, if the stack is the usual one.
+    ///
+    /// # Errors
+    /// If no answer came: [`Error::Service`], [`Error::HyperError`] or [`Error::Auth`].
+    pub async fn send(&self, request: Request<Body>) -> Result<Response<Body>, Error> {
+        let sent = {
+            let mut service = self.service.lock().await;
+            // The guard is held from ready to call, so nobody else takes the place that was polled for.
+            poll_fn(|cx| service.poll_ready(cx)).await.map_err(from_transport)?;
+            service.call(request)
+        };
+        sent.await.map_err(from_transport)
+    }
+}
+
+impl TryFrom<Config> for Client {
+    type Error = Error;
+
+    /// The usual stack for `config`. No connection is made yet. Has to be called within a tokio runtime.
+    fn try_from(config: Config) -> Result<Self, Error> {
+        Ok(ClientBuilder::try_from(config)?.build())
+    }
+}
+
+impl TryFrom<Kubeconfig> for Client {
+    type Error = Error;
+
+    /// The usual stack for the kubeconfig's current context.
+    fn try_from(kubeconfig: Kubeconfig) -> Result<Self, Error> {
+        Self::try_from(Config::try_from(kubeconfig)?)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use tower::limit::ConcurrencyLimit;
+    use tower_test::mock;
+
+    use super::*;
+
+    fn request(path: &str) -> Request<Body> {
+        Request::get(path).body(Body::empty()).unwrap()
+    }
+
+    #[tokio::test]
+    async fn requests_are_in_flight_together() {
+        let (service, mut handle) = mock::pair::<Request<Body>, Response<Body>>();
+        let client = Client::new(service, "default");
+        let first = tokio::spawn({
+            let client = client.clone();
+            async move { client.send(request("/1")).await }
+        });
+        let (_, answer_first) = handle.next_request().await.unwrap();
+        let second = tokio::spawn(async move { client.send(request("/2")).await });
+        let (seen, answer_second) = handle.next_request().await.unwrap();
+        assert_eq!(seen.uri().path(), "/2");
+        answer_second.send_response(Response::new(Body::empty()));
+        second.await.unwrap().unwrap();
+        answer_first.send_response(Response::new(Body::empty()));
+        first.await.unwrap().unwrap();
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_caller_who_gives_up_while_waiting_blocks_nobody() {
+        let slow = tower::service_fn(|_: Request<Body>| async {
+            tokio::time::sleep(Duration::from_secs(10)).await;
+            Ok::<_, BoxError>(Response::new(Body::empty()))
+        });
+        let client = Client::new(ConcurrencyLimit::new(slow, 1), "default");
+        let first = tokio::spawn({
+            let client = client.clone();
+            async move { client.send(request("/1")).await }
+        });
+        tokio::task::yield_now().await;
+        let gave_up = tokio::time::timeout(Duration::from_secs(1), client.send(request("/2"))).await;
+        assert!(gave_up.is_err());
+        let third = tokio::time::timeout(Duration::from_secs(30), client.send(request("/3"))).await;
+        assert!(third.unwrap().is_ok());
+        first.await.unwrap().unwrap();
+    }
+
+    #[tokio::test]
+    async fn errors_keep_their_kind() {
+        let failing = tower::service_fn(|_: Request<Body>| async {
+            Err::<Response<Body>, BoxError>(crate::auth::AuthError::MissingCommand.into())
+        });
+        let err = Client::new(failing, "default").send(request("/")).await.unwrap_err();
+        assert!(matches!(err, Error::Auth(crate::auth::AuthError::MissingCommand)));
+        let failing = tower::service_fn(|_: Request<Body>| async {
+            Err::<Response<Body>, BoxError>("no route".into())
+        });
+        let err = Client::new(failing, "default").send(request("/")).await.unwrap_err();
+        assert!(matches!(err, Error::Service(cause) if cause.to_string() == "no route"));
+    }
+}

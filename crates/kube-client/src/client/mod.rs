@@ -1,0 +1,26 @@
+//! [`Client`]: sends requests to an API server, and what it is made of.
+
+mod builder;
+mod handle;
+mod requests;
+mod server;
+
+pub use builder::ClientBuilder;
+pub use handle::Client;
+
+pub use crate::auth::AuthError;
+pub use crate::body::Body;
+pub use crate::stack::{ConfigExt, DynBody};
+#[cfg(feature = "rustls-tls")]
+pub use crate::tls::RustlsTlsError;
+
+/// The layers of a client's stack, to be used in others.
+pub mod middleware {
+    pub use crate::layer::{Auth, AuthLayer, BaseUri, BaseUriLayer, ExtraHeaders, ExtraHeadersLayer};
+}
+
+/// Repeating requests that the server asks to repeat.
+pub mod retry {
+    pub use crate::layer::RetryPolicy;
+    pub use tower::retry::backoff::InvalidBackoff;
+}

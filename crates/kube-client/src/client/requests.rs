@@ -1,0 +1,137 @@
+//! Requests with an answer of a certain form.
+
+use either::Either;
+use futures::{AsyncBufRead, TryStream, TryStreamExt};
+use http::header::ACCEPT_ENCODING;
+use http::{HeaderValue, Request};
+use http_body_util::BodyExt;
+use kube_core::{Status, WatchEvent};
+use serde::de::DeserializeOwned;
+
+use super::Client;
+use crate::body::Body;
+use crate::decode::{EventStream, expect_success, from_body, object_or_status};
+use crate::error::Error;
+
+impl Client {
+    /// Sends a request and decodes the JSON answer.
+    ///
+    /// # Errors
+    /// [`Error::Api`] for an answer that is not 2xx, [`Error::SerdeError`] for one that is no `T`, others if none came.
+    pub async fn request<T>(&self, request: Request<Vec<u8>>) -> Result<T, Error>
+    where
+        T: DeserializeOwned,
+    {
+        from_body(self.succeed(request).await?).await
+    }
+
+    /// Sends a request and gives the answer as text.
+    ///
+    /// # Errors
+    /// As [`Client::request`], and [`Error::FromUtf8`].
+    pub async fn request_text(&self, request: Request<Vec<u8>>) -> Result<String, Error> {
+        let bytes = self.succeed(request).await?.collect_bytes().await?;
+        String::from_utf8(bytes.into()).map_err(Error::FromUtf8)
+    }
+
+    /// Sends a request whose answer is read as it comes, such as a log. Dropping the reader ends it.
+    ///
+    /// # Errors
+    /// As [`Client::request`]; what breaks off later is an error of the reader.
+    pub async fn request_stream(
+        &self,
+        request: Request<Vec<u8>>,
+    ) -> Result<impl AsyncBufRead + use<>, Error> {
+        let body = self.succeed(request).await?;
+        // The boxed pin makes the reader movable while it is read.
+        Ok(Box::pin(body.into_data_stream().map_err(std::io::Error::other)).into_async_read())
+    }
+
+    /// Sends a request that is answered by an object or by a `Status`, as deletions are.
+    ///
+    /// # Errors
+    /// As [`Client::request`].
+    pub async fn request_status<T>(&self, request: Request<Vec<u8>>) -> Result<Either<T, Status>, Error>
+    where
+        T: DeserializeOwned,
+    {
+        object_or_status(self.succeed(request).await?).await
+    }
+
+    /// Sends a watch and gives its events as they come.
+    ///
+    /// # Errors
+    /// As [`Client::request`] for the start. Then an object that cannot be decoded is one error that names it, and the stream goes
+    /// on; a connection that breaks is the last item, and one that the server closes just ends.
+    pub async fn request_events<T>(
+        &self,
+        request: Request<Vec<u8>>,
+    ) -> Result<impl TryStream<Item = Result<WatchEvent<T>, Error>> + use<T>, Error>
+    where
+        T: Clone + DeserializeOwned,
+    {
+        self.events(request).await
+    }
+
+    /// [`Client::request_events`] with a type that has a name.
+    pub(crate) async fn events<T>(&self, mut request: Request<Vec<u8>>) -> Result<EventStream<T>, Error> {
+        // Compressing layers hold back events until they have enough of them.
+        request.headers_mut().insert(ACCEPT_ENCODING, HeaderValue::from_static("identity"));
+        self.succeed(request).await.map(EventStream::new)
+    }
+
+    async fn succeed(&self, request: Request<Vec<u8>>) -> Result<Body, Error> {
+        let response = self.send(request.map(Body::from)).await?;
+        expect_success(response).await.map(http::Response::into_body)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use futures::{AsyncReadExt, StreamExt};
+    use http::Response;
+    use tower::BoxError;
+
+    use super::*;
+
+    fn answering(code: u16, body: &'static str) -> Client {
+        let server = tower::service_fn(move |_: Request<Body>| async move {
+            let body = Body::from(body.as_bytes().to_vec());
+            Ok::<_, BoxError>(Response::builder().status(code).body(body).unwrap())
+        });
+        Client::new(server, "default")
+    }
+
+    fn get() -> Request<Vec<u8>> {
+        Request::get("/x").body(Vec::new()).unwrap()
+    }
+
+    #[tokio::test]
+    async fn every_form_of_answer_turns_a_refusal_into_an_api_error() {
+        let client = answering(429, "slow down");
+        let is_429 = |err: Option<Error>| matches!(err, Some(Error::Api(status)) if status.code == 429);
+        assert!(is_429(client.request::<()>(get()).await.err()));
+        assert!(is_429(client.request_text(get()).await.err()));
+        assert!(is_429(client.request_status::<()>(get()).await.err()));
+        assert!(is_429(client.request_stream(get()).await.err()));
+        assert!(is_429(client.request_events::<()>(get()).await.err()));
+    }
+
+    #[tokio::test]
+    async fn text_and_streams_carry_the_body() {
+        let client = answering(200, "one\ntwo\n");
+        assert_eq!(client.request_text(get()).await.unwrap(), "one\ntwo\n");
+        let mut text = String::new();
+        let mut reader = Box::pin(client.request_stream(get()).await.unwrap());
+        reader.read_to_string(&mut text).await.unwrap();
+        assert_eq!(text, "one\ntwo\n");
+    }
+
+    #[tokio::test]
+    async fn a_watch_gives_events() {
+        let client = answering(200, "{\"type\":\"DELETED\",\"object\":{\"a\":1}}\n");
+        let events = client.request_events::<serde_json::Value>(get()).await.unwrap();
+        let events: Vec<_> = events.collect().await;
+        assert!(matches!(&events[..], [Ok(WatchEvent::Deleted(object))] if object["a"] == 1));
+    }
+}

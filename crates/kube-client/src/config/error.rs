@@ -1,0 +1,133 @@
+//! What can be wrong with a configuration.
+
+use std::path::PathBuf;
+
+use thiserror::Error;
+
+/// A kubeconfig could not be found, read or used.
+#[derive(Debug, Error)]
+pub enum KubeconfigError {
+    /// Neither a context was asked for nor does the kubeconfig name a current one.
+    #[error("the kubeconfig has no `current-context`: set one (`kubectl config use-context NAME`) or ask for a context")]
+    CurrentContextNotSet,
+    /// Merging kubeconfigs of different `kind`s.
+    #[error("kubeconfigs of different `kind` cannot be merged: each has to be `Config`")]
+    KindMismatch,
+    /// Merging kubeconfigs of different `apiVersion`s.
+    #[error("kubeconfigs of different `apiVersion` cannot be merged: each has to be `v1`")]
+    ApiVersionMismatch,
+    /// The context is not in the kubeconfig. Holds its name and which ones there are.
+    #[error("no context named {0}")]
+    LoadContext(String),
+    /// The context's cluster is not in the kubeconfig. Holds its name and which ones there are.
+    #[error("no cluster named {0}")]
+    LoadClusterOfContext(String),
+    /// There is no home directory to look for `.kube/config` in.
+    #[error("no kubeconfig: `KUBECONFIG` is not set and there is no home directory to find `.kube/config` in")]
+    FindPath,
+    /// A kubeconfig file could not be read.
+    #[error("cannot read the kubeconfig {}", .1.display())]
+    ReadConfig(#[source] std::io::Error, PathBuf),
+    /// The text is not a kubeconfig.
+    #[error("not a kubeconfig")]
+    Parse(#[source] Box<serde_saphyr::Error>),
+    /// The cluster has no `server`.
+    #[error("the cluster has no `server`: expected a URL such as https://host:6443")]
+    MissingClusterUrl,
+    /// The cluster's `server` is not a URL.
+    #[error("the cluster's `server` is not a URL: expected one such as https://host:6443")]
+    ParseClusterUrl(#[source] http::uri::InvalidUri),
+    /// The cluster's `proxy-url` is not a URL.
+    #[error("the cluster's `proxy-url` is not a URL: expected one such as http://host:3128")]
+    ParseProxyUrl(#[source] http::uri::InvalidUri),
+    /// The cluster's authorities could not be loaded.
+    #[error("cannot load the cluster's `certificate-authority`")]
+    LoadCertificateAuthority(#[source] LoadDataError),
+    /// The user's certificate could not be loaded.
+    #[error("cannot load the user's `client-certificate`")]
+    LoadClientCertificate(#[source] LoadDataError),
+    /// The user's key could not be loaded.
+    #[error("cannot load the user's `client-key`")]
+    LoadClientKey(#[source] LoadDataError),
+    /// The cluster's authorities are not PEM.
+    #[error("the cluster's `certificate-authority` is not a list of PEM certificates")]
+    ParseCertificates(#[source] pem::PemError),
+}
+
+/// A certificate or key given in place or by file could not be loaded.
+#[derive(Debug, Error)]
+pub enum LoadDataError {
+    /// The `-data` form is not base64.
+    #[error("its `-data` is not base64")]
+    DecodeBase64(#[source] base64::DecodeError),
+    /// The file could not be read.
+    #[error("cannot read {}", .1.display())]
+    ReadFile(#[source] std::io::Error, PathBuf),
+    /// Neither form is given.
+    #[error("neither the file nor its `-data` is given")]
+    NoBase64DataOrFile,
+}
+
+/// The process does not seem to run inside a cluster, or what it finds there is damaged.
+#[derive(Debug, Error)]
+pub enum InClusterError {
+    /// The namespace file could not be read.
+    #[error("cannot read the pod's namespace from {NAMESPACE_FILE}")]
+    ReadDefaultNamespace(#[source] std::io::Error),
+    /// `KUBERNETES_SERVICE_HOST` or `KUBERNETES_SERVICE_PORT` is not set.
+    #[error("not inside a cluster: KUBERNETES_SERVICE_HOST and KUBERNETES_SERVICE_PORT are not both set")]
+    ReadEnvironmentVariable(#[source] std::env::VarError),
+    /// The authorities' file could not be read.
+    #[error("cannot read the cluster's authorities from {CA_FILE}")]
+    ReadCertificateBundle(#[source] std::io::Error),
+    /// `KUBERNETES_SERVICE_PORT` is not a port.
+    #[error("KUBERNETES_SERVICE_PORT is not a port number")]
+    ParseClusterPort(#[source] std::num::ParseIntError),
+    /// `KUBERNETES_SERVICE_HOST` does not make a URL.
+    #[error("KUBERNETES_SERVICE_HOST is not a host name or address")]
+    ParseClusterUrl(#[source] http::uri::InvalidUri),
+    /// The authorities' file is not PEM.
+    #[error("{CA_FILE} is not a list of PEM certificates")]
+    ParseCertificates(#[source] pem::PemError),
+}
+
+/// Where a pod finds its namespace.
+pub(super) const NAMESPACE_FILE: &str = "/var/run/secrets/kubernetes.io/serviceaccount/namespace";
+/// Where a pod finds the authorities that sign its API server's certificate.
+pub(super) const CA_FILE: &str = "/var/run/secrets/kubernetes.io/serviceaccount/ca.crt";
+/// Where a pod finds its token.
+pub(super) const TOKEN_FILE: &str = "/var/run/secrets/kubernetes.io/serviceaccount/token";
+
+/// Neither a kubeconfig nor a pod's own configuration could be used.
+#[derive(Debug, Error)]
+#[error("no usable cluster configuration: {}", explain(.kubeconfig, .in_cluster.as_ref()))]
+pub struct InferConfigError {
+    #[source]
+    kubeconfig: KubeconfigError,
+    in_cluster: Option<InClusterError>,
+}
+
+impl InferConfigError {
+    /// The kubeconfig is there but cannot be used; nothing else was tried.
+    pub(super) fn broken(kubeconfig: KubeconfigError) -> Self {
+        Self { kubeconfig, in_cluster: None }
+    }
+
+    /// There is no kubeconfig, and this is no pod either.
+    pub(super) fn nowhere(kubeconfig: KubeconfigError, in_cluster: InClusterError) -> Self {
+        Self { kubeconfig, in_cluster: Some(in_cluster) }
+    }
+}
+
+/// Two causes cannot both be a `source()`, so the second one stands in the text.
+fn explain(kubeconfig: &KubeconfigError, in_cluster: Option<&InClusterError>) -> String {
+    match in_cluster {
+        None => "the kubeconfig cannot be used".to_owned(),
+        Some(cause) => match kubeconfig {
+            KubeconfigError::ReadConfig(_, path) => {
+                format!("the kubeconfig {} is not there, and {cause}", path.display())
+            }
+            _ => format!("there is no kubeconfig to use, and {cause}"),
+        },
+    }
+}

@@ -1,0 +1,131 @@
+//! The configuration that a cluster gives each of its pods.
+
+use std::env::VarError;
+use std::path::PathBuf;
+
+use http::Uri;
+
+use super::error::{CA_FILE, NAMESPACE_FILE, TOKEN_FILE};
+use super::kubeconfig::certificates_from_pem;
+use super::{Config, InClusterError};
+
+impl Config {
+    /// The configuration of the pod that this process runs in: the same as [`Config::incluster_env`].
+    ///
+    /// # Errors
+    /// What is missing or damaged; [`InClusterError::ReadEnvironmentVariable`] outside of a cluster.
+    pub fn incluster() -> Result<Self, InClusterError> {
+        Self::incluster_env()
+    }
+
+    /// The pod's configuration, with the API server's address from `KUBERNETES_SERVICE_HOST` and
+    /// `KUBERNETES_SERVICE_PORT`.
+    ///
+    /// The token and the authorities are files that the cluster replaces from time to time; both are read again when they
+    /// change.
+    ///
+    /// # Errors
+    /// As [`Config::incluster`].
+    pub fn incluster_env() -> Result<Self, InClusterError> {
+        let url = url_from_env(|name| std::env::var(name))?;
+        ServiceAccountFiles::default().config(url)
+    }
+
+    /// The pod's configuration, with the API server's address by name: `https://kubernetes.default.svc`.
+    ///
+    /// # Errors
+    /// As [`Config::incluster`].
+    pub fn incluster_dns() -> Result<Self, InClusterError> {
+        ServiceAccountFiles::default().config(Uri::from_static("https://kubernetes.default.svc/"))
+    }
+}
+
+/// Where the kubelet puts a pod's service account.
+struct ServiceAccountFiles {
+    authorities: PathBuf,
+    token: PathBuf,
+    namespace: PathBuf,
+}
+
+impl Default for ServiceAccountFiles {
+    fn default() -> Self {
+        Self { authorities: CA_FILE.into(), token: TOKEN_FILE.into(), namespace: NAMESPACE_FILE.into() }
+    }
+}
+
+impl ServiceAccountFiles {
+    fn config(self, url: Uri) -> Result<Config, InClusterError> {
+        let authorities = std::fs::read(&self.authorities).map_err(InClusterError::ReadCertificateBundle)?;
+        let namespace =
+            std::fs::read_to_string(&self.namespace).map_err(InClusterError::ReadDefaultNamespace)?;
+        let mut config = Config::new(url);
+        config.root_cert =
+            Some(certificates_from_pem(&authorities).map_err(InClusterError::ParseCertificates)?);
+        config.root_cert_file = Some(self.authorities);
+        config.default_namespace = namespace.trim().to_owned();
+        config.auth_info.token_file = Some(self.token.to_string_lossy().into_owned());
+        Ok(config)
+    }
+}
+
+fn url_from_env(variable: impl Fn(&str) -> Result<String, VarError>) -> Result<Uri, InClusterError> {
+    let get = |name| {
+        variable(name)
+            .and_then(|value| if value.is_empty() { Err(VarError::NotPresent) } else { Ok(value) })
+            .map_err(InClusterError::ReadEnvironmentVariable)
+    };
+    let host = get("KUBERNETES_SERVICE_HOST")?;
+    let port = get("KUBERNETES_SERVICE_PORT")?;
+    let port: u16 = port.parse().map_err(InClusterError::ParseClusterPort)?;
+    let host = if host.contains(':') && !host.starts_with('[') { format!("[{host}]") } else { host };
+    format!("https://{host}:{port}/").parse().map_err(InClusterError::ParseClusterUrl)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn url(host: &str, port: &str) -> Result<Uri, InClusterError> {
+        url_from_env(|name| {
+            let value = if name.ends_with("HOST") { host } else { port };
+            if value == "unset" { Err(VarError::NotPresent) } else { Ok(value.to_owned()) }
+        })
+    }
+
+    #[test]
+    fn addresses_of_all_kinds_make_a_url() {
+        assert_eq!(url("10.0.0.1", "443").unwrap(), "https://10.0.0.1:443/");
+        assert_eq!(url("fd00::1", "6443").unwrap(), "https://[fd00::1]:6443/");
+        assert_eq!(url("api.local", "1").unwrap(), "https://api.local:1/");
+    }
+
+    #[test]
+    fn what_is_missing_or_odd_is_said() {
+        assert!(matches!(url("unset", "1"), Err(InClusterError::ReadEnvironmentVariable(_))));
+        assert!(matches!(url("", "1"), Err(InClusterError::ReadEnvironmentVariable(_))));
+        assert!(matches!(url("a", "many"), Err(InClusterError::ParseClusterPort(_))));
+        assert!(matches!(url("a b", "1"), Err(InClusterError::ParseClusterUrl(_))));
+    }
+
+    #[test]
+    fn files_become_a_configuration() {
+        let folder = tempfile::tempdir().unwrap();
+        let files = || ServiceAccountFiles {
+            authorities: folder.path().join("ca.crt"),
+            token: folder.path().join("token"),
+            namespace: folder.path().join("namespace"),
+        };
+        let uri = || Uri::from_static("https://host/");
+        assert!(matches!(files().config(uri()), Err(InClusterError::ReadCertificateBundle(_))));
+        std::fs::write(folder.path().join("ca.crt"), "no pem").unwrap();
+        assert!(matches!(files().config(uri()), Err(InClusterError::ReadDefaultNamespace(_))));
+        std::fs::write(folder.path().join("namespace"), "apps\n").unwrap();
+        assert!(matches!(files().config(uri()), Err(InClusterError::ParseCertificates(_))));
+        let authority = rcgen::generate_simple_self_signed(vec!["host".into()]).unwrap();
+        std::fs::write(folder.path().join("ca.crt"), authority.cert.pem()).unwrap();
+        let config = files().config(uri()).unwrap();
+        assert_eq!(config.default_namespace, "apps");
+        assert_eq!(config.root_cert.unwrap(), [authority.cert.der().to_vec()]);
+        assert!(config.auth_info.token_file.unwrap().ends_with("token"));
+    }
+}

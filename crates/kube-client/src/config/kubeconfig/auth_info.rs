@@ -1,0 +1,199 @@
+//! A user's credentials in a kubeconfig.
+
+use std::collections::{BTreeMap, HashMap};
+use std::fmt;
+
+use secrecy::SecretString;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::NamedExtension;
+
+/// The credentials of one user. Several may be given: see [`ConfigExt::auth_layer`](crate::client::ConfigExt::auth_layer)
+/// for which of them is used.
+///
+/// Tokens, passwords and keys do not show in the `Debug` form.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct AuthInfo {
+    /// User name for basic authentication.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub username: Option<String>,
+    /// Password for basic authentication.
+    #[serde(default, skip_serializing_if = "Option::is_none", with = "secret")]
+    pub password: Option<SecretString>,
+    /// Bearer token.
+    #[serde(default, skip_serializing_if = "Option::is_none", with = "secret")]
+    pub token: Option<SecretString>,
+    /// File with a bearer token, read again when it changes. Wins over `token`.
+    #[serde(rename = "tokenFile", skip_serializing_if = "Option::is_none")]
+    pub token_file: Option<String>,
+    /// File with the PEM client certificate.
+    #[serde(rename = "client-certificate", skip_serializing_if = "Option::is_none")]
+    pub client_certificate: Option<String>,
+    /// The same in place, base64 of the PEM text. Wins over the file.
+    #[serde(rename = "client-certificate-data", skip_serializing_if = "Option::is_none")]
+    pub client_certificate_data: Option<String>,
+    /// File with the PEM key of the client certificate.
+    #[serde(rename = "client-key", skip_serializing_if = "Option::is_none")]
+    pub client_key: Option<String>,
+    /// The same in place, base64 of the PEM text. Wins over the file.
+    #[serde(rename = "client-key-data", default, skip_serializing_if = "Option::is_none", with = "secret")]
+    pub client_key_data: Option<SecretString>,
+    /// User to act as.
+    #[serde(rename = "as", skip_serializing_if = "Option::is_none")]
+    pub impersonate: Option<String>,
+    /// Uid of the user to act as.
+    #[serde(rename = "as-uid", skip_serializing_if = "Option::is_none")]
+    pub impersonate_uid: Option<String>,
+    /// Groups of the user to act as.
+    #[serde(rename = "as-groups", skip_serializing_if = "Option::is_none")]
+    pub impersonate_groups: Option<Vec<String>>,
+    /// Further attributes of the user to act as.
+    #[serde(rename = "as-user-extra", skip_serializing_if = "Option::is_none")]
+    pub impersonate_user_extra: Option<HashMap<String, Vec<String>>>,
+    /// A provider of tokens, the old way; exec plugins have replaced it.
+    #[serde(rename = "auth-provider", skip_serializing_if = "Option::is_none")]
+    pub auth_provider: Option<AuthProviderConfig>,
+    /// A program that gives credentials.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub exec: Option<ExecConfig>,
+    /// Data of other tools.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub extensions: Option<Vec<NamedExtension>>,
+    /// Every other key.
+    #[serde(flatten)]
+    pub other: BTreeMap<String, Value>,
+}
+
+/// A provider of tokens by name, with its settings. The settings hold tokens: `Debug` shows only their keys.
+#[derive(Clone, Default, Serialize, Deserialize)]
+pub struct AuthProviderConfig {
+    /// The provider, such as `oidc` or `gcp`.
+    pub name: String,
+    /// The provider's settings.
+    #[serde(default)]
+    pub config: HashMap<String, String>,
+    /// Every other key.
+    #[serde(flatten)]
+    pub other: BTreeMap<String, Value>,
+}
+
+impl fmt::Debug for AuthProviderConfig {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("AuthProviderConfig")
+            .field("name", &self.name)
+            .field("config", &self.config.keys().collect::<Vec<_>>())
+            .field("other", &self.other)
+            .finish()
+    }
+}
+
+/// A program that prints credentials, and how to run it.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct ExecConfig {
+    /// `client.authentication.k8s.io/v1` or `/v1beta1`: the form of what the program is given and prints.
+    #[serde(rename = "apiVersion", skip_serializing_if = "Option::is_none")]
+    pub api_version: Option<String>,
+    /// What to tell the user when the program is not installed.
+    #[serde(rename = "installHint", skip_serializing_if = "Option::is_none")]
+    pub install_hint: Option<String>,
+    /// The program: a name looked up in `PATH`, or a path (relative ones stand relative to the kubeconfig's folder).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub command: Option<String>,
+    /// Its arguments.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub args: Option<Vec<String>>,
+    /// Variables added to its environment, each as `{name, value}`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub env: Option<Vec<HashMap<String, String>>>,
+    /// Variables taken out of its environment.
+    #[serde(skip)]
+    pub drop_env: Option<Vec<String>>,
+    /// Whether the program may ask on the terminal.
+    #[serde(rename = "interactiveMode", skip_serializing_if = "Option::is_none")]
+    pub interactive_mode: Option<ExecInteractiveMode>,
+    /// Tell the program about the cluster, in the variable `KUBERNETES_EXEC_INFO`.
+    #[serde(default, rename = "provideClusterInfo")]
+    pub provide_cluster_info: bool,
+    /// What it is told; filled in while a context is selected.
+    #[serde(skip)]
+    pub cluster: Option<ExecAuthCluster>,
+    /// Every other key.
+    #[serde(flatten)]
+    pub other: BTreeMap<String, Value>,
+}
+
+/// Whether a credential program may ask on the terminal.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum ExecInteractiveMode {
+    /// It never asks and gets no standard input.
+    Never,
+    /// It asks where there is a terminal.
+    IfAvailable,
+    /// It cannot work without a terminal.
+    Always,
+}
+
+/// What a credential program is told about the cluster.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub struct ExecAuthCluster {
+    /// URL of the API server.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub server: Option<String>,
+    /// Whether the server's certificate goes unchecked.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub insecure_skip_tls_verify: Option<bool>,
+    /// PEM certificates of the authorities to trust; base64 on the wire.
+    #[serde(default, skip_serializing_if = "Option::is_none", with = "base64_bytes")]
+    pub certificate_authority_data: Option<Vec<u8>>,
+    /// Proxy to go through.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub proxy_url: Option<String>,
+    /// Name to expect in the server's certificate.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tls_server_name: Option<String>,
+    /// The cluster's extension meant for credential programs.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub config: Option<Value>,
+}
+
+/// Secrets are shown only where the whole document is written.
+mod secret {
+    use secrecy::{ExposeSecret, SecretString};
+    use serde::{Deserialize, Deserializer, Serializer};
+
+    pub(super) fn serialize<S: Serializer>(
+        value: &Option<SecretString>,
+        serializer: S,
+    ) -> Result<S::Ok, S::Error> {
+        match value {
+            Some(secret) => serializer.serialize_some(secret.expose_secret()),
+            None => serializer.serialize_none(),
+        }
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(
+        deserializer: D,
+    ) -> Result<Option<SecretString>, D::Error> {
+        Ok(Option::<String>::deserialize(deserializer)?.map(SecretString::from))
+    }
+}
+
+mod base64_bytes {
+    use base64::{Engine, engine::general_purpose::STANDARD};
+    use serde::{Deserialize, Deserializer, Serializer, de::Error};
+
+    pub(super) fn serialize<S: Serializer>(value: &Option<Vec<u8>>, serializer: S) -> Result<S::Ok, S::Error> {
+        match value {
+            Some(bytes) => serializer.serialize_some(&STANDARD.encode(bytes)),
+            None => serializer.serialize_none(),
+        }
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Vec<u8>>, D::Error> {
+        Option::<String>::deserialize(deserializer)?
+            .map(|text| STANDARD.decode(text).map_err(D::Error::custom))
+            .transpose()
+    }
+}

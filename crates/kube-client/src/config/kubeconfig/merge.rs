@@ -1,0 +1,120 @@
+//! Several kubeconfigs as one, by the rules of kubectl.
+
+use std::collections::{BTreeMap, HashSet};
+
+use super::{Kubeconfig, NamedExtension};
+use crate::config::KubeconfigError;
+
+impl Kubeconfig {
+    /// Puts `next` behind `self`: clusters, users, contexts and extensions are joined by name, and what is already there
+    /// wins over what comes, whole entries and single values alike.
+    ///
+    /// # Errors
+    /// [`KubeconfigError::KindMismatch`] or [`KubeconfigError::ApiVersionMismatch`] if both state one and they differ.
+    pub fn merge(mut self, next: Kubeconfig) -> Result<Self, KubeconfigError> {
+        if differ(&self.kind, &next.kind) {
+            return Err(KubeconfigError::KindMismatch);
+        }
+        if differ(&self.api_version, &next.api_version) {
+            return Err(KubeconfigError::ApiVersionMismatch);
+        }
+        self.kind = self.kind.or(next.kind);
+        self.api_version = self.api_version.or(next.api_version);
+        self.preferences = self.preferences.or(next.preferences);
+        // kubectl writes `current-context: ""` for "none".
+        self.current_context =
+            self.current_context.filter(|name| !name.is_empty()).or(next.current_context);
+
+        join(&mut self.clusters, next.clusters, |named| named.name.clone());
+        join(&mut self.auth_infos, next.auth_infos, |named| named.name.clone());
+        join(&mut self.contexts, next.contexts, |named| named.name.clone());
+        self.extensions = join_extensions(self.extensions, next.extensions);
+        join_unknown(&mut self.other, next.other);
+        Ok(self)
+    }
+}
+
+fn differ(first: &Option<String>, second: &Option<String>) -> bool {
+    matches!((first, second), (Some(first), Some(second)) if first != second)
+}
+
+fn join<T>(first: &mut Vec<T>, second: Vec<T>, name: impl Fn(&T) -> String) {
+    let known: HashSet<String> = first.iter().map(&name).collect();
+    first.extend(second.into_iter().filter(|entry| !known.contains(&name(entry))));
+}
+
+fn join_extensions(
+    first: Option<Vec<NamedExtension>>,
+    second: Option<Vec<NamedExtension>>,
+) -> Option<Vec<NamedExtension>> {
+    match (first, second) {
+        (Some(mut first), Some(second)) => {
+            join(&mut first, second, |extension| extension.name.clone());
+            Some(first)
+        }
+        (first, second) => first.or(second),
+    }
+}
+
+fn join_unknown(
+    first: &mut BTreeMap<String, serde_json::Value>,
+    second: BTreeMap<String, serde_json::Value>,
+) {
+    for (key, value) in second {
+        first.entry(key).or_insert(value);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse(text: &str) -> Kubeconfig {
+        Kubeconfig::from_yaml(text).unwrap()
+    }
+
+    #[test]
+    fn first_entry_of_a_name_wins_and_new_names_are_added() {
+        let first = parse("clusters: [{name: a, cluster: {server: https://first}}]\ncurrent-context: one\nx: 1\n");
+        let second = parse(
+            "clusters: [{name: a, cluster: {server: https://second}}, {name: b, cluster: {server: https://b}}]\n\
+             current-context: two\nx: 2\ny: 3\n",
+        );
+        let merged = first.merge(second).unwrap();
+        let servers: Vec<_> =
+            merged.clusters.iter().map(|c| c.cluster.as_ref().unwrap().server.as_deref().unwrap()).collect();
+        assert_eq!(servers, ["https://first", "https://b"]);
+        assert_eq!(merged.current_context.as_deref(), Some("one"));
+        assert_eq!(merged.other["x"], 1);
+        assert_eq!(merged.other["y"], 3);
+    }
+
+    #[test]
+    fn an_empty_current_context_gives_way() {
+        let merged = parse("current-context: ''").merge(parse("current-context: two")).unwrap();
+        assert_eq!(merged.current_context.as_deref(), Some("two"));
+    }
+
+    #[test]
+    fn stated_kinds_and_versions_have_to_agree() {
+        assert!(matches!(
+            parse("kind: Config").merge(parse("kind: Other")),
+            Err(KubeconfigError::KindMismatch)
+        ));
+        assert!(matches!(
+            parse("apiVersion: v1").merge(parse("apiVersion: v2")),
+            Err(KubeconfigError::ApiVersionMismatch)
+        ));
+        assert_eq!(parse("{}").merge(parse("kind: Config")).unwrap().kind.as_deref(), Some("Config"));
+    }
+
+    #[test]
+    fn extensions_are_joined_by_name() {
+        let merged = parse("extensions: [{name: a, extension: 1}]")
+            .merge(parse("extensions: [{name: a, extension: 2}, {name: b, extension: 3}]"))
+            .unwrap();
+        let extensions = merged.extensions.unwrap();
+        assert_eq!(extensions.len(), 2);
+        assert_eq!(extensions[0].extension, 1);
+    }
+}

@@ -1,0 +1,17 @@
+//! Kubeconfig files: their types, reading, merging, and selecting one context.
+
+mod auth_info;
+mod data;
+mod merge;
+mod paths;
+mod read;
+mod select;
+mod types;
+
+pub use auth_info::{AuthInfo, AuthProviderConfig, ExecAuthCluster, ExecConfig, ExecInteractiveMode};
+pub(crate) use data::{ClientIdentityPem, certificates_from_pem};
+pub use select::KubeConfigOptions;
+pub(super) use select::Selection;
+pub use types::{
+    Cluster, Context, Kubeconfig, NamedAuthInfo, NamedCluster, NamedContext, NamedExtension, Preferences,
+};

@@ -1,0 +1,146 @@
+use std::ffi::OsString;
+use std::fmt::Write as _;
+use std::fs;
+
+use secrecy::ExposeSecret;
+
+use super::*;
+
+#[test]
+fn unknown_keys_survive_a_round_trip_at_every_level() {
+    let text = r"
+apiVersion: v1
+kind: Config
+top: {a: 1}
+clusters: [{name: c, beside: x, cluster: {server: https://h, new-cluster-key: [1, 2]}}]
+users: [{name: u, user: {token: abc, new-user-key: true, exec: {command: x, newExecKey: 7}}}]
+contexts: [{name: x, context: {cluster: c, user: u, new-context-key: y}}]
+";
+    let config = Kubeconfig::from_yaml(text).unwrap();
+    assert_eq!(config.other["top"]["a"], 1);
+    assert_eq!(config.clusters[0].other["beside"], "x");
+    let written = serde_json::to_string(&config).unwrap();
+    let again = Kubeconfig::from_yaml(&written).unwrap();
+    assert_eq!(serde_json::to_value(&again).unwrap(), serde_json::to_value(&config).unwrap());
+    let user = again.auth_infos[0].auth_info.as_ref().unwrap();
+    assert_eq!(user.token.as_ref().unwrap().expose_secret(), "abc");
+    assert_eq!(user.other["new-user-key"], true);
+    assert_eq!(user.exec.as_ref().unwrap().other["newExecKey"], 7);
+}
+
+#[test]
+fn secrets_do_not_show() {
+    let text = "users: [{name: u, user: {token: hush, password: hush, client-key-data: hush,
+        auth-provider: {name: oidc, config: {id-token: hush}}}}]";
+    let shown = format!("{:?}", Kubeconfig::from_yaml(text).unwrap());
+    assert!(!shown.contains("hush"), "{shown}");
+    assert!(shown.contains("id-token"));
+}
+
+#[test]
+fn nothing_and_null_lists_are_an_empty_kubeconfig() {
+    assert!(Kubeconfig::from_yaml("").unwrap().clusters.is_empty());
+    assert!(Kubeconfig::from_yaml("clusters: null\nusers:\ncontexts: []\n").unwrap().contexts.is_empty());
+}
+
+#[test]
+fn several_documents_are_merged() {
+    let text = "clusters: [{name: a}]\n---\nclusters: [{name: a}, {name: b}]\ncurrent-context: x\n";
+    let config = Kubeconfig::from_yaml(text).unwrap();
+    assert_eq!(config.clusters.len(), 2);
+    assert_eq!(config.current_context.as_deref(), Some("x"));
+}
+
+#[test]
+fn text_that_is_no_kubeconfig_is_an_error() {
+    for text in ["clusters: 5", "clusters: [{name: [}", "- a\n- b\n", "users: [{user: {}}]"] {
+        assert!(matches!(Kubeconfig::from_yaml(text), Err(KubeconfigError::Parse(_))), "{text}");
+    }
+}
+
+#[test]
+fn alias_bombs_and_deep_nesting_are_errors() {
+    let mut bomb = String::from("a0: &a0 [x, x, x, x, x, x, x, x, x, x]\n");
+    for level in 1..12 {
+        let below = format!("*a{}, ", level - 1).repeat(9);
+        writeln!(bomb, "a{level}: &a{level} [{below} x]").unwrap();
+    }
+    assert!(matches!(Kubeconfig::from_yaml(&bomb), Err(KubeconfigError::Parse(_))));
+
+    let deep = format!("x: {}{}", "[".repeat(10_000), "]".repeat(10_000));
+    assert!(matches!(Kubeconfig::from_yaml(&deep), Err(KubeconfigError::Parse(_))));
+    let deep = format!("x: {}1{}", r#"{"a":"#.repeat(10_000), "}".repeat(10_000));
+    assert!(matches!(Kubeconfig::from_yaml(&deep), Err(KubeconfigError::Parse(_))));
+}
+
+#[test]
+fn relative_paths_stand_in_the_folder_of_their_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("config");
+    fs::write(
+        &file,
+        "clusters: [{name: c, cluster: {certificate-authority: ca.crt}}]
+users:
+- {name: u, user: {client-certificate: ./tls/c.crt, client-key: /abs/c.key, tokenFile: token, exec: {command: bin/login}}}
+- {name: v, user: {exec: {command: aws}}}
+",
+    )
+    .unwrap();
+    let config = Kubeconfig::read_from(&file).unwrap();
+    let inside = |name: &str| Some(folder.path().join(name).to_str().unwrap().to_owned());
+    assert_eq!(config.clusters[0].cluster.as_ref().unwrap().certificate_authority, inside("ca.crt"));
+    let user = config.auth_infos[0].auth_info.as_ref().unwrap();
+    assert_eq!(user.client_certificate, inside("./tls/c.crt"));
+    assert_eq!(user.client_key.as_deref(), Some("/abs/c.key"));
+    assert_eq!(user.token_file, inside("token"));
+    assert_eq!(user.exec.as_ref().unwrap().command, inside("bin/login"));
+    let bare = config.auth_infos[1].auth_info.as_ref().unwrap().exec.as_ref().unwrap();
+    assert_eq!(bare.command.as_deref(), Some("aws"));
+}
+
+#[test]
+fn errors_name_the_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("broken");
+    fs::write(&file, "clusters: 5\n").unwrap();
+    let err = Kubeconfig::read_from(&file).unwrap_err();
+    let KubeconfigError::Parse(cause) = &err else { panic!("{err:?}") };
+    assert!(cause.to_string().contains("broken"), "{cause}");
+
+    let missing = Kubeconfig::read_from(folder.path().join("missing")).unwrap_err();
+    assert!(missing.to_string().contains("missing"), "{missing}");
+    fs::write(&file, [0xC0, 0x00, 0xFF]).unwrap();
+    assert!(matches!(Kubeconfig::read_from(&file), Err(KubeconfigError::ReadConfig(_, _))));
+}
+
+#[test]
+fn byte_order_marks_are_understood() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("bom");
+    let text = "current-context: x\n";
+    let utf16: Vec<u8> =
+        [0xFF, 0xFE].into_iter().chain(text.encode_utf16().flat_map(u16::to_le_bytes)).collect();
+    for bytes in [utf16, [&[0xEF, 0xBB, 0xBF], text.as_bytes()].concat()] {
+        fs::write(&file, bytes).unwrap();
+        assert_eq!(Kubeconfig::read_from(&file).unwrap().current_context.as_deref(), Some("x"));
+    }
+}
+
+#[test]
+fn listed_files_are_merged_and_absent_ones_passed_over() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name);
+    fs::write(path("a"), "clusters: [{name: c, cluster: {server: https://a}}]\n").unwrap();
+    fs::write(path("b"), "clusters: [{name: c, cluster: {server: https://b}}]\ncurrent-context: x\n").unwrap();
+    let list = std::env::join_paths([path("missing"), path("a"), path("b")]).unwrap();
+    let config = Kubeconfig::from_path_list(&list).unwrap().unwrap();
+    assert_eq!(config.clusters[0].cluster.as_ref().unwrap().server.as_deref(), Some("https://a"));
+    assert_eq!(config.current_context.as_deref(), Some("x"));
+
+    assert!(Kubeconfig::from_path_list(&OsString::new()).unwrap().is_none());
+    let none = Kubeconfig::from_path_list(path("missing").as_os_str());
+    assert!(matches!(none, Err(KubeconfigError::ReadConfig(_, _))));
+    fs::write(path("broken"), "clusters: 5").unwrap();
+    let list = std::env::join_paths([path("a"), path("broken")]).unwrap();
+    assert!(matches!(Kubeconfig::from_path_list(&list), Err(KubeconfigError::Parse(_))));
+}

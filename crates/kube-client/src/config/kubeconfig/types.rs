@@ -1,0 +1,164 @@
+//! The kubeconfig document as it stands in a file: clusters, contexts and what surrounds them.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Deserializer, Serialize};
+use serde_json::Value;
+
+use super::AuthInfo;
+
+/// A kubeconfig: which clusters there are, who one may be there, and which pairing is current.
+///
+/// Keys that this type does not know are kept in `other` at every level, so a file can be read, changed and written back
+/// without loss.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct Kubeconfig {
+    /// Client preferences; nothing in this crate reads them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub preferences: Option<Preferences>,
+    /// The known clusters, each under a name.
+    #[serde(default, deserialize_with = "null_as_empty")]
+    pub clusters: Vec<NamedCluster>,
+    /// The known users with their credentials, each under a name.
+    #[serde(rename = "users", default, deserialize_with = "null_as_empty")]
+    pub auth_infos: Vec<NamedAuthInfo>,
+    /// The known pairings of a cluster and a user, each under a name.
+    #[serde(default, deserialize_with = "null_as_empty")]
+    pub contexts: Vec<NamedContext>,
+    /// The context that is used where none is asked for.
+    #[serde(rename = "current-context", skip_serializing_if = "Option::is_none")]
+    pub current_context: Option<String>,
+    /// Data of other tools.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub extensions: Option<Vec<NamedExtension>>,
+    /// `Config` where it is given.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub kind: Option<String>,
+    /// `v1` where it is given.
+    #[serde(rename = "apiVersion", skip_serializing_if = "Option::is_none")]
+    pub api_version: Option<String>,
+    /// Every other key of the document.
+    #[serde(flatten)]
+    pub other: BTreeMap<String, Value>,
+}
+
+/// The `preferences` of a kubeconfig.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct Preferences {
+    /// Whether a command line tool may print colours.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub colors: Option<bool>,
+    /// Data of other tools.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub extensions: Option<Vec<NamedExtension>>,
+    /// Every other key.
+    #[serde(flatten)]
+    pub other: BTreeMap<String, Value>,
+}
+
+/// Data of another tool under a name.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct NamedExtension {
+    /// The tool's name for it.
+    pub name: String,
+    /// The data, of any shape.
+    pub extension: Value,
+}
+
+/// A cluster under the name by which contexts refer to it.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct NamedCluster {
+    /// The name.
+    pub name: String,
+    /// How to reach the cluster.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cluster: Option<Cluster>,
+    /// Every other key.
+    #[serde(flatten)]
+    pub other: BTreeMap<String, Value>,
+}
+
+/// How to reach a cluster, and how to know that it is the right one.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct Cluster {
+    /// URL of the API server, such as `https://host:6443`, with or without a path.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub server: Option<String>,
+    /// Accept any server certificate. Leaves the connection open to anyone in between: for experiments only.
+    #[serde(rename = "insecure-skip-tls-verify", skip_serializing_if = "Option::is_none")]
+    pub insecure_skip_tls_verify: Option<bool>,
+    /// File with the PEM certificates of the authorities to trust.
+    #[serde(rename = "certificate-authority", skip_serializing_if = "Option::is_none")]
+    pub certificate_authority: Option<String>,
+    /// The same in place, base64 of the PEM text. Wins over the file.
+    #[serde(rename = "certificate-authority-data", skip_serializing_if = "Option::is_none")]
+    pub certificate_authority_data: Option<String>,
+    /// Proxy to go through.
+    #[serde(rename = "proxy-url", skip_serializing_if = "Option::is_none")]
+    pub proxy_url: Option<String>,
+    /// Do not ask for compressed answers.
+    #[serde(rename = "disable-compression", skip_serializing_if = "Option::is_none")]
+    pub disable_compression: Option<bool>,
+    /// Name to expect in the server's certificate instead of the URL's host.
+    #[serde(rename = "tls-server-name", skip_serializing_if = "Option::is_none")]
+    pub tls_server_name: Option<String>,
+    /// Data of other tools; the one named `client.authentication.k8s.io/exec` is handed to exec plugins.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub extensions: Option<Vec<NamedExtension>>,
+    /// Every other key.
+    #[serde(flatten)]
+    pub other: BTreeMap<String, Value>,
+}
+
+/// A user under the name by which contexts refer to it.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct NamedAuthInfo {
+    /// The name.
+    pub name: String,
+    /// The user's credentials.
+    #[serde(rename = "user", skip_serializing_if = "Option::is_none")]
+    pub auth_info: Option<AuthInfo>,
+    /// Every other key.
+    #[serde(flatten)]
+    pub other: BTreeMap<String, Value>,
+}
+
+/// A context under its name.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct NamedContext {
+    /// The name.
+    pub name: String,
+    /// The pairing.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub context: Option<Context>,
+    /// Every other key.
+    #[serde(flatten)]
+    pub other: BTreeMap<String, Value>,
+}
+
+/// A pairing of a cluster and a user, with the namespace to start in.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct Context {
+    /// Name of the cluster.
+    pub cluster: String,
+    /// Name of the user; without one, requests are anonymous.
+    pub user: Option<String>,
+    /// Namespace where none is asked for; `default` if absent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub namespace: Option<String>,
+    /// Data of other tools.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub extensions: Option<Vec<NamedExtension>>,
+    /// Every other key.
+    #[serde(flatten)]
+    pub other: BTreeMap<String, Value>,
+}
+
+/// `clusters: null` is what other tools write for "none".
+fn null_as_empty<'de, D, T>(deserializer: D) -> Result<Vec<T>, D::Error>
+where
+    D: Deserializer<'de>,
+    T: Deserialize<'de>,
+{
+    Ok(Option::deserialize(deserializer)?.unwrap_or_default())
+}

@@ -1,0 +1,149 @@
+//! From a kubeconfig to a [`Config`].
+
+use std::path::PathBuf;
+
+use http::Uri;
+
+use super::kubeconfig::{Selection, certificates_from_pem};
+use super::settings::DEFAULT_NAMESPACE;
+use super::{Cluster, Config, KubeConfigOptions, Kubeconfig, KubeconfigError};
+
+impl Config {
+    /// The kubeconfig that `KUBECONFIG` names, or `~/.kube/config`; of it the part that `options` ask for.
+    ///
+    /// # Errors
+    /// Which file, context or field is missing or wrong, and what was expected.
+    pub async fn from_kubeconfig(options: &KubeConfigOptions) -> Result<Self, KubeconfigError> {
+        // Reading is blocking but short; see `from_custom_kubeconfig` for what is still to be waited for.
+        Self::from_custom_kubeconfig(Kubeconfig::read()?, options).await
+    }
+
+    /// The part of `kubeconfig` that `options` ask for.
+    ///
+    /// Certificates and keys are loaded once here, so that a mistake shows now and not at the first request.
+    ///
+    /// # Errors
+    /// Which context or field is missing or wrong, and what was expected.
+    pub async fn from_custom_kubeconfig(
+        kubeconfig: Kubeconfig,
+        options: &KubeConfigOptions,
+    ) -> Result<Self, KubeconfigError> {
+        load(&kubeconfig, options)
+    }
+}
+
+impl TryFrom<Kubeconfig> for Config {
+    type Error = KubeconfigError;
+
+    fn try_from(kubeconfig: Kubeconfig) -> Result<Self, KubeconfigError> {
+        load(&kubeconfig, &KubeConfigOptions::default())
+    }
+}
+
+fn load(kubeconfig: &Kubeconfig, options: &KubeConfigOptions) -> Result<Config, KubeconfigError> {
+    let Selection { cluster, auth_info, namespace } = Selection::of(kubeconfig, options)?;
+    let authorities = cluster.load_certificate_authority()?;
+    let identity = auth_info.load_client_identity()?;
+    let insecure = cluster.insecure_skip_tls_verify.unwrap_or(false);
+    let tls_is_meant = insecure || authorities.is_some() || identity.is_some();
+
+    let mut config = Config::new(server_url(&cluster, tls_is_meant)?);
+    config.default_namespace = namespace.unwrap_or_else(|| DEFAULT_NAMESPACE.to_owned());
+    config.root_cert = authorities
+        .map(|pem| certificates_from_pem(&pem).map_err(KubeconfigError::ParseCertificates))
+        .transpose()?;
+    config.root_cert_file = authority_file(&cluster);
+    config.accept_invalid_certs = insecure;
+    config.proxy_url = cluster
+        .proxy_url
+        .as_deref()
+        .filter(|url| !url.is_empty())
+        .map(|url| url.parse().map_err(KubeconfigError::ParseProxyUrl))
+        .transpose()?;
+    config.disable_compression = cluster.disable_compression.unwrap_or(false);
+    config.tls_server_name = cluster.tls_server_name.filter(|name| !name.is_empty());
+    config.auth_info = auth_info;
+    Ok(config)
+}
+
+/// Without a scheme it is https where certificates are involved and http otherwise, as kubectl has it.
+fn server_url(cluster: &Cluster, tls_is_meant: bool) -> Result<Uri, KubeconfigError> {
+    let server = cluster.server.as_deref().unwrap_or_default().trim();
+    if server.is_empty() {
+        return Err(KubeconfigError::MissingClusterUrl);
+    }
+    let url = if server.contains("://") {
+        server.parse()
+    } else {
+        let scheme = if tls_is_meant { "https" } else { "http" };
+        format!("{scheme}://{server}").parse()
+    };
+    url.map_err(KubeconfigError::ParseClusterUrl)
+}
+
+/// Certificates in place win over the file, so then there is nothing to read again.
+fn authority_file(cluster: &Cluster) -> Option<PathBuf> {
+    let given = |value: &Option<String>| value.as_deref().is_some_and(|text| !text.is_empty());
+    if given(&cluster.certificate_authority_data) || !given(&cluster.certificate_authority) {
+        return None;
+    }
+    cluster.certificate_authority.as_ref().map(PathBuf::from)
+}
+
+#[cfg(test)]
+mod tests {
+    use base64::{Engine, engine::general_purpose::STANDARD};
+
+    use super::*;
+
+    fn yaml(cluster: &str, user: &str) -> Result<Config, KubeconfigError> {
+        let text = format!(
+            "clusters: [{{name: c, cluster: {{{cluster}}}}}]\nusers: [{{name: u, user: {{{user}}}}}]\n\
+             contexts: [{{name: x, context: {{cluster: c, user: u}}}}]\ncurrent-context: x\n"
+        );
+        Config::try_from(Kubeconfig::from_yaml(&text)?)
+    }
+
+    #[test]
+    fn a_server_is_needed_and_has_to_be_a_url() {
+        assert!(matches!(yaml("", ""), Err(KubeconfigError::MissingClusterUrl)));
+        assert!(matches!(yaml("server: ''", ""), Err(KubeconfigError::MissingClusterUrl)));
+        assert!(matches!(yaml("server: 'https://a b'", ""), Err(KubeconfigError::ParseClusterUrl(_))));
+    }
+
+    #[test]
+    fn the_scheme_may_be_left_out() {
+        assert_eq!(yaml("server: 'localhost:8080'", "").unwrap().cluster_url, "http://localhost:8080/");
+        let insecure = "server: 'localhost:6443', insecure-skip-tls-verify: true";
+        assert_eq!(yaml(insecure, "").unwrap().cluster_url, "https://localhost:6443/");
+    }
+
+    #[test]
+    fn certificates_come_from_data_or_file_and_only_a_file_is_followed() {
+        let authority = rcgen::generate_simple_self_signed(vec!["host".into()]).unwrap();
+        let data = STANDARD.encode(authority.cert.pem());
+        let config = yaml(&format!("server: 'https://a', certificate-authority-data: {data}"), "").unwrap();
+        assert_eq!(config.root_cert.unwrap(), [authority.cert.der().to_vec()]);
+        assert_eq!(config.root_cert_file, None);
+
+        let file = tempfile::NamedTempFile::new().unwrap();
+        std::fs::write(file.path(), authority.cert.pem()).unwrap();
+        let path = file.path().display();
+        let config = yaml(&format!("server: 'https://a', certificate-authority: '{path}'"), "").unwrap();
+        assert_eq!(config.root_cert_file.as_deref(), Some(file.path()));
+
+        let missing = yaml("server: 'https://a', certificate-authority: /no/such/ca.crt", "");
+        assert!(matches!(missing, Err(KubeconfigError::LoadCertificateAuthority(_))));
+        let garbage = STANDARD.encode("garbage");
+        let garbage = yaml(&format!("server: 'https://a', certificate-authority-data: {garbage}"), "");
+        assert!(matches!(garbage, Err(KubeconfigError::ParseCertificates(_))));
+        let not_base64 = yaml("server: 'https://a', certificate-authority-data: '%%'", "");
+        assert!(matches!(not_base64, Err(KubeconfigError::LoadCertificateAuthority(_))));
+    }
+
+    #[test]
+    fn an_unreadable_key_shows_at_once() {
+        let result = yaml("server: 'https://a'", "client-certificate-data: aGVsbG8=, client-key: /no/such.key");
+        assert!(matches!(result, Err(KubeconfigError::LoadClientKey(_))));
+    }
+}

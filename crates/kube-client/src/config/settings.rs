@@ -1,0 +1,129 @@
+//! [`Config`]: the settings of a client, as plain data.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use http::{HeaderName, HeaderValue, Uri};
+
+use super::AuthInfo;
+
+/// Everything a [`Client`](crate::Client) needs to know about its cluster.
+///
+/// Built by [`Config::infer`] or one of its siblings, or from a URL alone by [`Config::new`]; then changed field by field.
+///
+/// # Time
+/// Only connecting is limited by default. Answers may take as long as they take, since a watch is silent for minutes and a
+/// shell for hours; a connection that went dead is noticed by other means within a minute.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Config {
+    /// URL of the API server. A path in it stands before the path of every request.
+    pub cluster_url: Uri,
+    /// Namespace where none is asked for.
+    pub default_namespace: String,
+    /// DER certificates of the authorities to trust; without any, those of the platform.
+    pub root_cert: Option<Vec<Vec<u8>>>,
+    /// PEM file with the authorities to trust. Read again when it changes, and wins over `root_cert`.
+    pub root_cert_file: Option<PathBuf>,
+    /// Longest time to connect, TLS included. 30 s by default.
+    pub connect_timeout: Option<Duration>,
+    /// Longest silence while something is expected from the server. None by default.
+    pub read_timeout: Option<Duration>,
+    /// Longest time that a write may be stuck. None by default.
+    pub write_timeout: Option<Duration>,
+    /// Whether a write starts the time of `read_timeout` anew. No by default.
+    pub reset_reader_on_write: bool,
+    /// Accept any server certificate. No by default; leaves the connection open to anyone in between.
+    pub accept_invalid_certs: bool,
+    /// The credentials.
+    pub auth_info: AuthInfo,
+    /// Whether to ask for answers without compression. No by default.
+    pub disable_compression: bool,
+    /// Proxy to go through.
+    pub proxy_url: Option<Uri>,
+    /// Name to expect in the server's certificate instead of the URL's host.
+    pub tls_server_name: Option<String>,
+    /// Headers to add to every request.
+    pub headers: Vec<(HeaderName, HeaderValue)>,
+    /// Whether requests that the server asks to repeat later are repeated. Yes by default.
+    pub default_retry: bool,
+}
+
+impl Config {
+    /// The defaults for the API server at `cluster_url`: no credentials, namespace `default`, the platform's authorities.
+    ///
+    /// ```
+    /// let mut config = kube_client::Config::new("https://localhost:6443".parse().unwrap());
+    /// config.accept_invalid_certs = true;
+    /// assert_eq!(config.default_namespace, "default");
+    /// ```
+    pub fn new(cluster_url: Uri) -> Self {
+        Self {
+            cluster_url,
+            default_namespace: DEFAULT_NAMESPACE.to_owned(),
+            root_cert: None,
+            root_cert_file: None,
+            connect_timeout: Some(DEFAULT_CONNECT_TIMEOUT),
+            read_timeout: None,
+            write_timeout: None,
+            reset_reader_on_write: false,
+            accept_invalid_certs: false,
+            auth_info: AuthInfo::default(),
+            disable_compression: false,
+            proxy_url: None,
+            tls_server_name: None,
+            headers: Vec::new(),
+            default_retry: true,
+        }
+    }
+
+    /// Applies what the environment asks for while debugging: `KUBE_RS_DEBUG_IMPERSONATE_USER`,
+    /// `KUBE_RS_DEBUG_IMPERSONATE_GROUP` and `KUBE_RS_DEBUG_OVERRIDE_URL`.
+    ///
+    /// Nothing calls this by itself: a program opts in. A URL that does not parse is logged and left out.
+    pub fn apply_debug_overrides(&mut self) {
+        self.apply_overrides(|name| std::env::var(name).ok());
+    }
+
+    fn apply_overrides(&mut self, variable: impl Fn(&str) -> Option<String>) {
+        if let Some(user) = variable("KUBE_RS_DEBUG_IMPERSONATE_USER") {
+            self.auth_info.impersonate = Some(user);
+        }
+        if let Some(group) = variable("KUBE_RS_DEBUG_IMPERSONATE_GROUP") {
+            self.auth_info.impersonate_groups = Some(vec![group]);
+        }
+        if let Some(url) = variable("KUBE_RS_DEBUG_OVERRIDE_URL") {
+            match url.parse() {
+                Ok(url) => self.cluster_url = url,
+                Err(err) => {
+                    tracing::warn!(%url, error = %err, "KUBE_RS_DEBUG_OVERRIDE_URL is not a URL and is ignored");
+                }
+            }
+        }
+    }
+}
+
+/// The namespace where neither the context nor the pod names one.
+pub(super) const DEFAULT_NAMESPACE: &str = "default";
+
+const DEFAULT_CONNECT_TIMEOUT: Duration = Duration::from_secs(30);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn overrides_come_from_the_environment_and_a_bad_url_is_ignored() {
+        let mut config = Config::new("https://a".parse().unwrap());
+        config.apply_overrides(|name| match name {
+            "KUBE_RS_DEBUG_IMPERSONATE_USER" => Some("jane".into()),
+            "KUBE_RS_DEBUG_IMPERSONATE_GROUP" => Some("ops".into()),
+            _ => Some("not a url".into()),
+        });
+        assert_eq!(config.auth_info.impersonate.as_deref(), Some("jane"));
+        assert_eq!(config.auth_info.impersonate_groups, Some(vec!["ops".to_owned()]));
+        assert_eq!(config.cluster_url, "https://a/");
+        config.apply_overrides(|name| name.ends_with("URL").then(|| "http://b:1".into()));
+        assert_eq!(config.cluster_url, "http://b:1/");
+    }
+}

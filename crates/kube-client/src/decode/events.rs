@@ -1,0 +1,240 @@
+//! The body of a watch as a stream of events.
+
+use std::error::Error as StdError;
+use std::io;
+use std::marker::PhantomData;
+use std::pin::Pin;
+use std::task::{Context, Poll, ready};
+
+use futures::Stream;
+use http_body::Body as _;
+use kube_core::{Status, WatchEvent};
+use serde::Deserialize;
+use serde::de::{DeserializeOwned, Error as _};
+
+use super::lines::LineSplitter;
+use crate::body::Body;
+use crate::error::Error;
+
+/// Events as they come. An event that cannot be decoded is one error, and the stream goes on; a broken connection is the last.
+#[derive(Debug)]
+pub(crate) struct EventStream<K> {
+    body: Body,
+    lines: LineSplitter,
+    state: State,
+    event: PhantomData<fn() -> K>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    Reading,
+    /// The body has ended; its last line may lack an end.
+    Ending,
+    Over,
+}
+
+impl<K> EventStream<K> {
+    pub(crate) fn new(body: Body) -> Self {
+        Self { body, lines: LineSplitter::default(), state: State::Reading, event: PhantomData }
+    }
+}
+
+impl<K: DeserializeOwned> Stream for EventStream<K> {
+    type Item = Result<WatchEvent<K>, Error>;
+
+    fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        let this = &mut *self;
+        loop {
+            match this.state {
+                State::Reading => match this.lines.next_line() {
+                    Ok(Some(line)) => return Poll::Ready(Some(decode(&line))),
+                    Ok(None) => {}
+                    Err(_) => {
+                        this.state = State::Over;
+                        return Poll::Ready(Some(Err(Error::LinesCodecMaxLineLengthExceeded)));
+                    }
+                },
+                State::Ending => {
+                    this.state = State::Over;
+                    // Without a line end it may be cut off, and then it is no event at all.
+                    let event = this.lines.finish().and_then(|line| decode(&line).ok());
+                    return Poll::Ready(event.map(Ok));
+                }
+                State::Over => return Poll::Ready(None),
+            }
+            match ready!(Pin::new(&mut this.body).poll_frame(cx)) {
+                Some(Ok(frame)) => {
+                    if let Ok(data) = frame.into_data() {
+                        this.lines.push(data);
+                    }
+                }
+                None => this.state = State::Ending,
+                Some(Err(err)) => {
+                    this.state = State::Over;
+                    return Poll::Ready(broken(err).map(Err));
+                }
+            }
+        }
+    }
+}
+
+/// A watch whose connection closes midway has simply ended: servers do that at every restart.
+fn broken(err: Error) -> Option<Error> {
+    let mut cause: Option<&(dyn StdError + 'static)> = Some(&err);
+    let mut kind = io::ErrorKind::Other;
+    while let Some(current) = cause {
+        if let Some(io) = current.downcast_ref::<io::Error>() {
+            if io.kind() == io::ErrorKind::UnexpectedEof {
+                return None;
+            }
+            kind = io.kind();
+        }
+        if current.downcast_ref::<hyper::Error>().is_some_and(hyper::Error::is_incomplete_message) {
+            return None;
+        }
+        cause = current.source();
+    }
+    Some(Error::ReadEvents(io::Error::new(kind, err)))
+}
+
+fn decode<K: DeserializeOwned>(line: &[u8]) -> Result<WatchEvent<K>, Error> {
+    serde_json::from_slice(line).map_err(|err| explain(line, &err))
+}
+
+/// Names the object that cannot be decoded. Where a server answers with a bare `Status` instead, that is the error.
+fn explain(line: &[u8], err: &serde_json::Error) -> Error {
+    #[derive(Default, Deserialize)]
+    #[serde(default)]
+    struct Probe {
+        r#type: String,
+        kind: String,
+        object: Object,
+    }
+    #[derive(Default, Deserialize)]
+    #[serde(default)]
+    struct Object {
+        kind: String,
+        metadata: Metadata,
+    }
+    #[derive(Default, Deserialize)]
+    #[serde(default)]
+    struct Metadata {
+        name: Option<String>,
+        namespace: Option<String>,
+    }
+
+    let probe: Probe = serde_json::from_slice(line).unwrap_or_default();
+    if probe.kind == "Status"
+        && probe.r#type.is_empty()
+        && let Ok(status) = serde_json::from_slice::<Status>(line)
+    {
+        return Error::Api(status.boxed());
+    }
+    let Object { kind, metadata } = probe.object;
+    let named = match (metadata.namespace, metadata.name) {
+        (Some(namespace), Some(name)) => format!("{kind} {namespace}/{name}"),
+        (None, Some(name)) => format!("{kind} {name}"),
+        (_, None) => {
+            let text = String::from_utf8_lossy(line);
+            format!("an object that has no name: {}", text.chars().take(SHOWN).collect::<String>())
+        }
+    };
+    let event = if probe.r#type.is_empty() { "unknown" } else { &probe.r#type };
+    Error::SerdeError(serde_json::Error::custom(format!("watch event {event} of {}: {err}", named.trim())))
+}
+
+/// How much of an unreadable line is shown.
+const SHOWN: usize = 200;
+
+#[cfg(test)]
+mod tests {
+    use bytes::Bytes;
+    use futures::{StreamExt, TryStreamExt, stream};
+    use http_body::Frame;
+    use http_body_util::StreamBody;
+    use k8s_openapi::api::core::v1::ConfigMap;
+    use kube_core::ResourceExt;
+    use tower::BoxError;
+
+    use super::*;
+
+    type Piece = Result<&'static str, BoxError>;
+
+    async fn events(pieces: Vec<Piece>) -> Vec<Result<WatchEvent<ConfigMap>, Error>> {
+        let frames = pieces.into_iter().map(|piece| piece.map(|text| Frame::data(Bytes::from_static(text.as_bytes()))));
+        EventStream::new(Body::wrap(StreamBody::new(stream::iter(frames)))).collect().await
+    }
+
+    const A: &str = "{\"type\":\"ADDED\",\"object\":{\"metadata\":{\"name\":\"a\"}}}\n";
+
+    #[tokio::test]
+    async fn events_come_across_chunks() {
+        let events = events(vec![Ok(&A[..10]), Ok(&A[10..]), Ok(A)]).await;
+        let names: Vec<_> = events
+            .into_iter()
+            .map(|event| match event.unwrap() {
+                WatchEvent::Added(object) => object.name_any(),
+                other => panic!("{other:?}"),
+            })
+            .collect();
+        assert_eq!(names, ["a", "a"]);
+    }
+
+    #[tokio::test]
+    async fn a_bad_object_is_one_error_that_names_it() {
+        let bad = "{\"type\":\"MODIFIED\",\"object\":{\"kind\":\"ConfigMap\",\
+                   \"metadata\":{\"name\":\"b\",\"namespace\":\"ns\"},\"data\":5}}\n";
+        let events = events(vec![Ok(A), Ok(bad), Ok(A)]).await;
+        assert_eq!(events.len(), 3);
+        let Err(Error::SerdeError(cause)) = &events[1] else { panic!("{:?}", events[1]) };
+        assert!(cause.to_string().starts_with("watch event MODIFIED of ConfigMap ns/b: "), "{cause}");
+        assert!(events[2].is_ok());
+    }
+
+    #[tokio::test]
+    async fn text_that_is_no_event_is_shown() {
+        let events = events(vec![Ok("<html>oops</html>\n"), Ok(A)]).await;
+        assert!(matches!(&events[0], Err(Error::SerdeError(cause)) if cause.to_string().contains("<html>oops")));
+        assert!(events[1].is_ok());
+    }
+
+    #[tokio::test]
+    async fn errors_of_the_server_arrive_in_both_forms() {
+        let status = "{\"kind\":\"Status\",\"code\":410,\"reason\":\"Expired\",\"message\":\"too old\"}\n";
+        let wrapped = "{\"type\":\"ERROR\",\"object\":{\"kind\":\"Status\",\"code\":410}}\n";
+        let events = events(vec![Ok(status), Ok(wrapped)]).await;
+        assert!(matches!(&events[0], Err(Error::Api(status)) if status.code == 410));
+        assert!(matches!(&events[1], Ok(WatchEvent::Error(status)) if status.code == 410));
+    }
+
+    #[tokio::test]
+    async fn a_connection_that_closes_midway_ends_the_stream_quietly() {
+        let eof = || Err(io::Error::from(io::ErrorKind::UnexpectedEof).into());
+        assert_eq!(events(vec![Ok(A), Ok("{\"type\":"), eof()]).await.len(), 1);
+        assert_eq!(events(vec![Ok(A), Ok("{\"type\":")]).await.len(), 1);
+        assert_eq!(events(vec![Ok(A.trim_end())]).await.len(), 1);
+    }
+
+    #[tokio::test]
+    async fn any_other_failure_is_the_last_item() {
+        let reset = Err(io::Error::from(io::ErrorKind::ConnectionReset).into());
+        let mut events = events(vec![Ok(A), reset, Ok(A)]).await;
+        assert_eq!(events.len(), 2);
+        let Err(Error::ReadEvents(cause)) = events.remove(1) else { panic!("expected ReadEvents") };
+        assert_eq!(cause.kind(), io::ErrorKind::ConnectionReset);
+    }
+
+    #[tokio::test]
+    async fn depth_without_end_is_an_error_of_that_line() {
+        let deep = format!("{{\"type\":\"ADDED\",\"object\":{}{}}}\n{A}", "[".repeat(10_000), "]".repeat(10_000));
+        let stream = EventStream::<serde_json::Value>::new(Body::from(deep.into_bytes()));
+        let events: Vec<_> = stream.collect().await;
+        assert!(events[0].is_err() && events[1].is_ok());
+    }
+
+    #[tokio::test]
+    async fn nothing_is_no_event() {
+        let none: Vec<_> = EventStream::<ConfigMap>::new(Body::empty()).try_collect().await.unwrap();
+        assert!(none.is_empty());
+    }
+}

@@ -1,0 +1,149 @@
+//! Answers that say no, in whatever form they come.
+
+use bytes::Bytes;
+use http::header::RETRY_AFTER;
+use http::{HeaderMap, Response, StatusCode};
+use http_body_util::{BodyExt, Limited};
+use kube_core::Status;
+use kube_core::response::{StatusDetails, StatusSummary, reason};
+
+use crate::body::Body;
+use crate::error::Error;
+
+/// Lets a 2xx pass; anything else becomes [`Error::Api`] with code, reason, message and the server's wish for when to retry.
+pub(crate) async fn expect_success(response: Response<Body>) -> Result<Response<Body>, Error> {
+    if response.status().is_success() {
+        return Ok(response);
+    }
+    let (head, body) = response.into_parts();
+    let bytes = match Limited::new(body, MAX_ERROR_BODY).collect().await {
+        Ok(collected) => collected.to_bytes(),
+        // The code is known, and that is worth more than why the rest did not come.
+        Err(_) => Bytes::new(),
+    };
+    Err(Error::Api(read_status(head.status, &head.headers, &bytes).boxed()))
+}
+
+/// A `Status` is rarely more than a few kilobytes.
+const MAX_ERROR_BODY: usize = 4 << 20;
+
+/// How much of a text is shown that is no `Status`.
+const SHOWN: usize = 1024;
+
+fn read_status(code: StatusCode, headers: &HeaderMap, body: &[u8]) -> Status {
+    let parsed = serde_json::from_slice::<Status>(body).ok();
+    // Any JSON object passes for a Status without fields, so it has to say something.
+    let parsed = parsed.filter(|status| status.status.is_some() || !status.message.is_empty());
+    let mut status = parsed.unwrap_or_else(|| from_text(code, body));
+    if status.code == 0 {
+        status.code = code.as_u16();
+    }
+    status.status.get_or_insert(StatusSummary::Failure);
+    let seconds = headers.get(RETRY_AFTER).and_then(|value| value.to_str().ok()?.trim().parse().ok());
+    if let Some(seconds) = seconds {
+        let details = status.details.get_or_insert_with(no_details);
+        if details.retry_after_seconds == 0 {
+            details.retry_after_seconds = seconds;
+        }
+    }
+    status
+}
+
+fn from_text(code: StatusCode, body: &[u8]) -> Status {
+    let text = String::from_utf8_lossy(body);
+    let mut message: String = text.trim().chars().take(SHOWN).collect();
+    if message.is_empty() {
+        code.canonical_reason().unwrap_or("the server gave no reason").clone_into(&mut message);
+    }
+    Status::failure(&message, reason_of(code)).with_code(code.as_u16())
+}
+
+/// The reason that the API server would have given.
+fn reason_of(code: StatusCode) -> &'static str {
+    match code.as_u16() {
+        400 => reason::BAD_REQUEST,
+        401 => reason::UNAUTHORIZED,
+        403 => reason::FORBIDDEN,
+        404 => reason::NOT_FOUND,
+        405 => reason::METHOD_NOT_ALLOWED,
+        406 => reason::NOT_ACCEPTABLE,
+        409 => reason::CONFLICT,
+        410 => reason::GONE,
+        413 => reason::REQUEST_ENTITY_TOO_LARGE,
+        415 => reason::UNSUPPORTED_MEDIA_TYPE,
+        422 => reason::INVALID,
+        429 => reason::TOO_MANY_REQUESTS,
+        500 => reason::INTERNAL_ERROR,
+        503 => reason::SERVICE_UNAVAILABLE,
+        504 => reason::TIMEOUT,
+        _ => reason::UNKNOWN,
+    }
+}
+
+fn no_details() -> StatusDetails {
+    StatusDetails {
+        name: String::new(),
+        group: String::new(),
+        kind: String::new(),
+        uid: String::new(),
+        causes: Vec::new(),
+        retry_after_seconds: 0,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    async fn status(code: u16, retry_after: Option<&str>, body: impl Into<Vec<u8>>) -> Status {
+        let mut response = Response::builder().status(code);
+        if let Some(value) = retry_after {
+            response = response.header(RETRY_AFTER, value);
+        }
+        match expect_success(response.body(Body::from(body.into())).unwrap()).await {
+            Err(Error::Api(status)) => *status,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[tokio::test]
+    async fn a_status_passes_through() {
+        let body = r#"{"kind":"Status","status":"Failure","message":"pods \"a\" not found","reason":"NotFound",
+                       "details":{"name":"a","kind":"pods"},"code":404}"#;
+        let status = status(404, None, body).await;
+        assert!(status.is_not_found());
+        assert_eq!(status.details.unwrap().name, "a");
+    }
+
+    #[tokio::test]
+    async fn text_of_any_kind_keeps_its_code_and_beginning() {
+        let plain = status(502, None, "<html>bad gateway</html>\n").await;
+        assert_eq!((plain.code, plain.message.as_str()), (502, "<html>bad gateway</html>"));
+        let long = status(500, None, "x".repeat(5000)).await;
+        assert_eq!((long.reason.as_str(), long.message.len()), ("InternalError", 1024));
+        let empty = status(403, None, "").await;
+        assert!(empty.is_forbidden() && empty.is_failure());
+        assert_eq!(empty.message, "Forbidden");
+        let json = status(404, None, r#"{"error":"no route"}"#).await;
+        assert_eq!(json.message, r#"{"error":"no route"}"#);
+        let redirect = status(302, None, "").await;
+        assert_eq!(redirect.code, 302);
+        let bytes = status(500, None, [0xFF, 0xFE]).await;
+        assert_eq!(bytes.code, 500);
+    }
+
+    #[tokio::test]
+    async fn the_wish_for_when_to_retry_comes_from_the_header_if_need_be() {
+        let from_header = status(429, Some("7"), "busy").await;
+        assert_eq!(from_header.details.unwrap().retry_after_seconds, 7);
+        let own = r#"{"status":"Failure","details":{"retryAfterSeconds":3}}"#;
+        assert_eq!(status(429, Some("7"), own).await.details.unwrap().retry_after_seconds, 3);
+        assert!(status(429, Some("soon"), "busy").await.details.is_none());
+    }
+
+    #[tokio::test]
+    async fn success_passes() {
+        let ok = Response::builder().status(201).body(Body::empty()).unwrap();
+        assert!(expect_success(ok).await.is_ok());
+    }
+}

@@ -1,0 +1,141 @@
+//! The error of every call, and those of discovery.
+
+use thiserror::Error;
+
+pub use kube_core::Status;
+#[expect(deprecated, reason = "the old name stays reachable")]
+pub use kube_core::ErrorResponse;
+
+#[cfg(feature = "client")]
+use crate::auth::AuthError;
+use crate::config::{InferConfigError, KubeconfigError};
+
+/// Why a call failed.
+///
+/// `Display` tells of this level only; the causes are in [`source`](std::error::Error::source).
+#[derive(Debug, Error)]
+pub enum Error {
+    /// The server answered, and the answer is no. Holds its code, reason and message.
+    #[error(transparent)]
+    Api(Box<Status>),
+
+    /// The connection failed while an answer was on its way.
+    #[cfg(feature = "client")]
+    #[error("the connection to the API server failed")]
+    HyperError(#[source] hyper::Error),
+
+    /// The request could not be sent, or no answer came: no connection, a failed handshake, a layer that gave up.
+    #[cfg(feature = "client")]
+    #[error("the request could not be carried out")]
+    Service(#[source] tower::BoxError),
+
+    /// The server chose a protocol that has been switched off.
+    #[error("the proxy {proxy_url} needs the feature `{protocol_feature}` of kube, which is not enabled")]
+    ProxyProtocolDisabled {
+        /// The proxy that was asked for.
+        proxy_url: Box<http::Uri>,
+        /// The feature to enable.
+        protocol_feature: &'static str,
+    },
+
+    /// A proxy of a kind that is not known.
+    #[error("the proxy {proxy_url} is of no known kind: expected http://, https:// or socks5://")]
+    ProxyProtocolUnsupported {
+        /// The proxy that was asked for.
+        proxy_url: Box<http::Uri>,
+    },
+
+    /// The answer is text, but not UTF-8.
+    #[error("the answer is not UTF-8 text")]
+    FromUtf8(#[source] std::string::FromUtf8Error),
+
+    /// A line of a watch is longer than any object can be.
+    #[error("a line of the watch is longer than any object can be")]
+    LinesCodecMaxLineLengthExceeded,
+
+    /// The body of a watch broke off.
+    #[error("the watch broke off")]
+    ReadEvents(#[source] std::io::Error),
+
+    /// A request of a form that HTTP does not allow.
+    #[error("not a valid HTTP request")]
+    HttpError(#[source] http::Error),
+
+    /// An object could not be encoded, or an answer not decoded.
+    #[error("JSON that does not match the type")]
+    SerdeError(#[source] serde_json::Error),
+
+    /// The request could not be built from its parameters.
+    #[error("the request cannot be built")]
+    BuildRequest(#[source] kube_core::request::Error),
+
+    /// No configuration was found.
+    #[error("no configuration for a cluster")]
+    InferConfig(#[source] InferConfigError),
+
+    /// What discovery asked for is not there.
+    #[error("discovery failed")]
+    Discovery(#[source] DiscoveryError),
+
+    /// The kubeconfig cannot be used.
+    #[error("the kubeconfig cannot be used")]
+    InferKubeconfig(#[source] KubeconfigError),
+
+    /// The cluster's URL is https, and no TLS feature is enabled.
+    #[error("the cluster's URL is https: enable the feature `rustls-tls` of kube")]
+    TlsRequired,
+
+    /// TLS could not be set up.
+    #[cfg(feature = "rustls-tls")]
+    #[error("TLS cannot be set up")]
+    RustlsTls(#[source] crate::tls::RustlsTlsError),
+
+    /// The credentials could not be obtained.
+    #[cfg(feature = "client")]
+    #[error("the credentials cannot be used")]
+    Auth(#[source] AuthError),
+
+    /// A reference between objects could not be followed.
+    #[cfg(feature = "unstable-client")]
+    #[error("the reference cannot be followed: {0}")]
+    RefResolve(String),
+}
+
+impl From<KubeconfigError> for Error {
+    fn from(err: KubeconfigError) -> Self {
+        Self::InferKubeconfig(err)
+    }
+}
+
+/// What discovery did not find.
+#[derive(Debug, Error)]
+pub enum DiscoveryError {
+    /// The version has no such kind.
+    #[error("no kind {0:?}")]
+    MissingKind(String),
+    /// The server has no such group.
+    #[error("no API group {0:?}")]
+    MissingApiGroup(String),
+    /// The version has no such resource.
+    #[error("no resource {0:?}")]
+    MissingResource(String),
+    /// The group has no version.
+    #[error("the API group {0:?} has no versions")]
+    EmptyApiGroup(String),
+    /// Not of the form `group/version`.
+    #[error("{0:?} is not of the form group/version")]
+    InvalidGroupVersion(String),
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_answer_of_the_server_reads_as_a_sentence() {
+        let status = Status::failure("pods \"a\" not found", "NotFound").with_code(404);
+        let err = Error::Api(status.boxed());
+        assert_eq!(err.to_string(), "pods \"a\" not found (NotFound, code 404)");
+        assert!(std::error::Error::source(&err).is_none());
+    }
+}

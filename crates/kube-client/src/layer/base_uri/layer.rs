@@ -1,0 +1,25 @@
+use http::Uri;
+use tower_layer::Layer;
+
+use super::BaseUri;
+
+/// Puts a base URL before the path of each request.
+#[derive(Clone, Debug)]
+pub struct BaseUriLayer {
+    base_uri: Uri,
+}
+
+impl BaseUriLayer {
+    /// A layer for the server at `base_uri`. A path in it stands before the path of each request.
+    pub fn new(base_uri: Uri) -> Self {
+        Self { base_uri }
+    }
+}
+
+impl<S> Layer<S> for BaseUriLayer {
+    type Service = BaseUri<S>;
+
+    fn layer(&self, inner: S) -> BaseUri<S> {
+        BaseUri::new(self.base_uri.clone(), inner)
+    }
+}

@@ -1,0 +1,73 @@
+use std::task::{Context, Poll};
+
+use http::uri::{Parts, PathAndQuery};
+use http::{Request, Uri};
+use tower_service::Service;
+
+/// The service of [`BaseUriLayer`](super::BaseUriLayer).
+#[derive(Clone, Debug)]
+pub struct BaseUri<S> {
+    base_uri: Uri,
+    inner: S,
+}
+
+impl<S> BaseUri<S> {
+    pub(super) fn new(base_uri: Uri, inner: S) -> Self {
+        Self { base_uri, inner }
+    }
+}
+
+impl<S, ReqBody> Service<Request<ReqBody>> for BaseUri<S>
+where
+    S: Service<Request<ReqBody>>,
+{
+    type Response = S::Response;
+    type Error = S::Error;
+    type Future = S::Future;
+
+    fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), S::Error>> {
+        self.inner.poll_ready(cx)
+    }
+
+    fn call(&mut self, mut request: Request<ReqBody>) -> S::Future {
+        *request.uri_mut() = join(&self.base_uri, request.uri().path_and_query());
+        self.inner.call(request)
+    }
+}
+
+/// Scheme, host and leading path of `base`; path and query of the request.
+fn join(base: &Uri, request: Option<&PathAndQuery>) -> Uri {
+    let mut parts = Parts::default();
+    parts.scheme = base.scheme().cloned();
+    parts.authority = base.authority().cloned();
+    let prefix = base.path().trim_end_matches('/');
+    parts.path_and_query = match request {
+        Some(request) if prefix.is_empty() => Some(request.clone()),
+        Some(request) => {
+            let request = request.as_str();
+            let slash = if request.starts_with('/') { "" } else { "/" };
+            format!("{prefix}{slash}{request}").parse().ok()
+        }
+        None => base.path_and_query().cloned(),
+    };
+    // Parts of two valid URLs fit together; a base without scheme or host was none, and is left to fail at the connector.
+    Uri::from_parts(parts).unwrap_or_else(|_| base.clone())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn joined(base: &'static str, request: &'static str) -> String {
+        join(&Uri::from_static(base), Uri::from_static(request).path_and_query()).to_string()
+    }
+
+    #[test]
+    fn the_path_of_the_base_comes_first() {
+        assert_eq!(joined("https://h:1", "/api/v1/pods?watch=1"), "https://h:1/api/v1/pods?watch=1");
+        assert_eq!(joined("https://h:1/", "/version"), "https://h:1/version");
+        assert_eq!(joined("https://h/k8s/clusters/c", "/api?x=y"), "https://h/k8s/clusters/c/api?x=y");
+        assert_eq!(joined("https://h/k8s/", "/api"), "https://h/k8s/api");
+        assert_eq!(joined("https://h", "http://other/api"), "https://h/api");
+    }
+}

@@ -1,0 +1,8 @@
+//! From a [`Config`](crate::Config) to the service that carries requests.
+
+mod compose;
+mod config_ext;
+
+pub(crate) use compose::compose;
+pub use compose::DynBody;
+pub use config_ext::ConfigExt;

@@ -1,0 +1,46 @@
+//! From a [`Config`] to connections with TLS.
+
+use hyper_rustls::{FixedServerNameResolver, HttpsConnector, HttpsConnectorBuilder};
+use rustls::ClientConfig;
+use rustls::pki_types::ServerName;
+
+use super::RustlsTlsError;
+use super::identity::parse_identity;
+use super::provider::crypto_provider;
+use super::roots::server_verifier;
+use crate::config::{ClientIdentityPem, Config};
+
+/// The settings of rustls: whom to trust, and the client certificate if there is one.
+pub(crate) fn client_config(
+    config: &Config,
+    identity: Option<&ClientIdentityPem>,
+) -> Result<ClientConfig, RustlsTlsError> {
+    let provider = crypto_provider();
+    let verifier = server_verifier(config, &provider)?;
+    let builder = ClientConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()
+        .map_err(|err| RustlsTlsError::AddRootCertificate(err.into()))?
+        .dangerous()
+        .with_custom_certificate_verifier(verifier);
+    match identity {
+        Some(identity) => {
+            let (chain, key) = parse_identity(identity)?;
+            builder.with_client_auth_cert(chain, key).map_err(RustlsTlsError::InvalidPrivateKey)
+        }
+        None => Ok(builder.with_no_client_auth()),
+    }
+}
+
+/// Puts TLS around a connector, and offers HTTP/2 and HTTP/1.1. URLs with http go through without it.
+pub(crate) fn https_connector<H>(
+    config: &Config,
+    tls: ClientConfig,
+    connector: H,
+) -> Result<HttpsConnector<H>, RustlsTlsError> {
+    let mut builder = HttpsConnectorBuilder::new().with_tls_config(tls).https_or_http();
+    if let Some(name) = &config.tls_server_name {
+        let name = ServerName::try_from(name.clone()).map_err(RustlsTlsError::InvalidServerName)?;
+        builder = builder.with_server_name_resolver(FixedServerNameResolver::new(name));
+    }
+    Ok(builder.enable_http1().enable_http2().wrap_connector(connector))
+}

@@ -1,0 +1,10 @@
+//! TLS by rustls: whom to trust, and what to show.
+
+mod connector;
+mod error;
+mod identity;
+mod provider;
+mod roots;
+
+pub(crate) use connector::{client_config, https_connector};
+pub use error::RustlsTlsError;

@@ -1,0 +1,8 @@
+//! Connections, and noticing when they are dead.
+
+mod connector;
+mod io;
+mod tcp;
+
+pub(crate) use connector::DeadlineConnector;
+pub(crate) use tcp::tcp_connector;
