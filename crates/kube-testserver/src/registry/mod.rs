@@ -1,3 +1,11 @@
 //! What kinds the server knows.
 
 pub(crate) mod builtin;
+pub(crate) mod crd;
+pub(crate) mod discovery;
+mod fields;
+mod groups;
+mod resource;
+
+pub(crate) use groups::Registry;
+pub(crate) use resource::{Column, Endpoint, Resource, ScalePaths, Subresource, Version};

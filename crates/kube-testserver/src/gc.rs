@@ -1,0 +1,113 @@
+//! Who owns whom: a pure index over uids, and what it decides about one dependent.
+
+use std::collections::{BTreeSet, HashMap};
+
+use crate::{
+    meta::Owner,
+    store::{Key, Stored, TableId},
+};
+
+/// Where an object is.
+pub(crate) type Place = (TableId, Key);
+
+/// Live objects by uid, and dependents by the uid of their owner.
+#[derive(Debug, Default)]
+pub(crate) struct OwnerIndex {
+    live: HashMap<Box<str>, Place>,
+    dependents: HashMap<String, BTreeSet<Place>>,
+}
+
+/// What an owner reference turned out to point at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum OwnerState {
+    /// It exists (or is of a kind the server does not know, and cannot be judged).
+    Solid,
+    /// It is being deleted in the foreground and waits for this dependent.
+    Waiting,
+    /// It is gone.
+    Absent,
+}
+
+/// What is to be done about a dependent.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Verdict {
+    Keep,
+    /// Some owner is left: only these references go.
+    DropReferences(Vec<String>),
+    /// Nobody is left to own it.
+    Delete {
+        foreground: bool,
+    },
+}
+
+impl OwnerIndex {
+    /// Takes note of a new version of an object, or (`after` is `None`) of its removal.
+    pub(crate) fn record(&mut self, table: TableId, before: Option<&Stored>, after: Option<&Stored>) {
+        if let Some(before) = before {
+            if after.is_none_or(|after| after.uid != before.uid) {
+                self.live.remove(&before.uid);
+            }
+            for owner in &before.owners {
+                if let Some(dependents) = self.dependents.get_mut(&owner.uid) {
+                    dependents.remove(&(table, before.key.clone()));
+                    if dependents.is_empty() {
+                        self.dependents.remove(&owner.uid);
+                    }
+                }
+            }
+        }
+        if let Some(after) = after {
+            if before.is_none_or(|before| after.uid != before.uid) {
+                self.live.insert(after.uid.clone(), (table, after.key.clone()));
+            }
+            for owner in &after.owners {
+                self.dependents.entry(owner.uid.clone()).or_default().insert((table, after.key.clone()));
+            }
+        }
+    }
+
+    pub(crate) fn live(&self, uid: &str) -> Option<&Place> {
+        self.live.get(uid)
+    }
+
+    pub(crate) fn dependents(&self, uid: &str) -> Vec<Place> {
+        self.dependents.get(uid).into_iter().flatten().cloned().collect()
+    }
+}
+
+/// Judges a dependent by the states of its owners, in the order of its references.
+pub(crate) fn judge(owners: &[Owner], states: &[OwnerState], has_dependents: bool) -> Verdict {
+    let gone = owners.iter().zip(states).filter(|(_, state)| **state != OwnerState::Solid);
+    let gone: Vec<String> = gone.map(|(owner, _)| owner.uid.clone()).collect();
+    if gone.is_empty() {
+        Verdict::Keep
+    } else if gone.len() < owners.len() {
+        Verdict::DropReferences(gone)
+    } else {
+        Verdict::Delete { foreground: has_dependents && states.contains(&OwnerState::Waiting) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{OwnerState::*, *};
+
+    #[test]
+    fn a_dependent_lives_as_long_as_one_owner_does() {
+        let owner = |uid: &str| Owner {
+            api_version: "v1".into(),
+            kind: "K".into(),
+            name: uid.into(),
+            uid: uid.into(),
+            blocks_deletion: true,
+        };
+        let owners = [owner("a"), owner("b")];
+        assert_eq!(judge(&[], &[], false), Verdict::Keep);
+        assert_eq!(judge(&owners, &[Solid, Solid], true), Verdict::Keep);
+        assert_eq!(judge(&owners, &[Solid, Absent], true), Verdict::DropReferences(vec!["b".into()]));
+        assert_eq!(judge(&owners, &[Waiting, Solid], true), Verdict::DropReferences(vec!["a".into()]));
+        assert_eq!(judge(&owners, &[Absent, Absent], true), Verdict::Delete { foreground: false });
+        assert_eq!(judge(&owners, &[Absent, Waiting], true), Verdict::Delete { foreground: true });
+        assert_eq!(judge(&owners, &[Waiting, Waiting], false), Verdict::Delete { foreground: false });
+    }
+}

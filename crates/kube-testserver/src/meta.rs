@@ -1,0 +1,83 @@
+//! Reading and writing `metadata` on plain JSON objects.
+
+use serde_json::{Map, Value};
+
+/// A string at `metadata.<field>`; absent, null and wrongly typed all read as `None`.
+pub(crate) fn text<'a>(object: &'a Value, field: &str) -> Option<&'a str> {
+    object.get("metadata")?.get(field)?.as_str().filter(|s| !s.is_empty())
+}
+
+pub(crate) fn name(object: &Value) -> &str {
+    text(object, "name").unwrap_or_default()
+}
+
+/// The strings of a list such as `metadata.finalizers`.
+pub(crate) fn strings<'a>(object: &'a Value, field: &str) -> Vec<&'a str> {
+    let list = object.get("metadata").and_then(|m| m.get(field)).and_then(Value::as_array);
+    list.map(|items| items.iter().filter_map(Value::as_str).collect()).unwrap_or_default()
+}
+
+/// `metadata` as a map, made where it is missing. `None` when the object or its metadata is no JSON object.
+pub(crate) fn map_mut(object: &mut Value) -> Option<&mut Map<String, Value>> {
+    object.as_object_mut()?.entry("metadata").or_insert_with(|| Value::Object(Map::new())).as_object_mut()
+}
+
+/// Sets `metadata.<field>`, or removes it when `value` is null.
+pub(crate) fn set(object: &mut Value, field: &str, value: impl Into<Value>) {
+    let Some(metadata) = map_mut(object) else { return };
+    match value.into() {
+        Value::Null => drop(metadata.remove(field)),
+        value => drop(metadata.insert(field.into(), value)),
+    }
+}
+
+/// Copies `metadata.<field>` from another object, its absence included.
+pub(crate) fn keep(object: &mut Value, from: &Value, field: &str) {
+    set(object, field, from.get("metadata").and_then(|m| m.get(field)).cloned().unwrap_or_default());
+}
+
+/// Replaces the finalizers; an empty list leaves the field out.
+pub(crate) fn set_finalizers<'a>(object: &mut Value, finalizers: impl IntoIterator<Item = &'a str>) {
+    let list: Vec<Value> = finalizers.into_iter().map(Value::from).collect();
+    set(object, "finalizers", if list.is_empty() { Value::Null } else { Value::Array(list) });
+}
+
+pub(crate) fn is_deleting(object: &Value) -> bool {
+    text(object, "deletionTimestamp").is_some()
+}
+
+/// One entry of `metadata.ownerReferences`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Owner {
+    pub(crate) api_version: String,
+    pub(crate) kind: String,
+    pub(crate) name: String,
+    pub(crate) uid: String,
+    pub(crate) blocks_deletion: bool,
+}
+
+pub(crate) fn owners(object: &Value) -> Vec<Owner> {
+    let list = object.get("metadata").and_then(|m| m.get("ownerReferences")).and_then(Value::as_array);
+    list.into_iter().flatten().map(owner).collect()
+}
+
+fn owner(reference: &Value) -> Owner {
+    let text = |key: &str| reference.get(key).and_then(Value::as_str).unwrap_or_default().to_string();
+    Owner {
+        api_version: text("apiVersion"),
+        kind: text("kind"),
+        name: text("name"),
+        uid: text("uid"),
+        blocks_deletion: reference.get("blockOwnerDeletion").and_then(Value::as_bool).unwrap_or(false),
+    }
+}
+
+/// Splits `group/version`; the core group has no slash.
+pub(crate) fn split_api_version(api_version: &str) -> (&str, &str) {
+    api_version.split_once('/').unwrap_or(("", api_version))
+}
+
+/// Joins group and version the way `apiVersion` is written.
+pub(crate) fn api_version(group: &str, version: &str) -> String {
+    if group.is_empty() { version.to_string() } else { format!("{group}/{version}") }
+}

@@ -1,0 +1,146 @@
+use std::{
+    cmp::Reverse,
+    collections::{BTreeMap, HashMap},
+    sync::Arc,
+};
+
+use super::{Endpoint, Resource, builtin};
+use crate::store::{Store, TableId};
+
+/// All resources, by path, by kind and by table.
+#[derive(Debug, Default)]
+pub(crate) struct Registry {
+    /// By group, version and plural.
+    endpoints: BTreeMap<(String, String, String), Endpoint>,
+    tables: HashMap<TableId, Arc<Resource>>,
+}
+
+impl Registry {
+    /// The built-in kinds, each with a table of its own.
+    pub(crate) fn with_built_in(store: &mut Store) -> Self {
+        let mut registry = Self::default();
+        for kind in builtin::kinds() {
+            let table = store.open();
+            registry.insert(Arc::new(Resource::built_in(kind, table)));
+        }
+        registry
+    }
+
+    /// Adds a resource, or replaces the one with the same table.
+    pub(crate) fn insert(&mut self, resource: Arc<Resource>) {
+        self.remove(resource.table);
+        for (version, name) in
+            resource.versions.iter().enumerate().filter(|(_, v)| v.served).map(|(i, v)| (i, &v.name))
+        {
+            let path = (resource.group.clone(), name.clone(), resource.plural.clone());
+            self.endpoints.insert(path, Endpoint { resource: resource.clone(), version });
+        }
+        self.tables.insert(resource.table, resource);
+    }
+
+    pub(crate) fn remove(&mut self, table: TableId) {
+        if self.tables.remove(&table).is_some() {
+            self.endpoints.retain(|_, endpoint| endpoint.resource.table != table);
+        }
+    }
+
+    pub(crate) fn find(&self, group: &str, version: &str, plural: &str) -> Option<&Endpoint> {
+        self.endpoints.get(&(group.to_string(), version.to_string(), plural.to_string()))
+    }
+
+    /// The resource of a kind, in any served version: what an owner reference points at.
+    pub(crate) fn by_kind<'a>(&'a self, group: &'a str, kind: &'a str) -> Option<&'a Endpoint> {
+        self.group(group).find(|endpoint| endpoint.kind() == kind)
+    }
+
+    pub(crate) fn by_plural<'a>(&'a self, group: &'a str, plural: &'a str) -> Option<&'a Endpoint> {
+        self.group(group).find(|endpoint| endpoint.plural() == plural)
+    }
+
+    pub(crate) fn by_table(&self, table: TableId) -> Option<&Arc<Resource>> {
+        self.tables.get(&table)
+    }
+
+    pub(crate) fn resources(&self) -> impl Iterator<Item = &Arc<Resource>> {
+        self.tables.values()
+    }
+
+    /// All endpoints of one version of a group, by plural.
+    pub(crate) fn version<'a>(
+        &'a self,
+        group: &'a str,
+        version: &'a str,
+    ) -> impl Iterator<Item = &'a Endpoint> {
+        self.group(group).filter(move |endpoint| endpoint.version().name == version)
+    }
+
+    /// Every group with its versions, the preferred one first. The core group, named "", is the first.
+    pub(crate) fn groups(&self) -> Vec<(&str, Vec<&str>)> {
+        let mut groups: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+        for (group, version, _) in self.endpoints.keys() {
+            let versions = groups.entry(group).or_default();
+            if !versions.contains(&version.as_str()) {
+                versions.push(version);
+            }
+        }
+        for versions in groups.values_mut() {
+            versions.sort_by_key(|version| Reverse(priority(version)));
+        }
+        groups.into_iter().collect()
+    }
+
+    fn group<'a>(&'a self, group: &'a str) -> impl Iterator<Item = &'a Endpoint> {
+        let first = (group.to_string(), String::new(), String::new());
+        self.endpoints.range(first..).take_while(move |((g, ..), _)| g == group).map(|(_, endpoint)| endpoint)
+    }
+}
+
+/// How Kubernetes ranks versions: stable over beta over alpha over anything else, then the higher number.
+fn priority(version: &str) -> (u8, u64, u64, Reverse<String>) {
+    let other = (0, 0, 0, Reverse(version.to_string()));
+    let Some(rest) = version.strip_prefix('v') else { return other };
+    let digits = rest.find(|c: char| !c.is_ascii_digit()).unwrap_or(rest.len());
+    let (major, suffix) = rest.split_at(digits);
+    let Ok(major) = major.parse() else { return other };
+    let minor = |prefix: &str| suffix.strip_prefix(prefix).and_then(|n| n.parse().ok());
+    let none = Reverse(String::new());
+    match (suffix, minor("beta"), minor("alpha")) {
+        ("", ..) => (3, major, 0, none),
+        (_, Some(minor), _) => (2, major, minor, none),
+        (_, _, Some(minor)) => (1, major, minor, none),
+        _ => other,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn versions_rank_as_kubernetes_ranks_them() {
+        let mut versions =
+            ["foo1", "v1", "v11alpha2", "v10", "v2beta1", "v3beta1", "v12alpha1", "v2", "foo10", "v1beta"];
+        versions.sort_by_key(|v| Reverse(priority(v)));
+        assert_eq!(
+            versions,
+            ["v10", "v2", "v1", "v3beta1", "v2beta1", "v12alpha1", "v11alpha2", "foo1", "foo10", "v1beta"]
+        );
+    }
+
+    #[test]
+    fn built_in_resources_are_found_by_path_and_by_kind() {
+        let registry = Registry::with_built_in(&mut Store::new(1));
+        let pods = registry.find("", "v1", "pods").unwrap();
+        assert!(
+            pods.allows("watch")
+                && pods.has_status()
+                && pods.selects("spec.nodeName")
+                && !pods.selects("spec.x")
+        );
+        assert_eq!(registry.by_kind("apps", "Deployment").unwrap().plural(), "deployments");
+        assert!(registry.find("", "v2", "pods").is_none() && registry.by_kind("", "Deployment").is_none());
+        let groups = registry.groups();
+        assert_eq!(groups[0], ("", vec!["v1"]));
+        assert_eq!(groups.iter().find(|(g, _)| *g == "autoscaling").unwrap().1, ["v2", "v1"]);
+    }
+}

@@ -1,0 +1,117 @@
+use crate::{failure::Failure, route::Query};
+
+/// The form a client asks for by its `Accept` header.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum View {
+    Object,
+    /// `PartialObjectMetadata` and its list.
+    Metadata,
+    Table(Include),
+}
+
+/// What a table row carries besides its cells.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Include {
+    Nothing,
+    Metadata,
+    Object,
+}
+
+const OFFERED: &str = "application/json";
+
+impl View {
+    /// Takes the first form that the server has.
+    pub(crate) fn negotiate(accept: &str, query: &Query) -> Result<Self, Failure> {
+        if accept.trim().is_empty() {
+            return Ok(Self::Object);
+        }
+        let include = match query.get("includeObject") {
+            None | Some("Metadata") => Include::Metadata,
+            Some("None") => Include::Nothing,
+            Some("Object") => Include::Object,
+            Some(other) => {
+                return Err(Failure::bad_request(format!("unrecognized includeObject value: {other:?}")));
+            }
+        };
+        accept.split(',').find_map(|part| view(part, include)).ok_or_else(|| Failure::not_acceptable(OFFERED))
+    }
+}
+
+/// The version of aggregated discovery that is asked for first, if any is before plain JSON.
+pub(crate) fn discovery_form(accept: &str) -> Option<&'static str> {
+    for part in accept.split(',') {
+        let Some(clause) = Clause::parse(part) else { continue };
+        match (clause.get("g"), clause.get("as"), clause.get("v")) {
+            (Some("apidiscovery.k8s.io"), Some("APIGroupDiscoveryList"), Some("v2")) => return Some("v2"),
+            (Some("apidiscovery.k8s.io"), Some("APIGroupDiscoveryList"), Some("v2beta1")) => {
+                return Some("v2beta1");
+            }
+            (None, None, _) => return None,
+            _ => {}
+        }
+    }
+    None
+}
+
+fn view(part: &str, include: Include) -> Option<View> {
+    let clause = Clause::parse(part)?;
+    match (clause.get("as"), clause.get("g"), clause.get("v")) {
+        (None, ..) => Some(View::Object),
+        (Some("Table"), Some("meta.k8s.io"), Some("v1")) => Some(View::Table(include)),
+        (Some("PartialObjectMetadata" | "PartialObjectMetadataList"), Some("meta.k8s.io"), Some("v1")) => {
+            Some(View::Metadata)
+        }
+        _ => None,
+    }
+}
+
+/// One alternative of an `Accept` header whose media type the server can write.
+struct Clause<'a>(Vec<(&'a str, &'a str)>);
+
+impl<'a> Clause<'a> {
+    fn parse(part: &'a str) -> Option<Self> {
+        let mut fields = part.split(';').map(str::trim);
+        if !matches!(fields.next()?, "application/json" | "application/*" | "*/*") {
+            return None;
+        }
+        Some(Self(fields.filter_map(|field| field.split_once('=')).collect()))
+    }
+
+    fn get(&self, key: &str) -> Option<&'a str> {
+        self.0.iter().find(|(k, _)| *k == key).map(|(_, v)| *v)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_form_that_is_there_wins() {
+        let view = |accept: &str| View::negotiate(accept, &Query::default());
+        let table = "application/json;as=Table;v=v1;g=meta.k8s.io";
+        assert_eq!(view(""), Ok(View::Object));
+        assert_eq!(view("*/*"), Ok(View::Object));
+        assert_eq!(view(&format!("{table},application/json")), Ok(View::Table(Include::Metadata)));
+        assert_eq!(
+            view(&format!("application/vnd.kubernetes.protobuf, {table}")),
+            Ok(View::Table(Include::Metadata))
+        );
+        assert_eq!(
+            view("application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1"),
+            Ok(View::Metadata)
+        );
+        assert_eq!(view("application/json;as=Table;v=v9;g=meta.k8s.io,application/json"), Ok(View::Object));
+        assert_eq!(view("text/html").unwrap_err().code, 406);
+        assert_eq!(view("application/vnd.kubernetes.protobuf").unwrap_err().code, 406);
+    }
+
+    #[test]
+    fn aggregated_discovery_is_asked_for_by_its_full_name() {
+        let v2 = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList";
+        assert_eq!(discovery_form(&format!("{v2},application/json")), Some("v2"));
+        assert_eq!(discovery_form(&format!("application/json,{v2}")), None);
+        assert_eq!(discovery_form("*/*"), None);
+        assert_eq!(discovery_form(&v2.replace("v=v2;", "v=v2beta1;")), Some("v2beta1"));
+    }
+}

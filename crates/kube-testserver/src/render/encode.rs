@@ -1,0 +1,173 @@
+use bytes::Bytes;
+use serde_json::{Map, Value, json};
+
+use super::{Include, View, table::Columns};
+use crate::{
+    registry::Endpoint,
+    store::{EventType, Stored},
+};
+
+/// Writes the objects of one endpoint in one form.
+pub(crate) struct Encoder {
+    view: View,
+    endpoint: Endpoint,
+    api_version: String,
+    /// Asked for in the version they are stored in: their bytes can be sent as they are.
+    as_stored: bool,
+    columns: Option<Columns>,
+}
+
+impl Encoder {
+    pub(crate) fn new(view: View, endpoint: Endpoint) -> Self {
+        let columns = matches!(view, View::Table(_)).then(|| Columns::of(&endpoint));
+        Self {
+            view,
+            api_version: endpoint.api_version(),
+            as_stored: endpoint.version().storage,
+            columns,
+            endpoint,
+        }
+    }
+
+    /// One object. `now` dates the ages in tables.
+    pub(crate) fn object(&self, object: &Stored, now: &str) -> Bytes {
+        match self.view {
+            View::Object if self.as_stored => object.bytes(),
+            View::Object => self.converted(object).into(),
+            View::Metadata => metadata_only(&object.value()).to_string().into(),
+            View::Table(_) => {
+                self.table([object], &object.revision.to_string(), Map::new(), now).to_string().into()
+            }
+        }
+    }
+
+    /// A list with its metadata: `resourceVersion`, and `continue` and `remainingItemCount` in `more`.
+    pub(crate) fn list<'a>(
+        &self,
+        objects: impl IntoIterator<Item = &'a Stored>,
+        revision: &str,
+        more: Map<String, Value>,
+        now: &str,
+    ) -> Bytes {
+        if let View::Table(_) = self.view {
+            return self.table(objects, revision, more, now).to_string().into();
+        }
+        let (kind, api_version) = match self.view {
+            View::Metadata => ("PartialObjectMetadataList", "meta.k8s.io/v1"),
+            _ => (self.endpoint.resource.list_kind.as_str(), self.api_version.as_str()),
+        };
+        let mut out = Vec::with_capacity(1024);
+        let head =
+            json!({"kind": kind, "apiVersion": api_version, "metadata": list_metadata(revision, more)})
+                .to_string();
+        out.extend_from_slice(head[..head.len() - 1].as_bytes());
+        out.extend_from_slice(b",\"items\":[");
+        for (i, object) in objects.into_iter().enumerate() {
+            if i > 0 {
+                out.push(b',');
+            }
+            self.item(object, &mut out);
+        }
+        out.extend_from_slice(b"]}\n");
+        out.into()
+    }
+
+    /// One watch line. Shares the stored bytes where it can.
+    pub(crate) fn event(&self, event: EventType, object: &Stored, now: &str) -> Bytes {
+        if self.view == View::Object && self.as_stored && event == object.event {
+            return object.line();
+        }
+        let mut out = format!("{{\"type\":\"{}\",\"object\":", event.name()).into_bytes();
+        out.extend_from_slice(&self.object(object, now));
+        out.extend_from_slice(b"}\n");
+        out.into()
+    }
+
+    /// A bookmark line; the one that ends the initial events is marked.
+    pub(crate) fn bookmark(&self, revision: u64, ends_initial_events: bool) -> Bytes {
+        let mut metadata = json!({"resourceVersion": revision.to_string()});
+        if ends_initial_events {
+            metadata["annotations"] = json!({"k8s.io/initial-events-end": "true"});
+        }
+        let object = match self.view {
+            View::Object => {
+                json!({"kind": self.endpoint.kind(), "apiVersion": self.api_version, "metadata": metadata})
+            }
+            View::Metadata => {
+                json!({"kind": "PartialObjectMetadata", "apiVersion": "meta.k8s.io/v1", "metadata": metadata})
+            }
+            View::Table(_) => {
+                let row = json!({"cells": [], "object": {
+                    "kind": "PartialObjectMetadata", "apiVersion": "meta.k8s.io/v1", "metadata": metadata}});
+                let metadata = json!({"resourceVersion": revision.to_string()});
+                json!({"kind": "Table", "apiVersion": "meta.k8s.io/v1", "metadata": metadata,
+                    "columnDefinitions": self.definitions(), "rows": [row]})
+            }
+        };
+        format!("{}\n", json!({"type": "BOOKMARK", "object": object})).into()
+    }
+
+    /// The stored object under the name of another version: with conversion `None` nothing else differs.
+    fn converted(&self, object: &Stored) -> Vec<u8> {
+        let api_version = Value::from(self.api_version.as_str());
+        let kind = Value::from(self.endpoint.kind());
+        let mut out = format!("{{\"apiVersion\":{api_version},\"kind\":{kind}").into_bytes();
+        out.extend_from_slice(object.tail());
+        out
+    }
+
+    fn item(&self, object: &Stored, out: &mut Vec<u8>) {
+        match self.view {
+            View::Metadata => out.extend_from_slice(metadata_only(&object.value()).to_string().as_bytes()),
+            // Items of built-in lists carry no type of their own, those of custom resources do.
+            _ if !self.endpoint.resource.custom => {
+                out.push(b'{');
+                out.extend_from_slice(&object.tail()[1..]);
+            }
+            _ if self.as_stored => out.extend_from_slice(&object.bytes()),
+            _ => out.extend_from_slice(&self.converted(object)),
+        }
+    }
+
+    fn table<'a>(
+        &self,
+        objects: impl IntoIterator<Item = &'a Stored>,
+        revision: &str,
+        more: Map<String, Value>,
+        now: &str,
+    ) -> Value {
+        let rows: Vec<Value> = objects.into_iter().map(|object| self.row(object, now)).collect();
+        json!({
+            "kind": "Table",
+            "apiVersion": "meta.k8s.io/v1",
+            "metadata": list_metadata(revision, more),
+            "columnDefinitions": self.definitions(),
+            "rows": rows,
+        })
+    }
+
+    fn row(&self, object: &Stored, now: &str) -> Value {
+        let value = object.value();
+        let cells = self.columns.as_ref().map(|columns| columns.cells(&value, now)).unwrap_or_default();
+        let mut row = json!({"cells": cells});
+        match self.view {
+            View::Table(Include::Metadata) => row["object"] = metadata_only(&value),
+            View::Table(Include::Object) => row["object"] = value,
+            _ => {}
+        }
+        row
+    }
+
+    fn definitions(&self) -> &Value {
+        self.columns.as_ref().map_or(&Value::Null, Columns::definitions)
+    }
+}
+
+fn metadata_only(object: &Value) -> Value {
+    json!({"kind": "PartialObjectMetadata", "apiVersion": "meta.k8s.io/v1", "metadata": object["metadata"]})
+}
+
+fn list_metadata(revision: &str, mut more: Map<String, Value>) -> Value {
+    more.insert("resourceVersion".into(), revision.into());
+    Value::Object(more)
+}

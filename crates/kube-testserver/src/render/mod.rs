@@ -1,0 +1,11 @@
+//! How objects are shown: whole, as metadata only, or as rows of a table.
+
+mod accept;
+mod age;
+mod built_in;
+mod encode;
+mod jsonpath;
+mod table;
+
+pub(crate) use accept::{Include, View, discovery_form};
+pub(crate) use encode::Encoder;

@@ -1,0 +1,9 @@
+//! From the request line to what it asks for: paths, queries, options.
+
+mod options;
+mod path;
+mod query;
+
+pub(crate) use options::{DeleteOptions, FieldValidation, ListOptions, Match, WriteOptions};
+pub(crate) use path::{ResourcePath, Route};
+pub(crate) use query::Query;

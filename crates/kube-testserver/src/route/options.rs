@@ -1,0 +1,262 @@
+use serde_json::Value;
+
+use super::Query;
+use crate::{failure::Failure, schema::FieldError, selector::LabelSelector, world::Propagation};
+
+/// `resourceVersionMatch`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Match {
+    Exact,
+    NotOlderThan,
+}
+
+/// The options of get, list and watch.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct ListOptions {
+    pub(crate) watch: bool,
+    pub(crate) labels: LabelSelector,
+    /// Checked against the resource later.
+    pub(crate) fields: String,
+    pub(crate) limit: usize,
+    pub(crate) continue_token: Option<String>,
+    /// `None` when it is not given or empty; 0 has its own meaning.
+    pub(crate) resource_version: Option<u64>,
+    pub(crate) version_match: Option<Match>,
+    pub(crate) timeout_seconds: Option<u64>,
+    pub(crate) bookmarks: bool,
+    /// `None` when not given.
+    pub(crate) initial_events: Option<bool>,
+}
+
+impl ListOptions {
+    pub(crate) fn parse(query: &Query) -> Result<Self, Failure> {
+        let labels = LabelSelector::parse(query.get("labelSelector").unwrap_or_default())
+            .map_err(Failure::bad_request)?;
+        let options = Self {
+            watch: query.flag("watch"),
+            labels,
+            fields: query.get("fieldSelector").unwrap_or_default().into(),
+            limit: usize::try_from(integer(query, "limit")?.unwrap_or(0).max(0)).unwrap_or(usize::MAX),
+            continue_token: query.get("continue").map(Into::into),
+            resource_version: resource_version(query)?,
+            version_match: version_match(query)?,
+            timeout_seconds: integer(query, "timeoutSeconds")?
+                .and_then(|seconds| u64::try_from(seconds).ok()),
+            bookmarks: query.flag("allowWatchBookmarks"),
+            initial_events: query.has("sendInitialEvents").then(|| query.flag("sendInitialEvents")),
+        };
+        let errors = if options.watch { options.watch_errors() } else { options.list_errors(query) };
+        if errors.is_empty() { Ok(options) } else { Err(Failure::invalid_option("ListOptions", &errors)) }
+    }
+
+    fn list_errors(&self, query: &Query) -> Vec<FieldError> {
+        let mut errors = Vec::new();
+        if self.version_match.is_some() {
+            if query.get("resourceVersion").is_none() {
+                let detail = "resourceVersionMatch is forbidden unless resourceVersion is provided";
+                errors.push(FieldError::forbidden("resourceVersionMatch", detail));
+            }
+            if self.continue_token.is_some() {
+                let detail = "resourceVersionMatch is forbidden when continue is provided";
+                errors.push(FieldError::forbidden("resourceVersionMatch", detail));
+            }
+            if self.version_match == Some(Match::Exact) && self.resource_version == Some(0) {
+                let detail = "resourceVersionMatch \"exact\" is forbidden for resourceVersion \"0\"";
+                errors.push(FieldError::forbidden("resourceVersionMatch", detail));
+            }
+        }
+        if self.initial_events.is_some() {
+            errors
+                .push(FieldError::forbidden("sendInitialEvents", "sendInitialEvents is forbidden for list"));
+        }
+        errors
+    }
+
+    fn watch_errors(&self) -> Vec<FieldError> {
+        let mut errors = Vec::new();
+        match (self.initial_events, self.version_match) {
+            (Some(_), Some(Match::NotOlderThan)) | (None, None) => {}
+            (Some(_), _) => {
+                let detail = "sendInitialEvents requires setting resourceVersionMatch to NotOlderThan";
+                errors.push(FieldError::forbidden("resourceVersionMatch", detail));
+            }
+            (None, Some(_)) => {
+                let detail =
+                    "resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided";
+                errors.push(FieldError::forbidden("resourceVersionMatch", detail));
+            }
+        }
+        errors
+    }
+}
+
+/// What becomes of fields that the schema does not know.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum FieldValidation {
+    Ignore,
+    #[default]
+    Warn,
+    Strict,
+}
+
+/// The options of create, update and patch.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct WriteOptions {
+    pub(crate) dry_run: bool,
+    pub(crate) manager: Option<String>,
+    pub(crate) validation: FieldValidation,
+    pub(crate) force: Option<bool>,
+}
+
+impl WriteOptions {
+    /// `name` is that of the options type in errors: `CreateOptions` and so on.
+    pub(crate) fn parse(query: &Query, name: &str) -> Result<Self, Failure> {
+        let mut errors = Vec::new();
+        let dry_run = dry_run(query.all("dryRun"), &mut errors);
+        let validation = match query.get("fieldValidation") {
+            None | Some("Warn") => FieldValidation::Warn,
+            Some("Ignore") => FieldValidation::Ignore,
+            Some("Strict") => FieldValidation::Strict,
+            Some(other) => {
+                let supported = ["\"Ignore\"", "\"Strict\"", "\"Warn\""].map(String::from);
+                errors.push(FieldError::not_supported("fieldValidation", format!("{other:?}"), &supported));
+                FieldValidation::Ignore
+            }
+        };
+        let manager = query.get("fieldManager").map(str::to_string);
+        if manager.as_ref().is_some_and(|manager| manager.chars().count() > 128) {
+            errors.push(FieldError::new(
+                "fieldManager",
+                "FieldValueTooLong",
+                "Too long: may not be more than 128 bytes",
+            ));
+        }
+        let force = query.has("force").then(|| query.flag("force"));
+        if errors.is_empty() {
+            return Ok(Self { dry_run, manager, validation, force });
+        }
+        Err(Failure::invalid_option(name, &errors))
+    }
+}
+
+/// The options of a deletion, from its body and its query.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct DeleteOptions {
+    pub(crate) dry_run: bool,
+    pub(crate) propagation: Option<Propagation>,
+    pub(crate) uid: Option<String>,
+    pub(crate) resource_version: Option<String>,
+}
+
+impl DeleteOptions {
+    pub(crate) fn parse(query: &Query, body: &Value) -> Result<Self, Failure> {
+        let mut errors = Vec::new();
+        let text = |value: &Value| value.as_str().map(str::to_string);
+        let in_body: Vec<&str> =
+            body["dryRun"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
+        let dry_run = dry_run(query.all("dryRun").chain(in_body), &mut errors);
+        let policy = body["propagationPolicy"].as_str().or(query.get("propagationPolicy"));
+        let orphan = body["orphanDependents"].as_bool();
+        let propagation = match (policy, orphan) {
+            (Some("Background"), _) | (None, Some(false)) => Some(Propagation::Background),
+            (Some("Foreground"), _) => Some(Propagation::Foreground),
+            (Some("Orphan"), _) | (None, Some(true)) => Some(Propagation::Orphan),
+            (None, None) => None,
+            (Some(other), _) => {
+                let supported =
+                    ["\"Foreground\"", "\"Background\"", "\"Orphan\"", "\"nil\""].map(String::from);
+                errors.push(FieldError::not_supported("propagationPolicy", format!("{other:?}"), &supported));
+                None
+            }
+        };
+        if !errors.is_empty() {
+            return Err(Failure::invalid_option("DeleteOptions", &errors));
+        }
+        let conditions = &body["preconditions"];
+        Ok(Self {
+            dry_run,
+            propagation,
+            uid: text(&conditions["uid"]),
+            resource_version: text(&conditions["resourceVersion"]),
+        })
+    }
+}
+
+fn dry_run<'a>(given: impl Iterator<Item = &'a str>, errors: &mut Vec<FieldError>) -> bool {
+    let mut dry = false;
+    for value in given {
+        dry = true;
+        if value != "All" {
+            errors.push(FieldError::not_supported("dryRun", format!("{value:?}"), &["\"All\"".to_string()]));
+        }
+    }
+    dry
+}
+
+fn integer(query: &Query, key: &str) -> Result<Option<i64>, Failure> {
+    let Some(text) = query.get(key) else { return Ok(None) };
+    let wrong = |_| Failure::bad_request(format!("strconv.ParseInt: parsing {text:?}: invalid syntax"));
+    text.parse().map(Some).map_err(wrong)
+}
+
+fn resource_version(query: &Query) -> Result<Option<u64>, Failure> {
+    let Some(text) = query.get("resourceVersion") else { return Ok(None) };
+    text.parse().map(Some).map_err(|_| Failure::unreadable_resource_version(text))
+}
+
+fn version_match(query: &Query) -> Result<Option<Match>, Failure> {
+    match query.get("resourceVersionMatch") {
+        None => Ok(None),
+        Some("Exact") => Ok(Some(Match::Exact)),
+        Some("NotOlderThan") => Ok(Some(Match::NotOlderThan)),
+        Some(other) => {
+            let supported = ["\"Exact\"", "\"NotOlderThan\"", "\"\""].map(String::from);
+            let error = FieldError::not_supported("resourceVersionMatch", format!("{other:?}"), &supported);
+            Err(Failure::invalid_option("ListOptions", &[error]))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn list(query: &str) -> Result<ListOptions, Failure> {
+        ListOptions::parse(&Query::parse(query))
+    }
+
+    #[test]
+    fn combinations_that_a_genuine_server_refuses() {
+        let cause = |query: &str| list(query).unwrap_err().message;
+        assert!(cause("resourceVersionMatch=Exact").contains("forbidden unless resourceVersion is provided"));
+        assert!(
+            cause("resourceVersion=0&resourceVersionMatch=Exact")
+                .contains("forbidden for resourceVersion \"0\"")
+        );
+        assert!(cause("sendInitialEvents=true").contains("sendInitialEvents is forbidden for list"));
+        assert!(cause("watch=1&sendInitialEvents=true").contains("requires setting resourceVersionMatch"));
+        assert!(
+            cause("watch=1&resourceVersion=1&resourceVersionMatch=NotOlderThan")
+                .contains("forbidden for watch")
+        );
+        assert!(list("watch=1&sendInitialEvents=true&resourceVersionMatch=NotOlderThan").is_ok());
+        assert!(list("resourceVersion=5&resourceVersionMatch=Exact&limit=3").is_ok());
+        assert_eq!(list("limit=x").unwrap_err().code, 400);
+        assert_eq!(list("resourceVersion=x").unwrap_err().code, 500);
+    }
+
+    #[test]
+    fn write_and_delete_options_name_what_is_wrong() {
+        let write = |q: &str| WriteOptions::parse(&Query::parse(q), "PatchOptions");
+        assert!(write("dryRun=All&fieldValidation=Strict").unwrap().dry_run);
+        assert!(write("dryRun=Some").unwrap_err().message.contains("dryRun: Unsupported value: \"Some\""));
+        assert!(write("fieldValidation=Loose").unwrap_err().message.contains("PatchOptions.meta.k8s.io"));
+        let body = serde_json::json!({"propagationPolicy": "Orphan", "preconditions": {"uid": "u"}});
+        let delete = DeleteOptions::parse(&Query::default(), &body).unwrap();
+        assert_eq!((delete.propagation, delete.uid.as_deref()), (Some(Propagation::Orphan), Some("u")));
+        let foreground =
+            DeleteOptions::parse(&Query::parse("propagationPolicy=Foreground"), &Value::Null).unwrap();
+        assert_eq!(foreground.propagation, Some(Propagation::Foreground));
+        DeleteOptions::parse(&Query::parse("propagationPolicy=Zork"), &Value::Null).unwrap_err();
+    }
+}

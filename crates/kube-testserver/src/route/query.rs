@@ -1,0 +1,68 @@
+/// The parameters of a request, decoded.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Query(Vec<(String, String)>);
+
+impl Query {
+    /// Broken percent escapes are kept as they are, as Go does for what it cannot decode.
+    pub(crate) fn parse(query: &str) -> Self {
+        let pairs = query.split('&').filter(|pair| !pair.is_empty()).map(|pair| {
+            let (key, value) = pair.split_once('=').unwrap_or((pair, ""));
+            let text = |raw: &str| decode(raw, true).unwrap_or_else(|| raw.to_string());
+            (text(key), text(value))
+        });
+        Self(pairs.collect())
+    }
+
+    /// The first value of a key; an empty one counts as absent.
+    pub(crate) fn get(&self, key: &str) -> Option<&str> {
+        self.0.iter().find(|(k, v)| k == key && !v.is_empty()).map(|(_, v)| v.as_str())
+    }
+
+    pub(crate) fn all(&self, key: &str) -> impl Iterator<Item = &str> {
+        self.0.iter().filter(move |(k, v)| k == key && !v.is_empty()).map(|(_, v)| v.as_str())
+    }
+
+    /// `1` and `true` in any case are true, as is the bare key; all else is false.
+    pub(crate) fn flag(&self, key: &str) -> bool {
+        self.0
+            .iter()
+            .find(|(k, _)| k == key)
+            .is_some_and(|(_, v)| matches!(v.to_ascii_lowercase().as_str(), "" | "1" | "true" | "t" | "yes"))
+    }
+
+    pub(crate) fn has(&self, key: &str) -> bool {
+        self.0.iter().any(|(k, _)| k == key)
+    }
+}
+
+/// Undoes percent encoding; `None` when an escape is broken or the result is no UTF-8.
+pub(super) fn decode(text: &str, plus_is_space: bool) -> Option<String> {
+    let mut out = Vec::with_capacity(text.len());
+    let mut bytes = text.bytes();
+    while let Some(byte) = bytes.next() {
+        match byte {
+            b'%' => {
+                let high = char::from(bytes.next()?).to_digit(16)?;
+                let low = char::from(bytes.next()?).to_digit(16)?;
+                out.push(u8::try_from(high * 16 + low).ok()?);
+            }
+            b'+' if plus_is_space => out.push(b' '),
+            byte => out.push(byte),
+        }
+    }
+    String::from_utf8(out).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_are_decoded_and_flags_are_lenient() {
+        let query = Query::parse("labelSelector=a%3Db+c&watch&limit=&dryRun=All&dryRun=x&force=TRUE&bad=%zz");
+        assert_eq!((query.get("labelSelector"), query.get("limit")), (Some("a=b c"), None));
+        assert!(query.flag("watch") && query.flag("force") && !query.flag("limits"));
+        assert_eq!(query.all("dryRun").collect::<Vec<_>>(), ["All", "x"]);
+        assert_eq!(query.get("bad"), Some("%zz"));
+    }
+}

@@ -1,0 +1,120 @@
+use serde_json::Value;
+
+/// A parsed `fieldSelector`: exact comparisons of fields, all of which have to hold.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct FieldSelector(Vec<Term>);
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Term {
+    field: String,
+    value: String,
+    equal: bool,
+}
+
+impl FieldSelector {
+    /// Parses `a=b,c!=d` and checks that every field is in `supported`. The error is the text of a 400.
+    pub(crate) fn parse(input: &str, supported: impl Fn(&str) -> bool) -> Result<Self, String> {
+        let mut terms = Vec::new();
+        for part in split(input) {
+            if part.is_empty() {
+                continue;
+            }
+            let term = term(&part)
+                .ok_or_else(|| format!("invalid selector: '{part}'; can't understand '{part}'"))?;
+            if !supported(&term.field) {
+                return Err(format!("field label not supported: {}", term.field));
+            }
+            terms.push(term);
+        }
+        Ok(Self(terms))
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// The name an object must have, when the selector says so.
+    pub(crate) fn name(&self) -> Option<&str> {
+        self.0.iter().find(|t| t.equal && t.field == "metadata.name").map(|t| t.value.as_str())
+    }
+
+    /// Compares the fields of an object; what is absent compares as the empty string.
+    pub(crate) fn matches(&self, object: &Value) -> bool {
+        self.0.iter().all(|term| (field_text(object, &term.field) == term.value) == term.equal)
+    }
+}
+
+fn field_text(object: &Value, field: &str) -> String {
+    let at = field.split('.').filter(|p| !p.is_empty()).try_fold(object, |value, part| value.get(part));
+    match at {
+        Some(Value::String(text)) => text.clone(),
+        Some(Value::Bool(_) | Value::Number(_)) => at.map(Value::to_string).unwrap_or_default(),
+        // Pods without the field run as if it were there.
+        None if field == "spec.schedulerName" => "default-scheduler".into(),
+        _ => String::new(),
+    }
+}
+
+/// Splits at commas that are not escaped by a backslash.
+fn split(input: &str) -> Vec<String> {
+    let (mut parts, mut current, mut escaped) = (Vec::new(), String::new(), false);
+    for c in input.chars() {
+        match c {
+            ',' if !escaped => parts.push(std::mem::take(&mut current)),
+            _ => current.push(c),
+        }
+        escaped = c == '\\' && !escaped;
+    }
+    parts.push(current);
+    parts
+}
+
+fn term(part: &str) -> Option<Term> {
+    let at = part.find(['=', '!'])?;
+    let (field, rest) = part.split_at(at);
+    let (equal, value) = if let Some(value) = rest.strip_prefix("!=") {
+        (false, value)
+    } else {
+        (true, rest.strip_prefix("==").or_else(|| rest.strip_prefix('='))?)
+    };
+    Some(Term { field: field.into(), value: unescape(value)?, equal })
+}
+
+/// Backslash escapes comma, equals sign and itself; anything else after it, and a bare comma or equals sign, is an error.
+fn unescape(value: &str) -> Option<String> {
+    let mut out = String::new();
+    let mut chars = value.chars();
+    while let Some(c) = chars.next() {
+        match c {
+            '\\' => out.push(chars.next().filter(|c| matches!(c, '\\' | ',' | '='))?),
+            '=' | ',' => return None,
+            c => out.push(c),
+        }
+    }
+    Some(out)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn fields_are_compared_as_text() {
+        let pod = json!({"metadata": {"name": "a"}, "spec": {"nodeName": "n1", "hostNetwork": true, "weird": "x=y,z"}});
+        let matches = |s: &str| FieldSelector::parse(s, |_| true).unwrap().matches(&pod);
+        assert!(matches("") && matches("metadata.name=a") && matches("metadata.name==a,spec.nodeName!=n2"));
+        assert!(matches("spec.gone=") && matches("spec.gone!=x") && matches("spec.hostNetwork=true"));
+        assert!(matches(r"spec.weird=x\=y\,z") && matches(".spec.nodeName=n1"));
+        assert!(!matches("metadata.name!=a") && !matches("spec.gone=x"));
+    }
+
+    #[test]
+    fn unknown_fields_and_broken_syntax_are_refused() {
+        let parse = |s: &str| FieldSelector::parse(s, |f| f == "metadata.name").unwrap_err();
+        assert_eq!(parse("spec.x=1"), "field label not supported: spec.x");
+        assert!(parse("metadata.name").contains("can't understand"));
+        assert!(parse("metadata.name=a=b").contains("can't understand"));
+    }
+}

@@ -1,0 +1,8 @@
+//! Label and field selectors, with the error texts of the genuine server.
+
+mod field;
+mod label;
+mod lexer;
+
+pub(crate) use field::FieldSelector;
+pub(crate) use label::LabelSelector;

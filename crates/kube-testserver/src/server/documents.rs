@@ -1,0 +1,78 @@
+//! What is served besides resources: version, health, discovery, OpenAPI.
+
+use http::{HeaderMap, Response, StatusCode, header};
+use serde_json::json;
+
+use super::{Body, respond};
+use crate::{failure::Failure, registry::discovery, render, route::Route, world::World};
+
+pub(super) fn answer(world: &World, route: &Route, headers: &HeaderMap) -> Response<Body> {
+    let registry = &world.registry;
+    let accept = headers.get(header::ACCEPT).and_then(|value| value.to_str().ok()).unwrap_or_default();
+    let found = match route {
+        Route::Version => Some(version()),
+        Route::Health { .. } => return respond::text(StatusCode::OK, "ok"),
+        Route::Index => Some(
+            json!({"paths": ["/api", "/api/v1", "/apis", "/healthz", "/livez", "/openapi/v3", "/readyz", "/version"]}),
+        ),
+        Route::CoreVersions | Route::Groups => {
+            let core = *route == Route::CoreVersions;
+            if let Some(form) = render::discovery_form(accept) {
+                return aggregated(world, core, form);
+            }
+            Some(if core { discovery::core_versions() } else { discovery::groups(registry) })
+        }
+        Route::Group(group) => discovery::group(registry, group),
+        Route::GroupVersion { group, version } => discovery::version(registry, group, version),
+        Route::OpenApiV2 | Route::OpenApiIndex | Route::OpenApi(_) | Route::Resource(_) | Route::Unknown => {
+            None
+        }
+    };
+    match found {
+        Some(document) => respond::document(StatusCode::OK, &document),
+        None => not_found(),
+    }
+}
+
+pub(super) fn not_found() -> Response<Body> {
+    respond::text(StatusCode::NOT_FOUND, "404 page not found\n")
+}
+
+fn aggregated(world: &World, core: bool, form: &'static str) -> Response<Body> {
+    let mut response = respond::document(StatusCode::OK, &discovery::aggregated(&world.registry, core, form));
+    let media = match form {
+        "v2" => "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList",
+        _ => "application/json;g=apidiscovery.k8s.io;v=v2beta1;as=APIGroupDiscoveryList",
+    };
+    response.headers_mut().insert(header::CONTENT_TYPE, header::HeaderValue::from_static(media));
+    response.headers_mut().insert(header::VARY, header::HeaderValue::from_static("Accept"));
+    response
+}
+
+/// The Kubernetes version whose behaviour the server follows.
+fn version() -> serde_json::Value {
+    json!({
+        "major": "1",
+        "minor": "36",
+        "emulationMajor": "1",
+        "emulationMinor": "36",
+        "minCompatibilityMajor": "1",
+        "minCompatibilityMinor": "35",
+        "gitVersion": concat!("v1.36.4+kube-testserver.", env!("CARGO_PKG_VERSION")),
+        "gitCommit": "",
+        "gitTreeState": "clean",
+        "buildDate": "1970-01-01T00:00:00Z",
+        "goVersion": "none",
+        "compiler": "rustc",
+        "platform": format!("{}/{}", std::env::consts::OS, std::env::consts::ARCH),
+    })
+}
+
+/// A path that a group might have, but none has.
+pub(super) fn unknown_resource(world: &World, group: &str, version: &str) -> Response<Body> {
+    if world.registry.version(group, version).next().is_some() {
+        respond::failure(&Failure::no_such_path())
+    } else {
+        not_found()
+    }
+}

@@ -1,0 +1,132 @@
+use std::fmt;
+
+use bytes::Bytes;
+use http::{HeaderMap, Method, Request, Response, header, request::Parts};
+use http_body_util::{BodyExt, LengthLimitError, Limited};
+
+use super::{ApiServer, Body, documents, respond};
+use crate::{
+    failure::Failure,
+    registry::Endpoint,
+    render::{Encoder, View},
+    route::{ListOptions, Query, ResourcePath, Route},
+    verb::{self, Call, Content},
+    watch::Watch,
+    world::World,
+};
+
+/// The largest request body that is read.
+const BODY_LIMIT: usize = 3 * 1024 * 1024;
+
+pub(super) async fn handle<B>(server: ApiServer, request: Request<B>) -> Response<Body>
+where
+    B: http_body::Body<Data = Bytes, Error: fmt::Display> + Send + 'static,
+{
+    let (parts, body) = request.into_parts();
+    let path = match Route::parse(parts.uri.path()) {
+        Route::Resource(path) => path,
+        other => return documents::answer(&server.world().lock(), &other, &parts.headers),
+    };
+    let body = match read(body, &parts.headers).await {
+        Ok(body) => body,
+        Err(failure) => return respond::failure(&failure),
+    };
+    let result = {
+        let mut world = server.world().lock();
+        match find(&world, &path) {
+            Some(endpoint) => serve(&server, &mut world, call(&parts, path, endpoint, body), &parts.headers),
+            None => Ok(documents::unknown_resource(&world, &path.group, &path.version)),
+        }
+    };
+    result.unwrap_or_else(|failure| respond::failure(&failure))
+}
+
+/// The endpoint of a path, when the path fits its scope.
+fn find(world: &World, path: &ResourcePath) -> Option<Endpoint> {
+    let endpoint = world.registry.find(&path.group, &path.version, &path.plural)?;
+    let fits = match (endpoint.resource.namespaced, &path.namespace, &path.name) {
+        (true, None, Some(_)) | (false, Some(_), _) => false,
+        (true, ..) | (false, None, _) => true,
+    };
+    fits.then(|| endpoint.clone())
+}
+
+fn call(parts: &Parts, path: ResourcePath, endpoint: Endpoint, body: Bytes) -> Call {
+    let text =
+        |name| parts.headers.get(name).and_then(|value| value.to_str().ok()).unwrap_or_default().to_string();
+    Call {
+        method: parts.method.clone(),
+        endpoint,
+        namespace: path.namespace,
+        name: path.name,
+        subresource: path.subresource,
+        query: Query::parse(parts.uri.query().unwrap_or_default()),
+        content_type: text(header::CONTENT_TYPE),
+        user_agent: text(header::USER_AGENT),
+        body,
+    }
+}
+
+fn serve(
+    server: &ApiServer,
+    world: &mut World,
+    call: Call,
+    headers: &HeaderMap,
+) -> Result<Response<Body>, Failure> {
+    let accept = headers.get(header::ACCEPT).and_then(|value| value.to_str().ok()).unwrap_or_default();
+    let view = View::negotiate(accept, &call.query)?;
+    let encoder = Encoder::new(view, call.endpoint.clone());
+    if call.method == Method::GET && call.subresource.is_none() && call.query.flag("watch") {
+        return watch(server, world, call, encoder).map(|watch| respond::stream(Body::lines(watch)));
+    }
+    let answer = verb::perform(world, &call)?;
+    let now = world.now();
+    let body = match answer.content {
+        Content::Object(object) => encoder.object(&object, &now),
+        Content::List { objects, revision, more } => {
+            encoder.list(objects.iter().map(AsRef::as_ref), &revision.to_string(), more, &now)
+        }
+        Content::Document(document) => document.to_string().into(),
+    };
+    Ok(respond::json(answer.code, body, &answer.warnings))
+}
+
+/// A watch on a collection, or on the one object that the path names.
+fn watch(server: &ApiServer, world: &World, call: Call, encoder: Encoder) -> Result<Watch, Failure> {
+    if !call.endpoint.allows("watch") {
+        return Err(Failure::method_not_allowed());
+    }
+    let mut options = ListOptions::parse(&call.query)?;
+    if let Some(name) = &call.name {
+        let comma = if options.fields.is_empty() { "" } else { "," };
+        options.fields.push_str(&format!("{comma}metadata.name={name}"));
+    }
+    let filter = verb::filter(&call.endpoint, call.namespace.clone(), &options)?;
+    let start = verb::watch_start(world, &options)?;
+    let table = call.endpoint.resource.table;
+    let watch =
+        Watch::begin(server.world().clone(), world, table, (start, filter, encoder), server.cut_signal());
+    Ok(watch.with_timeout(options.timeout_seconds).with_bookmarks(options.bookmarks))
+}
+
+async fn read<B>(body: B, headers: &HeaderMap) -> Result<Bytes, Failure>
+where
+    B: http_body::Body<Data = Bytes, Error: fmt::Display> + Send,
+{
+    let declared = headers
+        .get(header::CONTENT_LENGTH)
+        .and_then(|v| v.to_str().ok())
+        .and_then(|v| v.parse::<usize>().ok());
+    if declared.is_some_and(|length| length > BODY_LIMIT) {
+        return Err(Failure::too_large(BODY_LIMIT));
+    }
+    // `Limited` needs an error that is one; only its text matters here.
+    let body = body.map_err(|error| std::io::Error::other(error.to_string()));
+    match Limited::new(body, BODY_LIMIT).collect().await {
+        Ok(collected) => Ok(collected.to_bytes()),
+        Err(error) if error.is::<LengthLimitError>() => Err(Failure::too_large(BODY_LIMIT)),
+        Err(error) => {
+            Err(Failure::bad_request(format!("the body of the request could not be read: {error}")))
+        }
+    }
+}

@@ -1,0 +1,51 @@
+use bytes::Bytes;
+use http::{HeaderValue, Response, StatusCode, header};
+use serde_json::Value;
+
+use super::Body;
+use crate::failure::Failure;
+
+const JSON: HeaderValue = HeaderValue::from_static("application/json");
+
+pub(super) fn json(code: StatusCode, body: impl Into<Bytes>, warnings: &[String]) -> Response<Body> {
+    let mut response = response(code, JSON, Body::whole(body));
+    for warning in warnings {
+        let quoted = warning.replace('\\', "\\\\").replace('"', "\\\"");
+        // A field name may hold anything; what a header cannot carry is left out, not the whole warning.
+        let safe: String = quoted.chars().filter(|c| matches!(c, ' '..='~')).collect();
+        if let Ok(value) = HeaderValue::from_str(&format!("299 - \"{safe}\"")) {
+            response.headers_mut().append(header::WARNING, value);
+        }
+    }
+    response
+}
+
+pub(super) fn document(code: StatusCode, document: &Value) -> Response<Body> {
+    json(code, document.to_string(), &[])
+}
+
+pub(super) fn failure(failure: &Failure) -> Response<Body> {
+    let mut response = document(failure.code, &failure.status());
+    let seconds = failure.details.as_ref().map_or(0, |details| details.retry_after_seconds);
+    if seconds > 0 {
+        response.headers_mut().insert(header::RETRY_AFTER, seconds.into());
+    }
+    response
+}
+
+pub(super) fn text(code: StatusCode, text: &'static str) -> Response<Body> {
+    response(code, HeaderValue::from_static("text/plain; charset=utf-8"), Body::whole(text))
+}
+
+pub(super) fn stream(body: Body) -> Response<Body> {
+    response(StatusCode::OK, JSON, body)
+}
+
+fn response(code: StatusCode, content_type: HeaderValue, body: Body) -> Response<Body> {
+    let mut response = Response::new(body);
+    *response.status_mut() = code;
+    let headers = response.headers_mut();
+    headers.insert(header::CONTENT_TYPE, content_type);
+    headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-cache, private"));
+    response
+}

@@ -1,0 +1,7 @@
+//! The server behind a real socket.
+
+mod kubeconfig;
+mod pki;
+mod test_server;
+
+pub use test_server::{StartError, TestServer, TestServerBuilder};

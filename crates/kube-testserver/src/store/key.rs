@@ -1,0 +1,47 @@
+use std::fmt;
+
+/// Where an object is inside its resource: `namespace/name`, or only the name of a cluster-scoped one.
+/// Its order is that of lists.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) struct Key(Box<str>);
+
+impl Key {
+    pub(crate) fn new(namespace: Option<&str>, name: &str) -> Self {
+        match namespace {
+            Some(namespace) => Self(format!("{namespace}/{name}").into()),
+            None => Self(name.into()),
+        }
+    }
+
+    /// The key that a continue token names, to start a range at.
+    pub(crate) fn raw(text: &str) -> Self {
+        Self(text.into())
+    }
+
+    /// The first key after this one.
+    pub(crate) fn successor(&self) -> Self {
+        Self(format!("{}\0", self.0).into())
+    }
+
+    pub(crate) fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    pub(crate) fn is_in(&self, namespace: Option<&str>) -> bool {
+        namespace.is_none_or(|ns| self.0.strip_prefix(ns).is_some_and(|rest| rest.starts_with('/')))
+    }
+
+    pub(crate) fn namespace(&self) -> Option<&str> {
+        self.0.split_once('/').map(|(namespace, _)| namespace)
+    }
+
+    pub(crate) fn name(&self) -> &str {
+        self.0.split_once('/').map_or(&*self.0, |(_, name)| name)
+    }
+}
+
+impl fmt::Display for Key {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}

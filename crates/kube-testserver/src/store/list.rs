@@ -1,0 +1,94 @@
+use std::{
+    collections::{BTreeMap, btree_map::Entry},
+    sync::Arc,
+};
+
+use super::{Key, Store, Stored, TableId, TooOld};
+
+/// Which objects of a resource to list.
+pub(crate) struct PageRequest<'a> {
+    pub(crate) table: TableId,
+    pub(crate) namespace: Option<&'a str>,
+    /// The state to list; `None` is now.
+    pub(crate) at: Option<u64>,
+    /// The first key to look at.
+    pub(crate) start: Option<Key>,
+    /// The most objects to return; 0 means all.
+    pub(crate) limit: usize,
+    pub(crate) matches: &'a dyn Fn(&Stored) -> bool,
+}
+
+/// Some objects of one consistent state.
+#[derive(Debug)]
+pub(crate) struct Page {
+    pub(crate) revision: u64,
+    pub(crate) objects: Vec<Arc<Stored>>,
+    /// Where the next page starts; `None` when this was the last.
+    pub(crate) next: Option<Key>,
+    /// How many keys follow this page, matching or not.
+    pub(crate) remaining: usize,
+}
+
+impl Store {
+    /// Lists a page of the state at one revision, now or in the past as far as the history reaches.
+    /// Costs the page for the present, and the changes since then for the past.
+    pub(crate) fn page(&self, request: PageRequest<'_>) -> Result<Page, TooOld> {
+        let PageRequest { table, namespace, at, start, limit, matches } = request;
+        let revision = at.unwrap_or(self.revision());
+        let undone = match at {
+            Some(at) => self.undo(table, at)?,
+            None => BTreeMap::new(),
+        };
+        let present = self.range(table, namespace).filter(|(key, _)| !undone.contains_key(*key));
+        let past = undone
+            .iter()
+            .filter_map(|(key, was)| Some((*key, (*was)?)))
+            .filter(|(key, _)| key.is_in(namespace));
+        let mut page = Page { revision, objects: Vec::new(), next: None, remaining: 0 };
+        for (key, object) in merge(present, past) {
+            if start.as_ref().is_some_and(|start| key < start) {
+                continue;
+            }
+            if page.next.is_some() {
+                page.remaining += 1;
+            } else if matches(object) {
+                if limit > 0 && page.objects.len() == limit {
+                    page.next = page.objects.last().map(|last| last.key.successor());
+                    page.remaining = 1;
+                } else {
+                    page.objects.push(object.clone());
+                }
+            }
+        }
+        Ok(page)
+    }
+
+    /// What each key changed since `revision` held then: a version, or nothing.
+    fn undo(&self, table: TableId, revision: u64) -> Result<BTreeMap<&Key, Option<&Arc<Stored>>>, TooOld> {
+        self.check_readable(table, revision)?;
+        let mut undone = BTreeMap::new();
+        for change in &self.table(table).history {
+            if change.object.revision > revision
+                && let Entry::Vacant(entry) = undone.entry(&change.object.key)
+            {
+                entry.insert(change.previous.as_ref());
+            }
+        }
+        Ok(undone)
+    }
+}
+
+type Item<'a> = (&'a Key, &'a Arc<Stored>);
+
+/// Merges two ordered sequences without common keys.
+fn merge<'a>(
+    left: impl Iterator<Item = Item<'a>>,
+    right: impl Iterator<Item = Item<'a>>,
+) -> impl Iterator<Item = Item<'a>> {
+    let (mut left, mut right) = (left.peekable(), right.peekable());
+    std::iter::from_fn(move || match (left.peek(), right.peek()) {
+        (Some((l, _)), Some((r, _))) if r < l => right.next(),
+        (None, _) => right.next(),
+        _ => left.next(),
+    })
+}

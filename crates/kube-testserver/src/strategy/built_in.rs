@@ -1,0 +1,100 @@
+//! What single built-in kinds need. Everything here is a rule of the genuine server that clients rely on.
+
+use base64::{Engine, prelude::BASE64_STANDARD};
+use serde_json::{Value, json};
+
+use crate::{meta, registry::Endpoint};
+
+/// Kinds whose `metadata.generation` counts changes of what is wanted. All custom resources do.
+pub(super) fn has_generation(endpoint: &Endpoint) -> bool {
+    endpoint.resource.custom
+        || match endpoint.group() {
+            "" => matches!(endpoint.plural(), "pods" | "replicationcontrollers"),
+            "apps" => endpoint.plural() != "controllerrevisions",
+            "batch"
+            | "policy"
+            | "networking.k8s.io"
+            | "discovery.k8s.io"
+            | "flowcontrol.apiserver.k8s.io" => true,
+            "admissionregistration.k8s.io" | "apiextensions.k8s.io" => true,
+            "scheduling.k8s.io" | "resource.k8s.io" => true,
+            _ => false,
+        }
+}
+
+/// Kinds that a PUT may create.
+pub(crate) fn created_by_put(endpoint: &Endpoint) -> bool {
+    matches!(
+        (endpoint.group(), endpoint.plural()),
+        ("", "endpoints" | "events" | "limitranges")
+            | ("coordination.k8s.io", "leases")
+            | ("events.k8s.io", "events")
+    )
+}
+
+pub(super) fn prepare_create(endpoint: &Endpoint, object: &mut Value) {
+    if endpoint.is_core("namespaces") {
+        let name = meta::name(object).to_string();
+        object["spec"] = json!({"finalizers": ["kubernetes"]});
+        object["status"] = json!({"phase": "Active"});
+        label(object, "kubernetes.io/metadata.name", &name);
+    } else if endpoint.is_core("pods") {
+        object["status"] = json!({"phase": "Pending"});
+    }
+    prepare_any(endpoint, object);
+}
+
+pub(super) fn prepare_update(endpoint: &Endpoint, object: &mut Value) {
+    if endpoint.is_core("namespaces") {
+        let name = meta::name(object).to_string();
+        label(object, "kubernetes.io/metadata.name", &name);
+    }
+    prepare_any(endpoint, object);
+}
+
+fn prepare_any(endpoint: &Endpoint, object: &mut Value) {
+    if endpoint.is_core("secrets") {
+        encode_strings(object);
+        if object["type"].as_str().unwrap_or_default().is_empty() {
+            object["type"] = "Opaque".into();
+        }
+    }
+}
+
+/// `stringData` of a secret is only ever written: it ends up in `data`.
+fn encode_strings(secret: &mut Value) {
+    let Some(map) = secret.as_object_mut() else { return };
+    let Some(Value::Object(strings)) = map.remove("stringData") else { return };
+    let data = map.entry("data").or_insert_with(|| json!({}));
+    if data.is_null() {
+        *data = json!({});
+    }
+    if let Some(data) = data.as_object_mut() {
+        for (key, value) in &strings {
+            data.insert(key.clone(), BASE64_STANDARD.encode(value.as_str().unwrap_or_default()).into());
+        }
+    }
+}
+
+fn label(object: &mut Value, key: &str, value: &str) {
+    let Some(metadata) = meta::map_mut(object) else { return };
+    let labels = metadata.entry("labels").or_insert_with(|| json!({}));
+    if let Some(labels) = labels.as_object_mut() {
+        labels.insert(key.into(), value.into());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn string_data_is_encoded_over_data() {
+        let mut secret = json!({"data": {"a": "eA==", "b": "eQ=="}, "stringData": {"b": "new"}});
+        encode_strings(&mut secret);
+        assert_eq!(secret, json!({"data": {"a": "eA==", "b": "bmV3"}}));
+        let mut secret = json!({"stringData": {"b": "new"}, "data": null});
+        encode_strings(&mut secret);
+        assert_eq!(secret, json!({"data": {"b": "bmV3"}}));
+    }
+}

@@ -1,0 +1,75 @@
+use serde_json::Value;
+
+use super::built_in;
+use crate::{ids, meta, registry::Endpoint};
+
+/// Gives a new object what the server owns: uid, timestamps, generation; takes what a client may not set.
+pub(crate) fn prepare(endpoint: &Endpoint, object: &mut Value, now: &str) {
+    if meta::name(object).is_empty()
+        && let Some(base) = meta::text(object, "generateName")
+    {
+        let name = ids::generated_name(base);
+        meta::set(object, "name", name);
+    }
+    for field in ["deletionTimestamp", "deletionGracePeriodSeconds", "selfLink", "resourceVersion"] {
+        meta::set(object, field, Value::Null);
+    }
+    meta::set(object, "uid", ids::uid());
+    meta::set(object, "creationTimestamp", now);
+    let generation = if built_in::has_generation(endpoint) { Value::from(1) } else { Value::Null };
+    meta::set(object, "generation", generation);
+    if endpoint.has_status()
+        && let Some(map) = object.as_object_mut()
+    {
+        map.remove("status");
+    }
+    built_in::prepare_create(endpoint, object);
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::{registry::Registry, store::Store};
+
+    fn prepared(group: &str, plural: &str, mut object: Value) -> Value {
+        let registry = Registry::with_built_in(&mut Store::new(1));
+        prepare(registry.by_plural(group, plural).unwrap(), &mut object, "2026-01-01T00:00:00Z");
+        object
+    }
+
+    #[test]
+    fn the_server_owns_its_fields() {
+        let config_map = prepared(
+            "",
+            "configmaps",
+            json!({"metadata": {
+            "name": "a", "uid": "mine", "generation": 7, "deletionTimestamp": "x", "selfLink": "y"}}),
+        );
+        let metadata = &config_map["metadata"];
+        assert_ne!(metadata["uid"], "mine");
+        assert_eq!(metadata["creationTimestamp"], "2026-01-01T00:00:00Z");
+        for gone in ["generation", "deletionTimestamp", "selfLink"] {
+            assert!(metadata.get(gone).is_none(), "{gone}");
+        }
+    }
+
+    #[test]
+    fn a_name_is_generated_only_where_there_is_none() {
+        let generated = prepared("", "configmaps", json!({"metadata": {"generateName": "web-"}}));
+        assert!(meta::name(&generated).starts_with("web-"));
+        let named = prepared("", "configmaps", json!({"metadata": {"name": "a", "generateName": "web-"}}));
+        assert_eq!(meta::name(&named), "a");
+    }
+
+    #[test]
+    fn status_belongs_to_the_server_where_it_is_a_subresource() {
+        let deployment =
+            prepared("apps", "deployments", json!({"metadata": {"name": "a"}, "status": {"replicas": 9}}));
+        assert!(deployment["status"]["replicas"].is_null());
+        assert_eq!(deployment["metadata"]["generation"], 1);
+        let pod = prepared("", "pods", json!({"metadata": {"name": "a"}, "status": {"phase": "Running"}}));
+        assert_eq!(pod["status"]["phase"], "Pending");
+    }
+}

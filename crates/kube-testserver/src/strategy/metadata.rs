@@ -1,0 +1,159 @@
+use serde_json::Value;
+
+use crate::{meta, names, registry::Endpoint, schema::FieldError};
+
+const LARGEST_ANNOTATIONS: usize = 256 * 1024;
+
+/// Everything that is wrong with the metadata of an object about to be written; `old` is what it replaces.
+pub(crate) fn validate(endpoint: &Endpoint, object: &Value, old: Option<&Value>) -> Vec<FieldError> {
+    let mut errors = Vec::new();
+    if old.is_none() {
+        name(endpoint, object, &mut errors);
+    }
+    labels(object, &mut errors);
+    annotations(object, &mut errors);
+    finalizers(object, old, &mut errors);
+    owners(object, &mut errors);
+    errors
+}
+
+fn name(endpoint: &Endpoint, object: &Value, errors: &mut Vec<FieldError>) {
+    let name = meta::name(object);
+    if name.is_empty() {
+        errors.push(FieldError::required("metadata.name", "name or generateName is required"));
+        return;
+    }
+    let wrong = match (endpoint.group(), endpoint.plural()) {
+        ("", "namespaces") => names::dns_label(name),
+        ("", "services") => names::service_name(name),
+        ("rbac.authorization.k8s.io", _) => names::path_segment(name),
+        _ => names::subdomain(name),
+    };
+    if let Some(wrong) = wrong {
+        errors.push(FieldError::invalid("metadata.name", format!("{name:?}"), &wrong));
+    }
+}
+
+fn labels(object: &Value, errors: &mut Vec<FieldError>) {
+    for (key, value) in object["metadata"]["labels"].as_object().into_iter().flatten() {
+        if let Some(wrong) = names::qualified_name(key) {
+            errors.push(FieldError::invalid("metadata.labels", format!("{key:?}"), &wrong));
+        }
+        let value = value.as_str().unwrap_or_default();
+        if let Some(wrong) = names::label_value(value) {
+            errors.push(FieldError::invalid("metadata.labels", format!("{value:?}"), &wrong));
+        }
+    }
+}
+
+fn annotations(object: &Value, errors: &mut Vec<FieldError>) {
+    let mut size = 0;
+    for (key, value) in object["metadata"]["annotations"].as_object().into_iter().flatten() {
+        size += key.len() + value.as_str().unwrap_or_default().len();
+        if let Some(wrong) = names::qualified_name(&key.to_lowercase()) {
+            errors.push(FieldError::invalid("metadata.annotations", format!("{key:?}"), &wrong));
+        }
+    }
+    if size > LARGEST_ANNOTATIONS {
+        let message = format!("Too long: may not be more than {LARGEST_ANNOTATIONS} bytes");
+        errors.push(FieldError::new("metadata.annotations", "FieldValueTooLong", message));
+    }
+}
+
+fn finalizers(object: &Value, old: Option<&Value>, errors: &mut Vec<FieldError>) {
+    let finalizers = meta::strings(object, "finalizers");
+    for finalizer in &finalizers {
+        if let Some(wrong) = names::qualified_name(finalizer) {
+            errors.push(FieldError::invalid("metadata.finalizers", format!("{finalizer:?}"), &wrong));
+        }
+    }
+    let Some(old) = old.filter(|old| meta::is_deleting(old)) else { return };
+    let before = meta::strings(old, "finalizers");
+    let added: Vec<&str> = finalizers.into_iter().filter(|f| !before.contains(f)).collect();
+    if !added.is_empty() {
+        let detail = format!(
+            "no new finalizers can be added if the object is being deleted, found new finalizers []string{{{}}}",
+            added.iter().map(|f| format!("{f:?}")).collect::<Vec<_>>().join(", ")
+        );
+        errors.push(FieldError::forbidden("metadata.finalizers", &detail));
+    }
+}
+
+fn owners(object: &Value, errors: &mut Vec<FieldError>) {
+    let references = object["metadata"]["ownerReferences"].as_array().map_or(&[][..], Vec::as_slice);
+    for (i, owner) in references.iter().enumerate() {
+        let at = format!("metadata.ownerReferences[{i}]");
+        for (key, detail) in [
+            ("apiVersion", "version must not be empty"),
+            ("kind", "must not be empty"),
+            ("name", "must not be empty"),
+            ("uid", "must not be empty"),
+        ] {
+            if owner[key].as_str().unwrap_or_default().is_empty() {
+                errors.push(FieldError::invalid(format!("{at}.{key}"), "\"\"", detail));
+            }
+        }
+    }
+    let controllers: Vec<&Value> = references.iter().filter(|owner| owner["controller"] == true).collect();
+    if let [first, second, ..] = controllers.as_slice() {
+        let name = |owner: &Value| owner["name"].as_str().unwrap_or_default().to_string();
+        let detail = format!(
+            "Only one reference can have Controller set to true. Found \"true\" in references for {} and {}",
+            name(first),
+            name(second)
+        );
+        errors.push(FieldError::invalid("metadata.ownerReferences", "null", &detail));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::{registry::Registry, store::Store};
+
+    fn fields(plural: &str, object: Value, old: Option<Value>) -> Vec<String> {
+        let registry = Registry::with_built_in(&mut Store::new(1));
+        let endpoint = registry.by_plural("", plural).unwrap();
+        validate(endpoint, &object, old.as_ref()).into_iter().map(|e| e.field).collect()
+    }
+
+    #[test]
+    fn each_field_has_its_rule() {
+        let bad = json!({"metadata": {
+            "name": "X_", "labels": {"a b": "c d"}, "annotations": {"/": ""}, "finalizers": ["-"],
+            "ownerReferences": [{"kind": "K", "name": "n", "uid": "u"},
+                {"apiVersion": "v1", "kind": "K", "name": "n", "uid": "u", "controller": true},
+                {"apiVersion": "v1", "kind": "K", "name": "n", "uid": "v", "controller": true}]}});
+        let expected = [
+            "metadata.name",
+            "metadata.labels",
+            "metadata.labels",
+            "metadata.annotations",
+            "metadata.finalizers",
+            "metadata.ownerReferences[0].apiVersion",
+            "metadata.ownerReferences",
+        ];
+        assert_eq!(fields("configmaps", bad, None), expected);
+        assert_eq!(fields("configmaps", json!({}), None), ["metadata.name"]);
+        assert_eq!(fields("namespaces", json!({"metadata": {"name": "a.b"}}), None), ["metadata.name"]);
+        assert!(
+            fields(
+                "configmaps",
+                json!({"metadata": {"name": "a.b", "annotations": {"Upper/x": "y z"}}}),
+                None
+            )
+            .is_empty()
+        );
+    }
+
+    #[test]
+    fn a_dying_object_gets_no_new_finalizer() {
+        let old = json!({"metadata": {"name": "a", "deletionTimestamp": "t", "finalizers": ["a/b"]}});
+        let mut new = old.clone();
+        assert!(fields("configmaps", new.clone(), Some(old.clone())).is_empty());
+        new["metadata"]["finalizers"] = json!(["a/b", "c/d"]);
+        assert_eq!(fields("configmaps", new, Some(old)), ["metadata.finalizers"]);
+    }
+}

@@ -1,0 +1,11 @@
+//! What the server does to an object before it is written: fields it owns, rules of metadata, special kinds.
+
+mod built_in;
+mod create;
+mod metadata;
+mod update;
+
+pub(crate) use built_in::created_by_put;
+pub(crate) use create::prepare as prepare_create;
+pub(crate) use metadata::validate as validate_metadata;
+pub(crate) use update::{Part, prepare as prepare_update};

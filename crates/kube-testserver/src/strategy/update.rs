@@ -1,0 +1,149 @@
+use serde_json::{Map, Value};
+
+use super::built_in;
+use crate::{meta, registry::Endpoint};
+
+/// Which part of an object a write is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Part {
+    /// Everything but what has a subresource of its own.
+    Main,
+    Status,
+    /// The finalizers in a namespace's spec.
+    Finalize,
+}
+
+/// Restores in `new` what this write may not change, and counts the generation.
+pub(crate) fn prepare(endpoint: &Endpoint, part: Part, old: &Value, new: &mut Value) {
+    match part {
+        Part::Main => {
+            if endpoint.has_status() {
+                keep(new, old, "status");
+            }
+            if endpoint.is_core("namespaces") {
+                keep(new, old, "spec");
+            }
+            built_in::prepare_update(endpoint, new);
+        }
+        Part::Status => only(new, old, &["status"], endpoint),
+        Part::Finalize => only(new, old, &["spec"], endpoint),
+    }
+    for field in
+        ["name", "namespace", "uid", "creationTimestamp", "generateName", "generation", "resourceVersion"]
+    {
+        meta::keep(new, old, field);
+    }
+    if part != Part::Main || meta::is_deleting(old) || meta::is_deleting(new) {
+        meta::keep(new, old, "deletionTimestamp");
+        meta::keep(new, old, "deletionGracePeriodSeconds");
+    }
+    meta::set(new, "selfLink", Value::Null);
+    if built_in::has_generation(endpoint) && wanted_differs(endpoint, old, new) {
+        let generation = old["metadata"]["generation"].as_i64().unwrap_or(0) + 1;
+        meta::set(new, "generation", generation);
+    }
+}
+
+/// Takes over everything from `old` but some members; metadata stays the old one but for managed fields.
+fn only(new: &mut Value, old: &Value, members: &[&str], endpoint: &Endpoint) {
+    let given = std::mem::replace(new, old.clone());
+    let (Some(map), Value::Object(mut given)) = (new.as_object_mut(), given) else { return };
+    for member in members {
+        match given.remove(*member) {
+            Some(value) => drop(map.insert((*member).into(), value)),
+            None => drop(map.remove(*member)),
+        }
+    }
+    let metadata = given.remove("metadata").unwrap_or_default();
+    meta::keep(new, &serde_json::json!({"metadata": metadata.clone()}), "managedFields");
+    // Statuses of built-in kinds are written together with labels and annotations, by kubelets for one.
+    if !endpoint.resource.custom {
+        for field in ["labels", "annotations"] {
+            meta::keep(new, &serde_json::json!({"metadata": metadata.clone()}), field);
+        }
+    }
+}
+
+fn keep(new: &mut Value, old: &Value, member: &str) {
+    let Some(map) = new.as_object_mut() else { return };
+    match old.get(member) {
+        Some(value) => drop(map.insert(member.into(), value.clone())),
+        None => drop(map.remove(member)),
+    }
+}
+
+/// Whether anything changed besides metadata and, where it is a subresource, status.
+fn wanted_differs(endpoint: &Endpoint, old: &Value, new: &Value) -> bool {
+    let ignores_status = endpoint.has_status();
+    let wanted = |object: &Value| -> Map<String, Value> {
+        let members = object.as_object().into_iter().flatten();
+        let counts = |key: &str| {
+            !matches!(key, "apiVersion" | "kind" | "metadata") && !(ignores_status && key == "status")
+        };
+        members
+            .filter(|(key, value)| counts(key) && !value.is_null())
+            .map(|(k, v)| (k.clone(), v.clone()))
+            .collect()
+    };
+    wanted(old) != wanted(new)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::{registry::Registry, store::Store};
+
+    fn updated(group: &str, plural: &str, part: Part, old: &Value, mut new: Value) -> Value {
+        let registry = Registry::with_built_in(&mut Store::new(1));
+        prepare(registry.by_plural(group, plural).unwrap(), part, old, &mut new);
+        new
+    }
+
+    fn deployment() -> Value {
+        json!({"apiVersion": "apps/v1", "kind": "Deployment",
+            "metadata": {"name": "a", "uid": "u", "generation": 1, "creationTimestamp": "t", "labels": {"a": "b"}},
+            "spec": {"replicas": 1}, "status": {"replicas": 1}})
+    }
+
+    #[test]
+    fn the_generation_counts_changes_of_what_is_wanted() {
+        let old = deployment();
+        let mut new = old.clone();
+        new["metadata"]["labels"] = json!({"a": "c"});
+        new["status"] = json!({"replicas": 5});
+        let labels = updated("apps", "deployments", Part::Main, &old, new.clone());
+        assert_eq!(
+            (&labels["metadata"]["generation"], &labels["status"]["replicas"]),
+            (&json!(1), &json!(1))
+        );
+        new["spec"]["replicas"] = json!(2);
+        new["metadata"]["generation"] = json!(77);
+        assert_eq!(updated("apps", "deployments", Part::Main, &old, new)["metadata"]["generation"], 2);
+    }
+
+    #[test]
+    fn a_status_write_changes_status_only() {
+        let old = deployment();
+        let new = json!({"metadata": {"name": "a", "finalizers": ["x"]}, "spec": {"replicas": 9}, "status": {"replicas": 3}});
+        let new = updated("apps", "deployments", Part::Status, &old, new);
+        assert_eq!((&new["spec"]["replicas"], &new["status"]["replicas"]), (&json!(1), &json!(3)));
+        assert!(new["metadata"].get("finalizers").is_none());
+        assert_eq!(new["metadata"]["generation"], 1);
+    }
+
+    #[test]
+    fn identity_and_deletion_cannot_be_changed() {
+        let mut old = deployment();
+        old["metadata"]["deletionTimestamp"] = json!("d");
+        let new =
+            json!({"metadata": {"name": "a", "uid": "v", "creationTimestamp": "z"}, "spec": {"replicas": 1}});
+        let new = updated("apps", "deployments", Part::Main, &old, new);
+        assert_eq!(
+            (&new["metadata"]["uid"], &new["metadata"]["creationTimestamp"]),
+            (&json!("u"), &json!("t"))
+        );
+        assert_eq!(new["metadata"]["deletionTimestamp"], "d");
+    }
+}

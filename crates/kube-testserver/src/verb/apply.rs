@@ -1,0 +1,84 @@
+use http::StatusCode;
+
+use super::{
+    Answer, Call, body, create,
+    managed::{self, Ownership},
+    update, write,
+};
+use crate::{
+    apply::{self, Applied, Apply, ApplyError},
+    failure::{Cause, Details, Failure},
+    meta,
+    route::{FieldValidation, WriteOptions},
+    schema::FieldError,
+    world::World,
+};
+
+/// Server-side apply: creates the object or merges what the manager wants into it.
+pub(super) fn apply(world: &mut World, call: &Call) -> Result<Answer, Failure> {
+    let options = WriteOptions::parse(&call.query, "PatchOptions")?;
+    let Some(manager) = options.manager.as_deref() else {
+        let error = FieldError::required("fieldManager", "is required for apply patch");
+        return Err(Failure::invalid_option("PatchOptions", &[error]));
+    };
+    let mut config =
+        body::yaml(&call.body).map_err(|why| Failure::bad_request(format!("error decoding YAML: {why}")))?;
+    if !config.is_object() {
+        return Err(Failure::bad_request("error decoding YAML: expected an object"));
+    }
+    body::check_applied_type(&call.endpoint, &config)?;
+    body::check_type(&call.endpoint, &mut config)?;
+    write::place(call, &mut config)?;
+
+    let stored = world.store.get(call.endpoint.resource.table, &call.key()).cloned();
+    if stored.is_none() && (call.subresource.is_some() || meta::text(&config, "uid").is_some()) {
+        return Err(call.not_found());
+    }
+    // Fields that nobody knows are dropped (or refused) here; apply itself knows only the schema's.
+    let mut warnings = write::prune(&call.endpoint, options.validation, &mut config)?;
+    let live = stored.as_ref().map(|stored| {
+        let mut live = stored.value();
+        live["apiVersion"] = call.endpoint.api_version().into();
+        live
+    });
+    let applied = apply::apply(Apply {
+        schema: call.endpoint.schema(),
+        live: live.as_ref(),
+        managers: &live.as_ref().map(managed::entries).unwrap_or_default(),
+        config: &config,
+        manager,
+        api_version: &call.endpoint.api_version(),
+        subresource: call.subresource.as_deref().unwrap_or_default(),
+        force: options.force.unwrap_or(false),
+        now: &world.now(),
+    });
+    let Applied { mut object, managers } = applied.map_err(refused)?;
+    for precondition in ["resourceVersion", "uid"] {
+        meta::keep(&mut object, &config, precondition);
+    }
+    let options = WriteOptions { validation: FieldValidation::Ignore, ..options };
+    let ownership = Ownership::Settled(managers);
+    let mut answer = match stored {
+        Some(_) => update::change(world, call, &options, object, ownership)?,
+        None => create::insert(world, call, &options, object, ownership)?,
+    };
+    warnings.append(&mut answer.warnings);
+    Ok(Answer { warnings, ..answer })
+}
+
+fn refused(error: ApplyError) -> Failure {
+    let message = error.to_string();
+    match error {
+        ApplyError::BringsManagedFields => Failure::bad_request(message),
+        ApplyError::Invalid(_) => Failure::new(StatusCode::INTERNAL_SERVER_ERROR, "", message),
+        ApplyError::Conflicts(conflicts) => {
+            let causes = conflicts.iter().map(|conflict| Cause {
+                reason: "FieldManagerConflict".into(),
+                message: conflict.message(),
+                field: conflict.field.to_string(),
+            });
+            let details = Details { causes: causes.collect(), ..Details::default() };
+            Failure::new(StatusCode::CONFLICT, "Conflict", message).about(details)
+        }
+    }
+}

@@ -1,0 +1,119 @@
+use bytes::Bytes;
+use serde_json::Value;
+
+use super::Call;
+use crate::{failure::Failure, registry::Endpoint, schema::FieldError};
+
+const ACCEPTED: &str = "application/json, application/yaml";
+
+/// The object in the body of a create or update, its type checked.
+pub(super) fn object(call: &Call) -> Result<Value, Failure> {
+    let kind = call.endpoint.kind();
+    let media = media_type(&call.content_type);
+    let parsed = match media {
+        "" | "application/json" => json(&call.body),
+        "application/yaml" => yaml(&call.body),
+        _ => return Err(Failure::unsupported_media_type(ACCEPTED)),
+    };
+    let unrecognized = |why: String| {
+        Failure::bad_request(format!(
+            "the object provided is unrecognized (must be of type {kind}): {why} ({})",
+            start(&call.body)
+        ))
+    };
+    let mut object =
+        parsed.map_err(|why| unrecognized(format!("couldn't get version/kind; json parse error: {why}")))?;
+    if !object.is_object() {
+        return Err(unrecognized("couldn't get version/kind; json parse error: expected an object".into()));
+    }
+    for (field, shown) in [("kind", "Kind"), ("apiVersion", "apiVersion")] {
+        if !object[field].is_null() && !object[field].is_string() {
+            return Err(unrecognized(format!(
+                "couldn't get version/kind; json parse error: {field} must be a string"
+            )));
+        }
+        if call.endpoint.resource.custom && object[field].as_str().unwrap_or_default().is_empty() {
+            return Err(unrecognized(format!(
+                "Object '{shown}' is missing in '{}'",
+                String::from_utf8_lossy(&call.body)
+            )));
+        }
+    }
+    check_type(&call.endpoint, &mut object)?;
+    Ok(object)
+}
+
+/// Fills in a type that is missing, and refuses one that is not the endpoint's.
+pub(super) fn check_type(endpoint: &Endpoint, object: &mut Value) -> Result<(), Failure> {
+    let api_version = endpoint.api_version();
+    let given = |field: &str| object[field].as_str().unwrap_or_default().to_string();
+    let (given_version, given_kind) = (given("apiVersion"), given("kind"));
+    if !given_kind.is_empty() && given_kind != endpoint.kind() {
+        return Err(wrong_kind(endpoint, &given_kind, object));
+    }
+    if !given_version.is_empty() && given_version != api_version {
+        return Err(Failure::bad_request(format!(
+            "the API version in the data ({given_version}) does not match the expected API version ({api_version})"
+        )));
+    }
+    object["apiVersion"] = api_version.into();
+    object["kind"] = endpoint.kind().into();
+    Ok(())
+}
+
+/// An applied object says itself what it is.
+pub(super) fn check_applied_type(endpoint: &Endpoint, object: &Value) -> Result<(), Failure> {
+    for field in ["apiVersion", "kind"] {
+        if object[field].as_str().unwrap_or_default().is_empty() {
+            let message =
+                format!("error decoding YAML: {field} is missing, expected that of {}", endpoint.kind());
+            return Err(Failure::bad_request(message));
+        }
+    }
+    Ok(())
+}
+
+/// The body of a deletion: `DeleteOptions`, or nothing.
+pub(super) fn options(call: &Call) -> Result<Value, Failure> {
+    if call.body.is_empty() {
+        return Ok(Value::Null);
+    }
+    let parsed = match media_type(&call.content_type) {
+        "" | "application/json" => json(&call.body),
+        "application/yaml" => yaml(&call.body),
+        _ => return Err(Failure::unsupported_media_type(ACCEPTED)),
+    };
+    parsed.map_err(|why| Failure::bad_request(format!("the options of the deletion are not readable: {why}")))
+}
+
+pub(super) fn media_type(content_type: &str) -> &str {
+    content_type.split(';').next().unwrap_or_default().trim()
+}
+
+pub(super) fn json(body: &Bytes) -> Result<Value, String> {
+    serde_json::from_slice(body).map_err(|error| error.to_string())
+}
+
+pub(super) fn yaml(body: &Bytes) -> Result<Value, String> {
+    let text = std::str::from_utf8(body).map_err(|error| error.to_string())?;
+    serde_saphyr::from_str(text).map_err(|error| error.to_string())
+}
+
+fn wrong_kind(endpoint: &Endpoint, given: &str, object: &Value) -> Failure {
+    let kind = endpoint.kind();
+    if endpoint.resource.custom {
+        let error = FieldError::invalid("kind", format!("{given:?}"), &format!("must be {kind}"));
+        return Failure::invalid(endpoint.group(), given, crate::meta::name(object), &[error]);
+    }
+    let version = &endpoint.version().name;
+    Failure::bad_request(format!("{given} in version {version:?} cannot be handled as a {kind}"))
+}
+
+/// The beginning of a body, for error messages.
+fn start(body: &Bytes) -> String {
+    let text = String::from_utf8_lossy(body);
+    match text.char_indices().nth(30) {
+        Some((at, _)) => format!("{} ...", &text[..at]),
+        None => text.into(),
+    }
+}

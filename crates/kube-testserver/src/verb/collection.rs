@@ -1,0 +1,33 @@
+use std::sync::Arc;
+
+use serde_json::Map;
+
+use super::{Answer, Call, Content, body, list};
+use crate::{
+    failure::Failure,
+    route::{DeleteOptions, ListOptions},
+    store::Stored,
+    world::World,
+};
+
+/// DELETE on a collection: everything that the selectors match. Answers with what was deleted.
+pub(super) fn delete_all(world: &mut World, call: &Call) -> Result<Answer, Failure> {
+    let options = DeleteOptions::parse(&call.query, &body::options(call)?)?;
+    let filter = list::filter(&call.endpoint, call.namespace.clone(), &ListOptions::parse(&call.query)?)?;
+    let resource = &call.endpoint.resource;
+    let doomed: Vec<Arc<Stored>> = world
+        .store
+        .objects(resource.table, call.namespace.as_deref())
+        .filter(|stored| filter.matches(stored))
+        .cloned()
+        .collect();
+    if !options.dry_run {
+        for object in &doomed {
+            // One that is gone by now went as a consequence of another.
+            world.delete(resource, &object.key, options.propagation);
+        }
+        world.settle();
+    }
+    let revision = world.store.revision();
+    Ok(Answer::ok(Content::List { objects: doomed, revision, more: Map::new() }))
+}

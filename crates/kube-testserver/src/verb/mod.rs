@@ -1,0 +1,47 @@
+//! What a request does to the world. Every verb is a function from the world and a [`Call`] to an [`Answer`]:
+//! no I/O, no time but the world's.
+
+mod apply;
+mod body;
+mod call;
+mod collection;
+mod create;
+mod definition;
+mod delete;
+mod list;
+mod managed;
+mod patch;
+mod read;
+mod scale;
+mod update;
+mod write;
+
+pub(crate) use call::{Answer, Call, Content};
+pub(crate) use list::{filter, watch_start};
+
+use crate::{failure::Failure, world::World};
+
+/// Does what a call asks for. `subresource` names the path below the object, if any.
+pub(crate) fn perform(world: &mut World, call: &Call) -> Result<Answer, Failure> {
+    let endpoint = &call.endpoint;
+    let verb = call.verb();
+    if let Some(name) = call.subresource.as_deref() {
+        let sub = endpoint.subresource(name).ok_or_else(Failure::no_such_path)?;
+        if !sub.verbs.iter().any(|v| v == verb) {
+            return Err(Failure::method_not_allowed());
+        }
+    } else if !endpoint.allows(verb) {
+        return Err(Failure::method_not_allowed());
+    }
+    match (verb, call.subresource.as_deref()) {
+        ("get" | "update" | "patch", Some("scale")) => scale::perform(world, call),
+        ("get", None | Some("status")) => read::get(world, call),
+        ("list", None) => list::list(world, call),
+        ("create", None) => create::create(world, call),
+        ("update", None | Some("status" | "finalize")) => update::replace(world, call),
+        ("patch", None | Some("status")) => patch::patch(world, call),
+        ("delete", None) => delete::delete(world, call),
+        ("deletecollection", None) => collection::delete_all(world, call),
+        _ => Err(Failure::method_not_allowed()),
+    }
+}

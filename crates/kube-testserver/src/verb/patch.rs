@@ -1,0 +1,59 @@
+use serde_json::Value;
+
+use super::{Answer, Call, apply, body, managed::Ownership, update, write};
+use crate::{
+    failure::Failure,
+    patch::{self, PatchError},
+    route::WriteOptions,
+    schema::FieldError,
+    world::World,
+};
+
+const CUSTOM: &str =
+    "application/json-patch+json, application/merge-patch+json, application/apply-patch+yaml";
+const BUILT_IN: &str = "application/json-patch+json, application/merge-patch+json, \
+    application/strategic-merge-patch+json, application/apply-patch+yaml";
+
+/// PATCH in the format that the content type names.
+pub(super) fn patch(world: &mut World, call: &Call) -> Result<Answer, Failure> {
+    if body::media_type(&call.content_type) == "application/apply-patch+yaml" {
+        return apply::apply(world, call);
+    }
+    let apply: fn(&mut Value, &Value) -> Result<(), PatchError> = match body::media_type(&call.content_type) {
+        "application/json-patch+json" => patch::json::apply,
+        "application/merge-patch+json" => patch::merge::apply,
+        _ => {
+            let accepted = if call.endpoint.resource.custom { CUSTOM } else { BUILT_IN };
+            return Err(Failure::unsupported_media_type(accepted));
+        }
+    };
+    let options = WriteOptions::parse(&call.query, "PatchOptions")?;
+    let changes =
+        body::json(&call.body).map_err(|why| Failure::bad_request(format!("error decoding patch: {why}")))?;
+    let stored =
+        world.store.get(call.endpoint.resource.table, &call.key()).ok_or_else(|| call.not_found())?;
+    let mut object = stored.value();
+    object["apiVersion"] = call.endpoint.api_version().into();
+    apply(&mut object, &changes).map_err(|error| refused(call, error))?;
+    if !object.is_object() {
+        return Err(refused(call, PatchError::DoesNotFit("the result is no object".into())));
+    }
+    body::check_type(&call.endpoint, &mut object)?;
+    write::place(call, &mut object)?;
+    update::change(world, call, &options, object, Ownership::Compared)
+}
+
+fn refused(call: &Call, error: PatchError) -> Failure {
+    match error {
+        PatchError::Malformed(message) => Failure::bad_request(message),
+        PatchError::DoesNotFit(_) => {
+            let message = "the server rejected our request due to an error in our request";
+            Failure::new(http::StatusCode::UNPROCESSABLE_ENTITY, "Invalid", message)
+                .about(crate::failure::Details::default())
+        }
+        PatchError::Invalid { patch, message } => {
+            let error = FieldError::invalid("patch", format!("{patch:?}"), &message);
+            Failure::invalid(call.endpoint.group(), call.endpoint.kind(), call.object_name(), &[error])
+        }
+    }
+}

@@ -1,0 +1,14 @@
+use super::{Answer, Call, Content};
+use crate::{failure::Failure, world::World};
+
+pub(super) fn get(world: &World, call: &Call) -> Result<Answer, Failure> {
+    if let Some(version) = call.query.get("resourceVersion") {
+        let asked: u64 = version.parse().map_err(|_| Failure::unreadable_resource_version(version))?;
+        if asked > world.store.revision() {
+            return Err(Failure::too_large_resource_version(asked, world.store.revision()));
+        }
+    }
+    let stored =
+        world.store.get(call.endpoint.resource.table, &call.key()).ok_or_else(|| call.not_found())?;
+    Ok(Answer::ok(Content::Object(stored.clone())))
+}

@@ -1,0 +1,111 @@
+use serde_json::{Value, json};
+
+use super::{Answer, Call, Content, body, managed::Ownership, update};
+use crate::{
+    failure::Failure, patch, registry::ScalePaths, route::WriteOptions, schema::FieldError, store::Stored,
+    world::World,
+};
+
+/// The `scale` subresource: the replicas of an object as an `autoscaling/v1` Scale.
+pub(super) fn perform(world: &mut World, call: &Call) -> Result<Answer, Failure> {
+    let paths = call.endpoint.version().scale.clone().ok_or_else(Failure::no_such_path)?;
+    let stored =
+        world.store.get(call.endpoint.resource.table, &call.key()).ok_or_else(|| call.not_found())?.clone();
+    let scale = scale_of(&stored, &paths);
+    let wanted = match call.verb() {
+        "update" => {
+            let body = match body::media_type(&call.content_type) {
+                "application/yaml" => body::yaml(&call.body),
+                _ => body::json(&call.body),
+            };
+            body.map_err(|why| Failure::bad_request(format!("the Scale is not readable: {why}")))?
+        }
+        "patch" => patched(call, &scale)?,
+        _ => return Ok(Answer::ok(Content::Document(scale))),
+    };
+    let replicas = match &wanted["spec"]["replicas"] {
+        Value::Null => 0,
+        value => value.as_i64().filter(|n| (0..=i64::from(i32::MAX)).contains(n)).ok_or_else(|| {
+            let error = FieldError::invalid("spec.replicas", value, "must be a number of at least 0");
+            Failure::invalid("autoscaling", "Scale", call.object_name(), &[error])
+        })?,
+    };
+    let mut object = stored.value();
+    object["apiVersion"] = call.endpoint.api_version().into();
+    set_at(&mut object, &paths.spec, replicas.into());
+    crate::meta::set(&mut object, "resourceVersion", wanted["metadata"]["resourceVersion"].clone());
+    let options = WriteOptions::parse(&call.query, "UpdateOptions")?;
+    let answer = update::change(world, call, &options, object, Ownership::Compared)?;
+    match answer.content {
+        Content::Object(written) => Ok(Answer::ok(Content::Document(scale_of(&written, &paths)))),
+        content => Ok(Answer { content, ..answer }),
+    }
+}
+
+fn patched(call: &Call, scale: &Value) -> Result<Value, Failure> {
+    let mut scale = scale.clone();
+    let changes =
+        body::json(&call.body).map_err(|why| Failure::bad_request(format!("error decoding patch: {why}")))?;
+    let result = match body::media_type(&call.content_type) {
+        "application/json-patch+json" => patch::json::apply(&mut scale, &changes),
+        // A Scale has no lists, so merging strategically is merging.
+        "application/merge-patch+json" | "application/strategic-merge-patch+json" => {
+            patch::merge::apply(&mut scale, &changes)
+        }
+        _ => {
+            let accepted = "application/json-patch+json, application/merge-patch+json";
+            return Err(Failure::unsupported_media_type(accepted));
+        }
+    };
+    result.map_err(|error| Failure::bad_request(error.to_string()))?;
+    Ok(scale)
+}
+
+fn scale_of(stored: &Stored, paths: &ScalePaths) -> Value {
+    let object = stored.value();
+    let metadata = &object["metadata"];
+    let mut scale = json!({
+        "kind": "Scale",
+        "apiVersion": "autoscaling/v1",
+        "metadata": {
+            "name": metadata["name"],
+            "namespace": metadata["namespace"],
+            "uid": metadata["uid"],
+            "resourceVersion": metadata["resourceVersion"],
+            "creationTimestamp": metadata["creationTimestamp"],
+        },
+        "spec": {"replicas": at(&object, &paths.spec).as_i64().unwrap_or(0)},
+        "status": {"replicas": at(&object, &paths.status).as_i64().unwrap_or(0)},
+    });
+    if let Some(selector) = paths.selector.as_deref().map(|path| selector_text(at(&object, path)))
+        && !selector.is_empty()
+    {
+        scale["status"]["selector"] = selector.into();
+    }
+    scale
+}
+
+/// A selector as text: strings as they are, label selectors of built-in kinds written out.
+fn selector_text(selector: &Value) -> String {
+    if let Some(text) = selector.as_str() {
+        return text.into();
+    }
+    let labels = selector["matchLabels"].as_object().or(selector.as_object());
+    let pairs = labels.into_iter().flatten().filter_map(|(k, v)| Some(format!("{k}={}", v.as_str()?)));
+    pairs.collect::<Vec<_>>().join(",")
+}
+
+fn at<'a>(object: &'a Value, path: &str) -> &'a Value {
+    path.split('.').filter(|part| !part.is_empty()).fold(object, |value, part| &value[part])
+}
+
+fn set_at(object: &mut Value, path: &str, value: Value) {
+    let mut target = object;
+    for part in path.split('.').filter(|part| !part.is_empty()) {
+        if !target.is_object() {
+            *target = json!({});
+        }
+        target = &mut target[part];
+    }
+    *target = value;
+}

@@ -1,0 +1,93 @@
+use serde_json::Value;
+
+use super::{Answer, Call, Content, body, create, managed::Ownership, write};
+use crate::{failure::Failure, meta, route::WriteOptions, schema::FieldError, strategy, world::World};
+
+/// PUT: replaces an object, or the part that a subresource stands for.
+pub(super) fn replace(world: &mut World, call: &Call) -> Result<Answer, Failure> {
+    let options = WriteOptions::parse(&call.query, "UpdateOptions")?;
+    let mut object = body::object(call)?;
+    write::place(call, &mut object)?;
+    let exists = world.store.get(call.endpoint.resource.table, &call.key()).is_some();
+    if !exists && call.subresource.is_none() && strategy::created_by_put(&call.endpoint) {
+        return create::insert(world, call, &options, object, Ownership::Compared);
+    }
+    if exists && call.endpoint.resource.custom && meta::text(&object, "resourceVersion").is_none() {
+        let error = FieldError::invalid("metadata.resourceVersion", 0, "must be specified for an update");
+        return Err(Failure::invalid(
+            call.endpoint.group(),
+            call.endpoint.plural(),
+            call.object_name(),
+            &[error],
+        ));
+    }
+    change(world, call, &options, object, Ownership::Compared)
+}
+
+/// Makes `new` the next version of an object that exists.
+pub(super) fn change(
+    world: &mut World,
+    call: &Call,
+    options: &WriteOptions,
+    mut new: Value,
+    ownership: Ownership,
+) -> Result<Answer, Failure> {
+    let endpoint = &call.endpoint;
+    let key = call.key();
+    let stored = world.store.get(endpoint.resource.table, &key).ok_or_else(|| call.not_found())?.clone();
+    let mut old = stored.value();
+    old["apiVersion"] = endpoint.api_version().into();
+    check_identity(call, &stored, &new)?;
+    let mut warnings = write::conform(endpoint, options.validation, &mut new)?;
+    strategy::prepare_update(endpoint, call.part(), &old, &mut new);
+    write::complete(world, endpoint, &mut new, Some(&old))?;
+    ownership.record(call, Some(&old), &mut new, &world.now());
+    write::check(endpoint, &new, Some(&old))?;
+    warnings.extend(endpoint.version().warning.clone());
+    let answer = |content| Answer { warnings, ..Answer::ok(content) };
+    if unchanged(&old, &new) {
+        return Ok(answer(Content::Object(stored)));
+    }
+    let written = write::commit(world, endpoint, key, new, options.dry_run);
+    Ok(answer(Content::Object(written)))
+}
+
+/// The preconditions that the object itself carries: resourceVersion and uid.
+fn check_identity(call: &Call, stored: &crate::store::Stored, new: &Value) -> Result<(), Failure> {
+    if let Some(uid) = meta::text(new, "uid").filter(|uid| *uid != &*stored.uid) {
+        let why =
+            format!("Precondition failed: UID in precondition: {uid}, UID in object meta: {}", stored.uid);
+        return Err(Failure::conflict(
+            call.endpoint.group(),
+            call.endpoint.plural(),
+            call.object_name(),
+            &why,
+        ));
+    }
+    match meta::text(new, "resourceVersion") {
+        None | Some("0") => Ok(()),
+        Some(version) if version.parse::<u64>().is_err() => {
+            let why = format!(
+                "invalid resource version {version:?}: strconv.ParseUint: parsing {version:?}: invalid syntax"
+            );
+            let error = FieldError::invalid("metadata.resourceVersion", format!("{version:?}"), &why);
+            Err(Failure::invalid(call.endpoint.group(), call.endpoint.kind(), call.object_name(), &[error]))
+        }
+        Some(version) if version == stored.revision.to_string() => Ok(()),
+        Some(_) => Err(call.stale()),
+    }
+}
+
+/// A write that changes nothing but the times in managed fields is none.
+fn unchanged(old: &Value, new: &Value) -> bool {
+    fn without_times(object: &Value) -> Value {
+        let mut object = object.clone();
+        if let Some(entries) = object.pointer_mut("/metadata/managedFields").and_then(Value::as_array_mut) {
+            for entry in entries.iter_mut().filter_map(Value::as_object_mut) {
+                entry.remove("time");
+            }
+        }
+        object
+    }
+    old == new || without_times(old) == without_times(new)
+}

@@ -1,0 +1,117 @@
+//! The steps that create, update and patch have in common.
+
+use std::sync::Arc;
+
+use serde_json::Value;
+
+use super::{Call, definition};
+use crate::{
+    failure::Failure,
+    meta,
+    registry::Endpoint,
+    route::FieldValidation,
+    schema::FieldError,
+    store::{Key, Stored},
+    strategy,
+    world::World,
+};
+
+/// Puts the object where the path says; a body that says something else is refused.
+pub(super) fn place(call: &Call, object: &mut Value) -> Result<(), Failure> {
+    if meta::map_mut(object).is_none() {
+        return Err(Failure::bad_request("metadata must be an object"));
+    }
+    let given = meta::text(object, "namespace").unwrap_or_default();
+    let wanted = call.namespace.as_deref().unwrap_or_default();
+    if !given.is_empty() && given != wanted {
+        let message = "the namespace of the provided object does not match the namespace sent on the request";
+        return Err(Failure::bad_request(message));
+    }
+    meta::set(object, "namespace", call.namespace.clone());
+    let name = meta::name(object);
+    match call.name.as_deref() {
+        Some(wanted) if name.is_empty() => meta::set(object, "name", wanted),
+        Some(wanted) if name != wanted => {
+            return Err(Failure::bad_request(format!(
+                "the name of the object ({name}) does not match the name on the URL ({wanted})"
+            )));
+        }
+        _ => {}
+    }
+    Ok(())
+}
+
+/// Drops unknown fields and sets defaults. Returns warnings about what was dropped.
+pub(super) fn conform(
+    endpoint: &Endpoint,
+    validation: FieldValidation,
+    object: &mut Value,
+) -> Result<Vec<String>, Failure> {
+    let warnings = prune(endpoint, validation, object)?;
+    endpoint.schema().default(object);
+    Ok(warnings)
+}
+
+/// Drops unknown fields, with warnings about them; strictly, they are an error.
+pub(super) fn prune(
+    endpoint: &Endpoint,
+    validation: FieldValidation,
+    object: &mut Value,
+) -> Result<Vec<String>, Failure> {
+    let unknown = endpoint.schema().prune(object);
+    let unknown = || unknown.iter().map(|path| format!("unknown field {path:?}"));
+    match validation {
+        FieldValidation::Strict if unknown().next().is_some() => {
+            let (kind, version) = (endpoint.kind(), &endpoint.version().name);
+            let fields = unknown().collect::<Vec<_>>().join(", ");
+            Err(Failure::bad_request(format!(
+                "{kind} in version {version:?} cannot be handled as a {kind}: strict decoding error: {fields}"
+            )))
+        }
+        FieldValidation::Warn => Ok(unknown().collect()),
+        FieldValidation::Strict | FieldValidation::Ignore => Ok(Vec::new()),
+    }
+}
+
+/// What only CRDs need: their names completed, their schemas compiled, their status set.
+pub(super) fn complete(
+    world: &World,
+    endpoint: &Endpoint,
+    object: &mut Value,
+    old: Option<&Value>,
+) -> Result<(), Failure> {
+    if endpoint.resource.is("apiextensions.k8s.io", "customresourcedefinitions") {
+        definition::admit(world, object, old)?;
+    }
+    Ok(())
+}
+
+/// Refuses what breaks a rule of metadata or of the schema.
+pub(super) fn check(endpoint: &Endpoint, object: &Value, old: Option<&Value>) -> Result<(), Failure> {
+    let errors: Vec<FieldError> = strategy::validate_metadata(endpoint, object, old);
+    if errors.is_empty() {
+        return Ok(());
+    }
+    Err(Failure::invalid(endpoint.group(), endpoint.kind(), meta::name(object), &errors))
+}
+
+/// Writes the object in the version it is stored in, with all that follows; a dry run only shows it.
+pub(super) fn commit(
+    world: &mut World,
+    endpoint: &Endpoint,
+    key: Key,
+    mut object: Value,
+    dry_run: bool,
+) -> Arc<Stored> {
+    object["apiVersion"] = endpoint.resource.storage().api_version().into();
+    if dry_run {
+        return Arc::new(Stored::preview(key, &object));
+    }
+    let written = world.put_or_finish(&endpoint.resource, key.clone(), object.clone());
+    world.settle();
+    match written {
+        Ok(stored) => stored,
+        // The write let the object go; the answer shows what was written, the event what was there before.
+        Err(_) => Arc::new(Stored::preview(key, &object)),
+    }
+}

@@ -1,0 +1,163 @@
+use std::sync::Arc;
+
+use serde_json::Value;
+
+use super::{World, state::Task};
+use crate::{
+    meta,
+    registry::{Resource, crd},
+    store::{Key, Stored},
+};
+
+/// The finalizers by which an owner waits for the garbage collector.
+pub(super) const FOREGROUND: &str = "foregroundDeletion";
+const ORPHAN: &str = "orphan";
+
+/// What becomes of the dependents of a deleted object.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Propagation {
+    Background,
+    Foreground,
+    Orphan,
+}
+
+/// What a deletion did at once.
+#[derive(Clone, Debug)]
+pub(crate) enum Deletion {
+    /// The object is gone; this was its last version.
+    Gone(Arc<Stored>),
+    /// The object is marked and waits for its finalizers.
+    Marked(Arc<Stored>),
+}
+
+impl World {
+    /// Deletes an object, or marks it when somebody has to finish first. `None` when it is not there.
+    /// Without a propagation policy, finalizers of the garbage collector that are on the object decide.
+    pub(crate) fn delete(
+        &mut self,
+        resource: &Resource,
+        key: &Key,
+        policy: Option<Propagation>,
+    ) -> Option<Deletion> {
+        let stored = self.store.get(resource.table, key)?.clone();
+        let before = stored.value();
+        let mut object = before.clone();
+        set_policy(&mut object, policy);
+        if resource.is("apiextensions.k8s.io", "customresourcedefinitions") {
+            self.hold_while_instances_exist(&mut object);
+        }
+        if self.may_go(resource, &object) {
+            return self.remove(resource, key).map(Deletion::Gone);
+        }
+        mark(&mut object, &self.now());
+        if resource.is("", "namespaces") {
+            object["status"]["phase"] = "Terminating".into();
+        }
+        let stored = if object == before { stored } else { self.put(resource, key.clone(), object.clone()) };
+        self.begin(resource, &stored, &object);
+        Some(Deletion::Marked(stored))
+    }
+
+    /// Writes a changed object, or removes it when the change was the last that its deletion waited for.
+    /// `Err` holds the last version that was stored.
+    pub(crate) fn put_or_finish(
+        &mut self,
+        resource: &Resource,
+        key: Key,
+        object: Value,
+    ) -> Result<Arc<Stored>, Arc<Stored>> {
+        if meta::is_deleting(&object)
+            && self.may_go(resource, &object)
+            && let Some(last) = self.remove(resource, &key)
+        {
+            return Err(last);
+        }
+        Ok(self.put(resource, key, object))
+    }
+
+    fn may_go(&self, resource: &Resource, object: &Value) -> bool {
+        let held_by_spec = resource.is("", "namespaces")
+            && object["spec"]["finalizers"].as_array().is_some_and(|finalizers| !finalizers.is_empty());
+        meta::strings(object, "finalizers").is_empty() && !held_by_spec
+    }
+
+    fn hold_while_instances_exist(&self, definition: &mut Value) {
+        let Some(resource) = self.defined_by(definition) else { return };
+        let mut finalizers: Vec<String> =
+            meta::strings(definition, "finalizers").into_iter().map(Into::into).collect();
+        if self.store.objects(resource.table, None).next().is_some()
+            && !finalizers.iter().any(|f| f == crd::CLEANUP)
+        {
+            finalizers.push(crd::CLEANUP.into());
+            meta::set_finalizers(definition, finalizers.iter().map(String::as_str));
+        }
+    }
+
+    /// Starts what a marked object waits for, as far as it is the server's own work.
+    fn begin(&mut self, resource: &Resource, stored: &Stored, object: &Value) {
+        let finalizers = meta::strings(object, "finalizers");
+        if finalizers.contains(&ORPHAN) {
+            self.orphan_dependents(resource, stored, object);
+        } else if finalizers.contains(&FOREGROUND) {
+            for dependent in self.owners.dependents(&stored.uid) {
+                self.later(Task::CheckOwners(dependent));
+            }
+            self.later(Task::FinishForeground(stored.uid.to_string()));
+        }
+        if resource.is("", "namespaces") {
+            self.later(Task::EmptyNamespace(stored.key.name().into()));
+        }
+        if let Some(table) = self.defined_by(object).map(|defined| defined.table)
+            && finalizers.contains(&crd::CLEANUP)
+        {
+            self.later(Task::EmptyResource(table));
+        }
+    }
+
+    fn orphan_dependents(&mut self, resource: &Resource, owner: &Stored, object: &Value) {
+        for (table, key) in self.owners.dependents(&owner.uid) {
+            self.drop_references(table, &key, &[owner.uid.to_string()]);
+        }
+        self.drop_finalizer(resource, &owner.key, object, ORPHAN);
+    }
+
+    /// Takes one finalizer off an object; the last one takes the object with it.
+    pub(super) fn drop_finalizer(&mut self, resource: &Resource, key: &Key, object: &Value, finalizer: &str) {
+        let mut object = object.clone();
+        let left: Vec<String> = meta::strings(&object, "finalizers")
+            .into_iter()
+            .filter(|f| *f != finalizer)
+            .map(Into::into)
+            .collect();
+        meta::set_finalizers(&mut object, left.iter().map(String::as_str));
+        // Either way the object is as it should be now.
+        drop(self.put_or_finish(resource, key.clone(), object));
+    }
+}
+
+fn set_policy(object: &mut Value, policy: Option<Propagation>) {
+    let Some(policy) = policy else { return };
+    let mut finalizers: Vec<String> = meta::strings(object, "finalizers")
+        .into_iter()
+        .filter(|f| *f != FOREGROUND && *f != ORPHAN)
+        .map(Into::into)
+        .collect();
+    match policy {
+        Propagation::Background => {}
+        Propagation::Foreground => finalizers.push(FOREGROUND.into()),
+        Propagation::Orphan => finalizers.push(ORPHAN.into()),
+    }
+    meta::set_finalizers(object, finalizers.iter().map(String::as_str));
+}
+
+/// Sets the deletion timestamp, once; from then on the object can only go.
+fn mark(object: &mut Value, now: &str) {
+    if meta::is_deleting(object) {
+        return;
+    }
+    meta::set(object, "deletionTimestamp", now);
+    meta::set(object, "deletionGracePeriodSeconds", 0);
+    if let Some(generation) = object["metadata"]["generation"].as_i64().filter(|g| *g > 0) {
+        meta::set(object, "generation", generation + 1);
+    }
+}

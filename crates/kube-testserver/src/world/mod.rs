@@ -1,0 +1,16 @@
+//! All state of a server behind one lock, and the consequences of every change.
+//!
+//! Verbs read and write through [`World`]. What a change entails (garbage collection, namespaces and CRDs that
+//! empty themselves) is queued and done by [`World::settle`] before the lock is released, so nobody sees half of it.
+
+mod bootstrap;
+mod collect;
+mod contents;
+mod delete;
+mod state;
+
+#[cfg(test)]
+mod tests;
+
+pub(crate) use delete::{Deletion, Propagation};
+pub(crate) use state::World;

@@ -1,0 +1,148 @@
+use std::{collections::BTreeSet, sync::Arc};
+
+use serde_json::Value;
+
+use crate::{
+    clock::Clock,
+    gc::{OwnerIndex, Place},
+    meta,
+    registry::{Registry, Resource, crd},
+    store::{Key, Store, Stored, TableId},
+};
+
+/// Store, registry and clock of one server.
+#[derive(Debug)]
+pub(crate) struct World {
+    pub(crate) store: Store,
+    pub(crate) registry: Registry,
+    pub(crate) clock: Clock,
+    pub(super) owners: OwnerIndex,
+    tasks: BTreeSet<Task>,
+}
+
+/// A consequence that is still to be drawn, in the order in which they are.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Task {
+    /// Are the owners of this object still there?
+    CheckOwners(Place),
+    /// An owner that is deleted in the foreground: is it free to go?
+    FinishForeground(String),
+    /// Delete everything in a namespace.
+    EmptyNamespace(String),
+    /// A namespace that is being deleted: is it empty?
+    FinishNamespace(String),
+    /// Delete all objects of a custom resource.
+    EmptyResource(TableId),
+    /// A CRD that is being deleted: are all its objects gone?
+    FinishResource(TableId),
+}
+
+impl World {
+    /// A server with its first namespaces and an empty rest.
+    pub(crate) fn new(history: usize) -> Self {
+        let mut store = Store::new(history);
+        let registry = Registry::with_built_in(&mut store);
+        let clock = Clock::new();
+        let mut world =
+            Self { store, registry, clock, owners: OwnerIndex::default(), tasks: BTreeSet::new() };
+        world.bootstrap();
+        world
+    }
+
+    pub(crate) fn now(&self) -> String {
+        self.clock.now()
+    }
+
+    /// Writes a new version of an object and notes what follows from it.
+    pub(crate) fn put(&mut self, resource: &Resource, key: Key, object: Value) -> Arc<Stored> {
+        let before = self.store.get(resource.table, &key).cloned();
+        let stored = self.store.put(resource.table, key, object);
+        self.owners.record(resource.table, before.as_deref(), Some(&stored));
+        if !stored.owners.is_empty() && before.as_ref().is_none_or(|b| b.owners != stored.owners) {
+            self.later(Task::CheckOwners((resource.table, stored.key.clone())));
+        }
+        if let Some(before) = &before {
+            self.note_lost_blockers(before, &stored);
+        }
+        if resource.is("apiextensions.k8s.io", "customresourcedefinitions") {
+            self.serve(&stored.value());
+        }
+        stored
+    }
+
+    /// Removes an object and notes what follows from it.
+    pub(crate) fn remove(&mut self, resource: &Resource, key: &Key) -> Option<Arc<Stored>> {
+        let before = self.store.get(resource.table, key)?.clone();
+        let last = self.store.remove(resource.table, key, before.value())?;
+        self.owners.record(resource.table, Some(&before), None);
+        for dependent in self.owners.dependents(&before.uid) {
+            self.later(Task::CheckOwners(dependent));
+        }
+        for owner in &before.owners {
+            self.later(Task::FinishForeground(owner.uid.clone()));
+        }
+        if let Some(namespace) = key.namespace() {
+            self.later(Task::FinishNamespace(namespace.into()));
+        }
+        if resource.custom {
+            self.later(Task::FinishResource(resource.table));
+        }
+        if resource.is("apiextensions.k8s.io", "customresourcedefinitions") {
+            self.withdraw(&before.value());
+        }
+        Some(last)
+    }
+
+    /// Draws all consequences, and theirs.
+    pub(crate) fn settle(&mut self) {
+        while let Some(task) = self.tasks.pop_first() {
+            match task {
+                Task::CheckOwners(place) => self.check_owners(&place),
+                Task::FinishForeground(uid) => self.finish_foreground(&uid),
+                Task::EmptyNamespace(name) => self.empty_namespace(&name),
+                Task::FinishNamespace(name) => self.finish_namespace(&name),
+                Task::EmptyResource(table) => self.empty_resource(table),
+                Task::FinishResource(table) => self.finish_resource(table),
+            }
+        }
+    }
+
+    pub(super) fn later(&mut self, task: Task) {
+        self.tasks.insert(task);
+    }
+
+    /// A dependent that no longer blocks its owner may have been the last one to.
+    fn note_lost_blockers(&mut self, before: &Stored, after: &Stored) {
+        for owner in
+            before.owners.iter().filter(|owner| owner.blocks_deletion && !after.owners.contains(owner))
+        {
+            self.later(Task::FinishForeground(owner.uid.clone()));
+        }
+    }
+
+    /// Serves what an established CRD defines, keeping the table it has.
+    fn serve(&mut self, definition: &Value) {
+        let table = self.defined_by(definition).map(|resource| resource.table);
+        if !crd::is_established(definition) {
+            return;
+        }
+        let table = table.unwrap_or_else(|| self.store.open());
+        let resource = crd::compile(definition, table);
+        let resource = resource.expect("invariant: a CRD was compiled before it was written");
+        self.registry.insert(Arc::new(resource));
+    }
+
+    /// Ends the resource that a removed CRD defined, and its watches.
+    fn withdraw(&mut self, definition: &Value) {
+        if let Some(table) = self.defined_by(definition).map(|resource| resource.table) {
+            self.registry.remove(table);
+            self.store.close(table);
+        }
+    }
+
+    pub(super) fn defined_by(&self, definition: &Value) -> Option<&Arc<Resource>> {
+        let (plural, group) = meta::name(definition).split_once('.')?;
+        let mut resources = self.registry.resources();
+        resources.find(|resource| resource.custom && resource.is(group, plural))
+    }
+}
