@@ -33,7 +33,7 @@ pub struct DeserializeGuard<K>(pub Result<K, InvalidObject>);
 pub struct InvalidObject {
     /// What was wrong, in words.
     pub error: String,
-    /// Its metadata, enough to find or repair it.
+    /// Its metadata without the managed fields: enough to find or repair it.
     pub metadata: ObjectMeta,
 }
 
@@ -63,11 +63,22 @@ where
     {
         let value = Value::deserialize(deserializer)?;
         // Kept aside, as decoding consumes the value: objects that fail are rare, but come without warning.
-        let metadata = value.get("metadata").cloned();
+        let metadata = value.get("metadata").map(without_managed_fields);
         K::deserialize(value).map(|object| Self(Ok(object))).or_else(|error| {
             let metadata = metadata.map(ObjectMeta::deserialize).transpose().map_err(D::Error::custom)?;
             Ok(Self(Err(InvalidObject { error: error.to_string(), metadata: metadata.unwrap_or_default() })))
         })
+    }
+}
+
+/// A copy without the part that is by far the largest and says nothing of the object.
+fn without_managed_fields(metadata: &Value) -> Value {
+    match metadata.as_object() {
+        Some(fields) => {
+            let kept = fields.iter().filter(|(name, _)| *name != "managedFields");
+            kept.map(|(name, value)| (name.clone(), value.clone())).collect()
+        }
+        None => metadata.clone(),
     }
 }
 
@@ -104,5 +115,57 @@ impl<K: Resource> Resource for DeserializeGuard<K> {
             Ok(object) => object.meta_mut(),
             Err(invalid) => &mut invalid.metadata,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use k8s_openapi::api::core::v1::{ConfigMap, Pod};
+    use serde_json::json;
+
+    use super::DeserializeGuard;
+    use crate::{Resource, ResourceExt};
+
+    #[test]
+    fn a_good_object_is_itself() {
+        let json =
+            json!({"metadata": {"name": "a", "managedFields": [{"manager": "me"}]}, "data": {"k": "v"}});
+        let mut guard: DeserializeGuard<ConfigMap> = serde_json::from_value(json).expect("valid");
+        assert_eq!(guard.managed_fields().len(), 1);
+        guard.meta_mut().name = Some("b".into());
+        assert_eq!(guard.0.expect("decoded").name_any(), "b");
+    }
+
+    #[test]
+    fn a_bad_object_keeps_its_error_and_metadata() {
+        let json = json!({"metadata": {"name": "a", "labels": {"x": "y"}, "managedFields": [{"manager": "me"}]}, "data": 5});
+        let mut guard: DeserializeGuard<ConfigMap> = serde_json::from_value(json).expect("guarded");
+        assert_eq!((guard.labels()["x"].as_str(), guard.managed_fields().len()), ("y", 0));
+        guard.meta_mut().name = Some("b".into());
+        let error = guard.0.expect_err("data is no map").to_string();
+        assert_eq!(error, "cannot decode object b: invalid type: integer `5`, expected a map");
+    }
+
+    #[test]
+    fn what_no_guard_can_name_is_an_error() {
+        for json in [json!({"metadata": 5, "data": 5}), json!({"metadata": {"labels": 5}, "data": 5})] {
+            assert!(serde_json::from_value::<DeserializeGuard<ConfigMap>>(json).is_err());
+        }
+        let nameless: DeserializeGuard<ConfigMap> = serde_json::from_value(json!([1])).expect("guarded");
+        assert!(
+            nameless
+                .0
+                .expect_err("no object")
+                .to_string()
+                .starts_with("cannot decode object without a name: ")
+        );
+    }
+
+    #[test]
+    fn is_of_the_kind_that_it_guards() {
+        type Guard = DeserializeGuard<Pod>;
+        assert_eq!(Guard::url_path(&(), Some("web")), "/api/v1/namespaces/web/pods");
+        assert_eq!((Guard::kind(&()), Guard::api_version(&())), ("Pod".into(), "v1".into()));
+        assert!(!Guard::metadata_api());
     }
 }

@@ -91,7 +91,9 @@ fn compares_with_the_standard_library() {
     assert!(negative != Std::from_secs(1) && Std::from_secs(1) != negative);
     let (ours, std) = (Duration::from(Std::from_secs(1)), Std::from_secs(1));
     assert!(PartialEq::<Std>::eq(&&ours, &std) && PartialEq::<Duration>::eq(&&std, &ours));
-    assert!(ours == std && std == ours && ours < Std::from_secs(2));
+    assert_eq!(ours, std);
+    assert_eq!(std, ours);
+    assert!(ours < Std::from_secs(2));
 }
 
 proptest! {

@@ -8,7 +8,7 @@ type Result<T> = std::result::Result<T, ParseExpressionError>;
 
 /// Reads conditions joined by commas; none where the text is blank.
 pub(super) fn selector(text: &str) -> Result<Vec<Expression>> {
-    let mut input = Input { text, rest: text.trim_start() };
+    let mut input = Input { text, rest: skip_space(text) };
     let mut expressions = Vec::new();
     if input.rest.is_empty() {
         return Ok(expressions);
@@ -110,7 +110,7 @@ impl<'a> Input<'a> {
     fn eat(&mut self, token: &str) -> bool {
         match self.rest.strip_prefix(token) {
             Some(rest) => {
-                self.rest = rest.trim_start();
+                self.rest = skip_space(rest);
                 true
             }
             None => false,
@@ -119,9 +119,9 @@ impl<'a> Input<'a> {
 
     /// Takes everything up to white space or a character with a meaning of its own.
     fn word(&mut self) -> &'a str {
-        let is_end = |c: char| c.is_whitespace() || "=!(),<>".contains(c);
+        let is_end = |c: char| SPACE.contains(&c) || "=!(),<>".contains(c);
         let (word, rest) = self.rest.split_at(self.rest.find(is_end).unwrap_or(self.rest.len()));
-        self.rest = rest.trim_start();
+        self.rest = skip_space(rest);
         word
     }
 
@@ -130,6 +130,13 @@ impl<'a> Input<'a> {
         let found = if self.rest.is_empty() { "the end".to_owned() } else { format!("{:?}", self.rest) };
         ParseExpressionError(format!("{:?}: expected {expected} at byte {at}, found {found}", self.text))
     }
+}
+
+/// What servers skip between the parts; other white space belongs to a word, which it makes invalid.
+const SPACE: [char; 4] = [' ', '\t', '\r', '\n'];
+
+fn skip_space(text: &str) -> &str {
+    text.trim_start_matches(SPACE)
 }
 
 fn is_label_key(key: &str) -> bool {

@@ -67,6 +67,8 @@ fn refuses_what_servers_refuse() {
         ("/a=b", "is no label key"),
         ("x/=b", "is no label key"),
         ("ä=b", "is no label key"),
+        ("a\u{a0}=b", "is no label key"),
+        ("a=(b)", "expected a comma or the end at byte 2"),
         (long.as_str(), "is no label key"),
     ];
     for (text, why) in cases {

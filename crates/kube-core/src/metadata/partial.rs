@@ -125,3 +125,42 @@ impl<'de, K> Visitor<'de> for PartialVisitor<K> {
         Ok(PartialObjectMeta { types, metadata: metadata.unwrap_or_default(), _phantom: PhantomData })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use k8s_openapi::{api::apps::v1::Deployment, apimachinery::pkg::apis::meta::v1::ObjectMeta};
+    use serde_json::json;
+
+    use super::{PartialObjectMeta, PartialObjectMetaExt};
+    use crate::{Resource, ResourceExt};
+
+    #[test]
+    fn is_of_the_kind_that_it_reduces_and_asks_for_metadata() {
+        type Partial = PartialObjectMeta<Deployment>;
+        assert_eq!(Partial::url_path(&(), None), "/apis/apps/v1/deployments");
+        assert_eq!(
+            (Partial::kind(&()), Partial::group(&()), Partial::plural(&())),
+            ("Deployment".into(), "apps".into(), "deployments".into())
+        );
+        assert!(Partial::metadata_api() && !Deployment::metadata_api());
+    }
+
+    #[test]
+    fn the_wire_form() {
+        let meta = ObjectMeta { name: Some("a".into()), ..ObjectMeta::default() };
+        let request = meta.clone().into_request_partial::<Deployment>();
+        assert_eq!(
+            serde_json::to_value(request).expect("valid"),
+            json!({"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "a"}})
+        );
+        let answer = json!({"apiVersion": "meta.k8s.io/v1", "kind": "PartialObjectMetadata", "metadata": {"name": "a"}});
+        assert_eq!(serde_json::to_value(meta.into_response_partial::<Deployment>()).expect("valid"), answer);
+        let read: PartialObjectMeta<Deployment> = serde_json::from_value(answer).expect("valid");
+        assert_eq!(read.types.as_ref().expect("given").kind, "PartialObjectMetadata");
+        // A server that does not know the reduced form sends everything.
+        let whole = json!({"kind": "Deployment", "spec": {"replicas": "odd"}, "metadata": {"name": "b"}});
+        let read: PartialObjectMeta<Deployment> = serde_json::from_value(whole).expect("valid");
+        assert_eq!((read.name_any().as_str(), &read.types), ("b", &None));
+        assert_eq!(serde_json::to_value(read).expect("valid"), json!({"metadata": {"name": "b"}}));
+    }
+}

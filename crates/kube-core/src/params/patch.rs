@@ -53,7 +53,7 @@ pub struct PatchParams {
     pub dry_run: bool,
     /// Takes fields over from other managers instead of failing with a conflict. Apply patches only.
     pub force: bool,
-    /// Who makes the change: at most 128 printable characters. Apply patches need it.
+    /// Who makes the change: at most 128 bytes of printable text. Apply patches need it.
     pub field_manager: Option<String>,
     /// What the server does with unknown fields; `None` leaves it to the server, which warns.
     pub field_validation: Option<ValidationDirective>,

@@ -18,6 +18,9 @@ pub struct WatchParams {
     /// Seconds after which the server ends the watch; `None` leaves it to the server (half an hour to an hour).
     pub timeout: Option<u32>,
     /// Whether the server sends bookmarks, by which a later watch can go on without a list. On by default.
+    ///
+    /// Newer servers mark the end of the initial events also where none were asked for, in watches from the resource
+    /// version `"0"` or without one.
     pub bookmarks: bool,
     /// Whether the watch begins with the present objects as `Added` events and ends them by a bookmark, so that no
     /// list is needed. Off by default; needs [`bookmarks`](Self::bookmarks) and Kubernetes 1.32 or a feature gate.

@@ -5,7 +5,7 @@
 pub struct PostParams {
     /// Lets the server do everything but store the object.
     pub dry_run: bool,
-    /// Who makes the change, for the record of field owners: at most 128 printable characters. `None` lets the
+    /// Who makes the change, for the record of field owners: at most 128 bytes of printable text. `None` lets the
     /// server derive it from the user agent.
     pub field_manager: Option<String>,
 }

@@ -6,7 +6,7 @@ use crate::{
     params::{GetParams, ListParams, Patch, PatchParams, PostParams, VersionMatch, WatchParams},
 };
 
-/// Longest field manager that servers accept.
+/// Longest field manager that servers accept, in bytes.
 const FIELD_MANAGER_MAX: usize = 128;
 
 pub(super) fn get(gp: &GetParams) -> Query {
@@ -96,13 +96,13 @@ fn write(query: &mut Query, dry_run: bool, field_manager: Option<&str>) -> Resul
 }
 
 fn check_field_manager(manager: &str) -> Result<(), Error> {
-    let length = manager.chars().count();
-    if length > FIELD_MANAGER_MAX {
+    if manager.len() > FIELD_MANAGER_MAX {
         return Err(Error::invalid(format!(
-            "the field manager has {length} characters, at most {FIELD_MANAGER_MAX} are allowed: {manager:?}"
+            "the field manager has {} bytes, at most {FIELD_MANAGER_MAX} are allowed: {manager:?}",
+            manager.len()
         )));
     }
-    if manager.chars().any(char::is_control) {
+    if manager.chars().any(|c| c.is_control() || (c.is_whitespace() && c != ' ')) {
         return Err(Error::invalid(format!("the field manager must be printable: {manager:?}")));
     }
     Ok(())

@@ -143,3 +143,42 @@ impl<K: Resource> ResourceExt for K {
         self.meta_mut().managed_fields.get_or_insert_default()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use k8s_openapi::api::core::v1::{Namespace, Pod};
+
+    use super::ResourceExt;
+    use crate::Resource;
+
+    #[test]
+    fn absent_parts_read_as_empty_and_appear_when_changed() {
+        let mut pod = Pod::default();
+        assert!(pod.labels().is_empty() && pod.annotations().is_empty() && pod.managed_fields().is_empty());
+        assert!(pod.finalizers().is_empty() && pod.owner_references().is_empty());
+        assert_eq!((pod.namespace(), pod.uid(), pod.resource_version()), (None, None, None));
+        assert!(pod.creation_timestamp().is_none());
+        pod.annotations_mut().insert("k".into(), "v".into());
+        pod.finalizers_mut().push("f".into());
+        pod.managed_fields_mut().push(Default::default());
+        let owner = Namespace::default();
+        pod.owner_references_mut().extend(owner.owner_ref(&()));
+        assert_eq!((pod.annotations().len(), pod.finalizers().len(), pod.managed_fields().len()), (1, 1, 1));
+        assert!(pod.owner_references().is_empty(), "an owner without a uid is none");
+    }
+
+    #[test]
+    fn names() {
+        let mut pod = Pod::default();
+        pod.meta_mut().generate_name = Some("web-".into());
+        assert_eq!(pod.name_any(), "web-");
+        pod.meta_mut().name = Some("web-x".into());
+        assert_eq!((pod.name_any(), pod.name_unchecked()), ("web-x".into(), "web-x".into()));
+    }
+
+    #[test]
+    #[should_panic(expected = "the object has a name")]
+    fn an_unchecked_name_must_be_there() {
+        Pod::default().name_unchecked();
+    }
+}

@@ -65,9 +65,12 @@ fn field_managers() {
     let post = |manager: &str| {
         pods().create(&PostParams { dry_run: false, field_manager: Some(manager.into()) }, Vec::new())
     };
-    assert!(post(&"ü".repeat(128)).is_ok());
-    assert!(refusal(post(&"m".repeat(129))).starts_with("the field manager has 129 characters, at most 128"));
-    assert!(refusal(post("a\nb")).contains("printable"));
+    assert!(post(&"m".repeat(128)).is_ok() && post(&"ü".repeat(64)).is_ok() && post("you & me").is_ok());
+    assert!(refusal(post(&"m".repeat(129))).starts_with("the field manager has 129 bytes, at most 128"));
+    assert!(refusal(post(&"ü".repeat(65))).starts_with("the field manager has 130 bytes"));
+    for odd in ["a\nb", "a\tb", "a\u{a0}b", "\0"] {
+        assert!(refusal(post(odd)).contains("printable"), "{odd:?}");
+    }
 }
 
 #[test]
