@@ -1,0 +1,46 @@
+//! Reconciling by a queue of one's own.
+
+use super::{
+    Action, Config, Error,
+    panic::catch,
+    request::ReconcileRequest,
+    runner::Runner,
+};
+use crate::reflector::{ObjectRef, store::Store};
+use futures::{FutureExt, Stream, TryFuture, TryStream, TryStreamExt, future};
+use kube_core::Resource;
+use std::{fmt::Debug, hash::Hash, sync::Arc};
+
+/// Calls `reconciler` for the objects that `queue` asks for: the working part of a
+/// [`Controller`](super::Controller), which is easier to use.
+///
+/// Objects come from `store`; nothing starts before it is ready. Reconciles run while the returned stream is polled.
+/// After the end of `queue` what it has asked for is still done, and the stream ends.
+pub fn applier<K, QueueStream, ReconcilerFut, Ctx>(
+    mut reconciler: impl FnMut(Arc<K>, Arc<Ctx>) -> ReconcilerFut,
+    error_policy: impl Fn(Arc<K>, &ReconcilerFut::Error, Arc<Ctx>) -> Action,
+    context: Arc<Ctx>,
+    store: Store<K>,
+    queue: QueueStream,
+    config: Config,
+) -> impl Stream<Item = Result<(ObjectRef<K>, Action), Error<ReconcilerFut::Error, QueueStream::Error>>>
+where
+    K: Clone + Resource + 'static,
+    K::DynamicType: Debug + Eq + Hash + Clone + Unpin,
+    ReconcilerFut: TryFuture<Ok = Action> + Unpin,
+    ReconcilerFut::Error: std::error::Error + 'static,
+    QueueStream: TryStream,
+    QueueStream::Ok: Into<ReconcileRequest<K>>,
+    QueueStream::Error: std::error::Error + 'static,
+{
+    let for_policy = Arc::clone(&context);
+    Runner::new(
+        store,
+        queue.map_ok(Into::into),
+        move |object| catch(reconciler(object, Arc::clone(&context))),
+        move |object, error: &ReconcilerFut::Error| error_policy(object, error, Arc::clone(&for_policy)),
+        future::pending().boxed(),
+        &config,
+    )
+    .into_stream()
+}

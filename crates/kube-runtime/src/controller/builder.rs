@@ -1,0 +1,256 @@
+//! Making and running a controller.
+
+use super::{
+    Action, Config, Error,
+    panic::catch,
+    request::{ReconcileReason, ReconcileRequest},
+    runner::Runner,
+    shutdown::Shutdown,
+    source::{Sources, present},
+    trigger::{itself, trigger_self},
+};
+use crate::{
+    backoff::Backoff,
+    reflector::{
+        ObjectRef,
+        store::{Store, Writer},
+    },
+    task::CancelableJoinHandle,
+    watcher::{self, watcher},
+};
+use futures::{Stream, StreamExt, TryFuture, TryStreamExt, stream};
+use kube_client::Api;
+use kube_core::Resource;
+use serde::de::DeserializeOwned;
+use std::{fmt::Debug, future::Future, hash::Hash, sync::Arc};
+use tokio::runtime::Handle;
+use tracing::Instrument;
+
+/// Calls a reconciler for each object of a kind, at the start and whenever something changes.
+///
+/// # Guarantees
+///
+/// - After every change of an object, and after every change of what it [owns](Self::owns) or
+///   [depends on](Self::watches), its reconciler is called at least once. Changes that come close together may be one
+///   call.
+/// - One object is never reconciled twice at the same time; different objects are, up to [`Config::concurrency`].
+/// - Nothing is reconciled before all objects are known, nor after a [shutdown](Self::graceful_shutdown_on).
+/// - Objects are reconciled in the order in which they became due.
+/// - A reconciler that panics is one error in the output; everything else goes on.
+///
+/// # Errors
+///
+/// Errors are items of the output stream; none of them ends it, but a store that can never become ready. Watches are
+/// tried again by themselves.
+///
+/// # Example
+///
+/// ```
+/// # use kube_client::{Api, Client};
+/// use futures::StreamExt;
+/// use k8s_openapi::api::{apps::v1::Deployment, core::v1::ConfigMap};
+/// use kube_runtime::{controller::Action, Controller, watcher};
+/// use std::{convert::Infallible, sync::Arc, time::Duration};
+///
+/// async fn reconcile(object: Arc<Deployment>, _context: Arc<()>) -> Result<Action, Infallible> {
+///     println!("{:?}", object.metadata.name);
+///     Ok(Action::requeue(Duration::from_secs(300)))
+/// }
+///
+/// fn error_policy(_object: Arc<Deployment>, _error: &Infallible, _context: Arc<()>) -> Action {
+///     Action::requeue(Duration::from_secs(5))
+/// }
+///
+/// async fn run(client: Client) {
+///     Controller::new(Api::<Deployment>::all(client.clone()), watcher::Config::default())
+///         .owns(Api::<ConfigMap>::all(client), watcher::Config::default())
+///         .shutdown_on_signal()
+///         .run(reconcile, error_policy, Arc::new(()))
+///         .for_each(|result| async move { println!("{result:?}") })
+///         .await;
+/// }
+/// ```
+#[must_use = "a controller does nothing unless run"]
+pub struct Controller<K>
+where
+    K: Clone + Resource + Debug + 'static,
+    K::DynamicType: Eq + Hash,
+{
+    pub(super) sources: Sources<K>,
+    pub(super) dyntype: K::DynamicType,
+    reader: Store<K>,
+    config: Config,
+    shutdown: Shutdown,
+}
+
+impl<K> Controller<K>
+where
+    K: Clone + Resource + DeserializeOwned + Debug + Send + Sync + 'static,
+    K::DynamicType: Eq + Hash + Clone,
+{
+    /// A controller for the objects of `main_api` that `wc` selects.
+    #[must_use]
+    pub fn new(main_api: Api<K>, wc: watcher::Config) -> Self
+    where
+        K::DynamicType: Default,
+    {
+        Self::new_with(main_api, wc, K::DynamicType::default())
+    }
+
+    /// Like [`Controller::new`], for kinds known only at run time.
+    pub fn new_with(main_api: Api<K>, wc: watcher::Config, dyntype: K::DynamicType) -> Self {
+        let mut writer = Writer::new(dyntype.clone());
+        let reader = writer.as_reader();
+        let kind = dyntype.clone();
+        let changes = watcher(main_api, wc).try_filter_map(move |event| {
+            let request = writer.absorb(event).map(|object| itself(&*object, kind.clone()));
+            std::future::ready(Ok(request))
+        });
+        Self::with(changes, reader, dyntype)
+    }
+
+    /// A controller for the objects of a stream of one's own, such as a filtered watcher behind a
+    /// [`reflector`](fn@crate::reflector) whose store is `reader`.
+    pub fn for_stream(trigger: impl Stream<Item = watcher::Result<K>> + Send + 'static, reader: Store<K>) -> Self
+    where
+        K::DynamicType: Default,
+    {
+        Self::for_stream_with(trigger, reader, K::DynamicType::default())
+    }
+
+    /// Like [`Controller::for_stream`], for kinds known only at run time.
+    pub fn for_stream_with(
+        trigger: impl Stream<Item = watcher::Result<K>> + Send + 'static,
+        reader: Store<K>,
+        dyntype: K::DynamicType,
+    ) -> Self {
+        Self::with(trigger_self(trigger, dyntype.clone()), reader, dyntype)
+    }
+
+    /// A controller for the objects of a [subscription](crate::reflector::store::Writer::subscribe), which other
+    /// controllers may share. The stream behind the shared store has to be polled elsewhere.
+    pub fn for_shared_stream(trigger: impl Stream<Item = Arc<K>> + Send + 'static, reader: Store<K>) -> Self
+    where
+        K::DynamicType: Default,
+    {
+        Self::for_shared_stream_with(trigger, reader, K::DynamicType::default())
+    }
+
+    /// Like [`Controller::for_shared_stream`], for kinds known only at run time.
+    pub fn for_shared_stream_with(
+        trigger: impl Stream<Item = Arc<K>> + Send + 'static,
+        reader: Store<K>,
+        dyntype: K::DynamicType,
+    ) -> Self {
+        let objects = present(trigger, reader.clone(), dyntype.clone());
+        Self::with(trigger_self(objects.map(Ok), dyntype.clone()), reader, dyntype)
+    }
+
+    fn with(
+        main: impl Stream<Item = watcher::Result<ReconcileRequest<K>>> + Send + 'static,
+        reader: Store<K>,
+        dyntype: K::DynamicType,
+    ) -> Self {
+        Self {
+            sources: Sources::new(main.boxed()),
+            dyntype,
+            reader,
+            config: Config::default(),
+            shutdown: Shutdown::default(),
+        }
+    }
+
+    /// Sets debounce and concurrency.
+    #[must_use]
+    pub fn with_config(mut self, config: Config) -> Self {
+        self.config = config;
+        self
+    }
+
+    /// Sets how long a watch that fails is left alone. Default: a
+    /// [`DefaultBackoff`](watcher::DefaultBackoff) for each watch.
+    ///
+    /// The watches of the controller share `backoff`, but only the one that fails waits. If it ends, that watch ends.
+    #[must_use]
+    pub fn trigger_backoff(mut self, backoff: impl Backoff + 'static) -> Self {
+        self.sources.pace(backoff);
+        self
+    }
+
+    /// The controller's cache of its objects. It fills as the controller runs.
+    pub fn store(&self) -> Store<K> {
+        self.reader.clone()
+    }
+
+    /// Also reconciles the objects that `trigger` names.
+    #[must_use]
+    pub fn reconcile_on(mut self, trigger: impl Stream<Item = ObjectRef<K>> + Send + 'static) -> Self {
+        self.sources.add(trigger.map(|obj_ref| Ok(obj_ref.into())));
+        self
+    }
+
+    /// Also reconciles every object there is, each time that `trigger` has an item. O(number of objects) each time.
+    #[must_use]
+    pub fn reconcile_all_on(mut self, trigger: impl Stream<Item = ()> + Send + 'static) -> Self {
+        let (store, dyntype) = (self.store(), self.dyntype.clone());
+        self.sources.add(trigger.flat_map(move |()| {
+            let dyntype = dyntype.clone();
+            stream::iter(store.keys()).map(move |key| {
+                let obj_ref = key.to_ref(dyntype.clone());
+                Ok(ReconcileRequest { obj_ref, reason: ReconcileReason::BulkReconcile })
+            })
+        }));
+        self
+    }
+
+    /// Stops when `trigger` is done: nothing new is started, reconciles that run are waited for, then the output ends.
+    #[must_use]
+    pub fn graceful_shutdown_on(mut self, trigger: impl Future<Output = ()> + Send + Sync + 'static) -> Self {
+        self.shutdown = self.shutdown.or_on(trigger);
+        self
+    }
+
+    /// Stops on SIGINT or SIGTERM, as [`graceful_shutdown_on`](Self::graceful_shutdown_on) does. A second signal ends
+    /// the output at once; reconciles that run are aborted when it is dropped.
+    ///
+    /// From the first poll of the output on, these signals no longer end the process by themselves.
+    #[must_use]
+    pub fn shutdown_on_signal(mut self) -> Self {
+        self.shutdown = self.shutdown.or_on_signal();
+        self
+    }
+
+    /// Runs the controller: the returned stream has an item for each reconcile and each error.
+    ///
+    /// Poll it for as long as the controller shall run: watches, cache and queue live in it. Each reconcile is a task
+    /// of the tokio runtime, within a span with the fields `object.ref` and `object.reason`.
+    ///
+    /// `error_policy` says when an object whose reconcile failed is reconciled again.
+    ///
+    /// # Cancellation
+    ///
+    /// Dropping the stream aborts the reconciles that run.
+    pub fn run<ReconcilerFut, Ctx>(
+        self,
+        mut reconciler: impl FnMut(Arc<K>, Arc<Ctx>) -> ReconcilerFut,
+        error_policy: impl Fn(Arc<K>, &ReconcilerFut::Error, Arc<Ctx>) -> Action,
+        context: Arc<Ctx>,
+    ) -> impl Stream<Item = Result<(ObjectRef<K>, Action), Error<ReconcilerFut::Error, watcher::Error>>>
+    where
+        K::DynamicType: Debug + Unpin,
+        ReconcilerFut: TryFuture<Ok = Action> + Send + 'static,
+        ReconcilerFut::Error: std::error::Error + Send + 'static,
+    {
+        let Shutdown { graceful, forceful } = self.shutdown;
+        let for_policy = Arc::clone(&context);
+        let start = move |object| {
+            let reconcile = catch(reconciler(object, Arc::clone(&context)));
+            CancelableJoinHandle::spawn(reconcile.in_current_span(), &Handle::current())
+        };
+        let policy =
+            move |object, error: &ReconcilerFut::Error| error_policy(object, error, Arc::clone(&for_policy));
+        Runner::new(self.reader, self.sources.merge(), start, policy, graceful, &self.config)
+            .into_stream()
+            .take_until(forceful)
+    }
+}

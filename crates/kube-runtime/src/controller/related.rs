@@ -1,0 +1,231 @@
+//! What else makes an object worth a reconcile: the objects it owns, and those it depends on.
+//!
+//! Every method here is a spelling of one idea: a source of related objects, and a mapper from each of them to the
+//! objects to reconcile.
+
+use super::{
+    builder::Controller,
+    request::ReconcileRequest,
+    trigger::{on_behalf_of, owners, trigger_with},
+};
+use crate::{
+    reflector::ObjectRef,
+    stream_ext::WatchStreamExt,
+    watcher::{self, metadata_events, watcher},
+};
+use futures::{Stream, StreamExt};
+use kube_client::Api;
+use kube_core::Resource;
+use serde::de::DeserializeOwned;
+use std::{fmt::Debug, hash::Hash, sync::Arc};
+
+impl<K> Controller<K>
+where
+    K: Clone + Resource + DeserializeOwned + Debug + Send + Sync + 'static,
+    K::DynamicType: Eq + Hash + Clone,
+{
+    /// Also reconciles an object when something it owns is created, changed or deleted.
+    ///
+    /// What is owned has an owner reference to the object, as
+    /// [`controller_owner_ref`](Resource::controller_owner_ref) makes it. Only metadata is watched.
+    #[must_use]
+    pub fn owns<Child: Clone + Resource<DynamicType = ()> + DeserializeOwned + Debug + Send + 'static>(
+        self,
+        api: Api<Child>,
+        wc: watcher::Config,
+    ) -> Self {
+        self.owns_with(api, (), wc)
+    }
+
+    /// Like [`owns`](Self::owns), for kinds known only at run time.
+    #[must_use]
+    pub fn owns_with<Child: Clone + Resource + DeserializeOwned + Debug + Send + 'static>(
+        self,
+        api: Api<Child>,
+        dyntype: Child::DynamicType,
+        wc: watcher::Config,
+    ) -> Self
+    where
+        Child::DynamicType: Debug + Eq + Hash + Clone,
+    {
+        self.owns_stream_with(metadata_events(api, wc).touched_objects(), dyntype)
+    }
+
+    /// Also reconciles the owners of the objects of a stream of one's own. Metadata is enough; deletions matter, so
+    /// use [`touched_objects`](WatchStreamExt::touched_objects).
+    #[must_use]
+    pub fn owns_stream<Child: Resource<DynamicType = ()> + Send + 'static>(
+        self,
+        trigger: impl Stream<Item = watcher::Result<Child>> + Send + 'static,
+    ) -> Self {
+        self.owns_stream_with(trigger, ())
+    }
+
+    /// Like [`owns_stream`](Self::owns_stream), for kinds known only at run time.
+    #[must_use]
+    pub fn owns_stream_with<Child: Resource + Send + 'static>(
+        self,
+        trigger: impl Stream<Item = watcher::Result<Child>> + Send + 'static,
+        dyntype: Child::DynamicType,
+    ) -> Self
+    where
+        Child::DynamicType: Debug + Eq + Hash + Clone,
+    {
+        let owner_type = self.dyntype.clone();
+        self.relate(trigger, move |child| owners(&child, &owner_type, &dyntype))
+    }
+
+    /// Also reconciles the owners of the objects of a shared stream.
+    #[must_use]
+    pub fn owns_shared_stream<Child: Resource<DynamicType = ()> + Send + 'static>(
+        self,
+        trigger: impl Stream<Item = Arc<Child>> + Send + 'static,
+    ) -> Self {
+        self.owns_shared_stream_with(trigger, ())
+    }
+
+    /// Like [`owns_shared_stream`](Self::owns_shared_stream), for kinds known only at run time.
+    #[must_use]
+    pub fn owns_shared_stream_with<Child: Resource + Send + 'static>(
+        self,
+        trigger: impl Stream<Item = Arc<Child>> + Send + 'static,
+        dyntype: Child::DynamicType,
+    ) -> Self
+    where
+        Child::DynamicType: Debug + Eq + Hash + Clone,
+    {
+        let owner_type = self.dyntype.clone();
+        self.relate(trigger.map(Ok), move |child: Arc<Child>| owners(&*child, &owner_type, &dyntype))
+    }
+
+    /// Also reconciles what `mapper` makes of an object that is created, changed or deleted.
+    ///
+    /// For dependencies without an owner reference, such as a Secret that the spec names.
+    #[must_use]
+    pub fn watches<Other, I>(
+        self,
+        api: Api<Other>,
+        wc: watcher::Config,
+        mapper: impl Fn(Other) -> I + Sync + Send + 'static,
+    ) -> Self
+    where
+        Other: Clone + Resource + DeserializeOwned + Debug + Send + 'static,
+        Other::DynamicType: Default + Debug + Clone + Eq + Hash,
+        I: 'static + IntoIterator<Item = ObjectRef<K>>,
+        I::IntoIter: Send,
+    {
+        self.watches_with(api, Other::DynamicType::default(), wc, mapper)
+    }
+
+    /// Like [`watches`](Self::watches), for kinds known only at run time.
+    #[must_use]
+    pub fn watches_with<Other, I>(
+        self,
+        api: Api<Other>,
+        dyntype: Other::DynamicType,
+        wc: watcher::Config,
+        mapper: impl Fn(Other) -> I + Sync + Send + 'static,
+    ) -> Self
+    where
+        Other: Clone + Resource + DeserializeOwned + Debug + Send + 'static,
+        I: 'static + IntoIterator<Item = ObjectRef<K>>,
+        I::IntoIter: Send,
+        Other::DynamicType: Debug + Clone + Eq + Hash,
+    {
+        self.watches_stream_with(watcher(api, wc).touched_objects(), mapper, dyntype)
+    }
+
+    /// Also reconciles what `mapper` makes of the objects of a stream of one's own.
+    #[must_use]
+    pub fn watches_stream<Other, I>(
+        self,
+        trigger: impl Stream<Item = watcher::Result<Other>> + Send + 'static,
+        mapper: impl Fn(Other) -> I + Sync + Send + 'static,
+    ) -> Self
+    where
+        Other: Clone + Resource + DeserializeOwned + Debug + Send + 'static,
+        Other::DynamicType: Default + Debug + Clone,
+        I: 'static + IntoIterator<Item = ObjectRef<K>>,
+        I::IntoIter: Send,
+    {
+        self.watches_stream_with(trigger, mapper, Other::DynamicType::default())
+    }
+
+    /// Like [`watches_stream`](Self::watches_stream), for kinds known only at run time.
+    #[must_use]
+    pub fn watches_stream_with<Other, I>(
+        self,
+        trigger: impl Stream<Item = watcher::Result<Other>> + Send + 'static,
+        mapper: impl Fn(Other) -> I + Sync + Send + 'static,
+        dyntype: Other::DynamicType,
+    ) -> Self
+    where
+        Other: Clone + Resource + DeserializeOwned + Debug + Send + 'static,
+        Other::DynamicType: Debug + Clone,
+        I: 'static + IntoIterator<Item = ObjectRef<K>>,
+        I::IntoIter: Send,
+    {
+        self.relate(trigger, move |other| {
+            let reason = reason_of(&other, &dyntype);
+            mapper(other).into_iter().map(reason).collect::<Vec<_>>()
+        })
+    }
+
+    /// Also reconciles what `mapper` makes of the objects of a shared stream.
+    #[must_use]
+    pub fn watches_shared_stream<Other, I>(
+        self,
+        trigger: impl Stream<Item = Arc<Other>> + Send + 'static,
+        mapper: impl Fn(Arc<Other>) -> I + Sync + Send + 'static,
+    ) -> Self
+    where
+        Other: Clone + Resource + DeserializeOwned + Debug + Send + 'static,
+        Other::DynamicType: Default + Debug + Clone,
+        I: 'static + IntoIterator<Item = ObjectRef<K>>,
+        I::IntoIter: Send,
+    {
+        self.watches_shared_stream_with(trigger, mapper, Other::DynamicType::default())
+    }
+
+    /// Like [`watches_shared_stream`](Self::watches_shared_stream), for kinds known only at run time.
+    #[must_use]
+    pub fn watches_shared_stream_with<Other, I>(
+        self,
+        trigger: impl Stream<Item = Arc<Other>> + Send + 'static,
+        mapper: impl Fn(Arc<Other>) -> I + Sync + Send + 'static,
+        dyntype: Other::DynamicType,
+    ) -> Self
+    where
+        Other: Clone + Resource + DeserializeOwned + Debug + Send + 'static,
+        Other::DynamicType: Debug + Clone,
+        I: 'static + IntoIterator<Item = ObjectRef<K>>,
+        I::IntoIter: Send,
+    {
+        self.relate(trigger.map(Ok), move |other: Arc<Other>| {
+            let reason = reason_of(&*other, &dyntype);
+            mapper(other).into_iter().map(reason).collect::<Vec<_>>()
+        })
+    }
+
+    /// A source of related objects, and what each of them asks for.
+    fn relate<T: 'static>(
+        mut self,
+        source: impl Stream<Item = watcher::Result<T>> + Send + 'static,
+        mapper: impl Fn(T) -> Vec<ReconcileRequest<K>> + Send + 'static,
+    ) -> Self {
+        self.sources.add(trigger_with(source, mapper));
+        self
+    }
+}
+
+/// Turns what a mapper names into requests on behalf of `related`.
+fn reason_of<K: Resource, Other: Resource>(
+    related: &Other,
+    dyntype: &Other::DynamicType,
+) -> impl Fn(ObjectRef<K>) -> ReconcileRequest<K> + use<K, Other>
+where
+    Other::DynamicType: Clone,
+{
+    let related = ObjectRef::from_obj_with(related, dyntype.clone()).erase();
+    move |obj_ref| on_behalf_of(&related, obj_ref)
+}

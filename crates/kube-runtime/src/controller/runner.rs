@@ -1,0 +1,282 @@
+//! Working through the queue: the shell around the queue machine.
+
+use super::{
+    Action, Config, Error as ControllerError,
+    panic::{Panic, catch_call},
+    request::{ReconcileReason, ReconcileRequest},
+};
+use crate::{
+    queue::Queue,
+    reflector::{
+        ObjectKey, ObjectRef,
+        store::{Store, WriterDropped},
+    },
+};
+use futures::{
+    Stream, StreamExt,
+    future::BoxFuture,
+    stream::{self, FuturesUnordered},
+};
+use kube_core::{DynamicObject, Resource};
+use std::{
+    fmt::Debug,
+    future::Future,
+    hash::Hash,
+    pin::Pin,
+    sync::Arc,
+    task::{Context, Poll, ready},
+    time::Duration,
+};
+use tokio::time::{Instant, sleep_until};
+use tracing::Span;
+
+/// When an object whose reconciler panicked gets another chance.
+const AFTER_PANIC: Duration = Duration::from_secs(30);
+/// What stands for a time too far away to be told.
+const FAR_AWAY: Duration = Duration::from_secs(10 * 365 * 24 * 60 * 60);
+
+/// What can go wrong with running reconcilers, apart from what they report themselves.
+///
+/// `R` is what can go wrong with waiting for the store.
+#[derive(Debug, thiserror::Error)]
+pub enum Error<R: std::error::Error + 'static> {
+    /// The store can never become ready, so nothing can be reconciled. The controller ends.
+    #[error("the store of the controller never became ready")]
+    Readiness(#[source] R),
+    /// The reconciler of this object, or the error policy, panicked. The object is reconciled again after 30 s, or
+    /// sooner if something changes.
+    #[error("the reconciler of {object} panicked: {message}")]
+    Panicked {
+        /// The object that was reconciled.
+        object: Box<ObjectRef<DynamicObject>>,
+        /// What the panic said.
+        message: String,
+    },
+}
+
+/// What became of one call of the reconciler.
+pub(super) type Outcome<E> = Result<Result<Action, E>, Panic>;
+
+/// What a controller reports.
+pub(super) type Report<K, E, Q> = Result<(ObjectRef<K>, Action), ControllerError<E, Q>>;
+
+/// An object kind that can be reconciled.
+pub(super) trait Reconcilable: Resource<DynamicType: Debug + Eq + Hash + Clone> + Clone + 'static {}
+
+impl<K: Resource<DynamicType: Debug + Eq + Hash + Clone> + Clone + 'static> Reconcilable for K {}
+
+/// Calls `start` for each object that is due, and `policy` for each failure.
+pub(super) struct Runner<K: Reconcilable, Q, F, Start, Policy> {
+    pub(super) store: Store<K>,
+    pub(super) triggers: Pin<Box<Q>>,
+    pub(super) start: Start,
+    pub(super) policy: Policy,
+    /// When this is done, nothing new is started.
+    pub(super) shutdown: BoxFuture<'static, ()>,
+    debounce: Duration,
+    queue: Queue<Arc<ObjectKey>, ReconcileReason>,
+    running: FuturesUnordered<Running<K, F>>,
+    stage: Stage,
+    triggers_open: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Stage {
+    /// The store is not complete yet: triggers are taken in, nothing is started.
+    Filling,
+    Working,
+    /// Only what runs is waited for.
+    Draining,
+}
+
+impl<K, Q, F, E, QErr, Start, Policy> Runner<K, Q, F, Start, Policy>
+where
+    K: Reconcilable,
+    Q: Stream<Item = Result<ReconcileRequest<K>, QErr>>,
+    F: Future<Output = Outcome<E>> + Unpin,
+    Start: FnMut(Arc<K>) -> F,
+    Policy: Fn(Arc<K>, &E) -> Action,
+    E: std::error::Error + 'static,
+    QErr: std::error::Error + 'static,
+{
+    pub(super) fn new(
+        store: Store<K>,
+        triggers: Q,
+        start: Start,
+        policy: Policy,
+        shutdown: BoxFuture<'static, ()>,
+        config: &Config,
+    ) -> Self {
+        Self {
+            store,
+            triggers: Box::pin(triggers),
+            start,
+            policy,
+            shutdown,
+            debounce: config.debounce,
+            queue: Queue::new(config.concurrency),
+            running: FuturesUnordered::new(),
+            stage: Stage::Filling,
+            triggers_open: true,
+        }
+    }
+
+    pub(super) fn into_stream(self) -> impl Stream<Item = Report<K, E, QErr>> {
+        stream::unfold(self, |mut runner| async move {
+            let report = runner.next().await?;
+            Some((report, runner))
+        })
+    }
+
+    async fn next(&mut self) -> Option<Report<K, E, QErr>> {
+        loop {
+            if let Some(report) = self.start_due() {
+                return Some(report);
+            }
+            if self.is_done() {
+                return None;
+            }
+            let due = self.queue.next_due().filter(|_| self.stage == Stage::Working);
+            tokio::select! {
+                () = &mut self.shutdown, if self.stage != Stage::Draining => self.stage = Stage::Draining,
+                Some(done) = self.running.next(), if !self.running.is_empty() => return Some(self.finish(done)),
+                request = self.triggers.next(), if self.triggers_open && self.stage != Stage::Draining => {
+                    match request {
+                        Some(Ok(request)) => self.enqueue(&request),
+                        Some(Err(error)) => return Some(Err(ControllerError::QueueError(error))),
+                        None => self.close(),
+                    }
+                }
+                ready = self.store.wait_until_ready(), if self.stage == Stage::Filling => match ready {
+                    Ok(()) => self.stage = Stage::Working,
+                    Err(error) => return Some(Err(self.give_up(error))),
+                },
+                () = sleep_until(due.unwrap_or_else(Instant::now)), if due.is_some() => {}
+            }
+        }
+    }
+
+    fn is_done(&self) -> bool {
+        self.running.is_empty()
+            && (self.stage == Stage::Draining || (!self.triggers_open && self.queue.is_empty()))
+    }
+
+    fn enqueue(&mut self, request: &ReconcileRequest<K>) {
+        let now = Instant::now();
+        let key = Arc::new(ObjectKey::from(&request.obj_ref));
+        self.queue.push(key, request.reason.clone(), now + self.debounce, now);
+    }
+
+    /// There will be no more triggers: what was asked for is still done, but nothing is repeated for ever.
+    fn close(&mut self) {
+        self.triggers_open = false;
+        self.queue.retain_waiting(|reason| !reason.is_own());
+    }
+
+    fn give_up(&mut self, error: WriterDropped) -> ControllerError<E, QErr> {
+        self.stage = Stage::Draining;
+        ControllerError::RunnerError(Error::Readiness(error))
+    }
+
+    /// Starts every reconcile that may start now, unless there is something to report first.
+    fn start_due(&mut self) -> Option<Report<K, E, QErr>> {
+        if self.stage != Stage::Working {
+            return None;
+        }
+        let now = Instant::now();
+        while let Some((key, reason)) = self.queue.start(now) {
+            let Some(object) = self.store.get_key(&key) else {
+                self.queue.finish(&key, now);
+                if reason.is_own() {
+                    continue; // deleted since it asked for another run
+                }
+                return Some(Err(ControllerError::ObjectNotFound(Box::new(self.reference(&key).erase()))));
+            };
+            let actual = ObjectKey::of(&*object);
+            if *key != actual {
+                // A child's idea of an owner that has no namespace. Two names must not become two runs at once.
+                self.queue.finish(&key, now);
+                self.queue.push(Arc::new(actual), reason, now, now);
+                continue;
+            }
+            if let Some(report) = self.launch(key, object, &reason) {
+                return Some(report);
+            }
+        }
+        None
+    }
+
+    fn launch(
+        &mut self,
+        key: Arc<ObjectKey>,
+        object: Arc<K>,
+        reason: &ReconcileReason,
+    ) -> Option<Report<K, E, QErr>> {
+        let reference = self.reference(&key);
+        let span =
+            tracing::info_span!("reconciling object", "object.ref" = %reference, "object.reason" = %reason);
+        match span.in_scope(|| catch_call(|| (self.start)(Arc::clone(&object)))) {
+            Ok(future) => {
+                self.running.push(Running { key, object, span, future });
+                None
+            }
+            Err(panic) => Some(self.finish((key, object, Err(panic)))),
+        }
+    }
+
+    fn finish(&mut self, (key, object, outcome): Done<K, E>) -> Report<K, E, QErr> {
+        let reference = ObjectRef::from_obj_with(&*object, self.store.dyntype().clone());
+        let judged = outcome.and_then(|result| match result {
+            Ok(action) => Ok((action, None)),
+            Err(error) => catch_call(|| (self.policy)(object, &error)).map(|action| (action, Some(error))),
+        });
+        let (again, report) = match judged {
+            Ok((action, None)) => {
+                let again = action.requeue_after().map(|delay| (delay, ReconcileReason::ReconcilerRequestedRetry));
+                (again, Ok((reference, action)))
+            }
+            Ok((action, Some(error))) => {
+                let again = action.requeue_after().map(|delay| (delay, ReconcileReason::ErrorPolicyRequestedRetry));
+                (again, Err(ControllerError::ReconcilerFailed(error, Box::new(reference.erase()))))
+            }
+            Err(Panic(message)) => {
+                let object = Box::new(reference.erase());
+                tracing::error!(%object, message, "a reconciler panicked");
+                let error = ControllerError::RunnerError(Error::Panicked { object, message });
+                (Some((AFTER_PANIC, ReconcileReason::ErrorPolicyRequestedRetry)), Err(error))
+            }
+        };
+        let now = Instant::now();
+        if let Some((delay, reason)) = again.filter(|_| self.triggers_open) {
+            let delay = delay.max(self.debounce).min(FAR_AWAY);
+            self.queue.push(Arc::clone(&key), reason, now + delay, now);
+        }
+        self.queue.finish(&key, now);
+        report
+    }
+
+    fn reference(&self, key: &ObjectKey) -> ObjectRef<K> {
+        key.to_ref(self.store.dyntype().clone())
+    }
+}
+
+/// A reconcile under way.
+struct Running<K, F> {
+    key: Arc<ObjectKey>,
+    object: Arc<K>,
+    span: Span,
+    future: F,
+}
+
+type Done<K, E> = (Arc<ObjectKey>, Arc<K>, Outcome<E>);
+
+impl<K, F: Future<Output = Outcome<E>> + Unpin, E> Future for Running<K, F> {
+    type Output = Done<K, E>;
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        let this = &mut *self;
+        let _inside = this.span.enter();
+        let outcome = ready!(Pin::new(&mut this.future).poll(cx));
+        Poll::Ready((Arc::clone(&this.key), Arc::clone(&this.object), outcome))
+    }
+}

@@ -1,0 +1,89 @@
+//! Where triggers come from, and how each source is kept from being asked too often.
+
+use super::request::ReconcileRequest;
+use crate::{
+    backoff::{Backoff, DefaultBackoff},
+    reflector::{Lookup, ObjectRef, store::Store},
+    stream_ext::StreamBackoff,
+    watcher,
+};
+use futures::{
+    Stream, StreamExt,
+    stream::{self, BoxStream, SelectAll},
+};
+use kube_core::Resource;
+use parking_lot::Mutex;
+use std::{hash::Hash, sync::Arc, time::Duration};
+
+/// Requests from one source.
+pub(super) type Trigger<K> = BoxStream<'static, watcher::Result<ReconcileRequest<K>>>;
+
+/// All sources of a controller.
+pub(super) struct Sources<K: Resource> {
+    triggers: Vec<Trigger<K>>,
+    pacing: Pacing,
+}
+
+/// How long a source that fails is left alone.
+enum Pacing {
+    /// Each source by a [`DefaultBackoff`] of its own.
+    Own,
+    /// All sources by the one backoff of the user; still only the source that fails waits.
+    Shared(Arc<Mutex<Box<dyn Backoff>>>),
+}
+
+impl<K: Resource + 'static> Sources<K> {
+    pub(super) fn new(main: Trigger<K>) -> Self {
+        Self { triggers: vec![main], pacing: Pacing::Own }
+    }
+
+    pub(super) fn add(&mut self, trigger: impl Stream<Item = watcher::Result<ReconcileRequest<K>>> + Send + 'static) {
+        self.triggers.push(trigger.boxed());
+    }
+
+    pub(super) fn pace(&mut self, backoff: impl Backoff + 'static) {
+        self.pacing = Pacing::Shared(Arc::new(Mutex::new(Box::new(backoff))));
+    }
+
+    /// All of them as one. A source that fails does not hold up the others.
+    pub(super) fn merge(self) -> SelectAll<Trigger<K>> {
+        let Self { triggers, pacing } = self;
+        let paced = triggers.into_iter().map(|trigger| match &pacing {
+            Pacing::Own => StreamBackoff::new(trigger, DefaultBackoff::default()).boxed(),
+            Pacing::Shared(backoff) => StreamBackoff::new(trigger, SharedBackoff(Arc::clone(backoff))).boxed(),
+        });
+        stream::select_all(paced)
+    }
+}
+
+struct SharedBackoff(Arc<Mutex<Box<dyn Backoff>>>);
+
+impl Iterator for SharedBackoff {
+    type Item = Duration;
+
+    fn next(&mut self) -> Option<Duration> {
+        self.0.lock().next()
+    }
+}
+
+impl Backoff for SharedBackoff {
+    fn reset(&mut self) {
+        self.0.lock().reset();
+    }
+}
+
+/// The objects of a shared stream that are (still) there.
+pub(super) fn present<K>(
+    objects: impl Stream<Item = Arc<K>> + Send + 'static,
+    store: Store<K>,
+    dyntype: K::DynamicType,
+) -> impl Stream<Item = Arc<K>> + Send + 'static
+where
+    K: Lookup + Clone + Send + Sync + 'static,
+    K::DynamicType: Eq + Hash + Clone + Send + Sync,
+{
+    objects.filter(move |object| {
+        let gone = store.is_ready() && store.get(&ObjectRef::from_obj_with(object, dyntype.clone())).is_none();
+        std::future::ready(!gone)
+    })
+}

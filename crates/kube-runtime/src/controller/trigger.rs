@@ -1,0 +1,136 @@
+//! From objects that change to objects to reconcile.
+
+use super::request::{ReconcileReason, ReconcileRequest};
+use crate::reflector::ObjectRef;
+use futures::{Stream, TryStream, TryStreamExt, stream};
+use kube_core::{DynamicObject, Resource, ResourceExt};
+use std::borrow::Borrow;
+
+/// Asks for a reconcile of each object of the stream.
+pub fn trigger_self<K, S>(
+    stream: S,
+    dyntype: K::DynamicType,
+) -> impl Stream<Item = Result<ReconcileRequest<K>, S::Error>>
+where
+    S: TryStream,
+    S::Ok: Borrow<K>,
+    K: Resource,
+    K::DynamicType: Clone,
+{
+    stream.map_ok(move |object| itself(object.borrow(), dyntype.clone()))
+}
+
+/// Asks for a reconcile of whatever `mapper` makes of each item of the stream.
+pub fn trigger_with<T, K, I, S>(
+    stream: S,
+    mapper: impl Fn(T) -> I,
+) -> impl Stream<Item = Result<ReconcileRequest<K>, S::Error>>
+where
+    S: TryStream<Ok = T>,
+    I: IntoIterator,
+    I::Item: Into<ReconcileRequest<K>>,
+    K: Resource,
+{
+    stream
+        .map_ok(move |item| stream::iter(mapper(item).into_iter().map(|request| Ok(request.into()))))
+        .try_flatten()
+}
+
+/// Asks for a reconcile of each owner, of kind `KOwner`, of each object of the stream.
+///
+/// Owners are told by group and kind of the owner references; other owners do not count.
+pub fn trigger_owners<KOwner, S>(
+    stream: S,
+    owner_type: KOwner::DynamicType,
+    child_type: <S::Ok as Resource>::DynamicType,
+) -> impl Stream<Item = Result<ReconcileRequest<KOwner>, S::Error>>
+where
+    S: TryStream,
+    S::Ok: Resource,
+    <S::Ok as Resource>::DynamicType: Clone,
+    KOwner: Resource,
+    KOwner::DynamicType: Clone,
+{
+    trigger_with(stream, move |child| owners(&child, &owner_type, &child_type))
+}
+
+/// The request that an object makes for itself.
+pub(super) fn itself<K: Resource>(object: &K, dyntype: K::DynamicType) -> ReconcileRequest<K> {
+    ReconcileRequest { obj_ref: ObjectRef::from_obj_with(object, dyntype), reason: ReconcileReason::ObjectUpdated }
+}
+
+/// The requests that a child makes for its owners.
+pub(super) fn owners<KOwner, Child>(
+    child: &Child,
+    owner_type: &KOwner::DynamicType,
+    child_type: &Child::DynamicType,
+) -> Vec<ReconcileRequest<KOwner>>
+where
+    KOwner: Resource,
+    KOwner::DynamicType: Clone,
+    Child: Resource,
+    Child::DynamicType: Clone,
+{
+    let namespace = child.meta().namespace.as_deref();
+    let owners = child.owner_references().iter();
+    let owners = owners.filter_map(|owner| ObjectRef::from_owner_ref(namespace, owner, owner_type.clone()));
+    let related = ObjectRef::from_obj_with(child, child_type.clone()).erase();
+    owners.map(|owner| on_behalf_of(&related, owner)).collect()
+}
+
+/// The request that a related object makes for `obj_ref`.
+pub(super) fn on_behalf_of<K: Resource>(
+    related: &ObjectRef<DynamicObject>,
+    obj_ref: ObjectRef<K>,
+) -> ReconcileRequest<K> {
+    ReconcileRequest { obj_ref, reason: ReconcileReason::RelatedObjectUpdated { obj_ref: Box::new(related.clone()) } }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use futures::{StreamExt, executor::block_on};
+    use k8s_openapi::{
+        api::{apps::v1::Deployment, core::v1::ConfigMap},
+        apimachinery::pkg::apis::meta::v1::OwnerReference,
+    };
+    use kube_core::ObjectMeta;
+
+    fn owned_by(owners: &[(&str, &str, &str)]) -> ConfigMap {
+        let owner = |(api_version, kind, name): &(&str, &str, &str)| OwnerReference {
+            api_version: (*api_version).into(),
+            kind: (*kind).into(),
+            name: (*name).into(),
+            ..Default::default()
+        };
+        let metadata = ObjectMeta {
+            name: Some("child".into()),
+            namespace: Some("ns".into()),
+            owner_references: Some(owners.iter().map(owner).collect()),
+            ..Default::default()
+        };
+        ConfigMap { metadata, ..Default::default() }
+    }
+
+    fn collect<K: Resource>(requests: impl Stream<Item = Result<ReconcileRequest<K>, ()>>) -> Vec<(String, String)> {
+        block_on(requests.map(|request| request.map(|it| (it.obj_ref.to_string(), it.reason.to_string())).unwrap()).collect())
+    }
+
+    #[test]
+    fn children_ask_for_their_owners_of_the_right_kind() {
+        let child = owned_by(&[("apps/v1", "Deployment", "web"), ("v1", "Pod", "no"), ("apps/v1", "Deployment", "db")]);
+        let requests = collect(trigger_owners::<Deployment, _>(stream::iter([Ok(child)]), (), ()));
+        let reason = "related object updated: ConfigMap.v1/child.ns".to_owned();
+        let expected = ["web", "db"].map(|name| (format!("Deployment.v1.apps/{name}.ns"), reason.clone()));
+        assert_eq!(requests, expected);
+    }
+
+    #[test]
+    fn objects_ask_for_themselves_and_mappers_for_anything() {
+        let itself = collect(trigger_self::<ConfigMap, _>(stream::iter([Ok(owned_by(&[]))]), ()));
+        assert_eq!(itself, [("ConfigMap.v1/child.ns".into(), "object updated".into())]);
+        let mapped = trigger_with(stream::iter([Ok(2)]), |n| (0..n).map(|i| ObjectRef::<ConfigMap>::new(&format!("{i}"))));
+        let expected = ["0", "1"].map(|name| (format!("ConfigMap.v1/{name}"), "unknown".to_owned()));
+        assert_eq!(collect(mapped), expected);
+    }
+}

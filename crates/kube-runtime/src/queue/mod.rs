@@ -1,0 +1,11 @@
+//! What has to be worked on, and when: a keyed queue without I/O, runtime or clock.
+
+mod alarm;
+mod machine;
+#[cfg(test)]
+mod model_tests;
+#[cfg(test)]
+mod tests;
+
+pub(crate) use alarm::Alarm;
+pub(crate) use machine::Queue;

@@ -1,0 +1,141 @@
+//! The queue by example.
+
+use super::Queue;
+use std::time::Duration;
+use tokio::time::Instant;
+
+fn at(base: Instant, millis: u64) -> Instant {
+    base + Duration::from_millis(millis)
+}
+
+#[test]
+fn pushes_of_a_waiting_key_are_one_run() {
+    let t = Instant::now();
+    let mut queue = Queue::new(0);
+    queue.push("a", 1, t, t);
+    queue.push("a", 2, t, t);
+    assert_eq!(queue.start(t), Some(("a", 1)));
+    assert_eq!(queue.start(t), None);
+    queue.finish(&"a", t);
+    assert!(queue.is_empty());
+}
+
+#[test]
+fn the_earliest_time_wins_in_either_order() {
+    let t = Instant::now();
+    let mut queue = Queue::new(0);
+    queue.push("a", "late", at(t, 50), t);
+    queue.push("a", "early", at(t, 20), t);
+    queue.push("b", "early", at(t, 30), t);
+    queue.push("b", "late", at(t, 60), t);
+    assert_eq!(queue.next_due(), Some(at(t, 20)));
+    assert_eq!(queue.start(at(t, 19)), None);
+    assert_eq!(queue.start(at(t, 30)), Some(("a", "early")));
+    assert_eq!(queue.start(at(t, 30)), Some(("b", "early")));
+    assert_eq!(queue.next_due(), None);
+}
+
+#[test]
+fn keys_start_in_the_order_in_which_they_became_due() {
+    let t = Instant::now();
+    let mut queue = Queue::new(0);
+    queue.push("third", (), at(t, 30), t);
+    queue.push("first", (), at(t, 10), t);
+    queue.push("second", (), at(t, 20), t);
+    queue.push("last", (), at(t, 40), at(t, 40));
+    let order: Vec<_> = std::iter::from_fn(|| queue.start(at(t, 40))).map(|(key, ())| key).collect();
+    assert_eq!(order, ["first", "second", "third", "last"]);
+}
+
+#[test]
+fn a_change_during_a_run_makes_the_key_run_again() {
+    let t = Instant::now();
+    let mut queue = Queue::new(0);
+    queue.push("a", 1, t, t);
+    queue.start(t);
+    queue.push("a", 2, t, t);
+    assert_eq!(queue.start(t), None, "never two runs of one key at once");
+    queue.finish(&"a", t);
+    assert_eq!(queue.start(t), Some(("a", 2)));
+    queue.finish(&"a", t);
+    assert_eq!(queue.start(t), None);
+    assert!(queue.is_empty(), "a key that is done costs nothing");
+}
+
+#[test]
+fn a_change_during_a_run_keeps_its_own_time() {
+    let t = Instant::now();
+    let mut queue = Queue::new(0);
+    queue.push("a", 1, t, t);
+    queue.start(t);
+    queue.push("a", 2, at(t, 50), t);
+    queue.finish(&"a", at(t, 10));
+    assert_eq!(queue.start(at(t, 10)), None);
+    assert_eq!(queue.next_due(), Some(at(t, 50)));
+    assert_eq!(queue.start(at(t, 50)), Some(("a", 2)));
+}
+
+#[test]
+fn the_limit_counts_runs_not_keys() {
+    let t = Instant::now();
+    let mut queue = Queue::new(2);
+    for key in ["a", "b", "c"] {
+        queue.push(key, (), t, t);
+    }
+    assert!(queue.start(t).is_some());
+    assert!(queue.start(t).is_some());
+    assert_eq!(queue.running(), 2);
+    assert_eq!(queue.start(t), None);
+    queue.finish(&"b", t);
+    assert_eq!(queue.start(t), Some(("c", ())));
+}
+
+#[test]
+fn a_refused_key_stays_first_in_line() {
+    let t = Instant::now();
+    let mut queue = Queue::new(0);
+    for key in ["a", "b"] {
+        queue.push(key, key, t, t);
+    }
+    assert_eq!(queue.start_where(t, |key| *key != "a"), Some(("b", "b")));
+    assert_eq!(queue.start_where(t, |key| *key != "a"), None);
+    assert_eq!(queue.start_where(t, |_| true), Some(("a", "a")));
+}
+
+#[test]
+fn a_full_queue_has_nothing_to_wake_up_for() {
+    let t = Instant::now();
+    let mut queue = Queue::new(1);
+    queue.push("a", (), t, t);
+    queue.push("b", (), at(t, 10), t);
+    queue.start(t);
+    assert_eq!(queue.start(at(t, 20)), None);
+    assert_eq!(queue.next_due(), None, "b is due and waits for a, not for a time");
+    queue.finish(&"a", at(t, 20));
+    assert_eq!(queue.start(at(t, 20)), Some(("b", ())));
+}
+
+#[test]
+fn keys_that_wait_can_be_forgotten() {
+    let t = Instant::now();
+    let mut queue = Queue::new(0);
+    queue.push("now", "keep", t, t);
+    queue.push("later", "keep", at(t, 10), t);
+    queue.push("never", "drop", at(t, 10), t);
+    queue.retain_waiting(|payload| *payload == "keep");
+    assert_eq!(queue.start(at(t, 10)), Some(("now", "keep")));
+    assert_eq!(queue.start(at(t, 10)), Some(("later", "keep")));
+    queue.finish(&"now", at(t, 10));
+    queue.finish(&"later", at(t, 10));
+    assert!(queue.is_empty());
+}
+
+#[test]
+fn finishing_what_does_not_run_changes_nothing() {
+    let t = Instant::now();
+    let mut queue = Queue::new(1);
+    queue.push("a", (), t, t);
+    queue.finish(&"a", t);
+    queue.finish(&"unknown", t);
+    assert_eq!(queue.start(t), Some(("a", ())));
+}

@@ -1,0 +1,19 @@
+//! Caching what a watcher reports.
+//!
+//! [`reflector`](fn@reflector) passes a stream of watcher events through and keeps the objects in a [`Store`], whose
+//! clones can be read from anywhere. [`ObjectRef`] names an object of it.
+
+mod lookup;
+mod object_ref;
+mod reflect;
+pub mod store;
+mod subscription;
+mod table;
+
+pub use lookup::Lookup;
+pub use object_ref::{ObjectRef, ObjectRefExtra};
+pub use reflect::reflector;
+pub use store::{Store, store, store_shared};
+pub use subscription::ReflectHandle;
+
+pub(crate) use object_ref::ObjectKey;

@@ -1,0 +1,186 @@
+use super::*;
+use futures::{FutureExt, StreamExt};
+use k8s_openapi::{api::core::v1::ConfigMap, apimachinery::pkg::apis::meta::v1::ObjectMeta};
+
+fn object(name: &str, version: &str) -> ConfigMap {
+    let metadata = ObjectMeta {
+        name: Some(name.to_owned()),
+        namespace: Some("ns".to_owned()),
+        resource_version: Some(version.to_owned()),
+        uid: Some(format!("uid-of-{name}")),
+        ..Default::default()
+    };
+    ConfigMap { metadata, ..Default::default() }
+}
+
+fn key(name: &str) -> ObjectRef<ConfigMap> {
+    ObjectRef::new(name).within("ns")
+}
+
+fn filled(events: impl IntoIterator<Item = Event<ConfigMap>>) -> (Store<ConfigMap>, Writer<ConfigMap>) {
+    let (store, mut writer) = store_shared(0);
+    events.into_iter().for_each(|event| writer.apply_watcher_event(&event));
+    (store, writer)
+}
+
+fn names(store: &Store<ConfigMap>) -> Vec<String> {
+    let mut names: Vec<String> = store.state().iter().map(|object| object.name_any()).collect();
+    names.sort();
+    names
+}
+
+#[test]
+fn a_list_becomes_visible_all_at_once() {
+    let (store, mut writer) = filled([Event::Init, Event::InitApply(object("a", "1")), Event::InitDone]);
+    assert_eq!(names(&store), ["a"]);
+    for event in [Event::Init, Event::InitApply(object("b", "2")), Event::InitApply(object("c", "3"))] {
+        writer.apply_watcher_event(&event);
+        assert_eq!(names(&store), ["a"], "a list under way shows nothing");
+    }
+    writer.apply_watcher_event(&Event::InitDone);
+    assert_eq!(names(&store), ["b", "c"]);
+}
+
+#[test]
+fn a_list_that_starts_over_forgets_its_first_half() {
+    let (store, _writer) = filled([
+        Event::Init,
+        Event::InitApply(object("a", "1")),
+        Event::Init,
+        Event::InitApply(object("b", "1")),
+        Event::InitDone,
+    ]);
+    assert_eq!(names(&store), ["b"]);
+}
+
+#[test]
+fn a_deletion_within_a_list_counts_for_the_list() {
+    let (store, _writer) = filled([
+        Event::Init,
+        Event::InitApply(object("a", "1")),
+        Event::InitApply(object("b", "1")),
+        Event::Delete(object("a", "2")),
+        Event::InitDone,
+    ]);
+    assert_eq!(names(&store), ["b"]);
+}
+
+#[test]
+fn an_unchanged_object_keeps_its_place_through_a_relist() {
+    let (store, mut writer) = filled([Event::Init, Event::InitApply(object("a", "1")), Event::InitDone]);
+    let before = store.get(&key("a")).unwrap();
+    for event in [Event::Init, Event::InitApply(object("a", "1")), Event::InitDone] {
+        writer.absorb(event);
+    }
+    assert!(Arc::ptr_eq(&before, &store.get(&key("a")).unwrap()));
+
+    let reborn = ConfigMap {
+        metadata: ObjectMeta { uid: Some("another".into()), ..object("a", "1").metadata },
+        ..Default::default()
+    };
+    writer.absorb(Event::Apply(reborn));
+    assert!(!Arc::ptr_eq(&before, &store.get(&key("a")).unwrap()), "another uid is another object");
+}
+
+#[test]
+fn events_change_single_objects() {
+    let (store, mut writer) = filled([Event::Init, Event::InitApply(object("a", "1")), Event::InitDone]);
+    let seen = writer.absorb(Event::Apply(object("a", "2"))).unwrap();
+    assert!(Arc::ptr_eq(&seen, &store.get(&key("a")).unwrap()));
+    assert_eq!(seen.metadata.resource_version.as_deref(), Some("2"));
+    assert!(writer.absorb(Event::Delete(object("a", "3"))).is_none());
+    assert!(store.is_empty());
+}
+
+#[test]
+fn is_ready_from_the_first_complete_list_on() {
+    let (store, mut writer) = filled([Event::Init, Event::InitApply(object("a", "1"))]);
+    assert!(!store.is_ready());
+    assert!(store.wait_until_ready().now_or_never().is_none());
+    writer.apply_watcher_event(&Event::InitDone);
+    assert!(store.wait_until_ready().now_or_never().unwrap().is_ok());
+    drop(writer);
+    assert!(store.wait_until_ready().now_or_never().unwrap().is_ok(), "ready stays ready");
+}
+
+#[test]
+fn waiting_for_a_writer_that_is_gone_is_an_error() {
+    let (store, writer) = filled([Event::Init]);
+    drop(writer);
+    let error = store.wait_until_ready().now_or_never().unwrap().unwrap_err();
+    assert!(error.to_string().contains("dropped"));
+}
+
+#[test]
+fn finds_by_predicate_and_by_label() {
+    let mut labelled = object("a", "1");
+    labelled.metadata.labels = Some([("app".to_owned(), "web".to_owned())].into());
+    let (store, _writer) = filled([Event::Apply(labelled), Event::Apply(object("b", "1"))]);
+    let selector = "app=web".parse().unwrap();
+    assert_eq!(store.state_filter_selector(&selector).len(), 1);
+    assert_eq!(store.state_filter(|object| object.name_any() == "b").len(), 1);
+    assert!(store.find(|object| object.name_any() == "c").is_none());
+    assert_eq!(store.len(), 2);
+}
+
+#[test]
+fn an_object_of_the_cluster_is_found_by_its_childrens_idea_of_it() {
+    let cluster_wide = ConfigMap {
+        metadata: ObjectMeta { name: Some("owner".into()), ..Default::default() },
+        ..Default::default()
+    };
+    let (store, _writer) = filled([Event::Apply(cluster_wide)]);
+    assert!(store.get(&key("owner")).is_some());
+}
+
+#[test]
+fn a_late_subscriber_starts_with_what_is_there() {
+    let (_store, mut writer) = filled([Event::Init, Event::InitApply(object("a", "1")), Event::InitDone]);
+    let mut subscriber = writer.subscribe().unwrap();
+    writer.apply_watcher_event(&Event::Apply(object("b", "2")));
+    assert_eq!(subscriber.next().now_or_never().flatten().unwrap().name_any(), "a");
+    assert_eq!(subscriber.next().now_or_never().flatten().unwrap().name_any(), "b");
+    assert!(subscriber.next().now_or_never().is_none());
+}
+
+#[test]
+fn a_slow_subscriber_gets_the_newest_state_and_every_deletion() {
+    let (store, mut writer) = filled([]);
+    let mut slow = writer.subscribe().unwrap();
+    for version in ["1", "2", "3"] {
+        writer.apply_watcher_event(&Event::Apply(object("a", version)));
+    }
+    assert_eq!(slow.next().now_or_never().flatten().unwrap().metadata.resource_version.as_deref(), Some("3"));
+    writer.apply_watcher_event(&Event::Delete(object("a", "4")));
+    let gone = slow.next().now_or_never().flatten().unwrap();
+    assert_eq!((gone.name_any().as_str(), store.get(&key("a"))), ("a", None));
+    drop(writer);
+    assert_eq!(slow.next().now_or_never(), Some(None), "ends with its writer");
+}
+
+#[test]
+fn a_relist_tells_subscribers_only_of_differences() {
+    let (_store, mut writer) = filled([
+        Event::Init,
+        Event::InitApply(object("same", "1")),
+        Event::InitApply(object("gone", "1")),
+        Event::InitDone,
+    ]);
+    let mut subscriber = writer.subscribe().unwrap();
+    while subscriber.next().now_or_never().is_some() {}
+    for event in
+        [Event::Init, Event::InitApply(object("same", "1")), Event::InitApply(object("new", "5")), Event::InitDone]
+    {
+        writer.apply_watcher_event(&event);
+    }
+    let mut told: Vec<String> =
+        std::iter::from_fn(|| subscriber.next().now_or_never().flatten()).map(|object| object.name_any()).collect();
+    told.sort();
+    assert_eq!(told, ["gone", "new"]);
+}
+
+#[test]
+fn an_unshared_cache_has_no_subscribers() {
+    let (store, writer) = super::store::<ConfigMap>();
+    assert!(writer.subscribe().is_none() && store.subscribe().is_none());
+}

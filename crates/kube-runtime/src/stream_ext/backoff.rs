@@ -1,0 +1,104 @@
+//! Pausing a stream that fails.
+
+use crate::backoff::Backoff;
+use futures::{Stream, TryStream, ready};
+use pin_project_lite::pin_project;
+use std::{
+    future::Future,
+    pin::Pin,
+    task::{Context, Poll},
+};
+use tokio::time::{Sleep, sleep};
+
+pin_project! {
+    /// A stream that is left alone for a while after each error.
+    ///
+    /// The error passes at once; what is behind it is asked for again only after the next wait of the backoff, which
+    /// starts over after each item that is not an error. When the backoff ends, so does the stream.
+    ///
+    /// Made by [`backoff`](super::WatchStreamExt::backoff).
+    #[must_use = "streams do nothing unless polled"]
+    pub struct StreamBackoff<S, B> {
+        #[pin]
+        stream: S,
+        backoff: B,
+        #[pin]
+        state: State,
+    }
+}
+
+pin_project! {
+    #[project = StateProjection]
+    enum State {
+        Awake,
+        Asleep { #[pin] until: Sleep },
+        GivenUp,
+    }
+}
+
+impl<S: TryStream, B: Backoff> StreamBackoff<S, B> {
+    /// Puts `backoff` between the errors of `stream`.
+    pub fn new(stream: S, backoff: B) -> Self {
+        Self { stream, backoff, state: State::Awake }
+    }
+}
+
+impl<S: TryStream, B: Backoff> Stream for StreamBackoff<S, B> {
+    type Item = Result<S::Ok, S::Error>;
+
+    fn poll_next(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        let mut this = self.project();
+        match this.state.as_mut().project() {
+            StateProjection::Awake => {}
+            StateProjection::Asleep { until } => {
+                ready!(until.poll(cx));
+                this.state.set(State::Awake);
+            }
+            StateProjection::GivenUp => return Poll::Ready(None),
+        }
+        let item = ready!(this.stream.try_poll_next(cx));
+        match &item {
+            Some(Ok(_)) => this.backoff.reset(),
+            Some(Err(_)) => this.state.set(match this.backoff.next() {
+                Some(wait) => State::Asleep { until: sleep(wait) },
+                None => {
+                tracing::error!("a stream failed more often than its backoff allows, and ends");
+                State::GivenUp
+            }
+            }),
+            None => {}
+        }
+        Poll::Ready(item)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::backoff::{ExponentialBackoff, unlimited};
+    use futures::{StreamExt, stream};
+    use std::time::Duration;
+    use tokio::time::Instant;
+
+    fn seconds() -> backon::ExponentialBuilder {
+        unlimited(Duration::from_secs(1), Duration::from_secs(60))
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn waits_after_errors_longer_and_longer_until_something_works() {
+        let items = stream::iter([Err("a"), Err("b"), Ok(1), Err("c"), Ok(2)]);
+        let start = Instant::now();
+        let timeline: Vec<_> = StreamBackoff::new(items, ExponentialBackoff::from(seconds()))
+            .map(|item| (start.elapsed().as_secs(), item))
+            .collect()
+            .await;
+        assert_eq!(timeline, [(0, Err("a")), (1, Err("b")), (3, Ok(1)), (3, Err("c")), (4, Ok(2))]);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn ends_when_the_backoff_gives_up() {
+        let items = stream::repeat(Err::<(), _>("down"));
+        let patience = ExponentialBackoff::from(seconds().with_max_times(2));
+        assert_eq!(StreamBackoff::new(items, patience).count().await, 3);
+    }
+}

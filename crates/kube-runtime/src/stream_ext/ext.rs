@@ -1,0 +1,114 @@
+//! The methods that put the adapters behind a stream.
+
+use super::{EventDecode, EventModify, Reflect, StreamBackoff};
+use crate::{
+    backoff::{Backoff, DefaultBackoff},
+    predicate::{Predicate, PredicateConfig, PredicateFilter},
+    reflector::store::Writer,
+    watcher::{self, Error, Event},
+};
+use futures::{Stream, TryStream};
+use kube_core::Resource;
+use std::hash::Hash;
+
+/// What can be put behind a [`watcher`](fn@watcher::watcher).
+///
+/// A watcher gives *events*. [`applied_objects`](Self::applied_objects) and
+/// [`touched_objects`](Self::touched_objects) turn them into *objects*. What works on events has to come before.
+///
+/// ```
+/// use futures::{StreamExt, executor::block_on, stream};
+/// use k8s_openapi::api::core::v1::ConfigMap;
+/// use kube_core::ResourceExt;
+/// use kube_runtime::{PredicateConfig, WatchStreamExt, predicates, reflector, watcher::Event};
+///
+/// let (store, writer) = reflector::store();
+/// let events = [Event::Init, Event::InitApply(ConfigMap::default()), Event::InitDone];
+/// let objects = stream::iter(events.map(Ok))
+///     .default_backoff()
+///     .modify(|object| object.managed_fields_mut().clear())
+///     .reflect(writer)
+///     .applied_objects()
+///     .predicate_filter(predicates::generation, PredicateConfig::default());
+/// assert_eq!(block_on(objects.count()), 1);
+/// assert_eq!(store.len(), 1);
+/// ```
+pub trait WatchStreamExt: Stream {
+    /// Pauses the stream after each error, by [`DefaultBackoff`].
+    fn default_backoff(self) -> StreamBackoff<Self, DefaultBackoff>
+    where
+        Self: TryStream + Sized,
+    {
+        self.backoff(DefaultBackoff::default())
+    }
+
+    /// Pauses the stream after each error, for longer and longer until something comes that is not an error.
+    fn backoff<B>(self, b: B) -> StreamBackoff<Self, B>
+    where
+        B: Backoff,
+        Self: TryStream + Sized,
+    {
+        StreamBackoff::new(self, b)
+    }
+
+    /// Turns events into the objects that exist by them: those listed, created and changed.
+    fn applied_objects<K>(self) -> EventDecode<Self>
+    where
+        Self: Stream<Item = Result<Event<K>, Error>> + Sized,
+    {
+        EventDecode::applied(self)
+    }
+
+    /// Turns events into the objects they are about: those listed, created, changed and deleted.
+    fn touched_objects<K>(self) -> EventDecode<Self>
+    where
+        Self: Stream<Item = Result<Event<K>, Error>> + Sized,
+    {
+        EventDecode::touched(self)
+    }
+
+    /// Lets `f` change each object of the events in place, for instance to drop fields nobody needs.
+    fn modify<F, K>(self, f: F) -> EventModify<Self, F>
+    where
+        Self: Stream<Item = Result<Event<K>, Error>> + Sized,
+        F: FnMut(&mut K),
+    {
+        EventModify::new(self, f)
+    }
+
+    /// Passes an object on only if the property that `predicate` picks has changed since it was last seen.
+    ///
+    /// Objects that lack the property always pass. The last property of each object is remembered for the time in
+    /// `config`.
+    fn predicate_filter<K, P>(self, predicate: P, config: PredicateConfig) -> PredicateFilter<Self, K, P>
+    where
+        Self: Stream<Item = Result<K, Error>> + Sized,
+        K: Resource + 'static,
+        P: Predicate<K> + 'static,
+    {
+        PredicateFilter::new(self, predicate, config)
+    }
+
+    /// Keeps the objects of the events in the store behind `writer`: see [`reflector`](fn@crate::reflector).
+    fn reflect<K>(self, writer: Writer<K>) -> Reflect<Self, K>
+    where
+        Self: Stream<Item = watcher::Result<Event<K>>> + Sized,
+        K: Resource + Clone + 'static,
+        K::DynamicType: Eq + Hash + Clone,
+    {
+        Reflect::new(self, writer)
+    }
+
+    /// Like [`reflect`](Self::reflect), for the writer of a [shared](crate::reflector::store_shared) store. Its
+    /// subscribers are told as this stream is polled.
+    fn reflect_shared<K>(self, writer: Writer<K>) -> impl Stream<Item = Self::Item>
+    where
+        Self: Stream<Item = watcher::Result<Event<K>>> + Sized,
+        K: Resource + Clone + 'static,
+        K::DynamicType: Eq + Hash + Clone,
+    {
+        Reflect::new(self, writer)
+    }
+}
+
+impl<St> WatchStreamExt for St where St: Stream + ?Sized {}

@@ -1,0 +1,73 @@
+//! A task that ends with whoever waits for it.
+
+use std::{
+    future::Future,
+    pin::Pin,
+    task::{Context, Poll},
+};
+use tokio::{runtime::Handle, task::JoinHandle};
+
+/// A spawned task that is aborted when this handle is dropped.
+///
+/// # Panics
+///
+/// Waiting for it passes a panic of the task on.
+#[derive(Debug)]
+pub struct CancelableJoinHandle<T> {
+    inner: JoinHandle<T>,
+}
+
+impl<T> CancelableJoinHandle<T>
+where
+    T: Send + 'static,
+{
+    /// Runs `future` as a task of `runtime`.
+    pub fn spawn(future: impl Future<Output = T> + Send + 'static, runtime: &Handle) -> Self {
+        Self { inner: runtime.spawn(future) }
+    }
+}
+
+impl<T> Future for CancelableJoinHandle<T> {
+    type Output = T;
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<T> {
+        match Pin::new(&mut self.inner).poll(cx) {
+            Poll::Pending => Poll::Pending,
+            Poll::Ready(Ok(output)) => Poll::Ready(output),
+            Poll::Ready(Err(error)) => match error.try_into_panic() {
+                Ok(panic) => std::panic::resume_unwind(panic),
+                // Only the runtime's end can have aborted it: then nothing will be polled any more.
+                Err(_cancelled) => Poll::Pending,
+            },
+        }
+    }
+}
+
+impl<T> Drop for CancelableJoinHandle<T> {
+    fn drop(&mut self) {
+        self.inner.abort();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::{sync::Arc, time::Duration};
+    use tokio::{sync::Notify, time::timeout};
+
+    #[tokio::test(start_paused = true)]
+    async fn gives_the_output_or_ends_with_its_handle() {
+        assert_eq!(CancelableJoinHandle::spawn(async { 7 }, &Handle::current()).await, 7);
+        let held = Arc::new(Notify::new());
+        let inside = Arc::clone(&held);
+        let handle = CancelableJoinHandle::spawn(async move { inside.notified().await }, &Handle::current());
+        tokio::task::yield_now().await;
+        drop(handle);
+        let released = async {
+            while Arc::strong_count(&held) > 1 {
+                tokio::task::yield_now().await;
+            }
+        };
+        timeout(Duration::from_secs(1), released).await.expect("the task is dropped");
+    }
+}

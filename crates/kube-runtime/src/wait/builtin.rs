@@ -1,0 +1,183 @@
+//! Conditions on well-known kinds.
+
+use super::Condition;
+use k8s_openapi::{
+    api::{
+        apps::v1::Deployment,
+        batch::v1::Job,
+        core::v1::{Pod, Service},
+        networking::v1::Ingress,
+    },
+    apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition,
+};
+use kube_core::Resource;
+
+/// The object is gone, or is another one of the same name: one whose uid is not `uid`.
+#[must_use]
+pub fn is_deleted<K: Resource>(uid: &str) -> impl Condition<K> + '_ {
+    move |object: Option<&K>| object.is_none_or(|object| object.meta().uid.as_deref() != Some(uid))
+}
+
+/// The object is there.
+#[must_use]
+pub fn is_created<K: Resource>() -> impl Condition<K> {
+    |object: Option<&K>| object.is_some()
+}
+
+/// The kind that the definition defines is served: its condition `Established` is true.
+#[must_use]
+pub fn is_crd_established() -> impl Condition<CustomResourceDefinition> {
+    |crd: Option<&CustomResourceDefinition>| {
+        let conditions = crd.and_then(|crd| crd.status.as_ref()?.conditions.as_ref());
+        conditions.into_iter().flatten().any(|it| it.type_ == "Established" && it.status == "True")
+    }
+}
+
+/// The pod's phase is `Running`. Its containers need not be ready.
+#[must_use]
+pub fn is_pod_running() -> impl Condition<Pod> {
+    |pod: Option<&Pod>| {
+        let phase = pod.and_then(|pod| pod.status.as_ref()?.phase.as_deref());
+        phase == Some("Running")
+    }
+}
+
+/// The job has ended with success: its condition `Complete` is true.
+#[must_use]
+pub fn is_job_completed() -> impl Condition<Job> {
+    |job: Option<&Job>| {
+        let conditions = job.and_then(|job| job.status.as_ref()?.conditions.as_ref());
+        conditions.into_iter().flatten().any(|it| it.type_ == "Complete" && it.status == "True")
+    }
+}
+
+/// The rollout of the deployment's present spec has finished.
+///
+/// The deployment controller has seen the present generation, and its condition `Progressing` is true with the
+/// reason `NewReplicaSetAvailable`.
+#[must_use]
+pub fn is_deployment_completed() -> impl Condition<Deployment> {
+    |deployment: Option<&Deployment>| {
+        let Some((deployment, status)) = deployment.and_then(|it| Some((it, it.status.as_ref()?))) else {
+            return false;
+        };
+        let seen = status.observed_generation >= deployment.metadata.generation;
+        let conditions = status.conditions.iter().flatten();
+        seen && conditions.into_iter().any(|it| {
+            it.type_.is("Progressing") && it.status.is("True") && it.reason.is("NewReplicaSetAvailable")
+        })
+    }
+}
+
+/// A field that is optional in some versions of Kubernetes.
+trait Text {
+    fn is(&self, text: &str) -> bool;
+}
+
+impl Text for String {
+    fn is(&self, text: &str) -> bool {
+        self == text
+    }
+}
+
+impl Text for Option<String> {
+    fn is(&self, text: &str) -> bool {
+        self.as_deref() == Some(text)
+    }
+}
+
+/// The service has an address from its load balancer. True at once for services of other types.
+#[must_use]
+pub fn is_service_loadbalancer_provisioned() -> impl Condition<Service> {
+    |service: Option<&Service>| {
+        let Some(service) = service else { return false };
+        if service.spec.as_ref().and_then(|spec| spec.type_.as_deref()) != Some("LoadBalancer") {
+            return true;
+        }
+        let balancer = service.status.as_ref().and_then(|status| status.load_balancer.as_ref());
+        let addresses = balancer.into_iter().flat_map(|balancer| balancer.ingress.iter().flatten());
+        addresses.into_iter().any(|it| it.ip.is_some() || it.hostname.is_some())
+    }
+}
+
+/// The ingress has an address from its load balancer.
+#[must_use]
+pub fn is_ingress_provisioned() -> impl Condition<Ingress> {
+    |ingress: Option<&Ingress>| {
+        let balancer = ingress.and_then(|ingress| ingress.status.as_ref()?.load_balancer.as_ref());
+        let addresses = balancer.into_iter().flat_map(|balancer| balancer.ingress.iter().flatten());
+        addresses.into_iter().any(|it| it.ip.is_some() || it.hostname.is_some())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde::de::DeserializeOwned;
+    use serde_json::{Value, json};
+
+    #[track_caller]
+    fn check<K: DeserializeOwned>(condition: impl Condition<K>, yes: Value, nos: &[Value]) {
+        let matches = |value: &Value| condition.matches_object(Some(&serde_json::from_value(value.clone()).unwrap()));
+        assert!(matches(&yes), "{yes}");
+        for no in nos {
+            assert!(!matches(no), "{no}");
+        }
+    }
+
+    fn conditions(type_: &str, status: &str) -> Value {
+        json!([{ "type": type_, "status": status, "reason": "NewReplicaSetAvailable" }])
+    }
+
+    #[test]
+    fn presence() {
+        let object = json!({ "metadata": { "name": "a", "uid": "1" } });
+        let pod: Pod = serde_json::from_value(object).unwrap();
+        assert!(is_created().matches_object(Some(&pod)) && !Condition::<Pod>::matches_object(&is_created(), None));
+        assert!(is_deleted("2").matches_object(Some(&pod)) && !is_deleted("1").matches_object(Some(&pod)));
+        assert!(Condition::<Pod>::matches_object(&is_deleted("1"), None));
+    }
+
+    #[test]
+    fn custom_resource_definitions() {
+        let names = json!({ "kind": "Foo", "plural": "foos" });
+        let spec = json!({ "group": "a.b", "names": names, "scope": "Namespaced", "versions": [] });
+        let with = |status: &str| {
+            json!({ "metadata": {}, "spec": spec, "status": { "conditions": conditions("Established", status) } })
+        };
+        check(is_crd_established(), with("True"), &[with("False"), json!({ "metadata": {}, "spec": spec })]);
+    }
+
+    #[test]
+    fn pods_and_jobs() {
+        let phase = |phase: &str| json!({ "status": { "phase": phase } });
+        check(is_pod_running(), phase("Running"), &[phase("Pending"), json!({})]);
+        let job = |type_: &str| json!({ "status": { "conditions": conditions(type_, "True") } });
+        check(is_job_completed(), job("Complete"), &[job("Failed"), json!({})]);
+    }
+
+    #[test]
+    fn deployments_count_for_their_present_spec_only() {
+        let at = |observed: i64, status: &str| {
+            let conditions = conditions("Progressing", status);
+            json!({
+                "metadata": { "generation": 2 },
+                "status": { "observedGeneration": observed, "conditions": conditions },
+            })
+        };
+        check(is_deployment_completed(), at(2, "True"), &[at(1, "True"), at(2, "False"), json!({})]);
+    }
+
+    #[test]
+    fn load_balancers() {
+        let ready = json!({ "loadBalancer": { "ingress": [{ "ip": "10.0.0.1" }] } });
+        let service = |type_: &str, status: &Value| json!({ "spec": { "type": type_ }, "status": status });
+        check(
+            is_service_loadbalancer_provisioned(),
+            service("LoadBalancer", &ready),
+            &[service("LoadBalancer", &json!({}))],
+        );
+        check(is_service_loadbalancer_provisioned(), service("ClusterIP", &json!({})), &[]);
+        check(is_ingress_provisioned(), json!({ "status": ready }), &[json!({ "status": {} }), json!({})]);
+    }
+}

@@ -1,0 +1,64 @@
+//! Watching one object until a condition holds.
+
+use super::Condition;
+use crate::watcher::{self, watch_object};
+use futures::StreamExt;
+use kube_client::Api;
+use kube_core::Resource;
+use serde::de::DeserializeOwned;
+use std::{fmt::Debug, pin::pin, time::Duration};
+use tokio::time::Instant;
+
+/// How long nothing but errors may come before waiting is given up.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// Why waiting was given up.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// The object cannot be watched.
+    #[error("failed to watch the object that was waited for")]
+    ProbeFailed(#[source] watcher::Error),
+}
+
+/// Waits until the object of this name is in the state that `cond` stands for, and returns it as it is then; `None`
+/// if the state is that of not being there.
+///
+/// Waits for ever if need be: put a [`tokio::time::timeout`] around it.
+///
+/// # Errors
+///
+/// [`Error::ProbeFailed`] as soon as the server refuses the watch (not allowed, unknown kind), or when everything has
+/// failed for a minute. Shorter outages are sat out.
+///
+/// ```
+/// # use kube_client::{Api, Client};
+/// # use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
+/// use kube_runtime::{conditions, wait::{self, await_condition}};
+/// use std::time::Duration;
+///
+/// async fn established(client: Client) -> Result<(), wait::Error> {
+///     let crds: Api<CustomResourceDefinition> = Api::all(client);
+///     let established = await_condition(crds, "foos.example.com", conditions::is_crd_established());
+///     match tokio::time::timeout(Duration::from_secs(10), established).await {
+///         Ok(outcome) => outcome.map(drop),
+///         Err(_elapsed) => Ok(println!("still not there")),
+///     }
+/// }
+/// ```
+pub async fn await_condition<K>(api: Api<K>, name: &str, cond: impl Condition<K>) -> Result<Option<K>, Error>
+where
+    K: Clone + Debug + Send + DeserializeOwned + Resource + 'static,
+{
+    let mut states = pin!(watch_object(api, name));
+    let mut last_success = Instant::now();
+    loop {
+        match states.next().await.expect("invariant: a watch has no end") {
+            Ok(object) if cond.matches_object(object.as_ref()) => return Ok(object),
+            Ok(_) => last_success = Instant::now(),
+            Err(error) if error.is_permanent() || last_success.elapsed() >= PATIENCE => {
+                return Err(Error::ProbeFailed(error));
+            }
+            Err(error) => tracing::debug!(%error, "waiting goes on"),
+        }
+    }
+}

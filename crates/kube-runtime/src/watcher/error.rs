@@ -1,0 +1,40 @@
+//! What can go wrong with a watcher.
+
+use super::fault::Fault;
+use kube_core::Status;
+
+/// Why a step of a [`watcher`](fn@super::watcher) failed. The watcher has already decided how to go on.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// The list failed, or some of its objects could not be decoded (then the others were delivered).
+    #[error("failed to list the objects")]
+    InitialListFailed(#[source] kube_client::Error),
+    /// The server refused the watch or could not be reached.
+    #[error("failed to start the watch")]
+    WatchStartFailed(#[source] kube_client::Error),
+    /// The server reported an error within a running watch.
+    #[error("the server reported an error within the watch")]
+    WatchError(#[source] Box<Status>),
+    /// A running watch broke, fell silent, was closed at once, or carried an object that could not be decoded.
+    #[error("the watch failed")]
+    WatchFailed(#[source] kube_client::Error),
+    /// The server sent a list without `metadata.resourceVersion`, so there is no point to watch from.
+    #[error("the list has no metadata.resourceVersion to watch from: this API does not support watching")]
+    NoResourceVersion,
+}
+
+/// A result of watching; the error is [`Error`] unless named.
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+impl Error {
+    /// Whether only a change by a human can help, so that a caller who waits for one thing should stop waiting.
+    pub(crate) fn is_permanent(&self) -> bool {
+        match self {
+            Self::InitialListFailed(error) | Self::WatchStartFailed(error) | Self::WatchFailed(error) => {
+                Fault::of(error).is_permanent()
+            }
+            Self::WatchError(status) => Fault::of_status(status).is_permanent(),
+            Self::NoResourceVersion => true,
+        }
+    }
+}

@@ -1,0 +1,159 @@
+//! Learning what is there: paged lists and streaming lists.
+
+use super::{
+    Error, Event, Result,
+    fault::Fault,
+    machine::{Listing, Machine, Read, Turn, trouble},
+    pace::Trouble,
+    state::{InitListed, InitPage, InitialEvents, Page, Spoiled, State},
+    undecodable::{decode_error, describe},
+};
+use kube_core::{DeserializeGuard, ObjectList, Resource, WatchEvent, watch::Bookmark};
+use std::{io, time::Duration};
+use tokio::time::Instant;
+
+/// The annotation of the bookmark that ends a streaming list.
+const INITIAL_EVENTS_END: &str = "k8s.io/initial-events-end";
+
+type Emit<K> = Vec<Result<Event<K>>>;
+
+impl Machine {
+    pub(super) fn page_arrived<K: Resource + Clone>(
+        &mut self,
+        InitPage { page, mut spoiled }: InitPage,
+        list: ObjectList<DeserializeGuard<K>>,
+        emit: &mut Emit<K>,
+    ) -> Turn {
+        if !matches!(page, Page::Next(_)) {
+            emit.push(Ok(Event::Init));
+        }
+        emit.reserve(list.items.len() + 2);
+        for item in list.items {
+            match item.0 {
+                Ok(object) => emit.push(Ok(Event::InitApply(object))),
+                Err(invalid) => spoiled.add(describe(&invalid)),
+            }
+        }
+        if let Some(token) = list.metadata.continue_.filter(|token| !token.is_empty()) {
+            return (State::InitPage(InitPage { page: Page::Next(token), spoiled }), Duration::ZERO);
+        }
+        match list.metadata.resource_version.filter(|version| !version.is_empty()) {
+            Some(version) => {
+                self.finish_list(&spoiled, emit);
+                (State::InitListed(InitListed { version, in_vain: 0 }), Duration::ZERO)
+            }
+            None => {
+                emit.push(Err(Error::NoResourceVersion));
+                (State::Empty, self.pace.next(Trouble::Lasting))
+            }
+        }
+    }
+
+    pub(super) fn list_failed<K>(
+        &mut self,
+        list: InitPage,
+        error: kube_client::Error,
+        emit: &mut Emit<K>,
+    ) -> Turn {
+        let fault = Fault::of(&error);
+        if let (Page::Next(_), Fault::Expired | Fault::Refused) = (&list.page, &fault) {
+            // Starting over page by page could lose the same race for ever.
+            tracing::debug!(%error, "the continue token of a list is no longer valid, listing everything at once");
+            return (State::InitPage(InitPage { page: Page::Whole, spoiled: Spoiled::default() }), Duration::ZERO);
+        }
+        emit.push(Err(Error::InitialListFailed(error)));
+        let own = self.pace.next(trouble(&fault));
+        match fault {
+            Fault::Busy { retry_after } => (State::InitPage(list), retry_after.unwrap_or(own)),
+            Fault::Expired | Fault::Behind | Fault::UnknownKind => {
+                self.seen = None;
+                (State::Empty, own)
+            }
+            Fault::Refused | Fault::Forbidden | Fault::Undecodable | Fault::Internal | Fault::Broken => {
+                (State::InitPage(list), own)
+            }
+        }
+    }
+
+    pub(super) fn streaming_list_refused<K>(&mut self, error: kube_client::Error, emit: &mut Emit<K>) -> Turn {
+        let fault = Fault::of(&error);
+        emit.push(Err(Error::WatchStartFailed(error)));
+        self.stream_again(fault)
+    }
+
+    pub(super) fn initial_event<K: Resource>(
+        &mut self,
+        mut list: InitialEvents,
+        read: Read<K>,
+        now: Instant,
+        emit: &mut Emit<K>,
+    ) -> Turn {
+        match read {
+            Read::Message(WatchEvent::Added(DeserializeGuard(object)) | WatchEvent::Modified(DeserializeGuard(object))) => {
+                match object {
+                    Ok(object) => emit.push(Ok(Event::InitApply(object))),
+                    Err(invalid) => list.spoiled.add(describe(&invalid)),
+                }
+            }
+            Read::Message(WatchEvent::Deleted(DeserializeGuard(object))) => {
+                if let Ok(object) = object {
+                    emit.push(Ok(Event::Delete(object)));
+                }
+            }
+            Read::Message(WatchEvent::Bookmark(bookmark)) => {
+                if ends_the_list(&bookmark) {
+                    let version = bookmark.metadata.resource_version;
+                    self.finish_list(&list.spoiled, emit);
+                    return (InitListed { version, in_vain: 0 }.started(now), Duration::ZERO);
+                }
+            }
+            Read::Message(WatchEvent::Error(status)) => {
+                let fault = Fault::of_status(&status);
+                emit.push(Err(Error::WatchError(status)));
+                return self.stream_again(fault);
+            }
+            Read::Broken(error) => match Fault::of(&error) {
+                Fault::Undecodable => emit.push(Err(Error::WatchFailed(error))),
+                fault => {
+                    emit.push(Err(Error::WatchFailed(error)));
+                    return self.stream_again(fault);
+                }
+            },
+            Read::Ended | Read::Silent => {
+                let what = "the server did not finish the streaming list; listing page by page instead";
+                let error = io::Error::new(io::ErrorKind::UnexpectedEof, what);
+                emit.push(Err(Error::WatchFailed(kube_client::Error::ReadEvents(error))));
+                self.listing = Listing::PagedOnce;
+                return (State::Empty, self.pace.next(Trouble::Passing));
+            }
+        }
+        (State::InitialEvents(list), Duration::ZERO)
+    }
+
+    /// A streaming list failed: tries it again, or gives it up for good where the server does not take it.
+    fn stream_again(&mut self, fault: Fault) -> Turn {
+        if fault == Fault::Refused {
+            self.listing = Listing::Paged;
+            return (State::Empty, self.pace.next(Trouble::Passing));
+        }
+        let own = self.pace.next(trouble(&fault));
+        match fault {
+            Fault::Busy { retry_after: Some(asked) } => (State::Empty, asked),
+            _ => (State::Empty, own),
+        }
+    }
+
+    fn finish_list<K>(&mut self, spoiled: &Spoiled, emit: &mut Emit<K>) {
+        emit.push(Ok(Event::InitDone));
+        if let Some(summary) = spoiled.summary() {
+            emit.push(Err(Error::InitialListFailed(decode_error(summary))));
+        }
+        if self.listing == Listing::PagedOnce {
+            self.listing = Listing::Streamed;
+        }
+    }
+}
+
+fn ends_the_list(bookmark: &Bookmark) -> bool {
+    bookmark.metadata.annotations.get(INITIAL_EVENTS_END).is_some_and(|value| value == "true")
+}

@@ -1,0 +1,139 @@
+//! The watcher as a pure machine: told what came back, it says what to report and what to ask for next.
+//!
+//! No I/O and no clock in here. [`Machine::next`] names the request or read that the present state needs; the shell
+//! performs it and hands the outcome to [`Machine::step`].
+
+use super::{
+    Config, Event, InitialListStrategy, Result,
+    fault::Fault,
+    pace::{Pace, Trouble},
+    state::{InitPage, Page, State},
+};
+use kube_core::{
+    DeserializeGuard, ObjectList, Resource, WatchEvent,
+    params::{ListParams, WatchParams},
+};
+use std::time::Duration;
+use tokio::time::Instant;
+
+/// What to ask the server for.
+#[derive(Debug, PartialEq)]
+pub(super) enum Next {
+    /// A LIST; answer with [`Input::Listed`].
+    List(ListParams),
+    /// A WATCH from a version; answer with [`Input::Started`].
+    Watch(WatchParams, String),
+    /// The next message of the running watch, waiting at most so long; answer with [`Input::Read`].
+    Read { silence: Duration },
+}
+
+/// What came back.
+pub(super) enum Input<K: Clone> {
+    Listed(Result<ObjectList<DeserializeGuard<K>>, kube_client::Error>),
+    Started(Result<(), kube_client::Error>),
+    Read(Read<K>),
+}
+
+/// What a running watch gave.
+pub(super) enum Read<K> {
+    Message(WatchEvent<DeserializeGuard<K>>),
+    Broken(kube_client::Error),
+    Ended,
+    /// Nothing for as long as was allowed.
+    Silent,
+}
+
+/// What follows from an input.
+pub(super) struct Step<K> {
+    /// To report, in this order.
+    pub(super) emit: Vec<Result<Event<K>>>,
+    /// How long to wait, from the time of the input, before doing what [`Machine::next`] says.
+    pub(super) wait: Duration,
+}
+
+/// How the next list is made.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Listing {
+    Paged,
+    Streamed,
+    /// By LIST this time: the last stream had no end.
+    PagedOnce,
+}
+
+/// A watcher's memory.
+pub(super) struct Machine {
+    pub(super) config: Config,
+    pub(super) pace: Pace,
+    pub(super) listing: Listing,
+    /// The last version that a list or a watch reached, for lists that may be old.
+    pub(super) seen: Option<String>,
+    state: State,
+}
+
+/// The state that follows, and how long to wait before acting on it.
+pub(super) type Turn = (State, Duration);
+
+impl Machine {
+    pub(super) fn new(config: Config, pace: Pace) -> Self {
+        let listing = match config.initial_list_strategy {
+            InitialListStrategy::ListWatch => Listing::Paged,
+            InitialListStrategy::StreamingList => Listing::Streamed,
+        };
+        Self { config, pace, listing, seen: None, state: State::Empty }
+    }
+
+    /// What to do now. Asking again gives the same answer.
+    pub(super) fn next(&mut self) -> Next {
+        if matches!(self.state, State::Empty) {
+            self.state = match self.listing {
+                Listing::Streamed => State::InitialWatch,
+                Listing::Paged | Listing::PagedOnce => {
+                    State::InitPage(InitPage { page: Page::First, spoiled: Default::default() })
+                }
+            };
+        }
+        match &self.state {
+            State::InitPage(list) => Next::List(match &list.page {
+                Page::First => self.config.first_page(self.seen.as_deref()),
+                Page::Next(token) => self.config.next_page(token),
+                Page::Whole => self.config.whole_list(),
+            }),
+            State::InitialWatch | State::Empty => {
+                Next::Watch(self.config.streaming_list(), self.config.streaming_version().to_owned())
+            }
+            State::InitialEvents(_) => Next::Read { silence: self.config.streaming_silence() },
+            State::InitListed(listed) => Next::Watch(self.config.watch(), listed.version.clone()),
+            State::Watching(_) => Next::Read { silence: self.config.silence() },
+        }
+    }
+
+    /// Takes in what came back. An input that the state did not ask for is dropped.
+    pub(super) fn step<K: Resource + Clone>(&mut self, input: Input<K>, now: Instant) -> Step<K> {
+        let mut emit = Vec::new();
+        let (state, wait) = match (std::mem::replace(&mut self.state, State::Empty), input) {
+            (State::InitPage(list), Input::Listed(Ok(page))) => self.page_arrived(list, page, &mut emit),
+            (State::InitPage(list), Input::Listed(Err(error))) => self.list_failed(list, error, &mut emit),
+            (State::InitialWatch, Input::Started(Ok(()))) => {
+                emit.push(Ok(Event::Init));
+                (State::InitialEvents(Default::default()), Duration::ZERO)
+            }
+            (State::InitialWatch, Input::Started(Err(error))) => self.streaming_list_refused(error, &mut emit),
+            (State::InitialEvents(list), Input::Read(read)) => self.initial_event(list, read, now, &mut emit),
+            (State::InitListed(listed), Input::Started(Ok(()))) => (listed.started(now), Duration::ZERO),
+            (State::InitListed(listed), Input::Started(Err(error))) => self.watch_refused(listed, error, &mut emit),
+            (State::Watching(watch), Input::Read(read)) => self.watched(watch, read, now, &mut emit),
+            (state, _) => (state, self.pace.next(Trouble::Passing)),
+        };
+        self.state = state;
+        Step { emit, wait }
+    }
+}
+
+/// How long a kind of fault tends to last.
+pub(super) fn trouble(fault: &Fault) -> Trouble {
+    match fault {
+        Fault::Forbidden | Fault::Refused | Fault::UnknownKind => Trouble::Lasting,
+        Fault::Expired | Fault::Behind | Fault::Busy { .. } => Trouble::Passing,
+        Fault::Undecodable | Fault::Internal | Fault::Broken => Trouble::Passing,
+    }
+}

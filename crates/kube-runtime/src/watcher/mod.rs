@@ -1,0 +1,38 @@
+//! A stream of everything that happens to a set of objects, which survives faults.
+//!
+//! A bare watch request ends when its connection drops, knows nothing of the objects that were there before it, and
+//! fails for good once its `resourceVersion` has expired. [`watcher`](fn@watcher) lists, watches, resumes and lists
+//! again where it must, and gives [`Event`]s. See [`Event`] for their order.
+//!
+//! # Errors
+//!
+//! Every error is an item of the stream and the stream goes on: the watcher tries again by itself, waits between its
+//! tries (from 0.1 s to 5 s, longer where the server asks for it by `Retry-After` or does not know or allow the kind)
+//! and never spins. Put [`WatchStreamExt::default_backoff`](crate::WatchStreamExt::default_backoff) behind it for the
+//! longer, jittered waits a cluster with many clients needs.
+
+mod config;
+mod error;
+mod event;
+mod fault;
+mod listing;
+mod machine;
+#[cfg(test)]
+mod machine_tests;
+mod pace;
+mod source;
+mod state;
+mod stream;
+mod undecodable;
+mod version;
+mod watching;
+
+pub use crate::backoff::{DefaultBackoff, ExponentialBackoff};
+pub use config::{Config, InitialListStrategy, ListSemantic};
+pub use error::{Error, Result};
+pub use event::Event;
+#[allow(deprecated)]
+pub use stream::metadata_watcher;
+pub use stream::{watch_object, watcher};
+
+pub(crate) use stream::metadata_events;

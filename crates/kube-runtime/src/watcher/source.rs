@@ -1,0 +1,53 @@
+//! Where a watcher gets its answers: list and watch requests of one collection.
+
+use futures::{StreamExt, stream::BoxStream};
+use kube_client::{Api, Client, Error};
+use kube_core::{
+    DeserializeGuard, ObjectList, Request, Resource, WatchEvent,
+    params::{ListParams, WatchParams},
+};
+use serde::de::DeserializeOwned;
+use std::fmt::Debug;
+
+/// What can be watched.
+pub(crate) trait Watchable: Resource + Clone + DeserializeOwned + Debug + Send + 'static {}
+
+impl<K: Resource + Clone + DeserializeOwned + Debug + Send + 'static> Watchable for K {}
+
+/// The messages of one watch request. Objects that cannot be decoded are messages too.
+pub(super) type Messages<K> = BoxStream<'static, Result<WatchEvent<DeserializeGuard<K>>, Error>>;
+
+/// One collection of objects on one server.
+pub(super) struct Source {
+    client: Client,
+    request: Request,
+}
+
+impl Source {
+    pub(super) fn of<K: Resource>(api: Api<K>) -> Self {
+        let request = Request::new(api.resource_url());
+        Self { client: api.into_client(), request }
+    }
+
+    pub(super) async fn list<K: Watchable>(
+        &self,
+        params: &ListParams,
+    ) -> Result<ObjectList<DeserializeGuard<K>>, Error> {
+        let request = if K::metadata_api() { self.request.list_metadata(params) } else { self.request.list(params) };
+        self.client.request(request.map_err(Error::BuildRequest)?).await
+    }
+
+    pub(super) async fn watch<K: Watchable>(
+        &self,
+        params: &WatchParams,
+        version: &str,
+    ) -> Result<Messages<K>, Error> {
+        let request = if K::metadata_api() {
+            self.request.watch_metadata(params, version)
+        } else {
+            self.request.watch(params, version)
+        };
+        let messages = self.client.request_events(request.map_err(Error::BuildRequest)?).await?;
+        Ok(messages.boxed())
+    }
+}

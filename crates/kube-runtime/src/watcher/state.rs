@@ -1,0 +1,87 @@
+//! The states of a watcher, one struct each.
+
+use tokio::time::Instant;
+
+/// Where a watcher is.
+#[derive(Debug)]
+pub(super) enum State {
+    /// Nothing is known, or what is known no longer counts.
+    Empty,
+    InitPage(InitPage),
+    InitialWatch,
+    InitialEvents(InitialEvents),
+    InitListed(InitListed),
+    Watching(Watching),
+}
+
+/// A page of a list is on its way.
+#[derive(Debug)]
+pub(super) struct InitPage {
+    pub(super) page: Page,
+    pub(super) spoiled: Spoiled,
+}
+
+/// Which part of the list.
+#[derive(Debug)]
+pub(super) enum Page {
+    First,
+    /// The one this continue token stands for.
+    Next(String),
+    /// Everything at once, because the token of a page had expired.
+    Whole,
+}
+
+/// A streaming list runs, its end is not reached. (While it is requested, the state is `InitialWatch`.)
+#[derive(Debug, Default)]
+pub(super) struct InitialEvents {
+    pub(super) spoiled: Spoiled,
+}
+
+/// The list is complete, a watch from its version is requested.
+#[derive(Debug)]
+pub(super) struct InitListed {
+    pub(super) version: String,
+    /// How often in a row the server failed to serve this version.
+    pub(super) in_vain: u32,
+}
+
+/// A watch runs.
+#[derive(Debug)]
+pub(super) struct Watching {
+    pub(super) version: String,
+    pub(super) since: Instant,
+    /// Whether it brought news.
+    pub(super) progressed: bool,
+    pub(super) in_vain: u32,
+}
+
+/// The objects of a list that could not be decoded: all counted, the first few named.
+#[derive(Debug, Default)]
+pub(super) struct Spoiled {
+    named: Vec<String>,
+    total: usize,
+}
+
+impl Spoiled {
+    const NAMED: usize = 10;
+
+    pub(super) fn add(&mut self, description: String) {
+        self.total += 1;
+        if self.named.len() < Self::NAMED {
+            self.named.push(description);
+        }
+    }
+
+    /// One sentence on all of them, or nothing where all was well.
+    pub(super) fn summary(&self) -> Option<String> {
+        let first = self.named.join("; ");
+        match self.total {
+            0 => None,
+            1 => Some(format!("skipped an object that cannot be decoded: {first}")),
+            total if total > self.named.len() => {
+                Some(format!("skipped {total} objects that cannot be decoded, the first of them: {first}"))
+            }
+            total => Some(format!("skipped {total} objects that cannot be decoded: {first}")),
+        }
+    }
+}

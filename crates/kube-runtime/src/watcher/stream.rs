@@ -1,0 +1,172 @@
+//! The shell around the machine: performs its requests, waits where it says, hands out its events.
+
+use super::{
+    Config, Event, Result,
+    machine::{Input, Machine, Next, Read},
+    pace::Pace,
+    source::{Messages, Source, Watchable},
+};
+use futures::{Stream, StreamExt, stream};
+use kube_client::Api;
+use kube_core::{PartialObjectMeta, Resource};
+use serde::de::DeserializeOwned;
+use std::{fmt::Debug, io, time::Duration, vec};
+use tokio::time::{Instant, sleep_until, timeout};
+
+/// How long the server may take to start answering a watch.
+const START_TIMEOUT: Duration = Duration::from_secs(60);
+
+/// Watches all objects of `api` that `watcher_config` selects, for ever.
+///
+/// See [`Event`] for what comes and in which order, and the [module](self) for what happens on errors. Nothing
+/// happens unless the stream is polled. Dropping it ends its requests.
+///
+/// # Cost
+///
+/// One request at a time; of the listed objects, at most one page is held.
+///
+/// ```
+/// # use kube_client::{Api, Client};
+/// # use kube_runtime::{WatchStreamExt, watcher};
+/// use futures::TryStreamExt;
+/// use k8s_openapi::api::core::v1::Pod;
+///
+/// async fn show(client: Client) -> watcher::Result<()> {
+///     let pods: Api<Pod> = Api::default_namespaced(client);
+///     watcher(pods, watcher::Config::default())
+///         .default_backoff()
+///         .try_for_each(|event| async move {
+///             println!("{event}");
+///             Ok(())
+///         })
+///         .await
+/// }
+/// ```
+pub fn watcher<K: Resource + Clone + DeserializeOwned + Debug + Send + 'static>(
+    api: Api<K>,
+    watcher_config: Config,
+) -> impl Stream<Item = Result<Event<K>>> + Send {
+    events(Source::of(api), watcher_config)
+}
+
+/// Watches only the metadata of objects: what the server sends leaves out everything else.
+#[deprecated(since = "3.1.0", note = "use `watcher` with `Api<PartialObjectMeta<K>>`")]
+pub fn metadata_watcher<K: Resource + Clone + DeserializeOwned + Debug + Send + 'static>(
+    api: Api<K>,
+    watcher_config: Config,
+) -> impl Stream<Item = Result<Event<PartialObjectMeta<K>>>> + Send {
+    metadata_events(api, watcher_config)
+}
+
+/// The events of objects reduced to their metadata by the server.
+pub(crate) fn metadata_events<K: Watchable>(
+    api: Api<K>,
+    config: Config,
+) -> impl Stream<Item = Result<Event<PartialObjectMeta<K>>>> + Send {
+    events(Source::of(api), config)
+}
+
+/// Watches the one object of this name: its present state, then every change; `None` whenever it is not there.
+///
+/// After a reconnection the present state may come again unchanged. Errors are items, as with
+/// [`watcher`](fn@watcher).
+pub fn watch_object<K: Resource + Clone + DeserializeOwned + Debug + Send + 'static>(
+    api: Api<K>,
+    name: &str,
+) -> impl Stream<Item = Result<Option<K>>> + Send + use<K> {
+    let config = Config::default().fields(&format!("metadata.name={name}"));
+    let mut listed = false;
+    events(Source::of(api), config).filter_map(move |event| {
+        let state = event.map(|event| presence(event, &mut listed)).transpose();
+        std::future::ready(state)
+    })
+}
+
+/// What an event says about an object of which there is at most one. `listed`: the list that runs contains it.
+fn presence<K>(event: Event<K>, listed: &mut bool) -> Option<Option<K>> {
+    match event {
+        Event::Init => {
+            *listed = false;
+            None
+        }
+        Event::InitApply(object) => {
+            *listed = true;
+            Some(Some(object))
+        }
+        Event::InitDone if *listed => None,
+        Event::InitDone | Event::Delete(_) => Some(None),
+        Event::Apply(object) => Some(Some(object)),
+    }
+}
+
+/// All events of a source.
+pub(super) fn events<K: Watchable>(
+    source: Source,
+    config: Config,
+) -> impl Stream<Item = Result<Event<K>>> + Send {
+    let shell = Shell {
+        machine: Machine::new(config, Pace::jittered()),
+        source,
+        messages: stream::empty().boxed(),
+        outbox: Vec::new().into_iter(),
+        wake: Instant::now(),
+    };
+    stream::unfold(shell, |mut shell| async move {
+        let event = shell.next().await;
+        Some((event, shell))
+    })
+}
+
+struct Shell<K> {
+    machine: Machine,
+    source: Source,
+    /// The watch that runs, if one does.
+    messages: Messages<K>,
+    outbox: vec::IntoIter<Result<Event<K>>>,
+    /// Not before this time may the next request be made.
+    wake: Instant,
+}
+
+impl<K: Watchable> Shell<K> {
+    async fn next(&mut self) -> Result<Event<K>> {
+        loop {
+            if let Some(event) = self.outbox.next() {
+                return event;
+            }
+            let input = self.perform().await;
+            let now = Instant::now();
+            let step = self.machine.step(input, now);
+            self.outbox = step.emit.into_iter();
+            self.wake = now + step.wait;
+        }
+    }
+
+    async fn perform(&mut self) -> Input<K> {
+        let next = self.machine.next();
+        if let Next::Read { silence } = next {
+            return Input::Read(match timeout(silence, self.messages.next()).await {
+                Ok(Some(Ok(message))) => Read::Message(message),
+                Ok(Some(Err(error))) => Read::Broken(error),
+                Ok(None) => Read::Ended,
+                Err(_elapsed) => Read::Silent,
+            });
+        }
+        self.messages = stream::empty().boxed(); // closes the watch that is over
+        sleep_until(self.wake).await;
+        match next {
+            Next::List(params) => Input::Listed(self.source.list(&params).await),
+            Next::Watch(params, version) => {
+                let answer = timeout(START_TIMEOUT, self.source.watch(&params, &version)).await;
+                Input::Started(answer.unwrap_or_else(|_elapsed| Err(no_answer())).map(|messages| {
+                    self.messages = messages;
+                }))
+            }
+            Next::Read { .. } => unreachable!("invariant: reads were handled above"),
+        }
+    }
+}
+
+fn no_answer() -> kube_client::Error {
+    let what = "the server did not start to answer the watch in time";
+    kube_client::Error::ReadEvents(io::Error::new(io::ErrorKind::TimedOut, what))
+}

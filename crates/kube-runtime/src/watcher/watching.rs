@@ -1,0 +1,186 @@
+//! Following changes from a version on.
+
+use super::{
+    Error, Event, Result,
+    fault::Fault,
+    machine::{Machine, Read, Turn, trouble},
+    pace::Trouble,
+    state::{InitListed, State, Watching},
+    undecodable::{decode_error, describe},
+    version::went_back,
+};
+use kube_core::{DeserializeGuard, Resource, Status, WatchEvent, error_boundary::InvalidObject, response::reason};
+use std::{io, time::Duration};
+use tokio::time::Instant;
+
+/// A watch that lived so long was a good one, even without news.
+const GOOD_LIFE: Duration = Duration::from_secs(5);
+/// After so many failures of the server to serve one version, a list is tried instead.
+const TRIES_PER_VERSION: u32 = 3;
+
+type Emit<K> = Vec<Result<Event<K>>>;
+
+impl InitListed {
+    pub(super) fn started(self, now: Instant) -> State {
+        let Self { version, in_vain } = self;
+        State::Watching(Watching { version, since: now, progressed: false, in_vain })
+    }
+}
+
+impl Watching {
+    /// Notes that the watch reached `version`, which may be empty or the same as before.
+    fn advance(&mut self, version: &str) {
+        if !version.is_empty() && version != self.version {
+            version.clone_into(&mut self.version);
+        }
+    }
+
+    fn resume(self) -> State {
+        State::InitListed(InitListed { version: self.version, in_vain: self.in_vain })
+    }
+}
+
+impl Machine {
+    pub(super) fn watch_refused<K>(
+        &mut self,
+        listed: InitListed,
+        error: kube_client::Error,
+        emit: &mut Emit<K>,
+    ) -> Turn {
+        let fault = Fault::of(&error);
+        emit.push(Err(Error::WatchStartFailed(error)));
+        self.after_fault(fault, listed)
+    }
+
+    pub(super) fn watched<K: Resource>(
+        &mut self,
+        mut watch: Watching,
+        read: Read<K>,
+        now: Instant,
+        emit: &mut Emit<K>,
+    ) -> Turn {
+        match read {
+            Read::Message(message) => self.message(watch, message, emit),
+            Read::Broken(error) => {
+                let fault = Fault::of(&error);
+                emit.push(Err(Error::WatchFailed(error)));
+                if fault == Fault::Undecodable {
+                    return (State::Watching(watch), Duration::ZERO); // one unreadable line; the next may be fine
+                }
+                self.note_good_life(&mut watch, now);
+                (watch.resume(), self.pace.next(Trouble::Passing))
+            }
+            Read::Ended if self.note_good_life(&mut watch, now) => (watch.resume(), Duration::ZERO),
+            Read::Ended => {
+                let what = "the server closed the watch at once";
+                emit.push(Err(broken(io::ErrorKind::UnexpectedEof, what)));
+                (watch.resume(), self.pace.next(Trouble::Passing))
+            }
+            Read::Silent => {
+                let what = "the watch was silent for longer than the server should keep it open";
+                emit.push(Err(broken(io::ErrorKind::TimedOut, what)));
+                (watch.resume(), self.pace.next(Trouble::Passing))
+            }
+        }
+    }
+
+    fn message<K: Resource>(
+        &mut self,
+        mut watch: Watching,
+        message: WatchEvent<DeserializeGuard<K>>,
+        emit: &mut Emit<K>,
+    ) -> Turn {
+        let deleted = matches!(message, WatchEvent::Deleted(_));
+        match message {
+            WatchEvent::Added(DeserializeGuard(object))
+            | WatchEvent::Modified(DeserializeGuard(object))
+            | WatchEvent::Deleted(DeserializeGuard(object)) => {
+                let meta = object.as_ref().map_or_else(|invalid| &invalid.metadata, Resource::meta);
+                let version = meta.resource_version.as_deref().unwrap_or_default();
+                if went_back(&watch.version, version) {
+                    // A deletion may carry the version of the last state before it.
+                    if !deleted {
+                        return self.rewound(&watch.version, version, emit);
+                    }
+                } else {
+                    watch.progressed |= version != watch.version;
+                    watch.advance(version);
+                }
+                match object {
+                    Ok(object) if deleted => emit.push(Ok(Event::Delete(object))),
+                    Ok(object) => emit.push(Ok(Event::Apply(object))),
+                    Err(invalid) => return self.spoiled(watch, &invalid, deleted, emit),
+                }
+            }
+            WatchEvent::Bookmark(bookmark) => {
+                let version = bookmark.metadata.resource_version;
+                if went_back(&watch.version, &version) {
+                    return self.rewound(&watch.version, &version, emit);
+                }
+                watch.advance(&version);
+            }
+            WatchEvent::Error(status) => {
+                let fault = Fault::of_status(&status);
+                emit.push(Err(Error::WatchError(status)));
+                let in_vain = if watch.progressed { 0 } else { watch.in_vain };
+                return self.after_fault(fault, InitListed { version: watch.version, in_vain });
+            }
+        }
+        (State::Watching(watch), Duration::ZERO)
+    }
+
+    /// Reports an object that cannot be decoded and goes on. If it was deleted nobody could be told which object to
+    /// forget, so everything is listed again.
+    fn spoiled<K>(&mut self, watch: Watching, invalid: &InvalidObject, deleted: bool, emit: &mut Emit<K>) -> Turn {
+        let what = format!("skipped an object that cannot be decoded: {}", describe(invalid));
+        emit.push(Err(Error::WatchFailed(decode_error(what))));
+        if deleted {
+            self.seen = Some(watch.version);
+            return (State::Empty, self.pace.next(Trouble::Passing));
+        }
+        (State::Watching(watch), Duration::ZERO)
+    }
+
+    /// The server's storage is older than what was seen before, as after a restore: nothing known counts.
+    fn rewound<K>(&mut self, last: &str, new: &str, emit: &mut Emit<K>) -> Turn {
+        let what = format!("resourceVersion went back from {last} to {new}: was the storage restored? Listing again");
+        emit.push(Err(Error::WatchError(Status::failure(&what, reason::EXPIRED).with_code(410).boxed())));
+        self.seen = None;
+        (State::Empty, self.pace.next(Trouble::Passing))
+    }
+
+    fn after_fault(&mut self, fault: Fault, listed: InitListed) -> Turn {
+        let own = self.pace.next(trouble(&fault));
+        let exhausted = listed.in_vain + 1 >= TRIES_PER_VERSION;
+        match fault {
+            Fault::Busy { retry_after } => (State::InitListed(listed), retry_after.unwrap_or(own)),
+            Fault::Forbidden | Fault::Refused | Fault::Undecodable | Fault::Broken => (State::InitListed(listed), own),
+            Fault::Internal if !exhausted => {
+                (State::InitListed(InitListed { in_vain: listed.in_vain + 1, ..listed }), own)
+            }
+            Fault::Internal | Fault::Expired => {
+                self.seen = Some(listed.version);
+                (State::Empty, own)
+            }
+            // Neither a storage that is older nor a kind that comes back later owes us anything.
+            Fault::Behind | Fault::UnknownKind => {
+                self.seen = None;
+                (State::Empty, own)
+            }
+        }
+    }
+
+    /// Whether the watch that has just ended did its work. If so, past failures are forgotten.
+    fn note_good_life(&mut self, watch: &mut Watching, now: Instant) -> bool {
+        let good = watch.progressed || now.duration_since(watch.since) >= GOOD_LIFE;
+        if good {
+            watch.in_vain = 0;
+            self.pace.reset();
+        }
+        good
+    }
+}
+
+fn broken(kind: io::ErrorKind, what: &str) -> Error {
+    Error::WatchFailed(kube_client::Error::ReadEvents(io::Error::new(kind, what)))
+}
