@@ -5,6 +5,15 @@ use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomRe
 use crate::discovery::ApiResource;
 
 /// What a custom resource type knows about its definition; `#[derive(CustomResource)]` implements it.
+///
+/// ```
+/// use kube_core::CustomResourceExt;
+///
+/// /// Says in one line what a kind is called.
+/// fn describe<K: CustomResourceExt>() -> String {
+///     format!("{} is defined by {}", K::api_resource().kind, K::crd_name())
+/// }
+/// ```
 pub trait CustomResourceExt {
     /// The definition, ready to be applied to a server.
     fn crd() -> CustomResourceDefinition;

@@ -71,6 +71,17 @@ pub enum Scope {
 }
 
 /// What the server allows on a resource.
+///
+/// ```
+/// use kube_core::discovery::{ApiCapabilities, Scope, verbs};
+///
+/// let read_only = ApiCapabilities {
+///     scope: Scope::Cluster,
+///     subresources: Vec::new(),
+///     operations: vec![verbs::GET.into(), verbs::LIST.into()],
+/// };
+/// assert!(read_only.supports_operation(verbs::LIST) && !read_only.supports_operation(verbs::WATCH));
+/// ```
 #[derive(Clone, Debug)]
 pub struct ApiCapabilities {
     /// Whether its objects live in namespaces.

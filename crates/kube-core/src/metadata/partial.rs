@@ -15,6 +15,17 @@ use crate::{dynamic::DynamicObject, resource::Resource, type_meta::TypeMeta};
 ///
 /// Servers send it instead of whole objects when they are asked to, which saves memory on both sides.
 /// It is a [`Resource`] of the same kind as `K`.
+///
+/// ```
+/// use k8s_openapi::api::core::v1::Secret;
+/// use kube_core::{PartialObjectMeta, Resource, ResourceExt};
+///
+/// let secret: PartialObjectMeta<Secret> =
+///     serde_json::from_str(r#"{"metadata": {"name": "password"}, "data": "skipped"}"#)?;
+/// assert_eq!(secret.name_any(), "password");
+/// assert_eq!(PartialObjectMeta::<Secret>::plural(&()), "secrets");
+/// # Ok::<(), serde_json::Error>(())
+/// ```
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct PartialObjectMeta<K = DynamicObject> {
     /// `apiVersion` and `kind`: in answers those of `PartialObjectMetadata`, in requests those of `K`.

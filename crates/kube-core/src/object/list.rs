@@ -15,6 +15,21 @@ use crate::type_meta::TypeMeta;
 ///
 /// Items of lists of built-in kinds come without `apiVersion` and `kind`; where the list has told its own kind
 /// before its items, as servers do, they are filled in. `items: null` reads as no items.
+///
+/// ```
+/// use kube_core::{DynamicObject, ObjectList, ResourceExt};
+///
+/// let page: ObjectList<DynamicObject> = serde_json::from_str(
+///     r#"{"kind": "PodList", "apiVersion": "v1", "metadata": {"continue": "next", "remainingItemCount": 7},
+///         "items": [{"metadata": {"name": "front-0"}}]}"#,
+/// )?;
+/// assert_eq!(page.metadata.continue_.as_deref(), Some("next"));
+/// for pod in &page {
+///     assert_eq!(pod.name_any(), "front-0");
+///     assert_eq!(pod.types.as_ref().map(|types| types.kind.as_str()), Some("Pod"));
+/// }
+/// # Ok::<(), serde_json::Error>(())
+/// ```
 #[derive(Clone, Debug, Serialize)]
 pub struct ObjectList<T>
 where

@@ -1,6 +1,25 @@
 //! What can be asked of the verbs of the API.
 //!
 //! Parameters are plain data; they are checked when a [`Request`](crate::Request) is made from them.
+//!
+//! ```
+//! use kube_core::{Request, params::{ListParams, Patch, PatchParams, PostParams, VersionMatch}, request::Error};
+//! use serde_json::json;
+//!
+//! let maps = Request::new("/api/v1/namespaces/web/configmaps");
+//!
+//! let dry = PostParams { dry_run: true, field_manager: Some("me".into()) };
+//! let create = maps.create(&dry, br#"{"metadata": {"name": "settings"}}"#.to_vec())?;
+//! assert_eq!(create.uri().query(), Some("dryRun=All&fieldManager=me"));
+//!
+//! let snapshot = ListParams::default().at("42").matching(VersionMatch::Exact);
+//! assert_eq!(maps.list(&snapshot)?.uri().query(), Some("resourceVersion=42&resourceVersionMatch=Exact"));
+//!
+//! let nameless = Patch::Apply(json!({"apiVersion": "v1", "kind": "ConfigMap"}));
+//! let refused = maps.patch("settings", &PatchParams::default(), &nameless);
+//! assert!(matches!(refused, Err(Error::Validation(why)) if why.contains("field manager")));
+//! # Ok::<(), Error>(())
+//! ```
 
 mod delete;
 mod get;

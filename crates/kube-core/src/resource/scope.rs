@@ -12,6 +12,19 @@ impl ResourceScope for DynamicResourceScope {}
 /// Scopes whose objects can live in a namespace: [`NamespaceResourceScope`] and [`DynamicResourceScope`].
 ///
 /// As a bound it rules out kinds that are known to be cluster-wide.
+///
+/// ```
+/// use k8s_openapi::api::core::v1::Pod;
+/// use kube_core::{NamespaceScope, Resource};
+///
+/// fn path_in<K: Resource>(dt: &K::DynamicType, namespace: &str) -> String
+/// where
+///     K::Scope: NamespaceScope,
+/// {
+///     K::url_path(dt, Some(namespace))
+/// }
+/// assert_eq!(path_in::<Pod>(&(), "web"), "/api/v1/namespaces/web/pods");
+/// ```
 pub trait NamespaceScope: ResourceScope {}
 
 impl NamespaceScope for NamespaceResourceScope {}

@@ -7,6 +7,17 @@ use serde::{Deserialize, Serialize};
 use crate::type_meta::TypeMeta;
 
 /// How far a watch has come: everything up to this resource version has been sent.
+///
+/// ```
+/// use kube_core::{DynamicObject, WatchEvent};
+///
+/// let line = r#"{"type": "BOOKMARK", "object": {"kind": "Pod", "apiVersion": "v1", "metadata": {
+///     "resourceVersion": "12746", "annotations": {"k8s.io/initial-events-end": "true"}}}}"#;
+/// let WatchEvent::<DynamicObject>::Bookmark(bookmark) = serde_json::from_str(line)? else { panic!("a bookmark") };
+/// assert_eq!(bookmark.metadata.resource_version, "12746");
+/// assert!(bookmark.metadata.annotations.contains_key("k8s.io/initial-events-end"));
+/// # Ok::<(), serde_json::Error>(())
+/// ```
 #[derive(Clone, Serialize, Deserialize)]
 #[serde(from = "BookmarkWire")]
 pub struct Bookmark {
