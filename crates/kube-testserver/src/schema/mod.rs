@@ -1,15 +1,20 @@
 //! Structural schemas: what a field may hold, how it defaults, which fields exist, and how lists merge.
 //!
 //! One model serves built-in kinds (read lazily from a table) and custom resources (read from their `openAPIV3Schema`).
+//!
+//! What comes in from a client passes, in this order: `prune` (unknown fields go, or are errors in strict mode),
+//! `default`, `drop_nulls` (not after apply), `validate`.
 
 mod default;
 pub(crate) mod error;
 pub(crate) mod model;
+mod nulls;
 mod openapi;
 mod parse;
 mod prune;
 mod structural;
 pub(crate) mod types;
+mod validate;
 
 pub(crate) use error::FieldError;
 pub(crate) use model::Schema;

@@ -7,10 +7,15 @@ use super::model::{Field, Schema, Type};
 impl Schema {
     /// Drops unknown fields and returns their paths, as `spec.ports[0].foo`, in the order they were met.
     pub(crate) fn prune(&self, object: &mut Value) -> Vec<String> {
-        let mut dropped = Vec::new();
-        walk(self.root(), object, &mut String::new(), &mut dropped);
-        dropped
+        value(self.root(), object)
     }
+}
+
+/// The same for a value in any place of a schema.
+pub(super) fn value(field: &Field, value: &mut Value) -> Vec<String> {
+    let mut dropped = Vec::new();
+    walk(field, value, &mut String::new(), &mut dropped);
+    dropped
 }
 
 fn walk(field: &Field, value: &mut Value, at: &mut String, dropped: &mut Vec<String>) {

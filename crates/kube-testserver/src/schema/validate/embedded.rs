@@ -1,0 +1,40 @@
+//! Objects within objects must say what they are.
+
+use serde_json::{Map, Value};
+
+use super::path::Path;
+use crate::schema::FieldError;
+
+const KIND: &str = "may have mixed case, but should otherwise match: a DNS-1035 label must consist of lower case \
+                    alphanumeric characters or '-', start with an alphabetic character, and end with an alphanumeric \
+                    character (e.g. 'my-name',  or 'abc-123', regex used for validation is \
+                    '[a-z]([-a-z0-9]*[a-z0-9])?')";
+
+pub(super) fn check(errors: &mut Vec<FieldError>, map: &Map<String, Value>, path: &Path<'_>) {
+    for name in ["apiVersion", "kind"] {
+        let at = path.member(name).to_string();
+        match map.get(name) {
+            None => errors.push(FieldError::required(at, "")),
+            Some(Value::String(text)) if text.is_empty() => {
+                errors.push(FieldError::invalid(at, "\"\"", "must not be empty"));
+            }
+            Some(Value::String(text)) if name == "apiVersion" && text.matches('/').count() > 1 => {
+                let why = format!("unexpected GroupVersion string: {text}");
+                errors.push(FieldError::invalid(at, format!("{text:?}"), &why));
+            }
+            Some(Value::String(text)) if name == "kind" && !is_label(&text.to_ascii_lowercase()) => {
+                errors.push(FieldError::invalid(at, format!("{text:?}"), KIND));
+            }
+            Some(Value::String(_)) => {}
+            Some(other) => errors.push(FieldError::invalid(at, other, "must be a string")),
+        }
+    }
+}
+
+fn is_label(text: &str) -> bool {
+    let inner = |c: u8| c.is_ascii_lowercase() || c.is_ascii_digit();
+    text.len() <= 63
+        && text.as_bytes().first().is_some_and(u8::is_ascii_lowercase)
+        && text.as_bytes().last().is_some_and(|c| inner(*c))
+        && text.bytes().all(|c| inner(c) || c == b'-')
+}

@@ -1,0 +1,44 @@
+//! Elements that may occur only once.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde_json::{Map, Value};
+
+use super::path::Path;
+use crate::schema::FieldError;
+use crate::schema::model::{ListType, Node};
+
+pub(super) fn check(errors: &mut Vec<FieldError>, node: &Node, list: &[Value], path: &Path<'_>) {
+    match &node.list {
+        ListType::Atomic => {}
+        ListType::Set => once(errors, list.iter().map(Value::clone).enumerate(), path),
+        ListType::Map(keys) => {
+            for (i, value) in list.iter().enumerate().filter(|(_, value)| !value.is_object()) {
+                let at = path.element(i).to_string();
+                errors.push(FieldError::invalid(
+                    at,
+                    value,
+                    "must be an object for an array of list-type map",
+                ));
+            }
+            let key = |(i, value): (usize, &Value)| {
+                let member = |name: &Box<str>| Some((name.to_string(), value.get(name.as_ref())?.clone()));
+                value
+                    .is_object()
+                    .then(|| (i, Value::Object(keys.iter().filter_map(member).collect::<Map<_, _>>())))
+            };
+            once(errors, list.iter().enumerate().filter_map(key), path);
+        }
+    }
+}
+
+/// Reports each value that occurs again, at its second place.
+fn once(errors: &mut Vec<FieldError>, values: impl Iterator<Item = (usize, Value)>, path: &Path<'_>) {
+    let (mut seen, mut told) = (BTreeMap::new(), BTreeSet::new());
+    for (i, value) in values {
+        let text = value.to_string();
+        if seen.insert(text.clone(), i).is_some() && told.insert(text) {
+            errors.push(FieldError::duplicate(path.element(i).to_string(), value));
+        }
+    }
+}

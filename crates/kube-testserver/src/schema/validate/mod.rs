@@ -1,0 +1,14 @@
+//! Whether a value fits its schema; every violation is found, worded as the genuine server words it.
+
+mod branches;
+mod embedded;
+mod format;
+mod lists;
+mod path;
+mod values;
+mod walk;
+
+#[cfg(test)]
+mod tests;
+
+pub(super) use walk::value;

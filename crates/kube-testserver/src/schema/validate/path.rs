@@ -1,0 +1,30 @@
+use std::fmt;
+
+/// Where the walk is, as `spec.ports[0].name`; a chain on the stack, printed only for errors.
+#[derive(Clone, Copy)]
+pub(super) enum Path<'p> {
+    Root,
+    Member(&'p Path<'p>, &'p str),
+    Element(&'p Path<'p>, usize),
+}
+
+impl Path<'_> {
+    pub(super) fn member<'p>(&'p self, name: &'p str) -> Path<'p> {
+        Path::Member(self, name)
+    }
+
+    pub(super) fn element(&self, at: usize) -> Path<'_> {
+        Path::Element(self, at)
+    }
+}
+
+impl fmt::Display for Path<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Path::Root => Ok(()),
+            Path::Member(Path::Root, name) => f.write_str(name),
+            Path::Member(above, name) => write!(f, "{above}.{name}"),
+            Path::Element(above, at) => write!(f, "{above}[{at}]"),
+        }
+    }
+}

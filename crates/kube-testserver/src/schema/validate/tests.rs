@@ -1,0 +1,91 @@
+//! Against what the genuine server answered (see `recorded/record.py`).
+
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use crate::schema::{FieldError, Schema, types};
+
+#[derive(Deserialize)]
+struct Case {
+    object: Value,
+    code: u16,
+    #[serde(default)]
+    causes: Vec<Cause>,
+}
+
+#[derive(Deserialize, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Cause {
+    field: String,
+    reason: String,
+    message: String,
+}
+
+impl From<FieldError> for Cause {
+    fn from(e: FieldError) -> Self {
+        Cause { field: e.field, reason: e.reason.into(), message: e.message }
+    }
+}
+
+#[test]
+fn values_as_on_the_genuine_server() {
+    let crd: Value = serde_saphyr::from_str(include_str!("../../apply/recorded/things.crd.yaml")).unwrap();
+    let schema = Schema::from_openapi(&crd["spec"]["versions"][0]["schema"]["openAPIV3Schema"]).unwrap();
+    let mut seen = 0;
+    for line in include_str!("../recorded/values.jsonl").lines() {
+        let case: Case = serde_json::from_str(line).unwrap();
+        let mut object = case.object.clone();
+        // As on every create: status comes later, and unknown fields, defaults and nulls are seen to first.
+        object.as_object_mut().unwrap().remove("status");
+        schema.prune(&mut object);
+        schema.default(&mut object);
+        schema.drop_nulls(&mut object);
+        let mut got: Vec<Cause> = schema.validate(&object).into_iter().map(Cause::from).collect();
+        let mut want = case.causes;
+        // The server's own check of labels and finalizers.
+        want.retain(|cause| !cause.field.contains("metadata."));
+        // The text for a wrong duration, or what cannot be decoded at all (400), is not validation's.
+        if case.code == 400 {
+            continue;
+        }
+        got.sort();
+        want.sort();
+        assert_eq!(got, want, "{}", case.object);
+        seen += 1;
+    }
+    assert!(seen > 150);
+}
+
+#[test]
+fn the_display_form_is_that_of_the_status_message() {
+    let doc = json!({"type": "object", "properties": {"spec": {"type": "object", "required": ["title"], "properties": {
+        "replicas": {"type": "integer"}, "title": {"type": "string"}}}}});
+    let errors = Schema::from_openapi(&doc).unwrap().validate(&json!({"spec": {"replicas": "x"}}));
+    let texts: Vec<String> = errors.iter().map(ToString::to_string).collect();
+    assert_eq!(
+        texts,
+        [
+            "spec.title: Required value",
+            "spec.replicas: Invalid value: \"string\": spec.replicas in body must be of type integer: \"string\"",
+        ]
+    );
+}
+
+#[test]
+fn built_in_kinds_check_types_and_what_spec_requires() {
+    let pod = types::by_name("io.k8s.api.core.v1.Pod").unwrap();
+    let check = |object: Value| pod.validate(&object).iter().map(|e| e.field.clone()).collect::<Vec<_>>();
+    assert!(
+        check(json!({"metadata": {"name": "x"}, "spec": {"containers": [{"name": "c"}]},
+        "status": {"containerStatuses": [{"name": "c"}]}}))
+        .is_empty()
+    );
+    assert_eq!(check(json!({"metadata": {"name": 1}, "spec": {}})), ["metadata.name", "spec.containers"]);
+    let resources = json!({"limits": {"cpu": 0.5, "memory": "1Gi"}, "requests": {"cpu": true}});
+    assert_eq!(
+        check(json!({"spec": {"containers": [{"name": "c", "resources": resources}]}})).last().unwrap(),
+        "spec.containers[0].resources.requests.cpu"
+    );
+    let secret = types::by_name("io.k8s.api.core.v1.Secret").unwrap();
+    assert!(secret.validate(&json!({"data": {"a": "", "b": "aGk="}})).is_empty());
+    assert_eq!(secret.validate(&json!({"data": {"a": "?"}}))[0].field, "data.a");
+}

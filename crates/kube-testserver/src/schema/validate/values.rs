@@ -1,0 +1,149 @@
+//! Limits on single values.
+
+use serde_json::Value;
+
+use super::format;
+use super::path::Path;
+use super::walk::unplaced;
+use crate::schema::FieldError;
+use crate::schema::model::{Node, Range, Rules, Type};
+
+/// Whether the format is one that only strings can have.
+pub(super) fn has_string_format(node: &Node) -> bool {
+    let format = node.rules.as_ref().and_then(|rules| rules.format.as_deref());
+    format.is_some_and(|f| format::known(f).is_some())
+}
+
+pub(super) fn check(
+    errors: &mut Vec<FieldError>,
+    node: &Node,
+    value: &Value,
+    path: &Path<'_>,
+    lenient: bool,
+) {
+    let Some(rules) = &node.rules else { return };
+    if !rules.allowed.is_empty() && !rules.allowed.contains(value) {
+        let supported: Vec<String> = rules.allowed.iter().map(quoted).collect();
+        errors.push(FieldError::not_supported(path.to_string(), value, &supported));
+    }
+    match value {
+        Value::Number(n) => number(errors, node, rules, n.as_f64().unwrap_or_default(), value, path),
+        Value::String(text) => {
+            string(errors, rules, text, path);
+            formatted(errors, node, text, path, lenient);
+        }
+        Value::Array(list) => {
+            let count = list.len() as u64;
+            size(errors, rules.items, count, "items", path);
+        }
+        Value::Object(map) => size(errors, rules.members, map.len() as u64, "properties", path),
+        _ => {}
+    }
+    if !value.is_string() && node.ty == Some(Type::String) && has_string_format(node) {
+        format_error(errors, rules.format.as_deref().unwrap_or_default(), go_type(value), path);
+    }
+}
+
+fn number(errors: &mut Vec<FieldError>, node: &Node, rules: &Rules, n: f64, shown: &Value, path: &Path<'_>) {
+    let mut wrong = |what: String| {
+        errors.push(FieldError::invalid(
+            path.to_string(),
+            shown,
+            &format!("{path} in body should be {what}"),
+        ));
+    };
+    if let Some(of) = rules.multiple_of
+        && (n / of).fract() != 0.0
+    {
+        wrong(format!("a multiple of {of}"));
+    }
+    if let Some(max) = rules.maximum {
+        match max.exclusive {
+            true if n >= max.at => wrong(format!("less than {}", max.at)),
+            false if n > max.at => wrong(format!("less than or equal to {}", max.at)),
+            _ => {}
+        }
+    }
+    if let Some(min) = rules.minimum {
+        match min.exclusive {
+            true if n <= min.at => wrong(format!("greater than {}", min.at)),
+            false if n < min.at => wrong(format!("greater than or equal to {}", min.at)),
+            _ => {}
+        }
+    }
+    if node.ty == Some(Type::Integer) && n.fract() == 0.0 {
+        let (format, fits) = match rules.format.as_deref() {
+            Some("int32") => ("int32", n >= f64::from(i32::MIN) && n <= f64::from(i32::MAX)),
+            Some("int64") => ("int64", shown.is_i64() || (n.abs() < 9.2e18)),
+            _ => return,
+        };
+        if !fits {
+            errors.push(unplaced(&format!(
+                "Checked value must be of type integer with format {format} in {path}"
+            )));
+        }
+    }
+}
+
+/// Too long, too short, or not of the pattern: the first of these.
+fn string(errors: &mut Vec<FieldError>, rules: &Rules, text: &str, path: &Path<'_>) {
+    let Range { min, max } = rules.length;
+    let length = text.chars().count() as u64;
+    let wrong = |what: String| {
+        FieldError::invalid(path.to_string(), format!("{text:?}"), &format!("{path} in body should {what}"))
+    };
+    if let Some(max) = max.filter(|max| length > *max) {
+        let message = format!("Too long: may not be more than {max} bytes");
+        errors.push(FieldError::new(path.to_string(), "FieldValueTooLong", message));
+    } else if let Some(min) = min.filter(|min| length < *min) {
+        errors.push(wrong(format!("be at least {min} chars long")));
+    } else if let Some(pattern) = rules.pattern.as_ref().filter(|p| !p.regex.is_match(text)) {
+        errors.push(wrong(format!("match '{}'", pattern.text)));
+    }
+}
+
+fn formatted(errors: &mut Vec<FieldError>, node: &Node, text: &str, path: &Path<'_>, lenient: bool) {
+    let Some(name) = node.rules.as_ref().and_then(|rules| rules.format.as_deref()) else { return };
+    // Go decodes the empty string to no bytes.
+    if lenient && name == "byte" && text.is_empty() {
+        return;
+    }
+    if format::known(name).is_some_and(|check| !check(text)) {
+        format_error(errors, name, text, path);
+    }
+}
+
+fn format_error(errors: &mut Vec<FieldError>, format: &str, shown: &str, path: &Path<'_>) {
+    let message = format!("Invalid value: {shown:?}: {path} in body must be of type {format}: {shown:?}");
+    errors.push(FieldError::new(path.to_string(), "FieldValueTypeInvalid", message));
+}
+
+fn size(errors: &mut Vec<FieldError>, range: Range, count: u64, what: &str, path: &Path<'_>) {
+    if let Some(max) = range.max.filter(|max| count > *max) {
+        let message = format!("Too many: {count}: must have at most {max} items");
+        errors.push(FieldError::new(path.to_string(), "FieldValueTooMany", message));
+    }
+    if let Some(min) = range.min.filter(|min| count < *min) {
+        let why = format!("{path} in body should have at least {min} {what}");
+        errors.push(FieldError::invalid(path.to_string(), count, &why));
+    }
+}
+
+fn quoted(value: &Value) -> String {
+    match value {
+        Value::String(text) => format!("{text:?}"),
+        other => format!("{:?}", other.to_string()),
+    }
+}
+
+fn go_type(value: &Value) -> &'static str {
+    match value {
+        Value::Null => "null",
+        Value::Bool(_) => "bool",
+        Value::Number(n) if n.is_f64() => "float64",
+        Value::Number(_) => "int64",
+        Value::String(_) => "string",
+        Value::Array(_) => "[]interface {}",
+        Value::Object(_) => "map[string]interface {}",
+    }
+}

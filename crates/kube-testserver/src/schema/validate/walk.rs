@@ -1,0 +1,157 @@
+use serde_json::{Map, Value};
+
+use super::path::Path;
+use super::{branches, embedded, lists, values};
+use crate::schema::FieldError;
+use crate::schema::model::{Field, Node, Schema, Source, Type};
+
+impl Schema {
+    /// Everything about the object that its schema does not allow.
+    ///
+    /// Of a custom resource, `metadata` is looked at only as far as its own schema says something about it. Of built-in
+    /// kinds, fields that Go fills with a zero value need not be there: what is required is so within `spec` and the
+    /// like, not at the top and not in `status`.
+    pub(crate) fn validate(&self, object: &Value) -> Vec<FieldError> {
+        let mut errors = Vec::new();
+        let lenient = matches!(self.source, Source::Table(_));
+        Walk { errors: &mut errors, lenient, require: !lenient }.value(self.root(), object, &Path::Root);
+        errors
+    }
+}
+
+/// Checks one value against one place of a schema; used for defaults, which are not whole objects.
+pub(in crate::schema) fn value(field: &Field, value: &Value) -> Vec<FieldError> {
+    let mut errors = Vec::new();
+    if let (true, Value::Object(map)) = (field.node().resource, value) {
+        embedded::check(&mut errors, map, &Path::Root);
+    }
+    Walk { errors: &mut errors, lenient: false, require: true }.value(field, value, &Path::Root);
+    errors
+}
+
+pub(super) struct Walk<'e> {
+    pub(super) errors: &'e mut Vec<FieldError>,
+    /// Built-in kinds: nulls and empty bytes are nothing to complain about.
+    lenient: bool,
+    /// Fields that are required are missed.
+    require: bool,
+}
+
+impl Walk<'_> {
+    /// The same walk, writing elsewhere.
+    pub(super) fn aside<'e>(&self, errors: &'e mut Vec<FieldError>) -> Walk<'e> {
+        Walk { errors, lenient: self.lenient, require: self.require }
+    }
+
+    pub(super) fn value(&mut self, field: &Field, value: &Value, path: &Path<'_>) {
+        let node = field.node();
+        if value.is_null() && (node.nullable || node.ty.is_none() && !node.int_or_string) {
+            return;
+        }
+        self.kind(node, value, path);
+        values::check(self.errors, node, value, path, self.lenient);
+        match value {
+            Value::Object(map) => self.object(node, map, path),
+            Value::Array(list) => self.array(node, list, path),
+            _ => {}
+        }
+        if let Some(rules) = &node.rules {
+            branches::check(self, rules, value, path);
+        }
+    }
+
+    /// The JSON type.
+    fn kind(&mut self, node: &Node, value: &Value, path: &Path<'_>) {
+        let got = type_of(value);
+        let wanted = match node.ty {
+            _ if node.int_or_string => {
+                if matches!(got, "integer" | "string") {
+                    return;
+                }
+                "integer,string"
+            }
+            None => return,
+            Some(Type::Number) if got == "integer" => return,
+            Some(wanted) => name(wanted),
+        };
+        // A string format speaks for the type of the value as well.
+        if wanted == got || (wanted == "string" && values::has_string_format(node)) {
+            return;
+        }
+        let message = format!("Invalid value: {got:?}: {path} in body must be of type {wanted}: {got:?}");
+        self.errors.push(FieldError::new(path.to_string(), "FieldValueTypeInvalid", message));
+        if wanted == "integer" && got == "number" {
+            let why = format!("Checked value must be of type integer (default format) in {path}");
+            self.errors.push(unplaced(&why));
+        }
+    }
+
+    fn object(&mut self, node: &Node, map: &Map<String, Value>, path: &Path<'_>) {
+        let top = matches!(path, Path::Root);
+        for name in node.rules.iter().filter(|_| self.require).flat_map(|rules| &rules.required) {
+            if !map.contains_key(name.as_ref()) {
+                self.errors.push(FieldError::required(path.member(name).to_string(), ""));
+            }
+        }
+        if node.resource && !top {
+            embedded::check(self.errors, map, path);
+        }
+        let require = self.require;
+        for (name, value) in map {
+            let Some(field) = node.properties.get(name.as_str()).or(node.additional.as_deref()) else {
+                continue;
+            };
+            if self.lenient && top {
+                self.require = name != "status";
+            }
+            match (name.as_str(), &node.rules) {
+                // Decoding has seen to the types within.
+                ("metadata", Some(rules)) if node.resource => {
+                    if let Some(own) = &rules.metadata {
+                        self.value(own, value, &path.member(name));
+                    }
+                }
+                ("metadata" | "apiVersion" | "kind", _) if node.resource => {}
+                _ => self.value(field, value, &path.member(name)),
+            }
+        }
+        self.require = require;
+    }
+
+    fn array(&mut self, node: &Node, list: &[Value], path: &Path<'_>) {
+        if let Some(field) = &node.items {
+            for (i, value) in list.iter().enumerate() {
+                self.value(field, value, &path.element(i));
+            }
+        }
+        lists::check(self.errors, node, list, path);
+    }
+}
+
+/// An error that the genuine server gives no field.
+pub(super) fn unplaced(why: &str) -> FieldError {
+    FieldError::invalid("<nil>", "\"\"", why)
+}
+
+fn name(ty: Type) -> &'static str {
+    match ty {
+        Type::Object => "object",
+        Type::Array => "array",
+        Type::String => "string",
+        Type::Integer => "integer",
+        Type::Number => "number",
+        Type::Boolean => "boolean",
+    }
+}
+
+fn type_of(value: &Value) -> &'static str {
+    match value {
+        Value::Null => "null",
+        Value::Bool(_) => "boolean",
+        Value::Number(n) if n.as_f64().is_some_and(|f| f.fract() == 0.0) => "integer",
+        Value::Number(_) => "number",
+        Value::String(_) => "string",
+        Value::Array(_) => "array",
+        Value::Object(_) => "object",
+    }
+}
