@@ -5,6 +5,7 @@ pub(crate) mod crd;
 pub(crate) mod discovery;
 mod fields;
 mod groups;
+pub(crate) mod openapi;
 mod resource;
 
 pub(crate) use groups::Registry;

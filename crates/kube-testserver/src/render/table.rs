@@ -41,7 +41,10 @@ impl Columns {
         for (name, priority, make) in built_in::columns(endpoint.group(), endpoint.plural()) {
             columns.add(name, "string", "", "", *priority, Cell::Made(*make));
         }
-        columns.add("Age", "string", "", "How long ago the object was created.", 0, Cell::Age);
+        // Definitions show when they were created, not how long ago.
+        if !endpoint.resource.is("apiextensions.k8s.io", "customresourcedefinitions") {
+            columns.add("Age", "string", "", "How long ago the object was created.", 0, Cell::Age);
+        }
         columns
     }
 

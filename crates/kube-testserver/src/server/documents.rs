@@ -4,7 +4,13 @@ use http::{HeaderMap, Response, StatusCode, header};
 use serde_json::json;
 
 use super::{Body, respond};
-use crate::{failure::Failure, registry::discovery, render, route::Route, world::World};
+use crate::{
+    failure::Failure,
+    registry::{discovery, openapi},
+    render,
+    route::Route,
+    world::World,
+};
 
 pub(super) fn answer(world: &World, route: &Route, headers: &HeaderMap) -> Response<Body> {
     let registry = &world.registry;
@@ -24,9 +30,9 @@ pub(super) fn answer(world: &World, route: &Route, headers: &HeaderMap) -> Respo
         }
         Route::Group(group) => discovery::group(registry, group),
         Route::GroupVersion { group, version } => discovery::version(registry, group, version),
-        Route::OpenApiV2 | Route::OpenApiIndex | Route::OpenApi(_) | Route::Resource(_) | Route::Unknown => {
-            None
-        }
+        Route::OpenApiIndex => Some(openapi::index(registry, world.store.revision())),
+        Route::OpenApi(name) => openapi::document(registry, name),
+        Route::OpenApiV2 | Route::Resource(_) | Route::Unknown => None,
     };
     match found {
         Some(document) => respond::document(StatusCode::OK, &document),

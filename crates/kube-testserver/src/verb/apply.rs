@@ -34,8 +34,6 @@ pub(super) fn apply(world: &mut World, call: &Call) -> Result<Answer, Failure> {
     if stored.is_none() && (call.subresource.is_some() || meta::text(&config, "uid").is_some()) {
         return Err(call.not_found());
     }
-    // Fields that nobody knows are dropped (or refused) here; apply itself knows only the schema's.
-    let mut warnings = write::prune(&call.endpoint, options.validation, &mut config)?;
     let live = stored.as_ref().map(|stored| {
         let mut live = stored.value();
         live["apiVersion"] = call.endpoint.api_version().into();
@@ -56,14 +54,14 @@ pub(super) fn apply(world: &mut World, call: &Call) -> Result<Answer, Failure> {
     for precondition in ["resourceVersion", "uid"] {
         meta::keep(&mut object, &config, precondition);
     }
+    // Apply has refused what the schema does not know.
     let options = WriteOptions { validation: FieldValidation::Ignore, ..options };
     let ownership = Ownership::Settled(managers);
-    let mut answer = match stored {
-        Some(_) => update::change(world, call, &options, object, ownership)?,
-        None => create::insert(world, call, &options, object, ownership)?,
-    };
-    warnings.append(&mut answer.warnings);
-    Ok(Answer { warnings, ..answer })
+    match stored {
+        Some(_) => update::change(world, call, &options, object, ownership),
+        None if meta::text(&object, "resourceVersion").is_some() => Err(call.stale()),
+        None => create::insert(world, call, &options, object, ownership),
+    }
 }
 
 fn refused(error: ApplyError) -> Failure {

@@ -30,9 +30,7 @@ pub(super) fn insert(
     }
     let mut warnings = write::conform(endpoint, options.validation, &mut object)?;
     strategy::prepare_create(endpoint, &mut object, &world.now());
-    write::complete(world, endpoint, &mut object, None)?;
-    ownership.record(call, None, &mut object, &world.now());
-    write::check(endpoint, &object, None)?;
+    write::finish(world, call, None, &mut object, ownership)?;
     let key = Key::new(call.namespace.as_deref(), meta::name(&object));
     if world.store.get(endpoint.resource.table, &key).is_some() {
         return Err(Failure::already_exists(endpoint.group(), endpoint.plural(), meta::name(&object)));

@@ -26,7 +26,7 @@ pub(super) fn list(world: &World, call: &Call) -> Result<Answer, Failure> {
     };
     let page = world.store.page(request).map_err(|old| expired(world, call, &options, old.oldest))?;
     let selects_all = options.labels.is_empty() && options.fields.is_empty();
-    let more = continuation(&page, call.namespace.as_deref(), selects_all);
+    let more = continuation(&page, call, selects_all);
     let content = Content::List { objects: page.objects, revision: page.revision, more };
     Ok(Answer::ok(content))
 }
@@ -100,8 +100,12 @@ fn expired(world: &World, call: &Call, options: &ListOptions, oldest: u64) -> Fa
     failure
 }
 
-fn continuation(page: &Page, namespace: Option<&str>, selects_all: bool) -> Map<String, Value> {
+fn continuation(page: &Page, call: &Call, selects_all: bool) -> Map<String, Value> {
+    let namespace = call.namespace.as_deref();
     let mut more = Map::new();
+    if call.endpoint.resource.custom {
+        more.insert("continue".into(), "".into());
+    }
     if let Some(next) = &page.next {
         more.insert("continue".into(), write_token(Some(page.revision), next, namespace).into());
         if selects_all {

@@ -40,9 +40,7 @@ pub(super) fn change(
     check_identity(call, &stored, &new)?;
     let mut warnings = write::conform(endpoint, options.validation, &mut new)?;
     strategy::prepare_update(endpoint, call.part(), &old, &mut new);
-    write::complete(world, endpoint, &mut new, Some(&old))?;
-    ownership.record(call, Some(&old), &mut new, &world.now());
-    write::check(endpoint, &new, Some(&old))?;
+    write::finish(world, call, Some(&old), &mut new, ownership)?;
     warnings.extend(endpoint.version().warning.clone());
     let answer = |content| Answer { warnings, ..Answer::ok(content) };
     if unchanged(&old, &new) {

@@ -4,11 +4,11 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use super::{Call, definition};
+use super::{Call, definition, managed::Ownership};
 use crate::{
     failure::Failure,
     meta,
-    registry::Endpoint,
+    registry::{Endpoint, crd},
     route::FieldValidation,
     schema::FieldError,
     store::{Key, Stored},
@@ -47,18 +47,9 @@ pub(super) fn conform(
     validation: FieldValidation,
     object: &mut Value,
 ) -> Result<Vec<String>, Failure> {
-    let warnings = prune(endpoint, validation, object)?;
-    endpoint.schema().default(object);
-    Ok(warnings)
-}
-
-/// Drops unknown fields, with warnings about them; strictly, they are an error.
-pub(super) fn prune(
-    endpoint: &Endpoint,
-    validation: FieldValidation,
-    object: &mut Value,
-) -> Result<Vec<String>, Failure> {
-    let unknown = endpoint.schema().prune(object);
+    let schema = endpoint.schema();
+    let unknown = schema.prune(object);
+    schema.default(object);
     let unknown = || unknown.iter().map(|path| format!("unknown field {path:?}"));
     match validation {
         FieldValidation::Strict if unknown().next().is_some() => {
@@ -73,21 +64,31 @@ pub(super) fn prune(
     }
 }
 
-/// What only CRDs need: their names completed, their schemas compiled, their status set.
-pub(super) fn complete(
+/// The last steps before an object is written: ownership of its fields, and every rule it has to keep.
+pub(super) fn finish(
     world: &World,
-    endpoint: &Endpoint,
-    object: &mut Value,
+    call: &Call,
     old: Option<&Value>,
+    object: &mut Value,
+    ownership: Ownership,
 ) -> Result<(), Failure> {
-    if endpoint.resource.is("apiextensions.k8s.io", "customresourcedefinitions") {
-        definition::admit(world, object, old)?;
+    let endpoint = &call.endpoint;
+    let defines = endpoint.resource.is("apiextensions.k8s.io", "customresourcedefinitions");
+    if defines {
+        crd::complete(object);
+    }
+    ownership.record(call, old, object, &world.now());
+    check(endpoint, object, old)?;
+    if defines {
+        definition::check(object, old)?;
+        // Served from the moment it is written.
+        crd::accept(object, &world.registry, &world.now());
     }
     Ok(())
 }
 
 /// Refuses what breaks a rule of metadata or of the schema.
-pub(super) fn check(endpoint: &Endpoint, object: &Value, old: Option<&Value>) -> Result<(), Failure> {
+fn check(endpoint: &Endpoint, object: &Value, old: Option<&Value>) -> Result<(), Failure> {
     let errors: Vec<FieldError> = strategy::validate_metadata(endpoint, object, old);
     if errors.is_empty() {
         return Ok(());
