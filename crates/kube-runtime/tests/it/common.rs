@@ -1,0 +1,118 @@
+//! What every test needs.
+
+use futures::{Stream, StreamExt};
+use k8s_openapi::{NamespaceResourceScope, api::core::v1::ConfigMap};
+use kube_client::{Api, Client};
+use kube_core::{
+    ObjectMeta, Resource,
+    params::{DeleteParams, Patch, PatchParams, PostParams},
+};
+use kube_runtime::controller::Action;
+use kube_testserver::ApiServer;
+use serde::{Serialize, de::DeserializeOwned};
+use serde_json::json;
+use std::{fmt::Debug, future::Future, time::Duration};
+use tokio::time::timeout;
+
+/// A fresh server and a client of it.
+pub(crate) fn server() -> (ApiServer, Client) {
+    let server = ApiServer::new();
+    (server.clone(), Client::new(server, "default"))
+}
+
+pub(crate) fn config_maps(client: &Client) -> Api<ConfigMap> {
+    Api::default_namespaced(client.clone())
+}
+
+/// An object with nothing but a name.
+pub(crate) fn named<K: Default + Resource>(name: &str) -> K {
+    let mut object = K::default();
+    object.meta_mut().name = Some(name.to_owned());
+    object
+}
+
+/// An object with a name and one label.
+pub(crate) fn labelled<K: Default + Resource>(name: &str, label: (&str, &str)) -> K {
+    let mut object: K = named(name);
+    object.meta_mut().labels = Some([(label.0.to_owned(), label.1.to_owned())].into());
+    object
+}
+
+/// A child of `owner`.
+pub(crate) fn owned<K, O>(name: &str, owner: &O) -> K
+where
+    K: Default + Resource,
+    O: Resource<DynamicType = ()>,
+{
+    let owner_references = owner.controller_owner_ref(&()).into_iter().collect();
+    let mut object = K::default();
+    *object.meta_mut() =
+        ObjectMeta { name: Some(name.to_owned()), owner_references: Some(owner_references), ..Default::default() };
+    object
+}
+
+/// Short ways to change things.
+pub(crate) trait Change<K> {
+    fn add(&self, object: K) -> impl Future<Output = K>;
+    fn touch(&self, name: &str, value: &str) -> impl Future<Output = K>;
+    fn remove(&self, name: &str) -> impl Future<Output = ()>;
+}
+
+impl<K> Change<K> for Api<K>
+where
+    K: Resource<Scope = NamespaceResourceScope> + Clone + DeserializeOwned + Serialize + Debug,
+{
+    async fn add(&self, object: K) -> K {
+        self.create(&PostParams::default(), &object).await.unwrap()
+    }
+
+    async fn touch(&self, name: &str, value: &str) -> K {
+        let patch = Patch::Merge(json!({ "metadata": { "annotations": { "touched": value } } }));
+        self.patch(name, &PatchParams::default(), &patch).await.unwrap()
+    }
+
+    async fn remove(&self, name: &str) {
+        self.delete(name, &DeleteParams::default()).await.unwrap();
+    }
+}
+
+/// The next item, which must come within a minute (of the test's clock).
+#[track_caller]
+pub(crate) fn soon<S: Stream + Unpin>(stream: &mut S) -> impl Future<Output = S::Item> {
+    let caller = std::panic::Location::caller();
+    async move {
+        match timeout(Duration::from_secs(60), stream.next()).await {
+            Ok(Some(item)) => item,
+            Ok(None) => panic!("the stream has ended, at {caller}"),
+            Err(_elapsed) => panic!("nothing came, at {caller}"),
+        }
+    }
+}
+
+/// Fails unless the stream stays quiet for ten seconds.
+#[track_caller]
+pub(crate) fn quiet<S>(stream: &mut S) -> impl Future<Output = ()>
+where
+    S: Stream<Item: Debug> + Unpin,
+{
+    let caller = std::panic::Location::caller();
+    async move {
+        if let Ok(item) = timeout(Duration::from_secs(10), stream.next()).await {
+            panic!("{item:?} came, at {caller}");
+        }
+    }
+}
+
+/// Waits until `condition` holds, for at most a minute of the test's clock.
+pub(crate) async fn eventually<F: Future<Output = bool>>(mut condition: impl FnMut() -> F) {
+    let reached = async {
+        while !condition().await {
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+    };
+    timeout(Duration::from_secs(60), reached).await.expect("the condition is reached");
+}
+
+pub(crate) fn wait_for_change<K, E, C>(_object: K, _error: &E, _context: C) -> Action {
+    Action::await_change()
+}

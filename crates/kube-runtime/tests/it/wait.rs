@@ -1,0 +1,90 @@
+//! Waiting for an object.
+
+use crate::common::{Change, config_maps, eventually, named, server};
+use k8s_openapi::{
+    api::core::v1::ConfigMap, apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition,
+};
+use kube_client::Api;
+use kube_core::{
+    ApiResource, DynamicObject, GroupVersionKind, ResourceExt,
+    params::{DeleteParams, PostParams},
+};
+use kube_runtime::{
+    conditions,
+    wait::{Condition, await_condition, delete::delete_and_finalize},
+};
+use serde_json::json;
+use std::time::Duration;
+use tokio::time::{sleep, timeout};
+
+#[tokio::test(start_paused = true)]
+async fn waits_until_the_object_is_as_wanted() {
+    let (_server, client) = server();
+    let api = config_maps(&client);
+    let waiting = tokio::spawn(await_condition(
+        api.clone(),
+        "a",
+        conditions::is_created().and(|it: Option<&ConfigMap>| it.is_some_and(|it| it.annotations().len() == 1)),
+    ));
+    sleep(Duration::from_secs(1)).await;
+    api.add(named("a")).await;
+    sleep(Duration::from_secs(1)).await;
+    assert!(!waiting.is_finished());
+    api.touch("a", "1").await;
+    let object = waiting.await.unwrap().unwrap().unwrap();
+    assert_eq!(object.name_any(), "a");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_new_kind_is_established() {
+    let (_server, client) = server();
+    let crds: Api<CustomResourceDefinition> = Api::all(client);
+    let schema = json!({ "openAPIV3Schema": { "type": "object" } });
+    let crd = serde_json::from_value(json!({
+        "metadata": { "name": "foos.wait.example.com" },
+        "spec": {
+            "group": "wait.example.com",
+            "names": { "kind": "Foo", "plural": "foos" },
+            "scope": "Namespaced",
+            "versions": [{ "name": "v1", "served": true, "storage": true, "schema": schema }],
+        },
+    }))
+    .unwrap();
+    crds.create(&PostParams::default(), &crd).await.unwrap();
+    let established = await_condition(crds, "foos.wait.example.com", conditions::is_crd_established());
+    timeout(Duration::from_secs(5), established).await.unwrap().unwrap();
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_unknown_kind_is_an_error_at_once() {
+    let (_server, client) = server();
+    let unknown = ApiResource::from_gvk(&GroupVersionKind::gvk("no.example.com", "v1", "No"));
+    let api: Api<DynamicObject> = Api::default_namespaced_with(client, &unknown);
+    let error = timeout(Duration::from_secs(5), await_condition(api, "a", conditions::is_created())).await.unwrap();
+    assert!(error.unwrap_err().to_string().contains("failed to watch"));
+}
+
+#[tokio::test(start_paused = true)]
+async fn deleting_for_good_waits_for_finalizers() {
+    let (_server, client) = server();
+    let api = config_maps(&client);
+    let mut object: ConfigMap = named("a");
+    object.metadata.finalizers = Some(vec!["example.com/hold".into()]);
+    api.add(object).await;
+    let params = DeleteParams::default();
+    let deletion = tokio::spawn({
+        let api = api.clone();
+        async move { delete_and_finalize(api, "a", &params).await }
+    });
+    eventually(async || api.get("a").await.unwrap().metadata.deletion_timestamp.is_some()).await;
+    sleep(Duration::from_secs(1)).await;
+    assert!(!deletion.is_finished());
+    let mut object = api.get("a").await.unwrap();
+    object.metadata.finalizers = None;
+    api.replace("a", &PostParams::default(), &object).await.unwrap();
+    deletion.await.unwrap().unwrap();
+    assert!(api.get_opt("a").await.unwrap().is_none());
+
+    let error = delete_and_finalize(api, "a", &DeleteParams::default()).await.unwrap_err();
+    assert!(error.to_string().contains("failed to delete"), "{error}");
+}

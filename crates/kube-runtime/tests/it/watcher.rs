@@ -1,0 +1,176 @@
+//! Watching a server that behaves.
+
+use crate::common::{Change, config_maps, labelled, named, quiet, server, soon};
+use futures::{Stream, StreamExt};
+use k8s_openapi::api::core::v1::{ConfigMap, Secret};
+use kube_client::Api;
+use kube_core::{PartialObjectMeta, ResourceExt};
+use kube_runtime::{
+    WatchStreamExt, reflector,
+    reflector::ObjectRef,
+    watcher::{Config, Error, Event, watch_object, watcher},
+};
+use std::{pin::pin, sync::Arc};
+
+/// Events in words; `error` for errors.
+fn told(events: impl Stream<Item = Result<Event<ConfigMap>, Error>> + Send) -> impl Stream<Item = String> + Send {
+    events.map(|event| event.map_or_else(|_| "error".to_owned(), |event| event.to_string()))
+}
+
+async fn expect(events: &mut (impl Stream<Item = String> + Unpin), expected: &[&str]) {
+    for expected in expected {
+        assert_eq!(soon(events).await, *expected);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn lists_then_follows() {
+    let (_server, client) = server();
+    let api = config_maps(&client);
+    api.add(named("a")).await;
+    let mut events = pin!(told(watcher(api.clone(), Config::default())));
+    expect(&mut events, &["Init", "InitApply(default/a)", "InitDone"]).await;
+    api.add(named("b")).await;
+    api.touch("b", "1").await;
+    api.remove("a").await;
+    expect(&mut events, &["Apply(default/b)", "Apply(default/b)", "Delete(default/a)"]).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn lists_page_by_page() {
+    let (_server, client) = server();
+    let api = config_maps(&client);
+    for name in ["a", "b", "c", "d", "e"] {
+        api.add(named(name)).await;
+    }
+    let mut events = pin!(told(watcher(api, Config::default().page_size(2))));
+    assert_eq!(soon(&mut events).await, "Init");
+    for name in ["a", "b", "c", "d", "e"] {
+        assert_eq!(soon(&mut events).await, format!("InitApply(default/{name})"));
+    }
+    expect(&mut events, &["InitDone"]).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_continue_token_that_expires_between_pages_costs_one_whole_list() {
+    let (server, client) = server();
+    let api = config_maps(&client);
+    for name in ["a", "b", "c"] {
+        api.add(named(name)).await;
+    }
+    let mut events = pin!(told(watcher(api.clone(), Config::default().page_size(2))));
+    expect(&mut events, &["Init", "InitApply(default/a)", "InitApply(default/b)"]).await;
+    api.add(named("d")).await;
+    server.compact();
+    let whole = ["Init", "InitApply(default/a)", "InitApply(default/b)", "InitApply(default/c)", "InitApply(default/d)"];
+    expect(&mut events, &whole).await;
+    expect(&mut events, &["InitDone"]).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn streams_a_list_where_asked() {
+    let (_server, client) = server();
+    let api = config_maps(&client);
+    api.add(named("a")).await;
+    api.add(named("b")).await;
+    let mut events = pin!(told(watcher(api.clone(), Config::default().streaming_lists())));
+    expect(&mut events, &["Init", "InitApply(default/a)", "InitApply(default/b)", "InitDone"]).await;
+    api.add(named("c")).await;
+    expect(&mut events, &["Apply(default/c)"]).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn selects_by_label_and_tells_when_an_object_leaves_the_selection() {
+    let (_server, client) = server();
+    let api = config_maps(&client);
+    api.add(labelled("in", ("app", "web"))).await;
+    api.add(named("out")).await;
+    let mut events = pin!(told(watcher(api.clone(), Config::default().labels("app=web"))));
+    expect(&mut events, &["Init", "InitApply(default/in)", "InitDone"]).await;
+    let mut moved = api.get("in").await.unwrap();
+    moved.labels_mut().clear();
+    api.replace("in", &Default::default(), &moved).await.unwrap();
+    expect(&mut events, &["Delete(default/in)"]).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_watch_that_ends_goes_on_without_a_list() {
+    let (server, client) = server();
+    let api = config_maps(&client);
+    let mut events = pin!(told(watcher(api.clone(), Config::default())));
+    expect(&mut events, &["Init", "InitDone"]).await;
+    api.add(named("a")).await;
+    expect(&mut events, &["Apply(default/a)"]).await;
+    server.end_watches();
+    api.add(named("b")).await;
+    expect(&mut events, &["Apply(default/b)"]).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn history_that_is_gone_leads_to_a_list() {
+    let (server, client) = server();
+    let api = config_maps(&client);
+    api.add(named("a")).await;
+    let mut events = pin!(told(watcher(api.clone(), Config::default().disable_bookmarks())));
+    expect(&mut events, &["Init", "InitApply(default/a)", "InitDone"]).await;
+    quiet(&mut events).await;
+    server.end_watches();
+    Api::<Secret>::default_namespaced(client).add(named("of-another-kind")).await;
+    api.remove("a").await;
+    server.compact();
+    expect(&mut events, &["error", "Init", "InitDone"]).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_reflector_keeps_the_store_like_the_server_through_everything() {
+    let (server, client) = server();
+    let api = config_maps(&client);
+    let (store, writer) = reflector::store();
+    let mut events = pin!(reflector(writer, watcher(api.clone(), Config::default())).applied_objects());
+    api.add(named("a")).await;
+    assert_eq!(soon(&mut events).await.unwrap().name_any(), "a");
+    api.add(named("b")).await;
+    assert_eq!(soon(&mut events).await.unwrap().name_any(), "b");
+    let before = store.get(&ObjectRef::new("a").within("default")).unwrap();
+
+    server.end_watches();
+    api.remove("b").await;
+    api.add(named("c")).await;
+    server.compact();
+    loop {
+        match soon(&mut events).await {
+            Ok(object) if object.name_any() == "c" => break,
+            Ok(_) | Err(_) => {}
+        }
+    }
+    quiet(&mut events).await;
+    let mut names: Vec<_> = store.state().iter().map(|object| object.name_any()).collect();
+    names.sort();
+    assert_eq!(names, ["a", "c"]);
+    let after = store.get(&ObjectRef::new("a").within("default")).unwrap();
+    assert!(Arc::ptr_eq(&before, &after), "an unchanged object keeps its place in memory");
+}
+
+#[tokio::test(start_paused = true)]
+async fn watches_metadata_alone() {
+    let (_server, client) = server();
+    config_maps(&client).add(labelled("a", ("app", "web"))).await;
+    let api: Api<PartialObjectMeta<ConfigMap>> = Api::default_namespaced(client);
+    let mut objects = pin!(watcher(api, Config::default()).applied_objects());
+    let object = soon(&mut objects).await.unwrap();
+    assert_eq!(object.labels().get("app").map(String::as_str), Some("web"));
+    assert_eq!(object.types.unwrap().kind, "PartialObjectMetadata");
+}
+
+#[tokio::test(start_paused = true)]
+async fn one_object_comes_and_goes() {
+    let (_server, client) = server();
+    let api = config_maps(&client);
+    api.add(named("other")).await;
+    let mut states = pin!(watch_object(api.clone(), "a").map(|state| state.unwrap().map(|it| it.name_any())));
+    assert_eq!(soon(&mut states).await, None);
+    api.add(named("a")).await;
+    assert_eq!(soon(&mut states).await.as_deref(), Some("a"));
+    api.remove("a").await;
+    assert_eq!(soon(&mut states).await, None);
+}
