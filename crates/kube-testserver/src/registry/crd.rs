@@ -51,7 +51,6 @@ pub(crate) fn validate(crd: &Value) -> Vec<FieldError> {
         let detail = "should be a domain with at least one dot";
         errors.push(FieldError::invalid("spec.group", format!("{group:?}"), detail));
     }
-    validate_names(&spec["names"], &mut errors);
     match text(&spec["scope"]) {
         "Namespaced" | "Cluster" => {}
         "" => errors.push(FieldError::required("spec.scope", "")),
@@ -61,6 +60,7 @@ pub(crate) fn validate(crd: &Value) -> Vec<FieldError> {
         }
     }
     validate_versions(spec, &mut errors);
+    validate_names(&spec["names"], &mut errors);
     errors
 }
 
@@ -214,17 +214,6 @@ fn validate_names(given: &Value, errors: &mut Vec<FieldError>) {
 
 fn validate_versions(spec: &Value, errors: &mut Vec<FieldError>) {
     let versions = list(&spec["versions"]);
-    if versions.is_empty() {
-        errors.push(FieldError::required(
-            "spec.versions",
-            "must have exactly one version marked as storage version",
-        ));
-        return;
-    }
-    if versions.iter().filter(|v| v["storage"] == true).count() != 1 {
-        let detail = "must have exactly one version marked as storage version";
-        errors.push(FieldError::invalid("spec.versions", "null", detail));
-    }
     for (i, version) in versions.iter().enumerate() {
         let name = text(&version["name"]);
         if let Some(wrong) = names::service_name(name) {
@@ -232,12 +221,16 @@ fn validate_versions(spec: &Value, errors: &mut Vec<FieldError>) {
         }
         if versions[..i].iter().any(|other| other["name"] == version["name"]) {
             let detail = "must contain unique version names";
-            errors.push(FieldError::invalid("spec.versions", "null", detail));
+            errors.push(FieldError::invalid("spec.versions", &spec["versions"], detail));
         }
         if !version["schema"]["openAPIV3Schema"].is_object() {
             let field = format!("spec.versions[{i}].schema.openAPIV3Schema");
             errors.push(FieldError::required(field, "schemas are required"));
         }
+    }
+    if versions.iter().filter(|v| v["storage"] == true).count() != 1 {
+        let detail = "must have exactly one version marked as storage version";
+        errors.push(FieldError::invalid("spec.versions", &spec["versions"], detail));
     }
 }
 
@@ -247,12 +240,21 @@ fn compile_versions(crd: &Value, errors: &mut Vec<FieldError>) -> Vec<Version> {
         match compile_version(crd, version) {
             Ok(version) => versions.push(version),
             Err(wrong) => errors.extend(wrong.into_iter().map(|error| FieldError {
-                field: format!("spec.versions[{i}].schema.{}", error.field),
+                field: format!("{}.{}", schema_place(crd, i), error.field),
                 ..error
             })),
         }
     }
     versions
+}
+
+/// Where errors say that the schema of version `i` is: when all versions share one, it counts as that of the CRD.
+fn schema_place(crd: &Value, i: usize) -> String {
+    let versions = list(&crd["spec"]["versions"]);
+    match versions.iter().all(|version| version["schema"] == versions[0]["schema"]) {
+        true => "spec.validation".into(),
+        false => format!("spec.versions[{i}].schema"),
+    }
 }
 
 fn compile_version(crd: &Value, version: &Value) -> Result<Version, Vec<FieldError>> {

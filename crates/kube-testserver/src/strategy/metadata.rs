@@ -81,8 +81,7 @@ fn finalizers(object: &Value, old: Option<&Value>, errors: &mut Vec<FieldError>)
 
 fn owners(object: &Value, errors: &mut Vec<FieldError>) {
     let references = object["metadata"]["ownerReferences"].as_array().map_or(&[][..], Vec::as_slice);
-    for (i, owner) in references.iter().enumerate() {
-        let at = format!("metadata.ownerReferences[{i}]");
+    for owner in references {
         for (key, detail) in [
             ("apiVersion", "version must not be empty"),
             ("kind", "must not be empty"),
@@ -90,7 +89,7 @@ fn owners(object: &Value, errors: &mut Vec<FieldError>) {
             ("uid", "must not be empty"),
         ] {
             if owner[key].as_str().unwrap_or_default().is_empty() {
-                errors.push(FieldError::invalid(format!("{at}.{key}"), "\"\"", detail));
+                errors.push(FieldError::invalid(format!("metadata.ownerReferences.{key}"), "\"\"", detail));
             }
         }
     }
@@ -132,7 +131,7 @@ mod tests {
             "metadata.labels",
             "metadata.annotations",
             "metadata.finalizers",
-            "metadata.ownerReferences[0].apiVersion",
+            "metadata.ownerReferences.apiVersion",
             "metadata.ownerReferences",
         ];
         assert_eq!(fields("configmaps", bad, None), expected);

@@ -126,7 +126,11 @@ fn write_token(revision: Option<u64>, key: &Key, namespace: Option<&str>) -> Str
 }
 
 fn read_token(token: &str, namespace: Option<&str>) -> Result<(Option<u64>, Key), Failure> {
-    let invalid = || Failure::bad_request("continue key is not valid: it is none that this server gave out");
+    let invalid = || {
+        Failure::bad_request(
+            "invalid continue token: continue key is not valid: it is none that this server gave out",
+        )
+    };
     let bytes = BASE64_STANDARD_NO_PAD.decode(token.trim_end_matches('=')).map_err(|_| invalid())?;
     let token: Value = serde_json::from_slice(&bytes).map_err(|_| invalid())?;
     let start = token["start"].as_str().and_then(|start| start.strip_prefix('/')).ok_or_else(invalid)?;

@@ -1,6 +1,6 @@
 //! The steps that create, update and patch have in common.
 
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 use serde_json::Value;
 
@@ -10,7 +10,10 @@ use crate::{
     meta,
     registry::{Endpoint, crd},
     route::FieldValidation,
-    schema::FieldError,
+    schema::{
+        FieldError, Schema,
+        types::{self, OBJECT_META},
+    },
     store::{Key, Stored},
     strategy,
     world::World,
@@ -50,6 +53,7 @@ pub(super) fn conform(
     let schema = endpoint.schema();
     let unknown = schema.prune(object);
     schema.default(object);
+    schema.drop_nulls(object);
     let unknown = || unknown.iter().map(|path| format!("unknown field {path:?}"));
     match validation {
         FieldValidation::Strict if unknown().next().is_some() => {
@@ -89,11 +93,37 @@ pub(super) fn finish(
 
 /// Refuses what breaks a rule of metadata or of the schema.
 fn check(endpoint: &Endpoint, object: &Value, old: Option<&Value>) -> Result<(), Failure> {
-    let errors: Vec<FieldError> = strategy::validate_metadata(endpoint, object, old);
+    let mut errors = endpoint.schema().validate(object);
+    // What stands in the schemas of a CRD is checked as a schema, by rules of its own.
+    errors.retain(|error| !error.field.contains(".openAPIV3Schema."));
+    let undecodable = match endpoint.resource.custom {
+        true => of_wrong_type(&metadata_schema().validate(&object["metadata"]), "metadata."),
+        false => of_wrong_type(&errors, ""),
+    };
+    if let Some(what) = undecodable {
+        let (kind, version) = (endpoint.kind(), &endpoint.version().name);
+        return Err(Failure::bad_request(format!(
+            "{kind} in version {version:?} cannot be handled as a {kind}: {what}"
+        )));
+    }
+    errors.splice(0..0, strategy::validate_metadata(endpoint, object, old));
     if errors.is_empty() {
         return Ok(());
     }
     Err(Failure::invalid(endpoint.group(), endpoint.kind(), meta::name(object), &errors))
+}
+
+/// Values of a wrong type, where the genuine server has Go types, do not even come in.
+fn of_wrong_type(errors: &[FieldError], prefix: &str) -> Option<String> {
+    let error = errors.iter().find(|error| error.reason == "FieldValueTypeInvalid")?;
+    Some(format!("json: cannot unmarshal field {prefix}{}: {}", error.field, error.message))
+}
+
+fn metadata_schema() -> &'static Schema {
+    static SCHEMA: LazyLock<Schema> = LazyLock::new(|| {
+        types::by_name(OBJECT_META).expect("invariant: metadata is in the table of built-in types")
+    });
+    &SCHEMA
 }
 
 /// Writes the object in the version it is stored in, with all that follows; a dry run only shows it.
