@@ -11,14 +11,28 @@ use proc_macro::TokenStream;
 
 /// Makes a custom resource out of the type of its `spec`.
 ///
-/// ```ignore
+/// ```
+/// # use kube_core::CustomResourceExt;
+/// # use kube_derive::CustomResource;
+/// # use schemars::JsonSchema;
+/// # use serde::{Deserialize, Serialize};
 /// #[derive(CustomResource, Clone, Debug, Serialize, Deserialize, JsonSchema)]
 /// #[kube(group = "example.com", version = "v1", kind = "Document", namespaced)]
 /// #[kube(status = "DocumentStatus", shortname = "doc")]
 /// #[kube(printcolumn(name = "Title", type_ = "string", json_path = ".spec.title"))]
+/// # #[kube(crates(kube_core = kube_core))]
 /// pub struct DocumentSpec {
 ///     pub title: String,
 /// }
+///
+/// #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+/// pub struct DocumentStatus {
+///     pub pages: u32,
+/// }
+///
+/// let document = Document::new("readme", DocumentSpec { title: "Read me".into() });
+/// assert_eq!(document.spec.title, "Read me");
+/// assert_eq!(Document::crd().metadata.name.as_deref(), Some("documents.example.com"));
 /// ```
 ///
 /// yields `struct Document { metadata: ObjectMeta, spec: DocumentSpec, status: Option<DocumentStatus> }` with the
@@ -85,9 +99,12 @@ pub fn derive_custom_resource(input: TokenStream) -> TokenStream {
 ///
 /// Takes the place of `#[derive(JsonSchema)]`, and reads `#[serde(..)]`, `#[schemars(..)]` and `#[validate(..)]` as that does.
 ///
-/// ```ignore
+/// ```
+/// # use kube_derive::KubeSchema;
+/// # use serde::{Deserialize, Serialize};
 /// #[derive(KubeSchema, Serialize, Deserialize, Clone, Debug)]
 /// #[x_kube(validation = ("self.min <= self.max", "min is above max"))]
+/// # #[x_kube(crates(kube_core = kube_core))]
 /// struct Range {
 ///     #[x_kube(validation = Rule::new("self >= 0").reason(Reason::FieldValueInvalid))]
 ///     min: i32,
@@ -95,6 +112,9 @@ pub fn derive_custom_resource(input: TokenStream) -> TokenStream {
 ///     #[x_kube(merge_strategy = ListMerge::Set)]
 ///     tags: Vec<String>,
 /// }
+///
+/// let schema = schemars::schema_for!(Range);
+/// assert_eq!(schema.pointer("/properties/tags/x-kubernetes-list-type").unwrap(), "set");
 /// ```
 ///
 /// | on the struct or a field | |
@@ -117,12 +137,19 @@ pub fn derive_kube_schema(input: TokenStream) -> TokenStream {
 
 /// Implements `Resource` for a type with a field `metadata: ObjectMeta`, as another type does it.
 ///
-/// ```ignore
+/// ```
+/// # use k8s_openapi::{api::core::v1::ConfigMap, apimachinery::pkg::apis::meta::v1::ObjectMeta};
+/// # use kube_derive::Resource;
+/// # use serde::Deserialize;
 /// #[derive(Resource, Clone, Debug, Deserialize)]
 /// #[resource(inherit = ConfigMap)]
+/// # #[resource(crates(kube_core = kube_core))]
 /// struct SlimConfigMap {
 ///     metadata: ObjectMeta,
 /// }
+///
+/// # use kube_core::Resource as _;
+/// assert_eq!(SlimConfigMap::url_path(&(), Some("apps")), "/api/v1/namespaces/apps/configmaps");
 /// ```
 ///
 /// For an own view of a built-in kind: fewer fields, or stricter ones.
@@ -146,5 +173,5 @@ fn run(input: TokenStream, derive: fn(&syn::DeriveInput) -> Expansion) -> TokenS
         Err(error) => return error.into_compile_error().into(),
     };
     // An error that belongs to no attribute stands at the name of the item, not at the whole `derive(..)`.
-    derive(&input).unwrap_or_else(|error| error.with_span(&input.ident).write_errors()).into()
+    derive(&input).unwrap_or_else(|error| parse::located(error, &input.ident).write_errors()).into()
 }

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use super::{
     Node,
     keywords::{VALIDATIONS, flag, is_null_only},
-    merge::{Kind, also, intersect, kind, set_kind, union},
+    merge::{Kind, also, inferred_kind, intersect, kind, set_kind, union},
     optional::enum_beside_null,
 };
 
@@ -13,9 +13,13 @@ use super::{
 pub(super) fn hoist(node: &mut Node, key: &str, branches: Vec<Node>) {
     let (nulls, mut branches): (Vec<Node>, Vec<Node>) = branches.into_iter().partition(is_null_only);
     branches.dedup();
-    if let Some(of_parent @ (Kind::Type(_) | Kind::IntOrString)) = kind(node) {
-        for branch in branches.iter_mut().filter(|branch| kind(branch).is_none()) {
-            set_kind(branch, of_parent.clone());
+    let of_parent = kind(node).or_else(|| inferred_kind(node)).filter(|kind| *kind != Kind::Any);
+    for branch in branches.iter_mut().filter(|branch| kind(branch).is_none()) {
+        if of_parent.is_some() && flag(node, "nullable") {
+            branch.insert("nullable".into(), true.into()); // null is the parent's to allow
+        }
+        if let Some(kind) = of_parent.clone().or_else(|| inferred_kind(branch)) {
+            set_kind(branch, kind);
         }
     }
     let Some((first, rest)) = branches.split_first() else {

@@ -28,6 +28,33 @@ pub(super) fn kind(node: &Node) -> Option<Kind> {
     }
 }
 
+/// What the keywords of a node without a type tell of it.
+pub(super) fn inferred_kind(node: &Node) -> Option<Kind> {
+    let of_values = node.get("enum").and_then(Value::as_array).and_then(|values| common_type(values));
+    let has = |keys: &[&str]| keys.iter().any(|key| node.contains_key(*key));
+    let name = match of_values {
+        Some(name) => name,
+        None if has(&["properties", "additionalProperties", "required"]) => "object",
+        None if has(&["items"]) => "array",
+        None => return None,
+    };
+    Some(Kind::Type(name.into()))
+}
+
+fn common_type(values: &[Value]) -> Option<&'static str> {
+    let name = |value: &Value| match value {
+        Value::Bool(_) => Some("boolean"),
+        Value::Number(number) if number.is_f64() => Some("number"),
+        Value::Number(_) => Some("integer"),
+        Value::String(_) => Some("string"),
+        Value::Array(_) => Some("array"),
+        Value::Object(_) => Some("object"),
+        Value::Null => None,
+    };
+    let first = name(values.first()?)?;
+    values.iter().all(|value| name(value) == Some(first)).then_some(first)
+}
+
 pub(super) fn set_kind(node: &mut Node, kind: Kind) {
     match kind {
         Kind::Type(name) => node.insert("type".into(), name.into()),
@@ -39,30 +66,26 @@ pub(super) fn set_kind(node: &mut Node, kind: Kind) {
 /// Narrows `node` to the values that `other` allows too. Where both describe, `node` is heard.
 pub(super) fn intersect(node: &mut Node, mut other: Node) {
     match (kind(node), kind(&other)) {
-        (None | Some(Kind::Any), Some(of_other)) => {
-            node.remove(OPEN);
-            set_kind(node, of_other);
-            if flag(&other, "nullable") || flag(&other, OPEN) {
-                copy_flags(node, &other);
+        (None, _) => {
+            if flag(&other, "nullable") {
+                node.insert("nullable".into(), true.into());
+            }
+            if let Some(kind) = kind(&other) {
+                set_kind(node, kind);
             }
         }
-        (Some(_), None | Some(Kind::Any)) | (None, None) => {
-            if kind(node).is_none() {
-                copy_flags(node, &other);
+        (_, None | Some(Kind::Any)) => {}
+        (Some(of_node), Some(of_other)) => {
+            if !flag(&other, "nullable") {
+                node.remove("nullable");
+            }
+            if let Some(narrower) = narrower(&of_node, of_other) {
+                for key in ["type", INT_OR_STRING, OPEN] {
+                    node.remove(key);
+                }
+                set_kind(node, narrower);
             }
         }
-        (Some(Kind::Type(a)), Some(Kind::Type(b))) => {
-            if a == "number" && b == "integer" {
-                set_kind(node, Kind::Type(b));
-            }
-            both_nullable(node, &other);
-        }
-        (Some(Kind::IntOrString), Some(Kind::Type(b))) => {
-            node.remove(INT_OR_STRING);
-            set_kind(node, Kind::Type(b));
-            both_nullable(node, &other);
-        }
-        (Some(_), Some(_)) => both_nullable(node, &other),
     }
     if flag(&other, OPEN) && kind(&other) != Some(Kind::Any) {
         node.insert(OPEN.into(), true.into());
@@ -75,17 +98,15 @@ pub(super) fn intersect(node: &mut Node, mut other: Node) {
     }
 }
 
-/// Copies what makes a node accept more, for a node that has no type of its own.
-fn copy_flags(node: &mut Node, other: &Node) {
-    if flag(other, "nullable") {
-        node.insert("nullable".into(), true.into());
-    }
-}
-
-fn both_nullable(node: &mut Node, other: &Node) {
-    if !flag(other, "nullable") {
-        node.remove("nullable");
-    }
+/// The kind of `other` where it allows less than that of `node`.
+fn narrower(node: &Kind, other: Kind) -> Option<Kind> {
+    let is = |kind: &Kind, name: &str| *kind == Kind::Type(name.to_owned());
+    let narrows = match node {
+        Kind::Any => true,
+        Kind::IntOrString => matches!(other, Kind::Type(_)),
+        Kind::Type(_) => is(node, "number") && is(&other, "integer"),
+    };
+    narrows.then_some(other)
 }
 
 fn intersect_keyword(node: &mut Node, key: String, value: Value) {

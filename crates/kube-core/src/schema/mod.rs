@@ -35,6 +35,10 @@
 //! An *open node* is `x-kubernetes-preserve-unknown-fields: true`: the server keeps what it is given and checks nothing of it.
 //! The rewriting never refuses a value that the original schema allows; where the structural form cannot say
 //! something (types inside of variants, closed objects), it says less.
+//!
+//! What a schema leaves out cannot be brought back: schemars does not mention the tag of a *struct* with `#[serde(tag = "..")]`,
+//! and k8s-openapi describes `RawExtension`, `FieldsV1` and `JSON` as objects without fields. Servers prune such fields unless
+//! `#[schemars(schema_with = "..")]` or `#[schemars(extend("x-kubernetes-preserve-unknown-fields" = true))]` says more.
 
 mod junctor;
 mod keywords;

@@ -44,17 +44,24 @@ impl Transform for OptionalEnum {
 
 /// Lets an optional [`IntOrString`](k8s_openapi::apimachinery::pkg::util::intstr::IntOrString) be `null`.
 ///
-/// `anyOf` of such a node and `null` becomes the node with `nullable: true`. Applies to all subschemas.
+/// schemars takes a node without a type for one that allows `null` anyway, so that the schemas of `IntOrString` and
+/// `Option<IntOrString>` are the same: here a property that is not required is an optional one. `anyOf` of such a node and
+/// `null` becomes the node with `nullable: true`. Applies to all subschemas.
 ///
 /// ```
 /// use kube_core::schema::OptionalIntOrString;
 /// use schemars::{json_schema, transform::Transform};
 ///
 /// let mut schema = json_schema!({
-///     "anyOf": [{ "x-kubernetes-int-or-string": true }, { "enum": [null], "nullable": true }],
+///     "required": ["port"],
+///     "properties": {
+///         "port": { "x-kubernetes-int-or-string": true },
+///         "other": { "x-kubernetes-int-or-string": true },
+///     },
 /// });
 /// OptionalIntOrString.transform(&mut schema);
-/// assert_eq!(schema, json_schema!({ "x-kubernetes-int-or-string": true, "nullable": true }));
+/// assert_eq!(schema.pointer("/properties/port/nullable"), None);
+/// assert_eq!(schema.pointer("/properties/other/nullable"), Some(&true.into()));
 /// ```
 #[derive(Clone, Debug)]
 pub struct OptionalIntOrString;
@@ -62,8 +69,19 @@ pub struct OptionalIntOrString;
 impl Transform for OptionalIntOrString {
     fn transform(&mut self, schema: &mut Schema) {
         transform_subschemas(self, schema);
-        if let Some(node) = schema.as_object_mut() {
-            unfold(node, |value| flag(value, INT_OR_STRING));
+        let Some(node) = schema.as_object_mut() else { return };
+        unfold(node, |value| flag(value, INT_OR_STRING));
+        let required = node.get("required").cloned().unwrap_or_default();
+        let is_required =
+            |name: &str| required.as_array().is_some_and(|names| names.iter().any(|other| other == name));
+        for (name, property) in
+            node.get_mut("properties").and_then(Value::as_object_mut).into_iter().flatten()
+        {
+            if let Some(property) = property.as_object_mut().filter(|property| flag(property, INT_OR_STRING))
+                && !is_required(name)
+            {
+                property.insert("nullable".into(), true.into());
+            }
         }
     }
 }

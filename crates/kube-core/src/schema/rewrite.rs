@@ -6,7 +6,7 @@ use super::{
     Node,
     junctor::{hoist, residue},
     keywords::{INT_OR_STRING, OPEN, VALIDATIONS, flag, is_null_only, normalize},
-    merge::{Kind, intersect, kind, set_kind},
+    merge::{Kind, inferred_kind, intersect, kind, set_kind},
 };
 
 /// Rewrites schemas whose `$ref`s point into `root`.
@@ -18,6 +18,9 @@ impl Rewriter {
     /// The structural form of a schema that stands for itself: a root, a property, an item.
     pub(super) fn node(&self, schema: Value) -> Node {
         let mut node = self.branch(schema);
+        if let (None, Some(kind)) = (kind(&node), inferred_kind(&node)) {
+            set_kind(&mut node, kind);
+        }
         settle(&mut node);
         node
     }
@@ -31,7 +34,6 @@ impl Rewriter {
         let not = node.remove("not");
 
         self.children(&mut node);
-        infer_type(&mut node);
         if let Some(Value::String(target)) = target {
             intersect(&mut node, self.resolve(&target));
         }
@@ -110,39 +112,6 @@ fn take_array(node: &mut Node, key: &str) -> Vec<Value> {
     }
 }
 
-/// A type that only its keywords tell.
-fn infer_type(node: &mut Node) {
-    if kind(node).is_some() || is_null_only(node) {
-        return;
-    }
-    let of_values = node.get("enum").and_then(Value::as_array).and_then(|values| common_type(values));
-    let has = |keys: &[&str]| keys.iter().any(|key| node.contains_key(*key));
-    let name = if let Some(name) = of_values {
-        name
-    } else if has(&["properties", "additionalProperties"]) {
-        "object"
-    } else if has(&["items"]) {
-        "array"
-    } else {
-        return;
-    };
-    set_kind(node, Kind::Type(name.into()));
-}
-
-fn common_type(values: &[Value]) -> Option<&'static str> {
-    let name = |value: &Value| match value {
-        Value::Bool(_) => Some("boolean"),
-        Value::Number(number) if number.is_f64() => Some("number"),
-        Value::Number(_) => Some("integer"),
-        Value::String(_) => Some("string"),
-        Value::Array(_) => Some("array"),
-        Value::Object(_) => Some("object"),
-        Value::Null => None,
-    };
-    let first = name(values.first()?)?;
-    values.iter().all(|value| name(value) == Some(first)).then_some(first)
-}
-
 /// Keeps a `not` that only restricts values: one that speaks of types would change its meaning without them.
 fn exclude(node: &mut Node, not: Node, original: &Value) {
     let plain = original.as_object().is_some_and(|original| {
@@ -162,13 +131,8 @@ fn settle(node: &mut Node) {
         node.entry("type").or_insert("object".into());
     }
     if kind(node).is_none() {
-        let name = if node.contains_key("required") { "object" } else { "" };
-        if name.is_empty() {
-            node.insert(OPEN.into(), true.into());
-            node.insert("nullable".into(), true.into());
-        } else {
-            set_kind(node, Kind::Type(name.into()));
-        }
+        set_kind(node, Kind::Any);
+        node.insert("nullable".into(), true.into());
     }
     let fields = node.get("properties").and_then(Value::as_object).is_some_and(|fields| !fields.is_empty());
     match node.get("additionalProperties") {

@@ -1,1 +1,447 @@
+//! What the rewriting makes of each construct. That a genuine server accepts it is shown by kube-derive's table of types.
+#![allow(dead_code)] // only the schemas of these types are of interest
 
+use std::collections::BTreeMap;
+
+use schemars::{JsonSchema, transform::Transform};
+use serde::Serialize;
+use serde_json::{Value, json};
+
+use super::{OptionalEnum, OptionalIntOrString, StructuralSchemaRewriter, structural_schema};
+
+/// The schema as JSON, without the title, which is the name of the type.
+fn of<T: JsonSchema>() -> Value {
+    let mut schema = serde_json::to_value(structural_schema::<T>()).unwrap();
+    schema.as_object_mut().unwrap().remove("title");
+    schema
+}
+
+fn rewritten(schema: Value) -> Value {
+    let mut schema = schema.try_into().unwrap();
+    StructuralSchemaRewriter.transform(&mut schema);
+    OptionalEnum.transform(&mut schema);
+    OptionalIntOrString.transform(&mut schema);
+    schema.to_value()
+}
+
+#[derive(Serialize, JsonSchema)]
+struct Inner {
+    a: String,
+    b: Option<bool>,
+}
+
+#[derive(Serialize, JsonSchema)]
+enum Color {
+    Red,
+    Blue,
+}
+
+#[test]
+fn enum_of_words() {
+    assert_eq!(of::<Color>(), json!({ "type": "string", "enum": ["Red", "Blue"] }));
+    assert_eq!(
+        of::<Option<Color>>(),
+        json!({ "type": "string", "nullable": true, "allOf": [{ "enum": ["Red", "Blue"] }] })
+    );
+}
+
+#[test]
+fn documented_words_are_still_one_enum() {
+    #[derive(Serialize, JsonSchema)]
+    enum Documented {
+        /// One.
+        One,
+        /// Two.
+        Two,
+    }
+    assert_eq!(of::<Documented>(), json!({ "type": "string", "enum": ["One", "Two"] }));
+}
+
+#[test]
+fn external_tags_become_exclusive_properties() {
+    #[derive(Serialize, JsonSchema)]
+    enum External {
+        Number(bool),
+        Object { x: bool },
+    }
+    let schema = json!({
+        "type": "object",
+        "properties": {
+            "Number": { "type": "boolean" },
+            "Object": { "type": "object", "required": ["x"], "properties": { "x": { "type": "boolean" } } },
+        },
+        "oneOf": [{ "required": ["Number"] }, { "required": ["Object"] }],
+    });
+    assert_eq!(of::<External>(), schema);
+    let mut optional = schema;
+    optional["nullable"] = true.into();
+    assert_eq!(of::<Option<External>>(), optional);
+}
+
+#[test]
+fn words_and_objects_stay_open() {
+    #[derive(Serialize, JsonSchema)]
+    enum Mixed {
+        Word,
+        Object { x: bool },
+    }
+    assert_eq!(of::<Mixed>(), json!({ "x-kubernetes-preserve-unknown-fields": true }));
+    assert_eq!(
+        of::<Option<Mixed>>(),
+        json!({ "x-kubernetes-preserve-unknown-fields": true, "nullable": true })
+    );
+}
+
+#[test]
+fn internal_tags_tie_fields_to_values_of_the_tag() {
+    #[derive(Serialize, JsonSchema)]
+    #[serde(tag = "type")]
+    enum Internal {
+        A { x: bool },
+        B { x: Option<bool>, y: String },
+        C,
+    }
+    assert_eq!(
+        of::<Internal>(),
+        json!({
+            "type": "object",
+            "required": ["type"],
+            "properties": {
+                "type": { "type": "string", "enum": ["A", "B", "C"] },
+                "x": { "type": "boolean", "nullable": true },
+                "y": { "type": "string" },
+            },
+            "oneOf": [
+                { "required": ["x"], "properties": { "type": { "enum": ["A"] } } },
+                { "required": ["y"], "properties": { "type": { "enum": ["B"] } } },
+                { "properties": { "type": { "enum": ["C"] } } },
+            ],
+        })
+    );
+}
+
+#[test]
+fn adjacent_contents_of_different_types_stay_open() {
+    #[derive(Serialize, JsonSchema)]
+    #[serde(tag = "t", content = "c")]
+    enum Adjacent {
+        A(bool),
+        B(String),
+        C,
+    }
+    assert_eq!(
+        of::<Adjacent>(),
+        json!({
+            "type": "object",
+            "required": ["t"],
+            "properties": {
+                "t": { "type": "string", "enum": ["A", "B", "C"] },
+                "c": { "x-kubernetes-preserve-unknown-fields": true },
+            },
+            "oneOf": [
+                { "required": ["c"], "properties": { "t": { "enum": ["A"] } } },
+                { "required": ["c"], "properties": { "t": { "enum": ["B"] } } },
+                { "properties": { "t": { "enum": ["C"] } } },
+            ],
+        })
+    );
+}
+
+#[test]
+fn untagged_variants() {
+    #[derive(Serialize, JsonSchema)]
+    #[serde(untagged)]
+    enum Scalar {
+        Int(i64),
+        Text(String),
+    }
+    #[derive(Serialize, JsonSchema)]
+    #[serde(untagged)]
+    enum Objects {
+        A { a: String },
+        B { b: String },
+    }
+    #[derive(Serialize, JsonSchema)]
+    #[serde(untagged)]
+    enum Overlap {
+        A { a: String },
+        Any {},
+    }
+    assert_eq!(of::<Scalar>(), json!({ "x-kubernetes-int-or-string": true }));
+    let text = json!({ "type": "string" });
+    assert_eq!(
+        of::<Objects>(),
+        json!({
+            "type": "object",
+            "properties": { "a": text, "b": text },
+            "anyOf": [{ "required": ["a"] }, { "required": ["b"] }],
+        })
+    );
+    assert_eq!(
+        of::<Overlap>(),
+        json!({ "type": "object", "properties": { "a": text } }),
+        "a variant that demands nothing"
+    );
+}
+
+#[test]
+fn flattened_parts() {
+    #[derive(Serialize, JsonSchema)]
+    enum Source {
+        File { path: String },
+        Nowhere,
+    }
+    #[derive(Serialize, JsonSchema)]
+    struct Flat {
+        own: bool,
+        #[serde(flatten)]
+        inner: Inner,
+        #[serde(flatten)]
+        source: Option<Source>,
+        #[serde(flatten)]
+        rest: BTreeMap<String, Value>,
+    }
+    assert_eq!(
+        of::<Flat>(),
+        json!({
+            "type": "object",
+            "required": ["own", "a"],
+            "properties": {
+                "own": { "type": "boolean" },
+                "a": { "type": "string" },
+                "b": { "type": "boolean", "nullable": true },
+                "File": { "type": "object", "required": ["path"], "properties": { "path": { "type": "string" } } },
+                "Nowhere": { "type": "object", "nullable": true, "maxProperties": 0 },
+            },
+            "x-kubernetes-preserve-unknown-fields": true,
+        })
+    );
+}
+
+#[test]
+fn maps() {
+    assert_eq!(
+        of::<BTreeMap<String, Option<bool>>>(),
+        json!({ "type": "object", "additionalProperties": { "type": "boolean", "nullable": true } })
+    );
+    assert_eq!(
+        of::<BTreeMap<u32, bool>>(),
+        json!({ "type": "object", "additionalProperties": { "type": "boolean" } })
+    );
+    assert_eq!(
+        of::<BTreeMap<String, Value>>(),
+        json!({ "type": "object", "x-kubernetes-preserve-unknown-fields": true })
+    );
+    assert_eq!(of::<Value>(), json!({ "x-kubernetes-preserve-unknown-fields": true, "nullable": true }));
+}
+
+#[test]
+fn sequences() {
+    assert_eq!(
+        of::<(bool, bool)>(),
+        json!({ "type": "array", "items": { "type": "boolean" }, "minItems": 2, "maxItems": 2 })
+    );
+    assert_eq!(
+        of::<(bool, String, Inner)>()["items"],
+        json!({ "x-kubernetes-preserve-unknown-fields": true })
+    );
+    assert_eq!(
+        of::<std::collections::BTreeSet<String>>(),
+        json!({ "type": "array", "items": { "type": "string" } })
+    );
+    assert_eq!(
+        of::<(u8, u16)>()["items"],
+        json!({
+            "type": "integer",
+            "format": "int32",
+            "minimum": 0.0,
+            "anyOf": [{ "maximum": 255.0 }, { "maximum": 65535.0 }],
+        })
+    );
+}
+
+#[test]
+fn numbers_have_bounds_and_formats_that_servers_know() {
+    let integer = |format: &str, bounds: Value| {
+        let mut schema = json!({ "type": "integer", "format": format });
+        schema.as_object_mut().unwrap().extend(bounds.as_object().unwrap().clone());
+        schema
+    };
+    assert_eq!(of::<u8>(), integer("int32", json!({ "minimum": 0.0, "maximum": 255.0 })));
+    assert_eq!(of::<i16>(), integer("int32", json!({ "minimum": -32768.0, "maximum": 32767.0 })));
+    assert_eq!(of::<i32>(), integer("int32", json!({})));
+    assert_eq!(of::<u32>(), integer("int64", json!({ "minimum": 0.0, "maximum": 4294967295.0 })));
+    assert_eq!(of::<i64>(), integer("int64", json!({})));
+    assert_eq!(of::<u64>(), integer("int64", json!({ "minimum": 0.0 })));
+    assert_eq!(of::<i128>(), json!({ "type": "integer" }));
+    assert_eq!(of::<f32>(), json!({ "type": "number", "format": "float" }));
+}
+
+#[test]
+fn recursion_ends_open() {
+    #[derive(Serialize, JsonSchema)]
+    struct Tree {
+        value: bool,
+        children: Vec<Tree>,
+        sibling: Option<Box<Tree>>,
+        other: Other,
+    }
+    #[derive(Serialize, JsonSchema)]
+    struct Other {
+        tree: Vec<Tree>,
+    }
+    let open = json!({ "type": "object", "x-kubernetes-preserve-unknown-fields": true });
+    let schema = of::<Tree>();
+    let properties = &schema["properties"];
+    assert_eq!(properties["children"], json!({ "type": "array", "items": open }));
+    assert_eq!(properties["sibling"]["x-kubernetes-preserve-unknown-fields"], true);
+    assert_eq!(properties["sibling"]["nullable"], true);
+    assert_eq!(properties["other"]["properties"]["tree"]["items"], open);
+    assert_eq!(properties["value"], json!({ "type": "boolean" }));
+}
+
+#[test]
+fn references_are_spelled_out_where_they_end() {
+    let schema = rewritten(json!({
+        "type": "object",
+        "properties": {
+            "a": { "$ref": "#/$defs/A", "description": "outer" },
+            "loop": { "$ref": "#/$defs/Loop" },
+            "nowhere": { "$ref": "#/$defs/Nowhere" },
+        },
+        "$defs": {
+            "A": { "description": "inner", "properties": { "b": { "$ref": "#/$defs/B" } } },
+            "B": { "type": "boolean" },
+            "Loop": { "type": "object", "properties": { "again": { "$ref": "#/$defs/Loop" } } },
+        },
+    }));
+    assert_eq!(
+        schema,
+        json!({
+            "type": "object",
+            "properties": {
+                "a": { "type": "object", "description": "outer", "properties": { "b": { "type": "boolean" } } },
+                "loop": { "type": "object", "x-kubernetes-preserve-unknown-fields": true },
+                "nowhere": { "x-kubernetes-preserve-unknown-fields": true, "nullable": true },
+            },
+        })
+    );
+}
+
+#[test]
+fn drafts_of_json_schema_are_read_alike() {
+    let written = [
+        json!({ "type": ["string", "null"], "enum": ["a", null] }),
+        json!({ "type": "string", "nullable": true, "enum": ["a"] }),
+        json!({ "anyOf": [{ "type": "string", "const": "a" }, { "type": "null" }] }),
+        json!({ "oneOf": [{ "const": null, "nullable": true }, { "enum": ["a"] }] }),
+        json!({ "allOf": [{ "enum": ["a"] }], "type": "string", "nullable": true }),
+    ];
+    for schema in written {
+        assert_eq!(
+            rewritten(schema.clone()),
+            json!({ "type": "string", "nullable": true, "allOf": [{ "enum": ["a"] }] }),
+            "{schema}"
+        );
+    }
+    let written = [
+        json!({ "prefixItems": [{ "type": "string" }], "items": false }),
+        json!({ "items": [{ "type": "string" }], "additionalItems": false }),
+        json!({ "type": "array", "items": { "type": "string" } }),
+    ];
+    for schema in written {
+        assert_eq!(
+            rewritten(schema.clone()),
+            json!({ "type": "array", "items": { "type": "string" } }),
+            "{schema}"
+        );
+    }
+}
+
+#[test]
+fn unknown_keywords_go() {
+    let schema = rewritten(json!({
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "$comment": "c",
+        "type": "object",
+        "additionalProperties": false,
+        "required": [],
+        "properties": {
+            "a": { "type": "string", "default": null, "format": "zoned-date-time", "readOnly": true, "contentEncoding": "x" },
+            "b": { "type": "integer", "exclusiveMinimum": 3, "if": true, "deprecated": true },
+            "c": { "type": "array", "uniqueItems": true },
+            "d": true,
+        },
+        "x-kubernetes-embedded-resource": true,
+        "x-other": 1,
+    }));
+    assert_eq!(
+        schema,
+        json!({
+            "type": "object",
+            "properties": {
+                "a": { "type": "string" },
+                "b": { "type": "integer", "minimum": 3, "exclusiveMinimum": true },
+                "c": { "type": "array", "items": { "x-kubernetes-preserve-unknown-fields": true, "nullable": true } },
+                "d": { "x-kubernetes-preserve-unknown-fields": true, "nullable": true },
+            },
+            "x-kubernetes-embedded-resource": true,
+        })
+    );
+}
+
+#[test]
+fn only_a_plain_not_stays() {
+    let schema = |not: Value| json!({ "type": "string", "not": not });
+    assert_eq!(rewritten(schema(json!({ "enum": ["a"] }))), schema(json!({ "enum": ["a"] })));
+    assert_eq!(rewritten(schema(json!({ "type": "number", "enum": ["a"] }))), json!({ "type": "string" }));
+}
+
+#[test]
+fn one_of_that_no_longer_excludes_becomes_any_of() {
+    let schema = rewritten(json!({
+        "oneOf": [
+            { "type": "object", "required": ["a"], "properties": { "a": { "type": "string" }, "b": { "type": "string" } } },
+            { "type": "object", "required": ["b"], "properties": { "b": { "type": "string" } }, "maxProperties": 1 },
+        ],
+    }));
+    assert_eq!(schema.get("oneOf"), None);
+    assert_eq!(schema["anyOf"], json!([{ "required": ["a"] }, { "required": ["b"], "maxProperties": 1 }]));
+}
+
+#[test]
+fn conditions_of_several_parts_are_kept_beside_each_other() {
+    let schema = rewritten(json!({
+        "type": "object",
+        "allOf": [
+            { "oneOf": [{ "required": ["a"], "properties": { "a": { "type": "string" } } }, { "required": ["b"], "properties": { "b": { "type": "string" } } }] },
+            { "oneOf": [{ "required": ["c"], "properties": { "c": { "type": "string" } } }, { "required": ["d"], "properties": { "d": { "type": "string" } } }] },
+            { "properties": { "a": { "minLength": 1 } } },
+        ],
+    }));
+    assert_eq!(schema["oneOf"], json!([{ "required": ["a"] }, { "required": ["b"] }]));
+    assert_eq!(schema["allOf"], json!([{ "oneOf": [{ "required": ["c"] }, { "required": ["d"] }] }]));
+    assert_eq!(schema["properties"]["a"], json!({ "type": "string", "minLength": 1 }));
+}
+
+#[test]
+fn rewriting_again_changes_nothing() {
+    #[derive(Serialize, JsonSchema)]
+    #[serde(tag = "type")]
+    enum Internal {
+        A { color: Option<Color>, map: BTreeMap<String, Inner> },
+        B { color: Option<Color>, tuple: (u8, u16) },
+    }
+    for schema in [of::<Internal>(), of::<Option<Internal>>(), of::<Vec<(Inner, Option<Color>)>>()] {
+        assert_eq!(rewritten(schema.clone()), schema);
+    }
+}
+
+#[test]
+#[should_panic(expected = "the schema of Wrong has a keyword of the wrong type")]
+fn a_keyword_of_the_wrong_type_is_told() {
+    #[derive(Serialize, JsonSchema)]
+    #[schemars(extend("maxProperties" = "three"))]
+    struct Wrong {}
+    let _ = structural_schema::<Wrong>();
+}

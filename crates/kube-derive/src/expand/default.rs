@@ -14,6 +14,7 @@ pub(super) fn default(model: &CustomResource) -> TokenStream {
     let default = quote!(#std::default::Default::default());
     let status = model.status.as_ref().map(|_| quote!(status: #default,));
     quote! {
+        #[automatically_derived]
         impl #std::default::Default for #root {
             fn default() -> Self {
                 Self { metadata: #default, spec: #default, #status }

@@ -13,10 +13,12 @@ pub(super) fn custom_resource_ext(model: &CustomResource) -> TokenStream {
     let (kube_core, k8s_openapi) = (&model.crates.kube_core, &model.crates.k8s_openapi);
     let v1 = quote!(#k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1);
     let name = format!("{}.{}", model.plural, model.group);
-    let definition = definition(model, &v1, &name);
+    let definition = definition(model, &quote!(__v1), &name);
     quote! {
+        #[automatically_derived]
         impl #kube_core::crd::v1::CustomResourceExt for #root {
             fn crd() -> #v1::CustomResourceDefinition {
+                use #v1 as __v1;
                 #definition
             }
 
@@ -87,22 +89,29 @@ fn version(model: &CustomResource, write: &Write) -> TokenStream {
             }
         })
     });
-    let columns = write.list("additional_printer_columns", model.columns.iter().map(|column| write.column(column)));
-    let selectable = write.list("selectable_fields", model.selectable.iter().map(|path| {
-        let path = write.string(path);
-        quote!(#v1::SelectableField { json_path: #path })
-    }));
+    let columns =
+        write.list("additional_printer_columns", model.columns.iter().map(|column| write.column(column)));
+    let selectable = write.list(
+        "selectable_fields",
+        model.selectable.iter().map(|path| {
+            let path = write.string(path);
+            quote!(#v1::SelectableField { json_path: #path })
+        }),
+    );
     let subresources = model.status.as_ref().map(|_| {
         let scale = model.scale.as_ref().map(|scale| write.some("scale", write.scale(scale)));
-        write.some("subresources", quote! {
-            #v1::CustomResourceSubresources {
-                status: #std::option::Option::Some(#v1::CustomResourceSubresourceStatus(
-                    #serde_json::Value::Object(#std::default::Default::default()),
-                )),
-                #scale
-                ..#std::default::Default::default()
-            }
-        })
+        write.some(
+            "subresources",
+            quote! {
+                #v1::CustomResourceSubresources {
+                    status: #std::option::Option::Some(#v1::CustomResourceSubresourceStatus(
+                        #serde_json::Value::Object(#std::default::Default::default()),
+                    )),
+                    #scale
+                    ..#std::default::Default::default()
+                }
+            },
+        )
     });
     let deprecated = model.deprecated.as_ref().map(|deprecated| {
         let warning = match deprecated {
@@ -178,9 +187,12 @@ impl Write<'_> {
 
     fn scale(&self, scale: &Scale) -> TokenStream {
         let (std, v1) = (self.std, self.v1);
-        let [spec, status] = [&scale.spec_replicas_path, &scale.status_replicas_path].map(|path| self.string(path));
-        let selector =
-            scale.label_selector_path.as_ref().map(|path| self.some("label_selector_path", self.string(path)));
+        let [spec, status] =
+            [&scale.spec_replicas_path, &scale.status_replicas_path].map(|path| self.string(path));
+        let selector = scale
+            .label_selector_path
+            .as_ref()
+            .map(|path| self.some("label_selector_path", self.string(path)));
         quote! {
             #v1::CustomResourceSubresourceScale {
                 spec_replicas_path: #spec,

@@ -26,6 +26,7 @@ pub(crate) fn inherit(model: &Inherit) -> TokenStream {
         }
     };
     quote! {
+        #[automatically_derived]
         impl #impl_generics #kube_core::Resource for #ident #type_generics #where_clause {
             type DynamicType = #inherited::DynamicType;
             type Scope = #inherited::Scope;

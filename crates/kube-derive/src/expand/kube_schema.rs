@@ -16,6 +16,8 @@ pub(crate) fn kube_schema(model: &KubeSchema) -> TokenStream {
     let rules = rules(kube_core, &model.validations);
     let mutable = (rules.is_some() || model.fields.iter().any(is_annotated)).then(|| quote!(mut));
     quote! {
+        #[automatically_derived]
+        #[allow(clippy::expect_used)]
         impl #schemars::JsonSchema for #ident {
             fn inline_schema() -> bool {
                 true
@@ -88,7 +90,7 @@ fn copy_with(model: &KubeSchema, copy: &syn::Ident, fields: TokenStream) -> Toke
         #[schemars(crate = #schemars_crate)]
         #(#attrs)*
         #[schemars(rename = #name)]
-        #[allow(dead_code, non_camel_case_types, missing_docs)]
+        #[allow(dead_code, deprecated, missing_docs, non_camel_case_types)]
         struct #copy { #fields }
     }
 }

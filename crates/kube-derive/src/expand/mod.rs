@@ -2,6 +2,7 @@
 
 mod default;
 mod definition;
+mod deserialize;
 mod inherit;
 mod kube_schema;
 mod resource;
@@ -9,8 +10,11 @@ mod root;
 mod schema;
 mod serialize;
 mod spec;
+#[cfg(test)]
+mod tests;
 
 use proc_macro2::TokenStream;
+use quote::quote;
 
 pub(crate) use inherit::inherit;
 pub(crate) use kube_schema::kube_schema;
@@ -19,15 +23,20 @@ use crate::parse::CustomResource;
 
 /// All items of a custom resource.
 pub(crate) fn custom_resource(model: &CustomResource) -> TokenStream {
-    [
-        root::root(model),
+    let root = root::root(model);
+    let impls = [
         serialize::serialize(model),
+        deserialize::deserialize(model),
         default::default(model),
         resource::resource(model),
         spec::spec(model),
         schema::schema(model),
         definition::custom_resource_ext(model),
-    ]
-    .into_iter()
-    .collect()
+    ];
+    quote! {
+        #root
+        // The types of the program may be deprecated, and its lints stricter than ours.
+        #[allow(deprecated, clippy::expect_used, clippy::needless_update)]
+        const _: () = { #(#impls)* };
+    }
 }

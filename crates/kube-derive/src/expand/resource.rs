@@ -7,11 +7,19 @@ use crate::parse::CustomResource;
 
 pub(super) fn resource(model: &CustomResource) -> TokenStream {
     let CustomResource { root, group, kind, version, plural, namespaced, .. } = model;
-    let (kube_core, k8s_openapi, std) = (&model.crates.kube_core, &model.crates.k8s_openapi, &model.crates.std);
-    let scope = format_ident!("{}", if *namespaced { "NamespaceResourceScope" } else { "ClusterResourceScope" });
+    let (kube_core, k8s_openapi, std) =
+        (&model.crates.kube_core, &model.crates.k8s_openapi, &model.crates.std);
+    let scope =
+        format_ident!("{}", if *namespaced { "NamespaceResourceScope" } else { "ClusterResourceScope" });
     let api_version = format!("{group}/{version}");
     let metadata = quote!(#k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta);
-    let facts = [("group", group), ("kind", kind), ("version", version), ("api_version", &api_version), ("plural", plural)];
+    let facts = [
+        ("group", group),
+        ("kind", kind),
+        ("version", version),
+        ("api_version", &api_version),
+        ("plural", plural),
+    ];
     let facts = facts.iter().map(|(name, value)| {
         let name = format_ident!("{name}");
         quote! {
@@ -21,6 +29,7 @@ pub(super) fn resource(model: &CustomResource) -> TokenStream {
         }
     });
     quote! {
+        #[automatically_derived]
         impl #kube_core::Resource for #root {
             type DynamicType = ();
             type Scope = #kube_core::#scope;

@@ -9,26 +9,33 @@ pub(super) fn root(model: &CustomResource) -> TokenStream {
     let CustomResource { spec, vis, root, derives, attrs, no_spec, .. } = model;
     let (k8s_openapi, serde, std) = (&model.crates.k8s_openapi, &model.crates.serde, &model.crates.std);
     let doc = description(model);
-    let serde_crate = path_string(serde);
     let metadata = quote!(#k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta);
-    let flatten = no_spec.then(|| quote!(#[serde(flatten)]));
     let status = model.status.as_ref().map(|status| {
         quote! {
             /// What was observed of the object last.
             #vis status: #std::option::Option<#status>,
         }
     });
+    // Reading flattened fields takes more than a derive: see `deserialize`.
+    let (deserialize, serde_attribute) = if *no_spec {
+        (None, None)
+    } else {
+        let serde_crate = path_string(serde);
+        (
+            Some(quote!(#serde::Deserialize,)),
+            Some(quote!(#[serde(crate = #serde_crate, rename_all = "camelCase")])),
+        )
+    };
     let new = constructor(model);
     quote! {
         #[doc = #doc]
-        #[derive(#serde::Deserialize, #std::clone::Clone, #std::fmt::Debug #(, #derives)*)]
+        #[derive(#deserialize #std::clone::Clone, #std::fmt::Debug #(, #derives)*)]
         #(#attrs)*
-        #[serde(crate = #serde_crate, rename_all = "camelCase")]
+        #serde_attribute
         #vis struct #root {
             /// Name, namespace, labels and what else every object has.
             #vis metadata: #metadata,
             /// What the object is to be.
-            #flatten
             #vis spec: #spec,
             #status
         }
@@ -40,11 +47,15 @@ fn constructor(model: &CustomResource) -> TokenStream {
     let CustomResource { spec, root, .. } = model;
     let std = &model.crates.std;
     let k8s_openapi = &model.crates.k8s_openapi;
-    let doc = format!("An object with this name and spec{}.", if model.status.is_some() { ", without a status" } else { "" });
+    let doc = format!(
+        " An object with this name and spec{}.",
+        if model.status.is_some() { ", without a status" } else { "" }
+    );
     let annotations = string_map(model, "annotations", &model.annotations);
     let labels = string_map(model, "labels", &model.labels);
     let status = model.status.as_ref().map(|_| quote!(status: #std::option::Option::None,));
     quote! {
+        #[allow(deprecated, unreachable_pub)]
         impl #root {
             #[doc = #doc]
             #[must_use]
@@ -71,9 +82,9 @@ pub(super) fn string_map(model: &CustomResource, field: &str, entries: &[KeyValu
     let entries = entries.iter().map(|KeyValue { key, value }| {
         quote!((#std::string::String::from(#key), #std::string::String::from(#value)))
     });
-    (entries.len() > 0).then(|| {
-        quote!(#field: #std::option::Option::Some(#std::collections::BTreeMap::from([#(#entries),*])),)
-    })
+    (entries.len() > 0).then(
+        || quote!(#field: #std::option::Option::Some(#std::collections::BTreeMap::from([#(#entries),*])),),
+    )
 }
 
 /// The text that describes the kind, in Rust and in its schema.
@@ -85,6 +96,6 @@ pub(super) fn description(model: &CustomResource) -> String {
 }
 
 /// A path as serde's `crate = ".."` wants it.
-fn path_string(path: &syn::Path) -> String {
+pub(super) fn path_string(path: &syn::Path) -> String {
     path.to_token_stream().to_string().replace(' ', "")
 }

@@ -17,6 +17,7 @@ pub(super) fn schema(model: &CustomResource) -> TokenStream {
     let rules = rules(kube_core, &model.validations);
     let mutable = (!model.validations.is_empty()).then(|| quote!(mut));
     quote! {
+        #[automatically_derived]
         impl #schemars::JsonSchema for #root {
             fn schema_name() -> #std::borrow::Cow<'static, str> {
                 #std::borrow::Cow::Borrowed(#name)
@@ -40,9 +41,10 @@ fn object(model: &CustomResource) -> TokenStream {
     let (schemars, std) = (&model.crates.schemars, &model.crates.std);
     let description = description(model);
     let description = description.trim();
-    let status = model.status.as_ref().map(|status| {
-        quote!("status": generator.subschema_for::<#std::option::Option<#status>>(),)
-    });
+    let status = model
+        .status
+        .as_ref()
+        .map(|status| quote!("status": generator.subschema_for::<#std::option::Option<#status>>(),));
     quote! {
         #schemars::json_schema!({
             "description": #description,

@@ -1,8 +1,9 @@
 //! `Serialize`: apiVersion and kind come first, and from the type; a status that is not there is not written.
 
 use proc_macro2::TokenStream;
-use quote::{ToTokens, quote};
+use quote::quote;
 
+use super::root::path_string;
 use crate::parse::CustomResource;
 
 pub(super) fn serialize(model: &CustomResource) -> TokenStream {
@@ -10,6 +11,7 @@ pub(super) fn serialize(model: &CustomResource) -> TokenStream {
     let (serde, std) = (&model.crates.serde, &model.crates.std);
     let body = if model.no_spec { flattened(model) } else { fields(model) };
     quote! {
+        #[automatically_derived]
         impl #serde::Serialize for #root {
             fn serialize<S: #serde::Serializer>(&self, serializer: S) -> #std::result::Result<S::Ok, S::Error> {
                 #body
@@ -50,8 +52,8 @@ fn flattened(model: &CustomResource) -> TokenStream {
     let CustomResource { kind, spec, .. } = model;
     let (serde, std, k8s_openapi) = (&model.crates.serde, &model.crates.std, &model.crates.k8s_openapi);
     let api_version = api_version(model);
-    let serde_crate = serde.to_token_stream().to_string().replace(' ', "");
-    let skip_none = quote!(#std::option::Option::is_none).to_string().replace(' ', "");
+    let serde_crate = path_string(serde);
+    let skip_none = format!("{}::option::Option::is_none", path_string(std));
     let (status_field, status) = match &model.status {
         None => (None, None),
         Some(status) => (

@@ -10,6 +10,7 @@ pub(super) fn spec(model: &CustomResource) -> TokenStream {
     let (kube_core, std) = (&model.crates.kube_core, &model.crates.std);
     let has_status = model.status.as_ref().map(|status| {
         quote! {
+            #[automatically_derived]
             impl #kube_core::object::HasStatus for #root {
                 type Status = #status;
 
@@ -24,6 +25,7 @@ pub(super) fn spec(model: &CustomResource) -> TokenStream {
         }
     });
     quote! {
+        #[automatically_derived]
         impl #kube_core::object::HasSpec for #root {
             type Spec = #spec;
 

@@ -3,7 +3,7 @@
 use darling::{Error, FromDeriveInput, FromMeta, util::SpannedValue};
 use syn::{Attribute, Data, DeriveInput, Fields, Ident, Path, Visibility, ext::IdentExt, spanned::Spanned};
 
-use super::{Crates, Deprecated, KeyValue, PrintColumn, Scale, Validation};
+use super::{Crates, Deprecated, KeyValue, PrintColumn, Scale, Validation, value::TypePath};
 use crate::names::pluralize;
 
 /// All that `#[derive(CustomResource)]` generates from.
@@ -78,7 +78,7 @@ struct Kube {
     #[darling(default)]
     namespaced: bool,
     doc: Option<String>,
-    status: Option<Path>,
+    status: Option<TypePath>,
     #[darling(default)]
     no_spec: bool,
     #[darling(multiple, rename = "derive")]
@@ -116,7 +116,8 @@ pub(crate) fn custom_resource(input: &DeriveInput) -> darling::Result<CustomReso
     let mut errors = Error::accumulator();
     if !input.generics.params.is_empty() {
         errors.push(
-            Error::custom("a custom resource cannot be generic: a CRD has one schema").with_span(&input.generics),
+            Error::custom("a custom resource cannot be generic: a CRD has one schema")
+                .with_span(&input.generics),
         );
     }
     let Some(kube) = errors.handle(Kube::from_derive_input(input)) else {
@@ -145,7 +146,7 @@ pub(crate) fn custom_resource(input: &DeriveInput) -> darling::Result<CustomReso
         categories: kube.categories,
         namespaced: kube.namespaced,
         doc: kube.doc,
-        status: kube.status,
+        status: kube.status.map(|TypePath(path)| path),
         no_spec: kube.no_spec,
         derives,
         default,
@@ -201,8 +202,8 @@ fn derives(names: &[SpannedValue<String>], errors: &mut darling::error::Accumula
 
 fn extra_attribute(text: &SpannedValue<String>) -> darling::Result<Attribute> {
     let fail = |message: String| Error::custom(message).with_span(&text.span());
-    let meta: syn::Meta =
-        syn::parse_str(text).map_err(|error| fail(format!("expected an attribute without `#[` and `]`: {error}")))?;
+    let meta: syn::Meta = syn::parse_str(text)
+        .map_err(|error| fail(format!("expected an attribute without `#[` and `]`: {error}")))?;
     let path = meta.path();
     if path.is_ident("derive") {
         return Err(fail("derives are added by `#[kube(derive = \"..\")]`, not by `attr`".into()));
@@ -232,8 +233,10 @@ fn check_no_spec(input: &DeriveInput) -> darling::Result<()> {
         let name = ident.unraw().to_string();
         if TAKEN.contains(&name.as_str()) {
             errors.push(
-                Error::custom(format!("with `no_spec` the field `{name}` would collide with that of the root object"))
-                    .with_span(ident),
+                Error::custom(format!(
+                    "with `no_spec` the field `{name}` would collide with that of the root object"
+                ))
+                .with_span(ident),
             );
         }
     }
@@ -241,5 +244,6 @@ fn check_no_spec(input: &DeriveInput) -> darling::Result<()> {
 }
 
 fn needs_named_fields(span: proc_macro2::Span, input: &DeriveInput) -> Error {
-    Error::custom(format!("`no_spec` needs a struct with named fields, `{}` has none", input.ident)).with_span(&span)
+    Error::custom(format!("`no_spec` needs a struct with named fields, `{}` has none", input.ident))
+        .with_span(&span)
 }

@@ -2,6 +2,9 @@
 
 use darling::{Error, FromMeta, ast::NestedMeta};
 use serde_json::{Map, Value};
+use syn::{Expr, ExprLit, Lit, Meta};
+
+use super::located;
 
 /// A column of `kubectl get`.
 #[derive(Debug)]
@@ -15,6 +18,10 @@ pub(crate) struct PrintColumn {
 }
 
 impl FromMeta for PrintColumn {
+    fn from_meta(item: &Meta) -> darling::Result<Self> {
+        list_or_json(item, Self::from_list, Self::from_string)
+    }
+
     fn from_list(items: &[NestedMeta]) -> darling::Result<Self> {
         #[derive(FromMeta)]
         struct List {
@@ -52,6 +59,10 @@ pub(crate) struct Scale {
 }
 
 impl FromMeta for Scale {
+    fn from_meta(item: &Meta) -> darling::Result<Self> {
+        list_or_json(item, Self::from_list, Self::from_string)
+    }
+
     fn from_list(items: &[NestedMeta]) -> darling::Result<Self> {
         #[derive(FromMeta)]
         struct List {
@@ -59,7 +70,8 @@ impl FromMeta for Scale {
             status_replicas_path: String,
             label_selector_path: Option<String>,
         }
-        let List { spec_replicas_path, status_replicas_path, label_selector_path } = FromMeta::from_list(items)?;
+        let List { spec_replicas_path, status_replicas_path, label_selector_path } =
+            FromMeta::from_list(items)?;
         Ok(Self { spec_replicas_path, status_replicas_path, label_selector_path })
     }
 
@@ -81,12 +93,38 @@ pub(crate) enum Deprecated {
 }
 
 impl FromMeta for Deprecated {
-    fn from_word() -> darling::Result<Self> {
-        Ok(Self::Plain)
+    fn from_meta(item: &Meta) -> darling::Result<Self> {
+        match item {
+            Meta::Path(_) => Some(Self::Plain),
+            Meta::NameValue(pair) => text(&pair.value).map(Self::Warning),
+            Meta::List(_) => None,
+        }
+        .ok_or_else(|| Error::custom(r#"expected `deprecated` or `deprecated = "text"`"#).with_span(item))
     }
+}
 
-    fn from_string(warning: &str) -> darling::Result<Self> {
-        Ok(Self::Warning(warning.to_owned()))
+/// The two forms that columns and scale have.
+fn list_or_json<T>(
+    item: &Meta,
+    from_list: fn(&[NestedMeta]) -> darling::Result<T>,
+    from_json: fn(&str) -> darling::Result<T>,
+) -> darling::Result<T> {
+    match item {
+        Meta::List(list) => from_list(&NestedMeta::parse_meta_list(list.tokens.clone())?),
+        Meta::NameValue(pair) => match text(&pair.value) {
+            Some(json) => return from_json(&json).map_err(|error| located(error, &pair.value)),
+            None => Err(Error::custom("expected a list in parentheses, or a JSON object in quotes")),
+        },
+        Meta::Path(_) => Err(Error::custom("expected a list in parentheses, or a JSON object in quotes")),
+    }
+    .map_err(|error| located(error, item))
+}
+
+fn text(expr: &Expr) -> Option<String> {
+    match expr {
+        Expr::Lit(ExprLit { lit: Lit::Str(text), .. }) => Some(text.value()),
+        Expr::Group(group) => text(&group.expr),
+        _ => None,
     }
 }
 
@@ -99,8 +137,8 @@ struct JsonObject {
 
 impl JsonObject {
     fn parse(json: &str) -> darling::Result<Self> {
-        let fields =
-            serde_json::from_str(json).map_err(|error| Error::custom(format!("expected a JSON object: {error}")))?;
+        let fields = serde_json::from_str(json)
+            .map_err(|error| Error::custom(format!("expected a JSON object: {error}")))?;
         Ok(Self { fields, asked: Vec::new(), errors: Error::accumulator() })
     }
 

@@ -3,7 +3,7 @@
 use darling::{Error, FromDeriveInput};
 use syn::{Data, DeriveInput, Fields, Generics, Ident, Path};
 
-use super::crates::ResourceCrates;
+use super::{crates::ResourceCrates, value::TypePath};
 
 /// All that `#[derive(Resource)]` generates from.
 pub(crate) struct Inherit {
@@ -26,7 +26,7 @@ pub(crate) enum Metadata {
 #[derive(FromDeriveInput)]
 #[darling(attributes(resource), supports(struct_any, enum_any))]
 struct Attributes {
-    inherit: Path,
+    inherit: TypePath,
     #[darling(default)]
     crates: ResourceCrates,
 }
@@ -45,7 +45,7 @@ pub(crate) fn inherit(input: &DeriveInput) -> darling::Result<Inherit> {
     Ok(Inherit {
         ident: input.ident.clone(),
         generics: input.generics.clone(),
-        inherit: attributes.inherit,
+        inherit: attributes.inherit.0,
         metadata: metadata.expect("an error was gathered otherwise"),
         kube_core: attributes.crates.kube_core,
         k8s_openapi: attributes.crates.k8s_openapi,
@@ -59,7 +59,9 @@ fn metadata(input: &DeriveInput) -> darling::Result<Metadata> {
             for variant in data.variants.iter().filter(|variant| !has_metadata(&variant.fields)) {
                 errors.push(missing("variant", &variant.ident));
             }
-            errors.finish_with(Metadata::Variants(data.variants.iter().map(|variant| variant.ident.clone()).collect()))
+            errors.finish_with(Metadata::Variants(
+                data.variants.iter().map(|variant| variant.ident.clone()).collect(),
+            ))
         }
         Data::Struct(data) if has_metadata(&data.fields) => Ok(Metadata::Field),
         _ => Err(missing("type", &input.ident)),

@@ -1,7 +1,9 @@
 //! The model of `#[derive(KubeSchema)]`.
 
 use darling::{Error, FromDeriveInput, FromField, FromMeta};
-use syn::{Attribute, Data, DeriveInput, Expr, Fields, Ident, Meta, Path, Token, parse_quote, punctuated::Punctuated};
+use syn::{
+    Attribute, Data, DeriveInput, Expr, Fields, Ident, Meta, Path, Token, parse_quote, punctuated::Punctuated,
+};
 
 use super::{Validation, crates::SchemaCrates};
 
@@ -91,7 +93,8 @@ pub(crate) fn kube_schema(input: &DeriveInput) -> darling::Result<KubeSchema> {
 fn read_field(field: &syn::Field) -> darling::Result<Field> {
     let OnField { validations, merge_strategy } = OnField::from_field(field)?;
     let annotated = !validations.is_empty() || merge_strategy.is_some();
-    if annotated && ["flatten", "skip"].iter().any(|word| field.attrs.iter().any(|attr| has_word(attr, word))) {
+    if annotated && ["flatten", "skip"].iter().any(|word| field.attrs.iter().any(|attr| has_word(attr, word)))
+    {
         return Err(Error::custom(
             "a field that is flattened or skipped is no property of the schema: put the rule on the struct",
         )
@@ -116,7 +119,9 @@ fn entries(attr: &Attribute) -> Option<Punctuated<Meta, Token![,]>> {
 }
 
 fn has_word(attr: &Attribute, word: &str) -> bool {
-    entries(attr).is_some_and(|entries| entries.iter().any(|entry| matches!(entry, Meta::Path(path) if path.is_ident(word))))
+    entries(attr).is_some_and(|entries| {
+        entries.iter().any(|entry| matches!(entry, Meta::Path(path) if path.is_ident(word)))
+    })
 }
 
 /// The schema is made from a copy of the struct, which has no `Default`: a bare `#[serde(default)]` is pointed at the original's.

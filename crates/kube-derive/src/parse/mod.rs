@@ -12,4 +12,4 @@ pub(crate) use custom_resource::{CustomResource, Schema, custom_resource};
 pub(crate) use definition::{Deprecated, PrintColumn, Scale};
 pub(crate) use inherit::{Inherit, Metadata, inherit};
 pub(crate) use kube_schema::{Field, KubeSchema, kube_schema};
-pub(crate) use value::{KeyValue, Validation, in_scope};
+pub(crate) use value::{KeyValue, Validation, in_scope, located};

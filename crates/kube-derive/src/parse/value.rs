@@ -3,7 +3,13 @@
 use darling::{Error, FromMeta, ast::NestedMeta};
 use proc_macro2::TokenStream;
 use quote::{ToTokens, quote};
-use syn::{Expr, Lit, Meta};
+use syn::{Expr, ExprLit, Lit, Meta, Path, spanned::Spanned};
+
+/// Errors that have no place yet get that of `item`.
+pub(crate) fn located(error: Error, item: &impl Spanned) -> Error {
+    let errors: Vec<Error> = error.flatten().into_iter().map(|error| error.with_span(item)).collect();
+    if errors.is_empty() { Error::custom("no error told") } else { Error::multiple(errors) }
+}
 
 /// `key("a", "b")`.
 pub(crate) struct KeyValue {
@@ -12,12 +18,32 @@ pub(crate) struct KeyValue {
 }
 
 impl FromMeta for KeyValue {
-    fn from_list(items: &[NestedMeta]) -> darling::Result<Self> {
-        match items {
+    fn from_meta(item: &Meta) -> darling::Result<Self> {
+        let items = match item {
+            Meta::List(list) => NestedMeta::parse_meta_list(list.tokens.clone())?,
+            _ => Vec::new(),
+        };
+        match &items[..] {
             [NestedMeta::Lit(Lit::Str(key)), NestedMeta::Lit(Lit::Str(value))] => {
                 Ok(Self { key: key.value(), value: value.value() })
             }
-            _ => Err(Error::custom(r#"expected two strings: ("key", "value")"#)),
+            _ => Err(Error::custom(r#"expected two strings: ("key", "value")"#).with_span(item)),
+        }
+    }
+}
+
+/// The path of a type, bare or in quotes.
+pub(crate) struct TypePath(pub(crate) Path);
+
+impl FromMeta for TypePath {
+    fn from_expr(expr: &Expr) -> darling::Result<Self> {
+        let fail = || Error::custom("expected the path of a type").with_span(expr);
+        match expr {
+            Expr::Lit(ExprLit { lit: Lit::Str(text), .. }) => text.parse().map(Self).map_err(|_| fail()),
+            // A type with arguments (`Foo<Bar>`) is no expression: it comes in quotes.
+            Expr::Path(path) if path.qself.is_none() => Ok(Self(path.path.clone())),
+            Expr::Group(group) => Self::from_expr(&group.expr),
+            _ => Err(fail()),
         }
     }
 }
@@ -29,21 +55,23 @@ impl FromMeta for Validation {
     fn from_meta(item: &Meta) -> darling::Result<Self> {
         match item {
             Meta::NameValue(pair) => Self::from_expr(&pair.value),
-            _ => Err(Error::custom(
-                r#"expected `validation = "rule"`, `validation = ("rule", "message")` or `validation = Rule::new(..)`"#,
-            )
-            .with_span(item)),
+            _ => Err(refused(item)),
         }
     }
 
     fn from_expr(expr: &Expr) -> darling::Result<Self> {
         match expr {
-            Expr::Lit(literal) if !matches!(literal.lit, Lit::Str(_)) => {
-                Err(Error::unexpected_lit_type(&literal.lit).with_span(expr))
-            }
+            Expr::Lit(literal) if !matches!(literal.lit, Lit::Str(_)) => Err(refused(expr)),
             _ => Ok(Self(expr.clone())),
         }
     }
+}
+
+fn refused(at: &impl Spanned) -> Error {
+    Error::custom(
+        r#"expected `validation = "rule"`, `validation = ("rule", "message")` or `validation = Rule::new(..)`"#,
+    )
+    .with_span(at)
 }
 
 /// An expression that is an `impl Into<Rule>`.
@@ -54,7 +82,7 @@ impl ToTokens for Validation {
 }
 
 /// The names that expressions in attributes may use without importing them.
-pub(crate) fn in_scope(kube_core: &syn::Path, expr: &impl ToTokens) -> TokenStream {
+pub(crate) fn in_scope(kube_core: &Path, expr: &impl ToTokens) -> TokenStream {
     quote! {{
         #[allow(unused_imports)]
         use #kube_core::{ListMerge, MapMerge, Message, Reason, Rule, StructMerge};

@@ -3,5 +3,10 @@
 extern crate kube_core;
 extern crate kube_derive;
 
+mod custom_resource;
+mod hygiene;
+mod kube_schema;
+mod resource;
 mod schemas;
 mod table;
+mod ui;

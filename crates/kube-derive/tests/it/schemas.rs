@@ -8,7 +8,8 @@ use crate::table::rows;
 fn objects_survive_rust() {
     for row in rows() {
         for object in &row.objects {
-            let again = (row.again)(object.clone()).unwrap_or_else(|error| panic!("{}: {error}: {object}", row.name));
+            let again =
+                (row.again)(object.clone()).unwrap_or_else(|error| panic!("{}: {error}: {object}", row.name));
             assert_eq!(&again, object, "{}", row.name);
         }
     }

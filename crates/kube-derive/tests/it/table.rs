@@ -43,7 +43,12 @@ impl Row {
             object.meta_mut().name = Some(format!("sample-{n}"));
             serde_json::to_value(object).expect("every sample is writable")
         });
-        Self { name, crd: K::crd(), objects: objects.collect(), again: |value| serde_json::to_value(serde_json::from_value::<K>(value)?) }
+        Self {
+            name,
+            crd: K::crd(),
+            objects: objects.collect(),
+            again: |value| serde_json::to_value(serde_json::from_value::<K>(value)?),
+        }
     }
 }
 
@@ -57,21 +62,41 @@ pub fn rows() -> Vec<Row> {
         Row::of("internally tagged enums", InternalSpec::samples().map(|spec| Internals::new("", spec))),
         Row::of("adjacently tagged enums", AdjacentSpec::samples().map(|spec| Adjacents::new("", spec))),
         Row::of("untagged enums", UntaggedSpec::samples().map(|spec| Untaggeds::new("", spec))),
-        Row::of("enum as spec", [EnumSpec::File { path: "/a".into() }, EnumSpec::Url("b".into())].map(|spec| EnumAsSpec::new("", spec))),
+        Row::of(
+            "enum as spec",
+            [EnumSpec::File { path: "/a".into() }, EnumSpec::Url("b".into())]
+                .map(|spec| EnumAsSpec::new("", spec)),
+        ),
         Row::of("flattened fields", FlattenSpec::samples().map(|spec| Flattens::new("", spec))),
         Row::of("maps", [MapSpec::sample()].map(|spec| Maps::new("", spec))),
         Row::of("collections", [CollectionSpec::sample()].map(|spec| Collections::new("", spec))),
         Row::of("any value", OpenSpec::samples().map(|spec| Opens::new("", spec))),
         Row::of("kubernetes types", KubernetesSpec::samples().map(|spec| Kubernetes::new("", spec))),
-        Row::of("defaults", [DefaultSpec::default(), DefaultSpec::other()].map(|spec| Defaults::new("", spec))),
+        Row::of(
+            "defaults",
+            [DefaultSpec::default(), DefaultSpec::other()].map(|spec| Defaults::new("", spec)),
+        ),
         Row::of("recursion", [RecursiveSpec::sample()].map(|spec| Recursives::new("", spec))),
-        Row::of("units", [UnitSpec { nothing: (), unit: Unit, maybe: None, newtype: Newtype(3) }].map(|spec| Units::new("", spec))),
+        Row::of(
+            "units",
+            [UnitSpec { nothing: (), unit: Unit, maybe: None, newtype: Newtype(3) }]
+                .map(|spec| Units::new("", spec)),
+        ),
         Row::of("no spec", [NoSpecs::sample()]),
+        Row::of("variants of variants", VariantSpec::samples().map(|spec| Variants::new("", spec))),
+        Row::of("shapes by attribute", ShapeSpec::samples().map(|spec| Shapes::new("", spec))),
+        Row::of(
+            "tagged enum as spec",
+            [TaggedSpec::A { a: 1 }, TaggedSpec::B { a: "x".into(), b: None }]
+                .map(|spec| TaggedAsSpec::new("", spec)),
+        ),
+        Row::of("embedded objects", [EmbeddedSpec::sample()].map(|spec| Embeddeds::new("", spec))),
         Row::of("rules and merge strategies", [RuleSpec::sample()].map(|spec| Rules::new("", spec))),
     ]
 }
 
-/// Numbers, strings. Odd characters in docs: "quotes", 'single', \back\slash, `ticks`, tab	, {braces}, 日本語, <&>, %d
+/// Numbers, strings. Odd characters in docs: "quotes", 'single', \back\slash, `ticks`, {braces}, 日本語, <&>, %d
+#[doc = "A tab:\t. A bell: \u{7}."]
 #[derive(CustomResource, Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[kube(group = "schema.kube.test", version = "v1", kind = "Scalars", plural = "scalars", crates(kube_core = crate::kube_core))]
 #[serde(rename_all = "camelCase")]
@@ -107,6 +132,7 @@ pub struct ScalarSpec {
     #[serde(rename = "some-thing")]
     renamed: String,
     elapsed: std::time::Duration,
+    go_time: crate::kube_core::Duration,
 }
 
 impl ScalarSpec {
@@ -136,6 +162,7 @@ impl ScalarSpec {
             short: "abc".into(),
             renamed: "x".into(),
             elapsed: std::time::Duration::from_millis(1500),
+            go_time: "1h30m".parse().expect("a duration"),
         }
     }
 }
@@ -214,7 +241,13 @@ impl UnitEnumSpec {
         let color = Color::DarkRed;
         [
             Self { color, maybe: None, documented: None, list: vec![], one: Single::Only },
-            Self { color, maybe: Some(Color::Blue), documented: Some(Documented::Second), list: vec![color], one: Single::Only },
+            Self {
+                color,
+                maybe: Some(Color::Blue),
+                documented: Some(Documented::Second),
+                list: vec![color],
+                one: Single::Only,
+            },
         ]
     }
 }
@@ -264,7 +297,12 @@ impl ExternalSpec {
             with(External::Number(-1), None, None, Ok("fine".into())),
             with(External::Pair(1, "p".into()), Some(External::Number(2)), Some(Mixed::Nothing), Err(3)),
             with(External::Object { x: 1, y: None }, Some(External::Pair(0, String::new())), None, Err(0)),
-            with(External::Object { x: 1, y: Some(2) }, None, Some(Mixed::Else { why: String::new() }), Err(0)),
+            with(
+                External::Object { x: 1, y: Some(2) },
+                None,
+                Some(Mixed::Else { why: String::new() }),
+                Err(0),
+            ),
             with(External::Inner(inner.clone()), Some(External::List(vec![inner.clone()])), None, Err(0)),
         ]
     }
@@ -283,8 +321,14 @@ pub struct InternalSpec {
 pub enum Internal {
     Empty,
     /// With a field that another variant has with another type.
-    Text { the_value: String },
-    Number { the_value: i32, #[serde(default)] unit: Option<Color> },
+    Text {
+        the_value: String,
+    },
+    Number {
+        the_value: i32,
+        #[serde(default)]
+        unit: Option<Color>,
+    },
     Wrapped(Inner),
 }
 
@@ -330,8 +374,10 @@ pub enum AdjacentObjects {
 
 impl AdjacentSpec {
     fn samples() -> [Self; 4] {
-        let objects =
-            vec![AdjacentObjects::A { a: "a".into(), shared: 1 }, AdjacentObjects::B { b: "b".into(), shared: -1 }];
+        let objects = vec![
+            AdjacentObjects::A { a: "a".into(), shared: 1 },
+            AdjacentObjects::B { b: "b".into(), shared: -1 },
+        ];
         let with = |data, optional| Self { data, optional, objects: objects.clone() };
         [
             with(Adjacent::Unit, None),
@@ -479,7 +525,11 @@ impl FlattenSpec {
         };
         [
             with(Source::FromFile { path: "/p".into() }, None, Either::Left { left: "l".into() }),
-            with(Source::FromUrl("u".into()), Some(Target::Left { left: 1 }), Either::Right { right: "r".into() }),
+            with(
+                Source::FromUrl("u".into()),
+                Some(Target::Left { left: 1 }),
+                Either::Right { right: "r".into() },
+            ),
             with(Source::Nowhere, Some(Target::Right { right: 1 }), Either::Right { right: "r".into() }),
         ]
     }
@@ -608,7 +658,10 @@ impl KubernetesSpec {
             time: Time(now),
             maybe_time: maybe.then_some(Time(now)),
             micro_time: MicroTime(micro),
-            selector: LabelSelector { match_labels: Some([("a".into(), "b".into())].into()), ..Default::default() },
+            selector: LabelSelector {
+                match_labels: Some([("a".into(), "b".into())].into()),
+                ..Default::default()
+            },
             resources: maybe.then(|| ResourceRequirements {
                 limits: Some([("memory".into(), Quantity("1Gi".into()))].into()),
                 ..Default::default()
@@ -761,7 +814,13 @@ impl NoSpecs {
 #[kube(validation = ("self.spec.min <= self.spec.max", "min must not be above max"))]
 #[kube(validation = Rule::new("!has(self.status) || self.status.replicas >= 0").reason(Reason::FieldValueInvalid))]
 #[kube(scale(spec_replicas_path = ".spec.min", status_replicas_path = ".status.replicas"))]
-#[kube(printcolumn(name = "Min", type_ = "integer", json_path = ".spec.min", description = "least", priority = 1))]
+#[kube(printcolumn(
+    name = "Min",
+    type_ = "integer",
+    json_path = ".spec.min",
+    description = "least",
+    priority = 1
+))]
 #[kube(shortname = "rul", category = "kubetest", selectable = ".spec.name", deprecated = "for tests only")]
 #[kube(annotation("kube.test/a", "1"), label("kube.test/l", "2"), crates(kube_core = crate::kube_core))]
 #[x_kube(validation = "self.min >= 0", crates(kube_core = crate::kube_core))]
@@ -805,5 +864,217 @@ impl RuleSpec {
             inner,
             unmarked: None,
         }
+    }
+}
+
+/// Enums in enums, two enums flattened into one struct, optional ones flattened.
+#[derive(CustomResource, Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[kube(group = "schema.kube.test", version = "v1", kind = "Variants", plural = "variants", status = External)]
+#[kube(crates(kube_core = crate::kube_core))]
+pub struct VariantSpec {
+    #[serde(flatten)]
+    source: Source,
+    #[serde(flatten)]
+    external: External,
+    nested: Nested,
+    outer: Outer,
+    partly: PartlyUntagged,
+    options: Vec<OptionalVariant>,
+    #[serde(flatten)]
+    either: Option<Either>,
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "kind", rename_all = "lowercase")]
+pub enum Nested {
+    Direct(Internal),
+    Indirect { inner: Internal, external: Option<External> },
+    Map(BTreeMap<String, u8>),
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+pub enum Outer {
+    A(External),
+    B(Option<Internal>),
+    C { c: OneOrOther, d: Option<Color> },
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+pub enum PartlyUntagged {
+    Tagged(Inner),
+    #[serde(untagged)]
+    Free {
+        free: u8,
+    },
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(untagged)]
+pub enum OptionalVariant {
+    Colored { color: Option<Color>, a: u8 },
+    Plain { color: String },
+}
+
+impl VariantSpec {
+    fn samples() -> [Self; 3] {
+        let internal = Internal::Number { the_value: 1, unit: None };
+        let external = External::Object { x: 1, y: None };
+        let options = vec![
+            OptionalVariant::Colored { color: None, a: 1 },
+            OptionalVariant::Colored { color: Some(Color::Blue), a: 1 },
+            OptionalVariant::Plain { color: "mauve".into() },
+        ];
+        let with = |source, nested, outer, partly, either| Self {
+            source,
+            external: external.clone(),
+            nested,
+            outer,
+            partly,
+            options: options.clone(),
+            either,
+        };
+        [
+            with(
+                Source::FromUrl("u".into()),
+                Nested::Direct(internal.clone()),
+                Outer::A(External::Number(1)),
+                PartlyUntagged::Free { free: 1 },
+                None,
+            ),
+            with(
+                Source::FromFile { path: "p".into() },
+                Nested::Indirect { inner: Internal::Empty, external: None },
+                Outer::B(None),
+                PartlyUntagged::Tagged(Inner { a: String::new(), b: None }),
+                Some(Either::Left { left: "l".into() }),
+            ),
+            with(
+                Source::Nowhere,
+                Nested::Map([("x".into(), 1)].into()),
+                Outer::C { c: OneOrOther::Other { other: 1, both: 2 }, d: None },
+                PartlyUntagged::Free { free: 0 },
+                Some(Either::Right { right: "r".into() }),
+            ),
+        ]
+    }
+}
+
+/// What attributes of serde and schemars make of plain types.
+#[derive(CustomResource, Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[kube(group = "schema.kube.test", version = "v1", kind = "Shapes", plural = "shapes", crates(kube_core = crate::kube_core))]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub struct ShapeSpec {
+    transparent: Transparent,
+    closed: Closed,
+    generic: Generic<u8>,
+    other_generic: Option<Generic<Inner>>,
+    #[schemars(with = "String")]
+    as_text: std::net::SocketAddr,
+    #[schemars(schema_with = "by_hand")]
+    by_hand: Value,
+    #[serde(skip)]
+    #[allow(dead_code)]
+    skipped: u8,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    maybe_empty: Vec<u8>,
+    #[serde(alias = "old-name")]
+    new_name: String,
+    #[schemars(extend("x-kubernetes-preserve-unknown-fields" = true))]
+    open: Inner,
+    #[deprecated]
+    #[serde(default)]
+    former: Option<String>,
+    cow: std::borrow::Cow<'static, str>,
+    range: std::ops::Range<u32>,
+}
+
+fn by_hand(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+    schemars::json_schema!({
+        "type": ["object", "string"],
+        "exclusiveMinimum": 3,
+        "examples": [1],
+        "$comment": "none of a server's business",
+        "if": { "type": "string" },
+    })
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(transparent)]
+pub struct Transparent {
+    value: Vec<Inner>,
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Closed {
+    a: Option<u8>,
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct Generic<T> {
+    value: T,
+    list: Vec<T>,
+}
+
+impl ShapeSpec {
+    fn samples() -> [Self; 2] {
+        let inner = Inner { a: "a".into(), b: None };
+        #[allow(deprecated)]
+        let with = |other_generic, by_hand, former| Self {
+            transparent: Transparent { value: vec![inner.clone()] },
+            closed: Closed { a: None },
+            generic: Generic { value: 1, list: vec![] },
+            other_generic,
+            as_text: "127.0.0.1:80".parse().expect("an address"),
+            by_hand,
+            skipped: 0,
+            maybe_empty: vec![],
+            new_name: "n".into(),
+            open: inner.clone(),
+            former,
+            cow: "moo".into(),
+            range: 1..5,
+        };
+        [
+            with(None, json!("text"), None),
+            with(
+                Some(Generic { value: inner.clone(), list: vec![inner.clone()] }),
+                json!({ "a": { "b": 1 } }),
+                Some("f".into()),
+            ),
+        ]
+    }
+}
+
+#[derive(CustomResource, Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[kube(group = "schema.kube.test", version = "v1", kind = "TaggedAsSpec", plural = "taggedasspecs")]
+#[kube(crates(kube_core = crate::kube_core))]
+#[serde(tag = "mode")]
+pub enum TaggedSpec {
+    A { a: u8 },
+    B { a: String, b: Option<u8> },
+}
+
+/// Whole Kubernetes objects, and the type that describes schemas, which contains itself.
+#[derive(CustomResource, Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[kube(group = "schema.kube.test", version = "v1", kind = "Embeddeds", plural = "embeddeds", crates(kube_core = crate::kube_core))]
+pub struct EmbeddedSpec {
+    config_map: k8s_openapi::api::core::v1::ConfigMap,
+    template: k8s_openapi::api::core::v1::PodTemplateSpec,
+    schema: k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::JSONSchemaProps,
+}
+
+impl EmbeddedSpec {
+    fn sample() -> Self {
+        serde_json::from_value(json!({
+            "config_map": { "metadata": { "name": "x", "labels": { "a": "b" } }, "data": { "k": "v" }, "binaryData": { "b": "AA==" } },
+            "template": { "metadata": { "annotations": { "a": "b" } }, "spec": { "containers": [{ "name": "c" }] } },
+            "schema": {
+                "type": "object",
+                "properties": { "a": { "type": "array", "items": { "type": "string", "enum": ["x"] } } },
+                "additionalProperties": true,
+            },
+        }))
+        .expect("a sample")
     }
 }

@@ -1,0 +1,44 @@
+//! `Deserialize` where the fields of the spec stand beside those of the object: apiVersion and kind must not end up in a spec
+//! that takes any field. Everywhere else a derive does.
+
+use proc_macro2::TokenStream;
+use quote::quote;
+
+use super::root::path_string;
+use crate::parse::CustomResource;
+
+pub(super) fn deserialize(model: &CustomResource) -> TokenStream {
+    if !model.no_spec {
+        return TokenStream::new();
+    }
+    let CustomResource { root, spec, .. } = model;
+    let (serde, std, k8s_openapi) = (&model.crates.serde, &model.crates.std, &model.crates.k8s_openapi);
+    let serde_crate = path_string(serde);
+    let (status_field, status) = match &model.status {
+        None => (None, None),
+        Some(status) => {
+            (Some(quote!(status: #std::option::Option<#status>,)), Some(quote!(status: object.status,)))
+        }
+    };
+    quote! {
+        #[automatically_derived]
+        impl<'de> #serde::Deserialize<'de> for #root {
+            fn deserialize<D: #serde::Deserializer<'de>>(deserializer: D) -> #std::result::Result<Self, D::Error> {
+                #[derive(#serde::Deserialize)]
+                #[serde(crate = #serde_crate, rename_all = "camelCase")]
+                struct Object {
+                    #[serde(default, rename = "apiVersion")]
+                    _api_version: #serde::de::IgnoredAny,
+                    #[serde(default, rename = "kind")]
+                    _kind: #serde::de::IgnoredAny,
+                    metadata: #k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta,
+                    #[serde(flatten)]
+                    spec: #spec,
+                    #status_field
+                }
+                let object = <Object as #serde::Deserialize<'de>>::deserialize(deserializer)?;
+                #std::result::Result::Ok(Self { metadata: object.metadata, spec: object.spec, #status })
+            }
+        }
+    }
+}

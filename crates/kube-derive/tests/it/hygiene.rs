@@ -1,0 +1,165 @@
+//! Generated code stands on its own: in a crate with strict lints, names of its own, and crates under other names.
+#![deny(
+    warnings,
+    missing_docs,
+    unreachable_pub,
+    clippy::all,
+    clippy::pedantic,
+    clippy::expect_used,
+    clippy::unwrap_used
+)]
+
+/// Crates as a program may rename or re-export them.
+mod renamed {
+    pub(super) mod deep {
+        pub(in super::super) use k8s_openapi as k8s;
+        pub(in super::super) use kube_core as core;
+        pub(in super::super) use schemars as schema;
+        pub(in super::super) use serde as ser;
+        pub(in super::super) use serde_json as json;
+        pub(in super::super) use std as standard;
+    }
+}
+
+mod shadowed {
+    #![allow(dead_code, non_camel_case_types)]
+    use super::renamed::deep;
+
+    // Whatever the program calls by these names is not what the generated code means.
+    struct Option;
+    struct Result;
+    struct String;
+    struct Vec;
+    struct Some;
+    struct Ok;
+    struct Cow;
+    struct Resource;
+    struct Serialize;
+    struct Default;
+    struct ObjectMeta;
+    struct Box;
+    struct v1;
+    mod std {}
+    mod core {}
+    mod serde {}
+    mod kube {}
+    mod kube_core {}
+    mod k8s_openapi {}
+    mod schemars {}
+    mod serde_json {}
+
+    #[derive(
+        Clone,
+        Debug,
+        deep::ser::Serialize,
+        deep::ser::Deserialize,
+        kube_derive::KubeSchema,
+        kube_derive::CustomResource,
+    )]
+    #[serde(crate = "deep::ser")]
+    #[kube(group = "example.com", version = "v1", kind = "Shadowed", namespaced, status = Status, derive = "PartialEq")]
+    #[kube(
+        derive = "Default",
+        shortname = "s",
+        label("a", "b"),
+        validation = "true",
+        printcolumn(name = "a", type_ = "string", json_path = ".a")
+    )]
+    #[kube(crates(
+        kube_core = deep::core,
+        k8s_openapi = deep::k8s,
+        schemars = deep::schema,
+        serde = deep::ser,
+        serde_json = deep::json,
+        std = deep::standard
+    ))]
+    #[x_kube(validation = Rule::new("true"), crates(kube_core = deep::core, schemars = deep::schema, std = deep::standard))]
+    #[derive(PartialEq)]
+    pub(super) struct Spec {
+        #[x_kube(validation = "true", merge_strategy = MapMerge::Atomic)]
+        pub(super) number: u8,
+    }
+
+    impl ::core::default::Default for Spec {
+        fn default() -> Self {
+            Self { number: 1 }
+        }
+    }
+
+    #[derive(
+        Clone, Debug, PartialEq, deep::ser::Serialize, deep::ser::Deserialize, deep::schema::JsonSchema,
+    )]
+    #[serde(crate = "deep::ser")]
+    #[schemars(crate = "deep::schema")]
+    pub(super) struct Status {
+        pub(super) ready: bool,
+    }
+}
+
+/// Public and documented, so that what is generated must be too.
+#[allow(unreachable_pub)]
+pub mod public {
+    use kube_derive::CustomResource;
+    use schemars::JsonSchema;
+    use serde::{Deserialize, Serialize};
+
+    /// A spec.
+    #[derive(CustomResource, Clone, Debug, Serialize, Deserialize, JsonSchema)]
+    #[kube(group = "example.com", version = "v1", kind = "Public", status = Status, crates(kube_core = kube_core))]
+    pub struct PublicSpec {}
+
+    /// A status.
+    #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+    pub struct Status {}
+
+    /// A spec that nobody should use any more.
+    #[deprecated]
+    #[derive(CustomResource, Clone, Debug, Serialize, Deserialize)]
+    #[kube(group = "example.com", version = "v1", kind = "Old", schema = "disabled", attr = "allow(deprecated)", crates(kube_core = kube_core))]
+    pub struct OldSpec {}
+}
+
+#[test]
+fn names_of_the_program_do_not_matter() {
+    use kube_core::CustomResourceExt as _;
+    let object = shadowed::Shadowed::new("a", shadowed::Spec { number: 2 });
+    assert_eq!(object.spec.number, 2);
+    assert_eq!(shadowed::Shadowed::default().status, None::<shadowed::Status>);
+    assert_eq!(shadowed::Shadowed::crd_name(), "shadoweds.example.com");
+    assert!(shadowed::Shadowed::crd().spec.versions[0].schema.is_some());
+    assert!(!shadowed::Status { ready: false }.ready);
+    assert_eq!(public::Public::crd().spec.scope, "Cluster");
+    assert_eq!(public::Old::crd_name(), "olds.example.com");
+}
+
+#[test]
+fn works_inside_a_function() {
+    use kube_core::{CustomResourceExt as _, Resource as _};
+    use schemars::JsonSchema;
+    use serde::{Deserialize, Serialize};
+
+    #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+    struct Inner {
+        a: Option<u8>,
+    }
+
+    #[derive(kube_derive::CustomResource, Clone, Debug, Serialize, Deserialize, kube_derive::KubeSchema)]
+    #[kube(group = "example.com", version = "v1", kind = "Local", no_spec, status = Inner, crates(kube_core = kube_core))]
+    #[x_kube(crates(kube_core = kube_core))]
+    struct LocalFields {
+        #[x_kube(validation = "true")]
+        inner: Inner,
+    }
+
+    #[derive(kube_derive::Resource)]
+    #[resource(inherit = Local, crates(kube_core = kube_core))]
+    struct View {
+        metadata: k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta,
+    }
+
+    let local = Local::new("l", LocalFields { inner: Inner { a: None } });
+    assert_eq!(local.spec.inner.a, None);
+    assert_eq!(View::plural(&()), Local::plural(&()));
+    assert!(View { metadata: local.metadata.clone() }.meta().name.is_some());
+    assert_eq!(Local::crd().spec.names.kind, "Local");
+}

@@ -1,0 +1,9 @@
+use kube_derive::CustomResource;
+
+#[derive(CustomResource)]
+#[kube(group = "clux.dev", version = "v1", kind = "Foo", shortnames = "f")]
+struct FooSpec {
+    foo: String,
+}
+
+fn main() {}
