@@ -7,6 +7,7 @@ use serde_json::{Map, Value};
 use super::fields::FieldSet;
 use super::path::{self, Scalar, Step};
 use super::shape::{At, Keyed, Members, Shape};
+use crate::schema::golang;
 use crate::schema::model::Type;
 
 /// The fields that `config` has an opinion about: its leaves, its list elements, and containers it leaves empty.
@@ -104,7 +105,7 @@ impl Walk {
             (Some(Type::String), v) if !v.is_string() => Err(self.expected("string", &go_detail(v))),
             (Some(Type::Boolean), v) if !v.is_boolean() => Err(self.expected("boolean", &go_value(v))),
             (Some(Type::Integer | Type::Number), v) if !v.is_number() => {
-                Err(self.expected("numeric (int or float)", go_type(v)))
+                Err(self.expected("numeric (int or float)", golang::type_name(v)))
             }
             (Some(Type::Array), v) if !v.is_array() => Err(self.expected("list", &go_value(v))),
             (Some(Type::Object), v) if !v.is_object() => Err(self.expected("map", &go_value(v))),
@@ -123,34 +124,10 @@ impl Walk {
 
 /// Go's `%v` of the server's wrapper around a value.
 fn go_value(value: &Value) -> String {
-    format!("&{{{}}}", go_plain(value))
+    format!("&{{{}}}", golang::plain(value))
 }
 
 /// Go's `%#v` of the same.
 fn go_detail(value: &Value) -> String {
-    format!("&value.valueUnstructured{{Value:{}}}", go_plain(value))
-}
-
-fn go_plain(value: &Value) -> String {
-    let join = |parts: Vec<String>| parts.join(" ");
-    match value {
-        Value::Null => "<nil>".into(),
-        Value::String(text) => text.clone(),
-        Value::Array(list) => format!("[{}]", join(list.iter().map(go_plain).collect())),
-        Value::Object(map) => {
-            format!("map[{}]", join(map.iter().map(|(k, v)| format!("{k}:{}", go_plain(v))).collect()))
-        }
-        other => other.to_string(),
-    }
-}
-
-fn go_type(value: &Value) -> &'static str {
-    match value {
-        Value::Null => "<nil>",
-        Value::Bool(_) => "bool",
-        Value::Number(_) => "number",
-        Value::String(_) => "string",
-        Value::Array(_) => "[]interface {}",
-        Value::Object(_) => "map[string]interface {}",
-    }
+    format!("&value.valueUnstructured{{Value:{}}}", golang::plain(value))
 }

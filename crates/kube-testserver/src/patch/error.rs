@@ -10,6 +10,9 @@ pub(crate) enum PatchError {
     /// caller; it is kept here for logs.
     #[error("the server rejected our request due to an error in our request")]
     DoesNotFit(String),
+    /// The patch has a directive that means nothing where it stands (the genuine server answers 500, with this text).
+    #[error("{0}")]
+    Failed(String),
     /// The patch would put a value where the object cannot have it (422 Invalid, cause `patch`).
     #[error("patch: Invalid value: {patch:?}: {message}")]
     Invalid {
@@ -18,16 +21,4 @@ pub(crate) enum PatchError {
         /// What is wrong with it.
         message: String,
     },
-}
-
-/// How Go names the JSON type of a value in its decoding errors.
-pub(super) fn go_type(value: &serde_json::Value) -> &'static str {
-    match value {
-        serde_json::Value::Null => "null",
-        serde_json::Value::Bool(_) => "bool",
-        serde_json::Value::Number(_) => "number",
-        serde_json::Value::String(_) => "string",
-        serde_json::Value::Array(_) => "array",
-        serde_json::Value::Object(_) => "object",
-    }
 }

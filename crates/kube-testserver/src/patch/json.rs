@@ -3,7 +3,8 @@
 
 use serde_json::Value;
 
-use super::{PatchError, error::go_type};
+use super::PatchError;
+use crate::schema::golang;
 
 /// Applies the operations in order.
 pub(crate) fn apply(target: &mut Value, patch: &Value) -> Result<(), PatchError> {
@@ -83,7 +84,7 @@ impl<'p> Operation<'p> {
 fn not_a(value: &Value, go: &str) -> PatchError {
     PatchError::Malformed(format!(
         "error decoding patch: json: cannot unmarshal {} into Go value of type {go}",
-        go_type(value)
+        golang::json_type(value)
     ))
 }
 

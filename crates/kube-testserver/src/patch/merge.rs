@@ -2,7 +2,8 @@
 
 use serde_json::{Map, Value};
 
-use super::{PatchError, error::go_type};
+use super::PatchError;
+use crate::schema::golang;
 
 /// Merges `patch` into `target`: `null` removes a member, objects merge, everything else replaces.
 ///
@@ -16,7 +17,7 @@ pub(crate) fn apply(target: &mut Value, patch: &Value) -> Result<(), PatchError>
         Value::Null => Err(PatchError::Malformed("Invalid JSON Patch".into())),
         other => Err(PatchError::Malformed(format!(
             "error decoding patch: json: cannot unmarshal {} into Go value of type map[string]interface {{}}",
-            go_type(other)
+            golang::json_type(other)
         ))),
     }
 }

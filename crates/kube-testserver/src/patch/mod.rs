@@ -5,5 +5,6 @@
 pub(crate) mod error;
 pub(crate) mod json;
 pub(crate) mod merge;
+pub(crate) mod strategic;
 
 pub(crate) use error::PatchError;

@@ -7,6 +7,7 @@
 
 mod default;
 pub(crate) mod error;
+pub(crate) mod golang;
 pub(crate) mod model;
 mod nulls;
 mod openapi;

@@ -5,7 +5,7 @@ use crate::{
     failure::Failure,
     patch::{self, PatchError},
     route::WriteOptions,
-    schema::FieldError,
+    schema::{FieldError, Schema},
     world::World,
 };
 
@@ -19,14 +19,18 @@ pub(super) fn patch(world: &mut World, call: &Call) -> Result<Answer, Failure> {
     if body::media_type(&call.content_type) == "application/apply-patch+yaml" {
         return apply::apply(world, call);
     }
-    let apply: fn(&mut Value, &Value) -> Result<(), PatchError> = match body::media_type(&call.content_type) {
-        "application/json-patch+json" => patch::json::apply,
-        "application/merge-patch+json" => patch::merge::apply,
-        _ => {
-            let accepted = if call.endpoint.resource.custom { CUSTOM } else { BUILT_IN };
-            return Err(Failure::unsupported_media_type(accepted));
-        }
-    };
+    let apply: fn(&Schema, &mut Value, &Value) -> Result<(), PatchError> =
+        match body::media_type(&call.content_type) {
+            "application/json-patch+json" => |_, object, patch| patch::json::apply(object, patch),
+            "application/merge-patch+json" => |_, object, patch| patch::merge::apply(object, patch),
+            "application/strategic-merge-patch+json" if !call.endpoint.resource.custom => {
+                patch::strategic::apply
+            }
+            _ => {
+                let accepted = if call.endpoint.resource.custom { CUSTOM } else { BUILT_IN };
+                return Err(Failure::unsupported_media_type(accepted));
+            }
+        };
     let options = WriteOptions::parse(&call.query, "PatchOptions")?;
     let changes =
         body::json(&call.body).map_err(|why| Failure::bad_request(format!("error decoding patch: {why}")))?;
@@ -34,7 +38,7 @@ pub(super) fn patch(world: &mut World, call: &Call) -> Result<Answer, Failure> {
         world.store.get(call.endpoint.resource.table, &call.key()).ok_or_else(|| call.not_found())?;
     let mut object = stored.value();
     object["apiVersion"] = call.endpoint.api_version().into();
-    apply(&mut object, &changes).map_err(|error| refused(call, error))?;
+    apply(call.endpoint.schema(), &mut object, &changes).map_err(|error| refused(call, error))?;
     if !object.is_object() {
         return Err(refused(call, PatchError::DoesNotFit("the result is no object".into())));
     }
@@ -46,6 +50,7 @@ pub(super) fn patch(world: &mut World, call: &Call) -> Result<Answer, Failure> {
 fn refused(call: &Call, error: PatchError) -> Failure {
     match error {
         PatchError::Malformed(message) => Failure::bad_request(message),
+        PatchError::Failed(message) => Failure::new(http::StatusCode::INTERNAL_SERVER_ERROR, "", message),
         PatchError::DoesNotFit(_) => {
             let message = "the server rejected our request due to an error in our request";
             Failure::new(http::StatusCode::UNPROCESSABLE_ENTITY, "Invalid", message)

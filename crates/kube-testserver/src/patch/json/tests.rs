@@ -93,7 +93,8 @@ proptest! {
         prop_assume!(ops.iter().all(|op| op["op"] != "move" || op["from"] != ""));
         let mut theirs = document.clone();
         let patch: json_patch::Patch = serde_json::from_value(json!(ops)).unwrap();
-        let want = json_patch::patch(&mut theirs, &patch).is_ok().then_some(theirs);
+        // Without its roll-back, which panics when a move cannot be undone.
+        let want = json_patch::patch_unsafe(&mut theirs, &patch).is_ok().then_some(theirs);
         prop_assert_eq!(run(document, json!(ops)).ok(), want);
     }
 }

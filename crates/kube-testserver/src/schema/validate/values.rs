@@ -6,6 +6,7 @@ use super::format;
 use super::path::Path;
 use super::walk::unplaced;
 use crate::schema::FieldError;
+use crate::schema::golang;
 use crate::schema::model::{Node, Range, Rules, Type};
 
 /// Whether the format is one that only strings can have.
@@ -40,7 +41,7 @@ pub(super) fn check(
         _ => {}
     }
     if !value.is_string() && node.ty == Some(Type::String) && has_string_format(node) {
-        format_error(errors, rules.format.as_deref().unwrap_or_default(), go_type(value), path);
+        format_error(errors, rules.format.as_deref().unwrap_or_default(), golang::type_name(value), path);
     }
 }
 
@@ -133,17 +134,5 @@ fn quoted(value: &Value) -> String {
     match value {
         Value::String(text) => format!("{text:?}"),
         other => format!("{:?}", other.to_string()),
-    }
-}
-
-fn go_type(value: &Value) -> &'static str {
-    match value {
-        Value::Null => "null",
-        Value::Bool(_) => "bool",
-        Value::Number(n) if n.is_f64() => "float64",
-        Value::Number(_) => "int64",
-        Value::String(_) => "string",
-        Value::Array(_) => "[]interface {}",
-        Value::Object(_) => "map[string]interface {}",
     }
 }

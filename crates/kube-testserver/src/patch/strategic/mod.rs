@@ -1,0 +1,29 @@
+//! Strategic merge patch: a merge patch that knows, from the schema, which lists merge and by what.
+
+mod list;
+mod map;
+mod order;
+
+#[cfg(test)]
+mod tests;
+
+use serde_json::Value;
+
+use super::PatchError;
+use crate::schema::{Schema, golang};
+
+/// Merges `patch` into `target`. Members merge as in a merge patch; lists with a merge strategy merge by their merge
+/// key, or as sets of primitives; `$patch`, `$retainKeys`, `$deleteFromPrimitiveList/x` and `$setElementOrder/x` do what
+/// the Kubernetes API conventions say. Nulls within what is new are nothing.
+pub(crate) fn apply(schema: &Schema, target: &mut Value, patch: &Value) -> Result<(), PatchError> {
+    let Value::Object(changes) = patch else {
+        let got = golang::json_type(patch);
+        let why = format!("json: cannot unmarshal {got} into Go value of type map[string]interface {{}}");
+        return Err(PatchError::Malformed(why));
+    };
+    if !target.is_object() {
+        *target = Value::Object(Default::default());
+    }
+    let Value::Object(object) = target else { return Ok(()) };
+    map::merge(Some(schema.root()), object, changes)
+}

@@ -1,0 +1,58 @@
+//! How Go prints values: the genuine server's messages quote them so.
+
+use serde_json::Value;
+
+/// Go's `%v`: `map[a:1 b:[x y]]`.
+pub(crate) fn plain(value: &Value) -> String {
+    let join = |parts: Vec<String>| parts.join(" ");
+    match value {
+        Value::Null => "<nil>".into(),
+        Value::String(text) => text.clone(),
+        Value::Array(list) => format!("[{}]", join(list.iter().map(plain).collect())),
+        Value::Object(map) => {
+            let mut members: Vec<_> = map.iter().collect();
+            members.sort_by_key(|(name, _)| *name);
+            format!("map[{}]", join(members.iter().map(|(k, v)| format!("{k}:{}", plain(v))).collect()))
+        }
+        other => other.to_string(),
+    }
+}
+
+/// The JSON type, as Go's decoder names it in its errors.
+pub(crate) fn json_type(value: &Value) -> &'static str {
+    match value {
+        Value::Null => "null",
+        Value::Bool(_) => "bool",
+        Value::Number(_) => "number",
+        Value::String(_) => "string",
+        Value::Array(_) => "array",
+        Value::Object(_) => "object",
+    }
+}
+
+/// The Go type of a decoded value.
+pub(crate) fn type_name(value: &Value) -> &'static str {
+    match value {
+        Value::Null => "<nil>",
+        Value::Bool(_) => "bool",
+        Value::Number(n) if n.is_f64() => "float64",
+        Value::Number(_) => "int64",
+        Value::String(_) => "string",
+        Value::Array(_) => "[]interface {}",
+        Value::Object(_) => "map[string]interface {}",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn maps_are_sorted_and_nothing_is_quoted() {
+        assert_eq!(
+            plain(&json!({"b": [1, "x y", null], "a": {"z": true}})),
+            "map[a:map[z:true] b:[1 x y <nil>]]"
+        );
+    }
+}
