@@ -1,11 +1,6 @@
 //! Reconciling by a queue of one's own.
 
-use super::{
-    Action, Config, Error,
-    panic::catch,
-    request::ReconcileRequest,
-    runner::Runner,
-};
+use super::{Action, Config, Error, panic::catch, request::ReconcileRequest, runner::Runner};
 use crate::reflector::{ObjectRef, store::Store};
 use futures::{FutureExt, Stream, TryFuture, TryStream, TryStreamExt, future};
 use kube_core::Resource;

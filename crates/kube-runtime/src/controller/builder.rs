@@ -111,7 +111,10 @@ where
 
     /// A controller for the objects of a stream of one's own, such as a filtered watcher behind a
     /// [`reflector`](fn@crate::reflector) whose store is `reader`.
-    pub fn for_stream(trigger: impl Stream<Item = watcher::Result<K>> + Send + 'static, reader: Store<K>) -> Self
+    pub fn for_stream(
+        trigger: impl Stream<Item = watcher::Result<K>> + Send + 'static,
+        reader: Store<K>,
+    ) -> Self
     where
         K::DynamicType: Default,
     {

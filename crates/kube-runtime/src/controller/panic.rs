@@ -24,7 +24,9 @@ impl From<Box<dyn Any + Send>> for Panic {
 /// A reconciler shares its context with later calls, as any two threads share data: what it leaves half done is
 /// visible to them with or without the panic.
 pub(super) fn catch<F: TryFuture>(future: F) -> impl Future<Output = Result<Result<F::Ok, F::Error>, Panic>> {
-    AssertUnwindSafe(TryFutureExt::into_future(future)).catch_unwind().map(|outcome| outcome.map_err(Panic::from))
+    AssertUnwindSafe(TryFutureExt::into_future(future))
+        .catch_unwind()
+        .map(|outcome| outcome.map_err(Panic::from))
 }
 
 /// The same for a plain call.

@@ -83,7 +83,10 @@ where
     K::DynamicType: fmt::Debug,
 {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("ReconcileRequest").field("obj_ref", &self.obj_ref).field("reason", &self.reason).finish()
+        f.debug_struct("ReconcileRequest")
+            .field("obj_ref", &self.obj_ref)
+            .field("reason", &self.reason)
+            .finish()
     }
 }
 

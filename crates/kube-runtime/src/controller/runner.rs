@@ -61,7 +61,10 @@ pub(super) type Outcome<E> = Result<Result<Action, E>, Panic>;
 pub(super) type Report<K, E, Q> = Result<(ObjectRef<K>, Action), ControllerError<E, Q>>;
 
 /// An object kind that can be reconciled.
-pub(super) trait Reconcilable: Resource<DynamicType: Debug + Eq + Hash + Clone> + Clone + 'static {}
+pub(super) trait Reconcilable:
+    Resource<DynamicType: Debug + Eq + Hash + Clone> + Clone + 'static
+{
+}
 
 impl<K: Resource<DynamicType: Debug + Eq + Hash + Clone> + Clone + 'static> Reconcilable for K {}
 
@@ -232,11 +235,13 @@ where
         });
         let (again, report) = match judged {
             Ok((action, None)) => {
-                let again = action.requeue_after().map(|delay| (delay, ReconcileReason::ReconcilerRequestedRetry));
+                let again =
+                    action.requeue_after().map(|delay| (delay, ReconcileReason::ReconcilerRequestedRetry));
                 (again, Ok((reference, action)))
             }
             Ok((action, Some(error))) => {
-                let again = action.requeue_after().map(|delay| (delay, ReconcileReason::ErrorPolicyRequestedRetry));
+                let again =
+                    action.requeue_after().map(|delay| (delay, ReconcileReason::ErrorPolicyRequestedRetry));
                 (again, Err(ControllerError::ReconcilerFailed(error, Box::new(reference.erase()))))
             }
             Err(Panic(message)) => {

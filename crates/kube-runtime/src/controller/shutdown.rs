@@ -27,14 +27,14 @@ impl Shutdown {
 
     /// Also stops gracefully on the first SIGINT or SIGTERM, and at once on the second.
     pub(super) fn or_on_signal(self) -> Self {
-        Self {
-            graceful: either(self.graceful, signals(1)),
-            forceful: either(self.forceful, signals(2)),
-        }
+        Self { graceful: either(self.graceful, signals(1)), forceful: either(self.forceful, signals(2)) }
     }
 }
 
-fn either(one: BoxFuture<'static, ()>, other: impl Future<Output = ()> + Send + 'static) -> BoxFuture<'static, ()> {
+fn either(
+    one: BoxFuture<'static, ()>,
+    other: impl Future<Output = ()> + Send + 'static,
+) -> BoxFuture<'static, ()> {
     future::select(one, other.boxed()).map(drop).boxed()
 }
 

@@ -37,7 +37,10 @@ impl<K: Resource + 'static> Sources<K> {
         Self { triggers: vec![main], pacing: Pacing::Own }
     }
 
-    pub(super) fn add(&mut self, trigger: impl Stream<Item = watcher::Result<ReconcileRequest<K>>> + Send + 'static) {
+    pub(super) fn add(
+        &mut self,
+        trigger: impl Stream<Item = watcher::Result<ReconcileRequest<K>>> + Send + 'static,
+    ) {
         self.triggers.push(trigger.boxed());
     }
 
@@ -50,7 +53,9 @@ impl<K: Resource + 'static> Sources<K> {
         let Self { triggers, pacing } = self;
         let paced = triggers.into_iter().map(|trigger| match &pacing {
             Pacing::Own => StreamBackoff::new(trigger, DefaultBackoff::default()).boxed(),
-            Pacing::Shared(backoff) => StreamBackoff::new(trigger, SharedBackoff(Arc::clone(backoff))).boxed(),
+            Pacing::Shared(backoff) => {
+                StreamBackoff::new(trigger, SharedBackoff(Arc::clone(backoff))).boxed()
+            }
         });
         stream::select_all(paced)
     }
@@ -83,7 +88,8 @@ where
     K::DynamicType: Eq + Hash + Clone + Send + Sync,
 {
     objects.filter(move |object| {
-        let gone = store.is_ready() && store.get(&ObjectRef::from_obj_with(object, dyntype.clone())).is_none();
+        let gone =
+            store.is_ready() && store.get(&ObjectRef::from_obj_with(object, dyntype.clone())).is_none();
         std::future::ready(!gone)
     })
 }

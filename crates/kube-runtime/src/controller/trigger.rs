@@ -56,7 +56,10 @@ where
 
 /// The request that an object makes for itself.
 pub(super) fn itself<K: Resource>(object: &K, dyntype: K::DynamicType) -> ReconcileRequest<K> {
-    ReconcileRequest { obj_ref: ObjectRef::from_obj_with(object, dyntype), reason: ReconcileReason::ObjectUpdated }
+    ReconcileRequest {
+        obj_ref: ObjectRef::from_obj_with(object, dyntype),
+        reason: ReconcileReason::ObjectUpdated,
+    }
 }
 
 /// The requests that a child makes for its owners.
@@ -83,7 +86,10 @@ pub(super) fn on_behalf_of<K: Resource>(
     related: &ObjectRef<DynamicObject>,
     obj_ref: ObjectRef<K>,
 ) -> ReconcileRequest<K> {
-    ReconcileRequest { obj_ref, reason: ReconcileReason::RelatedObjectUpdated { obj_ref: Box::new(related.clone()) } }
+    ReconcileRequest {
+        obj_ref,
+        reason: ReconcileReason::RelatedObjectUpdated { obj_ref: Box::new(related.clone()) },
+    }
 }
 
 #[cfg(test)]
@@ -112,13 +118,23 @@ mod tests {
         ConfigMap { metadata, ..Default::default() }
     }
 
-    fn collect<K: Resource>(requests: impl Stream<Item = Result<ReconcileRequest<K>, ()>>) -> Vec<(String, String)> {
-        block_on(requests.map(|request| request.map(|it| (it.obj_ref.to_string(), it.reason.to_string())).unwrap()).collect())
+    fn collect<K: Resource>(
+        requests: impl Stream<Item = Result<ReconcileRequest<K>, ()>>,
+    ) -> Vec<(String, String)> {
+        block_on(
+            requests
+                .map(|request| request.map(|it| (it.obj_ref.to_string(), it.reason.to_string())).unwrap())
+                .collect(),
+        )
     }
 
     #[test]
     fn children_ask_for_their_owners_of_the_right_kind() {
-        let child = owned_by(&[("apps/v1", "Deployment", "web"), ("v1", "Pod", "no"), ("apps/v1", "Deployment", "db")]);
+        let child = owned_by(&[
+            ("apps/v1", "Deployment", "web"),
+            ("v1", "Pod", "no"),
+            ("apps/v1", "Deployment", "db"),
+        ]);
         let requests = collect(trigger_owners::<Deployment, _>(stream::iter([Ok(child)]), (), ()));
         let reason = "related object updated: ConfigMap.v1/child.ns".to_owned();
         let expected = ["web", "db"].map(|name| (format!("Deployment.v1.apps/{name}.ns"), reason.clone()));
@@ -129,7 +145,9 @@ mod tests {
     fn objects_ask_for_themselves_and_mappers_for_anything() {
         let itself = collect(trigger_self::<ConfigMap, _>(stream::iter([Ok(owned_by(&[]))]), ()));
         assert_eq!(itself, [("ConfigMap.v1/child.ns".into(), "object updated".into())]);
-        let mapped = trigger_with(stream::iter([Ok(2)]), |n| (0..n).map(|i| ObjectRef::<ConfigMap>::new(&format!("{i}"))));
+        let mapped = trigger_with(stream::iter([Ok(2)]), |n| {
+            (0..n).map(|i| ObjectRef::<ConfigMap>::new(&format!("{i}")))
+        });
         let expected = ["0", "1"].map(|name| (format!("ConfigMap.v1/{name}"), "unknown".to_owned()));
         assert_eq!(collect(mapped), expected);
     }

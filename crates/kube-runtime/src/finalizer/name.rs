@@ -31,7 +31,9 @@ mod tests {
         for name in ["example.com/cleanup", "kubernetes", "orphan", "a-b.example.com/Clean_up.2"] {
             assert!(is_valid(name), "{name}");
         }
-        for name in ["", "/", "example.com/", "/cleanup", "a/b/c", "Example.com/x", "-a.com/x", "x y", "a.com/-x"] {
+        for name in
+            ["", "/", "example.com/", "/cleanup", "a/b/c", "Example.com/x", "-a.com/x", "x y", "a.com/-x"]
+        {
             assert!(!is_valid(name), "{name}");
         }
     }

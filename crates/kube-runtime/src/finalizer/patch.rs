@@ -49,7 +49,8 @@ fn remove(index: usize, finalizer: &str) -> Patch {
 }
 
 fn to_patch(operations: Vec<Value>) -> Patch {
-    serde_json::from_value(Value::Array(operations)).expect("invariant: these are valid JSON patch operations")
+    serde_json::from_value(Value::Array(operations))
+        .expect("invariant: these are valid JSON patch operations")
 }
 
 #[cfg(test)]
@@ -77,9 +78,11 @@ mod tests {
 
     #[test]
     fn adds_to_no_list_an_empty_list_and_a_list() {
-        for (before, after) in
-            [(None, vec!["mine"]), (Some(&[][..]), vec!["mine"]), (Some(&["other"][..]), vec!["other", "mine"])]
-        {
+        for (before, after) in [
+            (None, vec!["mine"]),
+            (Some(&[][..]), vec!["mine"]),
+            (Some(&["other"][..]), vec!["other", "mine"]),
+        ] {
             let object = object(before, false, "1");
             let patch = Edit::Add.patch(&object, "mine").unwrap();
             assert_eq!(patched(&patch, &object).unwrap(), after);

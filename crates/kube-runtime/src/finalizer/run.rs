@@ -111,7 +111,9 @@ where
             settle(api, finalizer_name, &obj, Edit::Add).await.map_err(Error::AddFinalizer)?;
             Ok(Action::await_change())
         }
-        Decision::Apply => TryFutureExt::into_future(reconcile(Event::Apply(obj))).await.map_err(Error::ApplyFailed),
+        Decision::Apply => {
+            TryFutureExt::into_future(reconcile(Event::Apply(obj))).await.map_err(Error::ApplyFailed)
+        }
         Decision::Cleanup { .. } => {
             let cleanup = TryFutureExt::into_future(reconcile(Event::Cleanup(Arc::clone(&obj))));
             let action = cleanup.await.map_err(Error::CleanupFailed)?;
@@ -132,7 +134,8 @@ where
     let mut attempts = ATTEMPTS;
     while let Some(current) = patch {
         attempts -= 1;
-        let error = match api.patch(name, &PatchParams::default(), &Patch::Json::<()>(current.clone())).await {
+        let error = match api.patch(name, &PatchParams::default(), &Patch::Json::<()>(current.clone())).await
+        {
             Ok(_) => return Ok(()),
             Err(error) => error,
         };

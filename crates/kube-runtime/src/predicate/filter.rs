@@ -172,8 +172,15 @@ mod tests {
     #[test]
     fn passes_only_changes_of_the_property() {
         let same = || object("a", Some(1), None);
-        assert_eq!(passing(vec![same(), same(), object("a", Some(2), None), same()], predicates::generation), 3);
-        assert_eq!(passing(vec![same(), object("b", Some(1), None)], predicates::generation), 2, "each by itself");
+        assert_eq!(
+            passing(vec![same(), same(), object("a", Some(2), None), same()], predicates::generation),
+            3
+        );
+        assert_eq!(
+            passing(vec![same(), object("b", Some(1), None)], predicates::generation),
+            2,
+            "each by itself"
+        );
     }
 
     #[test]
@@ -185,7 +192,9 @@ mod tests {
 
     #[test]
     fn combined_properties_pass_when_either_changes() {
-        let objects = || vec![object("a", Some(1), None), object("a", Some(1), Some("f")), object("a", Some(2), Some("f"))];
+        let objects = || {
+            vec![object("a", Some(1), None), object("a", Some(1), Some("f")), object("a", Some(2), Some("f"))]
+        };
         assert_eq!(passing(objects(), predicates::generation), 2);
         assert_eq!(passing(objects(), predicates::generation.combine(predicates::finalizers)), 3);
     }

@@ -66,7 +66,9 @@ impl<K: Eq + Hash + Clone, P> Queue<K, P> {
                 self.wait(key, payload, due, now);
             }
             Some(Slot::RunningAgain { due: present, .. }) if *present <= due => {}
-            Some(slot @ (Slot::Running | Slot::RunningAgain { .. })) => *slot = Slot::RunningAgain { due, payload },
+            Some(slot @ (Slot::Running | Slot::RunningAgain { .. })) => {
+                *slot = Slot::RunningAgain { due, payload }
+            }
             Some(Slot::Waiting { .. } | Slot::Ready { .. }) => {}
         }
     }
@@ -129,6 +131,7 @@ impl<K: Eq + Hash + Clone, P> Queue<K, P> {
     }
 
     /// How many keys are handed out.
+    #[cfg(test)]
     pub(crate) fn running(&self) -> usize {
         self.running
     }

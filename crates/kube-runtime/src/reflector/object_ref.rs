@@ -68,7 +68,10 @@ impl ObjectKey {
 
 impl<K: Lookup> From<&ObjectRef<K>> for ObjectKey {
     fn from(reference: &ObjectRef<K>) -> Self {
-        Self { namespace: reference.namespace.as_deref().map(Into::into), name: reference.name.as_str().into() }
+        Self {
+            namespace: reference.namespace.as_deref().map(Into::into),
+            name: reference.name.as_str().into(),
+        }
     }
 }
 

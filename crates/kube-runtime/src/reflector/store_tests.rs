@@ -168,13 +168,17 @@ fn a_relist_tells_subscribers_only_of_differences() {
     ]);
     let mut subscriber = writer.subscribe().unwrap();
     while subscriber.next().now_or_never().is_some() {}
-    for event in
-        [Event::Init, Event::InitApply(object("same", "1")), Event::InitApply(object("new", "5")), Event::InitDone]
-    {
+    for event in [
+        Event::Init,
+        Event::InitApply(object("same", "1")),
+        Event::InitApply(object("new", "5")),
+        Event::InitDone,
+    ] {
         writer.apply_watcher_event(&event);
     }
-    let mut told: Vec<String> =
-        std::iter::from_fn(|| subscriber.next().now_or_never().flatten()).map(|object| object.name_any()).collect();
+    let mut told: Vec<String> = std::iter::from_fn(|| subscriber.next().now_or_never().flatten())
+        .map(|object| object.name_any())
+        .collect();
     told.sort();
     assert_eq!(told, ["gone", "new"]);
 }

@@ -68,7 +68,8 @@ where
 {
     fn clone(&self) -> Self {
         let waiting = self.inbox.0.lock().in_order();
-        let fresh = self.reader.shared_subscribers().map(|subscribers| subscribers.add(self.reader.clone(), waiting));
+        let fresh =
+            self.reader.shared_subscribers().map(|subscribers| subscribers.add(self.reader.clone(), waiting));
         fresh.expect("invariant: a handle exists only for a shared cache")
     }
 }
@@ -79,7 +80,9 @@ where
     K::DynamicType: Eq + Hash + Clone,
 {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("ReflectHandle").field("waiting", &self.inbox.0.lock().order.len()).finish_non_exhaustive()
+        f.debug_struct("ReflectHandle")
+            .field("waiting", &self.inbox.0.lock().order.len())
+            .finish_non_exhaustive()
     }
 }
 

@@ -81,7 +81,10 @@ where
     /// # Cost
     ///
     /// Each poll asks about every message that is due and held.
-    pub fn hold_unless<C: Fn(&T) -> bool>(self: Pin<&mut Self>, can_take_message: C) -> HoldUnless<'_, T, R, C> {
+    pub fn hold_unless<C: Fn(&T) -> bool>(
+        self: Pin<&mut Self>,
+        can_take_message: C,
+    ) -> HoldUnless<'_, T, R, C> {
         HoldUnless::new(self, can_take_message)
     }
 

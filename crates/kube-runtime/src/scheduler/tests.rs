@@ -10,7 +10,8 @@ fn request(message: &'static str, delay_ms: u64) -> ScheduleRequest<&'static str
 #[tokio::test(start_paused = true)]
 async fn gives_each_message_back_at_its_time() {
     let start = Instant::now();
-    let requests = stream::iter([request("late", 200), request("soon", 100), request("late", 300), request("now", 0)]);
+    let requests =
+        stream::iter([request("late", 200), request("soon", 100), request("late", 300), request("now", 0)]);
     let timeline: Vec<_> =
         scheduler(requests).map(|message| (start.elapsed().as_millis(), message)).collect().await;
     assert_eq!(timeline, [(0, "now"), (100, "soon"), (200, "late")]);
@@ -52,7 +53,10 @@ async fn held_messages_are_kept_and_merged() {
         ask.send(request(message, 0)).await.unwrap();
     }
     assert_eq!(scheduler.as_mut().hold().next().now_or_never(), None);
-    assert_eq!(scheduler.as_mut().hold_unless(|message| *message != "a").next().now_or_never(), Some(Some("b")));
+    assert_eq!(
+        scheduler.as_mut().hold_unless(|message| *message != "a").next().now_or_never(),
+        Some(Some("b"))
+    );
     assert_eq!(scheduler.as_mut().hold_unless(|message| *message != "a").next().now_or_never(), None);
     assert_eq!(scheduler.next().now_or_never(), Some(Some("a")));
     assert_eq!(scheduler.next().now_or_never(), None, "a was asked for twice, and is one message");

@@ -62,9 +62,9 @@ impl<S: TryStream, B: Backoff> Stream for StreamBackoff<S, B> {
             Some(Err(_)) => this.state.set(match this.backoff.next() {
                 Some(wait) => State::Asleep { until: sleep(wait) },
                 None => {
-                tracing::error!("a stream failed more often than its backoff allows, and ends");
-                State::GivenUp
-            }
+                    tracing::error!("a stream failed more often than its backoff allows, and ends");
+                    State::GivenUp
+                }
             }),
             None => {}
         }

@@ -65,9 +65,11 @@ mod tests {
 
     #[test]
     fn applied_objects_exist_and_touched_objects_may_be_gone() {
-        let applied = decoded(|events| block_on(EventDecode::applied(events).map(|object| object.unwrap()).collect()));
+        let applied =
+            decoded(|events| block_on(EventDecode::applied(events).map(|object| object.unwrap()).collect()));
         assert_eq!(applied, [1, 2]);
-        let touched = decoded(|events| block_on(EventDecode::touched(events).map(|object| object.unwrap()).collect()));
+        let touched =
+            decoded(|events| block_on(EventDecode::touched(events).map(|object| object.unwrap()).collect()));
         assert_eq!(touched, [1, 2, 3]);
     }
 

@@ -118,7 +118,8 @@ mod tests {
 
     #[track_caller]
     fn check<K: DeserializeOwned>(condition: impl Condition<K>, yes: Value, nos: &[Value]) {
-        let matches = |value: &Value| condition.matches_object(Some(&serde_json::from_value(value.clone()).unwrap()));
+        let matches =
+            |value: &Value| condition.matches_object(Some(&serde_json::from_value(value.clone()).unwrap()));
         assert!(matches(&yes), "{yes}");
         for no in nos {
             assert!(!matches(no), "{no}");
@@ -133,7 +134,9 @@ mod tests {
     fn presence() {
         let object = json!({ "metadata": { "name": "a", "uid": "1" } });
         let pod: Pod = serde_json::from_value(object).unwrap();
-        assert!(is_created().matches_object(Some(&pod)) && !Condition::<Pod>::matches_object(&is_created(), None));
+        assert!(
+            is_created().matches_object(Some(&pod)) && !Condition::<Pod>::matches_object(&is_created(), None)
+        );
         assert!(is_deleted("2").matches_object(Some(&pod)) && !is_deleted("1").matches_object(Some(&pod)));
         assert!(Condition::<Pod>::matches_object(&is_deleted("1"), None));
     }
@@ -142,9 +145,7 @@ mod tests {
     fn custom_resource_definitions() {
         let names = json!({ "kind": "Foo", "plural": "foos" });
         let spec = json!({ "group": "a.b", "names": names, "scope": "Namespaced", "versions": [] });
-        let with = |status: &str| {
-            json!({ "metadata": {}, "spec": spec, "status": { "conditions": conditions("Established", status) } })
-        };
+        let with = |status: &str| json!({ "metadata": {}, "spec": spec, "status": { "conditions": conditions("Established", status) } });
         check(is_crd_established(), with("True"), &[with("False"), json!({ "metadata": {}, "spec": spec })]);
     }
 

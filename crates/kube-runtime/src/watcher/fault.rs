@@ -93,7 +93,8 @@ mod tests {
 
     #[test]
     fn busy_says_how_long_to_wait() {
-        let asked = status(429, "TooManyRequests").with_details(StatusDetails { retry_after_seconds: 7, ..details() });
+        let asked = status(429, "TooManyRequests")
+            .with_details(StatusDetails { retry_after_seconds: 7, ..details() });
         assert_eq!(Fault::of_status(&asked), Fault::Busy { retry_after: Some(Duration::from_secs(7)) });
         assert_eq!(Fault::of_status(&status(503, "")), Fault::Busy { retry_after: None });
         let starting = Status::failure("storage is (re)initializing", "TooManyRequests");
@@ -102,7 +103,11 @@ mod tests {
 
     #[test]
     fn a_version_from_the_future_is_told_from_a_slow_server() {
-        let cause = StatusCause { reason: "ResourceVersionTooLarge".into(), message: String::new(), field: String::new() };
+        let cause = StatusCause {
+            reason: "ResourceVersionTooLarge".into(),
+            message: String::new(),
+            field: String::new(),
+        };
         let too_new = status(504, "Timeout").with_details(StatusDetails { causes: vec![cause], ..details() });
         assert_eq!(Fault::of_status(&too_new), Fault::Behind);
         assert_eq!(Fault::of_status(&status(504, "Timeout")), Fault::Internal);

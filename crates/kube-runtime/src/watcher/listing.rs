@@ -59,7 +59,10 @@ impl Machine {
         if let (Page::Next(_), Fault::Expired | Fault::Refused) = (&list.page, &fault) {
             // Starting over page by page could lose the same race for ever.
             tracing::debug!(%error, "the continue token of a list is no longer valid, listing everything at once");
-            return (State::InitPage(InitPage { page: Page::Whole, spoiled: Spoiled::default() }), Duration::ZERO);
+            return (
+                State::InitPage(InitPage { page: Page::Whole, spoiled: Spoiled::default() }),
+                Duration::ZERO,
+            );
         }
         emit.push(Err(Error::InitialListFailed(error)));
         let own = self.pace.next(trouble(&fault));
@@ -75,7 +78,11 @@ impl Machine {
         }
     }
 
-    pub(super) fn streaming_list_refused<K>(&mut self, error: kube_client::Error, emit: &mut Emit<K>) -> Turn {
+    pub(super) fn streaming_list_refused<K>(
+        &mut self,
+        error: kube_client::Error,
+        emit: &mut Emit<K>,
+    ) -> Turn {
         let fault = Fault::of(&error);
         emit.push(Err(Error::WatchStartFailed(error)));
         self.stream_again(fault)
@@ -89,12 +96,12 @@ impl Machine {
         emit: &mut Emit<K>,
     ) -> Turn {
         match read {
-            Read::Message(WatchEvent::Added(DeserializeGuard(object)) | WatchEvent::Modified(DeserializeGuard(object))) => {
-                match object {
-                    Ok(object) => emit.push(Ok(Event::InitApply(object))),
-                    Err(invalid) => list.spoiled.add(describe(&invalid)),
-                }
-            }
+            Read::Message(
+                WatchEvent::Added(DeserializeGuard(object)) | WatchEvent::Modified(DeserializeGuard(object)),
+            ) => match object {
+                Ok(object) => emit.push(Ok(Event::InitApply(object))),
+                Err(invalid) => list.spoiled.add(describe(&invalid)),
+            },
             Read::Message(WatchEvent::Deleted(DeserializeGuard(object))) => {
                 if let Ok(object) = object {
                     emit.push(Ok(Event::Delete(object)));

@@ -117,10 +117,14 @@ impl Machine {
                 emit.push(Ok(Event::Init));
                 (State::InitialEvents(Default::default()), Duration::ZERO)
             }
-            (State::InitialWatch, Input::Started(Err(error))) => self.streaming_list_refused(error, &mut emit),
+            (State::InitialWatch, Input::Started(Err(error))) => {
+                self.streaming_list_refused(error, &mut emit)
+            }
             (State::InitialEvents(list), Input::Read(read)) => self.initial_event(list, read, now, &mut emit),
             (State::InitListed(listed), Input::Started(Ok(()))) => (listed.started(now), Duration::ZERO),
-            (State::InitListed(listed), Input::Started(Err(error))) => self.watch_refused(listed, error, &mut emit),
+            (State::InitListed(listed), Input::Started(Err(error))) => {
+                self.watch_refused(listed, error, &mut emit)
+            }
             (State::Watching(watch), Input::Read(read)) => self.watched(watch, read, now, &mut emit),
             (state, _) => (state, self.pace.next(Trouble::Passing)),
         };

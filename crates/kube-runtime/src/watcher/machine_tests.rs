@@ -7,7 +7,9 @@ use super::{
     *,
 };
 use k8s_openapi::api::core::v1::ConfigMap;
-use kube_core::{DeserializeGuard, ObjectList, Status, WatchEvent, params::VersionMatch, response::StatusDetails};
+use kube_core::{
+    DeserializeGuard, ObjectList, Status, WatchEvent, params::VersionMatch, response::StatusDetails,
+};
 use serde_json::{Value, json};
 use std::time::Duration;
 use tokio::time::Instant;
@@ -252,7 +254,10 @@ fn a_list_without_a_version_cannot_be_watched() {
 #[test]
 fn undecodable_objects_of_a_list_are_named_once_and_the_rest_flows() {
     let mut bench = Bench::new(Config::default());
-    assert_eq!(bench.page(list("10", "more", vec![spoiled("bad", "1"), object("a", "2")])), ["Init", "InitApply(ns/a)"]);
+    assert_eq!(
+        bench.page(list("10", "more", vec![spoiled("bad", "1"), object("a", "2")])),
+        ["Init", "InitApply(ns/a)"]
+    );
     let end = bench.page(list("10", "", vec![spoiled("worse", "3")]));
     assert_eq!(end[0], "InitDone");
     assert!(end[1].starts_with("InitialListFailed: skipped 2 objects"), "{end:?}");
@@ -442,7 +447,10 @@ fn a_deletion_with_its_objects_old_version_is_a_deletion() {
 fn an_undecodable_object_is_named_and_the_watch_goes_on() {
     let mut bench = watching();
     let reported = bench.message(json!({ "type": "MODIFIED", "object": spoiled("bad", "11") }));
-    assert!(reported[0].starts_with("WatchFailed: skipped an object that cannot be decoded: ns/bad"), "{reported:?}");
+    assert!(
+        reported[0].starts_with("WatchFailed: skipped an object that cannot be decoded: ns/bad"),
+        "{reported:?}"
+    );
     assert_eq!(bench.wait, Duration::ZERO);
     bench.expect_read();
     assert_eq!(bench.message(added("b", "12")), ["Apply(ns/b)"]);

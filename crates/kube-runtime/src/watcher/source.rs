@@ -33,7 +33,8 @@ impl Source {
         &self,
         params: &ListParams,
     ) -> Result<ObjectList<DeserializeGuard<K>>, Error> {
-        let request = if K::metadata_api() { self.request.list_metadata(params) } else { self.request.list(params) };
+        let request =
+            if K::metadata_api() { self.request.list_metadata(params) } else { self.request.list(params) };
         self.client.request(request.map_err(Error::BuildRequest)?).await
     }
 

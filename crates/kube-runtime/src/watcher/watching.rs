@@ -9,7 +9,9 @@ use super::{
     undecodable::{decode_error, describe},
     version::went_back,
 };
-use kube_core::{DeserializeGuard, Resource, Status, WatchEvent, error_boundary::InvalidObject, response::reason};
+use kube_core::{
+    DeserializeGuard, Resource, Status, WatchEvent, error_boundary::InvalidObject, response::reason,
+};
 use std::{io, time::Duration};
 use tokio::time::Instant;
 
@@ -131,7 +133,13 @@ impl Machine {
 
     /// Reports an object that cannot be decoded and goes on. If it was deleted nobody could be told which object to
     /// forget, so everything is listed again.
-    fn spoiled<K>(&mut self, watch: Watching, invalid: &InvalidObject, deleted: bool, emit: &mut Emit<K>) -> Turn {
+    fn spoiled<K>(
+        &mut self,
+        watch: Watching,
+        invalid: &InvalidObject,
+        deleted: bool,
+        emit: &mut Emit<K>,
+    ) -> Turn {
         let what = format!("skipped an object that cannot be decoded: {}", describe(invalid));
         emit.push(Err(Error::WatchFailed(decode_error(what))));
         if deleted {
@@ -143,7 +151,9 @@ impl Machine {
 
     /// The server's storage is older than what was seen before, as after a restore: nothing known counts.
     fn rewound<K>(&mut self, last: &str, new: &str, emit: &mut Emit<K>) -> Turn {
-        let what = format!("resourceVersion went back from {last} to {new}: was the storage restored? Listing again");
+        let what = format!(
+            "resourceVersion went back from {last} to {new}: was the storage restored? Listing again"
+        );
         emit.push(Err(Error::WatchError(Status::failure(&what, reason::EXPIRED).with_code(410).boxed())));
         self.seen = None;
         (State::Empty, self.pace.next(Trouble::Passing))
@@ -154,7 +164,9 @@ impl Machine {
         let exhausted = listed.in_vain + 1 >= TRIES_PER_VERSION;
         match fault {
             Fault::Busy { retry_after } => (State::InitListed(listed), retry_after.unwrap_or(own)),
-            Fault::Forbidden | Fault::Refused | Fault::Undecodable | Fault::Broken => (State::InitListed(listed), own),
+            Fault::Forbidden | Fault::Refused | Fault::Undecodable | Fault::Broken => {
+                (State::InitListed(listed), own)
+            }
             Fault::Internal if !exhausted => {
                 (State::InitListed(InitListed { in_vain: listed.in_vain + 1, ..listed }), own)
             }

@@ -1,18 +1,22 @@
 //! What every test needs.
 
-use futures::{Stream, StreamExt};
+use futures::{Stream, StreamExt, channel::mpsc, future::ready};
 use k8s_openapi::{NamespaceResourceScope, api::core::v1::ConfigMap};
 use kube_client::{Api, Client};
 use kube_core::{
     ObjectMeta, Resource,
     params::{DeleteParams, Patch, PatchParams, PostParams},
 };
-use kube_runtime::controller::Action;
+use kube_runtime::{
+    controller::{Action, Error},
+    reflector::ObjectRef,
+    watcher,
+};
 use kube_testserver::ApiServer;
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::json;
 use std::{fmt::Debug, future::Future, time::Duration};
-use tokio::time::timeout;
+use tokio::{task::JoinHandle, time::timeout};
 
 /// A fresh server and a client of it.
 pub(crate) fn server() -> (ApiServer, Client) {
@@ -46,8 +50,11 @@ where
 {
     let owner_references = owner.controller_owner_ref(&()).into_iter().collect();
     let mut object = K::default();
-    *object.meta_mut() =
-        ObjectMeta { name: Some(name.to_owned()), owner_references: Some(owner_references), ..Default::default() };
+    *object.meta_mut() = ObjectMeta {
+        name: Some(name.to_owned()),
+        owner_references: Some(owner_references),
+        ..Default::default()
+    };
     object
 }
 
@@ -115,4 +122,37 @@ pub(crate) async fn eventually<F: Future<Output = bool>>(mut condition: impl FnM
 
 pub(crate) fn wait_for_change<K, E, C>(_object: K, _error: &E, _context: C) -> Action {
     Action::await_change()
+}
+
+/// A reconciler's error for tests.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+pub(crate) struct Failure(pub(crate) &'static str);
+
+/// Runs a controller's output in the background, and gives its items in words.
+pub(crate) fn spawn_outputs<K, E>(
+    output: impl Stream<Item = Result<(ObjectRef<K>, Action), Error<E, watcher::Error>>> + Send + 'static,
+) -> Outputs
+where
+    K: Resource<DynamicType = ()> + 'static,
+    E: std::error::Error + Send + 'static,
+{
+    let (send, receive) = mpsc::unbounded();
+    let told = output.map(|item| {
+        item.map_or_else(|error| error.to_string(), |(object, _)| format!("done: {}", object.name))
+    });
+    let task = tokio::spawn(told.for_each(move |item| ready(drop(send.unbounded_send(item)))));
+    Outputs { items: receive, task }
+}
+
+/// What a controller in the background says.
+pub(crate) struct Outputs {
+    pub(crate) items: mpsc::UnboundedReceiver<String>,
+    pub(crate) task: JoinHandle<()>,
+}
+
+impl Drop for Outputs {
+    fn drop(&mut self) {
+        self.task.abort();
+    }
 }

@@ -1,1 +1,279 @@
-//! Draft.
+//! What a controller guarantees about the reconciles of one object.
+
+use crate::common::{
+    Change, Failure, config_maps, eventually, named, quiet, server, soon, spawn_outputs, wait_for_change,
+};
+use futures::{StreamExt, channel::mpsc, stream};
+use k8s_openapi::api::core::v1::ConfigMap;
+use kube_core::ResourceExt;
+use kube_runtime::{
+    Config, Controller,
+    controller::{Action, ReconcileRequest, applier},
+    reflector::{self, ObjectRef},
+    watcher::{self, Event},
+};
+use std::{
+    collections::HashMap,
+    convert::Infallible,
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicUsize, Ordering},
+    },
+    time::Duration,
+};
+use tokio::time::{Instant, sleep, timeout};
+
+fn controller(client: &kube_client::Client) -> Controller<ConfigMap> {
+    Controller::new(config_maps(client), watcher::Config::default())
+}
+
+#[tokio::test(start_paused = true)]
+async fn reconciles_what_is_there_and_what_changes() {
+    let (_server, client) = server();
+    let api = config_maps(&client);
+    api.add(named("a")).await;
+    let output = controller(&client).run(
+        |_, _| async { Ok::<_, Infallible>(Action::await_change()) },
+        wait_for_change,
+        Arc::new(()),
+    );
+    let mut outputs = spawn_outputs(output);
+    assert_eq!(soon(&mut outputs.items).await, "done: a");
+    api.add(named("b")).await;
+    assert_eq!(soon(&mut outputs.items).await, "done: b");
+    api.touch("a", "1").await;
+    assert_eq!(soon(&mut outputs.items).await, "done: a");
+    quiet(&mut outputs.items).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn one_object_is_never_reconciled_twice_at_once_and_no_change_is_lost() {
+    #[derive(Default)]
+    struct Seen {
+        running: Mutex<HashMap<String, usize>>,
+        last: Mutex<HashMap<String, String>>,
+        runs: AtomicUsize,
+    }
+    let (_server, client) = server();
+    let api = config_maps(&client);
+    let seen = Arc::new(Seen::default());
+    let output = controller(&client).run(
+        |object: Arc<ConfigMap>, seen: Arc<Seen>| async move {
+            let name = object.name_any();
+            *seen.running.lock().unwrap().entry(name.clone()).or_default() += 1;
+            assert_eq!(seen.running.lock().unwrap()[&name], 1, "two reconciles of {name} at once");
+            sleep(Duration::from_millis(70)).await;
+            *seen.running.lock().unwrap().get_mut(&name).unwrap() -= 1;
+            let touched = object.annotations().get("touched").cloned().unwrap_or_default();
+            seen.last.lock().unwrap().insert(name, touched);
+            seen.runs.fetch_add(1, Ordering::Relaxed);
+            Ok::<_, Infallible>(Action::await_change())
+        },
+        wait_for_change,
+        Arc::clone(&seen),
+    );
+    let outputs = spawn_outputs(output);
+    for name in ["a", "b", "c"] {
+        api.add(named(name)).await;
+    }
+    for change in 0..40 {
+        api.touch(["a", "b", "c"][change % 3], &change.to_string()).await;
+        sleep(Duration::from_millis(11)).await;
+    }
+    let expected =
+        HashMap::from([("a", "39"), ("b", "37"), ("c", "38")].map(|(k, v)| (k.to_owned(), v.to_owned())));
+    eventually(async || *seen.last.lock().unwrap() == expected).await;
+    let runs = seen.runs.load(Ordering::Relaxed);
+    assert!(runs < 40, "changes that come close together are one run: {runs}");
+    assert!(!outputs.task.is_finished());
+}
+
+#[tokio::test(start_paused = true)]
+async fn no_more_run_than_the_limit_allows() {
+    let (_server, client) = server();
+    let api = config_maps(&client);
+    for name in 0..20 {
+        api.add(named(&format!("n{name}"))).await;
+    }
+    #[derive(Default)]
+    struct Load {
+        now: AtomicUsize,
+        peak: AtomicUsize,
+    }
+    let load = Arc::new(Load::default());
+    let output = controller(&client).with_config(Config::default().concurrency(3)).run(
+        |_, load: Arc<Load>| async move {
+            let now = load.now.fetch_add(1, Ordering::SeqCst) + 1;
+            load.peak.fetch_max(now, Ordering::SeqCst);
+            sleep(Duration::from_millis(10)).await;
+            load.now.fetch_sub(1, Ordering::SeqCst);
+            Ok::<_, Infallible>(Action::await_change())
+        },
+        wait_for_change,
+        Arc::clone(&load),
+    );
+    let mut outputs = spawn_outputs(output);
+    for _ in 0..20 {
+        soon(&mut outputs.items).await;
+    }
+    assert_eq!(load.peak.load(Ordering::SeqCst), 3);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_burst_of_changes_is_one_reconcile_with_debounce() {
+    let (_server, client) = server();
+    let api = config_maps(&client);
+    let config = Config::default().debounce(Duration::from_secs(1));
+    let start = Instant::now();
+    let output = controller(&client).with_config(config).run(
+        |_, _| async { Ok::<_, Infallible>(Action::await_change()) },
+        wait_for_change,
+        Arc::new(()),
+    );
+    let mut outputs = spawn_outputs(output);
+    api.add(named("a")).await;
+    for change in 0..5 {
+        sleep(Duration::from_millis(100)).await;
+        api.touch("a", &change.to_string()).await;
+    }
+    assert_eq!(soon(&mut outputs.items).await, "done: a");
+    assert_eq!(start.elapsed().as_secs(), 1);
+    quiet(&mut outputs.items).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn asks_again_when_reconciler_or_error_policy_say() {
+    let (_server, client) = server();
+    config_maps(&client).add(named("a")).await;
+    let start = Instant::now();
+    let (runs, mut ran) = mpsc::unbounded();
+    let output = controller(&client).run(
+        move |_, count: Arc<AtomicUsize>| {
+            let runs = runs.clone();
+            async move {
+                runs.unbounded_send(start.elapsed().as_secs()).unwrap();
+                match count.fetch_add(1, Ordering::SeqCst) {
+                    0 => Err(Failure("not yet")),
+                    1 => Ok(Action::requeue(Duration::from_secs(10))),
+                    2 => Ok(Action::requeue(Duration::MAX)),
+                    _ => Ok(Action::await_change()),
+                }
+            }
+        },
+        |_, error, _| {
+            assert_eq!(error.0, "not yet");
+            Action::requeue(Duration::from_secs(5))
+        },
+        Arc::new(AtomicUsize::new(0)),
+    );
+    let mut outputs = spawn_outputs(output);
+    let runs = [soon(&mut ran).await, soon(&mut ran).await, soon(&mut ran).await];
+    assert_eq!(runs, [0, 5, 15]);
+    assert_eq!(soon(&mut outputs.items).await, "the reconciler of ConfigMap.v1/a.default failed");
+    quiet(&mut ran).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_change_comes_before_a_requeue() {
+    let (_server, client) = server();
+    let api = config_maps(&client);
+    api.add(named("a")).await;
+    let output = controller(&client).run(
+        |_, _| async { Ok::<_, Infallible>(Action::requeue(Duration::from_secs(3600))) },
+        wait_for_change,
+        Arc::new(()),
+    );
+    let mut outputs = spawn_outputs(output);
+    soon(&mut outputs.items).await;
+    api.touch("a", "1").await;
+    soon(&mut outputs.items).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_panic_is_an_error_of_that_object_only() {
+    let (_server, client) = server();
+    let api = config_maps(&client);
+    api.add(named("bad")).await;
+    api.add(named("good")).await;
+    let output = controller(&client).run(
+        |object: Arc<ConfigMap>, _| async move {
+            assert!(object.name_any() != "bad" || object.annotations().contains_key("touched"), "I cannot");
+            Ok::<_, Infallible>(Action::await_change())
+        },
+        wait_for_change,
+        Arc::new(()),
+    );
+    let mut outputs = spawn_outputs(output);
+    let mut said = [soon(&mut outputs.items).await, soon(&mut outputs.items).await];
+    said.sort();
+    assert_eq!(said, ["done: good", "running reconcilers failed"]);
+    api.touch("bad", "1").await;
+    assert_eq!(soon(&mut outputs.items).await, "done: bad");
+}
+
+#[tokio::test(start_paused = true)]
+async fn dropping_the_output_ends_the_reconciles() {
+    let (_server, client) = server();
+    config_maps(&client).add(named("a")).await;
+    let context = Arc::new(());
+    let output = controller(&client).run(
+        |_, context: Arc<()>| async move {
+            std::future::pending::<()>().await;
+            drop(context);
+            Ok::<_, Infallible>(Action::await_change())
+        },
+        wait_for_change,
+        Arc::clone(&context),
+    );
+    let mut output = Box::pin(output);
+    assert!(timeout(Duration::from_secs(5), output.next()).await.is_err(), "it hangs");
+    assert!(Arc::strong_count(&context) > 1);
+    drop(output);
+    eventually(async || Arc::strong_count(&context) == 1).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_applier_works_through_a_queue_of_ones_own_and_ends_with_it() {
+    let (store, mut writer) = reflector::store::<ConfigMap>();
+    for event in [Event::Init, Event::InitApply(named("a")), Event::InitDone] {
+        writer.apply_watcher_event(&event);
+    }
+    let request =
+        |name: &str| Ok::<_, watcher::Error>(ReconcileRequest::from(ObjectRef::<ConfigMap>::new(name)));
+    let queue = stream::iter([request("a"), request("missing"), request("a")]);
+    let mut output: Vec<_> = applier(
+        |_, _| Box::pin(async { Ok::<_, Infallible>(Action::requeue(Duration::from_secs(1))) }),
+        wait_for_change,
+        Arc::new(()),
+        store,
+        queue,
+        Config::default().debounce(Duration::from_millis(5)),
+    )
+    .map(|item| item.map_or_else(|error| error.to_string(), |(object, _)| object.to_string()))
+    .collect()
+    .await;
+    output.sort();
+    assert_eq!(output.len(), 2, "{output:?}");
+    assert_eq!(output[0], "ConfigMap.v1/a");
+    assert!(
+        output[1].starts_with("ConfigMap.v1/missing was to be reconciled but is not in the store"),
+        "{output:?}"
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_store_that_can_never_be_ready_ends_the_controller() {
+    let (store, writer) = reflector::store::<ConfigMap>();
+    drop(writer);
+    let output: Vec<_> = applier(
+        |_, _| Box::pin(async { Ok::<_, Infallible>(Action::await_change()) }),
+        wait_for_change,
+        Arc::new(()),
+        store,
+        stream::pending::<Result<ReconcileRequest<ConfigMap>, watcher::Error>>(),
+        Config::default(),
+    )
+    .collect()
+    .await;
+    assert!(matches!(output[..], [Err(kube_runtime::controller::Error::RunnerError(_))]), "{output:?}");
+}

@@ -1,1 +1,203 @@
-//! Draft.
+//! What makes a controller reconcile besides changes of its objects.
+
+use crate::common::{
+    Change, Outputs, labelled, named, owned, quiet, server, soon, spawn_outputs, wait_for_change,
+};
+use futures::channel::mpsc;
+use k8s_openapi::api::{
+    core::v1::{ConfigMap, Secret},
+    rbac::v1::ClusterRole,
+};
+use kube_client::{Api, Client};
+use kube_core::{ResourceExt, params::PostParams};
+use kube_runtime::{
+    Controller, WatchStreamExt, controller::Action, reflector, reflector::ObjectRef, watcher,
+};
+use std::{
+    convert::Infallible,
+    fmt,
+    sync::{Arc, Mutex},
+};
+use tracing::{
+    Subscriber,
+    field::{Field, Visit},
+    span::Attributes,
+};
+use tracing_subscriber::{Layer, layer::SubscriberExt};
+
+fn secrets(client: &Client) -> Api<Secret> {
+    Api::default_namespaced(client.clone())
+}
+
+fn config_maps(client: &Client) -> Api<ConfigMap> {
+    Api::default_namespaced(client.clone())
+}
+
+/// A controller of secrets that does nothing.
+fn run(controller: Controller<Secret>) -> Outputs {
+    let nothing = |_, _| async { Ok::<_, Infallible>(Action::await_change()) };
+    spawn_outputs(controller.run(nothing, wait_for_change, Arc::new(())))
+}
+
+fn all() -> watcher::Config {
+    watcher::Config::default()
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_is_owned_is_healed() {
+    let (_server, client) = server();
+    secrets(&client).add(named("owner")).await;
+    let controller = Controller::new(secrets(&client), all()).owns(config_maps(&client), all());
+    let output = controller.run(
+        |owner: Arc<Secret>, client: Arc<Client>| async move {
+            let children = config_maps(&client);
+            if children.get_opt("child").await?.is_none() {
+                children.create(&PostParams::default(), &owned("child", &*owner)).await?;
+            }
+            Ok::<_, kube_client::Error>(Action::await_change())
+        },
+        wait_for_change,
+        Arc::new(client.clone()),
+    );
+    let mut outputs = spawn_outputs(output);
+    soon(&mut outputs.items).await;
+    let first = config_maps(&client).get("child").await.unwrap();
+    while soon_or_quiet(&mut outputs).await {}
+    config_maps(&client).remove("child").await;
+    assert_eq!(soon(&mut outputs.items).await, "done: owner");
+    let second = config_maps(&client).get("child").await.unwrap();
+    assert_ne!(first.uid(), second.uid());
+}
+
+async fn soon_or_quiet(outputs: &mut Outputs) -> bool {
+    use futures::StreamExt;
+    tokio::time::timeout(std::time::Duration::from_secs(5), outputs.items.next()).await.is_ok()
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_a_mapper_names_is_reconciled() {
+    let (_server, client) = server();
+    secrets(&client).add(named("a")).await;
+    let mut outputs =
+        run(Controller::new(secrets(&client), all()).watches(config_maps(&client), all(), |map| {
+            map.labels().get("for").map(|name| ObjectRef::new(name).within("default"))
+        }));
+    assert_eq!(soon(&mut outputs.items).await, "done: a");
+    config_maps(&client).add(named("for-nobody")).await;
+    quiet(&mut outputs.items).await;
+    config_maps(&client).add(labelled("for-a", ("for", "a"))).await;
+    assert_eq!(soon(&mut outputs.items).await, "done: a");
+    config_maps(&client).add(labelled("for-b", ("for", "b"))).await;
+    assert!(soon(&mut outputs.items).await.starts_with("Secret.v1/b.default was to be reconciled"));
+}
+
+#[tokio::test(start_paused = true)]
+async fn triggers_of_ones_own_are_reconciled() {
+    let (_server, client) = server();
+    for name in ["a", "b"] {
+        secrets(&client).add(named(name)).await;
+    }
+    let (one, ones) = mpsc::unbounded();
+    let (every, everies) = mpsc::unbounded();
+    let mut outputs =
+        run(Controller::new(secrets(&client), all()).reconcile_on(ones).reconcile_all_on(everies));
+    for _ in 0..2 {
+        soon(&mut outputs.items).await;
+    }
+    one.unbounded_send(ObjectRef::new("b").within("default")).unwrap();
+    assert_eq!(soon(&mut outputs.items).await, "done: b");
+    every.unbounded_send(()).unwrap();
+    let mut both = [soon(&mut outputs.items).await, soon(&mut outputs.items).await];
+    both.sort();
+    assert_eq!(both, ["done: a", "done: b"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_owner_of_the_whole_cluster_is_one_object() {
+    let (_server, client) = server();
+    let roles: Api<ClusterRole> = Api::all(client.clone());
+    let role = roles.create(&PostParams::default(), &named("role")).await.unwrap();
+    let running = Arc::new(Mutex::new(0));
+    let output =
+        Controller::new(roles, all().fields("metadata.name=role")).owns(config_maps(&client), all()).run(
+            |_, running: Arc<Mutex<i32>>| async move {
+                *running.lock().unwrap() += 1;
+                assert_eq!(*running.lock().unwrap(), 1, "two names of one object became two reconciles");
+                tokio::time::sleep(std::time::Duration::from_secs(1)).await;
+                *running.lock().unwrap() -= 1;
+                Ok::<_, Infallible>(Action::await_change())
+            },
+            wait_for_change,
+            running,
+        );
+    let mut outputs = spawn_outputs(output);
+    for n in 0..3 {
+        config_maps(&client).add(owned(&format!("child-{n}"), &role)).await;
+        tokio::time::sleep(std::time::Duration::from_millis(300)).await;
+    }
+    for _ in 0..2 {
+        assert_eq!(soon(&mut outputs.items).await, "done: role");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn controllers_can_share_a_watch() {
+    let (_server, client) = server();
+    secrets(&client).add(named("a")).await;
+    let (reader, writer) = reflector::store_shared(16);
+    let first = Controller::for_shared_stream(writer.subscribe().unwrap(), reader.clone());
+    let second = Controller::for_shared_stream(writer.subscribe().unwrap(), reader);
+    let watch = watcher::watcher(secrets(&client), all()).default_backoff().reflect_shared(writer);
+    let watch = tokio::spawn(futures::StreamExt::for_each(watch, |_| std::future::ready(())));
+    let (mut first, mut second) = (run(first), run(second));
+    assert_eq!(soon(&mut first.items).await, "done: a");
+    assert_eq!(soon(&mut second.items).await, "done: a");
+    secrets(&client).add(named("b")).await;
+    assert_eq!(soon(&mut first.items).await, "done: b");
+    assert_eq!(soon(&mut second.items).await, "done: b");
+    secrets(&client).remove("a").await;
+    quiet(&mut first.items).await;
+    watch.abort();
+}
+
+/// Records the fields of the spans of reconciles.
+#[derive(Clone, Default)]
+struct Spans(Arc<Mutex<Vec<String>>>);
+
+impl<S: Subscriber> Layer<S> for Spans {
+    fn on_new_span(
+        &self,
+        attributes: &Attributes<'_>,
+        _id: &tracing::Id,
+        _context: tracing_subscriber::layer::Context<'_, S>,
+    ) {
+        struct Fields(Vec<String>);
+        impl Visit for Fields {
+            fn record_debug(&mut self, field: &Field, value: &dyn fmt::Debug) {
+                self.0.push(format!("{field}={value:?}"));
+            }
+        }
+        if attributes.metadata().name() == "reconciling object" {
+            let mut fields = Fields(Vec::new());
+            attributes.record(&mut fields);
+            self.0.lock().unwrap().push(fields.0.join(" "));
+        }
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn spans_say_what_is_reconciled_and_why() {
+    let spans = Spans::default();
+    let _guard = tracing::subscriber::set_default(tracing_subscriber::registry().with(spans.clone()));
+    let (_server, client) = server();
+    let owner = secrets(&client).add(named("a")).await;
+    let mut outputs = run(Controller::new(secrets(&client), all()).owns(config_maps(&client), all()));
+    soon(&mut outputs.items).await;
+    config_maps(&client).add(owned("child", &owner)).await;
+    soon(&mut outputs.items).await;
+    let expected = [
+        "object.ref=Secret.v1/a.default object.reason=object updated",
+        "object.ref=Secret.v1/a.default object.reason=related object updated: ConfigMap.v1/child.default",
+    ];
+    assert_eq!(*spans.0.lock().unwrap(), expected);
+}

@@ -1,1 +1,148 @@
-//! Draft.
+//! Finalizers against a server that enforces them.
+
+use crate::common::{Change, Failure, config_maps, eventually, named, server};
+use k8s_openapi::api::core::v1::ConfigMap;
+use kube_client::Api;
+use kube_core::{ResourceExt, params::PostParams};
+use kube_runtime::{
+    Controller,
+    controller::Action,
+    finalizer::{Error, Event, finalizer},
+    watcher,
+};
+use std::{
+    sync::{Arc, Mutex},
+    time::Duration,
+};
+
+const NAME: &str = "example.com/cleanup";
+
+/// Reconciles once, and says what the finalizer called for.
+async fn once(
+    api: &Api<ConfigMap>,
+    object: ConfigMap,
+    fail: bool,
+) -> (Option<&'static str>, Result<Action, Error<Failure>>) {
+    let called = Mutex::new(None);
+    let result = finalizer(api, NAME, Arc::new(object), |event| {
+        *called.lock().unwrap() = Some(match event {
+            Event::Apply(_) => "apply",
+            Event::Cleanup(_) => "cleanup",
+        });
+        std::future::ready(if fail {
+            Err(Failure("no"))
+        } else {
+            Ok(Action::requeue(Duration::from_secs(9)))
+        })
+    })
+    .await;
+    (called.into_inner().unwrap(), result)
+}
+
+#[tokio::test(start_paused = true)]
+async fn goes_through_its_four_states() {
+    let (_server, client) = server();
+    let api = config_maps(&client);
+    let created = api.add(named("a")).await;
+
+    let (called, result) = once(&api, created, false).await;
+    assert_eq!((called, result.unwrap()), (None, Action::await_change()));
+    let marked = api.get("a").await.unwrap();
+    assert_eq!(marked.finalizers(), [NAME]);
+
+    let (called, result) = once(&api, marked.clone(), false).await;
+    assert_eq!((called, result.unwrap()), (Some("apply"), Action::requeue(Duration::from_secs(9))));
+    let (called, result) = once(&api, marked, true).await;
+    assert!(matches!((called, result), (Some("apply"), Err(Error::ApplyFailed(_)))));
+
+    api.remove("a").await;
+    let deleting = api.get("a").await.unwrap();
+    let (called, result) = once(&api, deleting.clone(), true).await;
+    assert!(matches!((called, result), (Some("cleanup"), Err(Error::CleanupFailed(_)))));
+    assert_eq!(api.get("a").await.unwrap().finalizers(), [NAME], "a clean-up that failed keeps the object");
+
+    let (called, result) = once(&api, deleting.clone(), false).await;
+    assert_eq!((called, result.unwrap()), (Some("cleanup"), Action::requeue(Duration::from_secs(9))));
+    assert!(api.get_opt("a").await.unwrap().is_none());
+
+    let (called, result) = once(&api, deleting.clone(), false).await;
+    assert_eq!(
+        (called, result.is_ok()),
+        (Some("cleanup"), true),
+        "an old state cleans up again, without an error"
+    );
+    let mut done = deleting;
+    done.finalizers_mut().clear();
+    let (called, result) = once(&api, done, false).await;
+    assert_eq!((called, result.unwrap()), (None, Action::await_change()));
+}
+
+#[tokio::test(start_paused = true)]
+async fn others_may_change_their_finalizers_at_the_same_time() {
+    let (_server, client) = server();
+    let api = config_maps(&client);
+    let old = api.add(named("a")).await;
+    let mut theirs = old.clone();
+    theirs.finalizers_mut().push("example.com/theirs".into());
+    api.replace("a", &PostParams::default(), &theirs).await.unwrap();
+
+    once(&api, old, false).await.1.expect("adding works from an old state");
+    let both = api.get("a").await.unwrap();
+    assert_eq!(both.finalizers(), ["example.com/theirs", NAME]);
+
+    api.remove("a").await;
+    let deleting = api.get("a").await.unwrap();
+    let mut without_theirs = deleting.clone();
+    without_theirs.finalizers_mut().remove(0);
+    api.replace("a", &PostParams::default(), &without_theirs).await.unwrap();
+    let (called, result) = once(&api, deleting, false).await;
+    assert_eq!((called, result.is_ok()), (Some("cleanup"), true), "removing works from an old state");
+    assert!(api.get_opt("a").await.unwrap().is_none());
+}
+
+#[tokio::test(start_paused = true)]
+async fn says_what_is_wrong_with_its_arguments() {
+    let (_server, client) = server();
+    let api = config_maps(&client);
+    let unnamed = once(&api, ConfigMap::default(), false).await.1;
+    assert!(matches!(unnamed, Err(Error::UnnamedObject)));
+    let invalid = finalizer(&api, "no good", Arc::new(named("a")), |_: Event<ConfigMap>| {
+        std::future::ready(Ok::<_, Failure>(Action::await_change()))
+    });
+    assert!(invalid.await.unwrap_err().to_string().contains("example.com/cleanup"));
+    let gone = once(&api, named("gone"), false).await.1.unwrap_err();
+    assert!(matches!(gone, Error::AddFinalizer(_)), "{gone:?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_controller_cleans_up() {
+    let (_server, client) = server();
+    let api = config_maps(&client);
+    let log = Arc::new(Mutex::new(Vec::new()));
+    let output = Controller::new(api.clone(), watcher::Config::default()).run(
+        {
+            let api = api.clone();
+            move |object: Arc<ConfigMap>, log: Arc<Mutex<Vec<&'static str>>>| {
+                let api = api.clone();
+                async move {
+                    finalizer(&api, NAME, object, |event| async move {
+                        log.lock().unwrap().push(match event {
+                            Event::Apply(_) => "apply",
+                            Event::Cleanup(_) => "cleanup",
+                        });
+                        Ok::<_, Failure>(Action::await_change())
+                    })
+                    .await
+                }
+            }
+        },
+        |_, _, _| Action::requeue(Duration::from_secs(1)),
+        Arc::clone(&log),
+    );
+    let _outputs = crate::common::spawn_outputs(output);
+    api.add(named("a")).await;
+    eventually(async || log.lock().unwrap().contains(&"apply")).await;
+    api.remove("a").await;
+    eventually(async || api.get_opt("a").await.unwrap().is_none()).await;
+    assert_eq!(*log.lock().unwrap(), ["apply", "cleanup"]);
+}

@@ -2,7 +2,6 @@
 
 mod common;
 mod controller;
-mod controller_queue;
 mod controller_related;
 mod finalizer;
 mod scripted;

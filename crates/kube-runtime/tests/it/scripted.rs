@@ -1,7 +1,7 @@
 //! Watching servers that misbehave, by scripts and under paused time.
 
-use bytes::Bytes;
 use crate::common::soon;
+use bytes::Bytes;
 use futures::{Stream, StreamExt, stream, stream::BoxStream};
 use http::{Request, Response, StatusCode};
 use http_body_util::{BodyExt, StreamBody, combinators::UnsyncBoxBody};
@@ -88,7 +88,9 @@ async fn during(seconds: u64, stream: impl Stream<Item = Result<Event<ConfigMap>
     let mut stream = pin!(stream);
     let _elapsed = timeout(Duration::from_secs(seconds), async {
         while let Some(item) = stream.next().await {
-            told.push(item.map_or_else(|error| format!("{error}: {}", root(&error)), |event| event.to_string()));
+            told.push(
+                item.map_or_else(|error| format!("{error}: {}", root(&error)), |event| event.to_string()),
+            );
         }
     })
     .await;
@@ -104,7 +106,10 @@ async fn a_server_that_closes_every_watch_at_once_is_not_stormed() {
     let (client, log) = scripted(|_, _| lines(&[], closed()));
     let told = during(600, events(client, Config::default())).await;
     let requests = log.lock().unwrap().len();
-    assert!((60..200).contains(&requests), "{requests} requests in ten minutes, without any backoff of the user");
+    assert!(
+        (60..200).contains(&requests),
+        "{requests} requests in ten minutes, without any backoff of the user"
+    );
     let closures = told.iter().filter(|item| item.contains("closed the watch at once")).count();
     assert!(closures + 3 >= requests - 1, "each of them is reported: {closures} of {requests}");
 }
@@ -114,7 +119,8 @@ async fn a_silent_watch_is_given_up_and_resumed() {
     let (client, log) = scripted(|_, _| lines(&[], silence()));
     let told = during(320, events(client, Config::default())).await;
     assert!(told.last().unwrap().contains("silent"), "{told:?}");
-    let watches: Vec<u64> = log.lock().unwrap().iter().filter(|(_, kind)| kind == "watch").map(|it| it.0).collect();
+    let watches: Vec<u64> =
+        log.lock().unwrap().iter().filter(|(_, kind)| kind == "watch").map(|it| it.0).collect();
     assert_eq!(watches, [0, 305]);
 }
 
@@ -168,7 +174,8 @@ async fn an_undecodable_object_does_not_hold_up_the_rest() {
 #[tokio::test(start_paused = true)]
 async fn the_waits_of_the_user_and_of_the_watcher_run_at_the_same_time() {
     let (client, log) = scripted(|_, _| lines(&[], closed()));
-    let ten = backon::ExponentialBuilder::default().with_min_delay(Duration::from_secs(10)).without_max_times();
+    let ten =
+        backon::ExponentialBuilder::default().with_min_delay(Duration::from_secs(10)).without_max_times();
     let flat = kube_runtime::watcher::ExponentialBackoff::from(ten.with_max_delay(Duration::from_secs(10)));
     let mut events = pin!(events(client, Config::default()).backoff(flat));
     let _ = timeout(Duration::from_secs(35), async {
@@ -177,6 +184,7 @@ async fn the_waits_of_the_user_and_of_the_watcher_run_at_the_same_time() {
         }
     })
     .await;
-    let watches: Vec<u64> = log.lock().unwrap().iter().filter(|(_, kind)| kind == "watch").map(|it| it.0).collect();
+    let watches: Vec<u64> =
+        log.lock().unwrap().iter().filter(|(_, kind)| kind == "watch").map(|it| it.0).collect();
     assert_eq!(watches, [0, 10, 20, 30]);
 }

@@ -24,7 +24,8 @@ async fn waits_until_the_object_is_as_wanted() {
     let waiting = tokio::spawn(await_condition(
         api.clone(),
         "a",
-        conditions::is_created().and(|it: Option<&ConfigMap>| it.is_some_and(|it| it.annotations().len() == 1)),
+        conditions::is_created()
+            .and(|it: Option<&ConfigMap>| it.is_some_and(|it| it.annotations().len() == 1)),
     ));
     sleep(Duration::from_secs(1)).await;
     api.add(named("a")).await;
@@ -60,7 +61,8 @@ async fn an_unknown_kind_is_an_error_at_once() {
     let (_server, client) = server();
     let unknown = ApiResource::from_gvk(&GroupVersionKind::gvk("no.example.com", "v1", "No"));
     let api: Api<DynamicObject> = Api::default_namespaced_with(client, &unknown);
-    let error = timeout(Duration::from_secs(5), await_condition(api, "a", conditions::is_created())).await.unwrap();
+    let error =
+        timeout(Duration::from_secs(5), await_condition(api, "a", conditions::is_created())).await.unwrap();
     assert!(error.unwrap_err().to_string().contains("failed to watch"));
 }
 

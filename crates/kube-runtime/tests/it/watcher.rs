@@ -13,7 +13,9 @@ use kube_runtime::{
 use std::{pin::pin, sync::Arc};
 
 /// Events in words; `error` for errors.
-fn told(events: impl Stream<Item = Result<Event<ConfigMap>, Error>> + Send) -> impl Stream<Item = String> + Send {
+fn told(
+    events: impl Stream<Item = Result<Event<ConfigMap>, Error>> + Send,
+) -> impl Stream<Item = String> + Send {
     events.map(|event| event.map_or_else(|_| "error".to_owned(), |event| event.to_string()))
 }
 
@@ -62,7 +64,13 @@ async fn a_continue_token_that_expires_between_pages_costs_one_whole_list() {
     expect(&mut events, &["Init", "InitApply(default/a)", "InitApply(default/b)"]).await;
     api.add(named("d")).await;
     server.compact();
-    let whole = ["Init", "InitApply(default/a)", "InitApply(default/b)", "InitApply(default/c)", "InitApply(default/d)"];
+    let whole = [
+        "Init",
+        "InitApply(default/a)",
+        "InitApply(default/b)",
+        "InitApply(default/c)",
+        "InitApply(default/d)",
+    ];
     expect(&mut events, &whole).await;
     expect(&mut events, &["InitDone"]).await;
 }
