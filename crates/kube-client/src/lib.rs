@@ -3,7 +3,7 @@
 //! - [`Config`] says which cluster to talk to, as whom and how; [`Config::infer`] finds it.
 //! - [`Client`] sends requests: cheap to clone, made of tower layers that can be replaced.
 //! - [`Api`] is the typed interface to one kind of object.
-//! - [`discovery`] tells what kinds a cluster has.
+//! - [`Discovery`] tells what kinds a cluster has.
 //!
 //! ```no_run
 //! use k8s_openapi::api::core::v1::Pod;
@@ -53,6 +53,8 @@ pub use api::Api;
 pub use client::Client;
 #[cfg(feature = "config")]
 pub use config::Config;
+#[cfg(feature = "client")]
+pub use discovery::Discovery;
 #[cfg(feature = "config")]
 pub use error::Error;
 pub use kube_core as core;

@@ -13,6 +13,7 @@ mod watch;
 mod write;
 
 pub use handle::Api;
+pub use sub::{Evict, Log, Resize};
 
 #[cfg(feature = "admission")]
 pub use kube_core::admission;
@@ -25,5 +26,6 @@ pub use kube_core::params::{
     ValidationDirective, VersionMatch, WatchParams,
 };
 pub use kube_core::request::Request;
+pub use kube_core::subresource::{EvictParams, LogParams, ScaleSpec, ScaleStatus};
 pub use kube_core::watch::WatchEvent;
 pub use kube_core::{Resource, ResourceExt};

@@ -80,7 +80,7 @@ impl Renewing {
             return Ok(header);
         }
         if let Some((at, cause)) = &self.state().last_failure
-            && *at >= asked_at
+            && *at > asked_at
         {
             return Err(AuthError::AuthExec(cause.clone()));
         }

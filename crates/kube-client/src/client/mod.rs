@@ -8,6 +8,11 @@ mod server;
 pub use builder::ClientBuilder;
 pub use handle::Client;
 
+pub use kube_core::discovery::v2::{
+    APIGroupDiscovery, APIGroupDiscoveryList, APIResourceDiscovery, APISubresourceDiscovery, APIVersionDiscovery,
+    GroupVersionKind as DiscoveryGroupVersionKind,
+};
+
 pub use crate::auth::AuthError;
 pub use crate::body::Body;
 pub use crate::stack::{ConfigExt, DynBody};

@@ -1,0 +1,49 @@
+//! Tokens of service accounts, and approvals of certificates.
+
+use k8s_openapi::api::authentication::v1::TokenRequest;
+use k8s_openapi::api::certificates::v1::CertificateSigningRequest;
+use k8s_openapi::api::core::v1::ServiceAccount;
+use kube_core::params::{Patch, PatchParams, PostParams};
+use serde::Serialize;
+
+use crate::api::Api;
+use crate::error::Error;
+
+impl Api<ServiceAccount> {
+    /// Asks for a token of the service account `name`; it is in the answer's status.
+    ///
+    /// # Errors
+    /// As [`Api::create`].
+    pub async fn create_token_request(
+        &self,
+        name: &str,
+        pp: &PostParams,
+        token_request: &TokenRequest,
+    ) -> Result<TokenRequest, Error> {
+        let body = serde_json::to_vec(token_request).map_err(Error::SerdeError)?;
+        self.call("create_token_request", self.request.create_subresource("token", name, pp, body)).await
+    }
+}
+
+impl Api<CertificateSigningRequest> {
+    /// The request `name`, by way of its approval.
+    ///
+    /// # Errors
+    /// As [`Api::get`].
+    pub async fn get_approval(&self, name: &str) -> Result<CertificateSigningRequest, Error> {
+        self.call("get_approval", self.request.get_subresource("approval", name)).await
+    }
+
+    /// Approves or denies the request `name`: the patch sets a condition in its status.
+    ///
+    /// # Errors
+    /// As [`Api::patch`].
+    pub async fn patch_approval<P: Serialize>(
+        &self,
+        name: &str,
+        pp: &PatchParams,
+        patch: &Patch<P>,
+    ) -> Result<CertificateSigningRequest, Error> {
+        self.call("patch_approval", self.request.patch_subresource("approval", name, pp, patch)).await
+    }
+}

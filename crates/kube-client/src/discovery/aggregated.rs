@@ -1,0 +1,102 @@
+//! From the aggregated form, in which one answer has every group, to kinds: pure.
+
+use kube_core::discovery::v2::{
+    APIGroupDiscovery, APIResourceDiscovery, APIVersionDiscovery, GroupVersionKind,
+};
+use kube_core::discovery::{ApiCapabilities, ApiResource, Scope};
+use kube_core::gvk::GroupVersion;
+
+use super::group::{ApiGroup, Discovered, VersionResources};
+
+/// A group, and its versions that the server could not ask for.
+pub(super) struct AggregatedGroup {
+    pub(super) name: String,
+    pub(super) stale: Vec<String>,
+    pub(super) group: Option<ApiGroup>,
+}
+
+/// The server names the versions in the order of its preference.
+pub(super) fn group(discovered: APIGroupDiscovery) -> AggregatedGroup {
+    let name = discovered.metadata.and_then(|meta| meta.name).unwrap_or_default();
+    let is_stale = |version: &APIVersionDiscovery| {
+        version.freshness.as_deref() == Some("Stale") && version.resources.is_empty()
+    };
+    let (stale, good): (Vec<_>, Vec<_>) = discovered.versions.into_iter().partition(is_stale);
+    let preferred = good.first().and_then(|version| version.version.clone());
+    let versions = good.into_iter().map(|version| version_resources(&name, version)).collect();
+    AggregatedGroup {
+        stale: stale.into_iter().filter_map(|version| version.version).collect(),
+        group: ApiGroup::new(name.clone(), preferred, versions),
+        name,
+    }
+}
+
+fn version_resources(group: &str, version: APIVersionDiscovery) -> VersionResources {
+    let gv = GroupVersion::gv(group, version.version.as_deref().unwrap_or_default());
+    let resources = version.resources.into_iter().filter_map(|entry| resource(&gv, entry)).collect();
+    VersionResources { version: gv.version, resources }
+}
+
+fn resource(gv: &GroupVersion, entry: APIResourceDiscovery) -> Option<Discovered> {
+    let scope =
+        if entry.scope.as_deref() == Some("Namespaced") { Scope::Namespaced } else { Scope::Cluster };
+    let subresources = entry.subresources.into_iter().filter_map(|sub| {
+        let resource = api_resource(gv, sub.response_kind, sub.subresource?)?;
+        let capabilities =
+            ApiCapabilities { scope: scope.clone(), subresources: Vec::new(), operations: sub.verbs };
+        Some((resource, capabilities))
+    });
+    let subresources = subresources.collect();
+    let resource = api_resource(gv, entry.response_kind, entry.resource?)?;
+    Some((resource, ApiCapabilities { scope, subresources, operations: entry.verbs }))
+}
+
+/// `None` for what has no kind, and so no objects.
+fn api_resource(gv: &GroupVersion, kind: Option<GroupVersionKind>, plural: String) -> Option<ApiResource> {
+    let kind = kind?;
+    let kind_name = kind.kind.filter(|kind| !kind.is_empty())?;
+    let version = kind.version.filter(|version| !version.is_empty());
+    // Without a version the kind is of the surrounding group; with one, an absent group is the core group.
+    let gv = match version {
+        Some(version) => GroupVersion { group: kind.group.unwrap_or_default(), version },
+        None => gv.clone(),
+    };
+    Some(ApiResource { api_version: gv.api_version(), group: gv.group, version: gv.version, kind: kind_name, plural })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse(json: &str) -> AggregatedGroup {
+        group(serde_json::from_str(json).unwrap())
+    }
+
+    #[test]
+    fn kinds_and_subresources_are_found_in_the_servers_order() {
+        let parsed = parse(
+            r#"{"metadata":{"name":"apps"},"versions":[
+                {"version":"v1beta2","freshness":"Current","resources":[]},
+                {"version":"v1","freshness":"Current","resources":[
+                  {"resource":"deployments","scope":"Namespaced","verbs":["get"],
+                   "responseKind":{"group":"apps","version":"v1","kind":"Deployment"},
+                   "subresources":[{"subresource":"scale","verbs":["get"],
+                                    "responseKind":{"group":"autoscaling","version":"v1","kind":"Scale"}}]}]}]}"#,
+        );
+        let group = parsed.group.unwrap();
+        assert_eq!(group.preferred_version(), Some("v1beta2"));
+        let (resource, caps) = group.kind_in_version("v1", "Deployment").unwrap();
+        assert_eq!(resource.plural, "deployments");
+        assert_eq!(caps.scope, Scope::Namespaced);
+        assert_eq!(caps.subresources[0].0.api_version, "autoscaling/v1");
+    }
+
+    #[test]
+    fn versions_that_could_not_be_asked_are_named() {
+        let parsed = parse(
+            r#"{"metadata":{"name":"metrics.k8s.io"},"versions":[{"version":"v1beta1","freshness":"Stale"}]}"#,
+        );
+        assert_eq!((parsed.name.as_str(), parsed.stale), ("metrics.k8s.io", vec!["v1beta1".to_owned()]));
+        assert!(parsed.group.is_none());
+    }
+}

@@ -1,0 +1,55 @@
+//! Asking for one group or one kind, with as few requests as that takes.
+
+use kube_core::discovery::{ApiCapabilities, ApiResource};
+use kube_core::gvk::{GroupVersion, GroupVersionKind};
+
+use super::fetch;
+use super::group::ApiGroup;
+use crate::client::Client;
+use crate::error::{DiscoveryError, Error};
+
+/// The group `apigroup` with all of its versions (`""` for the core group): one request, and one more for each version.
+///
+/// # Errors
+/// [`DiscoveryError::MissingApiGroup`] if the server has no such group, [`DiscoveryError::EmptyApiGroup`] if it has no versions; what
+/// went wrong if a version cannot be read.
+pub async fn group(client: &Client, apigroup: &str) -> Result<ApiGroup, Error> {
+    let listed = match apigroup {
+        ApiGroup::CORE_GROUP => fetch::list_core(client).await?,
+        _ => fetch::list(client)
+            .await?
+            .into_iter()
+            .find(|listed| listed.name == apigroup)
+            .ok_or_else(|| Error::Discovery(DiscoveryError::MissingApiGroup(apigroup.to_owned())))?,
+    };
+    let (group, failed) = fetch::versions(client, listed).await;
+    match failed.into_iter().next() {
+        Some(err) => Err(err),
+        None => group.ok_or_else(|| Error::Discovery(DiscoveryError::EmptyApiGroup(apigroup.to_owned()))),
+    }
+}
+
+/// One version of a group: one request.
+///
+/// # Errors
+/// [`Error::Api`] with code 404 if the server has no such version.
+pub async fn pinned_group(client: &Client, gv: &GroupVersion) -> Result<ApiGroup, Error> {
+    let version = fetch::version(client, gv.clone()).await?;
+    ApiGroup::new(gv.group.clone(), Some(gv.version.clone()), vec![version])
+        .ok_or_else(|| Error::Discovery(DiscoveryError::EmptyApiGroup(gv.group.clone())))
+}
+
+/// One kind of one version: one request.
+///
+/// # Errors
+/// [`DiscoveryError::MissingKind`] if the version has no such kind, [`Error::Api`] with code 404 if there is no such version.
+pub async fn pinned_kind(
+    client: &Client,
+    gvk: &GroupVersionKind,
+) -> Result<(ApiResource, ApiCapabilities), Error> {
+    let group = pinned_group(client, &GroupVersion::gv(&gvk.group, &gvk.version)).await?;
+    group.kind_in_version(&gvk.version, &gvk.kind).ok_or_else(|| {
+        let wanted = format!("{}/{}", gvk.api_version(), gvk.kind);
+        Error::Discovery(DiscoveryError::MissingKind(wanted))
+    })
+}

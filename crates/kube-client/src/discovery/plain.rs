@@ -1,0 +1,82 @@
+//! From the resource list of one version to kinds: pure.
+
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::{APIResource, APIResourceList};
+use kube_core::discovery::{ApiCapabilities, ApiResource, Scope};
+use kube_core::gvk::GroupVersion;
+
+use super::group::{Discovered, VersionResources};
+use crate::error::{DiscoveryError, Error};
+
+/// Sorts the flat list, in which subresources stand as `plural/name`, into kinds with their subresources.
+pub(super) fn version_resources(list: &APIResourceList) -> Result<VersionResources, Error> {
+    let gv: GroupVersion = list
+        .group_version
+        .parse()
+        .map_err(|_| Error::Discovery(DiscoveryError::InvalidGroupVersion(list.group_version.clone())))?;
+    let mut resources: Vec<Discovered> = list
+        .resources
+        .iter()
+        .filter(|entry| !entry.name.contains('/'))
+        .map(|entry| (resource(entry, &entry.name, &gv), capabilities(entry)))
+        .collect();
+    for entry in &list.resources {
+        let Some((parent, name)) = entry.name.split_once('/') else { continue };
+        // A few subresources have no resource above them; there is nothing to reach them by.
+        if let Some((_, above)) = resources.iter_mut().find(|(resource, _)| resource.plural == parent) {
+            above.subresources.push((resource(entry, name, &gv), capabilities(entry)));
+        }
+    }
+    Ok(VersionResources { version: gv.version, resources })
+}
+
+fn resource(entry: &APIResource, plural: &str, list: &GroupVersion) -> ApiResource {
+    let given = |value: &Option<String>, default: &str| {
+        value.clone().filter(|value| !value.is_empty()).unwrap_or_else(|| default.to_owned())
+    };
+    let gv = GroupVersion { group: given(&entry.group, &list.group), version: given(&entry.version, &list.version) };
+    ApiResource {
+        api_version: gv.api_version(),
+        group: gv.group,
+        version: gv.version,
+        kind: entry.kind.clone(),
+        plural: plural.to_owned(),
+    }
+}
+
+fn capabilities(entry: &APIResource) -> ApiCapabilities {
+    ApiCapabilities {
+        scope: if entry.namespaced { Scope::Namespaced } else { Scope::Cluster },
+        subresources: Vec::new(),
+        operations: entry.verbs.clone(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn subresources_stand_under_their_resource() {
+        let list: APIResourceList = serde_json::from_str(
+            r#"{"groupVersion":"apps/v1","resources":[
+                {"name":"deployments/scale","kind":"Scale","group":"autoscaling","version":"v1","namespaced":true,"singularName":"","verbs":["get"]},
+                {"name":"deployments","kind":"Deployment","namespaced":true,"singularName":"deployment","verbs":["get","list"]},
+                {"name":"lost/sub","kind":"X","namespaced":true,"singularName":"","verbs":[]}]}"#,
+        )
+        .unwrap();
+        let version = version_resources(&list).unwrap();
+        assert_eq!(version.version, "v1");
+        let [(resource, caps)] = &version.resources[..] else { panic!("{version:?}") };
+        assert_eq!((resource.api_version.as_str(), resource.plural.as_str()), ("apps/v1", "deployments"));
+        assert!(caps.supports_operation("list") && caps.scope == Scope::Namespaced);
+        let [(scale, _)] = &caps.subresources[..] else { panic!("{caps:?}") };
+        assert_eq!((scale.plural.as_str(), scale.api_version.as_str()), ("scale", "autoscaling/v1"));
+    }
+
+    #[test]
+    fn an_odd_group_version_is_named() {
+        let list = APIResourceList { group_version: "a/b/c".into(), ..APIResourceList::default() };
+        let Err(Error::Discovery(err)) = version_resources(&list) else { panic!("expected an error") };
+        assert!(err.to_string().contains("a/b/c"));
+    }
+}
