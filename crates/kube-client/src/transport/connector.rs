@@ -61,15 +61,28 @@ where
         let connecting = self.inner.call(target);
         Box::pin(async move {
             let connected = match limits.connect {
-                Some(limit) => tokio::time::timeout(limit, connecting).await.map_err(|_| {
-                    let text = format!("connecting to {host} took longer than {limit:?}");
-                    std::io::Error::new(std::io::ErrorKind::TimedOut, text)
-                })?,
+                Some(limit) => tokio::time::timeout(limit, connecting)
+                    .await
+                    .map_err(|_| ConnectError::TooSlow { host: host.clone(), limit })?,
                 None => connecting.await,
             };
-            Ok(DeadlineIo::new(connected.map_err(Into::into)?, limits))
+            let io = connected.map_err(|err| ConnectError::Failed { host, cause: err.into() })?;
+            Ok(DeadlineIo::new(io, limits))
         })
     }
+}
+
+/// Why there is no connection, and to whom.
+#[derive(Debug, thiserror::Error)]
+enum ConnectError {
+    #[error("connecting to {host} took longer than {limit:?}")]
+    TooSlow { host: String, limit: Duration },
+    #[error("cannot connect to {host}")]
+    Failed {
+        host: String,
+        #[source]
+        cause: BoxError,
+    },
 }
 
 #[cfg(test)]

@@ -1,0 +1,94 @@
+//! Real sockets, with TLS and without.
+
+use futures::StreamExt;
+use k8s_openapi::api::core::v1::ConfigMap;
+use kube_client::api::{WatchEvent, WatchParams};
+use kube_client::client::ConfigExt;
+use kube_client::{Api, Client};
+use kube_testserver::TestServer;
+
+use crate::server::{config_of, create};
+
+#[tokio::test]
+async fn plain_http_carries_calls_and_watches() {
+    let server = TestServer::start().await.unwrap();
+    let client = Client::try_from(config_of(&server)).unwrap();
+    let api: Api<ConfigMap> = Api::default_namespaced(client.clone());
+    let mut events = Box::pin(api.watch(&WatchParams::default(), "0").await.unwrap());
+    create(&client, "over-http").await.unwrap();
+    loop {
+        if let WatchEvent::Added(map) = events.next().await.unwrap().unwrap()
+            && map.metadata.name.as_deref() == Some("over-http")
+        {
+            break;
+        }
+    }
+    drop(events);
+    server.shutdown().await;
+}
+
+#[tokio::test]
+async fn tls_carries_many_calls_at_once() {
+    let server = TestServer::builder().tls().start().await.unwrap();
+    let client = Client::try_from(config_of(&server)).unwrap();
+    let calls = (0..64).map(|number| {
+        let client = client.clone();
+        async move { create(&client, &format!("map-{number}")).await }
+    });
+    for created in futures::future::join_all(calls).await {
+        created.unwrap();
+    }
+    server.shutdown().await;
+}
+
+#[tokio::test]
+async fn watches_do_not_keep_calls_waiting() {
+    let server = TestServer::builder().tls().start().await.unwrap();
+    let client = Client::try_from(config_of(&server)).unwrap();
+    let api: Api<ConfigMap> = Api::default_namespaced(client.clone());
+    let mut watches = Vec::new();
+    for _ in 0..50 {
+        watches.push(Box::pin(api.watch(&WatchParams::default(), "0").await.unwrap()));
+    }
+    create(&client, "seen-by-all").await.unwrap();
+    for watch in &mut watches {
+        while !matches!(watch.next().await.unwrap().unwrap(), WatchEvent::Added(map) if map.metadata.name.as_deref() == Some("seen-by-all")) {}
+    }
+}
+
+#[tokio::test]
+async fn a_server_may_be_known_by_another_name() {
+    let server = TestServer::builder().tls().start().await.unwrap();
+    let mut config = config_of(&server);
+    config.tls_server_name = Some("not-the-server.example".to_owned());
+    let wrong = create(&Client::try_from(config.clone()).unwrap(), "a").await.unwrap_err();
+    assert!(chain(&wrong).contains("not valid for name"), "{}", chain(&wrong));
+    config.tls_server_name = Some("localhost".to_owned());
+    create(&Client::try_from(config).unwrap(), "a").await.unwrap();
+}
+
+#[tokio::test]
+async fn connectors_can_be_had_one_by_one() {
+    let server = TestServer::builder().tls().start().await.unwrap();
+    let config = config_of(&server);
+    let connector = config.rustls_https_connector().unwrap();
+    let http = hyper_util::client::legacy::Client::builder(hyper_util::rt::TokioExecutor::new()).build(connector);
+    let service = tower::ServiceBuilder::new()
+        .layer(config.base_uri_layer())
+        .option_layer(config.auth_layer().unwrap())
+        .map_err(tower::BoxError::from)
+        .service(http);
+    create(&Client::new(service, "default"), "own-stack").await.unwrap();
+}
+
+/// An error with all of its causes, as a program would print it.
+pub fn chain(err: &dyn std::error::Error) -> String {
+    let mut text = err.to_string();
+    let mut cause = err.source();
+    while let Some(err) = cause {
+        text.push_str(": ");
+        text.push_str(&err.to_string());
+        cause = err.source();
+    }
+    text
+}
