@@ -101,3 +101,85 @@ fn refuse_proxy(config: &Config) -> Result<(), Error> {
         _ => Err(Error::ProxyProtocolUnsupported { proxy_url }),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use hyper_util::client::legacy::connect::{Connected, Connection};
+    use hyper_util::rt::{TokioExecutor, TokioIo};
+    use tokio::io::DuplexStream;
+    use tokio::time::Instant;
+    use tower::ServiceExt;
+
+    use super::*;
+
+    /// The near end of a connection in memory; whoever is at the far end is known to speak HTTP/2.
+    struct NearEnd(TokioIo<DuplexStream>);
+
+    impl Connection for NearEnd {
+        fn connected(&self) -> Connected {
+            Connected::new().negotiated_h2()
+        }
+    }
+
+    impl hyper::rt::Read for NearEnd {
+        fn poll_read(
+            mut self: Pin<&mut Self>,
+            cx: &mut std::task::Context<'_>,
+            buf: hyper::rt::ReadBufCursor<'_>,
+        ) -> std::task::Poll<std::io::Result<()>> {
+            Pin::new(&mut self.0).poll_read(cx, buf)
+        }
+    }
+
+    impl hyper::rt::Write for NearEnd {
+        fn poll_write(
+            mut self: Pin<&mut Self>,
+            cx: &mut std::task::Context<'_>,
+            buf: &[u8],
+        ) -> std::task::Poll<std::io::Result<usize>> {
+            Pin::new(&mut self.0).poll_write(cx, buf)
+        }
+
+        fn poll_flush(
+            mut self: Pin<&mut Self>,
+            cx: &mut std::task::Context<'_>,
+        ) -> std::task::Poll<std::io::Result<()>> {
+            Pin::new(&mut self.0).poll_flush(cx)
+        }
+
+        fn poll_shutdown(
+            mut self: Pin<&mut Self>,
+            cx: &mut std::task::Context<'_>,
+        ) -> std::task::Poll<std::io::Result<()>> {
+            Pin::new(&mut self.0).poll_shutdown(cx)
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_server_that_falls_silent_is_noticed_within_a_minute() {
+        let (held, mut holding) = tokio::sync::mpsc::unbounded_channel();
+        let connector = tower::service_fn(move |_: http::Uri| {
+            let (near, far) = tokio::io::duplex(1 << 20);
+            // Kept open and never read from: packets vanish.
+            held.send(far).expect("invariant: the receiver lives as long as the test");
+            async move { Ok::<_, BoxError>(NearEnd(TokioIo::new(near))) }
+        });
+        let config = Config::new(http::Uri::from_static("http://h"));
+        let service = layers(&config, TokioExecutor::new(), connector).unwrap();
+        let started = Instant::now();
+        let request = Request::get("/version").body(Body::empty()).unwrap();
+        assert!(service.oneshot(request).await.is_err());
+        assert!((30..=60).contains(&started.elapsed().as_secs()), "{:?}", started.elapsed());
+        assert!(holding.recv().await.is_some());
+    }
+
+    #[test]
+    fn a_proxy_that_cannot_be_used_is_not_passed_by() {
+        for (url, disabled) in [("http://p:1", true), ("https://p:1", true), ("socks5://p:1", true), ("ftp://p", false)] {
+            let mut config = Config::new(http::Uri::from_static("http://h"));
+            config.proxy_url = Some(url.parse().unwrap());
+            let err = compose(&config, TokioExecutor::new()).err().unwrap();
+            assert_eq!(matches!(err, Error::ProxyProtocolDisabled { .. }), disabled, "{url}");
+        }
+    }
+}
