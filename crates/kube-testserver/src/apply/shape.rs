@@ -65,11 +65,6 @@ impl<'s> At<'s> {
     pub(super) fn declared(self) -> Option<Type> {
         self.0?.node().ty
     }
-
-    /// The schema of this place, where there is one.
-    pub(super) fn field(self) -> Option<&'s Field> {
-        self.0
-    }
 }
 
 impl<'s> Members<'s> {
@@ -101,12 +96,12 @@ impl<'s> Keyed<'s> {
     /// What tells this element apart. Keys that are missing take their default, or are left out; None where none is left.
     pub(super) fn key(self, element: &Map<String, Value>) -> Option<Step> {
         let properties = self.element.0.map(|field| &field.node().properties);
-        let member = |name: &Box<str>| {
+        let member = |name: &str| {
             let default = || properties?.get(name)?.default_value();
-            let value = element.get(name.as_ref()).or_else(default)?;
-            Some((name.clone(), Scalar::from_json(value)?))
+            let value = element.get(name).or_else(default)?;
+            Some((name.into(), Scalar::from_json(value)?))
         };
-        let mut members: Vec<_> = self.keys.iter().filter_map(member).collect();
+        let mut members: Vec<_> = self.keys.iter().filter_map(|name| member(name)).collect();
         members.sort();
         (!members.is_empty()).then_some(Step::Key(members))
     }

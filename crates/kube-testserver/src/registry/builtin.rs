@@ -41,17 +41,6 @@ pub(crate) struct Subresource {
     pub(crate) verbs: Vec<&'static str>,
 }
 
-impl Kind {
-    /// `v1`, or `apps/v1`.
-    pub(crate) fn api_version(&self) -> String {
-        if self.group.is_empty() {
-            self.version.to_owned()
-        } else {
-            format!("{}/{}", self.group, self.version)
-        }
-    }
-}
-
 /// All built-in kinds, sorted by group, version and plural. Parsed once, in about a millisecond.
 pub(crate) fn kinds() -> &'static [Kind] {
     static KINDS: LazyLock<Vec<Kind>> = LazyLock::new(|| {
@@ -119,7 +108,6 @@ mod tests {
         let eviction = pods.subresources.iter().find(|s| s.name == "eviction").unwrap();
         assert_eq!((eviction.group, eviction.version, eviction.kind), ("policy", "v1", "Eviction"));
         let deployments = find("apps", "deployments");
-        assert_eq!(deployments.api_version(), "apps/v1");
         assert_eq!(
             deployments.subresources.iter().map(|s| (s.name, s.kind)).collect::<Vec<_>>(),
             [("scale", "Scale"), ("status", "Deployment")]

@@ -1,7 +1,7 @@
 use serde_json::{Map, Value};
 
 use super::map::{self, Directive, fresh};
-use super::order;
+use super::{order, restore};
 use crate::patch::PatchError;
 use crate::schema::golang;
 use crate::schema::model::Field;
@@ -48,7 +48,7 @@ pub(super) fn merge(
 /// Takes the named values out of a list of primitives.
 pub(super) fn delete_primitives(target: Option<&mut Value>, values: &Value) -> Result<(), PatchError> {
     let Value::Array(values) = values else {
-        return Err(PatchError::Malformed("invalid patch format of primitive list".into()));
+        return Err(restore::no_list(values));
     };
     if let Some(Value::Array(list)) = target {
         list.retain(|value| !values.contains(value));

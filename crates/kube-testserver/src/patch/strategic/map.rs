@@ -1,6 +1,6 @@
 use serde_json::{Map, Value};
 
-use super::list;
+use super::{list, restore};
 use crate::patch::PatchError;
 use crate::schema::golang;
 use crate::schema::model::Field;
@@ -51,7 +51,10 @@ pub(super) fn merge(
             (Some(Value::Array(old)), Value::Array(new)) if list::merges(inner) => {
                 list::merge(inner, old, new, order)?;
             }
-            _ => drop(target.insert(name.clone(), fresh(value))),
+            _ => {
+                restore::check(inner, value)?;
+                target.insert(name.clone(), fresh(value));
+            }
         }
     }
     for (name, order) in patch {

@@ -3,6 +3,7 @@
 mod list;
 mod map;
 mod order;
+mod restore;
 
 #[cfg(test)]
 mod tests;
@@ -25,5 +26,8 @@ pub(crate) fn apply(schema: &Schema, target: &mut Value, patch: &Value) -> Resul
         *target = Value::Object(Default::default());
     }
     let Value::Object(object) = target else { return Ok(()) };
-    map::merge(Some(schema.root()), object, changes)
+    map::merge(Some(schema.root()), object, changes).map_err(|error| match error {
+        PatchError::Invalid { message, .. } => PatchError::Invalid { patch: golang::plain(patch), message },
+        other => other,
+    })
 }

@@ -22,10 +22,10 @@ pub(super) fn check(errors: &mut Vec<FieldError>, node: &Node, list: &[Value], p
                 ));
             }
             let key = |(i, value): (usize, &Value)| {
-                let member = |name: &Box<str>| Some((name.to_string(), value.get(name.as_ref())?.clone()));
-                value
-                    .is_object()
-                    .then(|| (i, Value::Object(keys.iter().filter_map(member).collect::<Map<_, _>>())))
+                let member = |name: &str| Some((name.to_owned(), value.get(name)?.clone()));
+                value.is_object().then(|| {
+                    (i, Value::Object(keys.iter().filter_map(|name| member(name)).collect::<Map<_, _>>()))
+                })
             };
             once(errors, list.iter().enumerate().filter_map(key), path);
         }

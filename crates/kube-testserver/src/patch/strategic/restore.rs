@@ -1,0 +1,47 @@
+//! Whether a value that a patch brings is of the kind that its field is.
+
+use serde_json::Value;
+
+use crate::patch::PatchError;
+use crate::schema::model::{Field, Type};
+
+/// Refuses lists for maps, strings for lists, and so on; what is within is looked at when the object is validated.
+pub(super) fn check(field: Option<&Field>, value: &Value) -> Result<(), PatchError> {
+    let Some(field) = field else { return Ok(()) };
+    let node = field.node();
+    let wanted = match (node.ty, value) {
+        (Some(Type::Array), v) if !v.is_array() && !v.is_null() => "slice from ",
+        (Some(Type::Object), v) if !v.is_object() && !v.is_null() => {
+            if node.additional.is_some() {
+                "map from "
+            } else {
+                "struct from: "
+            }
+        }
+        _ => return Ok(()),
+    };
+    Err(PatchError::Invalid {
+        patch: String::new(),
+        message: format!("cannot restore {wanted}{}", kind(value)),
+    })
+}
+
+/// The refusal of something that had to be a list.
+pub(super) fn no_list(value: &Value) -> PatchError {
+    PatchError::Invalid {
+        patch: String::new(),
+        message: format!("cannot restore slice from {}", kind(value)),
+    }
+}
+
+fn kind(value: &Value) -> &'static str {
+    match value {
+        Value::Null => "nil",
+        Value::Bool(_) => "bool",
+        Value::Number(n) if n.is_f64() => "float64",
+        Value::Number(_) => "int64",
+        Value::String(_) => "string",
+        Value::Array(_) => "slice",
+        Value::Object(_) => "map",
+    }
+}
