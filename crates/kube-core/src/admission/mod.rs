@@ -16,6 +16,8 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+#[cfg(feature = "cel")]
+mod cel;
 mod request;
 mod response;
 mod review;

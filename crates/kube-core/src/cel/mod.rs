@@ -5,11 +5,17 @@
 //! `#[derive(KubeSchema)]`, as `#[x_kube(validation = …)]` and `#[x_kube(merge_strategy = …)]`; the functions here
 //! do the same to a schema in hand.
 
+#[cfg(feature = "cel")]
+mod check;
 mod merge;
 mod rule;
 #[cfg(feature = "schema")]
 mod schema;
 
+#[cfg(feature = "cel")]
+pub use check::*;
+#[cfg(feature = "cel")]
+pub use kube_cel::*;
 pub use merge::{ListMerge, MapMerge, MergeStrategy, StructMerge};
 pub use rule::{Message, Reason, Rule};
 #[cfg(feature = "schema")]

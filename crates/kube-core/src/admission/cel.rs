@@ -1,0 +1,70 @@
+//! Requests as the evaluator of admission policies takes them.
+
+use super::{AdmissionRequest, Operation};
+use crate::resource::Resource;
+
+impl<T: Resource> AdmissionRequest<T> {
+    /// What the expressions of an admission policy see as `request`, for
+    /// [`VapEvaluator`](crate::cel::VapEvaluator).
+    ///
+    /// Its `uid` is that of the user. What is absent becomes empty.
+    pub fn to_cel_request(&self) -> kube_cel::AdmissionRequest {
+        kube_cel::AdmissionRequest {
+            operation: match self.operation {
+                Operation::Create => "CREATE",
+                Operation::Update => "UPDATE",
+                Operation::Delete => "DELETE",
+                Operation::Connect => "CONNECT",
+            }
+            .into(),
+            username: self.user_info.username.clone().unwrap_or_default(),
+            uid: self.user_info.uid.clone().unwrap_or_default(),
+            groups: self.user_info.groups.clone().unwrap_or_default(),
+            name: self.name.clone(),
+            namespace: self.namespace.clone().unwrap_or_default(),
+            dry_run: self.dry_run,
+            kind: kube_cel::GroupVersionKind {
+                group: self.kind.group.clone(),
+                version: self.kind.version.clone(),
+                kind: self.kind.kind.clone(),
+            },
+            resource: kube_cel::GroupVersionResource {
+                group: self.resource.group.clone(),
+                version: self.resource.version.clone(),
+                resource: self.resource.resource.clone(),
+            },
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use k8s_openapi::api::core::v1::ConfigMap;
+    use serde_json::json;
+
+    use super::AdmissionRequest;
+    use crate::cel::{VapEvaluator, VapExpression};
+
+    #[test]
+    fn policies_see_the_request() {
+        let request: AdmissionRequest<ConfigMap> = serde_json::from_value(json!({
+            "uid": "705ab4f5", "operation": "DELETE", "name": "settings", "namespace": "web", "dryRun": true,
+            "kind": {"group": "", "version": "v1", "kind": "ConfigMap"},
+            "resource": {"group": "", "version": "v1", "resource": "configmaps"},
+            "userInfo": {"username": "me", "uid": "u-1", "groups": ["g"]},
+        }))
+        .expect("valid");
+        let policies = VapEvaluator::builder().request(request.to_cel_request()).build();
+        for expression in [
+            "request.operation == 'DELETE' && request.dryRun",
+            "request.userInfo.username == 'me' && request.userInfo.uid == 'u-1' && request.userInfo.groups == ['g']",
+            "request.name == 'settings' && request.namespace == 'web'",
+            "request.kind.kind == 'ConfigMap' && request.resource.resource == 'configmaps'",
+        ] {
+            let expression =
+                VapExpression { expression: expression.into(), message: None, message_expression: None };
+            let results = policies.evaluate(&[expression]);
+            assert!(results[0].passed, "{}: {:?}", results[0].expression, results[0].message);
+        }
+    }
+}
