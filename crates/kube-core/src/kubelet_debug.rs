@@ -109,3 +109,53 @@ fn streams(ap: &AttachParams) -> Result<Query, Error> {
     }
     Ok(query)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{AttachParams, Error, KubeletDebugParams, LogParams, Request};
+
+    fn refusal(request: Result<http::Request<Vec<u8>>, Error>) -> String {
+        match request.expect_err("the parameters are not valid") {
+            Error::Validation(why) => why,
+            other => panic!("another error: {other:?}"),
+        }
+    }
+
+    const POD: KubeletDebugParams<'_> = KubeletDebugParams { name: "a", namespace: "web", pod_uid: None };
+    const INCARNATION: KubeletDebugParams<'_> = KubeletDebugParams { pod_uid: Some("u-1"), ..POD };
+
+    #[test]
+    fn paths_and_queries() {
+        let ap = AttachParams::default();
+        let uri = |request: Result<http::Request<Vec<u8>>, _>| request.expect("valid").uri().to_string();
+        let tty = AttachParams::interactive_tty();
+        assert_eq!(uri(Request::kubelet_node_attach(&POD, "c", &ap)), "/attach/web/a/c?output=1&error=1");
+        assert_eq!(
+            uri(Request::kubelet_node_exec(&INCARNATION, "c", ["id"], &tty)),
+            "/exec/web/a/u-1/c?input=1&output=1&tty=1&command=id"
+        );
+        assert_eq!(
+            uri(Request::kubelet_node_portforward(&POD, &[80, 81])),
+            "/portForward/web/a?port=80%2C81"
+        );
+        assert_eq!(
+            uri(Request::kubelet_node_portforward(&INCARNATION, &[80])),
+            "/portForward/web/a/u-1?port=80"
+        );
+        let lp = LogParams { tail_lines: Some(3), container: Some("other".into()), ..LogParams::default() };
+        assert_eq!(
+            uri(Request::kubelet_node_logs(&INCARNATION, "c", &lp)),
+            "/containerLogs/web/a/c?tailLines=3"
+        );
+    }
+
+    #[test]
+    fn what_is_refused() {
+        let ap = AttachParams::default();
+        let odd = KubeletDebugParams { namespace: "", ..POD };
+        assert!(refusal(Request::kubelet_node_attach(&odd, "c", &ap)).starts_with("the namespace \"\""));
+        assert!(refusal(Request::kubelet_node_attach(&POD, "c/d", &ap)).starts_with("the container \"c/d\""));
+        assert!(refusal(Request::kubelet_node_exec(&POD, "c", [""; 0], &ap)).contains("command"));
+        assert!(refusal(Request::kubelet_node_portforward(&POD, &[])).contains("no port"));
+    }
+}
