@@ -191,6 +191,7 @@ def assemble(types, known, overlay):
                 prop["x-by-value"] = True
         schema.update(known.get((name, None), {}))
         schema.update(overlay["types"].get(name, {}))
+        schema = {k: v for k, v in schema.items() if v is not None}
         if name in overlay["atomic"]:
             schema["x-kubernetes-map-type"] = "atomic"
         out[name] = schema

@@ -23,7 +23,9 @@ fn any_of(walk: &mut Walk<'_>, fields: &[Field], value: &Value, path: &Path<'_>)
     if tried.is_empty() || tried.iter().any(Vec::is_empty) {
         return;
     }
-    walk.errors.push(unplaced(&format!("\"{path}\" must validate at least one schema (anyOf)")));
+    if !walk.lenient {
+        walk.errors.push(unplaced(&format!("\"{path}\" must validate at least one schema (anyOf)")));
+    }
     walk.errors.extend(nearest(tried));
 }
 
@@ -36,7 +38,11 @@ fn one_of(walk: &mut Walk<'_>, fields: &[Field], value: &Value, path: &Path<'_>)
         0 => "Found none valid".to_owned(),
         n => format!("Found {n} valid alternatives"),
     };
-    walk.errors.push(unplaced(&format!("\"{path}\" must validate one and only one schema (oneOf). {found}")));
+    // In built-in kinds the alternatives are spellings of one type: what is wrong with the nearest says it all.
+    if !walk.lenient {
+        let why = format!("\"{path}\" must validate one and only one schema (oneOf). {found}");
+        walk.errors.push(unplaced(&why));
+    }
     if valid == 0 {
         walk.errors.extend(nearest(tried));
     }

@@ -89,3 +89,13 @@ fn built_in_kinds_check_types_and_what_spec_requires() {
     assert!(secret.validate(&json!({"data": {"a": "", "b": "aGk="}})).is_empty());
     assert_eq!(secret.validate(&json!({"data": {"a": "?"}}))[0].field, "data.a");
 }
+
+#[test]
+fn a_definition_is_valid_whatever_its_schema_nests() {
+    let crd: Value = serde_saphyr::from_str(include_str!("../../apply/recorded/things.crd.yaml")).unwrap();
+    let name = "io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1.CustomResourceDefinition";
+    let schema = types::by_name(name).unwrap();
+    let mut object = crd.clone();
+    assert!(schema.prune(&mut object).is_empty());
+    assert_eq!(schema.validate(&object), []);
+}

@@ -32,7 +32,7 @@ pub(in crate::schema) fn value(field: &Field, value: &Value) -> Vec<FieldError> 
 pub(super) struct Walk<'e> {
     pub(super) errors: &'e mut Vec<FieldError>,
     /// Built-in kinds: nulls and empty bytes are nothing to complain about.
-    lenient: bool,
+    pub(super) lenient: bool,
     /// Fields that are required are missed.
     require: bool,
 }
