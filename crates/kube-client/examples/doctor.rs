@@ -2,10 +2,10 @@
 //!
 //!     cargo run -p kube-client --example doctor -- [CONTEXT]
 
+use k8s_openapi::api::core::v1::Namespace;
 use kube_client::api::ListParams;
 use kube_client::config::KubeConfigOptions;
 use kube_client::{Api, Client, Config, Discovery, ResourceExt};
-use k8s_openapi::api::core::v1::Namespace;
 
 #[tokio::main]
 async fn main() -> std::process::ExitCode {
@@ -25,7 +25,9 @@ async fn main() -> std::process::ExitCode {
 
 async fn examine(context: Option<String>) -> Result<(), Box<dyn std::error::Error>> {
     let config = match context {
-        Some(_) => Config::from_kubeconfig(&KubeConfigOptions { context, ..KubeConfigOptions::default() }).await?,
+        Some(_) => {
+            Config::from_kubeconfig(&KubeConfigOptions { context, ..KubeConfigOptions::default() }).await?
+        }
         None => Config::infer().await?,
     };
     println!("server:     {}", config.cluster_url);

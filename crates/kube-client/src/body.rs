@@ -147,7 +147,8 @@ mod tests {
     use super::*;
 
     fn stream(pieces: &'static [&'static str]) -> Body {
-        let frames = pieces.iter().map(|piece| Ok::<_, BoxError>(Frame::data(Bytes::from_static(piece.as_bytes()))));
+        let frames =
+            pieces.iter().map(|piece| Ok::<_, BoxError>(Frame::data(Bytes::from_static(piece.as_bytes()))));
         Body::wrap(StreamBody::new(futures::stream::iter(frames)))
     }
 

@@ -2,9 +2,9 @@
 
 use thiserror::Error;
 
-pub use kube_core::Status;
 #[expect(deprecated, reason = "the old name stays reachable")]
 pub use kube_core::ErrorResponse;
+pub use kube_core::Status;
 
 #[cfg(feature = "client")]
 use crate::auth::AuthError;

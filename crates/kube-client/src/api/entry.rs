@@ -182,9 +182,7 @@ impl<K> OccupiedEntry<'_, K> {
         if name.is_empty()
             && let Some(generate_name) = &meta.generate_name
         {
-            return Err(CommitValidationError::GenerateName {
-                object_generate_name: generate_name.clone(),
-            });
+            return Err(CommitValidationError::GenerateName { object_generate_name: generate_name.clone() });
         }
         if name != self.name {
             return Err(CommitValidationError::NameMismatch {

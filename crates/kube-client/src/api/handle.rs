@@ -54,7 +54,10 @@ impl<K> Clone for Api<K> {
 
 impl<K> fmt::Debug for Api<K> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Api").field("url", &self.request.url_path).field("place", &self.place).finish_non_exhaustive()
+        f.debug_struct("Api")
+            .field("url", &self.request.url_path)
+            .field("place", &self.place)
+            .finish_non_exhaustive()
     }
 }
 
@@ -137,7 +140,11 @@ impl<K> From<Api<K>> for Client {
 
 /// What all calls have in common. `verb` names the span of the request.
 impl<K> Api<K> {
-    pub(super) async fn call<T: DeserializeOwned>(&self, verb: &'static str, request: Built) -> Result<T, Error> {
+    pub(super) async fn call<T: DeserializeOwned>(
+        &self,
+        verb: &'static str,
+        request: Built,
+    ) -> Result<T, Error> {
         self.client.request(named(verb, request)?).await
     }
 

@@ -30,11 +30,7 @@ where
     ///
     /// # Errors
     /// As [`Api::get`].
-    pub async fn get_metadata_with(
-        &self,
-        name: &str,
-        gp: &GetParams,
-    ) -> Result<PartialObjectMeta<K>, Error> {
+    pub async fn get_metadata_with(&self, name: &str, gp: &GetParams) -> Result<PartialObjectMeta<K>, Error> {
         self.call("get_metadata", self.request.get_metadata(name, gp)).await
     }
 

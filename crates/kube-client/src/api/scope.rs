@@ -82,7 +82,8 @@ impl<K: Resource> Api<K> {
 
     fn moved_to(mut self, place: Place) -> Self {
         if self.place != Place::Cluster {
-            self.request.url_path = relocate(&self.request.url_path, self.place.namespace(), place.namespace());
+            self.request.url_path =
+                relocate(&self.request.url_path, self.place.namespace(), place.namespace());
             self.place = place;
         }
         self

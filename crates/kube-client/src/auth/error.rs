@@ -38,7 +38,9 @@ pub enum AuthError {
     #[error("{0}")]
     AuthExec(String),
     /// The program is to be told about the cluster, but the cluster is not known.
-    #[error("the credential program is to be told about the cluster (`provideClusterInfo`), which is not known")]
+    #[error(
+        "the credential program is to be told about the cluster (`provideClusterInfo`), which is not known"
+    )]
     ExecMissingClusterInfo,
     /// The credential program gave nothing to go on with.
     #[error("the credential program gave neither a token nor a client certificate")]

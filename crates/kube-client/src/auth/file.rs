@@ -5,9 +5,9 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
+use super::AuthError;
 use super::cache::Renewed;
 use super::header::bearer;
-use super::AuthError;
 
 /// How long what was read is used before the file is looked at again. The kubelet replaces a pod's token long before the old
 /// one expires, so a few seconds do not matter; a read costs microseconds, so neither does it.
@@ -19,7 +19,8 @@ pub(super) async fn read_token(path: PathBuf) -> Result<Renewed, AuthError> {
         let read = std::fs::read_to_string(&path);
         read.map_err(|err| AuthError::ReadTokenFile(err, path.clone())).and_then(|text| parse(&text, &path))
     });
-    let header = reading.await.map_err(|err| AuthError::AuthExec(format!("reading the token stopped: {err}")))??;
+    let header =
+        reading.await.map_err(|err| AuthError::AuthExec(format!("reading the token stopped: {err}")))??;
     Ok(Renewed {
         header: Some(header),
         renew_at: Some(Instant::now() + LOOK_AGAIN_AFTER),
@@ -30,7 +31,8 @@ pub(super) async fn read_token(path: PathBuf) -> Result<Renewed, AuthError> {
 fn parse(text: &str, path: &Path) -> Result<http::HeaderValue, AuthError> {
     let token = text.trim();
     if token.is_empty() {
-        let empty = std::io::Error::new(std::io::ErrorKind::InvalidData, "the file is empty: expected a token");
+        let empty =
+            std::io::Error::new(std::io::ErrorKind::InvalidData, "the file is empty: expected a token");
         return Err(AuthError::ReadTokenFile(empty, path.to_owned()));
     }
     bearer(token)

@@ -6,9 +6,9 @@ use std::sync::Arc;
 use http::HeaderValue;
 use secrecy::ExposeSecret;
 
+use super::AuthError;
 use super::header::{basic, bearer};
 use super::renew::{Renewing, Source};
-use super::AuthError;
 use crate::config::AuthInfo;
 
 /// What stands in the `Authorization` header of each request. Clones share what is renewed.
@@ -75,7 +75,9 @@ mod tests {
         let mut user = everything();
         assert!(matches!(Credential::plan(&user), Ok(Some(Credential::Renewing(_)))));
         user.token_file = Some(String::new());
-        assert!(matches!(Credential::plan(&user), Ok(Some(Credential::Fixed(value))) if value == "Bearer abc"));
+        assert!(
+            matches!(Credential::plan(&user), Ok(Some(Credential::Fixed(value))) if value == "Bearer abc")
+        );
         user.token = None;
         assert!(
             matches!(Credential::plan(&user), Ok(Some(Credential::Fixed(value))) if value == "Basic amFuZTpwdw==")

@@ -66,7 +66,9 @@ impl Renewing {
         }
         let asked_at = Instant::now();
         let asking = tokio::spawn(async move { self.renew(asked_at).await });
-        asking.await.map_err(|err| AuthError::AuthExec(format!("obtaining the credentials stopped: {err}")))?
+        asking
+            .await
+            .map_err(|err| AuthError::AuthExec(format!("obtaining the credentials stopped: {err}")))?
     }
 
     /// Tells that the server refused `header`. True if another try may fare better.

@@ -26,10 +26,13 @@ use crate::error::Error;
 #[derive(Clone)]
 pub struct Client {
     /// Locked only to hand over a request, never while an answer is awaited.
-    service: Arc<Mutex<BoxService<Request<Body>, Response<Body>, BoxError>>>,
+    service: Arc<Mutex<Stack>>,
     default_namespace: Arc<str>,
     valid_until: Option<Timestamp>,
 }
+
+/// All layers, their types erased.
+type Stack = BoxService<Request<Body>, Response<Body>, BoxError>;
 
 impl std::fmt::Debug for Client {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {

@@ -9,8 +9,8 @@ pub use builder::ClientBuilder;
 pub use handle::Client;
 
 pub use kube_core::discovery::v2::{
-    APIGroupDiscovery, APIGroupDiscoveryList, APIResourceDiscovery, APISubresourceDiscovery, APIVersionDiscovery,
-    GroupVersionKind as DiscoveryGroupVersionKind,
+    APIGroupDiscovery, APIGroupDiscoveryList, APIResourceDiscovery, APISubresourceDiscovery,
+    APIVersionDiscovery, GroupVersionKind as DiscoveryGroupVersionKind,
 };
 
 pub use crate::auth::AuthError;

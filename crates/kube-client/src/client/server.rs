@@ -85,7 +85,8 @@ impl Client {
         if answer.kind == "APIGroupDiscoveryList" {
             return Ok(answer.list);
         }
-        let message = format!("{path}: the server does not offer aggregated discovery (it sent {:?})", answer.kind);
+        let message =
+            format!("{path}: the server does not offer aggregated discovery (it sent {:?})", answer.kind);
         Err(Error::Api(Status::failure(&message, reason::NOT_ACCEPTABLE).with_code(406).boxed()))
     }
 

@@ -8,7 +8,9 @@ use thiserror::Error;
 #[derive(Debug, Error)]
 pub enum KubeconfigError {
     /// Neither a context was asked for nor does the kubeconfig name a current one.
-    #[error("the kubeconfig has no `current-context`: set one (`kubectl config use-context NAME`) or ask for a context")]
+    #[error(
+        "the kubeconfig has no `current-context`: set one (`kubectl config use-context NAME`) or ask for a context"
+    )]
     CurrentContextNotSet,
     /// Merging kubeconfigs of different `kind`s.
     #[error("kubeconfigs of different `kind` cannot be merged: each has to be `Config`")]
@@ -23,7 +25,9 @@ pub enum KubeconfigError {
     #[error("no cluster named {0}")]
     LoadClusterOfContext(String),
     /// There is no home directory to look for `.kube/config` in.
-    #[error("no kubeconfig: `KUBECONFIG` is not set and there is no home directory to find `.kube/config` in")]
+    #[error(
+        "no kubeconfig: `KUBECONFIG` is not set and there is no home directory to find `.kube/config` in"
+    )]
     FindPath,
     /// A kubeconfig file could not be read.
     #[error("cannot read the kubeconfig {}", .1.display())]

@@ -143,7 +143,8 @@ mod tests {
 
     #[test]
     fn an_unreadable_key_shows_at_once() {
-        let result = yaml("server: 'https://a'", "client-certificate-data: aGVsbG8=, client-key: /no/such.key");
+        let result =
+            yaml("server: 'https://a'", "client-certificate-data: aGVsbG8=, client-key: /no/such.key");
         assert!(matches!(result, Err(KubeconfigError::LoadClientKey(_))));
     }
 }

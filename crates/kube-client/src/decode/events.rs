@@ -161,7 +161,9 @@ mod tests {
     type Piece = Result<&'static str, BoxError>;
 
     async fn events(pieces: Vec<Piece>) -> Vec<Result<WatchEvent<ConfigMap>, Error>> {
-        let frames = pieces.into_iter().map(|piece| piece.map(|text| Frame::data(Bytes::from_static(text.as_bytes()))));
+        let frames = pieces
+            .into_iter()
+            .map(|piece| piece.map(|text| Frame::data(Bytes::from_static(text.as_bytes()))));
         EventStream::new(Body::wrap(StreamBody::new(stream::iter(frames)))).collect().await
     }
 
@@ -194,7 +196,9 @@ mod tests {
     #[tokio::test]
     async fn text_that_is_no_event_is_shown() {
         let events = events(vec![Ok("<html>oops</html>\n"), Ok(A)]).await;
-        assert!(matches!(&events[0], Err(Error::SerdeError(cause)) if cause.to_string().contains("<html>oops")));
+        assert!(
+            matches!(&events[0], Err(Error::SerdeError(cause)) if cause.to_string().contains("<html>oops"))
+        );
         assert!(events[1].is_ok());
     }
 
@@ -226,7 +230,8 @@ mod tests {
 
     #[tokio::test]
     async fn depth_without_end_is_an_error_of_that_line() {
-        let deep = format!("{{\"type\":\"ADDED\",\"object\":{}{}}}\n{A}", "[".repeat(10_000), "]".repeat(10_000));
+        let deep =
+            format!("{{\"type\":\"ADDED\",\"object\":{}{}}}\n{A}", "[".repeat(10_000), "]".repeat(10_000));
         let stream = EventStream::<serde_json::Value>::new(Body::from(deep.into_bytes()));
         let events: Vec<_> = stream.collect().await;
         assert!(events[0].is_err() && events[1].is_ok());

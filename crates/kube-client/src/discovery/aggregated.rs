@@ -38,8 +38,7 @@ fn version_resources(group: &str, version: APIVersionDiscovery) -> VersionResour
 }
 
 fn resource(gv: &GroupVersion, entry: APIResourceDiscovery) -> Option<Discovered> {
-    let scope =
-        if entry.scope.as_deref() == Some("Namespaced") { Scope::Namespaced } else { Scope::Cluster };
+    let scope = if entry.scope.as_deref() == Some("Namespaced") { Scope::Namespaced } else { Scope::Cluster };
     let subresources = entry.subresources.into_iter().filter_map(|sub| {
         let resource = api_resource(gv, sub.response_kind, sub.subresource?)?;
         let capabilities =
@@ -61,7 +60,13 @@ fn api_resource(gv: &GroupVersion, kind: Option<GroupVersionKind>, plural: Strin
         Some(version) => GroupVersion { group: kind.group.unwrap_or_default(), version },
         None => gv.clone(),
     };
-    Some(ApiResource { api_version: gv.api_version(), group: gv.group, version: gv.version, kind: kind_name, plural })
+    Some(ApiResource {
+        api_version: gv.api_version(),
+        group: gv.group,
+        version: gv.version,
+        kind: kind_name,
+        plural,
+    })
 }
 
 #[cfg(test)]

@@ -33,7 +33,10 @@ fn resource(entry: &APIResource, plural: &str, list: &GroupVersion) -> ApiResour
     let given = |value: &Option<String>, default: &str| {
         value.clone().filter(|value| !value.is_empty()).unwrap_or_else(|| default.to_owned())
     };
-    let gv = GroupVersion { group: given(&entry.group, &list.group), version: given(&entry.version, &list.version) };
+    let gv = GroupVersion {
+        group: given(&entry.group, &list.group),
+        version: given(&entry.version, &list.version),
+    };
     ApiResource {
         api_version: gv.api_version(),
         group: gv.group,

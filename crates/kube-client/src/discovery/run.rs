@@ -240,7 +240,8 @@ mod tests {
 
     #[tokio::test]
     async fn one_kind_takes_one_request() {
-        let (pod, _) = super::super::pinned_kind(&client(), &GroupVersionKind::gvk("", "v1", "Pod")).await.unwrap();
+        let (pod, _) =
+            super::super::pinned_kind(&client(), &GroupVersionKind::gvk("", "v1", "Pod")).await.unwrap();
         assert_eq!(pod.api_version, "v1");
         let missing = super::super::pinned_kind(&client(), &GroupVersionKind::gvk("", "v1", "Bar")).await;
         assert!(missing.unwrap_err().to_string().contains("discovery failed"));

@@ -96,7 +96,9 @@ fn refuse_proxy(config: &Config) -> Result<(), Error> {
     let Some(proxy) = &config.proxy_url else { return Ok(()) };
     let proxy_url = Box::new(proxy.clone());
     match proxy.scheme_str() {
-        Some("http" | "https") => Err(Error::ProxyProtocolDisabled { proxy_url, protocol_feature: "http-proxy" }),
+        Some("http" | "https") => {
+            Err(Error::ProxyProtocolDisabled { proxy_url, protocol_feature: "http-proxy" })
+        }
         Some("socks5") => Err(Error::ProxyProtocolDisabled { proxy_url, protocol_feature: "socks5" }),
         _ => Err(Error::ProxyProtocolUnsupported { proxy_url }),
     }
@@ -175,7 +177,9 @@ mod tests {
 
     #[test]
     fn a_proxy_that_cannot_be_used_is_not_passed_by() {
-        for (url, disabled) in [("http://p:1", true), ("https://p:1", true), ("socks5://p:1", true), ("ftp://p", false)] {
+        for (url, disabled) in
+            [("http://p:1", true), ("https://p:1", true), ("socks5://p:1", true), ("ftp://p", false)]
+        {
             let mut config = Config::new(http::Uri::from_static("http://h"));
             config.proxy_url = Some(url.parse().unwrap());
             let err = compose(&config, TokioExecutor::new()).err().unwrap();

@@ -3,6 +3,6 @@
 mod compose;
 mod config_ext;
 
-pub(crate) use compose::compose;
 pub use compose::DynBody;
+pub(crate) use compose::compose;
 pub use config_ext::ConfigExt;

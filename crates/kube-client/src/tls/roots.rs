@@ -6,7 +6,9 @@ use std::time::SystemTime;
 
 use rustls::client::WebPkiServerVerifier;
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
-use rustls::crypto::{CryptoProvider, WebPkiSupportedAlgorithms, verify_tls12_signature, verify_tls13_signature};
+use rustls::crypto::{
+    CryptoProvider, WebPkiSupportedAlgorithms, verify_tls12_signature, verify_tls13_signature,
+};
 use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
 use rustls::{DigitallySignedStruct, RootCertStore, SignatureScheme};
 
@@ -260,7 +262,8 @@ mod tests {
         assert!(matches!(result, Err(RustlsTlsError::AddRootCertificate(_))));
         config.root_cert = None;
         config.root_cert_file = Some("/no/such/ca.crt".into());
-        let Err(RustlsTlsError::AddRootCertificate(cause)) = server_verifier(&config, &crypto_provider()) else {
+        let Err(RustlsTlsError::AddRootCertificate(cause)) = server_verifier(&config, &crypto_provider())
+        else {
             panic!("expected an error");
         };
         assert!(cause.to_string().contains("/no/such/ca.crt"), "{cause}");

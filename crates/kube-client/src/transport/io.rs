@@ -135,7 +135,9 @@ mod tests {
 
     use super::*;
 
-    fn pair(limits: Limits) -> (TokioIo<DeadlineIo<TokioIo<tokio::io::DuplexStream>>>, tokio::io::DuplexStream) {
+    fn pair(
+        limits: Limits,
+    ) -> (TokioIo<DeadlineIo<TokioIo<tokio::io::DuplexStream>>>, tokio::io::DuplexStream) {
         let (near, far) = tokio::io::duplex(4);
         (TokioIo::new(DeadlineIo::new(TokioIo::new(near), limits)), far)
     }

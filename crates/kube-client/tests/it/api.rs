@@ -86,15 +86,18 @@ async fn lists_come_in_pages_and_by_label() {
 async fn patches_change_parts_and_conflicts_show() {
     let (client, _server) = in_process();
     let api: Api<ConfigMap> = Api::default_namespaced(client);
-    let apply = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "p"}, "data": {"a": "1"}});
+    let apply =
+        json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "p"}, "data": {"a": "1"}});
     let params = PatchParams::apply("test");
     let applied = api.patch("p", &params, &Patch::Apply(&apply)).await.unwrap();
     assert_eq!(applied.data.unwrap()["a"], "1");
-    let merged = api.patch("p", &PatchParams::default(), &Patch::Merge(json!({"data": {"b": "2"}}))).await.unwrap();
+    let merged =
+        api.patch("p", &PatchParams::default(), &Patch::Merge(json!({"data": {"b": "2"}}))).await.unwrap();
     assert_eq!(merged.data.unwrap()["b"], "2");
     let meta = api.patch_metadata("p", &params, &Patch::Apply(&apply)).await.unwrap();
     assert_eq!(meta.name_any(), "p");
-    let theirs = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "p"}, "data": {"a": "9"}});
+    let theirs =
+        json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "p"}, "data": {"a": "9"}});
     let other = api.patch("p", &PatchParams::apply("other"), &Patch::Apply(&theirs)).await;
     assert_eq!(code(&other.unwrap_err()), 409);
 }
@@ -132,7 +135,9 @@ async fn the_status_is_written_on_its_own() {
 #[tokio::test]
 async fn kinds_are_discovered_and_used_without_a_type() {
     let (client, _server) = in_process();
-    for discovery in [Discovery::new(client.clone()).run().await, Discovery::new(client.clone()).run_aggregated().await] {
+    for discovery in
+        [Discovery::new(client.clone()).run().await, Discovery::new(client.clone()).run_aggregated().await]
+    {
         let discovery = discovery.unwrap();
         let (resource, capabilities) =
             discovery.resolve_gvk(&GroupVersionKind::gvk("apps", "v1", "Deployment")).unwrap();
@@ -142,7 +147,8 @@ async fn kinds_are_discovered_and_used_without_a_type() {
     }
     let (resource, capabilities) =
         discovery::pinned_kind(&client, &GroupVersionKind::gvk("", "v1", "Namespace")).await.unwrap();
-    let api = Api::<DynamicObject>::dynamic(client.clone(), &resource, &capabilities.scope).constrain("nowhere");
+    let api =
+        Api::<DynamicObject>::dynamic(client.clone(), &resource, &capabilities.scope).constrain("nowhere");
     let created = api.create(&PostParams::default(), &DynamicObject::new("web", &resource)).await.unwrap();
     assert_eq!(created.types.unwrap().kind, "Namespace");
 

@@ -61,5 +61,8 @@ async fn what_a_configuration_lacks_shows_before_any_request() {
     assert!(text(&format!("{{{pem}}}")).contains("no certificate"), "{}", text(&format!("{{{pem}}}")));
     let mut config = Config::new("http://localhost:1".parse().unwrap());
     config.proxy_url = Some("socks5://localhost:2".parse().unwrap());
-    assert!(matches!(Client::try_from(config), Err(Error::ProxyProtocolDisabled { protocol_feature: "socks5", .. })));
+    assert!(matches!(
+        Client::try_from(config),
+        Err(Error::ProxyProtocolDisabled { protocol_feature: "socks5", .. })
+    ));
 }

@@ -7,19 +7,20 @@ use kube_client::{Api, Client, Config};
 use kube_testserver::{ApiServer, TestServer};
 
 /// A client without a socket in between.
-pub fn in_process() -> (Client, ApiServer) {
+pub(crate) fn in_process() -> (Client, ApiServer) {
     let server = ApiServer::new();
     (Client::new(server.clone(), "default"), server)
 }
 
 /// A configuration for a server behind a socket.
-pub fn config_of(server: &TestServer) -> Config {
-    let kubeconfig = Kubeconfig::from_yaml(&server.kubeconfig()).expect("the server's kubeconfig can be read");
+pub(crate) fn config_of(server: &TestServer) -> Config {
+    let kubeconfig =
+        Kubeconfig::from_yaml(&server.kubeconfig()).expect("the server's kubeconfig can be read");
     Config::try_from(kubeconfig).expect("the server's kubeconfig can be used")
 }
 
 /// A ConfigMap with one entry.
-pub fn config_map(name: &str, value: &str) -> ConfigMap {
+pub(crate) fn config_map(name: &str, value: &str) -> ConfigMap {
     ConfigMap {
         metadata: ObjectMeta { name: Some(name.to_owned()), ..ObjectMeta::default() },
         data: Some([("key".to_owned(), value.to_owned())].into()),
@@ -28,7 +29,7 @@ pub fn config_map(name: &str, value: &str) -> ConfigMap {
 }
 
 /// Creates a ConfigMap; shows that the connection works both ways.
-pub async fn create(client: &Client, name: &str) -> kube_client::Result<ConfigMap> {
+pub(crate) async fn create(client: &Client, name: &str) -> kube_client::Result<ConfigMap> {
     let api: Api<ConfigMap> = Api::default_namespaced(client.clone());
     api.create(&PostParams::default(), &config_map(name, "value")).await
 }

@@ -52,7 +52,9 @@ async fn watches_do_not_keep_calls_waiting() {
     }
     create(&client, "seen-by-all").await.unwrap();
     for watch in &mut watches {
-        while !matches!(watch.next().await.unwrap().unwrap(), WatchEvent::Added(map) if map.metadata.name.as_deref() == Some("seen-by-all")) {}
+        while !matches!(watch.next().await.unwrap().unwrap(), WatchEvent::Added(map) if map.metadata.name.as_deref() == Some("seen-by-all"))
+        {
+        }
     }
 }
 
@@ -72,7 +74,8 @@ async fn connectors_can_be_had_one_by_one() {
     let server = TestServer::builder().tls().start().await.unwrap();
     let config = config_of(&server);
     let connector = config.rustls_https_connector().unwrap();
-    let http = hyper_util::client::legacy::Client::builder(hyper_util::rt::TokioExecutor::new()).build(connector);
+    let http =
+        hyper_util::client::legacy::Client::builder(hyper_util::rt::TokioExecutor::new()).build(connector);
     let service = tower::ServiceBuilder::new()
         .layer(config.base_uri_layer())
         .option_layer(config.auth_layer().unwrap())
@@ -82,7 +85,7 @@ async fn connectors_can_be_had_one_by_one() {
 }
 
 /// An error with all of its causes, as a program would print it.
-pub fn chain(err: &dyn std::error::Error) -> String {
+pub(crate) fn chain(err: &dyn std::error::Error) -> String {
     let mut text = err.to_string();
     let mut cause = err.source();
     while let Some(err) = cause {

@@ -17,7 +17,9 @@ async fn run(config: &ExecConfig) -> Result<Renewed, AuthError> {
 }
 
 fn credential(status: &str) -> String {
-    format!(r#"echo '{{"apiVersion":"client.authentication.k8s.io/v1","kind":"ExecCredential","status":{status}}}'"#)
+    format!(
+        r#"echo '{{"apiVersion":"client.authentication.k8s.io/v1","kind":"ExecCredential","status":{status}}}'"#
+    )
 }
 
 #[tokio::test]
@@ -101,7 +103,8 @@ fn renewal_is_a_little_early_but_never_at_once() {
 
 #[test]
 fn unknown_versions_are_refused_before_anything_runs() {
-    let config = ExecConfig { api_version: Some("client.authentication.k8s.io/v1alpha1".into()), ..shell("") };
+    let config =
+        ExecConfig { api_version: Some("client.authentication.k8s.io/v1alpha1".into()), ..shell("") };
     assert!(ExecPlugin::new(&config).unwrap_err().to_string().contains("v1alpha1"));
 }
 

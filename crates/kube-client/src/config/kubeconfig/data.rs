@@ -28,15 +28,12 @@ impl AuthInfo {
     /// The client certificate and key, if either is given.
     pub(crate) fn load_client_identity(&self) -> Result<Option<ClientIdentityPem>, KubeconfigError> {
         let key_data = self.client_key_data.as_ref().map(ExposeSecret::expose_secret);
-        let certificate =
-            load(self.client_certificate_data.as_deref(), self.client_certificate.as_deref())
-                .map_err(KubeconfigError::LoadClientCertificate)?;
+        let certificate = load(self.client_certificate_data.as_deref(), self.client_certificate.as_deref())
+            .map_err(KubeconfigError::LoadClientCertificate)?;
         let key = load(key_data, self.client_key.as_deref()).map_err(KubeconfigError::LoadClientKey)?;
         match (certificate, key) {
             (None, None) => Ok(None),
-            (None, Some(_)) => {
-                Err(KubeconfigError::LoadClientCertificate(LoadDataError::NoBase64DataOrFile))
-            }
+            (None, Some(_)) => Err(KubeconfigError::LoadClientCertificate(LoadDataError::NoBase64DataOrFile)),
             (Some(_), None) => Err(KubeconfigError::LoadClientKey(LoadDataError::NoBase64DataOrFile)),
             (Some(certificate), Some(key)) => {
                 let key = String::from_utf8_lossy(&key).into_owned();

@@ -22,8 +22,7 @@ impl Kubeconfig {
         self.api_version = self.api_version.or(next.api_version);
         self.preferences = self.preferences.or(next.preferences);
         // kubectl writes `current-context: ""` for "none".
-        self.current_context =
-            self.current_context.filter(|name| !name.is_empty()).or(next.current_context);
+        self.current_context = self.current_context.filter(|name| !name.is_empty()).or(next.current_context);
 
         join(&mut self.clusters, next.clusters, |named| named.name.clone());
         join(&mut self.auth_infos, next.auth_infos, |named| named.name.clone());
@@ -75,7 +74,8 @@ mod tests {
 
     #[test]
     fn first_entry_of_a_name_wins_and_new_names_are_added() {
-        let first = parse("clusters: [{name: a, cluster: {server: https://first}}]\ncurrent-context: one\nx: 1\n");
+        let first =
+            parse("clusters: [{name: a, cluster: {server: https://first}}]\ncurrent-context: one\nx: 1\n");
         let second = parse(
             "clusters: [{name: a, cluster: {server: https://second}}, {name: b, cluster: {server: https://b}}]\n\
              current-context: two\nx: 2\ny: 3\n",

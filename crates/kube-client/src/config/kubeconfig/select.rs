@@ -140,7 +140,9 @@ current-context: first
             text(select("lost", "", "")),
             "no cluster named \"nowhere\" (the kubeconfig has \"c1\", \"c2\")"
         );
-        assert!(text(select("stranger", "", "")).contains("user \"nobody\" (the kubeconfig has \"u1\", \"u2\")"));
+        assert!(
+            text(select("stranger", "", "")).contains("user \"nobody\" (the kubeconfig has \"u1\", \"u2\")")
+        );
     }
 
     #[test]

@@ -117,10 +117,8 @@ mod tests {
     async fn a_401_marks_a_renewable_credential_that_is_not_brand_new() {
         let file = tempfile::NamedTempFile::new().unwrap();
         std::fs::write(file.path(), "one").unwrap();
-        let user = AuthInfo {
-            token_file: Some(file.path().to_str().unwrap().to_owned()),
-            ..AuthInfo::default()
-        };
+        let user =
+            AuthInfo { token_file: Some(file.path().to_str().unwrap().to_owned()), ..AuthInfo::default() };
         let (service, mut handle) = layered(&user);
         for (age, marked) in [(0, false), (6, true)] {
             tokio::time::advance(Duration::from_secs(age)).await;

@@ -51,7 +51,8 @@ fn escape(key: &str) -> String {
     for byte in key.bytes() {
         match byte {
             b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' => escaped.push(char::from(byte)),
-            b'!' | b'#' | b'$' | b'&' | b'\'' | b'*' | b'+' | b'-' | b'.' | b'^' | b'_' | b'`' | b'|' | b'~' => {
+            b'!' | b'#' | b'$' | b'&' | b'\'' | b'*' | b'+' | b'-' | b'.' | b'^' | b'_' | b'`' | b'|'
+            | b'~' => {
                 escaped.push(char::from(byte));
             }
             _ => write!(escaped, "%{byte:02X}").expect("invariant: a String takes any text"),

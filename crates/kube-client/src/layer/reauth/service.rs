@@ -65,10 +65,8 @@ mod tests {
     async fn a_refused_token_is_read_again_and_the_request_repeated_once() {
         let file = tempfile::NamedTempFile::new().unwrap();
         std::fs::write(file.path(), "old").unwrap();
-        let user = AuthInfo {
-            token_file: Some(file.path().to_str().unwrap().to_owned()),
-            ..AuthInfo::default()
-        };
+        let user =
+            AuthInfo { token_file: Some(file.path().to_str().unwrap().to_owned()), ..AuthInfo::default() };
         let credential = Credential::plan(&user).unwrap().unwrap();
         let (service, mut handle) = mock::pair::<Request<Body>, Response<()>>();
         let service =

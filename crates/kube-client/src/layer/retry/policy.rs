@@ -4,7 +4,9 @@ use http::{Request, Response};
 use tokio::time::{Instant, Sleep};
 use tower::BoxError;
 use tower::retry::Policy;
-use tower::retry::backoff::{Backoff, ExponentialBackoff, ExponentialBackoffMaker, InvalidBackoff, MakeBackoff};
+use tower::retry::backoff::{
+    Backoff, ExponentialBackoff, ExponentialBackoffMaker, InvalidBackoff, MakeBackoff,
+};
 use tower::util::rng::HasherRng;
 
 use super::decision::{Verdict, judge};
@@ -57,7 +59,8 @@ impl RetryPolicy {
 
     /// What a client does by default: repeat what the server asks to repeat, up to ten times.
     pub fn server_retry() -> Self {
-        Self::new(MIN_DELAY, MAX_DELAY, MAX_SERVER_RETRIES, true).expect("invariant: the constants are in order")
+        Self::new(MIN_DELAY, MAX_DELAY, MAX_SERVER_RETRIES, true)
+            .expect("invariant: the constants are in order")
     }
 }
 

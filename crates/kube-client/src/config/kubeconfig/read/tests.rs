@@ -131,7 +131,8 @@ fn listed_files_are_merged_and_absent_ones_passed_over() {
     let folder = tempfile::tempdir().unwrap();
     let path = |name: &str| folder.path().join(name);
     fs::write(path("a"), "clusters: [{name: c, cluster: {server: https://a}}]\n").unwrap();
-    fs::write(path("b"), "clusters: [{name: c, cluster: {server: https://b}}]\ncurrent-context: x\n").unwrap();
+    fs::write(path("b"), "clusters: [{name: c, cluster: {server: https://b}}]\ncurrent-context: x\n")
+        .unwrap();
     let list = std::env::join_paths([path("missing"), path("a"), path("b")]).unwrap();
     let config = Kubeconfig::from_path_list(&list).unwrap().unwrap();
     assert_eq!(config.clusters[0].cluster.as_ref().unwrap().server.as_deref(), Some("https://a"));
