@@ -15,6 +15,6 @@ pub use kubeconfig::{
     AuthInfo, AuthProviderConfig, Cluster, Context, ExecAuthCluster, ExecConfig, ExecInteractiveMode,
     KubeConfigOptions, Kubeconfig, NamedAuthInfo, NamedCluster, NamedContext, NamedExtension, Preferences,
 };
-#[cfg(feature = "client")]
+#[cfg(feature = "rustls-tls")]
 pub(crate) use kubeconfig::{ClientIdentityPem, certificates_from_pem};
 pub use settings::Config;

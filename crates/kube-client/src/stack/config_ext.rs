@@ -7,6 +7,7 @@ use crate::auth::Credential;
 use crate::config::Config;
 use crate::error::Error;
 use crate::layer::{AuthLayer, BaseUriLayer, ExtraHeadersLayer};
+#[cfg(feature = "rustls-tls")]
 use crate::tls;
 #[cfg(feature = "rustls-tls")]
 use crate::transport::tcp_connector;
@@ -23,7 +24,7 @@ use crate::transport::tcp_connector;
 /// let service = ServiceBuilder::new()
 ///     .layer(config.base_uri_layer())
 ///     .option_layer(config.auth_layer().unwrap())
-///     .service_fn(|_: Request<Body>| async { Ok::<_, std::io::Error>(Response::new(Body::empty())) });
+///     .service_fn(|_: Request<Body>| async { Ok::<_, tower::BoxError>(Response::new(Body::empty())) });
 /// let client: Client = ClientBuilder::new(service, "default").build();
 /// ```
 pub trait ConfigExt: sealed::Sealed {
@@ -32,7 +33,8 @@ pub trait ConfigExt: sealed::Sealed {
 
     /// Adds the `Authorization` header. `None` if the user has no credentials of that kind.
     ///
-    /// Of several, the first of these counts: token file, token, user name and password, credential program.
+    /// Of several, the first of these counts: token file, token, user name and password, credential program. The service under
+    /// this layer has to fail with `tower::BoxError`, as renewing a credential can fail too.
     ///
     /// # Errors
     /// [`Error::Auth`] if the credentials' settings cannot be used.

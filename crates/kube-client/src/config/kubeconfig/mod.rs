@@ -9,7 +9,9 @@ mod select;
 mod types;
 
 pub use auth_info::{AuthInfo, AuthProviderConfig, ExecAuthCluster, ExecConfig, ExecInteractiveMode};
-pub(crate) use data::{ClientIdentityPem, certificates_from_pem};
+#[cfg(feature = "rustls-tls")]
+pub(crate) use data::ClientIdentityPem;
+pub(crate) use data::certificates_from_pem;
 pub use select::KubeConfigOptions;
 pub(super) use select::Selection;
 pub use types::{
