@@ -36,17 +36,28 @@ impl Version {
     }
 
     /// The order of Kubernetes: stable before beta before alpha, within each the greater number first, at the end all
-    /// others by the alphabet. The first in line has the greatest key; equal keys mean equal versions.
+    /// others by the alphabet. A beta or alpha without a number is one of the others, as it is to servers.
+    ///
+    /// The first in line has the greatest key; equal keys mean equal versions.
     pub fn priority(&self) -> impl Ord + use<> {
-        let (stability, major, minor) = self.numbers();
-        (stability, major, minor, self.other_name())
+        match self.unnumbered() {
+            Some(name) => (Stability::None, 0, None, Some(Reverse(name))),
+            None => {
+                let (stability, major, minor) = self.numbers();
+                (stability, major, minor, None)
+            }
+        }
     }
 
     /// The order of age: the greater major version first, within each stable before beta before alpha, at the end all
     /// others by the alphabet. The newest has the greatest key; equal keys mean equal versions.
     pub fn generation(&self) -> impl Ord + use<> {
         let (stability, major, minor) = self.numbers();
-        (stability > Stability::None, major, stability, minor, self.other_name())
+        let other = match self {
+            Self::Nonconformant(name) => Some(Reverse(name.clone())),
+            _ => None,
+        };
+        (stability > Stability::None, major, stability, minor, other)
     }
 
     fn numbers(&self) -> (Stability, u32, Option<u32>) {
@@ -58,9 +69,12 @@ impl Version {
         }
     }
 
-    fn other_name(&self) -> Option<Reverse<String>> {
+    /// The name of a version that has no place by numbers.
+    fn unnumbered(&self) -> Option<String> {
         match self {
-            Self::Nonconformant(name) => Some(Reverse(name.clone())),
+            Self::Nonconformant(name) => Some(name.clone()),
+            Self::Beta(major, None) => Some(format!("v{major}beta")),
+            Self::Alpha(major, None) => Some(format!("v{major}alpha")),
             _ => None,
         }
     }
@@ -148,6 +162,28 @@ mod tests {
         assert_eq!(versions, expected.map(Version::parse));
     }
 
+    #[test]
+    fn genuine_servers_sort_this_way() {
+        // The versions of one definition, in the order in which discovery of Kubernetes 1.36 lists them.
+        let expected = [
+            "v2",
+            "v1",
+            "v2beta1",
+            "v1beta1",
+            "v10alpha1",
+            "v1alpha1",
+            "a1",
+            "v1alpha",
+            "v1beta",
+            "v2beta",
+            "zz",
+        ];
+        let mut versions = expected.map(Version::parse);
+        versions.sort_by_cached_key(Version::priority);
+        versions.reverse();
+        assert_eq!(versions, expected.map(Version::parse));
+    }
+
     fn any_version() -> impl Strategy<Value = Version> {
         prop_oneof![
             "v[0-9]{1,2}((alpha|beta)[0-9]{0,2})?".prop_map(|v| Version::parse(&v)),
@@ -159,17 +195,21 @@ mod tests {
     fn naive_priority(a: &Version, b: &Version) -> std::cmp::Ordering {
         let rank = |v: &Version| match v {
             Version::Stable(_) => 0,
-            Version::Beta(..) => 1,
-            Version::Alpha(..) => 2,
-            Version::Nonconformant(_) => 3,
+            Version::Beta(_, Some(_)) => 1,
+            Version::Alpha(_, Some(_)) => 2,
+            _ => 3,
+        };
+        let name = |v: &Version| match v {
+            Version::Beta(n, _) => format!("v{n}beta"),
+            Version::Alpha(n, _) => format!("v{n}alpha"),
+            Version::Stable(n) => format!("v{n}"),
+            Version::Nonconformant(name) => name.clone(),
         };
         rank(a).cmp(&rank(b)).then_with(|| match (a, b) {
             (Version::Stable(a), Version::Stable(b)) => b.cmp(a),
-            (Version::Beta(a, m), Version::Beta(b, n)) | (Version::Alpha(a, m), Version::Alpha(b, n)) => {
-                b.cmp(a).then_with(|| n.cmp(m))
-            }
-            (Version::Nonconformant(a), Version::Nonconformant(b)) => a.cmp(b),
-            _ => unreachable!("the ranks are equal"),
+            (Version::Beta(a, Some(m)), Version::Beta(b, Some(n)))
+            | (Version::Alpha(a, Some(m)), Version::Alpha(b, Some(n))) => b.cmp(a).then_with(|| n.cmp(m)),
+            _ => name(a).cmp(&name(b)),
         })
     }
 
@@ -189,10 +229,26 @@ mod tests {
                 Version::Stable(n) | Version::Beta(n, _) | Version::Alpha(n, _) => Some(*n),
                 Version::Nonconformant(_) => None,
             };
+            let stability = |v: &Version| match v {
+                Version::Stable(_) => 3,
+                Version::Beta(..) => 2,
+                Version::Alpha(..) => 1,
+                Version::Nonconformant(_) => 0,
+            };
+            let minor = |v: &Version| match v {
+                Version::Beta(_, minor) | Version::Alpha(_, minor) => *minor,
+                _ => None,
+            };
+            let name = |v: &Version| match v {
+                Version::Nonconformant(name) => name.clone(),
+                _ => String::new(),
+            };
             prop_assert_eq!(a.generation() == b.generation(), a == b);
             match major(&a).cmp(&major(&b)) {
                 std::cmp::Ordering::Equal => {
-                    prop_assert_eq!(a.generation().cmp(&b.generation()), a.priority().cmp(&b.priority()));
+                    prop_assert_eq!(a.generation().cmp(&b.generation()), stability(&a).cmp(&stability(&b)).then_with(|| {
+                        minor(&a).cmp(&minor(&b)).then_with(|| name(&b).cmp(&name(&a)))
+                    }));
                 }
                 order => prop_assert_eq!(a.generation().cmp(&b.generation()), order),
             }
