@@ -42,6 +42,20 @@ pub(crate) fn set_finalizers<'a>(object: &mut Value, finalizers: impl IntoIterat
     set(object, "finalizers", if list.is_empty() { Value::Null } else { Value::Array(list) });
 }
 
+/// Drops what is as good as absent: empty strings, lists and maps.
+pub(crate) fn tidy(object: &mut Value) {
+    let empty = |value: &Value| match value {
+        Value::Null => true,
+        Value::String(text) => text.is_empty(),
+        Value::Array(items) => items.is_empty(),
+        Value::Object(members) => members.is_empty(),
+        Value::Bool(_) | Value::Number(_) => false,
+    };
+    if let Some(metadata) = map_mut(object) {
+        metadata.retain(|_, value| !empty(value));
+    }
+}
+
 pub(crate) fn is_deleting(object: &Value) -> bool {
     text(object, "deletionTimestamp").is_some()
 }

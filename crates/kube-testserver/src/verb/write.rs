@@ -44,7 +44,7 @@ pub(super) fn place(call: &Call, object: &mut Value) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Drops unknown fields and sets defaults. Returns warnings about what was dropped.
+/// Drops unknown fields, sets defaults, refuses values of a wrong type. Returns warnings about what was dropped.
 pub(super) fn conform(
     endpoint: &Endpoint,
     validation: FieldValidation,
@@ -54,6 +54,8 @@ pub(super) fn conform(
     let unknown = schema.prune(object);
     schema.default(object);
     schema.drop_nulls(object);
+    meta::tidy(object);
+    check_types(endpoint, object)?;
     let unknown = || unknown.iter().map(|path| format!("unknown field {path:?}"));
     match validation {
         FieldValidation::Strict if unknown().next().is_some() => {
@@ -94,18 +96,7 @@ pub(super) fn finish(
 /// Refuses what breaks a rule of metadata or of the schema.
 fn check(endpoint: &Endpoint, object: &Value, old: Option<&Value>) -> Result<(), Failure> {
     let mut errors = endpoint.schema().validate(object);
-    // What stands in the schemas of a CRD is checked as a schema, by rules of its own.
-    errors.retain(|error| !error.field.contains(".openAPIV3Schema."));
-    let undecodable = match endpoint.resource.custom {
-        true => of_wrong_type(&metadata_schema().validate(&object["metadata"]), "metadata."),
-        false => of_wrong_type(&errors, ""),
-    };
-    if let Some(what) = undecodable {
-        let (kind, version) = (endpoint.kind(), &endpoint.version().name);
-        return Err(Failure::bad_request(format!(
-            "{kind} in version {version:?} cannot be handled as a {kind}: {what}"
-        )));
-    }
+    errors.retain(|error| !is_of_schema(error));
     errors.splice(0..0, strategy::validate_metadata(endpoint, object, old));
     if errors.is_empty() {
         return Ok(());
@@ -114,9 +105,23 @@ fn check(endpoint: &Endpoint, object: &Value, old: Option<&Value>) -> Result<(),
 }
 
 /// Values of a wrong type, where the genuine server has Go types, do not even come in.
-fn of_wrong_type(errors: &[FieldError], prefix: &str) -> Option<String> {
-    let error = errors.iter().find(|error| error.reason == "FieldValueTypeInvalid")?;
-    Some(format!("json: cannot unmarshal field {prefix}{}: {}", error.field, error.message))
+fn check_types(endpoint: &Endpoint, object: &Value) -> Result<(), Failure> {
+    let (errors, prefix) = match endpoint.resource.custom {
+        true => (metadata_schema().validate(&object["metadata"]), "metadata."),
+        false => (endpoint.schema().validate(object), ""),
+    };
+    let of_wrong_type = |error: &&FieldError| error.reason == "FieldValueTypeInvalid" && !is_of_schema(error);
+    let Some(error) = errors.iter().find(of_wrong_type) else { return Ok(()) };
+    let (kind, version) = (endpoint.kind(), &endpoint.version().name);
+    Err(Failure::bad_request(format!(
+        "{kind} in version {version:?} cannot be handled as a {kind}: json: cannot unmarshal field {prefix}{}: {}",
+        error.field, error.message
+    )))
+}
+
+/// What stands in the schemas of a CRD is checked as a schema, by rules of its own.
+fn is_of_schema(error: &FieldError) -> bool {
+    error.field.contains(".openAPIV3Schema.")
 }
 
 fn metadata_schema() -> &'static Schema {

@@ -1,0 +1,15 @@
+//! Behaviour of the server as its clients see it: raw HTTP requests to the in-process service.
+
+mod crds;
+mod crud;
+mod deletion;
+mod documents;
+mod garbage;
+mod input;
+mod lists;
+mod namespaces;
+mod patches;
+mod rig;
+mod sockets;
+mod views;
+mod watches;
