@@ -90,6 +90,27 @@ async fn apply_that_drops_the_last_finalizer_lets_the_object_go() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn strategic_patches_know_the_keys_of_lists() {
+    let rig = Rig::new();
+    let container = |name: &str, image: &str| json!({"name": name, "image": image});
+    let template = |containers: serde_json::Value| json!({"metadata": {"labels": {"a": "b"}}, "spec": {"containers": containers}});
+    let deployment = json!({"metadata": {"name": "d"}, "spec": {"selector": {"matchLabels": {"a": "b"}},
+        "template": template(json!([container("one", "i:1"), container("two", "i:1")]))}});
+    let deployments = "/apis/apps/v1/namespaces/default/deployments";
+    rig.post(deployments, deployment).await.ok();
+    let patch = json!({"spec": {"template": {"spec": {"containers": [container("two", "i:2")]}}}});
+    let patched =
+        rig.patch("application/strategic-merge-patch+json", &format!("{deployments}/d"), patch).await.ok();
+    let images: Vec<_> = patched["spec"]["template"]["spec"]["containers"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|c| c["image"].as_str().unwrap())
+        .collect();
+    assert_eq!((images, &patched["metadata"]["generation"]), (vec!["i:1", "i:2"], &json!(2)));
+}
+
+#[tokio::test(start_paused = true)]
 async fn other_formats_are_named_when_refused() {
     let rig = with_widgets().await;
     rig.post(WIDGETS, widget("a")).await.ok();
