@@ -1,15 +1,20 @@
 //! When to renew a credential: a pure machine, time is an argument.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use http::HeaderValue;
 use tokio::time::Instant;
+
+use crate::config::ClientIdentityPem;
 
 /// A credential as it comes from its source.
 #[derive(Clone, Debug)]
 pub(super) struct Renewed {
     /// What goes into the `Authorization` header, if anything does.
     pub(super) header: Option<HeaderValue>,
+    /// The client certificate to show, if the source gives one.
+    pub(super) identity: Option<Arc<ClientIdentityPem>>,
     /// When to ask the source again; `None`: only once the server refuses it.
     pub(super) renew_at: Option<Instant>,
     /// Whether the old one may be used on when the source fails.
@@ -35,6 +40,11 @@ impl CredentialCache {
         let held = self.held.as_ref()?;
         let due = held.refused || held.credential.renew_at.is_some_and(|at| now >= at);
         (!due).then_some(&held.credential)
+    }
+
+    /// The credential last given, fresh or not.
+    pub(super) fn last(&self) -> Option<&Renewed> {
+        self.held.as_ref().map(|held| &held.credential)
     }
 
     /// Takes what the source gave.
@@ -75,7 +85,12 @@ mod tests {
     use super::*;
 
     fn credential(text: &'static str, renew_at: Option<Instant>) -> Renewed {
-        Renewed { header: Some(HeaderValue::from_static(text)), renew_at, outlives_failure: true }
+        Renewed {
+            header: Some(HeaderValue::from_static(text)),
+            identity: None,
+            renew_at,
+            outlives_failure: true,
+        }
     }
 
     fn header(text: &'static str) -> Option<HeaderValue> {

@@ -2,6 +2,7 @@
 
 use std::io::IsTerminal;
 use std::process::Stdio;
+use std::sync::Arc;
 use std::time::Duration;
 
 use jiff::Timestamp;
@@ -12,7 +13,7 @@ use tokio::time::Instant;
 use super::AuthError;
 use super::cache::Renewed;
 use super::header::bearer;
-use crate::config::{ExecAuthCluster, ExecConfig, ExecInteractiveMode};
+use crate::config::{ClientIdentityPem, ExecAuthCluster, ExecConfig, ExecInteractiveMode};
 
 /// Longest time that a credential program may take. A person may be typing a password meanwhile, but not for ever.
 const TIMEOUT: Duration = Duration::from_secs(60);
@@ -185,17 +186,22 @@ fn parse(stdout: &[u8]) -> Result<ExecCredential, AuthError> {
 
 /// When and how long the credential can be used, seen from now.
 fn evaluate(status: &ExecCredentialStatus, now: Timestamp, instant: Instant) -> Result<Renewed, AuthError> {
-    let token = status.token.as_deref().filter(|token| !token.is_empty());
-    let Some(token) = token else {
-        if status.client_certificate_data.is_some() {
+    let given = |text: &Option<String>| text.clone().filter(|text| !text.is_empty());
+    let token = given(&status.token);
+    let identity = match (given(&status.client_certificate_data), given(&status.client_key_data)) {
+        (Some(certificate), Some(key)) => {
+            Some(Arc::new(ClientIdentityPem { certificate: certificate.into_bytes(), key: key.into() }))
+        }
+        (None, None) => None,
+        _ => {
             return Err(AuthError::AuthExec(
-                "the credential program gave a client certificate only, which is not supported yet: \
-                 expected a token"
-                    .to_owned(),
+                "the credential program gave a client certificate without its key, or a key alone: expected both".to_owned(),
             ));
         }
-        return Err(AuthError::ExecPluginFailed);
     };
+    if token.is_none() && identity.is_none() {
+        return Err(AuthError::ExecPluginFailed);
+    }
     let renew_at = match &status.expiration_timestamp {
         Some(text) => {
             let expiry: Timestamp = text.parse().map_err(AuthError::MalformedTokenExpirationDate)?;
@@ -205,7 +211,8 @@ fn evaluate(status: &ExecCredentialStatus, now: Timestamp, instant: Instant) -> 
         }
         None => None,
     };
-    Ok(Renewed { header: Some(bearer(token)?), renew_at, outlives_failure: false })
+    let header = token.as_deref().map(bearer).transpose()?;
+    Ok(Renewed { header, identity, renew_at, outlives_failure: false })
 }
 
 const EARLY: Duration = Duration::from_secs(30);

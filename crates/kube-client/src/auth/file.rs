@@ -23,6 +23,7 @@ pub(super) async fn read_token(path: PathBuf) -> Result<Renewed, AuthError> {
         reading.await.map_err(|err| AuthError::AuthExec(format!("reading the token stopped: {err}")))??;
     Ok(Renewed {
         header: Some(header),
+        identity: None,
         renew_at: Some(Instant::now() + LOOK_AGAIN_AFTER),
         outlives_failure: true,
     })

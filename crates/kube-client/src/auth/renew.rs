@@ -10,7 +10,7 @@ use super::AuthError;
 use super::cache::{CredentialCache, Renewed};
 use super::exec::ExecPlugin;
 use super::file::read_token;
-use crate::config::ExecConfig;
+use crate::config::{ClientIdentityPem, ExecConfig};
 
 /// Where a credential comes from that does not stay the same.
 #[derive(Debug)]
@@ -69,6 +69,12 @@ impl Renewing {
         asking
             .await
             .map_err(|err| AuthError::AuthExec(format!("obtaining the credentials stopped: {err}")))?
+    }
+
+    /// The client certificate that came with the last credential. Never asks the source: every request has done so before
+    /// a connection is made for it.
+    pub(crate) fn identity(&self) -> Option<Arc<ClientIdentityPem>> {
+        self.state().cache.last()?.identity.clone()
     }
 
     /// Tells that the server refused `header`. True if another try may fare better.

@@ -11,10 +11,12 @@ mod loader;
 mod settings;
 
 pub use error::{InClusterError, InferConfigError, KubeconfigError, LoadDataError};
+#[cfg(feature = "client")]
+pub(crate) use kubeconfig::ClientIdentityPem;
+#[cfg(feature = "rustls-tls")]
+pub(crate) use kubeconfig::certificates_from_pem;
 pub use kubeconfig::{
     AuthInfo, AuthProviderConfig, Cluster, Context, ExecAuthCluster, ExecConfig, ExecInteractiveMode,
     KubeConfigOptions, Kubeconfig, NamedAuthInfo, NamedCluster, NamedContext, NamedExtension, Preferences,
 };
-#[cfg(feature = "rustls-tls")]
-pub(crate) use kubeconfig::{ClientIdentityPem, certificates_from_pem};
 pub use settings::Config;

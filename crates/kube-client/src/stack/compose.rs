@@ -17,10 +17,13 @@ use tower::util::BoxService;
 use tower::{BoxError, ServiceBuilder};
 
 use super::ConfigExt;
+use crate::auth::Credential;
 use crate::body::Body;
 use crate::config::Config;
 use crate::error::Error;
-use crate::layer::{ReauthLayer, RetryPolicy, TraceLayer};
+use crate::layer::{AuthLayer, ReauthLayer, RetryPolicy, TraceLayer};
+#[cfg(feature = "rustls-tls")]
+use crate::tls::https_connector;
 use crate::transport::{DeadlineConnector, tcp_connector};
 
 /// The body of an answer, whatever layers it came through.
@@ -35,17 +38,26 @@ where
     E: Executor<Pin<Box<dyn Future<Output = ()> + Send>>> + Clone + Send + Sync + 'static,
 {
     refuse_proxy(config)?;
-    let https = config.cluster_url.scheme() == Some(&Scheme::HTTPS);
-    if !https {
-        return layers(config, executor, tcp_connector());
+    let credential = Credential::plan(&config.auth_info).map_err(Error::Auth)?;
+    if config.cluster_url.scheme() != Some(&Scheme::HTTPS) {
+        return layers(config, credential, executor, tcp_connector());
     }
     #[cfg(feature = "rustls-tls")]
-    return layers(config, executor, config.rustls_https_connector()?);
+    {
+        let tls = super::config_ext::rustls_client_config(config, credential.as_ref())?;
+        let connector = https_connector(config, tls, tcp_connector()).map_err(Error::RustlsTls)?;
+        layers(config, credential, executor, connector)
+    }
     #[cfg(not(feature = "rustls-tls"))]
     Err(Error::TlsRequired)
 }
 
-fn layers<E, C>(config: &Config, executor: E, connector: C) -> Result<DynService, Error>
+fn layers<E, C>(
+    config: &Config,
+    credential: Option<Credential>,
+    executor: E,
+    connector: C,
+) -> Result<DynService, Error>
 where
     E: Executor<Pin<Box<dyn Future<Output = ()> + Send>>> + Clone + Send + Sync + 'static,
     C: tower_service::Service<http::Uri> + Clone + Send + Sync + 'static,
@@ -61,7 +73,7 @@ where
         .option_layer(retry)
         .layer(config.extra_headers_layer()?)
         .layer(ReauthLayer)
-        .option_layer(config.auth_layer()?)
+        .option_layer(credential.map(AuthLayer::new))
         .layer(config.base_uri_layer())
         .map_err(BoxError::from)
         .service(http(executor, connector));
@@ -167,7 +179,7 @@ mod tests {
             async move { Ok::<_, BoxError>(NearEnd(TokioIo::new(near))) }
         });
         let config = Config::new(http::Uri::from_static("http://h"));
-        let service = layers(&config, TokioExecutor::new(), connector).unwrap();
+        let service = layers(&config, None, TokioExecutor::new(), connector).unwrap();
         let started = Instant::now();
         let request = Request::get("/version").body(Body::empty()).unwrap();
         assert!(service.oneshot(request).await.is_err());

@@ -63,7 +63,9 @@ pub trait ConfigExt: sealed::Sealed {
         connector: H,
     ) -> crate::Result<hyper_rustls::HttpsConnector<H>>;
 
-    /// The settings of rustls: whom to trust, and the client certificate.
+    /// The settings of rustls: whom to trust, and the client certificate. Files are read again when they change.
+    ///
+    /// A client certificate that a credential program gives is not among them: only the usual stack has that.
     ///
     /// # Errors
     /// As [`ConfigExt::rustls_https_connector`].
@@ -106,7 +108,16 @@ impl ConfigExt for Config {
 
     #[cfg(feature = "rustls-tls")]
     fn rustls_client_config(&self) -> crate::Result<rustls::ClientConfig> {
-        let identity = self.auth_info.load_client_identity()?;
-        tls::client_config(self, identity.as_ref()).map_err(Error::RustlsTls)
+        rustls_client_config(self, None)
     }
+}
+
+/// With the credential of a stack, whose program may give a client certificate too.
+#[cfg(feature = "rustls-tls")]
+pub(super) fn rustls_client_config(
+    config: &Config,
+    credential: Option<&Credential>,
+) -> crate::Result<rustls::ClientConfig> {
+    let identity = config.auth_info.load_client_identity()?;
+    tls::client_config(config, identity.as_ref(), credential).map_err(Error::RustlsTls)
 }

@@ -1,34 +1,41 @@
 //! From a [`Config`] to connections with TLS.
 
+use std::sync::Arc;
+
 use hyper_rustls::{FixedServerNameResolver, HttpsConnector, HttpsConnectorBuilder};
 use rustls::ClientConfig;
 use rustls::pki_types::ServerName;
 
 use super::RustlsTlsError;
-use super::identity::parse_identity;
+use super::identity::CurrentIdentity;
 use super::provider::crypto_provider;
 use super::roots::server_verifier;
+use crate::auth::Credential;
 use crate::config::{ClientIdentityPem, Config};
 
 /// The settings of rustls: whom to trust, and the client certificate if there is one.
+///
+/// `identity` is the user's own as it was loaded; where there is none, a credential program may give one.
 pub(crate) fn client_config(
     config: &Config,
     identity: Option<&ClientIdentityPem>,
+    credential: Option<&Credential>,
 ) -> Result<ClientConfig, RustlsTlsError> {
     let provider = crypto_provider();
     let verifier = server_verifier(config, &provider)?;
-    let builder = ClientConfig::builder_with_provider(provider)
+    let builder = ClientConfig::builder_with_provider(Arc::clone(&provider))
         .with_safe_default_protocol_versions()
         .map_err(|err| RustlsTlsError::AddRootCertificate(err.into()))?
         .dangerous()
         .with_custom_certificate_verifier(verifier);
-    match identity {
-        Some(identity) => {
-            let (chain, key) = parse_identity(identity)?;
-            builder.with_client_auth_cert(chain, key).map_err(RustlsTlsError::InvalidPrivateKey)
+    let shown = match (identity, credential) {
+        (Some(identity), _) => CurrentIdentity::of_user(&config.auth_info, identity, provider)?,
+        (None, Some(Credential::Renewing(renewing))) => {
+            CurrentIdentity::renewing(Arc::clone(renewing), provider)
         }
-        None => Ok(builder.with_no_client_auth()),
-    }
+        (None, _) => return Ok(builder.with_no_client_auth()),
+    };
+    Ok(builder.with_client_cert_resolver(Arc::new(shown)))
 }
 
 /// Puts TLS around a connector, and offers HTTP/2 and HTTP/1.1. URLs with http go through without it.

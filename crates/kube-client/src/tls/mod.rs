@@ -5,6 +5,7 @@ mod error;
 mod identity;
 mod provider;
 mod roots;
+mod stamp;
 
 pub(crate) use connector::{client_config, https_connector};
 pub use error::RustlsTlsError;

@@ -2,7 +2,6 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, PoisonError, RwLock};
-use std::time::SystemTime;
 
 use rustls::client::WebPkiServerVerifier;
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
@@ -13,6 +12,7 @@ use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
 use rustls::{DigitallySignedStruct, RootCertStore, SignatureScheme};
 
 use super::RustlsTlsError;
+use super::stamp::{Stamp, stamp_of};
 use crate::config::{Config, certificates_from_pem};
 
 /// The verifier that `config` asks for.
@@ -60,9 +60,6 @@ struct FollowedFile {
     current: RwLock<(Option<Stamp>, Arc<dyn ServerCertVerifier>)>,
 }
 
-/// What tells one state of a file from another.
-type Stamp = (SystemTime, u64);
-
 impl FollowedFile {
     /// The file has to be good at the start, unless the configuration has already read it.
     fn new(
@@ -100,11 +97,6 @@ impl FollowedFile {
             }
         }
     }
-}
-
-fn stamp_of(path: &Path) -> Option<Stamp> {
-    let metadata = std::fs::metadata(path).ok()?;
-    Some((metadata.modified().ok()?, metadata.len()))
 }
 
 fn load(

@@ -74,9 +74,19 @@ async fn a_missing_program_shows_the_hint() {
 }
 
 #[tokio::test]
+async fn a_client_certificate_alone_will_do() {
+    let both = r#"{"clientCertificateData":"CERT","clientKeyData":"KEY"}"#;
+    let given = run(&shell(&credential(both))).await.unwrap();
+    assert!(given.header.is_none());
+    assert_eq!(given.identity.unwrap().certificate, b"CERT");
+}
+
+#[tokio::test]
 async fn odd_answers_are_errors() {
     assert!(matches!(run(&shell("echo '[['")).await, Err(AuthError::AuthExecParse(_))));
     assert!(matches!(run(&shell(&credential("{}"))).await, Err(AuthError::ExecPluginFailed)));
+    let half = run(&shell(&credential(r#"{"clientCertificateData":"pem"}"#))).await.unwrap_err();
+    assert!(half.to_string().contains("without its key"), "{half}");
     let other = r#"echo '{"apiVersion":"client.authentication.k8s.io/v2","status":{"token":"x"}}'"#;
     assert!(run(&shell(other)).await.unwrap_err().to_string().contains("v2"));
     let expiry = credential(r#"{"token":"x","expirationTimestamp":"tomorrow"}"#);

@@ -9,6 +9,7 @@ use super::{AuthInfo, Cluster, ExecAuthCluster};
 use crate::config::{KubeconfigError, LoadDataError};
 
 /// A client certificate with its key, both PEM.
+#[derive(Debug)]
 #[cfg_attr(not(feature = "rustls-tls"), expect(dead_code, reason = "checked while loading, used by TLS"))]
 pub(crate) struct ClientIdentityPem {
     /// The certificate and what stands between it and the authority.

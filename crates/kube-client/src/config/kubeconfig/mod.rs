@@ -9,7 +9,7 @@ mod select;
 mod types;
 
 pub use auth_info::{AuthInfo, AuthProviderConfig, ExecAuthCluster, ExecConfig, ExecInteractiveMode};
-#[cfg(feature = "rustls-tls")]
+#[cfg(feature = "client")]
 pub(crate) use data::ClientIdentityPem;
 pub(crate) use data::certificates_from_pem;
 pub use select::KubeConfigOptions;
