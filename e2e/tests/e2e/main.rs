@@ -1,0 +1,22 @@
+//! End-to-end behaviours: one file each, every one run on the embedded server and, on demand, on a genuine one.
+//!
+//! `cargo test -p e2e` uses the embedded server. `KUBE_E2E=cluster KUBECONFIG=file cargo test -p e2e` uses the cluster of
+//! that kubeconfig instead; the extra variable keeps a plain `cargo test --workspace` away from whatever cluster the
+//! developer happens to be logged in to. A scenario that needs what a server lacks says so in one line and ends.
+
+mod bad_input;
+mod controller;
+mod crd;
+mod crud;
+mod delete;
+mod discovery;
+mod finalizer;
+mod garbage;
+mod list;
+mod patch;
+mod reflector;
+mod status;
+mod watch;
+mod watcher;
+mod widget;
+mod world;

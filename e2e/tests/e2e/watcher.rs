@@ -1,0 +1,116 @@
+//! The watcher: one stream of everything, by list and watch or by a streaming list.
+
+use std::time::Duration;
+
+use futures::{FutureExt as _, Stream, StreamExt as _, TryStreamExt as _, pin_mut};
+use kube::ResourceExt as _;
+use kube::api::{DeleteParams, Patch, PatchParams, PostParams};
+use kube::runtime::watcher::{Config, Event};
+use kube::runtime::{WatchStreamExt as _, watcher};
+use serde_json::json;
+
+use crate::widget::{Widget, widget};
+use crate::world::{Need, World, run};
+
+async fn next<T, E: std::error::Error + Send + Sync + 'static>(
+    stream: &mut (impl Stream<Item = Result<T, E>> + Unpin),
+) -> anyhow::Result<T> {
+    let item = tokio::time::timeout(Duration::from_secs(10), stream.try_next()).await??;
+    item.ok_or_else(|| anyhow::anyhow!("the watcher ended"))
+}
+
+fn label(event: &Event<Widget>) -> String {
+    match event {
+        Event::Init => "init".into(),
+        Event::InitApply(object) => format!("init-apply {}", object.name_any()),
+        Event::InitDone => "init-done".into(),
+        Event::Apply(object) => format!("apply {} {}", object.name_any(), object.spec.size),
+        Event::Delete(object) => format!("delete {}", object.name_any()),
+    }
+}
+
+async fn lists_then_follows(world: &World, config: Config) -> anyhow::Result<()> {
+    let api = world.api::<Widget>();
+    for name in ["a", "b", "c"] {
+        api.create(&PostParams::default(), &widget(name, 1)).await?;
+    }
+    let stream = watcher(api.clone(), config).default_backoff();
+    pin_mut!(stream);
+    let mut initial = Vec::new();
+    while initial.last().map(String::as_str) != Some("init-done") {
+        initial.push(label(&next(&mut stream).await?));
+    }
+    initial[1..4].sort();
+    assert_eq!(initial, ["init", "init-apply a", "init-apply b", "init-apply c", "init-done"]);
+
+    api.patch("a", &PatchParams::default(), &Patch::Merge(json!({ "spec": { "size": 2 } }))).await?;
+    api.delete("b", &DeleteParams::default()).await?;
+    api.create(&PostParams::default(), &widget("d", 4)).await?;
+    for expected in ["apply a 2", "delete b", "apply d 4"] {
+        assert_eq!(label(&next(&mut stream).await?), expected);
+    }
+    Ok(())
+}
+
+#[test]
+fn it_lists_in_pages_then_follows() -> anyhow::Result<()> {
+    run(Need::Nothing, |world| lists_then_follows(world, Config::default().page_size(2)).boxed())
+}
+
+#[test]
+fn it_streams_the_list_then_follows() -> anyhow::Result<()> {
+    run(Need::StreamingLists, |world| lists_then_follows(world, Config::default().streaming_lists()).boxed())
+}
+
+#[test]
+fn it_goes_on_after_every_watch_timeout() -> anyhow::Result<()> {
+    run(Need::Nothing, |world| {
+        async move {
+            let api = world.api::<Widget>();
+            let stream =
+                watcher(api.clone(), Config::default().timeout(1)).default_backoff().applied_objects();
+            pin_mut!(stream);
+            for round in 0..3 {
+                let name = format!("round-{round}");
+                api.create(&PostParams::default(), &widget(&name, round)).await?;
+                assert_eq!(next(&mut stream).await?.name_any(), name);
+                tokio::time::sleep(Duration::from_millis(1200)).await;
+            }
+            Ok(())
+        }
+        .boxed()
+    })
+}
+
+#[test]
+fn forgotten_history_makes_it_list_again() -> anyhow::Result<()> {
+    run(Need::Embedded, |world| {
+        async move {
+            let api = world.api::<Widget>();
+            api.create(&PostParams::default(), &widget("kept", 1)).await?;
+            let stream = watcher(api.clone(), Config::default().timeout(1)).default_backoff();
+            let stream = stream.filter_map(|event| async { event.ok() }).map(Ok::<_, std::io::Error>);
+            pin_mut!(stream);
+            while label(&next(&mut stream).await?) != "init-done" {}
+            // Between two watches everything the watcher knew is forgotten.
+            for size in 2..5 {
+                api.patch(
+                    "kept",
+                    &PatchParams::default(),
+                    &Patch::Merge(json!({ "spec": { "size": size } })),
+                )
+                .await?;
+            }
+            world.server.as_ref().expect("the scenario needs the embedded server").api().compact();
+            api.patch("kept", &PatchParams::default(), &Patch::Merge(json!({ "spec": { "size": 9 } })))
+                .await?;
+            loop {
+                match next(&mut stream).await? {
+                    Event::Apply(object) | Event::InitApply(object) if object.spec.size == 9 => return Ok(()),
+                    _ => {}
+                }
+            }
+        }
+        .boxed()
+    })
+}

@@ -1,0 +1,150 @@
+//! The controller: a `Page` becomes a ConfigMap that it owns, and a finalizer says goodbye.
+
+use std::collections::HashMap;
+use std::future::Future;
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+use futures::StreamExt as _;
+use k8s_openapi::api::core::v1::ConfigMap;
+use kube::api::{ObjectMeta, Patch, PatchParams};
+use kube::runtime::controller::{Action, Controller};
+use kube::runtime::finalizer::{Event, finalizer};
+use kube::runtime::watcher;
+use kube::{Api, Client, Resource as _, ResourceExt as _};
+use serde_json::json;
+
+use crate::page::{MANAGER, Page, PageStatus};
+
+/// A finalizer is named like a domain, so that controllers never take each other's.
+const FINALIZER: &str = "quickstart.example.com/goodbye";
+
+/// What can go wrong while reconciling a page.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    #[error("writing ConfigMap {0}")]
+    Write(String, #[source] kube::Error),
+    #[error("reporting the status")]
+    Status(#[source] kube::Error),
+    #[error("keeping the finalizer")]
+    Finalizer(#[source] Box<kube::runtime::finalizer::Error<Error>>),
+}
+
+/// What every reconcile may use, and where it counts.
+pub struct Context {
+    pub client: Client,
+    /// Whether the server knows ConfigMaps; a server of custom resources alone does not.
+    pub children: bool,
+    counts: Mutex<Counts>,
+}
+
+/// What the controller did so far.
+#[derive(Clone, Debug, Default)]
+pub struct Counts {
+    pub reconciles: usize,
+    pub cleanups: usize,
+    pub errors: usize,
+    first_seen: HashMap<String, Instant>,
+}
+
+impl Counts {
+    /// When the named page was reconciled for the first time.
+    pub fn first_seen(&self, name: &str) -> Option<Instant> {
+        self.first_seen.get(name).copied()
+    }
+}
+
+impl Context {
+    pub fn new(client: Client, children: bool) -> Arc<Self> {
+        Arc::new(Self { client, children, counts: Mutex::default() })
+    }
+
+    pub fn counts(&self) -> Counts {
+        self.counts.lock().expect("no holder of the counts panics").clone()
+    }
+
+    fn count(&self, change: impl FnOnce(&mut Counts)) {
+        change(&mut self.counts.lock().expect("no holder of the counts panics"));
+    }
+}
+
+/// Runs the controller in one namespace until `stop` completes and the reconciles under way have ended.
+pub async fn run(context: Arc<Context>, namespace: &str, stop: impl Future<Output = ()> + Send + Sync + 'static) {
+    let pages: Api<Page> = Api::namespaced(context.client.clone(), namespace);
+    let mut controller = Controller::new(pages, watcher::Config::default()).graceful_shutdown_on(stop);
+    if context.children {
+        let maps: Api<ConfigMap> = Api::namespaced(context.client.clone(), namespace);
+        controller = controller.owns(maps, watcher::Config::default());
+    }
+    controller
+        .run(reconcile, on_error, context.clone())
+        .for_each(|result| async {
+            if let Err(error) = result {
+                context.count(|counts| counts.errors += 1);
+                tracing::warn!("{}", anyhow::Error::new(error));
+            }
+        })
+        .await;
+}
+
+async fn reconcile(page: Arc<Page>, context: Arc<Context>) -> Result<Action, Error> {
+    context.count(|counts| {
+        counts.reconciles += 1;
+        counts.first_seen.entry(page.name_any()).or_insert_with(Instant::now);
+    });
+    let pages: Api<Page> = Api::namespaced(context.client.clone(), &page.namespace().unwrap_or_default());
+    finalizer(&pages, FINALIZER, page, |event| async {
+        match event {
+            Event::Apply(page) => render(&page, &pages, &context).await,
+            Event::Cleanup(page) => {
+                context.count(|counts| counts.cleanups += 1);
+                tracing::info!("  {}: deleted, said goodbye", page.name_any());
+                Ok(Action::await_change())
+            }
+        }
+    })
+    .await
+    .map_err(|error| Error::Finalizer(Box::new(error)))
+}
+
+/// Makes the world match the page: its ConfigMap, then its status.
+async fn render(page: &Page, pages: &Api<Page>, context: &Context) -> Result<Action, Error> {
+    let params = PatchParams::apply(MANAGER).force();
+    if context.children {
+        let map = config_map(page);
+        let name = map.name_any();
+        let maps: Api<ConfigMap> = Api::namespaced(context.client.clone(), &page.namespace().unwrap_or_default());
+        maps.patch(&name, &params, &Patch::Apply(&map)).await.map_err(|error| Error::Write(name, error))?;
+    }
+    let status = PageStatus { rendered: true, observed_generation: page.metadata.generation };
+    if page.status.as_ref() != Some(&status) {
+        let patch = json!({ "apiVersion": Page::api_version(&()), "kind": Page::kind(&()), "status": status });
+        pages.patch_status(&page.name_any(), &params, &Patch::Apply(&patch)).await.map_err(Error::Status)?;
+    }
+    tracing::info!("  {}: rendered \"{}\"", page.name_any(), page.spec.title);
+    Ok(Action::await_change())
+}
+
+/// The ConfigMap of a page. The owner reference makes the server collect it once its page is gone.
+fn config_map(page: &Page) -> ConfigMap {
+    let html = format!("<h1>{}</h1><p>{}</p>", page.spec.title, page.spec.text);
+    ConfigMap {
+        metadata: ObjectMeta {
+            name: Some(child_name(&page.name_any())),
+            namespace: page.namespace(),
+            owner_references: page.controller_owner_ref(&()).map(|owner| vec![owner]),
+            ..ObjectMeta::default()
+        },
+        data: Some([("index.html".to_owned(), html)].into()),
+        ..ConfigMap::default()
+    }
+}
+
+/// How the ConfigMap of a page is called.
+pub fn child_name(page: &str) -> String {
+    format!("{page}-html")
+}
+
+fn on_error(_page: Arc<Page>, _error: &Error, _context: Arc<Context>) -> Action {
+    Action::requeue(Duration::from_secs(1))
+}
