@@ -1,0 +1,13 @@
+//! Label selectors: what parses prints as something that parses to the same.
+#![no_main]
+
+use kube_core::{Selector, SelectorExt as _};
+use libfuzzer_sys::fuzz_target;
+
+fuzz_target!(|text: &str| {
+    let Ok(selector) = text.parse::<Selector>() else { return };
+    let printed = selector.to_string();
+    let again: Selector = printed.parse().unwrap_or_else(|error| panic!("{text:?} printed as {printed:?}: {error}"));
+    assert_eq!(again, selector, "{text:?} printed as {printed:?}");
+    let _ = selector.matches(&[("a".to_owned(), "b".to_owned())].into());
+});
