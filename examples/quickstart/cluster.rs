@@ -29,8 +29,11 @@ impl Cluster {
         let server = TestServer::start().await.context("the embedded API server did not start")?;
         let text = server.kubeconfig();
         let path = std::env::temp_dir().join(format!("quickstart-{}.kubeconfig", std::process::id()));
-        std::fs::write(&path, &text).with_context(|| format!("cannot write the kubeconfig {}", path.display()))?;
-        let config = Config::from_custom_kubeconfig(Kubeconfig::from_yaml(&text)?, &KubeConfigOptions::default()).await?;
+        std::fs::write(&path, &text)
+            .with_context(|| format!("cannot write the kubeconfig {}", path.display()))?;
+        let config =
+            Config::from_custom_kubeconfig(Kubeconfig::from_yaml(&text)?, &KubeConfigOptions::default())
+                .await?;
         let name = format!("the embedded API server at {}", server.url());
         Ok(Self { client: Client::try_from(config)?, name, kubeconfig: Some(path), server: Some(server) })
     }

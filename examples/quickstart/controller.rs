@@ -1,18 +1,20 @@
 //! The controller: a `Page` becomes a ConfigMap that it owns, and a finalizer says goodbye.
 
 use std::collections::HashMap;
-use std::future::Future;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use futures::StreamExt as _;
+use futures::future::{BoxFuture, ready};
+use futures::{FutureExt as _, StreamExt as _};
 use k8s_openapi::api::core::v1::ConfigMap;
 use kube::api::{ObjectMeta, Patch, PatchParams};
-use kube::runtime::controller::{Action, Controller};
+use kube::runtime::controller::{self, Action, Controller};
 use kube::runtime::finalizer::{Event, finalizer};
+use kube::runtime::reflector::Store;
 use kube::runtime::watcher;
 use kube::{Api, Client, Resource as _, ResourceExt as _};
 use serde_json::json;
+use tokio::sync::oneshot;
 
 use crate::page::{MANAGER, Page, PageStatus};
 
@@ -68,23 +70,34 @@ impl Context {
     }
 }
 
-/// Runs the controller in one namespace until `stop` completes and the reconciles under way have ended.
-pub async fn run(context: Arc<Context>, namespace: &str, stop: impl Future<Output = ()> + Send + Sync + 'static) {
+/// Sets the controller up in one namespace: its view of the pages, and the future that runs it until `stop` completes and the
+/// reconciles under way have ended.
+pub fn start(
+    context: Arc<Context>,
+    namespace: &str,
+    stop: oneshot::Receiver<()>,
+) -> (Store<Page>, BoxFuture<'static, ()>) {
     let pages: Api<Page> = Api::namespaced(context.client.clone(), namespace);
-    let mut controller = Controller::new(pages, watcher::Config::default()).graceful_shutdown_on(stop);
+    let mut controller =
+        Controller::new(pages, watcher::Config::default()).graceful_shutdown_on(stop.map(drop));
     if context.children {
         let maps: Api<ConfigMap> = Api::namespaced(context.client.clone(), namespace);
         controller = controller.owns(maps, watcher::Config::default());
     }
-    controller
-        .run(reconcile, on_error, context.clone())
-        .for_each(|result| async {
-            if let Err(error) = result {
+    let store = controller.store();
+    let results = controller.run(reconcile, on_error, context.clone());
+    let running = results.for_each(move |result| {
+        match result {
+            // A ConfigMap that went with its page asks for a reconcile of a page that is gone: nothing is left to do.
+            Ok(_) | Err(controller::Error::ObjectNotFound(_)) => {}
+            Err(error) => {
                 context.count(|counts| counts.errors += 1);
-                tracing::warn!("{}", anyhow::Error::new(error));
+                tracing::warn!("{:#}", anyhow::Error::new(error));
             }
-        })
-        .await;
+        }
+        ready(())
+    });
+    (store, running.boxed())
 }
 
 async fn reconcile(page: Arc<Page>, context: Arc<Context>) -> Result<Action, Error> {
@@ -98,7 +111,7 @@ async fn reconcile(page: Arc<Page>, context: Arc<Context>) -> Result<Action, Err
             Event::Apply(page) => render(&page, &pages, &context).await,
             Event::Cleanup(page) => {
                 context.count(|counts| counts.cleanups += 1);
-                tracing::info!("  {}: deleted, said goodbye", page.name_any());
+                tracing::info!("{}: deleted, said goodbye", page.name_any());
                 Ok(Action::await_change())
             }
         }
@@ -113,15 +126,17 @@ async fn render(page: &Page, pages: &Api<Page>, context: &Context) -> Result<Act
     if context.children {
         let map = config_map(page);
         let name = map.name_any();
-        let maps: Api<ConfigMap> = Api::namespaced(context.client.clone(), &page.namespace().unwrap_or_default());
+        let maps: Api<ConfigMap> =
+            Api::namespaced(context.client.clone(), &page.namespace().unwrap_or_default());
         maps.patch(&name, &params, &Patch::Apply(&map)).await.map_err(|error| Error::Write(name, error))?;
     }
     let status = PageStatus { rendered: true, observed_generation: page.metadata.generation };
     if page.status.as_ref() != Some(&status) {
-        let patch = json!({ "apiVersion": Page::api_version(&()), "kind": Page::kind(&()), "status": status });
+        let patch =
+            json!({ "apiVersion": Page::api_version(&()), "kind": Page::kind(&()), "status": status });
         pages.patch_status(&page.name_any(), &params, &Patch::Apply(&patch)).await.map_err(Error::Status)?;
     }
-    tracing::info!("  {}: rendered \"{}\"", page.name_any(), page.spec.title);
+    tracing::info!("{}: rendered \"{}\"", page.name_any(), page.spec.title);
     Ok(Action::await_change())
 }
 

@@ -6,11 +6,12 @@
 //! cargo run --example quickstart -- --cluster  # on the cluster of the current kubeconfig
 //! ```
 //!
-//! Read on in `page.rs` (the custom resource), `controller.rs` (what reconciles it), `story.rs` (the steps) and
-//! `cluster.rs` (where it runs).
+//! Read on in `page.rs` (the custom resource), `controller.rs` (what reconciles it), `story.rs` (the steps),
+//! `cluster.rs` (where it runs) and `lines.rs` (how it prints).
 
 mod cluster;
 mod controller;
+mod lines;
 mod page;
 mod story;
 
@@ -47,14 +48,15 @@ impl Options {
 
 #[tokio::main]
 async fn main() -> ExitCode {
-    // Reconciles are told as log lines: the message of the reconciler, then the span fields that say which object and why.
+    // Reconciles are told as log lines: the reconciler's own message, and the reason that the controller put into its span.
     tracing_subscriber::fmt()
-        .with_env_filter(EnvFilter::try_from_default_env().unwrap_or_else(|_| "warn,quickstart=info,kube_runtime=info".into()))
+        .with_env_filter(
+            EnvFilter::try_from_default_env()
+                .unwrap_or_else(|_| "warn,quickstart=info,kube_runtime=info".into()),
+        )
         .with_writer(std::io::stdout)
-        .with_target(false)
-        .with_level(false)
-        .without_time()
-        .compact()
+        .with_ansi(false)
+        .event_format(lines::Lines)
         .init();
 
     let options = match Options::parse(std::env::args().skip(1)) {

@@ -14,7 +14,14 @@ pub const MANAGER: &str = "quickstart";
 
 /// What the user asks for.
 #[derive(CustomResource, Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
-#[kube(group = "quickstart.example.com", version = "v1", kind = "Page", namespaced, status = "PageStatus", shortname = "pg")]
+#[kube(
+    group = "quickstart.example.com",
+    version = "v1",
+    kind = "Page",
+    namespaced,
+    status = "PageStatus",
+    shortname = "pg"
+)]
 #[kube(doc = "A page that the quickstart's controller renders into a ConfigMap")]
 #[kube(printcolumn(name = "Title", type_ = "string", json_path = ".spec.title"))]
 #[kube(printcolumn(name = "Rendered", type_ = "boolean", json_path = ".status.rendered"))]
@@ -22,7 +29,6 @@ pub struct PageSpec {
     /// The headline.
     pub title: String,
     /// The text below it.
-    #[serde(default)]
     pub text: String,
 }
 
@@ -40,7 +46,9 @@ pub struct PageStatus {
 pub async fn register(client: &Client) -> anyhow::Result<()> {
     let crds: Api<CustomResourceDefinition> = Api::all(client.clone());
     let params = PatchParams::apply(MANAGER).force();
-    crds.patch(Page::crd_name(), &params, &Patch::Apply(Page::crd())).await.context("the server refused the CRD")?;
+    crds.patch(Page::crd_name(), &params, &Patch::Apply(Page::crd()))
+        .await
+        .context("the server refused the CRD")?;
     let established = await_condition(crds, Page::crd_name(), conditions::is_crd_established());
     tokio::time::timeout(Duration::from_secs(10), established)
         .await

@@ -191,7 +191,7 @@ fn a_graceful_shutdown_waits_for_what_runs_and_starts_nothing_new() -> anyhow::R
             let stopped = stopped.map(drop).shared();
             let running =
                 Controller::new(api.clone(), watcher::Config::default()).graceful_shutdown_on(stopped).run(
-                    |_, (context): Arc<(mpsc::UnboundedSender<()>, Arc<AtomicUsize>)>| async move {
+                    |_, context: Arc<(mpsc::UnboundedSender<()>, Arc<AtomicUsize>)>| async move {
                         let _ = context.0.send(());
                         tokio::time::sleep(Duration::from_millis(300)).await;
                         context.1.fetch_add(1, Ordering::SeqCst);

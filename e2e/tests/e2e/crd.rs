@@ -50,10 +50,11 @@ fn an_object_that_breaks_its_schema_is_refused_by_field() -> anyhow::Result<()> 
         async move {
             let api: Api<DynamicObject> =
                 Api::namespaced_with(world.client.clone(), &world.namespace, &Widget::api_resource());
+            let item = if world.before(25) { "spec.tags" } else { "spec.tags[0]" };
             for (spec, field) in [
                 (json!({ "size": "big" }), "spec.size"),
                 (json!({}), "spec.size"),
-                (json!({ "size": 1, "tags": [1] }), "spec.tags[0]"),
+                (json!({ "size": 1, "tags": [1] }), item),
             ] {
                 let object =
                     DynamicObject::new("broken", &Widget::api_resource()).data(json!({ "spec": spec }));

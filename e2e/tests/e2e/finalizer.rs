@@ -16,12 +16,12 @@ const NAME: &str = "e2e.example.com/cleanup";
 async fn step(api: &Api<Widget>, name: &str) -> anyhow::Result<Vec<&'static str>> {
     let seen = Mutex::new(Vec::new());
     let object = Arc::new(api.get(name).await?);
-    finalizer(api, NAME, object, |event| async {
+    finalizer(api, NAME, object, |event| {
         seen.lock().expect("no holder panics").push(match event {
             Event::Apply(_) => "apply",
             Event::Cleanup(_) => "cleanup",
         });
-        Ok::<_, std::io::Error>(Action::await_change())
+        async { Ok::<_, std::io::Error>(Action::await_change()) }
     })
     .await?;
     Ok(seen.into_inner().expect("no holder panics"))

@@ -24,7 +24,6 @@ pub struct WidgetSpec {
 
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
 pub struct WidgetStatus {
-    #[serde(default)]
     pub phase: String,
 }
 

@@ -91,10 +91,14 @@ impl World {
         match need {
             Need::Nothing => true,
             Need::CoreKinds => self.core_kinds,
-            // A server of custom resources alone reports no version of its own; it is built from a recent one.
-            Need::StreamingLists => self.minor >= 32 || !self.core_kinds,
+            Need::StreamingLists => !self.before(32),
             Need::Embedded => self.server.is_some(),
         }
+    }
+
+    /// Whether the server is older than Kubernetes 1.`minor`: for answers that changed then.
+    pub fn before(&self, minor: u32) -> bool {
+        self.minor < minor
     }
 
     /// Registers the scenarios' CRD and waits until objects of it can be listed.
