@@ -29,6 +29,9 @@ pub(crate) struct Apply<'a> {
     pub(crate) api_version: &'a str,
     /// Empty for the object itself.
     pub(crate) subresource: &'a str,
+    /// Members of the object that this write cannot change, as the status where it is a subresource. They must fit the
+    /// schema, and then nothing comes of them. Of `metadata`, what identifies the object stays.
+    pub(crate) ignored: &'a [&'a str],
     /// Take fields from their owners.
     pub(crate) force: bool,
     /// RFC 3339.
@@ -86,11 +89,11 @@ pub(crate) fn apply(request: Apply<'_>) -> Result<Applied, ApplyError> {
         api_version: request.api_version.into(),
         time: None,
         subresource: request.subresource.into(),
-        fields: managed::ownable(named),
+        fields: changeable(managed::ownable(named), request.ignored),
     };
     let (mut others, before) = managed::split(&managers, &own);
 
-    let mut object = merge(root, &live, &without_server_fields(config));
+    let mut object = merge(root, &live, &without_fixed_fields(config, request.ignored));
     if let Some(before) = &before {
         let everyone = others.iter().fold(own.fields.clone(), |all, entry| all.union(&entry.fields));
         let given_up = with_structs(root, &before.fields).difference(&with_structs(root, &everyone));
@@ -137,13 +140,24 @@ fn without_managed_fields(object: &Value) -> Value {
     object
 }
 
-/// Clients send some of what the server sets, mostly as null (`creationTimestamp`): it is not theirs to set.
-fn without_server_fields(config: &Value) -> Value {
+fn changeable(mut fields: FieldSet, ignored: &[&str]) -> FieldSet {
+    ignored.iter().for_each(|name| fields.cut(&[name]));
+    fields
+}
+
+/// The configuration as far as it counts. Clients also send some of what the server sets, mostly as null
+/// (`creationTimestamp`): it is not theirs to set.
+fn without_fixed_fields(config: &Value, ignored: &[&str]) -> Value {
     let mut config = without_managed_fields(config);
-    if let Some(Value::Object(metadata)) = config.get_mut("metadata") {
-        for name in ["creationTimestamp", "generation", "selfLink"] {
-            metadata.remove(name);
-        }
+    let Value::Object(members) = &mut config else { return config };
+    members.retain(|name, _| name == "metadata" || !ignored.contains(&name.as_str()));
+    if let Some(Value::Object(metadata)) = members.get_mut("metadata") {
+        let identity = |name: &str| matches!(name, "name" | "namespace" | "uid" | "resourceVersion");
+        let fixed = ignored.contains(&"metadata");
+        metadata.retain(|name, _| {
+            identity(name)
+                || !(fixed || matches!(name.as_str(), "creationTimestamp" | "generation" | "selfLink"))
+        });
     }
     config
 }

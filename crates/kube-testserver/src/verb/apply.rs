@@ -11,6 +11,7 @@ use crate::{
     meta,
     route::{FieldValidation, WriteOptions},
     schema::FieldError,
+    strategy,
     world::World,
 };
 
@@ -47,6 +48,7 @@ pub(super) fn apply(world: &mut World, call: &Call) -> Result<Answer, Failure> {
         manager,
         api_version: &call.endpoint.api_version(),
         subresource: call.subresource.as_deref().unwrap_or_default(),
+        ignored: fixed_members(call),
         force: options.force.unwrap_or(false),
         now: &world.now(),
     });
@@ -61,6 +63,17 @@ pub(super) fn apply(world: &mut World, call: &Call) -> Result<Answer, Failure> {
         Some(_) => update::change(world, call, &options, object, ownership),
         None if meta::text(&object, "resourceVersion").is_some() => Err(call.stale()),
         None => create::insert(world, call, &options, object, ownership),
+    }
+}
+
+/// What this write cannot change: `strategy::prepare_update` would put it back.
+fn fixed_members(call: &Call) -> &'static [&'static str] {
+    match call.part() {
+        strategy::Part::Main if call.endpoint.has_status() => &["status"],
+        strategy::Part::Main => &[],
+        strategy::Part::Status if call.endpoint.resource.custom => &["spec", "metadata"],
+        strategy::Part::Status => &["spec"],
+        strategy::Part::Finalize => &["status", "metadata"],
     }
 }
 

@@ -58,10 +58,11 @@ impl Server {
                     schema: &self.schema,
                     live: self.live.as_ref(),
                     managers: &self.managers,
-                    config: &only(&step.body, &step.sub),
+                    config: &step.body,
                     manager: &step.manager,
                     api_version: self.api_version,
                     subresource: &step.sub,
+                    ignored: if step.sub.is_empty() { &["status"] } else { &["spec", "metadata"] },
                     force: step.force,
                     now,
                 })?;
@@ -108,20 +109,6 @@ impl Server {
             update(&self.schema, kept, &new, &managers, &step.manager, self.api_version, &step.sub, now);
         (new, entries)
     }
-}
-
-/// The part of a configuration that the resource, or its status, takes.
-fn only(config: &Value, sub: &str) -> Value {
-    let mut config = config.clone();
-    let map = config.as_object_mut().unwrap();
-    if sub.is_empty() {
-        map.remove("status");
-    } else {
-        map.retain(|name, _| name != "spec");
-        let name = map["metadata"]["name"].clone();
-        map.insert("metadata".into(), json!({"name": name}));
-    }
-    config
 }
 
 /// Entries as recorded: times are the number of the step at which they were first seen.
@@ -261,6 +248,7 @@ fn forced(
         manager,
         api_version: "algos.example/v1",
         subresource: "",
+        ignored: &[],
         force: true,
         now,
     });
@@ -285,7 +273,7 @@ proptest! {
         let schema = things();
         let first = forced(&schema, None, "a", &a, "1");
         let conflict_free = apply(Apply { schema: &schema, live: Some(&first.0), managers: &first.1, config: &b, manager: "b",
-            api_version: "algos.example/v1", subresource: "", force: false, now: "2" });
+            api_version: "algos.example/v1", subresource: "", ignored: &[], force: false, now: "2" });
         let Ok(second) = conflict_free else { return Ok(()) };
         let nothing = json!({"apiVersion": "algos.example/v1", "kind": "Thing", "metadata": {"name": "x"}});
         let (object, managers) = forced(&schema, Some(&(second.object, second.managers)), "b", &nothing, "3");
