@@ -16,6 +16,7 @@ mod stream_ext;
 mod task;
 
 pub mod controller;
+pub mod events;
 pub mod finalizer;
 pub mod reflector;
 pub mod scheduler;

@@ -1,7 +1,12 @@
 //! Reconciling by a queue of one's own.
 
-use super::{Action, Config, Error, panic::catch, request::ReconcileRequest, runner::Runner};
-use crate::reflector::{ObjectRef, store::Store};
+use super::{
+    Action, Config,
+    panic::catch,
+    request::ReconcileRequest,
+    runner::{Report, Runner},
+};
+use crate::reflector::store::Store;
 use futures::{FutureExt, Stream, TryFuture, TryStream, TryStreamExt, future};
 use kube_core::Resource;
 use std::{fmt::Debug, hash::Hash, sync::Arc};
@@ -18,7 +23,7 @@ pub fn applier<K, QueueStream, ReconcilerFut, Ctx>(
     store: Store<K>,
     queue: QueueStream,
     config: Config,
-) -> impl Stream<Item = Result<(ObjectRef<K>, Action), Error<ReconcilerFut::Error, QueueStream::Error>>>
+) -> impl Stream<Item = Report<K, ReconcilerFut::Error, QueueStream::Error>>
 where
     K: Clone + Resource + 'static,
     K::DynamicType: Debug + Eq + Hash + Clone + Unpin,

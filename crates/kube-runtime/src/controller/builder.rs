@@ -1,10 +1,10 @@
 //! Making and running a controller.
 
 use super::{
-    Action, Config, Error,
+    Action, Config,
     panic::catch,
     request::{ReconcileReason, ReconcileRequest},
-    runner::Runner,
+    runner::{Report, Runner},
     shutdown::Shutdown,
     source::{Sources, present},
     trigger::{itself, trigger_self},
@@ -70,7 +70,6 @@ use tracing::Instrument;
 ///         .await;
 /// }
 /// ```
-#[must_use = "a controller does nothing unless run"]
 pub struct Controller<K>
 where
     K: Clone + Resource + Debug + 'static,
@@ -238,7 +237,7 @@ where
         mut reconciler: impl FnMut(Arc<K>, Arc<Ctx>) -> ReconcilerFut,
         error_policy: impl Fn(Arc<K>, &ReconcilerFut::Error, Arc<Ctx>) -> Action,
         context: Arc<Ctx>,
-    ) -> impl Stream<Item = Result<(ObjectRef<K>, Action), Error<ReconcilerFut::Error, watcher::Error>>>
+    ) -> impl Stream<Item = Report<K, ReconcilerFut::Error, watcher::Error>>
     where
         K::DynamicType: Debug + Unpin,
         ReconcilerFut: TryFuture<Ok = Action> + Send + 'static,

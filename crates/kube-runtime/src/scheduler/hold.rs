@@ -9,7 +9,6 @@ use std::{
 };
 
 /// Takes requests in, gives nothing back: see [`Scheduler::hold`].
-#[must_use = "streams do nothing unless polled"]
 pub struct Hold<'a, T, R> {
     scheduler: Pin<&'a mut Scheduler<T, R>>,
 }
@@ -34,7 +33,6 @@ where
 }
 
 /// Gives back only what may go: see [`Scheduler::hold_unless`].
-#[must_use = "streams do nothing unless polled"]
 pub struct HoldUnless<'a, T, R, C> {
     scheduler: Pin<&'a mut Scheduler<T, R>>,
     can_take_message: C,

@@ -52,7 +52,6 @@ pin_project! {
     ///
     /// Where some messages must not come for the moment, poll it through [`hold`](Self::hold) or
     /// [`hold_unless`](Self::hold_unless).
-    #[must_use = "streams do nothing unless polled"]
     pub struct Scheduler<T, R> {
         #[pin]
         requests: R,

@@ -58,19 +58,20 @@ mod tests {
     use super::*;
     use futures::{StreamExt, executor::block_on, stream};
 
-    fn decoded(decode: fn(stream::Iter<std::vec::IntoIter<Result<Event<u8>, Error>>>) -> Vec<u8>) -> Vec<u8> {
-        let events = [Event::Init, Event::InitApply(1), Event::InitDone, Event::Apply(2), Event::Delete(3)];
-        decode(stream::iter(events.map(Ok).into_iter().collect::<Vec<_>>()))
+    fn events() -> impl Stream<Item = Result<Event<u8>, Error>> {
+        stream::iter(
+            [Event::Init, Event::InitApply(1), Event::InitDone, Event::Apply(2), Event::Delete(3)].map(Ok),
+        )
+    }
+
+    fn objects(decoded: impl Stream<Item = Result<u8, Error>>) -> Vec<u8> {
+        block_on(decoded.map(|object| object.unwrap()).collect())
     }
 
     #[test]
     fn applied_objects_exist_and_touched_objects_may_be_gone() {
-        let applied =
-            decoded(|events| block_on(EventDecode::applied(events).map(|object| object.unwrap()).collect()));
-        assert_eq!(applied, [1, 2]);
-        let touched =
-            decoded(|events| block_on(EventDecode::touched(events).map(|object| object.unwrap()).collect()));
-        assert_eq!(touched, [1, 2, 3]);
+        assert_eq!(objects(EventDecode::applied(events())), [1, 2]);
+        assert_eq!(objects(EventDecode::touched(events())), [1, 2, 3]);
     }
 
     #[test]

@@ -35,6 +35,7 @@ pub(super) enum Input<K: Clone> {
 }
 
 /// What a running watch gave.
+#[expect(clippy::large_enum_variant, reason = "nearly all are messages, and a box for each costs more")]
 pub(super) enum Read<K> {
     Message(WatchEvent<DeserializeGuard<K>>),
     Broken(kube_client::Error),

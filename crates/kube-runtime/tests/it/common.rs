@@ -141,7 +141,10 @@ where
     let told = output.map(|item| {
         item.map_or_else(|error| error.to_string(), |(object, _)| format!("done: {}", object.name))
     });
-    let task = tokio::spawn(told.for_each(move |item| ready(drop(send.unbounded_send(item)))));
+    let task = tokio::spawn(told.for_each(move |item| {
+        send.unbounded_send(item).ok();
+        ready(())
+    }));
     Outputs { items: receive, task }
 }
 

@@ -1,8 +1,11 @@
 //! The runtime against an API server in the process, and against scripted answers where a real one never misbehaves.
 
+#![allow(clippy::unwrap_used)] // a panic in here is a failed test
+
 mod common;
 mod controller;
 mod controller_related;
+mod events;
 mod finalizer;
 mod scripted;
 mod shutdown;

@@ -1,0 +1,184 @@
+//! A machine on a bench, with a clock.
+
+use crate::watcher::{
+    Config, Error,
+    machine::{Input, Machine, Next, Read},
+    pace::Pace,
+};
+use k8s_openapi::api::core::v1::ConfigMap;
+use kube_core::{DeserializeGuard, ObjectList, Status, WatchEvent, response::StatusDetails};
+use serde_json::{Value, json};
+use std::time::Duration;
+use tokio::time::Instant;
+
+pub(super) type ClientError = kube_client::Error;
+
+/// A machine, a clock, and a record of what it reported.
+pub(super) struct Bench {
+    pub(super) machine: Machine,
+    pub(super) now: Instant,
+    pub(super) wait: Duration,
+}
+
+impl Bench {
+    pub(super) fn new(config: Config) -> Self {
+        Self { machine: Machine::new(config, Pace::steady()), now: Instant::now(), wait: Duration::ZERO }
+    }
+
+    pub(super) fn give(&mut self, input: Input<ConfigMap>) -> Vec<String> {
+        self.machine.next();
+        let step = self.machine.step(input, self.now);
+        self.wait = Duration::from_millis(step.wait.as_millis() as u64); // doubling is a little inexact
+        step.emit.iter().map(|item| item.as_ref().map_or_else(report, ToString::to_string)).collect()
+    }
+
+    pub(super) fn page(&mut self, list: Value) -> Vec<String> {
+        self.give(Input::Listed(Ok(decode::<ObjectList<DeserializeGuard<ConfigMap>>>(list))))
+    }
+
+    pub(super) fn list_error(&mut self, error: ClientError) -> Vec<String> {
+        self.give(Input::Listed(Err(error)))
+    }
+
+    pub(super) fn started(&mut self) -> Vec<String> {
+        self.give(Input::Started(Ok(())))
+    }
+
+    pub(super) fn refused(&mut self, error: ClientError) -> Vec<String> {
+        self.give(Input::Started(Err(error)))
+    }
+
+    pub(super) fn message(&mut self, message: Value) -> Vec<String> {
+        self.give(Input::Read(Read::Message(decode::<WatchEvent<DeserializeGuard<ConfigMap>>>(message))))
+    }
+
+    pub(super) fn read(&mut self, read: Read<ConfigMap>) -> Vec<String> {
+        self.give(Input::Read(read))
+    }
+
+    pub(super) fn pass(&mut self, seconds: u64) {
+        self.now += Duration::from_secs(seconds);
+    }
+
+    pub(super) fn next(&mut self) -> Next {
+        self.machine.next()
+    }
+
+    #[track_caller]
+    pub(super) fn expect_list(&mut self) -> kube_core::params::ListParams {
+        match self.next() {
+            Next::List(params) => params,
+            other => panic!("expected a list, got {other:?}"),
+        }
+    }
+
+    /// The version that the next watch starts from.
+    #[track_caller]
+    pub(super) fn expect_watch(&mut self) -> String {
+        match self.next() {
+            Next::Watch(params, version) if !params.send_initial_events => version,
+            other => panic!("expected a watch, got {other:?}"),
+        }
+    }
+
+    #[track_caller]
+    pub(super) fn expect_streaming_list(&mut self) -> String {
+        match self.next() {
+            Next::Watch(params, version) if params.send_initial_events && params.bookmarks => version,
+            other => panic!("expected a streaming list, got {other:?}"),
+        }
+    }
+
+    #[track_caller]
+    pub(super) fn expect_read(&mut self) -> Duration {
+        match self.next() {
+            Next::Read { silence } => silence,
+            other => panic!("expected a read, got {other:?}"),
+        }
+    }
+}
+
+pub(super) fn report(error: &Error) -> String {
+    match std::error::Error::source(error).and_then(|source| source.source().map(ToString::to_string)) {
+        Some(detail) => format!("{}: {detail}", variant(error)),
+        None => variant(error).to_owned(),
+    }
+}
+
+pub(super) fn variant(error: &Error) -> &'static str {
+    match error {
+        Error::InitialListFailed(_) => "InitialListFailed",
+        Error::WatchStartFailed(_) => "WatchStartFailed",
+        Error::WatchError(_) => "WatchError",
+        Error::WatchFailed(_) => "WatchFailed",
+        Error::NoResourceVersion => "NoResourceVersion",
+    }
+}
+
+pub(super) fn decode<T: serde::de::DeserializeOwned>(value: Value) -> T {
+    serde_json::from_value(value).unwrap()
+}
+
+pub(super) fn object(name: &str, version: &str) -> Value {
+    json!({ "metadata": { "name": name, "namespace": "ns", "uid": name, "resourceVersion": version } })
+}
+
+pub(super) fn spoiled(name: &str, version: &str) -> Value {
+    json!({ "metadata": { "name": name, "namespace": "ns", "resourceVersion": version }, "data": 5 })
+}
+
+pub(super) fn list(version: &str, token: &str, items: Vec<Value>) -> Value {
+    json!({ "metadata": { "resourceVersion": version, "continue": token }, "items": items })
+}
+
+pub(super) fn added(name: &str, version: &str) -> Value {
+    json!({ "type": "ADDED", "object": object(name, version) })
+}
+
+pub(super) fn bookmark(version: &str, end: bool) -> Value {
+    let annotations = if end { json!({ "k8s.io/initial-events-end": "true" }) } else { json!({}) };
+    let metadata = json!({ "resourceVersion": version, "annotations": annotations });
+    json!({ "type": "BOOKMARK", "object": { "apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata } })
+}
+
+pub(super) fn status(code: u16, retry_after: u32) -> Status {
+    let details: StatusDetails = decode(json!({ "retryAfterSeconds": retry_after }));
+    Status::failure("", "").with_code(code).with_details(details)
+}
+
+pub(super) fn api_error(code: u16) -> ClientError {
+    ClientError::Api(status(code, 0).boxed())
+}
+
+pub(super) fn error_event(code: u16, retry_after: u32) -> Read<ConfigMap> {
+    Read::Message(WatchEvent::Error(status(code, retry_after).boxed()))
+}
+
+pub(super) fn broken() -> ClientError {
+    ClientError::ReadEvents(std::io::ErrorKind::ConnectionReset.into())
+}
+
+/// A machine that has listed `a` at version 10.
+pub(super) fn listed(config: Config) -> Bench {
+    let mut bench = Bench::new(config);
+    assert_eq!(bench.page(list("10", "", vec![object("a", "7")])), ["Init", "InitApply(ns/a)", "InitDone"]);
+    bench
+}
+
+/// A machine whose watch from version 10 runs.
+pub(super) fn watching() -> Bench {
+    let mut bench = listed(Config::default());
+    assert_eq!(bench.expect_watch(), "10");
+    assert!(bench.started().is_empty());
+    bench
+}
+
+pub(super) fn streaming() -> Bench {
+    let mut bench = Bench::new(Config::default().streaming_lists());
+    assert_eq!(bench.expect_streaming_list(), "");
+    assert_eq!(bench.started(), ["Init"]);
+    bench
+}
+
+pub(super) const OWN: Duration = Duration::from_millis(100);
+pub(super) const LONG: Duration = Duration::from_secs(1);
