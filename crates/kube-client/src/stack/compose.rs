@@ -5,8 +5,9 @@ use std::pin::Pin;
 use std::time::Duration;
 
 use bytes::Bytes;
+use http::header::USER_AGENT;
 use http::uri::Scheme;
-use http::{Request, Response};
+use http::{HeaderValue, Request, Response};
 use http_body_util::BodyExt;
 use hyper::rt::Executor;
 use hyper_util::client::legacy::Client as HyperClient;
@@ -72,6 +73,7 @@ where
         .layer(TraceLayer)
         .option_layer(retry)
         .layer(config.extra_headers_layer()?)
+        .map_request(name_ourselves)
         .layer(ReauthLayer)
         .option_layer(credential.map(AuthLayer::new))
         .layer(config.base_uri_layer())
@@ -93,6 +95,13 @@ where
         .http2_keep_alive_timeout(Duration::from_secs(15))
         .http2_keep_alive_while_idle(true)
         .build(connector)
+}
+
+/// Audit logs and priority rules of the server go by it. Who has set a name of their own keeps it.
+fn name_ourselves(mut request: Request<Body>) -> Request<Body> {
+    let name = HeaderValue::from_static(concat!("kube-client/", env!("CARGO_PKG_VERSION")));
+    request.headers_mut().entry(USER_AGENT).or_insert(name);
+    request
 }
 
 fn erase<B>(body: B) -> Box<DynBody>
@@ -185,6 +194,14 @@ mod tests {
         assert!(service.oneshot(request).await.is_err());
         assert!((30..=60).contains(&started.elapsed().as_secs()), "{:?}", started.elapsed());
         assert!(holding.recv().await.is_some());
+    }
+
+    #[test]
+    fn a_name_of_ones_own_is_kept() {
+        let named = name_ourselves(Request::new(Body::empty()));
+        assert!(named.headers()[USER_AGENT].to_str().unwrap().starts_with("kube-client/5."));
+        let own = Request::get("/").header(USER_AGENT, "own").body(Body::empty()).unwrap();
+        assert_eq!(name_ourselves(own).headers()[USER_AGENT], "own");
     }
 
     #[test]

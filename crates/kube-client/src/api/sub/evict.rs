@@ -14,6 +14,9 @@ where
 {
     /// Evicts the pod `name`.
     ///
+    /// While a disruption budget does not allow it, the server asks to try again later; a client with the default retries does so for up
+    /// to 45 s.
+    ///
     /// # Errors
     /// [`Error::Api`] with code 429 while a disruption budget does not allow it, 404 if the pod is not there.
     pub async fn evict(&self, name: &str, ep: &EvictParams) -> Result<Status, Error> {

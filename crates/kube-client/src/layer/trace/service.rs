@@ -58,3 +58,74 @@ fn span<B>(request: &Request<B>) -> Span {
     };
     span
 }
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write;
+    use std::sync::{Arc, Mutex};
+
+    use tower::{Layer, ServiceExt};
+    use tracing_subscriber::fmt::format::FmtSpan;
+
+    use crate::layer::TraceLayer;
+
+    use super::*;
+
+    #[derive(Clone, Default)]
+    struct Log(Arc<Mutex<Vec<u8>>>);
+
+    impl Write for Log {
+        fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+            self.0.lock().unwrap().write(bytes)
+        }
+
+        fn flush(&mut self) -> std::io::Result<()> {
+            Ok(())
+        }
+    }
+
+    /// What is logged about a request that is answered like this.
+    async fn logged(request: Request<()>, answer: Result<u16, &'static str>) -> String {
+        let log = Log::default();
+        let writer = log.clone();
+        let subscriber = tracing_subscriber::fmt()
+            .with_max_level(tracing::Level::DEBUG)
+            .with_span_events(FmtSpan::CLOSE)
+            .with_ansi(false)
+            .with_writer(move || writer.clone())
+            .finish();
+        let _guard = tracing::subscriber::set_default(subscriber);
+        let server = tower::service_fn(move |_: Request<()>| {
+            std::future::ready(answer.map(|code| Response::builder().status(code).body(()).unwrap()))
+        });
+        let _answer = TraceLayer.layer(server).oneshot(request).await;
+        let bytes = log.0.lock().unwrap().clone();
+        String::from_utf8(bytes).unwrap()
+    }
+
+    #[tokio::test]
+    async fn a_span_tells_of_the_request_and_its_answer_but_not_of_credentials() {
+        let mut request =
+            Request::get("https://h/api/v1/pods?limit=1").header("authorization", "hush").body(()).unwrap();
+        request.extensions_mut().insert("list");
+        let text = logged(request, Ok(404)).await;
+        for expected in [
+            "http.request.method=GET",
+            "url.path=\"/api/v1/pods\"",
+            "http.response.status_code=404",
+            "otel.name=\"list\"",
+            "otel.status_code=\"ERROR\"",
+        ] {
+            assert!(text.contains(expected), "{expected} in {text}");
+        }
+        assert!(!text.contains("hush"));
+    }
+
+    #[tokio::test]
+    async fn success_is_no_error_and_failure_tells_why() {
+        let fine = logged(Request::get("/version").body(()).unwrap(), Ok(200)).await;
+        assert!(fine.contains("otel.name=HTTP GET") && !fine.contains("ERROR"), "{fine}");
+        let failed = logged(Request::get("/version").body(()).unwrap(), Err("no route")).await;
+        assert!(failed.contains("otel.status_description=no route"), "{failed}");
+    }
+}
