@@ -60,7 +60,7 @@ impl Encoder {
         let head =
             json!({"kind": kind, "apiVersion": api_version, "metadata": list_metadata(revision, more)})
                 .to_string();
-        out.extend_from_slice(head[..head.len() - 1].as_bytes());
+        out.extend_from_slice(&head.as_bytes()[..head.len() - 1]);
         out.extend_from_slice(b",\"items\":[");
         for (i, object) in objects.into_iter().enumerate() {
             if i > 0 {

@@ -23,10 +23,6 @@ impl Key {
         Self(format!("{}\0", self.0).into())
     }
 
-    pub(crate) fn as_str(&self) -> &str {
-        &self.0
-    }
-
     pub(crate) fn is_in(&self, namespace: Option<&str>) -> bool {
         namespace.is_none_or(|ns| self.0.strip_prefix(ns).is_some_and(|rest| rest.starts_with('/')))
     }

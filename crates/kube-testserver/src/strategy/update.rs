@@ -78,7 +78,7 @@ fn wanted_differs(endpoint: &Endpoint, old: &Value, new: &Value) -> bool {
     let wanted = |object: &Value| -> Map<String, Value> {
         let members = object.as_object().into_iter().flatten();
         let counts = |key: &str| {
-            !matches!(key, "apiVersion" | "kind" | "metadata") && !(ignores_status && key == "status")
+            !(matches!(key, "apiVersion" | "kind" | "metadata") || ignores_status && key == "status")
         };
         members
             .filter(|(key, value)| counts(key) && !value.is_null())

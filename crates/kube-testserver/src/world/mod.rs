@@ -9,8 +9,5 @@ mod contents;
 mod delete;
 mod state;
 
-#[cfg(test)]
-mod tests;
-
 pub(crate) use delete::{Deletion, Propagation};
 pub(crate) use state::World;

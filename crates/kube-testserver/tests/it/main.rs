@@ -1,5 +1,8 @@
 //! Behaviour of the server as its clients see it: raw HTTP requests to the in-process service.
 
+// Everything here is a test, helpers included.
+#![allow(clippy::unwrap_used)]
+
 mod crds;
 mod crud;
 mod deletion;

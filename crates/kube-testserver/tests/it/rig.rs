@@ -9,50 +9,50 @@ use kube_testserver::{ApiServer, Body};
 use serde_json::{Value, json};
 use tower::ServiceExt;
 
-pub const MERGE: &str = "application/merge-patch+json";
-pub const JSON: &str = "application/json-patch+json";
-pub const APPLY: &str = "application/apply-patch+yaml";
+pub(crate) const MERGE: &str = "application/merge-patch+json";
+pub(crate) const JSON: &str = "application/json-patch+json";
+pub(crate) const APPLY: &str = "application/apply-patch+yaml";
 
 #[derive(Clone, Debug, Default)]
-pub struct Rig {
-    pub api: ApiServer,
+pub(crate) struct Rig {
+    pub(crate) api: ApiServer,
 }
 
 #[derive(Debug)]
-pub struct Reply {
-    pub code: StatusCode,
-    pub headers: HeaderMap,
-    pub body: Value,
+pub(crate) struct Reply {
+    pub(crate) code: StatusCode,
+    pub(crate) headers: HeaderMap,
+    pub(crate) body: Value,
 }
 
 impl Reply {
     /// The body of a success.
     #[track_caller]
-    pub fn ok(self) -> Value {
+    pub(crate) fn ok(self) -> Value {
         assert!(self.code.is_success(), "{}: {}", self.code, self.body);
         self.body
     }
 
     /// The message of a failure with this code and reason.
     #[track_caller]
-    pub fn refused(self, code: u16, reason: &str) -> String {
+    pub(crate) fn refused(self, code: u16, reason: &str) -> String {
         assert_eq!((self.code.as_u16(), &self.body["reason"]), (code, &json!(reason)), "{}", self.body);
         assert_eq!((&self.body["kind"], &self.body["status"]), (&json!("Status"), &json!("Failure")));
         assert_eq!(self.body["code"], code);
         self.body["message"].as_str().unwrap().to_string()
     }
 
-    pub fn warnings(&self) -> Vec<&str> {
+    pub(crate) fn warnings(&self) -> Vec<&str> {
         self.headers.get_all("warning").iter().map(|value| value.to_str().unwrap()).collect()
     }
 }
 
 impl Rig {
-    pub fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self::default()
     }
 
-    pub async fn send(
+    pub(crate) async fn send(
         &self,
         method: &str,
         path: &str,
@@ -66,39 +66,39 @@ impl Rig {
         Reply { code: parts.status, headers: parts.headers, body }
     }
 
-    pub async fn get(&self, path: &str) -> Reply {
+    pub(crate) async fn get(&self, path: &str) -> Reply {
         self.send("GET", path, &[], "").await
     }
 
-    pub async fn get_as(&self, accept: &str, path: &str) -> Reply {
+    pub(crate) async fn get_as(&self, accept: &str, path: &str) -> Reply {
         self.send("GET", path, &[("accept", accept)], "").await
     }
 
-    pub async fn post(&self, path: &str, object: Value) -> Reply {
+    pub(crate) async fn post(&self, path: &str, object: Value) -> Reply {
         self.send("POST", path, &[("content-type", "application/json")], object.to_string()).await
     }
 
-    pub async fn put(&self, path: &str, object: Value) -> Reply {
+    pub(crate) async fn put(&self, path: &str, object: Value) -> Reply {
         self.send("PUT", path, &[("content-type", "application/json")], object.to_string()).await
     }
 
-    pub async fn patch(&self, kind: &str, path: &str, patch: Value) -> Reply {
+    pub(crate) async fn patch(&self, kind: &str, path: &str, patch: Value) -> Reply {
         self.send("PATCH", path, &[("content-type", kind)], patch.to_string()).await
     }
 
-    pub async fn delete(&self, path: &str) -> Reply {
+    pub(crate) async fn delete(&self, path: &str) -> Reply {
         self.send("DELETE", path, &[], "").await
     }
 
-    pub async fn delete_with(&self, path: &str, options: Value) -> Reply {
+    pub(crate) async fn delete_with(&self, path: &str, options: Value) -> Reply {
         self.send("DELETE", path, &[], options.to_string()).await
     }
 
-    pub async fn watch(&self, path: &str) -> Watch {
+    pub(crate) async fn watch(&self, path: &str) -> Watch {
         self.watch_as("application/json", path).await
     }
 
-    pub async fn watch_as(&self, accept: &str, path: &str) -> Watch {
+    pub(crate) async fn watch_as(&self, accept: &str, path: &str) -> Watch {
         let response = self.open("GET", path, &[("accept", accept)], Bytes::new()).await;
         assert_eq!(response.status(), 200);
         Watch { body: response.into_body(), read: BytesMut::new() }
@@ -119,14 +119,14 @@ impl Rig {
     }
 }
 
-pub struct Watch {
+pub(crate) struct Watch {
     body: Body,
     read: BytesMut,
 }
 
 impl Watch {
     /// The next event, which has to come by itself; `None` at the end of the stream.
-    pub async fn next(&mut self) -> Option<Value> {
+    pub(crate) async fn next(&mut self) -> Option<Value> {
         loop {
             if let Some(end) = self.read.iter().position(|byte| *byte == b'\n') {
                 return Some(serde_json::from_slice(&self.read.split_to(end + 1)).unwrap());
@@ -137,31 +137,31 @@ impl Watch {
     }
 
     /// Type and name of the next event.
-    pub async fn event(&mut self) -> (String, String) {
+    pub(crate) async fn event(&mut self) -> (String, String) {
         let event = self.next().await.expect("the watch ended");
         let text = |value: &Value| value.as_str().unwrap_or_default().to_string();
         (text(&event["type"]), text(&event["object"]["metadata"]["name"]))
     }
 
     /// Nothing comes within a second of tokio's time.
-    pub async fn is_quiet(&mut self) -> bool {
+    pub(crate) async fn is_quiet(&mut self) -> bool {
         tokio::time::timeout(Duration::from_secs(1), self.next()).await.is_err()
     }
 }
 
-pub const CONFIG_MAPS: &str = "/api/v1/namespaces/default/configmaps";
-pub const WIDGETS: &str = "/apis/rig.test/v1/namespaces/default/widgets";
+pub(crate) const CONFIG_MAPS: &str = "/api/v1/namespaces/default/configmaps";
+pub(crate) const WIDGETS: &str = "/apis/rig.test/v1/namespaces/default/widgets";
 
-pub fn config_map(name: &str) -> Value {
+pub(crate) fn config_map(name: &str) -> Value {
     json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name}, "data": {"k": "v"}})
 }
 
-pub fn widget(name: &str) -> Value {
+pub(crate) fn widget(name: &str) -> Value {
     json!({"apiVersion": "rig.test/v1", "kind": "Widget", "metadata": {"name": name}, "spec": {"color": "red"}})
 }
 
 /// A CRD with status, scale, a selectable field, columns, a default and a required field.
-pub fn widgets() -> Value {
+pub(crate) fn widgets() -> Value {
     json!({
         "apiVersion": "apiextensions.k8s.io/v1",
         "kind": "CustomResourceDefinition",
@@ -202,10 +202,10 @@ pub fn widgets() -> Value {
     })
 }
 
-pub const CRDS: &str = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
+pub(crate) const CRDS: &str = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
 
 /// A server that serves widgets.
-pub async fn with_widgets() -> Rig {
+pub(crate) async fn with_widgets() -> Rig {
     let rig = Rig::new();
     rig.post(CRDS, widgets()).await.ok();
     rig
