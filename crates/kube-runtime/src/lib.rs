@@ -4,7 +4,7 @@
 //! [`Controller`] calls a reconciler for it. Each of them can be used without the next.
 //!
 //! - [`watcher`](fn@watcher), [`watch_object`](watcher::watch_object): streams of events that survive faults.
-//! - [`reflector`](fn@reflector), [`reflector::store`]: a cache of what a watcher reports.
+//! - [`reflector`](fn@reflector), [`reflector::store`](fn@reflector::store): a cache of what a watcher reports.
 //! - [`WatchStreamExt`]: what to put behind a watcher. [`predicates`]: telling changes that matter.
 //! - [`Controller`], [`finalizer`](fn@finalizer), [`wait`]: acting on changes.
 //! - [`scheduler`](mod@scheduler): the queue behind it all.

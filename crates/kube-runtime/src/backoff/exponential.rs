@@ -36,7 +36,7 @@ impl From<ExponentialBuilder> for ExponentialBackoff {
 impl Iterator for ExponentialBackoff {
     type Item = Duration;
 
-    fn next(&mut self) -> Option<Duration> {
+    fn next(&mut self) -> Option<Self::Item> {
         self.current.next()
     }
 }
@@ -62,7 +62,7 @@ impl Default for DefaultBackoff {
 impl Iterator for DefaultBackoff {
     type Item = Duration;
 
-    fn next(&mut self) -> Option<Duration> {
+    fn next(&mut self) -> Option<Self::Item> {
         self.0.next().map(|delay| delay.min(DEFAULT_MAX))
     }
 }

@@ -1,7 +1,7 @@
 //! Making and running a controller.
 
 use super::{
-    Action, Config,
+    Action, Config, Controller,
     panic::catch,
     request::{ReconcileReason, ReconcileRequest},
     runner::{Report, Runner},
@@ -25,62 +25,6 @@ use serde::de::DeserializeOwned;
 use std::{fmt::Debug, future::Future, hash::Hash, sync::Arc};
 use tokio::runtime::Handle;
 use tracing::Instrument;
-
-/// Calls a reconciler for each object of a kind, at the start and whenever something changes.
-///
-/// # Guarantees
-///
-/// - After every change of an object, and after every change of what it [owns](Self::owns) or
-///   [depends on](Self::watches), its reconciler is called at least once. Changes that come close together may be one
-///   call.
-/// - One object is never reconciled twice at the same time; different objects are, up to [`Config::concurrency`].
-/// - Nothing is reconciled before all objects are known, nor after a [shutdown](Self::graceful_shutdown_on).
-/// - Objects are reconciled in the order in which they became due.
-/// - A reconciler that panics is one error in the output; everything else goes on.
-///
-/// # Errors
-///
-/// Errors are items of the output stream; none of them ends it, but a store that can never become ready. Watches are
-/// tried again by themselves.
-///
-/// # Example
-///
-/// ```
-/// # use kube_client::{Api, Client};
-/// use futures::StreamExt;
-/// use k8s_openapi::api::{apps::v1::Deployment, core::v1::ConfigMap};
-/// use kube_runtime::{controller::Action, Controller, watcher};
-/// use std::{convert::Infallible, sync::Arc, time::Duration};
-///
-/// async fn reconcile(object: Arc<Deployment>, _context: Arc<()>) -> Result<Action, Infallible> {
-///     println!("{:?}", object.metadata.name);
-///     Ok(Action::requeue(Duration::from_secs(300)))
-/// }
-///
-/// fn error_policy(_object: Arc<Deployment>, _error: &Infallible, _context: Arc<()>) -> Action {
-///     Action::requeue(Duration::from_secs(5))
-/// }
-///
-/// async fn run(client: Client) {
-///     Controller::new(Api::<Deployment>::all(client.clone()), watcher::Config::default())
-///         .owns(Api::<ConfigMap>::all(client), watcher::Config::default())
-///         .shutdown_on_signal()
-///         .run(reconcile, error_policy, Arc::new(()))
-///         .for_each(|result| async move { println!("{result:?}") })
-///         .await;
-/// }
-/// ```
-pub struct Controller<K>
-where
-    K: Clone + Resource + Debug + 'static,
-    K::DynamicType: Eq + Hash,
-{
-    pub(super) sources: Sources<K>,
-    pub(super) dyntype: K::DynamicType,
-    reader: Store<K>,
-    config: Config,
-    shutdown: Shutdown,
-}
 
 impl<K> Controller<K>
 where

@@ -1,13 +1,7 @@
 //! How a controller works through its queue.
 
+use super::Config;
 use std::time::Duration;
-
-/// How fast, and how many at a time.
-#[derive(Clone, Debug, Default)]
-pub struct Config {
-    pub(super) debounce: Duration,
-    pub(super) concurrency: u16,
-}
 
 impl Config {
     /// How long to wait after a trigger before the reconcile, so that a burst of triggers becomes one reconcile.

@@ -18,11 +18,76 @@ mod trigger;
 
 pub use action::Action;
 pub use applier::applier;
-pub use builder::Controller;
-pub use config::Config;
 pub use error::Error;
 pub use request::{ReconcileReason, ReconcileRequest};
 pub use trigger::{trigger_owners, trigger_self, trigger_with};
 
+use crate::reflector::store::{Store, WriterDropped};
+use kube_core::Resource;
+use std::{fmt::Debug, hash::Hash, time::Duration};
+
+/// Calls a reconciler for each object of a kind, at the start and whenever something changes.
+///
+/// # Guarantees
+///
+/// - After every change of an object, and after every change of what it [owns](Self::owns) or
+///   [depends on](Self::watches), its reconciler is called at least once. Changes that come close together may be one
+///   call.
+/// - One object is never reconciled twice at the same time; different objects are, up to [`Config::concurrency`].
+/// - Nothing is reconciled before all objects are known, nor after a [shutdown](Self::graceful_shutdown_on).
+/// - Objects are reconciled in the order in which they became due.
+/// - A reconciler that panics is one error in the output; everything else goes on.
+///
+/// # Errors
+///
+/// Errors are items of the output stream; none of them ends it, but a store that can never become ready. Watches are
+/// tried again by themselves.
+///
+/// # Example
+///
+/// ```
+/// # use kube_client::{Api, Client};
+/// use futures::StreamExt;
+/// use k8s_openapi::api::{apps::v1::Deployment, core::v1::ConfigMap};
+/// use kube_runtime::{controller::Action, Controller, watcher};
+/// use std::{convert::Infallible, sync::Arc, time::Duration};
+///
+/// async fn reconcile(object: Arc<Deployment>, _context: Arc<()>) -> Result<Action, Infallible> {
+///     println!("{:?}", object.metadata.name);
+///     Ok(Action::requeue(Duration::from_secs(300)))
+/// }
+///
+/// fn error_policy(_object: Arc<Deployment>, _error: &Infallible, _context: Arc<()>) -> Action {
+///     Action::requeue(Duration::from_secs(5))
+/// }
+///
+/// async fn run(client: Client) {
+///     Controller::new(Api::<Deployment>::all(client.clone()), watcher::Config::default())
+///         .owns(Api::<ConfigMap>::all(client), watcher::Config::default())
+///         .shutdown_on_signal()
+///         .run(reconcile, error_policy, Arc::new(()))
+///         .for_each(|result| async move { println!("{result:?}") })
+///         .await;
+/// }
+/// ```
+pub struct Controller<K>
+where
+    K: Clone + Resource + Debug + 'static,
+    K::DynamicType: Eq + Hash,
+{
+    sources: source::Sources<K>,
+    dyntype: K::DynamicType,
+    reader: Store<K>,
+    config: Config,
+    shutdown: shutdown::Shutdown,
+}
+
+/// How fast, and how many at a time.
+#[derive(Clone, Debug, Default)]
+pub struct Config {
+    debounce: Duration,
+    concurrency: u16,
+}
+
 /// What can go wrong with running reconcilers, apart from what they report themselves.
-pub type RunnerError = runner::Error<crate::reflector::store::WriterDropped>;
+pub type RunnerError = runner::Error<WriterDropped>;

@@ -4,7 +4,7 @@
 //! objects to reconcile.
 
 use super::{
-    builder::Controller,
+    Controller,
     request::ReconcileRequest,
     trigger::{on_behalf_of, owners, trigger_with},
 };

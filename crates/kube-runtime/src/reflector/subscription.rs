@@ -48,7 +48,7 @@ where
 {
     type Item = Arc<K>;
 
-    fn poll_next(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Arc<K>>> {
+    fn poll_next(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
         let mut inbox = self.inbox.0.lock();
         match inbox.take() {
             Some(object) => Poll::Ready(Some(object)),

@@ -26,7 +26,7 @@ where
 {
     type Item = T;
 
-    fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<T>> {
+    fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
         let taken = self.scheduler.as_mut().poll_take(|_| false, cx);
         if self.scheduler.has_ended() { Poll::Ready(None) } else { taken }
     }
@@ -52,7 +52,7 @@ where
 {
     type Item = T;
 
-    fn poll_next(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<T>> {
+    fn poll_next(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
         let Self { scheduler, can_take_message } = self.get_mut();
         scheduler.as_mut().poll_take(&*can_take_message, cx)
     }

@@ -1,6 +1,6 @@
 //! What a condition is.
 
-use super::combine::{And, Not, Or};
+use super::conditions::{And, Not, Or};
 
 /// A state to wait for with [`await_condition`](super::await_condition).
 ///

@@ -44,7 +44,7 @@ impl Machine {
             }
             None => {
                 emit.push(Err(Error::NoResourceVersion));
-                (State::Empty, self.pace.next(Trouble::Lasting))
+                self.start_over(Trouble::Lasting)
             }
         }
     }
@@ -70,7 +70,7 @@ impl Machine {
             Fault::Busy { retry_after } => (State::InitPage(list), retry_after.unwrap_or(own)),
             Fault::Expired | Fault::Behind | Fault::UnknownKind => {
                 self.seen = None;
-                (State::Empty, own)
+                self.start_over_in(own)
             }
             Fault::Refused | Fault::Forbidden | Fault::Undecodable | Fault::Internal | Fault::Broken => {
                 (State::InitPage(list), own)
@@ -131,7 +131,7 @@ impl Machine {
                 let error = io::Error::new(io::ErrorKind::UnexpectedEof, what);
                 emit.push(Err(Error::WatchFailed(kube_client::Error::ReadEvents(error))));
                 self.listing = Listing::PagedOnce;
-                return (State::Empty, self.pace.next(Trouble::Passing));
+                return self.start_over(Trouble::Passing);
             }
         }
         (State::InitialEvents(list), Duration::ZERO)
@@ -141,12 +141,12 @@ impl Machine {
     fn stream_again(&mut self, fault: Fault) -> Turn {
         if fault == Fault::Refused {
             self.listing = Listing::Paged;
-            return (State::Empty, self.pace.next(Trouble::Passing));
+            return self.start_over(Trouble::Passing);
         }
         let own = self.pace.next(trouble(&fault));
         match fault {
-            Fault::Busy { retry_after: Some(asked) } => (State::Empty, asked),
-            _ => (State::Empty, own),
+            Fault::Busy { retry_after: Some(asked) } => self.start_over_in(asked),
+            _ => self.start_over_in(own),
         }
     }
 

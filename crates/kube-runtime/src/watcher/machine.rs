@@ -7,7 +7,7 @@ use super::{
     Config, Event, InitialListStrategy, Result,
     fault::Fault,
     pace::{Pace, Trouble},
-    state::{InitPage, Page, State},
+    state::{InitPage, Page, Spoiled, State},
 };
 use kube_core::{
     DeserializeGuard, ObjectList, Resource, WatchEvent,
@@ -61,6 +61,18 @@ pub(super) enum Listing {
     PagedOnce,
 }
 
+impl Listing {
+    /// The state in which nothing is known, or what is known no longer counts.
+    fn start(self) -> State {
+        match self {
+            Self::Streamed => State::InitialWatch,
+            Self::Paged | Self::PagedOnce => {
+                State::InitPage(InitPage { page: Page::First, spoiled: Spoiled::default() })
+            }
+        }
+    }
+}
+
 /// A watcher's memory.
 pub(super) struct Machine {
     pub(super) config: Config,
@@ -80,26 +92,18 @@ impl Machine {
             InitialListStrategy::ListWatch => Listing::Paged,
             InitialListStrategy::StreamingList => Listing::Streamed,
         };
-        Self { config, pace, listing, seen: None, state: State::Empty }
+        Self { state: listing.start(), config, pace, listing, seen: None }
     }
 
     /// What to do now. Asking again gives the same answer.
-    pub(super) fn next(&mut self) -> Next {
-        if matches!(self.state, State::Empty) {
-            self.state = match self.listing {
-                Listing::Streamed => State::InitialWatch,
-                Listing::Paged | Listing::PagedOnce => {
-                    State::InitPage(InitPage { page: Page::First, spoiled: Default::default() })
-                }
-            };
-        }
+    pub(super) fn next(&self) -> Next {
         match &self.state {
             State::InitPage(list) => Next::List(match &list.page {
                 Page::First => self.config.first_page(self.seen.as_deref()),
                 Page::Next(token) => self.config.next_page(token),
                 Page::Whole => self.config.whole_list(),
             }),
-            State::InitialWatch | State::Empty => {
+            State::InitialWatch => {
                 Next::Watch(self.config.streaming_list(), self.config.streaming_version().to_owned())
             }
             State::InitialEvents(_) => Next::Read { silence: self.config.streaming_silence() },
@@ -108,10 +112,21 @@ impl Machine {
         }
     }
 
+    /// Lists again, after a wait of our own.
+    pub(super) fn start_over(&mut self, trouble: Trouble) -> Turn {
+        let wait = self.pace.next(trouble);
+        self.start_over_in(wait)
+    }
+
+    /// Lists again, after this wait.
+    pub(super) fn start_over_in(&self, wait: Duration) -> Turn {
+        (self.listing.start(), wait)
+    }
+
     /// Takes in what came back. An input that the state did not ask for is dropped.
     pub(super) fn step<K: Resource + Clone>(&mut self, input: Input<K>, now: Instant) -> Step<K> {
         let mut emit = Vec::new();
-        let (state, wait) = match (std::mem::replace(&mut self.state, State::Empty), input) {
+        let (state, wait) = match (std::mem::replace(&mut self.state, self.listing.start()), input) {
             (State::InitPage(list), Input::Listed(Ok(page))) => self.page_arrived(list, page, &mut emit),
             (State::InitPage(list), Input::Listed(Err(error))) => self.list_failed(list, error, &mut emit),
             (State::InitialWatch, Input::Started(Ok(()))) => {

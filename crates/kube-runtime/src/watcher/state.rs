@@ -5,9 +5,8 @@ use tokio::time::Instant;
 /// Where a watcher is.
 #[derive(Debug)]
 pub(super) enum State {
-    /// Nothing is known, or what is known no longer counts.
-    Empty,
     InitPage(InitPage),
+    /// A streaming list is requested.
     InitialWatch,
     InitialEvents(InitialEvents),
     InitListed(InitListed),
@@ -31,7 +30,7 @@ pub(super) enum Page {
     Whole,
 }
 
-/// A streaming list runs, its end is not reached. (While it is requested, the state is `InitialWatch`.)
+/// A streaming list runs, its end is not reached.
 #[derive(Debug, Default)]
 pub(super) struct InitialEvents {
     pub(super) spoiled: Spoiled,

@@ -18,7 +18,7 @@ const START_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// Watches all objects of `api` that `watcher_config` selects, for ever.
 ///
-/// See [`Event`] for what comes and in which order, and the [module](self) for what happens on errors. Nothing
+/// See [`Event`] for what comes and in which order, and the [module](mod@crate::watcher) for what happens on errors. Nothing
 /// happens unless the stream is polled. Dropping it ends its requests.
 ///
 /// # Cost

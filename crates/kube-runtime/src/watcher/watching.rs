@@ -144,7 +144,7 @@ impl Machine {
         emit.push(Err(Error::WatchFailed(decode_error(what))));
         if deleted {
             self.seen = Some(watch.version);
-            return (State::Empty, self.pace.next(Trouble::Passing));
+            return self.start_over(Trouble::Passing);
         }
         (State::Watching(watch), Duration::ZERO)
     }
@@ -156,7 +156,7 @@ impl Machine {
         );
         emit.push(Err(Error::WatchError(Status::failure(&what, reason::EXPIRED).with_code(410).boxed())));
         self.seen = None;
-        (State::Empty, self.pace.next(Trouble::Passing))
+        self.start_over(Trouble::Passing)
     }
 
     fn after_fault(&mut self, fault: Fault, listed: InitListed) -> Turn {
@@ -172,12 +172,12 @@ impl Machine {
             }
             Fault::Internal | Fault::Expired => {
                 self.seen = Some(listed.version);
-                (State::Empty, own)
+                self.start_over_in(own)
             }
             // Neither a storage that is older nor a kind that comes back later owes us anything.
             Fault::Behind | Fault::UnknownKind => {
                 self.seen = None;
-                (State::Empty, own)
+                self.start_over_in(own)
             }
         }
     }

@@ -26,7 +26,6 @@ impl Bench {
     }
 
     pub(super) fn give(&mut self, input: Input<ConfigMap>) -> Vec<String> {
-        self.machine.next();
         let step = self.machine.step(input, self.now);
         self.wait = Duration::from_millis(step.wait.as_millis() as u64); // doubling is a little inexact
         step.emit.iter().map(|item| item.as_ref().map_or_else(report, ToString::to_string)).collect()
@@ -60,7 +59,7 @@ impl Bench {
         self.now += Duration::from_secs(seconds);
     }
 
-    pub(super) fn next(&mut self) -> Next {
+    pub(super) fn next(&self) -> Next {
         self.machine.next()
     }
 

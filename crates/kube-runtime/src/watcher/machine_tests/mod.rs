@@ -1,5 +1,6 @@
 //! Every transition of the machine, without I/O.
 
+mod any_order;
 mod bench;
 mod listing;
 mod streaming;

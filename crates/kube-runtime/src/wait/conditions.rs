@@ -1,6 +1,10 @@
-//! Conditions made of conditions.
+//! Conditions to wait for, and ways to combine them.
 
-use super::Condition;
+pub use super::builtin::{
+    is_crd_established, is_created, is_deleted, is_deployment_completed, is_ingress_provisioned,
+    is_job_completed, is_pod_running, is_service_loadbalancer_provisioned,
+};
+pub use super::condition::Condition;
 
 /// See [`Condition::not`].
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
