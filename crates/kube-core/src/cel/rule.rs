@@ -147,3 +147,40 @@ impl From<&str> for Reason {
         name.parse().unwrap_or_default()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn wire_form_has_only_what_is_set_and_is_read_back() {
+        let rules = [
+            (Rule::new("a"), json!({ "rule": "a" })),
+            (Rule::from("a"), json!({ "rule": "a" })),
+            (Rule::from(("a", "b")), json!({ "rule": "a", "message": "b" })),
+            (
+                Rule::new("a").message(Message::Expression("'b'".into())).optional_old_self(true),
+                json!({ "rule": "a", "messageExpression": "'b'", "optionalOldSelf": true }),
+            ),
+            (
+                Rule::new("a").message("b").reason(Reason::FieldValueDuplicate).field_path(".c"),
+                json!({ "rule": "a", "message": "b", "reason": "FieldValueDuplicate", "fieldPath": ".c" }),
+            ),
+        ];
+        for (rule, wire) in rules {
+            assert_eq!(serde_json::to_value(&rule).unwrap(), wire);
+            let again: Rule = serde_json::from_value(wire.clone()).unwrap();
+            assert_eq!(serde_json::to_value(again).unwrap(), wire);
+        }
+    }
+
+    #[test]
+    fn reasons_have_names() {
+        assert_eq!(Reason::from("FieldValueRequired"), Reason::FieldValueRequired);
+        assert_eq!(Reason::from("nonsense"), Reason::FieldValueInvalid);
+        let error = "nonsense".parse::<Reason>().unwrap_err().to_string();
+        assert!(error.contains("nonsense") && error.contains("FieldValueForbidden"), "{error}");
+    }
+}

@@ -126,3 +126,87 @@ fn property(s: &mut Schema, index: usize) -> Result<&mut Schema> {
     property.ensure_object();
     Ok(property)
 }
+
+#[cfg(test)]
+mod tests {
+    use schemars::json_schema;
+
+    use super::*;
+    use crate::cel::{MapMerge, StructMerge};
+
+    fn two() -> Schema {
+        json_schema!({ "type": "object", "properties": { "a": { "type": "string" }, "b": true } })
+    }
+
+    #[test]
+    fn rules_add_up_in_order() {
+        let mut schema = two();
+        validate(&mut schema, "one").unwrap();
+        validate(&mut schema, Rule::new("two")).unwrap();
+        assert_eq!(schema.get(RULES).unwrap(), &json!([{ "rule": "one" }, { "rule": "two" }]));
+    }
+
+    #[test]
+    fn properties_are_counted_as_listed() {
+        let mut schema = two();
+        validate_property(&mut schema, 1, ("r", "m")).unwrap();
+        validate_property(&mut schema, 0, "s").unwrap();
+        merge_strategy_property(&mut schema, 1, MapMerge::Granular).unwrap();
+        merge_strategy_property(&mut schema, 0, ListMerge::Set).unwrap();
+        assert_eq!(
+            schema.get("properties").unwrap(),
+            &json!({
+                "a": { "type": "string", RULES: [{ "rule": "s" }], "x-kubernetes-list-type": "set" },
+                "b": { RULES: [{ "rule": "r", "message": "m" }], "x-kubernetes-map-type": "granular" },
+            })
+        );
+    }
+
+    #[test]
+    fn what_cannot_carry_a_rule_is_told() {
+        let mut schema = two();
+        let error = validate_property(&mut schema, 2, "r").unwrap_err().to_string();
+        assert_eq!(error, "no property with index 2: the schema has 2");
+        let error = merge_strategy_property(&mut json_schema!({}), 0, ListMerge::Set).unwrap_err().to_string();
+        assert_eq!(error, "no property with index 0: the schema has 0");
+        let error = validate(&mut json_schema!({ RULES: "x" }), "r").unwrap_err().to_string();
+        assert_eq!(error, r#"x-kubernetes-validations must be a list of rules, found "x""#);
+        assert!(merge_strategy(&mut json!(true), ListMerge::Set.into()).is_err());
+    }
+
+    #[test]
+    fn strategies_have_markers() {
+        let marker = |strategy: MergeStrategy| {
+            let mut schema = json!({});
+            merge_strategy(&mut schema, strategy).unwrap();
+            schema
+        };
+        assert_eq!(marker(ListMerge::Atomic.into()), json!({ "x-kubernetes-list-type": "atomic" }));
+        assert_eq!(marker(MapMerge::Atomic.into()), json!({ "x-kubernetes-map-type": "atomic" }));
+        assert_eq!(marker(StructMerge::Granular.into()), json!({ "x-kubernetes-struct-type": "granular" }));
+    }
+
+    #[test]
+    fn merged_properties_add_to_their_own() {
+        let mut schema = two();
+        let mut more = json_schema!({
+            "properties": { "a": { "maxLength": 3 }, "b": { "type": "boolean" }, "c": { "type": "null" } },
+            "required": ["c"],
+        });
+        merge_properties(&mut schema, &mut more);
+        assert_eq!(
+            schema,
+            json_schema!({
+                "type": "object",
+                "properties": {
+                    "a": { "type": "string", "maxLength": 3 },
+                    "b": { "type": "boolean" },
+                    "c": { "type": "null" },
+                },
+            })
+        );
+        let untouched = schema.clone();
+        merge_properties(&mut schema, &mut json_schema!({ "type": "object" }));
+        assert_eq!(schema, untouched);
+    }
+}
