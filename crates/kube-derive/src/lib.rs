@@ -72,6 +72,7 @@ use proc_macro::TokenStream;
 /// | `schema = "manual"` | you implement `JsonSchema` for the generated struct |
 /// | `schema = "disabled"` | none; servers refuse such a definition until you add one |
 /// | `validation = "self.…"` | repeatable; a CEL rule on the whole object: text, `("rule", "message")` or a `Rule` expression |
+/// | `cel` | adds `validate_cel(&self)` and `validate_cel_update(&self, old)`, which evaluate the rules without a server; needs the feature `cel` of `kube` |
 ///
 /// | definition | |
 /// |---|---|
@@ -127,6 +128,7 @@ pub fn derive_custom_resource(input: TokenStream) -> TokenStream {
 ///
 /// | on the struct | |
 /// |---|---|
+/// | `cel` | adds `validate_cel(value, old)`, which evaluates the rules without a server; needs the feature `cel` of `kube` |
 /// | `crates(kube_core = path, ..)` | where the generated code finds `kube_core` (default `::kube::core`), `schemars`, `serde`, `serde_json`, `std` |
 ///
 /// `Rule`, `Message`, `Reason`, `ListMerge`, `MapMerge` and `StructMerge` are in scope of the expressions.

@@ -167,7 +167,8 @@ mod tests {
         let mut schema = two();
         let error = validate_property(&mut schema, 2, "r").unwrap_err().to_string();
         assert_eq!(error, "no property with index 2: the schema has 2");
-        let error = merge_strategy_property(&mut json_schema!({}), 0, ListMerge::Set).unwrap_err().to_string();
+        let error =
+            merge_strategy_property(&mut json_schema!({}), 0, ListMerge::Set).unwrap_err().to_string();
         assert_eq!(error, "no property with index 0: the schema has 0");
         let error = validate(&mut json_schema!({ RULES: "x" }), "r").unwrap_err().to_string();
         assert_eq!(error, r#"x-kubernetes-validations must be a list of rules, found "x""#);

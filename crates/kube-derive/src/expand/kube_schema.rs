@@ -15,7 +15,9 @@ pub(crate) fn kube_schema(model: &KubeSchema) -> TokenStream {
     let annotated = model.fields.iter().filter_map(|field| annotated(model, field));
     let rules = rules(kube_core, &model.validations);
     let mutable = (rules.is_some() || model.fields.iter().any(is_annotated)).then(|| quote!(mut));
+    let cel = super::cel::schema(model);
     quote! {
+        #cel
         #[automatically_derived]
         #[allow(clippy::expect_used)]
         impl #schemars::JsonSchema for #ident {

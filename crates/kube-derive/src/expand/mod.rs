@@ -1,5 +1,6 @@
 //! From models to Rust: one file per item that is written.
 
+mod cel;
 mod default;
 mod definition;
 mod deserialize;
@@ -24,6 +25,7 @@ use crate::parse::CustomResource;
 /// All items of a custom resource.
 pub(crate) fn custom_resource(model: &CustomResource) -> TokenStream {
     let root = root::root(model);
+    let rules = cel::object(model);
     let impls = [
         serialize::serialize(model),
         deserialize::deserialize(model),
@@ -35,6 +37,7 @@ pub(crate) fn custom_resource(model: &CustomResource) -> TokenStream {
     ];
     quote! {
         #root
+        #rules
         // The types of the program may be deprecated, and its lints stricter than ours.
         #[allow(deprecated, clippy::expect_used, clippy::needless_update)]
         const _: () = { #(#impls)* };

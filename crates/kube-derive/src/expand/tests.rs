@@ -36,7 +36,7 @@ fn everything() {
         #[kube(printcolumn = r#"{"name":"B","type":"string","jsonPath":".spec.b"}"#)]
         #[kube(scale(spec_replicas_path = ".spec.r", status_replicas_path = ".status.r", label_selector_path = ".status.s"))]
         #[kube(selectable = ".spec.a", annotation("a", "1"), label("l", "2"), storage = false, served = false)]
-        #[kube(deprecated = "use v1")]
+        #[kube(deprecated = "use v1", cel)]
         #[kube(crates(kube_core = "my::core", k8s_openapi = my::k8s, schemars = my::schemars, serde = my::serde))]
         pub(crate) struct DocumentSpec {
             a: u8,
@@ -61,7 +61,7 @@ fn schema_with_rules() {
         /// Documented.
         #[derive(Clone)]
         #[serde(rename_all = "camelCase", default)]
-        #[x_kube(validation = "self.a > 0")]
+        #[x_kube(validation = "self.a > 0", cel)]
         struct Limits {
             /// A field.
             #[x_kube(validation = ("self > 0", "must be positive"), merge_strategy = MapMerge::Atomic)]

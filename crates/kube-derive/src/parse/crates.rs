@@ -46,8 +46,8 @@ pub(crate) struct SchemaCrates {
     pub(crate) schemars: Path,
     #[allow(dead_code)]
     serde: Option<Path>,
-    #[allow(dead_code)]
-    serde_json: Option<Path>,
+    #[darling(default = default::serde_json)]
+    pub(crate) serde_json: Path,
     #[darling(default = default::std)]
     pub(crate) std: Path,
 }
@@ -58,7 +58,7 @@ impl Default for SchemaCrates {
             kube_core: default::kube_core(),
             schemars: default::schemars(),
             serde: None,
-            serde_json: None,
+            serde_json: default::serde_json(),
             std: default::std(),
         }
     }

@@ -28,6 +28,8 @@ pub(crate) struct CustomResource {
     pub(crate) attrs: Vec<Attribute>,
     pub(crate) schema: Schema,
     pub(crate) validations: Vec<Validation>,
+    /// Whether the rules become methods.
+    pub(crate) cel: bool,
     pub(crate) columns: Vec<PrintColumn>,
     pub(crate) scale: Option<Scale>,
     pub(crate) selectable: Vec<String>,
@@ -89,6 +91,8 @@ struct Kube {
     schema: Schema,
     #[darling(multiple, rename = "validation")]
     validations: Vec<Validation>,
+    #[darling(default)]
+    cel: SpannedValue<bool>,
     #[darling(multiple, rename = "printcolumn")]
     columns: Vec<PrintColumn>,
     scale: Option<Scale>,
@@ -126,6 +130,12 @@ pub(crate) fn custom_resource(input: &DeriveInput) -> darling::Result<CustomReso
     if kube.no_spec {
         errors.handle(check_no_spec(input));
     }
+    if *kube.cel && kube.schema != Schema::Derived {
+        errors.push(
+            Error::custom("`cel` evaluates the rules of the derived schema: it needs `schema = \"derived\"`")
+                .with_span(&kube.cel.span()),
+        );
+    }
     let root = errors.handle(root_name(&kube));
     let (derives, default) = derives(&kube.derives, &mut errors);
     let attrs = kube.attributes.iter().filter_map(|attr| errors.handle(extra_attribute(attr))).collect();
@@ -153,6 +163,7 @@ pub(crate) fn custom_resource(input: &DeriveInput) -> darling::Result<CustomReso
         attrs,
         schema: kube.schema,
         validations: kube.validations,
+        cel: kube.cel.into_inner(),
         columns: kube.columns,
         scale: kube.scale,
         selectable: kube.selectable,

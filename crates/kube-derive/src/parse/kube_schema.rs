@@ -14,7 +14,10 @@ pub(crate) struct KubeSchema {
     pub(crate) attrs: Vec<Attribute>,
     pub(crate) fields: Vec<Field>,
     pub(crate) validations: Vec<Validation>,
+    /// Whether the rules become a function.
+    pub(crate) cel: bool,
     pub(crate) kube_core: Path,
+    pub(crate) serde_json: Path,
     pub(crate) schemars: Path,
     pub(crate) std: Path,
 }
@@ -32,6 +35,8 @@ pub(crate) struct Field {
 struct OnStruct {
     #[darling(multiple, rename = "validation")]
     validations: Vec<Validation>,
+    #[darling(default)]
+    cel: bool,
     #[darling(default)]
     crates: SchemaCrates,
 }
@@ -76,7 +81,7 @@ pub(crate) fn kube_schema(input: &DeriveInput) -> darling::Result<KubeSchema> {
         _ => Vec::new(), // refused with the attributes
     };
     errors.finish()?;
-    let OnStruct { validations, crates } = on_struct.expect("an error was gathered otherwise");
+    let OnStruct { validations, cel, crates } = on_struct.expect("an error was gathered otherwise");
     let mut attrs = schema_attributes(&input.attrs);
     attrs.iter_mut().for_each(|attr| default_of(&input.ident, &crates.std, attr));
     Ok(KubeSchema {
@@ -84,7 +89,9 @@ pub(crate) fn kube_schema(input: &DeriveInput) -> darling::Result<KubeSchema> {
         attrs,
         fields,
         validations,
+        cel,
         kube_core: crates.kube_core,
+        serde_json: crates.serde_json,
         schemars: crates.schemars,
         std: crates.std,
     })

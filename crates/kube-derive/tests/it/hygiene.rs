@@ -59,6 +59,7 @@ mod shadowed {
     #[serde(crate = "deep::ser")]
     #[kube(group = "example.com", version = "v1", kind = "Shadowed", namespaced, status = Status, derive = "PartialEq")]
     #[kube(
+        cel,
         derive = "Default",
         shortname = "s",
         label("a", "b"),
@@ -73,7 +74,8 @@ mod shadowed {
         serde_json = deep::json,
         std = deep::standard
     ))]
-    #[x_kube(validation = Rule::new("true"), crates(kube_core = deep::core, schemars = deep::schema, std = deep::standard))]
+    #[x_kube(cel, validation = Rule::new("true"))]
+    #[x_kube(crates(kube_core = deep::core, schemars = deep::schema, std = deep::standard, serde_json = deep::json))]
     #[derive(PartialEq)]
     pub(super) struct Spec {
         #[x_kube(validation = "true", merge_strategy = MapMerge::Atomic)]
@@ -124,6 +126,8 @@ fn names_of_the_program_do_not_matter() {
     use kube_core::CustomResourceExt as _;
     let object = shadowed::Shadowed::new("a", shadowed::Spec { number: 2 });
     assert_eq!(object.spec.number, 2);
+    assert!(object.validate_cel().is_ok() && object.validate_cel_update(&object).is_ok());
+    assert!(shadowed::Spec::validate_cel(&serde_json::json!({ "number": 1 }), None).is_ok());
     assert_eq!(shadowed::Shadowed::default().status, None::<shadowed::Status>);
     assert_eq!(shadowed::Shadowed::crd_name(), "shadoweds.example.com");
     assert!(shadowed::Shadowed::crd().spec.versions[0].schema.is_some());

@@ -3,6 +3,7 @@
 extern crate kube_core;
 extern crate kube_derive;
 
+mod cel;
 mod custom_resource;
 mod hygiene;
 mod kube_schema;
