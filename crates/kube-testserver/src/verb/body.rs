@@ -1,7 +1,7 @@
 use bytes::Bytes;
 use serde_json::Value;
 
-use super::Call;
+use super::{Call, protobuf};
 use crate::{failure::Failure, registry::Endpoint, schema::FieldError};
 
 const ACCEPTED: &str = "application/json, application/yaml";
@@ -13,6 +13,7 @@ pub(super) fn object(call: &Call) -> Result<Value, Failure> {
     let parsed = match media {
         "" | "application/json" => json(&call.body),
         "application/yaml" => yaml(&call.body),
+        "application/vnd.kubernetes.protobuf" => Ok(protobuf::decode(&call.body).map_err(unread)?),
         _ => return Err(Failure::unsupported_media_type(ACCEPTED)),
     };
     let unrecognized = |why: String| {
@@ -107,6 +108,11 @@ fn wrong_kind(endpoint: &Endpoint, given: &str, object: &Value) -> Failure {
     }
     let version = &endpoint.version().name;
     Failure::bad_request(format!("{given} in version {version:?} cannot be handled as a {kind}"))
+}
+
+/// A protobuf body that is not read; clients that can do otherwise learn what to send.
+fn unread(why: String) -> Failure {
+    Failure::new(http::StatusCode::UNSUPPORTED_MEDIA_TYPE, "UnsupportedMediaType", why)
 }
 
 /// The beginning of a body, for error messages.

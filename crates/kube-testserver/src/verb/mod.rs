@@ -11,6 +11,7 @@ mod delete;
 mod list;
 mod managed;
 mod patch;
+mod protobuf;
 mod read;
 mod scale;
 mod update;
