@@ -25,7 +25,7 @@ use crate::error::Error;
 use crate::layer::{AuthLayer, ReauthLayer, RetryPolicy, TraceLayer};
 #[cfg(feature = "rustls-tls")]
 use crate::tls::https_connector;
-use crate::transport::{DeadlineConnector, tcp_connector};
+use crate::transport::{DeadlineConnector, Spread, tcp_connector};
 
 /// The body of an answer, whatever layers it came through.
 pub type DynBody = dyn http_body::Body<Data = Bytes, Error = BoxError> + Send + Unpin;
@@ -78,7 +78,7 @@ where
         .option_layer(credential.map(AuthLayer::new))
         .layer(config.base_uri_layer())
         .map_err(BoxError::from)
-        .service(http(executor, connector));
+        .service(Spread::new(move || http(executor.clone(), connector.clone())));
     Ok(BoxService::new(service))
 }
 

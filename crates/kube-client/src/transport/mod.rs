@@ -2,7 +2,9 @@
 
 mod connector;
 mod io;
+mod spread;
 mod tcp;
 
 pub(crate) use connector::DeadlineConnector;
+pub(crate) use spread::Spread;
 pub(crate) use tcp::tcp_connector;

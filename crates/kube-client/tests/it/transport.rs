@@ -1,5 +1,7 @@
 //! Real sockets, with TLS and without.
 
+use std::time::Duration;
+
 use futures::StreamExt;
 use k8s_openapi::api::core::v1::ConfigMap;
 use kube_client::api::{WatchEvent, WatchParams};
@@ -47,15 +49,30 @@ async fn watches_do_not_keep_calls_waiting() {
     let client = Client::try_from(config_of(&server)).unwrap();
     let api: Api<ConfigMap> = Api::default_namespaced(client.clone());
     let mut watches = Vec::new();
-    for _ in 0..50 {
-        watches.push(Box::pin(api.watch(&WatchParams::default(), "0").await.unwrap()));
+    for _ in 0..250 {
+        watches.push(Box::pin(within(api.watch(&WatchParams::default(), "0")).await.unwrap()));
     }
-    create(&client, "seen-by-all").await.unwrap();
+    let burst = (0..50).map(|number| {
+        let client = client.clone();
+        async move { create(&client, &format!("map-{number}")).await }
+    });
+    for created in within(futures::future::join_all(burst)).await {
+        created.unwrap();
+    }
     for watch in &mut watches {
-        while !matches!(watch.next().await.unwrap().unwrap(), WatchEvent::Added(map) if map.metadata.name.as_deref() == Some("seen-by-all"))
-        {
+        let mut seen = 0;
+        while seen < 50 {
+            let event = within(watch.next()).await.unwrap().unwrap();
+            seen += usize::from(
+                matches!(event, WatchEvent::Added(map) if map.metadata.name.as_deref().unwrap().starts_with("map-")),
+            );
         }
     }
+}
+
+/// Waiting for ever is the failure that is looked for.
+async fn within<F: Future>(call: F) -> F::Output {
+    tokio::time::timeout(Duration::from_secs(30), call).await.expect("the call should not have to wait")
 }
 
 #[tokio::test]
