@@ -16,31 +16,40 @@ pub(crate) fn kube_schema(model: &KubeSchema) -> TokenStream {
     let rules = rules(kube_core, &model.validations);
     let mutable = (rules.is_some() || model.fields.iter().any(is_annotated)).then(|| quote!(mut));
     let cel = super::cel::schema(model);
+    // A type that contains itself is inlined without end, unless its schema becomes a reference while it is being made.
     quote! {
         #cel
-        #[automatically_derived]
-        #[allow(clippy::expect_used)]
-        impl #schemars::JsonSchema for #ident {
-            fn inline_schema() -> bool {
-                true
+        const _: () = {
+            #std::thread_local! {
+                static PENDING: #std::cell::Cell<bool> = const { #std::cell::Cell::new(false) };
             }
 
-            fn schema_name() -> #std::borrow::Cow<'static, str> {
-                #std::borrow::Cow::Borrowed(#name)
-            }
+            #[automatically_derived]
+            #[allow(clippy::expect_used)]
+            impl #schemars::JsonSchema for #ident {
+                fn inline_schema() -> bool {
+                    !PENDING.get()
+                }
 
-            fn schema_id() -> #std::borrow::Cow<'static, str> {
-                #std::borrow::Cow::Borrowed(#std::concat!(#std::module_path!(), "::", #name))
-            }
+                fn schema_name() -> #std::borrow::Cow<'static, str> {
+                    #std::borrow::Cow::Borrowed(#name)
+                }
 
-            fn json_schema(generator: &mut #schemars::SchemaGenerator) -> #schemars::Schema {
-                #copy_of_struct
-                let #mutable schema = <#copy as #schemars::JsonSchema>::json_schema(generator);
-                #(#annotated)*
-                #rules
-                schema
+                fn schema_id() -> #std::borrow::Cow<'static, str> {
+                    #std::borrow::Cow::Borrowed(#std::concat!(#std::module_path!(), "::", #name))
+                }
+
+                fn json_schema(generator: &mut #schemars::SchemaGenerator) -> #schemars::Schema {
+                    #copy_of_struct
+                    let pending = PENDING.replace(true);
+                    let #mutable schema = <#copy as #schemars::JsonSchema>::json_schema(generator);
+                    #(#annotated)*
+                    #rules
+                    PENDING.set(pending);
+                    schema
+                }
             }
-        }
+        };
     }
 }
 

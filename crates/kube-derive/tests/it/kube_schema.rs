@@ -110,3 +110,24 @@ fn the_schema_is_inlined_under_the_name_of_the_type() {
         Some(&json!("self >= 0"))
     );
 }
+
+/// A tree, each node with a rule.
+#[derive(Clone, Debug, Serialize, Deserialize, KubeSchema)]
+#[x_kube(validation = "self.name != ''", crates(kube_core = kube_core))]
+struct Node {
+    name: String,
+    #[x_kube(validation = "size(self) < 5")]
+    children: Vec<Node>,
+    parent: Option<Box<Node>>,
+}
+
+#[test]
+fn a_type_that_contains_itself_ends_open() {
+    let schema = serde_json::to_value(structural_schema::<Node>()).unwrap();
+    assert_eq!(schema["x-kubernetes-validations"], json!([{ "rule": "self.name != ''" }]));
+    let children = &schema["properties"]["children"];
+    assert_eq!(children["x-kubernetes-validations"], json!([{ "rule": "size(self) < 5" }]));
+    assert_eq!(children["items"]["x-kubernetes-preserve-unknown-fields"], true);
+    assert_eq!(schema["properties"]["parent"]["x-kubernetes-preserve-unknown-fields"], true);
+    assert!(Node::inline_schema(), "once it is made, it is inlined again");
+}
