@@ -10,8 +10,11 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use super::{BoxError, serve::HttpService};
 
-/// How long a peer may take for its TLS handshake, and for the head of a request.
+/// How long a peer may take for its TLS handshake, or to answer a ping.
 const PATIENCE: Duration = Duration::from_secs(10);
+/// HTTP/1.1: how long a connection waits for the head of its first or next request. Longer than clients keep idle
+/// connections, so that it is not closed under a request that is on its way.
+const IDLE: Duration = Duration::from_secs(120);
 /// HTTP/2: an idle peer is asked for a sign of life this often, and is gone without an answer in [`PATIENCE`].
 const PING_EVERY: Duration = Duration::from_secs(30);
 /// HTTP/2: many watches share one connection, so the limit is far above hyper's 200.
@@ -42,7 +45,7 @@ where
     S: HttpService,
 {
     let mut builder = auto::Builder::new(tracked);
-    builder.http1().timer(TokioTimer::new()).header_read_timeout(PATIENCE);
+    builder.http1().timer(TokioTimer::new()).header_read_timeout(IDLE);
     builder
         .http2()
         .timer(TokioTimer::new())

@@ -29,6 +29,11 @@ impl Encoder {
         }
     }
 
+    /// Whether what is written depends on the time.
+    pub(crate) fn shows_ages(&self) -> bool {
+        self.columns.is_some()
+    }
+
     /// One object. `now` dates the ages in tables.
     pub(crate) fn object(&self, object: &Stored, now: &str) -> Bytes {
         match self.view {

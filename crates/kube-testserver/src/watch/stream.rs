@@ -10,6 +10,7 @@ use tokio::{
 
 use super::Filter;
 use crate::{
+    clock::Clock,
     failure::Failure,
     render::Encoder,
     store::{Change, EventType, Stored, TableId, TooOld},
@@ -38,6 +39,7 @@ pub(crate) struct Watch {
     table: TableId,
     filter: Filter,
     encoder: Encoder,
+    clock: Clock,
     /// The revision up to which everything was seen.
     position: u64,
     initial: vec::IntoIter<Arc<Stored>>,
@@ -83,6 +85,7 @@ impl Watch {
         Self {
             signal: world.store.signal(table),
             world: shared,
+            clock: world.clock.clone(),
             table,
             filter,
             encoder,
@@ -146,7 +149,7 @@ impl Watch {
 
     /// A line that needs no waiting.
     fn ready_line(&mut self) -> Option<Bytes> {
-        let now = || self.world.lock().now();
+        let now = || if self.encoder.shows_ages() { self.clock.now() } else { String::new() };
         if let Some(object) = self.initial.next() {
             return Some(self.encoder.event(EventType::Added, &object, &now()));
         }
