@@ -1,0 +1,375 @@
+//! CustomResourceDefinitions: registration, names, versions, deletion.
+
+use serde_json::{Value, json};
+
+use crate::{
+    case::{Case, custom},
+    check::{Failure, Outcome, equal, holds},
+    client::Reply,
+    context::Cx,
+    kinds::plain_crd,
+    server::CRDS,
+};
+
+pub(crate) fn cases() -> Vec<Case> {
+    [
+        custom("crd/established", "a CRD gets NamesAccepted and Established and is served", established),
+        custom("crd/defaults", "singular, listKind and conversion strategy None are filled in", defaults),
+        custom("crd/stored-versions", "status.storedVersions has the storage version", stored_versions),
+        custom("crd/accepted-names", "status.acceptedNames has the names", accepted_names),
+        custom("crd/generation-1", "a new CRD has generation 1", generation),
+        custom(
+            "crd/name-must-be-plural-dot-group-422",
+            "metadata.name that is not plural.group: 422",
+            bad_name,
+        ),
+        custom("crd/one-storage-version-422", "not exactly one storage version: 422", storage_versions),
+        custom("crd/schema-required-422", "a version without schema: 422", no_schema),
+        custom("crd/schema-must-be-structural-422", "a schema without type: 422", not_structural),
+        custom("crd/default-must-validate-422", "a default that its schema refuses: 422", bad_default),
+        custom("crd/scope-unknown-422", "a scope other than Cluster or Namespaced: 422", bad_scope),
+        custom("crd/group-needs-dots-422", "a group without a dot: 422", bad_group),
+        custom("crd/duplicate-version-422", "two versions of one name: 422", duplicate_version),
+        custom(
+            "crd/conflicting-kind-not-established",
+            "a kind that another CRD of the group has: NamesAccepted False",
+            conflicting,
+        ),
+        custom("crd/two-versions-served", "both versions are served, objects are seen in each", two_versions),
+        custom(
+            "crd/storage-version-in-apiversion",
+            "an object carries the version it is asked in",
+            version_of_answer,
+        ),
+        custom("crd/unserved-version-404", "a version that is not served: 404", unserved),
+        custom(
+            "crd/schema-change-takes-effect",
+            "an updated schema holds for the next request",
+            schema_change,
+        ),
+        custom(
+            "crd/old-objects-pruned-by-new-schema",
+            "a field that the new schema lacks is dropped on read",
+            pruned_on_read,
+        ),
+        custom(
+            "crd/new-default-on-read",
+            "a new default shows on objects that were stored before",
+            default_on_read,
+        ),
+        custom("crd/new-version-added", "a version added later is served", version_added),
+        custom(
+            "crd/delete-removes-objects",
+            "deleting a CRD deletes its objects and stops serving",
+            delete_crd,
+        ),
+        custom("crd/recreated-is-empty", "a CRD made again has none of the old objects", recreated),
+        custom("crd/get-list-patch", "CRDs are got, listed, patched as any object", verbs),
+        custom("crd/discovery-while-established", "the resource is in the discovery of its group", discovery),
+        custom(
+            "crd/watch-ends-on-delete",
+            "a watch of a CRD's resource sends DELETED for its objects when the CRD goes (since 1.25)",
+            watch_delete,
+        ),
+        custom("crd/no-status-from-client", "status sent on create is ignored", client_status),
+    ]
+    .concat()
+}
+
+fn open() -> Value {
+    json!({"type": "object", "properties": {"spec": {"type": "object", "properties": {"x": {"type": "string"}}}}})
+}
+
+fn crd(cx: &Cx) -> Value {
+    plain_crd(&cx.own_group(), "Thing", "things", open())
+}
+
+fn crd_path(cx: &Cx) -> String {
+    format!("{CRDS}/things.{}", cx.own_group())
+}
+
+fn thing(cx: &Cx, version: &str, name: &str, spec: Value) -> Value {
+    json!({"apiVersion": format!("{}/{version}", cx.own_group()), "kind": "Thing", "metadata": {"name": name}, "spec": spec})
+}
+
+fn condition(r: &Reply, kind: &str) -> Value {
+    let all = r.body["status"]["conditions"].as_array().cloned().unwrap_or_default();
+    all.into_iter().find(|c| c["type"] == kind).unwrap_or_default()
+}
+
+async fn refused(cx: &Cx, crd: &Value, part: &str) -> Outcome {
+    cx.post(CRDS, crd).await?.fails(422, "Invalid")?.mentions(part)?;
+    Ok(())
+}
+
+async fn established(cx: Cx) -> Outcome {
+    cx.establish(&crd(&cx)).await?;
+    let r = cx.get(crd_path(&cx)).await?;
+    equal("NamesAccepted", json!("True"), condition(&r, "NamesAccepted")["status"].clone())?;
+    equal("Established", json!("True"), condition(&r, "Established")["status"].clone())?;
+    equal(
+        "reason of Established",
+        json!("InitialNamesAccepted"),
+        condition(&r, "Established")["reason"].clone(),
+    )?;
+    cx.made(cx.own("v1", "things"), &thing(&cx, "v1", "a", json!({"x": "1"}))).await?;
+    Ok(())
+}
+
+async fn defaults(cx: Cx) -> Outcome {
+    let mut body = crd(&cx);
+    body["spec"]["names"] = json!({"kind": "Thing", "plural": "things"});
+    let r = cx.made(CRDS, &body).await?;
+    r.eq("/spec/names/singular", "thing")?
+        .eq("/spec/names/listKind", "ThingList")?
+        .eq("/spec/conversion/strategy", "None")?;
+    Ok(())
+}
+
+async fn stored_versions(cx: Cx) -> Outcome {
+    cx.made(CRDS, &crd(&cx)).await?.eq("/status/storedVersions", json!(["v1"]))?;
+    Ok(())
+}
+
+async fn accepted_names(cx: Cx) -> Outcome {
+    cx.establish(&crd(&cx)).await?;
+    let names = json!({"kind": "Thing", "listKind": "ThingList", "plural": "things", "singular": "thing"});
+    cx.get(crd_path(&cx)).await?.eq("/status/acceptedNames", names)?;
+    Ok(())
+}
+
+async fn generation(cx: Cx) -> Outcome {
+    cx.made(CRDS, &crd(&cx)).await?.eq("/metadata/generation", 1)?;
+    Ok(())
+}
+
+async fn bad_name(cx: Cx) -> Outcome {
+    let mut body = crd(&cx);
+    body["metadata"]["name"] = json!(format!("other.{}", cx.own_group()));
+    refused(&cx, &body, "must be spec.names.plural+\".\"+spec.group").await
+}
+
+async fn storage_versions(cx: Cx) -> Outcome {
+    let mut body = crd(&cx);
+    body["spec"]["versions"][0]["storage"] = json!(false);
+    refused(&cx, &body, "must have exactly one version marked as storage version").await
+}
+
+async fn no_schema(cx: Cx) -> Outcome {
+    let mut body = crd(&cx);
+    body["spec"]["versions"][0]["schema"].take();
+    refused(
+        &cx,
+        &body,
+        if cx.since(1, 30) {
+            "spec.versions[0].schema.openAPIV3Schema: Required value"
+        } else {
+            "schemas are required"
+        },
+    )
+    .await
+}
+
+async fn not_structural(cx: Cx) -> Outcome {
+    let schema = json!({"type": "object", "properties": {"spec": {"properties": {"x": {"type": "string"}}}}});
+    let body = plain_crd(&cx.own_group(), "Thing", "things", schema);
+    refused(&cx, &body, "must not be empty for specified object fields").await
+}
+
+async fn bad_default(cx: Cx) -> Outcome {
+    let schema = json!({"type": "object", "properties": {"x": {"type": "string", "default": 5}}});
+    let body = plain_crd(&cx.own_group(), "Thing", "things", schema);
+    refused(&cx, &body, "default").await
+}
+
+async fn bad_scope(cx: Cx) -> Outcome {
+    let mut body = crd(&cx);
+    body["spec"]["scope"] = json!("Nonsense");
+    refused(&cx, &body, "spec.scope").await
+}
+
+async fn bad_group(cx: Cx) -> Outcome {
+    refused(&cx, &plain_crd("nodots", "Thing", "things", open()), "should be a domain with at least one dot")
+        .await
+}
+
+async fn duplicate_version(cx: Cx) -> Outcome {
+    let mut body = crd(&cx);
+    let mut second = body["spec"]["versions"][0].clone();
+    second["storage"] = json!(false);
+    body["spec"]["versions"] = json!([body["spec"]["versions"][0], second]);
+    refused(&cx, &body, "spec.versions").await
+}
+
+async fn conflicting(cx: Cx) -> Outcome {
+    cx.establish(&crd(&cx)).await?;
+    let mut other = plain_crd(&cx.own_group(), "Thing", "others", open());
+    other["spec"]["names"]["singular"] = json!("other");
+    other["spec"]["names"]["listKind"] = json!("OtherList");
+    cx.made(CRDS, &other).await?;
+    let path = format!("{CRDS}/others.{}", cx.own_group());
+    let r = cx
+        .until_that(&path, "NamesAccepted False", |r| condition(r, "NamesAccepted")["status"] == "False")
+        .await?;
+    equal("reason", json!("KindConflict"), condition(&r, "NamesAccepted")["reason"].clone())?;
+    equal("Established", json!("False"), condition(&r, "Established")["status"].clone())
+}
+
+fn two(cx: &Cx) -> Value {
+    let mut body = crd(cx);
+    let mut second = body["spec"]["versions"][0].clone();
+    second["name"] = json!("v2");
+    second["storage"] = json!(false);
+    body["spec"]["versions"] = json!([body["spec"]["versions"][0], second]);
+    body
+}
+
+async fn two_versions(cx: Cx) -> Outcome {
+    cx.establish(&two(&cx)).await?;
+    cx.made(cx.own("v1", "things"), &thing(&cx, "v1", "a", json!({"x": "1"}))).await?;
+    cx.get(cx.own("v2", "things"))
+        .await?
+        .lists(&["a"])?
+        .eq("/items/0/apiVersion", format!("{}/v2", cx.own_group()))?;
+    Ok(())
+}
+
+async fn version_of_answer(cx: Cx) -> Outcome {
+    cx.establish(&two(&cx)).await?;
+    let made = cx.made(cx.own("v2", "things"), &thing(&cx, "v2", "a", json!({"x": "1"}))).await?;
+    made.eq("/apiVersion", format!("{}/v2", cx.own_group()))?;
+    let one = cx.get(format!("{}/a", cx.own("v1", "things"))).await?;
+    one.eq("/apiVersion", format!("{}/v1", cx.own_group()))?
+        .eq("/metadata/uid", made.str("/metadata/uid")?)?;
+    one.eq("/metadata/managedFields/0/apiVersion", format!("{}/v2", cx.own_group()))?;
+    Ok(())
+}
+
+async fn unserved(cx: Cx) -> Outcome {
+    let mut body = two(&cx);
+    body["spec"]["versions"][1]["served"] = json!(false);
+    cx.establish(&body).await?;
+    cx.get(cx.own("v2", "things")).await?.is(404)?;
+    Ok(())
+}
+
+/// Patches the CRD's only version and waits until the server works by the new one.
+async fn change_schema(
+    cx: &Cx,
+    schema: Value,
+    path: &str,
+    done: impl Fn(&Reply) -> bool,
+) -> Result<Reply, Failure> {
+    let mut versions = cx.get(crd_path(cx)).await?.body["spec"]["versions"].clone();
+    versions[0]["schema"]["openAPIV3Schema"] = schema;
+    cx.merge(crd_path(cx), &json!({"spec": {"versions": versions}})).await?.is(200)?;
+    cx.until_that(path, "the new schema at work", done).await
+}
+
+async fn schema_change(cx: Cx) -> Outcome {
+    cx.establish(&crd(&cx)).await?;
+    let mut schema = open();
+    schema["properties"]["spec"]["properties"]["x"]["default"] = json!("new");
+    cx.made(cx.own("v1", "things"), &thing(&cx, "v1", "a", json!({}))).await?.eq("/spec", json!({}))?;
+    let path = format!("{}/a", cx.own("v1", "things"));
+    change_schema(&cx, schema, &path, |r| r.body["spec"]["x"] == "new").await?;
+    cx.made(cx.own("v1", "things"), &thing(&cx, "v1", "b", json!({}))).await?.eq("/spec/x", "new")?;
+    Ok(())
+}
+
+async fn pruned_on_read(cx: Cx) -> Outcome {
+    cx.establish(&crd(&cx)).await?;
+    let made = cx.made(cx.own("v1", "things"), &thing(&cx, "v1", "a", json!({"x": "1"}))).await?;
+    let path = format!("{}/a", cx.own("v1", "things"));
+    let schema = json!({"type": "object", "properties": {"spec": {"type": "object", "properties": {"y": {"type": "string"}}}}});
+    let r = change_schema(&cx, schema, &path, |r| r.body["spec"]["x"].is_null()).await?;
+    r.eq("/metadata/resourceVersion", made.revision()?)?;
+    Ok(())
+}
+
+async fn default_on_read(cx: Cx) -> Outcome {
+    cx.establish(&crd(&cx)).await?;
+    let made = cx.made(cx.own("v1", "things"), &thing(&cx, "v1", "a", json!({}))).await?;
+    let mut schema = open();
+    schema["properties"]["spec"]["properties"]["x"]["default"] = json!("new");
+    let path = format!("{}/a", cx.own("v1", "things"));
+    let r = change_schema(&cx, schema, &path, |r| r.body["spec"]["x"] == "new").await?;
+    r.eq("/metadata/resourceVersion", made.revision()?)?;
+    Ok(())
+}
+
+async fn version_added(cx: Cx) -> Outcome {
+    cx.establish(&crd(&cx)).await?;
+    cx.made(cx.own("v1", "things"), &thing(&cx, "v1", "a", json!({}))).await?;
+    cx.merge(crd_path(&cx), &json!({"spec": {"versions": two(&cx)["spec"]["versions"]}}))
+        .await?
+        .is(200)?
+        .eq("/metadata/generation", 2)?;
+    cx.until(&cx.own("v2", "things"), 200).await?.lists(&["a"])?;
+    Ok(())
+}
+
+async fn delete_crd(cx: Cx) -> Outcome {
+    cx.establish(&crd(&cx)).await?;
+    cx.made(cx.own("v1", "things"), &thing(&cx, "v1", "a", json!({}))).await?;
+    cx.delete(crd_path(&cx)).await?.is(200)?;
+    cx.until(&crd_path(&cx), 404).await?;
+    cx.until(&cx.own("v1", "things"), 404).await?;
+    Ok(())
+}
+
+async fn recreated(cx: Cx) -> Outcome {
+    cx.establish(&crd(&cx)).await?;
+    cx.made(cx.own("v1", "things"), &thing(&cx, "v1", "a", json!({}))).await?;
+    cx.delete(crd_path(&cx)).await?.is(200)?;
+    cx.until(&crd_path(&cx), 404).await?;
+    cx.until(&cx.own("v1", "things"), 404).await?;
+    cx.establish(&crd(&cx)).await?;
+    cx.until(&cx.own("v1", "things"), 200).await?.lists(&[])?;
+    Ok(())
+}
+
+async fn verbs(cx: Cx) -> Outcome {
+    cx.establish(&crd(&cx)).await?;
+    cx.get(crd_path(&cx)).await?.is(200)?.eq("/kind", "CustomResourceDefinition")?;
+    let name = format!("things.{}", cx.own_group());
+    holds(cx.get(CRDS).await?.names()?.contains(&name), &name, "a list without it")?;
+    let r = cx.merge(crd_path(&cx), &json!({"metadata": {"labels": {"x": "1"}}})).await?;
+    r.is(200)?.eq("/metadata/labels/x", "1")?.eq("/metadata/generation", 1)?;
+    Ok(())
+}
+
+async fn discovery(cx: Cx) -> Outcome {
+    cx.establish(&crd(&cx)).await?;
+    let path = format!("/apis/{}/v1", cx.own_group());
+    let r = cx.until(&path, 200).await?;
+    r.eq("/kind", "APIResourceList")?.eq("/groupVersion", format!("{}/v1", cx.own_group()))?;
+    r.eq("/resources/0/name", "things")?
+        .eq("/resources/0/kind", "Thing")?
+        .eq("/resources/0/namespaced", true)?;
+    Ok(())
+}
+
+async fn watch_delete(cx: Cx) -> Outcome {
+    cx.establish(&crd(&cx)).await?;
+    let revision = cx.made(cx.own("v1", "things"), &thing(&cx, "v1", "a", json!({}))).await?.revision()?;
+    let mut watch =
+        cx.watch(format!("{}?watch=1&resourceVersion={revision}", cx.own("v1", "things"))).await?;
+    cx.delete(crd_path(&cx)).await?.is(200)?;
+    if cx.since(1, 25) {
+        watch.expect("DELETED", "a").await?;
+        return Ok(());
+    }
+    // Older servers drop the watch cache first: the open watch stays silent, a new one is not found.
+    cx.until(&crd_path(&cx), 404).await?;
+    cx.until(&format!("{}?watch=1&timeoutSeconds=1", cx.own("v1", "things")), 404).await?;
+    watch.quiet(std::time::Duration::from_millis(500)).await
+}
+
+async fn client_status(cx: Cx) -> Outcome {
+    let mut body = crd(&cx);
+    body["status"] =
+        json!({"storedVersions": ["v9"], "conditions": [], "acceptedNames": {"plural": "z", "kind": "Z"}});
+    cx.made(CRDS, &body).await?.eq("/status/storedVersions", json!(["v1"]))?;
+    Ok(())
+}

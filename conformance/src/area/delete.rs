@@ -1,0 +1,315 @@
+//! Delete: answers, preconditions, finalizers, collections.
+
+use serde_json::{Value, json};
+
+use crate::{
+    case::{Case, core, custom, each},
+    check::{Outcome, equal, holds},
+    client::Reply,
+    context::Cx,
+    kinds::CONFIG_MAP,
+};
+
+pub(crate) fn cases() -> Vec<Case> {
+    [
+        each(
+            "delete/answers-status-success",
+            "DELETE that takes effect answers 200 with a Status Success and details",
+            success,
+        ),
+        each("delete/object-is-gone", "a deleted object is not found, and its name is free", gone),
+        each("delete/options-in-body", "DeleteOptions in the body are accepted", options_body),
+        each(
+            "delete/precondition-uid",
+            "another uid in preconditions: 409 Conflict; the right one deletes",
+            precondition_uid,
+        ),
+        each(
+            "delete/precondition-resource-version",
+            "another resourceVersion in preconditions: 409 Conflict",
+            precondition_version,
+        ),
+        each(
+            "delete/finalizer-delays",
+            "with a finalizer the object stays with deletionTimestamp, and DELETE answers it",
+            finalizer_delays,
+        ),
+        each(
+            "delete/last-finalizer-removes",
+            "removing the last finalizer removes the object",
+            last_finalizer,
+        ),
+        each("delete/one-of-two-finalizers", "removing one of two finalizers keeps the object", one_of_two),
+        each(
+            "delete/no-new-finalizers",
+            "a new finalizer on an object being deleted: 422",
+            no_new_finalizers,
+        ),
+        each("delete/again-is-harmless", "a second DELETE of an object being deleted changes nothing", again),
+        each(
+            "delete/update-while-deleting",
+            "an object being deleted can still be updated",
+            update_while_deleting,
+        ),
+        each("delete/deletion-timestamp-sticks", "deletionTimestamp cannot be taken back", timestamp_sticks),
+        custom("delete/generation-on-deletion", "setting deletionTimestamp adds 1 to generation", generation),
+        each("delete/dry-run-keeps", "dryRun=All deletes nothing", dry_run),
+        each("delete/policy-unknown-422", "an unknown propagationPolicy: 422", policy_unknown),
+        each(
+            "delete/policy-and-orphan-dependents-422",
+            "propagationPolicy together with orphanDependents: 422",
+            policy_both,
+        ),
+        each("delete/policy-in-query", "propagationPolicy may be in the query", policy_query),
+        each("delete/collection", "DELETE of a collection removes every object of the namespace", collection),
+        each(
+            "delete/collection-by-label",
+            "DELETE of a collection with a labelSelector removes those only",
+            collection_label,
+        ),
+        each(
+            "delete/collection-by-field",
+            "DELETE of a collection with a fieldSelector removes those only",
+            collection_field,
+        ),
+        each("delete/collection-empty", "DELETE of an empty collection answers 200", collection_empty),
+        each(
+            "delete/collection-finalizers",
+            "DELETE of a collection leaves objects with finalizers, marked",
+            collection_finalizers,
+        ),
+        each("delete/recreate-has-new-uid", "an object made again has another uid", recreate),
+        core("delete/core-kind-answer", "DELETE of a ConfigMap answers a Status without group", core_answer),
+        each(
+            "delete/malformed-body-400",
+            "a DELETE with a body that is no DeleteOptions: 400 (500 before 1.25)",
+            malformed,
+        ),
+        each(
+            "delete/finalizer-removed-before-delete",
+            "after the finalizer is taken off, DELETE removes at once",
+            finalizer_before,
+        ),
+    ]
+    .concat()
+}
+
+const FINALIZER: &str = "conformance.example/hold";
+
+async fn held(cx: &Cx, finalizers: Value) -> Result<Reply, crate::check::Failure> {
+    cx.made(cx.all(), &cx.object_of(cx.kind(), "a", json!({"metadata": {"finalizers": finalizers}}))).await
+}
+
+async fn success(cx: Cx) -> Outcome {
+    let uid = cx.make("a").await?.str("/metadata/uid")?;
+    let r = cx.delete(cx.one("a")).await?;
+    r.is(200)?.eq("/kind", "Status")?.eq("/apiVersion", "v1")?.eq("/status", "Success")?;
+    r.eq("/details", json!({"name": "a", "group": cx.group(), "kind": cx.kind().plural, "uid": uid}))?;
+    Ok(())
+}
+
+async fn gone(cx: Cx) -> Outcome {
+    cx.make("a").await?;
+    cx.delete(cx.one("a")).await?.is(200)?;
+    cx.get(cx.one("a")).await?.fails(404, "NotFound")?;
+    cx.get(cx.all()).await?.lists(&[])?;
+    cx.make("a").await?;
+    Ok(())
+}
+
+async fn options_body(cx: Cx) -> Outcome {
+    cx.make("a").await?;
+    let options = json!({"apiVersion": "v1", "kind": "DeleteOptions", "gracePeriodSeconds": 0, "propagationPolicy": "Background"});
+    cx.delete_with(cx.one("a"), &options).await?.is(200)?.eq("/status", "Success")?;
+    Ok(())
+}
+
+async fn precondition_uid(cx: Cx) -> Outcome {
+    let uid = cx.make("a").await?.str("/metadata/uid")?;
+    let wrong = json!({"preconditions": {"uid": "11111111-1111-4111-8111-111111111111"}});
+    cx.delete_with(cx.one("a"), &wrong).await?.fails(409, "Conflict")?.mentions("UID in the precondition")?;
+    cx.delete_with(cx.one("a"), &json!({"preconditions": {"uid": uid}})).await?.is(200)?;
+    Ok(())
+}
+
+async fn precondition_version(cx: Cx) -> Outcome {
+    let old = cx.make("a").await?.revision()?;
+    let now = cx.merge(cx.one("a"), &json!({"spec": {"leaseTransitions": 2}})).await?.revision()?;
+    let r = cx.delete_with(cx.one("a"), &json!({"preconditions": {"resourceVersion": old}})).await?;
+    r.fails(409, "Conflict")?.mentions("ResourceVersion in the precondition")?;
+    cx.delete_with(cx.one("a"), &json!({"preconditions": {"resourceVersion": now}})).await?.is(200)?;
+    Ok(())
+}
+
+async fn finalizer_delays(cx: Cx) -> Outcome {
+    held(&cx, json!([FINALIZER])).await?;
+    let r = cx.delete(cx.one("a")).await?;
+    r.is(200)?
+        .eq("/kind", cx.kind().kind)?
+        .has("/metadata/deletionTimestamp")?
+        .eq("/metadata/deletionGracePeriodSeconds", 0)?;
+    cx.get(cx.one("a")).await?.is(200)?.has("/metadata/deletionTimestamp")?;
+    Ok(())
+}
+
+async fn last_finalizer(cx: Cx) -> Outcome {
+    held(&cx, json!([FINALIZER])).await?;
+    cx.delete(cx.one("a")).await?.is(200)?;
+    cx.merge(cx.one("a"), &json!({"metadata": {"finalizers": null}}))
+        .await?
+        .is(200)?
+        .eq("/metadata/name", "a")?;
+    cx.get(cx.one("a")).await?.is(404)?;
+    Ok(())
+}
+
+async fn one_of_two(cx: Cx) -> Outcome {
+    held(&cx, json!([FINALIZER, "conformance.example/other"])).await?;
+    cx.delete(cx.one("a")).await?.is(200)?;
+    cx.merge(cx.one("a"), &json!({"metadata": {"finalizers": [FINALIZER]}})).await?.is(200)?;
+    cx.get(cx.one("a")).await?.is(200)?.eq("/metadata/finalizers", json!([FINALIZER]))?;
+    Ok(())
+}
+
+async fn no_new_finalizers(cx: Cx) -> Outcome {
+    held(&cx, json!([FINALIZER])).await?;
+    cx.delete(cx.one("a")).await?.is(200)?;
+    let r = cx
+        .merge(cx.one("a"), &json!({"metadata": {"finalizers": [FINALIZER, "conformance.example/new"]}}))
+        .await?;
+    r.fails(422, "Invalid")?
+        .cause("FieldValueForbidden", "metadata.finalizers")?
+        .mentions("no new finalizers can be added if the object is being deleted")?;
+    Ok(())
+}
+
+async fn again(cx: Cx) -> Outcome {
+    held(&cx, json!([FINALIZER])).await?;
+    let one = cx.delete(cx.one("a")).await?;
+    let two = cx.delete(cx.one("a")).await?;
+    two.is(200)?.eq("/metadata/deletionTimestamp", one.str("/metadata/deletionTimestamp")?)?;
+    two.eq("/metadata/resourceVersion", one.revision()?)?;
+    Ok(())
+}
+
+async fn update_while_deleting(cx: Cx) -> Outcome {
+    held(&cx, json!([FINALIZER])).await?;
+    cx.delete(cx.one("a")).await?.is(200)?;
+    let r = cx.merge(cx.one("a"), &json!({"spec": {"holderIdentity": "late"}})).await?;
+    r.is(200)?.eq("/spec/holderIdentity", "late")?.has("/metadata/deletionTimestamp")?;
+    Ok(())
+}
+
+async fn timestamp_sticks(cx: Cx) -> Outcome {
+    held(&cx, json!([FINALIZER])).await?;
+    let time = cx.delete(cx.one("a")).await?.str("/metadata/deletionTimestamp")?;
+    let r = cx
+        .merge(cx.one("a"), &json!({"metadata": {"deletionTimestamp": null, "labels": {"x": "1"}}}))
+        .await?;
+    r.is(200)?.eq("/metadata/deletionTimestamp", time)?;
+    Ok(())
+}
+
+async fn generation(cx: Cx) -> Outcome {
+    held(&cx, json!([FINALIZER])).await?.eq("/metadata/generation", 1)?;
+    cx.delete(cx.one("a")).await?.eq("/metadata/generation", 2)?;
+    Ok(())
+}
+
+async fn dry_run(cx: Cx) -> Outcome {
+    cx.make("a").await?;
+    cx.delete(format!("{}?dryRun=All", cx.one("a"))).await?.is(200)?;
+    cx.delete_with(cx.one("a"), &json!({"dryRun": ["All"]})).await?.is(200)?;
+    cx.get(cx.one("a")).await?.is(200)?.absent("/metadata/deletionTimestamp")?;
+    Ok(())
+}
+
+async fn policy_unknown(cx: Cx) -> Outcome {
+    cx.make("a").await?;
+    let r = cx.delete_with(cx.one("a"), &json!({"propagationPolicy": "Nonsense"})).await?;
+    r.fails(422, "Invalid")?.cause("FieldValueNotSupported", "propagationPolicy")?;
+    Ok(())
+}
+
+async fn policy_both(cx: Cx) -> Outcome {
+    cx.make("a").await?;
+    let r = cx
+        .delete_with(cx.one("a"), &json!({"propagationPolicy": "Orphan", "orphanDependents": true}))
+        .await?;
+    r.fails(422, "Invalid")?;
+    Ok(())
+}
+
+async fn policy_query(cx: Cx) -> Outcome {
+    cx.make("a").await?;
+    cx.delete(format!("{}?propagationPolicy=Background", cx.one("a"))).await?.is(200)?;
+    cx.get(cx.one("a")).await?.is(404)?;
+    Ok(())
+}
+
+async fn collection(cx: Cx) -> Outcome {
+    cx.make_all(&["a", "b", "c"]).await?;
+    cx.delete(cx.all()).await?.is(200)?;
+    cx.get(cx.all()).await?.lists(&[])?;
+    Ok(())
+}
+
+async fn collection_label(cx: Cx) -> Outcome {
+    cx.make_all(&["a", "b"]).await?;
+    cx.made(cx.all(), &cx.object_of(cx.kind(), "c", json!({"metadata": {"labels": {"x": "1"}}}))).await?;
+    cx.delete(format!("{}?labelSelector=x%3D1", cx.all())).await?.is(200)?;
+    cx.get(cx.all()).await?.lists(&["a", "b"])?;
+    Ok(())
+}
+
+async fn collection_field(cx: Cx) -> Outcome {
+    cx.make_all(&["a", "b"]).await?;
+    cx.delete(format!("{}?fieldSelector=metadata.name%3Da", cx.all())).await?.is(200)?;
+    cx.get(cx.all()).await?.lists(&["b"])?;
+    Ok(())
+}
+
+async fn collection_empty(cx: Cx) -> Outcome {
+    cx.delete(cx.all()).await?.is(200)?;
+    Ok(())
+}
+
+async fn collection_finalizers(cx: Cx) -> Outcome {
+    held(&cx, json!([FINALIZER])).await?;
+    cx.make("b").await?;
+    cx.delete(cx.all()).await?.is(200)?;
+    cx.get(cx.all()).await?.lists(&["a"])?.has("/items/0/metadata/deletionTimestamp")?;
+    Ok(())
+}
+
+async fn recreate(cx: Cx) -> Outcome {
+    let one = cx.make("a").await?.str("/metadata/uid")?;
+    cx.delete(cx.one("a")).await?.is(200)?;
+    let two = cx.make("a").await?.str("/metadata/uid")?;
+    holds(one != two, "another uid", two)
+}
+
+async fn core_answer(cx: Cx) -> Outcome {
+    let uid = cx
+        .made(cx.all_of(&CONFIG_MAP), &cx.object_of(&CONFIG_MAP, "a", json!({})))
+        .await?
+        .str("/metadata/uid")?;
+    let r = cx.delete(cx.one_of(&CONFIG_MAP, "a")).await?;
+    equal("details", json!({"name": "a", "kind": "configmaps", "uid": uid}), r.body["details"].clone())
+}
+
+async fn malformed(cx: Cx) -> Outcome {
+    cx.make("a").await?;
+    let r =
+        cx.call(http::Method::DELETE, cx.one("a")).bytes("application/json", "{\"kind\": ").send().await?;
+    r.is(cx.by_version(500, 25, 400))?.eq("/status", "Failure")?;
+    Ok(())
+}
+
+async fn finalizer_before(cx: Cx) -> Outcome {
+    held(&cx, json!([FINALIZER])).await?;
+    cx.merge(cx.one("a"), &json!({"metadata": {"finalizers": []}})).await?.is(200)?;
+    cx.delete(cx.one("a")).await?.is(200)?.eq("/status", "Success")?;
+    cx.get(cx.one("a")).await?.is(404)?;
+    Ok(())
+}

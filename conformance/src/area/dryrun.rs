@@ -1,0 +1,224 @@
+//! Dry run: answered as if done, nothing stored; and field validation.
+
+use serde_json::json;
+
+use crate::{
+    case::{Case, core, custom, each},
+    check::{Outcome, equal, holds},
+    context::Cx,
+    kinds::{CONFIG_MAP, GADGET},
+};
+
+pub(crate) fn cases() -> Vec<Case> {
+    [
+        each("dryrun/create", "create with dryRun=All answers 201 and stores nothing", create),
+        each("dryrun/create-validates", "a dry-run create is validated", create_validates),
+        each("dryrun/create-existing-409", "a dry-run create of an existing name: 409", create_existing),
+        each("dryrun/update", "update with dryRun=All answers the new state and stores nothing", update),
+        each("dryrun/update-stale-409", "a dry-run update checks resourceVersion", update_stale),
+        each("dryrun/patch", "patch with dryRun=All stores nothing", patch),
+        each(
+            "dryrun/delete-collection",
+            "DELETE of a collection with dryRun=All removes nothing",
+            collection,
+        ),
+        each("dryrun/unknown-value-422", "another value than All: 422", unknown),
+        each("dryrun/silent-for-watches", "a dry run sends no event", silent),
+        each(
+            "dryrun/version-does-not-move",
+            "the collection's resourceVersion is not moved by a dry run",
+            generate_name,
+        ),
+        custom("dryrun/status", "a dry run on a subresource stores nothing", status),
+        custom(
+            "dryrun/strict-unknown-field-400",
+            "fieldValidation=Strict: an unknown field is 400 (since 1.25, ignored before)",
+            strict,
+        ),
+        custom(
+            "dryrun/warn-unknown-field",
+            "fieldValidation=Warn (default since 1.27): an unknown field is a warning",
+            warn,
+        ),
+        custom(
+            "dryrun/ignore-unknown-field",
+            "fieldValidation=Ignore: an unknown field is dropped silently",
+            ignore,
+        ),
+        custom(
+            "dryrun/strict-duplicate-field-400",
+            "fieldValidation=Strict: a field given twice is 400 (since 1.25)",
+            duplicate,
+        ),
+        custom(
+            "dryrun/field-validation-unknown-422",
+            "an unknown fieldValidation: 422 (since 1.25)",
+            bad_directive,
+        ),
+        core(
+            "dryrun/strict-builtin",
+            "fieldValidation=Strict on a built-in kind (since 1.25)",
+            strict_builtin,
+        ),
+        custom("dryrun/strict-patch", "fieldValidation=Strict on a merge patch (since 1.25)", strict_patch),
+    ]
+    .concat()
+}
+
+/// Field validation is in every server from this minor version on.
+const SINCE: u32 = 25;
+
+async fn create(cx: Cx) -> Outcome {
+    let r = cx.post(format!("{}?dryRun=All", cx.all()), &cx.object("a")).await?;
+    r.is(201)?.eq("/metadata/name", "a")?.has("/metadata/uid")?.absent("/metadata/resourceVersion")?;
+    cx.get(cx.one("a")).await?.is(404)?;
+    Ok(())
+}
+
+async fn create_validates(cx: Cx) -> Outcome {
+    cx.post(format!("{}?dryRun=All", cx.all()), &cx.object("Bad Name")).await?.fails(422, "Invalid")?;
+    Ok(())
+}
+
+async fn create_existing(cx: Cx) -> Outcome {
+    cx.make("a").await?;
+    cx.post(format!("{}?dryRun=All", cx.all()), &cx.object("a")).await?.fails(409, "AlreadyExists")?;
+    Ok(())
+}
+
+async fn update(cx: Cx) -> Outcome {
+    let before = cx.make("a").await?.body;
+    let mut object = before.clone();
+    object["spec"]["holderIdentity"] = json!("second");
+    cx.put(format!("{}?dryRun=All", cx.one("a")), &object)
+        .await?
+        .is(200)?
+        .eq("/spec/holderIdentity", "second")?;
+    equal("the stored object", before, cx.get(cx.one("a")).await?.body)
+}
+
+async fn update_stale(cx: Cx) -> Outcome {
+    let mut object = cx.make("a").await?.body;
+    cx.merge(cx.one("a"), &json!({"spec": {"leaseTransitions": 2}})).await?.is(200)?;
+    object["spec"]["holderIdentity"] = json!("second");
+    cx.put(format!("{}?dryRun=All", cx.one("a")), &object).await?.fails(409, "Conflict")?;
+    Ok(())
+}
+
+async fn patch(cx: Cx) -> Outcome {
+    let before = cx.make("a").await?.body;
+    let r =
+        cx.merge(format!("{}?dryRun=All", cx.one("a")), &json!({"spec": {"leaseTransitions": 8}})).await?;
+    r.is(200)?.eq("/spec/leaseTransitions", 8)?;
+    equal("the stored object", before, cx.get(cx.one("a")).await?.body)
+}
+
+async fn collection(cx: Cx) -> Outcome {
+    cx.make_all(&["a", "b"]).await?;
+    cx.delete(format!("{}?dryRun=All", cx.all())).await?.is(200)?;
+    cx.get(cx.all()).await?.lists(&["a", "b"])?;
+    Ok(())
+}
+
+async fn unknown(cx: Cx) -> Outcome {
+    let r = cx.post(format!("{}?dryRun=Some", cx.all()), &cx.object("a")).await?;
+    r.fails(422, "Invalid")?.cause("FieldValueNotSupported", "dryRun")?;
+    Ok(())
+}
+
+async fn silent(cx: Cx) -> Outcome {
+    let revision = cx.get(cx.all()).await?.revision()?;
+    let mut watch = cx.watch(format!("{}?watch=1&resourceVersion={revision}", cx.all())).await?;
+    cx.post(format!("{}?dryRun=All", cx.all()), &cx.object("a")).await?.is(201)?;
+    cx.make("b").await?;
+    watch.expect("ADDED", "b").await?;
+    Ok(())
+}
+
+async fn generate_name(cx: Cx) -> Outcome {
+    let mut object = cx.object("");
+    object["metadata"] = json!({"generateName": "g-"});
+    cx.post(format!("{}?dryRun=All", cx.all()), &object).await?.is(201)?;
+    cx.get(cx.all()).await?.lists(&[])?;
+    Ok(())
+}
+
+async fn status(cx: Cx) -> Outcome {
+    cx.make("a").await?;
+    let r =
+        cx.merge(format!("{}/status?dryRun=All", cx.one("a")), &json!({"status": {"phase": "x"}})).await?;
+    r.is(200)?.eq("/status/phase", "x")?;
+    cx.get(cx.one("a")).await?.absent("/status")?;
+    Ok(())
+}
+
+async fn strict(cx: Cx) -> Outcome {
+    let object = cx.gadget("a", json!({"size": 1, "nonsense": 2}));
+    let r = cx.post(format!("{}?fieldValidation=Strict", cx.all_of(&GADGET)), &object).await?;
+    if cx.since(1, SINCE) {
+        r.fails(400, "BadRequest")?.mentions("strict decoding error: unknown field \"spec.nonsense\"")?;
+    } else {
+        r.is(201)?.absent("/spec/nonsense")?;
+    }
+    Ok(())
+}
+
+async fn warn(cx: Cx) -> Outcome {
+    let object = cx.gadget("a", json!({"size": 1, "nonsense": 2}));
+    let r = cx.made(format!("{}?fieldValidation=Warn", cx.all_of(&GADGET)), &object).await?;
+    r.absent("/spec/nonsense")?;
+    let want: &[&str] = if cx.since(1, SINCE) { &["unknown field \"spec.nonsense\""] } else { &[] };
+    equal("warnings", want, r.warnings())
+}
+
+async fn ignore(cx: Cx) -> Outcome {
+    let object = cx.gadget("a", json!({"size": 1, "nonsense": 2}));
+    let r = cx.made(format!("{}?fieldValidation=Ignore", cx.all_of(&GADGET)), &object).await?;
+    r.absent("/spec/nonsense")?;
+    holds(r.warnings().is_empty(), "no warnings", format!("{:?}", r.warnings()))
+}
+
+async fn duplicate(cx: Cx) -> Outcome {
+    let text = cx.gadget("a", json!({"size": 1})).to_string().replace("\"size\":1", "\"size\":1,\"size\":2");
+    let path = format!("{}?fieldValidation=Strict", cx.all_of(&GADGET));
+    let r = cx.call(http::Method::POST, path).bytes("application/json", text).send().await?;
+    if cx.since(1, SINCE) {
+        r.fails(400, "BadRequest")?.mentions("duplicate field \"spec.size\"")?
+    } else {
+        r.is(201)?
+    };
+    Ok(())
+}
+
+async fn bad_directive(cx: Cx) -> Outcome {
+    let r = cx.post(format!("{}?fieldValidation=Nonsense", cx.all()), &cx.object("a")).await?;
+    if cx.since(1, SINCE) {
+        r.fails(422, "Invalid")?.cause("FieldValueNotSupported", "fieldValidation")?
+    } else {
+        r.is(201)?
+    };
+    Ok(())
+}
+
+async fn strict_builtin(cx: Cx) -> Outcome {
+    let object = cx.object_of(&CONFIG_MAP, "a", json!({"nonsense": 1}));
+    let r = cx.post(format!("{}?fieldValidation=Strict", cx.all_of(&CONFIG_MAP)), &object).await?;
+    if cx.since(1, SINCE) {
+        r.fails(400, "BadRequest")?.mentions("unknown field \"nonsense\"")?
+    } else {
+        r.is(201)?
+    };
+    Ok(())
+}
+
+async fn strict_patch(cx: Cx) -> Outcome {
+    cx.made(cx.all_of(&GADGET), &cx.gadget("a", json!({"size": 1}))).await?;
+    let path = format!("{}?fieldValidation=Strict", cx.one_of(&GADGET, "a"));
+    let r = cx.merge(path, &json!({"spec": {"nonsense": 2}})).await?;
+    if cx.since(1, SINCE) {
+        r.fails(422, "Invalid")?.mentions("spec.nonsense")?
+    } else {
+        r.is(200)?
+    };
+    Ok(())
+}

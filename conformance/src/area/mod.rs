@@ -1,0 +1,53 @@
+//! The areas of the suite, in the order in which they run.
+
+use crate::case::Case;
+
+mod apply;
+mod applylists;
+mod auth;
+mod crd;
+mod create;
+mod delete;
+mod discovery;
+mod dryrun;
+mod gc;
+mod namespaces;
+mod patch;
+mod read;
+mod representation;
+mod schema;
+mod selectors;
+mod strategic;
+mod subresource;
+mod update;
+mod verbs;
+mod watch;
+mod watchlist;
+
+/// Every case.
+pub(crate) fn cases() -> Vec<Case> {
+    [
+        verbs::cases(),
+        create::cases(),
+        read::cases(),
+        update::cases(),
+        patch::cases(),
+        apply::cases(),
+        delete::cases(),
+        watch::cases(),
+        watchlist::cases(),
+        selectors::cases(),
+        representation::cases(),
+        subresource::cases(),
+        dryrun::cases(),
+        schema::cases(),
+        applylists::cases(),
+        crd::cases(),
+        strategic::cases(),
+        namespaces::cases(),
+        gc::cases(),
+        discovery::cases(),
+        auth::cases(),
+    ]
+    .concat()
+}

@@ -1,0 +1,370 @@
+//! Get and list: shape, order, pages, resource versions.
+
+use serde_json::json;
+
+use crate::{
+    case::{Case, core, custom, each},
+    check::{Outcome, equal, holds},
+    context::Cx,
+    kinds::COG,
+    subject::Subject,
+};
+
+pub(crate) fn cases() -> Vec<Case> {
+    [
+        each(
+            "read/get-returns-the-object",
+            "GET answers 200 with kind, apiVersion and the whole object",
+            get_object,
+        ),
+        each("read/get-resource-version-0", "GET with resourceVersion=0 answers from any version", get_rv0),
+        each(
+            "read/get-invalid-resource-version-400",
+            "GET with a resourceVersion that is no number is refused",
+            get_bad_rv,
+        ),
+        each(
+            "read/list-shape",
+            "a list has kind ...List, apiVersion, metadata.resourceVersion and items",
+            list_shape,
+        ),
+        each("read/list-empty-items-array", "an empty list has an empty items array, not null", list_empty),
+        each("read/list-sorted-by-name", "a list is in order of namespace and name", list_order),
+        each("read/list-only-own-namespace", "a list of a namespace has nothing of another", list_namespace),
+        each("read/list-across-namespaces", "a list without namespace has all namespaces", list_everywhere),
+        custom(
+            "read/list-item-kinds-custom",
+            "items of custom resources carry kind and apiVersion",
+            item_kinds_custom,
+        ),
+        core(
+            "read/list-item-kinds-builtin",
+            "items of built-in kinds carry neither kind nor apiVersion",
+            item_kinds_builtin,
+        ),
+        each(
+            "read/list-revision-not-older-than-write",
+            "a list after a write has at least the write's resourceVersion",
+            list_revision,
+        ),
+        each(
+            "read/limit-and-continue",
+            "limit returns that many items, and continue the next ones until it is empty",
+            pages,
+        ),
+        each("read/pages-are-one-snapshot", "later pages show the state of the first page", snapshot),
+        each(
+            "read/remaining-item-count",
+            "remainingItemCount is the number of items after the page",
+            remaining,
+        ),
+        each(
+            "read/remaining-item-count-omitted-with-selector",
+            "with a selector there is no remainingItemCount",
+            remaining_selector,
+        ),
+        each("read/limit-with-selector", "limit counts the items that the selector takes", limit_selector),
+        each("read/limit-above-size", "a limit above the number of items: no continue", limit_above),
+        each("read/limit-exact", "a limit of exactly the number of items: no continue", limit_exact),
+        each(
+            "read/limit-not-a-number-400",
+            "a limit that is no number is ignored or refused, never an error of the server",
+            limit_garbage,
+        ),
+        each(
+            "read/continue-garbage-400",
+            "a continue token that the server did not make: 400",
+            continue_garbage,
+        ),
+        each(
+            "read/continue-with-resource-version-400",
+            "continue together with a resourceVersion: 400",
+            continue_with_rv,
+        ),
+        each(
+            "read/list-resource-version-0",
+            "resourceVersion=0 lists any version, here with all that was written before",
+            list_rv0,
+        ),
+        each("read/list-not-older-than", "NotOlderThan gives a version not older than asked for", not_older),
+        each("read/list-exact", "Exact gives the state at that very version", exact),
+        each(
+            "read/match-without-version-422",
+            "resourceVersionMatch without resourceVersion is refused",
+            match_without,
+        ),
+        each("read/match-unknown-422", "an unknown resourceVersionMatch is refused", match_unknown),
+        each("read/exact-with-0-422", "Exact together with resourceVersion=0 is refused", exact_zero),
+        each(
+            "read/list-future-version-504",
+            "a resourceVersion of the far future: 504 Timeout, cause ResourceVersionTooLarge",
+            future,
+        ),
+        each(
+            "read/list-invalid-version-400",
+            "a list with a resourceVersion that is no number: 400 (500 before 1.25)",
+            list_bad_rv,
+        ),
+        custom(
+            "read/cluster-scoped",
+            "a cluster-scoped kind is got and listed without namespace",
+            cluster_scoped,
+        ),
+        custom(
+            "read/cluster-scoped-under-namespace-404",
+            "a cluster-scoped kind under a namespace: 404",
+            cluster_under_namespace,
+        ),
+        each("read/pretty", "pretty=true indents the answer", pretty),
+    ]
+    .concat()
+}
+
+const FIVE: [&str; 5] = ["a", "b", "c", "d", "e"];
+
+async fn get_object(cx: Cx) -> Outcome {
+    cx.make("a").await?;
+    let r = cx.get(cx.one("a")).await?;
+    r.is(200)?.eq("/kind", cx.kind().kind)?.eq("/apiVersion", cx.api_version(cx.kind()))?;
+    r.eq("/metadata/name", "a")?.eq("/metadata/namespace", cx.ns.clone())?.eq("/spec/leaseTransitions", 1)?;
+    Ok(())
+}
+
+async fn get_rv0(cx: Cx) -> Outcome {
+    cx.make("a").await?;
+    cx.until(&format!("{}?resourceVersion=0", cx.one("a")), 200).await?.eq("/metadata/name", "a")?;
+    Ok(())
+}
+
+async fn get_bad_rv(cx: Cx) -> Outcome {
+    cx.make("a").await?;
+    let r = cx.get(format!("{}?resourceVersion=abc", cx.one("a"))).await?;
+    holds((400..=422).contains(&r.code) || r.code == 500, "a refusal", &r.text)?;
+    r.eq("/kind", "Status")?;
+    Ok(())
+}
+
+async fn list_shape(cx: Cx) -> Outcome {
+    cx.make("a").await?;
+    let r = cx.get(cx.all()).await?;
+    r.is(200)?
+        .eq("/kind", format!("{}List", cx.kind().kind))?
+        .eq("/apiVersion", cx.api_version(cx.kind()))?;
+    r.lists(&["a"])?.absent("/metadata/continue").or_else(|_| r.eq("/metadata/continue", ""))?;
+    holds(r.revision()?.parse::<u64>().is_ok(), "a number", r.revision()?)
+}
+
+async fn list_empty(cx: Cx) -> Outcome {
+    cx.get(cx.all()).await?.is(200)?.eq("/items", json!([]))?;
+    Ok(())
+}
+
+async fn list_order(cx: Cx) -> Outcome {
+    cx.make_all(&["c", "a", "b10", "b", "b2", "a-b", "a.b"]).await?;
+    cx.get(cx.all()).await?.lists(&["a", "a-b", "a.b", "b", "b10", "b2", "c"])?;
+    Ok(())
+}
+
+async fn list_namespace(cx: Cx) -> Outcome {
+    cx.make("a").await?;
+    let r = cx.get(cx.all()).await?;
+    for item in r.items()? {
+        holds(item["metadata"]["namespace"] == cx.ns, &cx.ns, item)?;
+    }
+    r.lists(&["a"])?;
+    Ok(())
+}
+
+async fn list_everywhere(cx: Cx) -> Outcome {
+    cx.make("a").await?;
+    let r = cx.get(cx.everywhere()).await?;
+    let mine = r.items()?.iter().filter(|item| item["metadata"]["namespace"] == cx.ns).count();
+    equal("items of the case's namespace", 1, mine)
+}
+
+async fn item_kinds_custom(cx: Cx) -> Outcome {
+    cx.make("a").await?;
+    cx.get(cx.all())
+        .await?
+        .eq("/items/0/kind", "Widget")?
+        .eq("/items/0/apiVersion", cx.api_version(cx.kind()))?;
+    Ok(())
+}
+
+async fn item_kinds_builtin(cx: Cx) -> Outcome {
+    cx.make("a").await?;
+    cx.get(cx.all()).await?.absent("/items/0/kind")?.absent("/items/0/apiVersion")?;
+    Ok(())
+}
+
+async fn list_revision(cx: Cx) -> Outcome {
+    let written = number(&cx.make("a").await?.revision()?);
+    let listed = number(&cx.get(cx.all()).await?.revision()?);
+    holds(listed >= written, &format!("at least {written}"), listed)
+}
+
+async fn pages(cx: Cx) -> Outcome {
+    cx.make_all(&FIVE).await?;
+    let one = cx.get(format!("{}?limit=2", cx.all())).await?;
+    one.lists(&["a", "b"])?;
+    let two = cx.get(format!("{}?limit=2&continue={}", cx.all(), one.str("/metadata/continue")?)).await?;
+    two.lists(&["c", "d"])?;
+    let three = cx.get(format!("{}?limit=2&continue={}", cx.all(), two.str("/metadata/continue")?)).await?;
+    three.lists(&["e"])?.absent("/metadata/continue").or_else(|_| three.eq("/metadata/continue", ""))?;
+    Ok(())
+}
+
+async fn snapshot(cx: Cx) -> Outcome {
+    cx.make_all(&["a", "b", "d"]).await?;
+    let one = cx.get(format!("{}?limit=1", cx.all())).await?;
+    cx.make("c").await?;
+    cx.delete(cx.one("d")).await?.is(200)?;
+    let rest = cx.get(format!("{}?continue={}", cx.all(), one.str("/metadata/continue")?)).await?;
+    rest.lists(&["b", "d"])?.eq("/metadata/resourceVersion", one.revision()?)?;
+    Ok(())
+}
+
+async fn remaining(cx: Cx) -> Outcome {
+    cx.make_all(&FIVE).await?;
+    cx.get(format!("{}?limit=2", cx.all())).await?.is(200)?.eq("/metadata/remainingItemCount", 3)?;
+    Ok(())
+}
+
+async fn remaining_selector(cx: Cx) -> Outcome {
+    cx.make_all(&FIVE).await?;
+    let r = cx.get(format!("{}?limit=2&labelSelector=!x", cx.all())).await?;
+    r.lists(&["a", "b"])?.has("/metadata/continue")?.absent("/metadata/remainingItemCount")?;
+    Ok(())
+}
+
+async fn limit_selector(cx: Cx) -> Outcome {
+    for name in FIVE {
+        let take = if name == "b" || name == "d" { "yes" } else { "no" };
+        cx.made(cx.all(), &cx.object_of(cx.kind(), name, json!({"metadata": {"labels": {"take": take}}})))
+            .await?;
+    }
+    cx.get(format!("{}?limit=2&labelSelector=take%3Dyes", cx.all())).await?.lists(&["b", "d"])?;
+    Ok(())
+}
+
+async fn limit_above(cx: Cx) -> Outcome {
+    cx.make_all(&["a", "b"]).await?;
+    let r = cx.get(format!("{}?limit=3", cx.all())).await?;
+    r.lists(&["a", "b"])?.absent("/metadata/continue").or_else(|_| r.eq("/metadata/continue", ""))?;
+    Ok(())
+}
+
+async fn limit_exact(cx: Cx) -> Outcome {
+    cx.make_all(&["a", "b"]).await?;
+    let r = cx.get(format!("{}?limit=2", cx.all())).await?;
+    r.lists(&["a", "b"])?.absent("/metadata/continue").or_else(|_| r.eq("/metadata/continue", ""))?;
+    Ok(())
+}
+
+async fn limit_garbage(cx: Cx) -> Outcome {
+    let r = cx.get(format!("{}?limit=abc", cx.all())).await?;
+    r.is(400)?;
+    Ok(())
+}
+
+async fn continue_garbage(cx: Cx) -> Outcome {
+    cx.get(format!("{}?limit=2&continue=nonsense", cx.all()))
+        .await?
+        .fails(400, "BadRequest")?
+        .mentions("continue key is not valid")?;
+    Ok(())
+}
+
+async fn continue_with_rv(cx: Cx) -> Outcome {
+    cx.make_all(&FIVE).await?;
+    let one = cx.get(format!("{}?limit=2", cx.all())).await?;
+    let (token, revision) = (one.str("/metadata/continue")?, one.revision()?);
+    let r = cx.get(format!("{}?limit=2&continue={token}&resourceVersion={revision}", cx.all())).await?;
+    r.fails(400, "BadRequest")?.mentions("specifying resource version is not allowed when using continue")?;
+    Ok(())
+}
+
+async fn list_rv0(cx: Cx) -> Outcome {
+    cx.make_all(&["a", "b"]).await?;
+    let path = format!("{}?resourceVersion=0", cx.all());
+    cx.until_that(&path, "two items", |r| r.names().is_ok_and(|n| n.len() == 2)).await?;
+    Ok(())
+}
+
+async fn not_older(cx: Cx) -> Outcome {
+    let revision = cx.make("a").await?.revision()?;
+    let r =
+        cx.get(format!("{}?resourceVersion={revision}&resourceVersionMatch=NotOlderThan", cx.all())).await?;
+    r.lists(&["a"])?;
+    holds(number(&r.revision()?) >= number(&revision), &format!("at least {revision}"), r.revision()?)
+}
+
+async fn exact(cx: Cx) -> Outcome {
+    let revision = cx.make("a").await?.revision()?;
+    cx.make("b").await?;
+    cx.delete(cx.one("a")).await?.is(200)?;
+    let r = cx
+        .get(format!("{}?limit=10&resourceVersion={revision}&resourceVersionMatch=Exact", cx.all()))
+        .await?;
+    r.lists(&["a"])?.eq("/metadata/resourceVersion", revision)?;
+    Ok(())
+}
+
+async fn match_without(cx: Cx) -> Outcome {
+    let r = cx.get(format!("{}?resourceVersionMatch=Exact", cx.all())).await?;
+    r.fails(422, "Invalid")?.cause("FieldValueForbidden", "resourceVersionMatch")?;
+    Ok(())
+}
+
+async fn match_unknown(cx: Cx) -> Outcome {
+    let r = cx.get(format!("{}?resourceVersion=1&resourceVersionMatch=Nearly", cx.all())).await?;
+    r.fails(422, "Invalid")?.cause("FieldValueNotSupported", "resourceVersionMatch")?;
+    Ok(())
+}
+
+async fn exact_zero(cx: Cx) -> Outcome {
+    let r = cx.get(format!("{}?resourceVersion=0&resourceVersionMatch=Exact", cx.all())).await?;
+    r.fails(422, "Invalid")?.cause("FieldValueForbidden", "resourceVersionMatch")?;
+    Ok(())
+}
+
+async fn future(cx: Cx) -> Outcome {
+    let r =
+        cx.get(format!("{}?resourceVersion=9000000000&resourceVersionMatch=NotOlderThan", cx.all())).await?;
+    r.fails(504, "Timeout")?.mentions("Too large resource version")?;
+    r.eq("/details/causes/0/reason", "ResourceVersionTooLarge")?.eq("/details/retryAfterSeconds", 1)?;
+    Ok(())
+}
+
+async fn list_bad_rv(cx: Cx) -> Outcome {
+    let r = cx.get(format!("{}?resourceVersion=abc", cx.all())).await?;
+    r.is(cx.by_version(500, 25, 400))?.eq("/kind", "Status")?.mentions("Invalid value")?;
+    Ok(())
+}
+
+async fn cluster_scoped(cx: Cx) -> Outcome {
+    let name = cx.ns.clone();
+    cx.made(cx.all_of(&COG), &cx.cog(&name, json!({"free": {"form": 1}})))
+        .await?
+        .absent("/metadata/namespace")?;
+    cx.get(cx.one_of(&COG, &name)).await?.is(200)?.eq("/free/form", 1)?;
+    let listed = cx.get(cx.all_of(&COG)).await?;
+    holds(listed.names()?.contains(&name), &name, &listed.text)
+}
+
+async fn cluster_under_namespace(cx: Cx) -> Outcome {
+    cx.get(format!("/apis/{}/v1/namespaces/{}/cogs", cx.group(), cx.ns)).await?.is(404)?;
+    Ok(())
+}
+
+async fn pretty(cx: Cx) -> Outcome {
+    cx.make("a").await?;
+    let r = cx.get(format!("{}?pretty=true", cx.one("a"))).await?;
+    // Custom resources learned it later than built-in kinds.
+    let indented = cx.subject == Subject::Builtin || cx.since(1, 25);
+    holds(r.text.contains("\n  \"metadata\": {\n") == indented, "indented by two", &r.text)
+}
+
+fn number(revision: &str) -> u64 {
+    revision.parse().unwrap_or(0)
+}

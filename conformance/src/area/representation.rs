@@ -1,0 +1,281 @@
+//! Other representations by Accept: metadata only, and tables.
+
+use http::Method;
+use serde_json::json;
+
+use crate::{
+    case::{Case, core, custom, each},
+    check::{Failure, Outcome, at, equal, holds},
+    client::Reply,
+    context::Cx,
+    kinds::{CONFIG_MAP, POD},
+};
+
+pub(crate) fn cases() -> Vec<Case> {
+    [
+        each(
+            "representation/partial-object",
+            "PartialObjectMetadata: kind, apiVersion and metadata only",
+            partial,
+        ),
+        each("representation/partial-list", "PartialObjectMetadataList of a collection", partial_list),
+        each(
+            "representation/partial-list-pages",
+            "limit and continue hold for a metadata-only list",
+            partial_pages,
+        ),
+        each("representation/partial-watch", "a metadata-only watch", partial_watch),
+        each("representation/partial-of-create", "a create may be answered as metadata only", partial_create),
+        each("representation/partial-of-patch", "a patch may be answered as metadata only", partial_patch),
+        each(
+            "representation/fallback-to-json",
+            "a second type in Accept is used where the first is unknown",
+            fallback,
+        ),
+        each(
+            "representation/partial-unknown-version-406",
+            "an unknown version of the transformation: 406",
+            unknown_version,
+        ),
+        each("representation/table-list", "Table of a collection: columns and a row per object", table),
+        each("representation/table-of-one", "Table of one object has one row", table_one),
+        each("representation/table-name-column", "the first column of a table is the name", table_name),
+        each(
+            "representation/table-row-object-metadata",
+            "a row carries metadata only by default",
+            row_metadata,
+        ),
+        each(
+            "representation/table-include-object-none",
+            "includeObject=None: no object in the row",
+            include_none,
+        ),
+        each(
+            "representation/table-include-object-object",
+            "includeObject=Object: the whole object in the row",
+            include_object,
+        ),
+        each("representation/table-watch", "a watch as tables: columns in the first event", table_watch),
+        custom(
+            "representation/table-printer-columns",
+            "additionalPrinterColumns of the CRD, in order, with priority",
+            printer_columns,
+        ),
+        custom(
+            "representation/table-default-columns",
+            "a CRD without printer columns has Name and Age",
+            default_columns,
+        ),
+        core(
+            "representation/table-config-map",
+            "a ConfigMap's table has Name, Data and Age",
+            config_map_table,
+        ),
+        core("representation/table-pod", "a Pod's table has Ready, Status, Restarts and Age", pod_table),
+        each(
+            "representation/errors-stay-status",
+            "an error stays a Status whatever Accept says",
+            errors_status,
+        ),
+    ]
+    .concat()
+}
+
+const PARTIAL: &str = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1";
+const PARTIAL_LIST: &str = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1";
+const TABLE: &str = "application/json;as=Table;g=meta.k8s.io;v=v1";
+
+async fn get_as(cx: &Cx, path: String, accept: &str) -> Result<Reply, Failure> {
+    let r = cx.call(Method::GET, path).accept(accept).send().await?;
+    r.is(200)?;
+    Ok(r)
+}
+
+async fn partial(cx: Cx) -> Outcome {
+    cx.make("a").await?;
+    let r = get_as(&cx, cx.one("a"), PARTIAL).await?;
+    r.eq("/kind", "PartialObjectMetadata")?.eq("/apiVersion", "meta.k8s.io/v1")?.eq("/metadata/name", "a")?;
+    r.has("/metadata/uid")?.has("/metadata/managedFields")?.absent("/spec")?;
+    Ok(())
+}
+
+async fn partial_list(cx: Cx) -> Outcome {
+    cx.make_all(&["a", "b"]).await?;
+    let r = get_as(&cx, cx.all(), PARTIAL_LIST).await?;
+    r.eq("/kind", "PartialObjectMetadataList")?.eq("/apiVersion", "meta.k8s.io/v1")?.lists(&["a", "b"])?;
+    r.absent("/items/0/spec")?.has("/items/0/metadata/resourceVersion")?.revision()?;
+    Ok(())
+}
+
+async fn partial_pages(cx: Cx) -> Outcome {
+    cx.make_all(&["a", "b", "c"]).await?;
+    let one = get_as(&cx, format!("{}?limit=2", cx.all()), PARTIAL_LIST).await?;
+    one.lists(&["a", "b"])?;
+    // Lost by the transformation in older servers.
+    if cx.since(1, 25) {
+        one.eq("/metadata/remainingItemCount", 1)?
+    } else {
+        one.absent("/metadata/remainingItemCount")?
+    };
+    let next = format!("{}?limit=2&continue={}", cx.all(), one.str("/metadata/continue")?);
+    get_as(&cx, next, PARTIAL_LIST).await?.lists(&["c"])?;
+    Ok(())
+}
+
+async fn partial_watch(cx: Cx) -> Outcome {
+    let revision = cx.get(cx.all()).await?.revision()?;
+    let path = format!("{}?watch=1&resourceVersion={revision}", cx.all());
+    let mut watch = cx.call(Method::GET, path).accept(PARTIAL).watch().await?;
+    cx.make("a").await?;
+    let object = watch.expect("ADDED", "a").await?;
+    at(&object, "/kind", "PartialObjectMetadata")?;
+    holds(object["spec"].is_null(), "no spec", &object)
+}
+
+async fn partial_create(cx: Cx) -> Outcome {
+    let r = cx.call(Method::POST, cx.all()).accept(PARTIAL).json(&cx.object("a")).send().await?;
+    r.is(201)?.eq("/kind", "PartialObjectMetadata")?.absent("/spec")?;
+    Ok(())
+}
+
+async fn partial_patch(cx: Cx) -> Outcome {
+    cx.make("a").await?;
+    let call = cx
+        .call(Method::PATCH, cx.one("a"))
+        .accept(PARTIAL)
+        .typed(crate::context::MERGE, &json!({"spec": {"leaseTransitions": 2}}));
+    call.send().await?.is(200)?.eq("/kind", "PartialObjectMetadata")?.absent("/spec")?;
+    Ok(())
+}
+
+async fn fallback(cx: Cx) -> Outcome {
+    cx.make("a").await?;
+    let r =
+        get_as(&cx, cx.one("a"), "application/json;as=Nonsense;g=meta.k8s.io;v=v1,application/json").await?;
+    r.eq("/kind", cx.kind().kind)?;
+    Ok(())
+}
+
+async fn unknown_version(cx: Cx) -> Outcome {
+    cx.make("a").await?;
+    let accept = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v9";
+    let r = cx.call(Method::GET, cx.one("a")).accept(accept).send().await?;
+    r.fails(406, "NotAcceptable")?;
+    Ok(())
+}
+
+async fn table(cx: Cx) -> Outcome {
+    cx.make_all(&["a", "b"]).await?;
+    let r = get_as(&cx, cx.all(), TABLE).await?;
+    r.eq("/kind", "Table")?.eq("/apiVersion", "meta.k8s.io/v1")?.revision()?;
+    let rows = r.body["rows"].as_array().map_or(0, Vec::len);
+    equal("rows", 2, rows)?;
+    let (columns, cells) = (&r.body["columnDefinitions"], &r.body["rows"][0]["cells"]);
+    equal("cells of a row", columns.as_array().map(Vec::len), cells.as_array().map(Vec::len))
+}
+
+async fn table_one(cx: Cx) -> Outcome {
+    cx.make("a").await?;
+    let r = get_as(&cx, cx.one("a"), TABLE).await?;
+    r.eq("/kind", "Table")?.eq("/rows/0/cells/0", "a")?.absent("/rows/1")?;
+    Ok(())
+}
+
+async fn table_name(cx: Cx) -> Outcome {
+    cx.make("a").await?;
+    let r = get_as(&cx, cx.all(), TABLE).await?;
+    r.eq("/columnDefinitions/0/name", "Name")?.eq("/columnDefinitions/0/type", "string")?;
+    r.eq("/columnDefinitions/0/format", "name")?
+        .eq("/columnDefinitions/0/priority", 0)?
+        .eq("/rows/0/cells/0", "a")?;
+    Ok(())
+}
+
+async fn row_metadata(cx: Cx) -> Outcome {
+    cx.make("a").await?;
+    let r = get_as(&cx, cx.all(), TABLE).await?;
+    r.eq("/rows/0/object/kind", "PartialObjectMetadata")?
+        .eq("/rows/0/object/apiVersion", "meta.k8s.io/v1")?;
+    r.eq("/rows/0/object/metadata/name", "a")?.absent("/rows/0/object/spec")?;
+    Ok(())
+}
+
+async fn include_none(cx: Cx) -> Outcome {
+    cx.make("a").await?;
+    let r = get_as(&cx, format!("{}?includeObject=None", cx.all()), TABLE).await?;
+    r.eq("/rows/0/cells/0", "a")?;
+    holds(r.body["rows"][0]["object"].is_null(), "no object", &r.text)
+}
+
+async fn include_object(cx: Cx) -> Outcome {
+    cx.make("a").await?;
+    let r = get_as(&cx, format!("{}?includeObject=Object", cx.all()), TABLE).await?;
+    r.eq("/rows/0/object/kind", cx.kind().kind)?.eq("/rows/0/object/spec/holderIdentity", "first")?;
+    Ok(())
+}
+
+async fn table_watch(cx: Cx) -> Outcome {
+    let revision = cx.get(cx.all()).await?.revision()?;
+    let path = format!("{}?watch=1&resourceVersion={revision}", cx.all());
+    let mut watch = cx.call(Method::GET, path).accept(TABLE).watch().await?;
+    cx.make_all(&["a", "b"]).await?;
+    let first = watch.next().await?.unwrap_or_default();
+    at(&first, "/type", "ADDED")?;
+    at(&first, "/object/kind", "Table")?;
+    at(&first, "/object/rows/0/cells/0", "a")?;
+    at(&first, "/object/columnDefinitions/0/name", "Name")?;
+    let second = watch.next().await?.unwrap_or_default();
+    at(&second, "/object/rows/0/cells/0", "b")?;
+    holds(!second["object"]["columnDefinitions"].is_array(), "columns in the first event only", &second)
+}
+
+fn column_names(r: &Reply) -> Vec<String> {
+    let columns = r.body["columnDefinitions"].as_array().cloned().unwrap_or_default();
+    columns.iter().map(|c| c["name"].as_str().unwrap_or_default().to_owned()).collect()
+}
+
+async fn printer_columns(cx: Cx) -> Outcome {
+    cx.made(cx.all(), &cx.with_spec("a", json!({"holderIdentity": "me", "replicas": 3}))).await?;
+    let r = get_as(&cx, cx.all(), TABLE).await?;
+    equal("columns", ["Name", "Holder", "Replicas"], column_names(&r))?;
+    r.eq("/columnDefinitions/1/priority", 0)?
+        .eq("/columnDefinitions/2/priority", 1)?
+        .eq("/columnDefinitions/2/type", "integer")?;
+    r.eq("/rows/0/cells", json!(["a", "me", 3]))?;
+    Ok(())
+}
+
+async fn default_columns(cx: Cx) -> Outcome {
+    cx.made(cx.all_of(&crate::kinds::GADGET), &cx.gadget("a", json!({"size": 1}))).await?;
+    let r = get_as(&cx, cx.all_of(&crate::kinds::GADGET), TABLE).await?;
+    equal("columns", ["Name", "Age"], column_names(&r))
+}
+
+async fn config_map_table(cx: Cx) -> Outcome {
+    cx.made(cx.all_of(&CONFIG_MAP), &cx.object_of(&CONFIG_MAP, "a", json!({"data": {"x": "1", "y": "2"}})))
+        .await?;
+    let r = get_as(&cx, cx.one_of(&CONFIG_MAP, "a"), TABLE).await?;
+    equal("columns", ["Name", "Data", "Age"], column_names(&r))?;
+    r.eq("/rows/0/cells/1", 2)?;
+    Ok(())
+}
+
+async fn pod_table(cx: Cx) -> Outcome {
+    let spec = json!({"spec": {"containers": [{"name": "c", "image": "i"}]}});
+    cx.made(cx.all_of(&POD), &cx.object_of(&POD, "a", spec)).await?;
+    let r = get_as(&cx, cx.one_of(&POD, "a"), TABLE).await?;
+    let names = column_names(&r);
+    equal(
+        "first columns",
+        ["Name", "Ready", "Status", "Restarts", "Age"],
+        names.iter().take(5).collect::<Vec<_>>(),
+    )?;
+    r.eq("/rows/0/cells/1", "0/1")?.eq("/rows/0/cells/2", "Pending")?;
+    Ok(())
+}
+
+async fn errors_status(cx: Cx) -> Outcome {
+    let r = cx.call(Method::GET, cx.one("none")).accept(TABLE).send().await?;
+    r.fails(404, "NotFound")?;
+    Ok(())
+}

@@ -1,0 +1,282 @@
+//! Bookmarks, and the list that comes as a stream (sendInitialEvents).
+
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use crate::{
+    case::{Case, each},
+    check::{Failure, Outcome, at, holds},
+    client::Watch,
+    context::Cx,
+};
+
+pub(crate) fn cases() -> Vec<Case> {
+    [
+        each(
+            "watchlist/bookmark-before-timeout",
+            "with allowWatchBookmarks a bookmark comes before the stream ends",
+            before_timeout,
+        ),
+        each(
+            "watchlist/bookmark-shape",
+            "a bookmark has kind, apiVersion and a resourceVersion, and nothing else of an object",
+            shape,
+        ),
+        each("watchlist/no-bookmark-unasked", "without allowWatchBookmarks there is none", unasked),
+        each(
+            "watchlist/bookmark-version-resumes",
+            "a watch resumes from a bookmark's version without a gap",
+            resumes,
+        ),
+        each(
+            "watchlist/initial-events-then-bookmark",
+            "sendInitialEvents sends ADDED of what exists, then a marked bookmark (since 1.32)",
+            initial,
+        ),
+        each(
+            "watchlist/empty-collection",
+            "sendInitialEvents of an empty collection sends the marked bookmark at once",
+            empty,
+        ),
+        each("watchlist/later-events-follow", "after the marked bookmark come the changes", later),
+        each("watchlist/with-label-selector", "sendInitialEvents keeps to the labelSelector", selector),
+        each(
+            "watchlist/includes-last-write",
+            "the initial events have everything written before the request",
+            last_write,
+        ),
+        each(
+            "watchlist/bookmark-version-covers",
+            "the marked bookmark's version is not older than any initial event",
+            covers,
+        ),
+        each(
+            "watchlist/match-required",
+            "sendInitialEvents without resourceVersionMatch: 422",
+            match_required,
+        ),
+        each(
+            "watchlist/match-must-be-not-older-than",
+            "sendInitialEvents with another resourceVersionMatch: 422",
+            match_exact,
+        ),
+        each("watchlist/refused-on-list", "sendInitialEvents on a list: 422", on_list),
+        each(
+            "watchlist/match-needs-initial-events",
+            "resourceVersionMatch on a watch without sendInitialEvents: 422",
+            match_alone,
+        ),
+        each(
+            "watchlist/false-from-version",
+            "sendInitialEvents=false starts with later changes only",
+            none_wanted,
+        ),
+    ]
+    .concat()
+}
+
+const STREAM: &str =
+    "watch=true&sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true";
+
+/// Since this minor version the servers under test know sendInitialEvents.
+const SINCE: u32 = 32;
+
+async fn stream(cx: &Cx, more: &str) -> Result<Watch, Failure> {
+    cx.watch(format!("{}?{STREAM}{more}", cx.all())).await
+}
+
+/// Before its time the parameters are refused (match on a watch is forbidden) and nothing streams.
+async fn too_early(cx: &Cx) -> Outcome {
+    let r = cx.get(format!("{}?{STREAM}&timeoutSeconds=1", cx.all())).await?;
+    r.fails(422, "Invalid")?.cause("FieldValueForbidden", "resourceVersionMatch")?;
+    Ok(())
+}
+
+fn is_end(bookmark: &Value) -> bool {
+    bookmark["metadata"]["annotations"]["k8s.io/initial-events-end"] == "true"
+}
+
+async fn end(watch: &mut Watch) -> Result<Value, Failure> {
+    let bookmark = watch.bookmark().await?;
+    holds(is_end(&bookmark), "the annotation k8s.io/initial-events-end", &bookmark)?;
+    Ok(bookmark)
+}
+
+/// A bookmark of a watch that ends soon. A write that the selector leaves out moves the version on: no news, no bookmark.
+async fn some_bookmark(cx: &Cx) -> Result<Value, Failure> {
+    let revision = cx.make("a").await?.revision()?;
+    let path = format!(
+        "{}?watch=1&resourceVersion={revision}&allowWatchBookmarks=true&timeoutSeconds=5&labelSelector=none",
+        cx.all()
+    );
+    let mut watch = cx.watch(path).await?;
+    cx.make("moves-the-version-on").await?;
+    watch.bookmark().await
+}
+
+async fn before_timeout(cx: Cx) -> Outcome {
+    some_bookmark(&cx).await?;
+    Ok(())
+}
+
+async fn shape(cx: Cx) -> Outcome {
+    let bookmark = some_bookmark(&cx).await?;
+    at(&bookmark, "/kind", cx.kind().kind)?;
+    at(&bookmark, "/apiVersion", cx.api_version(cx.kind()))?;
+    holds(number(&bookmark) > 0, "a resourceVersion", &bookmark)?;
+    holds(
+        bookmark["metadata"]["name"].is_null() && bookmark["metadata"]["uid"].is_null(),
+        "no name, no uid",
+        &bookmark,
+    )
+}
+
+async fn unasked(cx: Cx) -> Outcome {
+    let revision = cx.make("a").await?.revision()?;
+    let mut watch =
+        cx.watch(format!("{}?watch=1&resourceVersion={revision}&timeoutSeconds=4", cx.all())).await?;
+    let event = watch.next().await?;
+    holds(event.is_none(), "nothing until the end", format!("{event:?}"))
+}
+
+async fn resumes(cx: Cx) -> Outcome {
+    let bookmark = number(&some_bookmark(&cx).await?);
+    cx.make("b").await?;
+    let mut watch = cx.watch(format!("{}?watch=1&resourceVersion={bookmark}", cx.all())).await?;
+    watch.expect("ADDED", "b").await?;
+    Ok(())
+}
+
+async fn initial(cx: Cx) -> Outcome {
+    if !cx.since(1, SINCE) {
+        return too_early(&cx).await;
+    }
+    cx.make_all(&["a", "b"]).await?;
+    let mut watch = stream(&cx, "").await?;
+    watch.expect("ADDED", "a").await?;
+    watch.expect("ADDED", "b").await?;
+    end(&mut watch).await?;
+    Ok(())
+}
+
+async fn empty(cx: Cx) -> Outcome {
+    if !cx.since(1, SINCE) {
+        return too_early(&cx).await;
+    }
+    end(&mut stream(&cx, "").await?).await?;
+    Ok(())
+}
+
+async fn later(cx: Cx) -> Outcome {
+    if !cx.since(1, SINCE) {
+        return too_early(&cx).await;
+    }
+    cx.make("a").await?;
+    let mut watch = stream(&cx, "").await?;
+    watch.expect("ADDED", "a").await?;
+    end(&mut watch).await?;
+    cx.delete(cx.one("a")).await?.is(200)?;
+    watch.expect("DELETED", "a").await?;
+    Ok(())
+}
+
+async fn selector(cx: Cx) -> Outcome {
+    if !cx.since(1, SINCE) {
+        return too_early(&cx).await;
+    }
+    cx.make("a").await?;
+    cx.made(cx.all(), &cx.object_of(cx.kind(), "b", json!({"metadata": {"labels": {"x": "1"}}}))).await?;
+    let mut watch = stream(&cx, "&labelSelector=x").await?;
+    let first = watch.next().await?.unwrap_or_default();
+    at(&first, "/object/metadata/name", "b")?;
+    end(&mut watch).await?;
+    Ok(())
+}
+
+async fn last_write(cx: Cx) -> Outcome {
+    if !cx.since(1, SINCE) {
+        return too_early(&cx).await;
+    }
+    cx.make("a").await?;
+    for n in 2..6 {
+        cx.merge(cx.one("a"), &json!({"spec": {"leaseTransitions": n}})).await?.is(200)?;
+        let object = stream(&cx, "").await?.expect("ADDED", "a").await?;
+        at(&object, "/spec/leaseTransitions", n)?;
+    }
+    Ok(())
+}
+
+async fn covers(cx: Cx) -> Outcome {
+    if !cx.since(1, SINCE) {
+        return too_early(&cx).await;
+    }
+    let made = number(&cx.make("a").await?.body);
+    let mut watch = stream(&cx, "").await?;
+    watch.expect("ADDED", "a").await?;
+    let bookmark = end(&mut watch).await?;
+    holds(number(&bookmark) >= made, &format!("at least {made}"), &bookmark)
+}
+
+async fn match_required(cx: Cx) -> Outcome {
+    let r = cx
+        .get(format!("{}?watch=1&sendInitialEvents=true&allowWatchBookmarks=true&timeoutSeconds=1", cx.all()))
+        .await?;
+    if cx.since(1, SINCE) {
+        r.fails(422, "Invalid")?.cause("FieldValueForbidden", "resourceVersionMatch")?
+    } else {
+        r.is(200)?
+    };
+    Ok(())
+}
+
+async fn match_exact(cx: Cx) -> Outcome {
+    let query = "watch=1&sendInitialEvents=true&allowWatchBookmarks=true&resourceVersion=1&resourceVersionMatch=Exact&timeoutSeconds=1";
+    let r = cx.get(format!("{}?{query}", cx.all())).await?;
+    let reason = cx.by_version("FieldValueForbidden", SINCE, "FieldValueNotSupported");
+    r.fails(422, "Invalid")?.cause(reason, "resourceVersionMatch")?;
+    Ok(())
+}
+
+async fn on_list(cx: Cx) -> Outcome {
+    let r = cx
+        .get(format!(
+            "{}?sendInitialEvents=true&resourceVersion=0&resourceVersionMatch=NotOlderThan",
+            cx.all()
+        ))
+        .await?;
+    if cx.since(1, SINCE) {
+        r.fails(422, "Invalid")?.cause("FieldValueForbidden", "sendInitialEvents")?
+    } else {
+        r.is(200)?
+    };
+    Ok(())
+}
+
+async fn match_alone(cx: Cx) -> Outcome {
+    let r = cx
+        .get(format!(
+            "{}?watch=1&resourceVersion=0&resourceVersionMatch=NotOlderThan&timeoutSeconds=1",
+            cx.all()
+        ))
+        .await?;
+    r.fails(422, "Invalid")?.cause("FieldValueForbidden", "resourceVersionMatch")?;
+    Ok(())
+}
+
+async fn none_wanted(cx: Cx) -> Outcome {
+    cx.make("a").await?;
+    let query = "watch=1&sendInitialEvents=false&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true";
+    if !cx.since(1, SINCE) {
+        return too_early(&cx).await;
+    }
+    let mut watch = cx.watch(format!("{}?{query}", cx.all())).await?;
+    watch.quiet(Duration::from_millis(300)).await?;
+    cx.make("b").await?;
+    watch.expect("ADDED", "b").await?;
+    Ok(())
+}
+
+fn number(object: &Value) -> u64 {
+    object["metadata"]["resourceVersion"].as_str().and_then(|s| s.parse().ok()).unwrap_or(0)
+}

@@ -1,0 +1,266 @@
+//! What a case is given: the server, a namespace of its own, its kind, and short ways to ask.
+
+use std::{sync::Arc, time::Duration};
+
+use http::Method;
+use serde_json::{Value, json};
+
+use crate::{
+    check::{Failure, Outcome},
+    client::{Call, Client, Reply, Watch},
+    kinds::{COG, GADGET, Kind, LEASE, WIDGET},
+    server::{CRDS, Server},
+    subject::Subject,
+};
+
+pub(crate) const MERGE: &str = "application/merge-patch+json";
+pub(crate) const JSON_PATCH: &str = "application/json-patch+json";
+pub(crate) const STRATEGIC: &str = "application/strategic-merge-patch+json";
+pub(crate) const APPLY: &str = "application/apply-patch+yaml";
+
+/// A case's view of the server. Cheap to clone.
+#[derive(Clone)]
+pub(crate) struct Cx {
+    pub(crate) server: Arc<Server>,
+    /// The case's own namespace, or a name that no other case uses.
+    pub(crate) ns: String,
+    pub(crate) subject: Subject,
+}
+
+impl Cx {
+    // ---- what differs between versions
+
+    /// Whether the server is of this version or later.
+    pub(crate) fn since(&self, major: u32, minor: u32) -> bool {
+        self.server.version >= (major, minor)
+    }
+
+    /// The expectation that holds here: `new` from 1.`minor` on, `old` before.
+    pub(crate) fn by_version<T>(&self, old: T, minor: u32, new: T) -> T {
+        if self.since(1, minor) { new } else { old }
+    }
+
+    // ---- kinds and paths
+
+    pub(crate) fn kind(&self) -> &'static Kind {
+        match self.subject {
+            Subject::Custom => &WIDGET,
+            Subject::Builtin => &LEASE,
+        }
+    }
+
+    /// The collection of the case's kind in its namespace.
+    pub(crate) fn all(&self) -> String {
+        self.server.collection(self.kind(), &self.ns)
+    }
+
+    /// The collection of the case's kind across namespaces.
+    pub(crate) fn everywhere(&self) -> String {
+        self.server.collection(self.kind(), "")
+    }
+
+    /// One object of the case's kind.
+    pub(crate) fn one(&self, name: &str) -> String {
+        format!("{}/{name}", self.all())
+    }
+
+    /// The collection of another kind in the case's namespace (without one for cluster scope).
+    pub(crate) fn all_of(&self, kind: &Kind) -> String {
+        self.server.collection(kind, if kind.namespaced { &self.ns } else { "" })
+    }
+
+    pub(crate) fn one_of(&self, kind: &Kind, name: &str) -> String {
+        format!("{}/{name}", self.all_of(kind))
+    }
+
+    /// `group/version` of a kind as objects carry it.
+    pub(crate) fn api_version(&self, kind: &Kind) -> String {
+        match kind.group {
+            Some("") => kind.version.to_owned(),
+            Some(group) => format!("{group}/{}", kind.version),
+            None => format!("{}/{}", self.server.group(), kind.version),
+        }
+    }
+
+    /// `plural.group` of a kind as messages carry it.
+    pub(crate) fn qualified(&self, kind: &Kind) -> String {
+        match kind.group {
+            Some("") => kind.plural.to_owned(),
+            Some(group) => format!("{}.{group}", kind.plural),
+            None => format!("{}.{}", kind.plural, self.server.group()),
+        }
+    }
+
+    /// The API group of the case's kind.
+    pub(crate) fn group(&self) -> String {
+        self.kind().group.map_or_else(|| self.server.group(), str::to_owned)
+    }
+
+    // ---- objects
+
+    /// An object of the case's kind that every server accepts.
+    pub(crate) fn object(&self, name: &str) -> Value {
+        self.with_spec(name, json!({"holderIdentity": "first", "leaseTransitions": 1}))
+    }
+
+    pub(crate) fn with_spec(&self, name: &str, spec: Value) -> Value {
+        self.object_of(self.kind(), name, json!({"spec": spec}))
+    }
+
+    /// An object of any kind, with these top-level fields besides metadata.
+    pub(crate) fn object_of(&self, kind: &Kind, name: &str, fields: Value) -> Value {
+        let mut object =
+            json!({"apiVersion": self.api_version(kind), "kind": kind.kind, "metadata": {"name": name}});
+        for (key, value) in fields.as_object().into_iter().flatten() {
+            if key == "metadata" {
+                for (k, v) in value.as_object().into_iter().flatten() {
+                    object["metadata"][k] = v.clone();
+                }
+            } else {
+                object[key] = value.clone();
+            }
+        }
+        object
+    }
+
+    pub(crate) fn gadget(&self, name: &str, spec: Value) -> Value {
+        self.object_of(&GADGET, name, json!({"spec": spec}))
+    }
+
+    pub(crate) fn cog(&self, name: &str, fields: Value) -> Value {
+        self.object_of(&COG, name, fields)
+    }
+
+    // ---- requests
+
+    pub(crate) fn call(&self, method: Method, path: impl Into<String>) -> Call {
+        self.server.client.call(method, path)
+    }
+
+    pub(crate) async fn get(&self, path: impl Into<String>) -> Result<Reply, Failure> {
+        self.call(Method::GET, path).send().await
+    }
+
+    pub(crate) async fn post(&self, path: impl Into<String>, body: &Value) -> Result<Reply, Failure> {
+        self.call(Method::POST, path).json(body).send().await
+    }
+
+    pub(crate) async fn put(&self, path: impl Into<String>, body: &Value) -> Result<Reply, Failure> {
+        self.call(Method::PUT, path).json(body).send().await
+    }
+
+    pub(crate) async fn patch(
+        &self,
+        path: impl Into<String>,
+        content_type: &str,
+        body: &Value,
+    ) -> Result<Reply, Failure> {
+        self.call(Method::PATCH, path).typed(content_type, body).send().await
+    }
+
+    pub(crate) async fn merge(&self, path: impl Into<String>, body: &Value) -> Result<Reply, Failure> {
+        self.patch(path, MERGE, body).await
+    }
+
+    /// Server-side apply as a field manager; `path` may carry a query.
+    pub(crate) async fn apply(
+        &self,
+        path: impl Into<String>,
+        manager: &str,
+        body: &Value,
+    ) -> Result<Reply, Failure> {
+        let path = path.into();
+        let glue = if path.contains('?') { '&' } else { '?' };
+        self.patch(format!("{path}{glue}fieldManager={manager}"), APPLY, body).await
+    }
+
+    pub(crate) async fn delete(&self, path: impl Into<String>) -> Result<Reply, Failure> {
+        self.call(Method::DELETE, path).send().await
+    }
+
+    pub(crate) async fn delete_with(
+        &self,
+        path: impl Into<String>,
+        options: &Value,
+    ) -> Result<Reply, Failure> {
+        self.call(Method::DELETE, path).json(options).send().await
+    }
+
+    pub(crate) async fn watch(&self, path: impl Into<String>) -> Result<Watch, Failure> {
+        self.call(Method::GET, path).watch().await
+    }
+
+    /// Creates the case's standard object; it must be answered 201.
+    pub(crate) async fn make(&self, name: &str) -> Result<Reply, Failure> {
+        self.made(self.all(), &self.object(name)).await
+    }
+
+    /// Creates this object; it must be answered 201.
+    pub(crate) async fn made(&self, path: impl Into<String>, body: &Value) -> Result<Reply, Failure> {
+        let reply = self.post(path, body).await?;
+        reply.is(201)?;
+        Ok(reply)
+    }
+
+    /// Creates standard objects one after the other.
+    pub(crate) async fn make_all(&self, names: &[&str]) -> Outcome {
+        for name in names {
+            self.make(name).await?;
+        }
+        Ok(())
+    }
+
+    /// A client of another context of the kubeconfig.
+    pub(crate) fn identity(&self, context: &str) -> Result<Client, Failure> {
+        let client = self.server.config.endpoint(Some(context)).and_then(|e| Client::new(&e));
+        client.map_err(|e| Failure::new("kubeconfig", format!("a usable context {context}"), e))
+    }
+
+    // ---- CRDs of the case's own
+
+    /// The API group of the CRDs that this case makes.
+    pub(crate) fn own_group(&self) -> String {
+        format!("{}.conformance.example", self.ns)
+    }
+
+    /// Creates a CRD and waits until it is served.
+    pub(crate) async fn establish(&self, crd: &Value) -> Result<Reply, Failure> {
+        let reply = self.made(CRDS, crd).await?;
+        self.server.established(crd["metadata"]["name"].as_str().unwrap_or_default()).await?;
+        Ok(reply)
+    }
+
+    /// The path of a resource of the case's own group.
+    pub(crate) fn own(&self, version: &str, plural: &str) -> String {
+        format!("/apis/{}/{version}/namespaces/{}/{plural}", self.own_group(), self.ns)
+    }
+
+    // ---- waiting
+
+    /// Asks again until the answer has this code (up to 45 s).
+    pub(crate) async fn until(&self, path: &str, code: u16) -> Result<Reply, Failure> {
+        self.until_that(path, &code.to_string(), |reply| reply.code == code).await
+    }
+
+    /// Asks again until the answer is as wanted (up to 45 s).
+    pub(crate) async fn until_that(
+        &self,
+        path: &str,
+        wanted: &str,
+        done: impl Fn(&Reply) -> bool,
+    ) -> Result<Reply, Failure> {
+        for _ in 0..450 {
+            let reply = self.get(path).await?;
+            if done(&reply) {
+                return Ok(reply);
+            }
+            pause(100).await;
+        }
+        let last = self.get(path).await?;
+        Err(last.failure(&format!("within 45 s: {wanted}"), &format!("{} {}", last.code, last.text)))
+    }
+}
+
+pub(crate) async fn pause(millis: u64) {
+    tokio::time::sleep(Duration::from_millis(millis)).await;
+}

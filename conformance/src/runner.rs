@@ -1,0 +1,122 @@
+//! Runs cases, a few at a time, each in a namespace of its own.
+
+use std::{
+    path::PathBuf,
+    sync::Arc,
+    time::{Duration, Instant},
+};
+
+use futures::{StreamExt, stream};
+use serde_json::json;
+
+use crate::{
+    area,
+    case::Case,
+    check::{Failure, Outcome},
+    context::Cx,
+    kubeconfig::Kubeconfig,
+    report::{CaseResult, Report, Verdict},
+    server::Server,
+};
+
+/// The label of every namespace of a run. They are left behind: a cluster's namespace controller takes half an hour for the
+/// hundreds of a run, and holds up what the cases themselves want deleted.
+const RUN_LABEL: &str = "conformance.example/run";
+
+/// A case that takes longer has failed.
+const PATIENCE: Duration = Duration::from_secs(90);
+
+/// What to run, and against which server.
+#[derive(Debug, Clone)]
+pub struct Options {
+    /// The kubeconfig file; its current context is used.
+    pub kubeconfig: PathBuf,
+    /// Only the cases of this area.
+    pub area: Option<String>,
+    /// Only the cases whose id contains this.
+    pub case: Option<String>,
+    /// Cases at a time; at least 1.
+    pub jobs: usize,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self { kubeconfig: PathBuf::new(), area: None, case: None, jobs: 8 }
+    }
+}
+
+/// Ids and rules of the selected cases, in running order.
+pub fn list(options: &Options) -> Vec<(String, String)> {
+    selected(options).into_iter().map(|case| (case.id, case.rule)).collect()
+}
+
+/// Runs the selected cases. The error says why the run could not start; failed cases are in the report.
+pub async fn run(options: &Options) -> Result<Report, String> {
+    let cases = selected(options);
+    if cases.is_empty() {
+        return Err("no case has this area and id".to_owned());
+    }
+    let config = Kubeconfig::read(&options.kubeconfig)?;
+    let server = Server::prepare(config).await.map_err(|e| format!("the server cannot be prepared\n{e}"))?;
+    let server = Arc::new(server);
+    let started = Instant::now();
+    let jobs = cases.into_iter().enumerate().map(|(number, case)| {
+        let server = server.clone();
+        async move { settle(server, number, case).await }
+    });
+    let results = stream::iter(jobs).buffered(options.jobs.max(1)).collect().await;
+    // Left-overs cost the server, not the verdict.
+    let _ = server.clean_up().await;
+    Ok(Report { version: server.version, seconds: started.elapsed().as_secs_f64(), results })
+}
+
+fn selected(options: &Options) -> Vec<Case> {
+    let mut cases = area::cases();
+    if let Some(area) = &options.area {
+        cases.retain(|case| case.area() == area);
+    }
+    if let Some(part) = &options.case {
+        cases.retain(|case| case.id.contains(part.as_str()));
+    }
+    cases
+}
+
+async fn settle(server: Arc<Server>, number: usize, case: Case) -> CaseResult {
+    let started = Instant::now();
+    let verdict = match case.needs.iter().find_map(|need| server.lacks(*need)) {
+        Some(lack) => Verdict::NotApplicable(lack.to_owned()),
+        None => {
+            // A task of its own: a panic in a case is that case's failure.
+            let task =
+                tokio::spawn(tokio::time::timeout(PATIENCE, in_namespace(server, number, case.clone())));
+            match task.await {
+                Ok(Ok(Ok(()))) => Verdict::Passed,
+                Ok(Ok(Err(failure))) => Verdict::Failed(failure),
+                Ok(Err(_)) => Verdict::Failed(Failure::new(
+                    &case.id,
+                    format!("an end within {PATIENCE:?}"),
+                    "none".into(),
+                )),
+                Err(panic) => Verdict::Failed(Failure::new(&case.id, "no panic".into(), panic.to_string())),
+            }
+        }
+    };
+    CaseResult {
+        area: case.area().to_owned(),
+        id: case.id,
+        rule: case.rule,
+        millis: started.elapsed().as_millis() as u64,
+        verdict,
+    }
+}
+
+async fn in_namespace(server: Arc<Server>, number: usize, case: Case) -> Outcome {
+    let cx = Cx { ns: format!("{}-{number}", server.run), server, subject: case.subject };
+    if cx.server.has_core_kinds() {
+        let labels = json!({RUN_LABEL: cx.server.run});
+        let body =
+            json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": cx.ns, "labels": labels}});
+        cx.made("/api/v1/namespaces", &body).await?;
+    }
+    (case.run)(cx).await
+}

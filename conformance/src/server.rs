@@ -1,0 +1,173 @@
+//! The server under test: what it is, and what this run has registered there.
+
+use std::time::Duration;
+
+use http::Method;
+use serde_json::Value;
+
+use crate::{
+    check::Failure,
+    client::Client,
+    kinds::{self, Kind},
+    kubeconfig::Kubeconfig,
+    subject::Need,
+};
+
+/// A server, with the suite's own kinds registered under a group of this run.
+pub(crate) struct Server {
+    pub(crate) client: Client,
+    pub(crate) config: Kubeconfig,
+    /// Short text that is different for every run.
+    pub(crate) run: String,
+    /// Major and minor version.
+    pub(crate) version: (u32, u32),
+    core_kinds: bool,
+    rbac: bool,
+}
+
+impl Server {
+    /// Asks the server what it is and registers the suite's kinds.
+    pub(crate) async fn prepare(config: Kubeconfig) -> Result<Self, Failure> {
+        let client = config
+            .endpoint(None)
+            .and_then(|e| Client::new(&e))
+            .map_err(|e| Failure::new("kubeconfig", "a usable one".into(), e))?;
+        let version = client.call(Method::GET, "/version").send().await?;
+        version.is(200)?;
+        let number = |field: &str| {
+            let digits: String = version.body[field]
+                .as_str()
+                .unwrap_or_default()
+                .chars()
+                .take_while(char::is_ascii_digit)
+                .collect();
+            digits.parse().unwrap_or(0)
+        };
+        let core_kinds = client.call(Method::GET, "/api/v1/namespaces").send().await?.code == 200;
+        // The kinds alone decide nothing: someone without rights must be refused.
+        let nobody = client.call(Method::GET, "/apis/rbac.authorization.k8s.io/v1/clusterroles?limit=1");
+        let rbac =
+            nobody.header("impersonate-user", "conformance-nobody").send().await?.code == 403 && core_kinds;
+        let server = Self {
+            run: run_id(),
+            version: (number("major"), number("minor")),
+            client,
+            config,
+            core_kinds,
+            rbac,
+        };
+        for kind in kinds::ALL {
+            server.register(&kinds::crd(kind, &server.group())).await?;
+        }
+        for kind in kinds::ALL {
+            server.established(&format!("{}.{}", kind.plural, server.group())).await?;
+        }
+        Ok(server)
+    }
+
+    /// The API group of this run's kinds.
+    pub(crate) fn group(&self) -> String {
+        format!("{}.conformance.example", self.run)
+    }
+
+    /// Why a case with this need does not apply here; `None` where it does.
+    pub(crate) fn lacks(&self, need: Need) -> Option<&'static str> {
+        match need {
+            Need::CoreKinds if !self.core_kinds => Some("the server has no built-in kinds"),
+            Need::Rbac if !self.rbac => Some("the server does not enforce RBAC"),
+            Need::Identities
+                if !["viewer", "token-admin", "token-nobody"].iter().all(|c| self.config.has_context(c)) =>
+            {
+                Some("the kubeconfig has no contexts viewer, token-admin, token-nobody")
+            }
+            _ => None,
+        }
+    }
+
+    pub(crate) fn has_core_kinds(&self) -> bool {
+        self.core_kinds
+    }
+
+    /// Path of a kind's collection; empty `ns` means across namespaces, or cluster scope.
+    pub(crate) fn collection(&self, kind: &Kind, ns: &str) -> String {
+        let root = match kind.group {
+            Some("") => format!("/api/{}", kind.version),
+            Some(group) => format!("/apis/{group}/{}", kind.version),
+            None => format!("/apis/{}/{}", self.group(), kind.version),
+        };
+        if ns.is_empty() {
+            format!("{root}/{}", kind.plural)
+        } else {
+            format!("{root}/namespaces/{ns}/{}", kind.plural)
+        }
+    }
+
+    /// Creates a CRD; waits for nothing.
+    pub(crate) async fn register(&self, crd: &Value) -> Result<(), Failure> {
+        let reply = self.client.call(Method::POST, CRDS).json(crd).send().await?;
+        reply.is(201).map(drop)
+    }
+
+    /// Waits until a CRD is established and its resource answers.
+    pub(crate) async fn established(&self, name: &str) -> Result<(), Failure> {
+        let path = format!("{CRDS}/{name}");
+        let mut last = String::new();
+        for _ in 0..300 {
+            let crd = self.client.call(Method::GET, &path).send().await?;
+            let conditions = crd.body["status"]["conditions"].as_array().cloned().unwrap_or_default();
+            if conditions.iter().any(|c| c["type"] == "Established" && c["status"] == "True")
+                && self.serves(&crd.body).await?
+            {
+                return Ok(());
+            }
+            last = crd.text;
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+        Err(Failure::new(&path, "established within 15 s".to_owned(), last))
+    }
+
+    /// Removes the CRDs of this run; their objects go with them.
+    pub(crate) async fn clean_up(&self) -> Result<(), Failure> {
+        let suffix = ".conformance.example";
+        let crds = self.client.call(Method::GET, CRDS).send().await?.names()?;
+        let mine = |name: &&String| {
+            let group = name.split_once('.').map_or("", |(_, group)| group);
+            group.starts_with(&self.run) && group.ends_with(suffix)
+        };
+        for name in crds.iter().filter(mine) {
+            self.client.call(Method::DELETE, format!("{CRDS}/{name}")).send().await?;
+        }
+        Ok(())
+    }
+
+    async fn serves(&self, crd: &Value) -> Result<bool, Failure> {
+        let spec = &crd["spec"];
+        let text = |v: &Value| v.as_str().unwrap_or_default().to_owned();
+        for version in spec["versions"].as_array().into_iter().flatten().filter(|v| v["served"] == true) {
+            let path = format!(
+                "/apis/{}/{}/{}",
+                text(&spec["group"]),
+                text(&version["name"]),
+                text(&spec["names"]["plural"])
+            );
+            if self.client.call(Method::GET, path).send().await?.code != 200 {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+}
+
+/// The collection of CRDs.
+pub(crate) const CRDS: &str = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
+
+fn run_id() -> String {
+    let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
+    let mut n = now.as_millis() as u64 ^ (u64::from(std::process::id()) << 20);
+    let mut out = String::from("r");
+    for _ in 0..7 {
+        out.push(char::from_digit((n % 36) as u32, 36).expect("a digit below 36"));
+        n /= 36;
+    }
+    out
+}
