@@ -50,11 +50,11 @@ async fn main() -> ExitCode {
         }
     };
     print!("{report}");
-    if let Some(file) = args.json {
-        if let Err(e) = std::fs::write(&file, report.to_json()) {
-            eprintln!("cannot write {}: {e}", file.display());
-            return ExitCode::from(2);
-        }
+    if let Some(file) = args.json
+        && let Err(e) = std::fs::write(&file, report.to_json())
+    {
+        eprintln!("cannot write {}: {e}", file.display());
+        return ExitCode::from(2);
     }
     if report.failures().next().is_some() { ExitCode::FAILURE } else { ExitCode::SUCCESS }
 }

@@ -10,6 +10,8 @@ use crate::{
     context::{APPLY, Cx},
 };
 
+// One row a line: a table.
+#[rustfmt::skip]
 pub(crate) fn cases() -> Vec<Case> {
     [
         each("apply/creates", "apply of a missing object creates it: 201, operation Apply", creates),
@@ -23,57 +25,25 @@ pub(crate) fn cases() -> Vec<Case> {
         each("apply/api-version-required", "a body without apiVersion or kind is refused", type_required),
         each("apply/wrong-api-version", "a body of another apiVersion than the path: 400", wrong_version),
         each("apply/resource-version-stale-409", "a stale resourceVersion in the body: 409", stale),
-        each(
-            "apply/uid-on-create-409",
-            "a uid in the body of an apply that would create: 409",
-            uid_on_create,
-        ),
-        each(
-            "apply/conflict-409",
-            "a field of another manager with another value: 409 with a cause per field",
-            conflict,
-        ),
+        each("apply/uid-on-create-409", "a uid in the body of an apply that would create: 409", uid_on_create),
+        each("apply/conflict-409", "a field of another manager with another value: 409 with a cause per field", conflict),
         each("apply/conflict-message", "the conflict names manager and field", conflict_message),
-        each(
-            "apply/conflict-with-update-manager",
-            "a conflict with a manager that updated names its API version",
-            conflict_with_update,
-        ),
+        each("apply/conflict-with-update-manager", "a conflict with a manager that updated names its API version", conflict_with_update),
         each("apply/conflict-causes-all", "every conflicting field is a cause", conflict_all),
         each("apply/conflict-changes-nothing", "a refused apply changes nothing", conflict_changes_nothing),
-        each(
-            "apply/same-value-is-shared",
-            "the same value from another manager: no conflict, both own it",
-            shared,
-        ),
+        each("apply/same-value-is-shared", "the same value from another manager: no conflict, both own it", shared),
         each("apply/force-takes-over", "force takes the field from the other manager", force),
         each("apply/given-up-field-removed", "a field that its only manager leaves out is removed", given_up),
-        each(
-            "apply/given-up-shared-field-stays",
-            "a field that another manager owns too stays",
-            given_up_shared,
-        ),
+        each("apply/given-up-shared-field-stays", "a field that another manager owns too stays", given_up_shared),
         each("apply/unowned-fields-stay", "fields that were never applied stay", unowned_stay),
         each("apply/labels-merge", "labels of two managers are merged", labels_merge),
         each("apply/label-given-up", "a label that is left out goes away, others stay", label_given_up),
         each("apply/finalizers-are-a-set", "finalizers of two managers are merged as a set", finalizers),
-        each(
-            "apply/update-does-not-conflict",
-            "an update may change an applied field and takes it over",
-            update_takes,
-        ),
-        each(
-            "apply/delete-field-by-update",
-            "a field removed by an update is in no manager's set",
-            update_removes,
-        ),
+        each("apply/update-does-not-conflict", "an update may change an applied field and takes it over", update_takes),
+        each("apply/delete-field-by-update", "a field removed by an update is in no manager's set", update_removes),
         each("apply/dry-run", "an apply with dryRun=All answers and stores nothing", dry_run),
         each("apply/empty-object", "an apply without fields is accepted and owns nothing of spec", empty),
-        custom(
-            "apply/generation",
-            "an apply that changes spec adds 1 to generation, the same again does not",
-            generation,
-        ),
+        custom("apply/generation", "an apply that changes spec adds 1 to generation, the same again does not", generation),
         each("apply/managed-fields-order", "Apply entries come before Update entries", order),
         each("apply/malformed-400", "a body that is no YAML: 400", malformed),
         each("apply/null-value", "an applied null removes nothing of another manager", null_value),

@@ -10,116 +10,42 @@ use crate::{
     subject::Subject,
 };
 
+// One row a line: a table.
+#[rustfmt::skip]
 pub(crate) fn cases() -> Vec<Case> {
     [
-        each(
-            "create/answers-201-with-the-stored-object",
-            "POST answers 201 with the object as stored",
-            answers_201,
-        ),
-        each(
-            "create/system-fields-are-set",
-            "uid, resourceVersion and creationTimestamp are set by the server",
-            system_fields,
-        ),
-        each(
-            "create/system-fields-of-client-ignored",
-            "uid, creationTimestamp and deletionTimestamp sent by a client are ignored",
-            client_system_fields,
-        ),
-        each(
-            "create/resource-version-refused",
-            "metadata.resourceVersion must not be set on create: 400",
-            resource_version,
-        ),
+        each("create/answers-201-with-the-stored-object", "POST answers 201 with the object as stored", answers_201),
+        each("create/system-fields-are-set", "uid, resourceVersion and creationTimestamp are set by the server", system_fields),
+        each("create/system-fields-of-client-ignored", "uid, creationTimestamp and deletionTimestamp sent by a client are ignored", client_system_fields),
+        each("create/resource-version-refused", "metadata.resourceVersion must not be set on create: 400", resource_version),
         each("create/existing-409", "a name that exists: 409 AlreadyExists, details name it", existing),
         each("create/same-name-in-other-kind", "names are per kind and namespace", same_name_other_kind),
-        each(
-            "create/generate-name-appends-five-characters",
-            "generateName gets a suffix of five characters",
-            generate_name,
-        ),
+        each("create/generate-name-appends-five-characters", "generateName gets a suffix of five characters", generate_name),
         each("create/generate-name-kept", "generateName stays on the object", generate_name_kept),
         each("create/name-wins-over-generate-name", "with both, name is used as it is", name_wins),
-        each(
-            "create/generate-name-long-is-cut",
-            "a long generateName is cut so that the name fits in 63 characters",
-            generate_name_long,
-        ),
-        each(
-            "create/no-name-422",
-            "neither name nor generateName: 422 Invalid with a cause for metadata.name",
-            no_name,
-        ),
+        each("create/generate-name-long-is-cut", "a long generateName is cut so that the name fits in 63 characters", generate_name_long),
+        each("create/no-name-422", "neither name nor generateName: 422 Invalid with a cause for metadata.name", no_name),
         each("create/kind-missing-400", "a body without kind: 400", kind_missing),
-        each(
-            "create/kind-mismatch",
-            "a body of another kind than the path: 400, 422 for custom resources",
-            kind_mismatch,
-        ),
-        each(
-            "create/api-version-mismatch-400",
-            "a body of another apiVersion than the path: 400",
-            api_version_mismatch,
-        ),
-        each(
-            "create/namespace-mismatch-400",
-            "a namespace in the body that is not the path's: 400",
-            namespace_mismatch,
-        ),
+        each("create/kind-mismatch", "a body of another kind than the path: 400, 422 for custom resources", kind_mismatch),
+        each("create/api-version-mismatch-400", "a body of another apiVersion than the path: 400", api_version_mismatch),
+        each("create/namespace-mismatch-400", "a namespace in the body that is not the path's: 400", namespace_mismatch),
         each("create/namespace-filled-in", "the path's namespace is filled in", namespace_filled),
-        each(
-            "create/managed-fields-record-the-create",
-            "managedFields records manager, Update, apiVersion, FieldsV1 and time",
-            managed_fields,
-        ),
-        each(
-            "create/field-manager-parameter",
-            "fieldManager names the manager in managedFields",
-            field_manager,
-        ),
-        each(
-            "create/manager-defaults-to-user-agent",
-            "without fieldManager, the manager is the user agent up to the first slash",
-            user_agent_manager,
-        ),
-        each(
-            "create/field-manager-too-long-422",
-            "a fieldManager over 128 characters is refused",
-            field_manager_long,
-        ),
+        each("create/managed-fields-record-the-create", "managedFields records manager, Update, apiVersion, FieldsV1 and time", managed_fields),
+        each("create/field-manager-parameter", "fieldManager names the manager in managedFields", field_manager),
+        each("create/manager-defaults-to-user-agent", "without fieldManager, the manager is the user agent up to the first slash", user_agent_manager),
+        each("create/field-manager-too-long-422", "a fieldManager over 128 characters is refused", field_manager_long),
         each("create/labels-and-annotations-kept", "labels and annotations are stored", labels_kept),
         each("create/bad-label-value-422", "a label value outside the syntax: 422 with a cause", bad_label),
         each("create/bad-label-key-422", "a label key outside the syntax: 422", bad_label_key),
-        each(
-            "create/bad-annotation-key-422",
-            "an annotation key outside the syntax: 422",
-            bad_annotation_key,
-        ),
+        each("create/bad-annotation-key-422", "an annotation key outside the syntax: 422", bad_annotation_key),
         each("create/annotations-too-big-422", "annotations over 256 KiB in sum: 422", annotations_too_big),
-        each(
-            "create/owner-reference-needs-uid-422",
-            "an owner reference without uid: 422",
-            owner_without_uid,
-        ),
-        each(
-            "create/two-controllers-422",
-            "two owner references with controller: true: 422",
-            two_controllers,
-        ),
+        each("create/owner-reference-needs-uid-422", "an owner reference without uid: 422", owner_without_uid),
+        each("create/two-controllers-422", "two owner references with controller: true: 422", two_controllers),
         each("create/finalizer-syntax-422", "a finalizer that is no qualified name: 422", bad_finalizer),
         custom("create/generation-starts-at-1", "a custom resource starts with generation 1", generation),
-        custom(
-            "create/status-dropped-with-subresource",
-            "status sent on create is dropped where there is a status subresource",
-            status_dropped,
-        ),
+        custom("create/status-dropped-with-subresource", "status sent on create is dropped where there is a status subresource", status_dropped),
         core("create/core-kind", "a built-in kind of the core group is created", core_kind),
-        core(
-            "create/unknown-field-ignored",
-            "an unknown field of a built-in kind is dropped",
-            unknown_field_builtin,
-        ),
+        core("create/unknown-field-ignored", "an unknown field of a built-in kind is dropped", unknown_field_builtin),
     ]
     .into_iter()
     .chain(BAD_NAMES.iter().map(|(id, name)| {

@@ -10,86 +10,36 @@ use crate::{
     kinds::CONFIG_MAP,
 };
 
+// One row a line: a table.
+#[rustfmt::skip]
 pub(crate) fn cases() -> Vec<Case> {
     [
-        each(
-            "delete/answers-status-success",
-            "DELETE that takes effect answers 200 with a Status Success and details",
-            success,
-        ),
+        each("delete/answers-status-success", "DELETE that takes effect answers 200 with a Status Success and details", success),
         each("delete/object-is-gone", "a deleted object is not found, and its name is free", gone),
         each("delete/options-in-body", "DeleteOptions in the body are accepted", options_body),
-        each(
-            "delete/precondition-uid",
-            "another uid in preconditions: 409 Conflict; the right one deletes",
-            precondition_uid,
-        ),
-        each(
-            "delete/precondition-resource-version",
-            "another resourceVersion in preconditions: 409 Conflict",
-            precondition_version,
-        ),
-        each(
-            "delete/finalizer-delays",
-            "with a finalizer the object stays with deletionTimestamp, and DELETE answers it",
-            finalizer_delays,
-        ),
-        each(
-            "delete/last-finalizer-removes",
-            "removing the last finalizer removes the object",
-            last_finalizer,
-        ),
+        each("delete/precondition-uid", "another uid in preconditions: 409 Conflict; the right one deletes", precondition_uid),
+        each("delete/precondition-resource-version", "another resourceVersion in preconditions: 409 Conflict", precondition_version),
+        each("delete/finalizer-delays", "with a finalizer the object stays with deletionTimestamp, and DELETE answers it", finalizer_delays),
+        each("delete/last-finalizer-removes", "removing the last finalizer removes the object", last_finalizer),
         each("delete/one-of-two-finalizers", "removing one of two finalizers keeps the object", one_of_two),
-        each(
-            "delete/no-new-finalizers",
-            "a new finalizer on an object being deleted: 422",
-            no_new_finalizers,
-        ),
+        each("delete/no-new-finalizers", "a new finalizer on an object being deleted: 422", no_new_finalizers),
         each("delete/again-is-harmless", "a second DELETE of an object being deleted changes nothing", again),
-        each(
-            "delete/update-while-deleting",
-            "an object being deleted can still be updated",
-            update_while_deleting,
-        ),
+        each("delete/update-while-deleting", "an object being deleted can still be updated", update_while_deleting),
         each("delete/deletion-timestamp-sticks", "deletionTimestamp cannot be taken back", timestamp_sticks),
         custom("delete/generation-on-deletion", "setting deletionTimestamp adds 1 to generation", generation),
         each("delete/dry-run-keeps", "dryRun=All deletes nothing", dry_run),
         each("delete/policy-unknown-422", "an unknown propagationPolicy: 422", policy_unknown),
-        each(
-            "delete/policy-and-orphan-dependents-422",
-            "propagationPolicy together with orphanDependents: 422",
-            policy_both,
-        ),
+        each("delete/policy-and-orphan-dependents-422", "propagationPolicy together with orphanDependents: 422", policy_both),
         each("delete/policy-in-query", "propagationPolicy may be in the query", policy_query),
         each("delete/collection", "DELETE of a collection removes every object of the namespace", collection),
-        each(
-            "delete/collection-by-label",
-            "DELETE of a collection with a labelSelector removes those only",
-            collection_label,
-        ),
-        each(
-            "delete/collection-by-field",
-            "DELETE of a collection with a fieldSelector removes those only",
-            collection_field,
-        ),
+        each("delete/collection-by-label", "DELETE of a collection with a labelSelector removes those only", collection_label),
+        each("delete/collection-by-field", "DELETE of a collection with a fieldSelector removes those only", collection_field),
         each("delete/collection-empty", "DELETE of an empty collection answers 200", collection_empty),
-        each(
-            "delete/collection-finalizers",
-            "DELETE of a collection leaves objects with finalizers, marked",
-            collection_finalizers,
-        ),
+        each("delete/collection-finalizers", "DELETE of a collection leaves objects with finalizers, marked", collection_finalizers),
         each("delete/recreate-has-new-uid", "an object made again has another uid", recreate),
         core("delete/core-kind-answer", "DELETE of a ConfigMap answers a Status without group", core_answer),
-        each(
-            "delete/malformed-body-400",
-            "a DELETE with a body that is no DeleteOptions: 400 (500 before 1.25)",
-            malformed,
-        ),
-        each(
-            "delete/finalizer-removed-before-delete",
-            "after the finalizer is taken off, DELETE removes at once",
-            finalizer_before,
-        ),
+        each("delete/malformed-body-400", "a DELETE with a body that is no DeleteOptions: 400 (500 before 1.25)", malformed),
+        each("delete/finalizer-removed-before-delete", "after the finalizer is taken off, DELETE removes at once", finalizer_before),
     ]
     .concat()
 }

@@ -9,6 +9,8 @@ use crate::{
     context::Cx,
 };
 
+// One row a line: a table.
+#[rustfmt::skip]
 pub(crate) fn cases() -> Vec<Case> {
     [
         custom("discovery/version", "/version has major, minor, gitVersion", version),
@@ -18,58 +20,22 @@ pub(crate) fn cases() -> Vec<Case> {
         custom("discovery/group-list", "/apis is an APIGroupList with the groups of CRDs", groups),
         custom("discovery/group", "/apis/GROUP is an APIGroup with its preferred version", group),
         custom("discovery/resource-list", "/apis/GROUP/VERSION lists resources and subresources", resources),
-        custom(
-            "discovery/resource-fields",
-            "a resource has names, kind, verbs, short names and categories",
-            resource,
-        ),
-        custom(
-            "discovery/status-and-scale-listed",
-            "status and scale are listed, scale as a Scale of autoscaling/v1",
-            subresources,
-        ),
+        custom("discovery/resource-fields", "a resource has names, kind, verbs, short names and categories", resource),
+        custom("discovery/status-and-scale-listed", "status and scale are listed, scale as a Scale of autoscaling/v1", subresources),
         custom("discovery/unknown-group-404", "discovery of an unknown group: 404", unknown_group),
         custom("discovery/paths", "/ lists the paths", paths),
         custom("discovery/aggregated", "aggregated discovery by Accept (since 1.27)", aggregated),
-        custom(
-            "discovery/aggregated-resource",
-            "a CRD's resource in aggregated discovery",
-            aggregated_resource,
-        ),
-        custom(
-            "discovery/aggregated-subresources",
-            "subresources nest under their resource in aggregated discovery",
-            aggregated_subresources,
-        ),
-        custom(
-            "discovery/openapi-v3-index",
-            "/openapi/v3 lists group versions with hashed addresses (since 1.24)",
-            openapi_index,
-        ),
-        custom(
-            "discovery/openapi-v3-of-crd",
-            "the document of a CRD's group version has its schema with the group-version-kind",
-            openapi_crd,
-        ),
-        custom(
-            "discovery/openapi-v3-hash-is-immutable",
-            "the address with the right hash may be cached",
-            openapi_cache,
-        ),
+        custom("discovery/aggregated-resource", "a CRD's resource in aggregated discovery", aggregated_resource),
+        custom("discovery/aggregated-subresources", "subresources nest under their resource in aggregated discovery", aggregated_subresources),
+        custom("discovery/openapi-v3-index", "/openapi/v3 lists group versions with hashed addresses (since 1.24)", openapi_index),
+        custom("discovery/openapi-v3-of-crd", "the document of a CRD's group version has its schema with the group-version-kind", openapi_crd),
+        custom("discovery/openapi-v3-hash-is-immutable", "the address with the right hash may be cached", openapi_cache),
         custom("discovery/openapi-v2", "/openapi/v2 answers the built-in paths", openapi_v2),
         core("discovery/core-resources", "/api/v1 lists pods with short name and category", core_resources),
-        core(
-            "discovery/core-subresources",
-            "/api/v1 lists pods/log, pods/exec and pods/status",
-            core_subresources,
-        ),
+        core("discovery/core-subresources", "/api/v1 lists pods/log, pods/exec and pods/status", core_subresources),
         core("discovery/apps-group", "apps/v1 lists deployments and deployments/scale", apps),
         core("discovery/storage-version-hash", "resources carry a storageVersionHash", storage_hash),
-        core(
-            "discovery/core-aggregated",
-            "aggregated discovery of /api has v1 (since 1.27)",
-            core_aggregated,
-        ),
+        core("discovery/core-aggregated", "aggregated discovery of /api has v1 (since 1.27)", core_aggregated),
         core("discovery/kinds-of-everyday", "the groups of everyday use are there", everyday),
     ]
     .concat()

@@ -10,86 +10,28 @@ use crate::{
     kinds::{CONFIG_MAP, WIDGET},
 };
 
+// One row a line: a table.
+#[rustfmt::skip]
 pub(crate) fn cases() -> Vec<Case> {
     [
-        core(
-            "namespaces/create-defaults",
-            "a namespace is Active with the finalizer kubernetes",
-            create_defaults,
-        ),
-        core(
-            "namespaces/name-label",
-            "a namespace has the label kubernetes.io/metadata.name (since 1.21)",
-            name_label,
-        ),
+        core("namespaces/create-defaults", "a namespace is Active with the finalizer kubernetes", create_defaults),
+        core("namespaces/name-label", "a namespace has the label kubernetes.io/metadata.name (since 1.21)", name_label),
         core("namespaces/name-is-dns-label", "a namespace's name is a DNS label: 422", bad_name),
-        core(
-            "namespaces/create-in-missing-404",
-            "creating in a namespace that does not exist: 404 NotFound of the namespace",
-            create_in_missing,
-        ),
-        core(
-            "namespaces/custom-in-missing-404",
-            "creating a custom resource in a namespace that does not exist: 404",
-            custom_in_missing,
-        ),
-        core(
-            "namespaces/list-in-missing-is-empty",
-            "listing in a namespace that does not exist: an empty list",
-            list_in_missing,
-        ),
-        core(
-            "namespaces/get-in-missing-404",
-            "getting in a namespace that does not exist: 404 of the object",
-            get_in_missing,
-        ),
-        core(
-            "namespaces/apply-in-missing-404",
-            "applying in a namespace that does not exist: 404",
-            apply_in_missing,
-        ),
-        core(
-            "namespaces/delete-answers-terminating",
-            "DELETE answers the namespace with phase Terminating",
-            delete_answer,
-        ),
-        core(
-            "namespaces/delete-removes-contents",
-            "deleting a namespace deletes what is inside, then the namespace",
-            delete_contents,
-        ),
-        core(
-            "namespaces/create-in-terminating-403",
-            "creating in a terminating namespace: 403 Forbidden, cause NamespaceTerminating",
-            create_in_terminating,
-        ),
-        core(
-            "namespaces/update-in-terminating",
-            "objects in a terminating namespace can be updated",
-            update_in_terminating,
-        ),
+        core("namespaces/create-in-missing-404", "creating in a namespace that does not exist: 404 NotFound of the namespace", create_in_missing),
+        core("namespaces/custom-in-missing-404", "creating a custom resource in a namespace that does not exist: 404", custom_in_missing),
+        core("namespaces/list-in-missing-is-empty", "listing in a namespace that does not exist: an empty list", list_in_missing),
+        core("namespaces/get-in-missing-404", "getting in a namespace that does not exist: 404 of the object", get_in_missing),
+        core("namespaces/apply-in-missing-404", "applying in a namespace that does not exist: 404", apply_in_missing),
+        core("namespaces/delete-answers-terminating", "DELETE answers the namespace with phase Terminating", delete_answer),
+        core("namespaces/delete-removes-contents", "deleting a namespace deletes what is inside, then the namespace", delete_contents),
+        core("namespaces/create-in-terminating-403", "creating in a terminating namespace: 403 Forbidden, cause NamespaceTerminating", create_in_terminating),
+        core("namespaces/update-in-terminating", "objects in a terminating namespace can be updated", update_in_terminating),
         core("namespaces/held-by-finalizer-inside", "an object with a finalizer holds its namespace", held),
-        core(
-            "namespaces/default-cannot-be-deleted",
-            "the namespace default cannot be deleted: 403",
-            default_stays,
-        ),
-        core(
-            "namespaces/deletecollection-not-allowed",
-            "DELETE of all namespaces: 405",
-            no_delete_collection,
-        ),
-        core(
-            "namespaces/finalize-subresource",
-            "spec.finalizers is changed by the finalize subresource only",
-            finalize,
-        ),
+        core("namespaces/default-cannot-be-deleted", "the namespace default cannot be deleted: 403", default_stays),
+        core("namespaces/deletecollection-not-allowed", "DELETE of all namespaces: 405", no_delete_collection),
+        core("namespaces/finalize-subresource", "spec.finalizers is changed by the finalize subresource only", finalize),
         core("namespaces/well-known-exist", "default, kube-system and kube-public exist", well_known),
-        core(
-            "namespaces/no-recreate-while-terminating",
-            "a namespace's name is taken until it is gone: 409",
-            no_recreate,
-        ),
+        core("namespaces/no-recreate-while-terminating", "a namespace's name is taken until it is gone: 409", no_recreate),
         core("namespaces/table", "a namespace's table has Name, Status and Age", table),
     ]
     .concat()

@@ -10,31 +10,17 @@ use crate::{
     kinds::COG,
 };
 
+// One row a line: a table.
+#[rustfmt::skip]
 pub(crate) fn cases() -> Vec<Case> {
     [
-        each(
-            "patch/merge-sets-fields",
-            "a merge patch sets the fields it names and leaves the others",
-            merge_sets,
-        ),
+        each("patch/merge-sets-fields", "a merge patch sets the fields it names and leaves the others", merge_sets),
         each("patch/merge-null-removes", "null in a merge patch removes the field", merge_null),
         custom("patch/merge-replaces-arrays", "a merge patch replaces arrays as a whole", merge_arrays),
         each("patch/merge-empty-is-no-op", "an empty merge patch keeps the resourceVersion", merge_empty),
-        each(
-            "patch/merge-without-change-is-no-op",
-            "a merge patch that changes nothing keeps the resourceVersion",
-            merge_same,
-        ),
-        each(
-            "patch/merge-stale-version-409",
-            "a merge patch with a stale resourceVersion: 409 Conflict",
-            merge_stale,
-        ),
-        each(
-            "patch/merge-current-version",
-            "a merge patch with the current resourceVersion is applied",
-            merge_current,
-        ),
+        each("patch/merge-without-change-is-no-op", "a merge patch that changes nothing keeps the resourceVersion", merge_same),
+        each("patch/merge-stale-version-409", "a merge patch with a stale resourceVersion: 409 Conflict", merge_stale),
+        each("patch/merge-current-version", "a merge patch with the current resourceVersion is applied", merge_current),
         each("patch/merge-wrong-uid-422", "a merge patch with another uid: 422, immutable", merge_uid),
         each("patch/merge-name-change-400", "a patch cannot change the name: 400", merge_name),
         each("patch/merge-malformed-400", "a patch that is not JSON: 400 (500 before 1.25)", merge_malformed),
@@ -42,56 +28,24 @@ pub(crate) fn cases() -> Vec<Case> {
         each("patch/merge-wrong-type", "a patch that makes the object invalid is refused", merge_wrong_type),
         each("patch/merge-finalizers", "a merge patch of finalizers replaces the list", merge_finalizers),
         each("patch/merge-field-manager", "fieldManager names the manager of a patch", merge_manager),
-        custom(
-            "patch/merge-generation",
-            "a patch of spec adds 1 to generation, one of metadata does not",
-            merge_generation,
-        ),
-        custom(
-            "patch/merge-status-ignored",
-            "a patch of the main resource does not change status",
-            merge_status,
-        ),
+        custom("patch/merge-generation", "a patch of spec adds 1 to generation, one of metadata does not", merge_generation),
+        custom("patch/merge-status-ignored", "a patch of the main resource does not change status", merge_status),
         each("patch/json-add-replace-remove", "JSON patch add, replace and remove", json_basic),
         each("patch/json-move-copy", "JSON patch move and copy", json_move),
         each("patch/json-test-passes", "a JSON patch test that holds lets the rest apply", json_test),
-        each(
-            "patch/json-test-fails-422",
-            "a JSON patch test that fails: 422 Invalid, nothing applied",
-            json_test_fails,
-        ),
-        each(
-            "patch/json-remove-missing-422",
-            "a JSON patch that removes a missing path: 422 Invalid",
-            json_remove_missing,
-        ),
-        each(
-            "patch/json-replace-missing-422",
-            "a JSON patch that replaces a missing path: 422 Invalid",
-            json_replace_missing,
-        ),
+        each("patch/json-test-fails-422", "a JSON patch test that fails: 422 Invalid, nothing applied", json_test_fails),
+        each("patch/json-remove-missing-422", "a JSON patch that removes a missing path: 422 Invalid", json_remove_missing),
+        each("patch/json-replace-missing-422", "a JSON patch that replaces a missing path: 422 Invalid", json_replace_missing),
         each("patch/json-atomic", "operations before a failing one are not applied", json_atomic),
         each("patch/json-escaped-path", "~1 in a path is a slash", json_escape),
-        custom(
-            "patch/json-array-index",
-            "JSON patch inserts into arrays by index and appends by -",
-            json_array,
-        ),
+        custom("patch/json-array-index", "JSON patch inserts into arrays by index and appends by -", json_array),
         each("patch/json-not-an-array-400", "a JSON patch that is no array: 400", json_not_array),
         each("patch/json-unknown-op", "an unknown operation is refused", json_unknown_op),
         each("patch/json-too-many-413", "more than 10000 operations: 413", json_too_many),
         each("patch/json-empty-is-no-op", "an empty JSON patch keeps the resourceVersion", json_empty),
-        custom(
-            "patch/strategic-refused-415",
-            "a strategic merge patch of a custom resource: 415",
-            strategic_refused,
-        ),
+        custom("patch/strategic-refused-415", "a strategic merge patch of a custom resource: 415", strategic_refused),
         custom("patch/cluster-scoped", "a cluster-scoped kind is patched", cluster_scoped),
-        each(
-            "patch/concurrent-patches-all-apply",
-            "patches without resourceVersion are retried by the server: all apply",
-            concurrent,
-        ),
+        each("patch/concurrent-patches-all-apply", "patches without resourceVersion are retried by the server: all apply", concurrent),
     ]
     .concat()
 }

@@ -10,111 +10,41 @@ use crate::{
     subject::Subject,
 };
 
+// One row a line: a table.
+#[rustfmt::skip]
 pub(crate) fn cases() -> Vec<Case> {
     [
-        each(
-            "read/get-returns-the-object",
-            "GET answers 200 with kind, apiVersion and the whole object",
-            get_object,
-        ),
+        each("read/get-returns-the-object", "GET answers 200 with kind, apiVersion and the whole object", get_object),
         each("read/get-resource-version-0", "GET with resourceVersion=0 answers from any version", get_rv0),
-        each(
-            "read/get-invalid-resource-version-400",
-            "GET with a resourceVersion that is no number is refused",
-            get_bad_rv,
-        ),
-        each(
-            "read/list-shape",
-            "a list has kind ...List, apiVersion, metadata.resourceVersion and items",
-            list_shape,
-        ),
+        each("read/get-invalid-resource-version-400", "GET with a resourceVersion that is no number is refused", get_bad_rv),
+        each("read/list-shape", "a list has kind ...List, apiVersion, metadata.resourceVersion and items", list_shape),
         each("read/list-empty-items-array", "an empty list has an empty items array, not null", list_empty),
         each("read/list-sorted-by-name", "a list is in order of namespace and name", list_order),
         each("read/list-only-own-namespace", "a list of a namespace has nothing of another", list_namespace),
         each("read/list-across-namespaces", "a list without namespace has all namespaces", list_everywhere),
-        custom(
-            "read/list-item-kinds-custom",
-            "items of custom resources carry kind and apiVersion",
-            item_kinds_custom,
-        ),
-        core(
-            "read/list-item-kinds-builtin",
-            "items of built-in kinds carry neither kind nor apiVersion",
-            item_kinds_builtin,
-        ),
-        each(
-            "read/list-revision-not-older-than-write",
-            "a list after a write has at least the write's resourceVersion",
-            list_revision,
-        ),
-        each(
-            "read/limit-and-continue",
-            "limit returns that many items, and continue the next ones until it is empty",
-            pages,
-        ),
+        custom("read/list-item-kinds-custom", "items of custom resources carry kind and apiVersion", item_kinds_custom),
+        core("read/list-item-kinds-builtin", "items of built-in kinds carry neither kind nor apiVersion", item_kinds_builtin),
+        each("read/list-revision-not-older-than-write", "a list after a write has at least the write's resourceVersion", list_revision),
+        each("read/limit-and-continue", "limit returns that many items, and continue the next ones until it is empty", pages),
         each("read/pages-are-one-snapshot", "later pages show the state of the first page", snapshot),
-        each(
-            "read/remaining-item-count",
-            "remainingItemCount is the number of items after the page",
-            remaining,
-        ),
-        each(
-            "read/remaining-item-count-omitted-with-selector",
-            "with a selector there is no remainingItemCount",
-            remaining_selector,
-        ),
+        each("read/remaining-item-count", "remainingItemCount is the number of items after the page", remaining),
+        each("read/remaining-item-count-omitted-with-selector", "with a selector there is no remainingItemCount", remaining_selector),
         each("read/limit-with-selector", "limit counts the items that the selector takes", limit_selector),
         each("read/limit-above-size", "a limit above the number of items: no continue", limit_above),
         each("read/limit-exact", "a limit of exactly the number of items: no continue", limit_exact),
-        each(
-            "read/limit-not-a-number-400",
-            "a limit that is no number is ignored or refused, never an error of the server",
-            limit_garbage,
-        ),
-        each(
-            "read/continue-garbage-400",
-            "a continue token that the server did not make: 400",
-            continue_garbage,
-        ),
-        each(
-            "read/continue-with-resource-version-400",
-            "continue together with a resourceVersion: 400",
-            continue_with_rv,
-        ),
-        each(
-            "read/list-resource-version-0",
-            "resourceVersion=0 lists any version, here with all that was written before",
-            list_rv0,
-        ),
+        each("read/limit-not-a-number-400", "a limit that is no number is ignored or refused, never an error of the server", limit_garbage),
+        each("read/continue-garbage-400", "a continue token that the server did not make: 400", continue_garbage),
+        each("read/continue-with-resource-version-400", "continue together with a resourceVersion: 400", continue_with_rv),
+        each("read/list-resource-version-0", "resourceVersion=0 lists any version, here with all that was written before", list_rv0),
         each("read/list-not-older-than", "NotOlderThan gives a version not older than asked for", not_older),
         each("read/list-exact", "Exact gives the state at that very version", exact),
-        each(
-            "read/match-without-version-422",
-            "resourceVersionMatch without resourceVersion is refused",
-            match_without,
-        ),
+        each("read/match-without-version-422", "resourceVersionMatch without resourceVersion is refused", match_without),
         each("read/match-unknown-422", "an unknown resourceVersionMatch is refused", match_unknown),
         each("read/exact-with-0-422", "Exact together with resourceVersion=0 is refused", exact_zero),
-        each(
-            "read/list-future-version-504",
-            "a resourceVersion of the far future: 504 Timeout, cause ResourceVersionTooLarge",
-            future,
-        ),
-        each(
-            "read/list-invalid-version-400",
-            "a list with a resourceVersion that is no number: 400 (500 before 1.25)",
-            list_bad_rv,
-        ),
-        custom(
-            "read/cluster-scoped",
-            "a cluster-scoped kind is got and listed without namespace",
-            cluster_scoped,
-        ),
-        custom(
-            "read/cluster-scoped-under-namespace-404",
-            "a cluster-scoped kind under a namespace: 404",
-            cluster_under_namespace,
-        ),
+        each("read/list-future-version-504", "a resourceVersion of the far future: 504 Timeout, cause ResourceVersionTooLarge", future),
+        each("read/list-invalid-version-400", "a list with a resourceVersion that is no number: 400 (500 before 1.25)", list_bad_rv),
+        custom("read/cluster-scoped", "a cluster-scoped kind is got and listed without namespace", cluster_scoped),
+        custom("read/cluster-scoped-under-namespace-404", "a cluster-scoped kind under a namespace: 404", cluster_under_namespace),
         each("read/pretty", "pretty=true indents the answer", pretty),
     ]
     .concat()

@@ -11,72 +11,30 @@ use crate::{
     kinds::{CONFIG_MAP, POD},
 };
 
+// One row a line: a table.
+#[rustfmt::skip]
 pub(crate) fn cases() -> Vec<Case> {
     [
-        each(
-            "representation/partial-object",
-            "PartialObjectMetadata: kind, apiVersion and metadata only",
-            partial,
-        ),
+        each("representation/partial-object", "PartialObjectMetadata: kind, apiVersion and metadata only", partial),
         each("representation/partial-list", "PartialObjectMetadataList of a collection", partial_list),
-        each(
-            "representation/partial-list-pages",
-            "limit and continue hold for a metadata-only list",
-            partial_pages,
-        ),
+        each("representation/partial-list-pages", "limit and continue hold for a metadata-only list", partial_pages),
         each("representation/partial-watch", "a metadata-only watch", partial_watch),
         each("representation/partial-of-create", "a create may be answered as metadata only", partial_create),
         each("representation/partial-of-patch", "a patch may be answered as metadata only", partial_patch),
-        each(
-            "representation/fallback-to-json",
-            "a second type in Accept is used where the first is unknown",
-            fallback,
-        ),
-        each(
-            "representation/partial-unknown-version-406",
-            "an unknown version of the transformation: 406",
-            unknown_version,
-        ),
+        each("representation/fallback-to-json", "a second type in Accept is used where the first is unknown", fallback),
+        each("representation/partial-unknown-version-406", "an unknown version of the transformation: 406", unknown_version),
         each("representation/table-list", "Table of a collection: columns and a row per object", table),
         each("representation/table-of-one", "Table of one object has one row", table_one),
         each("representation/table-name-column", "the first column of a table is the name", table_name),
-        each(
-            "representation/table-row-object-metadata",
-            "a row carries metadata only by default",
-            row_metadata,
-        ),
-        each(
-            "representation/table-include-object-none",
-            "includeObject=None: no object in the row",
-            include_none,
-        ),
-        each(
-            "representation/table-include-object-object",
-            "includeObject=Object: the whole object in the row",
-            include_object,
-        ),
+        each("representation/table-row-object-metadata", "a row carries metadata only by default", row_metadata),
+        each("representation/table-include-object-none", "includeObject=None: no object in the row", include_none),
+        each("representation/table-include-object-object", "includeObject=Object: the whole object in the row", include_object),
         each("representation/table-watch", "a watch as tables: columns in the first event", table_watch),
-        custom(
-            "representation/table-printer-columns",
-            "additionalPrinterColumns of the CRD, in order, with priority",
-            printer_columns,
-        ),
-        custom(
-            "representation/table-default-columns",
-            "a CRD without printer columns has Name and Age",
-            default_columns,
-        ),
-        core(
-            "representation/table-config-map",
-            "a ConfigMap's table has Name, Data and Age",
-            config_map_table,
-        ),
+        custom("representation/table-printer-columns", "additionalPrinterColumns of the CRD, in order, with priority", printer_columns),
+        custom("representation/table-default-columns", "a CRD without printer columns has Name and Age", default_columns),
+        core("representation/table-config-map", "a ConfigMap's table has Name, Data and Age", config_map_table),
         core("representation/table-pod", "a Pod's table has Ready, Status, Restarts and Age", pod_table),
-        each(
-            "representation/errors-stay-status",
-            "an error stays a Status whatever Accept says",
-            errors_status,
-        ),
+        each("representation/errors-stay-status", "an error stays a Status whatever Accept says", errors_status),
     ]
     .concat()
 }

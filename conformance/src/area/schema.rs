@@ -10,141 +10,43 @@ use crate::{
 };
 
 /// Fields of spec besides `size`, the reason and the path of the cause that the server must give.
+// One row a line: a table.
+#[rustfmt::skip]
 fn refused_specs() -> Vec<(&'static str, &'static str, Value, &'static str, &'static str)> {
     vec![
-        (
-            "type-integer",
-            "a string where an integer belongs",
-            json!({"level": "x"}),
-            "FieldValueTypeInvalid",
-            "spec.level",
-        ),
-        (
-            "type-boolean",
-            "a string where a boolean belongs",
-            json!({"flag": "true"}),
-            "FieldValueTypeInvalid",
-            "spec.flag",
-        ),
-        (
-            "type-string",
-            "a number where a string belongs",
-            json!({"name": 5}),
-            "FieldValueTypeInvalid",
-            "spec.name",
-        ),
-        (
-            "type-object",
-            "a string where an object belongs",
-            json!({"nested": "x"}),
-            "FieldValueTypeInvalid",
-            "spec.nested",
-        ),
-        (
-            "type-array",
-            "a string where an array belongs",
-            json!({"list": "x"}),
-            "FieldValueTypeInvalid",
-            "spec.list",
-        ),
-        (
-            "type-fraction",
-            "a fraction where an integer belongs",
-            json!({"level": 1.5}),
-            "FieldValueTypeInvalid",
-            "spec.level",
-        ),
-        (
-            "type-item",
-            "an item of the wrong type, with its index",
-            json!({"list": ["a", 5]}),
-            "FieldValueTypeInvalid",
-            "spec.list[1]",
-        ),
-        (
-            "type-map-value",
-            "a map value of the wrong type, with its key",
-            json!({"few": {"k": "x"}}),
-            "FieldValueTypeInvalid",
-            "spec.few.k",
-        ),
+        ("type-integer", "a string where an integer belongs", json!({"level": "x"}), "FieldValueTypeInvalid", "spec.level"),
+        ("type-boolean", "a string where a boolean belongs", json!({"flag": "true"}), "FieldValueTypeInvalid", "spec.flag"),
+        ("type-string", "a number where a string belongs", json!({"name": 5}), "FieldValueTypeInvalid", "spec.name"),
+        ("type-object", "a string where an object belongs", json!({"nested": "x"}), "FieldValueTypeInvalid", "spec.nested"),
+        ("type-array", "a string where an array belongs", json!({"list": "x"}), "FieldValueTypeInvalid", "spec.list"),
+        ("type-fraction", "a fraction where an integer belongs", json!({"level": 1.5}), "FieldValueTypeInvalid", "spec.level"),
+        ("type-item", "an item of the wrong type, with its index", json!({"list": ["a", 5]}), "FieldValueTypeInvalid", "spec.list[1]"),
+        ("type-map-value", "a map value of the wrong type, with its key", json!({"few": {"k": "x"}}), "FieldValueTypeInvalid", "spec.few.k"),
         ("maximum", "above maximum", json!({"size": 11}), "FieldValueInvalid", "spec.size"),
         ("minimum", "below minimum", json!({"size": 0}), "FieldValueInvalid", "spec.size"),
-        (
-            "exclusive-minimum",
-            "at an exclusive minimum",
-            json!({"ratio": 0}),
-            "FieldValueInvalid",
-            "spec.ratio",
-        ),
+        ("exclusive-minimum", "at an exclusive minimum", json!({"ratio": 0}), "FieldValueInvalid", "spec.ratio"),
         ("multiple-of", "no multiple", json!({"even": 3}), "FieldValueInvalid", "spec.even"),
-        (
-            "pattern",
-            "a text that does not match the pattern",
-            json!({"name": "ABC"}),
-            "FieldValueInvalid",
-            "spec.name",
-        ),
+        ("pattern", "a text that does not match the pattern", json!({"name": "ABC"}), "FieldValueInvalid", "spec.name"),
         ("max-length", "a text that is too long", json!({"code": "abcde"}), "FieldValueTooLong", "spec.code"),
         ("min-length", "a text that is too short", json!({"code": "a"}), "FieldValueInvalid", "spec.code"),
         ("enum", "a value outside the enum", json!({"mode": "other"}), "FieldValueNotSupported", "spec.mode"),
-        (
-            "date-time",
-            "a text that is no date-time",
-            json!({"when": "yesterday"}),
-            "FieldValueTypeInvalid",
-            "spec.when",
-        ),
+        ("date-time", "a text that is no date-time", json!({"when": "yesterday"}), "FieldValueTypeInvalid", "spec.when"),
         ("max-items", "too many items", json!({"list": ["a", "b", "c"]}), "FieldValueTooMany", "spec.list"),
         ("min-items", "too few items", json!({"list": []}), "FieldValueInvalid", "spec.list"),
-        (
-            "max-properties",
-            "too many properties",
-            json!({"few": {"a": 1, "b": 2}}),
-            "FieldValueTooMany",
-            "spec.few",
-        ),
-        (
-            "set-duplicate",
-            "a duplicate in a set",
-            json!({"set": ["a", "a"]}),
-            "FieldValueDuplicate",
-            "spec.set[1]",
-        ),
-        (
-            "map-duplicate",
-            "a duplicate key in a map list",
-            json!({"map": [{"key": "a"}, {"key": "a"}]}),
-            "FieldValueDuplicate",
-            "spec.map[1]",
-        ),
-        (
-            "int-or-string",
-            "neither integer nor string",
-            json!({"port": true}),
-            "FieldValueTypeInvalid",
-            "spec.port",
-        ),
+        ("max-properties", "too many properties", json!({"few": {"a": 1, "b": 2}}), "FieldValueTooMany", "spec.few"),
+        ("set-duplicate", "a duplicate in a set", json!({"set": ["a", "a"]}), "FieldValueDuplicate", "spec.set[1]"),
+        ("map-duplicate", "a duplicate key in a map list", json!({"map": [{"key": "a"}, {"key": "a"}]}), "FieldValueDuplicate", "spec.map[1]"),
+        ("int-or-string", "neither integer nor string", json!({"port": true}), "FieldValueTypeInvalid", "spec.port"),
         ("one-of-none", "none of oneOf", json!({"choice": {}}), "FieldValueInvalid", "<nil>"),
-        (
-            "one-of-both",
-            "more than one of oneOf",
-            json!({"choice": {"a": "1", "b": "2"}}),
-            "FieldValueInvalid",
-            "<nil>",
-        ),
+        ("one-of-both", "more than one of oneOf", json!({"choice": {"a": "1", "b": "2"}}), "FieldValueInvalid", "<nil>"),
         ("not", "what `not` forbids", json!({"not9": 9}), "FieldValueInvalid", "<nil>"),
-        (
-            "embedded-kind",
-            "an embedded resource without kind",
-            json!({"embedded": {"apiVersion": "v1"}}),
-            "FieldValueRequired",
-            "spec.embedded.kind",
-        ),
+        ("embedded-kind", "an embedded resource without kind", json!({"embedded": {"apiVersion": "v1"}}), "FieldValueRequired", "spec.embedded.kind"),
     ]
 }
 
 /// Fields of spec besides `size` that are accepted and stored as they are.
+// One row a line: a table.
+#[rustfmt::skip]
 fn accepted_specs() -> Vec<(&'static str, &'static str, Value)> {
     vec![
         ("bounds", "values at the bounds", json!({"size": 10, "even": 4, "ratio": 0.5})),
@@ -155,20 +57,14 @@ fn accepted_specs() -> Vec<(&'static str, &'static str, Value)> {
         ("integral-float-number", "an integer for a number", json!({"ratio": 2})),
         ("one-of", "exactly one of oneOf", json!({"choice": {"b": "2"}})),
         ("additional-properties", "any key of a map", json!({"few": {"any key": 1}})),
-        (
-            "unknown-kept",
-            "unknown fields where they are preserved",
-            json!({"open": {"anything": {"deep": [1]}, "known": 1}}),
-        ),
-        (
-            "embedded",
-            "an embedded resource",
-            json!({"embedded": {"apiVersion": "v1", "kind": "X", "metadata": {"name": "x"}, "more": 1}}),
-        ),
+        ("unknown-kept", "unknown fields where they are preserved", json!({"open": {"anything": {"deep": [1]}, "known": 1}})),
+        ("embedded", "an embedded resource", json!({"embedded": {"apiVersion": "v1", "kind": "X", "metadata": {"name": "x"}, "more": 1}})),
         ("unicode", "text is any Unicode", json!({"maybe": "ü→😀"})),
     ]
 }
 
+// One row a line: a table.
+#[rustfmt::skip]
 pub(crate) fn cases() -> Vec<Case> {
     let refused = refused_specs().into_iter().flat_map(|(id, rule, spec, reason, field)| {
         custom(&format!("schema/refuses-{id}-422"), &format!("{rule}: 422 with the path of it"), move |cx| {
@@ -179,11 +75,7 @@ pub(crate) fn cases() -> Vec<Case> {
         custom(&format!("schema/accepts-{id}"), rule, move |cx| accepts(cx, spec.clone()))
     });
     let others = [
-        custom(
-            "schema/required-422",
-            "a missing required field: 422 FieldValueRequired with its path",
-            required,
-        ),
+        custom("schema/required-422", "a missing required field: 422 FieldValueRequired with its path", required),
         custom("schema/required-top-level-422", "a missing required top-level field: 422", required_top),
         custom("schema/all-problems-at-once", "every problem is a cause", all_problems),
         custom("schema/validated-on-update", "an update is validated", on_update),
@@ -191,41 +83,17 @@ pub(crate) fn cases() -> Vec<Case> {
         custom("schema/validated-on-apply", "an apply is validated", on_apply),
         custom("schema/null-not-nullable-dropped", "null where it is not allowed is dropped", null_dropped),
         custom("schema/prunes-unknown", "an unknown field is dropped, at every depth", prunes),
-        custom(
-            "schema/prunes-inside-preserve",
-            "inside a preserving object, specified parts are pruned again",
-            prunes_inside,
-        ),
+        custom("schema/prunes-inside-preserve", "inside a preserving object, specified parts are pruned again", prunes_inside),
         custom("schema/prunes-unknown-metadata", "unknown fields of metadata are dropped", prunes_metadata),
         custom("schema/default-top", "a missing field gets its default", default_top),
         custom("schema/default-null", "null gets the default where null is not allowed", default_null),
-        custom(
-            "schema/default-nested-only-if-parent",
-            "a nested default applies only where its object exists",
-            default_nested,
-        ),
-        custom(
-            "schema/default-object-cascades",
-            "the default {} of an object brings its fields' defaults",
-            default_cascade,
-        ),
+        custom("schema/default-nested-only-if-parent", "a nested default applies only where its object exists", default_nested),
+        custom("schema/default-object-cascades", "the default {} of an object brings its fields' defaults", default_cascade),
         custom("schema/default-in-items", "defaults apply to items of arrays", default_items),
         custom("schema/default-not-over-value", "a value that is given is kept", default_kept),
-        custom(
-            "schema/default-on-apply",
-            "an apply that leaves a defaulted field out gets the default, owned by nobody",
-            default_apply,
-        ),
-        custom(
-            "schema/cel-rule",
-            "a CEL rule refuses with its message (since 1.25, ignored before)",
-            cel_rule,
-        ),
-        custom(
-            "schema/cel-message-expression",
-            "messageExpression, reason and fieldPath of a CEL rule (since 1.28)",
-            cel_expression,
-        ),
+        custom("schema/default-on-apply", "an apply that leaves a defaulted field out gets the default, owned by nobody", default_apply),
+        custom("schema/cel-rule", "a CEL rule refuses with its message (since 1.25, ignored before)", cel_rule),
+        custom("schema/cel-message-expression", "messageExpression, reason and fieldPath of a CEL rule (since 1.28)", cel_expression),
         custom("schema/cel-transition", "a transition rule holds on update, not on create", cel_transition),
     ];
     refused.chain(accepted).chain(others.into_iter().flatten()).collect()

@@ -9,56 +9,26 @@ use crate::{
     kinds::{DEPLOYMENT, GADGET, POD, WIDGET},
 };
 
+// One row a line: a table.
+#[rustfmt::skip]
 pub(crate) fn cases() -> Vec<Case> {
     [
         custom("subresource/status-get", "GET of status answers the whole object", status_get),
         custom("subresource/status-put", "PUT of status changes status only", status_put),
-        custom(
-            "subresource/status-put-ignores-spec",
-            "PUT of status ignores spec and labels",
-            status_ignores_spec,
-        ),
-        custom(
-            "subresource/status-put-stale-409",
-            "PUT of status with a stale resourceVersion: 409",
-            status_stale,
-        ),
+        custom("subresource/status-put-ignores-spec", "PUT of status ignores spec and labels", status_ignores_spec),
+        custom("subresource/status-put-stale-409", "PUT of status with a stale resourceVersion: 409", status_stale),
         custom("subresource/status-merge-patch", "a merge patch of status", status_merge),
         custom("subresource/status-json-patch", "a JSON patch of status", status_json),
-        custom(
-            "subresource/status-apply",
-            "an apply of status; managedFields name the subresource (since 1.22)",
-            status_apply,
-        ),
-        custom(
-            "subresource/status-keeps-generation",
-            "a change of status leaves generation",
-            status_generation,
-        ),
-        custom(
-            "subresource/status-changes-version",
-            "a change of status changes resourceVersion",
-            status_version,
-        ),
+        custom("subresource/status-apply", "an apply of status; managedFields name the subresource (since 1.22)", status_apply),
+        custom("subresource/status-keeps-generation", "a change of status leaves generation", status_generation),
+        custom("subresource/status-changes-version", "a change of status changes resourceVersion", status_version),
         custom("subresource/status-is-validated", "status is validated by the schema: 422", status_validated),
-        custom(
-            "subresource/status-managed-field",
-            "an update of status records subresource in managedFields (since 1.22)",
-            status_managed,
-        ),
+        custom("subresource/status-managed-field", "an update of status records subresource in managedFields (since 1.22)", status_managed),
         custom("subresource/status-absent-404", "no status subresource in the CRD: 404", status_absent),
         custom("subresource/status-missing-object-404", "status of a missing object: 404", status_missing),
-        custom(
-            "subresource/status-watch",
-            "a change of status is a MODIFIED event of the object",
-            status_watch,
-        ),
+        custom("subresource/status-watch", "a change of status is a MODIFIED event of the object", status_watch),
         custom("subresource/status-finalizers-ignored", "status cannot remove finalizers", status_finalizers),
-        custom(
-            "subresource/without-status-subresource",
-            "without the subresource status is an ordinary field",
-            plain_status,
-        ),
+        custom("subresource/without-status-subresource", "without the subresource status is an ordinary field", plain_status),
         custom("subresource/scale-get", "GET of scale answers a Scale of autoscaling/v1", scale_get),
         custom("subresource/scale-put", "PUT of scale sets replicas of the object", scale_put),
         custom("subresource/scale-patch", "a merge patch of scale sets replicas", scale_patch),
@@ -67,11 +37,7 @@ pub(crate) fn cases() -> Vec<Case> {
         custom("subresource/scale-stale-409", "PUT of scale with a stale resourceVersion: 409", scale_stale),
         custom("subresource/scale-absent-404", "no scale subresource in the CRD: 404", scale_absent),
         core("subresource/deployment-scale", "scale of a Deployment", deployment_scale),
-        core(
-            "subresource/deployment-status",
-            "status of a Deployment is changed by its subresource only",
-            deployment_status,
-        ),
+        core("subresource/deployment-status", "status of a Deployment is changed by its subresource only", deployment_status),
         core("subresource/pod-status", "a Pod's status is set by its subresource", pod_status),
         core("subresource/pod-binding", "binding a Pod sets its nodeName", pod_binding),
     ]

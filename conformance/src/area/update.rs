@@ -9,80 +9,34 @@ use crate::{
     kinds::{CONFIG_MAP, GADGET},
 };
 
+// One row a line: a table.
+#[rustfmt::skip]
 pub(crate) fn cases() -> Vec<Case> {
     [
-        each(
-            "update/replaces-the-object",
-            "PUT replaces the whole object; fields that are left out go away",
-            replaces,
-        ),
+        each("update/replaces-the-object", "PUT replaces the whole object; fields that are left out go away", replaces),
         each("update/new-resource-version", "a change gives a new, higher resourceVersion", new_version),
         each("update/stale-409", "a stale resourceVersion: 409 Conflict with the well-known message", stale),
-        each(
-            "update/no-op-keeps-resource-version",
-            "an update without a change keeps the resourceVersion",
-            no_op,
-        ),
-        each(
-            "update/without-resource-version-422",
-            "kinds without unconditional update: 422, resourceVersion must be specified",
-            unconditional_refused,
-        ),
-        core(
-            "update/unconditional-of-config-map",
-            "a ConfigMap may be replaced without resourceVersion",
-            unconditional,
-        ),
+        each("update/no-op-keeps-resource-version", "an update without a change keeps the resourceVersion", no_op),
+        each("update/without-resource-version-422", "kinds without unconditional update: 422, resourceVersion must be specified", unconditional_refused),
+        core("update/unconditional-of-config-map", "a ConfigMap may be replaced without resourceVersion", unconditional),
         each("update/name-mismatch-400", "a name that is not the path's: 400", name_mismatch),
         each("update/namespace-mismatch-400", "a namespace that is not the path's: 400", namespace_mismatch),
         each("update/uid-mismatch-409", "another uid than the stored one: 409 Conflict", uid_mismatch),
         each("update/uid-left-out-is-kept", "a uid that is left out is kept", uid_left_out),
         each("update/creation-timestamp-kept", "creationTimestamp cannot be changed", creation_kept),
-        each(
-            "update/deletion-timestamp-422",
-            "deletionTimestamp cannot be set by an update: 422, immutable",
-            deletion_refused,
-        ),
+        each("update/deletion-timestamp-422", "deletionTimestamp cannot be set by an update: 422, immutable", deletion_refused),
         each("update/labels-removed", "labels that are left out are removed", labels_removed),
         each("update/invalid-label-422", "metadata is validated on update", invalid_label),
-        each(
-            "update/resource-version-garbage",
-            "a resourceVersion that is no number is refused",
-            garbage_version,
-        ),
+        each("update/resource-version-garbage", "a resourceVersion that is no number is refused", garbage_version),
         custom("update/generation-follows-spec", "a change of spec adds 1 to generation", generation_spec),
-        custom(
-            "update/generation-not-for-metadata",
-            "a change of labels leaves generation",
-            generation_metadata,
-        ),
-        custom(
-            "update/generation-from-client-ignored",
-            "generation sent by a client is ignored",
-            generation_client,
-        ),
+        custom("update/generation-not-for-metadata", "a change of labels leaves generation", generation_metadata),
+        custom("update/generation-from-client-ignored", "generation sent by a client is ignored", generation_client),
         custom("update/status-ignored", "status is not changed through the main resource", status_ignored),
-        custom(
-            "update/generation-without-status-subresource",
-            "without a status subresource every field but metadata counts for generation",
-            generation_plain,
-        ),
+        custom("update/generation-without-status-subresource", "without a status subresource every field but metadata counts for generation", generation_plain),
         each("update/managed-fields-time-moves", "managedFields record the manager of the update", managed),
-        each(
-            "update/two-managers-two-entries",
-            "another manager gets an entry of its own and takes the fields it changed",
-            two_managers,
-        ),
-        each(
-            "update/empty-managed-fields-resets",
-            "managedFields of one empty entry clears them",
-            reset_managed,
-        ),
-        each(
-            "update/field-manager-parameter",
-            "fieldManager names the manager of the update",
-            manager_parameter,
-        ),
+        each("update/two-managers-two-entries", "another manager gets an entry of its own and takes the fields it changed", two_managers),
+        each("update/empty-managed-fields-resets", "managedFields of one empty entry clears them", reset_managed),
+        each("update/field-manager-parameter", "fieldManager names the manager of the update", manager_parameter),
         each("update/race-one-wins", "of two updates of the same version exactly one wins", race),
     ]
     .concat()

@@ -12,81 +12,35 @@ use crate::{
     subject::Subject,
 };
 
+// One row a line: a table.
+#[rustfmt::skip]
 pub(crate) fn cases() -> Vec<Case> {
     [
         each("verbs/get-missing-404", "GET of a missing object: 404 NotFound, details name it", get_missing),
         each("verbs/delete-missing-404", "DELETE of a missing object: 404 NotFound", delete_missing),
-        each(
-            "verbs/put-missing-404",
-            "PUT of a missing object with a uid or resourceVersion: 404, never a create",
-            put_missing,
-        ),
+        each("verbs/put-missing-404", "PUT of a missing object with a uid or resourceVersion: 404, never a create", put_missing),
         each("verbs/patch-missing-404", "a merge patch of a missing object: 404 NotFound", patch_missing),
-        custom(
-            "verbs/unknown-group-404",
-            "an unknown API group: 404 with the plain text \"404 page not found\"",
-            unknown_group,
-        ),
-        custom(
-            "verbs/unknown-version-404",
-            "an unknown version of a known group: 404 page not found",
-            unknown_version,
-        ),
+        custom("verbs/unknown-group-404", "an unknown API group: 404 with the plain text \"404 page not found\"", unknown_group),
+        custom("verbs/unknown-version-404", "an unknown version of a known group: 404 page not found", unknown_version),
         custom("verbs/unknown-resource-404", "an unknown resource of a known group: 404", unknown_resource),
         custom("verbs/unknown-path-404", "an unknown path: 404", unknown_path),
-        core(
-            "verbs/post-to-object-405",
-            "POST to the path of an object of a built-in kind: 405 MethodNotAllowed",
-            post_to_object,
-        ),
-        custom(
-            "verbs/post-to-object-creates",
-            "POST to the path of a custom resource is a create: 409 where it exists",
-            post_to_custom,
-        ),
-        each(
-            "verbs/put-to-collection",
-            "PUT to a collection: 405 MethodNotAllowed, 400 for custom resources",
-            put_to_collection,
-        ),
-        each(
-            "verbs/patch-to-collection",
-            "PATCH of a collection: 405 MethodNotAllowed, 400 for custom resources",
-            patch_to_collection,
-        ),
-        core(
-            "verbs/post-across-namespaces-405",
-            "POST of a namespaced built-in kind without namespace: 405",
-            post_across,
-        ),
+        core("verbs/post-to-object-405", "POST to the path of an object of a built-in kind: 405 MethodNotAllowed", post_to_object),
+        custom("verbs/post-to-object-creates", "POST to the path of a custom resource is a create: 409 where it exists", post_to_custom),
+        each("verbs/put-to-collection", "PUT to a collection: 405 MethodNotAllowed, 400 for custom resources", put_to_collection),
+        each("verbs/patch-to-collection", "PATCH of a collection: 405 MethodNotAllowed, 400 for custom resources", patch_to_collection),
+        core("verbs/post-across-namespaces-405", "POST of a namespaced built-in kind without namespace: 405", post_across),
         each("verbs/malformed-json-400", "a body that is not JSON: 400 BadRequest", malformed_json),
         each("verbs/body-is-array-400", "a body that is no object: 400 BadRequest", array_body),
         each("verbs/empty-body-400", "POST with an empty body: 400 BadRequest", empty_body),
         each("verbs/unsupported-media-type-415", "a body of an unknown content type: 415", unsupported_media),
-        each(
-            "verbs/patch-media-type-415",
-            "a patch of an unknown content type: 415; of custom resources, naming the supported ones",
-            patch_media,
-        ),
-        each(
-            "verbs/not-acceptable-406",
-            "an Accept that the server cannot meet: 406 NotAcceptable",
-            not_acceptable,
-        ),
+        each("verbs/patch-media-type-415", "a patch of an unknown content type: 415; of custom resources, naming the supported ones", patch_media),
+        each("verbs/not-acceptable-406", "an Accept that the server cannot meet: 406 NotAcceptable", not_acceptable),
         custom("verbs/unknown-subresource-404", "an unknown subresource: 404", unknown_subresource),
         each("verbs/content-type-json", "answers are application/json by default", content_type),
         each("verbs/yaml-body-accepted", "a body in YAML is accepted", yaml_body),
         each("verbs/yaml-answer", "Accept: application/yaml gets YAML", yaml_answer),
-        core(
-            "verbs/protobuf-refused-for-garbage",
-            "a body that says protobuf and is not: 400",
-            protobuf_garbage,
-        ),
-        core(
-            "verbs/core-group-message",
-            "a missing object of the core group: the message has no group suffix",
-            core_message,
-        ),
+        core("verbs/protobuf-refused-for-garbage", "a body that says protobuf and is not: 400", protobuf_garbage),
+        core("verbs/core-group-message", "a missing object of the core group: the message has no group suffix", core_message),
         custom("verbs/audit-id-header", "every answer carries an Audit-Id (since 1.21)", audit_id),
         custom("verbs/status-metadata-empty", "a Status carries an empty metadata object", status_shape),
         core("verbs/head-of-builtin-405", "HEAD of an object of a built-in kind: 405", head),

@@ -11,67 +11,25 @@ use crate::{
     context::Cx,
 };
 
+// One row a line: a table.
+#[rustfmt::skip]
 pub(crate) fn cases() -> Vec<Case> {
     [
-        each(
-            "watchlist/bookmark-before-timeout",
-            "with allowWatchBookmarks a bookmark comes before the stream ends",
-            before_timeout,
-        ),
-        each(
-            "watchlist/bookmark-shape",
-            "a bookmark has kind, apiVersion and a resourceVersion, and nothing else of an object",
-            shape,
-        ),
+        each("watchlist/bookmark-before-timeout", "with allowWatchBookmarks a bookmark comes before the stream ends", before_timeout),
+        each("watchlist/bookmark-shape", "a bookmark has kind, apiVersion and a resourceVersion, and nothing else of an object", shape),
         each("watchlist/no-bookmark-unasked", "without allowWatchBookmarks there is none", unasked),
-        each(
-            "watchlist/bookmark-version-resumes",
-            "a watch resumes from a bookmark's version without a gap",
-            resumes,
-        ),
-        each(
-            "watchlist/initial-events-then-bookmark",
-            "sendInitialEvents sends ADDED of what exists, then a marked bookmark (since 1.32)",
-            initial,
-        ),
-        each(
-            "watchlist/empty-collection",
-            "sendInitialEvents of an empty collection sends the marked bookmark at once",
-            empty,
-        ),
+        each("watchlist/bookmark-version-resumes", "a watch resumes from a bookmark's version without a gap", resumes),
+        each("watchlist/initial-events-then-bookmark", "sendInitialEvents sends ADDED of what exists, then a marked bookmark (since 1.32)", initial),
+        each("watchlist/empty-collection", "sendInitialEvents of an empty collection sends the marked bookmark at once", empty),
         each("watchlist/later-events-follow", "after the marked bookmark come the changes", later),
         each("watchlist/with-label-selector", "sendInitialEvents keeps to the labelSelector", selector),
-        each(
-            "watchlist/includes-last-write",
-            "the initial events have everything written before the request",
-            last_write,
-        ),
-        each(
-            "watchlist/bookmark-version-covers",
-            "the marked bookmark's version is not older than any initial event",
-            covers,
-        ),
-        each(
-            "watchlist/match-required",
-            "sendInitialEvents without resourceVersionMatch: 422",
-            match_required,
-        ),
-        each(
-            "watchlist/match-must-be-not-older-than",
-            "sendInitialEvents with another resourceVersionMatch: 422",
-            match_exact,
-        ),
+        each("watchlist/includes-last-write", "the initial events have everything written before the request", last_write),
+        each("watchlist/bookmark-version-covers", "the marked bookmark's version is not older than any initial event", covers),
+        each("watchlist/match-required", "sendInitialEvents without resourceVersionMatch: 422", match_required),
+        each("watchlist/match-must-be-not-older-than", "sendInitialEvents with another resourceVersionMatch: 422", match_exact),
         each("watchlist/refused-on-list", "sendInitialEvents on a list: 422", on_list),
-        each(
-            "watchlist/match-needs-initial-events",
-            "resourceVersionMatch on a watch without sendInitialEvents: 422",
-            match_alone,
-        ),
-        each(
-            "watchlist/false-from-version",
-            "sendInitialEvents=false starts with later changes only",
-            none_wanted,
-        ),
+        each("watchlist/match-needs-initial-events", "resourceVersionMatch on a watch without sendInitialEvents: 422", match_alone),
+        each("watchlist/false-from-version", "sendInitialEvents=false starts with later changes only", none_wanted),
     ]
     .concat()
 }
