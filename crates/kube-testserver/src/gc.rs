@@ -90,7 +90,50 @@ pub(crate) fn judge(owners: &[Owner], states: &[OwnerState], has_dependents: boo
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeMap;
+
+    use proptest::prelude::*;
+    use serde_json::json;
+
     use super::{OwnerState::*, *};
+    use crate::store::Store;
+
+    fn object(name: u8, generation: u8, owners: &[u8]) -> Stored {
+        let owner =
+            |owner: &u8| json!({"apiVersion": "v1", "kind": "K", "name": "n", "uid": format!("u{owner}")});
+        let owners: Vec<_> = owners.iter().map(owner).collect();
+        let metadata = json!({"uid": format!("u{name}-{generation}"), "ownerReferences": owners});
+        Stored::preview(Key::new(None, &format!("n{name}")), &json!({"metadata": metadata}))
+    }
+
+    proptest! {
+        /// After any writes and removals, the index is what counting anew gives.
+        #[test]
+        fn the_index_equals_a_count(
+            steps in prop::collection::vec((0..4u8, 0..2u8, prop::collection::vec(0..3u8, 0..3), any::<bool>()), 0..30)
+        ) {
+            let table = Store::new(1).open();
+            let (mut index, mut objects) = (OwnerIndex::default(), BTreeMap::new());
+            for (name, generation, owners, remove) in steps {
+                let after = (!remove).then(|| object(name, generation, &owners));
+                index.record(table, objects.get(&name), after.as_ref());
+                match after {
+                    Some(after) => drop(objects.insert(name, after)),
+                    None => drop(objects.remove(&name)),
+                }
+            }
+            for uid in ["u0", "u1", "u2"] {
+                let owned = objects.values().filter(|o| o.owners.iter().any(|owner| owner.uid == uid));
+                let owned: Vec<Place> = owned.map(|o| (table, o.key.clone())).collect();
+                prop_assert_eq!(index.dependents(uid), owned);
+            }
+            for (name, generation) in (0..4).flat_map(|n| [(n, 0), (n, 1)]) {
+                let uid = format!("u{name}-{generation}");
+                let lives = objects.get(&name).is_some_and(|o| *o.uid == *uid);
+                prop_assert_eq!(index.live(&uid).is_some(), lives);
+            }
+        }
+    }
 
     #[test]
     fn a_dependent_lives_as_long_as_one_owner_does() {
