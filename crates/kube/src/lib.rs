@@ -12,6 +12,8 @@
 //! | `derive` | the derive macros `CustomResource`, `KubeSchema`, `Resource` | |
 //! | `jsonpatch` | [`api::Patch::Json`] | |
 //! | `admission` | `core::admission`: admission reviews | |
+//! | `cel` | `core::cel`: the rules of a custom resource evaluated without a server | |
+//! | `unstable-…` | nothing more: what these names gated elsewhere is always on | |
 //!
 //! # Example
 //!
