@@ -13,7 +13,7 @@ use crate::{
     },
 };
 use futures::{
-    Stream, StreamExt,
+    FutureExt, Stream, StreamExt,
     future::BoxFuture,
     stream::{self, FuturesUnordered},
 };
@@ -133,6 +133,10 @@ where
 
     async fn next(&mut self) -> Option<Report<K, E, QErr>> {
         loop {
+            // Asked before anything is started; below, whatever is ready first wins.
+            if self.stage != Stage::Draining && (&mut self.shutdown).now_or_never().is_some() {
+                self.stage = Stage::Draining;
+            }
             if let Some(report) = self.start_due() {
                 return Some(report);
             }

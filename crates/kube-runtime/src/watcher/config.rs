@@ -12,6 +12,8 @@ const DEFAULT_TIMEOUT_SECS: u32 = 295;
 const DEFAULT_PAGE_SIZE: u32 = 500;
 /// How much longer than its timeout a watch may be silent before it counts as dead.
 const SILENCE_MARGIN: Duration = Duration::from_secs(10);
+/// A watch that lived so long was a good one, even without news, unless its timeout is shorter.
+const GOOD_LIFE: Duration = Duration::from_secs(5);
 /// How long the initial events of a streaming list may pause before the server is taken not to support it.
 const STREAMING_SILENCE: Duration = Duration::from_secs(30);
 
@@ -52,7 +54,7 @@ pub struct Config {
     pub label_selector: Option<String>,
     /// Only objects whose fields match. Default: all. Servers support few fields besides name and namespace.
     pub field_selector: Option<String>,
-    /// After how many seconds the server ends a watch, which is then resumed. Default: 295.
+    /// After how many seconds the server ends a watch, which is then resumed. Default, and meaning of zero: 295.
     pub timeout: Option<u32>,
     /// How old the answer to a list may be. Default: [`ListSemantic::MostRecent`].
     pub list_semantic: ListSemantic,
@@ -199,12 +201,17 @@ impl Config {
         Duration::from_secs(self.timeout_secs().into()) + SILENCE_MARGIN
     }
 
+    /// How long a watch has to last to be a good one, even without news.
+    pub(super) fn good_life(&self) -> Duration {
+        GOOD_LIFE.min(Duration::from_secs(self.timeout_secs().into()) / 2)
+    }
+
     /// How long a streaming list may be silent before its end.
     pub(super) fn streaming_silence(&self) -> Duration {
         STREAMING_SILENCE.min(self.silence())
     }
 
     fn timeout_secs(&self) -> u32 {
-        self.timeout.unwrap_or(DEFAULT_TIMEOUT_SECS)
+        self.timeout.filter(|seconds| *seconds > 0).unwrap_or(DEFAULT_TIMEOUT_SECS)
     }
 }

@@ -15,8 +15,6 @@ use kube_core::{
 use std::{io, time::Duration};
 use tokio::time::Instant;
 
-/// A watch that lived so long was a good one, even without news.
-const GOOD_LIFE: Duration = Duration::from_secs(5);
 /// After so many failures of the server to serve one version, a list is tried instead.
 const TRIES_PER_VERSION: u32 = 3;
 
@@ -184,7 +182,7 @@ impl Machine {
 
     /// Whether the watch that has just ended did its work. If so, past failures are forgotten.
     fn note_good_life(&mut self, watch: &mut Watching, now: Instant) -> bool {
-        let good = watch.progressed || now.duration_since(watch.since) >= GOOD_LIFE;
+        let good = watch.progressed || now.duration_since(watch.since) >= self.config.good_life();
         if good {
             watch.in_vain = 0;
             self.pace.reset();

@@ -27,7 +27,7 @@ const CODES: [u16; 9] = [400, 401, 404, 410, 422, 429, 500, 503, 504];
 fn serve(bench: &mut Bench, deed: Deed) -> Vec<String> {
     let version = deed.version.to_string();
     let code = CODES[usize::from(deed.what) % CODES.len()];
-    let bad = deed.what % 3 == 0;
+    let bad = deed.what.is_multiple_of(3);
     match (bench.next(), deed.what % 7) {
         (Next::List(_), 0) => bench.list_error(broken()),
         (Next::List(_), _) if bad => bench.list_error(api_error(code)),

@@ -75,6 +75,21 @@ fn a_watch_that_ends_by_itself_is_resumed_at_once() {
 }
 
 #[test]
+fn a_watch_with_a_short_timeout_may_end_soon() {
+    let mut bench = listed(Config::default().timeout(1));
+    bench.started();
+    bench.pass(1);
+    assert!(bench.read(Read::Ended).is_empty());
+    assert_eq!((bench.wait, bench.expect_watch().as_str()), (Duration::ZERO, "10"));
+    let endless = listed(Config::default().timeout(0));
+    assert_eq!(
+        endless.machine.config.silence(),
+        Duration::from_secs(305),
+        "zero is no timeout a server knows"
+    );
+}
+
+#[test]
 fn a_watch_closed_at_once_is_a_failure_and_waits_grow() {
     let mut bench = watching();
     let mut waits = Vec::new();
@@ -203,6 +218,6 @@ fn an_answer_nobody_asked_for_changes_nothing() {
 
 #[test]
 fn asking_twice_gives_the_same_answer() {
-    let mut bench = Bench::new(Config::default());
+    let bench = Bench::new(Config::default());
     assert_eq!(bench.next(), bench.machine.next());
 }
