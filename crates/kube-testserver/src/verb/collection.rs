@@ -1,7 +1,5 @@
 use std::sync::Arc;
 
-use serde_json::Map;
-
 use super::{Answer, Call, Content, body, list};
 use crate::{
     failure::Failure,
@@ -29,5 +27,5 @@ pub(super) fn delete_all(world: &mut World, call: &Call) -> Result<Answer, Failu
         world.settle();
     }
     let revision = world.store.revision();
-    Ok(Answer::ok(Content::List { objects: doomed, revision, more: Map::new() }))
+    Ok(Answer::ok(Content::List { objects: doomed, revision, more: list::no_more(call) }))
 }

@@ -102,10 +102,7 @@ fn expired(world: &World, call: &Call, options: &ListOptions, oldest: u64) -> Fa
 
 fn continuation(page: &Page, call: &Call, selects_all: bool) -> Map<String, Value> {
     let namespace = call.namespace.as_deref();
-    let mut more = Map::new();
-    if call.endpoint.resource.custom {
-        more.insert("continue".into(), "".into());
-    }
+    let mut more = no_more(call);
     if let Some(next) = &page.next {
         more.insert("continue".into(), write_token(Some(page.revision), next, namespace).into());
         if selects_all {
@@ -113,6 +110,12 @@ fn continuation(page: &Page, call: &Call, selects_all: bool) -> Map<String, Valu
         }
     }
     more
+}
+
+/// The metadata of a list that is complete: of custom resources it has the field all the same.
+pub(super) fn no_more(call: &Call) -> Map<String, Value> {
+    let custom = call.endpoint.resource.custom;
+    custom.then(|| ("continue".to_string(), Value::from(""))).into_iter().collect()
 }
 
 /// The token holds the revision of the whole list (none: whatever is present) and the next key below the namespace.
