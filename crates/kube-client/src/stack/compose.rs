@@ -25,7 +25,7 @@ use crate::error::Error;
 use crate::layer::{AuthLayer, ReauthLayer, RetryPolicy, TraceLayer};
 #[cfg(feature = "rustls-tls")]
 use crate::tls::https_connector;
-use crate::transport::{DeadlineConnector, Spread, tcp_connector};
+use crate::transport::{DeadlineConnector, ROOM, Spread, tcp_connector};
 
 /// The body of an answer, whatever layers it came through.
 pub type DynBody = dyn http_body::Body<Data = Bytes, Error = BoxError> + Send + Unpin;
@@ -82,7 +82,13 @@ where
     Ok(BoxService::new(service))
 }
 
+/// How much of one answer may lie here unread. Beyond it the server waits until it is read.
+const STREAM_WINDOW: u32 = 2 << 20;
+
 /// HTTP over pooled connections. HTTP/2 connections are probed even while idle, so that a dead one is gone within 45 s.
+///
+/// A connection takes in as much as all of its answers together: were it less, a few watches that nobody reads would leave no room
+/// for the others.
 fn http<E, C>(executor: E, connector: C) -> HyperClient<C, Body>
 where
     E: Executor<Pin<Box<dyn Future<Output = ()> + Send>>> + Clone + Send + Sync + 'static,
@@ -94,6 +100,8 @@ where
         .http2_keep_alive_interval(Duration::from_secs(30))
         .http2_keep_alive_timeout(Duration::from_secs(15))
         .http2_keep_alive_while_idle(true)
+        .http2_initial_stream_window_size(STREAM_WINDOW)
+        .http2_initial_connection_window_size(STREAM_WINDOW * ROOM)
         .build(connector)
 }
 

@@ -6,5 +6,5 @@ mod spread;
 mod tcp;
 
 pub(crate) use connector::DeadlineConnector;
-pub(crate) use spread::Spread;
+pub(crate) use spread::{ROOM, Spread};
 pub(crate) use tcp::tcp_connector;

@@ -2,7 +2,7 @@
 
 use std::future::Future;
 use std::pin::Pin;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll};
 
@@ -22,15 +22,15 @@ pub(crate) struct Spread<F, S> {
 }
 
 /// How many requests a member may have at a time. A few less than the server takes: some end here before they do there.
-const ROOM: usize = 90;
+pub(crate) const ROOM: u32 = 90;
 
 struct Member<S> {
     service: S,
-    busy: Arc<AtomicUsize>,
+    busy: Arc<AtomicU32>,
 }
 
 /// The place of one request, until its answer has been read or dropped.
-struct Place(Arc<AtomicUsize>);
+struct Place(Arc<AtomicU32>);
 
 impl Drop for Place {
     fn drop(&mut self) {
@@ -119,7 +119,7 @@ mod tests {
 
     #[tokio::test]
     async fn the_first_with_room_is_taken_and_places_come_back() {
-        let made = Arc::new(AtomicUsize::new(0));
+        let made = Arc::new(AtomicU32::new(0));
         let counter = Arc::clone(&made);
         let spread = Spread::new(move || {
             let number = counter.fetch_add(1, Ordering::Relaxed);
