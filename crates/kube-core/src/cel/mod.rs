@@ -12,11 +12,14 @@ mod rule;
 #[cfg(feature = "schema")]
 mod schema;
 
+pub use merge::{ListMerge, MapMerge, MergeStrategy, StructMerge};
+pub use rule::*;
+// Named, because `kube_cel` has a `Rule` of its own.
+pub use rule::Rule;
+#[cfg(feature = "schema")]
+pub use schema::{merge_properties, merge_strategy, merge_strategy_property, validate, validate_property};
+
 #[cfg(feature = "cel")]
 pub use check::*;
 #[cfg(feature = "cel")]
 pub use kube_cel::*;
-pub use merge::{ListMerge, MapMerge, MergeStrategy, StructMerge};
-pub use rule::{Message, Reason, Rule};
-#[cfg(feature = "schema")]
-pub use schema::{merge_properties, merge_strategy, merge_strategy_property, validate, validate_property};
