@@ -1,31 +1,29 @@
-//! The definitions of [`table`](crate::table), as far as they can be judged without a server: structural, and complete for what serde writes.
+//! The objects of [`table`](crate::table), without a server: what serde writes it reads again.
 
-use serde_json::Value;
+use std::path::Path;
 
-use crate::table::rows;
+use crate::table::{Row, rows};
 
+/// Where `KUBE_SCHEMA_TABLE` names a directory, every definition and object is written there too, for `kubectl create -f`.
 #[test]
 fn objects_survive_rust() {
-    for row in rows() {
+    let dir = std::env::var_os("KUBE_SCHEMA_TABLE");
+    for (n, row) in rows().iter().enumerate() {
         for object in &row.objects {
             let again =
                 (row.again)(object.clone()).unwrap_or_else(|error| panic!("{}: {error}: {object}", row.name));
             assert_eq!(&again, object, "{}", row.name);
         }
+        if let Some(dir) = &dir {
+            write(Path::new(dir), n, row);
+        }
     }
 }
 
-/// Writes the table for `kubectl`, where a directory is named: a file per definition and per object.
-#[test]
-fn dump() {
-    let Some(dir) = std::env::var_os("KUBE_SCHEMA_TABLE") else { return };
-    let dir = std::path::Path::new(&dir);
+fn write(dir: &Path, n: usize, row: &Row) {
     std::fs::create_dir_all(dir).unwrap();
-    for (n, row) in rows().into_iter().enumerate() {
-        let write = |name: String, value: Value| std::fs::write(dir.join(name), value.to_string()).unwrap();
-        write(format!("{n:02}-crd.json"), serde_json::to_value(&row.crd).unwrap());
-        for (m, object) in row.objects.into_iter().enumerate() {
-            write(format!("{n:02}-object-{m}.json"), object);
-        }
+    std::fs::write(dir.join(format!("{n:02}-crd.json")), serde_json::to_string(&row.crd).unwrap()).unwrap();
+    for (m, object) in row.objects.iter().enumerate() {
+        std::fs::write(dir.join(format!("{n:02}-object-{m}.json")), object.to_string()).unwrap();
     }
 }
