@@ -4,6 +4,9 @@
 //! that kubeconfig instead; the extra variable keeps a plain `cargo test --workspace` away from whatever cluster the
 //! developer happens to be logged in to. A scenario that needs what a server lacks says so in one line and ends.
 
+// A test binary has no outside: `pub` marks here what another file uses.
+#![allow(unreachable_pub)]
+
 mod bad_input;
 mod controller;
 mod crd;
