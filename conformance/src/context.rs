@@ -237,27 +237,33 @@ impl Cx {
 
     // ---- waiting
 
-    /// Asks again until the answer has this code (up to 45 s).
+    /// Asks again until the answer has this code (for as long as the run waits).
     pub(crate) async fn until(&self, path: &str, code: u16) -> Result<Reply, Failure> {
         self.until_that(path, &code.to_string(), |reply| reply.code == code).await
     }
 
-    /// Asks again until the answer is as wanted (up to 45 s).
+    /// Asks again until the answer is as wanted (for as long as the run waits).
     pub(crate) async fn until_that(
         &self,
         path: &str,
         wanted: &str,
         done: impl Fn(&Reply) -> bool,
     ) -> Result<Reply, Failure> {
-        for _ in 0..450 {
+        let until = tokio::time::Instant::now() + self.server.wait;
+        let last = loop {
             let reply = self.get(path).await?;
             if done(&reply) {
                 return Ok(reply);
             }
+            if tokio::time::Instant::now() > until {
+                break reply;
+            }
             pause(100).await;
-        }
-        let last = self.get(path).await?;
-        Err(last.failure(&format!("within 45 s: {wanted}"), &format!("{} {}", last.code, last.text)))
+        };
+        Err(last.failure(
+            &format!("within {:?}: {wanted}", self.server.wait),
+            &format!("{} {}", last.code, last.text),
+        ))
     }
 }
 

@@ -24,7 +24,7 @@ use crate::{
 const RUN_LABEL: &str = "conformance.example/run";
 
 /// A case that takes longer has failed.
-const PATIENCE: Duration = Duration::from_secs(90);
+const PATIENCE: Duration = Duration::from_secs(300);
 
 /// What to run, and against which server.
 #[derive(Debug, Clone)]
@@ -37,11 +37,14 @@ pub struct Options {
     pub case: Option<String>,
     /// Cases at a time; at least 1.
     pub jobs: usize,
+    /// How long an effect that comes by itself (a controller's work) may take. A loaded 1.20 server takes a minute and more to
+    /// finish the deletion of a CRD.
+    pub wait: Duration,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Self { kubeconfig: PathBuf::new(), area: None, case: None, jobs: 8 }
+        Self { kubeconfig: PathBuf::new(), area: None, case: None, jobs: 8, wait: Duration::from_secs(120) }
     }
 }
 
@@ -57,7 +60,9 @@ pub async fn run(options: &Options) -> Result<Report, String> {
         return Err("no case has this area and id".to_owned());
     }
     let config = Kubeconfig::read(&options.kubeconfig)?;
-    let server = Server::prepare(config).await.map_err(|e| format!("the server cannot be prepared\n{e}"))?;
+    let server = Server::prepare(config, options.wait)
+        .await
+        .map_err(|e| format!("the server cannot be prepared\n{e}"))?;
     let server = Arc::new(server);
     let started = Instant::now();
     let jobs = cases.into_iter().enumerate().map(|(number, case)| {

@@ -21,13 +21,15 @@ pub(crate) struct Server {
     pub(crate) run: String,
     /// Major and minor version.
     pub(crate) version: (u32, u32),
+    /// How long an effect that comes by itself may take.
+    pub(crate) wait: Duration,
     core_kinds: bool,
     rbac: bool,
 }
 
 impl Server {
     /// Asks the server what it is and registers the suite's kinds.
-    pub(crate) async fn prepare(config: Kubeconfig) -> Result<Self, Failure> {
+    pub(crate) async fn prepare(config: Kubeconfig, wait: Duration) -> Result<Self, Failure> {
         let client = config
             .endpoint(None)
             .and_then(|e| Client::new(&e))
@@ -50,6 +52,7 @@ impl Server {
             nobody.header("impersonate-user", "conformance-nobody").send().await?.code == 403 && core_kinds;
         let server = Self {
             run: run_id(),
+            wait,
             version: (number("major"), number("minor")),
             client,
             config,

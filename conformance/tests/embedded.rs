@@ -1,7 +1,7 @@
 //! The suite against the embedded server. `embedded-gaps.txt` lists the cases that it does not meet yet: a listed case that
 //! passes, and an unlisted one that fails, both fail the test.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, time::Duration};
 
 use conformance::{Options, Verdict};
 use kube_testserver::TestServer;
@@ -15,7 +15,8 @@ async fn embedded_server_conforms() {
     std::fs::create_dir_all(&dir).expect("a directory for the kubeconfig");
     let kubeconfig = dir.join("kubeconfig");
     std::fs::write(&kubeconfig, server.kubeconfig()).expect("the kubeconfig is written");
-    let report = conformance::run(&Options { kubeconfig, ..Options::default() }).await;
+    let report =
+        conformance::run(&Options { kubeconfig, wait: Duration::from_secs(8), ..Options::default() }).await;
     server.shutdown().await;
     let _ = std::fs::remove_dir_all(&dir);
     let report = report.expect("the suite runs");
