@@ -21,9 +21,14 @@ fn objects_survive_rust() {
 }
 
 fn write(dir: &Path, n: usize, row: &Row) {
-    std::fs::create_dir_all(dir).unwrap();
-    std::fs::write(dir.join(format!("{n:02}-crd.json")), serde_json::to_string(&row.crd).unwrap()).unwrap();
+    std::fs::create_dir_all(dir).expect("the folder can be made");
+    std::fs::write(
+        dir.join(format!("{n:02}-crd.json")),
+        serde_json::to_string(&row.crd).expect("a definition is writable"),
+    )
+    .expect("the folder is writable");
     for (m, object) in row.objects.iter().enumerate() {
-        std::fs::write(dir.join(format!("{n:02}-object-{m}.json")), object.to_string()).unwrap();
+        std::fs::write(dir.join(format!("{n:02}-object-{m}.json")), object.to_string())
+            .expect("the folder is writable");
     }
 }
