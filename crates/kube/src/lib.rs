@@ -8,9 +8,9 @@
 //! | `config` | [`Config`]: kubeconfig files and in-cluster credentials | by `client` |
 //! | `client` | [`Client`], [`Api`], [`discovery`] | yes |
 //! | `rustls-tls`, `ring` | TLS by rustls with the ring provider | yes |
-//! | `runtime` | [`runtime`]: watchers, caches, controllers | |
+//! | `runtime` | the module `runtime`: watchers, caches, controllers | |
 //! | `derive` | the derive macros `CustomResource`, `KubeSchema`, `Resource` | |
-//! | `jsonpatch` | [`api::Patch::Json`] | |
+//! | `jsonpatch` | `api::Patch::Json` | |
 //! | `admission` | `core::admission`: admission reviews | |
 //! | `cel` | `core::cel`: the rules of a custom resource evaluated without a server | |
 //! | `unstable-…` | nothing more: what these names gated elsewhere is always on | |

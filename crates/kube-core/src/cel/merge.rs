@@ -25,7 +25,7 @@ pub enum MapMerge {
 }
 
 /// How appliers share a struct: `x-kubernetes-struct-type`. A CRD has one key for maps and structs, so
-/// [`StructuralSchemaRewriter`](crate::schema) writes `x-kubernetes-map-type` there. Without it a struct is granular.
+/// `StructuralSchemaRewriter` writes `x-kubernetes-map-type` there. Without it a struct is granular.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum StructMerge {
