@@ -1,6 +1,7 @@
 //! How a controller works through its queue.
 
 use super::Config;
+use crate::queue::RetryLimits;
 use std::time::Duration;
 
 impl Config {
@@ -19,6 +20,16 @@ impl Config {
     #[must_use]
     pub fn concurrency(mut self, concurrency: u16) -> Self {
         self.concurrency = concurrency;
+        self
+    }
+
+    /// How long objects wait for a [retry](super::Action::retry): `first` after one failure, doubling with each
+    /// further one of the same object, up to `longest`. Each wait is cut by a random part of up to a half.
+    ///
+    /// Default: 5 ms up to 1000 s. An object starts over once a reconcile of it asks for anything but a retry.
+    #[must_use]
+    pub fn backoff(mut self, first: Duration, longest: Duration) -> Self {
+        self.retries = RetryLimits { first, longest };
         self
     }
 }

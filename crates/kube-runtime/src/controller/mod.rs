@@ -22,7 +22,10 @@ pub use error::Error;
 pub use request::{ReconcileReason, ReconcileRequest};
 pub use trigger::{trigger_owners, trigger_self, trigger_with};
 
-use crate::reflector::store::{Store, WriterDropped};
+use crate::{
+    queue::RetryLimits,
+    reflector::store::{Store, WriterDropped},
+};
 use kube_core::Resource;
 use std::{fmt::Debug, hash::Hash, time::Duration};
 
@@ -87,6 +90,7 @@ where
 pub struct Config {
     debounce: Duration,
     concurrency: u16,
+    retries: RetryLimits,
 }
 
 /// What can go wrong with running reconcilers, apart from what they report themselves.

@@ -2,16 +2,18 @@
 
 use super::{
     Action, Config, Error as ControllerError,
+    action::Again,
     panic::{Panic, catch_call},
     request::{ReconcileReason, ReconcileRequest},
 };
 use crate::{
-    queue::Queue,
+    queue::{Queue, Retries},
     reflector::{
         ObjectKey, ObjectRef,
         store::{Store, WriterDropped},
     },
 };
+use ahash::RandomState;
 use futures::{
     FutureExt, Stream, StreamExt,
     future::BoxFuture,
@@ -30,8 +32,6 @@ use std::{
 use tokio::time::{Instant, sleep_until};
 use tracing::Span;
 
-/// When an object whose reconciler panicked gets another chance.
-const AFTER_PANIC: Duration = Duration::from_secs(30);
 /// What stands for a time too far away to be told.
 const FAR_AWAY: Duration = Duration::from_secs(10 * 365 * 24 * 60 * 60);
 
@@ -43,8 +43,8 @@ pub enum Error<R: std::error::Error + 'static> {
     /// The store can never become ready, so nothing can be reconciled. The controller ends.
     #[error("the store of the controller never became ready")]
     Readiness(#[source] R),
-    /// The reconciler of this object, or the error policy, panicked. The object is reconciled again after 30 s, or
-    /// sooner if something changes.
+    /// The reconciler of this object, or the error policy, panicked. The object is reconciled again as after
+    /// [`Action::retry`].
     #[error("the reconciler of {object} panicked: {message}")]
     Panicked {
         /// The object that was reconciled.
@@ -78,6 +78,7 @@ pub(super) struct Runner<K: Reconcilable, Q, F, Start, Policy> {
     pub(super) shutdown: BoxFuture<'static, ()>,
     debounce: Duration,
     queue: Queue<Arc<ObjectKey>, ReconcileReason>,
+    retries: Retries<Arc<ObjectKey>>,
     running: FuturesUnordered<Running<K, F>>,
     stage: Stage,
     triggers_open: bool,
@@ -118,6 +119,7 @@ where
             shutdown,
             debounce: config.debounce,
             queue: Queue::new(config.concurrency),
+            retries: Retries::new(config.retries, RandomState::new()),
             running: FuturesUnordered::new(),
             stage: Stage::Filling,
             triggers_open: true,
@@ -194,6 +196,7 @@ where
         while let Some((key, reason)) = self.queue.start(now) {
             let Some(object) = self.store.get_key(&key) else {
                 self.queue.finish(&key, now);
+                self.retries.forget(&key);
                 if reason.is_own() {
                     continue; // deleted since it asked for another run
                 }
@@ -237,31 +240,41 @@ where
             Ok(action) => Ok((action, None)),
             Err(error) => catch_call(|| (self.policy)(object, &error)).map(|action| (action, Some(error))),
         });
-        let (again, report) = match judged {
+        let (action, reason, report) = match judged {
             Ok((action, None)) => {
-                let again =
-                    action.requeue_after().map(|delay| (delay, ReconcileReason::ReconcilerRequestedRetry));
-                (again, Ok((reference, action)))
+                (action.clone(), ReconcileReason::ReconcilerRequestedRetry, Ok((reference, action)))
             }
             Ok((action, Some(error))) => {
-                let again =
-                    action.requeue_after().map(|delay| (delay, ReconcileReason::ErrorPolicyRequestedRetry));
-                (again, Err(ControllerError::ReconcilerFailed(error, Box::new(reference.erase()))))
+                let error = ControllerError::ReconcilerFailed(error, Box::new(reference.erase()));
+                (action, ReconcileReason::ErrorPolicyRequestedRetry, Err(error))
             }
             Err(Panic(message)) => {
                 let object = Box::new(reference.erase());
                 tracing::error!(%object, message, "a reconciler panicked");
                 let error = ControllerError::RunnerError(Error::Panicked { object, message });
-                (Some((AFTER_PANIC, ReconcileReason::ErrorPolicyRequestedRetry)), Err(error))
+                (Action::retry(), ReconcileReason::ErrorPolicyRequestedRetry, Err(error))
             }
         };
-        let now = Instant::now();
-        if let Some((delay, reason)) = again.filter(|_| self.triggers_open) {
-            let delay = delay.max(self.debounce).min(FAR_AWAY);
-            self.queue.push(Arc::clone(&key), reason, now + delay, now);
-        }
-        self.queue.finish(&key, now);
+        self.settle(&key, &action, reason);
         report
+    }
+
+    /// Frees `key`, and puts it in line again if `action` says so.
+    fn settle(&mut self, key: &Arc<ObjectKey>, action: &Action, reason: ReconcileReason) {
+        let delay = match action.again() {
+            Again::BackingOff => Some(self.retries.failed(Arc::clone(key))),
+            Again::After(delay) => Some(delay),
+            Again::OnChange => None,
+        };
+        if action.again() != Again::BackingOff {
+            self.retries.forget(key);
+        }
+        let now = Instant::now();
+        if let Some(delay) = delay.filter(|_| self.triggers_open) {
+            let delay = delay.max(self.debounce).min(FAR_AWAY);
+            self.queue.push(Arc::clone(key), reason, now + delay, now);
+        }
+        self.queue.finish(key, now);
     }
 
     fn reference(&self, key: &ObjectKey) -> ObjectRef<K> {

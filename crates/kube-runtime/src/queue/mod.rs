@@ -4,8 +4,10 @@ mod alarm;
 mod machine;
 #[cfg(test)]
 mod model_tests;
+mod retries;
 #[cfg(test)]
 mod tests;
 
 pub(crate) use alarm::Alarm;
 pub(crate) use machine::Queue;
+pub(crate) use retries::{Retries, RetryLimits};

@@ -195,7 +195,8 @@ async fn a_panic_is_an_error_of_that_object_only() {
     let api = config_maps(&client);
     api.add(named("bad")).await;
     api.add(named("good")).await;
-    let output = controller(&client).run(
+    let seldom = Config::default().backoff(Duration::from_secs(60), Duration::from_secs(60));
+    let output = controller(&client).with_config(seldom).run(
         |object: Arc<ConfigMap>, _| async move {
             assert!(object.name_any() != "bad" || object.annotations().contains_key("touched"), "I cannot");
             Ok::<_, Infallible>(Action::await_change())

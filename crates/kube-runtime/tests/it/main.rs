@@ -7,6 +7,7 @@ mod controller;
 mod controller_related;
 mod events;
 mod finalizer;
+mod retry;
 mod scripted;
 mod shutdown;
 mod wait;
