@@ -124,28 +124,42 @@ mod tests {
     const POD: KubeletDebugParams<'_> = KubeletDebugParams { name: "a", namespace: "web", pod_uid: None };
     const INCARNATION: KubeletDebugParams<'_> = KubeletDebugParams { pod_uid: Some("u-1"), ..POD };
 
+    /// Method, target and the only header; these requests have no body.
+    fn show(request: Result<http::Request<Vec<u8>>, Error>) -> String {
+        let request = request.expect("valid");
+        assert!(request.body().is_empty() && request.headers().len() == 1);
+        let accept = request.headers()["accept"].to_str().expect("ASCII");
+        format!("{} {} {accept}", request.method(), request.uri())
+    }
+
     #[test]
-    fn paths_and_queries() {
-        let ap = AttachParams::default();
-        let uri = |request: Result<http::Request<Vec<u8>>, _>| request.expect("valid").uri().to_string();
-        let tty = AttachParams::interactive_tty();
-        assert_eq!(uri(Request::kubelet_node_attach(&POD, "c", &ap)), "/attach/web/a/c?output=1&error=1");
+    fn whole_requests() {
+        let (ap, tty) = (AttachParams::default(), AttachParams::interactive_tty());
         assert_eq!(
-            uri(Request::kubelet_node_exec(&INCARNATION, "c", ["id"], &tty)),
-            "/exec/web/a/u-1/c?input=1&output=1&tty=1&command=id"
+            show(Request::kubelet_node_attach(&POD, "c", &ap)),
+            "GET /attach/web/a/c?output=1&error=1 application/json"
         );
         assert_eq!(
-            uri(Request::kubelet_node_portforward(&POD, &[80, 81])),
-            "/portForward/web/a?port=80%2C81"
+            show(Request::kubelet_node_exec(&INCARNATION, "c", ["id"], &tty)),
+            "GET /exec/web/a/u-1/c?input=1&output=1&tty=1&command=id application/json"
         );
         assert_eq!(
-            uri(Request::kubelet_node_portforward(&INCARNATION, &[80])),
-            "/portForward/web/a/u-1?port=80"
+            show(Request::kubelet_node_portforward(&POD, &[80, 81])),
+            "GET /portForward/web/a?port=80%2C81 application/json"
+        );
+        assert_eq!(
+            show(Request::kubelet_node_portforward(&INCARNATION, &[80])),
+            "GET /portForward/web/a/u-1?port=80 application/json"
         );
         let lp = LogParams { tail_lines: Some(3), container: Some("other".into()), ..LogParams::default() };
         assert_eq!(
-            uri(Request::kubelet_node_logs(&INCARNATION, "c", &lp)),
-            "/containerLogs/web/a/c?tailLines=3"
+            show(Request::kubelet_node_logs(&INCARNATION, "c", &lp)),
+            "GET /containerLogs/web/a/c?tailLines=3 */*"
+        );
+        let odd = KubeletDebugParams { name: "a b", namespace: "ü", pod_uid: Some("u?") };
+        assert_eq!(
+            show(Request::kubelet_node_portforward(&odd, &[80])),
+            "GET /portForward/%C3%BC/a%20b/u%3F?port=80 application/json"
         );
     }
 
@@ -154,6 +168,11 @@ mod tests {
         let ap = AttachParams::default();
         let odd = KubeletDebugParams { namespace: "", ..POD };
         assert!(refusal(Request::kubelet_node_attach(&odd, "c", &ap)).starts_with("the namespace \"\""));
+        let upwards = KubeletDebugParams { name: "..", ..POD };
+        let logs = Request::kubelet_node_logs(&upwards, "c", &LogParams::default());
+        assert!(refusal(logs).starts_with("the pod name \"..\""));
+        let nobody = KubeletDebugParams { pod_uid: Some("a%2Fb"), ..POD };
+        assert!(refusal(Request::kubelet_node_portforward(&nobody, &[80])).starts_with("the pod uid"));
         assert!(refusal(Request::kubelet_node_attach(&POD, "c/d", &ap)).starts_with("the container \"c/d\""));
         assert!(refusal(Request::kubelet_node_exec(&POD, "c", [""; 0], &ap)).contains("command"));
         assert!(refusal(Request::kubelet_node_portforward(&POD, &[])).contains("no port"));

@@ -1,6 +1,6 @@
 //! Every verb, as the bytes that would be sent.
 
-mod kinds;
+mod every;
 mod refused;
 mod verbs;
 

@@ -4,12 +4,13 @@ use k8s_openapi::api::core::v1::Pod;
 use serde::Serialize;
 use serde_json::json;
 
-use super::refusal;
+use super::{
+    every::{on_collection, on_object},
+    refusal,
+};
 use crate::{
     Request, Resource,
-    params::{
-        DeleteParams, GetParams, ListParams, Patch, PatchParams, PostParams, VersionMatch, WatchParams,
-    },
+    params::{ListParams, Patch, PatchParams, PostParams, VersionMatch, WatchParams},
     request::Error,
 };
 
@@ -21,25 +22,26 @@ const UNSAFE: [&str; 7] = ["", ".", "..", "a/b", "../../secrets", "a%2Fb", "%2e%
 
 #[test]
 fn names_that_no_encoding_makes_safe() {
-    let (pp, patch) = (PatchParams::default(), Patch::Merge(json!({})));
-    let post = PostParams::default();
     for name in UNSAFE {
-        let refused = [
-            pods().get(name, &GetParams::default()),
-            pods().get_metadata(name, &GetParams::default()),
-            pods().delete(name, &DeleteParams::default()),
-            pods().replace(name, &post, Vec::new()),
-            pods().patch(name, &pp, &patch),
-            pods().patch_metadata(name, &pp, &patch),
-            pods().get_subresource("status", name),
+        for (verb, request) in on_object(&pods(), name) {
+            let why = refusal(request);
+            assert!(why.contains(&format!("the name {name:?} must not")), "{verb}: {why}");
+        }
+    }
+}
+
+#[test]
+fn subresources_that_no_encoding_makes_safe() {
+    let (post, merge) = (PostParams::default(), Patch::Merge(json!({})));
+    for name in UNSAFE {
+        for request in [
             pods().get_subresource(name, "a"),
             pods().create_subresource(name, "a", &post, Vec::new()),
-            pods().replace_subresource("status", name, &post, Vec::new()),
-            pods().patch_subresource("status", name, &pp, &patch),
-        ];
-        for request in refused {
+            pods().replace_subresource(name, "a", &post, Vec::new()),
+            pods().patch_subresource(name, "a", &PatchParams::default(), &merge),
+        ] {
             let why = refusal(request);
-            assert!(why.contains(&format!("{name:?}")) && why.contains("must not"), "{why}");
+            assert!(why.contains(&format!("the subresource {name:?} must not")), "{why}");
         }
     }
 }
@@ -48,14 +50,8 @@ fn names_that_no_encoding_makes_safe() {
 fn namespaces_that_no_encoding_makes_safe() {
     for namespace in UNSAFE {
         let request = Request::new(Pod::url_path(&(), Some(namespace)));
-        for refused in [
-            request.list(&ListParams::default()),
-            request.watch(&WatchParams::default(), "0"),
-            request.create(&PostParams::default(), Vec::new()),
-            request.delete_collection(&DeleteParams::default(), &ListParams::default()),
-            request.get("a", &GetParams::default()),
-        ] {
-            assert!(refusal(refused).contains("a namespace must not be empty"), "{namespace}");
+        for (verb, refused) in on_collection(&request).into_iter().chain(on_object(&request, "a")) {
+            assert!(refusal(refused).contains("a namespace must not be empty"), "{verb} {namespace}");
         }
     }
 }
@@ -96,7 +92,8 @@ fn apply_patches() {
 
 #[test]
 fn apply_patches_with_managed_fields() {
-    let (me, metadata) = (PatchParams::apply("me"), |m| json!({"apiVersion": "v1", "kind": "Pod", "metadata": m}));
+    let (me, metadata) =
+        (PatchParams::apply("me"), |m| json!({"apiVersion": "v1", "kind": "Pod", "metadata": m}));
     // Servers answer 400 to an empty list as well, and take null for absent.
     for managed in [json!([]), json!([{"manager": "other"}]), json!("text")] {
         let patch = Patch::Apply(metadata(json!({"name": "a", "managedFields": managed})));
