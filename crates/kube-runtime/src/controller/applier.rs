@@ -36,7 +36,7 @@ where
     let for_policy = Arc::clone(&context);
     Runner::new(
         store,
-        queue.map_ok(Into::into),
+        queue.map_ok(|request| request.into().into()),
         move |object| catch(reconciler(object, Arc::clone(&context))),
         move |object, error: &ReconcilerFut::Error| error_policy(object, error, Arc::clone(&for_policy)),
         future::pending().boxed(),

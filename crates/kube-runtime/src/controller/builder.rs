@@ -3,7 +3,7 @@
 use super::{
     Action, Config, Controller,
     panic::catch,
-    request::{ReconcileReason, ReconcileRequest},
+    request::{Asked, ReconcileReason, ReconcileRequest, urgency_of},
     runner::{Report, Runner},
     shutdown::Shutdown,
     source::{Sources, present},
@@ -46,8 +46,10 @@ where
         let reader = writer.as_reader();
         let kind = dyntype.clone();
         let changes = watcher(main_api, wc).try_filter_map(move |event| {
-            let request = writer.absorb(event).map(|object| itself(&*object, kind.clone()));
-            std::future::ready(Ok(request))
+            let urgency = urgency_of(&event);
+            let object = writer.absorb(event);
+            let asked = object.map(|object| Asked { request: itself(&*object, kind.clone()), urgency });
+            std::future::ready(Ok(asked))
         });
         Self::with(changes, reader, dyntype)
     }
@@ -70,7 +72,7 @@ where
         reader: Store<K>,
         dyntype: K::DynamicType,
     ) -> Self {
-        Self::with(trigger_self(trigger, dyntype.clone()), reader, dyntype)
+        Self::with(trigger_self(trigger, dyntype.clone()).map_ok(Asked::from), reader, dyntype)
     }
 
     /// A controller for the objects of a [subscription](crate::reflector::store::Writer::subscribe), which other
@@ -89,11 +91,11 @@ where
         dyntype: K::DynamicType,
     ) -> Self {
         let objects = present(trigger, reader.clone(), dyntype.clone());
-        Self::with(trigger_self(objects.map(Ok), dyntype.clone()), reader, dyntype)
+        Self::with(trigger_self(objects.map(Ok), dyntype.clone()).map_ok(Asked::from), reader, dyntype)
     }
 
     fn with(
-        main: impl Stream<Item = watcher::Result<ReconcileRequest<K>>> + Send + 'static,
+        main: impl Stream<Item = watcher::Result<Asked<K>>> + Send + 'static,
         reader: Store<K>,
         dyntype: K::DynamicType,
     ) -> Self {
@@ -131,7 +133,7 @@ where
     /// Also reconciles the objects that `trigger` names.
     #[must_use]
     pub fn reconcile_on(mut self, trigger: impl Stream<Item = ObjectRef<K>> + Send + 'static) -> Self {
-        self.sources.add(trigger.map(|obj_ref| Ok(obj_ref.into())));
+        self.sources.add(trigger.map(|obj_ref| Ok(ReconcileRequest::from(obj_ref).into())));
         self
     }
 
@@ -143,7 +145,7 @@ where
             let dyntype = dyntype.clone();
             stream::iter(store.keys()).map(move |key| {
                 let obj_ref = key.to_ref(dyntype.clone());
-                Ok(ReconcileRequest { obj_ref, reason: ReconcileReason::BulkReconcile })
+                Ok(ReconcileRequest { obj_ref, reason: ReconcileReason::BulkReconcile }.into())
             })
         }));
         self

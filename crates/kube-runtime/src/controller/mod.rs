@@ -38,7 +38,8 @@ use std::{fmt::Debug, hash::Hash, time::Duration};
 ///   call.
 /// - One object is never reconciled twice at the same time; different objects are, up to [`Config::concurrency`].
 /// - Nothing is reconciled before all objects are known, nor after a [shutdown](Self::graceful_shutdown_on).
-/// - Objects are reconciled in the order in which they became due.
+/// - Changes come first; what was there at the start, or is looked at once more, comes when there are none, and is
+///   every eighth start otherwise. Within each of the two, objects come in the order in which they became due.
 /// - A reconciler that panics is one error in the output; everything else goes on.
 ///
 /// # Errors

@@ -5,15 +5,15 @@
 
 use super::{
     Controller,
-    request::ReconcileRequest,
-    trigger::{on_behalf_of, owners, trigger_with},
+    request::{Asked, ReconcileRequest, urgency_of},
+    trigger::{on_behalf_of, owners},
 };
 use crate::{
+    queue::Urgency,
     reflector::ObjectRef,
-    stream_ext::WatchStreamExt,
     watcher::{self, metadata_events, watcher},
 };
-use futures::{Stream, StreamExt};
+use futures::{Stream, StreamExt, TryStreamExt, stream};
 use kube_client::Api;
 use kube_core::Resource;
 use serde::de::DeserializeOwned;
@@ -48,7 +48,8 @@ where
     where
         Child::DynamicType: Debug + Eq + Hash + Clone,
     {
-        self.owns_stream_with(metadata_events(api, wc).touched_objects(), dyntype)
+        let owner_type = self.dyntype.clone();
+        self.relate(told(metadata_events(api, wc)), move |child| owners(&child, &owner_type, &dyntype))
     }
 
     /// Also reconciles the owners of the objects of a stream of one's own. Metadata is enough; deletions matter, so
@@ -72,7 +73,7 @@ where
         Child::DynamicType: Debug + Eq + Hash + Clone,
     {
         let owner_type = self.dyntype.clone();
-        self.relate(trigger, move |child| owners(&child, &owner_type, &dyntype))
+        self.relate(changed(trigger), move |child| owners(&child, &owner_type, &dyntype))
     }
 
     /// Also reconciles the owners of the objects of a shared stream.
@@ -95,7 +96,7 @@ where
         Child::DynamicType: Debug + Eq + Hash + Clone,
     {
         let owner_type = self.dyntype.clone();
-        self.relate(trigger.map(Ok), move |child: Arc<Child>| owners(&*child, &owner_type, &dyntype))
+        self.relate(changed(trigger.map(Ok)), move |child: Arc<Child>| owners(&*child, &owner_type, &dyntype))
     }
 
     /// Also reconciles what `mapper` makes of an object that is created, changed or deleted.
@@ -132,7 +133,7 @@ where
         I::IntoIter: Send,
         Other::DynamicType: Debug + Clone + Eq + Hash,
     {
-        self.watches_stream_with(watcher(api, wc).touched_objects(), mapper, dyntype)
+        self.relate(told(watcher(api, wc)), named_by(mapper, dyntype))
     }
 
     /// Also reconciles what `mapper` makes of the objects of a stream of one's own.
@@ -165,10 +166,7 @@ where
         I: 'static + IntoIterator<Item = ObjectRef<K>>,
         I::IntoIter: Send,
     {
-        self.relate(trigger, move |other| {
-            let reason = reason_of(&other, &dyntype);
-            mapper(other).into_iter().map(reason).collect::<Vec<_>>()
-        })
+        self.relate(changed(trigger), named_by(mapper, dyntype))
     }
 
     /// Also reconciles what `mapper` makes of the objects of a shared stream.
@@ -201,7 +199,7 @@ where
         I: 'static + IntoIterator<Item = ObjectRef<K>>,
         I::IntoIter: Send,
     {
-        self.relate(trigger.map(Ok), move |other: Arc<Other>| {
+        self.relate(changed(trigger.map(Ok)), move |other: Arc<Other>| {
             let reason = reason_of(&*other, &dyntype);
             mapper(other).into_iter().map(reason).collect::<Vec<_>>()
         })
@@ -210,11 +208,46 @@ where
     /// A source of related objects, and what each of them asks for.
     fn relate<T: 'static>(
         mut self,
-        source: impl Stream<Item = watcher::Result<T>> + Send + 'static,
+        source: impl Stream<Item = watcher::Result<(T, Urgency)>> + Send + 'static,
         mapper: impl Fn(T) -> Vec<ReconcileRequest<K>> + Send + 'static,
     ) -> Self {
-        self.sources.add(trigger_with(source, mapper));
+        let asked = source.map_ok(move |(related, urgency)| {
+            let requests = mapper(related).into_iter();
+            stream::iter(requests.map(move |request| Ok(Asked { request, urgency })))
+        });
+        self.sources.add(asked.try_flatten());
         self
+    }
+}
+
+/// The objects that a watch tells of.
+fn told<T: Send + 'static>(
+    events: impl Stream<Item = watcher::Result<watcher::Event<T>>> + Send + 'static,
+) -> impl Stream<Item = watcher::Result<(T, Urgency)>> + Send + 'static {
+    events.try_filter_map(|event| {
+        let urgency = urgency_of(&event);
+        std::future::ready(Ok(event.into_touched().map(|object| (object, urgency))))
+    })
+}
+
+/// The objects of a stream of one's own.
+fn changed<T>(
+    objects: impl Stream<Item = watcher::Result<T>> + Send + 'static,
+) -> impl Stream<Item = watcher::Result<(T, Urgency)>> + Send + 'static {
+    objects.map_ok(|object| (object, Urgency::Change))
+}
+
+/// What `mapper` names, on behalf of what it is given.
+fn named_by<K: Resource, Other: Resource, I: IntoIterator<Item = ObjectRef<K>>>(
+    mapper: impl Fn(Other) -> I,
+    dyntype: Other::DynamicType,
+) -> impl Fn(Other) -> Vec<ReconcileRequest<K>>
+where
+    Other::DynamicType: Clone,
+{
+    move |other| {
+        let reason = reason_of(&other, &dyntype);
+        mapper(other).into_iter().map(reason).collect()
     }
 }
 

@@ -1,6 +1,6 @@
 //! Asking for a reconcile.
 
-use crate::reflector::ObjectRef;
+use crate::{queue::Urgency, reflector::ObjectRef, watcher::Event};
 use kube_core::{DynamicObject, Resource};
 use std::{
     fmt,
@@ -15,6 +15,27 @@ pub struct ReconcileRequest<K: Resource> {
     pub obj_ref: ObjectRef<K>,
     /// Why. For people and logs: reasons are merged and lost, so no reconciler may depend on them.
     pub reason: ReconcileReason,
+}
+
+/// A request, and how urgent it is.
+pub(super) struct Asked<K: Resource> {
+    pub(super) request: ReconcileRequest<K>,
+    pub(super) urgency: Urgency,
+}
+
+impl<K: Resource> From<ReconcileRequest<K>> for Asked<K> {
+    fn from(request: ReconcileRequest<K>) -> Self {
+        let urgency = request.reason.urgency();
+        Self { request, urgency }
+    }
+}
+
+/// Whether an event is news or just tells what is there.
+pub(super) fn urgency_of<T>(event: &Event<T>) -> Urgency {
+    match event {
+        Event::Init | Event::InitApply(_) | Event::InitDone => Urgency::Background,
+        Event::Apply(_) | Event::Delete(_) => Urgency::Change,
+    }
 }
 
 /// Why an object is reconciled. Of several reasons, the one whose time came first.
@@ -46,6 +67,11 @@ impl ReconcileReason {
     /// Whether the controller asked itself: then it is no surprise if the object is gone by now.
     pub(super) fn is_own(&self) -> bool {
         matches!(self, Self::ReconcilerRequestedRetry | Self::ErrorPolicyRequestedRetry | Self::BulkReconcile)
+    }
+
+    /// What the controller asks itself can wait for what others ask.
+    pub(super) fn urgency(&self) -> Urgency {
+        if self.is_own() { Urgency::Background } else { Urgency::Change }
     }
 }
 

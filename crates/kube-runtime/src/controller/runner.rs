@@ -4,10 +4,10 @@ use super::{
     Action, Config, Error as ControllerError,
     action::Again,
     panic::{Panic, catch_call},
-    request::{ReconcileReason, ReconcileRequest},
+    request::{Asked, ReconcileReason},
 };
 use crate::{
-    queue::{Queue, Retries},
+    queue::{Queue, Retries, Urgency},
     reflector::{
         ObjectKey, ObjectRef,
         store::{Store, WriterDropped},
@@ -96,7 +96,7 @@ enum Stage {
 impl<K, Q, F, E, QErr, Start, Policy> Runner<K, Q, F, Start, Policy>
 where
     K: Reconcilable,
-    Q: Stream<Item = Result<ReconcileRequest<K>, QErr>>,
+    Q: Stream<Item = Result<Asked<K>, QErr>>,
     F: Future<Output = Outcome<E>> + Unpin,
     Start: FnMut(Arc<K>) -> F,
     Policy: Fn(Arc<K>, &E) -> Action,
@@ -151,7 +151,7 @@ where
                 Some(done) = self.running.next(), if !self.running.is_empty() => return Some(self.finish(done)),
                 request = self.triggers.next(), if self.triggers_open && self.stage != Stage::Draining => {
                     match request {
-                        Some(Ok(request)) => self.enqueue(&request),
+                        Some(Ok(asked)) => self.enqueue(asked),
                         Some(Err(error)) => return Some(Err(ControllerError::QueueError(error))),
                         None => self.close(),
                     }
@@ -170,10 +170,12 @@ where
             && (self.stage == Stage::Draining || (!self.triggers_open && self.queue.is_empty()))
     }
 
-    fn enqueue(&mut self, request: &ReconcileRequest<K>) {
+    fn enqueue(&mut self, Asked { request, urgency }: Asked<K>) {
         let now = Instant::now();
         let key = Arc::new(ObjectKey::from(&request.obj_ref));
-        self.queue.push(key, request.reason.clone(), now + self.debounce, now);
+        // Before the first list is complete, everything is what was there at the start.
+        let urgency = if self.stage == Stage::Filling { Urgency::Background } else { urgency };
+        self.queue.push(key, request.reason, now + self.debounce, urgency, now);
     }
 
     /// There will be no more triggers: what was asked for is still done, but nothing is repeated for ever.
@@ -206,7 +208,8 @@ where
             if *key != actual {
                 // A child's idea of an owner that has no namespace. Two names must not become two runs at once.
                 self.queue.finish(&key, now);
-                self.queue.push(Arc::new(actual), reason, now, now);
+                let urgency = reason.urgency();
+                self.queue.push(Arc::new(actual), reason, now, urgency, now);
                 continue;
             }
             if let Some(report) = self.launch(key, object, &reason) {
@@ -272,7 +275,8 @@ where
         let now = Instant::now();
         if let Some(delay) = delay.filter(|_| self.triggers_open) {
             let delay = delay.max(self.debounce).min(FAR_AWAY);
-            self.queue.push(Arc::clone(key), reason, now + delay, now);
+            let urgency = reason.urgency();
+            self.queue.push(Arc::clone(key), reason, now + delay, urgency, now);
         }
         self.queue.finish(key, now);
     }

@@ -1,6 +1,6 @@
 //! Where triggers come from, and how each source is kept from being asked too often.
 
-use super::request::ReconcileRequest;
+use super::request::Asked;
 use crate::{
     backoff::{Backoff, DefaultBackoff},
     reflector::{Lookup, ObjectRef, store::Store},
@@ -16,7 +16,7 @@ use parking_lot::Mutex;
 use std::{hash::Hash, sync::Arc, time::Duration};
 
 /// Requests from one source.
-pub(super) type Trigger<K> = BoxStream<'static, watcher::Result<ReconcileRequest<K>>>;
+pub(super) type Trigger<K> = BoxStream<'static, watcher::Result<Asked<K>>>;
 
 /// All sources of a controller.
 pub(super) struct Sources<K: Resource> {
@@ -37,10 +37,7 @@ impl<K: Resource + 'static> Sources<K> {
         Self { triggers: vec![main], pacing: Pacing::Own }
     }
 
-    pub(super) fn add(
-        &mut self,
-        trigger: impl Stream<Item = watcher::Result<ReconcileRequest<K>>> + Send + 'static,
-    ) {
+    pub(super) fn add(&mut self, trigger: impl Stream<Item = watcher::Result<Asked<K>>> + Send + 'static) {
         self.triggers.push(trigger.boxed());
     }
 

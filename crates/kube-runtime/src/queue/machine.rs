@@ -4,15 +4,14 @@
 //! - a key that was pushed is started at least once after the push (no lost updates): a push while the key runs makes
 //!   it run again afterwards;
 //! - a key that runs is never handed out a second time before [`Queue::finish`];
-//! - several pushes of a waiting key are one run, at the earliest of their times;
-//! - keys start in the order in which they became due;
+//! - several pushes of a waiting key are one run, at the earliest of their times and as urgent as the most urgent;
+//! - changes start before background keys, but for every eighth start, so that both get on;
+//! - within each of the two, keys start in the order in which they became due (or urgent);
 //! - every operation costs O(log n) or less, and a key that neither waits nor runs costs nothing.
 
+use super::lines::{Lines, Urgency};
 use ahash::AHashMap;
-use std::{
-    collections::{BTreeMap, VecDeque},
-    hash::Hash,
-};
+use std::{collections::BTreeMap, hash::Hash};
 use tokio::time::Instant;
 
 /// A queue of keys `K`, each with what its pusher wants handed to the worker, `P`.
@@ -23,8 +22,8 @@ pub(crate) struct Queue<K, P> {
     slots: AHashMap<K, Slot<P>>,
     /// Keys that wait for their time. The number keeps keys of one instant in the order of their pushes.
     timers: BTreeMap<(Instant, u64), K>,
-    /// Keys whose time has come, oldest first.
-    ready: VecDeque<K>,
+    /// Keys whose time has come.
+    ready: Lines<K>,
     running: usize,
     limit: usize,
     sequence: u64,
@@ -33,14 +32,23 @@ pub(crate) struct Queue<K, P> {
 /// What the queue knows about a key.
 #[derive(Debug)]
 enum Slot<P> {
-    /// In `timers` under this due time and number.
-    Waiting { due: Instant, number: u64, payload: P },
-    /// In `ready`.
-    Ready { payload: P },
+    /// In `timers` under its due time and this number.
+    Waiting { wish: Wish<P>, number: u64 },
+    /// In `ready` under this number.
+    Ready { urgency: Urgency, number: u64, payload: P },
     /// Handed out; nothing has happened since.
     Running,
     /// Handed out, and pushed again since.
-    RunningAgain { due: Instant, payload: P },
+    RunningAgain(Wish<P>),
+}
+
+/// What one or more pushes of a key want.
+#[derive(Debug)]
+struct Wish<P> {
+    due: Instant,
+    urgency: Urgency,
+    /// Of the push that wants to be first.
+    payload: P,
 }
 
 impl<K: Eq + Hash + Clone, P> Queue<K, P> {
@@ -49,42 +57,46 @@ impl<K: Eq + Hash + Clone, P> Queue<K, P> {
         Self {
             slots: AHashMap::new(),
             timers: BTreeMap::new(),
-            ready: VecDeque::new(),
+            ready: Lines::new(),
             running: 0,
             limit: if limit == 0 { usize::MAX } else { limit.into() },
             sequence: 0,
         }
     }
 
-    /// Wants `key` to be worked on at `due`. Where the key waits already, the earlier of both requests stays.
-    pub(crate) fn push(&mut self, key: K, payload: P, due: Instant, now: Instant) {
-        match self.slots.get_mut(&key) {
-            None => self.wait(key, payload, due, now),
-            Some(Slot::Waiting { due: present, number, .. }) if due < *present => {
-                let timer = (*present, *number);
-                self.timers.remove(&timer);
-                self.wait(key, payload, due, now);
+    /// Wants `key` to be worked on at `due`. Where the key waits already, the earlier of both times and the higher of
+    /// both urgencies stays.
+    pub(crate) fn push(&mut self, key: K, payload: P, due: Instant, urgency: Urgency, now: Instant) {
+        self.promote(now); // from here on, what waits for a time is not due
+        let wish = Wish { due, urgency, payload };
+        match self.slots.remove(&key) {
+            None => self.wait(key, wish, now),
+            Some(Slot::Waiting { wish: present, number }) => {
+                if due < present.due {
+                    self.timers.remove(&(present.due, number));
+                    self.wait(key, present.and(wish), now);
+                } else {
+                    self.slots.insert(key, Slot::Waiting { wish: present.and(wish), number });
+                }
             }
-            Some(Slot::RunningAgain { due: present, .. }) if *present <= due => {}
-            Some(slot @ (Slot::Running | Slot::RunningAgain { .. })) => {
-                *slot = Slot::RunningAgain { due, payload }
+            Some(Slot::Ready { urgency: present, number, payload }) if present < urgency => {
+                self.ready.remove(present, number);
+                self.line_up(key, urgency, payload);
             }
-            Some(Slot::Waiting { .. } | Slot::Ready { .. }) => {}
+            Some(ready @ Slot::Ready { .. }) => drop(self.slots.insert(key, ready)),
+            Some(Slot::Running) => drop(self.slots.insert(key, Slot::RunningAgain(wish))),
+            Some(Slot::RunningAgain(present)) => {
+                self.slots.insert(key, Slot::RunningAgain(present.and(wish)));
+            }
         }
     }
 
-    /// Hands out the key that has been due for longest, unless as many keys run as may.
+    /// Hands out the key whose turn it is, unless as many keys run as may.
     pub(crate) fn start(&mut self, now: Instant) -> Option<(K, P)> {
-        self.promote(now);
-        if self.running >= self.limit {
-            return None;
-        }
-        let key = self.ready.pop_front()?;
-        self.running += 1;
-        Some(self.hand_out(key))
+        self.start_where(now, |_| true)
     }
 
-    /// Like [`Queue::start`], passing over keys that `may_start` refuses. They stay first in line.
+    /// Like [`Queue::start`], passing over keys that `may_start` refuses. They keep their places.
     ///
     /// Costs one call of `may_start` for each key that is due and refused.
     pub(crate) fn start_where(&mut self, now: Instant, may_start: impl Fn(&P) -> bool) -> Option<(K, P)> {
@@ -93,9 +105,9 @@ impl<K: Eq + Hash + Clone, P> Queue<K, P> {
             return None;
         }
         let slots = &self.slots;
-        let allowed = |key: &K| matches!(slots.get(key), Some(Slot::Ready { payload }) if may_start(payload));
-        let position = self.ready.iter().position(allowed)?;
-        let key = self.ready.remove(position).expect("invariant: the position was just found");
+        let allowed =
+            |key: &K| matches!(slots.get(key), Some(Slot::Ready { payload, .. }) if may_start(payload));
+        let key = self.ready.pop_where(allowed)?;
         self.running += 1;
         Some(self.hand_out(key))
     }
@@ -105,9 +117,10 @@ impl<K: Eq + Hash + Clone, P> Queue<K, P> {
         let Some((key, slot)) = self.slots.remove_entry(key) else { return };
         match slot {
             Slot::Running => self.running -= 1,
-            Slot::RunningAgain { due, payload } => {
+            Slot::RunningAgain(wish) => {
                 self.running -= 1;
-                self.wait(key, payload, due, now);
+                self.promote(now); // whatever became due earlier goes first
+                self.wait(key, wish, now);
             }
             not_running => drop(self.slots.insert(key, not_running)),
         }
@@ -117,7 +130,7 @@ impl<K: Eq + Hash + Clone, P> Queue<K, P> {
     pub(crate) fn retain_waiting(&mut self, keep: impl Fn(&P) -> bool) {
         let slots = &mut self.slots;
         self.timers.retain(|_, key| {
-            let kept = matches!(slots.get(key), Some(Slot::Waiting { payload, .. }) if keep(payload));
+            let kept = matches!(slots.get(key), Some(Slot::Waiting { wish, .. }) if keep(&wish.payload));
             if !kept {
                 slots.remove(key);
             }
@@ -141,37 +154,48 @@ impl<K: Eq + Hash + Clone, P> Queue<K, P> {
         self.slots.is_empty()
     }
 
-    fn wait(&mut self, key: K, payload: P, due: Instant, now: Instant) {
-        if due <= now {
-            self.promote(now); // whatever became due earlier goes first
-            self.ready.push_back(key.clone());
-            self.slots.insert(key, Slot::Ready { payload });
+    /// Gives a key without a slot one.
+    fn wait(&mut self, key: K, wish: Wish<P>, now: Instant) {
+        if wish.due <= now {
+            self.line_up(key, wish.urgency, wish.payload);
         } else {
             let number = self.sequence;
             self.sequence += 1;
-            self.timers.insert((due, number), key.clone());
-            self.slots.insert(key, Slot::Waiting { due, number, payload });
+            self.timers.insert((wish.due, number), key.clone());
+            self.slots.insert(key, Slot::Waiting { wish, number });
         }
     }
 
-    /// Moves every key that is due from the timers to the line.
+    fn line_up(&mut self, key: K, urgency: Urgency, payload: P) {
+        let number = self.ready.push(key.clone(), urgency);
+        self.slots.insert(key, Slot::Ready { urgency, number, payload });
+    }
+
+    /// Moves every key that is due from the timers to its line.
     fn promote(&mut self, now: Instant) {
         while let Some(timer) = self.timers.first_entry().filter(|timer| timer.key().0 <= now) {
             let key = timer.remove();
-            let slot = self.slots.get_mut(&key).expect("invariant: a timer belongs to a waiting key");
-            let Slot::Waiting { payload, .. } = std::mem::replace(slot, Slot::Running) else {
+            let Some(Slot::Waiting { wish, .. }) = self.slots.remove(&key) else {
                 unreachable!("invariant: a timer belongs to a waiting key");
             };
-            *slot = Slot::Ready { payload };
-            self.ready.push_back(key);
+            self.line_up(key, wish.urgency, wish.payload);
         }
     }
 
     fn hand_out(&mut self, key: K) -> (K, P) {
         let slot = self.slots.get_mut(&key).expect("invariant: a key in line has a slot");
-        let Slot::Ready { payload } = std::mem::replace(slot, Slot::Running) else {
+        let Slot::Ready { payload, .. } = std::mem::replace(slot, Slot::Running) else {
             unreachable!("invariant: a key in line is ready");
         };
         (key, payload)
+    }
+}
+
+impl<P> Wish<P> {
+    /// Both wishes as one.
+    fn and(self, other: Self) -> Self {
+        let urgency = self.urgency.max(other.urgency);
+        let first = if other.due < self.due { other } else { self };
+        Self { urgency, ..first }
     }
 }

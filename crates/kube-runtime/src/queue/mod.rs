@@ -1,6 +1,7 @@
 //! What has to be worked on, and when: a keyed queue without I/O, runtime or clock.
 
 mod alarm;
+mod lines;
 mod machine;
 #[cfg(test)]
 mod model_tests;
@@ -9,5 +10,6 @@ mod retries;
 mod tests;
 
 pub(crate) use alarm::Alarm;
+pub(crate) use lines::Urgency;
 pub(crate) use machine::Queue;
 pub(crate) use retries::{Retries, RetryLimits};

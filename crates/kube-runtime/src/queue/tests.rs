@@ -1,6 +1,6 @@
 //! The queue by example.
 
-use super::Queue;
+use super::{Queue, Urgency::*};
 use std::time::Duration;
 use tokio::time::Instant;
 
@@ -12,8 +12,8 @@ fn at(base: Instant, millis: u64) -> Instant {
 fn pushes_of_a_waiting_key_are_one_run() {
     let t = Instant::now();
     let mut queue = Queue::new(0);
-    queue.push("a", 1, t, t);
-    queue.push("a", 2, t, t);
+    queue.push("a", 1, t, Change, t);
+    queue.push("a", 2, t, Change, t);
     assert_eq!(queue.start(t), Some(("a", 1)));
     assert_eq!(queue.start(t), None);
     queue.finish(&"a", t);
@@ -24,10 +24,10 @@ fn pushes_of_a_waiting_key_are_one_run() {
 fn the_earliest_time_wins_in_either_order() {
     let t = Instant::now();
     let mut queue = Queue::new(0);
-    queue.push("a", "late", at(t, 50), t);
-    queue.push("a", "early", at(t, 20), t);
-    queue.push("b", "early", at(t, 30), t);
-    queue.push("b", "late", at(t, 60), t);
+    queue.push("a", "late", at(t, 50), Change, t);
+    queue.push("a", "early", at(t, 20), Change, t);
+    queue.push("b", "early", at(t, 30), Change, t);
+    queue.push("b", "late", at(t, 60), Change, t);
     assert_eq!(queue.next_due(), Some(at(t, 20)));
     assert_eq!(queue.start(at(t, 19)), None);
     assert_eq!(queue.start(at(t, 30)), Some(("a", "early")));
@@ -39,10 +39,10 @@ fn the_earliest_time_wins_in_either_order() {
 fn keys_start_in_the_order_in_which_they_became_due() {
     let t = Instant::now();
     let mut queue = Queue::new(0);
-    queue.push("third", (), at(t, 30), t);
-    queue.push("first", (), at(t, 10), t);
-    queue.push("second", (), at(t, 20), t);
-    queue.push("last", (), at(t, 40), at(t, 40));
+    queue.push("third", (), at(t, 30), Change, t);
+    queue.push("first", (), at(t, 10), Change, t);
+    queue.push("second", (), at(t, 20), Change, t);
+    queue.push("last", (), at(t, 40), Change, at(t, 40));
     let order: Vec<_> = std::iter::from_fn(|| queue.start(at(t, 40))).map(|(key, ())| key).collect();
     assert_eq!(order, ["first", "second", "third", "last"]);
 }
@@ -51,9 +51,9 @@ fn keys_start_in_the_order_in_which_they_became_due() {
 fn a_change_during_a_run_makes_the_key_run_again() {
     let t = Instant::now();
     let mut queue = Queue::new(0);
-    queue.push("a", 1, t, t);
+    queue.push("a", 1, t, Change, t);
     queue.start(t);
-    queue.push("a", 2, t, t);
+    queue.push("a", 2, t, Change, t);
     assert_eq!(queue.start(t), None, "never two runs of one key at once");
     queue.finish(&"a", t);
     assert_eq!(queue.start(t), Some(("a", 2)));
@@ -66,9 +66,9 @@ fn a_change_during_a_run_makes_the_key_run_again() {
 fn a_change_during_a_run_keeps_its_own_time() {
     let t = Instant::now();
     let mut queue = Queue::new(0);
-    queue.push("a", 1, t, t);
+    queue.push("a", 1, t, Change, t);
     queue.start(t);
-    queue.push("a", 2, at(t, 50), t);
+    queue.push("a", 2, at(t, 50), Change, t);
     queue.finish(&"a", at(t, 10));
     assert_eq!(queue.start(at(t, 10)), None);
     assert_eq!(queue.next_due(), Some(at(t, 50)));
@@ -80,7 +80,7 @@ fn the_limit_counts_runs_not_keys() {
     let t = Instant::now();
     let mut queue = Queue::new(2);
     for key in ["a", "b", "c"] {
-        queue.push(key, (), t, t);
+        queue.push(key, (), t, Change, t);
     }
     assert!(queue.start(t).is_some());
     assert!(queue.start(t).is_some());
@@ -95,7 +95,7 @@ fn a_refused_key_stays_first_in_line() {
     let t = Instant::now();
     let mut queue = Queue::new(0);
     for key in ["a", "b"] {
-        queue.push(key, key, t, t);
+        queue.push(key, key, t, Change, t);
     }
     assert_eq!(queue.start_where(t, |key| *key != "a"), Some(("b", "b")));
     assert_eq!(queue.start_where(t, |key| *key != "a"), None);
@@ -106,8 +106,8 @@ fn a_refused_key_stays_first_in_line() {
 fn a_full_queue_has_nothing_to_wake_up_for() {
     let t = Instant::now();
     let mut queue = Queue::new(1);
-    queue.push("a", (), t, t);
-    queue.push("b", (), at(t, 10), t);
+    queue.push("a", (), t, Change, t);
+    queue.push("b", (), at(t, 10), Change, t);
     queue.start(t);
     assert_eq!(queue.start(at(t, 20)), None);
     assert_eq!(queue.next_due(), None, "b is due and waits for a, not for a time");
@@ -119,9 +119,9 @@ fn a_full_queue_has_nothing_to_wake_up_for() {
 fn keys_that_wait_can_be_forgotten() {
     let t = Instant::now();
     let mut queue = Queue::new(0);
-    queue.push("now", "keep", t, t);
-    queue.push("later", "keep", at(t, 10), t);
-    queue.push("never", "drop", at(t, 10), t);
+    queue.push("now", "keep", t, Change, t);
+    queue.push("later", "keep", at(t, 10), Change, t);
+    queue.push("never", "drop", at(t, 10), Change, t);
     queue.retain_waiting(|payload| *payload == "keep");
     assert_eq!(queue.start(at(t, 10)), Some(("now", "keep")));
     assert_eq!(queue.start(at(t, 10)), Some(("later", "keep")));
@@ -134,8 +134,65 @@ fn keys_that_wait_can_be_forgotten() {
 fn finishing_what_does_not_run_changes_nothing() {
     let t = Instant::now();
     let mut queue = Queue::new(1);
-    queue.push("a", (), t, t);
+    queue.push("a", (), t, Change, t);
     queue.finish(&"a", t);
     queue.finish(&"unknown", t);
     assert_eq!(queue.start(t), Some(("a", ())));
+}
+
+fn start_all(queue: &mut Queue<&'static str, ()>, now: Instant) -> Vec<&'static str> {
+    std::iter::from_fn(|| queue.start(now)).map(|(key, ())| key).collect()
+}
+
+#[test]
+fn changes_start_before_what_was_there() {
+    let t = Instant::now();
+    let mut queue = Queue::new(0);
+    queue.push("old-1", (), t, Background, t);
+    queue.push("old-2", (), t, Background, t);
+    queue.push("new-1", (), t, Change, t);
+    queue.push("new-2", (), t, Change, t);
+    assert_eq!(start_all(&mut queue, t), ["new-1", "new-2", "old-1", "old-2"]);
+}
+
+#[test]
+fn a_change_of_what_waits_in_the_background_moves_it_up() {
+    let t = Instant::now();
+    let mut queue = Queue::new(0);
+    for key in ["old", "ready", "timed"] {
+        queue.push(key, (), if key == "timed" { at(t, 5) } else { t }, Background, t);
+    }
+    queue.push("new", (), t, Change, t);
+    queue.push("ready", (), at(t, 50), Change, t);
+    queue.push("timed", (), at(t, 50), Change, t);
+    assert_eq!(start_all(&mut queue, at(t, 5)), ["new", "ready", "timed", "old"]);
+}
+
+#[test]
+fn a_change_during_a_run_stays_urgent() {
+    let t = Instant::now();
+    let mut queue = Queue::new(1);
+    queue.push("a", (), t, Background, t);
+    queue.start(t);
+    queue.push("b", (), t, Background, t);
+    queue.push("a", (), t, Change, t);
+    queue.push("a", (), t, Background, t);
+    queue.finish(&"a", t);
+    assert_eq!(queue.start(t), Some(("a", ())));
+}
+
+#[test]
+fn no_flood_of_changes_keeps_the_background_waiting() {
+    let t = Instant::now();
+    let mut queue = Queue::new(1);
+    queue.push(1000, (), t, Background, t);
+    for change in 0.. {
+        queue.push(change, (), t, Change, t);
+        let (started, ()) = queue.start(t).unwrap();
+        queue.finish(&started, t);
+        if started == 1000 {
+            assert_eq!(change, 7);
+            return;
+        }
+    }
 }

@@ -1,7 +1,7 @@
 //! The scheduler and its plain form as a stream.
 
 use super::{Hold, HoldUnless, ScheduleRequest};
-use crate::queue::{Alarm, Queue};
+use crate::queue::{Alarm, Queue, Urgency};
 use futures::Stream;
 use pin_project_lite::pin_project;
 use std::{
@@ -108,7 +108,8 @@ where
                 Poll::Ready(None) => *this.requests_ended = true,
                 Poll::Ready(Some(ScheduleRequest { message, run_at })) => {
                     let now = Instant::now();
-                    this.queue.push(message.clone(), message, run_at.max(now + *this.debounce), now);
+                    let due = run_at.max(now + *this.debounce);
+                    this.queue.push(message.clone(), message, due, Urgency::Change, now);
                 }
             }
         }

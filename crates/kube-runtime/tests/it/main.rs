@@ -10,5 +10,6 @@ mod finalizer;
 mod retry;
 mod scripted;
 mod shutdown;
+mod urgency;
 mod wait;
 mod watcher;

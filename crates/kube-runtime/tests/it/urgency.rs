@@ -1,0 +1,72 @@
+//! What is reconciled first.
+
+use crate::common::{Change, Outputs, config_maps, named, server, soon, spawn_outputs, wait_for_change};
+use k8s_openapi::api::core::v1::ConfigMap;
+use kube_core::ResourceExt;
+use kube_runtime::{Config, Controller, controller::Action, watcher};
+use std::{convert::Infallible, sync::Arc, time::Duration};
+
+#[tokio::test(start_paused = true)]
+async fn a_change_overtakes_what_was_there_at_the_start() {
+    let (_server, client) = server();
+    let api = config_maps(&client);
+    for n in 0..30 {
+        api.add(named(&format!("old-{n}"))).await;
+    }
+    let output = Controller::new(api.clone(), watcher::Config::default())
+        .with_config(Config::default().concurrency(1))
+        .run(
+            |_, _| async {
+                tokio::time::sleep(Duration::from_secs(1)).await;
+                Ok::<_, Infallible>(Action::await_change())
+            },
+            wait_for_change,
+            Arc::new(()),
+        );
+    let mut outputs = spawn_outputs(output);
+    soon(&mut outputs.items).await;
+    api.touch("old-20", "1").await;
+    api.add(named("new")).await;
+    let next =
+        [soon(&mut outputs.items).await, soon(&mut outputs.items).await, soon(&mut outputs.items).await];
+    assert_eq!(next[1..], ["done: old-20", "done: new"], "after the one that was running");
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_was_there_is_reached_in_a_flood_of_changes() {
+    let (_server, client) = server();
+    let api = config_maps(&client);
+    for name in ["busy", "other", "quiet"] {
+        api.add(named(name)).await;
+    }
+    let writes = api.clone();
+    let output =
+        Controller::new(api, watcher::Config::default()).with_config(Config::default().concurrency(1)).run(
+            move |object: Arc<ConfigMap>, _| {
+                let api = writes.clone();
+                async move {
+                    let now = format!("{:?}", tokio::time::Instant::now());
+                    if object.name_any() != "quiet" {
+                        for name in ["busy", "other"] {
+                            api.touch(name, &now).await;
+                        }
+                    }
+                    tokio::time::sleep(Duration::from_millis(100)).await;
+                    Ok::<_, Infallible>(Action::await_change())
+                }
+            },
+            wait_for_change,
+            Arc::new(()),
+        );
+    let mut outputs = spawn_outputs(output);
+    assert!(position(&mut outputs, "done: quiet").await < 12);
+}
+
+async fn position(outputs: &mut Outputs, wanted: &str) -> usize {
+    let mut position = 0;
+    while soon(&mut outputs.items).await != wanted {
+        position += 1;
+        assert!(position < 100, "{wanted} never came");
+    }
+    position
+}
