@@ -59,7 +59,7 @@ where
     /// # Errors
     /// As [`Api::list`].
     pub async fn list_metadata(&self, lp: &ListParams) -> Result<ObjectList<PartialObjectMeta<K>>, Error> {
-        self.call("list_metadata", self.request.list_metadata(lp)).await
+        self.client.request_list(named("list_metadata", self.request.list_metadata(lp))?).await
     }
 
     /// Changes the object `name`, and gives its metadata alone.

@@ -3,6 +3,7 @@
 use std::fmt::Debug;
 
 use futures::Stream;
+use kube_core::DeserializeGuard;
 use kube_core::params::WatchParams;
 use kube_core::watch::WatchEvent;
 use serde::de::DeserializeOwned;
@@ -28,10 +29,27 @@ where
         wp: &WatchParams,
         version: &str,
     ) -> Result<impl Stream<Item = Result<WatchEvent<K>, Error>> + use<K>, Error> {
+        self.client.events(self.watch_request(wp, version)?).await
+    }
+
+    /// [`Api::watch`] in which an object that cannot be decoded is an event like others, with its error and its metadata: the resource
+    /// version in it tells how far the watch has come.
+    ///
+    /// # Errors
+    /// As [`Api::watch`], but for the objects.
+    pub async fn watch_guarded(
+        &self,
+        wp: &WatchParams,
+        version: &str,
+    ) -> Result<impl Stream<Item = Result<WatchEvent<DeserializeGuard<K>>, Error>> + use<K>, Error> {
+        self.client.request_events_guarded(self.watch_request(wp, version)?).await
+    }
+
+    fn watch_request(&self, wp: &WatchParams, version: &str) -> Result<http::Request<Vec<u8>>, Error> {
         let request = match self.metadata_only {
             true => self.request.watch_metadata(wp, version),
             false => self.request.watch(wp, version),
         };
-        self.client.events(named("watch", request)?).await
+        named("watch", request)
     }
 }

@@ -1,16 +1,19 @@
 //! Requests with an answer of a certain form.
 
 use either::Either;
-use futures::{AsyncBufRead, TryStream, TryStreamExt};
+use futures::{AsyncBufRead, Stream, TryStream, TryStreamExt};
 use http::header::ACCEPT_ENCODING;
 use http::{HeaderValue, Request};
 use http_body_util::BodyExt;
-use kube_core::{Status, WatchEvent};
+use kube_core::object::ObjectList;
+use kube_core::{DeserializeGuard, Status, WatchEvent};
 use serde::de::DeserializeOwned;
 
 use super::Client;
 use crate::body::Body;
-use crate::decode::{EventStream, expect_success, from_body, object_or_status};
+use crate::decode::{
+    EventStream, expect_success, from_body, guarded_list_from_body, list_from_body, object_or_status,
+};
 use crate::error::Error;
 
 impl Client {
@@ -73,11 +76,59 @@ impl Client {
         self.events(request).await
     }
 
+    /// Sends a list and decodes its items one by one as they arrive: body and objects are never in memory together.
+    ///
+    /// # Errors
+    /// As [`Client::request`]. The first item that cannot be decoded is the error, and it is named.
+    pub async fn request_list<K>(&self, request: Request<Vec<u8>>) -> Result<ObjectList<K>, Error>
+    where
+        K: Clone + DeserializeOwned,
+    {
+        list_from_body(self.succeed(request).await?).await
+    }
+
+    /// [`Client::request_list`] with each item that cannot be decoded in its place, with its error and its metadata.
+    ///
+    /// Costs nothing beyond that for the good ones: they do not pass through another form.
+    ///
+    /// # Errors
+    /// As [`Client::request`], but for the items.
+    pub async fn request_list_guarded<K>(
+        &self,
+        request: Request<Vec<u8>>,
+    ) -> Result<ObjectList<DeserializeGuard<K>>, Error>
+    where
+        K: Clone + DeserializeOwned,
+    {
+        guarded_list_from_body(self.succeed(request).await?).await
+    }
+
+    /// [`Client::request_events`] in which an object that cannot be decoded is an event like others, with its error and its metadata.
+    ///
+    /// # Errors
+    /// As [`Client::request_events`], but for the objects.
+    pub async fn request_events_guarded<K>(
+        &self,
+        request: Request<Vec<u8>>,
+    ) -> Result<impl Stream<Item = Result<WatchEvent<DeserializeGuard<K>>, Error>> + use<K>, Error>
+    where
+        K: DeserializeOwned,
+    {
+        self.open_events(request).await.map(EventStream::<DeserializeGuard<K>>::guarded)
+    }
+
     /// [`Client::request_events`] with a type that has a name.
-    pub(crate) async fn events<T>(&self, mut request: Request<Vec<u8>>) -> Result<EventStream<T>, Error> {
+    pub(crate) async fn events<T>(&self, request: Request<Vec<u8>>) -> Result<EventStream<T>, Error>
+    where
+        T: DeserializeOwned,
+    {
+        self.open_events(request).await.map(EventStream::new)
+    }
+
+    async fn open_events(&self, mut request: Request<Vec<u8>>) -> Result<Body, Error> {
         // Compressing layers hold back events until they have enough of them.
         request.headers_mut().insert(ACCEPT_ENCODING, HeaderValue::from_static("identity"));
-        self.succeed(request).await.map(EventStream::new)
+        self.succeed(request).await
     }
 
     async fn succeed(&self, request: Request<Vec<u8>>) -> Result<Body, Error> {

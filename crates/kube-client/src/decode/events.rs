@@ -2,16 +2,17 @@
 
 use std::error::Error as StdError;
 use std::io;
-use std::marker::PhantomData;
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 
 use futures::Stream;
 use http_body::Body as _;
-use kube_core::{Status, WatchEvent};
+use kube_core::{DeserializeGuard, Status, WatchEvent};
 use serde::Deserialize;
 use serde::de::{DeserializeOwned, Error as _};
+use serde_json::value::RawValue;
 
+use super::invalid::invalid_object;
 use super::lines::LineSplitter;
 use crate::body::Body;
 use crate::error::Error;
@@ -22,7 +23,7 @@ pub(crate) struct EventStream<K> {
     body: Body,
     lines: LineSplitter,
     state: State,
-    event: PhantomData<fn() -> K>,
+    decode: fn(&[u8]) -> Result<WatchEvent<K>, Error>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,13 +34,20 @@ enum State {
     Over,
 }
 
-impl<K> EventStream<K> {
+impl<K: DeserializeOwned> EventStream<K> {
     pub(crate) fn new(body: Body) -> Self {
-        Self { body, lines: LineSplitter::default(), state: State::Reading, event: PhantomData }
+        Self { body, lines: LineSplitter::default(), state: State::Reading, decode }
     }
 }
 
-impl<K: DeserializeOwned> Stream for EventStream<K> {
+impl<K: DeserializeOwned> EventStream<DeserializeGuard<K>> {
+    /// Events of objects that cannot be decoded are events too.
+    pub(crate) fn guarded(body: Body) -> Self {
+        Self { body, lines: LineSplitter::default(), state: State::Reading, decode: decode_guarded }
+    }
+}
+
+impl<K> Stream for EventStream<K> {
     type Item = Result<WatchEvent<K>, Error>;
 
     fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
@@ -47,7 +55,7 @@ impl<K: DeserializeOwned> Stream for EventStream<K> {
         loop {
             match this.state {
                 State::Reading => match this.lines.next_line() {
-                    Ok(Some(line)) => return Poll::Ready(Some(decode(&line))),
+                    Ok(Some(line)) => return Poll::Ready(Some((this.decode)(&line))),
                     Ok(None) => {}
                     Err(_) => {
                         this.state = State::Over;
@@ -57,7 +65,7 @@ impl<K: DeserializeOwned> Stream for EventStream<K> {
                 State::Ending => {
                     this.state = State::Over;
                     // Without a line end it may be cut off, and then it is no event at all.
-                    let event = this.lines.finish().and_then(|line| decode(&line).ok());
+                    let event = this.lines.finish().and_then(|line| (this.decode)(&line).ok());
                     return Poll::Ready(event.map(Ok));
                 }
                 State::Over => return Poll::Ready(None),
@@ -99,6 +107,25 @@ fn broken(err: Error) -> Option<Error> {
 
 fn decode<K: DeserializeOwned>(line: &[u8]) -> Result<WatchEvent<K>, Error> {
     serde_json::from_slice(line).map_err(|err| explain(line, &err))
+}
+
+/// In one pass if the object is good; else the line is read again for what can be known of the object.
+fn decode_guarded<K: DeserializeOwned>(line: &[u8]) -> Result<WatchEvent<DeserializeGuard<K>>, Error> {
+    let err = match serde_json::from_slice::<WatchEvent<K>>(line) {
+        Ok(WatchEvent::Added(object)) => return Ok(WatchEvent::Added(DeserializeGuard(Ok(object)))),
+        Ok(WatchEvent::Modified(object)) => return Ok(WatchEvent::Modified(DeserializeGuard(Ok(object)))),
+        Ok(WatchEvent::Deleted(object)) => return Ok(WatchEvent::Deleted(DeserializeGuard(Ok(object)))),
+        Ok(WatchEvent::Bookmark(bookmark)) => return Ok(WatchEvent::Bookmark(bookmark)),
+        Ok(WatchEvent::Error(status)) => return Ok(WatchEvent::Error(status)),
+        Err(err) => err,
+    };
+    let invalid = |object: &RawValue| DeserializeGuard(Err(invalid_object(object.get().as_bytes(), &err)));
+    match serde_json::from_slice::<WatchEvent<Box<RawValue>>>(line) {
+        Ok(WatchEvent::Added(object)) => Ok(WatchEvent::Added(invalid(&object))),
+        Ok(WatchEvent::Modified(object)) => Ok(WatchEvent::Modified(invalid(&object))),
+        Ok(WatchEvent::Deleted(object)) => Ok(WatchEvent::Deleted(invalid(&object))),
+        _ => Err(explain(line, &err)),
+    }
 }
 
 /// Names the object that cannot be decoded. Where a server answers with a bare `Status` instead, that is the error.
@@ -191,6 +218,21 @@ mod tests {
         let Err(Error::SerdeError(cause)) = &events[1] else { panic!("{:?}", events[1]) };
         assert!(cause.to_string().starts_with("watch event MODIFIED of ConfigMap ns/b: "), "{cause}");
         assert!(events[2].is_ok());
+    }
+
+    #[tokio::test]
+    async fn a_guarded_bad_object_is_an_event_with_its_metadata() {
+        let bad = "{\"type\":\"DELETED\",\"object\":{\"metadata\":{\"name\":\"b\",\"resourceVersion\":\"7\"},\"data\":5}}\n";
+        let text = [A, bad, "{\"type\":\"ODD\",\"object\":{}}\n", A].concat();
+        let stream = EventStream::<DeserializeGuard<ConfigMap>>::guarded(Body::from(text.into_bytes()));
+        let events: Vec<_> = stream.collect().await;
+        assert_eq!(events.len(), 4);
+        assert!(matches!(&events[0], Ok(WatchEvent::Added(DeserializeGuard(Ok(_))))));
+        let Ok(WatchEvent::Deleted(DeserializeGuard(Err(invalid)))) = &events[1] else { panic!() };
+        assert_eq!(invalid.metadata.resource_version.as_deref(), Some("7"));
+        assert!(invalid.to_string().starts_with("cannot decode object b: "), "{invalid}");
+        assert!(matches!(&events[2], Err(Error::SerdeError(_))));
+        assert!(events[3].is_ok());
     }
 
     #[tokio::test]

@@ -1,10 +1,14 @@
 //! Answers to values: straight from the received bytes, with errors that say what they are about.
 
 mod events;
+mod invalid;
 mod json;
 mod lines;
+mod list;
+mod split;
 mod status;
 
 pub(crate) use events::EventStream;
 pub(crate) use json::{from_body, object_or_status};
+pub(crate) use list::{guarded_list_from_body, list_from_body};
 pub(crate) use status::expect_success;
