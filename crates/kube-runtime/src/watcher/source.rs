@@ -35,7 +35,7 @@ impl Source {
     ) -> Result<ObjectList<DeserializeGuard<K>>, Error> {
         let request =
             if K::metadata_api() { self.request.list_metadata(params) } else { self.request.list(params) };
-        self.client.request(request.map_err(Error::BuildRequest)?).await
+        self.client.request_list_guarded(request.map_err(Error::BuildRequest)?).await
     }
 
     pub(super) async fn watch<K: Watchable>(
@@ -48,7 +48,7 @@ impl Source {
         } else {
             self.request.watch(params, version)
         };
-        let messages = self.client.request_events(request.map_err(Error::BuildRequest)?).await?;
+        let messages = self.client.request_events_guarded(request.map_err(Error::BuildRequest)?).await?;
         Ok(messages.boxed())
     }
 }
