@@ -2,9 +2,9 @@
 
 use super::{
     Action, Config,
-    panic::catch,
+    guard::guard_try,
     request::ReconcileRequest,
-    runner::{Report, Runner},
+    runner::{Report, Runner, judge},
 };
 use crate::reflector::store::Store;
 use futures::{FutureExt, Stream, TryFuture, TryStream, TryStreamExt, future};
@@ -33,12 +33,15 @@ where
     QueueStream::Ok: Into<ReconcileRequest<K>>,
     QueueStream::Error: std::error::Error + 'static,
 {
+    let limit = config.timeout;
     let for_policy = Arc::clone(&context);
     Runner::new(
         store,
         queue.map_ok(|request| request.into().into()),
-        move |object| catch(reconciler(object, Arc::clone(&context))),
-        move |object, error: &ReconcilerFut::Error| error_policy(object, error, Arc::clone(&for_policy)),
+        move |object| guard_try(reconciler(object, Arc::clone(&context)), limit),
+        judge(move |object, error: &ReconcilerFut::Error| {
+            error_policy(object, error, Arc::clone(&for_policy))
+        }),
         future::pending().boxed(),
         &config,
     )

@@ -1,10 +1,8 @@
-//! Making and running a controller.
+//! Making a controller.
 
 use super::{
-    Action, Config, Controller,
-    panic::catch,
+    Config, Controller,
     request::{Asked, ReconcileReason, ReconcileRequest, urgency_of},
-    runner::{Report, Runner},
     shutdown::Shutdown,
     source::{Sources, present},
     trigger::{itself, trigger_self},
@@ -15,16 +13,13 @@ use crate::{
         ObjectRef,
         store::{Store, Writer},
     },
-    task::CancelableJoinHandle,
     watcher::{self, watcher},
 };
-use futures::{Stream, StreamExt, TryFuture, TryStreamExt, stream};
+use futures::{Stream, StreamExt, TryStreamExt, stream};
 use kube_client::Api;
 use kube_core::Resource;
 use serde::de::DeserializeOwned;
 use std::{fmt::Debug, future::Future, hash::Hash, sync::Arc};
-use tokio::runtime::Handle;
-use tracing::Instrument;
 
 impl<K> Controller<K>
 where
@@ -166,39 +161,5 @@ where
     pub fn shutdown_on_signal(mut self) -> Self {
         self.shutdown = self.shutdown.or_on_signal();
         self
-    }
-
-    /// Runs the controller: the returned stream has an item for each reconcile and each error.
-    ///
-    /// Poll it for as long as the controller shall run: watches, cache and queue live in it. Each reconcile is a task
-    /// of the tokio runtime, within a span with the fields `object.ref` and `object.reason`.
-    ///
-    /// `error_policy` says when an object whose reconcile failed is reconciled again.
-    ///
-    /// # Cancellation
-    ///
-    /// Dropping the stream aborts the reconciles that run.
-    pub fn run<ReconcilerFut, Ctx>(
-        self,
-        mut reconciler: impl FnMut(Arc<K>, Arc<Ctx>) -> ReconcilerFut,
-        error_policy: impl Fn(Arc<K>, &ReconcilerFut::Error, Arc<Ctx>) -> Action,
-        context: Arc<Ctx>,
-    ) -> impl Stream<Item = Report<K, ReconcilerFut::Error, watcher::Error>>
-    where
-        K::DynamicType: Debug + Unpin,
-        ReconcilerFut: TryFuture<Ok = Action> + Send + 'static,
-        ReconcilerFut::Error: std::error::Error + Send + 'static,
-    {
-        let Shutdown { graceful, forceful } = self.shutdown;
-        let for_policy = Arc::clone(&context);
-        let start = move |object| {
-            let reconcile = catch(reconciler(object, Arc::clone(&context)));
-            CancelableJoinHandle::spawn(reconcile.in_current_span(), &Handle::current())
-        };
-        let policy =
-            move |object, error: &ReconcilerFut::Error| error_policy(object, error, Arc::clone(&for_policy));
-        Runner::new(self.reader, self.sources.merge(), start, policy, graceful, &self.config)
-            .into_stream()
-            .take_until(forceful)
     }
 }

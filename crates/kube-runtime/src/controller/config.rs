@@ -32,4 +32,14 @@ impl Config {
         self.retries = RetryLimits { first, longest };
         self
     }
+
+    /// How long one reconcile may take. One that takes longer is dropped at its next `await`, reported as
+    /// [`RunnerError::TimedOut`](super::RunnerError), and repeated as after [`Action::retry`](super::Action::retry).
+    ///
+    /// Default: no limit. What never awaits cannot be interrupted.
+    #[must_use]
+    pub fn timeout(mut self, timeout: Duration) -> Self {
+        self.timeout = Some(timeout);
+        self
+    }
 }

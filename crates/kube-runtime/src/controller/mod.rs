@@ -8,9 +8,11 @@ mod applier;
 mod builder;
 mod config;
 mod error;
-mod panic;
+mod guard;
+mod reconcile;
 mod related;
 mod request;
+mod run;
 mod runner;
 mod shutdown;
 mod source;
@@ -19,6 +21,7 @@ mod trigger;
 pub use action::Action;
 pub use applier::applier;
 pub use error::Error;
+pub use reconcile::Reconcile;
 pub use request::{ReconcileReason, ReconcileRequest};
 pub use trigger::{trigger_owners, trigger_self, trigger_with};
 
@@ -40,7 +43,8 @@ use std::{fmt::Debug, hash::Hash, time::Duration};
 /// - Nothing is reconciled before all objects are known, nor after a [shutdown](Self::graceful_shutdown_on).
 /// - Changes come first; what was there at the start, or is looked at once more, comes when there are none, and is
 ///   every eighth start otherwise. Within each of the two, objects come in the order in which they became due.
-/// - A reconciler that panics is one error in the output; everything else goes on.
+/// - A reconciler that panics, or takes longer than the [timeout](Config::timeout), is one error in the output;
+///   everything else goes on.
 ///
 /// # Errors
 ///
@@ -92,6 +96,7 @@ pub struct Config {
     debounce: Duration,
     concurrency: u16,
     retries: RetryLimits,
+    timeout: Option<Duration>,
 }
 
 /// What can go wrong with running reconcilers, apart from what they report themselves.

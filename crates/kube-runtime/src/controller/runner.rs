@@ -3,7 +3,8 @@
 use super::{
     Action, Config, Error as ControllerError,
     action::Again,
-    panic::{Panic, catch_call},
+    guard::{Trouble, guard_call},
+    reconcile::Judged,
     request::{Asked, ReconcileReason},
 };
 use crate::{
@@ -52,10 +53,25 @@ pub enum Error<R: std::error::Error + 'static> {
         /// What the panic said.
         message: String,
     },
+    /// The reconciler of this object took longer than [`Config::timeout`] allows. The object is reconciled again as
+    /// after [`Action::retry`].
+    #[error("the reconciler of {object} was not done after {limit:?}: it was cancelled")]
+    TimedOut {
+        /// The object that was reconciled.
+        object: Box<ObjectRef<DynamicObject>>,
+        /// The time it had.
+        limit: Duration,
+    },
 }
 
-/// What became of one call of the reconciler.
-pub(super) type Outcome<E> = Result<Result<Action, E>, Panic>;
+impl<R: std::error::Error + 'static> Error<R> {
+    fn from_trouble(trouble: Trouble, object: Box<ObjectRef<DynamicObject>>) -> Self {
+        match trouble {
+            Trouble::Panicked(message) => Self::Panicked { object, message },
+            Trouble::TimedOut(limit) => Self::TimedOut { object, limit },
+        }
+    }
+}
 
 /// What a controller reports.
 pub(super) type Report<K, E, Q> = Result<(ObjectRef<K>, Action), ControllerError<E, Q>>;
@@ -68,12 +84,22 @@ pub(super) trait Reconcilable:
 
 impl<K: Resource<DynamicType: Debug + Eq + Hash + Clone> + Clone + 'static> Reconcilable for K {}
 
-/// Calls `start` for each object that is due, and `policy` for each failure.
-pub(super) struct Runner<K: Reconcilable, Q, F, Start, Policy> {
+/// What an error policy makes of the outcome of a reconcile.
+pub(super) fn judge<K, E>(
+    policy: impl Fn(Arc<K>, &E) -> Action,
+) -> impl Fn(Arc<K>, Result<Result<Action, E>, Trouble>) -> Judged<E> {
+    move |object, outcome| match outcome? {
+        Ok(action) => Ok((action, None)),
+        Err(error) => guard_call(|| policy(object, &error)).map(|action| (action, Some(error))),
+    }
+}
+
+/// Calls `start` for each object that is due, and `conclude` with what comes of it.
+pub(super) struct Runner<K: Reconcilable, Q, F, Start, Conclude> {
     pub(super) store: Store<K>,
     pub(super) triggers: Pin<Box<Q>>,
     pub(super) start: Start,
-    pub(super) policy: Policy,
+    pub(super) conclude: Conclude,
     /// When this is done, nothing new is started.
     pub(super) shutdown: BoxFuture<'static, ()>,
     debounce: Duration,
@@ -93,13 +119,13 @@ enum Stage {
     Draining,
 }
 
-impl<K, Q, F, E, QErr, Start, Policy> Runner<K, Q, F, Start, Policy>
+impl<K, Q, F, E, QErr, Start, Conclude> Runner<K, Q, F, Start, Conclude>
 where
     K: Reconcilable,
     Q: Stream<Item = Result<Asked<K>, QErr>>,
-    F: Future<Output = Outcome<E>> + Unpin,
+    F: Future + Unpin,
     Start: FnMut(Arc<K>) -> F,
-    Policy: Fn(Arc<K>, &E) -> Action,
+    Conclude: Fn(Arc<K>, F::Output) -> Judged<E>,
     E: std::error::Error + 'static,
     QErr: std::error::Error + 'static,
 {
@@ -107,7 +133,7 @@ where
         store: Store<K>,
         triggers: Q,
         start: Start,
-        policy: Policy,
+        conclude: Conclude,
         shutdown: BoxFuture<'static, ()>,
         config: &Config,
     ) -> Self {
@@ -115,7 +141,7 @@ where
             store,
             triggers: Box::pin(triggers),
             start,
-            policy,
+            conclude,
             shutdown,
             debounce: config.debounce,
             queue: Queue::new(config.concurrency),
@@ -228,21 +254,22 @@ where
         let reference = self.reference(&key);
         let span =
             tracing::info_span!("reconciling object", "object.ref" = %reference, "object.reason" = %reason);
-        match span.in_scope(|| catch_call(|| (self.start)(Arc::clone(&object)))) {
+        match span.in_scope(|| guard_call(|| (self.start)(Arc::clone(&object)))) {
             Ok(future) => {
                 self.running.push(Running { key, object, span, future });
                 None
             }
-            Err(panic) => Some(self.finish((key, object, Err(panic)))),
+            Err(trouble) => Some(self.report(&key, &object, Err(trouble))),
         }
     }
 
-    fn finish(&mut self, (key, object, outcome): Done<K, E>) -> Report<K, E, QErr> {
-        let reference = ObjectRef::from_obj_with(&*object, self.store.dyntype().clone());
-        let judged = outcome.and_then(|result| match result {
-            Ok(action) => Ok((action, None)),
-            Err(error) => catch_call(|| (self.policy)(object, &error)).map(|action| (action, Some(error))),
-        });
+    fn finish(&mut self, (key, object, output): Done<K, F::Output>) -> Report<K, E, QErr> {
+        let judged = (self.conclude)(Arc::clone(&object), output);
+        self.report(&key, &object, judged)
+    }
+
+    fn report(&mut self, key: &Arc<ObjectKey>, object: &K, judged: Judged<E>) -> Report<K, E, QErr> {
+        let reference = ObjectRef::from_obj_with(object, self.store.dyntype().clone());
         let (action, reason, report) = match judged {
             Ok((action, None)) => {
                 (action.clone(), ReconcileReason::ReconcilerRequestedRetry, Ok((reference, action)))
@@ -251,14 +278,14 @@ where
                 let error = ControllerError::ReconcilerFailed(error, Box::new(reference.erase()));
                 (action, ReconcileReason::ErrorPolicyRequestedRetry, Err(error))
             }
-            Err(Panic(message)) => {
-                let object = Box::new(reference.erase());
-                tracing::error!(%object, message, "a reconciler panicked");
-                let error = ControllerError::RunnerError(Error::Panicked { object, message });
-                (Action::retry(), ReconcileReason::ErrorPolicyRequestedRetry, Err(error))
+            Err(trouble) => {
+                let error = Error::from_trouble(trouble, Box::new(reference.erase()));
+                tracing::error!(%error, "a reconciler did not come to its end");
+                let report = Err(ControllerError::RunnerError(error));
+                (Action::retry(), ReconcileReason::ErrorPolicyRequestedRetry, report)
             }
         };
-        self.settle(&key, &action, reason);
+        self.settle(key, &action, reason);
         report
     }
 
@@ -294,15 +321,15 @@ struct Running<K, F> {
     future: F,
 }
 
-type Done<K, E> = (Arc<ObjectKey>, Arc<K>, Outcome<E>);
+type Done<K, T> = (Arc<ObjectKey>, Arc<K>, T);
 
-impl<K, F: Future<Output = Outcome<E>> + Unpin, E> Future for Running<K, F> {
-    type Output = Done<K, E>;
+impl<K, F: Future + Unpin> Future for Running<K, F> {
+    type Output = Done<K, F::Output>;
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         let this = &mut *self;
         let _inside = this.span.enter();
-        let outcome = ready!(Pin::new(&mut this.future).poll(cx));
-        Poll::Ready((Arc::clone(&this.key), Arc::clone(&this.object), outcome))
+        let output = ready!(Pin::new(&mut this.future).poll(cx));
+        Poll::Ready((Arc::clone(&this.key), Arc::clone(&this.object), output))
     }
 }

@@ -6,7 +6,11 @@ use crate::common::{
 use k8s_openapi::api::core::v1::ConfigMap;
 use kube_client::Client;
 use kube_core::ResourceExt;
-use kube_runtime::{Config, Controller, controller::Action, watcher};
+use kube_runtime::{
+    Config, Controller,
+    controller::{Action, Reconcile},
+    watcher,
+};
 use std::{
     sync::{Arc, Mutex},
     time::Duration,
@@ -102,4 +106,73 @@ async fn a_panic_is_retried_like_a_failure() {
         assert_eq!(soon(&mut outputs.items).await, expected);
     }
     quiet(&mut outputs.items).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_reconcile_that_hangs_is_cancelled_and_repeated() {
+    let (_server, client) = server();
+    config_maps(&client).add(named("a")).await;
+    let held = Arc::new(Mutex::new(0));
+    let config = Config::default().timeout(Duration::from_secs(10));
+    let output = controller(&client).with_config(config).run(
+        |_, runs: Arc<Mutex<i32>>| async move {
+            let first = {
+                let mut runs = runs.lock().unwrap();
+                *runs += 1;
+                *runs == 1
+            };
+            if first {
+                std::future::pending::<()>().await;
+            }
+            drop(runs);
+            Ok::<_, Failure>(Action::await_change())
+        },
+        wait_for_change,
+        Arc::clone(&held),
+    );
+    let start = Instant::now();
+    let mut output = std::pin::pin!(output);
+    let error = soon(&mut output).await.unwrap_err();
+    assert_eq!(start.elapsed().as_secs(), 10);
+    let cause = std::error::Error::source(&error).unwrap().to_string();
+    assert_eq!(cause, "the reconciler of ConfigMap.v1/a.default was not done after 10s: it was cancelled");
+    assert_eq!(Arc::strong_count(&held), 3, "the future is gone: this test, reconciler and policy have it");
+    assert_eq!(soon(&mut output).await.unwrap().0.name, "a");
+}
+
+/// Fails until it was told of two failures.
+struct Stubborn {
+    told: Arc<Mutex<Vec<String>>>,
+}
+
+impl Reconcile<ConfigMap> for Stubborn {
+    type Error = Failure;
+
+    async fn reconcile(&self, _object: Arc<ConfigMap>) -> Result<Action, Failure> {
+        tokio::time::sleep(Duration::from_secs(1)).await;
+        if self.told.lock().unwrap().len() == 2 {
+            Ok(Action::await_change())
+        } else {
+            Err(Failure("not yet"))
+        }
+    }
+
+    async fn on_error(&self, object: Arc<ConfigMap>, error: &Failure) -> Action {
+        tokio::time::sleep(Duration::from_secs(1)).await;
+        self.told.lock().unwrap().push(format!("{}: {error}", object.name_any()));
+        Action::retry()
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_reconciler_of_its_own_type_hears_of_its_errors() {
+    let (_server, client) = server();
+    config_maps(&client).add(named("a")).await;
+    let told = Arc::default();
+    let mut outputs = spawn_outputs(controller(&client).run_with(Stubborn { told: Arc::clone(&told) }));
+    for expected in ["the reconciler of ConfigMap.v1/a.default failed"; 2] {
+        assert_eq!(soon(&mut outputs.items).await, expected);
+    }
+    assert_eq!(soon(&mut outputs.items).await, "done: a");
+    assert_eq!(*told.lock().unwrap(), ["a: not yet", "a: not yet"]);
 }

@@ -1,0 +1,84 @@
+//! Running a controller.
+
+use super::{
+    Action, Controller,
+    guard::guard_try,
+    reconcile::{Judged, Reconcile, reconcile_with},
+    runner::{Report, Runner, judge},
+    shutdown::Shutdown,
+};
+use crate::{task::CancelableJoinHandle, watcher};
+use futures::{Stream, StreamExt, TryFuture};
+use kube_core::Resource;
+use serde::de::DeserializeOwned;
+use std::{fmt::Debug, future::Future, hash::Hash, sync::Arc};
+use tokio::runtime::Handle;
+use tracing::Instrument;
+
+impl<K> Controller<K>
+where
+    K: Clone + Resource + DeserializeOwned + Debug + Send + Sync + 'static,
+    K::DynamicType: Eq + Hash + Clone,
+{
+    /// Runs the controller: the returned stream has an item for each reconcile and each error.
+    ///
+    /// Poll it for as long as the controller shall run: watches, cache and queue live in it. Each reconcile is a task
+    /// of the tokio runtime, within a span with the fields `object.ref` and `object.reason`.
+    ///
+    /// `error_policy` says when an object whose reconcile failed is reconciled again. To do more about a failure, see
+    /// [`run_with`](Self::run_with).
+    ///
+    /// # Cancellation
+    ///
+    /// Dropping the stream aborts the reconciles that run.
+    pub fn run<ReconcilerFut, Ctx>(
+        self,
+        mut reconciler: impl FnMut(Arc<K>, Arc<Ctx>) -> ReconcilerFut,
+        error_policy: impl Fn(Arc<K>, &ReconcilerFut::Error, Arc<Ctx>) -> Action,
+        context: Arc<Ctx>,
+    ) -> impl Stream<Item = Report<K, ReconcilerFut::Error, watcher::Error>>
+    where
+        K::DynamicType: Debug + Unpin,
+        ReconcilerFut: TryFuture<Ok = Action> + Send + 'static,
+        ReconcilerFut::Error: std::error::Error + Send + 'static,
+    {
+        let limit = self.config.timeout;
+        let for_policy = Arc::clone(&context);
+        let start = move |object| guard_try(reconciler(object, Arc::clone(&context)), limit);
+        let policy =
+            move |object, error: &ReconcilerFut::Error| error_policy(object, error, Arc::clone(&for_policy));
+        self.run_tasks(start, judge(policy))
+    }
+
+    /// Like [`run`](Self::run), for a reconciler that is a type of its own and can do something about its failures.
+    pub fn run_with<R: Reconcile<K>>(
+        self,
+        reconciler: R,
+    ) -> impl Stream<Item = Report<K, R::Error, watcher::Error>>
+    where
+        K::DynamicType: Debug + Unpin,
+    {
+        let (limit, reconciler) = (self.config.timeout, Arc::new(reconciler));
+        let start = move |object| reconcile_with(Arc::clone(&reconciler), object, limit);
+        self.run_tasks(start, |_object, judged| judged)
+    }
+
+    /// `start` begins a reconcile, which becomes a task; `conclude` makes of what it returns what happens next.
+    fn run_tasks<F, E>(
+        self,
+        mut start: impl FnMut(Arc<K>) -> F,
+        conclude: impl Fn(Arc<K>, F::Output) -> Judged<E>,
+    ) -> impl Stream<Item = Report<K, E, watcher::Error>>
+    where
+        K::DynamicType: Debug + Unpin,
+        F: Future<Output: Send> + Send + 'static,
+        E: std::error::Error + 'static,
+    {
+        let Shutdown { graceful, forceful } = self.shutdown;
+        let spawn =
+            move |object| CancelableJoinHandle::spawn(start(object).in_current_span(), &Handle::current());
+        Runner::new(self.reader, self.sources.merge(), spawn, conclude, graceful, &self.config)
+            .into_stream()
+            .take_until(forceful)
+    }
+}
