@@ -25,6 +25,10 @@ async fn family(world: &World) -> anyhow::Result<(Widget, Api<ConfigMap>)> {
         ..ConfigMap::default()
     };
     children.create(&PostParams::default(), &child).await?;
+    if world.server.is_none() {
+        // A genuine collector learns of objects by watching, and treats an owner whose children it has not seen yet as childless.
+        tokio::time::sleep(Duration::from_secs(3)).await;
+    }
     Ok((parent, children))
 }
 
