@@ -21,6 +21,12 @@ impl Failure {
         Self::new(StatusCode::CONFLICT, "AlreadyExists", message).about(named(group, plural, name))
     }
 
+    /// The name is free again once the deletion of what has it is through.
+    pub(crate) fn while_deleting(mut self) -> Self {
+        self.message.insert_str(0, "object is being deleted: ");
+        self
+    }
+
     pub(crate) fn conflict(group: &str, plural: &str, name: &str, why: &str) -> Self {
         let message =
             format!("Operation cannot be fulfilled on {} {name:?}: {why}", qualified(plural, group));
@@ -76,13 +82,25 @@ impl Failure {
         Self::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, "UnsupportedMediaType", message)
     }
 
+    /// No handler of a built-in kind takes this content type at all.
+    pub(crate) fn unrouted_media_type() -> Self {
+        let message = "415: Unsupported Media Type";
+        Self::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, "UnsupportedMediaType", message)
+            .about(Details::default())
+    }
+
     pub(crate) fn not_acceptable(accepted: &str) -> Self {
         let message = format!("only the following media types are accepted: {accepted}");
         Self::new(StatusCode::NOT_ACCEPTABLE, "NotAcceptable", message)
     }
 
-    pub(crate) fn too_large(limit: usize) -> Self {
-        let message = format!("Request entity too large: limit is {limit}");
+    /// Watches are streams of JSON lines only.
+    pub(crate) fn no_such_stream() -> Self {
+        Self::not_acceptable("application/json;stream=watch")
+    }
+
+    pub(crate) fn too_large(why: impl std::fmt::Display) -> Self {
+        let message = format!("Request entity too large: {why}");
         Self::new(StatusCode::PAYLOAD_TOO_LARGE, "RequestEntityTooLarge", message)
     }
 

@@ -6,6 +6,14 @@ pub(crate) enum PatchError {
     /// The patch document itself makes no sense (400 BadRequest, with this text).
     #[error("{0}")]
     Malformed(String),
+    /// More operations than are run for one request (413, with this text).
+    #[error("The allowed maximum operations in a JSON patch is {limit}, got {given}")]
+    TooLong {
+        /// How many are allowed.
+        limit: usize,
+        /// How many the patch has.
+        given: usize,
+    },
     /// A well-formed JSON patch does not fit the object (422 Invalid). The genuine server hides the reason from the
     /// caller; it is kept here for logs.
     #[error("the server rejected our request due to an error in our request")]

@@ -6,11 +6,17 @@ use serde_json::Value;
 use super::PatchError;
 use crate::schema::golang;
 
+/// The most operations in one patch.
+const LIMIT: usize = 10_000;
+
 /// Applies the operations in order.
 pub(crate) fn apply(target: &mut Value, patch: &Value) -> Result<(), PatchError> {
     let Value::Array(operations) = patch else {
         return Err(not_a(patch, "[]handlers.jsonPatchOp"));
     };
+    if operations.len() > LIMIT {
+        return Err(PatchError::TooLong { limit: LIMIT, given: operations.len() });
+    }
     let operations = operations.iter().map(Operation::read).collect::<Result<Vec<_>, _>>()?;
     operations.iter().try_for_each(|op| op.run(target)).map_err(PatchError::DoesNotFit)
 }

@@ -1,5 +1,6 @@
 //! The discovery documents: legacy, one per level, and aggregated, everything at once.
 
+use base64::{Engine, prelude::BASE64_STANDARD};
 use serde_json::{Map, Value, json};
 
 use super::{Endpoint, Registry, Subresource};
@@ -87,7 +88,21 @@ fn api_resource(endpoint: &Endpoint) -> Value {
     if !resource.categories.is_empty() {
         out["categories"] = json!(resource.categories);
     }
+    if let Some(hash) = storage_version_hash(endpoint) {
+        out["storageVersionHash"] = hash.into();
+    }
     out
+}
+
+/// Which kind objects are stored as, opaque to clients, who only compare it; of kinds that are stored at all.
+fn storage_version_hash(endpoint: &Endpoint) -> Option<String> {
+    let resource = &endpoint.resource;
+    let stored = resource.storage();
+    let name = format!("{}/{}/{}", resource.group, stored.version().name, resource.kind);
+    // FNV-1a: stable between runs, as no hasher of the standard library is.
+    let fold = |hash: u64, byte: u8| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
+    let hash = name.bytes().fold(0xcbf2_9ce4_8422_2325, fold);
+    endpoint.allows("get").then(|| BASE64_STANDARD.encode(hash.to_be_bytes()))
 }
 
 fn api_subresource(endpoint: &Endpoint, sub: &Subresource) -> Value {

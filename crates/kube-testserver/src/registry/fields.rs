@@ -43,12 +43,11 @@ pub(super) fn selectable(group: &str, plural: &str) -> &'static [&'static str] {
         ("", "namespaces") => &["status.phase"],
         ("", "nodes") => &["spec.unschedulable"],
         ("", "services") => &["spec.clusterIP", "spec.type"],
-        ("", "replicationcontrollers") | ("apps", "replicasets") => &["status.replicas"],
+        ("", "replicationcontrollers") => &["status.replicas"],
         ("batch", "jobs") => &["status.successful"],
         ("certificates.k8s.io", "certificatesigningrequests") => &["spec.signerName"],
         ("certificates.k8s.io", "clustertrustbundles") => &["spec.signerName"],
         ("resource.k8s.io", "resourceslices") => &["spec.nodeName", "spec.driver"],
-        ("storage.k8s.io", "volumeattachments") => &[],
         _ => &[],
     }
 }

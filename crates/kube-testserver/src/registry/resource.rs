@@ -129,6 +129,19 @@ impl Endpoint {
         }
     }
 
+    /// What a request hears that selects by a field which may not be named.
+    pub(crate) fn refuses_field(&self, field: &str) -> String {
+        let plain = !self.resource.custom
+            && fields::selectable(&self.resource.group, &self.resource.plural).is_empty();
+        match (self.resource.kind.as_str(), plain) {
+            ("Job", _) => format!("field label {field:?} not supported for Job"),
+            (_, true) => format!(
+                "{field:?} is not a known field selector: only \"metadata.name\", \"metadata.namespace\""
+            ),
+            (_, false) => format!("field label not supported: {field}"),
+        }
+    }
+
     /// The core group's resource of this name.
     pub(crate) fn is_core(&self, plural: &str) -> bool {
         self.resource.is("", plural)

@@ -17,7 +17,7 @@ pub(crate) enum Include {
     Object,
 }
 
-const OFFERED: &str = "application/json";
+const OFFERED: &str = "application/json, application/yaml";
 
 impl View {
     /// Takes the first form that the server has.
@@ -35,6 +35,11 @@ impl View {
         };
         accept.split(',').find_map(|part| view(part, include)).ok_or_else(|| Failure::not_acceptable(OFFERED))
     }
+}
+
+/// Whether YAML is the first media type that the server can write.
+pub(crate) fn wants_yaml(accept: &str) -> bool {
+    accept.split(',').find_map(Clause::parse).is_some_and(|clause| clause.media == "application/yaml")
 }
 
 /// The version of aggregated discovery that is asked for first, if any is before plain JSON.
@@ -66,19 +71,23 @@ fn view(part: &str, include: Include) -> Option<View> {
 }
 
 /// One alternative of an `Accept` header whose media type the server can write.
-struct Clause<'a>(Vec<(&'a str, &'a str)>);
+struct Clause<'a> {
+    media: &'a str,
+    parameters: Vec<(&'a str, &'a str)>,
+}
 
 impl<'a> Clause<'a> {
     fn parse(part: &'a str) -> Option<Self> {
         let mut fields = part.split(';').map(str::trim);
-        if !matches!(fields.next()?, "application/json" | "application/*" | "*/*") {
+        let media = fields.next()?;
+        if !matches!(media, "application/json" | "application/yaml" | "application/*" | "*/*") {
             return None;
         }
-        Some(Self(fields.filter_map(|field| field.split_once('=')).collect()))
+        Some(Self { media, parameters: fields.filter_map(|field| field.split_once('=')).collect() })
     }
 
     fn get(&self, key: &str) -> Option<&'a str> {
-        self.0.iter().find(|(k, _)| *k == key).map(|(_, v)| *v)
+        self.parameters.iter().find(|(k, _)| *k == key).map(|(_, v)| *v)
     }
 }
 

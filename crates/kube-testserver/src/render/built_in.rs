@@ -13,6 +13,8 @@ pub(super) fn columns(group: &str, plural: &str) -> &'static [Made] {
             ("Restarts", 0, pod_restarts),
             ("IP", 1, |o| text_or(&o["status"]["podIP"], "<none>")),
             ("Node", 1, |o| text_or(&o["spec"]["nodeName"], "<none>")),
+            ("Nominated Node", 1, |o| text_or(&o["status"]["nominatedNodeName"], "<none>")),
+            ("Readiness Gates", 1, pod_gates),
         ],
         ("", "namespaces") => &[("Status", 0, |o| o["status"]["phase"].clone())],
         ("", "configmaps") => &[("Data", 0, |o| (count(&o["data"]) + count(&o["binaryData"])).into())],
@@ -87,6 +89,15 @@ fn pod_status(pod: &Value) -> Value {
 fn pod_restarts(pod: &Value) -> Value {
     let statuses = pod["status"]["containerStatuses"].as_array().into_iter().flatten();
     statuses.map(|c| number(&c["restartCount"])).sum::<i64>().to_string().into()
+}
+
+fn pod_gates(pod: &Value) -> Value {
+    let gates = pod["spec"]["readinessGates"].as_array().map_or(&[][..], Vec::as_slice);
+    let open = |gate: &&Value| condition(pod, gate["conditionType"].as_str().unwrap_or_default()) == "True";
+    match gates {
+        [] => "<none>".into(),
+        gates => format!("{}/{}", gates.iter().filter(open).count(), gates.len()).into(),
+    }
 }
 
 fn service_ports(service: &Value) -> Value {

@@ -15,6 +15,8 @@ pub(crate) struct Encoder {
     /// Asked for in the version they are stored in: their bytes can be sent as they are.
     as_stored: bool,
     columns: Option<Columns>,
+    /// The columns were told already: a watch tells them once.
+    told: bool,
 }
 
 impl Encoder {
@@ -26,6 +28,7 @@ impl Encoder {
             as_stored: endpoint.version().storage,
             columns,
             endpoint,
+            told: false,
         }
     }
 
@@ -78,18 +81,21 @@ impl Encoder {
     }
 
     /// One watch line. Shares the stored bytes where it can.
-    pub(crate) fn event(&self, event: EventType, object: &Stored, now: &str) -> Bytes {
+    pub(crate) fn event(&mut self, event: EventType, object: &Stored, now: &str) -> Bytes {
         if self.view == View::Object && self.as_stored && event == object.event {
             return object.line();
         }
         let mut out = format!("{{\"type\":\"{}\",\"object\":", event.name()).into_bytes();
         out.extend_from_slice(&self.object(object, now));
         out.extend_from_slice(b"}\n");
+        self.told = true;
         out.into()
     }
 
     /// A bookmark line; the one that ends the initial events is marked.
-    pub(crate) fn bookmark(&self, revision: u64, ends_initial_events: bool) -> Bytes {
+    pub(crate) fn bookmark(&mut self, revision: u64, ends_initial_events: bool) -> Bytes {
+        let definitions = self.definitions();
+        self.told = true;
         let mut metadata = json!({"resourceVersion": revision.to_string()});
         if ends_initial_events {
             metadata["annotations"] = json!({"k8s.io/initial-events-end": "true"});
@@ -106,7 +112,7 @@ impl Encoder {
                     "kind": "PartialObjectMetadata", "apiVersion": "meta.k8s.io/v1", "metadata": metadata}});
                 let metadata = json!({"resourceVersion": revision.to_string()});
                 json!({"kind": "Table", "apiVersion": "meta.k8s.io/v1", "metadata": metadata,
-                    "columnDefinitions": self.definitions(), "rows": [row]})
+                    "columnDefinitions": definitions, "rows": [row]})
             }
         };
         format!("{}\n", json!({"type": "BOOKMARK", "object": object})).into()
@@ -163,8 +169,9 @@ impl Encoder {
         row
     }
 
-    fn definitions(&self) -> &Value {
-        self.columns.as_ref().map_or(&Value::Null, Columns::definitions)
+    fn definitions(&self) -> Value {
+        let columns = self.columns.as_ref().filter(|_| !self.told);
+        columns.map_or(Value::Null, |columns| columns.definitions().clone())
     }
 }
 

@@ -38,12 +38,18 @@ impl Columns {
             }
             return columns;
         }
-        for (name, priority, make) in built_in::columns(endpoint.group(), endpoint.plural()) {
-            columns.add(name, "string", "", "", *priority, Cell::Made(*make));
+        let made = built_in::columns(endpoint.group(), endpoint.plural());
+        let (always, wide): (Vec<_>, Vec<_>) =
+            made.iter().copied().partition(|(_, priority, _)| *priority == 0);
+        for (name, priority, make) in always {
+            columns.add(name, "string", "", "", priority, Cell::Made(make));
         }
         // Definitions show when they were created, not how long ago.
         if !endpoint.resource.is("apiextensions.k8s.io", "customresourcedefinitions") {
             columns.add("Age", "string", "", "How long ago the object was created.", 0, Cell::Age);
+        }
+        for (name, priority, make) in wide {
+            columns.add(name, "string", "", "", priority, Cell::Made(make));
         }
         columns
     }

@@ -38,7 +38,7 @@ impl ListOptions {
             fields: query.get("fieldSelector").unwrap_or_default().into(),
             limit: usize::try_from(integer(query, "limit")?.unwrap_or(0).max(0)).unwrap_or(usize::MAX),
             continue_token: query.get("continue").map(Into::into),
-            resource_version: resource_version(query)?,
+            resource_version: resource_version(query, query.flag("watch"))?,
             version_match: version_match(query)?,
             timeout_seconds: integer(query, "timeoutSeconds")?
                 .and_then(|seconds| u64::try_from(seconds).ok()),
@@ -79,6 +79,10 @@ impl ListOptions {
             (Some(_), _) => {
                 let detail = "sendInitialEvents requires setting resourceVersionMatch to NotOlderThan";
                 errors.push(FieldError::forbidden("resourceVersionMatch", detail));
+                if self.version_match.is_some() {
+                    let supported = ["\"NotOlderThan\"".to_string()];
+                    errors.push(FieldError::not_supported("resourceVersionMatch", "\"Exact\"", &supported));
+                }
             }
             (None, Some(_)) => {
                 let detail =
@@ -157,6 +161,10 @@ impl DeleteOptions {
         let dry_run = dry_run(query.all("dryRun").chain(in_body), &mut errors);
         let policy = body["propagationPolicy"].as_str().or(query.get("propagationPolicy"));
         let orphan = body["orphanDependents"].as_bool();
+        if let (Some(policy), Some(_)) = (policy, orphan) {
+            let detail = "orphanDependents and deletionPropagation cannot be both set";
+            errors.push(FieldError::invalid("propagationPolicy", format!("{policy:?}"), detail));
+        }
         let propagation = match (policy, orphan) {
             (Some("Background"), _) | (None, Some(false)) => Some(Propagation::Background),
             (Some("Foreground"), _) => Some(Propagation::Foreground),
@@ -199,9 +207,14 @@ fn integer(query: &Query, key: &str) -> Result<Option<i64>, Failure> {
     text.parse().map(Some).map_err(wrong)
 }
 
-fn resource_version(query: &Query) -> Result<Option<u64>, Failure> {
+/// Lists refuse what is no number as a mistake of the caller; watches, as reads of one object, fail.
+fn resource_version(query: &Query, watch: bool) -> Result<Option<u64>, Failure> {
     let Some(text) = query.get("resourceVersion") else { return Ok(None) };
-    text.parse().map(Some).map_err(|_| Failure::unreadable_resource_version(text))
+    let failure = Failure::unreadable_resource_version(text);
+    text.parse().map(Some).map_err(|_| match watch {
+        true => failure,
+        false => Failure::bad_request(format!("invalid resource version: {}", failure.message)),
+    })
 }
 
 fn version_match(query: &Query) -> Result<Option<Match>, Failure> {
@@ -242,7 +255,10 @@ mod tests {
         assert!(list("watch=1&sendInitialEvents=true&resourceVersionMatch=NotOlderThan").is_ok());
         assert!(list("resourceVersion=5&resourceVersionMatch=Exact&limit=3").is_ok());
         assert_eq!(list("limit=x").unwrap_err().code, 400);
-        assert_eq!(list("resourceVersion=x").unwrap_err().code, 500);
+        assert_eq!(list("resourceVersion=x").unwrap_err().code, 400);
+        assert_eq!(list("watch=1&resourceVersion=x").unwrap_err().code, 500);
+        let exact = "watch=1&sendInitialEvents=true&resourceVersionMatch=Exact&resourceVersion=1";
+        assert!(cause(exact).contains("Unsupported value: \"Exact\": supported values: \"NotOlderThan\""));
     }
 
     #[test]
@@ -258,5 +274,7 @@ mod tests {
             DeleteOptions::parse(&Query::parse("propagationPolicy=Foreground"), &Value::Null).unwrap();
         assert_eq!(foreground.propagation, Some(Propagation::Foreground));
         DeleteOptions::parse(&Query::parse("propagationPolicy=Zork"), &Value::Null).unwrap_err();
+        let both = serde_json::json!({"propagationPolicy": "Orphan", "orphanDependents": true});
+        assert_eq!(DeleteOptions::parse(&Query::default(), &both).unwrap_err().code, 422);
     }
 }

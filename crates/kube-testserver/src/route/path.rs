@@ -6,7 +6,7 @@ pub(crate) enum Route {
     Version,
     /// `/healthz`, `/livez`, `/readyz`.
     Health {
-        verbose_name: String,
+        name: String,
     },
     /// `/`.
     Index,
@@ -48,7 +48,7 @@ impl Route {
         match parts.as_slice() {
             [] => Self::Index,
             ["version"] => Self::Version,
-            [name @ ("healthz" | "livez" | "readyz"), ..] => Self::Health { verbose_name: (*name).into() },
+            [name @ ("healthz" | "livez" | "readyz"), ..] => Self::Health { name: (*name).into() },
             ["openapi", "v2"] => Self::OpenApiV2,
             ["openapi", "v3"] => Self::OpenApiIndex,
             ["openapi", "v3", rest @ ..] => Self::OpenApi(rest.join("/")),

@@ -24,6 +24,14 @@ impl Body {
         Self(Inner::Whole(Some(bytes.into()).filter(|bytes: &Bytes| !bytes.is_empty())))
     }
 
+    /// The JSON document that this is, unless it is a stream or something else.
+    pub(super) fn document(&self) -> Option<serde_json::Value> {
+        match &self.0 {
+            Inner::Whole(bytes) => serde_json::from_slice(bytes.as_deref()?).ok(),
+            Inner::Lines(_) => None,
+        }
+    }
+
     pub(super) fn lines(watch: Watch) -> Self {
         let lines = futures::stream::unfold(watch, async |mut watch| Some((watch.next().await?, watch)));
         Self(Inner::Lines(lines.fuse().boxed()))

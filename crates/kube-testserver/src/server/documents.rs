@@ -1,6 +1,6 @@
 //! What is served besides resources: version, health, discovery, OpenAPI.
 
-use http::{HeaderMap, Response, StatusCode, header};
+use http::{HeaderValue, Response, StatusCode, header, request::Parts};
 use serde_json::json;
 
 use super::{Body, respond};
@@ -8,16 +8,17 @@ use crate::{
     failure::Failure,
     registry::{discovery, openapi},
     render,
-    route::Route,
+    route::{Query, Route},
     world::World,
 };
 
-pub(super) fn answer(world: &World, route: &Route, headers: &HeaderMap) -> Response<Body> {
+pub(super) fn answer(world: &World, route: &Route, parts: &Parts) -> Response<Body> {
     let registry = &world.registry;
-    let accept = headers.get(header::ACCEPT).and_then(|value| value.to_str().ok()).unwrap_or_default();
+    let accept = parts.headers.get(header::ACCEPT).and_then(|value| value.to_str().ok()).unwrap_or_default();
+    let query = Query::parse(parts.uri.query().unwrap_or_default());
     let found = match route {
         Route::Version => Some(version()),
-        Route::Health { .. } => return respond::text(StatusCode::OK, "ok"),
+        Route::Health { name } => return health(name, &query),
         Route::Index => Some(
             json!({"paths": ["/api", "/api/v1", "/apis", "/healthz", "/livez", "/openapi/v3", "/readyz", "/version"]}),
         ),
@@ -31,13 +32,32 @@ pub(super) fn answer(world: &World, route: &Route, headers: &HeaderMap) -> Respo
         Route::Group(group) => discovery::group(registry, group),
         Route::GroupVersion { group, version } => discovery::version(registry, group, version),
         Route::OpenApiIndex => Some(openapi::index(registry, world.store.revision())),
-        Route::OpenApi(name) => openapi::document(registry, name),
+        Route::OpenApi(name) => match openapi::document(registry, name) {
+            // The address names the content, so it never changes there.
+            Some(document) if query.has("hash") => return immutable(&document),
+            found => found,
+        },
         Route::OpenApiV2 | Route::Resource(_) | Route::Unknown => None,
     };
     match found {
         Some(document) => respond::document(StatusCode::OK, &document),
         None => not_found(),
     }
+}
+
+/// There is nothing here that could be unwell: whoever gets an answer gets a good one.
+fn health(name: &str, query: &Query) -> Response<Body> {
+    if query.has("verbose") {
+        respond::text(StatusCode::OK, format!("[+]ping ok\n[+]log ok\n[+]etcd ok\n{name} check passed\n"))
+    } else {
+        respond::text(StatusCode::OK, "ok")
+    }
+}
+
+fn immutable(document: &serde_json::Value) -> Response<Body> {
+    let mut response = respond::document(StatusCode::OK, document);
+    response.headers_mut().insert(header::CACHE_CONTROL, HeaderValue::from_static("public, immutable"));
+    response
 }
 
 pub(super) fn not_found() -> Response<Body> {
@@ -50,8 +70,8 @@ fn aggregated(world: &World, core: bool, form: &'static str) -> Response<Body> {
         "v2" => "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList",
         _ => "application/json;g=apidiscovery.k8s.io;v=v2beta1;as=APIGroupDiscoveryList",
     };
-    response.headers_mut().insert(header::CONTENT_TYPE, header::HeaderValue::from_static(media));
-    response.headers_mut().insert(header::VARY, header::HeaderValue::from_static("Accept"));
+    response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static(media));
+    response.headers_mut().insert(header::VARY, HeaderValue::from_static("Accept"));
     response
 }
 

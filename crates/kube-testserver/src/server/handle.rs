@@ -4,11 +4,11 @@ use bytes::Bytes;
 use http::{HeaderMap, Method, Request, Response, header, request::Parts};
 use http_body_util::{BodyExt, LengthLimitError, Limited};
 
-use super::{ApiServer, Body, documents, respond};
+use super::{ApiServer, Body, documents, form::Form, respond};
 use crate::{
     failure::Failure,
     registry::Endpoint,
-    render::{Encoder, View},
+    render::{self, Encoder, View},
     route::{ListOptions, Query, ResourcePath, Route},
     verb::{self, Call, Content},
     watch::Watch,
@@ -23,9 +23,17 @@ where
     B: http_body::Body<Data = Bytes, Error: fmt::Display> + Send + 'static,
 {
     let (parts, body) = request.into_parts();
+    let form = Form::of(&parts);
+    form.finish(answer(server, &parts, body).await)
+}
+
+async fn answer<B>(server: ApiServer, parts: &Parts, body: B) -> Response<Body>
+where
+    B: http_body::Body<Data = Bytes, Error: fmt::Display> + Send + 'static,
+{
     let path = match Route::parse(parts.uri.path()) {
         Route::Resource(path) => path,
-        other => return documents::answer(&server.world().lock(), &other, &parts.headers),
+        other => return documents::answer(&server.world().lock(), &other, parts),
     };
     let body = match read(body, &parts.headers).await {
         Ok(body) => body,
@@ -34,7 +42,7 @@ where
     let result = {
         let mut world = server.world().lock();
         match find(&world, &path) {
-            Some(endpoint) => serve(&server, &mut world, call(&parts, path, endpoint, body), &parts.headers),
+            Some(endpoint) => serve(&server, &mut world, call(parts, path, endpoint, body), &parts.headers),
             None => Ok(documents::unknown_resource(&world, &path.group, &path.version)),
         }
     };
@@ -76,7 +84,14 @@ fn serve(
     let accept = headers.get(header::ACCEPT).and_then(|value| value.to_str().ok()).unwrap_or_default();
     let view = View::negotiate(accept, &call.query)?;
     let encoder = Encoder::new(view, call.endpoint.clone());
-    if call.method == Method::GET && call.subresource.is_none() && call.query.flag("watch") {
+    if call.method == Method::GET
+        && call.name.is_none()
+        && call.subresource.is_none()
+        && call.query.flag("watch")
+    {
+        if render::wants_yaml(accept) {
+            return Err(Failure::no_such_stream());
+        }
         return watch(server, world, call, encoder).map(|watch| respond::stream(Body::lines(watch)));
     }
     let answer = verb::perform(world, &call)?;
@@ -91,16 +106,12 @@ fn serve(
     Ok(respond::json(answer.code, body, &answer.warnings))
 }
 
-/// A watch on a collection, or on the one object that the path names.
+/// A watch on a collection. On the path of an object `watch` means nothing: one object is watched by a field selector.
 fn watch(server: &ApiServer, world: &World, call: Call, encoder: Encoder) -> Result<Watch, Failure> {
     if !call.endpoint.allows("watch") {
         return Err(Failure::method_not_allowed());
     }
-    let mut options = ListOptions::parse(&call.query)?;
-    if let Some(name) = &call.name {
-        let comma = if options.fields.is_empty() { "" } else { "," };
-        options.fields.push_str(&format!("{comma}metadata.name={name}"));
-    }
+    let options = ListOptions::parse(&call.query)?;
     let filter = verb::filter(&call.endpoint, call.namespace.clone(), &options)?;
     let start = verb::watch_start(world, &options)?;
     let table = call.endpoint.resource.table;
@@ -118,15 +129,19 @@ where
         .and_then(|v| v.to_str().ok())
         .and_then(|v| v.parse::<usize>().ok());
     if declared.is_some_and(|length| length > BODY_LIMIT) {
-        return Err(Failure::too_large(BODY_LIMIT));
+        return Err(too_large());
     }
     // `Limited` needs an error that is one; only its text matters here.
     let body = body.map_err(|error| std::io::Error::other(error.to_string()));
     match Limited::new(body, BODY_LIMIT).collect().await {
         Ok(collected) => Ok(collected.to_bytes()),
-        Err(error) if error.is::<LengthLimitError>() => Err(Failure::too_large(BODY_LIMIT)),
+        Err(error) if error.is::<LengthLimitError>() => Err(too_large()),
         Err(error) => {
             Err(Failure::bad_request(format!("the body of the request could not be read: {error}")))
         }
     }
+}
+
+fn too_large() -> Failure {
+    Failure::too_large(format!("limit is {BODY_LIMIT}"))
 }

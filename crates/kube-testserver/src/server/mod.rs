@@ -3,6 +3,7 @@
 mod api;
 mod body;
 mod documents;
+mod form;
 mod handle;
 mod respond;
 

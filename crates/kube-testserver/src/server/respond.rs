@@ -33,7 +33,7 @@ pub(super) fn failure(failure: &Failure) -> Response<Body> {
     response
 }
 
-pub(super) fn text(code: StatusCode, text: &'static str) -> Response<Body> {
+pub(super) fn text(code: StatusCode, text: impl Into<Bytes>) -> Response<Body> {
     response(code, HeaderValue::from_static("text/plain; charset=utf-8"), Body::whole(text))
 }
 

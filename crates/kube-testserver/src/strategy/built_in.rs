@@ -29,7 +29,24 @@ pub(crate) fn created_by_put(endpoint: &Endpoint) -> bool {
         ("", "endpoints" | "events" | "limitranges")
             | ("coordination.k8s.io", "leases")
             | ("events.k8s.io", "events")
+            | ("rbac.authorization.k8s.io", _)
     )
+}
+
+/// Kinds that are replaced only by who names the version it replaces. All custom resources are.
+pub(crate) fn needs_version(endpoint: &Endpoint) -> bool {
+    endpoint.resource.custom
+        || matches!(
+            (endpoint.group(), endpoint.plural()),
+            ("coordination.k8s.io", "leases")
+                | ("discovery.k8s.io", "endpointslices")
+                | ("policy", "poddisruptionbudgets")
+                | ("networking.k8s.io", "ingressclasses")
+                | ("node.k8s.io", "runtimeclasses")
+                | ("storage.k8s.io", "csidrivers" | "csinodes" | "volumeattachments")
+                | ("apiextensions.k8s.io", "customresourcedefinitions")
+                | ("admissionregistration.k8s.io" | "flowcontrol.apiserver.k8s.io", _)
+        )
 }
 
 pub(super) fn prepare_create(endpoint: &Endpoint, object: &mut Value) {

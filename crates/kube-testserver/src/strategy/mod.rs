@@ -5,7 +5,7 @@ mod create;
 mod metadata;
 mod update;
 
-pub(crate) use built_in::created_by_put;
+pub(crate) use built_in::{created_by_put, needs_version};
 pub(crate) use create::prepare as prepare_create;
 pub(crate) use metadata::validate as validate_metadata;
 pub(crate) use update::{Part, prepare as prepare_update};

@@ -32,8 +32,15 @@ pub(super) fn apply(world: &mut World, call: &Call) -> Result<Answer, Failure> {
     write::place(call, &mut config)?;
 
     let stored = world.store.get(call.endpoint.resource.table, &call.key()).cloned();
-    if stored.is_none() && (call.subresource.is_some() || meta::text(&config, "uid").is_some()) {
+    if stored.is_none() && call.subresource.is_some() {
         return Err(call.not_found());
+    }
+    if let Some(uid) = meta::text(&config, "uid").filter(|_| stored.is_none()) {
+        let why = format!(
+            "uid mismatch: the provided object specified uid {uid}, and no existing object was found"
+        );
+        let endpoint = &call.endpoint;
+        return Err(Failure::conflict(endpoint.group(), endpoint.plural(), call.object_name(), &why));
     }
     let live = stored.as_ref().map(|stored| {
         let mut live = stored.value();

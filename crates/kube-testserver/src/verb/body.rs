@@ -13,7 +13,9 @@ pub(super) fn object(call: &Call) -> Result<Value, Failure> {
     let parsed = match media {
         "" | "application/json" => json(&call.body),
         "application/yaml" => yaml(&call.body),
-        "application/vnd.kubernetes.protobuf" => Ok(protobuf::decode(&call.body).map_err(unread)?),
+        "application/vnd.kubernetes.protobuf" => {
+            Ok(protobuf::decode(&call.body).map_err(|why| unread(&call.body, why))?)
+        }
         _ => return Err(Failure::unsupported_media_type(ACCEPTED)),
     };
     let unrecognized = |why: String| {
@@ -111,7 +113,14 @@ fn wrong_kind(endpoint: &Endpoint, given: &str, object: &Value) -> Failure {
 }
 
 /// A protobuf body that is not read; clients that can do otherwise learn what to send.
-fn unread(why: String) -> Failure {
+fn unread(body: &Bytes, why: String) -> Failure {
+    if !protobuf::is_marked(body) {
+        let shown: String = body.iter().take(16).map(|byte| format!("{byte:02x}")).collect();
+        return Failure::bad_request(format!(
+            "the object provided is unrecognized: provided data does not appear to be a protobuf message, \
+             expected prefix [107 56 115 0] ({shown})"
+        ));
+    }
     Failure::new(http::StatusCode::UNSUPPORTED_MEDIA_TYPE, "UnsupportedMediaType", why)
 }
 

@@ -59,6 +59,8 @@ impl Call {
     /// The verb of discovery and authorization.
     pub(crate) fn verb(&self) -> &'static str {
         match (self.method.as_str(), &self.name) {
+            // Only the handler of custom resources answers HEAD.
+            ("HEAD", _) if !self.endpoint.resource.custom => "",
             ("GET" | "HEAD", Some(_)) => "get",
             ("GET" | "HEAD", None) => "list",
             ("POST", _) => "create",

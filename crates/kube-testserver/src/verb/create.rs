@@ -5,11 +5,15 @@ use super::{Answer, Call, body, managed::Ownership, write};
 use crate::{failure::Failure, meta, route::WriteOptions, store::Key, strategy, world::World};
 
 pub(super) fn create(world: &mut World, call: &Call) -> Result<Answer, Failure> {
-    if call.name.is_some() || call.endpoint.resource.namespaced && call.namespace.is_none() {
+    let endpoint = &call.endpoint;
+    if call.name.is_some() && !endpoint.resource.custom
+        || endpoint.resource.namespaced && call.namespace.is_none()
+    {
         return Err(Failure::method_not_allowed());
     }
     let options = WriteOptions::parse(&call.query, "CreateOptions")?;
-    let object = body::object(call)?;
+    let mut object = body::object(call)?;
+    write::place_new(call, &mut object)?;
     insert(world, call, &options, object, Ownership::Compared)
 }
 
@@ -22,7 +26,6 @@ pub(super) fn insert(
     ownership: Ownership,
 ) -> Result<Answer, Failure> {
     let endpoint = &call.endpoint;
-    write::place(call, &mut object)?;
     check_namespace(world, call)?;
     if meta::text(&object, "resourceVersion").is_some() {
         let message = "resourceVersion should not be set on objects to be created";
@@ -32,8 +35,9 @@ pub(super) fn insert(
     strategy::prepare_create(endpoint, &mut object, &world.now());
     write::finish(world, call, None, &mut object, ownership)?;
     let key = Key::new(call.namespace.as_deref(), meta::name(&object));
-    if world.store.get(endpoint.resource.table, &key).is_some() {
-        return Err(Failure::already_exists(endpoint.group(), endpoint.plural(), meta::name(&object)));
+    if let Some(taken) = world.store.get(endpoint.resource.table, &key) {
+        let failure = Failure::already_exists(endpoint.group(), endpoint.plural(), meta::name(&object));
+        return Err(if meta::is_deleting(&taken.value()) { failure.while_deleting() } else { failure });
     }
     let stored = write::commit(world, endpoint, key, object, options.dry_run);
     warnings.extend(endpoint.version().warning.clone());

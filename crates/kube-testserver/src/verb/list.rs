@@ -51,8 +51,9 @@ pub(crate) fn filter(
     namespace: Option<String>,
     options: &ListOptions,
 ) -> Result<Filter, Failure> {
-    let fields = FieldSelector::parse(&options.fields, |field| endpoint.selects(field))
-        .map_err(Failure::bad_request)?;
+    let check =
+        |field: &str| if endpoint.selects(field) { Ok(()) } else { Err(endpoint.refuses_field(field)) };
+    let fields = FieldSelector::parse(&options.fields, check).map_err(Failure::bad_request)?;
     Ok(Filter { namespace, labels: options.labels.clone(), fields })
 }
 

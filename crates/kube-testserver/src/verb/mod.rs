@@ -26,6 +26,10 @@ use crate::{failure::Failure, world::World};
 pub(crate) fn perform(world: &mut World, call: &Call) -> Result<Answer, Failure> {
     let endpoint = &call.endpoint;
     let verb = call.verb();
+    // Custom resources are routed by a handler of their own, which notices late that there is no name.
+    if endpoint.resource.custom && call.name.is_none() && matches!(call.method.as_str(), "PUT" | "PATCH") {
+        return Err(Failure::bad_request("name must be provided"));
+    }
     if let Some(name) = call.subresource.as_deref() {
         let sub = endpoint.subresource(name).ok_or_else(Failure::no_such_path)?;
         if !sub.verbs.iter().any(|v| v == verb) {

@@ -11,8 +11,6 @@ use crate::{
 
 const CUSTOM: &str =
     "application/json-patch+json, application/merge-patch+json, application/apply-patch+yaml";
-const BUILT_IN: &str = "application/json-patch+json, application/merge-patch+json, \
-    application/strategic-merge-patch+json, application/apply-patch+yaml";
 
 /// PATCH in the format that the content type names.
 pub(super) fn patch(world: &mut World, call: &Call) -> Result<Answer, Failure> {
@@ -26,12 +24,14 @@ pub(super) fn patch(world: &mut World, call: &Call) -> Result<Answer, Failure> {
             "application/strategic-merge-patch+json" if !call.endpoint.resource.custom => {
                 patch::strategic::apply
             }
-            _ => {
-                let accepted = if call.endpoint.resource.custom { CUSTOM } else { BUILT_IN };
-                return Err(Failure::unsupported_media_type(accepted));
-            }
+            _ if call.endpoint.resource.custom => return Err(Failure::unsupported_media_type(CUSTOM)),
+            _ => return Err(Failure::unrouted_media_type()),
         };
     let options = WriteOptions::parse(&call.query, "PatchOptions")?;
+    if options.force.is_some() {
+        let error = FieldError::forbidden("force", "may not be specified for non-apply patch");
+        return Err(Failure::invalid_option("PatchOptions", &[error]));
+    }
     let changes =
         body::json(&call.body).map_err(|why| Failure::bad_request(format!("error decoding patch: {why}")))?;
     let stored =
@@ -50,6 +50,7 @@ pub(super) fn patch(world: &mut World, call: &Call) -> Result<Answer, Failure> {
 fn refused(call: &Call, error: PatchError) -> Failure {
     match error {
         PatchError::Malformed(message) => Failure::bad_request(message),
+        PatchError::TooLong { .. } => Failure::too_large(error.to_string()),
         PatchError::Failed(message) => Failure::new(http::StatusCode::INTERNAL_SERVER_ERROR, "", message),
         PatchError::DoesNotFit(_) => {
             let message = "the server rejected our request due to an error in our request";

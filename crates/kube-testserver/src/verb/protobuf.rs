@@ -86,6 +86,11 @@ fn fields(api_version: &str, kind: &str) -> Option<&'static [Field]> {
     })
 }
 
+/// Whether a body claims to be of this encoding.
+pub(super) fn is_marked(body: &[u8]) -> bool {
+    body.starts_with(MAGIC)
+}
+
 /// Decodes an object of a kind from the table above. The error says what cannot be read.
 pub(super) fn decode(body: &[u8]) -> Result<Value, String> {
     let body =

@@ -1,3 +1,4 @@
+use http::Method;
 use serde_json::Value;
 
 use super::{Answer, Call, Content, body, create, managed::Ownership, write};
@@ -10,9 +11,10 @@ pub(super) fn replace(world: &mut World, call: &Call) -> Result<Answer, Failure>
     write::place(call, &mut object)?;
     let exists = world.store.get(call.endpoint.resource.table, &call.key()).is_some();
     if !exists && call.subresource.is_none() && strategy::created_by_put(&call.endpoint) {
-        return create::insert(world, call, &options, object, Ownership::Compared);
+        return put_new(world, call, &options, object);
     }
-    if exists && call.endpoint.resource.custom && meta::text(&object, "resourceVersion").is_none() {
+    let conditional = call.subresource.is_none() && strategy::needs_version(&call.endpoint);
+    if exists && conditional && meta::text(&object, "resourceVersion").is_none() {
         let error = FieldError::invalid("metadata.resourceVersion", 0, "must be specified for an update");
         return Err(Failure::invalid(
             call.endpoint.group(),
@@ -22,6 +24,20 @@ pub(super) fn replace(world: &mut World, call: &Call) -> Result<Answer, Failure>
         ));
     }
     change(world, call, &options, object, Ownership::Compared)
+}
+
+/// A PUT that creates. A uid is a condition that cannot hold; a resourceVersion counts for nothing.
+fn put_new(
+    world: &mut World,
+    call: &Call,
+    options: &WriteOptions,
+    mut object: Value,
+) -> Result<Answer, Failure> {
+    if let Some(uid) = meta::text(&object, "uid") {
+        return Err(wrong_uid(call, uid, ""));
+    }
+    meta::set(&mut object, "resourceVersion", Value::Null);
+    create::insert(world, call, options, object, Ownership::Compared)
 }
 
 /// Makes `new` the next version of an object that exists.
@@ -38,6 +54,7 @@ pub(super) fn change(
     let mut old = stored.value();
     old["apiVersion"] = endpoint.api_version().into();
     check_identity(call, &stored, &new)?;
+    check_fixed(call, &old, &new)?;
     let mut warnings = write::conform(endpoint, options.validation, &mut new)?;
     strategy::prepare_update(endpoint, call.part(), &old, &mut new);
     write::finish(world, call, Some(&old), &mut new, ownership)?;
@@ -52,15 +69,9 @@ pub(super) fn change(
 
 /// The preconditions that the object itself carries: resourceVersion and uid.
 fn check_identity(call: &Call, stored: &crate::store::Stored, new: &Value) -> Result<(), Failure> {
-    if let Some(uid) = meta::text(new, "uid").filter(|uid| *uid != &*stored.uid) {
-        let why =
-            format!("Precondition failed: UID in precondition: {uid}, UID in object meta: {}", stored.uid);
-        return Err(Failure::conflict(
-            call.endpoint.group(),
-            call.endpoint.plural(),
-            call.object_name(),
-            &why,
-        ));
+    let uid = meta::text(new, "uid").filter(|uid| *uid != &*stored.uid);
+    if let Some(uid) = uid.filter(|_| call.method == Method::PUT) {
+        return Err(wrong_uid(call, uid, &stored.uid));
     }
     match meta::text(new, "resourceVersion") {
         None | Some("0") => Ok(()),
@@ -74,6 +85,32 @@ fn check_identity(call: &Call, stored: &crate::store::Stored, new: &Value) -> Re
         Some(version) if version == stored.revision.to_string() => Ok(()),
         Some(_) => Err(call.stale()),
     }
+}
+
+fn wrong_uid(call: &Call, asked: &str, found: &str) -> Failure {
+    let why = format!("Precondition failed: UID in precondition: {asked}, UID in object meta: {found}");
+    Failure::conflict(call.endpoint.group(), call.endpoint.plural(), call.object_name(), &why)
+}
+
+/// What no write of the whole object may change. Writes of a subresource leave it alone without a word, as every write
+/// does with the time of a deletion that has begun.
+fn check_fixed(call: &Call, old: &Value, new: &Value) -> Result<(), Failure> {
+    if call.subresource.is_some() {
+        return Ok(());
+    }
+    let mut errors = Vec::new();
+    for field in ["uid", "deletionTimestamp", "deletionGracePeriodSeconds"] {
+        let (given, kept) = (&new["metadata"][field], &old["metadata"][field]);
+        let restored = field == "deletionTimestamp" && meta::is_deleting(old);
+        if !given.is_null() && *given != "" && given != kept && !restored {
+            let field = format!("metadata.{field}");
+            errors.push(FieldError::invalid(field, given, "field is immutable"));
+        }
+    }
+    if errors.is_empty() {
+        return Ok(());
+    }
+    Err(Failure::invalid(call.endpoint.group(), call.endpoint.kind(), call.object_name(), &errors))
 }
 
 /// A write that changes nothing but the times in managed fields is none.

@@ -19,8 +19,9 @@ use crate::{
     world::World,
 };
 
-/// Puts the object where the path says; a body that says something else is refused.
-pub(super) fn place(call: &Call, object: &mut Value) -> Result<(), Failure> {
+/// Puts a new object into the namespace that the path says. Its name is its own: a name in the path of a custom
+/// resource is not looked at.
+pub(super) fn place_new(call: &Call, object: &mut Value) -> Result<(), Failure> {
     if meta::map_mut(object).is_none() {
         return Err(Failure::bad_request("metadata must be an object"));
     }
@@ -31,6 +32,12 @@ pub(super) fn place(call: &Call, object: &mut Value) -> Result<(), Failure> {
         return Err(Failure::bad_request(message));
     }
     meta::set(object, "namespace", call.namespace.clone());
+    Ok(())
+}
+
+/// Puts the object where the path says; a body that says something else is refused.
+pub(super) fn place(call: &Call, object: &mut Value) -> Result<(), Failure> {
+    place_new(call, object)?;
     let name = meta::name(object);
     match call.name.as_deref() {
         Some(wanted) if name.is_empty() => meta::set(object, "name", wanted),

@@ -84,7 +84,7 @@ mod tests {
         let by_label = Filter { labels: LabelSelector::parse("app=y").unwrap(), ..Filter::default() };
         assert_eq!(seen(&by_label), expected);
         let by_field =
-            Filter { fields: FieldSelector::parse("spec.app=y", |_| true).unwrap(), ..Filter::default() };
+            Filter { fields: FieldSelector::parse("spec.app=y", |_| Ok(())).unwrap(), ..Filter::default() };
         assert_eq!(seen(&by_field), expected);
         assert_eq!(seen(&Filter { namespace: Some("other".into()), ..Filter::default() }), []);
         assert_eq!(seen(&Filter::default()).len(), 7);

@@ -46,6 +46,8 @@ impl World {
         let mut world =
             Self { store, registry, clock, owners: OwnerIndex::default(), tasks: BTreeSet::new() };
         world.bootstrap();
+        // What every cluster has is there before anybody could have looked.
+        world.store.compact();
         world
     }
 

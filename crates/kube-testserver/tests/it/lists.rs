@@ -85,7 +85,7 @@ async fn selectors_select() {
     assert!(page["metadata"]["continue"].is_string() && page["metadata"].get("remainingItemCount").is_none());
     assert_eq!(
         list("fieldSelector=data.k%3Dv").await.refused(400, "BadRequest"),
-        "field label not supported: data.k"
+        "\"data.k\" is not a known field selector: only \"metadata.name\", \"metadata.namespace\""
     );
     list("labelSelector=%3D").await.refused(400, "BadRequest");
 }
