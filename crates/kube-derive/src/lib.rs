@@ -91,6 +91,12 @@ use proc_macro::TokenStream;
 /// # Cost
 ///
 /// `crd()` builds the definition anew each time, most of it the schema: keep the result where it is needed often.
+///
+/// # Panics
+///
+/// `crd()` panics where the type has no structural schema, with the message of `kube::core::schema::SchemaError`: for a type that
+/// contains itself (the message names it and the field), and for a keyword of the wrong JSON type in a schema written by hand.
+/// `kube::core::schema::structural_schema::<Document>()` gives the same as an error. A test that calls `crd()` keeps both out of production.
 #[proc_macro_derive(CustomResource, attributes(kube))]
 pub fn derive_custom_resource(input: TokenStream) -> TokenStream {
     run(input, |input| Ok(expand::custom_resource(&parse::custom_resource(input)?)))

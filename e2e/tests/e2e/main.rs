@@ -18,8 +18,17 @@ mod garbage;
 mod list;
 mod patch;
 mod reflector;
+mod schema_table;
 mod status;
+#[path = "../../../crates/kube-derive/tests/it/table.rs"]
+mod table;
 mod watch;
 mod watcher;
 mod widget;
 mod world;
+
+// The table names its crates through the root of whoever includes it.
+use kube::core as kube_core;
+mod kube_derive {
+    pub use kube::{CustomResource, KubeSchema};
+}

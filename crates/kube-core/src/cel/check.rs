@@ -38,13 +38,15 @@ where
 ///
 /// # Errors
 ///
-/// What the rules object to, each with its field.
+/// What the rules object to, each with its field; also where the type has no structural schema
+/// ([`SchemaError`](crate::schema::SchemaError)).
 #[cfg(feature = "schema")]
 pub fn validate_cel_schema<T>(value: &Value, old: Option<&Value>) -> Result<(), ValidationErrors>
 where
     T: schemars::JsonSchema,
 {
-    let schema = to_json("the schema", &crate::schema::structural_schema::<T>())?;
+    let schema = crate::schema::structural_schema::<T>().map_err(|error| objection(&error.to_string()))?;
+    let schema = to_json("the schema", &schema)?;
     Validator::new().validate_with_defaults(&schema, value, old)
 }
 

@@ -30,7 +30,7 @@
 //! | `()`, unit struct | an object without fields that may be null |
 //! | `u8`…`u32`, `i8`, `i16` | integer with bounds and the format `int32` or `int64` (servers warn of others) |
 //! | `u64`, `usize`, `i128` | integer; servers hold 64 signed bits, larger values are refused |
-//! | a type that contains itself | spelled out once, an open node where it comes again |
+//! | a type that contains itself | refused by [`structural_schema`]; the rewriting alone leaves it open where it comes again |
 //!
 //! An *open node* is `x-kubernetes-preserve-unknown-fields: true`: the server keeps what it is given and checks nothing of it.
 //! The rewriting never refuses a value that the original schema allows; where the structural form cannot say
@@ -40,13 +40,17 @@
 //! and k8s-openapi describes `RawExtension`, `FieldsV1` and `JSON` as objects without fields. Servers prune such fields unless
 //! `#[schemars(schema_with = "..")]` or `#[schemars(extend("x-kubernetes-preserve-unknown-fields" = true))]` says more.
 
+mod error;
 mod junctor;
 mod keywords;
 mod merge;
 mod optional;
+mod recursion;
+mod refs;
 mod rewrite;
 mod structural;
 
+pub use error::SchemaError;
 pub use optional::{OptionalEnum, OptionalIntOrString};
 pub use structural::{StructuralSchemaRewriter, structural_schema};
 

@@ -7,6 +7,7 @@ use super::{
     junctor::{hoist, residue},
     keywords::{INT_OR_STRING, OPEN, VALIDATIONS, flag, is_null_only, normalize},
     merge::{Kind, inferred_kind, intersect, kind, set_kind},
+    refs,
 };
 
 /// Rewrites schemas whose `$ref`s point into `root`.
@@ -64,9 +65,8 @@ impl Rewriter {
 
     /// What a `$ref` stands for. A type that contains itself has no end: it is left open where it comes again.
     fn resolve(&self, target: &str) -> Node {
-        let definition = target.strip_prefix('#').and_then(|pointer| self.root.pointer(pointer));
-        match definition {
-            Some(definition) if !target.eq("#") && !self.reaches(definition, target, &mut Vec::new()) => {
+        match refs::resolve(&self.root, target) {
+            Some(definition) if target != "#" && !refs::reaches(&self.root, definition, target) => {
                 self.branch(definition.clone())
             }
             Some(definition) => {
@@ -78,29 +78,6 @@ impl Rewriter {
                 node
             }
             None => Node::new(),
-        }
-    }
-
-    fn reaches<'a>(&'a self, schema: &'a Value, target: &str, seen: &mut Vec<&'a str>) -> bool {
-        match schema {
-            Value::Object(node) => {
-                if let Some(next) = node.get("$ref").and_then(Value::as_str) {
-                    if next == target {
-                        return true;
-                    }
-                    if !seen.contains(&next) {
-                        seen.push(next);
-                        let definition =
-                            next.strip_prefix('#').and_then(|pointer| self.root.pointer(pointer));
-                        if definition.is_some_and(|definition| self.reaches(definition, target, seen)) {
-                            return true;
-                        }
-                    }
-                }
-                node.values().any(|value| self.reaches(value, target, seen))
-            }
-            Value::Array(values) => values.iter().any(|value| self.reaches(value, target, seen)),
-            _ => false,
         }
     }
 }

@@ -7,7 +7,11 @@ use schemars::{
     transform::{AddNullable, Transform},
 };
 
-use super::{OptionalEnum, OptionalIntOrString, rewrite::Rewriter};
+use super::{
+    OptionalEnum, OptionalIntOrString, SchemaError,
+    recursion::{self, Recursion},
+    rewrite::Rewriter,
+};
 
 /// Rewrites a schema into a structural one; the [module](super) says what becomes of what.
 ///
@@ -47,23 +51,46 @@ impl Transform for StructuralSchemaRewriter {
 /// Generates anew each time, in time linear in the size of the schema (the definition of a Pod takes
 /// a few milliseconds): keep the result where it is needed often.
 ///
-/// # Panics
+/// ```
+/// use kube_core::schema::structural_schema;
 ///
-/// When a schema written by hand (`schemars(schema_with)`, `schemars(extend)`, an own `JsonSchema`) has a keyword
-/// of the wrong JSON type, such as `"maxLength": "3"`. The message names the type and what was found.
-#[must_use]
-pub fn structural_schema<T: JsonSchema + ?Sized>() -> JSONSchemaProps {
+/// #[derive(schemars::JsonSchema)]
+/// struct Tree {
+///     children: Vec<Tree>,
+/// }
+///
+/// let error = structural_schema::<Tree>().unwrap_err().to_string();
+/// assert!(error.contains("`Tree` contains itself at `.children[*]`"), "{error}");
+///
+/// #[derive(schemars::JsonSchema)]
+/// struct OpenTree {
+///     #[schemars(with = "Vec<serde_json::Value>")]
+///     children: Vec<OpenTree>,
+/// }
+///
+/// assert!(structural_schema::<OpenTree>().is_ok());
+/// ```
+///
+/// # Errors
+///
+/// A type that contains itself, and keywords of the wrong JSON type in schemas written by hand: see [`SchemaError`].
+pub fn structural_schema<T: JsonSchema + ?Sized>() -> Result<JSONSchemaProps, SchemaError> {
+    let root = || T::schema_name().into_owned();
     let settings = SchemaSettings::openapi3()
         .with(|settings| {
             settings.inline_subschemas = true;
             settings.meta_schema = None;
         })
-        .with_transform(AddNullable::default())
-        .with_transform(StructuralSchemaRewriter)
-        .with_transform(OptionalEnum)
-        .with_transform(OptionalIntOrString);
-    let schema = settings.into_generator().into_root_schema_for::<T>().to_value();
-    serde_json::from_value(schema).unwrap_or_else(|error| {
-        panic!("the schema of {} has a keyword of the wrong type: {error}", T::schema_name())
-    })
+        .with_transform(AddNullable::default());
+    let mut schema = settings.into_generator().into_root_schema_for::<T>();
+    if let Some(Recursion { target, path }) = recursion::find(schema.as_value()) {
+        let type_name =
+            target.rsplit('/').next().filter(|name| *name != "#").map_or_else(root, str::to_owned);
+        let path = if path.is_empty() { ".".to_owned() } else { path };
+        return Err(SchemaError::Recursive { root: root(), type_name, path });
+    }
+    StructuralSchemaRewriter.transform(&mut schema);
+    OptionalEnum.transform(&mut schema);
+    OptionalIntOrString.transform(&mut schema);
+    serde_json::from_value(schema.to_value()).map_err(|source| SchemaError::Keyword { root: root(), source })
 }

@@ -7,11 +7,11 @@ use schemars::{JsonSchema, transform::Transform};
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use super::{OptionalEnum, OptionalIntOrString, StructuralSchemaRewriter, structural_schema};
+use super::{OptionalEnum, OptionalIntOrString, SchemaError, StructuralSchemaRewriter, structural_schema};
 
 /// The schema as JSON, without the title, which is the name of the type.
 fn of<T: JsonSchema>() -> Value {
-    let mut schema = serde_json::to_value(structural_schema::<T>()).unwrap();
+    let mut schema = serde_json::to_value(structural_schema::<T>().unwrap()).unwrap();
     schema.as_object_mut().unwrap().remove("title");
     schema
 }
@@ -278,26 +278,33 @@ fn numbers_have_bounds_and_formats_that_servers_know() {
 }
 
 #[test]
-fn recursion_ends_open() {
+fn recursion_is_refused_by_name_and_place() {
     #[derive(Serialize, JsonSchema)]
     struct Tree {
         value: bool,
-        children: Vec<Tree>,
-        sibling: Option<Box<Tree>>,
         other: Other,
     }
     #[derive(Serialize, JsonSchema)]
     struct Other {
-        tree: Vec<Tree>,
+        trees: std::collections::BTreeMap<String, Option<Box<Tree>>>,
     }
-    let open = json!({ "type": "object", "x-kubernetes-preserve-unknown-fields": true });
-    let schema = of::<Tree>();
-    let properties = &schema["properties"];
-    assert_eq!(properties["children"], json!({ "type": "array", "items": open }));
-    assert_eq!(properties["sibling"]["x-kubernetes-preserve-unknown-fields"], true);
-    assert_eq!(properties["sibling"]["nullable"], true);
-    assert_eq!(properties["other"]["properties"]["tree"]["items"], open);
-    assert_eq!(properties["value"], json!({ "type": "boolean" }));
+    #[derive(Serialize, JsonSchema)]
+    struct Outer {
+        forest: Vec<Tree>,
+    }
+    let refused = |result: Result<_, SchemaError>| match result {
+        Err(SchemaError::Recursive { root, type_name, path }) => (root, type_name, path),
+        other => panic!("{other:?}"),
+    };
+    let expected = |root: &str, path: &str| (root.into(), "Tree".into(), path.into());
+    assert_eq!(refused(structural_schema::<Outer>()), expected("Outer", ".forest[*].other.trees[*]"));
+    assert_eq!(refused(structural_schema::<Tree>()), expected("Tree", ".other.trees[*]"));
+    assert_eq!(
+        structural_schema::<Outer>().unwrap_err().to_string(),
+        "the schema of `Outer` has no end: `Tree` contains itself at `.forest[*].other.trees[*]`; say there where it ends, \
+         with #[schemars(with = \"serde_json::Value\")] for any value, or #[schemars(schema_with = \"..\")] for an open node \
+         of one type"
+    );
 }
 
 #[test]
@@ -438,10 +445,12 @@ fn rewriting_again_changes_nothing() {
 }
 
 #[test]
-#[should_panic(expected = "the schema of Wrong has a keyword of the wrong type")]
 fn a_keyword_of_the_wrong_type_is_told() {
     #[derive(Serialize, JsonSchema)]
     #[schemars(extend("maxProperties" = "three"))]
     struct Wrong {}
-    let _ = structural_schema::<Wrong>();
+    let error = structural_schema::<Wrong>().unwrap_err();
+    assert_eq!(error.to_string(), "the schema of `Wrong` has a keyword of the wrong type");
+    let source = std::error::Error::source(&error).expect("a source").to_string();
+    assert!(source.contains("three"), "{source}");
 }

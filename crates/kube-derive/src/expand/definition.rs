@@ -83,11 +83,19 @@ fn version(model: &CustomResource, write: &Write) -> TokenStream {
     let (kube_core, serde_json) = (&model.crates.kube_core, &model.crates.serde_json);
     let name = write.string(&model.version);
     let schema = (model.schema != Schema::Disabled).then(|| {
-        write.some("schema", quote! {
-            #v1::CustomResourceValidation {
-                open_api_v3_schema: #std::option::Option::Some(#kube_core::schema::structural_schema::<#root>()),
-            }
-        })
+        write.some(
+            "schema",
+            quote! {
+                #v1::CustomResourceValidation {
+                    open_api_v3_schema: #std::option::Option::Some(
+                        match #kube_core::schema::structural_schema::<#root>() {
+                            #std::result::Result::Ok(schema) => schema,
+                            #std::result::Result::Err(error) => #std::panic!("{}", error),
+                        },
+                    ),
+                }
+            },
+        )
     });
     let columns =
         write.list("additional_printer_columns", model.columns.iter().map(|column| write.column(column)));

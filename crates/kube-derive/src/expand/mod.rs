@@ -39,7 +39,7 @@ pub(crate) fn custom_resource(model: &CustomResource) -> TokenStream {
         #root
         #rules
         // The types of the program may be deprecated, and its lints stricter than ours.
-        #[allow(deprecated, clippy::expect_used, clippy::needless_update)]
+        #[allow(deprecated, clippy::expect_used, clippy::needless_update, clippy::panic)]
         const _: () = { #(#impls)* };
     }
 }

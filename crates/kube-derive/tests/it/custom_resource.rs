@@ -267,3 +267,22 @@ fn schema_by_hand_or_none() {
     assert_eq!(ByHand::new("x", ByHandSpec { a: 1 }).spec.a, 1);
     let _ = Shapeless::new("x", ShapelessSpec {});
 }
+
+#[derive(CustomResource, Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[kube(group = "kube.test", version = "v1", kind = "Forest", crates(kube_core = kube_core))]
+struct ForestSpec {
+    trees: Vec<Tree>,
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+struct Tree {
+    branches: Vec<Tree>,
+}
+
+#[test]
+fn a_spec_that_contains_itself_is_refused_in_the_words_of_the_error() {
+    let error = kube_core::schema::structural_schema::<Forest>().unwrap_err().to_string();
+    assert!(error.contains("`Tree` contains itself at `.spec.trees[*].branches[*]`"), "{error}");
+    let panic = std::panic::catch_unwind(Forest::crd).unwrap_err();
+    assert_eq!(panic.downcast_ref::<String>(), Some(&error));
+}

@@ -14,6 +14,9 @@ fn objects_survive_rust() {
                 (row.again)(object.clone()).unwrap_or_else(|error| panic!("{}: {error}: {object}", row.name));
             assert_eq!(&again, object, "{}", row.name);
         }
+        for wrong in &row.refused {
+            assert!(!row.objects.contains(&wrong.object), "{}: {} is a sample", row.name, wrong.change);
+        }
         if let Some(dir) = &dir {
             write(Path::new(dir), n, row);
         }

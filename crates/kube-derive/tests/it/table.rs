@@ -30,8 +30,19 @@ pub struct Row {
     pub name: &'static str,
     pub crd: CustomResourceDefinition,
     pub objects: Vec<Value>,
+    /// Objects that a server must refuse.
+    pub refused: Vec<Refused>,
     /// Reads an object and writes it again.
     pub again: fn(Value) -> Result<Value, serde_json::Error>,
+}
+
+/// The first object of a row with one wrong value.
+pub struct Refused {
+    pub object: Value,
+    /// The change, for messages.
+    pub change: String,
+    /// Whether it is a CEL rule that it breaks: servers evaluate them from Kubernetes 1.25 on.
+    pub by_rule: bool,
 }
 
 impl Row {
@@ -47,51 +58,216 @@ impl Row {
             name,
             crd: K::crd(),
             objects: objects.collect(),
+            refused: Vec::new(),
             again: |value| serde_json::to_value(serde_json::from_value::<K>(value)?),
         }
+    }
+}
+
+impl Row {
+    /// Adds refused objects: each `(pointer, value)` puts a value into the first object, `null` takes the field away.
+    fn refuses(mut self, changes: impl IntoIterator<Item = (&'static str, Value)>) -> Self {
+        self.refused.extend(self.change(changes, false));
+        self
+    }
+
+    /// The same for objects that break CEL rules.
+    fn refuses_by_rule(mut self, changes: impl IntoIterator<Item = (&'static str, Value)>) -> Self {
+        self.refused.extend(self.change(changes, true));
+        self
+    }
+
+    fn change(
+        &self,
+        changes: impl IntoIterator<Item = (&'static str, Value)>,
+        by_rule: bool,
+    ) -> Vec<Refused> {
+        let refused = changes.into_iter().map(|(pointer, value)| {
+            let change = format!("{pointer} = {value}");
+            let mut object = self.objects[0].clone();
+            let (parent, key) = pointer.rsplit_once('/').expect("a JSON pointer");
+            let fields = object.pointer_mut(parent).and_then(Value::as_object_mut);
+            let fields = fields.unwrap_or_else(|| panic!("{pointer}: no such place in the sample"));
+            if value.is_null() {
+                fields.remove(key).unwrap_or_else(|| panic!("{pointer}: nothing to take away"));
+            } else {
+                fields.insert(key.to_owned(), value);
+            }
+            Refused { object, change, by_rule }
+        });
+        refused.collect()
     }
 }
 
 /// All rows.
 pub fn rows() -> Vec<Row> {
     vec![
-        Row::of("scalars", [ScalarSpec::sample()].map(|spec| Scalars::new("", spec))),
-        Row::of("options", [OptionSpec::default(), OptionSpec::full()].map(|spec| Options::new("", spec))),
-        Row::of("unit enums", UnitEnumSpec::samples().map(|spec| UnitEnums::new("", spec))),
-        Row::of("externally tagged enums", ExternalSpec::samples().map(|spec| Externals::new("", spec))),
-        Row::of("internally tagged enums", InternalSpec::samples().map(|spec| Internals::new("", spec))),
-        Row::of("adjacently tagged enums", AdjacentSpec::samples().map(|spec| Adjacents::new("", spec))),
-        Row::of("untagged enums", UntaggedSpec::samples().map(|spec| Untaggeds::new("", spec))),
+        Row::of("scalars", [ScalarSpec::sample()].map(|spec| Scalars::new("", spec))).refuses([
+            ("/spec/text", json!(1)),
+            ("/spec/yes", json!("yes")),
+            ("/spec/tiny", json!(200)),
+            ("/spec/byte", json!(-1)),
+            ("/spec/port", json!(70000)),
+            ("/spec/nonzero", json!(0)),
+            ("/spec/bounded", json!(12)),
+            ("/spec/bounded", json!(5)),
+            ("/spec/short", json!("a")),
+            ("/spec/short", json!("abcdef")),
+            ("/spec/short", json!("ABC")),
+            ("/spec/normal", json!(1.5)),
+            ("/spec/some-thing", json!(null)),
+        ]),
+        Row::of("options", [OptionSpec::default(), OptionSpec::full()].map(|spec| Options::new("", spec)))
+            .refuses([
+                ("/spec/plain", json!(5)),
+                ("/spec/inner", json!({})),
+                ("/spec/inner", json!({ "a": "a", "b": 300 })),
+                ("/spec/boxed", json!({ "a": 1 })),
+                ("/spec/list", json!([1])),
+            ]),
+        Row::of("unit enums", UnitEnumSpec::samples().map(|spec| UnitEnums::new("", spec))).refuses([
+            ("/spec/color", json!("green")),
+            ("/spec/maybe", json!("green")),
+            ("/spec/documented", json!("Third")),
+            ("/spec/list", json!(["blue", "green"])),
+            ("/spec/one", json!("Other")),
+            ("/spec/color", json!(null)),
+        ]),
+        Row::of("externally tagged enums", ExternalSpec::samples().map(|spec| Externals::new("", spec)))
+            .refuses([
+                ("/spec/data", json!({ "number": 1, "pair": [1, "a"] })),
+                ("/spec/data", json!({})),
+                ("/spec/data", json!({ "none": 1 })),
+                ("/spec/data", json!({ "number": "1" })),
+                ("/spec/data", json!("number")),
+                ("/spec/optional", json!({ "number": 1, "list": [] })),
+                ("/spec/result", json!({ "Ok": "a", "Err": 1 })),
+                ("/spec/data", json!({ "object": {} })),
+            ]),
+        Row::of("internally tagged enums", InternalSpec::samples().map(|spec| Internals::new("", spec)))
+            .refuses([
+                ("/spec/data", json!({ "type": "none" })),
+                ("/spec/data", json!({})),
+                ("/spec/data", json!({ "type": "text" })),
+                ("/spec/data", json!({ "type": "number" })),
+                ("/spec/optional", json!({ "type": "none" })),
+                ("/spec/list", json!([{ "type": "wrapped" }])),
+            ]),
+        Row::of("adjacently tagged enums", AdjacentSpec::samples().map(|spec| Adjacents::new("", spec)))
+            .refuses([
+                ("/spec/data", json!({ "t": "None" })),
+                ("/spec/data", json!({ "t": "Number" })),
+                ("/spec/optional", json!({ "c": 1 })),
+                ("/spec/objects", json!([{ "kind": "A" }])),
+                ("/spec/objects", json!([{ "kind": "C", "value": { "a": "a", "shared": 1 } }])),
+            ]),
+        Row::of("untagged enums", UntaggedSpec::samples().map(|spec| Untaggeds::new("", spec))).refuses([
+            ("/spec/scalar", json!(true)),
+            ("/spec/objects", json!([{ "one": "1" }])),
+            ("/spec/objects", json!([{}])),
+            ("/spec/numbers", json!(["1"])),
+        ]),
         Row::of(
             "enum as spec",
             [EnumSpec::File { path: "/a".into() }, EnumSpec::Url("b".into())]
                 .map(|spec| EnumAsSpec::new("", spec)),
+        )
+        .refuses([("/spec/url", json!("b")), ("/spec/file", json!(null)), ("/spec/file", json!({}))]),
+        Row::of("flattened fields", FlattenSpec::samples().map(|spec| Flattens::new("", spec))).refuses([
+            ("/spec/fromUrl", json!("u")),
+            ("/spec/target", json!("Middle")),
+            ("/spec/own", json!(null)),
+            ("/spec/a", json!(1)),
+            ("/spec/other", json!({ "name": "n" })),
+        ]),
+        Row::of("maps", [MapSpec::sample()].map(|spec| Maps::new("", spec))).refuses([
+            ("/spec/strings", json!({ "a": 1 })),
+            ("/spec/by_number", json!({ "1": 1 })),
+            ("/spec/nested", json!({ "a": { "b": ["x"] } })),
+            ("/spec/sorted", json!({ "k": {} })),
+            ("/spec/enums", json!({ "a": { "number": 1, "pair": [1, "x"] } })),
+            ("/spec/nullable", json!({ "a": "x" })),
+        ]),
+        Row::of("collections", [CollectionSpec::sample()].map(|spec| Collections::new("", spec))).refuses([
+            ("/spec/list", json!({})),
+            ("/spec/array", json!([1, 2])),
+            ("/spec/pair", json!([1, 2, 3])),
+            ("/spec/tree_set", json!(["green"])),
+            ("/spec/lists", json!([["x"]])),
+        ]),
+        Row::of("any value", OpenSpec::samples().map(|spec| Opens::new("", spec)))
+            .refuses([("/spec", json!("text"))]),
+        Row::of("kubernetes types", KubernetesSpec::samples().map(|spec| Kubernetes::new("", spec))).refuses(
+            [
+                ("/spec/port", json!(true)),
+                ("/spec/ports", json!([{}])),
+                ("/spec/time", json!("yesterday")),
+                ("/spec/selector", json!([])),
+                ("/spec/quantities", json!({ "cpu": true })),
+            ],
         ),
-        Row::of("flattened fields", FlattenSpec::samples().map(|spec| Flattens::new("", spec))),
-        Row::of("maps", [MapSpec::sample()].map(|spec| Maps::new("", spec))),
-        Row::of("collections", [CollectionSpec::sample()].map(|spec| Collections::new("", spec))),
-        Row::of("any value", OpenSpec::samples().map(|spec| Opens::new("", spec))),
-        Row::of("kubernetes types", KubernetesSpec::samples().map(|spec| Kubernetes::new("", spec))),
         Row::of(
             "defaults",
             [DefaultSpec::default(), DefaultSpec::other()].map(|spec| Defaults::new("", spec)),
-        ),
-        Row::of("recursion", [RecursiveSpec::sample()].map(|spec| Recursives::new("", spec))),
+        )
+        .refuses([
+            ("/spec/text", json!(1)),
+            ("/spec/color", json!("green")),
+            ("/spec/maybe_color", json!("green")),
+            ("/spec/external", json!({ "number": 1, "inner": { "a": "" } })),
+            ("/spec/internal", json!({ "type": "none" })),
+            ("/spec/untagged", json!([])),
+        ]),
+        Row::of("recursion", [RecursiveSpec::sample()].map(|spec| Recursives::new("", spec))).refuses([
+            ("/spec/tree", json!({ "value": "x" })),
+            ("/spec/expression", json!({ "value": "a", "all": [] })),
+        ]),
         Row::of(
             "units",
             [UnitSpec { nothing: (), unit: Unit, maybe: None, newtype: Newtype(3) }]
                 .map(|spec| Units::new("", spec)),
+        )
+        .refuses([("/spec/newtype", json!(300)), ("/spec/newtype", json!("3"))]),
+        Row::of("no spec", [NoSpecs::sample()]).refuses([
+            ("/theData", json!({ "a": 1 })),
+            ("/immutable", json!("no")),
+            ("/theData", json!(null)),
+        ]),
+        Row::of("variants of variants", VariantSpec::samples().map(|spec| Variants::new("", spec))).refuses(
+            [
+                ("/spec/nested", json!({ "kind": "none" })),
+                ("/spec/pair", json!([1, "a"])),
+                ("/spec/options", json!([{ "a": 1, "color": 1 }])),
+            ],
         ),
-        Row::of("no spec", [NoSpecs::sample()]),
-        Row::of("variants of variants", VariantSpec::samples().map(|spec| Variants::new("", spec))),
-        Row::of("shapes by attribute", ShapeSpec::samples().map(|spec| Shapes::new("", spec))),
+        Row::of("shapes by attribute", ShapeSpec::samples().map(|spec| Shapes::new("", spec))).refuses([
+            ("/spec/transparent", json!({})),
+            ("/spec/generic", json!({ "value": 300, "list": [] })),
+            ("/spec/maybe-empty", json!(["x"])),
+            ("/spec/new-name", json!(null)),
+            ("/spec/range", json!({ "start": 1 })),
+        ]),
         Row::of(
             "tagged enum as spec",
             [TaggedSpec::A { a: 1 }, TaggedSpec::B { a: "x".into(), b: None }]
                 .map(|spec| TaggedAsSpec::new("", spec)),
-        ),
-        Row::of("embedded objects", [EmbeddedSpec::sample()].map(|spec| Embeddeds::new("", spec))),
-        Row::of("rules and merge strategies", [RuleSpec::sample()].map(|spec| Rules::new("", spec))),
+        )
+        .refuses([("/spec/mode", json!("C")), ("/spec/a", json!(null))]),
+        Row::of("embedded objects", [EmbeddedSpec::sample()].map(|spec| Embeddeds::new("", spec))).refuses([
+            ("/spec/config_map", json!({ "data": { "k": 1 } })),
+            ("/spec/template", json!({ "spec": {} })),
+        ]),
+        Row::of("rules and merge strategies", [RuleSpec::sample()].map(|spec| Rules::new("", spec)))
+            .refuses([
+                ("/spec/tagSet", json!(["x", "x"])),
+                ("/spec/byName", json!([{ "a": "a" }, { "a": "a" }])),
+            ])
+            .refuses_by_rule([
+                ("/spec/min", json!(3)),
+                ("/spec/min", json!(-1)),
+                ("/spec/max", json!(100)),
+                ("/spec/name", json!("ABC")),
+            ]),
     ]
 }
 
@@ -737,6 +913,7 @@ impl DefaultSpec {
     }
 }
 
+/// Types that contain themselves, each with fields that say where the schema ends.
 #[derive(CustomResource, Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[kube(group = "schema.kube.test", version = "v1", kind = "Recursives", plural = "recursives", crates(kube_core = crate::kube_core))]
 pub struct RecursiveSpec {
@@ -747,17 +924,25 @@ pub struct RecursiveSpec {
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Tree {
     value: i32,
+    #[schemars(with = "Vec<Value>")]
     children: Vec<Tree>,
+    #[schemars(with = "BTreeMap<String, Value>")]
     named: BTreeMap<String, Tree>,
+    #[schemars(schema_with = "open")]
     next: Option<Box<Tree>>,
+}
+
+/// An object whose fields nobody looks at.
+fn open(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+    schemars::json_schema!({ "type": ["object", "null"], "x-kubernetes-preserve-unknown-fields": true })
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum Expression {
     Value(String),
-    Not(Box<Expression>),
-    All(Vec<Expression>),
+    Not(#[schemars(with = "Value")] Box<Expression>),
+    All(#[schemars(with = "Vec<Value>")] Vec<Expression>),
 }
 
 impl RecursiveSpec {
@@ -1055,12 +1240,13 @@ pub enum TaggedSpec {
     B { a: String, b: Option<u8> },
 }
 
-/// Whole Kubernetes objects, and the type that describes schemas, which contains itself.
+/// Whole Kubernetes objects, and the type that describes schemas: it contains itself, the field is left open.
 #[derive(CustomResource, Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[kube(group = "schema.kube.test", version = "v1", kind = "Embeddeds", plural = "embeddeds", crates(kube_core = crate::kube_core))]
 pub struct EmbeddedSpec {
     config_map: k8s_openapi::api::core::v1::ConfigMap,
     template: k8s_openapi::api::core::v1::PodTemplateSpec,
+    #[schemars(with = "Value")]
     schema: k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::JSONSchemaProps,
 }
 

@@ -1,0 +1,33 @@
+//! Why a type has no structural schema.
+
+use thiserror::Error;
+
+/// A type whose schema no API server would take.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum SchemaError {
+    /// A type contains itself. A structural schema spells every level out, so that one would have no end.
+    #[error(
+        "the schema of `{root}` has no end: `{type_name}` contains itself at `{path}`; say there where it ends, with \
+         #[schemars(with = \"serde_json::Value\")] for any value, or #[schemars(schema_with = \"..\")] for an open node of one type"
+    )]
+    Recursive {
+        /// The type that a schema was asked of.
+        root: String,
+        /// The type that contains itself, by the name of its schema.
+        type_name: String,
+        /// The place at which it comes again, seen from the root: `.spec.tree.children[*]`.
+        /// `[*]` stands for an item of a list or a value of a map.
+        path: String,
+    },
+
+    /// A schema written by hand (`schemars(schema_with)`, `schemars(extend)`, an own `JsonSchema`) has a keyword of the wrong
+    /// JSON type, such as `"maxLength": "3"`. The source says what was found.
+    #[error("the schema of `{root}` has a keyword of the wrong type")]
+    Keyword {
+        /// The type that a schema was asked of.
+        root: String,
+        /// What was found, and what was expected.
+        source: serde_json::Error,
+    },
+}
