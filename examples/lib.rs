@@ -9,3 +9,7 @@ mod readme {}
 #[cfg(doctest)]
 #[doc = include_str!("../docs/testing.md")]
 mod testing {}
+
+#[cfg(doctest)]
+#[doc = include_str!("../docs/crds.md")]
+mod crds {}
