@@ -17,8 +17,6 @@ const PATIENCE: Duration = Duration::from_secs(10);
 const IDLE: Duration = Duration::from_secs(120);
 /// HTTP/2: an idle peer is asked for a sign of life this often, and is gone without an answer in [`PATIENCE`].
 const PING_EVERY: Duration = Duration::from_secs(30);
-/// HTTP/2: many watches share one connection, so the limit is far above hyper's 200.
-const MAX_STREAMS: u32 = 4096;
 
 /// Runs tasks that all end with the listener: counted by a tracker, cut by a token.
 #[derive(Clone, Debug)]
@@ -39,7 +37,9 @@ where
 }
 
 /// Serves one connection until the peer closes it or, after `drain`, its running requests have ended.
-pub(super) async fn run<I, S>(io: I, service: S, tracked: Tracked, drain: CancellationToken)
+///
+/// HTTP/2: the peer may have `streams` requests under way at once.
+pub(super) async fn run<I, S>(io: I, service: S, streams: u32, tracked: Tracked, drain: CancellationToken)
 where
     I: AsyncRead + AsyncWrite + Unpin + Send + 'static,
     S: HttpService,
@@ -51,7 +51,7 @@ where
         .timer(TokioTimer::new())
         .keep_alive_interval(PING_EVERY)
         .keep_alive_timeout(PATIENCE)
-        .max_concurrent_streams(MAX_STREAMS);
+        .max_concurrent_streams(streams);
     let connection =
         builder.serve_connection_with_upgrades(TokioIo::new(io), TowerToHyperService::new(service));
     let mut connection = pin!(connection);

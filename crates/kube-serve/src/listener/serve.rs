@@ -12,6 +12,8 @@ use super::{
 };
 
 const DEFAULT_DRAIN: Duration = Duration::from_secs(10);
+/// Many watches share one connection, so the limit is far above hyper's 200.
+const DEFAULT_STREAMS: u32 = 4096;
 
 /// A bound socket, ready to [`serve`](Self::serve).
 ///
@@ -32,6 +34,7 @@ pub struct Listener {
     local: SocketAddr,
     tls: Option<TlsSettings>,
     drain: Duration,
+    streams: u32,
 }
 
 /// How [`Listener::serve`] ended.
@@ -56,7 +59,7 @@ impl Listener {
     /// When the socket has no local address.
     pub fn from_tcp(tcp: TcpListener) -> io::Result<Self> {
         let local = tcp.local_addr()?;
-        Ok(Self { tcp, local, tls: None, drain: DEFAULT_DRAIN })
+        Ok(Self { tcp, local, tls: None, drain: DEFAULT_DRAIN, streams: DEFAULT_STREAMS })
     }
 
     /// Speaks TLS on every connection. Without it, plain HTTP (HTTP/2 with prior knowledge included).
@@ -70,6 +73,14 @@ impl Listener {
     #[must_use]
     pub fn drain_deadline(mut self, deadline: Duration) -> Self {
         self.drain = deadline;
+        self
+    }
+
+    /// How many requests a peer may have under way at once on one HTTP/2 connection; a client with more opens a
+    /// further connection or waits. At least 1; 4096 by default.
+    #[must_use]
+    pub fn max_concurrent_streams(mut self, streams: u32) -> Self {
+        self.streams = streams.max(1);
         self
     }
 
@@ -87,7 +98,7 @@ impl Listener {
     where
         S: HttpService,
     {
-        let Self { tcp, tls, drain: deadline, .. } = self;
+        let Self { tcp, tls, drain: deadline, streams, .. } = self;
         let tracked = Tracked { tasks: TaskTracker::new(), cut: CancellationToken::new() };
         let drain = CancellationToken::new();
         // Dropping this future must end the connections too.
@@ -109,13 +120,13 @@ impl Listener {
                 (tls.clone(), service.clone(), tracked.clone(), drain.clone());
             let connection = async move {
                 match tls {
-                    None => connection::run(stream, service, running, drain).await,
+                    None => connection::run(stream, service, streams, running, drain).await,
                     Some(tls) => {
                         // An unfinished handshake holds no request, so draining does not wait for it.
                         if let Some(Some(stream)) =
                             drain.run_until_cancelled(connection::handshake(&tls, stream)).await
                         {
-                            connection::run(stream, service, running, drain).await;
+                            connection::run(stream, service, streams, running, drain).await;
                         }
                     }
                 }

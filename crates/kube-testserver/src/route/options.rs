@@ -110,6 +110,8 @@ pub(crate) struct WriteOptions {
     pub(crate) manager: Option<String>,
     pub(crate) validation: FieldValidation,
     pub(crate) force: Option<bool>,
+    /// Fields that the body gives more than once; filled in by who reads the body.
+    pub(crate) repeated: Vec<String>,
 }
 
 impl WriteOptions {
@@ -137,7 +139,7 @@ impl WriteOptions {
         }
         let force = query.has("force").then(|| query.flag("force"));
         if errors.is_empty() {
-            return Ok(Self { dry_run, manager, validation, force });
+            return Ok(Self { dry_run, manager, validation, force, repeated: Vec::new() });
         }
         Err(Failure::invalid_option(name, &errors))
     }

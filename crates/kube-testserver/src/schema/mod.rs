@@ -13,9 +13,11 @@ mod nulls;
 mod openapi;
 mod parse;
 mod prune;
+mod repeated;
 mod structural;
 pub(crate) mod types;
 mod validate;
 
 pub(crate) use error::FieldError;
 pub(crate) use model::Schema;
+pub(crate) use repeated::repeated_fields;

@@ -12,6 +12,8 @@ use crate::ApiServer;
 
 /// How long requests that are running at shutdown may take. Watches are ended at once.
 const DRAIN: Duration = Duration::from_secs(1);
+/// What genuine servers allow on one connection.
+const STREAMS: u32 = 250;
 
 /// An [`ApiServer`] listening on a loopback port, for clients that need a real connection.
 ///
@@ -38,10 +40,11 @@ pub struct TestServer {
 }
 
 /// Settings of a [`TestServer`] before it starts.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct TestServerBuilder {
     tls: bool,
     port: u16,
+    streams: u32,
     api: Option<ApiServer>,
 }
 
@@ -77,7 +80,7 @@ impl TestServer {
 
     /// Starts with settings of your own.
     pub fn builder() -> TestServerBuilder {
-        TestServerBuilder::default()
+        TestServerBuilder { tls: false, port: 0, streams: STREAMS, api: None }
     }
 
     /// Where the server listens.
@@ -139,6 +142,14 @@ impl TestServerBuilder {
         self
     }
 
+    /// How many requests, watches included, may be under way at once on one HTTP/2 connection: 250 by default, as
+    /// genuine servers allow. Clients with more need a further connection.
+    #[must_use]
+    pub fn max_concurrent_streams(mut self, streams: u32) -> Self {
+        self.streams = streams;
+        self
+    }
+
     /// Serves the state of an existing server: for a second socket, or the same one again after a shutdown.
     #[must_use]
     pub fn api(mut self, api: ApiServer) -> Self {
@@ -153,7 +164,8 @@ impl TestServerBuilder {
     pub async fn start(self) -> Result<TestServer, StartError> {
         let port = self.port;
         let bound = Listener::bind((Ipv4Addr::LOCALHOST, port).into()).await;
-        let mut listener = bound.map_err(|source| StartError::Bind { port, source })?.drain_deadline(DRAIN);
+        let bound = bound.map_err(|source| StartError::Bind { port, source })?;
+        let mut listener = bound.drain_deadline(DRAIN).max_concurrent_streams(self.streams);
         let mut ca = None;
         if self.tls {
             let pki = Pki::generate().map_err(StartError::Certificates)?;

@@ -127,6 +127,18 @@ impl Store {
         Some(stored)
     }
 
+    /// Changes how the present objects read. They stay at their revisions, and nobody is told.
+    pub(crate) fn reread(&mut self, table: TableId, read: impl Fn(&mut Value)) {
+        for stored in self.tables[table.0].objects.values_mut() {
+            let before = stored.value();
+            let mut object = before.clone();
+            read(&mut object);
+            if object != before {
+                *stored = Arc::new(Stored::new(stored.key.clone(), stored.revision, stored.event, &object));
+            }
+        }
+    }
+
     /// Forgets all history: every older revision is expired from now on.
     pub(crate) fn compact(&mut self) {
         self.compacted = self.revision;

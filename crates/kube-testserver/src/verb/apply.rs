@@ -29,7 +29,8 @@ pub(super) fn apply(world: &mut World, call: &Call) -> Result<Answer, Failure> {
     }
     body::check_applied_type(&call.endpoint, &config)?;
     body::check_type(&call.endpoint, &mut config)?;
-    write::place(call, &mut config)?;
+    // The configuration is applied as it was given; where it is to be put is only checked.
+    write::place(call, &mut config.clone())?;
 
     let stored = world.store.get(call.endpoint.resource.table, &call.key()).cloned();
     if stored.is_none() && call.subresource.is_some() {
@@ -60,6 +61,7 @@ pub(super) fn apply(world: &mut World, call: &Call) -> Result<Answer, Failure> {
         now: &world.now(),
     });
     let Applied { mut object, managers } = applied.map_err(refused)?;
+    write::place(call, &mut object)?;
     for precondition in ["resourceVersion", "uid"] {
         meta::keep(&mut object, &config, precondition);
     }

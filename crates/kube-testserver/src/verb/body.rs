@@ -2,13 +2,23 @@ use bytes::Bytes;
 use serde_json::Value;
 
 use super::{Call, protobuf};
-use crate::{failure::Failure, registry::Endpoint, schema::FieldError};
+use crate::{
+    failure::Failure,
+    registry::Endpoint,
+    schema::{self, FieldError},
+};
 
 const ACCEPTED: &str = "application/json, application/yaml";
 
 /// The object in the body of a create or update, its type checked.
 pub(super) fn object(call: &Call) -> Result<Value, Failure> {
-    let kind = call.endpoint.kind();
+    let mut object = typed(call, call.endpoint.kind())?;
+    check_type(&call.endpoint, &mut object)?;
+    Ok(object)
+}
+
+/// The object in the body, whose type is still to be compared.
+pub(super) fn typed(call: &Call, kind: &str) -> Result<Value, Failure> {
     let media = media_type(&call.content_type);
     let parsed = match media {
         "" | "application/json" => json(&call.body),
@@ -24,7 +34,7 @@ pub(super) fn object(call: &Call) -> Result<Value, Failure> {
             start(&call.body)
         ))
     };
-    let mut object =
+    let object =
         parsed.map_err(|why| unrecognized(format!("couldn't get version/kind; json parse error: {why}")))?;
     if !object.is_object() {
         return Err(unrecognized("couldn't get version/kind; json parse error: expected an object".into()));
@@ -42,7 +52,6 @@ pub(super) fn object(call: &Call) -> Result<Value, Failure> {
             )));
         }
     }
-    check_type(&call.endpoint, &mut object)?;
     Ok(object)
 }
 
@@ -87,6 +96,17 @@ pub(super) fn options(call: &Call) -> Result<Value, Failure> {
         _ => return Err(Failure::unsupported_media_type(ACCEPTED)),
     };
     parsed.map_err(|why| Failure::bad_request(format!("the options of the deletion are not readable: {why}")))
+}
+
+/// The fields that a JSON body gives more than once, of which the last one counts.
+pub(super) fn repeated(call: &Call) -> Vec<String> {
+    match media_type(&call.content_type) {
+        ""
+        | "application/json"
+        | "application/merge-patch+json"
+        | "application/strategic-merge-patch+json" => schema::repeated_fields(&call.body),
+        _ => Vec::new(),
+    }
 }
 
 pub(super) fn media_type(content_type: &str) -> &str {

@@ -11,8 +11,9 @@ pub(super) fn create(world: &mut World, call: &Call) -> Result<Answer, Failure> 
     {
         return Err(Failure::method_not_allowed());
     }
-    let options = WriteOptions::parse(&call.query, "CreateOptions")?;
+    let mut options = WriteOptions::parse(&call.query, "CreateOptions")?;
     let mut object = body::object(call)?;
+    options.repeated = body::repeated(call);
     write::place_new(call, &mut object)?;
     insert(world, call, &options, object, Ownership::Compared)
 }
@@ -31,7 +32,7 @@ pub(super) fn insert(
         let message = "resourceVersion should not be set on objects to be created";
         return Err(Failure::new(StatusCode::INTERNAL_SERVER_ERROR, "", message));
     }
-    let mut warnings = write::conform(endpoint, options.validation, &mut object)?;
+    let mut warnings = write::conform(endpoint, options, &ownership, &mut object)?;
     strategy::prepare_create(endpoint, &mut object, &world.now());
     write::finish(world, call, None, &mut object, ownership)?;
     let key = Key::new(call.namespace.as_deref(), meta::name(&object));

@@ -2,6 +2,7 @@
 //! no I/O, no time but the world's.
 
 mod apply;
+mod binding;
 mod body;
 mod call;
 mod collection;
@@ -43,6 +44,7 @@ pub(crate) fn perform(world: &mut World, call: &Call) -> Result<Answer, Failure>
         ("get", None | Some("status")) => read::get(world, call),
         ("list", None) => list::list(world, call),
         ("create", None) => create::create(world, call),
+        ("create", Some("binding")) if endpoint.is_core("pods") => binding::bind(world, call),
         ("update", None | Some("status" | "finalize")) => update::replace(world, call),
         ("patch", None | Some("status")) => patch::patch(world, call),
         ("delete", None) => delete::delete(world, call),

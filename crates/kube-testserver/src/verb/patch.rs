@@ -4,7 +4,7 @@ use super::{Answer, Call, apply, body, managed::Ownership, update, write};
 use crate::{
     failure::Failure,
     patch::{self, PatchError},
-    route::WriteOptions,
+    route::{FieldValidation, WriteOptions},
     schema::{FieldError, Schema},
     world::World,
 };
@@ -27,7 +27,7 @@ pub(super) fn patch(world: &mut World, call: &Call) -> Result<Answer, Failure> {
             _ if call.endpoint.resource.custom => return Err(Failure::unsupported_media_type(CUSTOM)),
             _ => return Err(Failure::unrouted_media_type()),
         };
-    let options = WriteOptions::parse(&call.query, "PatchOptions")?;
+    let mut options = WriteOptions::parse(&call.query, "PatchOptions")?;
     if options.force.is_some() {
         let error = FieldError::forbidden("force", "may not be specified for non-apply patch");
         return Err(Failure::invalid_option("PatchOptions", &[error]));
@@ -42,9 +42,25 @@ pub(super) fn patch(world: &mut World, call: &Call) -> Result<Answer, Failure> {
     if !object.is_object() {
         return Err(refused(call, PatchError::DoesNotFit("the result is no object".into())));
     }
+    options.repeated = body::repeated(call);
+    check_strictly(call, &options, &object)?;
     body::check_type(&call.endpoint, &mut object)?;
     write::place(call, &mut object)?;
     update::change(world, call, &options, object, Ownership::Compared)
+}
+
+/// What strict validation refuses in a body, it refuses of a patch as a value of the whole patch.
+fn check_strictly(call: &Call, options: &WriteOptions, patched: &Value) -> Result<(), Failure> {
+    if options.validation != FieldValidation::Strict {
+        return Ok(());
+    }
+    let problems = write::lax(&options.repeated, &call.endpoint.schema().prune(&mut patched.clone()));
+    if problems.is_empty() {
+        return Ok(());
+    }
+    let detail = format!("strict decoding error: {}", problems.join(", "));
+    let error = FieldError::invalid("patch", format!("{:?}", patched.to_string()), &detail);
+    Err(Failure::invalid("", "", "", &[error]))
 }
 
 fn refused(call: &Call, error: PatchError) -> Failure {

@@ -6,8 +6,9 @@ use crate::{failure::Failure, meta, route::WriteOptions, schema::FieldError, str
 
 /// PUT: replaces an object, or the part that a subresource stands for.
 pub(super) fn replace(world: &mut World, call: &Call) -> Result<Answer, Failure> {
-    let options = WriteOptions::parse(&call.query, "UpdateOptions")?;
+    let mut options = WriteOptions::parse(&call.query, "UpdateOptions")?;
     let mut object = body::object(call)?;
+    options.repeated = body::repeated(call);
     write::place(call, &mut object)?;
     let exists = world.store.get(call.endpoint.resource.table, &call.key()).is_some();
     if !exists && call.subresource.is_none() && strategy::created_by_put(&call.endpoint) {
@@ -55,7 +56,7 @@ pub(super) fn change(
     old["apiVersion"] = endpoint.api_version().into();
     check_identity(call, &stored, &new)?;
     check_fixed(call, &old, &new)?;
-    let mut warnings = write::conform(endpoint, options.validation, &mut new)?;
+    let mut warnings = write::conform(endpoint, options, &ownership, &mut new)?;
     strategy::prepare_update(endpoint, call.part(), &old, &mut new);
     write::finish(world, call, Some(&old), &mut new, ownership)?;
     warnings.extend(endpoint.version().warning.clone());

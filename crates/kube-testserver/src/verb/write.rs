@@ -9,7 +9,7 @@ use crate::{
     failure::Failure,
     meta,
     registry::{Endpoint, crd},
-    route::FieldValidation,
+    route::{FieldValidation, WriteOptions},
     schema::{
         FieldError, Schema,
         types::{self, OBJECT_META},
@@ -52,29 +52,39 @@ pub(super) fn place(call: &Call, object: &mut Value) -> Result<(), Failure> {
 }
 
 /// Drops unknown fields, sets defaults, refuses values of a wrong type. Returns warnings about what was dropped.
+/// What was applied keeps its nulls, for they were asked for: validation says what it thinks of them.
 pub(super) fn conform(
     endpoint: &Endpoint,
-    validation: FieldValidation,
+    options: &WriteOptions,
+    ownership: &Ownership,
     object: &mut Value,
 ) -> Result<Vec<String>, Failure> {
     let schema = endpoint.schema();
     let unknown = schema.prune(object);
     schema.default(object);
-    schema.drop_nulls(object);
+    if matches!(ownership, Ownership::Compared) || !endpoint.resource.custom {
+        schema.drop_nulls(object);
+    }
     meta::tidy(object);
     check_types(endpoint, object)?;
-    let unknown = || unknown.iter().map(|path| format!("unknown field {path:?}"));
-    match validation {
-        FieldValidation::Strict if unknown().next().is_some() => {
+    let problems = lax(&options.repeated, &unknown);
+    match options.validation {
+        FieldValidation::Strict if !problems.is_empty() => {
             let (kind, version) = (endpoint.kind(), &endpoint.version().name);
-            let fields = unknown().collect::<Vec<_>>().join(", ");
+            let fields = problems.join(", ");
             Err(Failure::bad_request(format!(
                 "{kind} in version {version:?} cannot be handled as a {kind}: strict decoding error: {fields}"
             )))
         }
-        FieldValidation::Warn => Ok(unknown().collect()),
+        FieldValidation::Warn => Ok(problems),
         FieldValidation::Strict | FieldValidation::Ignore => Ok(Vec::new()),
     }
+}
+
+/// What strict validation refuses and a lax one warns of.
+pub(super) fn lax(repeated: &[String], unknown: &[String]) -> Vec<String> {
+    let repeated = repeated.iter().map(|path| format!("duplicate field {path:?}"));
+    repeated.chain(unknown.iter().map(|path| format!("unknown field {path:?}"))).collect()
 }
 
 /// The last steps before an object is written: ownership of its fields, and every rule it has to keep.
@@ -103,7 +113,6 @@ pub(super) fn finish(
 /// Refuses what breaks a rule of metadata or of the schema.
 fn check(endpoint: &Endpoint, object: &Value, old: Option<&Value>) -> Result<(), Failure> {
     let mut errors = endpoint.schema().validate(object);
-    errors.retain(|error| !is_of_schema(error));
     errors.splice(0..0, strategy::validate_metadata(endpoint, object, old));
     if errors.is_empty() {
         return Ok(());
@@ -117,18 +126,13 @@ fn check_types(endpoint: &Endpoint, object: &Value) -> Result<(), Failure> {
         true => (metadata_schema().validate(&object["metadata"]), "metadata."),
         false => (endpoint.schema().validate(object), ""),
     };
-    let of_wrong_type = |error: &&FieldError| error.reason == "FieldValueTypeInvalid" && !is_of_schema(error);
+    let of_wrong_type = |error: &&FieldError| error.reason == "FieldValueTypeInvalid";
     let Some(error) = errors.iter().find(of_wrong_type) else { return Ok(()) };
     let (kind, version) = (endpoint.kind(), &endpoint.version().name);
     Err(Failure::bad_request(format!(
         "{kind} in version {version:?} cannot be handled as a {kind}: json: cannot unmarshal field {prefix}{}: {}",
         error.field, error.message
     )))
-}
-
-/// What stands in the schemas of a CRD is checked as a schema, by rules of its own.
-fn is_of_schema(error: &FieldError) -> bool {
-    error.field.contains(".openAPIV3Schema.")
 }
 
 fn metadata_schema() -> &'static Schema {

@@ -57,6 +57,10 @@ impl World {
     fn owner_state(&self, owner: &Owner, namespace: Option<&str>) -> OwnerState {
         let (group, _) = meta::split_api_version(&owner.api_version);
         let Some(endpoint) = self.registry.by_kind(group, &owner.kind) else { return OwnerState::Solid };
+        // An object of no namespace cannot be owned by one that has a namespace: nobody could say which.
+        if endpoint.resource.namespaced && namespace.is_none() {
+            return OwnerState::Solid;
+        }
         let namespace = namespace.filter(|_| endpoint.resource.namespaced);
         let key = Key::new(namespace, &owner.name);
         match self.store.get(endpoint.resource.table, &key) {

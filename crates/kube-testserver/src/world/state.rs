@@ -67,7 +67,13 @@ impl World {
             self.note_lost_blockers(before, &stored);
         }
         if resource.is("apiextensions.k8s.io", "customresourcedefinitions") {
-            self.serve(&stored.value());
+            let definition = stored.value();
+            self.serve(&definition);
+            if before
+                .is_some_and(|before| before.value()["spec"]["versions"] != definition["spec"]["versions"])
+            {
+                self.reread(&definition);
+            }
         }
         stored
     }
@@ -132,6 +138,18 @@ impl World {
         let resource = crd::compile(definition, table);
         let resource = resource.expect("invariant: a CRD was compiled before it was written");
         self.registry.insert(Arc::new(resource));
+    }
+
+    /// Objects are read by the schema of now, whichever they were written by: pruned, and defaulted. What a schema
+    /// drops is gone for good here; a genuine server has it again when the schema takes it back.
+    fn reread(&mut self, definition: &Value) {
+        let Some(resource) = self.defined_by(definition).cloned() else { return };
+        let stored = resource.storage();
+        self.store.reread(resource.table, |object| {
+            object["apiVersion"] = stored.api_version().into();
+            stored.schema().prune(object);
+            stored.schema().default(object);
+        });
     }
 
     /// Ends the resource that a removed CRD defined, and its watches.
