@@ -222,7 +222,7 @@ where
         }
         let now = Instant::now();
         while let Some((key, reason)) = self.queue.start(now) {
-            let Some(object) = self.store.get_key(&key) else {
+            let Some(object) = self.store.newest(&key) else {
                 self.queue.finish(&key, now);
                 self.retries.forget(&key);
                 if reason.is_own() {

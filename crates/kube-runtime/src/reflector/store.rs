@@ -53,6 +53,8 @@ where
 struct Shared<K: Lookup> {
     dyntype: K::DynamicType,
     objects: RwLock<Table<K>>,
+    /// What the list under way has brought so far. Locked before `objects` where both are.
+    listed: RwLock<Option<Table<K>>>,
     subscribers: Option<Subscribers<K>>,
 }
 
@@ -89,8 +91,15 @@ where
         self.look_up(key.namespace.as_deref(), &key.name)
     }
 
-    pub(crate) fn get_key(&self, key: &ObjectKey) -> Option<Arc<K>> {
-        self.look_up(key.namespace.as_deref(), &key.name)
+    /// The newest state of the object that `key` names: of the list under way if that has it already.
+    ///
+    /// Whoever acts on an event wants the state that the event was about, not one of before the list.
+    pub(crate) fn newest(&self, key: &ObjectKey) -> Option<Arc<K>> {
+        let (namespace, name) = (key.namespace.as_deref(), &*key.name);
+        let listed = self.shared.listed.read_recursive();
+        let in_list =
+            |table: &Table<K>| table.get(namespace, name).or_else(|| table.get(None, name)).cloned();
+        listed.as_ref().and_then(in_list).or_else(|| self.look_up(namespace, name))
     }
 
     fn look_up(&self, namespace: Option<&str>, name: &str) -> Option<Arc<K>> {
@@ -203,14 +212,6 @@ where
 {
     reader: Store<K>,
     ready: watch::Sender<bool>,
-    listing: Listing<K>,
-}
-
-/// Whether a list is under way.
-enum Listing<K> {
-    No,
-    /// What the list has brought so far.
-    Incomplete(Table<K>),
 }
 
 impl<K: 'static + Lookup + Clone> Writer<K>
@@ -230,8 +231,8 @@ where
     fn with(dyntype: K::DynamicType, subscribers: Option<Subscribers<K>>) -> Self {
         let objects = RwLock::new(Table::with_capacity(0));
         let (ready, is_ready) = watch::channel(false);
-        let reader = Store { shared: Arc::new(Shared { dyntype, objects, subscribers }), ready: is_ready };
-        Self { reader, ready, listing: Listing::No }
+        let shared = Shared { dyntype, objects, listed: RwLock::new(None), subscribers };
+        Self { reader: Store { shared: Arc::new(shared), ready: is_ready }, ready }
     }
 
     /// A store that shows what this writer writes.
@@ -272,21 +273,25 @@ where
     }
 
     fn start_list(&mut self) {
-        self.listing = Listing::Incomplete(Table::with_capacity(self.reader.len()));
+        let empty = Table::with_capacity(self.reader.len());
+        *self.reader.shared.listed.write() = Some(empty);
     }
 
     fn list(&mut self, object: Cow<'_, K>) -> Arc<K> {
         let object = self.keep(object);
-        match &mut self.listing {
-            Listing::Incomplete(objects) => objects.insert(Arc::clone(&object)),
-            Listing::No => self.reader.shared.objects.write().insert(Arc::clone(&object)),
+        match &mut *self.reader.shared.listed.write() {
+            Some(listed) => listed.insert(Arc::clone(&object)),
+            None => self.reader.shared.objects.write().insert(Arc::clone(&object)),
         }
         object
     }
 
     fn finish_list(&mut self) {
-        if let Listing::Incomplete(listed) = std::mem::replace(&mut self.listing, Listing::No) {
-            let before = std::mem::replace(&mut *self.reader.shared.objects.write(), listed);
+        let before = {
+            let mut under_way = self.reader.shared.listed.write();
+            under_way.take().map(|listed| std::mem::replace(&mut *self.reader.shared.objects.write(), listed))
+        };
+        if let Some(before) = before {
             if let Some(subscribers) = &self.reader.shared.subscribers {
                 subscribers.publish(&differences(&before, &self.reader.shared.objects.read_recursive()));
             }
@@ -296,7 +301,7 @@ where
 
     fn apply(&mut self, object: Cow<'_, K>) -> Arc<K> {
         let object = self.keep(object);
-        if let Listing::Incomplete(listed) = &mut self.listing {
+        if let Some(listed) = &mut *self.reader.shared.listed.write() {
             listed.insert(Arc::clone(&object));
         }
         self.reader.shared.objects.write().insert(Arc::clone(&object));
@@ -305,7 +310,7 @@ where
     }
 
     fn delete(&mut self, object: &Arc<K>) {
-        if let Listing::Incomplete(listed) = &mut self.listing {
+        if let Some(listed) = &mut *self.reader.shared.listed.write() {
             listed.remove(object);
         }
         self.reader.shared.objects.write().remove(object);

@@ -188,3 +188,19 @@ fn an_unshared_cache_has_no_subscribers() {
     let (store, writer) = super::store::<ConfigMap>();
     assert!(writer.subscribe().is_none() && store.subscribe().is_none());
 }
+
+#[test]
+fn whoever_acts_on_an_event_sees_the_state_it_was_about() {
+    let (store, mut writer) = filled([Event::Init, Event::InitApply(object("a", "1")), Event::InitDone]);
+    let named = |name| super::ObjectKey::of(&object(name, "0"));
+    let version =
+        |name| store.newest(&named(name)).and_then(|object| object.metadata.resource_version.clone());
+    for event in [Event::Init, Event::InitApply(object("a", "2")), Event::InitApply(object("b", "2"))] {
+        writer.apply_watcher_event(&event);
+    }
+    assert_eq!((version("a"), version("b")), (Some("2".into()), Some("2".into())));
+    assert_eq!(names(&store), ["a"], "readers see the list as a whole or not at all");
+    assert_eq!(store.get(&key("a")).unwrap().metadata.resource_version.as_deref(), Some("1"));
+    writer.apply_watcher_event(&Event::InitDone);
+    assert_eq!((names(&store).len(), version("b")), (2, Some("2".into())));
+}

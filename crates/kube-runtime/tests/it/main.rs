@@ -10,6 +10,7 @@ mod finalizer;
 mod retry;
 mod scripted;
 mod shutdown;
+mod simulation;
 mod urgency;
 mod wait;
 mod watcher;

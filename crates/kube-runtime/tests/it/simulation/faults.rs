@@ -1,0 +1,140 @@
+//! A layer between client and server that lets things go wrong.
+
+use super::dice::Dice;
+use bytes::Bytes;
+use futures::{Stream, StreamExt, future, stream, stream::BoxStream};
+use http::{Request, Response, StatusCode};
+use http_body::Frame;
+use http_body_util::{BodyExt, StreamBody, combinators::UnsyncBoxBody};
+use kube_client::{Client, client::Body};
+use kube_testserver::ApiServer;
+use serde_json::json;
+use std::{
+    io,
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicBool, Ordering},
+    },
+};
+use tokio::time::sleep;
+use tower::{ServiceExt, service_fn};
+
+type Answer = Response<UnsyncBoxBody<Bytes, io::Error>>;
+
+/// Decides what goes wrong. Ends with [`Faults::end`].
+pub(super) struct Faults {
+    dice: Mutex<Dice>,
+    over: AtomicBool,
+}
+
+impl Faults {
+    pub(super) fn new(dice: Dice) -> Arc<Self> {
+        Arc::new(Self { dice: Mutex::new(dice), over: AtomicBool::new(false) })
+    }
+
+    /// From now on all answers are those of the server. What has begun to go wrong may go on.
+    pub(super) fn end(&self) {
+        self.over.store(true, Ordering::Relaxed);
+    }
+
+    /// A client that reaches `server` through the faults.
+    pub(super) fn client(self: &Arc<Self>, server: &ApiServer) -> Client {
+        let (faults, server) = (Arc::clone(self), server.clone());
+        let service =
+            service_fn(move |request: Request<Body>| answer(Arc::clone(&faults), server.clone(), request));
+        Client::new(service, "default")
+    }
+}
+
+async fn answer(faults: Arc<Faults>, server: ApiServer, request: Request<Body>) -> io::Result<Answer> {
+    if faults.over.load(Ordering::Relaxed) {
+        return pass(server, request).await;
+    }
+    let is_watch = request.uri().query().is_some_and(|query| query.contains("watch="));
+    let (what, wait) = {
+        let mut dice = faults.dice.lock().unwrap();
+        (dice.below(12), dice.millis(8000))
+    };
+    match what {
+        0 => Ok(refusal(StatusCode::TOO_MANY_REQUESTS, "TooManyRequests")),
+        1 => Ok(refusal(StatusCode::INTERNAL_SERVER_ERROR, "InternalError")),
+        2 => Ok(refusal(StatusCode::SERVICE_UNAVAILABLE, "ServiceUnavailable")),
+        3 => Err(io::Error::from(io::ErrorKind::ConnectionRefused)),
+        4 if is_watch => Ok(refusal(StatusCode::GONE, "Expired")),
+        5 => {
+            sleep(wait).await;
+            pass(server, request).await
+        }
+        _ if is_watch => {
+            let (parts, body) = pass(server, request).await?.into_parts();
+            let body = disturb(&mut faults.dice.lock().unwrap(), body.into_data_stream());
+            Ok(Response::from_parts(
+                parts,
+                StreamBody::new(body.map(|data| data.map(Frame::data))).boxed_unsync(),
+            ))
+        }
+        _ => pass(server, request).await,
+    }
+}
+
+async fn pass(server: ApiServer, request: Request<Body>) -> io::Result<Answer> {
+    let Ok(answer) = server.oneshot(request).await;
+    Ok(answer.map(|body| body.map_err(|error| io::Error::other(error.to_string())).boxed_unsync()))
+}
+
+fn refusal(code: StatusCode, reason: &str) -> Answer {
+    let body = stream::iter([Ok(Frame::data(status(code, reason).to_string().into()))]);
+    Response::builder().status(code).body(StreamBody::new(body).boxed_unsync()).unwrap()
+}
+
+fn status(code: StatusCode, reason: &str) -> serde_json::Value {
+    json!({
+        "kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Failure",
+        "message": "as the dice fell", "reason": reason, "code": code.as_u16(),
+    })
+}
+
+/// A watch that ends in one of many ways, or not at all.
+fn disturb(
+    dice: &mut Dice,
+    watch: impl Stream<Item = io::Result<Bytes>> + Send + 'static,
+) -> BoxStream<'static, io::Result<Bytes>> {
+    let end = dice.millis(20_000);
+    let cut = watch.take_until(sleep(end));
+    match dice.below(7) {
+        0 => cut.boxed(),
+        1 => cut.chain(stream::iter([Err(io::Error::from(io::ErrorKind::ConnectionReset))])).boxed(),
+        2 => cut.chain(stream::pending()).boxed(),
+        3 => {
+            let event = json!({ "type": "ERROR", "object": status(StatusCode::GONE, "Expired") });
+            cut.chain(stream::iter([Ok(format!("{event}\n").into())])).boxed()
+        }
+        4 => {
+            let mut whole = dice.below(4);
+            cut.scan(false, move |broken, data| {
+                let item = match data {
+                    _ if *broken => None,
+                    Ok(data) if whole == 0 => {
+                        *broken = true;
+                        Some(Ok(data.slice(..data.len() / 2)))
+                    }
+                    other => {
+                        whole -= 1;
+                        Some(other)
+                    }
+                };
+                future::ready(item)
+            })
+            .boxed()
+        }
+        5 => {
+            let late = dice.millis(3000);
+            cut.then(move |data| async move {
+                sleep(late).await;
+                data
+            })
+            .boxed()
+        }
+        _ => cut.take_until(future::pending::<()>()).boxed(),
+    }
+}
