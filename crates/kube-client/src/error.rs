@@ -95,6 +95,11 @@ pub enum Error {
     #[error("the credentials cannot be used")]
     Auth(#[source] AuthError),
 
+    /// The connection could not be turned into a websocket.
+    #[cfg(feature = "ws")]
+    #[error("the connection cannot be turned into a websocket")]
+    UpgradeConnection(#[source] crate::upgrade::UpgradeConnectionError),
+
     /// A reference between objects could not be followed.
     #[cfg(feature = "unstable-client")]
     #[error("the reference cannot be followed: {0}")]

@@ -20,7 +20,7 @@
 //! ```
 //!
 //! # Features
-//! `config` has the configuration only, `client` all the rest; `rustls-tls` with `ring` brings TLS.
+//! `config` has the configuration only, `client` all the rest; `rustls-tls` with `ring` brings TLS, `ws` exec, attach and port-forward.
 
 #[cfg(feature = "client")]
 pub mod api;
@@ -46,6 +46,8 @@ mod stack;
 mod tls;
 #[cfg(feature = "client")]
 mod transport;
+#[cfg(feature = "ws")]
+mod upgrade;
 
 #[cfg(feature = "client")]
 pub use api::Api;

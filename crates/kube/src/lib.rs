@@ -13,6 +13,7 @@
 //! | `jsonpatch` | `api::Patch::Json` | |
 //! | `admission` | `core::admission`: admission reviews | |
 //! | `cel` | `core::cel`: the rules of a custom resource evaluated without a server | |
+//! | `ws` | `Api::exec`, `Api::attach`, `Api::portforward`, ephemeral containers, `Client::connect` | |
 //! | `unstable-…` | nothing more: what these names gated elsewhere is always on | |
 //!
 //! # Example

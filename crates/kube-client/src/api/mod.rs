@@ -12,7 +12,11 @@ mod sub;
 mod watch;
 mod write;
 
+#[cfg(feature = "ws")]
+pub use crate::upgrade::{AttachedProcess, ChannelError, Portforwarder, TerminalSize};
 pub use handle::Api;
+#[cfg(feature = "ws")]
+pub use sub::{Attach, Ephemeral, Execute, Portforward};
 pub use sub::{Evict, Log, Resize};
 
 #[cfg(feature = "admission")]
@@ -26,6 +30,8 @@ pub use kube_core::params::{
     ValidationDirective, VersionMatch, WatchParams,
 };
 pub use kube_core::request::Request;
+#[cfg(feature = "ws")]
+pub use kube_core::subresource::AttachParams;
 pub use kube_core::subresource::{EvictParams, LogParams, ScaleSpec, ScaleStatus};
 pub use kube_core::watch::WatchEvent;
 pub use kube_core::{Resource, ResourceExt};

@@ -1,6 +1,8 @@
 //! [`Client`]: sends requests to an API server, and what it is made of.
 
 mod builder;
+#[cfg(feature = "ws")]
+mod connect;
 mod handle;
 mod requests;
 mod server;
@@ -18,6 +20,8 @@ pub use crate::body::Body;
 pub use crate::stack::{ConfigExt, DynBody};
 #[cfg(feature = "rustls-tls")]
 pub use crate::tls::RustlsTlsError;
+#[cfg(feature = "ws")]
+pub use crate::upgrade::{Connection, UpgradeConnectionError};
 
 /// The layers of a client's stack, to be used in others.
 pub mod middleware {

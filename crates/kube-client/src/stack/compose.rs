@@ -24,8 +24,8 @@ use crate::config::Config;
 use crate::error::Error;
 use crate::layer::{AuthLayer, ReauthLayer, RetryPolicy, TraceLayer};
 #[cfg(feature = "rustls-tls")]
-use crate::tls::https_connector;
-use crate::transport::{DeadlineConnector, ROOM, Spread, tcp_connector};
+use crate::tls::{Offer, https_connector};
+use crate::transport::{DeadlineConnector, ROOM, Spread, Upgrades, tcp_connector};
 
 /// The body of an answer, whatever layers it came through.
 pub type DynBody = dyn http_body::Body<Data = Bytes, Error = BoxError> + Send + Unpin;
@@ -41,13 +41,14 @@ where
     refuse_proxy(config)?;
     let credential = Credential::plan(&config.auth_info).map_err(Error::Auth)?;
     if config.cluster_url.scheme() != Some(&Scheme::HTTPS) {
-        return layers(config, credential, executor, tcp_connector());
+        return layers(config, credential, executor, tcp_connector(), tcp_connector());
     }
     #[cfg(feature = "rustls-tls")]
     {
         let tls = super::config_ext::rustls_client_config(config, credential.as_ref())?;
-        let connector = https_connector(config, tls, tcp_connector()).map_err(Error::RustlsTls)?;
-        layers(config, credential, executor, connector)
+        let connector =
+            |offer| https_connector(config, tls.clone(), tcp_connector(), offer).map_err(Error::RustlsTls);
+        layers(config, credential, executor, connector(Offer::Any)?, connector(Offer::Http1)?)
     }
     #[cfg(not(feature = "rustls-tls"))]
     Err(Error::TlsRequired)
@@ -58,6 +59,7 @@ fn layers<E, C>(
     credential: Option<Credential>,
     executor: E,
     connector: C,
+    upgrading: C,
 ) -> Result<DynService, Error>
 where
     E: Executor<Pin<Box<dyn Future<Output = ()> + Send>>> + Clone + Send + Sync + 'static,
@@ -67,6 +69,8 @@ where
     DeadlineConnector<C>: Connect,
 {
     let connector = DeadlineConnector::of(config, connector);
+    let upgrading = http(executor.clone(), DeadlineConnector::of(config, upgrading));
+    let usual = Spread::new(move || http(executor.clone(), connector.clone()));
     let retry = config.default_retry.then(RetryPolicy::server_retry).map(RetryLayer::new);
     let service = ServiceBuilder::new()
         .map_response(|response: Response<_>| response.map(erase))
@@ -78,7 +82,7 @@ where
         .option_layer(credential.map(AuthLayer::new))
         .layer(config.base_uri_layer())
         .map_err(BoxError::from)
-        .service(Spread::new(move || http(executor.clone(), connector.clone())));
+        .service(Upgrades::new(usual, upgrading));
     Ok(BoxService::new(service))
 }
 
@@ -196,7 +200,7 @@ mod tests {
             async move { Ok::<_, BoxError>(NearEnd(TokioIo::new(near))) }
         });
         let config = Config::new(http::Uri::from_static("http://h"));
-        let service = layers(&config, None, TokioExecutor::new(), connector).unwrap();
+        let service = layers(&config, None, TokioExecutor::new(), connector.clone(), connector).unwrap();
         let started = Instant::now();
         let request = Request::get("/version").body(Body::empty()).unwrap();
         assert!(service.oneshot(request).await.is_err());

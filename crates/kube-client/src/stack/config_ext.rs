@@ -103,7 +103,7 @@ impl ConfigExt for Config {
         connector: H,
     ) -> crate::Result<hyper_rustls::HttpsConnector<H>> {
         let tls = self.rustls_client_config()?;
-        tls::https_connector(self, tls, connector).map_err(Error::RustlsTls)
+        tls::https_connector(self, tls, connector, tls::Offer::Any).map_err(Error::RustlsTls)
     }
 
     #[cfg(feature = "rustls-tls")]

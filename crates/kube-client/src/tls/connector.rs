@@ -38,16 +38,29 @@ pub(crate) fn client_config(
     Ok(builder.with_client_cert_resolver(Arc::new(shown)))
 }
 
-/// Puts TLS around a connector, and offers HTTP/2 and HTTP/1.1. URLs with http go through without it.
+/// Which versions of HTTP the server may choose from.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Offer {
+    /// HTTP/2 and HTTP/1.1.
+    Any,
+    /// HTTP/1.1 alone, for upgrades.
+    Http1,
+}
+
+/// Puts TLS around a connector. URLs with http go through without it.
 pub(crate) fn https_connector<H>(
     config: &Config,
     tls: ClientConfig,
     connector: H,
+    offer: Offer,
 ) -> Result<HttpsConnector<H>, RustlsTlsError> {
     let mut builder = HttpsConnectorBuilder::new().with_tls_config(tls).https_or_http();
     if let Some(name) = &config.tls_server_name {
         let name = ServerName::try_from(name.clone()).map_err(RustlsTlsError::InvalidServerName)?;
         builder = builder.with_server_name_resolver(FixedServerNameResolver::new(name));
     }
-    Ok(builder.enable_http1().enable_http2().wrap_connector(connector))
+    Ok(match offer {
+        Offer::Any => builder.enable_http1().enable_http2().wrap_connector(connector),
+        Offer::Http1 => builder.enable_http1().wrap_connector(connector),
+    })
 }

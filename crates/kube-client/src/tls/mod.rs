@@ -7,5 +7,5 @@ mod provider;
 mod roots;
 mod stamp;
 
-pub(crate) use connector::{client_config, https_connector};
+pub(crate) use connector::{Offer, client_config, https_connector};
 pub use error::RustlsTlsError;

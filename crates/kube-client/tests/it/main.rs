@@ -5,4 +5,6 @@ mod dead;
 mod failure;
 mod server;
 mod transport;
+#[cfg(feature = "ws")]
+mod upgrade;
 mod watch;

@@ -1,0 +1,32 @@
+//! Requests that become a websocket.
+
+use http::{Request, StatusCode};
+
+use super::Client;
+use crate::body::Body;
+use crate::decode::expect_success;
+use crate::error::Error;
+use crate::upgrade::{Connection, Handshake, UpgradeConnectionError};
+
+impl Client {
+    /// Opens a websocket on an HTTP/1.1 connection of its own, offering versions 5 and 4 of the channel protocol unless the request
+    /// offers others by its `Sec-WebSocket-Protocol`.
+    ///
+    /// # Errors
+    /// [`Error::Api`] if the server refuses, [`Error::UpgradeConnection`] if it does not switch to a websocket that fits, others as
+    /// [`Client::send`].
+    pub async fn connect(&self, request: Request<Vec<u8>>) -> Result<Connection, Error> {
+        let mut request = request.map(Body::from);
+        let handshake = Handshake::ask(request.headers_mut());
+        let mut response = self.send(request).await?;
+        if response.status() != StatusCode::SWITCHING_PROTOCOLS {
+            response = expect_success(response).await?;
+        }
+        let agreed =
+            handshake.check(response.status(), response.headers()).map_err(Error::UpgradeConnection)?;
+        let upgraded = hyper::upgrade::on(response)
+            .await
+            .map_err(|err| Error::UpgradeConnection(UpgradeConnectionError::GetPendingUpgrade(err)))?;
+        Ok(Connection::new(upgraded, agreed).await)
+    }
+}

@@ -1,0 +1,18 @@
+//! Websockets: the handshake, the channels within them as pure machines, and the tasks that run those.
+
+mod error;
+mod handshake;
+mod pipe;
+mod ports;
+mod ports_task;
+mod process;
+mod process_task;
+mod socket;
+mod streams;
+
+pub use error::{ChannelError, UpgradeConnectionError};
+pub use ports_task::Portforwarder;
+pub use process::{AttachedProcess, TerminalSize};
+pub use socket::Connection;
+
+pub(crate) use handshake::Handshake;

@@ -1,0 +1,251 @@
+//! Exec, attach and port-forward against a scripted server.
+#![allow(clippy::unwrap_used, reason = "this is how a test fails")]
+#![allow(clippy::result_large_err, reason = "the form of a handshake callback is not ours")]
+
+use std::future::Future;
+use std::time::Duration;
+
+use futures::{SinkExt, StreamExt};
+use k8s_openapi::api::core::v1::Pod;
+use kube_client::api::{AttachParams, TerminalSize};
+use kube_client::client::UpgradeConnectionError;
+use kube_client::{Api, Client, Config, Error};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::task::JoinHandle;
+use tokio_tungstenite::WebSocketStream;
+use tokio_tungstenite::tungstenite::Message;
+use tokio_tungstenite::tungstenite::handshake::server::{Request, Response};
+
+type Socket = WebSocketStream<TcpStream>;
+
+const V4: &str = "v4.channel.k8s.io";
+const V5: &str = "v5.channel.k8s.io";
+
+/// A server that takes one websocket in this version and then does as the script says. Gives the path and query that were asked for.
+async fn serve<F>(
+    version: &'static str,
+    script: impl FnOnce(Socket) -> F + Send + 'static,
+) -> (Api<Pod>, JoinHandle<String>)
+where
+    F: Future<Output = ()> + Send,
+{
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("http://{}", listener.local_addr().unwrap());
+    let server = tokio::spawn(async move {
+        let (stream, _) = listener.accept().await.unwrap();
+        let mut path = String::new();
+        let answer = |request: &Request, mut response: Response| {
+            path = request.uri().to_string();
+            let offered = request.headers()["sec-websocket-protocol"].to_str().unwrap();
+            assert_eq!(offered, "v5.channel.k8s.io, v4.channel.k8s.io");
+            response.headers_mut().insert("sec-websocket-protocol", version.parse().unwrap());
+            Ok(response)
+        };
+        let socket = tokio_tungstenite::accept_hdr_async(stream, answer).await.unwrap();
+        script(socket).await;
+        path
+    });
+    let client = Client::try_from(Config::new(url.parse().unwrap())).unwrap();
+    (Api::namespaced(client, "ns"), server)
+}
+
+/// Waiting for ever is a failure.
+async fn within<F: Future>(call: F) -> F::Output {
+    tokio::time::timeout(Duration::from_secs(20), call).await.expect("the call should not have to wait")
+}
+
+fn data(channel: u8, text: &[u8]) -> Message {
+    Message::binary([&[channel], text].concat())
+}
+
+async fn next_data(socket: &mut Socket) -> Option<Vec<u8>> {
+    loop {
+        match socket.next().await? {
+            Ok(Message::Binary(data)) => return Some(data.to_vec()),
+            Ok(_) => {}
+            Err(_) => return None,
+        }
+    }
+}
+
+const SUCCESS: &[u8] = br#"{"metadata":{},"status":"Success"}"#;
+
+#[tokio::test]
+async fn a_command_has_output_errors_and_an_exit_code() {
+    let (pods, server) = serve(V5, |mut socket| async move {
+        for message in [data(1, b""), data(1, b"out"), data(2, b"err"), data(1, b"put")] {
+            socket.send(message).await.unwrap();
+        }
+        let failure = br#"{"status":"Failure","reason":"NonZeroExitCode","details":{"causes":[{"reason":"ExitCode","message":"7"}]}}"#;
+        socket.send(data(3, failure)).await.unwrap();
+        socket.close(None).await.unwrap();
+    })
+    .await;
+    let mut process = within(pods.exec("web", ["ls", "-l a"], &AttachParams::default())).await.unwrap();
+    assert!(process.stdin().is_none() && process.terminal_size().is_none());
+    let (mut stdout, mut stderr) = (process.stdout().unwrap(), process.stderr().unwrap());
+    assert!(process.stdout().is_none());
+    let status = process.take_status().unwrap();
+    let (mut out, mut err) = (String::new(), String::new());
+    within(stdout.read_to_string(&mut out)).await.unwrap();
+    within(stderr.read_to_string(&mut err)).await.unwrap();
+    assert_eq!((out.as_str(), err.as_str()), ("output", "err"));
+    let status = within(status).await.unwrap();
+    assert_eq!(status.details.unwrap().causes.unwrap()[0].message.as_deref(), Some("7"));
+    within(process.join()).await.unwrap();
+    let path = server.await.unwrap();
+    assert!(path.starts_with("/api/v1/namespaces/ns/pods/web/exec?"), "{path}");
+    assert!(path.contains("command=ls&command=-l"), "{path}");
+}
+
+#[tokio::test]
+async fn input_can_be_closed_while_output_goes_on() {
+    let (pods, server) = serve(V5, |mut socket| async move {
+        let mut input = Vec::new();
+        loop {
+            let message = next_data(&mut socket).await.unwrap();
+            match message[0] {
+                0 => input.extend_from_slice(&message[1..]),
+                255 => break assert_eq!(message, [255, 0]),
+                other => panic!("channel {other}"),
+            }
+        }
+        // All of the input came before its end, and more than the buffers hold.
+        assert_eq!(input.len(), 100_000);
+        socket.send(data(1, format!("{} bytes", input.len()).as_bytes())).await.unwrap();
+        socket.send(data(3, SUCCESS)).await.unwrap();
+    })
+    .await;
+    let params = AttachParams::default().stdin(true).stderr(false);
+    let mut process = within(pods.attach("web", &params)).await.unwrap();
+    let mut stdin = process.stdin().unwrap();
+    within(stdin.write_all(&vec![b'x'; 100_000])).await.unwrap();
+    within(stdin.shutdown()).await.unwrap();
+    let mut text = String::new();
+    within(process.stdout().unwrap().read_to_string(&mut text)).await.unwrap();
+    assert_eq!(text, "100000 bytes");
+    // The server hung up without a closing handshake, and that is fine behind a status.
+    within(process.join()).await.unwrap();
+    server.await.unwrap();
+}
+
+#[tokio::test]
+async fn a_terminal_gets_its_sizes() {
+    let (pods, server) = serve(V4, |mut socket| async move {
+        let message = next_data(&mut socket).await.unwrap();
+        assert_eq!(message, [&[4], br#"{"Width":80,"Height":24}"#.as_slice()].concat());
+        socket.send(data(3, SUCCESS)).await.unwrap();
+    })
+    .await;
+    let mut process = within(pods.exec("web", ["sh"], &AttachParams::interactive_tty())).await.unwrap();
+    let mut sizes = process.terminal_size().unwrap();
+    sizes.send(TerminalSize { width: 80, height: 24 }).await.unwrap();
+    let status = within(process.take_status().unwrap()).await.unwrap();
+    assert_eq!(status.status.as_deref(), Some("Success"));
+    server.await.unwrap();
+}
+
+#[tokio::test]
+async fn output_that_nobody_takes_does_not_hold_up_the_end() {
+    let (pods, server) = serve(V4, |mut socket| async move {
+        for _ in 0..100 {
+            socket.send(data(1, &[b'x'; 10_000])).await.unwrap();
+        }
+        socket.send(data(3, SUCCESS)).await.unwrap();
+    })
+    .await;
+    let process = within(pods.exec("web", ["yes"], &AttachParams::default())).await.unwrap();
+    within(process.join()).await.unwrap();
+    server.await.unwrap();
+}
+
+#[tokio::test]
+async fn dropping_a_process_closes_the_connection_and_ends_its_readers() {
+    let (pods, server) = serve(V5, |mut socket| async move {
+        assert!(next_data(&mut socket).await.is_none());
+    })
+    .await;
+    let mut process = within(pods.exec("web", ["sleep"], &AttachParams::default())).await.unwrap();
+    let mut stdout = process.stdout().unwrap();
+    let status = process.take_status().unwrap();
+    drop(process);
+    assert_eq!(within(stdout.read(&mut [0; 8])).await.unwrap(), 0);
+    assert!(within(status).await.is_none());
+    within(server).await.unwrap();
+}
+
+#[tokio::test]
+async fn ports_carry_data_both_ways_and_tell_their_errors() {
+    let (pods, server) = serve(V4, |mut socket| async move {
+        for (channel, port) in [(0, 80_u16), (1, 80), (2, 81), (3, 81)] {
+            socket.send(data(channel, &port.to_le_bytes())).await.unwrap();
+        }
+        socket.send(data(3, b"connection refused")).await.unwrap();
+        while let Some(message) = next_data(&mut socket).await {
+            assert_eq!(message[0], 0);
+            socket.send(data(0, &message[1..].to_ascii_uppercase())).await.unwrap();
+        }
+    })
+    .await;
+    let mut forwarder = within(pods.portforward("web", &[80, 81])).await.unwrap();
+    assert!(forwarder.take_stream(82).is_none());
+    let mut stream = forwarder.take_stream(80).unwrap();
+    let mut refused = forwarder.take_stream(81).unwrap();
+    let error = within(forwarder.take_error(81).unwrap()).await;
+    assert_eq!(error.as_deref(), Some("connection refused"));
+    assert_eq!(within(refused.read(&mut [0; 8])).await.unwrap(), 0);
+    stream.write_all(b"hello").await.unwrap();
+    let mut answer = [0; 5];
+    within(stream.read_exact(&mut answer)).await.unwrap();
+    assert_eq!(&answer, b"HELLO");
+    drop((stream, refused));
+    // With the last stream the connection ends too.
+    within(forwarder.join()).await.unwrap();
+    let path = within(server).await.unwrap();
+    assert!(path.starts_with("/api/v1/namespaces/ns/pods/web/portforward?ports=80"), "{path}");
+}
+
+#[tokio::test]
+async fn a_stream_outlives_its_forwarder() {
+    let (pods, server) = serve(V4, |mut socket| async move {
+        let message = next_data(&mut socket).await.unwrap();
+        socket.send(data(0, &[&80_u16.to_le_bytes(), &message[1..]].concat())).await.unwrap();
+    })
+    .await;
+    let mut forwarder = within(pods.portforward("web", &[80])).await.unwrap();
+    let mut stream = forwarder.take_stream(80).unwrap();
+    drop(forwarder);
+    stream.write_all(b"echo").await.unwrap();
+    let mut text = String::new();
+    within(stream.read_to_string(&mut text)).await.unwrap();
+    assert_eq!(text, "echo");
+    server.await.unwrap();
+}
+
+#[tokio::test]
+async fn a_server_that_refuses_says_why() {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("http://{}", listener.local_addr().unwrap());
+    tokio::spawn(async move {
+        let status = r#"{"kind":"Status","status":"Failure","message":"pods \"web\" not found","reason":"NotFound","code":404}"#;
+        for (code, body) in [(404, status), (200, "a page")] {
+            let (mut stream, _) = listener.accept().await.unwrap();
+            let _ = stream.read(&mut [0; 4096]).await.unwrap();
+            let head =
+                format!("HTTP/1.1 {code} x\r\nconnection: close\r\ncontent-length: {}\r\n\r\n", body.len());
+            stream.write_all((head + body).as_bytes()).await.unwrap();
+        }
+    });
+    let client = Client::try_from(Config::new(url.parse().unwrap())).unwrap();
+    let pods: Api<Pod> = Api::default_namespaced(client);
+    let params = AttachParams::default();
+    let exec = || pods.exec("web", ["ls"], &params);
+    let missing = within(exec()).await.err().unwrap();
+    assert!(matches!(&missing, Error::Api(status) if status.is_not_found()), "{missing:?}");
+    let plain = within(exec()).await.err().unwrap();
+    assert!(
+        matches!(&plain, Error::UpgradeConnection(UpgradeConnectionError::ProtocolSwitch(code)) if *code == 200),
+        "{plain:?}"
+    );
+}
