@@ -8,16 +8,30 @@ use serde::{Deserialize, Serialize};
 use crate::{resource::api_version_from_group_version, type_meta::TypeMeta};
 
 /// The text is no `apiVersion`; the field holds it.
+///
+/// ```
+/// use kube_core::GroupVersion;
+/// let error = "apps/v1/deployments".parse::<GroupVersion>().expect_err("two slashes");
+/// assert_eq!(error.0, "apps/v1/deployments");
+/// assert!(error.to_string().contains(r#"expected "version" or "group/version""#));
+/// ```
 #[derive(Debug, thiserror::Error)]
 #[error("invalid apiVersion {0:?}: expected \"version\" or \"group/version\"")]
 pub struct ParseGroupVersionError(pub String);
 
-/// A kind, fully named.
+/// A kind, fully named: `{"group": ..., "version": ..., "kind": ...}` on the wire.
+///
+/// Objects carry it as [`TypeMeta`], references to them as `apiVersion` and `kind`; it is made from all of these.
 ///
 /// ```
-/// use kube_core::GroupVersionKind;
+/// use k8s_openapi::api::apps::v1::Deployment;
+/// use kube_core::{GroupVersionKind, TypeMeta};
+///
 /// let gvk = GroupVersionKind::gvk("apps", "v1", "Deployment");
 /// assert_eq!(gvk.api_version(), "apps/v1");
+/// assert_eq!(GroupVersionKind::try_from(TypeMeta::resource::<Deployment>())?, gvk);
+/// assert_eq!(GroupVersionKind::gvk("", "v1", "Pod").api_version(), "v1");
+/// # Ok::<(), kube_core::gvk::ParseGroupVersionError>(())
 /// ```
 #[derive(Clone, Debug, Eq, PartialEq, Hash, Serialize, Deserialize)]
 pub struct GroupVersionKind {
@@ -30,24 +44,27 @@ pub struct GroupVersionKind {
 }
 
 impl GroupVersionKind {
-    /// From its three parts.
+    /// From its three parts, which are not checked; the core group is the empty text.
     pub fn gvk(group_: &str, version_: &str, kind_: &str) -> Self {
         Self { group: group_.into(), version: version_.into(), kind: kind_.into() }
     }
 
-    /// The `apiVersion` of objects of this kind.
+    /// The `apiVersion` of objects of this kind: `group/version`, or the version alone in the core group.
     pub fn api_version(&self) -> String {
         join(&self.group, &self.version)
     }
 }
 
-/// A version of an API group.
+/// A version of an API group: an `apiVersion`, taken apart.
 ///
 /// ```
 /// use kube_core::GroupVersion;
 /// let gv: GroupVersion = "apps/v1".parse()?;
+/// assert_eq!(gv, GroupVersion::gv("apps", "v1"));
 /// assert_eq!((gv.group.as_str(), gv.version.as_str()), ("apps", "v1"));
 /// assert_eq!("v1".parse::<GroupVersion>()?.group, "");
+/// assert_eq!(gv.api_version(), "apps/v1");
+/// assert_eq!(gv.with_kind("Deployment").kind, "Deployment");
 /// # Ok::<(), kube_core::gvk::ParseGroupVersionError>(())
 /// ```
 #[derive(Clone, Debug, Eq, PartialEq, Hash, Serialize, Deserialize)]
@@ -59,12 +76,12 @@ pub struct GroupVersion {
 }
 
 impl GroupVersion {
-    /// From its two parts.
+    /// From its two parts, which are not checked; the core group is the empty text.
     pub fn gv(group_: &str, version_: &str) -> Self {
         Self { group: group_.into(), version: version_.into() }
     }
 
-    /// Names a kind in this group and version.
+    /// Names a kind, such as `Deployment`, in this group and version.
     pub fn with_kind(self, kind: &str) -> GroupVersionKind {
         GroupVersionKind { group: self.group, version: self.version, kind: kind.into() }
     }
@@ -92,7 +109,14 @@ impl FromStr for GroupVersion {
     }
 }
 
-/// A resource (the lower-case plural of URLs), fully named.
+/// A resource (the lower-case plural of URLs), fully named: `{"group": ..., "version": ..., "resource": ...}` on the wire.
+///
+/// ```
+/// use kube_core::GroupVersionResource;
+/// let gvr = GroupVersionResource::gvr("apps", "v1", "deployments");
+/// assert_eq!(serde_json::to_string(&gvr)?, r#"{"group":"apps","version":"v1","resource":"deployments"}"#);
+/// # Ok::<(), serde_json::Error>(())
+/// ```
 #[non_exhaustive]
 #[derive(Clone, Debug, Eq, PartialEq, Hash, Serialize, Deserialize)]
 pub struct GroupVersionResource {
@@ -105,7 +129,7 @@ pub struct GroupVersionResource {
 }
 
 impl GroupVersionResource {
-    /// From its three parts.
+    /// From its three parts, which are not checked; the core group is the empty text.
     pub fn gvr(group_: &str, version_: &str, resource_: &str) -> Self {
         Self { group: group_.into(), version: version_.into(), resource: resource_.into() }
     }

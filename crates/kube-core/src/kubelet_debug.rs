@@ -10,12 +10,24 @@ use crate::{
 
 /// Which pod of the node is meant.
 ///
-/// ```
-/// use kube_core::{Request, kubelet_debug::KubeletDebugParams, subresource::LogParams};
+/// The requests go to the kubelet's own port (10250), whose paths and queries differ from those of the API server, and
+/// need the permission `nodes/proxy`. Name and namespace must not be empty.
 ///
-/// let pod = KubeletDebugParams { name: "web-0", namespace: "shop", ..Default::default() };
-/// let request = Request::kubelet_node_logs(&pod, "app", &LogParams::default())?;
-/// assert_eq!(request.uri(), "/containerLogs/shop/web-0/app");
+/// ```
+/// use kube_core::{Request, kubelet_debug::KubeletDebugParams, subresource::{AttachParams, LogParams}};
+///
+/// let pod = KubeletDebugParams { name: "web-0", namespace: "shop", pod_uid: None };
+/// let logs = Request::kubelet_node_logs(&pod, "app", &LogParams::default())?;
+/// assert_eq!(logs.uri(), "/containerLogs/shop/web-0/app");
+///
+/// let this_one = KubeletDebugParams { pod_uid: Some("f3a1"), ..pod };
+/// let ap = AttachParams::default();
+/// let exec = Request::kubelet_node_exec(&this_one, "app", ["id"], &ap)?;
+/// assert_eq!(exec.uri(), "/exec/shop/web-0/f3a1/app?output=1&error=1&command=id");
+/// let attach = Request::kubelet_node_attach(&this_one, "app", &ap)?;
+/// assert_eq!(attach.uri(), "/attach/shop/web-0/f3a1/app?output=1&error=1");
+/// let forward = Request::kubelet_node_portforward(&this_one, &[80])?;
+/// assert_eq!(forward.uri(), "/portForward/shop/web-0/f3a1?port=80");
 /// # Ok::<(), kube_core::request::Error>(())
 /// ```
 #[derive(Default)]
@@ -24,7 +36,8 @@ pub struct KubeletDebugParams<'a> {
     pub name: &'a str,
     /// Namespace of the pod.
     pub namespace: &'a str,
-    /// Uid of the pod, to be sure of its incarnation. Logs cannot be asked for by it.
+    /// Uid of the pod, to be sure of its incarnation; `None` for the pod that has the name now. Logs cannot be asked
+    /// for by it.
     pub pod_uid: Option<&'a str>,
 }
 
@@ -48,7 +61,12 @@ impl KubeletDebugParams<'_> {
 }
 
 impl Request {
-    /// Connects to the main process of a container, by the kubelet of its node.
+    /// Connects to the main process of a container, by the kubelet of its node:
+    /// `/attach/{namespace}/{pod}[/{uid}]/{container}`.
+    ///
+    /// # Errors
+    ///
+    /// As [`attach`](Request::attach), for each segment of the path.
     pub fn kubelet_node_attach(
         kubelet_debug_params: &KubeletDebugParams<'_>,
         container: &str,
@@ -58,7 +76,12 @@ impl Request {
         draft.query(streams(ap)?).empty()
     }
 
-    /// Runs a command in a container, by the kubelet of its node.
+    /// Runs a command in a container, by the kubelet of its node:
+    /// `/exec/{namespace}/{pod}[/{uid}]/{container}`.
+    ///
+    /// # Errors
+    ///
+    /// As [`exec`](Request::exec), for each segment of the path.
     pub fn kubelet_node_exec<I, T>(
         kubelet_debug_params: &KubeletDebugParams<'_>,
         container: &str,
@@ -74,7 +97,11 @@ impl Request {
         kubelet_debug_params.draft_uid("exec")?.segment("the container", container)?.query(query).empty()
     }
 
-    /// Connects to ports of a pod, by the kubelet of its node.
+    /// Connects to ports of a pod, by the kubelet of its node: `/portForward/{namespace}/{pod}[/{uid}]`.
+    ///
+    /// # Errors
+    ///
+    /// As [`portforward`](Request::portforward), for each segment of the path.
     pub fn kubelet_node_portforward(
         kubelet_debug_params: &KubeletDebugParams<'_>,
         ports: &[u16],
@@ -84,9 +111,13 @@ impl Request {
         kubelet_debug_params.draft_uid("portForward")?.query(query).empty()
     }
 
-    /// Reads the log of a container, by the kubelet of its node.
+    /// Reads the log of a container, by the kubelet of its node: `/containerLogs/{namespace}/{pod}/{container}`.
     ///
     /// The container is named by the path: [`LogParams::container`] is not looked at.
+    ///
+    /// # Errors
+    ///
+    /// As [`logs`](Request::logs), for each segment of the path.
     pub fn kubelet_node_logs(
         kubelet_debug_params: &KubeletDebugParams<'_>,
         container: &str,

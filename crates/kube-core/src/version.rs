@@ -5,6 +5,16 @@ use std::{cmp::Reverse, convert::Infallible, str::FromStr};
 /// A version of an API group, such as `v1` or `v2beta3`.
 ///
 /// Reading never fails: what does not follow the convention is [`Nonconformant`](Self::Nonconformant).
+/// That is the case for other words, and for numbers beyond 32 bits.
+///
+/// ```
+/// use kube_core::Version;
+/// assert_eq!(Version::parse("v1"), Version::Stable(1));
+/// assert_eq!(Version::parse("v2beta3"), Version::Beta(2, Some(3)));
+/// assert_eq!(Version::parse("v1alpha"), Version::Alpha(1, None));
+/// assert_eq!(Version::parse("sales"), Version::Nonconformant("sales".into()));
+/// ```
+///
 /// Two orders exist, each as a key for sorting, greatest first in line:
 ///
 /// ```
@@ -30,7 +40,7 @@ pub enum Version {
 }
 
 impl Version {
-    /// Reads a version; what does not follow the convention is kept as it is.
+    /// Reads a version; what does not follow the convention is kept as it is. [`FromStr`] does the same.
     pub fn parse(v: &str) -> Version {
         conformant(v).unwrap_or_else(|| Self::Nonconformant(v.to_owned()))
     }

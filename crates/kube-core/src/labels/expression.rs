@@ -10,7 +10,13 @@ use serde::{Deserialize, Serialize};
 
 use super::SelectorExt;
 
-/// A label selector, or a requirement of one, is not valid; the field says why.
+/// A label selector, or a requirement of one, is not valid; the field says why, and for text where.
+///
+/// ```
+/// use kube_core::Selector;
+/// let error = "app=web tier".parse::<Selector>().expect_err("no comma");
+/// assert_eq!(error.to_string(), r#"invalid label selector: "app=web tier": expected a comma or the end at byte 8, found "tier""#);
+/// ```
 #[derive(Debug, thiserror::Error)]
 #[error("invalid label selector: {0}")]
 pub struct ParseExpressionError(pub String);
@@ -18,15 +24,28 @@ pub struct ParseExpressionError(pub String);
 /// One condition on one label.
 ///
 /// The negative conditions ([`NotEqual`](Self::NotEqual), [`NotIn`](Self::NotIn)) also match where the label is
-/// absent, as they do on the server.
+/// absent, as they do on the server. Keys and values are not checked: only reading them from text does that.
+///
+/// It is also made from a `LabelSelectorRequirement`, the form that objects hold. Display prints the form that servers and
+/// kubectl read.
 ///
 /// ```
 /// use kube_core::{Expression, SelectorExt};
+/// use std::collections::BTreeMap;
 ///
-/// let not_test = Expression::NotIn("tier".into(), ["test".into()].into());
-/// assert_eq!(not_test.to_string(), "tier notin (test)");
-/// assert!(not_test.matches(&[("tier".into(), "prod".into())].into()));
-/// assert!(not_test.matches(&Default::default()));
+/// let (prod, absent) = (BTreeMap::from([("tier".into(), "prod".into())]), BTreeMap::new());
+/// let values = ["prod".into(), "test".into()];
+/// for (expression, text, on_prod, on_absent) in [
+///     (Expression::In("tier".into(), values.clone().into()), "tier in (prod,test)", true, false),
+///     (Expression::NotIn("tier".into(), values.into()), "tier notin (prod,test)", false, true),
+///     (Expression::Equal("tier".into(), "prod".into()), "tier=prod", true, false),
+///     (Expression::NotEqual("tier".into(), "prod".into()), "tier!=prod", false, true),
+///     (Expression::Exists("tier".into()), "tier", true, false),
+///     (Expression::DoesNotExist("tier".into()), "!tier", false, true),
+/// ] {
+///     assert_eq!(expression.to_string(), text);
+///     assert_eq!((expression.matches(&prod), expression.matches(&absent)), (on_prod, on_absent), "{text}");
+/// }
 /// ```
 #[derive(Clone, Debug, Eq, Ord, PartialEq, PartialOrd, Serialize, Deserialize)]
 pub enum Expression {

@@ -14,6 +14,10 @@ use super::{Expression, ParseExpressionError, SelectorExt, parse};
 
 /// Conditions on labels, all of which must hold; none select everything.
 ///
+/// Made from text, from pairs, from expressions, and from the `LabelSelector` that objects hold (and back). For servers it
+/// is printed by Display, as [`ListParams::labels_from`](crate::params::ListParams::labels_from) does; serde writes the
+/// expressions, which is a form of our own.
+///
 /// ```
 /// use kube_core::{Expression, Selector, SelectorExt};
 ///
@@ -24,6 +28,7 @@ use super::{Expression, ParseExpressionError, SelectorExt, parse};
 ///
 /// let parsed: Selector = "env in (a, b), !canary".parse()?;
 /// assert_eq!(parsed.to_string(), "env in (a,b),!canary");
+/// assert!(Selector::default().selects_all() && !parsed.selects_all());
 /// # Ok::<(), kube_core::ParseExpressionError>(())
 /// ```
 #[derive(Clone, Debug, Default, Eq, PartialEq, Serialize, Deserialize)]
@@ -35,7 +40,7 @@ impl Selector {
         self.0.is_empty()
     }
 
-    /// Adds conditions.
+    /// Adds conditions, all of which must hold as well; one [`Expression`] may stand for itself.
     pub fn extend(&mut self, exprs: impl IntoIterator<Item = Expression>) -> &mut Self {
         self.0.extend(exprs);
         self

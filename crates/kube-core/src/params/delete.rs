@@ -2,33 +2,61 @@
 
 use serde::{Serialize, Serializer};
 
-/// What becomes of the objects that the deleted one owns.
+/// What becomes of the objects that the deleted one owns; on the wire the name of the variant.
+///
+/// ```
+/// use kube_core::params::{DeleteParams, PropagationPolicy};
+/// use serde_json::to_value;
+///
+/// assert_eq!(DeleteParams::background().propagation_policy, Some(PropagationPolicy::Background));
+/// assert_eq!(to_value(PropagationPolicy::Orphan)?, "Orphan");
+/// # Ok::<(), serde_json::Error>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub enum PropagationPolicy {
-    /// They stay and lose their owner.
+    /// They stay: the garbage collector takes the owner reference out of each before the object is gone.
     Orphan,
-    /// The garbage collector deletes them afterwards.
+    /// The object is gone at once; the garbage collector deletes them afterwards, so they outlive it for a while.
     Background,
-    /// They are deleted first; the object stays, marked for deletion, until they are gone.
+    /// They are deleted first: the object stays, with a `deletionTimestamp` and the finalizer
+    /// `foregroundDeletion`, until those that block it (`blockOwnerDeletion`) are gone.
     Foreground,
 }
 
-/// The object is deleted only in this state; otherwise the server answers with a conflict.
+/// The state in which an object must be to be deleted; in any other the server answers 409.
+///
+/// The uid guards against deleting a new object of the same name, the resource version against deleting one that
+/// has changed since it was read.
+///
+/// ```
+/// use k8s_openapi::api::core::v1::Pod;
+/// use kube_core::{ResourceExt, params::{DeleteParams, Preconditions}};
+///
+/// let read: Pod = serde_json::from_str(r#"{"metadata": {"name": "a", "uid": "f3a1"}}"#)?;
+/// let this_one = Preconditions { uid: read.uid(), ..Preconditions::default() };
+/// let dp = DeleteParams::default().preconditions(this_one);
+/// assert_eq!(serde_json::to_string(&dp)?, r#"{"preconditions":{"uid":"f3a1"}}"#);
+/// # Ok::<(), serde_json::Error>(())
+/// ```
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Preconditions {
-    /// The expected resource version.
+    /// `resourceVersion` that the object must have; `None` for any.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub resource_version: Option<String>,
-    /// The expected uid.
+    /// Uid that the object must have; `None` for any.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub uid: Option<String>,
 }
 
-/// How objects are deleted; serializes to the body of the request.
+/// How objects are deleted; serializes to the body of the request, the `DeleteOptions` of the API.
+///
+/// The default leaves everything to the kind of the object.
 ///
 /// ```
 /// use kube_core::params::DeleteParams;
+/// assert_eq!(serde_json::to_string(&DeleteParams::default())?, "{}");
+/// assert_ne!(DeleteParams::orphan(), DeleteParams::background());
 /// let dp = DeleteParams::foreground().grace_period(5).dry_run();
 /// assert_eq!(
 ///     serde_json::to_value(&dp)?,
@@ -39,51 +67,54 @@ pub struct Preconditions {
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct DeleteParams {
-    /// Lets the server do everything but delete.
+    /// Lets the server do everything (admission included) but delete; `["All"]` on the wire. Off by default.
     #[serde(serialize_with = "as_list", skip_serializing_if = "std::ops::Not::not")]
     pub dry_run: bool,
-    /// Seconds until the object is removed by force, 0 for at once; `None` for the default of the kind.
+    /// Seconds until the object is removed by force, 0 for at once; `None` for the default of the kind: for pods
+    /// their `terminationGracePeriodSeconds`, 30 unless set. No other built-in kind has a grace period.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub grace_period_seconds: Option<u32>,
-    /// What becomes of owned objects; `None` for the default of the kind, background for most.
+    /// What becomes of owned objects; `None` for the default of the kind, which is background, but orphan for `Job` and
+    /// `ReplicationController`: their pods stay unless asked otherwise.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub propagation_policy: Option<PropagationPolicy>,
-    /// The state in which the object must be.
+    /// The state in which the object must be; `None` for any.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub preconditions: Option<Preconditions>,
 }
 
 impl DeleteParams {
-    /// Owned objects are deleted afterwards.
+    /// With [`PropagationPolicy::Background`]: owned objects are deleted afterwards.
     pub fn background() -> Self {
         Self::with(PropagationPolicy::Background)
     }
 
-    /// Owned objects are deleted first.
+    /// With [`PropagationPolicy::Foreground`]: owned objects are deleted first.
     pub fn foreground() -> Self {
         Self::with(PropagationPolicy::Foreground)
     }
 
-    /// Owned objects stay.
+    /// With [`PropagationPolicy::Orphan`]: owned objects stay.
     pub fn orphan() -> Self {
         Self::with(PropagationPolicy::Orphan)
     }
 
-    /// Lets the server do everything but delete.
+    /// Sets [`dry_run`](Self::dry_run): nothing is deleted.
     #[must_use]
     pub fn dry_run(mut self) -> Self {
         self.dry_run = true;
         self
     }
 
-    /// Removes the object by force after so many seconds.
+    /// Sets [`grace_period_seconds`](Self::grace_period_seconds); 0 removes a pod's object while its containers may
+    /// still run.
     #[must_use]
     pub fn grace_period(mut self, secs: u32) -> Self {
         self.grace_period_seconds = Some(secs);
         self
     }
 
-    /// Deletes only in this state.
+    /// Sets the [state](Preconditions) in which alone the object is deleted.
     #[must_use]
     pub fn preconditions(mut self, preconditions: Preconditions) -> Self {
         self.preconditions = Some(preconditions);

@@ -4,16 +4,33 @@ use crate::labels::Selector;
 
 /// Which objects are watched, for how long, and with which extra events.
 ///
+/// By default: all of them, for as long as the server likes, with bookmarks and without initial events.
+///
 /// ```
-/// use kube_core::params::WatchParams;
-/// let wp = WatchParams::default().labels("app=web").timeout(290);
+/// use kube_core::{Request, Selector, params::WatchParams};
+///
+/// let pods = Request::new("/api/v1/pods");
+/// let wp = WatchParams::default().labels("app=web").fields("spec.nodeName=n1").timeout(290);
 /// assert!(wp.bookmarks && !wp.send_initial_events);
+/// assert_eq!(
+///     pods.watch(&wp, "4711")?.uri().query(),
+///     Some("watch=true&labelSelector=app%3Dweb&fieldSelector=spec.nodeName%3Dn1&timeoutSeconds=290\
+///           &allowWatchBookmarks=true&resourceVersion=4711"),
+/// );
+///
+/// let everything: Selector = Selector::default();
+/// assert_eq!(WatchParams::streaming_lists(), WatchParams::default().initial_events());
+/// let endless = WatchParams::streaming_lists().labels_from(&everything).disable_bookmarks();
+/// assert!(pods.watch(&endless, "0").is_err(), "nothing would tell where the initial events end");
+/// # Ok::<(), kube_core::request::Error>(())
 /// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct WatchParams {
-    /// Only objects whose labels match; see [`Selector`] for the syntax.
+    /// Only objects whose labels match; see [`Selector`] for the syntax. `None` or empty for all. An object that no
+    /// longer matches is reported as deleted.
     pub label_selector: Option<String>,
-    /// Only objects whose fields match, such as `metadata.name=web`. Which fields there are depends on the kind.
+    /// Only objects whose fields match, such as `metadata.name=web`; see
+    /// [`ListParams::field_selector`](super::ListParams::field_selector).
     pub field_selector: Option<String>,
     /// Seconds after which the server ends the watch; `None` leaves it to the server (half an hour to an hour).
     pub timeout: Option<u32>,
@@ -40,47 +57,49 @@ impl Default for WatchParams {
 }
 
 impl WatchParams {
-    /// Bookmarks and initial events: a watch that needs no list before it.
+    /// Bookmarks and initial events: a watch that needs no list before it, and of which the server never holds a
+    /// whole list in memory.
     pub fn streaming_lists() -> Self {
         Self::default().initial_events()
     }
 
-    /// Only objects whose labels match.
+    /// Sets [`label_selector`](Self::label_selector), replacing an earlier one.
     #[must_use]
     pub fn labels(mut self, label_selector: &str) -> Self {
         self.label_selector = Some(label_selector.into());
         self
     }
 
-    /// Only objects whose labels match the selector.
+    /// Sets [`label_selector`](Self::label_selector) to the text of `selector`; one without conditions is not sent.
     #[must_use]
     pub fn labels_from(mut self, selector: &Selector) -> Self {
         self.label_selector = Some(selector.to_string());
         self
     }
 
-    /// Only objects whose fields match.
+    /// Sets [`field_selector`](Self::field_selector), replacing an earlier one.
     #[must_use]
     pub fn fields(mut self, field_selector: &str) -> Self {
         self.field_selector = Some(field_selector.into());
         self
     }
 
-    /// Lets the server end the watch after so many seconds.
+    /// Lets the server end the watch, without an error, after so many seconds.
     #[must_use]
     pub fn timeout(mut self, timeout_secs: u32) -> Self {
         self.timeout = Some(timeout_secs);
         self
     }
 
-    /// No bookmarks: only for servers that do not know them.
+    /// Asks for no bookmarks, so that a broken watch goes on from the last event of an object, however old.
     #[must_use]
     pub fn disable_bookmarks(mut self) -> Self {
         self.bookmarks = false;
         self
     }
 
-    /// Begins with the present objects, ended by a bookmark.
+    /// Sets [`send_initial_events`](Self::send_initial_events): begins with the present objects, ended by a bookmark
+    /// annotated `k8s.io/initial-events-end`.
     #[must_use]
     pub fn initial_events(mut self) -> Self {
         self.send_initial_events = true;

@@ -11,27 +11,47 @@ use crate::encode::Query;
 /// Builds requests for the objects of one collection. Nothing is sent.
 ///
 /// Every method checks its parameters: names and namespaces that no encoding makes safe, and what the server would
-/// refuse for sure, are an [`Error::Validation`] that says what to change.
+/// refuse for sure, are an [`Error::Validation`] that says what to change. What is valid and needs it is
+/// percent-encoded. Requests carry a path and query without a host, and the headers `accept` and `content-type`;
+/// everything about the connection is added when they are sent.
 ///
 /// ```
-/// use kube_core::{Request, params::{Patch, PatchParams}};
+/// use kube_core::{Request, params::{DeleteParams, GetParams, ListParams, Patch, PatchParams, PostParams, WatchParams}};
 ///
-/// let pods = Request::new("/api/v1/namespaces/web/pods");
+/// let maps = Request::new("/api/v1/namespaces/web/configmaps");
+/// let line = |request: http::Request<Vec<u8>>| format!("{} {}", request.method(), request.uri());
+///
+/// let json = br#"{"metadata": {"name": "a"}}"#.to_vec();
+/// assert_eq!(line(maps.create(&PostParams::default(), json.clone())?), "POST /api/v1/namespaces/web/configmaps");
+/// assert_eq!(line(maps.get("a", &GetParams::default())?), "GET /api/v1/namespaces/web/configmaps/a");
+/// assert_eq!(line(maps.replace("a", &PostParams::default(), json)?), "PUT /api/v1/namespaces/web/configmaps/a");
+///
 /// let patch = Patch::Merge(serde_json::json!({"metadata": {"labels": {"a": "b"}}}));
-/// let req = pods.patch("front-0", &PatchParams::default(), &patch)?;
-/// assert_eq!(req.method(), "PATCH");
-/// assert_eq!(req.uri(), "/api/v1/namespaces/web/pods/front-0");
-/// assert!(pods.get("../secrets", &Default::default()).is_err());
+/// let patch = maps.patch("a", &PatchParams::default(), &patch)?;
+/// assert_eq!(patch.headers()["content-type"], "application/merge-patch+json");
+/// assert_eq!(patch.body(), br#"{"metadata":{"labels":{"a":"b"}}}"#);
+///
+/// let web = ListParams::default().labels("app=web");
+/// assert_eq!(line(maps.list(&web)?), "GET /api/v1/namespaces/web/configmaps?labelSelector=app%3Dweb");
+/// let watch = maps.watch(&WatchParams::default(), "4711")?;
+/// assert_eq!(watch.uri().query(), Some("watch=true&allowWatchBookmarks=true&resourceVersion=4711"));
+///
+/// assert_eq!(line(maps.delete("a", &DeleteParams::default())?), "DELETE /api/v1/namespaces/web/configmaps/a");
+/// let all = maps.delete_collection(&DeleteParams::background(), &web)?;
+/// assert_eq!(line(all), "DELETE /api/v1/namespaces/web/configmaps?labelSelector=app%3Dweb");
+///
+/// assert!(maps.get("../secrets", &GetParams::default()).is_err());
 /// # Ok::<(), kube_core::request::Error>(())
 /// ```
 #[derive(Clone, Debug)]
 pub struct Request {
-    /// The path of the collection, as [`Resource::url_path`](crate::Resource::url_path) gives it.
+    /// The path of the collection, as [`Resource::url_path`](crate::Resource::url_path) gives it: encoded, without a
+    /// slash at its end.
     pub url_path: String,
 }
 
 impl Request {
-    /// For the collection at this path.
+    /// For the collection at this path, which is checked by each request.
     pub fn new<S: Into<String>>(url_path: S) -> Self {
         Self { url_path: url_path.into() }
     }

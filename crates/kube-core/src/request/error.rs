@@ -1,17 +1,34 @@
 //! Why a request cannot be built.
 
-/// Why a request cannot be built. Nothing has been sent.
+/// Why a request cannot be built. Nothing has been sent, and trying again does not help.
+///
+/// ```
+/// use kube_core::{Request, params::{GetParams, ListParams, Patch, PatchParams}, request::Error};
+/// use std::collections::BTreeMap;
+///
+/// let maps = Request::new("/api/v1/namespaces/web/configmaps");
+/// let Err(Error::Validation(why)) = maps.get("", &GetParams::default()) else { panic!("refused") };
+/// assert_eq!(why, r#"the name "" must not be empty, `.`, `..`, or hold a slash or a percent sign"#);
+///
+/// let no_json = Patch::Merge(BTreeMap::from([((1, 2), "the key is no string")]));
+/// let refused = maps.patch("a", &PatchParams::default(), &no_json);
+/// assert!(matches!(refused, Err(Error::SerializeBody(_))));
+///
+/// let no_uri = Request::new("/api/v1/config maps").list(&ListParams::default());
+/// assert!(matches!(no_uri, Err(Error::BuildRequest(_))));
+/// ```
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// The parts do not make a valid HTTP request.
+    /// The parts do not make a valid HTTP request: [`Request::url_path`](crate::Request::url_path) is no path.
     #[error("cannot build the HTTP request")]
     BuildRequest(#[source] http::Error),
 
-    /// The body cannot be written as JSON.
+    /// The body has no JSON form; the source says what in it.
     #[error("cannot serialize the request body")]
     SerializeBody(#[source] serde_json::Error),
 
-    /// The server would refuse the parameters; the text says what to change.
+    /// The server would refuse the parameters, or a proxy on the way take the path for another; the text says what to
+    /// change.
     #[error("invalid request: {0}")]
     Validation(String),
 }

@@ -8,11 +8,20 @@ use crate::params::{DeleteParams, GetParams, Patch, PatchParams, PostParams};
 
 impl Request {
     /// Reads an object.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Validation`] for a name or namespace that no encoding makes safe, as in all methods.
     pub fn get(&self, name: &str, gp: &GetParams) -> Result<http::Request<Vec<u8>>, Error> {
         self.on_object(Method::GET, name)?.query(query::get(gp)).empty()
     }
 
-    /// Replaces an object; `data` is its JSON, with the resource version that it replaces.
+    /// Replaces an object; `data` is its JSON, sent as it is. With the resource version that was read, the server
+    /// answers 409 where the object has changed since; without one it replaces whatever is there.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Validation`] for a field manager that servers refuse.
     pub fn replace(
         &self,
         name: &str,
@@ -26,8 +35,9 @@ impl Request {
     ///
     /// # Errors
     ///
-    /// [`Error::Validation`] for an apply patch without a field manager or whose body
-    /// lacks `apiVersion` or `kind`, and for `force` on another patch.
+    /// [`Error::Validation`] for an apply patch without a field manager, or whose body lacks `apiVersion` or `kind` or
+    /// carries `metadata.managedFields` (an object that was read has them), and for `force` on another patch.
+    /// [`Error::SerializeBody`] where the patch has no JSON form.
     pub fn patch<P: Serialize>(
         &self,
         name: &str,
@@ -39,7 +49,12 @@ impl Request {
         self.on_object(Method::PATCH, name)?.query(query).body(content_type, body)
     }
 
-    /// Deletes an object.
+    /// Deletes an object; `dp` is the body. The answer is the object where it lives on for a while (finalizers, grace
+    /// period), and a [`Status`](crate::Status) where it is gone.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Validation`] for a name or namespace that no encoding makes safe.
     pub fn delete(&self, name: &str, dp: &DeleteParams) -> Result<http::Request<Vec<u8>>, Error> {
         self.on_object(Method::DELETE, name)?.json(body::json(dp)?)
     }

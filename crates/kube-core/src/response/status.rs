@@ -7,7 +7,11 @@ use serde::{Deserialize, Serialize};
 
 use super::reason;
 
-/// How a request ended, in words and codes.
+/// How a request ended, in words and codes: what a server answers where it does not answer with an object, the object of
+/// an error event in a watch, and what webhooks answer.
+///
+/// On the wire it is `{"kind": "Status", "apiVersion": "v1", ...}`; reading ignores the two, and writing leaves them out,
+/// as it does with everything empty.
 ///
 /// ```
 /// use kube_core::Status;
@@ -18,6 +22,16 @@ use super::reason;
 /// )?;
 /// assert!(status.is_not_found());
 /// assert_eq!(status.to_string(), "pods \"web\" not found (NotFound, code 404)");
+/// assert!(status.is_failure() && !status.is_success() && Status::success().is_success());
+///
+/// // The reason refines the code: both of these are 409.
+/// let exists = Status::failure("a exists", "AlreadyExists").with_code(409);
+/// assert!(exists.is_already_exists() && !exists.is_conflict());
+/// let changed = Status::failure("a has changed", "Conflict").with_code(409).boxed();
+/// assert!(changed.is_conflict() && !changed.is_already_exists());
+///
+/// // Where there is no reason, as in answers of proxies, the code decides.
+/// assert!(Status::failure("", "").with_code(403).is_forbidden());
 /// # Ok::<(), serde_json::Error>(())
 /// ```
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -28,27 +42,27 @@ pub struct Status {
     /// The suggested HTTP status code, 0 where the server gave none.
     #[serde(default, skip_serializing_if = "is_zero_u16")]
     pub code: u16,
-    /// For people: what happened.
+    /// For people: what happened. Its words change from one server version to the next.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub message: String,
-    /// List metadata, as a rule empty.
+    /// List metadata; some servers give a continue token here where that of the request has expired.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub metadata: Option<ListMeta>,
     /// For machines: why, one of the words in [`reason`]. It refines the code.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub reason: String,
-    /// What the reason is about.
+    /// What the reason is about; `None` where the server gave nothing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub details: Option<StatusDetails>,
 }
 
 impl Status {
-    /// A success and nothing else.
+    /// A success and nothing else: no code and no message.
     pub fn success() -> Self {
         Self { status: Some(StatusSummary::Success), ..Self::default() }
     }
 
-    /// A failure with words for people and a [`reason`] for machines.
+    /// A failure with words for people and a [`reason`] for machines, in the order of `message`, `reason`.
     pub fn failure(message: &str, reason: &str) -> Self {
         Self {
             status: Some(StatusSummary::Failure),
@@ -63,49 +77,50 @@ impl Status {
         Box::new(self)
     }
 
-    /// Sets the HTTP status code.
+    /// Sets the HTTP status code; it is not checked against the reason.
     pub fn with_code(mut self, code: u16) -> Self {
         self.code = code;
         self
     }
 
-    /// Sets the details.
+    /// Sets the details, replacing earlier ones.
     pub fn with_details(mut self, details: StatusDetails) -> Self {
         self.details = Some(details);
         self
     }
 
-    /// Whether the server said `Success`.
+    /// Whether the server said `Success`; false where it said neither.
     pub fn is_success(&self) -> bool {
         self.status == Some(StatusSummary::Success)
     }
 
-    /// Whether the server said `Failure`.
+    /// Whether the server said `Failure`; false where it said neither, even with a code of 400 or more.
     pub fn is_failure(&self) -> bool {
         self.status == Some(StatusSummary::Failure)
     }
 
-    /// Whether the object or kind does not exist.
+    /// Whether the object or kind does not exist: reason `NotFound`, or code 404 without a known reason.
     pub fn is_not_found(&self) -> bool {
         self.has_reason(reason::NOT_FOUND, 404)
     }
 
-    /// Whether an object of the same name exists.
+    /// Whether an object of the same name exists: reason `AlreadyExists`. The code 409 alone does not tell.
     pub fn is_already_exists(&self) -> bool {
         self.reason == reason::ALREADY_EXISTS
     }
 
-    /// Whether the object changed since it was read, or another manager owns a field.
+    /// Whether the object changed since it was read, or another manager owns a field: reason `Conflict`, or code 409
+    /// without a known reason.
     pub fn is_conflict(&self) -> bool {
         self.has_reason(reason::CONFLICT, 409)
     }
 
-    /// Whether the caller may not do this.
+    /// Whether the caller may not do this: reason `Forbidden`, or code 403 without a known reason.
     pub fn is_forbidden(&self) -> bool {
         self.has_reason(reason::FORBIDDEN, 403)
     }
 
-    /// Whether the object or the parameters were not acceptable.
+    /// Whether the object or the parameters were not acceptable: reason `Invalid`, or code 422 without a known reason.
     pub fn is_invalid(&self) -> bool {
         self.has_reason(reason::INVALID, 422)
     }
@@ -136,49 +151,81 @@ impl fmt::Display for Status {
 
 impl std::error::Error for Status {}
 
-/// Success or failure.
+/// Success or failure; on the wire the name of the variant.
+///
+/// ```
+/// use kube_core::{Status, response::StatusSummary};
+/// let status: Status = serde_json::from_str(r#"{"status": "Failure", "code": 500}"#)?;
+/// assert_eq!(status.status, Some(StatusSummary::Failure));
+/// # Ok::<(), serde_json::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize, Deserialize)]
 pub enum StatusSummary {
-    /// The operation was done.
+    /// The operation was done. Of a deletion: the object is gone.
     Success,
-    /// The operation was not done.
+    /// The operation was not done, or the server cannot tell whether it was (`ServerTimeout`).
     Failure,
 }
 
-/// What a [`Status`] is about.
+/// What a [`Status`] is about. Everything is empty or 0 where the server gave nothing.
+///
+/// ```
+/// use kube_core::{Status, response::{StatusCause, StatusDetails}};
+///
+/// let status: Status = serde_json::from_str(
+///     r#"{"status": "Failure", "reason": "Invalid", "code": 422, "details": {"group": "apps", "kind": "Deployment",
+///         "name": "front", "causes": [{"reason": "FieldValueRequired", "message": "Required value",
+///                                      "field": "spec.selector"}]}}"#,
+/// )?;
+/// let details: &StatusDetails = status.details.as_ref().expect("given");
+/// let fields: Vec<_> = details.causes.iter().map(|cause: &StatusCause| cause.field.as_str()).collect();
+/// assert_eq!((details.name.as_str(), fields), ("front", vec!["spec.selector"]));
+/// assert_eq!(Status::default().with_details(details.clone()).details, status.details);
+/// # Ok::<(), serde_json::Error>(())
+/// ```
 #[derive(Clone, Debug, Eq, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct StatusDetails {
-    /// Name of the object.
+    /// Name of the object that the request named.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub name: String,
-    /// API group of the resource.
+    /// API group of the resource, empty for the core group as well.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub group: String,
-    /// Kind, in some answers the resource name.
+    /// Kind (`Pod`), in some answers the resource name (`pods`).
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub kind: String,
-    /// Uid of the object.
+    /// Uid of the object, where there is exactly one that is meant.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub uid: String,
-    /// Single causes, such as the fields that are not valid.
+    /// Single causes: the fields that are not valid, the managers of the fields in conflict.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub causes: Vec<StatusCause>,
-    /// Seconds to wait before the request is worth another try; 0 where the server gave none.
+    /// Seconds to wait before the request is worth another try, as in the header `Retry-After`; 0 where the server gave
+    /// none.
     #[serde(default, skip_serializing_if = "is_zero_u32")]
     pub retry_after_seconds: u32,
 }
 
-/// One cause of a failure.
+/// One cause of a failure: see the example of [`StatusDetails`]. Everything is empty where the server gave nothing.
+///
+/// ```
+/// use kube_core::response::StatusCause;
+/// let cause: StatusCause = serde_json::from_str(
+///     r#"{"reason": "FieldManagerConflict", "message": "conflict with \"kubectl\"", "field": ".spec.replicas"}"#,
+/// )?;
+/// assert_eq!(cause.field, ".spec.replicas");
+/// # Ok::<(), serde_json::Error>(())
+/// ```
 #[derive(Clone, Debug, Eq, PartialEq, Serialize, Deserialize)]
 pub struct StatusCause {
-    /// For machines: why, such as `FieldValueInvalid`.
+    /// For machines: why, such as `FieldValueInvalid` or `FieldManagerConflict`.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub reason: String,
-    /// For people: what is wrong.
+    /// For people: what is wrong, as a rule with the value that is.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub message: String,
-    /// The path of the field, such as `spec.ports[0].port`.
+    /// The path of the field, such as `spec.ports[0].port`; conflicts of server-side apply write `.spec.ports`.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub field: String,
 }

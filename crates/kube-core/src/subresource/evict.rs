@@ -9,12 +9,26 @@ use crate::{
     request::{Error, Request, query},
 };
 
-/// How a pod is evicted.
+/// How a pod is evicted. By default with the grace period of the pod.
+///
+/// ```
+/// use kube_core::{Request, params::{DeleteParams, PostParams}, subresource::EvictParams};
+///
+/// let pods = Request::new("/api/v1/namespaces/web/pods");
+/// let would_it = EvictParams {
+///     delete_options: Some(DeleteParams::default().grace_period(5)),
+///     post_options: PostParams { dry_run: true, ..PostParams::default() },
+/// };
+/// let request = pods.evict("front-0", &would_it)?;
+/// assert_eq!(request.uri(), "/api/v1/namespaces/web/pods/front-0/eviction?dryRun=All");
+/// # Ok::<(), kube_core::request::Error>(())
+/// ```
 #[derive(Clone, Default)]
 pub struct EvictParams {
-    /// How the pod is deleted, where no budget forbids it.
+    /// How the pod is deleted, where no budget forbids it; `None` for the defaults of the pod. Its dry run counts as
+    /// well as that of [`post_options`](Self::post_options).
     pub delete_options: Option<DeleteParams>,
-    /// Dry run and field manager.
+    /// Dry run (asks whether the budgets would allow it) and field manager, both in the query.
     pub post_options: PostParams,
 }
 
@@ -31,7 +45,13 @@ struct Eviction<'a> {
 
 impl Request {
     /// Asks for the eviction of a pod: the server deletes it unless a disruption budget forbids that, and answers 429
-    /// as long as one does.
+    /// as long as one does. 500 tells that several budgets cover the pod, which waiting does not mend.
+    ///
+    /// The body is a `policy/v1` `Eviction`, which servers know from Kubernetes 1.22 on.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Validation`] for a name that no encoding makes safe, or a field manager that servers refuse.
     pub fn evict(&self, name: &str, ep: &EvictParams) -> Result<http::Request<Vec<u8>>, Error> {
         let draft =
             self.on_subresource(Method::POST, name, "eviction")?.query(query::post(&ep.post_options)?);

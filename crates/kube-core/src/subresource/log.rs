@@ -7,26 +7,46 @@ use crate::{
     request::{Error, Request},
 };
 
-/// Which part of a container's log is read.
+/// Which part of a container's log is read. By default all of it, up to now.
+///
+/// ```
+/// use kube_core::{Request, subresource::LogParams};
+///
+/// let pods = Request::new("/api/v1/namespaces/web/pods");
+/// let tail = LogParams {
+///     container: Some("app".into()),
+///     follow: true,
+///     tail_lines: Some(20),
+///     ..LogParams::default()
+/// };
+/// let request = pods.logs("front-0", &tail)?;
+/// assert_eq!(request.uri().query(), Some("container=app&follow=true&tailLines=20"));
+///
+/// let twice = LogParams { since_seconds: Some(60), since_time: Some("2024-05-06T07:08:09Z".parse()?), ..tail };
+/// assert!(pods.logs("front-0", &twice).is_err());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, Default)]
 pub struct LogParams {
-    /// The container; may be left out where the pod has one only.
+    /// The container, which may be an init or ephemeral one; `None` where the pod has one only, 400 where it has more.
+    /// (The annotation `kubectl.kubernetes.io/default-container` is known to kubectl alone.)
     pub container: Option<String>,
-    /// Whether the answer goes on as the log grows.
+    /// Whether the answer goes on as the log grows, until the container ends or the connection is dropped.
     pub follow: bool,
-    /// At most so many bytes, at least 1; the last line may be cut.
+    /// At most so many bytes, at least 1; the last line may be cut. `None` for no limit.
     pub limit_bytes: Option<i64>,
-    /// Whether the server indents its own output, where there is any.
+    /// Whether the server indents the JSON of an error. The log itself is not changed.
     pub pretty: bool,
-    /// Whether the log is that of the container's previous run.
+    /// Whether the log is that of the container's previous run, as after a crash; 400 where there was none.
     pub previous: bool,
-    /// Only lines of the last so many seconds, at least 1. Excludes [`since_time`](Self::since_time).
+    /// Only lines of the last so many seconds by the clock of the node, at least 1. Excludes
+    /// [`since_time`](Self::since_time).
     pub since_seconds: Option<i64>,
     /// Only lines from this time on. Excludes [`since_seconds`](Self::since_seconds).
     pub since_time: Option<jiff::Timestamp>,
-    /// Only so many lines at the end, 0 for none of what is there.
+    /// Only so many lines at the end, 0 for none of what is there; `None` for all.
     pub tail_lines: Option<i64>,
-    /// Whether every line begins with its time.
+    /// Whether every line begins with its time (RFC 3339 with nanoseconds) and a space.
     pub timestamps: bool,
 }
 
@@ -60,7 +80,12 @@ impl LogParams {
 }
 
 impl Request {
-    /// Reads the log of a container of a pod. The answer is text.
+    /// Reads the log of a container of a pod. The answer is text, without a promise that it is UTF-8.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Validation`] for numbers below their least, for both of `since_seconds` and `since_time`, and for a name
+    /// that no encoding makes safe.
     pub fn logs(&self, name: &str, lp: &LogParams) -> Result<http::Request<Vec<u8>>, Error> {
         self.on_subresource(Method::GET, name, "log")?.query(lp.query()?).accept("*/*").empty()
     }

@@ -11,7 +11,19 @@ impl Request {
     /// Replaces the pods of a workload one after the other, as `kubectl rollout restart` does: the pod template gets
     /// an annotation with the present time.
     ///
-    /// For the kinds that are [`Restart`](crate::util::Restart).
+    /// For the kinds that are [`Restart`](crate::util::Restart). This is the one request that reads the clock.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Validation`] for a name that no encoding makes safe.
+    ///
+    /// ```
+    /// use kube_core::Request;
+    /// let request = Request::new("/apis/apps/v1/namespaces/web/deployments").restart("front")?;
+    /// assert_eq!(request.method(), "PATCH");
+    /// assert!(String::from_utf8_lossy(request.body()).contains("kubectl.kubernetes.io/restartedAt"));
+    /// # Ok::<(), kube_core::request::Error>(())
+    /// ```
     pub fn restart(&self, name: &str) -> Result<http::Request<Vec<u8>>, Error> {
         self.restart_at(name, Timestamp::now())
     }

@@ -12,21 +12,37 @@ use crate::{
 /// By default output and errors are read and nothing is written.
 ///
 /// ```
-/// use kube_core::subresource::AttachParams;
+/// use kube_core::{Request, subresource::AttachParams};
+///
+/// let pods = Request::new("/api/v1/namespaces/web/pods");
 /// let shell = AttachParams::interactive_tty().container("app");
-/// assert!(shell.stdin && shell.stdout && shell.tty && !shell.stderr);
+/// assert_eq!(
+///     pods.exec("front-0", ["sh"], &shell)?.uri().query(),
+///     Some("container=app&stdin=true&stdout=true&tty=true&command=sh"),
+/// );
+///
+/// // As `interactive_tty`, one by one; a terminal has no stream of errors of its own.
+/// let tty = AttachParams::default().stdin(true).stdout(true).stderr(false).tty(true);
+/// assert_eq!(pods.attach("front-0", &tty)?.uri().query(), Some("stdin=true&stdout=true&tty=true"));
+/// assert!(pods.attach("front-0", &tty.stderr(true)).is_err());
+///
+/// let small = AttachParams::default().max_stdin_buf_size(1024).max_stdout_buf_size(4096).max_stderr_buf_size(4096);
+/// assert_eq!(small.max_stdout_buf_size, Some(4096));
+/// # Ok::<(), kube_core::request::Error>(())
 /// ```
 #[derive(Debug)]
 pub struct AttachParams {
-    /// The container; may be left out where the pod has one only.
+    /// The container; `None` where the pod has one only, 400 where it has more.
     pub container: Option<String>,
-    /// Whether the process reads from the caller.
+    /// Whether the process reads from the caller. Off by default. An [attached](Request::attach) process reads only
+    /// where its container was made with `stdin: true`.
     pub stdin: bool,
-    /// Whether the caller reads the output.
+    /// Whether the caller reads the output. On by default.
     pub stdout: bool,
-    /// Whether the caller reads the errors. Excludes [`tty`](Self::tty).
+    /// Whether the caller reads the errors. On by default. Excludes [`tty`](Self::tty).
     pub stderr: bool,
-    /// Whether the process gets a terminal, which mixes errors into the output.
+    /// Whether the process gets a terminal, which mixes errors into the output. Off by default; excludes
+    /// [`stderr`](Self::stderr).
     pub tty: bool,
     /// Bytes of input buffered until the connection takes them; `None` for the client's default.
     pub max_stdin_buf_size: Option<usize>,
@@ -58,56 +74,56 @@ impl AttachParams {
         Self { stdin: true, stderr: false, tty: true, ..Self::default() }
     }
 
-    /// Chooses the container.
+    /// Sets the [`container`](Self::container).
     #[must_use]
     pub fn container<T: Into<String>>(mut self, container: T) -> Self {
         self.container = Some(container.into());
         self
     }
 
-    /// Whether the process reads from the caller.
+    /// Sets [`stdin`](Self::stdin): whether the process reads from the caller.
     #[must_use]
     pub fn stdin(mut self, enable: bool) -> Self {
         self.stdin = enable;
         self
     }
 
-    /// Whether the caller reads the output.
+    /// Sets [`stdout`](Self::stdout): whether the caller reads the output.
     #[must_use]
     pub fn stdout(mut self, enable: bool) -> Self {
         self.stdout = enable;
         self
     }
 
-    /// Whether the caller reads the errors.
+    /// Sets [`stderr`](Self::stderr): whether the caller reads the errors. Turn it off for a terminal.
     #[must_use]
     pub fn stderr(mut self, enable: bool) -> Self {
         self.stderr = enable;
         self
     }
 
-    /// Whether the process gets a terminal.
+    /// Sets [`tty`](Self::tty): whether the process gets a terminal.
     #[must_use]
     pub fn tty(mut self, enable: bool) -> Self {
         self.tty = enable;
         self
     }
 
-    /// Bytes of input to buffer.
+    /// Bytes of input to buffer; a writer that is that far ahead of the connection waits.
     #[must_use]
     pub fn max_stdin_buf_size(mut self, size: usize) -> Self {
         self.max_stdin_buf_size = Some(size);
         self
     }
 
-    /// Bytes of output to buffer.
+    /// Bytes of output to buffer; when they are full, the connection is not read until the caller has read some.
     #[must_use]
     pub fn max_stdout_buf_size(mut self, size: usize) -> Self {
         self.max_stdout_buf_size = Some(size);
         self
     }
 
-    /// Bytes of errors to buffer.
+    /// Bytes of errors to buffer. Like that of the output, a full buffer holds up the whole connection.
     #[must_use]
     pub fn max_stderr_buf_size(mut self, size: usize) -> Self {
         self.max_stderr_buf_size = Some(size);
@@ -143,11 +159,24 @@ impl AttachParams {
 
 impl Request {
     /// Connects to the main process of a running container.
+    ///
+    /// The websocket headers are added when the request is sent.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Validation`] where no stream is connected, for a terminal with errors apart, and for a name that no
+    /// encoding makes safe.
     pub fn attach(&self, name: &str, ap: &AttachParams) -> Result<http::Request<Vec<u8>>, Error> {
         self.on_subresource(Method::GET, name, "attach")?.query(ap.query()?).empty()
     }
 
     /// Runs a command (the program and its arguments, no shell) in a running container.
+    ///
+    /// Each word is one `command` of the query, in order.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Validation`] for an empty command, and as for [`attach`](Self::attach).
     pub fn exec<I, T>(
         &self,
         name: &str,
@@ -164,6 +193,19 @@ impl Request {
     }
 
     /// Connects to ports of a pod, two channels of one websocket each: in the order of `ports`, data and errors.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Validation`] for no port, port 0, a port given twice, more than 128 of them (a channel is numbered by one
+    /// byte), and for a name that no encoding makes safe.
+    ///
+    /// ```
+    /// use kube_core::Request;
+    /// let pods = Request::new("/api/v1/namespaces/web/pods");
+    /// assert_eq!(pods.portforward("front-0", &[80, 443])?.uri().query(), Some("ports=80%2C443"));
+    /// assert!(pods.portforward("front-0", &[80, 80]).is_err());
+    /// # Ok::<(), kube_core::request::Error>(())
+    /// ```
     pub fn portforward(&self, name: &str, ports: &[u16]) -> Result<http::Request<Vec<u8>>, Error> {
         let mut query = Query::default();
         query.push("ports", &check_ports(ports)?);
