@@ -17,6 +17,17 @@ use crate::{
 };
 
 /// A [`DynamicObject`] does not have the shape of the type it was to become; the source says where.
+///
+/// ```
+/// use k8s_openapi::api::core::v1::ConfigMap;
+/// use kube_core::{ApiResource, DynamicObject};
+/// use std::error::Error;
+///
+/// let ar = ApiResource::erase::<ConfigMap>(&());
+/// let odd = DynamicObject::new("settings", &ar).data(serde_json::json!({"data": 5}));
+/// let error = odd.try_parse::<ConfigMap>().expect_err("data is no map");
+/// assert!(error.source().is_some_and(|source| source.to_string().contains("expected a map")));
+/// ```
 #[derive(Debug, thiserror::Error)]
 #[error("the dynamic object does not have the shape of the requested type")]
 pub struct ParseDynamicObjectError {
@@ -41,19 +52,24 @@ pub struct ParseDynamicObjectError {
 /// ```
 ///
 /// On the wire it is one flat object: the entries of `data` stand beside `apiVersion`, `kind` and `metadata`.
+///
+/// Reading takes one pass, without an intermediate value for the whole. In memory it costs a map entry and a string per
+/// field, as a rule more than a static type of the same kind: use [`PartialObjectMeta`](crate::PartialObjectMeta)
+/// where metadata is enough.
 #[derive(Clone, Debug, PartialEq)]
 pub struct DynamicObject {
     /// `apiVersion` and `kind`. `None` only where the wire had none, as in the items of a list of a built-in
     /// kind; [`ObjectList`](crate::ObjectList) then fills it in from the kind of the list.
     pub types: Option<TypeMeta>,
-    /// Object metadata.
+    /// Name, namespace, labels and all else that every kind has; absent or null reads as empty.
     pub metadata: ObjectMeta,
-    /// All other fields: an object, or null for none.
+    /// All other fields by their wire names, such as `spec` and `status`: an object, or null for none. Entries named as
+    /// the fields above are not written.
     pub data: Value,
 }
 
 impl DynamicObject {
-    /// A new object with a name and no data.
+    /// A new object with a name and no data, of the kind of `resource`.
     pub fn new(name: &str, resource: &ApiResource) -> Self {
         Self {
             types: Some(TypeMeta { api_version: resource.api_version.clone(), kind: resource.kind.clone() }),
@@ -62,14 +78,14 @@ impl DynamicObject {
         }
     }
 
-    /// Replaces the data.
+    /// Replaces the data: the fields beside `metadata`. Anything but an object or null fails when it is written.
     #[must_use]
     pub fn data(mut self, data: Value) -> Self {
         self.data = data;
         self
     }
 
-    /// Puts the object into a namespace.
+    /// Puts the object into a namespace, replacing an earlier one.
     #[must_use]
     pub fn within(mut self, ns: &str) -> Self {
         self.metadata.namespace = Some(ns.into());

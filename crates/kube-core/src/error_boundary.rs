@@ -11,7 +11,9 @@ use crate::resource::Resource;
 /// Decodes `K`, and keeps the metadata and the error where that fails: in a list, a watch or a store, one object
 /// of an unexpected shape then is one error instead of the end of everything.
 ///
-/// Each object passes through an intermediate JSON value.
+/// The cost: each object is built twice, as a JSON value and from that as `K`, and its metadata without the managed
+/// fields is copied before that may fail. In a list that is one object at a time. The error is in words, as the place in the text is lost. It cannot be written back: take the object
+/// out first.
 ///
 /// ```
 /// use k8s_openapi::api::core::v1::ConfigMap;
@@ -22,16 +24,31 @@ use crate::resource::Resource;
 /// )?;
 /// assert!(list.items[0].0.is_ok());
 /// assert_eq!(list.items[1].name_any(), "bad");
-/// assert!(list.items[1].0.is_err());
+/// let invalid = list.items[1].0.as_ref().expect_err("data is no map");
+/// assert_eq!(invalid.to_string(), "cannot decode object bad: invalid type: integer `5`, expected a map");
 /// # Ok::<(), serde_json::Error>(())
 /// ```
 #[derive(Clone, Debug)]
 pub struct DeserializeGuard<K>(pub Result<K, InvalidObject>);
 
 /// An object that could not be decoded.
+///
+/// Display names the object and says what was wrong.
+///
+/// ```
+/// use k8s_openapi::api::core::v1::Service;
+/// use kube_core::{DeserializeGuard, error_boundary::InvalidObject};
+///
+/// let json = r#"{"metadata": {"name": "front", "namespace": "web"}, "spec": "odd"}"#;
+/// let DeserializeGuard::<Service>(read) = serde_json::from_str(json)?;
+/// let invalid: InvalidObject = read.expect_err("no spec");
+/// assert_eq!(invalid.metadata.namespace.as_deref(), Some("web"));
+/// assert!(invalid.to_string().starts_with("cannot decode object web/front: invalid type"));
+/// # Ok::<(), serde_json::Error>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct InvalidObject {
-    /// What was wrong, in words.
+    /// What was wrong, in words: the first mismatch, with what was found and what was expected.
     pub error: String,
     /// Its metadata without the managed fields: enough to find or repair it.
     pub metadata: ObjectMeta,

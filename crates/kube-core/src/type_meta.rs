@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::resource::Resource;
 
-/// The `apiVersion` and `kind` of an object on the wire.
+/// The `apiVersion` and `kind` of an object on the wire. Both must be there to be read.
 ///
 /// ```
 /// use k8s_openapi::api::core::v1::Pod;
@@ -18,7 +18,7 @@ use crate::resource::Resource;
 pub struct TypeMeta {
     /// `group/version`, or the version alone in the core group.
     pub api_version: String,
-    /// The kind in singular and camel case.
+    /// The kind in singular and camel case, such as `ConfigMap`.
     pub kind: String,
 }
 

@@ -7,7 +7,24 @@ impl<T: Resource> AdmissionRequest<T> {
     /// What the expressions of an admission policy see as `request`, for
     /// [`VapEvaluator`](crate::cel::VapEvaluator).
     ///
-    /// Its `uid` is that of the user. What is absent becomes empty.
+    /// Its `uid` is that of the user. What is absent becomes empty. Names and groups are copied, the objects are not.
+    ///
+    /// ```
+    /// use kube_core::{DynamicObject, admission::AdmissionRequest, cel::{VapEvaluator, VapExpression}};
+    ///
+    /// let request: AdmissionRequest<DynamicObject> = serde_json::from_str(r#"{
+    ///     "uid": "705ab4f5", "operation": "DELETE", "namespace": "web", "userInfo": {"username": "me"},
+    ///     "kind": {"group": "", "version": "v1", "kind": "ConfigMap"},
+    ///     "resource": {"group": "", "version": "v1", "resource": "configmaps"}}"#)?;
+    /// let policy = VapExpression {
+    ///     expression: "request.operation != 'DELETE' || request.userInfo.username == 'me'".into(),
+    ///     message: None,
+    ///     message_expression: None,
+    /// };
+    /// let results = VapEvaluator::builder().request(request.to_cel_request()).build().evaluate(&[policy]);
+    /// assert!(results[0].passed);
+    /// # Ok::<(), serde_json::Error>(())
+    /// ```
     pub fn to_cel_request(&self) -> kube_cel::AdmissionRequest {
         kube_cel::AdmissionRequest {
             operation: match self.operation {

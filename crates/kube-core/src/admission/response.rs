@@ -13,15 +13,32 @@ use crate::{
     type_meta::TypeMeta,
 };
 
-/// The patch of an answer cannot be written as JSON.
+/// The patch of an answer cannot be written as JSON; the source says why.
+///
+/// No value of `serde_json` is like that, so it is safe to pass it on.
+///
+/// ```
+/// use kube_core::admission::{AdmissionResponse, SerializePatchError};
+///
+/// fn patched(response: AdmissionResponse) -> Result<AdmissionResponse, SerializePatchError> {
+///     response.with_patch(json_patch::Patch::default())
+/// }
+/// assert!(patched(AdmissionResponse::invalid("")).is_ok());
+/// ```
 #[derive(Debug, thiserror::Error)]
 #[error("cannot serialize the patch of the admission response")]
 pub struct SerializePatchError(#[source] serde_json::Error);
 
-/// The kind of the patch of an answer.
+/// The kind of the patch of an answer, of which there is one.
+///
+/// ```
+/// use kube_core::admission::PatchType;
+/// assert_eq!(serde_json::to_string(&PatchType::JsonPatch)?, r#""JSONPatch""#);
+/// # Ok::<(), serde_json::Error>(())
+/// ```
 #[derive(Clone, Debug, Eq, PartialEq, Serialize, Deserialize)]
 pub enum PatchType {
-    /// A JSON patch (RFC 6902).
+    /// A JSON patch (RFC 6902); `JSONPatch` on the wire.
     #[serde(rename = "JSONPatch")]
     JsonPatch,
 }
@@ -29,30 +46,59 @@ pub enum PatchType {
 /// Whether an operation may go on, and what is changed about it.
 ///
 /// Made from the request, which it allows; [`deny`](Self::deny) and [`with_patch`](Self::with_patch) change that.
+///
+/// ```
+/// use kube_core::{DynamicObject, admission::{AdmissionRequest, AdmissionResponse, PatchType}};
+/// use serde_json::{from_value, json};
+///
+/// let request: AdmissionRequest<DynamicObject> = from_value(json!({
+///     "uid": "705ab4f5", "operation": "CREATE", "userInfo": {},
+///     "kind": {"group": "", "version": "v1", "kind": "ConfigMap"},
+///     "resource": {"group": "", "version": "v1", "resource": "configmaps"},
+///     "object": {"metadata": {"name": "settings"}}}))?;
+///
+/// let yes = AdmissionResponse::from(&request);
+/// assert!(yes.allowed && yes.uid == "705ab4f5");
+///
+/// let no = AdmissionResponse::from(&request).deny("settings need an owner");
+/// assert_eq!((no.allowed, no.result.code, no.result.message.as_str()), (false, 403, "settings need an owner"));
+///
+/// let patch = from_value(json!([{"op": "add", "path": "/metadata/labels", "value": {"seen": "yes"}}]))?;
+/// let mut changed = AdmissionResponse::from(&request).with_patch(patch)?;
+/// changed.warnings = Some(vec!["settings got a label".into()]);
+/// assert_eq!(changed.patch_type, Some(PatchType::JsonPatch));
+///
+/// // A gate that only counts.
+/// assert!(no.allowed(true).allowed);
+/// // What could not be read is answered as well.
+/// assert_eq!(AdmissionResponse::invalid("no JSON").result.code, 400);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct AdmissionResponse {
-    /// `apiVersion` and `kind` of the review that will hold the answer.
+    /// `apiVersion` and `kind` of the review that will hold the answer. Not on the wire here.
     #[serde(skip)]
     pub types: TypeMeta,
-    /// The uid of the request.
+    /// The uid of the request, without which the server refuses the answer.
     pub uid: String,
     /// Whether the operation may go on.
     pub allowed: bool,
-    /// Why it may not.
+    /// Why it may not; `status` on the wire. The server passes message, reason and code on to the caller.
     #[serde(rename = "status", default)]
     pub result: Status,
     /// A change to the object: JSON, in base64 on the wire. Goes with [`patch_type`](Self::patch_type).
     #[serde(default, skip_serializing_if = "Option::is_none", with = "base64_bytes")]
     pub patch: Option<Vec<u8>>,
-    /// The kind of the patch; needed where there is one.
+    /// The kind of the patch: needed where there is one, and not allowed where there is none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub patch_type: Option<PatchType>,
-    /// Annotations for the audit log; the server puts the webhook's name before the keys.
+    /// Annotations for the audit log; the server puts the webhook's name before the keys. Left out where empty.
     #[serde(default, skip_serializing_if = "HashMap::is_empty")]
     pub audit_annotations: HashMap<String, String>,
-    /// Warnings that the caller gets to see, each at most 256 characters.
+    /// Warnings that the caller gets to see, best below 120 characters each: the server cuts one beyond 256, and drops
+    /// those beyond 4096 characters of all webhooks together.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub warnings: Option<Vec<String>>,
 }
@@ -65,7 +111,8 @@ impl<T: Resource> From<&AdmissionRequest<T>> for AdmissionResponse {
 }
 
 impl AdmissionResponse {
-    /// The answer to something that is no valid review, and so has no uid: denied with code 400.
+    /// The answer to something that is no valid review, and so has no uid: denied with code 400. The server takes it
+    /// for a failure of the webhook, over which its `failurePolicy` decides.
     pub fn invalid<T: ToString>(reason: T) -> Self {
         let types = TypeMeta { api_version: META_API_VERSION_V1.into(), kind: META_KIND.into() };
         let result = Status::failure(&reason.to_string(), reason::BAD_REQUEST).with_code(400);
@@ -80,14 +127,14 @@ impl AdmissionResponse {
         self
     }
 
-    /// Says whether the operation may go on and leaves the rest as it is.
+    /// Says whether the operation may go on and leaves the rest, the reason of a denial included, as it is.
     #[must_use]
     pub fn allowed(mut self, allowed: bool) -> Self {
         self.allowed = allowed;
         self
     }
 
-    /// Changes the object by a JSON patch. Only mutating webhooks may.
+    /// Changes the object by a JSON patch, replacing an earlier one. Only mutating webhooks may.
     ///
     /// # Errors
     ///
@@ -98,7 +145,7 @@ impl AdmissionResponse {
         Ok(self)
     }
 
-    /// Puts the answer into a review.
+    /// Puts the answer into a review of the same version as the question.
     pub fn into_review(self) -> AdmissionReview<DynamicObject> {
         AdmissionReview { types: self.types.clone(), request: None, response: Some(self) }
     }

@@ -7,13 +7,19 @@ use crate::{gvk::GroupVersionKind, resource::Resource};
 /// A kind as data: what has to be known to speak to the server about objects whose type is not known at
 /// compile time.
 ///
+/// It is the [`DynamicType`](Resource::DynamicType) of [`DynamicObject`](crate::DynamicObject) and
+/// [`Object`](crate::Object). The five fields are not checked against each other.
+///
 /// ```
-/// use kube_core::{ApiResource, GroupVersionKind};
+/// use k8s_openapi::api::networking::v1::NetworkPolicy;
+/// use kube_core::{ApiResource, DynamicObject, GroupVersionKind, Resource};
 ///
 /// let gvk = GroupVersionKind::gvk("networking.k8s.io", "v1", "NetworkPolicy");
 /// assert_eq!(ApiResource::from_gvk(&gvk).plural, "networkpolicies");
+/// assert_eq!(ApiResource::from_gvk(&gvk), ApiResource::erase::<NetworkPolicy>(&()));
 /// let odd = ApiResource::from_gvk_with_plural(&GroupVersionKind::gvk("x.io", "v1", "Foot"), "feet");
 /// assert_eq!((odd.api_version.as_str(), odd.plural.as_str()), ("x.io/v1", "feet"));
+/// assert_eq!(DynamicObject::url_path(&odd, Some("web")), "/apis/x.io/v1/namespaces/web/feet");
 /// ```
 #[derive(Clone, Debug, Eq, PartialEq, Hash, Serialize, Deserialize)]
 pub struct ApiResource {
@@ -23,14 +29,14 @@ pub struct ApiResource {
     pub version: String,
     /// `group/version`, or the version alone in the core group.
     pub api_version: String,
-    /// Kind in singular and camel case.
+    /// Kind in singular and camel case, such as `NetworkPolicy`.
     pub kind: String,
-    /// Resource name: lower case and plural.
+    /// Resource name as it stands in URLs: lower case and plural, such as `networkpolicies`.
     pub plural: String,
 }
 
 impl ApiResource {
-    /// The kind of a statically typed resource.
+    /// The kind of a resource type, from what it knows itself: exact, unlike [`from_gvk`](Self::from_gvk).
     pub fn erase<K: Resource>(dt: &K::DynamicType) -> Self {
         Self {
             group: K::group(dt).into_owned(),
@@ -41,7 +47,7 @@ impl ApiResource {
         }
     }
 
-    /// From a kind whose resource name is known.
+    /// From a kind whose resource name is known: lower case and plural, taken as it is.
     pub fn from_gvk_with_plural(gvk: &GroupVersionKind, plural: &str) -> Self {
         Self {
             group: gvk.group.clone(),
@@ -61,16 +67,25 @@ impl ApiResource {
     }
 }
 
-/// Whether objects of a kind live in namespaces.
+/// Whether objects of a kind live in namespaces. It decides over the paths of their URLs and over uniqueness of names.
+///
+/// ```
+/// use kube_core::discovery::{Scope, v2::APIResourceDiscovery};
+///
+/// let nodes: APIResourceDiscovery = serde_json::from_str(r#"{"resource": "nodes", "scope": "Cluster"}"#)?;
+/// let scope = if nodes.scope.as_deref() == Some("Namespaced") { Scope::Namespaced } else { Scope::Cluster };
+/// assert_eq!(scope, Scope::Cluster);
+/// # Ok::<(), serde_json::Error>(())
+/// ```
 #[derive(Clone, Debug, Eq, PartialEq, Hash)]
 pub enum Scope {
-    /// One per cluster, without a namespace.
+    /// Objects belong to the cluster and have no namespace: a name is unique in the cluster.
     Cluster,
-    /// Each object belongs to a namespace.
+    /// Each object belongs to a namespace: a name is unique within it.
     Namespaced,
 }
 
-/// What the server allows on a resource.
+/// What the server allows on a resource, as discovery tells; what the caller may do is for RBAC to decide.
 ///
 /// ```
 /// use kube_core::discovery::{ApiCapabilities, Scope, verbs};
@@ -94,7 +109,8 @@ pub struct ApiCapabilities {
 }
 
 impl ApiCapabilities {
-    /// Whether the verb is among [`operations`](Self::operations).
+    /// Whether the verb, such as [`verbs::WATCH`](super::verbs::WATCH), is among [`operations`](Self::operations). Case
+    /// counts.
     pub fn supports_operation(&self, operation: &str) -> bool {
         self.operations.iter().any(|op| op == operation)
     }

@@ -19,15 +19,59 @@
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ListMeta, ObjectMeta};
 use serde::{Deserialize, Deserializer, Serialize};
 
-/// The `Accept` header that asks for the aggregated form.
+/// The `Accept` header that asks `/api` and `/apis` for the aggregated form.
+///
+/// Servers before Kubernetes 1.30 answer 406 to it alone; followed by `,application/json` it lets them answer in the
+/// older form.
+///
+/// ```
+/// use kube_core::discovery::v2::ACCEPT_AGGREGATED_DISCOVERY_V2;
+///
+/// let accept = format!("{ACCEPT_AGGREGATED_DISCOVERY_V2},application/json");
+/// let request = http::Request::get("/apis").header("accept", accept).body(()).expect("valid");
+/// assert_eq!(request.headers().len(), 1);
+/// ```
 pub const ACCEPT_AGGREGATED_DISCOVERY_V2: &str =
     "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList";
 
-/// The API groups of a server.
+/// The API groups of a server: the answer of `/apis`, and of `/api` for the core group.
+///
+/// Everything in it may be absent or null, which reads as `None` or empty. The example walks through it all.
+///
+/// ```
+/// use kube_core::discovery::v2::APIGroupDiscoveryList;
+///
+/// let list: APIGroupDiscoveryList = serde_json::from_str(r#"{"items": [
+///     {"metadata": {"name": "apps"}, "versions": [
+///         {"version": "v1", "freshness": "Current", "resources": [
+///             {"resource": "deployments", "singularResource": "deployment", "shortNames": ["deploy"],
+///              "scope": "Namespaced", "verbs": ["get", "list"], "categories": ["all"],
+///              "responseKind": {"group": "apps", "version": "v1", "kind": "Deployment"},
+///              "subresources": [{"subresource": "scale", "verbs": ["get"],
+///                  "responseKind": {"group": "autoscaling", "version": "v1", "kind": "Scale"}}]}]}]},
+///     {"metadata": {"name": "metrics.k8s.io"}, "versions": [{"version": "v1beta1", "freshness": "Stale"}]}]}"#)?;
+///
+/// let mut served = Vec::new();
+/// for group in &list.items {
+///     let name = group.metadata.as_ref().and_then(|meta| meta.name.as_deref()).unwrap_or_default();
+///     for version in group.versions.iter().filter(|version| version.freshness.as_deref() != Some("Stale")) {
+///         for resource in &version.resources {
+///             let resource_name = resource.resource.as_deref().unwrap_or_default();
+///             served.push(format!("{resource_name}.{name}"));
+///             for sub in &resource.subresources {
+///                 let kind = sub.response_kind.as_ref().and_then(|kind| kind.kind.as_deref());
+///                 served.push(format!("{resource_name}/{}: {kind:?}", sub.subresource.as_deref().unwrap_or_default()));
+///             }
+///         }
+///     }
+/// }
+/// assert_eq!(served, ["deployments.apps", r#"deployments/scale: Some("Scale")"#]);
+/// # Ok::<(), serde_json::Error>(())
+/// ```
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct APIGroupDiscoveryList {
-    /// List metadata.
+    /// List metadata; servers send an empty one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub metadata: Option<ListMeta>,
     /// The groups, in the order of their priority.
@@ -35,7 +79,17 @@ pub struct APIGroupDiscoveryList {
     pub items: Vec<APIGroupDiscovery>,
 }
 
-/// One API group.
+/// One API group with all its versions; an item of an [`APIGroupDiscoveryList`].
+///
+/// ```
+/// use kube_core::discovery::v2::APIGroupDiscovery;
+///
+/// let core: APIGroupDiscovery =
+///     serde_json::from_str(r#"{"metadata": {"name": ""}, "versions": [{"version": "v1"}]}"#)?;
+/// let preferred = core.versions.first().and_then(|version| version.version.as_deref());
+/// assert_eq!(preferred, Some("v1"));
+/// # Ok::<(), serde_json::Error>(())
+/// ```
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct APIGroupDiscovery {
@@ -47,7 +101,16 @@ pub struct APIGroupDiscovery {
     pub versions: Vec<APIVersionDiscovery>,
 }
 
-/// One version of an API group.
+/// One version of an API group with its resources.
+///
+/// ```
+/// use kube_core::discovery::v2::APIVersionDiscovery;
+///
+/// let broken: APIVersionDiscovery =
+///     serde_json::from_str(r#"{"version": "v1beta1", "freshness": "Stale", "resources": null}"#)?;
+/// assert!(broken.freshness.as_deref() == Some("Stale") && broken.resources.is_empty());
+/// # Ok::<(), serde_json::Error>(())
+/// ```
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct APIVersionDiscovery {
@@ -57,60 +120,96 @@ pub struct APIVersionDiscovery {
     /// The resources of the version.
     #[serde(default, deserialize_with = "null_as_empty")]
     pub resources: Vec<APIResourceDiscovery>,
-    /// `Current`, or `Stale` where the server behind an aggregated API could not be asked.
+    /// `Current`, or `Stale` where the server behind an aggregated API could not be asked: its resources are then those
+    /// last seen, or none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub freshness: Option<String>,
 }
 
-/// One resource.
+/// One resource: a name in URLs, and the kind of the objects behind it.
+///
+/// ```
+/// use kube_core::discovery::{v2::APIResourceDiscovery, verbs};
+///
+/// let pods: APIResourceDiscovery = serde_json::from_str(
+///     r#"{"resource": "pods", "scope": "Namespaced", "shortNames": ["po"], "verbs": ["get", "list", "watch"],
+///         "responseKind": {"group": "", "version": "", "kind": "Pod"}}"#,
+/// )?;
+/// assert!(pods.verbs.iter().any(|verb| verb == verbs::WATCH) && pods.short_names == ["po"]);
+/// # Ok::<(), serde_json::Error>(())
+/// ```
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct APIResourceDiscovery {
-    /// The plural name, as in URLs.
+    /// The plural name, as in URLs, such as `pods`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub resource: Option<String>,
-    /// The kind of its objects.
+    /// The kind of its objects. Resources without objects of their own, such as `bindings`, answer with what they take.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub response_kind: Option<GroupVersionKind>,
     /// `Namespaced` or `Cluster`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub scope: Option<String>,
-    /// The singular name.
+    /// The singular name, such as `pod`, which kubectl accepts for the plural one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub singular_resource: Option<String>,
-    /// Verbs, spelled as in [`verbs`](super::verbs).
+    /// What the server allows on it, spelled as in [`verbs`](super::verbs).
     #[serde(default, deserialize_with = "null_as_empty")]
     pub verbs: Vec<String>,
-    /// Short names that kubectl accepts.
+    /// Short names that kubectl accepts, such as `po`.
     #[serde(default, deserialize_with = "null_as_empty")]
     pub short_names: Vec<String>,
-    /// Groups of resources that it belongs to, such as `all`.
+    /// Groups of resources that it belongs to, such as the `all` of `kubectl get all`.
     #[serde(default, deserialize_with = "null_as_empty")]
     pub categories: Vec<String>,
-    /// Its subresources.
+    /// Its subresources, such as `status` and `scale`.
     #[serde(default, deserialize_with = "null_as_empty")]
     pub subresources: Vec<APISubresourceDiscovery>,
 }
 
-/// One subresource.
+/// One subresource of an [`APIResourceDiscovery`].
+///
+/// ```
+/// use kube_core::discovery::v2::APISubresourceDiscovery;
+///
+/// let eviction: APISubresourceDiscovery = serde_json::from_str(
+///     r#"{"subresource": "eviction", "verbs": ["create"],
+///         "responseKind": {"group": "policy", "version": "v1", "kind": "Eviction"}}"#,
+/// )?;
+/// assert_eq!((eviction.subresource.as_deref(), eviction.accepted_types.len()), (Some("eviction"), 0));
+/// # Ok::<(), serde_json::Error>(())
+/// ```
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct APISubresourceDiscovery {
     /// The name after the slash, such as `status`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub subresource: Option<String>,
-    /// The kind of what it holds.
+    /// The kind of what it holds or takes, such as `Scale`, `Eviction` or `PodExecOptions`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub response_kind: Option<GroupVersionKind>,
-    /// The kinds that it takes, where they differ from what it holds.
+    /// The kinds that it takes, where they differ from what it holds; else empty.
     #[serde(default, deserialize_with = "null_as_empty")]
     pub accepted_types: Vec<GroupVersionKind>,
-    /// Verbs, spelled as in [`verbs`](super::verbs).
+    /// What the server allows on it, spelled as in [`verbs`](super::verbs).
     #[serde(default, deserialize_with = "null_as_empty")]
     pub verbs: Vec<String>,
 }
 
-/// A kind, as discovery names it; an absent group or version is that of the surrounding document.
+/// A kind, as discovery names it; an absent or empty group or version is that of the surrounding document.
+///
+/// ```
+/// use kube_core::discovery::v2::GroupVersionKind;
+///
+/// let here: GroupVersionKind = serde_json::from_str(r#"{"kind": "Pod"}"#)?;
+/// let in_v1 = kube_core::GroupVersionKind::gvk(
+///     here.group.as_deref().unwrap_or(""),
+///     here.version.as_deref().unwrap_or("v1"),
+///     here.kind.as_deref().unwrap_or_default(),
+/// );
+/// assert_eq!(in_v1.api_version(), "v1");
+/// # Ok::<(), serde_json::Error>(())
+/// ```
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct GroupVersionKind {

@@ -4,23 +4,34 @@ use std::{num::ParseFloatError, time};
 
 use super::Duration;
 
-/// The text is no duration.
+/// The text is no duration in the notation of Go.
+///
+/// ```
+/// use kube_core::{Duration, duration::ParseError};
+///
+/// let error = |text: &str| text.parse::<Duration>().expect_err(text);
+/// assert_eq!(error("5d"), ParseError::InvalidUnit);
+/// assert_eq!(error("90"), ParseError::NoUnit);
+/// assert!(matches!(error("one hour"), ParseError::NotANumber(_)));
+/// assert_eq!(error("3000000h"), ParseError::TooLong);
+/// assert_eq!(error("90").to_string(), "missing unit in duration, expected one of h, m, s, ms, us, ns");
+/// ```
 #[derive(Debug, Eq, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ParseError {
-    /// A number is followed by something else than a unit.
+    /// A number is followed by something else than a unit: there are no days or weeks.
     #[error("unknown unit in duration, expected one of h, m, s, ms, us, ns")]
     InvalidUnit,
 
-    /// A number has no unit.
+    /// A number has no unit; only `0` needs none.
     #[error("missing unit in duration, expected one of h, m, s, ms, us, ns")]
     NoUnit,
 
-    /// Where a number should be, there is none.
+    /// Where a number should be, there is none, as in the empty text.
     #[error("not a number in duration")]
     NotANumber(#[from] ParseFloatError),
 
-    /// Longer than Go can hold, about 292 years.
+    /// Longer than Go can hold in 64 bits of nanoseconds, about 292 years.
     #[error("duration too long, expected at most 2562047h47m16.854775807s")]
     TooLong,
 }

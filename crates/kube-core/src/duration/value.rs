@@ -9,7 +9,7 @@ use super::{ParseError, format, parse};
 /// A signed duration that reads and writes the notation of Go, such as `1h30m0s`, `1.5s` or `-250ms`.
 ///
 /// Kubernetes has such durations in many fields. Precision is one nanosecond. Go itself knows durations of up to about
-/// 292 years; longer ones are not read.
+/// 292 years; longer ones are not read. On the wire it is a string, in CRDs a field of type `string`.
 ///
 /// ```
 /// use kube_core::Duration;
@@ -17,7 +17,10 @@ use super::{ParseError, format, parse};
 /// let timeout: Duration = "1m30s".parse()?;
 /// assert_eq!(timeout, std::time::Duration::from_secs(90));
 /// assert_eq!(timeout.to_string(), "1m30s");
-/// assert!("-5s".parse::<Duration>()? < timeout);
+/// let past: Duration = "-5s".parse()?;
+/// assert!(past < timeout && past.is_negative());
+/// assert_eq!(std::time::Duration::from(past).as_secs(), 5, "the magnitude alone");
+/// assert_eq!(serde_json::to_string(&timeout).expect("a string"), r#""1m30s""#);
 /// # Ok::<(), kube_core::duration::ParseError>(())
 /// ```
 #[derive(Clone, Copy, Eq, PartialEq)]
@@ -32,7 +35,7 @@ impl Duration {
         Self { magnitude, is_negative: is_negative && !magnitude.is_zero() }
     }
 
-    /// Whether the duration is below zero.
+    /// Whether the duration is below zero: ask before the conversion into [`std::time::Duration`], which drops the sign.
     #[must_use]
     pub fn is_negative(&self) -> bool {
         self.is_negative

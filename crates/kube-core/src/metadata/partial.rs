@@ -14,7 +14,8 @@ use crate::{dynamic::DynamicObject, resource::Resource, type_meta::TypeMeta};
 /// An object of kind `K` reduced to its metadata.
 ///
 /// Servers send it instead of whole objects when they are asked to, which saves memory on both sides.
-/// It is a [`Resource`] of the same kind as `K`.
+/// It is a [`Resource`] of the same kind as `K`. Reading skips all other fields without building them, should a server
+/// send the whole object; absent metadata reads as empty.
 ///
 /// ```
 /// use k8s_openapi::api::core::v1::Secret;
@@ -31,14 +32,14 @@ pub struct PartialObjectMeta<K = DynamicObject> {
     /// `apiVersion` and `kind`: in answers those of `PartialObjectMetadata`, in requests those of `K`.
     #[serde(flatten, skip_serializing_if = "Option::is_none")]
     pub types: Option<TypeMeta>,
-    /// Object metadata.
+    /// Name, namespace, labels and all else that every kind has.
     pub metadata: ObjectMeta,
-    /// Names the kind; holds nothing.
+    /// Names the kind; holds nothing and is not on the wire.
     #[serde(skip)]
     pub _phantom: PhantomData<K>,
 }
 
-/// Makes [`PartialObjectMeta`] from metadata.
+/// Makes [`PartialObjectMeta`] from [`ObjectMeta`], which it moves. No other type can be made to have it.
 ///
 /// ```
 /// use k8s_openapi::api::core::v1::Pod;

@@ -38,9 +38,9 @@ impl DefaultTypes {
         Self(item.map(|kind| TypeMeta { api_version: list.api_version.clone(), kind: kind.into() }))
     }
 
-    /// Decodes one item.
+    /// Decodes one item, in one pass.
     ///
-    /// A type that lists its fields gets the two keys only where it knows them.
+    /// What the item says of itself wins. A type that lists its fields gets the two keys only where it knows them.
     pub fn seed<'a, 'de, T: Deserialize<'de>>(
         &'a self,
     ) -> impl DeserializeSeed<'de, Value = T> + use<'a, 'de, T> {

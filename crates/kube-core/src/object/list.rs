@@ -11,7 +11,8 @@ use serde::{
 use super::DefaultTypes;
 use crate::type_meta::TypeMeta;
 
-/// A list (one page of it, where a limit was asked for) as a server returns it.
+/// A list (one page of it, where a limit was asked for) as a server returns it:
+/// `{"apiVersion": ..., "kind": "PodList", "metadata": {...}, "items": [...]}`.
 ///
 /// Items of lists of built-in kinds come without `apiVersion` and `kind`; where the list has told its own kind
 /// before its items, as servers do, they are filled in. `items: null` reads as no items.
@@ -19,7 +20,7 @@ use crate::type_meta::TypeMeta;
 /// ```
 /// use kube_core::{DynamicObject, ObjectList, ResourceExt};
 ///
-/// let page: ObjectList<DynamicObject> = serde_json::from_str(
+/// let mut page: ObjectList<DynamicObject> = serde_json::from_str(
 ///     r#"{"kind": "PodList", "apiVersion": "v1", "metadata": {"continue": "next", "remainingItemCount": 7},
 ///         "items": [{"metadata": {"name": "front-0"}}]}"#,
 /// )?;
@@ -28,6 +29,8 @@ use crate::type_meta::TypeMeta;
 ///     assert_eq!(pod.name_any(), "front-0");
 ///     assert_eq!(pod.types.as_ref().map(|types| types.kind.as_str()), Some("Pod"));
 /// }
+/// page.iter_mut().for_each(|pod| pod.managed_fields_mut().clear());
+/// assert!(page.iter().all(|pod| pod.managed_fields().is_empty()));
 /// # Ok::<(), serde_json::Error>(())
 /// ```
 #[derive(Clone, Debug, Serialize)]
@@ -35,12 +38,13 @@ pub struct ObjectList<T>
 where
     T: Clone,
 {
-    /// The type of the list, empty where the wire had none.
+    /// The type of the list, such as `v1` `PodList`; empty where the wire had none.
     #[serde(flatten)]
     pub types: TypeMeta,
-    /// Resource version, continue token and count of the items left out.
+    /// The resource version from which a watch goes on, the continue token of the next page (absent or empty on the
+    /// last), and the count of the items left out.
     pub metadata: ListMeta,
-    /// The objects.
+    /// The objects, as servers send them in the order of namespace and name.
     pub items: Vec<T>,
 }
 

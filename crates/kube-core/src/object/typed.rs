@@ -15,31 +15,70 @@ use crate::{
     type_meta::TypeMeta,
 };
 
-/// Objects with a spec.
+/// Objects with a spec: [`Object`], and the kinds that `#[derive(CustomResource)]` makes.
+///
+/// ```
+/// use kube_core::{NotUsed, Object, object::{HasSpec, HasStatus}};
+///
+/// #[derive(Clone, serde::Deserialize)]
+/// struct Size { replicas: i32 }
+///
+/// /// Works for every kind with this spec, whatever its status.
+/// fn double(object: &mut impl HasSpec<Spec = Size>) -> i32 {
+///     object.spec_mut().replicas *= 2;
+///     object.spec().replicas
+/// }
+///
+/// let json = r#"{"metadata": {"name": "corner"}, "spec": {"replicas": 2}}"#;
+/// let mut shop: Object<Size, NotUsed> = serde_json::from_str(json)?;
+/// assert_eq!(double(&mut shop), 4);
+/// # Ok::<(), serde_json::Error>(())
+/// ```
 pub trait HasSpec {
     /// What the user wants.
     type Spec;
 
-    /// The spec.
+    /// The spec, to read it.
     fn spec(&self) -> &Self::Spec;
 
     /// The spec, to change it.
     fn spec_mut(&mut self) -> &mut Self::Spec;
 }
 
-/// Objects with an optional status.
+/// Objects with an optional status: [`Object`], and the kinds that `#[derive(CustomResource)]` makes with one.
+///
+/// ```
+/// use kube_core::{NotUsed, Object, object::HasStatus};
+///
+/// #[derive(Clone, Default, serde::Deserialize)]
+/// struct Progress { done: i32 }
+///
+/// fn advance(object: &mut impl HasStatus<Status = Progress>) {
+///     object.status_mut().get_or_insert_default().done += 1;
+/// }
+///
+/// let mut shop: Object<NotUsed, Progress> = serde_json::from_str(r#"{"metadata": {"name": "corner"}}"#)?;
+/// assert!(shop.status().is_none());
+/// advance(&mut shop);
+/// assert_eq!(shop.status().map(|progress| progress.done), Some(1));
+/// # Ok::<(), serde_json::Error>(())
+/// ```
 pub trait HasStatus {
     /// What a controller observed.
     type Status;
 
-    /// The status, where a controller has written one.
+    /// The status; `None` before a controller has written one.
     fn status(&self) -> Option<&Self::Status>;
 
-    /// The status, to set, change or clear it.
+    /// The status, to set, change or clear it. Where the kind has the subresource `status`, servers take it from there
+    /// alone.
     fn status_mut(&mut self) -> &mut Option<Self::Status>;
 }
 
 /// An object whose spec `P` and status `U` are typed and whose kind is chosen at run time.
+///
+/// For kinds that are defined elsewhere and of which only some fields matter. It is read in one pass without an
+/// intermediate value; other top-level fields are skipped, and so lost where such an object is written back.
 ///
 /// ```
 /// use kube_core::{ApiResource, GroupVersionKind, NotUsed, Object, object::HasSpec};
@@ -58,14 +97,14 @@ where
     P: Clone,
     U: Clone,
 {
-    /// `apiVersion` and `kind`; `None` where the wire had none.
+    /// `apiVersion` and `kind`, beside the other fields on the wire; `None` where the wire had none or one of the two.
     #[serde(flatten, skip_serializing_if = "Option::is_none")]
     pub types: Option<TypeMeta>,
-    /// Object metadata.
+    /// Name, namespace, labels and all else that every kind has; must be there to be read.
     pub metadata: ObjectMeta,
-    /// What the user wants.
+    /// What the user wants. It may be absent on the wire where `P` can be read from nothing, as [`NotUsed`] can.
     pub spec: P,
-    /// What a controller observed.
+    /// What a controller observed; left out where `None`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub status: Option<U>,
 }
@@ -75,7 +114,8 @@ where
     P: Clone,
     U: Clone,
 {
-    /// A new object with a name, a spec and no status.
+    /// A new object with a name, a spec and no status, of the kind of `ar`. Kinds in namespaces need
+    /// [`within`](Self::within) as well.
     pub fn new(name: &str, ar: &ApiResource, spec: P) -> Self {
         Self {
             types: Some(TypeMeta { api_version: ar.api_version.clone(), kind: ar.kind.clone() }),
@@ -85,7 +125,7 @@ where
         }
     }
 
-    /// Puts the object into a namespace.
+    /// Puts the object into a namespace, replacing an earlier one.
     #[must_use]
     pub fn within(mut self, ns: &str) -> Self {
         self.metadata.namespace = Some(ns.into());
@@ -163,6 +203,16 @@ where
 }
 
 /// Stands for a spec or status that is not of interest: reads anything and also nothing, writes an empty object.
+///
+/// ```
+/// use kube_core::{NotUsed, Object, ResourceExt};
+///
+/// let json = r#"{"metadata": {"name": "front"}, "spec": {"replicas": 2}, "status": [5]}"#;
+/// let any: Object<NotUsed, NotUsed> = serde_json::from_str(json)?;
+/// assert_eq!(any.name_any(), "front");
+/// assert_eq!(serde_json::to_string(&any.spec)?, "{}");
+/// # Ok::<(), serde_json::Error>(())
+/// ```
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct NotUsed {}
 

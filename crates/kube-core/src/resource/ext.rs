@@ -12,11 +12,30 @@ use super::Resource;
 /// use k8s_openapi::api::core::v1::ConfigMap;
 /// use kube_core::ResourceExt;
 ///
-/// let mut cm = ConfigMap::default();
+/// let mut cm: ConfigMap = serde_json::from_str(
+///     r#"{"metadata": {"name": "settings", "namespace": "web", "uid": "f3a1", "resourceVersion": "12746",
+///         "creationTimestamp": "2024-05-06T07:08:09Z", "managedFields": [{"manager": "kubectl"}]}}"#,
+/// )?;
+/// assert_eq!((cm.name_any(), cm.name_unchecked()), ("settings".into(), "settings".into()));
+/// assert_eq!(cm.namespace().as_deref(), Some("web"));
+/// assert_eq!((cm.uid().as_deref(), cm.resource_version().as_deref()), (Some("f3a1"), Some("12746")));
+/// assert_eq!(cm.creation_timestamp().expect("stored").0.to_string(), "2024-05-06T07:08:09Z");
+///
 /// cm.labels_mut().insert("app".into(), "web".into());
 /// assert_eq!(cm.labels()["app"], "web");
-/// assert!(cm.finalizers().is_empty());
-/// assert_eq!(cm.name_any(), "");
+/// assert!(cm.annotations().is_empty());
+/// cm.annotations_mut().insert("example.com/seen".into(), "yes".into());
+///
+/// cm.finalizers_mut().push("example.com/clean-up".into());
+/// assert_eq!(cm.finalizers(), ["example.com/clean-up"]);
+/// cm.owner_references_mut().retain(|owner| owner.kind != "Shop");
+/// assert!(cm.owner_references().is_empty());
+///
+/// assert_eq!(cm.managed_fields().len(), 1);
+/// cm.managed_fields_mut().clear();
+///
+/// assert_eq!(ConfigMap::default().name_any(), "");
+/// # Ok::<(), serde_json::Error>(())
 /// ```
 pub trait ResourceExt: Resource {
     /// The object's name.
@@ -33,28 +52,30 @@ pub trait ResourceExt: Resource {
     /// The namespace, `None` for cluster-wide objects.
     fn namespace(&self) -> Option<String>;
 
-    /// The version of the object's state, an opaque string set by the server.
+    /// The version of the object's state, set by the server at each change; `None` before it is stored. To be handed
+    /// back as it is: servers of Kubernetes 1.35 and later promise a number that grows, older ones promise nothing.
     fn resource_version(&self) -> Option<String>;
 
-    /// The identity of this incarnation of the object; another object of the same name has another one.
+    /// The identity of this incarnation of the object; another object of the same name has another one. `None` before
+    /// the object is stored.
     fn uid(&self) -> Option<String>;
 
-    /// When the server created the object.
+    /// When the server created the object, in whole seconds of its clock; `None` before it is stored.
     fn creation_timestamp(&self) -> Option<Time>;
 
-    /// Labels.
+    /// Labels: short, for selection.
     fn labels(&self) -> &BTreeMap<String, String>;
 
     /// Labels, to change them; an absent map is created.
     fn labels_mut(&mut self) -> &mut BTreeMap<String, String>;
 
-    /// Annotations.
+    /// Annotations: of any content, at most 256 KiB together, not for selection.
     fn annotations(&self) -> &BTreeMap<String, String>;
 
     /// Annotations, to change them; an absent map is created.
     fn annotations_mut(&mut self) -> &mut BTreeMap<String, String>;
 
-    /// References to the objects that own this one.
+    /// References to the objects that own this one: it is garbage collected when all of them are gone.
     fn owner_references(&self) -> &[OwnerReference];
 
     /// Owner references, to change them; an absent list is created.
@@ -66,12 +87,13 @@ pub trait ResourceExt: Resource {
     /// Finalizers, to change them; an absent list is created.
     fn finalizers_mut(&mut self) -> &mut Vec<String>;
 
-    /// Who owns which fields, as server-side apply records it.
+    /// Who owns which fields, as the server records it for server-side apply. As a rule the largest part of the metadata.
     fn managed_fields(&self) -> &[ManagedFieldsEntry];
 
     /// Managed fields, to change them; an absent list is created.
     ///
-    /// Clearing them before caching objects saves much memory.
+    /// Clearing them before caching objects saves much memory. Written back, an empty list leaves the server's record as
+    /// it is; in an apply patch the field must be `None`.
     fn managed_fields_mut(&mut self) -> &mut Vec<ManagedFieldsEntry>;
 }
 

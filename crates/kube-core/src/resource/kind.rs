@@ -23,6 +23,18 @@ use crate::encode::path_segment;
 /// assert_eq!(Deployment::api_version(&()), "apps/v1");
 /// assert_eq!(Deployment::url_path(&(), Some("web")), "/apis/apps/v1/namespaces/web/deployments");
 /// assert_eq!(Deployment::url_path(&(), None), "/apis/apps/v1/deployments");
+/// assert_eq!((Deployment::group(&()), Deployment::version(&())), ("apps".into(), "v1".into()));
+/// assert_eq!(Deployment::plural(&()), "deployments");
+/// assert!(!Deployment::metadata_api());
+///
+/// let mut front = Deployment::default();
+/// front.meta_mut().name = Some("front".into());
+/// assert_eq!(front.object_ref(&()).name, front.meta().name);
+/// assert!(front.owner_ref(&()).is_none(), "not stored yet");
+/// front.meta_mut().uid = Some("f3a1".into());
+/// let owner = front.controller_owner_ref(&()).expect("has name and uid");
+/// assert_eq!((owner.kind.as_str(), owner.controller), ("Deployment", Some(true)));
+/// assert_eq!(front.owner_ref(&()).expect("has name and uid").controller, None);
 /// ```
 pub trait Resource {
     /// What has to be known at run time to name the kind: `()` where the type itself knows it,
@@ -45,7 +57,7 @@ pub trait Resource {
     /// The resource name as it stands in URLs: lower case and plural, such as `configmaps`.
     fn plural(dt: &Self::DynamicType) -> Cow<'_, str>;
 
-    /// The object's metadata.
+    /// The object's metadata, to read it; [`ResourceExt`](crate::ResourceExt) has short ways to its fields.
     fn meta(&self) -> &ObjectMeta;
 
     /// The object's metadata, to change it.
@@ -74,7 +86,7 @@ pub trait Resource {
         path
     }
 
-    /// A reference to this object as events and other objects carry it.
+    /// A reference to this object as events and other objects carry it. What the object lacks, the reference lacks.
     fn object_ref(&self, dt: &Self::DynamicType) -> ObjectReference {
         let meta = self.meta();
         ObjectReference {
@@ -97,6 +109,8 @@ pub trait Resource {
     }
 
     /// An owner reference to this object: whoever carries it is garbage collected with it.
+    ///
+    /// The owner must be in the same namespace or cluster-wide: any other is taken for gone, and the dependent deleted.
     ///
     /// `None` while the object has no name or uid, that is before the server has stored it.
     fn owner_ref(&self, dt: &Self::DynamicType) -> Option<OwnerReference> {

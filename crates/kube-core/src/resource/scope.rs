@@ -5,6 +5,13 @@ pub use k8s_openapi::{ClusterResourceScope, NamespaceResourceScope, ResourceScop
 /// The scope of kinds that are known only at run time.
 ///
 /// Types with this scope may be used both with and without a namespace; the server has the last word.
+///
+/// ```
+/// use kube_core::{DynamicObject, DynamicResourceScope, Resource};
+///
+/// fn is_dynamic<K: Resource<Scope = DynamicResourceScope>>() {}
+/// is_dynamic::<DynamicObject>();
+/// ```
 pub struct DynamicResourceScope {}
 
 impl ResourceScope for DynamicResourceScope {}

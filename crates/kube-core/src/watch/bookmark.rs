@@ -8,6 +8,9 @@ use crate::type_meta::TypeMeta;
 
 /// How far a watch has come: everything up to this resource version has been sent.
 ///
+/// On the wire it is an object of the kind that is watched with nothing but these fields. Servers send one about once a
+/// minute, and at no fixed time.
+///
 /// ```
 /// use kube_core::{DynamicObject, WatchEvent};
 ///
@@ -24,15 +27,22 @@ pub struct Bookmark {
     /// The kind that is watched; empty where the server left it out.
     #[serde(flatten)]
     pub types: TypeMeta,
-    /// The two pieces of metadata that a bookmark has.
+    /// The two pieces of metadata that a bookmark has: no name, no labels.
     pub metadata: BookmarkMeta,
 }
 
 /// The metadata of a [`Bookmark`].
+///
+/// ```
+/// use kube_core::watch::BookmarkMeta;
+/// let meta: BookmarkMeta = serde_json::from_str(r#"{"resourceVersion": "12746"}"#)?;
+/// assert!(meta.resource_version == "12746" && meta.annotations.is_empty());
+/// # Ok::<(), serde_json::Error>(())
+/// ```
 #[derive(Clone, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct BookmarkMeta {
-    /// Where a new watch can go on.
+    /// Where a new watch can go on: the `ver` of [`Request::watch`](crate::Request::watch).
     pub resource_version: String,
     /// Annotations; `k8s.io/initial-events-end: "true"` marks the end of the initial events.
     #[serde(default)]

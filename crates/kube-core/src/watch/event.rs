@@ -14,7 +14,7 @@ use crate::response::Status;
 /// One event of a watch, on the wire `{"type": ..., "object": ...}`.
 ///
 /// Servers send the type first, and then the object is decoded straight into `K`; the other order costs one
-/// intermediate JSON value.
+/// intermediate JSON value. Debug prints the type of the event and not the object.
 ///
 /// ```
 /// use k8s_openapi::api::core::v1::Pod;
@@ -22,23 +22,28 @@ use crate::response::Status;
 ///
 /// let line = br#"{"type":"ADDED","object":{"kind":"Pod","apiVersion":"v1","metadata":{"name":"web-0"}}}"#;
 /// match serde_json::from_slice(line)? {
-///     WatchEvent::<Pod>::Added(pod) => assert_eq!(pod.name_any(), "web-0"),
-///     other => panic!("{other:?}"),
+///     WatchEvent::<Pod>::Added(pod) | WatchEvent::Modified(pod) => assert_eq!(pod.name_any(), "web-0"),
+///     WatchEvent::Deleted(pod) => println!("{} is gone", pod.name_any()),
+///     WatchEvent::Bookmark(bookmark) => println!("up to {}", bookmark.metadata.resource_version),
+///     WatchEvent::Error(status) if status.code == 410 => println!("list again: {status}"),
+///     WatchEvent::Error(status) => println!("watch again later: {status}"),
 /// }
 /// # Ok::<(), serde_json::Error>(())
 /// ```
 #[derive(Clone, Serialize)]
 #[serde(tag = "type", content = "object", rename_all = "UPPERCASE")]
 pub enum WatchEvent<K> {
-    /// The object is new, or was there when the watch began.
+    /// The object is new, was there when the watch began, or has come to match the selectors.
     Added(K),
-    /// The object has changed.
+    /// The object has changed, and matches the selectors as it did before.
     Modified(K),
-    /// The object is gone, or no longer matches the selectors; this is its last state.
+    /// The object is gone, or no longer matches the selectors; this is its last state, with the resource version of the
+    /// deletion.
     Deleted(K),
     /// No change: a place from which to go on.
     Bookmark(Bookmark),
-    /// The watch failed and ends, with code 410 where its resource version is too old.
+    /// The watch failed and ends, with code 410 where its resource version is too old. The HTTP status of the answer is
+    /// 200 all the same.
     Error(Box<Status>),
 }
 
