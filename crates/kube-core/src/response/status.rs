@@ -32,6 +32,7 @@ use super::reason;
 ///
 /// // Where there is no reason, as in answers of proxies, the code decides.
 /// assert!(Status::failure("", "").with_code(403).is_forbidden());
+/// assert!(Status::failure("", "").with_code(422).is_invalid());
 /// # Ok::<(), serde_json::Error>(())
 /// ```
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
