@@ -9,8 +9,6 @@ mod object;
 mod path;
 pub(crate) mod query;
 mod subresource;
-#[cfg(test)]
-mod tests;
 
 #[cfg(feature = "kubelet-debug")]
 pub(crate) use build::Draft;

@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use super::show;
-use crate::{
+use kube_core::{
     Request, Selector,
     params::{
         DeleteParams, GetParams, ListParams, Patch, PatchParams, PostParams, Preconditions, VersionMatch,

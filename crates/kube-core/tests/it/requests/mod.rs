@@ -1,11 +1,13 @@
-//! Every verb, as the bytes that would be sent.
+//! Every verb and subresource, as the bytes that would be sent, and what is refused.
 
 mod every;
 mod refused;
 mod verbs;
 
+use kube_core::request::Error;
+
 /// A request in words: method and target, headers in the order of their names, and the body.
-pub(super) fn show(request: Result<http::Request<Vec<u8>>, super::Error>) -> String {
+pub(super) fn show(request: Result<http::Request<Vec<u8>>, Error>) -> String {
     let request = request.expect("the parameters are valid");
     let mut lines = vec![format!("{} {}", request.method(), request.uri())];
     let mut headers: Vec<_> =
@@ -19,9 +21,9 @@ pub(super) fn show(request: Result<http::Request<Vec<u8>>, super::Error>) -> Str
 }
 
 /// Why a request is refused.
-pub(super) fn refusal(request: Result<http::Request<Vec<u8>>, super::Error>) -> String {
+pub(super) fn refusal(request: Result<http::Request<Vec<u8>>, Error>) -> String {
     match request.expect_err("the parameters are not valid") {
-        super::Error::Validation(why) => why,
+        Error::Validation(why) => why,
         other => panic!("another error: {other:?}"),
     }
 }

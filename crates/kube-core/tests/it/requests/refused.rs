@@ -8,7 +8,7 @@ use super::{
     every::{on_collection, on_object},
     refusal,
 };
-use crate::{
+use kube_core::{
     Request, Resource,
     params::{ListParams, Patch, PatchParams, PostParams, VersionMatch, WatchParams},
     request::Error,

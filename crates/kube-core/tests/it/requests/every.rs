@@ -7,8 +7,11 @@ use k8s_openapi::api::{
 };
 use serde_json::json;
 
+#[cfg(feature = "ws")]
+use kube_core::subresource::AttachParams;
+
 use super::show;
-use crate::{
+use kube_core::{
     ApiResource, DynamicObject, GroupVersionKind, NotUsed, Object, PartialObjectMeta, Request, Resource,
     params::{DeleteParams, GetParams, ListParams, Patch, PatchParams, PostParams, WatchParams},
     request::Error,
@@ -44,7 +47,7 @@ pub(super) fn on_object(r: &Request, name: &str) -> Vec<Named> {
     let (gp, pp, me) = (GetParams::any(), PatchParams::default().dry_run(), PatchParams::apply("me"));
     let (merge, strategic) = (Patch::Merge(json!({})), Patch::Strategic(json!({})));
     let apply = Patch::Apply(json!({"apiVersion": "v1", "kind": "K"}));
-    let mut all = vec![
+    Vec::from([
         ("get", r.get(name, &gp)),
         ("get_metadata", r.get_metadata(name, &gp)),
         ("replace", r.replace(name, &post(), body())),
@@ -62,25 +65,20 @@ pub(super) fn on_object(r: &Request, name: &str) -> Vec<Named> {
         ("cordon", r.cordon(name)),
         ("uncordon", r.uncordon(name)),
         ("restart", r.restart(name)),
-    ];
-    #[cfg(feature = "jsonpatch")]
-    all.extend([
+        #[cfg(feature = "jsonpatch")]
         ("patch/json", r.patch(name, &pp, &Patch::<()>::Json(json_patch::Patch::default()))),
+        #[cfg(feature = "jsonpatch")]
         (
             "patch_subresource/json",
             r.patch_subresource("status", name, &pp, &Patch::<()>::Json(json_patch::Patch::default())),
         ),
-    ]);
-    #[cfg(feature = "ws")]
-    {
-        let ap = crate::subresource::AttachParams::default().container("c");
-        all.extend([
-            ("attach", r.attach(name, &ap)),
-            ("exec", r.exec(name, ["ls", "-l"], &ap)),
-            ("portforward", r.portforward(name, &[80, 443])),
-        ]);
-    }
-    all
+        #[cfg(feature = "ws")]
+        ("attach", r.attach(name, &AttachParams::default().container("c"))),
+        #[cfg(feature = "ws")]
+        ("exec", r.exec(name, ["ls", "-l"], &AttachParams::default().container("c"))),
+        #[cfg(feature = "ws")]
+        ("portforward", r.portforward(name, &[80, 443])),
+    ])
 }
 
 /// What [`on_collection`] and [`on_object`] must have built: `{c}` is the path of the collection, `{o}` that of the
