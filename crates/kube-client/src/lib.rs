@@ -20,7 +20,8 @@
 //! ```
 //!
 //! # Features
-//! `config` has the configuration only, `client` all the rest; `rustls-tls` with `ring` brings TLS, `ws` exec, attach and port-forward.
+//! `config` has the configuration only, `client` all the rest; `rustls-tls` with `ring` brings TLS, `ws` exec, attach and port-forward,
+//! `gzip` compressed answers, and `unstable-client` objects by scope and by reference.
 
 #[cfg(feature = "client")]
 pub mod api;

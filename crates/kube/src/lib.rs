@@ -13,8 +13,10 @@
 //! | `jsonpatch` | `api::Patch::Json` | |
 //! | `admission` | `core::admission`: admission reviews | |
 //! | `cel` | `core::cel`: the rules of a custom resource evaluated without a server | |
+//! | `gzip` | answers come compressed where servers do that | |
 //! | `ws` | `Api::exec`, `Api::attach`, `Api::portforward`, ephemeral containers, `Client::connect` | |
-//! | `unstable-…` | nothing more: what these names gated elsewhere is always on | |
+//! | `unstable-client` | `client::scope`, `Client::get`, `Client::list`, `Client::fetch` | |
+//! | other `unstable-…` | nothing more: what these names gated elsewhere is always on | |
 //!
 //! # Example
 //!
@@ -50,10 +52,12 @@ pub use kube_derive::{CustomResource, KubeSchema, Resource};
 
 /// The extension traits, for one `use kube::prelude::*`.
 ///
-/// Traits come in without a name (`as _`), so that they add methods and nothing else to a program's scope.
+/// Traits come in without a name (`as _`, but for `NamespacedRef`), so that they add methods and nothing else to a program's scope.
 pub mod prelude {
     #[cfg(feature = "client")]
     pub use kube_client::client::ConfigExt as _;
+    #[cfg(feature = "unstable-client")]
+    pub use kube_client::client::scope::NamespacedRef;
     pub use kube_core::{
         CustomResourceExt as _, PartialObjectMetaExt as _, Resource as _, ResourceExt as _, SelectorExt as _,
     };

@@ -4,8 +4,14 @@ mod builder;
 #[cfg(feature = "ws")]
 mod connect;
 mod handle;
+#[cfg(feature = "unstable-client")]
+mod objects;
 mod requests;
+#[cfg(feature = "unstable-client")]
+pub mod scope;
 mod server;
+#[cfg(feature = "unstable-client")]
+mod target;
 
 pub use builder::ClientBuilder;
 pub use handle::Client;

@@ -75,6 +75,7 @@ where
     let service = ServiceBuilder::new()
         .map_response(|response: Response<_>| response.map(erase))
         .layer(TraceLayer)
+        .layer(super::decompress::layer(config))
         .option_layer(retry)
         .layer(config.extra_headers_layer()?)
         .map_request(name_ourselves)

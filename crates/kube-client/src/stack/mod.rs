@@ -2,6 +2,7 @@
 
 mod compose;
 mod config_ext;
+mod decompress;
 
 pub use compose::DynBody;
 pub(crate) use compose::compose;

@@ -3,6 +3,10 @@
 mod api;
 mod dead;
 mod failure;
+#[cfg(feature = "gzip")]
+mod gzip;
+#[cfg(feature = "unstable-client")]
+mod scope;
 mod server;
 mod transport;
 #[cfg(feature = "ws")]
