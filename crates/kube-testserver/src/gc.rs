@@ -20,8 +20,10 @@ pub(crate) struct OwnerIndex {
 /// What an owner reference turned out to point at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum OwnerState {
-    /// It exists (or is of a kind the server does not know, and cannot be judged).
+    /// It exists.
     Solid,
+    /// Nobody can say: the server does not know the kind, or the reference does not say which namespace.
+    Unknown,
     /// It is being deleted in the foreground and waits for this dependent.
     Waiting,
     /// It is gone.
@@ -77,6 +79,10 @@ impl OwnerIndex {
 
 /// Judges a dependent by the states of its owners, in the order of its references.
 pub(crate) fn judge(owners: &[Owner], states: &[OwnerState], has_dependents: bool) -> Verdict {
+    // As long as one owner is in doubt, nothing is done about the others either.
+    if states.contains(&OwnerState::Unknown) {
+        return Verdict::Keep;
+    }
     let gone = owners.iter().zip(states).filter(|(_, state)| **state != OwnerState::Solid);
     let gone: Vec<String> = gone.map(|(owner, _)| owner.uid.clone()).collect();
     if gone.is_empty() {
@@ -149,6 +155,7 @@ mod tests {
         assert_eq!(judge(&owners, &[Solid, Solid], true), Verdict::Keep);
         assert_eq!(judge(&owners, &[Solid, Absent], true), Verdict::DropReferences(vec!["b".into()]));
         assert_eq!(judge(&owners, &[Waiting, Solid], true), Verdict::DropReferences(vec!["a".into()]));
+        assert_eq!(judge(&owners, &[Unknown, Absent], true), Verdict::Keep);
         assert_eq!(judge(&owners, &[Absent, Absent], true), Verdict::Delete { foreground: false });
         assert_eq!(judge(&owners, &[Absent, Waiting], true), Verdict::Delete { foreground: true });
         assert_eq!(judge(&owners, &[Waiting, Waiting], false), Verdict::Delete { foreground: false });

@@ -48,9 +48,14 @@ impl Registry {
         self.endpoints.get(&(group.to_string(), version.to_string(), plural.to_string()))
     }
 
-    /// The resource of a kind, in any served version: what an owner reference points at.
-    pub(crate) fn by_kind<'a>(&'a self, group: &'a str, kind: &'a str) -> Option<&'a Endpoint> {
-        self.group(group).find(|endpoint| endpoint.kind() == kind)
+    /// The resource of a kind in a served version: what an owner reference points at.
+    pub(crate) fn by_kind<'a>(
+        &'a self,
+        group: &'a str,
+        version: &'a str,
+        kind: &str,
+    ) -> Option<&'a Endpoint> {
+        self.version(group, version).find(|endpoint| endpoint.kind() == kind)
     }
 
     pub(crate) fn by_plural<'a>(&'a self, group: &'a str, plural: &'a str) -> Option<&'a Endpoint> {
@@ -137,8 +142,11 @@ mod tests {
                 && pods.selects("spec.nodeName")
                 && !pods.selects("spec.x")
         );
-        assert_eq!(registry.by_kind("apps", "Deployment").unwrap().plural(), "deployments");
-        assert!(registry.find("", "v2", "pods").is_none() && registry.by_kind("", "Deployment").is_none());
+        assert_eq!(registry.by_kind("apps", "v1", "Deployment").unwrap().plural(), "deployments");
+        assert!(
+            registry.find("", "v2", "pods").is_none()
+                && registry.by_kind("apps", "v9", "Deployment").is_none()
+        );
         let groups = registry.groups();
         assert_eq!(groups[0], ("", vec!["v1"]));
         assert_eq!(groups.iter().find(|(g, _)| *g == "autoscaling").unwrap().1, ["v2", "v1"]);

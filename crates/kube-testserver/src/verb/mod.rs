@@ -14,6 +14,7 @@ mod managed;
 mod patch;
 mod protobuf;
 mod read;
+mod review;
 mod scale;
 mod update;
 mod write;
@@ -43,6 +44,7 @@ pub(crate) fn perform(world: &mut World, call: &Call) -> Result<Answer, Failure>
         ("get" | "update" | "patch", Some("scale")) => scale::perform(world, call),
         ("get", None | Some("status")) => read::get(world, call),
         ("list", None) => list::list(world, call),
+        ("create", None) if review::is_one(endpoint) => review::answer(world, call),
         ("create", None) => create::create(world, call),
         ("create", Some("binding")) if endpoint.is_core("pods") => binding::bind(world, call),
         ("update", None | Some("status" | "finalize")) => update::replace(world, call),

@@ -55,11 +55,12 @@ impl World {
 
     /// What an owner reference in `namespace` points at.
     fn owner_state(&self, owner: &Owner, namespace: Option<&str>) -> OwnerState {
-        let (group, _) = meta::split_api_version(&owner.api_version);
-        let Some(endpoint) = self.registry.by_kind(group, &owner.kind) else { return OwnerState::Solid };
-        // An object of no namespace cannot be owned by one that has a namespace: nobody could say which.
+        let (group, version) = meta::split_api_version(&owner.api_version);
+        let Some(endpoint) = self.registry.by_kind(group, version, &owner.kind) else {
+            return OwnerState::Unknown;
+        };
         if endpoint.resource.namespaced && namespace.is_none() {
-            return OwnerState::Solid;
+            return OwnerState::Unknown;
         }
         let namespace = namespace.filter(|_| endpoint.resource.namespaced);
         let key = Key::new(namespace, &owner.name);

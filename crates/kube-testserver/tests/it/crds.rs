@@ -134,12 +134,16 @@ async fn some_things_cannot_change_and_names_cannot_clash() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_schema_change_counts_from_the_next_write() {
+async fn a_schema_change_counts_for_what_was_there_before() {
     let rig = with_widgets().await;
     rig.post(WIDGETS, widget("a")).await.ok();
+    let before = rig.get(&format!("{WIDGETS}/a")).await.ok();
     let add = json!([{"op": "add", "path": "/spec/versions/0/schema/openAPIV3Schema/properties/spec/properties/size",
-        "value": {"type": "integer"}}]);
+        "value": {"type": "integer", "default": 1}}]);
     rig.patch(JSON, &format!("{CRDS}/widgets.rig.test"), add).await.ok();
+    let after = rig.get(&format!("{WIDGETS}/a")).await.ok();
+    assert_eq!((&after["spec"]["size"], &before["spec"]["size"]), (&json!(1), &json!(null)));
+    assert_eq!(after["metadata"], before["metadata"], "nothing was written");
     let sized = rig.patch(MERGE, &format!("{WIDGETS}/a"), json!({"spec": {"size": 3}})).await.ok();
     assert_eq!(sized["spec"]["size"], 3);
 }

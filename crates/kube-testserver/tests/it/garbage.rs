@@ -85,6 +85,19 @@ async fn an_owner_that_is_not_there_takes_its_dependent_along() {
     let unknown = json!({"apiVersion": "far.test/v1", "kind": "Away", "metadata": {"name": "a", "uid": "u"}});
     rig.post(CONFIG_MAPS, owned("kept", &unknown, false)).await.ok();
     assert!(exists(&rig, "kept").await);
+    // Nor of a version that there is not, and then nothing is done about the other owners either.
+    let future =
+        json!({"apiVersion": "rig.test/v9", "kind": "Widget", "metadata": {"name": "a", "uid": "v"}});
+    let mut doubtful = owned("doubtful", &ghost, false);
+    doubtful["metadata"]["ownerReferences"] = json!([reference(&ghost, false), reference(&future, false)]);
+    rig.post(CONFIG_MAPS, doubtful).await.ok();
+    let doubtful = rig.get(&format!("{CONFIG_MAPS}/doubtful")).await.ok();
+    assert_eq!(doubtful["metadata"]["ownerReferences"].as_array().unwrap().len(), 2);
+    // What has no namespace cannot say in which its owner is.
+    let mut global = json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "global"}});
+    global["metadata"]["ownerReferences"] = json!([reference(&ghost, false)]);
+    rig.post("/api/v1/namespaces", global).await.ok();
+    rig.get("/api/v1/namespaces/global").await.ok();
     // An owner in another namespace is none.
     let elsewhere = rig.post("/apis/rig.test/v1/namespaces/kube-system/widgets", widget("w")).await.ok();
     rig.post(CONFIG_MAPS, owned("far", &elsewhere, false)).await.ok();

@@ -12,6 +12,7 @@ mod input;
 mod lists;
 mod namespaces;
 mod patches;
+mod reviews;
 mod rig;
 mod sockets;
 mod views;

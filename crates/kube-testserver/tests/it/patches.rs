@@ -78,6 +78,21 @@ async fn apply_needs_to_know_who_and_what() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn apply_takes_the_configuration_as_it_is() {
+    let rig = with_widgets().await;
+    let path = format!("{WIDGETS}/a?fieldManager=m");
+    let mut config = widget("a");
+    config["spec"]["color"] = json!(null);
+    let message = rig.patch(APPLY, &path, config.clone()).await.refused(422, "Invalid");
+    assert!(message.contains(r#"spec.color in body must be of type string: "null""#), "{message}");
+    config["spec"] = json!({"replicas": "many"});
+    let reply = rig.patch(APPLY, &path, config).await;
+    assert_eq!(reply.code, 500);
+    let message = reply.body["message"].as_str().unwrap();
+    assert!(message.contains("typed patch object (/a; rig.test/v1, Kind=Widget)"), "{message}");
+}
+
+#[tokio::test(start_paused = true)]
 async fn apply_that_drops_the_last_finalizer_lets_the_object_go() {
     let rig = with_widgets().await;
     let path = format!("{WIDGETS}/a?fieldManager=me");
