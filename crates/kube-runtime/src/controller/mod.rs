@@ -9,6 +9,7 @@ mod builder;
 mod config;
 mod error;
 mod guard;
+mod known;
 mod reconcile;
 mod related;
 mod request;

@@ -5,13 +5,13 @@
 
 use super::{
     Controller,
+    known::{Known, Lost},
     request::{Asked, ReconcileRequest, urgency_of},
-    trigger::{on_behalf_of, owners},
+    trigger::{on_behalf_of, owners, trigger_with},
 };
 use crate::{
-    queue::Urgency,
-    reflector::ObjectRef,
-    watcher::{self, metadata_events, watcher},
+    reflector::{ObjectKey, ObjectRef},
+    watcher::{self, Event, metadata_events, watcher},
 };
 use futures::{Stream, StreamExt, TryStreamExt, stream};
 use kube_client::Api;
@@ -49,7 +49,9 @@ where
         Child::DynamicType: Debug + Eq + Hash + Clone,
     {
         let owner_type = self.dyntype.clone();
-        self.relate(told(metadata_events(api, wc)), move |child| owners(&child, &owner_type, &dyntype))
+        let child_type = dyntype.clone();
+        let mapper = move |child| owners(&child, &owner_type, &child_type);
+        self.relate_watch(metadata_events(api, wc), mapper, dyntype)
     }
 
     /// Also reconciles the owners of the objects of a stream of one's own. Metadata is enough; deletions matter, so
@@ -73,7 +75,7 @@ where
         Child::DynamicType: Debug + Eq + Hash + Clone,
     {
         let owner_type = self.dyntype.clone();
-        self.relate(changed(trigger), move |child| owners(&child, &owner_type, &dyntype))
+        self.relate(trigger, move |child| owners(&child, &owner_type, &dyntype))
     }
 
     /// Also reconciles the owners of the objects of a shared stream.
@@ -96,7 +98,7 @@ where
         Child::DynamicType: Debug + Eq + Hash + Clone,
     {
         let owner_type = self.dyntype.clone();
-        self.relate(changed(trigger.map(Ok)), move |child: Arc<Child>| owners(&*child, &owner_type, &dyntype))
+        self.relate(trigger.map(Ok), move |child: Arc<Child>| owners(&*child, &owner_type, &dyntype))
     }
 
     /// Also reconciles what `mapper` makes of an object that is created, changed or deleted.
@@ -133,7 +135,7 @@ where
         I::IntoIter: Send,
         Other::DynamicType: Debug + Clone + Eq + Hash,
     {
-        self.relate(told(watcher(api, wc)), named_by(mapper, dyntype))
+        self.relate_watch(watcher(api, wc), named_by(mapper, dyntype.clone()), dyntype)
     }
 
     /// Also reconciles what `mapper` makes of the objects of a stream of one's own.
@@ -166,7 +168,7 @@ where
         I: 'static + IntoIterator<Item = ObjectRef<K>>,
         I::IntoIter: Send,
     {
-        self.relate(changed(trigger), named_by(mapper, dyntype))
+        self.relate(trigger, named_by(mapper, dyntype))
     }
 
     /// Also reconciles what `mapper` makes of the objects of a shared stream.
@@ -199,42 +201,95 @@ where
         I: 'static + IntoIterator<Item = ObjectRef<K>>,
         I::IntoIter: Send,
     {
-        self.relate(changed(trigger.map(Ok)), move |other: Arc<Other>| {
+        self.relate(trigger.map(Ok), move |other: Arc<Other>| {
             let reason = reason_of(&*other, &dyntype);
             mapper(other).into_iter().map(reason).collect::<Vec<_>>()
         })
     }
 
+    /// A watch of related objects, and what each of them asks for.
+    fn relate_watch<T: Resource<DynamicType: Clone> + Send + 'static>(
+        mut self,
+        events: impl Stream<Item = watcher::Result<Event<T>>> + Send + 'static,
+        mapper: impl Fn(T) -> Vec<ReconcileRequest<K>> + Send + 'static,
+        related_type: T::DynamicType,
+    ) -> Self {
+        self.sources.add(asked_by(events, mapper, self.dyntype.clone(), related_type));
+        self
+    }
+
     /// A source of related objects, and what each of them asks for.
     fn relate<T: 'static>(
         mut self,
-        source: impl Stream<Item = watcher::Result<(T, Urgency)>> + Send + 'static,
+        source: impl Stream<Item = watcher::Result<T>> + Send + 'static,
         mapper: impl Fn(T) -> Vec<ReconcileRequest<K>> + Send + 'static,
     ) -> Self {
-        let asked = source.map_ok(move |(related, urgency)| {
-            let requests = mapper(related).into_iter();
-            stream::iter(requests.map(move |request| Ok(Asked { request, urgency })))
-        });
-        self.sources.add(asked.try_flatten());
+        self.sources.add(trigger_with(source, mapper).map_ok(|request: ReconcileRequest<K>| request.into()));
         self
     }
 }
 
-/// The objects that a watch tells of.
-fn told<T: Send + 'static>(
-    events: impl Stream<Item = watcher::Result<watcher::Event<T>>> + Send + 'static,
-) -> impl Stream<Item = watcher::Result<(T, Urgency)>> + Send + 'static {
-    events.try_filter_map(|event| {
+/// What the objects of a watch ask for: those that come, change or go away, those that a new list lacks, and on behalf
+/// of whom they name no longer.
+fn asked_by<K, T>(
+    events: impl Stream<Item = watcher::Result<Event<T>>> + Send + 'static,
+    mapper: impl Fn(T) -> Vec<ReconcileRequest<K>> + Send + 'static,
+    dyntype: K::DynamicType,
+    related_type: T::DynamicType,
+) -> impl Stream<Item = watcher::Result<Asked<K>>> + Send + 'static
+where
+    K: Resource<DynamicType: Clone> + 'static,
+    T: Resource<DynamicType: Clone> + Send + 'static,
+{
+    let mut known = Known::default();
+    let asked = events.map_ok(move |event| {
         let urgency = urgency_of(&event);
-        std::future::ready(Ok(event.into_touched().map(|object| (object, urgency))))
-    })
+        let (requests, lost) = take_in(&mut known, event, &mapper);
+        let on_behalf = lost.into_iter().flat_map(|(related, names)| {
+            let related = related.to_ref::<T>(related_type.clone()).erase();
+            let request = |name: ObjectKey| on_behalf_of(&related, name.to_ref(dyntype.clone())).into();
+            names.into_iter().map(request).collect::<Vec<Asked<K>>>()
+        });
+        let on_behalf: Vec<_> = on_behalf.collect();
+        let requests = requests.into_iter().map(move |request| Asked { request, urgency });
+        stream::iter(requests.chain(on_behalf).map(Ok))
+    });
+    asked.try_flatten()
 }
 
-/// The objects of a stream of one's own.
-fn changed<T>(
-    objects: impl Stream<Item = watcher::Result<T>> + Send + 'static,
-) -> impl Stream<Item = watcher::Result<(T, Urgency)>> + Send + 'static {
-    objects.map_ok(|object| (object, Urgency::Change))
+fn take_in<K: Resource, T: Resource>(
+    known: &mut Known,
+    event: Event<T>,
+    mapper: impl Fn(T) -> Vec<ReconcileRequest<K>>,
+) -> (Vec<ReconcileRequest<K>>, Vec<Lost>) {
+    let names = |requests: &[ReconcileRequest<K>]| -> Vec<ObjectKey> {
+        requests.iter().map(|request| ObjectKey::from(&request.obj_ref)).collect()
+    };
+    match event {
+        Event::Init => {
+            known.start_list();
+            (Vec::new(), Vec::new())
+        }
+        Event::InitDone => (Vec::new(), known.finish_list()),
+        Event::InitApply(object) => {
+            let key = ObjectKey::of(&object);
+            let requests = mapper(object);
+            known.list(key, names(&requests));
+            (requests, Vec::new())
+        }
+        Event::Apply(object) => {
+            let key = ObjectKey::of(&object);
+            let requests = mapper(object);
+            let lost = known.change(key, names(&requests));
+            (requests, vec![lost])
+        }
+        Event::Delete(object) => {
+            let (key, requests) = (ObjectKey::of(&object), mapper(object));
+            let (key, mut lost) = known.change(key, Vec::new());
+            lost.retain(|name| !names(&requests).contains(name));
+            (requests, vec![(key, lost)])
+        }
+    }
 }
 
 /// What `mapper` names, on behalf of what it is given.

@@ -291,10 +291,8 @@ where
             let mut under_way = self.reader.shared.listed.write();
             under_way.take().map(|listed| std::mem::replace(&mut *self.reader.shared.objects.write(), listed))
         };
-        if let Some(before) = before {
-            if let Some(subscribers) = &self.reader.shared.subscribers {
-                subscribers.publish(&differences(&before, &self.reader.shared.objects.read_recursive()));
-            }
+        if let (Some(before), Some(subscribers)) = (before, &self.reader.shared.subscribers) {
+            subscribers.publish(&differences(&before, &self.reader.shared.objects.read_recursive()));
         }
         self.ready.send_replace(true);
     }

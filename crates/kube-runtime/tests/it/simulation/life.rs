@@ -3,7 +3,7 @@
 use super::{
     dice::Dice,
     faults::Faults,
-    world::{World, error_policy, reconcile},
+    world::{World, error_policy, owner_of, reconcile},
 };
 use crate::common::{named, owned};
 use futures::StreamExt;
@@ -32,11 +32,15 @@ use tokio::{
 const SETTLED: Duration = Duration::from_secs(600);
 
 /// Lives one life; the error says what was wrong with it.
+///
+/// At its end the store equals the server, every object was reconciled in its last state and for the last change of its
+/// child, no two reconciles of one object overlapped, none began after the end was asked for or outlived its
+/// controller, and no task is left.
 pub(super) async fn live(seed: u64) -> Result<(), String> {
     let mut dice = Dice::new(seed);
     let server = ApiServer::new();
     let (faults, world) = (Faults::new(dice.split()), World::new(dice.split()));
-    let mut changes = Changes::new(&server, dice.split());
+    let mut changes = Changes::new(&server, dice.split(), &world);
     let client = faults.client(&server);
     for _ in 0..dice.below(12) {
         changes.next().await;
@@ -103,8 +107,12 @@ impl Running {
             .backoff(Duration::from_millis(5), Duration::from_secs(20))
             .timeout(Duration::from_secs(15));
         let (stop, stopped) = oneshot::channel();
+        let sights = Arc::clone(world);
+        world.sighted.lock().unwrap().clear();
         let output = main
-            .owns(Api::<Secret>::default_namespaced(client.clone()), watch(dice))
+            .watches(Api::<Secret>::default_namespaced(client.clone()), watch(dice), move |child| {
+                owner_of(&child, &sights)
+            })
             .with_config(config)
             .graceful_shutdown_on(async { drop(stopped.await) })
             .run(reconcile, error_policy, Arc::clone(world));
@@ -144,19 +152,21 @@ struct Changes {
     objects: Api<ConfigMap>,
     children: Api<Secret>,
     dice: Dice,
+    world: Arc<World>,
     /// When a child of the object was last changed.
     children_changed: BTreeMap<String, Instant>,
     count: usize,
 }
 
 impl Changes {
-    fn new(server: &ApiServer, dice: Dice) -> Self {
+    fn new(server: &ApiServer, dice: Dice, world: &Arc<World>) -> Self {
         let client = Client::new(server.clone(), "default");
         Self {
             server: server.clone(),
             objects: Api::default_namespaced(client.clone()),
             children: Api::default_namespaced(client),
             dice,
+            world: Arc::clone(world),
             children_changed: BTreeMap::new(),
             count: 0,
         }
@@ -168,12 +178,13 @@ impl Changes {
         let name = format!("object-{}", self.dice.below(6));
         let label = json!({ "metadata": { "labels": { "change": self.count.to_string() } } });
         let (patch, params) = (Patch::Merge(label), PatchParams::default());
-        match self.dice.below(12) {
+        match self.dice.below(13) {
             0..=2 => drop(self.objects.create(&PostParams::default(), &named(&name)).await),
             3..=6 => drop(self.objects.patch(&name, &params, &patch).await),
             7 => drop(self.objects.delete(&name, &DeleteParams::default()).await),
             8 | 9 => self.change_child(&name, &patch).await,
             10 => self.server.compact(),
+            11 => self.remove_child(&name).await,
             _ => self.server.end_watches(),
         }
     }
@@ -186,6 +197,15 @@ impl Changes {
             None => self.children.create(&PostParams::default(), &owned(&child, &owner)).await.is_ok(),
         };
         if changed {
+            self.children_changed.insert(name.to_owned(), Instant::now());
+        }
+    }
+
+    /// Nobody hears of the end of a child that was never seen: it is gone before the first list of its kind.
+    async fn remove_child(&mut self, name: &str) {
+        let child = format!("child-of-{name}");
+        let known = self.world.sighted.lock().unwrap().contains(&child);
+        if known && self.children.delete(&child, &DeleteParams::default()).await.is_ok() {
             self.children_changed.insert(name.to_owned(), Instant::now());
         }
     }

@@ -1,6 +1,6 @@
 //! A controller against a server that misbehaves at random, by the clock of the test: many seeds, each a whole life.
 //!
-//! What holds at the end of each: see `World` and `Ending`. A seed that fails is printed; run it alone with
+//! What has to hold at the end of each: see `life::live`. A seed that fails is printed; run it alone with
 //! `KUBE_SIMULATION_SEED=17 cargo nextest run -p kube-runtime simulation`. More seeds: `KUBE_SIMULATION_SEEDS=10000`.
 
 mod dice;
@@ -15,7 +15,7 @@ use std::{
     thread,
 };
 
-/// How many seeds are tried where nobody asks for another number. On two cores, in a debug build, 1000 take 40 s.
+/// How many seeds are tried where nobody asks for another number. On two cores, in a debug build, 1000 take 40 s, or 75 s on a busy machine.
 const SEEDS: u64 = 1000;
 
 #[test]

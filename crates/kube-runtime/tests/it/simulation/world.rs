@@ -1,9 +1,9 @@
 //! What the reconciler does, and what it sees.
 
 use super::dice::Dice;
-use k8s_openapi::api::core::v1::ConfigMap;
+use k8s_openapi::api::core::v1::{ConfigMap, Secret};
 use kube_core::ResourceExt;
-use kube_runtime::controller::Action;
+use kube_runtime::{controller::Action, reflector::ObjectRef};
 use std::{
     collections::{BTreeMap, BTreeSet},
     future::{Future, pending},
@@ -24,6 +24,8 @@ pub(super) struct World {
     pub(super) stopping: AtomicBool,
     running: Mutex<BTreeSet<String>>,
     reconciled: Mutex<BTreeMap<String, Reconciled>>,
+    /// The children that the present controller knows of.
+    pub(super) sighted: Mutex<BTreeSet<String>>,
     /// What should never have happened.
     violations: Mutex<Vec<String>>,
 }
@@ -47,6 +49,7 @@ impl World {
             stopping: AtomicBool::new(false),
             running: Mutex::default(),
             reconciled: Mutex::default(),
+            sighted: Mutex::default(),
             violations: Mutex::default(),
         })
     }
@@ -66,6 +69,12 @@ impl World {
     fn violated(&self, what: String) {
         self.violations.lock().unwrap().push(what);
     }
+}
+
+/// The owner of a child, by its name.
+pub(super) fn owner_of(child: &Secret, world: &World) -> Option<ObjectRef<ConfigMap>> {
+    world.sighted.lock().unwrap().insert(child.name_any());
+    child.name_any().strip_prefix("child-of-").map(|owner| ObjectRef::new(owner).within("default"))
 }
 
 /// Succeeds, fails, panics or hangs.
