@@ -13,6 +13,7 @@
 //! | `jsonpatch` | `api::Patch::Json` | |
 //! | `admission` | `core::admission`: admission reviews | |
 //! | `cel` | `core::cel`: the rules of a custom resource evaluated without a server | |
+//! | `kubelet-debug` | `Client::kubelet_node_exec` and the like: a kubelet without the API server | |
 //! | `gzip` | answers come compressed where servers do that | |
 //! | `ws` | `Api::exec`, `Api::attach`, `Api::portforward`, ephemeral containers, `Client::connect` | |
 //! | `unstable-client` | `client::scope`, `Client::get`, `Client::list`, `Client::fetch` | |

@@ -4,6 +4,8 @@ mod builder;
 #[cfg(feature = "ws")]
 mod connect;
 mod handle;
+#[cfg(feature = "kubelet-debug")]
+mod kubelet;
 #[cfg(feature = "unstable-client")]
 mod objects;
 mod requests;

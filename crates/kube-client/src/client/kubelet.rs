@@ -1,0 +1,120 @@
+//! The debug endpoints of a kubelet, for a client whose cluster URL is that of the kubelet.
+
+use std::fmt::Debug;
+
+use futures::AsyncBufRead;
+use kube_core::Request;
+use kube_core::kubelet_debug::KubeletDebugParams;
+use kube_core::subresource::{AttachParams, LogParams};
+
+use super::Client;
+use crate::error::Error;
+use crate::upgrade::{AttachedProcess, Portforwarder};
+
+impl Client {
+    /// Connects to the main process of a container.
+    ///
+    /// # Errors
+    /// As [`Client::connect`], and [`Error::BuildRequest`] for parameters that make no sense.
+    pub async fn kubelet_node_attach(
+        &self,
+        kubelet_params: &KubeletDebugParams<'_>,
+        container: &str,
+        ap: &AttachParams,
+    ) -> Result<AttachedProcess, Error> {
+        let request =
+            Request::kubelet_node_attach(kubelet_params, container, ap).map_err(Error::BuildRequest)?;
+        Ok(AttachedProcess::start(self.connect(request).await?, ap))
+    }
+
+    /// Runs a command (the program and its arguments, no shell) in a container.
+    ///
+    /// # Errors
+    /// As [`Client::kubelet_node_attach`].
+    pub async fn kubelet_node_exec<I, T>(
+        &self,
+        kubelet_params: &KubeletDebugParams<'_>,
+        container: &str,
+        command: I,
+        ap: &AttachParams,
+    ) -> Result<AttachedProcess, Error>
+    where
+        I: IntoIterator<Item = T> + Debug,
+        T: Into<String>,
+    {
+        let request = Request::kubelet_node_exec(kubelet_params, container, command, ap)
+            .map_err(Error::BuildRequest)?;
+        Ok(AttachedProcess::start(self.connect(request).await?, ap))
+    }
+
+    /// Connects to ports of a pod.
+    ///
+    /// # Errors
+    /// As [`Client::kubelet_node_attach`].
+    pub async fn kubelet_node_portforward(
+        &self,
+        kubelet_params: &KubeletDebugParams<'_>,
+        ports: &[u16],
+    ) -> Result<Portforwarder, Error> {
+        let request =
+            Request::kubelet_node_portforward(kubelet_params, ports).map_err(Error::BuildRequest)?;
+        Ok(Portforwarder::start(self.connect(request).await?, ports))
+    }
+
+    /// Reads the log of a container as it comes.
+    ///
+    /// # Errors
+    /// As [`Client::request_stream`], and [`Error::BuildRequest`] for parameters that make no sense.
+    pub async fn kubelet_node_logs(
+        &self,
+        kubelet_params: &KubeletDebugParams<'_>,
+        container: &str,
+        lp: &LogParams,
+    ) -> Result<impl AsyncBufRead + use<>, Error> {
+        let request =
+            Request::kubelet_node_logs(kubelet_params, container, lp).map_err(Error::BuildRequest)?;
+        self.request_stream(request).await
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::{Arc, Mutex};
+
+    use http::Response;
+
+    use super::*;
+    use crate::body::Body;
+
+    #[tokio::test]
+    async fn the_endpoints_are_those_of_a_kubelet() {
+        let asked = Arc::new(Mutex::new(Vec::new()));
+        let seen = Arc::clone(&asked);
+        let kubelet = tower::service_fn(move |request: http::Request<Body>| {
+            let upgrade = request.headers().contains_key(http::header::UPGRADE);
+            seen.lock().unwrap().push((request.uri().path().to_owned(), upgrade));
+            let answer = Response::builder().status(404).body(Body::empty());
+            std::future::ready(answer)
+        });
+        let client = Client::new(kubelet, "default");
+        let pod = KubeletDebugParams { name: "web-0", namespace: "shop", ..Default::default() };
+        let params = AttachParams::default();
+        let missing =
+            |err: Option<Error>| assert!(matches!(err, Some(Error::Api(status)) if status.code == 404));
+        missing(client.kubelet_node_attach(&pod, "app", &params).await.err());
+        missing(client.kubelet_node_exec(&pod, "app", ["ls"], &params).await.err());
+        missing(client.kubelet_node_portforward(&pod, &[80]).await.err());
+        missing(client.kubelet_node_logs(&pod, "app", &LogParams::default()).await.err());
+        let asked = asked.lock().unwrap();
+        let asked: Vec<_> = asked.iter().map(|(path, upgrade)| (path.as_str(), *upgrade)).collect();
+        assert_eq!(
+            asked,
+            [
+                ("/attach/shop/web-0/app", true),
+                ("/exec/shop/web-0/app", true),
+                ("/portForward/shop/web-0", true),
+                ("/containerLogs/shop/web-0/app", false),
+            ]
+        );
+    }
+}
