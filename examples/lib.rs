@@ -13,3 +13,7 @@ mod testing {}
 #[cfg(doctest)]
 #[doc = include_str!("../docs/crds.md")]
 mod crds {}
+
+#[cfg(doctest)]
+#[doc = include_str!("../docs/runtime.md")]
+mod runtime {}
