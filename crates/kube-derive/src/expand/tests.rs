@@ -45,6 +45,16 @@ fn everything() {
 }
 
 #[test]
+fn without_spec() {
+    insta::assert_snapshot!(custom_resource(parse_quote! {
+        #[kube(group = "example.com", version = "v1", kind = "Config", namespaced, no_spec, status = Status)]
+        struct ConfigFields {
+            data: BTreeMap<String, String>,
+        }
+    }));
+}
+
+#[test]
 fn without_spec_and_schema() {
     insta::assert_snapshot!(custom_resource(parse_quote! {
         #[kube(group = "example.com", version = "v1", kind = "Config", no_spec, status = Status)]

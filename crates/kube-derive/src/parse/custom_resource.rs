@@ -61,6 +61,36 @@ impl FromMeta for Schema {
     }
 }
 
+/// A derive macro for the generated struct.
+struct Derive(Path);
+
+impl FromMeta for Derive {
+    fn from_string(name: &str) -> darling::Result<Self> {
+        let path = syn::parse_str(name);
+        path.map(Self).map_err(|error| Error::custom(format!("expected the path of a derive macro: {error}")))
+    }
+}
+
+/// A further attribute of the generated struct.
+struct ExtraAttribute(Attribute);
+
+impl FromMeta for ExtraAttribute {
+    fn from_string(text: &str) -> darling::Result<Self> {
+        let meta: syn::Meta = syn::parse_str(text)
+            .map_err(|error| Error::custom(format!("expected an attribute without `#[` and `]`: {error}")))?;
+        let path = meta.path();
+        if path.is_ident("derive") {
+            return Err(Error::custom("derives are added by `#[kube(derive = \"..\")]`, not by `attr`"));
+        }
+        if let Some(helper) = ["serde", "schemars"].into_iter().find(|helper| path.is_ident(helper)) {
+            return Err(Error::custom(format!(
+                "`{helper}` attributes of the generated struct are fixed; put them on the spec or its fields"
+            )));
+        }
+        Ok(Self(syn::parse_quote!(#[#meta])))
+    }
+}
+
 /// The attributes as they are written.
 #[derive(FromDeriveInput)]
 #[darling(attributes(kube), supports(struct_any, enum_any))]
@@ -84,9 +114,9 @@ struct Kube {
     #[darling(default)]
     no_spec: bool,
     #[darling(multiple, rename = "derive")]
-    derives: Vec<SpannedValue<String>>,
+    derives: Vec<Derive>,
     #[darling(multiple, rename = "attr")]
-    attributes: Vec<SpannedValue<String>>,
+    attributes: Vec<ExtraAttribute>,
     #[darling(default)]
     schema: Schema,
     #[darling(multiple, rename = "validation")]
@@ -137,9 +167,9 @@ pub(crate) fn custom_resource(input: &DeriveInput) -> darling::Result<CustomReso
         );
     }
     let root = errors.handle(root_name(&kube));
-    let (derives, default) = derives(&kube.derives, &mut errors);
-    let attrs = kube.attributes.iter().filter_map(|attr| errors.handle(extra_attribute(attr))).collect();
     errors.finish()?;
+    let (default, derives): (Vec<Path>, Vec<Path>) =
+        kube.derives.into_iter().map(|Derive(path)| path).partition(|path| path.is_ident("Default"));
 
     let kind = kube.kind.into_inner();
     let singular = kube.singular.unwrap_or_else(|| kind.to_ascii_lowercase());
@@ -159,8 +189,8 @@ pub(crate) fn custom_resource(input: &DeriveInput) -> darling::Result<CustomReso
         status: kube.status.map(|TypePath(path)| path),
         no_spec: kube.no_spec,
         derives,
-        default,
-        attrs,
+        default: !default.is_empty(),
+        attrs: kube.attributes.into_iter().map(|ExtraAttribute(attr)| attr).collect(),
         schema: kube.schema,
         validations: kube.validations,
         cel: kube.cel.into_inner(),
@@ -194,39 +224,6 @@ fn root_name(kube: &Kube) -> darling::Result<Ident> {
     })?;
     ident.set_span(name.span());
     Ok(ident)
-}
-
-fn derives(names: &[SpannedValue<String>], errors: &mut darling::error::Accumulator) -> (Vec<Path>, bool) {
-    let mut paths: Vec<Path> = names
-        .iter()
-        .filter_map(|name| {
-            errors.handle(syn::parse_str(name).map_err(|error| {
-                Error::custom(format!("expected the path of a derive macro: {error}")).with_span(&name.span())
-            }))
-        })
-        .collect();
-    let before = paths.len();
-    paths.retain(|path| !path.is_ident("Default"));
-    let default = paths.len() < before;
-    (paths, default)
-}
-
-fn extra_attribute(text: &SpannedValue<String>) -> darling::Result<Attribute> {
-    let fail = |message: String| Error::custom(message).with_span(&text.span());
-    let meta: syn::Meta = syn::parse_str(text)
-        .map_err(|error| fail(format!("expected an attribute without `#[` and `]`: {error}")))?;
-    let path = meta.path();
-    if path.is_ident("derive") {
-        return Err(fail("derives are added by `#[kube(derive = \"..\")]`, not by `attr`".into()));
-    }
-    for helper in ["serde", "schemars"] {
-        if path.is_ident(helper) {
-            return Err(fail(format!(
-                "`{helper}` attributes of the generated struct are fixed; put them on the spec or its fields"
-            )));
-        }
-    }
-    Ok(syn::parse_quote!(#[#meta]))
 }
 
 /// The root has fields of its own; the spec's must not collide with them when they stand beside each other.

@@ -20,6 +20,15 @@ struct Misspelt {
     #[schemars(flatten)]
     #[x_kube(validation = "self")]
     c: BTreeMap<String, String>,
+    #[schemars(skip)]
+    #[x_kube(merge_strategy = ListMerge::Set)]
+    d: Vec<u8>,
+}
+
+#[derive(KubeSchema)]
+#[x_kube(crates(schemas = other), cel = "perhaps")]
+union Union {
+    a: u8,
 }
 
 fn main() {}

@@ -20,4 +20,8 @@ enum OneWithout {
     C(ObjectMeta),
 }
 
+#[derive(Resource)]
+#[resource(inherit = "no path!", crates(kube = other))]
+enum Empty {}
+
 fn main() {}
