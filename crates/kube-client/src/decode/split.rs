@@ -1,6 +1,7 @@
 //! Cuts the body of a list into its items while it arrives.
 
 use bytes::Bytes;
+use memchr::memchr2;
 
 /// Takes the chunks of a list in any cut and gives its items, each as the bytes of one JSON value. What is around them, the
 /// envelope, stays here with an empty `items`.
@@ -141,21 +142,26 @@ impl ItemSplitter {
 
     /// Where in the chunk the item ends that has begun.
     fn item_end(&mut self) -> Option<usize> {
-        for (at, &byte) in self.chunk.iter().enumerate() {
-            if self.text.step(byte) {
-                continue;
-            }
-            match byte {
-                b'{' | b'[' if self.place == Place::Item => self.depth += 1,
-                b'}' | b']' if self.place == Place::Item => {
-                    self.depth -= 1;
-                    if self.depth == 0 {
-                        return Some(at + 1);
+        let mut at = 0;
+        while let Some(&byte) = self.chunk.get(at) {
+            if self.text == Text::Inside {
+                // Most of a list is text, and within it only two bytes count.
+                at += memchr2(b'"', b'\\', &self.chunk[at..])?;
+                self.text.step(self.chunk[at]);
+            } else if !self.text.step(byte) {
+                match byte {
+                    b'{' | b'[' if self.place == Place::Item => self.depth += 1,
+                    b'}' | b']' if self.place == Place::Item => {
+                        self.depth -= 1;
+                        if self.depth == 0 {
+                            return Some(at + 1);
+                        }
                     }
+                    b',' | b']' if self.place == Place::Scalar => return Some(at),
+                    _ => {}
                 }
-                b',' | b']' if self.place == Place::Scalar => return Some(at),
-                _ => {}
             }
+            at += 1;
         }
         None
     }
