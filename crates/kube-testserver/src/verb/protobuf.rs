@@ -55,6 +55,22 @@ const METADATA: &[Field] = &[
     (13, "ownerReferences", Messages(OWNER)),
     (14, "finalizers", Texts),
 ];
+const ACCESS: &[Field] = &[
+    (
+        1,
+        "resourceAttributes",
+        Message(&[
+            (1, "namespace", Text),
+            (2, "verb", Text),
+            (3, "group", Text),
+            (4, "version", Text),
+            (5, "resource", Text),
+            (6, "subresource", Text),
+            (7, "name", Text),
+        ]),
+    ),
+    (2, "nonResourceAttributes", Message(&[(1, "path", Text), (2, "verb", Text)])),
+];
 const LOCAL_REFERENCE: &[Field] = &[(1, "name", Text)];
 
 fn fields(api_version: &str, kind: &str) -> Option<&'static [Field]> {
@@ -82,6 +98,17 @@ fn fields(api_version: &str, kind: &str) -> Option<&'static [Field]> {
             (3, "imagePullSecrets", Messages(LOCAL_REFERENCE)),
             (4, "automountServiceAccountToken", Bool),
         ],
+        ("authorization.k8s.io/v1", "SelfSubjectAccessReview") => {
+            &[(1, "metadata", Message(METADATA)), (2, "spec", Message(ACCESS)), (3, "status", Ignored)]
+        }
+        ("authorization.k8s.io/v1", "SelfSubjectRulesReview") => &[
+            (1, "metadata", Message(METADATA)),
+            (2, "spec", Message(&[(1, "namespace", Text)])),
+            (3, "status", Ignored),
+        ],
+        ("authentication.k8s.io/v1", "SelfSubjectReview") => {
+            &[(1, "metadata", Message(METADATA)), (2, "status", Ignored)]
+        }
         _ => return None,
     })
 }
