@@ -55,7 +55,7 @@ where
     }
 
     /// Also reconciles the owners of the objects of a stream of one's own. Metadata is enough; deletions matter, so
-    /// use [`touched_objects`](WatchStreamExt::touched_objects).
+    /// use [`touched_objects`](crate::WatchStreamExt::touched_objects).
     #[must_use]
     pub fn owns_stream<Child: Resource<DynamicType = ()> + Send + 'static>(
         self,
