@@ -14,6 +14,7 @@ pub(super) struct Renewed {
     /// What goes into the `Authorization` header, if anything does.
     pub(super) header: Option<HeaderValue>,
     /// The client certificate to show, if the source gives one.
+    #[cfg_attr(not(feature = "rustls-tls"), allow(dead_code, reason = "only TLS presents an identity"))]
     pub(super) identity: Option<Arc<ClientIdentityPem>>,
     /// When to ask the source again; `None`: only once the server refuses it.
     pub(super) renew_at: Option<Instant>,
@@ -43,6 +44,7 @@ impl CredentialCache {
     }
 
     /// The credential last given, fresh or not.
+    #[cfg_attr(not(feature = "rustls-tls"), allow(dead_code, reason = "only TLS presents an identity"))]
     pub(super) fn last(&self) -> Option<&Renewed> {
         self.held.as_ref().map(|held| &held.credential)
     }

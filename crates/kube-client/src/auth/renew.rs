@@ -73,6 +73,7 @@ impl Renewing {
 
     /// The client certificate that came with the last credential. Never asks the source: every request has done so before
     /// a connection is made for it.
+    #[cfg_attr(not(feature = "rustls-tls"), allow(dead_code, reason = "only TLS presents an identity"))]
     pub(crate) fn identity(&self) -> Option<Arc<ClientIdentityPem>> {
         self.state().cache.last()?.identity.clone()
     }
