@@ -72,7 +72,12 @@ impl Rule {
         self
     }
 
-    /// Says whether a rule that names `oldSelf` is checked on creation too.
+    /// Says whether a rule that names `oldSelf` is checked on creation too; `oldSelf` is then an optional value.
+    ///
+    /// ```
+    /// let rule = kube_core::Rule::new("!oldSelf.hasValue() || self >= oldSelf.value()").optional_old_self(true);
+    /// assert_eq!(serde_json::to_value(rule).unwrap()["optionalOldSelf"], true);
+    /// ```
     #[must_use]
     pub fn optional_old_self(mut self, optional: bool) -> Self {
         self.optional_old_self = Some(optional);
@@ -94,6 +99,14 @@ impl From<(&str, &str)> for Rule {
 }
 
 /// What a server answers when a rule is broken: `message` or `messageExpression` on the wire.
+///
+/// ```
+/// use kube_core::{Message, Rule};
+///
+/// let rule = Rule::new("self.min <= self.max").message(Message::Expression("'min is ' + string(self.min)".into()));
+/// assert_eq!(serde_json::to_value(rule).unwrap()["messageExpression"], "'min is ' + string(self.min)");
+/// assert_eq!(Message::from("min is too large"), Message::Message("min is too large".into()));
+/// ```
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Message {

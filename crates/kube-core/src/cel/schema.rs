@@ -29,6 +29,13 @@ pub fn validate(s: &mut Schema, rule: impl Into<Rule>) -> Result<()> {
 /// Adds a rule to one property, counted from 0 in the order in which the schema lists them
 /// (alphabetical, unless serde_json's feature `preserve_order` is on).
 ///
+/// ```
+/// let mut schema = schemars::json_schema!({ "type": "object", "properties": { "a": {}, "b": { "type": "integer" } } });
+/// kube_core::cel::validate_property(&mut schema, 1, "self > 0").unwrap();
+/// assert_eq!(schema.pointer("/properties/b/x-kubernetes-validations/0/rule").unwrap(), "self > 0");
+/// assert!(kube_core::cel::validate_property(&mut schema, 2, "self > 0").is_err());
+/// ```
+///
 /// # Errors
 ///
 /// When there is no such property.
@@ -37,6 +44,14 @@ pub fn validate_property(s: &mut Schema, property_index: usize, rule: impl Into<
 }
 
 /// Says on one property (counted as in [`validate_property`]) how server-side apply merges it.
+///
+/// ```
+/// use kube_core::cel::{ListMerge, merge_strategy_property};
+///
+/// let mut schema = schemars::json_schema!({ "type": "object", "properties": { "tags": { "type": "array" } } });
+/// merge_strategy_property(&mut schema, 0, ListMerge::Set).unwrap();
+/// assert_eq!(schema.pointer("/properties/tags/x-kubernetes-list-type").unwrap(), "set");
+/// ```
 ///
 /// # Errors
 ///
@@ -89,6 +104,16 @@ pub fn merge_strategy(s: &mut Value, strategy: MergeStrategy) -> Result<()> {
 
 /// Brings the properties of `merge` into `s`: what a property of `merge` says replaces what the same property of `s` says,
 /// the rest of it stays. `merge` is left as it is.
+///
+/// ```
+/// let mut schema = schemars::json_schema!({ "properties": { "a": { "type": "string" } } });
+/// let mut more = schemars::json_schema!({ "properties": { "a": { "maxLength": 3 }, "b": {} } });
+/// kube_core::cel::merge_properties(&mut schema, &mut more);
+/// assert_eq!(
+///     schema,
+///     schemars::json_schema!({ "properties": { "a": { "type": "string", "maxLength": 3 }, "b": {} } }),
+/// );
+/// ```
 pub fn merge_properties(s: &mut Schema, merge: &mut Schema) {
     let Some(from) = merge.get("properties").and_then(Value::as_object) else { return };
     let Some(into) = s.ensure_object().entry("properties").or_insert_with(|| json!({})).as_object_mut()

@@ -11,7 +11,9 @@ use crate::discovery::ApiResource;
 ///
 /// /// Says in one line what a kind is called.
 /// fn describe<K: CustomResourceExt>() -> String {
-///     format!("{} is defined by {}", K::api_resource().kind, K::crd_name())
+///     let versions = K::crd().spec.versions.len();
+///     let short = K::shortnames().join(", ");
+///     format!("{} ({short}) is defined by {} in {versions} version(s)", K::api_resource().kind, K::crd_name())
 /// }
 /// ```
 pub trait CustomResourceExt {

@@ -5,6 +5,14 @@ use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::{
 };
 
 /// Why definitions do not go together.
+///
+/// ```
+/// use kube_core::crd::{MergeError, merge_crds};
+///
+/// let nothing = merge_crds(vec![], "v1").unwrap_err();
+/// assert!(matches!(nothing, MergeError::MissingCrds));
+/// assert_eq!(nothing.to_string(), "no definitions given: pass at least one `crd()`");
+/// ```
 #[derive(Debug, thiserror::Error)]
 pub enum MergeError {
     /// There was nothing to merge.
@@ -36,6 +44,25 @@ pub enum MergeError {
 ///
 /// `stored_apiversion` (such as `"v1"`) becomes the version that is stored, all others are served only. Metadata,
 /// names and everything else besides the versions are taken from the definition of the stored version.
+///
+/// ```
+/// use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
+/// use kube_core::crd::merge_crds;
+///
+/// let of_version = |name: &str| -> CustomResourceDefinition {
+///     serde_json::from_value(serde_json::json!({
+///         "metadata": { "name": "pages.example.com" },
+///         "spec": {
+///             "group": "example.com", "scope": "Namespaced", "names": { "kind": "Page", "plural": "pages" },
+///             "versions": [{ "name": name, "served": true, "storage": true }],
+///         },
+///     })).expect("this is a definition")
+/// };
+/// let both = merge_crds(vec![of_version("v1"), of_version("v2")], "v2")?;
+/// let stored: Vec<_> = both.spec.versions.iter().map(|version| (version.name.as_str(), version.storage)).collect();
+/// assert_eq!(stored, [("v1", false), ("v2", true)]);
+/// # Ok::<(), kube_core::crd::MergeError>(())
+/// ```
 ///
 /// # Errors
 ///

@@ -3,6 +3,16 @@
 use thiserror::Error;
 
 /// A type whose schema no API server would take.
+///
+/// ```
+/// #[derive(schemars::JsonSchema)]
+/// struct Tree {
+///     children: Vec<Tree>,
+/// }
+///
+/// let error = kube_core::schema::structural_schema::<Tree>().unwrap_err();
+/// assert!(error.to_string().contains("`Tree` contains itself at `.children[*]`"), "{error}");
+/// ```
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum SchemaError {
