@@ -1,29 +1,63 @@
-//! The server's time: the wall clock at start plus tokio's clock since, so paused time moves it.
+//! The server's time: the wall clock at start, plus tokio's clock since, plus what it was put ahead. Paused time moves it,
+//! and so does `advance`.
 
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
 use jiff::Timestamp;
-use tokio::time::Instant;
+use tokio::{sync::watch, time::Instant};
 
+/// One clock; clones go the same.
 #[derive(Clone, Debug)]
 pub(crate) struct Clock {
     wall: Timestamp,
     start: Instant,
+    ahead: Arc<watch::Sender<Duration>>,
 }
 
 impl Clock {
     pub(crate) fn new() -> Self {
-        Self { wall: Timestamp::now(), start: Instant::now() }
+        Self { wall: Timestamp::now(), start: Instant::now(), ahead: Arc::default() }
     }
 
     /// Now, as `metadata` timestamps are written: whole seconds, UTC.
     pub(crate) fn now(&self) -> String {
-        self.at(self.start.elapsed())
+        self.timestamp().strftime("%Y-%m-%dT%H:%M:%SZ").to_string()
     }
 
-    fn at(&self, since_start: Duration) -> String {
-        let now = self.wall.checked_add(since_start).unwrap_or(Timestamp::MAX);
-        now.strftime("%Y-%m-%dT%H:%M:%SZ").to_string()
+    /// Now.
+    pub(crate) fn timestamp(&self) -> Timestamp {
+        self.wall.checked_add(self.elapsed()).unwrap_or(Timestamp::MAX)
+    }
+
+    /// The time since the server started. It never goes back.
+    pub(crate) fn elapsed(&self) -> Duration {
+        self.start.elapsed().saturating_add(*self.ahead.borrow())
+    }
+
+    /// Puts the clock ahead; everyone who waits for a time that is reached thereby wakes up.
+    pub(crate) fn advance(&self, by: Duration) {
+        self.ahead.send_modify(|ahead| *ahead = ahead.saturating_add(by));
+    }
+
+    /// Waits until so much time has passed since the server started.
+    pub(crate) async fn sleep_until(&self, at: Duration) {
+        let mut ahead = self.ahead.subscribe();
+        loop {
+            let left = at.saturating_sub(self.start.elapsed().saturating_add(*ahead.borrow_and_update()));
+            if left.is_zero() {
+                return;
+            }
+            tokio::select! {
+                () = tokio::time::sleep(left) => {}
+                // The sender is part of this clock, so it cannot be gone.
+                _ = ahead.changed() => {}
+            }
+        }
+    }
+
+    /// Waits for so long from now on.
+    pub(crate) async fn sleep(&self, time: Duration) {
+        self.sleep_until(self.elapsed().saturating_add(time)).await;
     }
 }
 
@@ -31,11 +65,30 @@ impl Clock {
 mod tests {
     use super::*;
 
-    #[test]
-    fn timestamps_are_whole_seconds_in_utc() {
-        let clock = Clock { wall: "2026-11-20T10:00:00.9Z".parse().unwrap(), start: Instant::now() };
-        assert_eq!(clock.at(Duration::ZERO), "2026-11-20T10:00:00Z");
-        assert_eq!(clock.at(Duration::from_millis(100)), "2026-11-20T10:00:01Z");
-        assert!(clock.at(Duration::MAX).starts_with("9999-"));
+    #[tokio::test(start_paused = true)]
+    async fn timestamps_are_whole_seconds_in_utc() {
+        let clock = Clock { wall: "2026-11-20T10:00:00.9Z".parse().unwrap(), ..Clock::new() };
+        assert_eq!(clock.now(), "2026-11-20T10:00:00Z");
+        tokio::time::advance(Duration::from_millis(100)).await;
+        assert_eq!(clock.now(), "2026-11-20T10:00:01Z");
+        clock.advance(Duration::from_secs(3600));
+        assert_eq!(clock.now(), "2026-11-20T11:00:01Z");
+        clock.advance(Duration::MAX);
+        assert!(clock.now().starts_with("9999-"));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn sleepers_wake_when_the_clock_is_put_ahead() {
+        let clock = Clock::new();
+        let sleeper = tokio::spawn({
+            let clock = clock.clone();
+            async move { clock.sleep(Duration::from_secs(60)).await }
+        });
+        tokio::time::sleep(Duration::from_secs(1)).await;
+        clock.advance(Duration::from_secs(58));
+        tokio::time::sleep(Duration::from_millis(900)).await;
+        assert!(!sleeper.is_finished());
+        tokio::time::sleep(Duration::from_millis(200)).await;
+        assert!(sleeper.is_finished());
     }
 }

@@ -3,12 +3,19 @@
 //! [`ApiServer`] is the server as a tower service; [`TestServer`] puts it behind a real socket, plain or TLS, for
 //! `kubectl` and any other client. Both speak the real protocol: discovery, the built-in kinds, custom resources,
 //! watches, patches, garbage collection.
+//!
+//! [`Builder`] starts either with objects of your own. [`ApiServer::fault`] makes it fail on purpose,
+//! [`ApiServer::advance`] moves its clock, [`ApiServer::snapshot`] keeps its state.
 
 mod apply;
+mod body;
+mod builder;
 mod clock;
 mod failure;
+mod fault;
 mod gc;
 mod ids;
+mod manifest;
 mod meta;
 mod names;
 mod patch;
@@ -25,5 +32,10 @@ mod verb;
 mod watch;
 mod world;
 
-pub use server::{ApiServer, Body, Builder};
-pub use socket::{StartError, TestServer, TestServerBuilder};
+pub use body::Body;
+pub use builder::Builder;
+pub use fault::{Answer, Fault, FaultRule, Match};
+pub use manifest::{LoadError, Manifests};
+pub use server::{ApiServer, RewindError};
+pub use socket::{StartError, TestServer};
+pub use world::BuiltInController;

@@ -66,6 +66,14 @@ impl Failure {
         Self::new(StatusCode::FORBIDDEN, "Forbidden", message).about(named(group, plural, name))
     }
 
+    pub(crate) fn internal(why: impl std::fmt::Display) -> Self {
+        Self::new(
+            StatusCode::INTERNAL_SERVER_ERROR,
+            "InternalError",
+            format!("Internal error occurred: {why}"),
+        )
+    }
+
     pub(crate) fn bad_request(message: impl Into<String>) -> Self {
         Self::new(StatusCode::BAD_REQUEST, "BadRequest", message)
     }

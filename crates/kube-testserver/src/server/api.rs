@@ -1,19 +1,27 @@
 use std::{
-    convert::Infallible,
     fmt,
     future::Future,
+    io,
     pin::Pin,
     sync::Arc,
     task::{Context, Poll},
+    time::Duration,
 };
 
 use bytes::Bytes;
+use http::request::Parts;
 use parking_lot::Mutex;
 use tokio::sync::watch;
 use tower::Service;
 
-use super::{Body, handle};
-use crate::world::World;
+use super::handle;
+use crate::{
+    body::Body,
+    clock::Clock,
+    fault::{Asked, Fault, FaultRule, Match, Rules},
+    manifest::{self, LoadError, Manifests},
+    world::{Settings, World},
+};
 
 /// A Kubernetes API server in the process.
 ///
@@ -22,7 +30,8 @@ use crate::world::World;
 /// collection and the like happen within the request that causes them, and each watch is driven by whoever reads it,
 /// on tokio's clock, so paused time moves timeouts and bookmarks.
 ///
-/// Everyone may do everything: there is no authentication.
+/// Everyone may do everything: there is no authentication. The service and its bodies fail only where a
+/// [`fault`](Self::fault) breaks the connection.
 ///
 /// ```
 /// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
@@ -40,25 +49,92 @@ use crate::world::World;
 #[derive(Clone)]
 pub struct ApiServer {
     world: Arc<Mutex<World>>,
+    faults: Rules,
     /// Its value changes when the watches of this handle (and its clones) are to end.
     cut: Arc<watch::Sender<u64>>,
 }
 
-/// Settings of an [`ApiServer`] before it starts.
-#[derive(Clone, Debug)]
-pub struct Builder {
-    history: usize,
+/// A server cannot go back to a resourceVersion: its history does not reach back so far.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("cannot rewind to resourceVersion {asked}: the history begins at {oldest}")]
+pub struct RewindError {
+    /// What was asked for.
+    pub asked: u64,
+    /// The oldest that could be.
+    pub oldest: u64,
 }
 
 impl ApiServer {
     /// A server as a new cluster is: the built-in kinds and four namespaces. Takes a few milliseconds.
     pub fn new() -> Self {
-        Self::builder().build()
+        Self::with_settings(Settings::default())
     }
 
-    /// Starts with settings of your own.
-    pub fn builder() -> Builder {
-        Builder { history: 10_000 }
+    pub(crate) fn with_settings(settings: Settings) -> Self {
+        let world = Arc::new(Mutex::new(World::new(settings)));
+        Self { world, faults: Rules::default(), cut: Arc::new(watch::Sender::new(0)) }
+    }
+
+    /// Lets requests that match go wrong from now on, whichever handle or socket they come in through. Of several rules
+    /// that hit a request the first that was added is taken.
+    ///
+    /// ```
+    /// use kube_testserver::{ApiServer, Fault, Match};
+    /// use k8s_openapi::api::core::v1::Pod;
+    ///
+    /// let server = ApiServer::new();
+    /// let cut = server.fault(Match::watch::<Pod>().nth(2), Fault::Cut.after(3));
+    /// // ... run what is under test ...
+    /// assert_eq!(cut.hits(), 0);
+    /// ```
+    pub fn fault(&self, matching: Match, fault: impl Into<Fault>) -> FaultRule {
+        self.faults.add(matching, fault.into())
+    }
+
+    /// Takes all faults away. What they have begun goes on: a stalled request stays stalled.
+    pub fn clear_faults(&self) {
+        self.faults.clear();
+    }
+
+    /// Takes in objects as a client would create them, CRDs and namespaces first; what they say of their status is taken
+    /// over. One that is there already is replaced. Namespaced objects without a namespace go to `default`.
+    ///
+    /// # Errors
+    /// [`LoadError`] names the first object that could not be read or was refused; the ones before it are there.
+    pub fn load(&self, objects: impl Into<Manifests>) -> Result<(), LoadError> {
+        manifest::load(&mut self.world.lock(), objects.into())
+    }
+
+    /// Everything the server holds as YAML, one document per object, uids and resourceVersions included.
+    /// [`restore`](Self::restore) and [`Builder::with_snapshot`](crate::Builder::with_snapshot) read it back.
+    ///
+    /// ```
+    /// use kube_testserver::ApiServer;
+    ///
+    /// let server = ApiServer::new();
+    /// server.load("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n")?;
+    /// let copy = ApiServer::new();
+    /// copy.restore(server.snapshot())?;
+    /// assert_eq!(copy.snapshot(), server.snapshot());
+    /// # Ok::<_, kube_testserver::LoadError>(())
+    /// ```
+    pub fn snapshot(&self) -> String {
+        manifest::take(&self.world.lock())
+    }
+
+    /// Replaces the whole state by a snapshot, as it is: nothing is validated or changed. Every watch ends, and the history
+    /// is empty.
+    ///
+    /// # Errors
+    /// [`LoadError`] when it is no snapshot; the state is as before then.
+    pub fn restore(&self, snapshot: impl Into<Manifests>) -> Result<(), LoadError> {
+        manifest::restore(&mut self.world.lock(), snapshot.into())
+    }
+
+    /// Puts the server's clock ahead: timestamps, watch timeouts, bookmarks, delays, and whatever else waits for a time.
+    /// The clock also follows tokio's, so paused time moves it as well.
+    pub fn advance(&self, by: Duration) {
+        self.clock().advance(by);
     }
 
     /// Forgets the history of changes now, as etcd does when it compacts.
@@ -67,6 +143,29 @@ impl ApiServer {
     /// status. Watches that are up to date go on; one that has not yet read all changes is cut.
     pub fn compact(&self) {
         self.world.lock().store.compact();
+    }
+
+    /// Goes back to an earlier resourceVersion, as a cluster does whose etcd is restored from a backup: objects are as they
+    /// were, later changes never happened, and the count goes on from there. Every watch ends, and the history is empty.
+    ///
+    /// A client that knows a later resourceVersion now knows the future.
+    ///
+    /// ```
+    /// use kube_testserver::ApiServer;
+    ///
+    /// let server = ApiServer::new();
+    /// let backup = server.resource_version();
+    /// server.load("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n")?;
+    /// server.rewind(backup)?;
+    /// assert_eq!(server.resource_version(), backup);
+    /// # Ok::<_, Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// When the history does not reach back so far; nothing is changed then.
+    pub fn rewind(&self, resource_version: u64) -> Result<(), RewindError> {
+        let rewound = self.world.lock().rewind(resource_version);
+        rewound.map_err(|old| RewindError { asked: resource_version, oldest: old.oldest })
     }
 
     /// Ends every running watch that was started through this handle or its clones, as a restarting server does.
@@ -82,31 +181,23 @@ impl ApiServer {
 
     /// A handle on the same state whose watches end on their own.
     pub(crate) fn with_own_watches(&self) -> Self {
-        Self { world: self.world.clone(), cut: Arc::new(watch::Sender::new(0)) }
+        Self { cut: Arc::new(watch::Sender::new(0)), ..self.clone() }
     }
 
     pub(super) fn world(&self) -> &Arc<Mutex<World>> {
         &self.world
     }
 
+    pub(super) fn clock(&self) -> Clock {
+        self.world.lock().clock.clone()
+    }
+
+    pub(super) fn strike(&self, parts: &Parts) -> Option<Fault> {
+        self.faults.strike(|| Asked::of(parts))
+    }
+
     pub(super) fn cut_signal(&self) -> watch::Receiver<u64> {
         self.cut.subscribe()
-    }
-}
-
-impl Builder {
-    /// How many changes, over all resources, watches can catch up on: 10 000 by default, at least 1. The oldest are
-    /// forgotten first. However many are asked for, no more than 64 MB of them are kept.
-    #[must_use]
-    pub fn history(mut self, changes: usize) -> Self {
-        self.history = changes.max(1);
-        self
-    }
-
-    /// Starts the server.
-    pub fn build(self) -> ApiServer {
-        let world = Arc::new(Mutex::new(World::new(self.history)));
-        ApiServer { world, cut: Arc::new(watch::Sender::new(0)) }
     }
 }
 
@@ -129,7 +220,7 @@ where
     B: http_body::Body<Data = Bytes, Error: fmt::Display> + Send + 'static,
 {
     type Response = http::Response<Body>;
-    type Error = Infallible;
+    type Error = io::Error;
     type Future = Pin<Box<dyn Future<Output = Result<Self::Response, Self::Error>> + Send>>;
 
     fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Self::Error>> {
@@ -138,6 +229,6 @@ where
 
     fn call(&mut self, request: http::Request<B>) -> Self::Future {
         let server = self.clone();
-        Box::pin(async move { Ok(handle::handle(server, request).await) })
+        Box::pin(handle::handle(server, request))
     }
 }

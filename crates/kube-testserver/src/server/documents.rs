@@ -3,8 +3,9 @@
 use http::{HeaderValue, Response, StatusCode, header, request::Parts};
 use serde_json::json;
 
-use super::{Body, respond};
+use super::respond;
 use crate::{
+    body::Body,
     failure::Failure,
     registry::{discovery, openapi},
     render,

@@ -1,8 +1,7 @@
 use http::{HeaderMap, HeaderValue, Response, header, request::Parts};
 use serde_json::Value;
 
-use super::Body;
-use crate::{ids, render, route::Query};
+use crate::{body::Body, ids, render, route::Query};
 
 /// How documents are written, whatever they are: the same for answers and for failures.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,9 +31,10 @@ impl Form {
             response.headers_mut().insert("audit-id", id);
         }
         let plain = response.headers().get(header::CONTENT_TYPE).is_some_and(|t| t == "application/json");
-        let Some(document) = response.body().document().filter(|_| plain && self != Self::Json) else {
+        if self == Self::Json || !plain {
             return response;
-        };
+        }
+        let Some(document) = response.body().document() else { return response };
         if let Some(text) = self.write(&document) {
             *response.body_mut() = Body::whole(text);
             if self == Self::Yaml {

@@ -1,11 +1,13 @@
-use std::fmt;
+use std::{fmt, io};
 
 use bytes::Bytes;
+use futures::{StreamExt, stream};
 use http::{HeaderMap, Method, Request, Response, header, request::Parts};
 use http_body_util::{BodyExt, LengthLimitError, Limited};
 
-use super::{ApiServer, Body, documents, form::Form, respond};
+use super::{ApiServer, broken, documents, form::Form, respond};
 use crate::{
+    body::Body,
     failure::Failure,
     registry::Endpoint,
     render::{self, Encoder, View},
@@ -18,16 +20,31 @@ use crate::{
 /// The largest request body that is read.
 const BODY_LIMIT: usize = 3 * 1024 * 1024;
 
-pub(super) async fn handle<B>(server: ApiServer, request: Request<B>) -> Response<Body>
+/// Earlier state that a request is to be answered from, as an extension of the request.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Stale(pub(super) u64);
+
+/// Answers a request, or lets it go wrong as the server's faults say.
+pub(super) async fn handle<B>(server: ApiServer, request: Request<B>) -> io::Result<Response<Body>>
 where
     B: http_body::Body<Data = Bytes, Error: fmt::Display> + Send + 'static,
 {
     let (parts, body) = request.into_parts();
-    let form = Form::of(&parts);
-    form.finish(answer(server, &parts, body).await)
+    match server.strike(&parts) {
+        Some(fault) => broken::answer_broken(fault, server, parts, body).await,
+        None => Ok(answer(server, &parts, body).await),
+    }
 }
 
-async fn answer<B>(server: ApiServer, parts: &Parts, body: B) -> Response<Body>
+/// The server's own answer.
+pub(super) async fn answer<B>(server: ApiServer, parts: &Parts, body: B) -> Response<Body>
+where
+    B: http_body::Body<Data = Bytes, Error: fmt::Display> + Send + 'static,
+{
+    Form::of(parts).finish(unformed(server, parts, body).await)
+}
+
+async fn unformed<B>(server: ApiServer, parts: &Parts, body: B) -> Response<Body>
 where
     B: http_body::Body<Data = Bytes, Error: fmt::Display> + Send + 'static,
 {
@@ -72,6 +89,7 @@ fn call(parts: &Parts, path: ResourcePath, endpoint: Endpoint, body: Bytes) -> C
         content_type: text(header::CONTENT_TYPE),
         user_agent: text(header::USER_AGENT),
         body,
+        stale: parts.extensions.get::<Stale>().map(|stale| stale.0),
     }
 }
 
@@ -92,7 +110,7 @@ fn serve(
         if render::wants_yaml(accept) {
             return Err(Failure::no_such_stream());
         }
-        return watch(server, world, call, encoder).map(|watch| respond::stream(Body::lines(watch)));
+        return watch(server, world, call, encoder).map(|watch| respond::stream(lines(watch)));
     }
     let answer = verb::perform(world, &call)?;
     let now = world.now();
@@ -113,11 +131,16 @@ fn watch(server: &ApiServer, world: &World, call: Call, encoder: Encoder) -> Res
     }
     let options = ListOptions::parse(&call.query)?;
     let filter = verb::filter(&call.endpoint, call.namespace.clone(), &options)?;
-    let start = verb::watch_start(world, &options)?;
+    let start = verb::watch_start(world, &options, call.stale)?;
     let table = call.endpoint.resource.table;
     let watch =
         Watch::begin(server.world().clone(), world, table, (start, filter, encoder), server.cut_signal());
     Ok(watch.with_timeout(options.timeout_seconds).with_bookmarks(options.bookmarks))
+}
+
+fn lines(watch: Watch) -> Body {
+    let lines = stream::unfold(watch, async |mut watch| Some((Ok(watch.next().await?), watch)));
+    Body::lines(lines.fuse().boxed())
 }
 
 async fn read<B>(body: B, headers: &HeaderMap) -> Result<Bytes, Failure>

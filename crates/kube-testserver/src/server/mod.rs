@@ -1,11 +1,10 @@
 //! The server as a tower service.
 
 mod api;
-mod body;
+mod broken;
 mod documents;
 mod form;
 mod handle;
 mod respond;
 
-pub use api::{ApiServer, Builder};
-pub use body::Body;
+pub use api::{ApiServer, RewindError};

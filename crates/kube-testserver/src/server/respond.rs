@@ -2,8 +2,7 @@ use bytes::Bytes;
 use http::{HeaderValue, Response, StatusCode, header};
 use serde_json::Value;
 
-use super::Body;
-use crate::failure::Failure;
+use crate::{body::Body, failure::Failure};
 
 const JSON: HeaderValue = HeaderValue::from_static("application/json");
 

@@ -4,4 +4,6 @@ mod kubeconfig;
 mod pki;
 mod test_server;
 
-pub use test_server::{StartError, TestServer, TestServerBuilder};
+pub use test_server::{StartError, TestServer};
+
+pub(crate) use test_server::{Socket, open};

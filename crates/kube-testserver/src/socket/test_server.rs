@@ -8,7 +8,7 @@ use kube_serve::listener::{Listener, TlsError, TlsSettings};
 use tokio::{sync::oneshot, task::JoinHandle};
 
 use super::{kubeconfig::kubeconfig, pki::Pki};
-use crate::ApiServer;
+use crate::{ApiServer, Fault, FaultRule, LoadError, Match};
 
 /// How long requests that are running at shutdown may take. Watches are ended at once.
 const DRAIN: Duration = Duration::from_secs(1);
@@ -39,16 +39,21 @@ pub struct TestServer {
     task: JoinHandle<()>,
 }
 
-/// Settings of a [`TestServer`] before it starts.
+/// What a [`TestServer`] listens on, and how.
 #[derive(Clone, Debug)]
-pub struct TestServerBuilder {
-    tls: bool,
-    port: u16,
-    streams: u32,
-    api: Option<ApiServer>,
+pub(crate) struct Socket {
+    pub(crate) tls: bool,
+    pub(crate) port: u16,
+    pub(crate) streams: u32,
 }
 
-/// Why a [`TestServer`] could not start.
+impl Default for Socket {
+    fn default() -> Self {
+        Self { tls: false, port: 0, streams: STREAMS }
+    }
+}
+
+/// Why a server could not start.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum StartError {
@@ -67,22 +72,12 @@ pub enum StartError {
     /// The certificates that were made cannot be used.
     #[error("cannot use the server's certificates")]
     Tls(#[from] TlsError),
+    /// An object that it was to start with cannot be read or is refused.
+    #[error("cannot take in the objects to start with")]
+    Objects(#[from] LoadError),
 }
 
 impl TestServer {
-    /// Starts a new server on a free loopback port, plain HTTP.
-    ///
-    /// # Errors
-    /// When the system gives no port.
-    pub async fn start() -> Result<Self, StartError> {
-        Self::builder().start().await
-    }
-
-    /// Starts with settings of your own.
-    pub fn builder() -> TestServerBuilder {
-        TestServerBuilder { tls: false, port: 0, streams: STREAMS, api: None }
-    }
-
     /// Where the server listens.
     pub fn addr(&self) -> SocketAddr {
         self.addr
@@ -102,6 +97,16 @@ impl TestServer {
     /// The server itself, for calls without the socket. The handle may outlive this.
     pub fn api(&self) -> ApiServer {
         self.api.clone()
+    }
+
+    /// Lets requests that match go wrong, as [`ApiServer::fault`] does.
+    pub fn fault(&self, matching: Match, fault: impl Into<Fault>) -> FaultRule {
+        self.api.fault(matching, fault)
+    }
+
+    /// Puts the server's clock ahead, as [`ApiServer::advance`] does.
+    pub fn advance(&self, by: Duration) {
+        self.api.advance(by);
     }
 
     /// Ends every watch that came in through the socket; connections stay.
@@ -127,61 +132,26 @@ impl Drop for TestServer {
     }
 }
 
-impl TestServerBuilder {
-    /// Speaks TLS with a certificate from a CA of its own, made at start. HTTP/2 and HTTP/1.1 by ALPN.
-    #[must_use]
-    pub fn tls(mut self) -> Self {
-        self.tls = true;
-        self
+/// Binds the socket and serves in a task of its own.
+pub(crate) async fn open(socket: Socket, api: ApiServer) -> Result<TestServer, StartError> {
+    let Socket { tls, port, streams } = socket;
+    let bound = Listener::bind((Ipv4Addr::LOCALHOST, port).into()).await;
+    let bound = bound.map_err(|source| StartError::Bind { port, source })?;
+    let mut listener = bound.drain_deadline(DRAIN).max_concurrent_streams(streams);
+    let mut ca = None;
+    if tls {
+        let pki = Pki::generate().map_err(StartError::Certificates)?;
+        listener = listener.tls(TlsSettings::from_pem(pki.chain.as_bytes(), pki.key.as_bytes())?);
+        ca = Some(pki.ca);
     }
-
-    /// Listens on this port instead of a free one.
-    #[must_use]
-    pub fn port(mut self, port: u16) -> Self {
-        self.port = port;
-        self
-    }
-
-    /// How many requests, watches included, may be under way at once on one HTTP/2 connection: 250 by default, as
-    /// genuine servers allow. Clients with more need a further connection.
-    #[must_use]
-    pub fn max_concurrent_streams(mut self, streams: u32) -> Self {
-        self.streams = streams;
-        self
-    }
-
-    /// Serves the state of an existing server: for a second socket, or the same one again after a shutdown.
-    #[must_use]
-    pub fn api(mut self, api: ApiServer) -> Self {
-        self.api = Some(api);
-        self
-    }
-
-    /// Binds the socket and serves in a task of its own.
-    ///
-    /// # Errors
-    /// [`StartError`] says what was missing.
-    pub async fn start(self) -> Result<TestServer, StartError> {
-        let port = self.port;
-        let bound = Listener::bind((Ipv4Addr::LOCALHOST, port).into()).await;
-        let bound = bound.map_err(|source| StartError::Bind { port, source })?;
-        let mut listener = bound.drain_deadline(DRAIN).max_concurrent_streams(self.streams);
-        let mut ca = None;
-        if self.tls {
-            let pki = Pki::generate().map_err(StartError::Certificates)?;
-            listener = listener.tls(TlsSettings::from_pem(pki.chain.as_bytes(), pki.key.as_bytes())?);
-            ca = Some(pki.ca);
-        }
-        let addr = listener.local_addr();
-        let api = self.api.unwrap_or_default();
-        let served = api.with_own_watches();
-        let (stop, stopped) = oneshot::channel::<()>();
-        let service = served.clone();
-        let task = tokio::spawn(async move {
-            // Told to, or abandoned: both mean the end.
-            let stopped = async { drop(stopped.await) };
-            listener.serve(service, stopped).await;
-        });
-        Ok(TestServer { api, served, addr, ca, stop: Some(stop), task })
-    }
+    let addr = listener.local_addr();
+    let served = api.with_own_watches();
+    let (stop, stopped) = oneshot::channel::<()>();
+    let service = served.clone();
+    let task = tokio::spawn(async move {
+        // Told to, or abandoned: both mean the end.
+        let stopped = async { drop(stopped.await) };
+        listener.serve(service, stopped).await;
+    });
+    Ok(TestServer { api, served, addr, ca, stop: Some(stop), task })
 }

@@ -63,6 +63,19 @@ impl Store {
         Ok(page)
     }
 
+    /// One object as it was at a revision. Costs the changes since then.
+    pub(crate) fn get_at(
+        &self,
+        table: TableId,
+        key: &Key,
+        revision: u64,
+    ) -> Result<Option<&Arc<Stored>>, TooOld> {
+        self.check_readable(table, revision)?;
+        let mut later = self.table(table).history.iter().filter(|change| change.object.revision > revision);
+        let first = later.find(|change| change.object.key == *key);
+        Ok(first.map_or_else(|| self.get(table, key), |change| change.previous.as_ref()))
+    }
+
     /// What each key changed since `revision` held then: a version, or nothing.
     fn undo(&self, table: TableId, revision: u64) -> Result<BTreeMap<&Key, Option<&Arc<Stored>>>, TooOld> {
         self.check_readable(table, revision)?;

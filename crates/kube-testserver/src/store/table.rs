@@ -64,6 +64,20 @@ impl Store {
         Self { revision: 1, compacted: 0, tables: Vec::new(), order: VecDeque::new(), bytes: 0, limits }
     }
 
+    /// An empty store with the limits of another, which goes on from `revision` and knows nothing of before.
+    pub(crate) fn again(&self, revision: u64) -> Self {
+        Self { revision, compacted: revision, ..Self::new(self.limits.changes) }
+    }
+
+    /// Takes in an object as it is, at the revision that its metadata says. Nobody is told.
+    pub(crate) fn load(&mut self, table: TableId, key: Key, object: &Value) -> Arc<Stored> {
+        let revision =
+            meta::text(object, "resourceVersion").and_then(|v| v.parse().ok()).unwrap_or(self.revision);
+        let stored = Arc::new(Stored::new(key.clone(), revision, EventType::Added, object));
+        self.tables[table.0].objects.insert(key, stored.clone());
+        stored
+    }
+
     pub(crate) fn revision(&self) -> u64 {
         self.revision
     }

@@ -25,6 +25,8 @@ pub(crate) struct Call {
     pub(crate) content_type: String,
     pub(crate) user_agent: String,
     pub(crate) body: Bytes,
+    /// Reads show the state of this earlier revision.
+    pub(crate) stale: Option<u64>,
 }
 
 /// What goes back, before it is put into the form the client wants.

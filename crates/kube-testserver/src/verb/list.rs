@@ -32,7 +32,11 @@ pub(super) fn list(world: &World, call: &Call) -> Result<Answer, Failure> {
 }
 
 /// Where a watch starts, for calls that ask for one.
-pub(crate) fn watch_start(world: &World, options: &ListOptions) -> Result<Start, Failure> {
+pub(crate) fn watch_start(
+    world: &World,
+    options: &ListOptions,
+    stale: Option<u64>,
+) -> Result<Start, Failure> {
     let initial = options.initial_events == Some(true);
     match options.resource_version {
         // A revision that is still to come is waited for without a word, as the genuine server does.
@@ -41,7 +45,7 @@ pub(crate) fn watch_start(world: &World, options: &ListOptions) -> Result<Start,
             Err(Failure::too_large_resource_version(revision, world.store.revision()))
         }
         _ if options.initial_events == Some(false) => Ok(Start::After(world.store.revision())),
-        _ => Ok(Start::Present { announce_end: initial && options.bookmarks }),
+        _ => Ok(Start::Present { announce_end: initial && options.bookmarks, at: stale }),
     }
 }
 
@@ -64,6 +68,9 @@ fn position(
     options: &ListOptions,
 ) -> Result<(Option<u64>, Option<Key>), Failure> {
     let now = world.store.revision();
+    if let Some(stale) = call.stale.filter(|stale| *stale < now) {
+        return Ok((Some(stale), None));
+    }
     if let Some(token) = &options.continue_token {
         if options.resource_version.is_some_and(|version| version > 0) {
             let message = "specifying resource version is not allowed when using continue";

@@ -3,17 +3,14 @@ use std::{sync::Arc, time::Duration, vec};
 use bytes::Bytes;
 use parking_lot::Mutex;
 use serde_json::json;
-use tokio::{
-    sync::watch,
-    time::{Instant, Interval, MissedTickBehavior, interval_at, sleep_until},
-};
+use tokio::sync::watch;
 
 use super::Filter;
 use crate::{
     clock::Clock,
     failure::Failure,
     render::Encoder,
-    store::{Change, EventType, Stored, TableId, TooOld},
+    store::{Change, EventType, PageRequest, Stored, TableId, TooOld},
     world::World,
 };
 
@@ -30,7 +27,11 @@ pub(crate) enum Start {
     /// With the first change after a revision.
     After(u64),
     /// With every object that is there now; then, if asked for, a bookmark that says that these were all.
-    Present { announce_end: bool },
+    Present {
+        announce_end: bool,
+        /// As it was at this revision; `None` is now.
+        at: Option<u64>,
+    },
 }
 
 /// One running watch: call [`next`](Self::next) for line after line.
@@ -50,8 +51,11 @@ pub(crate) struct Watch {
     /// `None` once the stream is to end.
     signal: Option<watch::Receiver<u64>>,
     cut: watch::Receiver<u64>,
-    bookmarks: Option<Interval>,
-    deadline: Instant,
+    /// When the next bookmark is due, in the clock's time since start.
+    bookmark: Option<Duration>,
+    deadline: Duration,
+    /// That of the world at the beginning: in another one this watch knows nothing.
+    incarnation: u64,
 }
 
 impl Watch {
@@ -66,20 +70,25 @@ impl Watch {
         let (mut position, mut initial, mut failure, mut announce) =
             (world.store.revision(), Vec::new(), None, false);
         match start {
-            Start::Present { announce_end } => {
-                let namespace = filter.namespace.as_deref();
-                initial =
-                    world.store.objects(table, namespace).filter(|o| filter.matches(o)).cloned().collect();
+            Start::Present { announce_end, at } => {
+                let all = PageRequest {
+                    table,
+                    namespace: filter.namespace.as_deref(),
+                    at: at.filter(|at| *at < position),
+                    start: None,
+                    limit: 0,
+                    matches: &|stored| filter.matches(stored),
+                };
+                match world.store.page(all) {
+                    Ok(page) => (position, initial) = (page.revision, page.objects),
+                    Err(old) => failure = Some(too_old(at.unwrap_or_default(), &old)),
+                }
                 announce = announce_end;
             }
             Start::After(revision) => {
                 position = revision;
-                if let Err(old) = world.store.check_readable(table, revision) {
-                    failure = Some(Failure::expired(format!(
-                        "too old resource version: {revision} ({})",
-                        old.oldest
-                    )));
-                }
+                failure =
+                    world.store.check_readable(table, revision).err().map(|old| too_old(revision, &old));
             }
         }
         Self {
@@ -95,26 +104,23 @@ impl Watch {
             changes: Vec::new().into_iter(),
             failure,
             cut,
-            bookmarks: None,
-            deadline: Instant::now() + DEFAULT_TIMEOUT,
+            bookmark: None,
+            deadline: world.clock.elapsed() + DEFAULT_TIMEOUT,
+            incarnation: world.incarnation,
         }
     }
 
     #[must_use]
     pub(crate) fn with_timeout(mut self, seconds: Option<u64>) -> Self {
         if let Some(seconds) = seconds.filter(|seconds| *seconds > 0) {
-            self.deadline = Instant::now() + Duration::from_secs(seconds.min(24 * 3600));
+            self.deadline = self.clock.elapsed() + Duration::from_secs(seconds.min(24 * 3600));
         }
         self
     }
 
     #[must_use]
     pub(crate) fn with_bookmarks(mut self, wanted: bool) -> Self {
-        self.bookmarks = wanted.then(|| {
-            let mut ticks = interval_at(Instant::now() + BOOKMARK_EVERY, BOOKMARK_EVERY);
-            ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
-            ticks
-        });
+        self.bookmark = wanted.then(|| self.clock.elapsed() + BOOKMARK_EVERY);
         self
     }
 
@@ -168,6 +174,9 @@ impl Watch {
     /// Fetches what happened since; with nothing new, all of the store's present revision counts as seen.
     fn read_on(&mut self) -> Result<(), TooOld> {
         let world = self.world.lock();
+        if world.incarnation != self.incarnation {
+            return Err(TooOld { oldest: world.store.revision() });
+        }
         let changes = world.store.changes(self.table, self.position, BATCH)?;
         if changes.is_empty() {
             self.position = self.position.max(world.store.revision());
@@ -178,20 +187,27 @@ impl Watch {
 
     async fn wait(&mut self) -> Wake {
         let Some(signal) = &mut self.signal else { return Wake::End { bookmark: false } };
-        let bookmark = async {
-            match &mut self.bookmarks {
-                Some(ticks) => drop(ticks.tick().await),
-                None => std::future::pending().await,
-            }
-        };
+        let next = self.bookmark.map_or(self.deadline, |bookmark| bookmark.min(self.deadline));
         tokio::select! {
             biased;
             changed = signal.changed() => if changed.is_ok() { Wake::Changed } else { Wake::End { bookmark: false } },
             _ = self.cut.changed() => Wake::End { bookmark: false },
-            () = sleep_until(self.deadline) => Wake::End { bookmark: self.bookmarks.is_some() },
-            () = bookmark => Wake::Bookmark,
+            () = self.clock.sleep_until(next) => self.time_is_up(),
         }
     }
+
+    fn time_is_up(&mut self) -> Wake {
+        let now = self.clock.elapsed();
+        if now >= self.deadline {
+            return Wake::End { bookmark: self.bookmark.is_some() };
+        }
+        self.bookmark = Some(now + BOOKMARK_EVERY);
+        Wake::Bookmark
+    }
+}
+
+fn too_old(revision: u64, old: &TooOld) -> Failure {
+    Failure::expired(format!("too old resource version: {revision} ({})", old.oldest))
 }
 
 /// Why a watch woke up.

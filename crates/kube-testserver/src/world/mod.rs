@@ -7,7 +7,13 @@ mod bootstrap;
 mod collect;
 mod contents;
 mod delete;
+mod refill;
+mod settings;
 mod state;
 
 pub(crate) use delete::{Deletion, Propagation};
+pub use settings::BuiltInController;
+
+pub(crate) use refill::Object;
+pub(crate) use settings::Settings;
 pub(crate) use state::World;

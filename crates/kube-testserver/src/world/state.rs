@@ -2,6 +2,7 @@ use std::{collections::BTreeSet, sync::Arc};
 
 use serde_json::Value;
 
+use super::Settings;
 use crate::{
     clock::Clock,
     gc::{OwnerIndex, Place},
@@ -17,7 +18,12 @@ pub(crate) struct World {
     pub(crate) registry: Registry,
     pub(crate) clock: Clock,
     pub(super) owners: OwnerIndex,
-    tasks: BTreeSet<Task>,
+    pub(super) tasks: BTreeSet<Task>,
+    pub(super) settings: Settings,
+    /// Custom resources whose definition is gone; their history is still there.
+    pub(super) withdrawn: Vec<Arc<Resource>>,
+    /// Another number whenever the whole state was replaced: whoever remembers a place in it has to begin anew.
+    pub(crate) incarnation: u64,
 }
 
 /// A consequence that is still to be drawn, in the order in which they are.
@@ -39,12 +45,19 @@ pub(super) enum Task {
 
 impl World {
     /// A server with its first namespaces and an empty rest.
-    pub(crate) fn new(history: usize) -> Self {
-        let mut store = Store::new(history);
+    pub(crate) fn new(settings: Settings) -> Self {
+        let mut store = Store::new(settings.history);
         let registry = Registry::with_built_in(&mut store);
-        let clock = Clock::new();
-        let mut world =
-            Self { store, registry, clock, owners: OwnerIndex::default(), tasks: BTreeSet::new() };
+        let mut world = Self {
+            store,
+            registry,
+            clock: Clock::new(),
+            owners: OwnerIndex::default(),
+            tasks: BTreeSet::new(),
+            settings,
+            withdrawn: Vec::new(),
+            incarnation: 0,
+        };
         world.bootstrap();
         // What every cluster has is there before anybody could have looked.
         world.store.compact();
@@ -104,6 +117,9 @@ impl World {
     /// Draws all consequences, and theirs.
     pub(crate) fn settle(&mut self) {
         while let Some(task) = self.tasks.pop_first() {
+            if self.settings.off.iter().any(|controller| controller.does(&task)) {
+                continue;
+            }
             match task {
                 Task::CheckOwners(place) => self.check_owners(&place),
                 Task::FinishForeground(uid) => self.finish_foreground(&uid),
@@ -129,7 +145,7 @@ impl World {
     }
 
     /// Serves what an established CRD defines, keeping the table it has.
-    fn serve(&mut self, definition: &Value) {
+    pub(super) fn serve(&mut self, definition: &Value) {
         let table = self.defined_by(definition).map(|resource| resource.table);
         if !crd::is_established(definition) {
             return;
@@ -154,9 +170,10 @@ impl World {
 
     /// Ends the resource that a removed CRD defined, and its watches.
     fn withdraw(&mut self, definition: &Value) {
-        if let Some(table) = self.defined_by(definition).map(|resource| resource.table) {
-            self.registry.remove(table);
-            self.store.close(table);
+        if let Some(resource) = self.defined_by(definition).cloned() {
+            self.registry.remove(resource.table);
+            self.store.close(resource.table);
+            self.withdrawn.push(resource);
         }
     }
 

@@ -3,10 +3,12 @@
 // Everything here is a test, helpers included.
 #![allow(clippy::unwrap_used)]
 
+mod beginnings;
 mod crds;
 mod crud;
 mod deletion;
 mod documents;
+mod faults;
 mod garbage;
 mod input;
 mod lists;

@@ -75,7 +75,7 @@ async fn a_forgotten_version_is_expired_as_an_event() {
 
 #[tokio::test(start_paused = true)]
 async fn a_watcher_that_lags_behind_the_history_is_cut() {
-    let rig = Rig { api: kube_testserver::ApiServer::builder().history(5).build() };
+    let rig = Rig { api: kube_testserver::ApiServer::builder().history(5).service().unwrap() };
     let mut watch =
         rig.watch(&format!("{CONFIG_MAPS}?watch=1&resourceVersion={}", rig.api.resource_version())).await;
     for i in 0..10 {

@@ -78,7 +78,7 @@ async fn answer(faults: Arc<Faults>, server: ApiServer, request: Request<Body>) 
 }
 
 async fn pass(server: ApiServer, request: Request<Body>) -> io::Result<Answer> {
-    let Ok(answer) = server.oneshot(request).await;
+    let answer = server.oneshot(request).await?;
     Ok(answer.map(|body| body.map_err(|error| io::Error::other(error.to_string())).boxed_unsync()))
 }
 

@@ -1,55 +1,66 @@
+//! Response bodies: whole, or a stream of lines.
+
 use std::{
-    convert::Infallible,
-    fmt,
+    fmt, io,
     pin::Pin,
     task::{Context, Poll},
 };
 
 use bytes::Bytes;
-use futures::{Stream, StreamExt};
+use futures::stream::BoxStream;
 use http_body::{Frame, SizeHint};
 
-use crate::watch::Watch;
-
-/// The body of a response: complete at once, or the endless lines of a watch.
+/// The body of a response: complete at once, or the endless lines of a watch. It fails only where a [`Fault`] says so.
+///
+/// [`Fault`]: crate::Fault
 pub struct Body(Inner);
 
 enum Inner {
     Whole(Option<Bytes>),
-    Lines(Pin<Box<dyn Stream<Item = Bytes> + Send>>),
+    Lines(Lines),
 }
 
+/// What a body streams: of a watch, each item is one whole line. An error breaks the connection.
+pub(crate) type Lines = BoxStream<'static, io::Result<Bytes>>;
+
 impl Body {
-    pub(super) fn whole(bytes: impl Into<Bytes>) -> Self {
+    pub(crate) fn whole(bytes: impl Into<Bytes>) -> Self {
         Self(Inner::Whole(Some(bytes.into()).filter(|bytes: &Bytes| !bytes.is_empty())))
     }
 
     /// The JSON document that this is, unless it is a stream or something else.
-    pub(super) fn document(&self) -> Option<serde_json::Value> {
+    pub(crate) fn document(&self) -> Option<serde_json::Value> {
         match &self.0 {
             Inner::Whole(bytes) => serde_json::from_slice(bytes.as_deref()?).ok(),
             Inner::Lines(_) => None,
         }
     }
 
-    pub(super) fn lines(watch: Watch) -> Self {
-        let lines = futures::stream::unfold(watch, async |mut watch| Some((watch.next().await?, watch)));
-        Self(Inner::Lines(lines.fuse().boxed()))
+    pub(crate) fn lines(lines: Lines) -> Self {
+        Self(Inner::Lines(lines))
+    }
+
+    /// The stream that this is; `Err` holds the bytes of a body that is complete at once.
+    pub(crate) fn into_lines(self) -> Result<Lines, Bytes> {
+        match self.0 {
+            Inner::Whole(bytes) => Err(bytes.unwrap_or_default()),
+            Inner::Lines(lines) => Ok(lines),
+        }
     }
 }
 
 impl http_body::Body for Body {
     type Data = Bytes;
-    type Error = Infallible;
+    type Error = io::Error;
 
     fn poll_frame(
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
+    ) -> Poll<Option<Result<Frame<Bytes>, io::Error>>> {
         match &mut self.0 {
             Inner::Whole(bytes) => Poll::Ready(bytes.take().map(|bytes| Ok(Frame::data(bytes)))),
             Inner::Lines(lines) => {
-                lines.as_mut().poll_next(cx).map(|line| line.map(|line| Ok(Frame::data(line))))
+                lines.as_mut().poll_next(cx).map(|line| line.map(|line| line.map(Frame::data)))
             }
         }
     }

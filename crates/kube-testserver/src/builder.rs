@@ -1,0 +1,145 @@
+//! Settings of a server before it starts.
+
+use crate::{
+    ApiServer, BuiltInController, Manifests, StartError, TestServer,
+    socket::{self, Socket},
+    world::Settings,
+};
+
+/// Settings of a server before it starts: [`start`](Self::start) it behind a socket, or [`service`](Self::service) without.
+///
+/// ```
+/// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
+/// use k8s_openapi::api::core::v1::Namespace;
+/// use kube_testserver::TestServer;
+///
+/// let shop = serde_json::json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "shop"}});
+/// let server = TestServer::builder()
+///     .with_objects(shop)
+///     .with_objects("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: prices, namespace: shop}\n")
+///     .tls()
+///     .start()
+///     .await?;
+/// assert!(server.url().starts_with("https://"));
+/// # Ok::<_, kube_testserver::StartError>(()) }).unwrap();
+/// ```
+#[derive(Clone, Debug, Default)]
+#[must_use]
+pub struct Builder {
+    settings: Settings,
+    snapshot: Option<Manifests>,
+    objects: Vec<Manifests>,
+    socket: Socket,
+    api: Option<ApiServer>,
+}
+
+impl TestServer {
+    /// Starts a new server on a free loopback port, plain HTTP.
+    ///
+    /// # Errors
+    /// When the system gives no port.
+    pub async fn start() -> Result<Self, StartError> {
+        Self::builder().start().await
+    }
+
+    /// A new server without a socket: a tower service, for clients that take one. The same as [`ApiServer::new`].
+    pub fn service() -> ApiServer {
+        ApiServer::new()
+    }
+
+    /// Starts with settings of your own.
+    pub fn builder() -> Builder {
+        Builder::default()
+    }
+}
+
+impl ApiServer {
+    /// Starts with settings of your own.
+    pub fn builder() -> Builder {
+        Builder::default()
+    }
+}
+
+impl Builder {
+    /// CRDs to be there from the start, before any object: typed, as values, or from YAML files.
+    pub fn with_crds(mut self, crds: impl Into<Manifests>) -> Self {
+        self.objects.push(crds.into());
+        self
+    }
+
+    /// Objects to be there from the start: typed, as values, or from YAML files; see [`ApiServer::load`]. May be called
+    /// several times.
+    pub fn with_objects(mut self, objects: impl Into<Manifests>) -> Self {
+        self.objects.push(objects.into());
+        self
+    }
+
+    /// Begins with the state that [`ApiServer::snapshot`] gave; CRDs and objects come on top of it.
+    pub fn with_snapshot(mut self, snapshot: impl Into<Manifests>) -> Self {
+        self.snapshot = Some(snapshot.into());
+        self
+    }
+
+    /// Switches a built-in controller off.
+    pub fn without(mut self, controller: BuiltInController) -> Self {
+        self.settings.off.insert(controller);
+        self
+    }
+
+    /// How many changes, over all resources, watches can catch up on: 10 000 by default, at least 1. The oldest are
+    /// forgotten first. However many are asked for, no more than 64 MB of them are kept.
+    pub fn history(mut self, changes: usize) -> Self {
+        self.settings.history = changes.max(1);
+        self
+    }
+
+    /// Speaks TLS with a certificate from a CA of its own, made at start. HTTP/2 and HTTP/1.1 by ALPN.
+    pub fn tls(mut self) -> Self {
+        self.socket.tls = true;
+        self
+    }
+
+    /// Listens on this port instead of a free one.
+    pub fn port(mut self, port: u16) -> Self {
+        self.socket.port = port;
+        self
+    }
+
+    /// How many requests, watches included, may be under way at once on one HTTP/2 connection: 250 by default, as
+    /// genuine servers allow. Clients with more need a further connection.
+    pub fn max_concurrent_streams(mut self, streams: u32) -> Self {
+        self.socket.streams = streams;
+        self
+    }
+
+    /// Serves the state of an existing server: for a second socket, or the same one again after a shutdown. Settings of the
+    /// state itself ([`history`](Self::history), [`without`](Self::without)) are those of that server.
+    pub fn api(mut self, api: ApiServer) -> Self {
+        self.api = Some(api);
+        self
+    }
+
+    /// The server without a socket.
+    ///
+    /// # Errors
+    /// [`StartError::Objects`] when an object cannot be read or is refused. Without objects it cannot fail.
+    pub fn service(self) -> Result<ApiServer, StartError> {
+        let api = self.api.unwrap_or_else(|| ApiServer::with_settings(self.settings));
+        if let Some(snapshot) = self.snapshot {
+            api.restore(snapshot)?;
+        }
+        for objects in self.objects {
+            api.load(objects)?;
+        }
+        Ok(api)
+    }
+
+    /// Binds a loopback socket and serves in a task of its own.
+    ///
+    /// # Errors
+    /// [`StartError`] says what was missing.
+    pub async fn start(self) -> Result<TestServer, StartError> {
+        let socket = self.socket.clone();
+        socket::open(socket, self.service()?).await
+    }
+}

@@ -1,0 +1,130 @@
+use std::{fmt, sync::Arc};
+
+use parking_lot::Mutex;
+
+use super::{Asked, Fault, Match};
+
+/// The faults of one server, in the order in which they were added.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Rules(Arc<Mutex<Vec<Rule>>>);
+
+#[derive(Debug)]
+struct Rule {
+    matching: Match,
+    fault: Fault,
+    count: Arc<Mutex<Count>>,
+}
+
+#[derive(Debug)]
+struct Count {
+    matched: u64,
+    hit: u64,
+    dice: u64,
+}
+
+/// A fault that was added to a server: counts what it hit, and takes it away again. Dropping it changes nothing.
+#[derive(Clone)]
+pub struct FaultRule {
+    rules: Rules,
+    count: Arc<Mutex<Count>>,
+}
+
+impl Rules {
+    pub(crate) fn add(&self, matching: Match, fault: Fault) -> FaultRule {
+        let count = Arc::new(Mutex::new(Count { matched: 0, hit: 0, dice: matching.seed() }));
+        self.0.lock().push(Rule { matching, fault, count: count.clone() });
+        FaultRule { rules: self.clone(), count }
+    }
+
+    pub(crate) fn clear(&self) {
+        self.0.lock().clear();
+    }
+
+    /// The fault that a request meets: that of the first rule which hits it. Later rules do not count the request.
+    pub(crate) fn strike(&self, asked: impl FnOnce() -> Asked) -> Option<Fault> {
+        let rules = self.0.lock();
+        if rules.is_empty() {
+            return None;
+        }
+        let asked = asked();
+        let hit = rules.iter().find(|rule| rule.matching.covers(&asked) && rule.count());
+        hit.map(|rule| rule.fault.clone())
+    }
+}
+
+impl Rule {
+    fn count(&self) -> bool {
+        let mut count = self.count.lock();
+        count.matched += 1;
+        let roll = roll(&mut count.dice);
+        let hits = self.matching.hits(count.matched, roll);
+        count.hit += u64::from(hits);
+        hits
+    }
+}
+
+impl FaultRule {
+    /// How many requests it has hit so far.
+    pub fn hits(&self) -> u64 {
+        self.count.lock().hit
+    }
+
+    /// Takes the fault away. What it has begun goes on: a stalled request stays stalled.
+    pub fn remove(&self) {
+        self.rules.0.lock().retain(|rule| !Arc::ptr_eq(&rule.count, &self.count));
+    }
+}
+
+impl fmt::Debug for FaultRule {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("FaultRule").field("hits", &self.hits()).finish_non_exhaustive()
+    }
+}
+
+/// SplitMix64, as a number from 0 (included) to 1 (excluded).
+fn roll(state: &mut u64) -> f64 {
+    *state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
+    let mut z = *state;
+    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    let bits = u32::try_from((z ^ (z >> 31)) >> 32).unwrap_or(u32::MAX);
+    f64::from(bits) / (f64::from(u32::MAX) + 1.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn strike(rules: &Rules) -> Option<Fault> {
+        rules.strike(|| Asked { verb: "get", path: "/version".into(), place: None })
+    }
+
+    #[test]
+    fn the_first_rule_that_hits_is_taken_and_counts() {
+        let rules = Rules::default();
+        let first = rules.add(Match::any().nth(2), Fault::Cut);
+        let second = rules.add(Match::any().times(1), Fault::Stall);
+        assert!(matches!(strike(&rules), Some(Fault::Stall)));
+        assert!(matches!(strike(&rules), Some(Fault::Cut)));
+        assert!(strike(&rules).is_none());
+        assert_eq!((first.hits(), second.hits()), (1, 1));
+        let third = rules.add(Match::any(), Fault::Reset);
+        assert!(strike(&rules).is_some());
+        third.remove();
+        assert!(strike(&rules).is_none());
+        assert_eq!(third.hits(), 1);
+    }
+
+    #[test]
+    fn dice_are_fair_and_the_same_for_the_same_seed() {
+        let hits = |seed| {
+            let rules = Rules::default();
+            rules.add(Match::any().chance(0.25, seed), Fault::Cut);
+            (0..4000).map(|_| strike(&rules).is_some()).collect::<Vec<_>>()
+        };
+        let count = hits(7).iter().filter(|hit| **hit).count();
+        assert!((850..1150).contains(&count), "{count}");
+        assert_eq!(hits(7), hits(7));
+        assert_ne!(hits(7), hits(8));
+    }
+}

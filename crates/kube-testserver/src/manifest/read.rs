@@ -1,0 +1,158 @@
+use std::{
+    fs, io,
+    path::{Path, PathBuf},
+};
+
+use serde::Serialize;
+use serde_json::Value;
+
+use super::LoadError;
+
+/// Objects for a server to hold, from values or from YAML.
+///
+/// Made by `into()` from what is at hand: a slice, array or `Vec` of typed objects or of [`serde_json::Value`]s; a path to a
+/// file of YAML or JSON, or to a directory whose `.yaml`, `.yml` and `.json` files are read in the order of their names; or a
+/// text of YAML with any number of documents. Lists (`kind: List`, `PodList`, ...) stand for their items.
+///
+/// ```
+/// use kube_testserver::Manifests;
+/// use k8s_openapi::api::core::v1::Namespace;
+/// use std::path::Path;
+///
+/// let typed = Manifests::from([Namespace::default()]);
+/// let text = Manifests::from("apiVersion: v1\nkind: Namespace\nmetadata: {name: a}\n");
+/// let directory = Manifests::from(Path::new("fixtures"));
+/// ```
+#[derive(Clone, Debug)]
+pub struct Manifests(Source);
+
+#[derive(Clone, Debug)]
+enum Source {
+    Path(PathBuf),
+    Text(String),
+    Values(Result<Vec<Value>, String>),
+}
+
+/// One object and where it comes from.
+#[derive(Clone, Debug)]
+pub(super) struct Document {
+    /// A file or "the YAML text" with the number of the document, or the number of the value.
+    pub(super) origin: String,
+    pub(super) value: Value,
+}
+
+impl Manifests {
+    pub(super) fn read(self) -> Result<Vec<Document>, LoadError> {
+        let documents = match self.0 {
+            Source::Path(path) => from_path(&path)?,
+            Source::Text(text) => from_text("the YAML text", &text)?,
+            Source::Values(values) => {
+                let values = values.map_err(|why| LoadError::object("a value", why))?;
+                let number = |(at, value)| Document { origin: format!("object {}", at + 1), value };
+                values.into_iter().enumerate().map(number).collect()
+            }
+        };
+        Ok(documents.into_iter().flat_map(unpack_list).collect())
+    }
+
+    fn values<K: Serialize>(objects: impl IntoIterator<Item = K>) -> Self {
+        let value = |object| serde_json::to_value(object).map_err(|error| error.to_string());
+        Self(Source::Values(objects.into_iter().map(value).collect()))
+    }
+}
+
+impl From<&Path> for Manifests {
+    fn from(path: &Path) -> Self {
+        Self(Source::Path(path.into()))
+    }
+}
+
+impl From<PathBuf> for Manifests {
+    fn from(path: PathBuf) -> Self {
+        Self(Source::Path(path))
+    }
+}
+
+impl From<&str> for Manifests {
+    fn from(yaml: &str) -> Self {
+        Self(Source::Text(yaml.into()))
+    }
+}
+
+impl From<String> for Manifests {
+    fn from(yaml: String) -> Self {
+        Self(Source::Text(yaml))
+    }
+}
+
+impl From<Value> for Manifests {
+    fn from(object: Value) -> Self {
+        Self::values([object])
+    }
+}
+
+impl<K: Serialize> From<Vec<K>> for Manifests {
+    fn from(objects: Vec<K>) -> Self {
+        Self::values(objects)
+    }
+}
+
+impl<K: Serialize> From<&[K]> for Manifests {
+    fn from(objects: &[K]) -> Self {
+        Self::values(objects)
+    }
+}
+
+impl<K: Serialize, const N: usize> From<[K; N]> for Manifests {
+    fn from(objects: [K; N]) -> Self {
+        Self::values(objects)
+    }
+}
+
+fn from_path(path: &Path) -> Result<Vec<Document>, LoadError> {
+    let unreadable = |path: &Path| {
+        let path = path.to_owned();
+        |source: io::Error| LoadError::Read { path, source }
+    };
+    if !path.is_dir() {
+        let text = fs::read_to_string(path).map_err(unreadable(path))?;
+        return from_text(&path.display().to_string(), &text);
+    }
+    let entries = fs::read_dir(path).and_then(Iterator::collect::<io::Result<Vec<_>>>);
+    let mut files: Vec<PathBuf> =
+        entries.map_err(unreadable(path))?.into_iter().map(|entry| entry.path()).collect();
+    files.retain(|file| file.extension().is_some_and(|e| e == "yaml" || e == "yml" || e == "json"));
+    files.sort();
+    let documents: Result<Vec<_>, _> = files.iter().map(|file| from_path(file)).collect();
+    Ok(documents?.concat())
+}
+
+/// Documents that are empty, as after a last `---`, are passed over.
+fn from_text(origin: &str, text: &str) -> Result<Vec<Document>, LoadError> {
+    // The limits are for input from strangers; this comes from the user, and a snapshot may be large.
+    let options = serde_saphyr::options! { budget: None };
+    let values: Vec<Value> = serde_saphyr::from_multiple_with_options(text, options)
+        .map_err(|error| LoadError::Yaml { origin: origin.into(), why: error.to_string() })?;
+    let number = |(at, value)| Document { origin: format!("{origin}, document {}", at + 1), value };
+    Ok(values.into_iter().enumerate().map(number).filter(|d| !d.value.is_null()).collect())
+}
+
+fn unpack_list(document: Document) -> Vec<Document> {
+    let Document { origin, mut value } = document;
+    let is_list =
+        value["kind"].as_str().is_some_and(|kind| kind.ends_with("List")) && value["items"].is_array();
+    if !is_list {
+        return vec![Document { origin, value }];
+    }
+    let Value::Array(items) = value["items"].take() else { return Vec::new() };
+    let (api_version, kind) = (value["apiVersion"].clone(), value["kind"].as_str().unwrap_or_default());
+    let item = |(at, mut item): (usize, Value)| {
+        // The items of a typed list need not say again what they are.
+        if kind != "List" && item.is_object() && item["kind"].is_null() {
+            item["apiVersion"] = api_version.clone();
+            item["kind"] = kind.trim_end_matches("List").into();
+        }
+        Document { origin: format!("{origin}, item {}", at + 1), value: item }
+    };
+    items.into_iter().enumerate().map(item).collect()
+}

@@ -1,0 +1,69 @@
+use serde_json::Value;
+
+use super::{LoadError, Manifests};
+use crate::{
+    meta,
+    store::Key,
+    world::{Object, World},
+};
+
+/// Everything that the server holds, as YAML documents that say all about an object.
+pub(crate) fn take(world: &World) -> String {
+    let contents = world.contents(None).expect("invariant: the present state can always be read");
+    let mut out = String::new();
+    for object in contents {
+        // JSON that was parsed can be written as YAML; were it not so, JSON is YAML as well.
+        let text = serde_saphyr::to_string(&object.value).unwrap_or_else(|_| object.value.to_string());
+        out.push_str("---\n");
+        out.push_str(&text);
+    }
+    out
+}
+
+/// Replaces the whole state by a snapshot, uids and resourceVersions included. On error everything stays as it was.
+pub(crate) fn restore(world: &mut World, manifests: Manifests) -> Result<(), LoadError> {
+    let documents = manifests.read()?;
+    let definitions: Vec<Value> = documents
+        .iter()
+        .map(|document| &document.value)
+        .filter(|value| value["kind"] == "CustomResourceDefinition")
+        .cloned()
+        .collect();
+    let contents: Result<Vec<Object>, LoadError> = documents
+        .into_iter()
+        .map(|document| {
+            let why = "expected an object as a snapshot has it: apiVersion and kind that are built in or defined in \
+                       the snapshot, a name, and a namespace where the kind is namespaced";
+            let origin = document.origin;
+            place(world, &definitions, document.value).ok_or_else(|| LoadError::object(origin, why))
+        })
+        .collect();
+    let contents = contents?;
+    let revision = contents.iter().map(revision).max().unwrap_or(1);
+    for object in world.refill(contents, revision) {
+        tracing::warn!(object = %object.key, resource = object.plural, "the CRD of an object is not established: left out");
+    }
+    Ok(())
+}
+
+fn revision(object: &Object) -> u64 {
+    meta::text(&object.value, "resourceVersion").and_then(|version| version.parse().ok()).unwrap_or(1)
+}
+
+/// Where an object belongs. A custom kind is looked up in the snapshot's own definitions.
+fn place(world: &World, definitions: &[Value], value: Value) -> Option<Object> {
+    let (group, version) = meta::split_api_version(value["apiVersion"].as_str()?);
+    let kind = value["kind"].as_str()?;
+    let defined = definitions.iter().map(|definition| &definition["spec"]);
+    let defined = defined.into_iter().find(|spec| spec["group"] == group && spec["names"]["kind"] == kind);
+    let (plural, namespaced) = match defined {
+        Some(spec) => (spec["names"]["plural"].as_str()?.to_string(), spec["scope"] == "Namespaced"),
+        None => {
+            let endpoint = world.registry.by_kind(group, version, kind).filter(|e| !e.resource.custom)?;
+            (endpoint.plural().to_string(), endpoint.resource.namespaced)
+        }
+    };
+    let namespace = if namespaced { Some(meta::text(&value, "namespace")?) } else { None };
+    let key = Key::new(namespace, meta::text(&value, "name")?);
+    Some(Object { group: group.into(), plural, key, value })
+}

@@ -1,0 +1,37 @@
+use std::collections::BTreeSet;
+
+use super::state::Task;
+
+/// What a server is told at its start.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Settings {
+    /// How many changes watches can catch up on.
+    pub(crate) history: usize,
+    pub(crate) off: BTreeSet<BuiltInController>,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self { history: 10_000, off: BTreeSet::new() }
+    }
+}
+
+/// A part of the server that acts by itself, as a cluster's controller manager does. All are on unless switched off with
+/// [`Builder::without`](crate::Builder::without).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[non_exhaustive]
+pub enum BuiltInController {
+    /// Deletes objects whose owners are gone, and lets owners go that wait in the foreground for their dependents.
+    GarbageCollection,
+    /// Empties namespaces that are being deleted, and lets them go.
+    NamespaceDeletion,
+}
+
+impl BuiltInController {
+    pub(super) fn does(self, task: &Task) -> bool {
+        match self {
+            Self::GarbageCollection => matches!(task, Task::CheckOwners(_) | Task::FinishForeground(_)),
+            Self::NamespaceDeletion => matches!(task, Task::EmptyNamespace(_) | Task::FinishNamespace(_)),
+        }
+    }
+}

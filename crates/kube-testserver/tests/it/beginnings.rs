@@ -1,0 +1,144 @@
+use std::{fs, time::Duration};
+
+use k8s_openapi::api::core::v1::{ConfigMap, Namespace};
+use kube_testserver::{ApiServer, BuiltInController, StartError, TestServer};
+use serde_json::json;
+
+use crate::rig::*;
+
+fn error(result: Result<ApiServer, StartError>) -> String {
+    let error = result.unwrap_err();
+    std::error::Error::source(&error).unwrap().to_string()
+}
+
+#[tokio::test]
+async fn a_server_begins_with_what_it_is_given() {
+    let dir = tempfile::tempdir().unwrap();
+    fs::write(
+        dir.path().join("b.yaml"),
+        "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: file, namespace: shop}\n---\n",
+    )
+    .unwrap();
+    fs::write(dir.path().join("c.json"), config_map("json").to_string()).unwrap();
+    fs::write(dir.path().join("notes.txt"), "not read").unwrap();
+    let list =
+        json!({"apiVersion": "v1", "kind": "ConfigMapList", "items": [{"metadata": {"name": "item"}}]});
+    let mut typed = ConfigMap::default();
+    typed.metadata.name = Some("typed".into());
+    let mut widget = widget("w");
+    widget["status"] = json!({"phase": "Ready"});
+    let namespace: Namespace = serde_json::from_value(json!({"metadata": {"name": "shop"}})).unwrap();
+
+    let api =
+        TestServer::builder().with_objects(widget).with_crds(widgets()).service().map(drop).unwrap_err();
+    assert!(std::error::Error::source(&api).unwrap().to_string().contains("is its CRD among the objects?"));
+
+    let mut with_status = crate::rig::widget("w");
+    with_status["status"] = json!({"phase": "Ready"});
+    let api = TestServer::builder()
+        .with_crds(widgets())
+        .with_objects([namespace])
+        .with_objects(dir.path())
+        .with_objects(list)
+        .with_objects(vec![typed])
+        .with_objects(with_status)
+        .service()
+        .unwrap();
+    let rig = Rig { api };
+    rig.get("/api/v1/namespaces/shop/configmaps/file").await.ok();
+    for name in ["json", "item", "typed"] {
+        rig.get(&format!("{CONFIG_MAPS}/{name}")).await.ok();
+    }
+    assert_eq!(rig.get(&format!("{WIDGETS}/w")).await.ok()["status"]["phase"], "Ready");
+    // Once more replaces what is there.
+    rig.api.load(json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "typed"}, "data": {"x": "y"}})).unwrap();
+    assert_eq!(rig.get(&format!("{CONFIG_MAPS}/typed")).await.ok()["data"]["x"], "y");
+}
+
+#[test]
+fn what_cannot_be_taken_in_is_named() {
+    let start = |text: &str| error(TestServer::builder().with_objects(text).service());
+    let with = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n---\n";
+    assert_eq!(
+        start(&format!("{with}apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: A_b}}\n"))
+            .split(" a lower")
+            .next()
+            .unwrap(),
+        "the YAML text, document 2: ConfigMap A_b: ConfigMap \"A_b\" is invalid: metadata.name: Invalid value: \"A_b\":"
+    );
+    assert_eq!(
+        start(&format!("{with}kind: X\nmetadata: {{name: b}}\n")),
+        "the YAML text, document 2: X b: expected an object with apiVersion and kind"
+    );
+    assert!(start("a: [").starts_with("the YAML text is no YAML: "));
+    assert!(
+        start(&format!("{with}apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: b}}\ndatta: {{}}\n"))
+            .contains("unknown field \"datta\"")
+    );
+    let missing = std::path::Path::new("/no/such/file.yaml");
+    assert_eq!(
+        error(TestServer::builder().with_objects(missing).service()),
+        "cannot read /no/such/file.yaml"
+    );
+    assert!(
+        error(TestServer::builder().with_snapshot("apiVersion: v1\nkind: Thing\n").service())
+            .contains("document 1")
+    );
+}
+
+#[tokio::test]
+async fn a_snapshot_holds_everything() {
+    let rig = with_widgets().await;
+    rig.post(WIDGETS, widget("w")).await.ok();
+    let mut config = config_map("odd");
+    config["data"] = json!({"yes": "no", "n": "1.0", "empty": "", "lines": "a\n\n b\n", "quote": "\"'\\", "t": "2026-01-01"});
+    rig.post(CONFIG_MAPS, config).await.ok();
+    let snapshot = rig.api.snapshot();
+    let copy = Rig { api: TestServer::builder().with_snapshot(snapshot.clone()).service().unwrap() };
+    assert_eq!(copy.api.snapshot(), snapshot);
+    assert_eq!(copy.api.resource_version(), rig.api.resource_version());
+    for path in [format!("{WIDGETS}/w"), format!("{CONFIG_MAPS}/odd")] {
+        assert_eq!(copy.get(&path).await.ok(), rig.get(&path).await.ok());
+    }
+    copy.post(WIDGETS, widget("x")).await.ok();
+    assert_eq!(rig.get(&format!("{WIDGETS}/x")).await.code, 404, "servers share nothing");
+
+    copy.api.restore("kind: nonsense").unwrap_err();
+    copy.get(&format!("{WIDGETS}/x")).await.ok();
+}
+
+#[tokio::test(start_paused = true)]
+async fn built_in_controllers_can_be_switched_off() {
+    let off = TestServer::builder()
+        .without(BuiltInController::GarbageCollection)
+        .without(BuiltInController::NamespaceDeletion);
+    let rig = Rig { api: off.service().unwrap() };
+    let mut orphan = config_map("orphan");
+    orphan["metadata"]["ownerReferences"] =
+        json!([{"apiVersion": "v1", "kind": "ConfigMap", "name": "none", "uid": "u"}]);
+    rig.post(CONFIG_MAPS, orphan).await.ok();
+    rig.get(&format!("{CONFIG_MAPS}/orphan")).await.ok();
+    rig.post("/api/v1/namespaces", json!({"metadata": {"name": "left"}})).await.ok();
+    rig.delete("/api/v1/namespaces/left").await.ok();
+    assert_eq!(rig.get("/api/v1/namespaces/left").await.ok()["status"]["phase"], "Terminating");
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_clock_can_be_put_ahead() {
+    let rig = Rig::new();
+    let first = rig.post(CONFIG_MAPS, config_map("a")).await.ok()["metadata"]["creationTimestamp"].clone();
+    let mut watch = rig
+        .watch(&format!(
+            "{CONFIG_MAPS}?watch=1&timeoutSeconds=600&allowWatchBookmarks=1&resourceVersion={}",
+            rig.api.resource_version()
+        ))
+        .await;
+    rig.api.advance(Duration::from_secs(61));
+    assert_eq!(watch.event().await.0, "BOOKMARK");
+    rig.api.advance(Duration::from_secs(24 * 3600));
+    assert_eq!(watch.event().await.0, "BOOKMARK", "the last word of a watch that times out");
+    assert!(watch.next().await.is_none());
+    let second = rig.post(CONFIG_MAPS, config_map("b")).await.ok()["metadata"]["creationTimestamp"].clone();
+    let time = |value: &serde_json::Value| value.as_str().unwrap().parse::<jiff::Timestamp>().unwrap();
+    assert!(time(&second).duration_since(time(&first)).as_secs() >= 24 * 3600 + 61);
+}
