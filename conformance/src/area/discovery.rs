@@ -274,7 +274,20 @@ async fn openapi_cache(cx: Cx) -> Outcome {
 }
 
 async fn openapi_v2(cx: Cx) -> Outcome {
-    cx.get("/openapi/v2").await?.is(200)?.eq("/swagger", "2.0")?;
+    let r = cx.get("/openapi/v2").await?;
+    r.is(200)?.eq("/swagger", "2.0")?;
+    let crd = "io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1.CustomResourceDefinition";
+    let patch = &r.body["paths"]["/apis/apiextensions.k8s.io/v1/customresourcedefinitions/{name}"]["patch"];
+    equal(
+        "what is patched",
+        json!("CustomResourceDefinition"),
+        patch["x-kubernetes-group-version-kind"]["kind"].clone(),
+    )?;
+    let answer = &patch["responses"]["200"]["schema"]["$ref"];
+    equal("what is answered", json!(format!("#/definitions/{crd}")), answer.clone())?;
+    r.has(&format!("/definitions/{crd}/properties/spec"))?;
+    let yaml = cx.call(http::Method::GET, "/openapi/v2").accept("application/yaml").send().await?;
+    yaml.is(406)?;
     Ok(())
 }
 

@@ -7,6 +7,7 @@ mod fields;
 mod groups;
 pub(crate) mod openapi;
 mod resource;
+pub(crate) mod swagger;
 
 pub(crate) use groups::Registry;
 pub(crate) use resource::{Column, Endpoint, Resource, ScalePaths, Subresource, Version};

@@ -11,6 +11,8 @@ use crate::{
     schema::types::{self, OBJECT_META},
 };
 
+/// What the documents say the server is.
+pub(super) const VERSION: &str = "v1.36.4";
 const REFERENCE: &str = "#/components/schemas/";
 const WRITE_OPTIONS: [&str; 3] = ["dryRun", "fieldManager", "fieldValidation"];
 const LIST_OPTIONS: [&str; 5] = ["labelSelector", "fieldSelector", "limit", "continue", "resourceVersion"];
@@ -18,14 +20,19 @@ const LIST_OPTIONS: [&str; 5] = ["labelSelector", "fieldSelector", "limit", "con
 /// `/openapi/v3`. `revision` changes the addresses, so that nobody keeps an old document.
 pub(crate) fn index(registry: &Registry, revision: u64) -> Value {
     let mut paths = Map::new();
-    for (group, versions) in registry.groups() {
-        for version in versions {
-            let name = document_name(group, version);
-            let url = format!("/openapi/v3/{name}?hash={revision:X}");
-            paths.insert(name, json!({"serverRelativeURL": url}));
-        }
+    for name in names(registry) {
+        let url = format!("/openapi/v3/{name}?hash={revision:X}");
+        paths.insert(name, json!({"serverRelativeURL": url}));
     }
     json!({"paths": paths})
+}
+
+/// The names of all documents.
+pub(super) fn names(registry: &Registry) -> Vec<String> {
+    let of_group = |(group, versions): (&str, Vec<&str>)| {
+        versions.into_iter().map(|version| document_name(group, version)).collect::<Vec<_>>()
+    };
+    registry.groups().into_iter().flat_map(of_group).collect()
 }
 
 /// One document by its name in the index: `api/v1` or `apis/{group}/{version}`.
@@ -47,7 +54,7 @@ pub(crate) fn document(registry: &Registry, name: &str) -> Option<Value> {
     }
     Some(json!({
         "openapi": "3.0.0",
-        "info": {"title": "Kubernetes", "version": "v1.36.4"},
+        "info": {"title": "Kubernetes", "version": VERSION},
         "paths": paths,
         "components": {"schemas": schemas},
     }))

@@ -42,6 +42,12 @@ pub(crate) fn wants_yaml(accept: &str) -> bool {
     accept.split(',').find_map(Clause::parse).is_some_and(|clause| clause.media == "application/yaml")
 }
 
+/// Whether a document that exists as JSON only is acceptable.
+pub(crate) fn wants_json(accept: &str) -> bool {
+    let mut clauses = accept.split(',').filter_map(Clause::parse);
+    accept.trim().is_empty() || clauses.any(|clause| clause.media != "application/yaml")
+}
+
 /// The version of aggregated discovery that is asked for first, if any is before plain JSON.
 pub(crate) fn discovery_form(accept: &str) -> Option<&'static str> {
     for part in accept.split(',') {

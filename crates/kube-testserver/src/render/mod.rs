@@ -7,5 +7,5 @@ mod encode;
 mod jsonpath;
 mod table;
 
-pub(crate) use accept::{Include, View, discovery_form, wants_yaml};
+pub(crate) use accept::{Include, View, discovery_form, wants_json, wants_yaml};
 pub(crate) use encode::Encoder;

@@ -7,7 +7,7 @@ use super::respond;
 use crate::{
     body::Body,
     failure::Failure,
-    registry::{discovery, openapi},
+    registry::{discovery, openapi, swagger},
     render,
     route::{Query, Route},
     world::World,
@@ -21,7 +21,7 @@ pub(super) fn answer(world: &World, route: &Route, parts: &Parts) -> Response<Bo
         Route::Version => Some(version()),
         Route::Health { name } => return health(name, &query),
         Route::Index => Some(
-            json!({"paths": ["/api", "/api/v1", "/apis", "/healthz", "/livez", "/openapi/v3", "/readyz", "/version"]}),
+            json!({"paths": ["/api", "/api/v1", "/apis", "/healthz", "/livez", "/openapi/v2", "/openapi/v3", "/readyz", "/version"]}),
         ),
         Route::CoreVersions | Route::Groups => {
             let core = *route == Route::CoreVersions;
@@ -38,7 +38,9 @@ pub(super) fn answer(world: &World, route: &Route, parts: &Parts) -> Response<Bo
             Some(document) if query.has("hash") => return immutable(&document),
             found => found,
         },
-        Route::OpenApiV2 | Route::Resource(_) | Route::Unknown => None,
+        Route::OpenApiV2 if !render::wants_json(accept) => return respond::empty(StatusCode::NOT_ACCEPTABLE),
+        Route::OpenApiV2 => Some(swagger::document(registry)),
+        Route::Resource(_) | Route::Unknown => None,
     };
     match found {
         Some(document) => respond::document(StatusCode::OK, &document),

@@ -36,6 +36,10 @@ pub(super) fn text(code: StatusCode, text: impl Into<Bytes>) -> Response<Body> {
     response(code, HeaderValue::from_static("text/plain; charset=utf-8"), Body::whole(text))
 }
 
+pub(super) fn empty(code: StatusCode) -> Response<Body> {
+    text(code, Bytes::new())
+}
+
 pub(super) fn stream(body: Body) -> Response<Body> {
     response(StatusCode::OK, JSON, body)
 }
