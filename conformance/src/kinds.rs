@@ -24,6 +24,8 @@ const fn builtin(group: &'static str, kind: &'static str, plural: &'static str) 
 pub(crate) const WIDGET: Kind = own("Widget", "widgets", true);
 /// Namespaced, without subresources, with a schema that uses all of validation and defaulting.
 pub(crate) const GADGET: Kind = own("Gadget", "gadgets", true);
+/// Namespaced, with a status subresource, and CEL rules of all sorts.
+pub(crate) const RULED: Kind = own("Ruled", "ruleds", true);
 /// Cluster-scoped, unstructured.
 pub(crate) const COG: Kind = own("Cog", "cogs", false);
 /// The built-in kind that nothing but the suite writes.
@@ -35,7 +37,7 @@ pub(crate) const POD: Kind = builtin("", "Pod", "pods");
 pub(crate) const DEPLOYMENT: Kind = builtin("apps", "Deployment", "deployments");
 
 /// The kinds that a run registers.
-pub(crate) const ALL: [&Kind; 3] = [&WIDGET, &GADGET, &COG];
+pub(crate) const ALL: [&Kind; 4] = [&WIDGET, &GADGET, &RULED, &COG];
 
 /// The CRD of one of this run's kinds.
 pub(crate) fn crd(kind: &Kind, group: &str) -> Value {
@@ -53,6 +55,9 @@ pub(crate) fn crd(kind: &Kind, group: &str) -> Value {
         version["selectableFields"] = json!([{"jsonPath": ".spec.color"}]);
         crd["spec"]["names"]["shortNames"] = json!([format!("w{}", &group[..8])]);
         crd["spec"]["names"]["categories"] = json!(["conformance"]);
+    }
+    if kind.kind == RULED.kind {
+        crd["spec"]["versions"][0]["subresources"] = json!({"status": {}});
     }
     if !kind.namespaced {
         crd["spec"]["scope"] = json!("Cluster");
@@ -80,6 +85,7 @@ fn schema(kind: &Kind) -> Value {
     match kind.kind {
         "Widget" => widget(),
         "Gadget" => gadget(),
+        "Ruled" => ruled(),
         _ => json!({"type": "object", "x-kubernetes-preserve-unknown-fields": true}),
     }
 }
@@ -144,4 +150,60 @@ fn gadget() -> Value {
             {"rule": "!has(self.low) || self.low != 13", "messageExpression": "has(self.high) ? 'low is 13 with a high' : 'low is 13'", "reason": "FieldValueForbidden", "fieldPath": ".low"},
         ]},
     }})
+}
+
+fn ruled() -> Value {
+    let text = json!({"type": "string", "maxLength": 20});
+    let with = |schema: Value, rules: Value| {
+        let mut schema = schema;
+        schema["x-kubernetes-validations"] = rules;
+        schema
+    };
+    let integer = |rules: Value| with(json!({"type": "integer"}), rules);
+    let texts = |kind: &str, rules: Value| {
+        let list = json!({"type": "array", "maxItems": 5, "x-kubernetes-list-type": kind, "items": text});
+        with(list, rules)
+    };
+    let pair_rules = json!([
+        {"rule": "self.a != self.b", "fieldPath": ".a", "reason": "FieldValueDuplicate"},
+        {"rule": "!has(self.b) || self.b != 'forbidden'", "fieldPath": ".b", "reason": "FieldValueForbidden", "messageExpression": "'not ' + self.b"},
+    ]);
+    let map_rules = json!([{"rule": "self.all(k, k != 'x')"}, {"rule": "!('w' in self)", "fieldPath": "['w']", "message": "no w"}]);
+    let item = json!({"type": "object", "required": ["k"], "properties": {
+        "k": text, "v": integer(json!([{"rule": "self >= oldSelf", "message": "must not shrink"}]))}});
+    let spec = json!({"type": "object", "properties": {
+        "number": integer(json!([{"rule": "self > 5"}])),
+        "text": with(text.clone(), json!([{"rule": "self.startsWith('a')", "message": "must start with a"}])),
+        "flag": with(json!({"type": "boolean"}), json!([{"rule": "self"}])),
+        "ratio": with(json!({"type": "number"}), json!([{"rule": "self > 0.5"}])),
+        "pattern": {"type": "string", "pattern": "^[a-z]+$"},
+        "list": {"type": "array", "maxItems": 5, "items": with(text.clone(), json!([{"rule": "self != 'bad'"}])),
+            "x-kubernetes-validations": [{"rule": "self.size() < 3"}]},
+        "map": {"type": "object", "maxProperties": 5, "additionalProperties": integer(json!([{"rule": "self > 0"}])),
+            "x-kubernetes-validations": map_rules},
+        "pair": with(json!({"type": "object", "properties": {"a": text, "b": text}}), pair_rules),
+        "need": with(json!({"type": "object", "properties": {"p": text}}),
+            json!([{"rule": "has(self.p)", "fieldPath": ".p", "reason": "FieldValueRequired", "message": "need p"}])),
+        "divisor": integer(json!([{"rule": "10 / self > 1"}])),
+        "when": with(json!({"type": "string", "format": "date-time"}), json!([{"rule": "self > timestamp('2020-01-01T00:00:00Z')"}])),
+        "lasts": with(json!({"type": "string", "format": "duration"}), json!([{"rule": "self < duration('10m')"}])),
+        "port": with(json!({"x-kubernetes-int-or-string": true}), json!([{"rule": "type(self) == int ? self > 3 : self == 'x'"}])),
+        "name-x": text, "in": text,
+        "maybe": with(json!({"type": "object", "nullable": true, "properties": {"z": text}}), json!([{"rule": "has(self.z)"}])),
+        "fixed": with(text.clone(), json!([{"rule": "self == oldSelf", "message": "fixed for ever"}])),
+        "items": {"type": "array", "maxItems": 5, "x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["k"], "items": item},
+        "set": texts("set", json!([{"rule": "oldSelf.all(x, x in self)", "message": "only grows"}])),
+        "fixedset": texts("set", json!([{"rule": "self == oldSelf"}])),
+        "counter": integer(json!([{"rule": "oldSelf.hasValue() || self == 1", "optionalOldSelf": true, "message": "starts at 1"}])),
+        "blank": integer(json!([{"rule": "self == 1", "messageExpression": "'  '", "message": "fallback"}])),
+    }, "x-kubernetes-validations": [
+        {"rule": "!has(self.name__dash__x) || self.name__dash__x != 'z'"},
+        {"rule": "!has(self.__in__) || self.__in__ != 'z'"},
+    ]});
+    let status =
+        json!({"type": "object", "properties": {"seen": integer(json!([{"rule": "self >= oldSelf"}]))}});
+    json!({"type": "object", "properties": {"spec": spec, "status": status}, "x-kubernetes-validations": [
+        {"rule": "self.metadata.name != 'forbidden'"},
+        {"rule": "self.kind == 'Ruled' && self.apiVersion.endsWith('/v1')"},
+    ]})
 }

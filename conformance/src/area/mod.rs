@@ -5,6 +5,7 @@ use crate::case::Case;
 mod apply;
 mod applylists;
 mod auth;
+mod cel;
 mod crd;
 mod create;
 mod delete;
@@ -41,6 +42,7 @@ pub(crate) fn cases() -> Vec<Case> {
         subresource::cases(),
         dryrun::cases(),
         schema::cases(),
+        cel::cases(),
         applylists::cases(),
         crd::cases(),
         strategic::cases(),

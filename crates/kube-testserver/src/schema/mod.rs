@@ -3,8 +3,9 @@
 //! One model serves built-in kinds (read lazily from a table) and custom resources (read from their `openAPIV3Schema`).
 //!
 //! What comes in from a client passes, in this order: `prune` (unknown fields go, or are errors in strict mode),
-//! `default`, `drop_nulls` (not after apply), `validate`.
+//! `default`, `drop_nulls` (not after apply), `validate`, `check_rules`.
 
+mod cel;
 mod default;
 pub(crate) mod error;
 pub(crate) mod golang;
@@ -12,6 +13,7 @@ pub(crate) mod model;
 mod nulls;
 mod openapi;
 mod parse;
+mod path;
 mod prune;
 mod repeated;
 mod structural;

@@ -3,6 +3,8 @@ use std::sync::{Arc, LazyLock};
 
 use serde_json::Value;
 
+use super::cel::Rule;
+
 /// The schema of one kind, or of a part of it. Cheap to clone.
 #[derive(Clone)]
 pub(crate) struct Schema {
@@ -122,6 +124,8 @@ pub(crate) struct Node {
     /// The object is one indivisible value.
     pub(crate) atomic: bool,
     pub(crate) rules: Option<Box<Rules>>,
+    /// Whether there are CEL rules here or below.
+    pub(crate) ruled: bool,
 }
 
 /// How a list is owned and merged.
@@ -157,6 +161,7 @@ pub(crate) struct Rules {
     pub(crate) not: Option<Field>,
     /// What a custom resource's schema says of its own `metadata`.
     pub(crate) metadata: Option<Field>,
+    pub(in crate::schema) cel: Vec<Rule>,
 }
 
 /// A compiled pattern and its text.

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use serde_json::{Map, Value};
 
 use super::model::{Bound, Field, Link, ListType, Node, Pattern, Place, Range, Rules, Strategy, Type};
-use super::types;
+use super::{cel, types};
 
 /// Whether a schema describes a whole object.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -42,6 +42,12 @@ pub(super) fn node_of(doc: &Value, extent: Extent) -> Node {
         }
     }
     let preserve_unknown = flag(doc, "x-kubernetes-preserve-unknown-fields");
+    let additional = additional(doc);
+    let items = doc.get("items").filter(|v| v.is_object()).map(|doc| Box::new(field(doc, Extent::Part)));
+    let below = properties.values().chain(additional.as_deref()).chain(items.as_deref());
+    // Types of the table have no rules, and are not to be read before they are needed.
+    let ruled =
+        !rules.cel.is_empty() || below.filter(|field| !field.named_type()).any(|field| field.node().ruled);
     Node {
         ty: text(doc, "type").and_then(type_named),
         nullable: flag(doc, "nullable"),
@@ -49,11 +55,12 @@ pub(super) fn node_of(doc: &Value, extent: Extent) -> Node {
         preserve_unknown,
         resource,
         properties,
-        additional: additional(doc),
-        items: doc.get("items").filter(|v| v.is_object()).map(|doc| Box::new(field(doc, Extent::Part))),
+        additional,
+        items,
         list: list_type(doc),
         atomic: text(doc, "x-kubernetes-map-type") == Some("atomic"),
         rules: rules.matter().then(|| Box::new(rules)),
+        ruled,
     }
 }
 
@@ -124,6 +131,7 @@ fn rules(doc: &Value) -> Rules {
         one_of: several("oneOf"),
         not: doc.get("not").map(|doc| field(doc, Extent::Part)),
         metadata: None,
+        cel: cel::rules_of(doc),
     }
 }
 
@@ -144,6 +152,7 @@ impl Rules {
             || branches.iter().any(|b| !b.is_empty())
             || self.not.is_some()
             || self.metadata.is_some()
+            || !self.cel.is_empty()
     }
 }
 

@@ -2,19 +2,25 @@ use std::fmt;
 
 /// Where the walk is, as `spec.ports[0].name`; a chain on the stack, printed only for errors.
 #[derive(Clone, Copy)]
-pub(super) enum Path<'p> {
+pub(in crate::schema) enum Path<'p> {
     Root,
     Member(&'p Path<'p>, &'p str),
     Element(&'p Path<'p>, usize),
+    /// A key of a map, where it is shown apart from a property.
+    Key(&'p Path<'p>, &'p str),
 }
 
 impl Path<'_> {
-    pub(super) fn member<'p>(&'p self, name: &'p str) -> Path<'p> {
+    pub(in crate::schema) fn member<'p>(&'p self, name: &'p str) -> Path<'p> {
         Path::Member(self, name)
     }
 
-    pub(super) fn element(&self, at: usize) -> Path<'_> {
+    pub(in crate::schema) fn element(&self, at: usize) -> Path<'_> {
         Path::Element(self, at)
+    }
+
+    pub(in crate::schema) fn key<'p>(&'p self, name: &'p str) -> Path<'p> {
+        Path::Key(self, name)
     }
 }
 
@@ -25,6 +31,7 @@ impl fmt::Display for Path<'_> {
             Path::Member(Path::Root, name) => f.write_str(name),
             Path::Member(above, name) => write!(f, "{above}.{name}"),
             Path::Element(above, at) => write!(f, "{above}[{at}]"),
+            Path::Key(above, name) => write!(f, "{above}[{name}]"),
         }
     }
 }

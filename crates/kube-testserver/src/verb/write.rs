@@ -113,6 +113,7 @@ pub(super) fn finish(
 /// Refuses what breaks a rule of metadata or of the schema.
 fn check(endpoint: &Endpoint, object: &Value, old: Option<&Value>) -> Result<(), Failure> {
     let mut errors = endpoint.schema().validate(object);
+    errors.extend(endpoint.schema().check_rules(object, old, &errors));
     errors.splice(0..0, strategy::validate_metadata(endpoint, object, old));
     if errors.is_empty() {
         return Ok(());

@@ -60,6 +60,7 @@ fn limits(errors: &mut Vec<FieldError>, at: &str, doc: &Value, typed_any_of: boo
         ("x-kubernetes-list-type", "undefined"),
         ("x-kubernetes-list-map-keys", "empty"),
         ("x-kubernetes-map-type", "undefined"),
+        ("x-kubernetes-validations", "empty"),
     ] {
         let said = doc.get(name).is_some_and(|v| !matches!(v, Value::Null | Value::Bool(false)) && v != "");
         if said {

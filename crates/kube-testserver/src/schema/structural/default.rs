@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use crate::schema::FieldError;
-use crate::schema::{parse, prune, validate};
+use crate::schema::{cel, parse, prune, validate};
 
 pub(super) fn check(errors: &mut Vec<FieldError>, at: &str, doc: &Value, value: &Value, resource: bool) {
     let at = format!("{at}.default");
@@ -13,10 +13,18 @@ pub(super) fn check(errors: &mut Vec<FieldError>, at: &str, doc: &Value, value: 
     if !prune::value(&field, &mut pruned).is_empty() {
         errors.push(FieldError::invalid(&at, value, "must not have unknown fields"));
     }
-    for error in validate::value(&field, &pruned) {
+    let mut unplaced = true;
+    let mut wrong = validate::value(&field, &pruned);
+    if wrong.is_empty() {
+        // Of rules, what has no path is about the default as a whole.
+        unplaced = false;
+        wrong = cel::check_place(&field, &pruned, None);
+    }
+    for error in wrong {
         let field = match error.field.as_str() {
             "" => at.clone(),
-            "<nil>" => error.field.clone(),
+            "<nil>" if unplaced => error.field.clone(),
+            "<nil>" => at.clone(),
             below if below.starts_with('[') => format!("{at}{below}"),
             below => format!("{at}.{below}"),
         };

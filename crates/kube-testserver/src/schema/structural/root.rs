@@ -2,7 +2,7 @@ use serde_json::Value;
 
 use super::place::{self, Role};
 use super::vocabulary;
-use crate::schema::FieldError;
+use crate::schema::{FieldError, cel};
 
 /// All violations of the schema of a custom resource; their paths begin with `at`.
 pub(in crate::schema) fn check(at: &str, doc: &Value) -> Vec<FieldError> {
@@ -30,5 +30,8 @@ pub(in crate::schema) fn check(at: &str, doc: &Value) -> Vec<FieldError> {
         ));
     }
     place::check(&mut errors, at, doc, Role::Root);
+    if errors.is_empty() {
+        errors.extend(cel::check_definition(at, doc));
+    }
     errors
 }

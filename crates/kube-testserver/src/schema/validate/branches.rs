@@ -2,10 +2,10 @@
 
 use serde_json::Value;
 
-use super::path::Path;
 use super::walk::{Walk, unplaced};
 use crate::schema::FieldError;
 use crate::schema::model::{Field, Rules};
+use crate::schema::path::Path;
 
 pub(super) fn check(walk: &mut Walk<'_>, rules: &Rules, value: &Value, path: &Path<'_>) {
     any_of(walk, &rules.any_of, value, path);

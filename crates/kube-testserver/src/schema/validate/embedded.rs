@@ -2,8 +2,8 @@
 
 use serde_json::{Map, Value};
 
-use super::path::Path;
 use crate::schema::FieldError;
+use crate::schema::path::Path;
 
 const KIND: &str = "may have mixed case, but should otherwise match: a DNS-1035 label must consist of lower case \
                     alphanumeric characters or '-', start with an alphabetic character, and end with an alphanumeric \

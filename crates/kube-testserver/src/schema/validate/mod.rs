@@ -4,7 +4,6 @@ mod branches;
 mod embedded;
 mod format;
 mod lists;
-mod path;
 mod values;
 mod walk;
 

@@ -3,11 +3,11 @@
 use serde_json::Value;
 
 use super::format;
-use super::path::Path;
 use super::walk::unplaced;
 use crate::schema::FieldError;
 use crate::schema::golang;
 use crate::schema::model::{Node, Range, Rules, Type};
+use crate::schema::path::Path;
 
 /// Whether the format is one that only strings can have.
 pub(super) fn has_string_format(node: &Node) -> bool {

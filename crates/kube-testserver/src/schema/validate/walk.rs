@@ -1,9 +1,9 @@
 use serde_json::{Map, Value};
 
-use super::path::Path;
 use super::{branches, embedded, lists, values};
 use crate::schema::FieldError;
 use crate::schema::model::{Field, Node, Schema, Source, Type};
+use crate::schema::path::Path;
 
 impl Schema {
     /// Everything about the object that its schema does not allow.

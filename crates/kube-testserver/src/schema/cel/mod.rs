@@ -1,0 +1,21 @@
+//! `x-kubernetes-validations`: rules in the Common Expression Language
+//! ([KEP-2876](https://github.com/kubernetes/enhancements/tree/master/keps/sig-api-machinery/2876-crd-validation-expression-language)).
+//!
+//! `admit` looks at the rules of a new schema, `evaluate` applies them to objects. The language itself and Kubernetes'
+//! functions come from the `cel` and `kube-cel` crates.
+
+mod admit;
+mod escape;
+mod evaluate;
+mod program;
+mod rule;
+mod types;
+mod value;
+
+#[cfg(test)]
+mod tests;
+
+pub(super) use admit::check as check_definition;
+pub(super) use evaluate::place as check_place;
+use program::{Expression, Scope};
+pub(super) use rule::{Rule, rules_of};

@@ -1,0 +1,137 @@
+//! One rule of a schema.
+
+use kube_cel::cel::Value as Cel;
+use serde_json::Value;
+
+use super::{Expression, Scope};
+use crate::schema::FieldError;
+
+pub(super) const REASONS: [&str; 4] =
+    ["FieldValueDuplicate", "FieldValueForbidden", "FieldValueInvalid", "FieldValueRequired"];
+
+/// A rule, compiled.
+#[derive(Debug)]
+pub(crate) struct Rule {
+    text: Box<str>,
+    pub(super) expression: Expression,
+    message: Option<Box<str>>,
+    message_expression: Option<Expression>,
+    reason: &'static str,
+    /// What follows the path of the place: `.a.b`.
+    suffix: Box<str>,
+    /// Compares with the former value.
+    pub(super) transition: bool,
+    /// Holds without a former value as well: `oldSelf` is then an optional.
+    pub(super) optional_old: bool,
+}
+
+/// The rules of one place. What does not compile was refused when the definition was written.
+pub(in crate::schema) fn rules_of(doc: &Value) -> Vec<Rule> {
+    let rules = doc.get("x-kubernetes-validations").and_then(Value::as_array);
+    rules.into_iter().flatten().filter_map(Rule::read).collect()
+}
+
+impl Rule {
+    fn read(doc: &Value) -> Option<Self> {
+        let text = |name: &str| doc.get(name).and_then(Value::as_str).filter(|text| !text.trim().is_empty());
+        let rule = text("rule")?;
+        let expression = Expression::compile(rule).ok()?;
+        let named = |name: &str| REASONS.into_iter().find(|reason| *reason == name);
+        Some(Self {
+            text: rule.trim().into(),
+            transition: expression.mentions("oldSelf"),
+            expression,
+            message: text("message").map(Into::into),
+            message_expression: text("messageExpression").and_then(|text| Expression::compile(text).ok()),
+            reason: text("reason").and_then(named).unwrap_or("FieldValueInvalid"),
+            suffix: text("fieldPath")
+                .map(|path| suffix(&steps(path).unwrap_or_default()))
+                .unwrap_or_default(),
+            optional_old: doc.get("optionalOldSelf") == Some(&Value::Bool(true)),
+        })
+    }
+
+    /// What is wrong with the value at `path`, if anything is.
+    pub(super) fn objection(&self, scope: &Scope<'_>, value: &Value, path: &str) -> Option<FieldError> {
+        match self.expression.run(scope) {
+            Ok(Cel::Bool(true)) => None,
+            Ok(_) => Some(self.broken(scope, value, path)),
+            Err(why) => {
+                let why = format!("{why} evaluating rule: {}", self.text);
+                Some(FieldError::invalid(shown_path(path), format!("{:?}", schema_type(value)), &why))
+            }
+        }
+    }
+
+    fn broken(&self, scope: &Scope<'_>, value: &Value, path: &str) -> FieldError {
+        let message = self.message(scope);
+        let at = format!("{path}{}", self.suffix);
+        let at = shown_path(at.strip_prefix('.').unwrap_or(&at));
+        let scalar = (!value.is_object() && !value.is_array()).then(|| value.to_string());
+        match (self.reason, scalar) {
+            ("FieldValueRequired", _) => FieldError::required(at, &message),
+            ("FieldValueForbidden", _) => FieldError::forbidden(at, &message),
+            ("FieldValueDuplicate", Some(value)) => FieldError::duplicate(at, value),
+            ("FieldValueDuplicate", None) => FieldError::new(at, "FieldValueDuplicate", "Duplicate value"),
+            (_, Some(value)) => FieldError::invalid(at, value, &message),
+            // Objects and lists are not shown.
+            (reason, None) => FieldError::new(at, reason, format!("Invalid value: {message}")),
+        }
+    }
+
+    /// The message that was computed, else the one that was given, else the rule.
+    fn message(&self, scope: &Scope<'_>) -> String {
+        let computed = self.message_expression.as_ref().and_then(|expression| match expression.run(scope) {
+            Ok(Cel::String(text)) if !text.trim().is_empty() && !text.contains('\n') => {
+                Some(text.trim().to_owned())
+            }
+            _ => None,
+        });
+        let given = || self.message.as_deref().map(|text| text.trim().to_owned());
+        computed.or_else(given).unwrap_or_else(|| format!("failed rule: {}", self.text))
+    }
+}
+
+/// The steps of a `fieldPath`: `.a['b'].c`. `None` when it is not one.
+pub(super) fn steps(path: &str) -> Option<Vec<(&str, bool)>> {
+    let mut out = Vec::new();
+    let mut rest = path.trim();
+    while !rest.is_empty() {
+        if let Some(key) = rest.strip_prefix("['") {
+            let (key, after) = key.split_once("']")?;
+            out.push((key, true));
+            rest = after;
+        } else {
+            let name = rest.strip_prefix('.')?;
+            let end = name.find(['.', '[']).unwrap_or(name.len());
+            if end == 0 {
+                return None;
+            }
+            out.push((&name[..end], false));
+            rest = &name[end..];
+        }
+    }
+    (!out.is_empty()).then_some(out)
+}
+
+fn suffix(steps: &[(&str, bool)]) -> Box<str> {
+    let step = |(name, key): &(&str, bool)| if *key { format!(".[{name}]") } else { format!(".{name}") };
+    steps.iter().map(step).collect::<String>().into()
+}
+
+/// The root has no path.
+pub(super) fn shown_path(path: &str) -> &str {
+    if path.is_empty() { "<nil>" } else { path }
+}
+
+fn schema_type(value: &Value) -> &'static str {
+    match value {
+        Value::Null => "null",
+        Value::Bool(_) => "boolean",
+        Value::Number(number) if number.is_f64() => "number",
+        Value::Number(_) => "integer",
+        Value::String(_) => "string",
+        Value::Array(_) => "array",
+        Value::Object(_) => "object",
+    }
+}
