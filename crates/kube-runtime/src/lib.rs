@@ -14,6 +14,7 @@ mod predicate;
 mod queue;
 mod stream_ext;
 mod task;
+mod version;
 
 pub mod controller;
 pub mod events;

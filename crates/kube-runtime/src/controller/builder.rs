@@ -10,7 +10,7 @@ use super::{
 use crate::{
     backoff::Backoff,
     reflector::{
-        ObjectRef,
+        Index, ObjectRef,
         store::{Store, Writer},
     },
     watcher::{self, watcher},
@@ -123,6 +123,16 @@ where
     /// The controller's cache of its objects. It fills as the controller runs.
     pub fn store(&self) -> Store<K> {
         self.reader.clone()
+    }
+
+    /// Declares an index of the controller's [`store`](Self::store), for [`Store::by_index`].
+    #[must_use]
+    pub fn with_index<T>(self, index: &Index<K, T>) -> Self
+    where
+        T: Eq + Hash + Send + Sync + 'static,
+    {
+        self.reader.add_index(index);
+        self
     }
 
     /// Also reconciles the objects that `trigger` names.

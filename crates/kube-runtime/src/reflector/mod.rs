@@ -3,6 +3,8 @@
 //! [`reflector`](fn@reflector) passes a stream of watcher events through and keeps the objects in a [`Store`], whose
 //! clones can be read from anywhere. [`ObjectRef`] names an object of it.
 
+mod by_name;
+mod index;
 mod lookup;
 mod object_ref;
 mod reflect;
@@ -10,6 +12,7 @@ pub mod store;
 mod subscription;
 mod table;
 
+pub use index::Index;
 pub use lookup::Lookup;
 pub use object_ref::{ObjectRef, ObjectRefExtra};
 pub use reflect::reflector;

@@ -1,20 +1,40 @@
-//! Objects by name, without a second copy of their names.
+//! The objects of a cache, with all its ways to find them.
 
-use super::Lookup;
-use ahash::RandomState;
-use hashbrown::HashTable;
-use std::{borrow::Cow, sync::Arc};
+use super::{
+    Index, Lookup,
+    by_name::ByName,
+    index::{AnyPostings, Postings, pair},
+};
+use kube_core::{Expression, Selector};
+use std::{borrow::Borrow, hash::Hash, sync::Arc};
 
-/// A set of objects of one kind, found by namespace and name in O(1). One pointer per object.
-#[derive(Debug)]
+/// Objects by name and by each declared index. What an update costs does not depend on how many there are.
 pub(super) struct Table<K> {
-    objects: HashTable<Arc<K>>,
-    hasher: RandomState,
+    objects: ByName<K>,
+    indexes: Vec<Box<dyn AnyPostings<K>>>,
 }
 
-impl<K: Lookup> Table<K> {
-    pub(super) fn with_capacity(capacity: usize) -> Self {
-        Self { objects: HashTable::with_capacity(capacity), hasher: RandomState::new() }
+impl<K> Default for Table<K> {
+    fn default() -> Self {
+        Self { objects: ByName::default(), indexes: Vec::new() }
+    }
+}
+
+impl<K: Lookup + 'static> Table<K> {
+    /// A table with the same indexes, without objects but with room for as many.
+    pub(super) fn emptied(&self) -> Self {
+        let indexes = self.indexes.iter().map(|index| index.emptied()).collect();
+        Self { objects: ByName::with_capacity(self.len()), indexes }
+    }
+
+    pub(super) fn add_index<T>(&mut self, index: &Index<K, T>)
+    where
+        K: Send + Sync,
+        T: Eq + Hash + Send + Sync + 'static,
+    {
+        let mut postings = Postings::of(index);
+        self.objects.iter().for_each(|object| postings.insert(object));
+        self.indexes.push(Box::new(postings));
     }
 
     pub(super) fn len(&self) -> usize {
@@ -26,87 +46,68 @@ impl<K: Lookup> Table<K> {
     }
 
     pub(super) fn get(&self, namespace: Option<&str>, name: &str) -> Option<&Arc<K>> {
-        let hash = hash(&self.hasher, namespace, name);
-        self.objects.find(hash, |object| is(&**object, namespace, name))
+        self.objects.get(namespace, name)
     }
 
     /// The present state of the object that `object` is a state of.
     pub(super) fn counterpart(&self, object: &K) -> Option<&Arc<K>> {
-        self.get(object.namespace().as_deref(), &object.name().unwrap_or_default())
+        self.objects.counterpart(object)
+    }
+
+    /// The objects that have `key` in `index`; `None` where that index was not declared.
+    pub(super) fn indexed<T, Q>(
+        &self,
+        index: &Index<K, T>,
+        key: &Q,
+    ) -> Option<Option<impl Iterator<Item = &Arc<K>>>>
+    where
+        T: Borrow<Q> + Eq + Hash + 'static,
+        Q: Eq + Hash + ?Sized,
+    {
+        let found = self.indexes.iter().find_map(|postings| Postings::find(&**postings, index, key))?;
+        Some(found.map(ByName::iter))
+    }
+
+    /// Some objects, among them all that the selector matches; `None` where no index by labels helps.
+    pub(super) fn candidates(&self, selector: &Selector) -> Option<impl Iterator<Item = &Arc<K>>> {
+        if self.indexes.is_empty() {
+            return None;
+        }
+        let mut alternatives = selector.clone().into_iter().filter_map(pairs);
+        let pairs = alternatives.next()?;
+        let found = self.indexes.iter().find_map(|postings| Postings::labelled(&**postings, &pairs))?;
+        Some(found.into_iter().flat_map(ByName::iter))
     }
 
     pub(super) fn insert(&mut self, object: Arc<K>) {
-        let (namespace, name) = (object.namespace(), object.name().unwrap_or_default());
-        let hasher = &self.hasher;
-        let hash = hash(hasher, namespace.as_deref(), &name);
-        let same = |other: &Arc<K>| is(&**other, namespace.as_deref(), &name);
-        if let Some(present) = self.objects.find_mut(hash, same) {
-            *present = Arc::clone(&object);
-        } else {
-            self.objects.insert_unique(hash, Arc::clone(&object), |other| {
-                let (namespace, name) = (other.namespace(), other.name().unwrap_or_default());
-                self::hash(hasher, namespace.as_deref(), &name)
-            });
+        if self.indexes.is_empty() {
+            self.objects.insert(object);
+            return;
         }
-    }
-
-    pub(super) fn remove(&mut self, object: &K) {
-        let (namespace, name) = (object.namespace(), object.name().unwrap_or_default());
-        let hash = hash(&self.hasher, namespace.as_deref(), &name);
-        let found = self.objects.find_entry(hash, |other| is(&**other, namespace.as_deref(), &name));
-        if let Ok(entry) = found {
-            entry.remove();
+        let before = self.objects.insert(Arc::clone(&object));
+        if before.as_ref().is_some_and(|before| Arc::ptr_eq(before, &object)) {
+            return;
         }
-    }
-}
-
-fn hash(hasher: &RandomState, namespace: Option<&str>, name: &str) -> u64 {
-    hasher.hash_one((namespace, name))
-}
-
-fn is<K: Lookup>(object: &K, namespace: Option<&str>, name: &str) -> bool {
-    object.name().unwrap_or(Cow::Borrowed("")) == name && object.namespace().as_deref() == namespace
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use k8s_openapi::{api::core::v1::ConfigMap, apimachinery::pkg::apis::meta::v1::ObjectMeta};
-    use proptest::prelude::*;
-    use std::collections::BTreeMap;
-
-    fn object(namespace: u8, name: u8, version: usize) -> Arc<ConfigMap> {
-        let metadata = ObjectMeta {
-            name: Some(name.to_string()),
-            namespace: (namespace > 0).then(|| namespace.to_string()),
-            resource_version: Some(version.to_string()),
-            ..Default::default()
-        };
-        Arc::new(ConfigMap { metadata, ..Default::default() })
-    }
-
-    proptest! {
-        #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
-
-        #[test]
-        fn agrees_with_a_map(steps in prop::collection::vec((0..3u8, 0..20u8, any::<bool>()), 0..200)) {
-            let mut table = Table::with_capacity(0);
-            let mut map = BTreeMap::new();
-            for (version, (namespace, name, insert)) in steps.into_iter().enumerate() {
-                let object = object(namespace, name, version);
-                if insert {
-                    table.insert(Arc::clone(&object));
-                    map.insert((namespace, name), object);
-                } else {
-                    table.remove(&object);
-                    map.remove(&(namespace, name));
-                }
-                prop_assert_eq!(table.len(), map.len());
+        for index in &mut self.indexes {
+            if let Some(before) = &before {
+                index.remove(before);
             }
-            for (namespace, name) in (0..3).flat_map(|namespace| (0..20).map(move |name| (namespace, name))) {
-                let found = table.counterpart(&object(namespace, name, 0));
-                prop_assert_eq!(found, map.get(&(namespace, name)));
-            }
+            index.insert(&object);
         }
+    }
+
+    pub(super) fn remove(&mut self, object: &K) -> Option<Arc<K>> {
+        let before = self.objects.remove(object)?;
+        self.indexes.iter_mut().for_each(|index| index.remove(&before));
+        Some(before)
+    }
+}
+
+/// The labels of which an object must have one to fulfil the expression, where it asks for any.
+fn pairs(expression: Expression) -> Option<Vec<String>> {
+    match expression {
+        Expression::Equal(key, value) => Some(vec![pair(&key, &value)]),
+        Expression::In(key, values) => Some(values.iter().map(|value| pair(&key, value)).collect()),
+        _ => None,
     }
 }

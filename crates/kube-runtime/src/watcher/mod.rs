@@ -24,7 +24,6 @@ mod source;
 mod state;
 mod stream;
 mod undecodable;
-mod version;
 mod watching;
 
 pub use crate::backoff::{DefaultBackoff, ExponentialBackoff};

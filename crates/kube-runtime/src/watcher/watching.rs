@@ -7,8 +7,8 @@ use super::{
     pace::Trouble,
     state::{InitListed, State, Watching},
     undecodable::{decode_error, describe},
-    version::went_back,
 };
+use crate::version::went_back;
 use kube_core::{
     DeserializeGuard, Resource, Status, WatchEvent, error_boundary::InvalidObject, response::reason,
 };

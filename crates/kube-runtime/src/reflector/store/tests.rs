@@ -1,8 +1,16 @@
+//! What a store shows, and when.
+
 use super::*;
+use crate::{
+    reflector::{ObjectKey, ObjectRef},
+    watcher::Event,
+};
 use futures::{FutureExt, StreamExt};
 use k8s_openapi::{api::core::v1::ConfigMap, apimachinery::pkg::apis::meta::v1::ObjectMeta};
+use kube_core::ResourceExt;
+use std::sync::Arc;
 
-fn object(name: &str, version: &str) -> ConfigMap {
+pub(super) fn object(name: &str, version: &str) -> ConfigMap {
     let metadata = ObjectMeta {
         name: Some(name.to_owned()),
         namespace: Some("ns".to_owned()),
@@ -13,11 +21,13 @@ fn object(name: &str, version: &str) -> ConfigMap {
     ConfigMap { metadata, ..Default::default() }
 }
 
-fn key(name: &str) -> ObjectRef<ConfigMap> {
+pub(super) fn key(name: &str) -> ObjectRef<ConfigMap> {
     ObjectRef::new(name).within("ns")
 }
 
-fn filled(events: impl IntoIterator<Item = Event<ConfigMap>>) -> (Store<ConfigMap>, Writer<ConfigMap>) {
+pub(super) fn filled(
+    events: impl IntoIterator<Item = Event<ConfigMap>>,
+) -> (Store<ConfigMap>, Writer<ConfigMap>) {
     let (store, mut writer) = store_shared(0);
     events.into_iter().for_each(|event| writer.apply_watcher_event(&event));
     (store, writer)
@@ -192,7 +202,7 @@ fn an_unshared_cache_has_no_subscribers() {
 #[test]
 fn whoever_acts_on_an_event_sees_the_state_it_was_about() {
     let (store, mut writer) = filled([Event::Init, Event::InitApply(object("a", "1")), Event::InitDone]);
-    let named = |name| super::ObjectKey::of(&object(name, "0"));
+    let named = |name| ObjectKey::of(&object(name, "0"));
     let version =
         |name| store.newest(&named(name)).and_then(|object| object.metadata.resource_version.clone());
     for event in [Event::Init, Event::InitApply(object("a", "2")), Event::InitApply(object("b", "2"))] {

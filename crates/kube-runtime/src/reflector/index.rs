@@ -1,0 +1,193 @@
+//! Finding the objects of a cache by something else than their names.
+
+use super::{Lookup, by_name::ByName};
+use ahash::AHashMap;
+use kube_core::ResourceExt;
+use std::{any::Any, borrow::Borrow, fmt, hash::Hash, sync::Arc};
+
+/// Hands each key of an object to a visitor.
+type Visit<K, T> = dyn Fn(&K, &mut dyn FnMut(T)) + Send + Sync;
+
+/// A way to find objects of a [`Store`](super::Store): by the keys that a function makes of them.
+///
+/// Declare it when the store is made, with [`Writer::with_index`](super::store::Writer::with_index) or
+/// [`Controller::with_index`](crate::Controller::with_index), and look up with
+/// [`Store::by_index`](super::Store::by_index). Clones are the same index; one index may serve several stores.
+///
+/// ```
+/// use k8s_openapi::api::core::v1::{Pod, PodSpec};
+/// use kube_runtime::{reflector::{self, Index}, watcher::Event};
+///
+/// let by_node = Index::new(|pod: &Pod| pod.spec.as_ref().and_then(|spec| spec.node_name.clone()));
+/// let (store, writer) = reflector::store();
+/// let mut writer = writer.with_index(&by_node);
+///
+/// let mut pod = Pod::default();
+/// pod.spec = Some(PodSpec { node_name: Some("node-1".into()), ..PodSpec::default() });
+/// writer.apply_watcher_event(&Event::Apply(pod));
+/// assert_eq!(store.by_index(&by_node, "node-1").len(), 1);
+/// assert!(store.by_index(&by_node, "node-2").is_empty());
+/// ```
+///
+/// # Guarantees
+///
+/// An index shows the same state as the store itself, also while a list replaces everything.
+pub struct Index<K: 'static, T: 'static> {
+    keys: Arc<Visit<K, T>>,
+    of_labels: bool,
+}
+
+impl<K, T> Index<K, T> {
+    /// An index by what `keys` makes of an object: an `Option`, a `Vec`, or whatever can be iterated.
+    ///
+    /// `keys` has to make the same of the same state each time. It runs while the store is locked: keep it short, and
+    /// let it not use the store.
+    #[must_use]
+    pub fn new<I>(keys: impl Fn(&K) -> I + Send + Sync + 'static) -> Self
+    where
+        I: IntoIterator<Item = T>,
+    {
+        Self {
+            keys: Arc::new(move |object, visit| keys(object).into_iter().for_each(visit)),
+            of_labels: false,
+        }
+    }
+
+    /// Whether it is about the same: made of the same function, or by labels both.
+    fn is(&self, other: &Self) -> bool {
+        (self.of_labels && other.of_labels) || Arc::ptr_eq(&self.keys, &other.keys)
+    }
+
+    /// Whether `key` is among the keys of the object.
+    pub(super) fn has<Q>(&self, object: &K, key: &Q) -> bool
+    where
+        T: Borrow<Q>,
+        Q: Eq + ?Sized,
+    {
+        let mut found = false;
+        (self.keys)(object, &mut |one| found |= one.borrow() == key);
+        found
+    }
+}
+
+impl<K: ResourceExt> Index<K, String> {
+    /// The ready-made index by labels, each as `key=value`. A store that has it answers
+    /// [`Store::state_filter_selector`](super::Store::state_filter_selector) from it where it can.
+    ///
+    /// ```
+    /// use k8s_openapi::api::core::v1::ConfigMap;
+    /// use kube_core::ResourceExt;
+    /// use kube_runtime::{reflector::{self, Index}, watcher::Event};
+    ///
+    /// let by_label = Index::labels();
+    /// let (store, writer) = reflector::store();
+    /// let mut writer = writer.with_index(&by_label);
+    ///
+    /// let mut map = ConfigMap::default();
+    /// map.labels_mut().insert("app".into(), "web".into());
+    /// writer.apply_watcher_event(&Event::Apply(map));
+    /// assert_eq!(store.by_index(&by_label, "app=web").len(), 1);
+    /// assert_eq!(store.state_filter_selector(&"app in (db,web),!canary".parse()?).len(), 1);
+    /// # Ok::<(), kube_core::ParseExpressionError>(())
+    /// ```
+    #[must_use]
+    pub fn labels() -> Self {
+        let pairs = |object: &K| -> Vec<String> {
+            object.labels().iter().map(|(key, value)| pair(key, value)).collect()
+        };
+        Self { of_labels: true, ..Self::new(pairs) }
+    }
+}
+
+impl<K, T> Clone for Index<K, T> {
+    fn clone(&self) -> Self {
+        Self { keys: Arc::clone(&self.keys), of_labels: self.of_labels }
+    }
+}
+
+impl<K, T> fmt::Debug for Index<K, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Index").field("of_labels", &self.of_labels).finish_non_exhaustive()
+    }
+}
+
+/// The key of a label in an index by labels.
+pub(super) fn pair(key: &str, value: &str) -> String {
+    format!("{key}={value}")
+}
+
+/// The objects of a store by the keys of one index, whatever their type.
+pub(super) trait AnyPostings<K>: Any + Send + Sync {
+    fn insert(&mut self, object: &Arc<K>);
+    fn remove(&mut self, object: &K);
+    /// The same index without objects.
+    fn emptied(&self) -> Box<dyn AnyPostings<K>>;
+}
+
+/// The objects of a store by the keys of one index.
+pub(super) struct Postings<K: 'static, T: 'static> {
+    index: Index<K, T>,
+    objects: AHashMap<T, ByName<K>>,
+}
+
+impl<K: Lookup + Send + Sync + 'static, T: Eq + Hash + Send + Sync + 'static> Postings<K, T> {
+    pub(super) fn of(index: &Index<K, T>) -> Self {
+        Self { index: index.clone(), objects: AHashMap::new() }
+    }
+}
+
+impl<K: Lookup + 'static, T: Eq + Hash + 'static> Postings<K, T> {
+    /// The objects with this key, if these are the postings of `index`.
+    pub(super) fn find<'a, Q>(
+        postings: &'a dyn AnyPostings<K>,
+        index: &Index<K, T>,
+        key: &Q,
+    ) -> Option<Option<&'a ByName<K>>>
+    where
+        T: Borrow<Q>,
+        Q: Eq + Hash + ?Sized,
+    {
+        let postings = (postings as &dyn Any).downcast_ref::<Self>().filter(|it| it.index.is(index))?;
+        Some(postings.objects.get(key))
+    }
+}
+
+impl<K: Lookup + 'static> Postings<K, String> {
+    /// The objects with one of these labels, if these are postings by labels.
+    pub(super) fn labelled<'a>(
+        postings: &'a dyn AnyPostings<K>,
+        pairs: &[String],
+    ) -> Option<Vec<&'a ByName<K>>> {
+        let postings = (postings as &dyn Any).downcast_ref::<Self>().filter(|it| it.index.of_labels)?;
+        Some(pairs.iter().filter_map(|pair| postings.objects.get(pair)).collect())
+    }
+}
+
+impl<K, T> AnyPostings<K> for Postings<K, T>
+where
+    K: Lookup + Send + Sync + 'static,
+    T: Eq + Hash + Send + Sync + 'static,
+{
+    fn insert(&mut self, object: &Arc<K>) {
+        let objects = &mut self.objects;
+        (self.index.keys)(object, &mut |key| {
+            objects.entry(key).or_default().insert(Arc::clone(object));
+        });
+    }
+
+    fn remove(&mut self, object: &K) {
+        let objects = &mut self.objects;
+        (self.index.keys)(object, &mut |key| {
+            if let Some(same_key) = objects.get_mut(&key) {
+                same_key.remove(object);
+                if same_key.len() == 0 {
+                    objects.remove(&key);
+                }
+            }
+        });
+    }
+
+    fn emptied(&self) -> Box<dyn AnyPostings<K>> {
+        Box::new(Self::of(&self.index))
+    }
+}

@@ -1,0 +1,98 @@
+//! Indexes against looking at everything.
+
+use super::{Store, store, tests::object};
+use crate::{reflector::Index, watcher::Event};
+use k8s_openapi::api::core::v1::ConfigMap;
+use kube_core::{ResourceExt, Selector};
+use proptest::prelude::*;
+use std::collections::BTreeSet;
+
+/// The letters of the annotation `letters`, each a key.
+fn letters(object: &ConfigMap) -> Vec<char> {
+    object.annotations().get("letters").map(|letters| letters.chars().collect()).unwrap_or_default()
+}
+
+fn with(name: u8, version: usize, letters: &str) -> ConfigMap {
+    let mut object = object(&name.to_string(), &version.to_string());
+    object.annotations_mut().insert("letters".into(), letters.into());
+    let labels = letters.chars().take(2).enumerate().map(|(at, it)| (format!("l{at}"), it.to_string()));
+    *object.labels_mut() = labels.collect();
+    object
+}
+
+fn named(found: Vec<std::sync::Arc<ConfigMap>>) -> BTreeSet<(String, String)> {
+    let all: Vec<_> =
+        found.iter().map(|it| (it.name_any(), it.resource_version().unwrap_or_default())).collect();
+    let set: BTreeSet<_> = all.iter().cloned().collect();
+    assert_eq!(set.len(), all.len(), "nothing comes twice");
+    set
+}
+
+fn check(store: &Store<ConfigMap>, by_letter: &Index<ConfigMap, char>, by_label: &Index<ConfigMap, String>) {
+    for letter in "abcd".chars() {
+        let naive = named(store.state_filter(|object| letters(object).contains(&letter)));
+        assert_eq!(named(store.by_index(by_letter, &letter)), naive, "{letter}");
+        let label = format!("l0={letter}");
+        let naive =
+            named(store.state_filter(|object| object.labels().get("l0") == Some(&letter.to_string())));
+        assert_eq!(named(store.by_index(by_label, &label)), naive, "{label}");
+        for selector in [format!("l0={letter}"), format!("l1 in (a,{letter}),l0"), format!("l0!={letter}")] {
+            let selector: Selector = selector.parse().unwrap();
+            let naive =
+                named(store.state_filter(|it| kube_core::SelectorExt::matches(&selector, it.labels())));
+            assert_eq!(named(store.state_filter_selector(&selector)), naive, "{selector}");
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn agree_with_looking_at_everything(
+        late in any::<bool>(),
+        deeds in prop::collection::vec((0..8u8, 0..6u8, "[abcd]{0,3}"), 0..80),
+    ) {
+        let (by_letter, by_label) = (Index::new(letters), Index::labels());
+        let (store, writer) = store();
+        let mut writer = if late { writer } else { writer.with_index(&by_letter).with_index(&by_label) };
+        let half = deeds.len() / 2;
+        for (version, (what, name, letters)) in deeds.into_iter().enumerate() {
+            if late && version == half {
+                writer = writer.with_index(&by_letter).with_index(&by_label);
+            }
+            let object = with(name, version / 3, &letters); // some states come twice
+            writer.apply_watcher_event(&match what {
+                0 => Event::Init,
+                1 | 2 => Event::InitApply(object),
+                3 => Event::InitDone,
+                4 => Event::Delete(object),
+                _ => Event::Apply(object),
+            });
+            check(&store, &by_letter, &by_label);
+        }
+    }
+}
+
+#[test]
+fn an_index_that_was_not_declared_is_only_slower() {
+    let by_letter = Index::new(letters);
+    let (store, mut writer) = store();
+    writer.apply_watcher_event(&Event::Apply(with(1, 1, "ab")));
+    assert_eq!(store.by_index(&by_letter, &'b').len(), 1);
+    assert!(store.by_index(&by_letter, &'c').is_empty());
+}
+
+#[test]
+fn a_list_replaces_objects_and_indexes_at_once() {
+    let by_letter = Index::new(letters);
+    let (store, writer) = store();
+    let mut writer = writer.with_index(&by_letter);
+    for event in [Event::Init, Event::InitApply(with(1, 1, "a")), Event::InitDone, Event::Init] {
+        writer.apply_watcher_event(&event);
+    }
+    writer.apply_watcher_event(&Event::InitApply(with(1, 2, "b")));
+    assert_eq!((store.by_index(&by_letter, &'a').len(), store.by_index(&by_letter, &'b').len()), (1, 0));
+    writer.apply_watcher_event(&Event::InitDone);
+    assert_eq!((store.by_index(&by_letter, &'a').len(), store.by_index(&by_letter, &'b').len()), (0, 1));
+}
