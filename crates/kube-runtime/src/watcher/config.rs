@@ -14,6 +14,8 @@ const DEFAULT_PAGE_SIZE: u32 = 500;
 const SILENCE_MARGIN: Duration = Duration::from_secs(10);
 /// A watch that lived so long was a good one, even without news, unless its timeout is shorter.
 const GOOD_LIFE: Duration = Duration::from_secs(5);
+/// How much earlier than asked a server may end a watch whose timeout is over.
+const TIMEOUT_SLACK: Duration = Duration::from_secs(1);
 /// How long the initial events of a streaming list may pause before the server is taken not to support it.
 const STREAMING_SILENCE: Duration = Duration::from_secs(30);
 
@@ -204,6 +206,11 @@ impl Config {
     /// How long a watch has to last to be a good one, even without news.
     pub(super) fn good_life(&self) -> Duration {
         GOOD_LIFE.min(Duration::from_secs(self.timeout_secs().into()) / 2)
+    }
+
+    /// Whether a watch that lasted so long has ended because its timeout was over.
+    pub(super) fn is_full_life(&self, lasted: Duration) -> bool {
+        lasted + TIMEOUT_SLACK >= Duration::from_secs(self.timeout_secs().into())
     }
 
     /// How long a streaming list may be silent before its end.

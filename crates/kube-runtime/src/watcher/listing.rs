@@ -40,7 +40,7 @@ impl Machine {
         match list.metadata.resource_version.filter(|version| !version.is_empty()) {
             Some(version) => {
                 self.finish_list(&spoiled, emit);
-                (State::InitListed(InitListed { version, in_vain: 0 }), Duration::ZERO)
+                (State::InitListed(InitListed::at(version)), Duration::ZERO)
             }
             None => {
                 emit.push(Err(Error::NoResourceVersion));
@@ -111,7 +111,7 @@ impl Machine {
                 if ends_the_list(&bookmark) {
                     let version = bookmark.metadata.resource_version;
                     self.finish_list(&list.spoiled, emit);
-                    return (InitListed { version, in_vain: 0 }.started(now), Duration::ZERO);
+                    return (InitListed::at(version).started(now), Duration::ZERO);
                 }
             }
             Read::Message(WatchEvent::Error(status)) => {

@@ -21,6 +21,8 @@ use tokio::time::Instant;
 pub(super) enum Next {
     /// A LIST; answer with [`Input::Listed`].
     List(ListParams),
+    /// A LIST of next to nothing, to see the version of the server's storage; answer with [`Input::Probed`].
+    Probe,
     /// A WATCH from a version; answer with [`Input::Started`].
     Watch(WatchParams, String),
     /// The next message of the running watch, waiting at most so long; answer with [`Input::Read`].
@@ -30,6 +32,8 @@ pub(super) enum Next {
 /// What came back.
 pub(super) enum Input<K: Clone> {
     Listed(Result<ObjectList<DeserializeGuard<K>>, kube_client::Error>),
+    /// The version; empty where the server does not say.
+    Probed(Result<String, kube_client::Error>),
     Started(Result<(), kube_client::Error>),
     Read(Read<K>),
 }
@@ -107,6 +111,7 @@ impl Machine {
                 Next::Watch(self.config.streaming_list(), self.config.streaming_version().to_owned())
             }
             State::InitialEvents(_) => Next::Read { silence: self.config.streaming_silence() },
+            State::Doubtful(_) => Next::Probe,
             State::InitListed(listed) => Next::Watch(self.config.watch(), listed.version.clone()),
             State::Watching(_) => Next::Read { silence: self.config.silence() },
         }
@@ -141,6 +146,7 @@ impl Machine {
             (State::InitListed(listed), Input::Started(Err(error))) => {
                 self.watch_refused(listed, error, &mut emit)
             }
+            (State::Doubtful(listed), Input::Probed(answer)) => self.probed(listed, answer, &mut emit),
             (State::Watching(watch), Input::Read(read)) => self.watched(watch, read, now, &mut emit),
             (state, _) => (state, self.pace.next(Trouble::Passing)),
         };

@@ -6,7 +6,7 @@ use kube_core::{
     DeserializeGuard, ObjectList, Request, Resource, WatchEvent,
     params::{ListParams, WatchParams},
 };
-use serde::de::DeserializeOwned;
+use serde::{Deserialize, de::DeserializeOwned};
 use std::fmt::Debug;
 
 /// What can be watched.
@@ -38,6 +38,15 @@ impl Source {
         self.client.request_list_guarded(request.map_err(Error::BuildRequest)?).await
     }
 
+    /// The version that the server's storage has reached; empty where it does not say.
+    ///
+    /// Costs the server one object without its spec. Selectors are left out: they would make it search.
+    pub(super) async fn version(&self) -> Result<String, Error> {
+        let least = ListParams { limit: Some(1), ..ListParams::default() };
+        let request = self.request.list_metadata(&least).map_err(Error::BuildRequest)?;
+        Ok(self.client.request::<ListHead>(request).await?.metadata.resource_version)
+    }
+
     pub(super) async fn watch<K: Watchable>(
         &self,
         params: &WatchParams,
@@ -51,4 +60,18 @@ impl Source {
         let messages = self.client.request_events_guarded(request.map_err(Error::BuildRequest)?).await?;
         Ok(messages.boxed())
     }
+}
+
+/// What a list says of itself.
+#[derive(Deserialize)]
+struct ListHead {
+    #[serde(default)]
+    metadata: HeadMeta,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct HeadMeta {
+    #[serde(default)]
+    resource_version: String,
 }

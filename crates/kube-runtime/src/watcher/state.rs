@@ -10,6 +10,8 @@ pub(super) enum State {
     InitialWatch,
     InitialEvents(InitialEvents),
     InitListed(InitListed),
+    /// A watch is over, and the server is asked whether it still knows what it knew.
+    Doubtful(InitListed),
     Watching(Watching),
 }
 
@@ -36,12 +38,14 @@ pub(super) struct InitialEvents {
     pub(super) spoiled: Spoiled,
 }
 
-/// The list is complete, a watch from its version is requested.
+/// Everything up to a version is known, a watch from there is requested.
 #[derive(Debug)]
 pub(super) struct InitListed {
     pub(super) version: String,
     /// How often in a row the server failed to serve this version.
     pub(super) in_vain: u32,
+    /// Whether the server has shown that it knows this version: a storage restored from a backup may not.
+    pub(super) vouched: bool,
 }
 
 /// A watch runs.
@@ -51,7 +55,11 @@ pub(super) struct Watching {
     pub(super) since: Instant,
     /// Whether it brought news.
     pub(super) progressed: bool,
+    /// Whether it brought anything, so that the server's version is known to be no older.
+    pub(super) heard: bool,
     pub(super) in_vain: u32,
+    /// Whether the server knew the version at the start.
+    pub(super) vouched: bool,
 }
 
 /// The objects of a list that could not be decoded: all counted, the first few named.

@@ -13,7 +13,7 @@ use serde::de::DeserializeOwned;
 use std::{fmt::Debug, io, time::Duration, vec};
 use tokio::time::{Instant, sleep_until, timeout};
 
-/// How long the server may take to start answering a watch.
+/// How long the server may take to start answering a watch, or the question before it.
 const START_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// Watches all objects of `api` that `watcher_config` selects, for ever.
@@ -155,6 +155,10 @@ impl<K: Watchable> Shell<K> {
         sleep_until(self.wake).await;
         match next {
             Next::List(params) => Input::Listed(self.source.list(&params).await),
+            Next::Probe => {
+                let answer = timeout(START_TIMEOUT, self.source.version()).await;
+                Input::Probed(answer.unwrap_or_else(|_elapsed| Err(no_answer())))
+            }
             Next::Watch(params, version) => {
                 let answer = timeout(START_TIMEOUT, self.source.watch(&params, &version)).await;
                 Input::Started(answer.unwrap_or_else(|_elapsed| Err(no_answer())).map(|messages| {

@@ -1,14 +1,14 @@
 //! Following changes from a version on.
 
 use super::{
-    Error, Event, Result,
+    Config, Error, Event, Result,
     fault::Fault,
     machine::{Machine, Read, Turn, trouble},
     pace::Trouble,
     state::{InitListed, State, Watching},
     undecodable::{decode_error, describe},
 };
-use crate::version::went_back;
+use crate::version::{number, went_back};
 use kube_core::{
     DeserializeGuard, Resource, Status, WatchEvent, error_boundary::InvalidObject, response::reason,
 };
@@ -21,9 +21,23 @@ const TRIES_PER_VERSION: u32 = 3;
 type Emit<K> = Vec<Result<Event<K>>>;
 
 impl InitListed {
+    /// After a list.
+    pub(super) fn at(version: String) -> Self {
+        Self { version, in_vain: 0, vouched: true }
+    }
+
     pub(super) fn started(self, now: Instant) -> State {
-        let Self { version, in_vain } = self;
-        State::Watching(Watching { version, since: now, progressed: false, in_vain })
+        let Self { version, in_vain, vouched } = self;
+        State::Watching(Watching { version, since: now, progressed: false, heard: false, in_vain, vouched })
+    }
+
+    /// The state in which the server is asked for its version before the next watch. Versions that are no numbers
+    /// cannot be compared, so asking is no use.
+    fn in_doubt(self) -> State {
+        match number(&self.version) {
+            Some(_) => State::Doubtful(Self { vouched: false, ..self }),
+            None => State::InitListed(self),
+        }
     }
 }
 
@@ -35,12 +49,46 @@ impl Watching {
         }
     }
 
-    fn resume(self) -> State {
-        State::InitListed(InitListed { version: self.version, in_vain: self.in_vain })
+    /// What follows when the watch has ended after so long.
+    ///
+    /// A server whose storage was replaced by an older one would keep the next watch open without a word until it has
+    /// reached our version again. A watch that ended at its time, or at once, is no sign of that; others are.
+    fn resume(self, lasted: Duration, config: &Config, broken: bool) -> State {
+        let short = lasted < config.good_life();
+        let on_time = !broken && config.is_full_life(lasted);
+        let trusted = (short && self.vouched) || (on_time && self.heard);
+        let listed = InitListed { version: self.version, in_vain: self.in_vain, vouched: true };
+        if trusted { State::InitListed(listed) } else { listed.in_doubt() }
     }
 }
 
 impl Machine {
+    /// The server has said how far its storage is, or has not.
+    pub(super) fn probed<K>(
+        &mut self,
+        listed: InitListed,
+        answer: Result<String, kube_client::Error>,
+        emit: &mut Emit<K>,
+    ) -> Turn {
+        let error = match answer {
+            Ok(version) if went_back(&listed.version, &version) => {
+                return self.rewound(&listed.version, &version, emit);
+            }
+            Ok(_) => return (State::InitListed(InitListed { vouched: true, ..listed }), Duration::ZERO),
+            Err(error) => error,
+        };
+        match Fault::of(&error) {
+            fault @ (Fault::Busy { .. } | Fault::Internal | Fault::Broken) => {
+                emit.push(Err(Error::WatchStartFailed(error)));
+                self.after_fault(fault, listed, State::Doubtful)
+            }
+            _ => {
+                tracing::debug!(%error, "the server does not tell its version; the watch will tell what is wrong");
+                (State::InitListed(InitListed { vouched: true, ..listed }), Duration::ZERO)
+            }
+        }
+    }
+
     pub(super) fn watch_refused<K>(
         &mut self,
         listed: InitListed,
@@ -49,7 +97,8 @@ impl Machine {
     ) -> Turn {
         let fault = Fault::of(&error);
         emit.push(Err(Error::WatchStartFailed(error)));
-        self.after_fault(fault, listed)
+        let again = if fault == Fault::Broken { InitListed::in_doubt } else { State::InitListed };
+        self.after_fault(fault, listed, again)
     }
 
     pub(super) fn watched<K: Resource>(
@@ -59,6 +108,7 @@ impl Machine {
         now: Instant,
         emit: &mut Emit<K>,
     ) -> Turn {
+        let lasted = now.duration_since(watch.since);
         match read {
             Read::Message(message) => self.message(watch, message, emit),
             Read::Broken(error) => {
@@ -68,18 +118,20 @@ impl Machine {
                     return (State::Watching(watch), Duration::ZERO); // one unreadable line; the next may be fine
                 }
                 self.note_good_life(&mut watch, now);
-                (watch.resume(), self.pace.next(Trouble::Passing))
+                (watch.resume(lasted, &self.config, true), self.pace.next(Trouble::Passing))
             }
-            Read::Ended if self.note_good_life(&mut watch, now) => (watch.resume(), Duration::ZERO),
+            Read::Ended if self.note_good_life(&mut watch, now) => {
+                (watch.resume(lasted, &self.config, false), Duration::ZERO)
+            }
             Read::Ended => {
                 let what = "the server closed the watch at once";
                 emit.push(Err(broken(io::ErrorKind::UnexpectedEof, what)));
-                (watch.resume(), self.pace.next(Trouble::Passing))
+                (watch.resume(lasted, &self.config, false), self.pace.next(Trouble::Passing))
             }
             Read::Silent => {
                 let what = "the watch was silent for longer than the server should keep it open";
                 emit.push(Err(broken(io::ErrorKind::TimedOut, what)));
-                (watch.resume(), self.pace.next(Trouble::Passing))
+                (watch.resume(lasted, &self.config, true), self.pace.next(Trouble::Passing))
             }
         }
     }
@@ -91,6 +143,7 @@ impl Machine {
         emit: &mut Emit<K>,
     ) -> Turn {
         let deleted = matches!(message, WatchEvent::Deleted(_));
+        watch.heard |= !matches!(message, WatchEvent::Error(_));
         match message {
             WatchEvent::Added(DeserializeGuard(object))
             | WatchEvent::Modified(DeserializeGuard(object))
@@ -123,7 +176,8 @@ impl Machine {
                 let fault = Fault::of_status(&status);
                 emit.push(Err(Error::WatchError(status)));
                 let in_vain = if watch.progressed { 0 } else { watch.in_vain };
-                return self.after_fault(fault, InitListed { version: watch.version, in_vain });
+                let listed = InitListed { version: watch.version, in_vain, vouched: watch.vouched };
+                return self.after_fault(fault, listed, State::InitListed);
             }
         }
         (State::Watching(watch), Duration::ZERO)
@@ -157,16 +211,15 @@ impl Machine {
         self.start_over(Trouble::Passing)
     }
 
-    fn after_fault(&mut self, fault: Fault, listed: InitListed) -> Turn {
+    /// What follows a fault: the same once more, in the state that `again` makes, or a list.
+    fn after_fault(&mut self, fault: Fault, listed: InitListed, again: fn(InitListed) -> State) -> Turn {
         let own = self.pace.next(trouble(&fault));
         let exhausted = listed.in_vain + 1 >= TRIES_PER_VERSION;
         match fault {
-            Fault::Busy { retry_after } => (State::InitListed(listed), retry_after.unwrap_or(own)),
-            Fault::Forbidden | Fault::Refused | Fault::Undecodable | Fault::Broken => {
-                (State::InitListed(listed), own)
-            }
+            Fault::Busy { retry_after } => (again(listed), retry_after.unwrap_or(own)),
+            Fault::Forbidden | Fault::Refused | Fault::Undecodable | Fault::Broken => (again(listed), own),
             Fault::Internal if !exhausted => {
-                (State::InitListed(InitListed { in_vain: listed.in_vain + 1, ..listed }), own)
+                (again(InitListed { in_vain: listed.in_vain + 1, ..listed }), own)
             }
             Fault::Internal | Fault::Expired => {
                 self.seen = Some(listed.version);

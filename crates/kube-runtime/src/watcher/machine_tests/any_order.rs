@@ -35,6 +35,9 @@ fn serve(bench: &mut Bench, deed: Deed) -> Vec<String> {
             bench.page(list(&version, "more", vec![object("a", &version), spoiled("b", "1")]))
         }
         (Next::List(_), _) => bench.page(list(&version, "", vec![object("c", &version)])),
+        (Next::Probe, 0) => bench.probed(Err(broken())),
+        (Next::Probe, _) if bad => bench.probed(Err(api_error(code))),
+        (Next::Probe, _) => bench.probed(Ok(&version)),
         (Next::Watch(..), 0) => bench.refused(broken()),
         (Next::Watch(..), _) if bad => bench.refused(api_error(code)),
         (Next::Watch(..), _) => bench.started(),
@@ -66,6 +69,7 @@ proptest! {
         let (mut listing, mut listed) = (false, false);
         for deed in deeds {
             bench.pass(deed.seconds);
+            let probing = bench.next() == Next::Probe;
             let emitted = serve(&mut bench, deed);
             for item in &emitted {
                 match item.split('(').next().unwrap_or_default() {
@@ -87,10 +91,11 @@ proptest! {
                 prop_assert!(bench.wait >= Duration::from_millis(100), "spins after {emitted:?}");
             }
             if bench.wait == Duration::ZERO && asks_again && emitted.is_empty() {
-                // Only a good watch that ended, or a continue token that expired, may go on at once without a word.
+                // Only a good watch that ended, a continue token that expired, or an answer about the version may go on
+                // at once without a word.
                 let fair = match bench.next() {
                     Next::List(params) => params.limit.is_none() && params.continue_token.is_none(),
-                    Next::Watch(..) => deed.what % 7 == 1,
+                    Next::Watch(..) | Next::Probe => probing || deed.what % 7 == 1,
                     Next::Read { .. } => true,
                 };
                 prop_assert!(fair, "goes on at once");

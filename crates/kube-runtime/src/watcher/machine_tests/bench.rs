@@ -47,6 +47,11 @@ impl Bench {
         self.give(Input::Started(Err(error)))
     }
 
+    pub(super) fn probed(&mut self, answer: Result<&str, ClientError>) -> Vec<String> {
+        assert_eq!(self.next(), Next::Probe);
+        self.give(Input::Probed(answer.map(ToOwned::to_owned)))
+    }
+
     pub(super) fn message(&mut self, message: Value) -> Vec<String> {
         self.give(Input::Read(Read::Message(decode::<WatchEvent<DeserializeGuard<ConfigMap>>>(message))))
     }
@@ -78,6 +83,13 @@ impl Bench {
             Next::Watch(params, version) if !params.send_initial_events => version,
             other => panic!("expected a watch, got {other:?}"),
         }
+    }
+
+    /// The version that the next watch starts from, once the server has said that it knows it.
+    #[track_caller]
+    pub(super) fn expect_watch_when_vouched(&mut self) -> String {
+        assert!(self.probed(Ok("1000000")).is_empty());
+        self.expect_watch()
     }
 
     #[track_caller]

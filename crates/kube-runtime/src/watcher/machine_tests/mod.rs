@@ -2,6 +2,7 @@
 
 mod any_order;
 mod bench;
+mod doubting;
 mod listing;
 mod streaming;
 mod watching;
