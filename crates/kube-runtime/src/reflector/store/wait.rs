@@ -38,9 +38,10 @@ where
     ///
     /// ```
     /// use k8s_openapi::api::core::v1::ConfigMap;
-    /// use kube_client::{Api, core::params::PostParams};
+    /// use kube_client::Api;
+    /// use kube_core::params::PostParams;
     /// use kube_runtime::reflector::Store;
-    /// # use kube_client::{Client, core::ResourceExt};
+    /// # use kube_client::Client;
     /// # use kube_runtime::{WatchStreamExt, reflector, watcher};
     /// # use futures::StreamExt;
     ///
