@@ -2,7 +2,7 @@
 
 use super::{
     Config, Controller,
-    request::{Asked, ReconcileReason, ReconcileRequest, urgency_of},
+    request::{Asked, ReconcileRequest, urgency_of},
     shutdown::Shutdown,
     source::{Sources, present},
     trigger::{itself, trigger_self},
@@ -15,7 +15,7 @@ use crate::{
     },
     watcher::{self, watcher},
 };
-use futures::{Stream, StreamExt, TryStreamExt, stream};
+use futures::{Stream, StreamExt, TryStreamExt};
 use kube_client::Api;
 use kube_core::Resource;
 use serde::de::DeserializeOwned;
@@ -43,7 +43,7 @@ where
         let changes = watcher(main_api, wc).try_filter_map(move |event| {
             let urgency = urgency_of(&event);
             let object = writer.absorb(event);
-            let asked = object.map(|object| Asked { request: itself(&*object, kind.clone()), urgency });
+            let asked = object.map(|object| Asked::One { request: itself(&*object, kind.clone()), urgency });
             std::future::ready(Ok(asked))
         });
         Self::with(changes, reader, dyntype)
@@ -145,14 +145,7 @@ where
     /// Also reconciles every object there is, each time that `trigger` has an item. O(number of objects) each time.
     #[must_use]
     pub fn reconcile_all_on(mut self, trigger: impl Stream<Item = ()> + Send + 'static) -> Self {
-        let (store, dyntype) = (self.store(), self.dyntype.clone());
-        self.sources.add(trigger.flat_map(move |()| {
-            let dyntype = dyntype.clone();
-            stream::iter(store.keys()).map(move |key| {
-                let obj_ref = key.to_ref(dyntype.clone());
-                Ok(ReconcileRequest { obj_ref, reason: ReconcileReason::BulkReconcile }.into())
-            })
-        }));
+        self.sources.add(trigger.map(|()| Ok(Asked::All)));
         self
     }
 

@@ -4,6 +4,9 @@ use super::Config;
 use crate::queue::RetryLimits;
 use std::time::Duration;
 
+/// How long a reconcile waits for the store to show a write, where nobody says otherwise.
+const WRITE_WAIT: Duration = Duration::from_secs(10);
+
 impl Config {
     /// How long to wait after a trigger before the reconcile, so that a burst of triggers becomes one reconcile.
     ///
@@ -31,6 +34,20 @@ impl Config {
     pub fn backoff(mut self, first: Duration, longest: Duration) -> Self {
         self.retries = RetryLimits { first, longest };
         self
+    }
+
+    /// How long a reconcile waits, at most, until the store shows what the one before it
+    /// [wrote](super::Action::after_write). Zero: it does not wait. Default: 10 s.
+    ///
+    /// Long enough for any watch that works; where it does not, reconciling by old states is better than not at all.
+    #[must_use]
+    pub fn write_wait(mut self, longest: Duration) -> Self {
+        self.write_wait = Some(longest);
+        self
+    }
+
+    pub(super) fn longest_write_wait(&self) -> Duration {
+        self.write_wait.unwrap_or(WRITE_WAIT)
     }
 
     /// How long one reconcile may take. One that takes longer is dropped at its next `await`, reported as

@@ -18,6 +18,7 @@ mod runner;
 mod shutdown;
 mod source;
 mod trigger;
+mod written;
 
 pub use action::Action;
 pub use applier::applier;
@@ -41,7 +42,8 @@ use std::{fmt::Debug, hash::Hash, time::Duration};
 ///   [depends on](Self::watches), its reconciler is called at least once. Changes that come close together may be one
 ///   call.
 /// - One object is never reconciled twice at the same time; different objects are, up to [`Config::concurrency`].
-/// - Nothing is reconciled before all objects are known, nor after a [shutdown](Self::graceful_shutdown_on).
+/// - Nothing is reconciled before all objects are known, and, if that takes no longer than five seconds more, what they
+///   own and depend on; nor after a [shutdown](Self::graceful_shutdown_on).
 /// - Changes come first; what was there at the start, or is looked at once more, comes when there are none, and is
 ///   every eighth start otherwise. Within each of the two, objects come in the order in which they became due.
 /// - A reconciler that panics, or takes longer than the [timeout](Config::timeout), is one error in the output;
@@ -98,6 +100,7 @@ pub struct Config {
     concurrency: u16,
     retries: RetryLimits,
     timeout: Option<Duration>,
+    write_wait: Option<Duration>,
 }
 
 /// What can go wrong with running reconcilers, apart from what they report themselves.

@@ -214,7 +214,7 @@ where
         mapper: impl Fn(T) -> Vec<ReconcileRequest<K>> + Send + 'static,
         related_type: T::DynamicType,
     ) -> Self {
-        self.sources.add(asked_by(events, mapper, self.dyntype.clone(), related_type));
+        self.sources.add_listed(asked_by(events, mapper, self.dyntype.clone(), related_type));
         self
     }
 
@@ -242,17 +242,22 @@ where
     T: Resource<DynamicType: Clone> + Send + 'static,
 {
     let mut known = Known::default();
+    let mut first = true;
     let asked = events.map_ok(move |event| {
         let urgency = urgency_of(&event);
+        let listed = matches!(event, Event::InitDone);
         let (requests, lost) = take_in(&mut known, event, &mapper);
-        let on_behalf = lost.into_iter().flat_map(|(related, names)| {
+        let mut asked: Vec<Asked<K>> =
+            requests.into_iter().map(|request| Asked::One { request, urgency }).collect();
+        for (related, names) in lost {
             let related = related.to_ref::<T>(related_type.clone()).erase();
-            let request = |name: ObjectKey| on_behalf_of(&related, name.to_ref(dyntype.clone())).into();
-            names.into_iter().map(request).collect::<Vec<Asked<K>>>()
-        });
-        let on_behalf: Vec<_> = on_behalf.collect();
-        let requests = requests.into_iter().map(move |request| Asked { request, urgency });
-        stream::iter(requests.chain(on_behalf).map(Ok))
+            asked
+                .extend(names.iter().map(|name| on_behalf_of(&related, name.to_ref(dyntype.clone())).into()));
+        }
+        if listed {
+            asked.push(Asked::Reviewed { first: std::mem::take(&mut first) });
+        }
+        stream::iter(asked.into_iter().map(Ok))
     });
     asked.try_flatten()
 }
@@ -271,21 +276,15 @@ fn take_in<K: Resource, T: Resource>(
             (Vec::new(), Vec::new())
         }
         Event::InitDone => (Vec::new(), known.finish_list()),
-        Event::InitApply(object) => {
+        Event::InitApply(object) | Event::Apply(object) => {
             let key = ObjectKey::of(&object);
             let requests = mapper(object);
-            known.list(key, names(&requests));
-            (requests, Vec::new())
-        }
-        Event::Apply(object) => {
-            let key = ObjectKey::of(&object);
-            let requests = mapper(object);
-            let lost = known.change(key, names(&requests));
+            let lost = known.see(key, names(&requests));
             (requests, vec![lost])
         }
         Event::Delete(object) => {
             let (key, requests) = (ObjectKey::of(&object), mapper(object));
-            let (key, mut lost) = known.change(key, Vec::new());
+            let (key, mut lost) = known.see(key, Vec::new());
             lost.retain(|name| !names(&requests).contains(name));
             (requests, vec![(key, lost)])
         }

@@ -17,16 +17,25 @@ pub struct ReconcileRequest<K: Resource> {
     pub reason: ReconcileReason,
 }
 
-/// A request, and how urgent it is.
-pub(super) struct Asked<K: Resource> {
-    pub(super) request: ReconcileRequest<K>,
-    pub(super) urgency: Urgency,
+/// What a source asks for.
+pub(super) enum Asked<K: Resource> {
+    /// One object.
+    One { request: ReconcileRequest<K>, urgency: Urgency },
+    /// Every object there is.
+    All,
+    /// Every object that was reconciled before a list of related objects was complete.
+    ///
+    /// Related objects that came and went unseen, before the first list or between two, may have been seen by a reconcile.
+    Reviewed {
+        /// Whether it was the first list of this source.
+        first: bool,
+    },
 }
 
 impl<K: Resource> From<ReconcileRequest<K>> for Asked<K> {
     fn from(request: ReconcileRequest<K>) -> Self {
         let urgency = request.reason.urgency();
-        Self { request, urgency }
+        Self::One { request, urgency }
     }
 }
 

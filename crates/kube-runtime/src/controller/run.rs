@@ -77,7 +77,9 @@ where
         let Shutdown { graceful, forceful } = self.shutdown;
         let spawn =
             move |object| CancelableJoinHandle::spawn(start(object).in_current_span(), &Handle::current());
+        let lists = self.sources.lists();
         Runner::new(self.reader, self.sources.merge(), spawn, conclude, graceful, &self.config)
+            .after_lists(lists)
             .into_stream()
             .take_until(forceful)
     }

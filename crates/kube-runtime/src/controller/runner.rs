@@ -6,6 +6,7 @@ use super::{
     guard::{Trouble, guard_call},
     reconcile::Judged,
     request::{Asked, ReconcileReason},
+    written::Unseen,
 };
 use crate::{
     queue::{Queue, Retries, Urgency},
@@ -23,7 +24,7 @@ use futures::{
 use kube_core::{DynamicObject, Resource};
 use std::{
     fmt::Debug,
-    future::Future,
+    future::{Future, poll_fn},
     hash::Hash,
     pin::Pin,
     sync::Arc,
@@ -94,6 +95,12 @@ pub(super) fn judge<K, E>(
     }
 }
 
+/// How long reconciles wait for the lists of related objects once their own objects are complete.
+///
+/// Without the wait most controllers would reconcile everything twice at their start; without its end, a related kind
+/// that nobody may list would stop them.
+const LISTS_WAIT: Duration = Duration::from_secs(5);
+
 /// Calls `start` for each object that is due, and `conclude` with what comes of it.
 pub(super) struct Runner<K: Reconcilable, Q, F, Start, Conclude> {
     pub(super) store: Store<K>,
@@ -105,18 +112,38 @@ pub(super) struct Runner<K: Reconcilable, Q, F, Start, Conclude> {
     debounce: Duration,
     queue: Queue<Arc<ObjectKey>, ReconcileReason>,
     retries: Retries<Arc<ObjectKey>>,
+    unseen: Unseen,
     running: FuturesUnordered<Running<K, F>>,
     stage: Stage,
     triggers_open: bool,
+    /// How many sources have not reported their first list.
+    lists: usize,
+    /// Whether anything was ever started.
+    begun: bool,
+    /// Whether triggers are looked at before reconciles that end. Both get on if it alternates.
+    triggers_first: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Stage {
     /// The store is not complete yet: triggers are taken in, nothing is started.
     Filling,
+    /// The store is complete, the lists of related objects are not.
+    Gathering {
+        until: Instant,
+    },
     Working,
     /// Only what runs is waited for.
     Draining,
+}
+
+/// What a runner waits for.
+enum News<A, D> {
+    Shutdown,
+    StoreReady(Result<(), WriterDropped>),
+    Asked(Option<A>),
+    Done(D),
+    Due,
 }
 
 impl<K, Q, F, E, QErr, Start, Conclude> Runner<K, Q, F, Start, Conclude>
@@ -146,10 +173,19 @@ where
             debounce: config.debounce,
             queue: Queue::new(config.concurrency),
             retries: Retries::new(config.retries, RandomState::new()),
+            unseen: Unseen::new(config.longest_write_wait()),
             running: FuturesUnordered::new(),
             stage: Stage::Filling,
             triggers_open: true,
+            lists: 0,
+            begun: false,
+            triggers_first: true,
         }
+    }
+
+    /// Waits, but not for long, for the first lists of so many sources before anything is started.
+    pub(super) fn after_lists(self, lists: usize) -> Self {
+        Self { lists, ..self }
     }
 
     pub(super) fn into_stream(self) -> impl Stream<Item = Report<K, E, QErr>> {
@@ -171,23 +207,44 @@ where
             if self.is_done() {
                 return None;
             }
-            let due = self.queue.next_due().filter(|_| self.stage == Stage::Working);
-            tokio::select! {
-                () = &mut self.shutdown, if self.stage != Stage::Draining => self.stage = Stage::Draining,
-                Some(done) = self.running.next(), if !self.running.is_empty() => return Some(self.finish(done)),
-                request = self.triggers.next(), if self.triggers_open && self.stage != Stage::Draining => {
-                    match request {
-                        Some(Ok(asked)) => self.enqueue(asked),
-                        Some(Err(error)) => return Some(Err(ControllerError::QueueError(error))),
-                        None => self.close(),
-                    }
+            match self.news().await {
+                News::Shutdown => self.stage = Stage::Draining,
+                News::StoreReady(Ok(())) => {
+                    self.stage = Stage::Gathering { until: Instant::now() + LISTS_WAIT };
                 }
-                ready = self.store.wait_until_ready(), if self.stage == Stage::Filling => match ready {
-                    Ok(()) => self.stage = Stage::Working,
-                    Err(error) => return Some(Err(self.give_up(error))),
-                },
-                () = sleep_until(due.unwrap_or_else(Instant::now)), if due.is_some() => {}
+                News::StoreReady(Err(error)) => return Some(Err(self.give_up(error))),
+                News::Asked(Some(Ok(asked))) => self.take_in(asked),
+                News::Asked(Some(Err(error))) => return Some(Err(ControllerError::QueueError(error))),
+                News::Asked(None) => self.close(),
+                News::Done(done) => return Some(self.finish(done)),
+                News::Due => {}
             }
+        }
+    }
+
+    async fn news(&mut self) -> News<Result<Asked<K>, QErr>, Done<K, F::Output>> {
+        let due = match self.stage {
+            Stage::Working => self.queue.next_due(),
+            Stage::Gathering { until } => Some(until),
+            Stage::Filling | Stage::Draining => None,
+        };
+        let Self { shutdown, store, triggers, running, .. } = self;
+        let more = self.triggers_open && self.stage != Stage::Draining;
+        self.triggers_first = !self.triggers_first;
+        let work = poll_fn(|cx| {
+            if self.triggers_first {
+                poll_asked(triggers, more, cx).or_else(|| poll_done(running, cx))
+            } else {
+                poll_done(running, cx).or_else(|| poll_asked(triggers, more, cx))
+            }
+            .map_or(Poll::Pending, Poll::Ready)
+        });
+        tokio::select! {
+            biased; // what comes first must not be chance: simulations are to be repeated
+            () = shutdown, if self.stage != Stage::Draining => News::Shutdown,
+            ready = store.wait_until_ready(), if self.stage == Stage::Filling => News::StoreReady(ready),
+            news = work => news,
+            () = sleep_until(due.unwrap_or_else(Instant::now)), if due.is_some() => News::Due,
         }
     }
 
@@ -196,17 +253,38 @@ where
             && (self.stage == Stage::Draining || (!self.triggers_open && self.queue.is_empty()))
     }
 
-    fn enqueue(&mut self, Asked { request, urgency }: Asked<K>) {
+    fn take_in(&mut self, asked: Asked<K>) {
+        match asked {
+            Asked::One { request, urgency } => {
+                self.enqueue(ObjectKey::from(&request.obj_ref), request.reason, urgency);
+            }
+            Asked::All => self.enqueue_all(),
+            Asked::Reviewed { first } => {
+                self.lists -= usize::from(first);
+                if self.begun {
+                    self.enqueue_all(); // otherwise whatever there is waits for its first turn anyway
+                }
+            }
+        }
+    }
+
+    fn enqueue_all(&mut self) {
+        for key in self.store.keys() {
+            self.enqueue(key, ReconcileReason::BulkReconcile, Urgency::Background);
+        }
+    }
+
+    fn enqueue(&mut self, key: ObjectKey, reason: ReconcileReason, urgency: Urgency) {
         let now = Instant::now();
-        let key = Arc::new(ObjectKey::from(&request.obj_ref));
         // Before the first list is complete, everything is what was there at the start.
         let urgency = if self.stage == Stage::Filling { Urgency::Background } else { urgency };
-        self.queue.push(key, request.reason, now + self.debounce, urgency, now);
+        self.queue.push(Arc::new(key), reason, now + self.debounce, urgency, now);
     }
 
     /// There will be no more triggers: what was asked for is still done, but nothing is repeated for ever.
     fn close(&mut self) {
         self.triggers_open = false;
+        self.lists = 0;
         self.queue.retain_waiting(|reason| !reason.is_own());
     }
 
@@ -217,12 +295,21 @@ where
 
     /// Starts every reconcile that may start now, unless there is something to report first.
     fn start_due(&mut self) -> Option<Report<K, E, QErr>> {
-        if self.stage != Stage::Working {
-            return None;
-        }
         let now = Instant::now();
+        match self.stage {
+            Stage::Working => {}
+            Stage::Gathering { until } if self.lists == 0 || until <= now => self.stage = Stage::Working,
+            Stage::Filling | Stage::Gathering { .. } | Stage::Draining => return None,
+        }
         while let Some((key, reason)) = self.queue.start(now) {
-            let Some(object) = self.store.newest(&key) else {
+            let object = self.store.newest(&key);
+            if let Some(next_look) = self.unseen.look_again(&key, object.as_deref(), now) {
+                self.queue.finish(&key, now);
+                let urgency = reason.urgency();
+                self.queue.push(key, reason, next_look, urgency, now);
+                continue;
+            }
+            let Some(object) = object else {
                 self.queue.finish(&key, now);
                 self.retries.forget(&key);
                 if reason.is_own() {
@@ -251,6 +338,7 @@ where
         object: Arc<K>,
         reason: &ReconcileReason,
     ) -> Option<Report<K, E, QErr>> {
+        self.begun = true;
         let reference = self.reference(&key);
         let span =
             tracing::info_span!("reconciling object", "object.ref" = %reference, "object.reason" = %reason);
@@ -285,12 +373,12 @@ where
                 (Action::retry(), ReconcileReason::ErrorPolicyRequestedRetry, report)
             }
         };
-        self.settle(key, &action, reason);
+        self.settle(key, object, &action, reason);
         report
     }
 
     /// Frees `key`, and puts it in line again if `action` says so.
-    fn settle(&mut self, key: &Arc<ObjectKey>, action: &Action, reason: ReconcileReason) {
+    fn settle(&mut self, key: &Arc<ObjectKey>, object: &K, action: &Action, reason: ReconcileReason) {
         let delay = match action.again() {
             Again::BackingOff => Some(self.retries.failed(Arc::clone(key))),
             Again::After(delay) => Some(delay),
@@ -300,6 +388,7 @@ where
             self.retries.forget(key);
         }
         let now = Instant::now();
+        self.unseen.note(key, action, object, || self.store.newest(key), now);
         if let Some(delay) = delay.filter(|_| self.triggers_open) {
             let delay = delay.max(self.debounce).min(FAR_AWAY);
             let urgency = reason.urgency();
@@ -310,6 +399,30 @@ where
 
     fn reference(&self, key: &ObjectKey) -> ObjectRef<K> {
         key.to_ref(self.store.dyntype().clone())
+    }
+}
+
+fn poll_asked<A, D>(
+    triggers: &mut Pin<Box<impl Stream<Item = A>>>,
+    more: bool,
+    cx: &mut Context<'_>,
+) -> Option<News<A, D>> {
+    if !more {
+        return None; // a stream that has ended must not be polled
+    }
+    match triggers.as_mut().poll_next(cx) {
+        Poll::Ready(asked) => Some(News::Asked(asked)),
+        Poll::Pending => None,
+    }
+}
+
+fn poll_done<A, K, F: Future + Unpin>(
+    running: &mut FuturesUnordered<Running<K, F>>,
+    cx: &mut Context<'_>,
+) -> Option<News<A, Done<K, F::Output>>> {
+    match running.poll_next_unpin(cx) {
+        Poll::Ready(Some(done)) => Some(News::Done(done)),
+        Poll::Ready(None) | Poll::Pending => None, // nothing runs, or nothing is done
     }
 }
 

@@ -21,6 +21,8 @@ pub(super) type Trigger<K> = BoxStream<'static, watcher::Result<Asked<K>>>;
 /// All sources of a controller.
 pub(super) struct Sources<K: Resource> {
     triggers: Vec<Trigger<K>>,
+    /// How many of them report their first list by [`Asked::Reviewed`].
+    lists: usize,
     pacing: Pacing,
 }
 
@@ -34,11 +36,24 @@ enum Pacing {
 
 impl<K: Resource + 'static> Sources<K> {
     pub(super) fn new(main: Trigger<K>) -> Self {
-        Self { triggers: vec![main], pacing: Pacing::Own }
+        Self { triggers: vec![main], lists: 0, pacing: Pacing::Own }
     }
 
     pub(super) fn add(&mut self, trigger: impl Stream<Item = watcher::Result<Asked<K>>> + Send + 'static) {
         self.triggers.push(trigger.boxed());
+    }
+
+    /// Like [`Sources::add`], for a source that reports its first list.
+    pub(super) fn add_listed(
+        &mut self,
+        trigger: impl Stream<Item = watcher::Result<Asked<K>>> + Send + 'static,
+    ) {
+        self.lists += 1;
+        self.add(trigger);
+    }
+
+    pub(super) fn lists(&self) -> usize {
+        self.lists
     }
 
     pub(super) fn pace(&mut self, backoff: impl Backoff + 'static) {
@@ -47,7 +62,7 @@ impl<K: Resource + 'static> Sources<K> {
 
     /// All of them as one. A source that fails does not hold up the others.
     pub(super) fn merge(self) -> SelectAll<Trigger<K>> {
-        let Self { triggers, pacing } = self;
+        let Self { triggers, pacing, .. } = self;
         let paced = triggers.into_iter().map(|trigger| match &pacing {
             Pacing::Own => StreamBackoff::new(trigger, DefaultBackoff::default()).boxed(),
             Pacing::Shared(backoff) => {

@@ -10,22 +10,19 @@ pub(super) enum Decision {
     /// The object lives and has the finalizer.
     Apply,
     /// The object is being deleted and waits for the finalizer to go.
-    Cleanup {
-        /// Where the finalizer stands in the list.
-        index: usize,
-    },
+    Cleanup,
     /// The object is being deleted and does not wait for this finalizer.
     Nothing,
 }
 
 pub(super) fn decide<K: Resource>(object: &K, finalizer: &str) -> Decision {
     let meta = object.meta();
-    let index = meta.finalizers.iter().flatten().position(|present| present == finalizer);
-    match (index, meta.deletion_timestamp.is_some()) {
-        (None, false) => Decision::Add,
-        (Some(_), false) => Decision::Apply,
-        (Some(index), true) => Decision::Cleanup { index },
-        (None, true) => Decision::Nothing,
+    let present = meta.finalizers.iter().flatten().any(|present| present == finalizer);
+    match (present, meta.deletion_timestamp.is_some()) {
+        (false, false) => Decision::Add,
+        (true, false) => Decision::Apply,
+        (true, true) => Decision::Cleanup,
+        (false, true) => Decision::Nothing,
     }
 }
 
@@ -49,7 +46,7 @@ mod tests {
         let (with, without) = (&["other", "mine"][..], &["other"][..]);
         assert_eq!(decide(&object(without, false), "mine"), Decision::Add);
         assert_eq!(decide(&object(with, false), "mine"), Decision::Apply);
-        assert_eq!(decide(&object(with, true), "mine"), Decision::Cleanup { index: 1 });
+        assert_eq!(decide(&object(with, true), "mine"), Decision::Cleanup);
         assert_eq!(decide(&object(without, true), "mine"), Decision::Nothing);
         assert_eq!(decide(&ConfigMap::default(), "mine"), Decision::Add);
     }

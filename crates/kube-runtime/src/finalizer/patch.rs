@@ -1,8 +1,9 @@
 //! The JSON patches that put a finalizer on an object and take it off.
 //!
-//! A JSON patch names list entries by position, so each patch tests that it meets the state it was made for: nobody
-//! else's finalizer is ever lost, and none is added twice (servers accept duplicates). When a test fails because
-//! somebody else changed the object in between, the caller makes a new patch from the object as it is by then.
+//! A JSON patch names list entries by position, so each patch tests that the entries it relies on are where it was told:
+//! nobody else's finalizer is ever lost, and none is added twice (servers accept duplicates). No test looks at anything
+//! but finalizers, so changes of the rest of the object, however many, never get in the way. Where another finalizer has
+//! moved an entry meanwhile, the caller makes a new patch from the object as it is by then.
 
 use super::decision::{Decision, decide};
 use json_patch::Patch;
@@ -21,31 +22,43 @@ impl Edit {
     pub(super) fn patch<K: Resource>(self, object: &K, finalizer: &str) -> Option<Patch> {
         match (self, decide(object, finalizer)) {
             (Self::Add, Decision::Add) => Some(add(object, finalizer)),
-            (Self::Remove, Decision::Cleanup { index }) => Some(remove(index, finalizer)),
+            (Self::Remove, Decision::Cleanup) => Some(remove(object, finalizer)),
             _ => None,
         }
     }
 }
 
 fn add<K: Resource>(object: &K, finalizer: &str) -> Patch {
-    let meta = object.meta();
-    let mut operations = Vec::new();
-    if let Some(version) = &meta.resource_version {
-        operations.push(json!({ "op": "test", "path": "/metadata/resourceVersion", "value": version }));
-    }
-    operations.push(match meta.finalizers.as_deref() {
-        None | Some([]) => json!({ "op": "add", "path": "/metadata/finalizers", "value": [finalizer] }),
-        Some(_) => json!({ "op": "add", "path": "/metadata/finalizers/-", "value": finalizer }),
-    });
-    to_patch(operations)
+    let present = object.meta().finalizers.as_ref();
+    let path = "/metadata/finalizers";
+    let addition = match present {
+        None => json!({ "op": "add", "path": path, "value": [finalizer] }),
+        Some(_) => json!({ "op": "add", "path": format!("{path}/-"), "value": finalizer }),
+    };
+    // Servers take null for a list that is not there.
+    let as_seen = json!({ "op": "test", "path": path, "value": present });
+    to_patch(same_object(object).chain([as_seen, addition]).collect())
 }
 
-fn remove(index: usize, finalizer: &str) -> Patch {
-    let path = format!("/metadata/finalizers/{index}");
-    to_patch(vec![
-        json!({ "op": "test", "path": path, "value": finalizer }),
-        json!({ "op": "remove", "path": path }),
-    ])
+/// Takes every entry of this name off, from the last one on, so that those before it stay where they are.
+fn remove<K: Resource>(object: &K, finalizer: &str) -> Patch {
+    let present = object.meta().finalizers.iter().flatten();
+    let mut paths: Vec<String> = present
+        .enumerate()
+        .filter(|(_, name)| *name == finalizer)
+        .map(|(index, _)| format!("/metadata/finalizers/{index}"))
+        .collect();
+    paths.reverse();
+    let operations = paths.iter().flat_map(|path| {
+        [json!({ "op": "test", "path": path, "value": finalizer }), json!({ "op": "remove", "path": path })]
+    });
+    to_patch(same_object(object).chain(operations).collect())
+}
+
+/// Tests that the object is not a later one of the same name.
+fn same_object<K: Resource>(object: &K) -> impl Iterator<Item = Value> + use<K> {
+    let test = |uid: &String| json!({ "op": "test", "path": "/metadata/uid", "value": uid });
+    object.meta().uid.as_ref().map(test).into_iter()
 }
 
 fn to_patch(operations: Vec<Value>) -> Patch {
@@ -69,9 +82,11 @@ mod tests {
         ConfigMap { metadata, ..Default::default() }
     }
 
-    /// What a server makes of `patch` when the object has become `now`.
+    /// What a server makes of `patch` when the object has become `now`. (Unlike the library, servers take a list that
+    /// is not there for null; the end-to-end suite shows that they do.)
     fn patched(patch: &Patch, now: &ConfigMap) -> Option<Vec<String>> {
         let mut document = serde_json::to_value(now).unwrap();
+        let _null_if_absent = &mut document["metadata"]["finalizers"];
         json_patch::patch(&mut document, patch).ok()?;
         serde_json::from_value::<ConfigMap>(document).unwrap().metadata.finalizers
     }
@@ -105,9 +120,42 @@ mod tests {
     }
 
     #[test]
+    fn an_addition_bears_changes_of_everything_but_finalizers() {
+        let before = object(Some(&["other"]), false, "1");
+        let add = Edit::Add.patch(&before, "mine").unwrap();
+        let mut now = object(Some(&["other"]), false, "2");
+        now.metadata.labels = Some([("changed".to_owned(), "yes".to_owned())].into());
+        assert_eq!(patched(&add, &now).unwrap(), ["other", "mine"]);
+        assert_eq!(
+            patched(&add, &object(Some(&["other", "mine"]), false, "2")),
+            None,
+            "and never adds it twice"
+        );
+    }
+
+    #[test]
+    fn a_removal_takes_every_entry_of_its_name() {
+        let twice = object(Some(&["mine", "other", "mine"]), true, "1");
+        let patch = Edit::Remove.patch(&twice, "mine").unwrap();
+        assert_eq!(patched(&patch, &twice).unwrap(), ["other"]);
+    }
+
+    #[test]
     fn a_removal_bears_changes_behind_its_position() {
         let remove = Edit::Remove.patch(&object(Some(&["mine", "other"]), true, "1"), "mine").unwrap();
         assert_eq!(patched(&remove, &object(Some(&["mine"]), true, "2")).unwrap(), [""; 0]);
+    }
+
+    #[test]
+    fn a_later_object_of_the_same_name_is_left_alone() {
+        let of = |uid: &str, deleting| {
+            let mut object = object(Some(&["mine"]), deleting, "1");
+            object.metadata.uid = Some(uid.into());
+            object
+        };
+        let remove = Edit::Remove.patch(&of("first", true), "mine").unwrap();
+        assert_eq!(patched(&remove, &of("second", false)), None);
+        assert_eq!(patched(&remove, &of("first", true)).unwrap(), [""; 0]);
     }
 
     #[test]

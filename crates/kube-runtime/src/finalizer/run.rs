@@ -15,8 +15,10 @@ use kube_core::{
 use serde::{Serialize, de::DeserializeOwned};
 use std::{fmt::Debug, sync::Arc};
 
-/// How often a patch is made anew because somebody else changed the object meanwhile.
-const ATTEMPTS: usize = 5;
+/// How often a patch is tried at most. Each that fails means that somebody else changed a finalizer between two requests
+/// of ours. While an object is being deleted its finalizers can only become fewer, so a removal fails less often
+/// than there are others.
+const ATTEMPTS: usize = 32;
 
 /// What an object wants of its reconciler.
 pub enum Event<K> {
@@ -108,24 +110,39 @@ where
     }
     match decide(&*obj, finalizer_name) {
         Decision::Add => {
-            settle(api, finalizer_name, &obj, Edit::Add).await.map_err(Error::AddFinalizer)?;
-            Ok(Action::await_change())
+            let edited = edit(api, finalizer_name, &obj, Edit::Add).await.map_err(Error::AddFinalizer)?;
+            Ok(seen(Action::await_change(), edited))
         }
         Decision::Apply => {
             TryFutureExt::into_future(reconcile(Event::Apply(obj))).await.map_err(Error::ApplyFailed)
         }
-        Decision::Cleanup { .. } => {
+        Decision::Cleanup => {
             let cleanup = TryFutureExt::into_future(reconcile(Event::Cleanup(Arc::clone(&obj))));
             let action = cleanup.await.map_err(Error::CleanupFailed)?;
-            settle(api, finalizer_name, &obj, Edit::Remove).await.map_err(Error::RemoveFinalizer)?;
-            Ok(action)
+            let edited =
+                edit(api, finalizer_name, &obj, Edit::Remove).await.map_err(Error::RemoveFinalizer)?;
+            Ok(seen(action, edited))
         }
         Decision::Nothing => Ok(Action::await_change()),
     }
 }
 
-/// Makes the change, whatever others do to the object meanwhile.
-async fn settle<K>(api: &Api<K>, finalizer: &str, object: &K, edit: Edit) -> Result<(), kube_client::Error>
+/// The next reconcile shall not see the object as it was before `edited`: it would clean up once more.
+fn seen<K: Resource>(action: Action, edited: Option<K>) -> Action {
+    match edited {
+        Some(object) => action.after_write(&object),
+        None => action,
+    }
+}
+
+/// Makes the change, whatever others do to the object meanwhile. Returns what has become of the object; `None` if it is
+/// gone or there was nothing to change.
+async fn edit<K>(
+    api: &Api<K>,
+    finalizer: &str,
+    object: &K,
+    edit: Edit,
+) -> Result<Option<K>, kube_client::Error>
 where
     K: Resource + Clone + DeserializeOwned + Debug,
 {
@@ -134,19 +151,19 @@ where
     let mut attempts = ATTEMPTS;
     while let Some(current) = patch {
         attempts -= 1;
-        let error = match api.patch(name, &PatchParams::default(), &Patch::Json::<()>(current.clone())).await
-        {
-            Ok(_) => return Ok(()),
+        let request = Patch::Json::<()>(current.clone());
+        let error = match api.patch(name, &PatchParams::default(), &request).await {
+            Ok(edited) => return Ok(Some(edited)),
             Err(error) => error,
         };
         match code(&error) {
-            Some(404) if edit == Edit::Remove => return Ok(()), // somebody else let it go
+            Some(404) if edit == Edit::Remove => return Ok(None), // somebody else let it go
             Some(409 | 422) if attempts > 0 => {}
             _ => return Err(error),
         }
         let fresh = match api.get_opt(name).await {
             Ok(Some(fresh)) if fresh.meta().uid == object.meta().uid => fresh,
-            Ok(_) => return Ok(()), // gone; a successor of the same name is reconciled for itself
+            Ok(_) => return Ok(None), // gone; a successor of the same name is reconciled for itself
             Err(_) => return Err(error),
         };
         patch = edit.patch(&fresh, finalizer);
@@ -154,7 +171,7 @@ where
             return Err(error); // it was not the state of the object that the server did not like
         }
     }
-    Ok(())
+    Ok(None)
 }
 
 fn code(error: &kube_client::Error) -> Option<u16> {

@@ -1,0 +1,213 @@
+//! Not reconciling an object before the store shows what the last reconcile wrote.
+
+use super::action::Action;
+use crate::reflector::ObjectKey;
+use ahash::AHashMap;
+use kube_core::Resource;
+use std::{sync::Arc, time::Duration};
+use tokio::time::Instant;
+
+/// How soon the store is looked at again where nothing else asks for the object; doubles with each look.
+const FIRST_LOOK: Duration = Duration::from_millis(10);
+
+/// A state of an object, as a write returned it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Written {
+    uid: Option<String>,
+    version: String,
+}
+
+impl Written {
+    /// `None` for what no server returned.
+    pub(super) fn of<K: Resource>(object: &K) -> Option<Self> {
+        let meta = object.meta();
+        Some(Self { uid: meta.uid.clone(), version: meta.resource_version.clone()? })
+    }
+
+    /// Whether this is a state of `object`, not of another one.
+    fn is_of<K: Resource>(&self, object: &K) -> bool {
+        self.uid == object.meta().uid
+    }
+
+    /// Whether `shown` is this state or a newer one. That the object is gone, or another one by now, is newer.
+    ///
+    /// Versions that are no numbers have no order ([KEP-5504](https://kep.k8s.io/5504)): there only the same will do.
+    fn is_seen_in<K: Resource>(&self, shown: Option<&K>) -> bool {
+        let Some(shown) = shown.filter(|shown| self.is_of(*shown)) else { return true };
+        let version = shown.meta().resource_version.as_deref().unwrap_or_default();
+        match (version.parse::<u128>(), self.version.parse::<u128>()) {
+            (Ok(shown), Ok(written)) => shown >= written,
+            _ => version == self.version,
+        }
+    }
+}
+
+/// The writes that the store does not show yet, by object. No I/O and no clock in here.
+///
+/// An object without such a write costs nothing.
+#[derive(Debug)]
+pub(super) struct Unseen {
+    writes: AHashMap<Arc<ObjectKey>, Write>,
+    longest: Duration,
+    /// When there are so many, those that were given up are looked for.
+    sweep_at: usize,
+}
+
+#[derive(Debug)]
+struct Write {
+    written: Written,
+    until: Instant,
+    next_look: Instant,
+    then_after: Duration,
+}
+
+impl Unseen {
+    /// Waits are given up after `longest`.
+    pub(super) fn new(longest: Duration) -> Self {
+        Self { writes: AHashMap::new(), longest, sweep_at: 64 }
+    }
+
+    /// Notes what a reconcile of `object` wrote, if `action` says so. `shown` is what the store has.
+    pub(super) fn note<K: Resource>(
+        &mut self,
+        key: &Arc<ObjectKey>,
+        action: &Action,
+        object: &K,
+        shown: impl FnOnce() -> Option<Arc<K>>,
+        now: Instant,
+    ) {
+        let Some(written) = action.written().filter(|_| !self.longest.is_zero()) else { return };
+        if !written.is_of(object) {
+            tracing::warn!(object = %key.name, "Action::after_write was given another object than the one that was reconciled");
+            return;
+        }
+        if written.is_seen_in(shown().as_deref()) {
+            return;
+        }
+        self.sweep(now);
+        let write = Write {
+            written: written.clone(),
+            until: now + self.longest,
+            next_look: now,
+            then_after: FIRST_LOOK,
+        };
+        self.writes.insert(Arc::clone(key), write);
+    }
+
+    /// When to look again before `key` is reconciled in the state `shown`; `None` if it may be now.
+    pub(super) fn look_again<K: Resource>(
+        &mut self,
+        key: &Arc<ObjectKey>,
+        shown: Option<&K>,
+        now: Instant,
+    ) -> Option<Instant> {
+        let write = self.writes.get_mut(key)?;
+        if write.written.is_seen_in(shown) {
+            self.writes.remove(key);
+            return None;
+        }
+        if write.until <= now {
+            tracing::warn!(object = %key.name, waited = ?self.longest, "the store does not show the reconciler's own write");
+            self.writes.remove(key);
+            return None;
+        }
+        if write.next_look <= now {
+            write.next_look = (now + write.then_after).min(write.until);
+            write.then_after *= 2;
+        }
+        Some(write.next_look)
+    }
+
+    /// Nobody may ever ask for an object again whose events are filtered out.
+    fn sweep(&mut self, now: Instant) {
+        if self.writes.len() >= self.sweep_at {
+            self.writes.retain(|_, write| write.until > now);
+            self.sweep_at = (2 * self.writes.len()).max(64);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use k8s_openapi::api::core::v1::ConfigMap;
+    use kube_core::ObjectMeta;
+
+    fn object(uid: &str, version: &str) -> ConfigMap {
+        let metadata = ObjectMeta {
+            name: Some("a".into()),
+            uid: Some(uid.into()),
+            resource_version: Some(version.into()),
+            ..Default::default()
+        };
+        ConfigMap { metadata, ..Default::default() }
+    }
+
+    fn key(name: &str) -> Arc<ObjectKey> {
+        Arc::new(ObjectKey { namespace: None, name: name.into() })
+    }
+
+    fn unseen(written: &ConfigMap, shown: &ConfigMap, now: Instant) -> Unseen {
+        let mut unseen = Unseen::new(Duration::from_secs(10));
+        let action = Action::await_change().after_write(written);
+        unseen.note(&key("a"), &action, shown, || Some(Arc::new(shown.clone())), now);
+        unseen
+    }
+
+    #[test]
+    fn a_write_is_seen_in_its_own_state_a_newer_one_another_object_and_none() {
+        let written = Written::of(&object("1", "10")).unwrap();
+        for (shown, seen) in [
+            (Some(object("1", "9")), false),
+            (Some(object("1", "10")), true),
+            (Some(object("1", "11")), true),
+            (Some(object("2", "5")), true),
+            (Some(object("1", "abc")), false),
+            (None, true),
+        ] {
+            assert_eq!(written.is_seen_in(shown.as_ref()), seen, "{shown:?}");
+        }
+        assert!(Written::of(&object("1", "abc")).unwrap().is_seen_in(Some(&object("1", "abc"))));
+        assert_eq!(Written::of(&ConfigMap::default()), None);
+    }
+
+    #[test]
+    fn looks_again_less_and_less_often_until_the_wait_is_given_up() {
+        let start = Instant::now();
+        let old = object("1", "9");
+        let mut unseen = unseen(&object("1", "10"), &old, start);
+        let mut now = start;
+        let mut looks = 0;
+        while let Some(next) = unseen.look_again(&key("a"), Some(&old), now) {
+            (now, looks) = (next, looks + 1);
+        }
+        assert_eq!(now - start, Duration::from_secs(10));
+        assert_eq!(looks, 10);
+        assert!(unseen.writes.is_empty());
+    }
+
+    #[test]
+    fn what_is_seen_costs_nothing() {
+        let now = Instant::now();
+        let (old, new) = (object("1", "9"), object("1", "10"));
+        assert!(unseen(&new, &new, now).writes.is_empty());
+        assert!(unseen(&object("child", "10"), &old, now).writes.is_empty(), "of another object");
+        let mut unseen = unseen(&new, &old, now);
+        assert!(unseen.look_again(&key("other"), Some(&old), now).is_none());
+        assert!(unseen.look_again(&key("a"), Some(&old), now).is_some());
+        assert!(unseen.look_again(&key("a"), Some(&new), now).is_none());
+        assert!(unseen.writes.is_empty());
+    }
+
+    #[test]
+    fn writes_that_nobody_asks_for_are_forgotten() {
+        let start = Instant::now();
+        let (old, action) = (object("1", "9"), Action::await_change().after_write(&object("1", "10")));
+        let mut unseen = Unseen::new(Duration::from_secs(10));
+        for n in 0..10_000_u64 {
+            let now = start + Duration::from_secs(n);
+            unseen.note(&key(&n.to_string()), &action, &old, || Some(Arc::new(old.clone())), now);
+        }
+        assert!(unseen.writes.len() <= 64);
+    }
+}
