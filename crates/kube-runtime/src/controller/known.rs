@@ -34,7 +34,9 @@ impl Known {
     pub(super) fn finish_list(&mut self) -> Vec<Lost> {
         let list = self.lists;
         let gone = self.related.extract_if(|_, entry| entry.list != list);
-        gone.map(|(related, entry)| (related, entry.names.into_vec())).collect()
+        let mut gone: Vec<Lost> = gone.map(|(related, entry)| (related, entry.names.into_vec())).collect();
+        gone.sort_unstable();
+        gone
     }
 
     /// `related` is there, and names `names`. An object that names nothing costs nothing.

@@ -15,7 +15,7 @@ use crate::{
         store::{Store, WriterDropped},
     },
 };
-use ahash::RandomState;
+use fastrand::Rng;
 use futures::{
     FutureExt, Stream, StreamExt,
     future::BoxFuture,
@@ -172,7 +172,7 @@ where
             shutdown,
             debounce: config.debounce,
             queue: Queue::new(config.concurrency),
-            retries: Retries::new(config.retries, RandomState::new()),
+            retries: Retries::new(config.retries, Rng::new()),
             unseen: Unseen::new(config.longest_write_wait()),
             running: FuturesUnordered::new(),
             stage: Stage::Filling,
@@ -269,7 +269,9 @@ where
     }
 
     fn enqueue_all(&mut self) {
-        for key in self.store.keys() {
+        let mut keys = self.store.keys();
+        keys.sort_unstable(); // rather than in the order of a hash map, which nobody can repeat
+        for key in keys {
             self.enqueue(key, ReconcileReason::BulkReconcile, Urgency::Background);
         }
     }

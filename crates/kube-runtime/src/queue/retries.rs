@@ -1,6 +1,7 @@
 //! How long a key that failed waits for its next try.
 
-use ahash::{AHashMap, RandomState};
+use ahash::AHashMap;
+use fastrand::Rng;
 use std::{hash::Hash, time::Duration};
 
 /// Waiting times of keys `K`, each doubling with every further failure of its key.
@@ -10,7 +11,7 @@ use std::{hash::Hash, time::Duration};
 pub(crate) struct Retries<K> {
     failures: AHashMap<K, u32>,
     limits: RetryLimits,
-    random: RandomState,
+    random: Rng,
 }
 
 /// Between which bounds waiting times grow.
@@ -27,18 +28,16 @@ impl Default for RetryLimits {
 }
 
 impl<K: Eq + Hash> Retries<K> {
-    pub(crate) fn new(limits: RetryLimits, random: RandomState) -> Self {
+    pub(crate) fn new(limits: RetryLimits, random: Rng) -> Self {
         Self { failures: AHashMap::new(), limits, random }
     }
 
     /// Notes one more failure of `key`: how long it shall wait. Between a half and the whole of its present step, so
     /// that what failed together does not come back together.
     pub(crate) fn failed(&mut self, key: K) -> Duration {
-        let share =
-            |failures: u32| f64::from(u32::MAX) + (self.random.hash_one((&key, failures)) >> 32) as f64;
         let earlier = self.failures.get(&key).copied().unwrap_or(0);
         let whole = self.limits.step(earlier);
-        let wait = whole.mul_f64(share(earlier) / (2.0 * f64::from(u32::MAX)));
+        let wait = whole.mul_f64(0.5 + self.random.f64() / 2.0);
         self.failures.insert(key, earlier.saturating_add(1));
         wait.min(whole)
     }
@@ -68,7 +67,7 @@ mod tests {
     use proptest::prelude::*;
 
     fn retries(seed: u64) -> Retries<&'static str> {
-        Retries::new(RetryLimits::default(), RandomState::with_seeds(seed, 2, 3, 4))
+        Retries::new(RetryLimits::default(), fastrand::Rng::with_seed(seed))
     }
 
     #[test]
@@ -107,7 +106,7 @@ mod tests {
 
         #[test]
         fn keys_that_fail_together_come_back_apart(seed in any::<u64>()) {
-            let mut retries = Retries::new(RetryLimits::default(), RandomState::with_seeds(seed, 2, 3, 4));
+            let mut retries = Retries::new(RetryLimits::default(), fastrand::Rng::with_seed(seed));
             let waits: std::collections::BTreeSet<_> = (0..20).map(|key| retries.failed(key)).collect();
             prop_assert!(waits.len() > 10);
         }

@@ -45,7 +45,7 @@ pub struct ObjectRefExtra {
 }
 
 /// The part of a reference that tells objects of one kind apart.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct ObjectKey {
     pub(crate) namespace: Option<Box<str>>,
     pub(crate) name: Box<str>,

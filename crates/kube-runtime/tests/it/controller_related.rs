@@ -15,15 +15,8 @@ use kube_runtime::{
 };
 use std::{
     convert::Infallible,
-    fmt,
     sync::{Arc, Mutex},
 };
-use tracing::{
-    Subscriber,
-    field::{Field, Visit},
-    span::Attributes,
-};
-use tracing_subscriber::{Layer, layer::SubscriberExt};
 
 fn secrets(client: &Client) -> Api<Secret> {
     Api::default_namespaced(client.clone())
@@ -158,46 +151,4 @@ async fn controllers_can_share_a_watch() {
     secrets(&client).remove("a").await;
     quiet(&mut first.items).await;
     watch.abort();
-}
-
-/// Records the fields of the spans of reconciles.
-#[derive(Clone, Default)]
-struct Spans(Arc<Mutex<Vec<String>>>);
-
-impl<S: Subscriber> Layer<S> for Spans {
-    fn on_new_span(
-        &self,
-        attributes: &Attributes<'_>,
-        _id: &tracing::Id,
-        _context: tracing_subscriber::layer::Context<'_, S>,
-    ) {
-        struct Fields(Vec<String>);
-        impl Visit for Fields {
-            fn record_debug(&mut self, field: &Field, value: &dyn fmt::Debug) {
-                self.0.push(format!("{field}={value:?}"));
-            }
-        }
-        if attributes.metadata().name() == "reconciling object" {
-            let mut fields = Fields(Vec::new());
-            attributes.record(&mut fields);
-            self.0.lock().unwrap().push(fields.0.join(" "));
-        }
-    }
-}
-
-#[tokio::test(start_paused = true)]
-async fn spans_say_what_is_reconciled_and_why() {
-    let spans = Spans::default();
-    let _guard = tracing::subscriber::set_default(tracing_subscriber::registry().with(spans.clone()));
-    let (_server, client) = server();
-    let owner = secrets(&client).add(named("a")).await;
-    let mut outputs = run(Controller::new(secrets(&client), all()).owns(config_maps(&client), all()));
-    soon(&mut outputs.items).await;
-    config_maps(&client).add(owned("child", &owner)).await;
-    soon(&mut outputs.items).await;
-    let expected = [
-        "object.ref=Secret.v1/a.default object.reason=object updated",
-        "object.ref=Secret.v1/a.default object.reason=related object updated: ConfigMap.v1/child.default",
-    ];
-    assert_eq!(*spans.0.lock().unwrap(), expected);
 }

@@ -1,6 +1,9 @@
 //! Finalizers against a server that enforces them.
 
-use crate::common::{Change, Failure, config_maps, eventually, named, server};
+use crate::{
+    common::{Change, Failure, config_maps, eventually, named, server},
+    layers::{counted, interfering},
+};
 use k8s_openapi::api::core::v1::ConfigMap;
 use kube_client::Api;
 use kube_core::{ResourceExt, params::PostParams};
@@ -11,7 +14,7 @@ use kube_runtime::{
     watcher,
 };
 use std::{
-    sync::{Arc, Mutex},
+    sync::{Arc, Mutex, atomic::Ordering},
     time::Duration,
 };
 
@@ -98,6 +101,58 @@ async fn others_may_change_their_finalizers_at_the_same_time() {
     let (called, result) = once(&api, deleting, false).await;
     assert_eq!((called, result.is_ok()), (Some("cleanup"), true), "removing works from an old state");
     assert!(api.get_opt("a").await.unwrap().is_none());
+}
+
+#[tokio::test(start_paused = true)]
+async fn changes_of_anything_but_finalizers_cost_no_second_try() {
+    let (server, client) = server();
+    let (counted, requests) = counted(&server);
+    let (api, changes) = (config_maps(&counted), config_maps(&client));
+    let mut object = changes.add(named("a")).await;
+    for touched in 0..50 {
+        changes.touch("a", &touched.to_string()).await;
+    }
+    once(&api, object.clone(), false).await.1.expect("adding works from an old state");
+    assert_eq!(*requests.lock().unwrap(), ["PATCH"]);
+
+    object = changes.get("a").await.unwrap();
+    changes.remove("a").await;
+    let deleting = changes.get("a").await.unwrap();
+    for touched in 0..50 {
+        changes.touch("a", &touched.to_string()).await;
+    }
+    once(&api, deleting, false).await.1.expect("removing works from an old state");
+    assert_eq!(*requests.lock().unwrap(), ["PATCH", "PATCH"]);
+    assert!(changes.get_opt("a").await.unwrap().is_none());
+    assert_eq!(object.finalizers(), [NAME]);
+}
+
+/// As many others as a list can sensibly have take themselves off, one between any two requests of ours.
+#[tokio::test(start_paused = true)]
+async fn a_removal_bears_every_other_finalizer_going_away_under_it() {
+    let (server, client) = server();
+    let api = config_maps(&client);
+    let mut object: ConfigMap = named("a");
+    *object.finalizers_mut() =
+        (0..20).map(|n| format!("example.com/other-{n}")).chain([NAME.into()]).collect();
+    api.add(object).await;
+    api.remove("a").await;
+    let deleting = api.get("a").await.unwrap();
+    let others = api.clone();
+    let (hostile, tries) = interfering(&server, move || {
+        let api = others.clone();
+        async move {
+            let mut now = api.get("a").await.unwrap();
+            if now.finalizers().len() > 1 {
+                now.finalizers_mut().remove(0);
+                api.replace("a", &PostParams::default(), &now).await.unwrap();
+            }
+        }
+    });
+    let (called, result) = once(&config_maps(&hostile), deleting, false).await;
+    assert_eq!((called, result.is_ok()), (Some("cleanup"), true));
+    assert!(api.get_opt("a").await.unwrap().is_none(), "all twenty others have gone, and then ours");
+    assert_eq!(tries.load(Ordering::Relaxed), 21);
 }
 
 #[tokio::test(start_paused = true)]

@@ -15,6 +15,7 @@ use std::{
         Arc, Mutex,
         atomic::{AtomicBool, Ordering},
     },
+    time::Duration,
 };
 use tokio::time::sleep;
 use tower::{ServiceExt, service_fn};
@@ -47,10 +48,11 @@ impl Faults {
 }
 
 async fn answer(faults: Arc<Faults>, server: ApiServer, request: Request<Body>) -> io::Result<Answer> {
-    if faults.over.load(Ordering::Relaxed) {
-        return pass(server, request).await;
-    }
     let is_watch = request.uri().query().is_some_and(|query| query.contains("watch="));
+    let lag = lag_of(&request);
+    if faults.over.load(Ordering::Relaxed) {
+        return Ok(with_body(pass(server, request).await?, |body| later(body, lag)));
+    }
     let (what, wait) = {
         let mut dice = faults.dice.lock().unwrap();
         (dice.below(12), dice.millis(8000))
@@ -63,18 +65,43 @@ async fn answer(faults: Arc<Faults>, server: ApiServer, request: Request<Body>) 
         4 if is_watch => Ok(refusal(StatusCode::GONE, "Expired")),
         5 => {
             sleep(wait).await;
-            pass(server, request).await
+            Ok(with_body(pass(server, request).await?, |body| later(body, lag)))
         }
         _ if is_watch => {
-            let (parts, body) = pass(server, request).await?.into_parts();
-            let body = disturb(&mut faults.dice.lock().unwrap(), body.into_data_stream());
-            Ok(Response::from_parts(
-                parts,
-                StreamBody::new(body.map(|data| data.map(Frame::data))).boxed_unsync(),
-            ))
+            let answer = pass(server, request).await?;
+            let mut dice = faults.dice.lock().unwrap();
+            Ok(with_body(answer, |body| later(disturb(&mut dice, body), lag)))
         }
         _ => pass(server, request).await,
     }
+}
+
+/// The second kind is always a little later than the first: the server wakes its watchers in no particular order, and
+/// which of the two comes first would be the one thing that a seed does not decide.
+fn lag_of(request: &Request<Body>) -> Duration {
+    Duration::from_millis(u64::from(request.uri().path().ends_with("/secrets")))
+}
+
+/// All of it, and its end, so much later.
+fn later(
+    body: impl Stream<Item = io::Result<Bytes>> + Send + 'static,
+    lag: Duration,
+) -> BoxStream<'static, io::Result<Bytes>> {
+    let items = body.map(Some).chain(stream::iter([None]));
+    let later = items.then(move |item| async move {
+        sleep(lag).await;
+        item
+    });
+    later.filter_map(future::ready).boxed()
+}
+
+fn with_body(
+    answer: Answer,
+    change: impl FnOnce(BoxStream<'static, io::Result<Bytes>>) -> BoxStream<'static, io::Result<Bytes>>,
+) -> Answer {
+    let (parts, body) = answer.into_parts();
+    let body = change(body.into_data_stream().boxed());
+    Response::from_parts(parts, StreamBody::new(body.map(|data| data.map(Frame::data))).boxed_unsync())
 }
 
 async fn pass(server: ApiServer, request: Request<Body>) -> io::Result<Answer> {

@@ -3,21 +3,27 @@
 use super::{
     dice::Dice,
     faults::Faults,
-    world::{World, error_policy, owner_of, reconcile},
+    world::{Reconciler, World, error_policy, owner_of, reconcile},
 };
 use crate::common::{named, owned};
-use futures::StreamExt;
+use futures::{
+    FutureExt, StreamExt,
+    future::{pending, ready, select},
+    stream,
+};
 use k8s_openapi::api::core::v1::{ConfigMap, Secret};
 use kube_client::{Api, Client};
 use kube_core::{
     ResourceExt,
     params::{DeleteParams, ListParams, Patch, PatchParams, PostParams},
 };
-use kube_runtime::{Config, Controller, reflector::Store, watcher};
+use kube_runtime::{Config, Controller, WatchStreamExt, reflector, reflector::Store, watcher};
 use kube_testserver::ApiServer;
 use serde_json::json;
 use std::{
     collections::BTreeMap,
+    error::Error,
+    fmt::Debug,
     sync::{Arc, atomic::Ordering},
     time::Duration,
 };
@@ -31,50 +37,82 @@ use tokio::{
 /// How long after the last fault everything has to be in order, at the latest.
 const SETTLED: Duration = Duration::from_secs(600);
 
-/// Lives one life; the error says what was wrong with it.
+/// What the story says where a controller shares its watch.
+pub(super) const SHARED: &str = "a controller with a shared watch";
+
+/// What is left of a life.
+pub(super) struct Life {
+    /// What happened, line by line.
+    pub(super) story: Vec<String>,
+    /// What was wrong with it.
+    pub(super) outcome: Result<(), String>,
+}
+
+/// Lives one life.
 ///
 /// At its end the store equals the server, every object was reconciled in its last state and for the last change of its
-/// child, no two reconciles of one object overlapped, none began after the end was asked for or outlived its
-/// controller, and no task is left.
-pub(super) async fn live(seed: u64) -> Result<(), String> {
+/// child, no two reconciles of one object overlapped, none saw a state from before its predecessor's write, none began after
+/// the end was asked for or outlived its controller, and no task and no state of an object is left in memory.
+pub(super) async fn live(seed: u64) -> Life {
     let mut dice = Dice::new(seed);
     let server = ApiServer::new();
-    let (faults, world) = (Faults::new(dice.split()), World::new(dice.split()));
-    let mut changes = Changes::new(&server, dice.split(), &world);
-    let client = faults.client(&server);
+    let objects = Api::default_namespaced(Client::new(server.clone(), "default"));
+    let (faults, world) = (Faults::new(dice.split()), World::new(dice.split(), objects));
+    let changes = Changes::new(&server, dice.split(), &world);
+    let tasks = Handle::current().metrics().num_alive_tasks();
+    let mut outcome = go_through(dice, &faults, &world, changes, faults.client(&server)).await;
+    drop(server);
+    sleep(Duration::from_secs(1)).await;
+    let left = Handle::current().metrics().num_alive_tasks();
+    let mut wrong = world.violations();
+    if outcome.is_ok() && left != tasks {
+        wrong.push(format!("{left} tasks are left of {tasks}"));
+    }
+    if outcome.is_ok() && world.kept() > 0 {
+        wrong.push(format!("{} states of objects are left in memory", world.kept()));
+    }
+    if outcome.is_ok() && Arc::strong_count(&world) != 1 {
+        wrong.push("somebody still holds the context of the reconciler".to_owned());
+    }
+    if !wrong.is_empty() {
+        outcome = Err(wrong.join("; "));
+    }
+    Life { story: world.story(), outcome }
+}
+
+async fn go_through(
+    mut dice: Dice,
+    faults: &Faults,
+    world: &Arc<World>,
+    mut changes: Changes,
+    client: Client,
+) -> Result<(), String> {
     for _ in 0..dice.below(12) {
         changes.next().await;
     }
-    let tasks = Handle::current().metrics().num_alive_tasks();
     for _ in 0..dice.below(3) {
-        let controller = Running::start(&client, &world, &mut dice);
+        let controller = Running::start(&client, world, &mut dice);
         for _ in 0..dice.below(25) {
             changes.next().await;
             sleep(dice.millis(5000)).await;
         }
         if dice.one_in(2) {
-            controller.stop(&world).await?
+            controller.stop(world).await?
         } else {
-            controller.drop(&world).await?
+            controller.drop(world).await?
         }
         changes.next().await;
     }
-    let controller = Running::start(&client, &world, &mut dice);
+    let controller = Running::start(&client, world, &mut dice);
     for _ in 0..10 + dice.below(40) {
         changes.next().await;
         sleep(dice.millis(3000)).await;
     }
     faults.end();
     world.calm.store(true, Ordering::Relaxed);
-    settle(&controller.store, &world, &changes).await?;
-    controller.stop(&world).await?;
-    sleep(Duration::from_secs(1)).await;
-    let left = Handle::current().metrics().num_alive_tasks();
-    match world.violations().as_slice() {
-        [] if left == tasks => Ok(()),
-        [] => Err(format!("{left} tasks are left of {tasks}")),
-        violations => Err(violations.join("; ")),
-    }
+    world.tell("from here on, nothing goes wrong any more");
+    settle(&controller.store, world, &changes).await?;
+    controller.stop(world).await
 }
 
 /// Waits until nothing is out of order.
@@ -99,24 +137,42 @@ struct Running {
 
 impl Running {
     fn start(client: &Client, world: &Arc<World>, dice: &mut Dice) -> Self {
-        let main = Controller::new(Api::<ConfigMap>::default_namespaced(client.clone()), watch(dice));
+        world.begin();
+        let api = Api::<ConfigMap>::default_namespaced(client.clone());
+        let (main, shared) = if dice.one_in(3) {
+            world.tell(SHARED);
+            let (store, writer) = reflector::store_shared(4);
+            let objects = writer.subscribe().unwrap();
+            let watch = watcher::watcher(api, watch(dice)).default_backoff().reflect_shared(writer);
+            (Controller::for_shared_stream(objects, store), watch.map(drop).boxed())
+        } else {
+            (Controller::new(api, watch(dice)), stream::pending().boxed())
+        };
         let store = main.store();
         let config = Config::default()
             .concurrency(u16::try_from(dice.below(4)).unwrap())
             .debounce(Duration::from_millis(dice.below(3) * 400))
             .backoff(Duration::from_millis(5), Duration::from_secs(20))
+            .write_wait(Duration::from_secs(3600))
             .timeout(Duration::from_secs(15));
         let (stop, stopped) = oneshot::channel();
-        let sights = Arc::clone(world);
-        world.sighted.lock().unwrap().clear();
-        let output = main
-            .watches(Api::<Secret>::default_namespaced(client.clone()), watch(dice), move |child| {
-                owner_of(&child, &sights)
-            })
+        let main = main
+            .watches(Api::<Secret>::default_namespaced(client.clone()), watch(dice), |child| owner_of(&child))
             .with_config(config)
-            .graceful_shutdown_on(async { drop(stopped.await) })
-            .run(reconcile, error_policy, Arc::clone(world));
-        Self { store, stop, task: tokio::spawn(output.for_each(|_| std::future::ready(()))) }
+            .graceful_shutdown_on(async { drop(stopped.await) });
+        let output = if dice.one_in(2) {
+            main.run(reconcile, error_policy, Arc::clone(world)).map(told).boxed()
+        } else {
+            main.run_with(Reconciler(Arc::clone(world))).map(told).boxed()
+        };
+        let listener = Arc::clone(world);
+        let output = output.for_each(move |item| {
+            listener.tell(item);
+            ready(())
+        });
+        // The shared stream, where there is one, is polled beside the controller, and ends with it.
+        let beside = shared.for_each(|()| ready(())).then(|()| pending::<()>()).boxed();
+        Self { store, stop, task: tokio::spawn(select(output.boxed(), beside).map(drop)) }
     }
 
     /// Waits for what runs; nothing new may start.
@@ -135,6 +191,19 @@ impl Running {
         sleep(Duration::from_millis(1)).await;
         if world.is_idle() { Ok(()) } else { Err("a reconcile outlived its controller".to_owned()) }
     }
+}
+
+fn told<T: Debug, E: Error>(item: Result<T, E>) -> String {
+    let mut told = match &item {
+        Ok(_) => String::from("ok"),
+        Err(error) => error.to_string(),
+    };
+    let mut cause = item.as_ref().err().and_then(Error::source);
+    while let Some(error) = cause {
+        told = format!("{told}: {error}");
+        cause = error.source();
+    }
+    told
 }
 
 fn watch(dice: &mut Dice) -> watcher::Config {
@@ -178,7 +247,9 @@ impl Changes {
         let name = format!("object-{}", self.dice.below(6));
         let label = json!({ "metadata": { "labels": { "change": self.count.to_string() } } });
         let (patch, params) = (Patch::Merge(label), PatchParams::default());
-        match self.dice.below(13) {
+        let what = self.dice.below(13);
+        self.world.tell(format!("change {what} of {name}"));
+        match what {
             0..=2 => drop(self.objects.create(&PostParams::default(), &named(&name)).await),
             3..=6 => drop(self.objects.patch(&name, &params, &patch).await),
             7 => drop(self.objects.delete(&name, &DeleteParams::default()).await),
@@ -201,11 +272,8 @@ impl Changes {
         }
     }
 
-    /// Nobody hears of the end of a child that was never seen: it is gone before the first list of its kind.
     async fn remove_child(&mut self, name: &str) {
-        let child = format!("child-of-{name}");
-        let known = self.world.sighted.lock().unwrap().contains(&child);
-        if known && self.children.delete(&child, &DeleteParams::default()).await.is_ok() {
+        if self.children.delete(&format!("child-of-{name}"), &DeleteParams::default()).await.is_ok() {
             self.children_changed.insert(name.to_owned(), Instant::now());
         }
     }

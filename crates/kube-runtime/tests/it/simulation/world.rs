@@ -2,13 +2,22 @@
 
 use super::dice::Dice;
 use k8s_openapi::api::core::v1::{ConfigMap, Secret};
-use kube_core::ResourceExt;
-use kube_runtime::{controller::Action, reflector::ObjectRef};
+use kube_client::Api;
+use kube_core::{
+    ResourceExt,
+    params::{Patch, PatchParams},
+};
+use kube_runtime::{
+    controller::{Action, Reconcile},
+    reflector::ObjectRef,
+};
+use serde_json::json;
 use std::{
     collections::{BTreeMap, BTreeSet},
-    future::{Future, pending},
+    fmt::Display,
+    future::pending,
     sync::{
-        Arc, Mutex,
+        Arc, Mutex, Weak,
         atomic::{AtomicBool, Ordering},
     },
     time::Duration,
@@ -18,14 +27,21 @@ use tokio::time::{Instant, sleep};
 /// What all reconciles share.
 pub(super) struct World {
     dice: Mutex<Dice>,
+    /// For the writes of reconciles. Without faults.
+    objects: Api<ConfigMap>,
+    born: Instant,
     /// Reconciles succeed.
     pub(super) calm: AtomicBool,
     /// The controller was asked to stop.
     pub(super) stopping: AtomicBool,
     running: Mutex<BTreeSet<String>>,
     reconciled: Mutex<BTreeMap<String, Reconciled>>,
-    /// The children that the present controller knows of.
-    pub(super) sighted: Mutex<BTreeSet<String>>,
+    /// The writes that the next reconcile of an object has to see.
+    writes: Mutex<BTreeMap<String, State>>,
+    /// Every state that was ever reconciled.
+    handed_out: Mutex<Vec<Weak<ConfigMap>>>,
+    /// What happened, line by line.
+    story: Mutex<Vec<String>>,
     /// What should never have happened.
     violations: Mutex<Vec<String>>,
 }
@@ -37,19 +53,40 @@ pub(super) struct Reconciled {
     pub(super) started: Instant,
 }
 
+/// Which object, and which state of it.
+struct State {
+    uid: Option<String>,
+    version: u64,
+}
+
+impl State {
+    fn of(object: &ConfigMap) -> Self {
+        let version = object.resource_version().and_then(|version| version.parse().ok());
+        Self { uid: object.uid(), version: version.unwrap() }
+    }
+
+    fn is_before(&self, other: &Self) -> bool {
+        self.uid == other.uid && self.version < other.version
+    }
+}
+
 #[derive(Debug, thiserror::Error)]
 #[error("as the dice fell")]
 pub(super) struct Misfortune;
 
 impl World {
-    pub(super) fn new(dice: Dice) -> Arc<Self> {
+    pub(super) fn new(dice: Dice, objects: Api<ConfigMap>) -> Arc<Self> {
         Arc::new(Self {
             dice: Mutex::new(dice),
+            objects,
+            born: Instant::now(),
             calm: AtomicBool::new(false),
             stopping: AtomicBool::new(false),
             running: Mutex::default(),
             reconciled: Mutex::default(),
-            sighted: Mutex::default(),
+            writes: Mutex::default(),
+            handed_out: Mutex::default(),
+            story: Mutex::default(),
             violations: Mutex::default(),
         })
     }
@@ -62,49 +99,94 @@ impl World {
         self.reconciled.lock().unwrap().get(name).cloned()
     }
 
+    /// Another controller begins: it knows nothing of the writes of the one before.
+    pub(super) fn begin(&self) {
+        self.writes.lock().unwrap().clear();
+    }
+
+    /// How many of the states that were reconciled are still in memory.
+    pub(super) fn kept(&self) -> usize {
+        self.handed_out.lock().unwrap().iter().filter(|state| state.strong_count() > 0).count()
+    }
+
     pub(super) fn violations(&self) -> Vec<String> {
         self.violations.lock().unwrap().clone()
     }
 
+    pub(super) fn story(&self) -> Vec<String> {
+        self.story.lock().unwrap().clone()
+    }
+
+    pub(super) fn tell(&self, what: impl Display) {
+        self.story.lock().unwrap().push(format!("{:>9.3} {what}", self.born.elapsed().as_secs_f64()));
+    }
+
     fn violated(&self, what: String) {
+        self.tell(&what);
         self.violations.lock().unwrap().push(what);
+    }
+
+    /// What has to hold when a reconcile begins.
+    fn check_start(&self, object: &Arc<ConfigMap>) {
+        let name = object.name_any();
+        if self.stopping.load(Ordering::Relaxed) {
+            self.violated(format!("{name} was reconciled after the end was asked for"));
+        }
+        if let Some(written) = self.writes.lock().unwrap().remove(&name)
+            && State::of(object).is_before(&written)
+        {
+            self.violated(format!("{name} was reconciled without its own write"));
+        }
+        self.handed_out.lock().unwrap().push(Arc::downgrade(object));
+    }
+
+    /// Writes to the object, and notes that the next reconcile has to see it.
+    async fn write(&self, name: &str, action: Action) -> Action {
+        let label = json!({ "metadata": { "labels": { "by": "reconciler", "at": self.now() } } });
+        match self.objects.patch(name, &PatchParams::default(), &Patch::Merge(label)).await {
+            Ok(written) => {
+                self.writes.lock().unwrap().insert(name.to_owned(), State::of(&written));
+                action.after_write(&written)
+            }
+            Err(_gone) => action,
+        }
+    }
+
+    fn now(&self) -> String {
+        self.born.elapsed().as_millis().to_string()
     }
 }
 
 /// The owner of a child, by its name.
-pub(super) fn owner_of(child: &Secret, world: &World) -> Option<ObjectRef<ConfigMap>> {
-    world.sighted.lock().unwrap().insert(child.name_any());
+pub(super) fn owner_of(child: &Secret) -> Option<ObjectRef<ConfigMap>> {
     child.name_any().strip_prefix("child-of-").map(|owner| ObjectRef::new(owner).within("default"))
 }
 
 /// Succeeds, fails, panics or hangs.
-pub(super) fn reconcile(
-    object: Arc<ConfigMap>,
-    world: Arc<World>,
-) -> impl Future<Output = Result<Action, Misfortune>> + Send + 'static {
+pub(super) async fn reconcile(object: Arc<ConfigMap>, world: Arc<World>) -> Result<Action, Misfortune> {
     let name = object.name_any();
-    if world.stopping.load(Ordering::Relaxed) {
-        world.violated(format!("{name} was reconciled after the end was asked for"));
-    }
+    world.check_start(&object);
     let (what, duration) = {
         let mut dice = world.dice.lock().unwrap();
-        (dice.below(12), dice.millis(4000))
+        (dice.below(14), dice.millis(4000))
     };
     let what = if world.calm.load(Ordering::Relaxed) { 0 } else { what };
-    async move {
-        let started = Instant::now();
-        let _running = Running::enter(&world, &name);
-        sleep(duration).await;
-        match what {
-            8 | 9 => return Err(Misfortune),
-            10 => std::panic::resume_unwind(Box::new("as the dice fell")), // without a word on stderr
-            11 => pending::<()>().await,
-            _ => {}
-        }
-        let version = object.resource_version();
-        world.reconciled.lock().unwrap().insert(name.clone(), Reconciled { version, started });
-        Ok(if what == 7 { Action::requeue(duration * 3) } else { Action::await_change() })
+    let version = object.resource_version();
+    world.tell(format!("{name} at {version:?}: {what}"));
+    let started = Instant::now();
+    let _running = Running::enter(&world, &name);
+    sleep(duration).await;
+    match what {
+        8 | 9 => return Err(Misfortune),
+        10 => std::panic::resume_unwind(Box::new("as the dice fell")), // without a word on stderr
+        11 => pending::<()>().await,
+        _ => {}
     }
+    let action = if what == 7 { Action::requeue(duration * 3) } else { Action::await_change() };
+    let action = if what > 11 { world.write(&name, action).await } else { action };
+    world.tell(format!("{name} is done"));
+    world.reconciled.lock().unwrap().insert(name, Reconciled { version, started });
+    Ok(action)
 }
 
 pub(super) fn error_policy(_object: Arc<ConfigMap>, _error: &Misfortune, world: Arc<World>) -> Action {
@@ -113,6 +195,24 @@ pub(super) fn error_policy(_object: Arc<ConfigMap>, _error: &Misfortune, world: 
         Action::requeue(dice.millis(5000) + Duration::from_millis(1))
     } else {
         Action::retry()
+    }
+}
+
+/// The same as a type of its own, which also takes its time over errors.
+pub(super) struct Reconciler(pub(super) Arc<World>);
+
+impl Reconcile<ConfigMap> for Reconciler {
+    type Error = Misfortune;
+
+    async fn reconcile(&self, object: Arc<ConfigMap>) -> Result<Action, Misfortune> {
+        reconcile(object, Arc::clone(&self.0)).await
+    }
+
+    async fn on_error(&self, object: Arc<ConfigMap>, error: &Misfortune) -> Action {
+        let _running = Running::enter(&self.0, &object.name_any());
+        let duration = self.0.dice.lock().unwrap().millis(1000);
+        sleep(duration).await;
+        error_policy(object, error, Arc::clone(&self.0))
     }
 }
 

@@ -1,0 +1,102 @@
+//! What tests put between a client and the server in the process.
+
+use bytes::Bytes;
+use futures::StreamExt;
+use http::{Method, Request, Response};
+use http_body::Frame;
+use http_body_util::{BodyExt, StreamBody, combinators::UnsyncBoxBody};
+use kube_client::{Client, client::Body};
+use kube_testserver::ApiServer;
+use std::{
+    future::Future,
+    io,
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicUsize, Ordering},
+    },
+    time::Duration,
+};
+use tokio::{sync::watch, time::sleep};
+use tower::{ServiceExt, service_fn};
+
+type Answer = Response<UnsyncBoxBody<Bytes, Box<dyn std::error::Error + Send + Sync>>>;
+
+/// A client whose watches bring everything so much later.
+pub(crate) fn lagging(server: &ApiServer, lag: Duration) -> Client {
+    let server = server.clone();
+    let service = service_fn(move |request: Request<Body>| {
+        let server = server.clone();
+        let lag = if is_watch(&request) { lag } else { Duration::ZERO };
+        async move {
+            let (parts, body) = pass(server, request).await?.into_parts();
+            let late = body.into_data_stream().then(move |data| async move {
+                sleep(lag).await;
+                data.map(Frame::data)
+            });
+            Ok::<_, io::Error>(Response::from_parts(parts, StreamBody::new(late).boxed_unsync()))
+        }
+    });
+    Client::new(service, "default")
+}
+
+/// A client whose requests for paths with `part` in them wait while the gate is closed, and a watch of them ends when
+/// the gate closes.
+pub(crate) fn gated(server: &ApiServer, part: &'static str) -> (Client, watch::Sender<bool>) {
+    let (gate, is_open) = watch::channel(true);
+    let server = server.clone();
+    let service = service_fn(move |request: Request<Body>| {
+        let (server, mut is_open) = (server.clone(), is_open.clone());
+        async move {
+            if !request.uri().path().contains(part) {
+                return pass(server, request).await;
+            }
+            drop(is_open.wait_for(|open| *open).await);
+            let (parts, body) = pass(server, request).await?.into_parts();
+            let closed = async move { drop(is_open.wait_for(|open| !*open).await) };
+            let cut = body.into_data_stream().take_until(Box::pin(closed)).map(|data| data.map(Frame::data));
+            Ok(Response::from_parts(parts, StreamBody::new(cut).boxed_unsync()))
+        }
+    });
+    (Client::new(service, "default"), gate)
+}
+
+/// A client, and the methods of the requests that it made.
+pub(crate) fn counted(server: &ApiServer) -> (Client, Arc<Mutex<Vec<String>>>) {
+    let requests = Arc::new(Mutex::new(Vec::new()));
+    let (server, log) = (server.clone(), Arc::clone(&requests));
+    let service = service_fn(move |request: Request<Body>| {
+        log.lock().unwrap().push(request.method().to_string());
+        let server = server.clone();
+        async move { pass(server, request).await }
+    });
+    (Client::new(service, "default"), requests)
+}
+
+/// A client before each of whose patches `interfere` happens, and how often that was.
+pub(crate) fn interfering<F: Future<Output = ()> + Send + 'static>(
+    server: &ApiServer,
+    interfere: impl Fn() -> F + Send + Sync + 'static,
+) -> (Client, Arc<AtomicUsize>) {
+    let count = Arc::new(AtomicUsize::new(0));
+    let (server, interfere, counted) = (server.clone(), Arc::new(interfere), Arc::clone(&count));
+    let service = service_fn(move |request: Request<Body>| {
+        let (server, interfere, counted) = (server.clone(), Arc::clone(&interfere), Arc::clone(&counted));
+        async move {
+            if request.method() == Method::PATCH {
+                counted.fetch_add(1, Ordering::Relaxed);
+                interfere().await;
+            }
+            pass(server, request).await
+        }
+    });
+    (Client::new(service, "default"), count)
+}
+
+fn is_watch(request: &Request<Body>) -> bool {
+    request.uri().query().is_some_and(|query| query.contains("watch="))
+}
+
+async fn pass(server: ApiServer, request: Request<Body>) -> io::Result<Answer> {
+    let answer = server.oneshot(request).await?;
+    Ok(answer.map(|body| body.map_err(Into::into).boxed_unsync()))
+}

@@ -1,0 +1,168 @@
+//! Why objects are reconciled, as the spans of reconciles say it: one row of the table in the controller pipeline's
+//! description each.
+
+use crate::common::{
+    Change, Failure, Outputs, config_maps, named, owned, server, soon, spawn_outputs, wait_for_change,
+};
+use futures::{StreamExt, channel::mpsc, stream};
+use k8s_openapi::api::core::v1::{ConfigMap, Secret};
+use kube_client::{Api, Client};
+use kube_core::ResourceExt;
+use kube_runtime::{
+    Config, Controller,
+    controller::{Action, ReconcileReason, ReconcileRequest, applier},
+    reflector::{self, ObjectRef},
+    watcher::{self, Event},
+};
+use std::{
+    convert::Infallible,
+    fmt,
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicUsize, Ordering},
+    },
+    time::Duration,
+};
+use tracing::{
+    Subscriber,
+    field::{Field, Visit},
+    span::Attributes,
+};
+use tracing_subscriber::{Layer, layer::SubscriberExt};
+
+/// Records the fields of the spans of reconciles.
+#[derive(Clone, Default)]
+struct Spans(Arc<Mutex<Vec<[String; 2]>>>);
+
+impl Spans {
+    fn reasons(&self) -> Vec<String> {
+        self.0.lock().unwrap().iter().map(|[_, reason]| reason.clone()).collect()
+    }
+
+    fn last(&self) -> [String; 2] {
+        self.0.lock().unwrap().last().unwrap().clone()
+    }
+}
+
+impl<S: Subscriber> Layer<S> for Spans {
+    fn on_new_span(
+        &self,
+        attributes: &Attributes<'_>,
+        _id: &tracing::Id,
+        _context: tracing_subscriber::layer::Context<'_, S>,
+    ) {
+        #[derive(Default)]
+        struct Fields([String; 2]);
+        impl Visit for Fields {
+            fn record_debug(&mut self, field: &Field, value: &dyn fmt::Debug) {
+                match field.name() {
+                    "object.ref" => self.0[0] = format!("{value:?}"),
+                    "object.reason" => self.0[1] = format!("{value:?}"),
+                    other => panic!("an unknown field {other}"),
+                }
+            }
+        }
+        if attributes.metadata().name() == "reconciling object" {
+            let mut fields = Fields::default();
+            attributes.record(&mut fields);
+            self.0.lock().unwrap().push(fields.0);
+        }
+    }
+}
+
+fn listen() -> (Spans, tracing::subscriber::DefaultGuard) {
+    let spans = Spans::default();
+    let guard = tracing::subscriber::set_default(tracing_subscriber::registry().with(spans.clone()));
+    (spans, guard)
+}
+
+fn secrets(client: &Client) -> Api<Secret> {
+    Api::default_namespaced(client.clone())
+}
+
+fn controller(client: &Client) -> Controller<Secret> {
+    Controller::new(secrets(client), watcher::Config::default())
+}
+
+fn run(controller: Controller<Secret>) -> Outputs {
+    let nothing = |_, _| async { Ok::<_, Infallible>(Action::await_change()) };
+    spawn_outputs(controller.run(nothing, wait_for_change, Arc::new(())))
+}
+
+#[tokio::test(start_paused = true)]
+async fn object_updated_and_related_object_updated() {
+    let (spans, _guard) = listen();
+    let (_server, client) = server();
+    let owner = secrets(&client).add(named("a")).await;
+    let mut outputs = run(controller(&client).owns(config_maps(&client), watcher::Config::default()));
+    soon(&mut outputs.items).await;
+    assert_eq!(spans.last(), ["Secret.v1/a.default", "object updated"]);
+    config_maps(&client).add(owned("child", &owner)).await;
+    soon(&mut outputs.items).await;
+    let reason = "related object updated: ConfigMap.v1/child.default";
+    assert_eq!(spans.last(), ["Secret.v1/a.default", reason]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn unknown_from_outside_and_bulk_reconcile() {
+    let (spans, _guard) = listen();
+    let (_server, client) = server();
+    secrets(&client).add(named("a")).await;
+    let (one, ones) = mpsc::unbounded();
+    let (every, everies) = mpsc::unbounded();
+    let mut outputs = run(controller(&client).reconcile_on(ones).reconcile_all_on(everies));
+    soon(&mut outputs.items).await;
+    one.unbounded_send(ObjectRef::new("a").within("default")).unwrap();
+    soon(&mut outputs.items).await;
+    every.unbounded_send(()).unwrap();
+    soon(&mut outputs.items).await;
+    assert_eq!(spans.reasons(), ["object updated", "unknown", "bulk reconcile requested"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn retries_of_the_reconciler_and_of_the_error_policy() {
+    let (spans, _guard) = listen();
+    let (_server, client) = server();
+    secrets(&client).add(named("a")).await;
+    let output = controller(&client).run(
+        |_, runs: Arc<AtomicUsize>| async move {
+            match runs.fetch_add(1, Ordering::Relaxed) {
+                0 => Ok(Action::requeue(Duration::from_secs(1))),
+                1 => Err(Failure("no")),
+                _ => Ok(Action::await_change()),
+            }
+        },
+        |_, _, _| Action::requeue(Duration::from_secs(5)),
+        Arc::default(),
+    );
+    let mut outputs = spawn_outputs(output);
+    for _ in 0..3 {
+        soon(&mut outputs.items).await;
+    }
+    let expected = ["object updated", "reconciler requested retry", "error policy requested retry"];
+    assert_eq!(spans.reasons(), expected);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_custom_reason_by_a_queue_of_ones_own() {
+    let (spans, _guard) = listen();
+    let (store, mut writer) = reflector::store::<ConfigMap>();
+    for event in [Event::Init, Event::InitApply(named("a")), Event::InitDone] {
+        writer.apply_watcher_event(&event);
+    }
+    let reason = ReconcileReason::Custom { reason: "the certificate expires".into() };
+    let request = ReconcileRequest { obj_ref: ObjectRef::<ConfigMap>::new("a"), reason };
+    let output = applier(
+        |object: Arc<ConfigMap>, _| {
+            assert_eq!(object.name_any(), "a");
+            Box::pin(async { Ok::<_, Infallible>(Action::await_change()) })
+        },
+        wait_for_change,
+        Arc::new(()),
+        store,
+        stream::iter([Ok::<_, watcher::Error>(request)]),
+        Config::default(),
+    );
+    assert_eq!(output.count().await, 1);
+    assert_eq!(spans.last(), ["ConfigMap.v1/a", "the certificate expires"]);
+}
