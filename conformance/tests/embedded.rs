@@ -3,15 +3,52 @@
 
 use std::{collections::BTreeMap, time::Duration};
 
-use conformance::{Options, Verdict};
-use kube_testserver::TestServer;
+use conformance::{Options, Report, Verdict};
+use kube_testserver::{Builder, TestServer, User};
+use serde_json::json;
 
 const GAPS: &str = include_str!("../embedded-gaps.txt");
 
+/// The server that everyone starts with: plain HTTP, and everyone may do everything.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn embedded_server_conforms() {
     let server = TestServer::start().await.expect("the embedded server starts");
-    let dir = std::env::temp_dir().join(format!("conformance-{}", std::process::id()));
+    conforms(server, "plain").await;
+}
+
+/// The same server as clusters are: TLS, users told apart, RBAC enforced. No case is out of its reach.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn embedded_server_conforms_with_access_control() {
+    let server = guarded().start().await.expect("the embedded server starts");
+    let report = conforms(server, "rbac").await;
+    let left_out: Vec<&str> = report
+        .results
+        .iter()
+        .filter(|result| matches!(result.verdict, Verdict::NotApplicable(_)))
+        .map(|result| result.id.as_str())
+        .collect();
+    assert!(left_out.is_empty(), "not applicable: {left_out:?}");
+}
+
+/// The identities that the kubeconfigs of the genuine servers have.
+fn guarded() -> Builder {
+    let rules = json!([{"apiGroups": ["*"], "resources": ["*"], "verbs": ["get", "list", "watch"]}]);
+    let api_version = "rbac.authorization.k8s.io/v1";
+    let role = json!({"apiVersion": api_version, "kind": "ClusterRole", "metadata": {"name": "read-all"}, "rules": rules});
+    let binding = json!({"apiVersion": api_version, "kind": "ClusterRoleBinding", "metadata": {"name": "viewers"},
+        "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "read-all"},
+        "subjects": [{"apiGroup": "rbac.authorization.k8s.io", "kind": "Group", "name": "viewers"}]});
+    TestServer::builder()
+        .tls()
+        .with_user(User::new("viewer").group("viewers"))
+        .with_user(User::new("token-admin").group("system:masters").token("admin-token"))
+        .with_user(User::new("token-viewer").group("viewers").token("viewer-token"))
+        .with_user(User::new("token-nobody").group("nobodies").token("nobody-token"))
+        .with_objects([role, binding])
+}
+
+async fn conforms(server: TestServer, name: &str) -> Report {
+    let dir = std::env::temp_dir().join(format!("conformance-{name}-{}", std::process::id()));
     std::fs::create_dir_all(&dir).expect("a directory for the kubeconfig");
     let kubeconfig = dir.join("kubeconfig");
     std::fs::write(&kubeconfig, server.kubeconfig()).expect("the kubeconfig is written");
@@ -41,6 +78,7 @@ async fn embedded_server_conforms() {
         }
     }
     assert!(wrong.is_empty(), "{} of {} cases:\n{}", wrong.len(), report.results.len(), wrong.join("\n"));
+    report
 }
 
 /// Lines of `id: reason`; `#` starts a comment.

@@ -1,7 +1,7 @@
 //! Settings of a server before it starts.
 
 use crate::{
-    ApiServer, BuiltInController, Manifests, StartError, TestServer,
+    ApiServer, BuiltInController, Manifests, StartError, TestServer, User,
     socket::{self, Socket},
     world::Settings,
 };
@@ -30,6 +30,7 @@ pub struct Builder {
     snapshot: Option<Manifests>,
     objects: Vec<Manifests>,
     socket: Socket,
+    users: Vec<User>,
     api: Option<ApiServer>,
 }
 
@@ -86,6 +87,20 @@ impl Builder {
         self
     }
 
+    /// Tells users apart and enforces RBAC, as clusters do. Requests without credentials over a socket are anonymous, a token
+    /// that nobody has is answered with 401, and what no role grants with 403. The kubeconfig's first context is that of an
+    /// administrator; handles such as [`TestServer::api`] act as one too.
+    pub fn with_rbac(mut self) -> Self {
+        self.settings.access = true;
+        self
+    }
+
+    /// Adds a user, with a context of the same name in the kubeconfig; enforces RBAC as [`with_rbac`](Self::with_rbac) does.
+    pub fn with_user(mut self, user: User) -> Self {
+        self.users.push(user);
+        self.with_rbac()
+    }
+
     /// How many changes, over all resources, watches can catch up on: 10 000 by default, at least 1. The oldest are
     /// forgotten first. However many are asked for, no more than 64 MB of them are kept.
     pub fn history(mut self, changes: usize) -> Self {
@@ -125,6 +140,11 @@ impl Builder {
     /// [`StartError::Objects`] when an object cannot be read or is refused. Without objects it cannot fail.
     pub fn service(self) -> Result<ApiServer, StartError> {
         let api = self.api.unwrap_or_else(|| ApiServer::with_settings(self.settings));
+        for user in &self.users {
+            if let Some(token) = &user.token {
+                api.add_token(token.clone(), user.clone());
+            }
+        }
         if let Some(snapshot) = self.snapshot {
             api.restore(snapshot)?;
         }
@@ -140,6 +160,9 @@ impl Builder {
     /// [`StartError`] says what was missing.
     pub async fn start(self) -> Result<TestServer, StartError> {
         let socket = self.socket.clone();
-        socket::open(socket, self.service()?).await
+        let access = self.settings.access;
+        let admin = access.then(User::admin);
+        let users = admin.into_iter().chain(self.users.clone()).collect();
+        socket::open(socket, users, self.service()?).await
     }
 }

@@ -8,6 +8,7 @@
 //! [`ApiServer::advance`] moves its clock, [`ApiServer::snapshot`] keeps its state.
 
 mod apply;
+mod auth;
 mod body;
 mod builder;
 mod clock;
@@ -32,6 +33,7 @@ mod verb;
 mod watch;
 mod world;
 
+pub use auth::User;
 pub use body::Body;
 pub use builder::Builder;
 pub use fault::{Answer, Fault, FaultRule, Match};

@@ -5,12 +5,14 @@
 
 mod accept;
 mod connection;
+mod peer;
 mod serve;
 mod tls;
 
 #[cfg(test)]
 mod tests;
 
+pub use peer::PeerCertificates;
 pub use serve::{HttpService, Listener, Served};
 pub use tls::{TlsError, TlsSettings};
 

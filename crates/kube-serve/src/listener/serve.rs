@@ -6,9 +6,10 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use tower_service::Service;
 
 use super::{
-    BoxError, TlsSettings,
+    BoxError, PeerCertificates, TlsSettings,
     accept::accept,
     connection::{self, Tracked},
+    peer::WithPeer,
 };
 
 const DEFAULT_DRAIN: Duration = Duration::from_secs(10);
@@ -126,6 +127,8 @@ impl Listener {
                         if let Some(Some(stream)) =
                             drain.run_until_cancelled(connection::handshake(&tls, stream)).await
                         {
+                            let peer = PeerCertificates::of(stream.get_ref().1.peer_certificates());
+                            let service = WithPeer { service, peer };
                             connection::run(stream, service, streams, running, drain).await;
                         }
                     }

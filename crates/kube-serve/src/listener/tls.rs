@@ -1,8 +1,10 @@
 use std::{fmt, sync::Arc};
 
 use rustls::{
-    ServerConfig,
+    RootCertStore, ServerConfig,
+    crypto::CryptoProvider,
     pki_types::{CertificateDer, PrivateKeyDer, pem::PemObject},
+    server::{WebPkiClientVerifier, danger::ClientCertVerifier},
 };
 use tokio::sync::watch;
 
@@ -37,7 +39,24 @@ impl TlsSettings {
     /// # Errors
     /// [`TlsError`] says which of the two inputs is wrong.
     pub fn from_pem(chain: &[u8], key: &[u8]) -> Result<Self, TlsError> {
-        Ok(Self::new(server_config(chain, key)?))
+        Ok(Self::new(server_config(chain, key, None)?))
+    }
+
+    /// As [`from_pem`](Self::from_pem), and accepts client certificates of these authorities; a client may also do without.
+    /// Requests carry [`PeerCertificates`](super::PeerCertificates).
+    ///
+    /// # Errors
+    /// [`TlsError`] says which of the inputs is wrong.
+    pub fn from_pem_with_clients(chain: &[u8], key: &[u8], authorities: &[u8]) -> Result<Self, TlsError> {
+        let mut roots = RootCertStore::empty();
+        for authority in certificates(authorities)? {
+            roots.add(authority).map_err(TlsError::Unusable)?;
+        }
+        let verifier = WebPkiClientVerifier::builder_with_provider(Arc::new(roots), provider())
+            .allow_unauthenticated()
+            .build()
+            .map_err(|error| TlsError::Unusable(rustls::Error::General(error.to_string())))?;
+        Ok(Self::new(server_config(chain, key, Some(verifier))?))
     }
 
     /// Takes a finished rustls configuration, for client authentication or certificates chosen by name.
@@ -51,7 +70,7 @@ impl TlsSettings {
     /// # Errors
     /// As [`from_pem`](Self::from_pem).
     pub fn reload(&self, chain: &[u8], key: &[u8]) -> Result<(), TlsError> {
-        self.replace(server_config(chain, key)?);
+        self.replace(server_config(chain, key, None)?);
         Ok(())
     }
 
@@ -76,18 +95,30 @@ fn with_alpn(mut config: ServerConfig) -> Arc<ServerConfig> {
     Arc::new(config)
 }
 
-fn server_config(chain: &[u8], key: &[u8]) -> Result<ServerConfig, TlsError> {
-    let chain = CertificateDer::pem_slice_iter(chain)
+fn certificates(pem: &[u8]) -> Result<Vec<CertificateDer<'static>>, TlsError> {
+    let chain = CertificateDer::pem_slice_iter(pem)
         .collect::<Result<Vec<_>, _>>()
         .map_err(|error| TlsError::Certificate(Some(error)))?;
-    if chain.is_empty() {
-        return Err(TlsError::Certificate(None));
-    }
+    if chain.is_empty() { Err(TlsError::Certificate(None)) } else { Ok(chain) }
+}
+
+fn provider() -> Arc<CryptoProvider> {
+    Arc::new(rustls::crypto::ring::default_provider())
+}
+
+fn server_config(
+    chain: &[u8],
+    key: &[u8],
+    clients: Option<Arc<dyn ClientCertVerifier>>,
+) -> Result<ServerConfig, TlsError> {
+    let chain = certificates(chain)?;
     let key = PrivateKeyDer::from_pem_slice(key).map_err(TlsError::PrivateKey)?;
-    ServerConfig::builder_with_provider(Arc::new(rustls::crypto::ring::default_provider()))
+    let config = ServerConfig::builder_with_provider(provider())
         .with_safe_default_protocol_versions()
-        .map_err(TlsError::Unusable)?
-        .with_no_client_auth()
-        .with_single_cert(chain, key)
-        .map_err(TlsError::Unusable)
+        .map_err(TlsError::Unusable)?;
+    let config = match clients {
+        Some(verifier) => config.with_client_cert_verifier(verifier),
+        None => config.with_no_client_auth(),
+    };
+    config.with_single_cert(chain, key).map_err(TlsError::Unusable)
 }

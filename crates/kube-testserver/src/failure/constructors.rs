@@ -74,6 +74,26 @@ impl Failure {
         )
     }
 
+    /// No credentials that anybody has.
+    pub(crate) fn unauthorized() -> Self {
+        Self::new(StatusCode::UNAUTHORIZED, "Unauthorized", "Unauthorized")
+    }
+
+    /// 403 by the authorizer, which names the object only where the request does.
+    pub(crate) fn denied(group: &str, plural: &str, name: &str, why: &str) -> Self {
+        let mut failure = Self::forbidden(group, plural, name, why);
+        if name.is_empty() {
+            failure.message = format!("{} is forbidden: {why}", qualified(plural, group));
+        }
+        failure
+    }
+
+    /// 403 by the authorizer on a path that is no resource.
+    pub(crate) fn denied_path(why: &str) -> Self {
+        let message = format!("forbidden: {why}");
+        Self::new(StatusCode::FORBIDDEN, "Forbidden", message).about(Details::default())
+    }
+
     pub(crate) fn bad_request(message: impl Into<String>) -> Self {
         Self::new(StatusCode::BAD_REQUEST, "BadRequest", message)
     }

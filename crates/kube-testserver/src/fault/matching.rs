@@ -1,7 +1,6 @@
-use http::{Method, request::Parts};
 use kube_core::Resource;
 
-use crate::route::{Query, ResourcePath, Route};
+use crate::route::Asked;
 
 /// Which requests a fault is for.
 ///
@@ -169,38 +168,6 @@ impl Match {
 
     pub(super) fn seed(&self) -> u64 {
         self.chance.map_or(0, |(_, seed)| seed)
-    }
-}
-
-/// What a request asks for, as far as rules look at it.
-#[derive(Debug)]
-pub(crate) struct Asked {
-    pub(crate) verb: &'static str,
-    pub(crate) path: String,
-    /// `None` where the path is no resource.
-    pub(crate) place: Option<ResourcePath>,
-}
-
-impl Asked {
-    pub(crate) fn of(parts: &Parts) -> Self {
-        let place = match Route::parse(parts.uri.path()) {
-            Route::Resource(path) => Some(path),
-            _ => None,
-        };
-        let named = place.as_ref().is_none_or(|place| place.name.is_some());
-        let watches = || Query::parse(parts.uri.query().unwrap_or_default()).flag("watch");
-        let verb = match parts.method {
-            Method::GET | Method::HEAD if named => "get",
-            Method::GET if watches() => "watch",
-            Method::GET | Method::HEAD => "list",
-            Method::POST => "create",
-            Method::PUT => "update",
-            Method::PATCH => "patch",
-            Method::DELETE if named => "delete",
-            Method::DELETE => "deletecollection",
-            _ => "",
-        };
-        Self { verb, path: parts.uri.path().into(), place }
     }
 }
 

@@ -15,5 +15,4 @@ pub use matching::Match;
 pub use rules::FaultRule;
 
 pub(crate) use disturb::{disturb, expired_line, reset};
-pub(crate) use matching::Asked;
 pub(crate) use rules::Rules;

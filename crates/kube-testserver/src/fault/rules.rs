@@ -2,7 +2,8 @@ use std::{fmt, sync::Arc};
 
 use parking_lot::Mutex;
 
-use super::{Asked, Fault, Match};
+use super::{Fault, Match};
+use crate::route::Asked;
 
 /// The faults of one server, in the order in which they were added.
 #[derive(Clone, Debug, Default)]
@@ -96,7 +97,7 @@ mod tests {
     use super::*;
 
     fn strike(rules: &Rules) -> Option<Fault> {
-        rules.strike(|| Asked { verb: "get", path: "/version".into(), place: None })
+        rules.strike(|| Asked { verb: "get".into(), path: "/version".into(), place: None })
     }
 
     #[test]

@@ -1,10 +1,11 @@
-use std::{io, path::PathBuf};
+use std::{io, path::PathBuf, sync::Arc};
 
 use http::{Method, StatusCode};
 use serde_json::Value;
 
 use super::{Manifests, read::Document};
 use crate::{
+    auth::User,
     failure::Failure,
     meta,
     registry::Endpoint,
@@ -117,6 +118,7 @@ fn put(
         content_type: "application/json".into(),
         user_agent: "kube-testserver".into(),
         body: object.to_string().into(),
+        user: Arc::new(User::admin()),
         stale: None,
     };
     let mut answer = verb::perform(world, &call);

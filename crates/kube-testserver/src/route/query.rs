@@ -36,7 +36,7 @@ impl Query {
 }
 
 /// Undoes percent encoding; `None` when an escape is broken or the result is no UTF-8.
-pub(super) fn decode(text: &str, plus_is_space: bool) -> Option<String> {
+pub(crate) fn decode(text: &str, plus_is_space: bool) -> Option<String> {
     let mut out = Vec::with_capacity(text.len());
     let mut bytes = text.bytes();
     while let Some(byte) = bytes.next() {

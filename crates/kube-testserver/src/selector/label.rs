@@ -1,5 +1,7 @@
 use std::collections::BTreeSet;
 
+use serde_json::Value;
+
 use super::lexer::{Token, tokens};
 use crate::names;
 
@@ -42,6 +44,29 @@ impl LabelSelector {
                 other => return Err(format!("found '{}', expected: ',' or 'end of string'", other.text())),
             }
         }
+    }
+
+    /// The form of objects: `matchLabels` and `matchExpressions`. `None` when it is none.
+    pub(crate) fn from_object(selector: &Value) -> Option<Self> {
+        let labels = selector["matchLabels"].as_object().into_iter().flatten();
+        let mut requirements: Option<Vec<Requirement>> = labels
+            .map(|(key, value)| {
+                Some(Requirement { key: key.clone(), test: Test::In([value.as_str()?.to_string()].into()) })
+            })
+            .collect();
+        for expression in selector["matchExpressions"].as_array().into_iter().flatten() {
+            let values = expression["values"].as_array().into_iter().flatten();
+            let values: Option<BTreeSet<String>> = values.map(|v| v.as_str().map(Into::into)).collect();
+            let test = match expression["operator"].as_str()? {
+                "In" => Test::In(values?),
+                "NotIn" => Test::NotIn(values?),
+                "Exists" => Test::Exists,
+                "DoesNotExist" => Test::Absent,
+                _ => return None,
+            };
+            requirements.as_mut()?.push(Requirement { key: expression["key"].as_str()?.into(), test });
+        }
+        requirements.map(Self)
     }
 
     pub(crate) fn is_empty(&self) -> bool {

@@ -16,10 +16,12 @@ use tower::Service;
 
 use super::handle;
 use crate::{
+    auth::User,
     body::Body,
     clock::Clock,
-    fault::{Asked, Fault, FaultRule, Match, Rules},
+    fault::{Fault, FaultRule, Match, Rules},
     manifest::{self, LoadError, Manifests},
+    route::Asked,
     world::{Settings, World},
 };
 
@@ -30,7 +32,7 @@ use crate::{
 /// collection and the like happen within the request that causes them, and each watch is driven by whoever reads it,
 /// on tokio's clock, so paused time moves timeouts and bookmarks.
 ///
-/// Everyone may do everything: there is no authentication. The service and its bodies fail only where a
+/// Everyone may do everything, unless [`Builder::with_rbac`](crate::Builder::with_rbac) says otherwise. The service and its bodies fail only where a
 /// [`fault`](Self::fault) breaks the connection.
 ///
 /// ```
@@ -50,6 +52,8 @@ use crate::{
 pub struct ApiServer {
     world: Arc<Mutex<World>>,
     faults: Rules,
+    /// Who asks through this handle without credentials.
+    identity: Arc<User>,
     /// Its value changes when the watches of this handle (and its clones) are to end.
     cut: Arc<watch::Sender<u64>>,
 }
@@ -72,7 +76,8 @@ impl ApiServer {
 
     pub(crate) fn with_settings(settings: Settings) -> Self {
         let world = Arc::new(Mutex::new(World::new(settings)));
-        Self { world, faults: Rules::default(), cut: Arc::new(watch::Sender::new(0)) }
+        let identity = Arc::new(User::admin().with_standing());
+        Self { world, faults: Rules::default(), identity, cut: Arc::new(watch::Sender::new(0)) }
     }
 
     /// Lets requests that match go wrong from now on, whichever handle or socket they come in through. Of several rules
@@ -179,9 +184,43 @@ impl ApiServer {
         self.world.lock().store.revision()
     }
 
-    /// A handle on the same state whose watches end on their own.
-    pub(crate) fn with_own_watches(&self) -> Self {
-        Self { cut: Arc::new(watch::Sender::new(0)), ..self.clone() }
+    /// A handle on the same state through which requests without credentials come from `user`, for servers that enforce
+    /// access ([`Builder::with_rbac`](crate::Builder::with_rbac)); any other handle of such a server acts as an administrator.
+    ///
+    /// ```
+    /// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
+    /// use http_body_util::Full;
+    /// use kube_testserver::{ApiServer, User};
+    /// use tower::ServiceExt;
+    ///
+    /// let server = ApiServer::builder().with_rbac().service()?;
+    /// let request = || http::Request::get("/api/v1/pods").body(Full::<bytes::Bytes>::default()).unwrap();
+    /// assert_eq!(server.clone().oneshot(request()).await?.status(), 200);
+    /// assert_eq!(server.as_user(User::new("ann")).oneshot(request()).await?.status(), 403);
+    /// # Ok::<_, Box<dyn std::error::Error>>(()) }).unwrap();
+    /// ```
+    #[must_use]
+    pub fn as_user(&self, user: User) -> Self {
+        Self { identity: Arc::new(user.with_standing()), ..self.clone() }
+    }
+
+    /// A handle for a socket: its watches end on their own, and strangers come in through it.
+    pub(crate) fn for_socket(&self) -> Self {
+        Self { cut: Arc::new(watch::Sender::new(0)), ..self.as_user(User::anonymous()) }
+    }
+
+    /// Lets somebody in by a client certificate.
+    pub(crate) fn add_certificate(&self, certificate: Vec<u8>, user: User) {
+        self.world.lock().login.add_certificate(certificate, user);
+    }
+
+    /// Lets somebody in by a token.
+    pub(crate) fn add_token(&self, token: String, user: User) {
+        self.world.lock().login.add_token(token, user);
+    }
+
+    pub(super) fn identity(&self) -> Arc<User> {
+        self.identity.clone()
     }
 
     pub(super) fn world(&self) -> &Arc<Mutex<World>> {

@@ -12,7 +12,8 @@ use super::{
 use crate::{
     body::Body,
     failure::Failure,
-    fault::{Asked, Fault, disturb, expired_line, reset},
+    fault::{Fault, disturb, expired_line, reset},
+    route::Asked,
 };
 
 /// Answers a request as its fault says. The error breaks the connection.

@@ -1,12 +1,13 @@
-use std::{fmt, io};
+use std::{fmt, io, sync::Arc};
 
 use bytes::Bytes;
 use futures::{StreamExt, stream};
 use http::{HeaderMap, Method, Request, Response, header, request::Parts};
 use http_body_util::{BodyExt, LengthLimitError, Limited};
 
-use super::{ApiServer, broken, documents, form::Form, respond};
+use super::{ApiServer, access, broken, documents, form::Form, respond};
 use crate::{
+    auth::User,
     body::Body,
     failure::Failure,
     registry::Endpoint,
@@ -48,6 +49,10 @@ async fn unformed<B>(server: ApiServer, parts: &Parts, body: B) -> Response<Body
 where
     B: http_body::Body<Data = Bytes, Error: fmt::Display> + Send + 'static,
 {
+    let user = match access::admit(&server, parts) {
+        Ok(user) => user,
+        Err(refusal) => return *refusal,
+    };
     let path = match Route::parse(parts.uri.path()) {
         Route::Resource(path) => path,
         other => return documents::answer(&server.world().lock(), &other, parts),
@@ -59,7 +64,9 @@ where
     let result = {
         let mut world = server.world().lock();
         match find(&world, &path) {
-            Some(endpoint) => serve(&server, &mut world, call(parts, path, endpoint, body), &parts.headers),
+            Some(endpoint) => {
+                serve(&server, &mut world, call(parts, path, endpoint, (user, body)), &parts.headers)
+            }
             None => Ok(documents::unknown_resource(&world, &path.group, &path.version)),
         }
     };
@@ -76,7 +83,7 @@ fn find(world: &World, path: &ResourcePath) -> Option<Endpoint> {
     fits.then(|| endpoint.clone())
 }
 
-fn call(parts: &Parts, path: ResourcePath, endpoint: Endpoint, body: Bytes) -> Call {
+fn call(parts: &Parts, path: ResourcePath, endpoint: Endpoint, (user, body): (Arc<User>, Bytes)) -> Call {
     let text =
         |name| parts.headers.get(name).and_then(|value| value.to_str().ok()).unwrap_or_default().to_string();
     Call {
@@ -89,6 +96,7 @@ fn call(parts: &Parts, path: ResourcePath, endpoint: Endpoint, body: Bytes) -> C
         content_type: text(header::CONTENT_TYPE),
         user_agent: text(header::USER_AGENT),
         body,
+        user,
         stale: parts.extensions.get::<Stale>().map(|stale| stale.0),
     }
 }

@@ -1,29 +1,53 @@
 use base64::{Engine, prelude::BASE64_STANDARD};
+use serde_json::{Value, json};
 
-/// A kubeconfig with one context, `testserver`, in the namespace `default`. The server asks for no credentials; but over
-/// TLS `kubectl` would ask for a user name if there were none, so there is a token.
-pub(super) fn kubeconfig(url: &str, ca: Option<&str>) -> String {
+use super::identities::{Credential, Identity};
+
+/// The context that is there on every server.
+const NAME: &str = "testserver";
+
+/// A kubeconfig with the context `testserver`, which is the first identity, and one context for each further identity, all
+/// in the namespace `default`. Without identities the server asks for no credentials; but over TLS `kubectl` would ask for a
+/// user name if there were none, so there is a token.
+pub(super) fn kubeconfig(url: &str, ca: Option<&str>, identities: &[Identity]) -> String {
     let authority =
         ca.map(|pem| format!("\n    certificate-authority-data: {}", BASE64_STANDARD.encode(pem)));
+    let stranger = || if ca.is_some() { json!({"token": "anyone"}) } else { json!({}) };
+    let first = identities.first().map_or_else(stranger, |identity| credential(&identity.credential));
+    let rest = identities.iter().skip(1).map(|i| (i.user.name.as_str(), credential(&i.credential)));
+    let users: Vec<(Value, Value)> =
+        std::iter::once((NAME, first)).chain(rest).map(|(name, user)| (name.into(), user)).collect();
     let authority = authority.unwrap_or_default();
-    let user = if ca.is_some() { "{token: anyone}" } else { "{}" };
+    // Names may hold anything: what JSON quotes, YAML reads.
+    let contexts = users.iter().map(|(name, _)| {
+        format!("- name: {name}\n  context: {{\"cluster\": \"{NAME}\", \"user\": {name}, \"namespace\": \"default\"}}\n")
+    });
+    let contexts: String = contexts.collect();
+    let users: String =
+        users.iter().map(|(name, user)| format!("- name: {name}\n  user: {user}\n")).collect();
     format!(
         "apiVersion: v1
 kind: Config
 clusters:
-- name: testserver
+- name: {NAME}
   cluster:
     server: {url}{authority}
 contexts:
-- name: testserver
-  context:
-    cluster: testserver
-    namespace: default
-    user: testserver
-current-context: testserver
+{contexts}current-context: {NAME}
 users:
-- name: testserver
-  user: {user}
-"
+{users}"
     )
+}
+
+fn credential(credential: &Credential) -> Value {
+    match credential {
+        Credential::Token(token) => json!({"token": token}),
+        Credential::Certificate { pem, key, .. } => {
+            json!({"client-certificate-data": encoded(pem), "client-key-data": encoded(key)})
+        }
+    }
+}
+
+fn encoded(pem: &str) -> Value {
+    BASE64_STANDARD.encode(pem).into()
 }

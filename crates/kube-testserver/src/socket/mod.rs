@@ -1,5 +1,6 @@
 //! The server behind a real socket.
 
+mod identities;
 mod kubeconfig;
 mod pki;
 mod test_server;

@@ -3,11 +3,14 @@ use rcgen::{
     KeyUsagePurpose,
 };
 
+use super::identities::Credential;
+
 /// A certificate authority of one server's own, and the server's certificate from it.
 pub(super) struct Pki {
     pub(super) ca: String,
     pub(super) chain: String,
     pub(super) key: String,
+    issuer: Issuer<'static, KeyPair>,
 }
 
 impl Pki {
@@ -26,6 +29,21 @@ impl Pki {
         server.extended_key_usages = vec![ExtendedKeyUsagePurpose::ServerAuth];
         let key = KeyPair::generate()?;
         let chain = server.signed_by(&key, &issuer)?.pem();
-        Ok(Self { ca, chain, key: key.serialize_pem() })
+        Ok(Self { ca, chain, key: key.serialize_pem(), issuer })
+    }
+
+    /// A client certificate: the name as common name, the groups as organizations, as Kubernetes reads them.
+    pub(super) fn issue(&self, name: &str, groups: &[String]) -> Result<Credential, rcgen::Error> {
+        let mut client = CertificateParams::new([])?;
+        client.distinguished_name.push(DnType::CommonName, name);
+        // One attribute holds one value here; who is meant is known by the certificate itself.
+        if let Some(group) = groups.first() {
+            client.distinguished_name.push(DnType::OrganizationName, group.as_str());
+        }
+        client.extended_key_usages = vec![ExtendedKeyUsagePurpose::ClientAuth];
+        let key = KeyPair::generate()?;
+        let certificate = client.signed_by(&key, &self.issuer)?;
+        let der = certificate.der().to_vec();
+        Ok(Credential::Certificate { pem: certificate.pem(), key: key.serialize_pem(), der })
     }
 }

@@ -7,8 +7,12 @@ use std::{
 use kube_serve::listener::{Listener, TlsError, TlsSettings};
 use tokio::{sync::oneshot, task::JoinHandle};
 
-use super::{kubeconfig::kubeconfig, pki::Pki};
-use crate::{ApiServer, Fault, FaultRule, LoadError, Match};
+use super::{
+    identities::{Credential, Identity, issue},
+    kubeconfig::kubeconfig,
+    pki::Pki,
+};
+use crate::{ApiServer, Fault, FaultRule, LoadError, Match, User};
 
 /// How long requests that are running at shutdown may take. Watches are ended at once.
 const DRAIN: Duration = Duration::from_secs(1);
@@ -35,6 +39,7 @@ pub struct TestServer {
     served: ApiServer,
     addr: SocketAddr,
     ca: Option<String>,
+    identities: Vec<Identity>,
     stop: Option<oneshot::Sender<()>>,
     task: JoinHandle<()>,
 }
@@ -90,8 +95,11 @@ impl TestServer {
     }
 
     /// A kubeconfig for this server, as YAML, with its CA when it speaks TLS. Write it to a file for `kubectl`.
+    ///
+    /// Its current context is `testserver`; on a server that enforces access that is an administrator, and every user has a
+    /// context of the same name.
     pub fn kubeconfig(&self) -> String {
-        kubeconfig(&self.url(), self.ca.as_deref())
+        kubeconfig(&self.url(), self.ca.as_deref(), &self.identities)
     }
 
     /// The server itself, for calls without the socket. The handle may outlive this.
@@ -133,19 +141,28 @@ impl Drop for TestServer {
 }
 
 /// Binds the socket and serves in a task of its own.
-pub(crate) async fn open(socket: Socket, api: ApiServer) -> Result<TestServer, StartError> {
+pub(crate) async fn open(socket: Socket, users: Vec<User>, api: ApiServer) -> Result<TestServer, StartError> {
     let Socket { tls, port, streams } = socket;
     let bound = Listener::bind((Ipv4Addr::LOCALHOST, port).into()).await;
     let bound = bound.map_err(|source| StartError::Bind { port, source })?;
     let mut listener = bound.drain_deadline(DRAIN).max_concurrent_streams(streams);
-    let mut ca = None;
-    if tls {
-        let pki = Pki::generate().map_err(StartError::Certificates)?;
-        listener = listener.tls(TlsSettings::from_pem(pki.chain.as_bytes(), pki.key.as_bytes())?);
-        ca = Some(pki.ca);
+    let pki = if tls { Some(Pki::generate().map_err(StartError::Certificates)?) } else { None };
+    if let Some(pki) = &pki {
+        listener = listener.tls(TlsSettings::from_pem_with_clients(
+            pki.chain.as_bytes(),
+            pki.key.as_bytes(),
+            pki.ca.as_bytes(),
+        )?);
+    }
+    let identities = issue(users, pki.as_ref()).map_err(StartError::Certificates)?;
+    for identity in &identities {
+        match &identity.credential {
+            Credential::Token(token) => api.add_token(token.clone(), identity.user.clone()),
+            Credential::Certificate { der, .. } => api.add_certificate(der.clone(), identity.user.clone()),
+        }
     }
     let addr = listener.local_addr();
-    let served = api.with_own_watches();
+    let served = api.for_socket();
     let (stop, stopped) = oneshot::channel::<()>();
     let service = served.clone();
     let task = tokio::spawn(async move {
@@ -153,5 +170,5 @@ pub(crate) async fn open(socket: Socket, api: ApiServer) -> Result<TestServer, S
         let stopped = async { drop(stopped.await) };
         listener.serve(service, stopped).await;
     });
-    Ok(TestServer { api, served, addr, ca, stop: Some(stop), task })
+    Ok(TestServer { api, served, addr, ca: pki.map(|pki| pki.ca), identities, stop: Some(stop), task })
 }

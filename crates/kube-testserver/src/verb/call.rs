@@ -5,6 +5,7 @@ use http::{Method, StatusCode};
 use serde_json::{Map, Value};
 
 use crate::{
+    auth::User,
     failure::Failure,
     registry::Endpoint,
     route::Query,
@@ -25,6 +26,7 @@ pub(crate) struct Call {
     pub(crate) content_type: String,
     pub(crate) user_agent: String,
     pub(crate) body: Bytes,
+    pub(crate) user: Arc<User>,
     /// Reads show the state of this earlier revision.
     pub(crate) stale: Option<u64>,
 }

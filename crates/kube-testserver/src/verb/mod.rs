@@ -15,6 +15,7 @@ mod patch;
 mod protobuf;
 mod read;
 mod review;
+mod rights;
 mod scale;
 mod update;
 mod write;

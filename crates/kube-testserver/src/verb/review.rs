@@ -1,16 +1,21 @@
-//! Kinds that are only posted: questions about who may do what. Everyone may do everything here.
+//! Kinds that are only posted: questions about who somebody is and what they may do.
 
 use http::StatusCode;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use super::{Answer, Call, Content, body, managed::Ownership, write};
 use crate::{
-    failure::Failure, meta, registry::Endpoint, route::WriteOptions, schema::FieldError, world::World,
+    auth::{Question, Rule, User},
+    failure::Failure,
+    meta,
+    registry::Endpoint,
+    route::WriteOptions,
+    schema::FieldError,
+    world::World,
 };
 
 pub(super) fn is_one(endpoint: &Endpoint) -> bool {
-    endpoint.group() == "authorization.k8s.io"
-        || endpoint.resource.is("authentication.k8s.io", "selfsubjectreviews")
+    matches!(endpoint.group(), "authorization.k8s.io" | "authentication.k8s.io")
 }
 
 /// The question with its answer as status; nothing is stored.
@@ -19,33 +24,129 @@ pub(super) fn answer(world: &World, call: &Call) -> Result<Answer, Failure> {
     let mut review = body::object(call)?;
     let warnings = write::conform(&call.endpoint, &options, &Ownership::Compared, &mut review)?;
     review["status"] = match call.endpoint.kind() {
-        "SelfSubjectReview" => {
-            json!({"userInfo": {"username": "system:anonymous", "groups": ["system:unauthenticated"]}})
+        "SelfSubjectReview" => json!({"userInfo": call.user.to_value()}),
+        "SelfSubjectRulesReview" => rules(world, call, &review)?,
+        "TokenReview" => token(world, &review)?,
+        "SelfSubjectAccessReview" => {
+            let question = question(call, &review)?;
+            access(world, &call.user, &question)
         }
-        "SelfSubjectRulesReview" => rules(&review)?,
-        _ => allowed(call, &review)?,
+        _ => {
+            let question = question(call, &review)?;
+            access(world, &subject(call, &review)?, &question)
+        }
     };
     meta::set(&mut review, "creationTimestamp", world.now());
     Ok(Answer { code: StatusCode::CREATED, content: Content::Document(review), warnings })
 }
 
-fn allowed(call: &Call, review: &Value) -> Result<Value, Failure> {
-    let spec = &review["spec"];
-    if spec["resourceAttributes"].is_object() == spec["nonResourceAttributes"].is_object() {
-        let detail = "exactly one of nonResourceAttributes or resourceAttributes must be specified";
-        let error = FieldError::invalid("spec.resourceAttributes", "null", detail);
-        return Err(Failure::invalid(call.endpoint.group(), call.endpoint.kind(), "", &[error]));
+fn access(world: &World, user: &User, question: &Question) -> Value {
+    if !world.enforces_access() {
+        return json!({"allowed": true});
     }
-    Ok(json!({"allowed": true}))
+    match world.bindings().allows(user, question) {
+        Some(reason) if reason.is_empty() => json!({"allowed": true}),
+        Some(reason) => json!({"allowed": true, "reason": reason}),
+        None => json!({"allowed": false}),
+    }
 }
 
-fn rules(review: &Value) -> Result<Value, Failure> {
-    if review["spec"]["namespace"].as_str().unwrap_or_default().is_empty() {
+/// What is asked about.
+fn question(call: &Call, review: &Value) -> Result<Question, Failure> {
+    let (resource, path) = (&review["spec"]["resourceAttributes"], &review["spec"]["nonResourceAttributes"]);
+    let local = call.endpoint.kind() == "LocalSubjectAccessReview";
+    let text = |value: &Value, field: &str| value[field].as_str().unwrap_or_default().to_string();
+    let refused = |field: &str, value: String, detail: &str| {
+        let error = FieldError::invalid(field, value, detail);
+        Failure::invalid(call.endpoint.group(), call.endpoint.kind(), "", &[error])
+    };
+    let shown = || {
+        let (path, verb) = (text(path, "path"), text(path, "verb"));
+        format!("authorization.NonResourceAttributes{{Path:{path:?}, Verb:{verb:?}}}")
+    };
+    match (resource.is_object(), path.is_object()) {
+        (true, true) => {
+            let detail = "cannot be specified in combination with resourceAttributes";
+            Err(refused("spec.nonResourceAttributes", shown(), detail))
+        }
+        (false, true) if local => {
+            Err(refused("spec.nonResourceAttributes", shown(), "disallowed on this kind of request"))
+        }
+        (false, false) => {
+            let detail = "exactly one of nonResourceAttributes or resourceAttributes must be specified";
+            Err(refused("spec.resourceAttributes", "null".into(), detail))
+        }
+        (false, true) => Ok(Question::Path { verb: text(path, "verb"), path: text(path, "path") }),
+        (true, false) => {
+            let namespace = text(resource, "namespace");
+            if local && namespace != meta::text(review, "namespace").unwrap_or_default() {
+                let field = "spec.resourceAttributes.namespace";
+                return Err(refused(field, format!("{namespace:?}"), "must match metadata.namespace"));
+            }
+            let (mut name, sub) = (text(resource, "resource"), text(resource, "subresource"));
+            if !sub.is_empty() {
+                name = format!("{name}/{sub}");
+            }
+            let (verb, group) = (text(resource, "verb"), text(resource, "group"));
+            Ok(Question::Resource { verb, group, resource: name, namespace, name: text(resource, "name") })
+        }
+    }
+}
+
+/// Who is asked about.
+fn subject(call: &Call, review: &Value) -> Result<User, Failure> {
+    let spec = &review["spec"];
+    let strings = |value: &Value| -> Vec<String> {
+        value.as_array().into_iter().flatten().filter_map(|item| item.as_str().map(String::from)).collect()
+    };
+    let text = |field: &str| spec[field].as_str().unwrap_or_default().to_string();
+    let mut user = User::new(text("user")).uid(text("uid"));
+    user.groups = strings(&spec["groups"]);
+    let extra = spec["extra"].as_object().map(Map::iter).into_iter().flatten();
+    user.extra = extra.map(|(key, values)| (key.clone(), strings(values))).collect();
+    if user.name.is_empty() && user.groups.is_empty() {
+        let detail = "at least one of user or group must be specified";
+        let error = FieldError::invalid("spec.user", "\"\"", detail);
+        return Err(Failure::invalid(call.endpoint.group(), call.endpoint.kind(), "", &[error]));
+    }
+    Ok(user)
+}
+
+fn token(world: &World, review: &Value) -> Result<Value, Failure> {
+    let token = review["spec"]["token"].as_str().unwrap_or_default();
+    if token.is_empty() {
+        return Err(Failure::bad_request("token is required for TokenReview in authentication"));
+    }
+    Ok(match world.login.token(token) {
+        Some(user) => json!({
+            "authenticated": true,
+            "user": user.to_value(),
+            "audiences": ["https://kubernetes.default.svc"],
+        }),
+        None => json!({"user": {}, "error": "invalid bearer token"}),
+    })
+}
+
+fn rules(world: &World, call: &Call, review: &Value) -> Result<Value, Failure> {
+    let namespace = review["spec"]["namespace"].as_str().unwrap_or_default();
+    if namespace.is_empty() {
         return Err(Failure::bad_request("no namespace on request"));
     }
-    Ok(json!({
-        "resourceRules": [{"verbs": ["*"], "apiGroups": ["*"], "resources": ["*"]}],
-        "nonResourceRules": [{"verbs": ["*"], "nonResourceURLs": ["*"]}],
-        "incomplete": false,
-    }))
+    let everything = [
+        Rule { verbs: all(), api_groups: all(), resources: all(), ..Rule::default() },
+        Rule { verbs: all(), non_resource_urls: all(), ..Rule::default() },
+    ];
+    let bindings = world.bindings();
+    let held: Vec<&Rule> = if !world.enforces_access() || call.user.may_do_everything() {
+        everything.iter().collect()
+    } else {
+        bindings.grants(&call.user, namespace).map(|grant| grant.rule).collect()
+    };
+    let (paths, resources): (Vec<&Rule>, Vec<&Rule>) =
+        held.into_iter().partition(|rule| !rule.non_resource_urls.is_empty());
+    Ok(json!({"resourceRules": resources, "nonResourceRules": paths, "incomplete": false}))
+}
+
+fn all() -> Vec<String> {
+    vec!["*".into()]
 }

@@ -4,7 +4,7 @@ use std::sync::{Arc, LazyLock};
 
 use serde_json::Value;
 
-use super::{Call, definition, managed::Ownership};
+use super::{Call, definition, managed::Ownership, rights};
 use crate::{
     failure::Failure,
     meta,
@@ -102,6 +102,7 @@ pub(super) fn finish(
     }
     ownership.record(call, old, object, &world.now());
     check(endpoint, object, old)?;
+    rights::check(world, call, object, old)?;
     if defines {
         definition::check(object, old)?;
         // Served from the moment it is written.

@@ -3,6 +3,7 @@
 //! Verbs read and write through [`World`]. What a change entails (garbage collection, namespaces and CRDs that
 //! empty themselves) is queued and done by [`World::settle`] before the lock is released, so nobody sees half of it.
 
+mod access;
 mod bootstrap;
 mod collect;
 mod contents;

@@ -52,6 +52,7 @@ impl World {
         self.owners = OwnerIndex::default();
         self.tasks.clear();
         self.withdrawn.clear();
+        self.bindings.take();
         self.incarnation += 1;
         let (definitions, objects): (Vec<_>, Vec<_>) =
             contents.into_iter().partition(|object| is_definition(&object.group, &object.plural));

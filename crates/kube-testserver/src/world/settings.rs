@@ -8,11 +8,13 @@ pub(crate) struct Settings {
     /// How many changes watches can catch up on.
     pub(crate) history: usize,
     pub(crate) off: BTreeSet<BuiltInController>,
+    /// Whether users are told apart and RBAC is enforced.
+    pub(crate) access: bool,
 }
 
 impl Default for Settings {
     fn default() -> Self {
-        Self { history: 10_000, off: BTreeSet::new() }
+        Self { history: 10_000, off: BTreeSet::new(), access: false }
     }
 }
 
@@ -25,6 +27,8 @@ pub enum BuiltInController {
     GarbageCollection,
     /// Empties namespaces that are being deleted, and lets them go.
     NamespaceDeletion,
+    /// Gives ClusterRoles with an aggregation rule the rules of those that they select.
+    RoleAggregation,
 }
 
 impl BuiltInController {
@@ -32,6 +36,7 @@ impl BuiltInController {
         match self {
             Self::GarbageCollection => matches!(task, Task::CheckOwners(_) | Task::FinishForeground(_)),
             Self::NamespaceDeletion => matches!(task, Task::EmptyNamespace(_) | Task::FinishNamespace(_)),
+            Self::RoleAggregation => matches!(task, Task::AggregateRoles),
         }
     }
 }

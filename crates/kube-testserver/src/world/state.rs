@@ -1,9 +1,13 @@
-use std::{collections::BTreeSet, sync::Arc};
+use std::{
+    collections::BTreeSet,
+    sync::{Arc, OnceLock},
+};
 
 use serde_json::Value;
 
 use super::Settings;
 use crate::{
+    auth::{Bindings, Login},
     clock::Clock,
     gc::{OwnerIndex, Place},
     meta,
@@ -22,6 +26,9 @@ pub(crate) struct World {
     pub(super) settings: Settings,
     /// Custom resources whose definition is gone; their history is still there.
     pub(super) withdrawn: Vec<Arc<Resource>>,
+    /// The RBAC objects, read when they are first needed after a change.
+    pub(super) bindings: OnceLock<Arc<Bindings>>,
+    pub(crate) login: Login,
     /// Another number whenever the whole state was replaced: whoever remembers a place in it has to begin anew.
     pub(crate) incarnation: u64,
 }
@@ -41,6 +48,8 @@ pub(super) enum Task {
     EmptyResource(TableId),
     /// A CRD that is being deleted: are all its objects gone?
     FinishResource(TableId),
+    /// ClusterRoles that are made up of others.
+    AggregateRoles,
 }
 
 impl World {
@@ -56,9 +65,14 @@ impl World {
             tasks: BTreeSet::new(),
             settings,
             withdrawn: Vec::new(),
+            bindings: OnceLock::new(),
+            login: Login::default(),
             incarnation: 0,
         };
         world.bootstrap();
+        if world.settings.access {
+            world.bootstrap_access();
+        }
         // What every cluster has is there before anybody could have looked.
         world.store.compact();
         world
@@ -73,6 +87,7 @@ impl World {
         let before = self.store.get(resource.table, &key).cloned();
         let stored = self.store.put(resource.table, key, object);
         self.owners.record(resource.table, before.as_deref(), Some(&stored));
+        self.note_access_change(resource);
         if !stored.owners.is_empty() && before.as_ref().is_none_or(|b| b.owners != stored.owners) {
             self.later(Task::CheckOwners((resource.table, stored.key.clone())));
         }
@@ -96,6 +111,7 @@ impl World {
         let before = self.store.get(resource.table, key)?.clone();
         let last = self.store.remove(resource.table, key, before.value())?;
         self.owners.record(resource.table, Some(&before), None);
+        self.note_access_change(resource);
         for dependent in self.owners.dependents(&before.uid) {
             self.later(Task::CheckOwners(dependent));
         }
@@ -127,6 +143,7 @@ impl World {
                 Task::FinishNamespace(name) => self.finish_namespace(&name),
                 Task::EmptyResource(table) => self.empty_resource(table),
                 Task::FinishResource(table) => self.finish_resource(table),
+                Task::AggregateRoles => self.aggregate_roles(),
             }
         }
     }

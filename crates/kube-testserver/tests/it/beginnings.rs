@@ -91,7 +91,8 @@ async fn a_snapshot_holds_everything() {
     let rig = with_widgets().await;
     rig.post(WIDGETS, widget("w")).await.ok();
     let mut config = config_map("odd");
-    config["data"] = json!({"yes": "no", "n": "1.0", "empty": "", "lines": "a\n\n b\n", "quote": "\"'\\", "t": "2026-01-01"});
+    let long = format!("  two  spaces {} tail \n\n", "word  ".repeat(200));
+    config["data"] = json!({"yes": "no", "n": "1.0", "empty": "", "lines": "a\n\n b\n", "quote": "\"'\\", "t": "2026-01-01", "long": long});
     rig.post(CONFIG_MAPS, config).await.ok();
     let snapshot = rig.api.snapshot();
     let copy = Rig { api: TestServer::builder().with_snapshot(snapshot.clone()).service().unwrap() };

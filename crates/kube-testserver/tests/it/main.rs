@@ -3,6 +3,7 @@
 // Everything here is a test, helpers included.
 #![allow(clippy::unwrap_used)]
 
+mod access;
 mod beginnings;
 mod crds;
 mod crud;

@@ -1,0 +1,101 @@
+use super::{Question, Rule, User};
+
+/// The rights among `granted` that are not held: of each rule what is missing, resource by resource.
+pub(crate) fn missing(held: &[&Rule], granted: &[Rule]) -> Vec<Rule> {
+    let holds = |question: &Question| held.iter().any(|rule| rule.allows(question));
+    let mut missing: Vec<Rule> = Vec::new();
+    for rule in granted {
+        for (group, resource) in pairs(&rule.api_groups, &rule.resources) {
+            let names = if rule.resource_names.is_empty() {
+                vec![String::new()]
+            } else {
+                rule.resource_names.clone()
+            };
+            for name in names {
+                let lacks = |verb: &&String| {
+                    let [verb, group, resource, name] = [verb, group, resource, &name].map(String::clone);
+                    !holds(&Question::Resource { verb, group, resource, namespace: String::new(), name })
+                };
+                let verbs: Vec<String> = rule.verbs.iter().filter(lacks).cloned().collect();
+                missing.push(Rule {
+                    verbs,
+                    api_groups: vec![group.clone()],
+                    resources: vec![resource.clone()],
+                    resource_names: Some(name).into_iter().filter(|name| !name.is_empty()).collect(),
+                    non_resource_urls: Vec::new(),
+                });
+            }
+        }
+        for path in &rule.non_resource_urls {
+            let lacks =
+                |verb: &&String| !holds(&Question::Path { verb: (*verb).clone(), path: path.clone() });
+            let verbs = rule.verbs.iter().filter(lacks).cloned().collect();
+            missing.push(Rule { verbs, non_resource_urls: vec![path.clone()], ..Rule::default() });
+        }
+    }
+    missing.retain(|rule| !rule.verbs.is_empty());
+    missing
+}
+
+/// Why such a write is refused.
+pub(crate) fn refusal(user: &User, missing: &[Rule]) -> String {
+    let rules: Vec<String> = missing.iter().map(shown).collect();
+    format!(
+        "user {:?} (groups={}) is attempting to grant RBAC permissions not currently held:\n{}",
+        user.name,
+        list(&user.groups),
+        rules.join("\n")
+    )
+}
+
+fn shown(rule: &Rule) -> String {
+    let parts = [
+        ("APIGroups", &rule.api_groups),
+        ("Resources", &rule.resources),
+        ("ResourceNames", &rule.resource_names),
+        ("NonResourceURLs", &rule.non_resource_urls),
+        ("Verbs", &rule.verbs),
+    ];
+    let parts: Vec<String> =
+        parts.iter().filter(|(_, l)| !l.is_empty()).map(|(name, l)| format!("{name}:{}", list(l))).collect();
+    format!("{{{}}}", parts.join(", "))
+}
+
+/// A list as Go writes quoted strings.
+fn list(items: &[String]) -> String {
+    let items: Vec<String> = items.iter().map(|item| format!("{item:?}")).collect();
+    format!("[{}]", items.join(" "))
+}
+
+fn pairs<'a>(left: &'a [String], right: &'a [String]) -> impl Iterator<Item = (&'a String, &'a String)> {
+    left.iter().flat_map(|l| right.iter().map(move |r| (l, r)))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn what_is_not_held_is_named() {
+        let rules = |value| serde_json::from_value::<Vec<Rule>>(value).unwrap();
+        let held = rules(json!([{"apiGroups": [""], "resources": ["pods", "secrets"], "verbs": ["get"]}]));
+        let user = User::new("carl").with_standing();
+        let held: Vec<&Rule> = held.iter().collect();
+        let granted = rules(json!([
+            {"apiGroups": [""], "resources": ["secrets", "pods"], "verbs": ["get"]},
+            {"apiGroups": ["*"], "resources": ["*"], "verbs": ["*"]},
+            {"apiGroups": [""], "resources": ["secrets"], "verbs": ["get", "list", "watch"], "resourceNames": ["x"]},
+            {"nonResourceURLs": ["*"], "verbs": ["*"]},
+        ]));
+        assert_eq!(
+            refusal(&user, &missing(&held, &granted)),
+            "user \"carl\" (groups=[\"system:authenticated\"]) is attempting to grant RBAC permissions not currently held:\n\
+             {APIGroups:[\"*\"], Resources:[\"*\"], Verbs:[\"*\"]}\n\
+             {APIGroups:[\"\"], Resources:[\"secrets\"], ResourceNames:[\"x\"], Verbs:[\"list\" \"watch\"]}\n\
+             {NonResourceURLs:[\"*\"], Verbs:[\"*\"]}"
+        );
+        assert!(missing(&held, &granted[..1]).is_empty());
+    }
+}

@@ -1,0 +1,16 @@
+//! Who asks, and what they may do: pure functions over users, requests and the RBAC objects.
+
+mod bindings;
+mod bootstrap;
+mod escalation;
+mod login;
+mod rule;
+mod user;
+
+pub use user::User;
+
+pub(crate) use bindings::Bindings;
+pub(crate) use bootstrap::objects as bootstrap;
+pub(crate) use escalation::{missing, refusal};
+pub(crate) use login::Login;
+pub(crate) use rule::{Question, Rule};

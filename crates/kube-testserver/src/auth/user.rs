@@ -1,0 +1,106 @@
+use std::collections::BTreeMap;
+
+use serde_json::{Value, json};
+
+/// Somebody who may ask a server, with a way to prove it.
+///
+/// ```
+/// use kube_testserver::{TestServer, User};
+///
+/// let reader = User::new("ann").group("readers").token("secret");
+/// let server = TestServer::builder().with_user(reader).service()?;
+/// # Ok::<_, kube_testserver::StartError>(())
+/// ```
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct User {
+    pub(crate) name: String,
+    pub(crate) uid: String,
+    pub(crate) groups: Vec<String>,
+    pub(crate) extra: BTreeMap<String, Vec<String>>,
+    pub(crate) token: Option<String>,
+}
+
+pub(crate) const AUTHENTICATED: &str = "system:authenticated";
+const UNAUTHENTICATED: &str = "system:unauthenticated";
+const ANONYMOUS: &str = "system:anonymous";
+const MASTERS: &str = "system:masters";
+
+impl User {
+    /// A user in no group but `system:authenticated`, to which every known user belongs.
+    pub fn new(name: impl Into<String>) -> Self {
+        Self { name: name.into(), ..Self::default() }
+    }
+
+    /// The user `admin` of the group `system:masters`, who may do everything.
+    pub fn admin() -> Self {
+        Self::new("admin").group(MASTERS)
+    }
+
+    /// Adds a group.
+    #[must_use]
+    pub fn group(mut self, group: impl Into<String>) -> Self {
+        self.groups.push(group.into());
+        self
+    }
+
+    /// Sets the uid.
+    #[must_use]
+    pub fn uid(mut self, uid: impl Into<String>) -> Self {
+        self.uid = uid.into();
+        self
+    }
+
+    /// Adds a value to an extra field, which authorizers and webhooks see.
+    #[must_use]
+    pub fn extra(mut self, key: impl Into<String>, value: impl Into<String>) -> Self {
+        self.extra.entry(key.into()).or_default().push(value.into());
+        self
+    }
+
+    /// The bearer token by which the user is known. Without one, a server that speaks TLS issues a client certificate, and
+    /// any other server a random token; the kubeconfig has it either way.
+    #[must_use]
+    pub fn token(mut self, token: impl Into<String>) -> Self {
+        self.token = Some(token.into());
+        self
+    }
+
+    /// Who gives no credentials.
+    pub(crate) fn anonymous() -> Self {
+        Self::new(ANONYMOUS).group(UNAUTHENTICATED)
+    }
+
+    /// With the group to which everyone belongs: known, or not.
+    pub(crate) fn with_standing(mut self) -> Self {
+        let standing = if self.name == ANONYMOUS { UNAUTHENTICATED } else { AUTHENTICATED };
+        if !self.groups.iter().any(|group| group == standing) {
+            self.groups.push(standing.into());
+        }
+        self
+    }
+
+    /// Authorization is not even asked about these.
+    pub(crate) fn may_do_everything(&self) -> bool {
+        self.groups.iter().any(|group| group == MASTERS)
+    }
+
+    /// The namespace and name of the service account that this is.
+    pub(crate) fn service_account(&self) -> Option<(&str, &str)> {
+        self.name.strip_prefix("system:serviceaccount:")?.split_once(':')
+    }
+
+    /// `userInfo` as reviews show it.
+    pub(crate) fn to_value(&self) -> Value {
+        let mut info = json!({"username": self.name});
+        if !self.uid.is_empty() {
+            info["uid"] = self.uid.as_str().into();
+        }
+        if !self.groups.is_empty() {
+            info["groups"] = self.groups.clone().into();
+        }
+        if !self.extra.is_empty() {
+            info["extra"] = json!(self.extra);
+        }
+        info
+    }
+}

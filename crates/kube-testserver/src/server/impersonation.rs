@@ -1,0 +1,116 @@
+use std::collections::BTreeMap;
+
+use http::HeaderMap;
+
+use crate::{
+    auth::{Question, User},
+    route::decode,
+};
+
+/// A request to act as somebody else.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Wish {
+    pub(super) user: User,
+    /// Every right that it takes.
+    pub(super) questions: Vec<Question>,
+}
+
+impl Wish {
+    /// What the headers ask for, if anything. The error says what is wrong with them.
+    pub(super) fn read(headers: &HeaderMap) -> Result<Option<Self>, String> {
+        let all = |name: &str| -> Vec<String> {
+            let values = headers.get_all(name).iter().filter_map(|value| value.to_str().ok());
+            values.filter(|value| !value.is_empty()).map(String::from).collect()
+        };
+        let (names, groups, uids) =
+            (all("impersonate-user"), all("impersonate-group"), all("impersonate-uid"));
+        let extra = extra(headers);
+        let Some(name) = names.first() else {
+            if groups.is_empty() && uids.is_empty() && extra.is_empty() {
+                return Ok(None);
+            }
+            let asked: Vec<String> = groups.iter().map(|group| format!("{{Group  {group}    }}")).collect();
+            return Err(format!("requested [{}] without impersonating a user", asked.join(" ")));
+        };
+        let mut user = User::new(name);
+        let mut questions = vec![match user.service_account() {
+            Some((namespace, account)) => question("", "serviceaccounts", namespace, account),
+            None => question("", "users", "", name),
+        }];
+        questions.extend(groups.iter().map(|group| question("", "groups", "", group)));
+        let group = "authentication.k8s.io";
+        questions.extend(uids.iter().map(|uid| question(group, "uids", "", uid)));
+        for (key, values) in &extra {
+            questions
+                .extend(values.iter().map(|value| question(group, &format!("userextras/{key}"), "", value)));
+        }
+        user.uid = uids.first().cloned().unwrap_or_default();
+        if groups.is_empty()
+            && let Some((namespace, _)) = user.service_account()
+        {
+            let of_namespace = format!("system:serviceaccounts:{namespace}");
+            user = user.group("system:serviceaccounts").group(of_namespace);
+        }
+        user.groups.extend(groups);
+        user.extra = extra;
+        Ok(Some(Self { user: user.with_standing(), questions }))
+    }
+}
+
+fn extra(headers: &HeaderMap) -> BTreeMap<String, Vec<String>> {
+    let mut extra: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    for (name, value) in headers {
+        let key = name.as_str().strip_prefix("impersonate-extra-");
+        if let (Some(key), Ok(value)) = (key, value.to_str()) {
+            extra.entry(percent_decoded(key)).or_default().push(value.into());
+        }
+    }
+    extra
+}
+
+/// Keys with characters that no header name has are percent-encoded in it.
+fn percent_decoded(key: &str) -> String {
+    decode(key, false).unwrap_or_else(|| key.to_string())
+}
+
+fn question(group: &str, resource: &str, namespace: &str, name: &str) -> Question {
+    let [group, resource, namespace, name] = [group, resource, namespace, name].map(String::from);
+    Question::Resource { verb: "impersonate".into(), group, resource, namespace, name }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn headers(pairs: &[(&'static str, &'static str)]) -> HeaderMap {
+        pairs.iter().map(|(k, v)| (k.parse::<http::HeaderName>().unwrap(), v.parse().unwrap())).collect()
+    }
+
+    #[test]
+    fn headers_say_whom_to_act_as_and_what_that_takes() {
+        assert_eq!(Wish::read(&headers(&[])), Ok(None));
+        let orphaned = Wish::read(&headers(&[("impersonate-group", "devs")])).unwrap_err();
+        assert_eq!(orphaned, "requested [{Group  devs    }] without impersonating a user");
+        let wish = Wish::read(&headers(&[
+            ("impersonate-user", "bob"),
+            ("impersonate-group", "devs"),
+            ("impersonate-uid", "7"),
+            ("impersonate-extra-example.com%2fscope", "dev"),
+        ]));
+        let wish = wish.unwrap().unwrap();
+        let expected = User::new("bob").group("devs").group("system:authenticated").uid("7");
+        assert_eq!(wish.user, expected.extra("example.com/scope", "dev"));
+        let group = "authentication.k8s.io";
+        let questions = [
+            question("", "users", "", "bob"),
+            question("", "groups", "", "devs"),
+            question(group, "uids", "", "7"),
+            question(group, "userextras/example.com/scope", "", "dev"),
+        ];
+        assert_eq!(wish.questions, questions);
+        let account =
+            Wish::read(&headers(&[("impersonate-user", "system:serviceaccount:n:a")])).unwrap().unwrap();
+        assert_eq!(account.questions, [question("", "serviceaccounts", "n", "a")]);
+        assert!(account.user.groups.contains(&"system:serviceaccounts:n".to_string()));
+    }
+}
