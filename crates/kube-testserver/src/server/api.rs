@@ -20,8 +20,10 @@ use crate::{
     body::Body,
     clock::Clock,
     fault::{Fault, FaultRule, Match, Rules},
+    kubelet::Kubelet,
     manifest::{self, LoadError, Manifests},
     route::Asked,
+    stream::Sessions,
     world::{Settings, World},
 };
 
@@ -56,6 +58,9 @@ pub struct ApiServer {
     identity: Arc<User>,
     /// Its value changes when the watches of this handle (and its clones) are to end.
     cut: Arc<watch::Sender<u64>>,
+    /// Connections to pods that were made through this handle (and its clones).
+    sessions: Arc<Sessions>,
+    kubelet: Kubelet,
 }
 
 /// A server cannot go back to a resourceVersion: its history does not reach back so far.
@@ -75,9 +80,11 @@ impl ApiServer {
     }
 
     pub(crate) fn with_settings(settings: Settings) -> Self {
-        let world = Arc::new(Mutex::new(World::new(settings)));
+        let world = World::new(settings);
+        let kubelet = world.kubelet.clone();
+        let (world, cut) = (Arc::new(Mutex::new(world)), Arc::new(watch::Sender::new(0)));
         let identity = Arc::new(User::admin().with_standing());
-        Self { world, faults: Rules::default(), identity, cut: Arc::new(watch::Sender::new(0)) }
+        Self { world, faults: Rules::default(), identity, cut, sessions: Arc::new(Sessions::new()), kubelet }
     }
 
     /// Lets requests that match go wrong from now on, whichever handle or socket they come in through. Of several rules
@@ -204,9 +211,15 @@ impl ApiServer {
         Self { identity: Arc::new(user.with_standing()), ..self.clone() }
     }
 
-    /// A handle for a socket: its watches end on their own, and strangers come in through it.
+    /// What answers `exec`, `attach`, `port-forward` and `logs`.
+    pub fn kubelet(&self) -> Kubelet {
+        self.kubelet.clone()
+    }
+
+    /// A handle for a socket: its watches and connections to pods end on their own, and strangers come in through it.
     pub(crate) fn for_socket(&self) -> Self {
-        Self { cut: Arc::new(watch::Sender::new(0)), ..self.as_user(User::anonymous()) }
+        let (cut, sessions) = (Arc::new(watch::Sender::new(0)), Arc::new(Sessions::new()));
+        Self { cut, sessions, ..self.as_user(User::anonymous()) }
     }
 
     /// Lets somebody in by a client certificate.
@@ -217,6 +230,10 @@ impl ApiServer {
     /// Lets somebody in by a token.
     pub(crate) fn add_token(&self, token: String, user: User) {
         self.world.lock().login.add_token(token, user);
+    }
+
+    pub(crate) fn sessions(&self) -> &Sessions {
+        &self.sessions
     }
 
     pub(super) fn identity(&self) -> Arc<User> {

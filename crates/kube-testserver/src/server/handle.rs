@@ -1,11 +1,11 @@
 use std::{fmt, io, sync::Arc};
 
 use bytes::Bytes;
-use futures::{StreamExt, stream};
+use futures::StreamExt;
 use http::{HeaderMap, Method, Request, Response, header, request::Parts};
 use http_body_util::{BodyExt, LengthLimitError, Limited};
 
-use super::{ApiServer, access, broken, documents, form::Form, respond};
+use super::{ApiServer, access, broken, documents, form::Form, node, respond};
 use crate::{
     auth::User,
     body::Body,
@@ -65,7 +65,8 @@ where
         let mut world = server.world().lock();
         match find(&world, &path) {
             Some(endpoint) => {
-                serve(&server, &mut world, call(parts, path, endpoint, (user, body)), &parts.headers)
+                let call = call(parts, path, endpoint, (user, body));
+                serve(&server, &mut world, call, parts)
             }
             None => Ok(documents::unknown_resource(&world, &path.group, &path.version)),
         }
@@ -105,8 +106,12 @@ fn serve(
     server: &ApiServer,
     world: &mut World,
     call: Call,
-    headers: &HeaderMap,
+    parts: &Parts,
 ) -> Result<Response<Body>, Failure> {
+    if let Some(answer) = node::answer(server, world, &call, parts) {
+        return answer;
+    }
+    let headers = &parts.headers;
     let accept = headers.get(header::ACCEPT).and_then(|value| value.to_str().ok()).unwrap_or_default();
     let view = View::negotiate(accept, &call.query)?;
     let encoder = Encoder::new(view, call.endpoint.clone());
@@ -147,7 +152,7 @@ fn watch(server: &ApiServer, world: &World, call: Call, encoder: Encoder) -> Res
 }
 
 fn lines(watch: Watch) -> Body {
-    let lines = stream::unfold(watch, async |mut watch| Some((Ok(watch.next().await?), watch)));
+    let lines = futures::stream::unfold(watch, async |mut watch| Some((Ok(watch.next().await?), watch)));
     Body::lines(lines.fuse().boxed())
 }
 

@@ -7,6 +7,7 @@ mod documents;
 mod form;
 mod handle;
 mod impersonation;
+mod node;
 mod respond;
 
 pub use api::{ApiServer, RewindError};

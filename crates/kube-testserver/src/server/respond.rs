@@ -1,5 +1,5 @@
 use bytes::Bytes;
-use http::{HeaderValue, Response, StatusCode, header};
+use http::{HeaderMap, HeaderValue, Response, StatusCode, header};
 use serde_json::Value;
 
 use crate::{body::Body, failure::Failure};
@@ -38,6 +38,18 @@ pub(super) fn text(code: StatusCode, text: impl Into<Bytes>) -> Response<Body> {
 
 pub(super) fn empty(code: StatusCode) -> Response<Body> {
     text(code, Bytes::new())
+}
+
+pub(super) fn log(body: Body) -> Response<Body> {
+    response(StatusCode::OK, HeaderValue::from_static("text/plain"), body)
+}
+
+/// The answer after which the connection speaks something else.
+pub(super) fn switch((code, headers): (StatusCode, HeaderMap)) -> Response<Body> {
+    let mut response = Response::new(Body::whole(""));
+    *response.status_mut() = code;
+    *response.headers_mut() = headers;
+    response
 }
 
 pub(super) fn stream(body: Body) -> Response<Body> {

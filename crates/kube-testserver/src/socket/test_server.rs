@@ -127,6 +127,7 @@ impl TestServer {
     pub async fn shutdown(mut self) {
         drop(self.stop.take());
         self.served.end_watches();
+        self.served.sessions().end().await;
         // The task ends by itself now; it cannot have been aborted, that is only done on drop.
         if let Err(error) = (&mut self.task).await {
             tracing::error!(%error, "the server's task ended badly");
@@ -136,6 +137,7 @@ impl TestServer {
 
 impl Drop for TestServer {
     fn drop(&mut self) {
+        self.served.sessions().cut();
         self.task.abort();
     }
 }

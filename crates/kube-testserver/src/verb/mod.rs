@@ -10,6 +10,7 @@ mod create;
 mod definition;
 mod delete;
 mod list;
+mod log;
 mod managed;
 mod patch;
 mod protobuf;
@@ -22,6 +23,7 @@ mod write;
 
 pub(crate) use call::{Answer, Call, Content};
 pub(crate) use list::{filter, watch_start};
+pub(crate) use log::{connect, log};
 
 use crate::{failure::Failure, world::World};
 

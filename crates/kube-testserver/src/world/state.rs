@@ -10,6 +10,7 @@ use crate::{
     auth::{Bindings, Login},
     clock::Clock,
     gc::{OwnerIndex, Place},
+    kubelet::Kubelet,
     meta,
     registry::{Registry, Resource, crd},
     store::{Key, Store, Stored, TableId},
@@ -21,6 +22,7 @@ pub(crate) struct World {
     pub(crate) store: Store,
     pub(crate) registry: Registry,
     pub(crate) clock: Clock,
+    pub(crate) kubelet: Kubelet,
     pub(super) owners: OwnerIndex,
     pub(super) tasks: BTreeSet<Task>,
     pub(super) settings: Settings,
@@ -57,10 +59,12 @@ impl World {
     pub(crate) fn new(settings: Settings) -> Self {
         let mut store = Store::new(settings.history);
         let registry = Registry::with_built_in(&mut store);
+        let clock = Clock::new();
         let mut world = Self {
             store,
             registry,
-            clock: Clock::new(),
+            kubelet: Kubelet::new(clock.clone()),
+            clock,
             owners: OwnerIndex::default(),
             tasks: BTreeSet::new(),
             settings,
@@ -120,6 +124,9 @@ impl World {
         }
         if let Some(namespace) = key.namespace() {
             self.later(Task::FinishNamespace(namespace.into()));
+        }
+        if resource.is("", "pods") {
+            self.kubelet.forget(key.namespace().unwrap_or_default(), key.name());
         }
         if resource.custom {
             self.later(Task::FinishResource(resource.table));

@@ -15,6 +15,7 @@ mod input;
 mod lists;
 mod namespaces;
 mod patches;
+mod pods;
 mod reviews;
 mod rig;
 mod sockets;

@@ -136,6 +136,12 @@ impl Watch {
         }
     }
 
+    /// The next piece of a stream that is text.
+    pub(crate) async fn text(&mut self) -> Option<String> {
+        let frame = self.body.frame().await?.unwrap();
+        Some(String::from_utf8(frame.into_data().unwrap().to_vec()).unwrap())
+    }
+
     /// Type and name of the next event.
     pub(crate) async fn event(&mut self) -> (String, String) {
         let event = self.next().await.expect("the watch ended");

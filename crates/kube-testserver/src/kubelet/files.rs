@@ -1,0 +1,160 @@
+//! Files in memory, one disk per container.
+
+use std::{
+    collections::BTreeMap,
+    io::{self, Cursor, Read},
+    sync::Arc,
+};
+
+use parking_lot::Mutex;
+
+use super::Container;
+
+/// The disks of all containers.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Disks(Arc<Mutex<BTreeMap<Container, Disk>>>);
+
+/// Files and directories by absolute path without a slash at the end; `/` and `/tmp` are there from the start.
+#[derive(Debug)]
+pub(super) struct Disk(BTreeMap<String, Entry>);
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Entry {
+    File(Vec<u8>),
+    Directory,
+}
+
+impl Disks {
+    pub(super) fn with<T>(&self, container: &Container, work: impl FnOnce(&mut Disk) -> T) -> T {
+        work(self.0.lock().entry(container.clone()).or_default())
+    }
+
+    pub(super) fn forget(&self, namespace: &str, pod: &str) {
+        self.0.lock().retain(|container, _| container.namespace != namespace || container.pod != pod);
+    }
+}
+
+impl Default for Disk {
+    fn default() -> Self {
+        Self(["/", "/tmp"].map(|path| (path.to_owned(), Entry::Directory)).into())
+    }
+}
+
+impl Disk {
+    pub(super) fn entry(&self, path: &str) -> Option<&Entry> {
+        self.0.get(&absolute(path))
+    }
+
+    /// Writes a file, with the directories above it.
+    pub(super) fn write(&mut self, path: &str, content: Vec<u8>) {
+        let path = absolute(path);
+        self.make_parents(&path);
+        self.0.insert(path, Entry::File(content));
+    }
+
+    pub(super) fn make_directory(&mut self, path: &str) {
+        let path = absolute(path);
+        self.make_parents(&path);
+        self.0.entry(path).or_insert(Entry::Directory);
+    }
+
+    /// The names in a directory, or the path itself when it is a file; `None` when there is nothing.
+    pub(super) fn list(&self, path: &str) -> Option<Vec<String>> {
+        let path = absolute(path);
+        match self.0.get(&path)? {
+            Entry::File(_) => Some(vec![path]),
+            Entry::Directory => {
+                let prefix = format!("{}/", path.trim_end_matches('/'));
+                let below = self.0.keys().filter_map(|key| key.strip_prefix(&prefix));
+                Some(below.filter(|rest| !rest.is_empty() && !rest.contains('/')).map(Into::into).collect())
+            }
+        }
+    }
+
+    /// A path and all below it as a tar archive; names are without their first slash, as `tar` makes them.
+    pub(super) fn pack(&self, path: &str) -> io::Result<Vec<u8>> {
+        let path = absolute(path);
+        let missing = || io::Error::other(format!("{path}: Cannot stat: No such file or directory"));
+        self.0.get(&path).ok_or_else(missing)?;
+        let below = format!("{}/", path.trim_end_matches('/'));
+        let mut archive = tar::Builder::new(Vec::new());
+        for (name, entry) in self.0.iter().filter(|(name, _)| **name == path || name.starts_with(&below)) {
+            let name = name.trim_start_matches('/');
+            if name.is_empty() {
+                continue;
+            }
+            let mut header = tar::Header::new_gnu();
+            match entry {
+                Entry::File(content) => {
+                    header.set_mode(0o644);
+                    header.set_size(content.len() as u64);
+                    archive.append_data(&mut header, name, content.as_slice())?;
+                }
+                Entry::Directory => {
+                    header.set_mode(0o755);
+                    header.set_entry_type(tar::EntryType::Directory);
+                    header.set_size(0);
+                    archive.append_data(&mut header, name, io::empty())?;
+                }
+            }
+        }
+        archive.into_inner()
+    }
+
+    /// Writes what is in a tar archive below a directory.
+    pub(super) fn unpack(&mut self, directory: &str, archive: &[u8]) -> io::Result<()> {
+        for entry in tar::Archive::new(Cursor::new(archive)).entries()? {
+            let mut entry = entry?;
+            let path = format!("{directory}/{}", entry.path()?.display());
+            match entry.header().entry_type() {
+                tar::EntryType::Directory => self.make_directory(&path),
+                _ => {
+                    let mut content = Vec::new();
+                    entry.read_to_end(&mut content)?;
+                    self.write(&path, content);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn make_parents(&mut self, path: &str) {
+        for (at, _) in path.match_indices('/').skip(1) {
+            self.0.entry(path[..at].to_owned()).or_insert(Entry::Directory);
+        }
+    }
+}
+
+/// A path from the root, without `.`, `..` and slashes at the end. Relative ones start at the root.
+fn absolute(path: &str) -> String {
+    let mut parts = Vec::new();
+    for part in path.split('/') {
+        match part {
+            "" | "." => {}
+            ".." => drop(parts.pop()),
+            part => parts.push(part),
+        }
+    }
+    format!("/{}", parts.join("/"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_packed_can_be_unpacked_elsewhere() {
+        let mut disk = Disk::default();
+        disk.write("/data/a.txt", b"one".to_vec());
+        disk.write("data/deep/../deeper/b", b"two".to_vec());
+        assert_eq!(disk.list("/data").unwrap(), ["a.txt", "deeper"]);
+        let archive = disk.pack("/data/").unwrap();
+        let mut other = Disk::default();
+        other.unpack("/tmp", &archive).unwrap();
+        assert_eq!(other.entry("/tmp/data/deeper/b"), Some(&Entry::File(b"two".to_vec())));
+        assert_eq!(other.list("/tmp/data").unwrap(), ["a.txt", "deeper"]);
+        assert!(disk.pack("/nowhere").unwrap_err().to_string().contains("/nowhere"));
+        assert_eq!(disk.list("/nowhere"), None);
+        assert!(other.unpack("/tmp", b"no archive at all, and far too short for one").is_err());
+    }
+}

@@ -1,0 +1,225 @@
+use std::{collections::HashMap, fmt, future::Future, net::SocketAddr, sync::Arc};
+
+use futures::future::{BoxFuture, FutureExt};
+use parking_lot::{Mutex, RwLock};
+use tokio::{
+    io::{AsyncWriteExt, copy, split},
+    net::TcpStream,
+};
+
+use super::{
+    Connection, Container, Exit, LogQuery, Process, Recorder, Session, Streams, Tail, files::Disks,
+    logs::LogBook, session::Sessions, shell,
+};
+use crate::clock::Clock;
+
+type Command = Arc<dyn Fn(Process) -> BoxFuture<'static, Exit> + Send + Sync>;
+type Forward = Arc<dyn Fn(Connection) -> BoxFuture<'static, Result<(), String>> + Send + Sync>;
+
+/// What containers do: answers `exec`, `attach`, `port-forward` and `logs` from scripts of the test.
+///
+/// A handle; clones mean the same kubelet. Scripts may be set at any time and hold for every session that starts after.
+/// Without a script of yours, `exec` is a small shell (`sh -c`, `echo`, `cat`, `ls`, `test`, `tar`, `env`, `hostname`, `sleep`,
+/// `true`, `false`, `exit`) over files in memory, good enough for `kubectl cp`; `attach` sends back what it is sent, or shows
+/// what the container logs; no port listens.
+///
+/// ```
+/// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
+/// use kube_testserver::{Process, TestServer};
+/// use tokio::io::AsyncWriteExt;
+///
+/// let server = TestServer::start().await?;
+/// server.api().kubelet().on_exec(async |mut process: Process| {
+///     let line = format!("{} ran {:?}\n", process.container.pod, process.command);
+///     drop(process.stdout.write_all(line.as_bytes()).await);
+///     3 // the exit code
+/// });
+/// server.api().kubelet().on_port_forward(async |mut connection| {
+///     if connection.port != 80 {
+///         return Err(format!("nothing listens on {}", connection.port));
+///     }
+///     drop(connection.stream.write_all(b"hello\n").await);
+///     Ok(())
+/// });
+/// # Ok::<_, kube_testserver::StartError>(()) }).unwrap();
+/// ```
+#[derive(Clone)]
+pub struct Kubelet {
+    inner: Arc<Inner>,
+}
+
+struct Inner {
+    exec: RwLock<Command>,
+    attach: RwLock<Command>,
+    forward: RwLock<Option<Forward>>,
+    listening: Mutex<HashMap<u16, SocketAddr>>,
+    logs: LogBook,
+    sessions: Sessions,
+    disks: Disks,
+}
+
+impl Kubelet {
+    pub(crate) fn new(clock: Clock) -> Self {
+        let (logs, disks) = (LogBook::new(clock), Disks::default());
+        let exec: Command = {
+            let disks = disks.clone();
+            Arc::new(move |process| shell::run(process, disks.clone()).boxed())
+        };
+        let attach: Command = {
+            let logs = logs.clone();
+            Arc::new(move |process| shell::attach(process, logs.clone()).boxed())
+        };
+        let inner = Inner {
+            exec: RwLock::new(exec),
+            attach: RwLock::new(attach),
+            forward: RwLock::new(None),
+            listening: Mutex::default(),
+            logs,
+            sessions: Sessions::default(),
+            disks,
+        };
+        Self { inner: Arc::new(inner) }
+    }
+
+    /// Runs this for every `exec` from now on.
+    pub fn on_exec<F, R, E>(&self, script: F)
+    where
+        F: Fn(Process) -> R + Send + Sync + 'static,
+        R: Future<Output = E> + Send + 'static,
+        E: Into<Exit> + 'static,
+    {
+        *self.inner.exec.write() = command(script);
+    }
+
+    /// Runs this for every `attach` from now on.
+    pub fn on_attach<F, R, E>(&self, script: F)
+    where
+        F: Fn(Process) -> R + Send + Sync + 'static,
+        R: Future<Output = E> + Send + 'static,
+        E: Into<Exit> + 'static,
+    {
+        *self.inner.attach.write() = command(script);
+    }
+
+    /// Runs this for every connection to a port of a pod from now on, but for ports of [`listen`](Self::listen). What it
+    /// fails with is what the client is told.
+    pub fn on_port_forward<F, R>(&self, script: F)
+    where
+        F: Fn(Connection) -> R + Send + Sync + 'static,
+        R: Future<Output = Result<(), String>> + Send + 'static,
+    {
+        *self.inner.forward.write() = Some(Arc::new(move |connection| script(connection).boxed()));
+    }
+
+    /// Connections to this port of any pod go to a real socket, such as a server that the test runs on loopback.
+    pub fn listen(&self, port: u16, address: SocketAddr) {
+        self.inner.listening.lock().insert(port, address);
+    }
+
+    /// Appends lines to the log of a container, with the server's time. Clients that follow it see them at once.
+    ///
+    /// ```
+    /// let api = kube_testserver::ApiServer::new();
+    /// api.kubelet().log("default", "web", "main", "listening\nready");
+    /// assert_eq!(api.kubelet().logged("default", "web", "main"), ["listening", "ready"]);
+    /// ```
+    pub fn log(&self, namespace: &str, pod: &str, container: &str, text: &str) {
+        self.inner.logs.append(&place(namespace, pod, container), text);
+    }
+
+    /// What a container has logged so far.
+    pub fn logged(&self, namespace: &str, pod: &str, container: &str) -> Vec<String> {
+        self.inner.logs.lines(&place(namespace, pod, container))
+    }
+
+    /// A container starts again: what it has logged is now what `previous` shows, and its log is empty.
+    pub fn rotate_log(&self, namespace: &str, pod: &str, container: &str) {
+        self.inner.logs.rotate(&place(namespace, pod, container));
+    }
+
+    /// Every `exec` and `attach` so far, oldest first; the last 1000 are kept.
+    pub fn sessions(&self) -> Vec<Session> {
+        self.inner.sessions.all()
+    }
+
+    /// The future that runs a command, the client's ends of it, and where to write down how it goes.
+    pub(crate) fn start(
+        &self,
+        container: Container,
+        command: Option<Vec<String>>,
+        tty: bool,
+    ) -> (BoxFuture<'static, Exit>, Streams, Recorder) {
+        let script = if command.is_some() { &self.inner.exec } else { &self.inner.attach };
+        let script = script.read().clone();
+        let command = command.unwrap_or_default();
+        let recorder = self.inner.sessions.begin(&container, &command, tty);
+        let (process, streams) = Process::new(container, command, tty);
+        (script(process), streams, recorder)
+    }
+
+    /// The future that serves a connection to a port, and fails with what the client is told.
+    pub(crate) fn connect(&self, connection: Connection) -> BoxFuture<'static, Result<(), String>> {
+        let port = connection.port;
+        let address = self.inner.listening.lock().get(&port).copied();
+        if let Some(address) = address {
+            return relay(connection, address).boxed();
+        }
+        let script = self.inner.forward.read().clone();
+        match script {
+            Some(script) => script(connection),
+            None => {
+                let why = format!("failed to connect to localhost:{port} inside the pod: connection refused");
+                std::future::ready(Err(why)).boxed()
+            }
+        }
+    }
+
+    pub(crate) fn tail(&self, container: &Container, query: LogQuery) -> Tail {
+        self.inner.logs.tail(container, query)
+    }
+
+    /// Forgets everything about a pod that is gone, and ends those who follow its logs.
+    pub(crate) fn forget(&self, namespace: &str, pod: &str) {
+        self.inner.logs.forget(namespace, pod);
+        self.inner.disks.forget(namespace, pod);
+    }
+}
+
+impl fmt::Debug for Kubelet {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Kubelet").field("sessions", &self.sessions().len()).finish_non_exhaustive()
+    }
+}
+
+fn command<F, R, E>(script: F) -> Command
+where
+    F: Fn(Process) -> R + Send + Sync + 'static,
+    R: Future<Output = E> + Send + 'static,
+    E: Into<Exit> + 'static,
+{
+    Arc::new(move |process| script(process).map(Into::into).boxed())
+}
+
+fn place(namespace: &str, pod: &str, container: &str) -> Container {
+    Container { namespace: namespace.into(), pod: pod.into(), name: container.into() }
+}
+
+/// Until the real socket says no more: what a client would still have to say then, nobody hears.
+async fn relay(connection: Connection, address: SocketAddr) -> Result<(), String> {
+    let socket = TcpStream::connect(address).await.map_err(|error| {
+        format!("failed to connect to localhost:{} inside the pod: {error}", connection.port)
+    })?;
+    let (mut from_client, mut to_client) = split(connection.stream);
+    let (mut from_socket, mut to_socket) = socket.into_split();
+    let there = async {
+        // How the connection ends is up to its two ends.
+        drop(copy(&mut from_client, &mut to_socket).await);
+        drop(to_socket.shutdown().await);
+        std::future::pending::<()>().await;
+    };
+    tokio::select! {
+        _ = copy(&mut from_socket, &mut to_client) => {}
+        () = there => {}
+    }
+    Ok(())
+}

@@ -1,0 +1,240 @@
+use std::{
+    collections::{BTreeMap, VecDeque},
+    sync::Arc,
+};
+
+use bytes::Bytes;
+use jiff::{SignedDuration, Timestamp};
+use parking_lot::Mutex;
+use tokio::sync::watch;
+
+use super::Container;
+use crate::clock::Clock;
+
+/// What containers have printed, line by line.
+#[derive(Clone, Debug)]
+pub(super) struct LogBook {
+    logs: Arc<Mutex<BTreeMap<Container, Log>>>,
+    /// Told of every change.
+    changed: Arc<watch::Sender<()>>,
+    clock: Clock,
+}
+
+#[derive(Debug, Default)]
+struct Log {
+    lines: Vec<Line>,
+    /// What the container printed before it was started again.
+    previous: Vec<Line>,
+    /// How often it was started again.
+    restarts: usize,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Line {
+    time: Timestamp,
+    text: String,
+}
+
+/// Which part of a log is asked for.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct LogQuery {
+    /// Go on until the container is gone.
+    pub(crate) follow: bool,
+    /// The log before the last restart.
+    pub(crate) previous: bool,
+    /// Each line begins with its time.
+    pub(crate) timestamps: bool,
+    /// Only the last lines.
+    pub(crate) tail: Option<usize>,
+    /// Not more bytes than this.
+    pub(crate) limit: Option<usize>,
+    pub(crate) since: Option<Since>,
+}
+
+/// The time before which lines are left out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Since {
+    Time(Timestamp),
+    /// This many seconds ago.
+    Seconds(i64),
+}
+
+/// A log on its way to a client: call [`next`](Self::next) for piece after piece.
+#[derive(Debug)]
+pub(crate) struct Tail {
+    book: LogBook,
+    container: Container,
+    query: LogQuery,
+    /// How many lines of the present log were seen, and in which run of the container.
+    seen: usize,
+    run: usize,
+    /// Bytes that may still be sent.
+    left: usize,
+    start: Option<Bytes>,
+    changed: watch::Receiver<()>,
+}
+
+impl LogBook {
+    pub(super) fn new(clock: Clock) -> Self {
+        Self { logs: Arc::default(), changed: Arc::new(watch::Sender::new(())), clock }
+    }
+
+    pub(super) fn append(&self, container: &Container, text: &str) {
+        let time = self.clock.timestamp();
+        let lines = text.lines().map(|line| Line { time, text: line.to_owned() });
+        self.logs.lock().entry(container.clone()).or_default().lines.extend(lines);
+        self.changed.send_replace(());
+    }
+
+    pub(super) fn lines(&self, container: &Container) -> Vec<String> {
+        let logs = self.logs.lock();
+        let lines = logs.get(container).map(|log| log.lines.as_slice()).unwrap_or_default();
+        lines.iter().map(|line| line.text.clone()).collect()
+    }
+
+    pub(super) fn rotate(&self, container: &Container) {
+        let mut logs = self.logs.lock();
+        let log = logs.entry(container.clone()).or_default();
+        log.previous = std::mem::take(&mut log.lines);
+        log.restarts += 1;
+        drop(logs);
+        self.changed.send_replace(());
+    }
+
+    pub(super) fn forget(&self, namespace: &str, pod: &str) {
+        self.logs.lock().retain(|c, _| c.namespace != namespace || c.pod != pod);
+        self.changed.send_replace(());
+    }
+
+    /// A reader of a log, which exists from now on even if nothing was printed yet.
+    pub(super) fn tail(&self, container: &Container, query: LogQuery) -> Tail {
+        let changed = self.changed.subscribe();
+        let mut logs = self.logs.lock();
+        let log = logs.entry(container.clone()).or_default();
+        let lines = if query.previous { &log.previous } else { &log.lines };
+        let text = select(lines, &query, self.clock.timestamp());
+        let (seen, run) = (log.lines.len(), log.restarts);
+        let mut tail = Tail {
+            book: self.clone(),
+            container: container.clone(),
+            left: query.limit.unwrap_or(usize::MAX),
+            query,
+            seen,
+            run,
+            start: None,
+            changed,
+        };
+        tail.start = Some(tail.cut(text));
+        tail
+    }
+}
+
+impl Tail {
+    /// The next piece, once there is one; `None` at the end. Cancel safe.
+    pub(crate) async fn next(&mut self) -> Option<Bytes> {
+        if let Some(start) = self.start.take().filter(|start| !start.is_empty()) {
+            return Some(start);
+        }
+        while self.query.follow && !self.query.previous && self.left > 0 {
+            self.changed.borrow_and_update();
+            match self.news()? {
+                text if text.is_empty() => self.changed.changed().await.ok()?,
+                text => return Some(self.cut(text)),
+            }
+        }
+        None
+    }
+
+    /// What was printed since the last call; `None` once the run of the container that is followed is over.
+    fn news(&mut self) -> Option<String> {
+        let logs = self.book.logs.lock();
+        let log = logs.get(&self.container).filter(|log| log.restarts == self.run)?;
+        let new = &log.lines[self.seen..];
+        self.seen = log.lines.len();
+        Some(new.iter().map(|line| line.print(self.query.timestamps)).collect())
+    }
+
+    fn cut(&mut self, mut text: String) -> Bytes {
+        while text.len() > self.left {
+            text.pop();
+        }
+        self.left -= text.len();
+        text.into()
+    }
+}
+
+impl Line {
+    fn print(&self, timestamps: bool) -> String {
+        if timestamps { format!("{:.9} {}\n", self.time, self.text) } else { format!("{}\n", self.text) }
+    }
+}
+
+fn select(lines: &[Line], query: &LogQuery, now: Timestamp) -> String {
+    let since = query.since.map(|since| match since {
+        Since::Time(time) => time,
+        Since::Seconds(seconds) => {
+            now.checked_sub(SignedDuration::from_secs(seconds)).unwrap_or(Timestamp::MIN)
+        }
+    });
+    let mut chosen: VecDeque<&Line> =
+        lines.iter().filter(|line| since.is_none_or(|since| line.time >= since)).collect();
+    let first = chosen.len().saturating_sub(query.tail.unwrap_or(usize::MAX));
+    chosen.drain(..first);
+    chosen.iter().map(|line| line.print(query.timestamps)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn container() -> Container {
+        Container { namespace: "default".into(), pod: "web".into(), name: "main".into() }
+    }
+
+    fn at(second: i64, text: &str) -> Line {
+        Line { time: Timestamp::from_second(second).unwrap(), text: text.into() }
+    }
+
+    fn selected(query: LogQuery) -> String {
+        select(&[at(10, "a"), at(20, "b"), at(30, "c")], &query, Timestamp::from_second(40).unwrap())
+    }
+
+    #[test]
+    fn lines_are_chosen_by_time_and_from_the_end() {
+        assert_eq!(selected(LogQuery::default()), "a\nb\nc\n");
+        assert_eq!(selected(LogQuery { tail: Some(1), ..LogQuery::default() }), "c\n");
+        assert_eq!(selected(LogQuery { tail: Some(0), ..LogQuery::default() }), "");
+        let since = Some(Since::Seconds(20));
+        assert_eq!(selected(LogQuery { since, ..LogQuery::default() }), "b\nc\n");
+        assert_eq!(selected(LogQuery { since, tail: Some(1), ..LogQuery::default() }), "c\n");
+        let since = Some(Since::Time(Timestamp::from_second(21).unwrap()));
+        assert_eq!(
+            selected(LogQuery { since, timestamps: true, ..LogQuery::default() }),
+            "1970-01-01T00:00:30.000000000Z c\n"
+        );
+    }
+
+    #[tokio::test]
+    async fn followers_see_what_comes_until_the_container_is_gone() {
+        let book = LogBook::new(Clock::new());
+        book.append(&container(), "one\ntwo");
+        let follow = LogQuery { follow: true, tail: Some(1), limit: Some(9), ..LogQuery::default() };
+        let mut tail = book.tail(&container(), follow);
+        assert_eq!(tail.next().await.unwrap(), "two\n");
+        book.append(&container(), "three");
+        assert_eq!(tail.next().await.unwrap(), "three");
+        assert_eq!(tail.next().await, None, "no more bytes than asked for");
+
+        let follow = LogQuery { follow: true, ..LogQuery::default() };
+        let mut tail = book.tail(&container(), follow.clone());
+        assert_eq!(tail.next().await.unwrap(), "one\ntwo\nthree\n");
+        book.rotate(&container());
+        assert_eq!(tail.next().await, None, "another run has another log");
+        let mut previous = book.tail(&container(), LogQuery { previous: true, ..follow.clone() });
+        assert_eq!(previous.next().await.unwrap(), "one\ntwo\nthree\n");
+        assert_eq!(previous.next().await, None);
+        let mut tail = book.tail(&container(), follow);
+        book.forget("default", "web");
+        assert_eq!(tail.next().await, None);
+    }
+}

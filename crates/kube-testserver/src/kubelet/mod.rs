@@ -1,0 +1,18 @@
+//! The node of the server: runs scripts where a genuine kubelet runs containers.
+
+mod files;
+mod handle;
+mod logs;
+mod process;
+mod select;
+mod session;
+mod shell;
+
+pub use handle::Kubelet;
+pub use process::{Connection, Container, Exit, Process, TerminalSize};
+pub use session::Session;
+
+pub(crate) use logs::{LogQuery, Since, Tail};
+pub(crate) use process::Streams;
+pub(crate) use select::{container_of, is_running, status_of};
+pub(crate) use session::Recorder;

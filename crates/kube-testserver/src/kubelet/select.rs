@@ -1,0 +1,47 @@
+//! Which container of a pod is meant.
+
+use serde_json::Value;
+
+use super::Container;
+use crate::{failure::Failure, meta};
+
+/// The container that is asked for, or the only one.
+pub(crate) fn container_of(namespace: &str, pod: &Value, asked: Option<&str>) -> Result<Container, Failure> {
+    let name = meta::name(pod);
+    let of = |kind: &str| -> Vec<&str> {
+        let list = pod["spec"][kind].as_array().into_iter().flatten();
+        list.filter_map(|container| container["name"].as_str()).collect()
+    };
+    let main = of("containers");
+    let all = [of("initContainers"), main.clone(), of("ephemeralContainers")].concat();
+    let chosen = match (asked, main.as_slice()) {
+        (Some(asked), _) if all.contains(&asked) => asked,
+        (Some(asked), _) => {
+            return Err(Failure::bad_request(format!("container {asked} is not valid for pod {name}")));
+        }
+        (None, [only]) => only,
+        (None, _) => {
+            let names = all.join(" ");
+            return Err(Failure::bad_request(format!(
+                "a container name must be specified for pod {name}, choose one of: [{names}]"
+            )));
+        }
+    };
+    Ok(Container { namespace: namespace.into(), pod: name.into(), name: chosen.into() })
+}
+
+/// Whether a container runs, as far as the pod's status says. A pod whose status says nothing about its containers was
+/// started by the test, by hand: its phase counts.
+pub(crate) fn is_running(pod: &Value, container: &str) -> bool {
+    match status_of(pod, container) {
+        Some(status) => status["state"]["running"].is_object(),
+        None => pod["status"]["containerStatuses"].is_null() && pod["status"]["phase"] == "Running",
+    }
+}
+
+/// What the pod's status says about a container.
+pub(crate) fn status_of<'a>(pod: &'a Value, container: &str) -> Option<&'a Value> {
+    let kinds = ["initContainerStatuses", "containerStatuses", "ephemeralContainerStatuses"];
+    let mut statuses = kinds.into_iter().flat_map(|kind| pod["status"][kind].as_array()).flatten();
+    statuses.find(|status| status["name"] == container)
+}

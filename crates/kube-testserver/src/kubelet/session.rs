@@ -1,0 +1,60 @@
+use std::{collections::VecDeque, sync::Arc};
+
+use parking_lot::Mutex;
+
+use super::{Container, Exit, TerminalSize};
+
+/// How many sessions are remembered; the oldest are forgotten first.
+const REMEMBERED: usize = 1000;
+
+/// One `exec` or `attach`, as it was asked for and as it went.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Session {
+    /// Where it ran.
+    pub container: Container,
+    /// The command and its arguments; empty for `attach`.
+    pub command: Vec<String>,
+    /// Whether it has a terminal.
+    pub tty: bool,
+    /// Every size the client has told its terminal to have, in order.
+    pub sizes: Vec<TerminalSize>,
+    /// How it ended; `None` while it runs, and for ever when the client went away.
+    pub exit: Option<Exit>,
+}
+
+/// The sessions so far, oldest first.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Sessions(Arc<Mutex<VecDeque<Arc<Mutex<Session>>>>>);
+
+/// Writes down how one session goes.
+#[derive(Clone, Debug)]
+pub(crate) struct Recorder(Arc<Mutex<Session>>);
+
+impl Sessions {
+    pub(super) fn begin(&self, container: &Container, command: &[String], tty: bool) -> Recorder {
+        let (container, command) = (container.clone(), command.to_vec());
+        let session =
+            Arc::new(Mutex::new(Session { container, command, tty, sizes: Vec::new(), exit: None }));
+        let mut all = self.0.lock();
+        all.push_back(session.clone());
+        if all.len() > REMEMBERED {
+            all.pop_front();
+        }
+        Recorder(session)
+    }
+
+    pub(super) fn all(&self) -> Vec<Session> {
+        self.0.lock().iter().map(|session| session.lock().clone()).collect()
+    }
+}
+
+impl Recorder {
+    pub(crate) fn resized(&self, size: TerminalSize) {
+        self.0.lock().sizes.push(size);
+    }
+
+    pub(crate) fn ended(&self, exit: &Exit) {
+        self.0.lock().exit = Some(exit.clone());
+    }
+}

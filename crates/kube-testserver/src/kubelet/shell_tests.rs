@@ -1,0 +1,77 @@
+use super::*;
+use crate::{clock::Clock, kubelet::Container};
+
+async fn output_of(command: &[&str], input: &[u8]) -> (String, String, Exit) {
+    output_on(&Disks::default(), command, input).await
+}
+
+async fn output_on(disks: &Disks, command: &[&str], input: &[u8]) -> (String, String, Exit) {
+    let container = Container { namespace: "default".into(), pod: "web".into(), name: "main".into() };
+    let command = command.iter().map(|word| (*word).to_owned()).collect();
+    let (process, mut streams) = Process::new(container, command, false);
+    let client = async {
+        streams.stdin.write_all(input).await.unwrap();
+        drop(streams.stdin);
+        let (mut out, mut err) = (Vec::new(), String::new());
+        let both =
+            tokio::join!(streams.stdout.read_to_end(&mut out), streams.stderr.read_to_string(&mut err));
+        both.0.unwrap();
+        both.1.unwrap();
+        (String::from_utf8_lossy(&out).into_owned(), err)
+    };
+    let ((out, err), exit) = tokio::join!(client, run(process, disks.clone()));
+    (out, err, exit)
+}
+
+#[tokio::test]
+async fn commands_have_output_errors_and_codes() {
+    let (out, err, exit) = output_of(&["echo", "a  b", "c"], b"").await;
+    assert_eq!((out.as_str(), err.as_str(), exit), ("a  b c\n", "", Exit::Code(0)));
+    assert_eq!(output_of(&["cat"], b"through").await.0, "through");
+    let (out, err, exit) =
+        output_of(&["/bin/sh", "-c", "echo 'it  is'; cat /none && echo no || exit 7; echo x"], b"").await;
+    assert_eq!((out.as_str(), exit), ("it  is\n", Exit::Code(7)));
+    assert_eq!(err, "cat: /none: No such file or directory\n");
+    assert_eq!(output_of(&["sh", "-c", "nonsense"], b"").await.2, Exit::Code(127));
+    let (_, _, exit) = output_of(&["nonsense"], b"").await;
+    assert!(matches!(exit, Exit::Failed(why) if why.contains("\"nonsense\": executable file not found")));
+    assert_eq!(output_of(&["sh"], b"hostname\nexit 3\necho late\n").await.0, "web\n");
+}
+
+#[tokio::test]
+async fn files_are_kept_per_container_and_travel_as_archives() {
+    let disks = Disks::default();
+    assert_eq!(output_on(&disks, &["sh", "-c", "echo hi > /data/f && ls /data"], b"").await.0, "f\n");
+    assert_eq!(output_on(&disks, &["test", "-d", "/data"], b"").await.2, Exit::Code(0));
+    assert_eq!(output_on(&disks, &["test", "-d", "/data/f"], b"").await.2, Exit::Code(1));
+    let container = Container { namespace: "default".into(), pod: "web".into(), name: "main".into() };
+    let archive = disks.with(&container, |disk| disk.pack("/data").unwrap());
+    assert_eq!(output_on(&disks, &["tar", "-xmf", "-", "-C", "/tmp"], &archive).await.2, Exit::Code(0));
+    assert_eq!(output_on(&disks, &["cat", "/tmp/data/f"], b"").await.0, "hi\n");
+    assert!(output_on(&disks, &["tar", "cf", "-", "/tmp/data"], b"").await.0.contains("tmp/data/f"));
+    assert_eq!(output_on(&disks, &["tar", "cf", "-", "/none"], b"").await.2, Exit::Code(2));
+}
+
+#[tokio::test]
+async fn attached_clients_hear_what_is_logged_or_what_they_said() {
+    let container = Container { namespace: "default".into(), pod: "web".into(), name: "main".into() };
+    let logs = LogBook::new(Clock::new());
+    let (process, mut streams) = Process::new(container.clone(), Vec::new(), false);
+    drop(streams.stdin);
+    let looker = tokio::spawn(attach(process, logs.clone()));
+    tokio::task::yield_now().await;
+    logs.append(&container, "hello");
+    let mut line = [0; 6];
+    streams.stdout.read_exact(&mut line).await.unwrap();
+    assert_eq!(&line, b"hello\n");
+    logs.forget("default", "web");
+    assert_eq!(looker.await.unwrap(), Exit::Code(0));
+
+    let (process, mut streams) = Process::new(container, Vec::new(), false);
+    let talker = tokio::spawn(attach(process, logs));
+    streams.stdin.write_all(b"ping").await.unwrap();
+    drop(streams.stdin);
+    let mut said = String::new();
+    streams.stdout.read_to_string(&mut said).await.unwrap();
+    assert_eq!((said.as_str(), talker.await.unwrap()), ("ping", Exit::Code(0)));
+}

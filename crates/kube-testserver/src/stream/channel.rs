@@ -1,0 +1,66 @@
+//! The channels of a process in messages of a websocket: one byte of channel, then data.
+
+use bytes::Bytes;
+
+use super::handshake::V5;
+use crate::kubelet::TerminalSize;
+
+const STDIN: u8 = 0;
+pub(super) const STDOUT: u8 = 1;
+pub(super) const STDERR: u8 = 2;
+/// Carries the outcome, at the end.
+pub(super) const ERROR: u8 = 3;
+const RESIZE: u8 = 4;
+/// Of version 5: the data is the number of the channel that is closed.
+const CLOSE: u8 = 255;
+
+/// What a message of the client means.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Input {
+    Stdin(Bytes),
+    /// No more comes on standard input.
+    StdinEnd,
+    Resized(TerminalSize),
+    Nothing,
+}
+
+impl Input {
+    /// Messages that mean nothing are passed over, as genuine servers do.
+    pub(super) fn read(protocol: &str, mut message: Bytes) -> Self {
+        if message.is_empty() {
+            return Self::Nothing;
+        }
+        let channel = message.split_to(1)[0];
+        match channel {
+            STDIN if message.is_empty() => Self::Nothing,
+            STDIN => Self::Stdin(message),
+            RESIZE => serde_json::from_slice(&message).map_or(Self::Nothing, Self::Resized),
+            CLOSE if protocol == V5 && message.first() == Some(&STDIN) => Self::StdinEnd,
+            _ => Self::Nothing,
+        }
+    }
+}
+
+/// A message of the server.
+pub(super) fn message(channel: u8, data: &[u8]) -> Bytes {
+    [&[channel], data].concat().into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::stream::handshake::V4;
+
+    #[test]
+    fn messages_are_input_sizes_and_ends() {
+        let read = |protocol, message: &'static [u8]| Input::read(protocol, Bytes::from_static(message));
+        assert_eq!(read(V5, b"\0abc"), Input::Stdin(Bytes::from_static(b"abc")));
+        let size = TerminalSize { width: 80, height: 24 };
+        assert_eq!(read(V5, b"\x04{\"Width\":80,\"Height\":24}"), Input::Resized(size));
+        assert_eq!(read(V5, b"\xff\0"), Input::StdinEnd);
+        for nothing in [&b""[..], b"\0", b"\x01out", b"\xff\x01", b"\xff", b"\x04{", b"\x09x"] {
+            assert_eq!(read(V5, nothing), Input::Nothing, "{nothing:?}");
+        }
+        assert_eq!(read(V4, b"\xff\0"), Input::Nothing, "version 4 cannot close a channel");
+    }
+}

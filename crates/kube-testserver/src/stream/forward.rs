@@ -1,0 +1,108 @@
+//! Forwarded ports on a websocket: for the port at place `i` of the request, channel `2i` carries its data and `2i + 1` what
+//! went wrong. Each begins with the number of the port, two bytes, the lower one first.
+
+use bytes::Bytes;
+use futures::{SinkExt, StreamExt, future::join_all, stream::SplitStream};
+use tokio::{
+    io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, DuplexStream, ReadHalf, WriteHalf, split},
+    sync::mpsc,
+};
+use tokio_tungstenite::{
+    WebSocketStream,
+    tungstenite::{Message, protocol::Role},
+};
+
+use super::{ask::Forward, channel, command::LINGER};
+use crate::kubelet::{Connection, Kubelet};
+
+/// Data is sent in pieces of at most this.
+const PIECE: usize = 16 * 1024;
+/// So many pieces wait for the client at most; then the ports do.
+const QUEUE: usize = 8;
+
+/// Serves until all ports are closed or the client is gone.
+pub(super) async fn serve<I>(io: I, ask: Forward, kubelet: &Kubelet)
+where
+    I: AsyncRead + AsyncWrite + Unpin,
+{
+    let socket = WebSocketStream::from_raw_socket(io, Role::Server, None).await;
+    let (mut sink, source) = socket.split();
+    let (queue, mut queued) = mpsc::channel(QUEUE);
+    let (mut ports, mut inputs) = (Vec::new(), Vec::new());
+    // There are fewer channels than bytes; whoever asks for more ports gets the first ones.
+    for (index, port) in (0..=126u8).zip(&ask.ports) {
+        let (connection, client) = Connection::new(&ask.namespace, &ask.pod, *port);
+        let (read, write) = split(client);
+        inputs.push(Some(write));
+        ports.push(serve_port(index * 2, *port, kubelet.connect(connection), read, queue.clone()));
+    }
+    drop(queue);
+    let outgoing = async {
+        while let Some(message) = queued.recv().await {
+            if sink.send(Message::Binary(message)).await.is_err() {
+                return;
+            }
+        }
+        drop(sink.close().await);
+    };
+    let mut incoming = std::pin::pin!(feed(source, inputs));
+    let ended = tokio::select! {
+        _ = async { tokio::join!(join_all(ports), outgoing) } => true,
+        () = incoming.as_mut() => false,
+    };
+    if ended {
+        drop(tokio::time::timeout(LINGER, incoming).await);
+    }
+}
+
+async fn serve_port(
+    data: u8,
+    port: u16,
+    script: impl Future<Output = Result<(), String>>,
+    mut read: ReadHalf<DuplexStream>,
+    queue: mpsc::Sender<Bytes>,
+) {
+    let error = data + 1;
+    // Where the queue is closed the client is gone, and this future is about to be dropped.
+    for channel in [data, error] {
+        drop(queue.send(channel::message(channel, &port.to_le_bytes())).await);
+    }
+    let output = async {
+        let mut piece = vec![0; PIECE];
+        while let Ok(length @ 1..) = read.read(&mut piece).await {
+            drop(queue.send(channel::message(data, &piece[..length])).await);
+        }
+    };
+    let (result, ()) = tokio::join!(script, output);
+    if let Err(why) = result {
+        drop(queue.send(channel::message(error, why.as_bytes())).await);
+    }
+}
+
+/// Hands data to the ports; returns when the client is gone.
+async fn feed<I>(
+    mut source: SplitStream<WebSocketStream<I>>,
+    mut inputs: Vec<Option<WriteHalf<DuplexStream>>>,
+) where
+    I: AsyncRead + AsyncWrite + Unpin,
+{
+    while let Some(Ok(message)) = source.next().await {
+        let mut data = match message {
+            Message::Binary(data) => data,
+            Message::Close(_) => return,
+            _ => continue,
+        };
+        if data.is_empty() {
+            continue;
+        }
+        let channel = data.split_to(1)[0];
+        // Nothing is to be said on the channels of errors.
+        let input = inputs.get_mut(usize::from(channel / 2)).filter(|_| channel % 2 == 0);
+        if let Some(input) = input
+            && let Some(write) = input
+            && write.write_all(&data).await.is_err()
+        {
+            *input = None;
+        }
+    }
+}
