@@ -81,6 +81,26 @@ impl Builder {
         self
     }
 
+    /// Switches a built-in controller on.
+    ///
+    /// ```
+    /// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
+    /// use http_body_util::{BodyExt, Full};
+    /// use kube_testserver::{ApiServer, BuiltInController};
+    /// use tower::ServiceExt;
+    ///
+    /// let pod = "apiVersion: v1\nkind: Pod\nmetadata: {name: web}\nspec: {containers: [{name: c, image: i}]}\n";
+    /// let server = ApiServer::builder().with(BuiltInController::Kubelet).with_objects(pod).service()?;
+    /// let request = http::Request::get("/api/v1/namespaces/default/pods/web").body(Full::<bytes::Bytes>::default())?;
+    /// let pod = server.oneshot(request).await?.into_body().collect().await?.to_bytes();
+    /// assert!(String::from_utf8_lossy(&pod).contains(r#""phase":"Running""#));
+    /// # Ok::<_, Box<dyn std::error::Error>>(()) }).unwrap();
+    /// ```
+    pub fn with(mut self, controller: BuiltInController) -> Self {
+        self.settings.off.remove(&controller);
+        self
+    }
+
     /// Switches a built-in controller off.
     pub fn without(mut self, controller: BuiltInController) -> Self {
         self.settings.off.insert(controller);

@@ -56,6 +56,11 @@ pub(crate) fn tidy(object: &mut Value) {
     }
 }
 
+/// How long the end of a deleted object may still take, in seconds.
+pub(crate) fn grace(object: &Value) -> i64 {
+    object["metadata"]["deletionGracePeriodSeconds"].as_i64().unwrap_or(0)
+}
+
 pub(crate) fn is_deleting(object: &Value) -> bool {
     text(object, "deletionTimestamp").is_some()
 }

@@ -2,18 +2,20 @@ use std::{collections::HashMap, fmt, future::Future, net::SocketAddr, sync::Arc}
 
 use futures::future::{BoxFuture, FutureExt};
 use parking_lot::{Mutex, RwLock};
+use serde_json::Value;
 use tokio::{
     io::{AsyncWriteExt, copy, split},
     net::TcpStream,
 };
 
 use super::{
-    Connection, Container, Exit, LogQuery, Process, Recorder, Session, Streams, Tail, files::Disks,
+    Connection, Container, Exit, Life, LogQuery, Process, Recorder, Session, Streams, Tail, files::Disks,
     logs::LogBook, session::Sessions, shell,
 };
 use crate::clock::Clock;
 
 type Command = Arc<dyn Fn(Process) -> BoxFuture<'static, Exit> + Send + Sync>;
+type Start = Arc<dyn Fn(&Container, &Value) -> Life + Send + Sync>;
 type Forward = Arc<dyn Fn(Connection) -> BoxFuture<'static, Result<(), String>> + Send + Sync>;
 
 /// What containers do: answers `exec`, `attach`, `port-forward` and `logs` from scripts of the test.
@@ -49,6 +51,7 @@ pub struct Kubelet {
 }
 
 struct Inner {
+    start: RwLock<Option<Start>>,
     exec: RwLock<Command>,
     attach: RwLock<Command>,
     forward: RwLock<Option<Forward>>,
@@ -70,6 +73,7 @@ impl Kubelet {
             Arc::new(move |process| shell::attach(process, logs.clone()).boxed())
         };
         let inner = Inner {
+            start: RwLock::new(None),
             exec: RwLock::new(exec),
             attach: RwLock::new(attach),
             forward: RwLock::new(None),
@@ -79,6 +83,26 @@ impl Kubelet {
             disks,
         };
         Self { inner: Arc::new(inner) }
+    }
+
+    /// Decides what becomes of every container that is started from now on, given its pod. Called within the request that
+    /// starts it: it may write to the log, and must not call the server.
+    ///
+    /// Without it containers run; those of pods that are not to be restarted do what their command says, if it is one of the
+    /// small shell, and those of Jobs without a command succeed.
+    ///
+    /// ```
+    /// use kube_testserver::{ApiServer, BuiltInController, Life};
+    ///
+    /// let server = ApiServer::builder().with(BuiltInController::Kubelet).service()?;
+    /// server.kubelet().on_start(|container, _pod| match container.name.as_str() {
+    ///     "broken" => Life::Waiting("ImagePullBackOff".into()),
+    ///     _ => Life::Running,
+    /// });
+    /// # Ok::<_, kube_testserver::StartError>(())
+    /// ```
+    pub fn on_start(&self, script: impl Fn(&Container, &Value) -> Life + Send + Sync + 'static) {
+        *self.inner.start.write() = Some(Arc::new(script));
     }
 
     /// Runs this for every `exec` from now on.
@@ -140,6 +164,21 @@ impl Kubelet {
     /// Every `exec` and `attach` so far, oldest first; the last 1000 are kept.
     pub fn sessions(&self) -> Vec<Session> {
         self.inner.sessions.all()
+    }
+
+    /// Starts a container of a pod. Without a script of the test, and where `default` does not say it, its command decides.
+    pub(crate) fn begin(
+        &self,
+        place: Container,
+        pod: &Value,
+        container: &Value,
+        default: Option<Life>,
+    ) -> Life {
+        let script = self.inner.start.read().clone();
+        if let Some(script) = script {
+            return script(&place, pod);
+        }
+        default.unwrap_or_else(|| shell::live(&place, container, &self.inner.disks, &self.inner.logs))
     }
 
     /// The future that runs a command, the client's ends of it, and where to write down how it goes.

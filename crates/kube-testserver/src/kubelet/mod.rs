@@ -9,7 +9,7 @@ mod session;
 mod shell;
 
 pub use handle::Kubelet;
-pub use process::{Connection, Container, Exit, Process, TerminalSize};
+pub use process::{Connection, Container, Exit, Life, Process, TerminalSize};
 pub use session::Session;
 
 pub(crate) use logs::{LogQuery, Since, Tail};

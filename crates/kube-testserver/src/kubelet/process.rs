@@ -49,6 +49,19 @@ pub struct Process {
     sizes: mpsc::UnboundedReceiver<TerminalSize>,
 }
 
+/// What becomes of a container when its pod comes to a node.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Life {
+    /// It runs, and is ready, until its pod is deleted.
+    Running,
+    /// It ran and has ended with this exit code. Where the pod's restart policy has it started again, it is in
+    /// `CrashLoopBackOff` from then on.
+    Ended(i32),
+    /// It does not come to run, for this reason, such as `ImagePullBackOff`.
+    Waiting(String),
+}
+
 /// How a [`Process`] ended. A plain `i32` turns into an exit code, `()` into 0.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Exit {

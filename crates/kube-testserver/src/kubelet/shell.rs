@@ -2,10 +2,12 @@
 
 use std::time::Duration;
 
+use futures::FutureExt;
+use serde_json::Value;
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader, copy};
 
 use super::{
-    Exit, Process,
+    Container, Exit, Life, Process, Streams,
     files::{Disks, Entry},
     logs::{LogBook, LogQuery},
 };
@@ -62,6 +64,35 @@ pub(super) async fn attach(mut process: Process, logs: LogBook) -> Exit {
     drop(process.stdout.write_all(&echo).await);
     drop(copy(&mut process.stdin, &mut process.stdout).await);
     Exit::Code(0)
+}
+
+/// The whole life of a container with a command: it has ended where the shell knows the command and need not wait for
+/// anything, and runs for ever else.
+pub(super) fn live(place: &Container, container: &Value, disks: &Disks, logs: &LogBook) -> Life {
+    let words = |field: &str| container[field].as_array().into_iter().flatten();
+    let command: Vec<String> =
+        words("command").chain(words("args")).filter_map(|word| word.as_str().map(Into::into)).collect();
+    let waits = command.iter().any(|word| word.contains("sleep"));
+    if waits || !command.first().is_some_and(|program| KNOWN.contains(&base(program))) {
+        return Life::Running;
+    }
+    let (process, streams) = Process::new(place.clone(), command, false);
+    let Streams { stdin, mut stdout, mut stderr, .. } = streams;
+    drop(stdin);
+    let mut text = Vec::new();
+    let printed = async {
+        // What was printed before the end is all there is.
+        drop(stdout.read_to_end(&mut text).await);
+        drop(stderr.read_to_end(&mut text).await);
+    };
+    let ran = async { tokio::join!(run(process, disks.clone()), printed).0 };
+    let exit = ran.now_or_never();
+    logs.append(place, &String::from_utf8_lossy(&text));
+    match exit {
+        Some(Exit::Code(code)) => Life::Ended(code),
+        Some(Exit::Failed(_)) => Life::Ended(127),
+        None => Life::Running,
+    }
 }
 
 const KNOWN: &[&str] = &[

@@ -152,6 +152,8 @@ pub(crate) struct DeleteOptions {
     pub(crate) propagation: Option<Propagation>,
     pub(crate) uid: Option<String>,
     pub(crate) resource_version: Option<String>,
+    /// Seconds that the object may take to end; its own choice when absent.
+    pub(crate) grace: Option<i64>,
 }
 
 impl DeleteOptions {
@@ -188,6 +190,10 @@ impl DeleteOptions {
             propagation,
             uid: text(&conditions["uid"]),
             resource_version: text(&conditions["resourceVersion"]),
+            grace: match body["gracePeriodSeconds"].as_i64() {
+                Some(seconds) => Some(seconds),
+                None => integer(query, "gracePeriodSeconds")?,
+            },
         })
     }
 }

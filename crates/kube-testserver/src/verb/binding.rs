@@ -45,8 +45,7 @@ fn assign(pod: &mut Value, node: &str, binding: &Value, now: &str) {
     for (key, value) in binding["metadata"]["annotations"].as_object().into_iter().flatten() {
         pod["metadata"]["annotations"][key.as_str()] = value.clone();
     }
-    let scheduled =
-        json!({"type": "PodScheduled", "status": "True", "lastProbeTime": null, "lastTransitionTime": now});
+    let scheduled = json!({"type": "PodScheduled", "status": "True", "lastTransitionTime": now});
     let mut conditions = pod["status"]["conditions"].as_array().cloned().unwrap_or_default();
     conditions.retain(|condition| condition["type"] != "PodScheduled");
     conditions.push(scheduled);

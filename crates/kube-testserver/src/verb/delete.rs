@@ -19,7 +19,8 @@ pub(super) fn delete(world: &mut World, call: &Call) -> Result<Answer, Failure> 
     if options.dry_run {
         return Ok(Answer::ok(success(endpoint, &stored)));
     }
-    let deletion = world.delete(&endpoint.resource, &call.key(), options.propagation);
+    let deletion =
+        world.delete_gracefully(&endpoint.resource, &call.key(), options.propagation, options.grace);
     world.settle();
     match deletion.ok_or_else(|| call.not_found())? {
         Deletion::Marked(stored) => Ok(Answer::ok(Content::Object(stored))),

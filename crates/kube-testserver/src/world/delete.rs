@@ -1,5 +1,6 @@
 use std::sync::Arc;
 
+use jiff::{SignedDuration, Timestamp};
 use serde_json::Value;
 
 use super::{World, state::Task};
@@ -39,6 +40,17 @@ impl World {
         key: &Key,
         policy: Option<Propagation>,
     ) -> Option<Deletion> {
+        self.delete_gracefully(resource, key, policy, None)
+    }
+
+    /// A pod on a node gets `grace` seconds to end, or as many as it says itself.
+    pub(crate) fn delete_gracefully(
+        &mut self,
+        resource: &Resource,
+        key: &Key,
+        policy: Option<Propagation>,
+        grace: Option<i64>,
+    ) -> Option<Deletion> {
         let stored = self.store.get(resource.table, key)?.clone();
         let before = stored.value();
         let mut object = before.clone();
@@ -46,10 +58,11 @@ impl World {
         if resource.is("apiextensions.k8s.io", "customresourcedefinitions") {
             self.hold_while_instances_exist(&mut object);
         }
-        if self.may_go(resource, &object) {
+        let grace = self.grace(resource, &object, grace);
+        if grace == 0 && self.may_go(resource, &object) {
             return self.remove(resource, key).map(Deletion::Gone);
         }
-        mark(&mut object, &self.now());
+        mark(&mut object, &self.after(grace), grace);
         if resource.is("", "namespaces") {
             object["status"]["phase"] = "Terminating".into();
         }
@@ -67,12 +80,36 @@ impl World {
         object: Value,
     ) -> Result<Arc<Stored>, Arc<Stored>> {
         if meta::is_deleting(&object)
+            && meta::grace(&object) == 0
             && self.may_go(resource, &object)
             && let Some(last) = self.remove(resource, &key)
         {
             return Err(last);
         }
         Ok(self.put(resource, key, object))
+    }
+
+    /// How long an object may take to end. Only pods take any time, and only where somebody runs them: those on a node that
+    /// does not exist end at once, for nobody would report their end.
+    fn grace(&self, resource: &Resource, object: &Value, asked: Option<i64>) -> i64 {
+        let nodes = self.registry.by_plural("", "nodes").map(|endpoint| endpoint.resource.table);
+        let node = object["spec"]["nodeName"].as_str().filter(|_| resource.is("", "pods"));
+        let runs = nodes
+            .zip(node)
+            .is_some_and(|(table, node)| self.store.get(table, &Key::new(None, node)).is_some());
+        if !runs || matches!(object["status"]["phase"].as_str(), Some("Succeeded" | "Failed")) {
+            return 0;
+        }
+        let own = object["spec"]["terminationGracePeriodSeconds"].as_i64().unwrap_or(30);
+        // As genuine servers do, what is below nothing counts as the least.
+        let grace = asked.unwrap_or(own);
+        if grace < 0 { 1 } else { grace }
+    }
+
+    /// The time in so many seconds.
+    fn after(&self, seconds: i64) -> String {
+        let later = self.clock.timestamp().checked_add(SignedDuration::from_secs(seconds));
+        later.unwrap_or(Timestamp::MAX).strftime("%Y-%m-%dT%H:%M:%SZ").to_string()
     }
 
     fn may_go(&self, resource: &Resource, object: &Value) -> bool {
@@ -150,13 +187,17 @@ fn set_policy(object: &mut Value, policy: Option<Propagation>) {
     meta::set_finalizers(object, finalizers.iter().map(String::as_str));
 }
 
-/// Sets the deletion timestamp, once; from then on the object can only go.
-fn mark(object: &mut Value, now: &str) {
-    if meta::is_deleting(object) {
+/// Sets the deletion timestamp; from then on the object can only go. A second time it can only be brought forward.
+fn mark(object: &mut Value, at: &str, grace: i64) {
+    let again = meta::is_deleting(object);
+    if again && grace >= meta::grace(object) {
         return;
     }
-    meta::set(object, "deletionTimestamp", now);
-    meta::set(object, "deletionGracePeriodSeconds", 0);
+    meta::set(object, "deletionTimestamp", at);
+    meta::set(object, "deletionGracePeriodSeconds", grace);
+    if again {
+        return;
+    }
     if let Some(generation) = object["metadata"]["generation"].as_i64().filter(|g| *g > 0) {
         meta::set(object, "generation", generation + 1);
     }

@@ -11,6 +11,7 @@ mod delete;
 mod refill;
 mod settings;
 mod state;
+mod workloads;
 
 pub(crate) use delete::{Deletion, Propagation};
 pub use settings::BuiltInController;

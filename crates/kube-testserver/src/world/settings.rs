@@ -14,12 +14,16 @@ pub(crate) struct Settings {
 
 impl Default for Settings {
     fn default() -> Self {
-        Self { history: 10_000, off: BTreeSet::new(), access: false }
+        let off = BTreeSet::from([BuiltInController::Kubelet, BuiltInController::Workloads]);
+        Self { history: 10_000, off, access: false }
     }
 }
 
-/// A part of the server that acts by itself, as a cluster's controller manager does. All are on unless switched off with
-/// [`Builder::without`](crate::Builder::without).
+/// A part of the server that acts by itself, as a cluster's controller manager and nodes do. Those that clean up are on unless
+/// switched off with [`Builder::without`](crate::Builder::without); those that make and run pods are off unless switched on with
+/// [`Builder::with`](crate::Builder::with), so that a test of a controller has its objects to itself.
+///
+/// They act within the request that gives them reason to: once it is answered, all that follows from it has been done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
 pub enum BuiltInController {
@@ -29,6 +33,11 @@ pub enum BuiltInController {
     NamespaceDeletion,
     /// Gives ClusterRoles with an aggregation rule the rules of those that they select.
     RoleAggregation,
+    /// A node that runs pods: schedules them to itself, reports them running, ends them. See [`Kubelet`](crate::Kubelet) for what
+    /// their containers do.
+    Kubelet,
+    /// Deployments make ReplicaSets, ReplicaSets and Jobs make pods, and all count them in their status.
+    Workloads,
 }
 
 impl BuiltInController {
@@ -37,6 +46,8 @@ impl BuiltInController {
             Self::GarbageCollection => matches!(task, Task::CheckOwners(_) | Task::FinishForeground(_)),
             Self::NamespaceDeletion => matches!(task, Task::EmptyNamespace(_) | Task::FinishNamespace(_)),
             Self::RoleAggregation => matches!(task, Task::AggregateRoles),
+            Self::Kubelet => matches!(task, Task::RunPod(_)),
+            Self::Workloads => matches!(task, Task::Job(_) | Task::ReplicaSet(_) | Task::Deployment(_)),
         }
     }
 }

@@ -5,7 +5,7 @@ use std::{
 
 use serde_json::Value;
 
-use super::Settings;
+use super::{BuiltInController, Settings};
 use crate::{
     auth::{Bindings, Login},
     clock::Clock,
@@ -52,6 +52,15 @@ pub(super) enum Task {
     FinishResource(TableId),
     /// ClusterRoles that are made up of others.
     AggregateRoles,
+    // Pods before those who count them.
+    /// What is next for a pod?
+    RunPod(Place),
+    /// Has a Job the pods it needs?
+    Job(Place),
+    /// Has a ReplicaSet the pods it needs?
+    ReplicaSet(Place),
+    /// What is the next step of a Deployment?
+    Deployment(Place),
 }
 
 impl World {
@@ -77,6 +86,10 @@ impl World {
         if world.settings.access {
             world.bootstrap_access();
         }
+        if !world.settings.off.contains(&BuiltInController::Kubelet) {
+            world.join_node();
+        }
+        world.settle();
         // What every cluster has is there before anybody could have looked.
         world.store.compact();
         world
@@ -95,6 +108,7 @@ impl World {
         if !stored.owners.is_empty() && before.as_ref().is_none_or(|b| b.owners != stored.owners) {
             self.later(Task::CheckOwners((resource.table, stored.key.clone())));
         }
+        self.note_workload(resource, &stored);
         if let Some(before) = &before {
             self.note_lost_blockers(before, &stored);
         }
@@ -125,6 +139,7 @@ impl World {
         if let Some(namespace) = key.namespace() {
             self.later(Task::FinishNamespace(namespace.into()));
         }
+        self.note_controller(&before);
         if resource.is("", "pods") {
             self.kubelet.forget(key.namespace().unwrap_or_default(), key.name());
         }
@@ -151,6 +166,10 @@ impl World {
                 Task::EmptyResource(table) => self.empty_resource(table),
                 Task::FinishResource(table) => self.finish_resource(table),
                 Task::AggregateRoles => self.aggregate_roles(),
+                Task::RunPod(place) => self.run_pod(&place),
+                Task::Job(place) => self.reconcile_job(&place),
+                Task::ReplicaSet(place) => self.reconcile_replica_set(&place),
+                Task::Deployment(place) => self.reconcile_deployment(&place),
             }
         }
     }

@@ -21,3 +21,4 @@ mod rig;
 mod sockets;
 mod views;
 mod watches;
+mod workloads;

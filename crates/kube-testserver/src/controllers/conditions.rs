@@ -1,0 +1,21 @@
+use serde_json::{Value, json};
+
+/// Sets a condition by its type. The time of transition changes with the status only; nothing changes when all is the same.
+pub(super) fn set(conditions: &mut Vec<Value>, mut new: Value, now: &str) {
+    let kind = new["type"].clone();
+    let old = conditions.iter().position(|condition| condition["type"] == kind);
+    let transition = old
+        .map(|at| &conditions[at])
+        .filter(|old| old["status"] == new["status"])
+        .map_or_else(|| json!(now), |old| old["lastTransitionTime"].clone());
+    new["lastTransitionTime"] = transition;
+    match old {
+        Some(at) => {
+            let same = |field: &str| conditions[at][field] == new[field];
+            if !(same("status") && same("reason") && same("message")) {
+                conditions[at] = new;
+            }
+        }
+        None => conditions.push(new),
+    }
+}

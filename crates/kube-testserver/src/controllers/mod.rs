@@ -1,0 +1,14 @@
+//! What controllers decide, as functions from objects to objects. [`World`](crate::world) does what they say.
+
+mod conditions;
+mod containers;
+mod job;
+mod node;
+mod replicas;
+mod rollout;
+
+pub(crate) use containers::{bind, default_life, run};
+pub(crate) use job::plan_job;
+pub(crate) use node::{NODE, node};
+pub(crate) use replicas::{plan_replicas, pod_of};
+pub(crate) use rollout::plan_rollout;

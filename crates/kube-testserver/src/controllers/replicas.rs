@@ -1,0 +1,108 @@
+//! ReplicaSet: as many pods as wanted.
+
+use serde_json::{Map, Value, json};
+
+/// What a ReplicaSet needs.
+#[derive(Debug, Default, PartialEq)]
+pub(crate) struct ReplicaPlan {
+    pub(crate) create: usize,
+    /// Places in the list of pods.
+    pub(crate) delete: Vec<usize>,
+    pub(crate) status: Value,
+}
+
+/// `pods` are all that the ReplicaSet owns.
+pub(crate) fn plan_replicas(set: &Value, pods: &[Value]) -> ReplicaPlan {
+    let wanted = usize::try_from(set["spec"]["replicas"].as_i64().unwrap_or(1)).unwrap_or(0);
+    let mut active: Vec<usize> = (0..pods.len()).filter(|at| is_active(&pods[*at])).collect();
+    let ready = active.iter().filter(|at| is_ready(&pods[**at])).count();
+    let mut status = Map::from_iter([
+        ("replicas".to_owned(), json!(active.len())),
+        ("observedGeneration".to_owned(), set["metadata"]["generation"].clone()),
+    ]);
+    // Counts of none are left out, as Go does.
+    for (name, count) in
+        [("fullyLabeledReplicas", active.len()), ("readyReplicas", ready), ("availableReplicas", ready)]
+    {
+        if count > 0 {
+            status.insert(name.into(), count.into());
+        }
+    }
+    let create = wanted.saturating_sub(active.len());
+    // Those that do the least go first: not ready before ready, then the youngest.
+    active.sort_by_key(|at| {
+        (is_ready(&pods[*at]), std::cmp::Reverse(pods[*at]["metadata"]["creationTimestamp"].to_string()))
+    });
+    active.truncate(active.len().saturating_sub(wanted));
+    let deleting = set["metadata"]["deletionTimestamp"].is_string();
+    if deleting {
+        return ReplicaPlan { status: status.into(), ..ReplicaPlan::default() };
+    }
+    ReplicaPlan { create, delete: active, status: status.into() }
+}
+
+/// A pod from the template of its owner.
+pub(crate) fn pod_of(owner: &Value, template: &Value) -> Value {
+    let (kind, name) = (&owner["kind"], owner["metadata"]["name"].as_str().unwrap_or_default());
+    let reference = json!({
+        "apiVersion": owner["apiVersion"], "kind": kind, "name": name, "uid": owner["metadata"]["uid"],
+        "controller": true, "blockOwnerDeletion": true,
+    });
+    let mut metadata = Map::new();
+    for field in ["labels", "annotations", "finalizers"] {
+        if !template["metadata"][field].is_null() {
+            metadata.insert(field.into(), template["metadata"][field].clone());
+        }
+    }
+    metadata.insert("generateName".into(), format!("{name}-").into());
+    metadata.insert("namespace".into(), owner["metadata"]["namespace"].clone());
+    metadata.insert("ownerReferences".into(), json!([reference]));
+    json!({"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": template["spec"]})
+}
+
+/// Neither at its end nor on its way there.
+pub(super) fn is_active(pod: &Value) -> bool {
+    !matches!(pod["status"]["phase"].as_str(), Some("Succeeded" | "Failed"))
+        && pod["metadata"]["deletionTimestamp"].is_null()
+}
+
+pub(super) fn is_ready(pod: &Value) -> bool {
+    let conditions = pod["status"]["conditions"].as_array();
+    conditions.is_some_and(|all| all.iter().any(|c| c["type"] == "Ready" && c["status"] == "True"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn pod(ready: bool, created: &str) -> Value {
+        let status = if ready { "True" } else { "False" };
+        json!({"metadata": {"creationTimestamp": created},
+            "status": {"phase": "Running", "conditions": [{"type": "Ready", "status": status}]}})
+    }
+
+    fn set(replicas: i64) -> Value {
+        json!({"metadata": {"generation": 2}, "spec": {"replicas": replicas}})
+    }
+
+    #[test]
+    fn what_is_missing_is_created_and_what_is_too_much_is_deleted() {
+        let plan = plan_replicas(&set(3), &[pod(true, "1")]);
+        assert_eq!((plan.create, plan.delete.len()), (2, 0));
+        assert_eq!(plan.status["readyReplicas"], 1);
+        let pods = [pod(true, "1"), pod(true, "3"), pod(false, "0"), pod(true, "2")];
+        let plan = plan_replicas(&set(2), &pods);
+        assert_eq!((plan.create, plan.delete), (0, vec![2, 1]), "the unready one, then the youngest");
+        let none = plan_replicas(&set(0), &[]);
+        assert_eq!(none.status, json!({"replicas": 0, "observedGeneration": 2}));
+    }
+
+    #[test]
+    fn pods_at_their_end_do_not_count() {
+        let mut over = pod(false, "1");
+        over["status"]["phase"] = "Failed".into();
+        let mut going = pod(true, "1");
+        going["metadata"]["deletionTimestamp"] = "2".into();
+        assert_eq!(plan_replicas(&set(1), &[over, going]).create, 1);
+    }
+}

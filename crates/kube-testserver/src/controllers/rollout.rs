@@ -1,0 +1,240 @@
+//! Deployment: one ReplicaSet per version of the template, and the way from one to the next.
+
+use std::hash::{DefaultHasher, Hash, Hasher};
+
+use serde_json::{Map, Value, json};
+
+use super::conditions;
+
+const REVISION: &str = "deployment.kubernetes.io/revision";
+const HASH: &str = "pod-template-hash";
+
+/// What a Deployment needs.
+#[derive(Debug, Default, PartialEq)]
+pub(crate) struct Rollout {
+    /// The ReplicaSet of the present template, when there is none yet.
+    pub(crate) create: Option<Value>,
+    /// New counts of ReplicaSets, by their places in the list.
+    pub(crate) scale: Vec<(usize, i64)>,
+    /// ReplicaSets of old versions, by their places, of which there are more than are to be kept.
+    pub(crate) delete: Vec<usize>,
+    /// The number of the present version, on the Deployment and the ReplicaSet at this place.
+    pub(crate) revision: Option<(usize, String)>,
+    pub(crate) status: Value,
+}
+
+/// The counts of a Deployment that decide its way.
+#[derive(Clone, Copy, Debug)]
+struct Limits {
+    replicas: i64,
+    /// The most pods there may be for a while.
+    most: i64,
+    /// The fewest that must be available.
+    least: i64,
+}
+
+/// `sets` are all ReplicaSets that the Deployment owns.
+pub(crate) fn plan_rollout(deployment: &Value, sets: &[Value], now: &str) -> Rollout {
+    let template = &deployment["spec"]["template"];
+    let current = sets.iter().position(|set| same_template(&set["spec"]["template"], template));
+    let limits = limits(&deployment["spec"]);
+    let mut rollout =
+        Rollout { status: status(deployment, sets, current, limits, now), ..Rollout::default() };
+    if deployment["metadata"]["deletionTimestamp"].is_string() {
+        return rollout;
+    }
+    let paused = deployment["spec"]["paused"] == true;
+    let Some(current) = current else {
+        if !paused {
+            rollout.create = Some(replica_set(deployment, next_revision(sets, None)));
+        }
+        return rollout;
+    };
+    rollout.scale = if paused { Vec::new() } else { scale(deployment, sets, current, limits) };
+    let revision = next_revision(sets, Some(current)).to_string();
+    if deployment["metadata"]["annotations"][REVISION] != revision.as_str() {
+        rollout.revision = Some((current, revision));
+    }
+    rollout.delete = outdated(deployment, sets, current);
+    rollout
+}
+
+/// The next step of the way to the present version; none once it is reached.
+fn scale(deployment: &Value, sets: &[Value], current: usize, limits: Limits) -> Vec<(usize, i64)> {
+    let total: i64 = sets.iter().map(wanted).sum();
+    let recreate = deployment["spec"]["strategy"]["type"] == "Recreate";
+    let old = || (0..sets.len()).filter(|at| *at != current && wanted(&sets[*at]) > 0);
+    let new = wanted(&sets[current]);
+    let mut steps = Vec::new();
+    if recreate {
+        steps.extend(old().map(|at| (at, 0)));
+        let gone = (0..sets.len()).all(|at| at == current || count(&sets[at], "replicas") == 0);
+        if gone && steps.is_empty() && new != limits.replicas {
+            steps.push((current, limits.replicas));
+        }
+        return steps;
+    }
+    let grown = if new > limits.replicas {
+        limits.replicas
+    } else {
+        limits.replicas.min(new + (limits.most - total).max(0))
+    };
+    if grown != new {
+        steps.push((current, grown));
+    }
+    let unavailable = wanted(&sets[current]) - count(&sets[current], "availableReplicas");
+    let mut spare = total - limits.least - unavailable.max(0);
+    for at in old() {
+        let less = wanted(&sets[at]).min(spare);
+        if less > 0 {
+            steps.push((at, wanted(&sets[at]) - less));
+            spare -= less;
+        }
+    }
+    steps
+}
+
+fn limits(spec: &Value) -> Limits {
+    let replicas = spec["replicas"].as_i64().unwrap_or(1);
+    let rolling = &spec["strategy"]["rollingUpdate"];
+    let part = |value: &Value, up: bool| {
+        let percent = value.as_str().map_or(Some(25), |text| text.strip_suffix('%')?.parse::<i64>().ok());
+        value.as_i64().or_else(|| {
+            let product = replicas * percent?;
+            Some(if up { (product + 99) / 100 } else { product / 100 })
+        })
+    };
+    let surge = part(&rolling["maxSurge"], true).unwrap_or(0);
+    let mut unavailable = part(&rolling["maxUnavailable"], false).unwrap_or(0);
+    if surge == 0 && unavailable == 0 {
+        // Otherwise nothing could ever move.
+        unavailable = 1;
+    }
+    Limits { replicas, most: replicas + surge, least: replicas - unavailable.min(replicas) }
+}
+
+fn status(deployment: &Value, sets: &[Value], current: Option<usize>, limits: Limits, now: &str) -> Value {
+    let sum = |field: &str| sets.iter().map(|set| count(set, field)).sum::<i64>();
+    let (replicas, ready, available) = (sum("replicas"), sum("readyReplicas"), sum("availableReplicas"));
+    let updated = current.map_or(0, |at| count(&sets[at], "replicas"));
+    let mut status =
+        Map::from_iter([("observedGeneration".to_owned(), deployment["metadata"]["generation"].clone())]);
+    // A ReplicaSet that is still to make its pods counts what is wanted.
+    let unavailable = (sets.iter().map(wanted).sum::<i64>() - available).max(0);
+    for (field, count) in [
+        ("replicas", replicas),
+        ("updatedReplicas", updated),
+        ("readyReplicas", ready),
+        ("availableReplicas", available),
+        ("unavailableReplicas", unavailable),
+    ] {
+        if count > 0 {
+            status.insert(field.into(), count.into());
+        }
+    }
+    let mut all = deployment["status"]["conditions"].as_array().cloned().unwrap_or_default();
+    let condition = |kind: &str, status: &str, reason: &str, message: &str| json!({"type": kind, "status": status, "reason": reason, "message": message, "lastUpdateTime": now});
+    let enough = available >= limits.least;
+    let (state, reason, message) = match enough {
+        true => ("True", "MinimumReplicasAvailable", "Deployment has minimum availability."),
+        false => ("False", "MinimumReplicasUnavailable", "Deployment does not have minimum availability."),
+    };
+    conditions::set(&mut all, condition("Available", state, reason, message), now);
+    if let Some(at) = current {
+        let name = sets[at]["metadata"]["name"].as_str().unwrap_or_default();
+        let done = updated == limits.replicas && replicas == updated && available == updated;
+        let (reason, message) = match done {
+            true => ("NewReplicaSetAvailable", format!("ReplicaSet {name:?} has successfully progressed.")),
+            false => ("ReplicaSetUpdated", format!("ReplicaSet {name:?} is progressing.")),
+        };
+        conditions::set(&mut all, condition("Progressing", "True", reason, &message), now);
+    }
+    status.insert("conditions".into(), all.into());
+    status.into()
+}
+
+/// The ReplicaSet of the present template.
+fn replica_set(deployment: &Value, revision: u64) -> Value {
+    let (metadata, spec) = (&deployment["metadata"], &deployment["spec"]);
+    let hash = hash(&spec["template"]);
+    let name = metadata["name"].as_str().unwrap_or_default();
+    let mut template = spec["template"].clone();
+    template["metadata"]["labels"][HASH] = hash.as_str().into();
+    let mut selector = spec["selector"].clone();
+    selector["matchLabels"][HASH] = hash.as_str().into();
+    let owner = json!({
+        "apiVersion": "apps/v1", "kind": "Deployment", "name": name, "uid": metadata["uid"],
+        "controller": true, "blockOwnerDeletion": true,
+    });
+    let limits = limits(spec);
+    let mut annotations = metadata["annotations"].as_object().cloned().unwrap_or_default();
+    annotations.remove("kubectl.kubernetes.io/last-applied-configuration");
+    annotations.insert(REVISION.into(), revision.to_string().into());
+    annotations
+        .insert("deployment.kubernetes.io/desired-replicas".into(), limits.replicas.to_string().into());
+    annotations.insert("deployment.kubernetes.io/max-replicas".into(), limits.most.to_string().into());
+    json!({
+        "apiVersion": "apps/v1",
+        "kind": "ReplicaSet",
+        "metadata": {
+            "name": format!("{name}-{hash}"), "namespace": metadata["namespace"], "annotations": annotations,
+            "labels": template["metadata"]["labels"], "ownerReferences": [owner],
+        },
+        "spec": {"replicas": 0, "selector": selector, "template": template},
+    })
+}
+
+fn next_revision(sets: &[Value], current: Option<usize>) -> u64 {
+    let revision = |set: &Value| -> u64 {
+        set["metadata"]["annotations"][REVISION].as_str().and_then(|text| text.parse().ok()).unwrap_or(0)
+    };
+    let others =
+        (0..sets.len()).filter(|at| Some(*at) != current).map(|at| revision(&sets[at])).max().unwrap_or(0);
+    // The version that is present already keeps its number, unless it is an old one that has come back.
+    current.map_or(0, |at| revision(&sets[at])).max(others + 1)
+}
+
+fn outdated(deployment: &Value, sets: &[Value], current: usize) -> Vec<usize> {
+    let keep =
+        usize::try_from(deployment["spec"]["revisionHistoryLimit"].as_i64().unwrap_or(10)).unwrap_or(0);
+    let idle = |set: &Value| wanted(set) == 0 && count(set, "replicas") == 0;
+    let mut old: Vec<usize> = (0..sets.len()).filter(|at| *at != current && idle(&sets[*at])).collect();
+    old.sort_by_key(|at| next_revision(&sets[*at..=*at], Some(0)));
+    old.truncate(old.len().saturating_sub(keep));
+    old
+}
+
+fn same_template(of_set: &Value, template: &Value) -> bool {
+    let mut of_set = of_set.clone();
+    if let Some(labels) = of_set["metadata"]["labels"].as_object_mut() {
+        labels.remove(HASH);
+    }
+    of_set == *template
+}
+
+fn wanted(set: &Value) -> i64 {
+    set["spec"]["replicas"].as_i64().unwrap_or(0)
+}
+
+fn count(set: &Value, field: &str) -> i64 {
+    set["status"][field].as_i64().unwrap_or(0)
+}
+
+/// Ten letters and digits that name a template.
+fn hash(template: &Value) -> String {
+    const ALPHABET: &[u8] = b"bcdfghjklmnpqrstvwxz2456789";
+    let mut hasher = DefaultHasher::new();
+    template.to_string().hash(&mut hasher);
+    let mut number = hasher.finish();
+    std::iter::repeat_with(|| {
+        let index = usize::try_from(number % ALPHABET.len() as u64).unwrap_or(0);
+        number /= ALPHABET.len() as u64;
+        char::from(ALPHABET[index])
+    })
+    .take(10)
+    .collect()
+}
+
+#[cfg(test)]
+#[path = "rollout_tests.rs"]
+mod tests;

@@ -1,0 +1,221 @@
+//! What controllers of workloads do: plans come from [`controllers`](crate::controllers), writes are made here.
+
+use std::sync::Arc;
+
+use serde_json::Value;
+
+use super::{World, state::Task};
+use crate::{
+    controllers::{NODE, bind, default_life, node, plan_job, plan_replicas, plan_rollout, pod_of, run},
+    gc::Place,
+    kubelet::Container,
+    meta,
+    registry::Resource,
+    store::{Key, Stored},
+    strategy,
+};
+
+impl World {
+    /// Queues what a change of this object may mean for controllers.
+    pub(super) fn note_workload(&mut self, resource: &Resource, stored: &Stored) {
+        let place = (resource.table, stored.key.clone());
+        match (resource.group.as_str(), resource.plural.as_str()) {
+            ("", "pods") => self.later(Task::RunPod(place)),
+            ("batch", "jobs") => self.later(Task::Job(place)),
+            ("apps", "replicasets") => self.later(Task::ReplicaSet(place)),
+            ("apps", "deployments") => self.later(Task::Deployment(place)),
+            _ => return,
+        }
+        self.note_controller(stored);
+    }
+
+    /// Queues the controller that owns an object.
+    pub(super) fn note_controller(&mut self, stored: &Stored) {
+        for owner in &stored.owners {
+            let (group, _) = meta::split_api_version(&owner.api_version);
+            let (plural, task): (_, fn(Place) -> Task) = match (group, owner.kind.as_str()) {
+                ("batch", "Job") => ("jobs", Task::Job),
+                ("apps", "ReplicaSet") => ("replicasets", Task::ReplicaSet),
+                ("apps", "Deployment") => ("deployments", Task::Deployment),
+                _ => continue,
+            };
+            let table = self.registry.by_plural(group, plural).map(|endpoint| endpoint.resource.table);
+            let key = Key::new(stored.key.namespace(), &owner.name);
+            if let Some(table) = table {
+                self.later(task((table, key)));
+            }
+        }
+    }
+
+    /// Registers the node.
+    pub(super) fn join_node(&mut self) {
+        let mut node = node(&self.now());
+        let status = node["status"].take();
+        let made = self.make("", "nodes", node);
+        let (Some(made), Some(nodes)) = (made, self.resource("", "nodes")) else { return };
+        let mut node = made.value();
+        node["status"] = status;
+        self.put(&nodes, made.key.clone(), node);
+    }
+
+    /// Brings a pod to a node, to life, and to its end.
+    pub(super) fn run_pod(&mut self, (table, key): &Place) {
+        let Some(resource) = self.registry.by_table(*table).cloned() else { return };
+        let Some(mut pod) = self.store.get(*table, key).map(|stored| stored.value()) else { return };
+        let scheduler = pod["spec"]["schedulerName"].as_str().unwrap_or("default-scheduler");
+        if meta::is_deleting(&pod) {
+            if pod["spec"]["nodeName"] == NODE && meta::grace(&pod) > 0 {
+                // All its containers have ended: the kubelet lets it go.
+                meta::set(&mut pod, "deletionGracePeriodSeconds", 0);
+                drop(self.put_or_finish(&resource, key.clone(), pod));
+            }
+            return;
+        }
+        let gated = pod["spec"]["schedulingGates"].as_array().is_some_and(|gates| !gates.is_empty());
+        if pod["spec"]["nodeName"].is_null() && scheduler == "default-scheduler" && !gated {
+            bind(&mut pod, NODE, &self.now());
+            self.put(&resource, key.clone(), pod);
+        } else if pod["spec"]["nodeName"] == NODE && pod["status"]["startTime"].is_null() {
+            let lives: Vec<_> = (pod["spec"]["containers"].as_array().into_iter().flatten())
+                .map(|container| {
+                    let name = container["name"].as_str().unwrap_or_default().to_owned();
+                    let namespace = key.namespace().unwrap_or_default().to_owned();
+                    let place = Container { namespace, pod: key.name().into(), name };
+                    self.kubelet.begin(place, &pod, container, default_life(&pod, container))
+                })
+                .collect();
+            run(&mut pod, &lives, self.store.revision(), &self.now());
+            self.put(&resource, key.clone(), pod);
+        }
+    }
+
+    pub(super) fn reconcile_replica_set(&mut self, place: &Place) {
+        let Some((resource, set)) = self.reconciled(place) else { return };
+        let (keys, pods) = self.owned(&set, "", "pods");
+        let plan = plan_replicas(&set, &pods);
+        self.write_status(&resource, &place.1, &set, plan.status);
+        for at in plan.delete {
+            self.delete_owned("", "pods", &keys[at]);
+        }
+        for _ in 0..plan.create {
+            self.make("", "pods", pod_of(&set, &set["spec"]["template"]));
+        }
+    }
+
+    pub(super) fn reconcile_job(&mut self, place: &Place) {
+        let Some((resource, job)) = self.reconciled(place) else { return };
+        if meta::is_deleting(&job) {
+            return;
+        }
+        let (keys, pods) = self.owned(&job, "", "pods");
+        let plan = plan_job(&job, &pods, &self.now());
+        self.write_status(&resource, &place.1, &job, plan.status);
+        if plan.stop {
+            for key in keys
+                .iter()
+                .zip(&pods)
+                .filter(|(_, pod)| pod["status"]["phase"] == "Running")
+                .map(|(key, _)| key)
+            {
+                self.delete_owned("", "pods", key);
+            }
+        }
+        for _ in 0..plan.create {
+            let mut pod = pod_of(&job, &job["spec"]["template"]);
+            for (label, value) in [
+                ("batch.kubernetes.io/job-name", job["metadata"]["name"].clone()),
+                ("batch.kubernetes.io/controller-uid", job["metadata"]["uid"].clone()),
+                ("job-name", job["metadata"]["name"].clone()),
+                ("controller-uid", job["metadata"]["uid"].clone()),
+            ] {
+                pod["metadata"]["labels"][label] = value;
+            }
+            self.make("", "pods", pod);
+        }
+    }
+
+    pub(super) fn reconcile_deployment(&mut self, place: &Place) {
+        let Some((resource, mut deployment)) = self.reconciled(place) else { return };
+        let (keys, sets) = self.owned(&deployment, "apps", "replicasets");
+        let plan = plan_rollout(&deployment, &sets, &self.now());
+        if let Some(set) = plan.create {
+            self.make("apps", "replicasets", set);
+        }
+        let replica_sets = self.resource("apps", "replicasets");
+        let mut changed = sets.clone();
+        for (at, replicas) in plan.scale {
+            changed[at]["spec"]["replicas"] = replicas.into();
+            let generation = changed[at]["metadata"]["generation"].as_i64().unwrap_or(0) + 1;
+            meta::set(&mut changed[at], "generation", generation);
+        }
+        if let Some((at, revision)) = plan.revision {
+            for object in [&mut changed[at], &mut deployment] {
+                object["metadata"]["annotations"]["deployment.kubernetes.io/revision"] =
+                    revision.as_str().into();
+            }
+            self.put(&resource, place.1.clone(), deployment.clone());
+        }
+        for at in 0..sets.len() {
+            if changed[at] != sets[at]
+                && let Some(replica_sets) = &replica_sets
+            {
+                self.put(replica_sets, keys[at].clone(), changed[at].take());
+            }
+        }
+        for at in plan.delete {
+            self.delete_owned("apps", "replicasets", &keys[at]);
+        }
+        self.write_status(&resource, &place.1, &deployment, plan.status);
+    }
+
+    /// Creates an object as a client would: with defaults, a name, a uid.
+    pub(super) fn make(&mut self, group: &str, plural: &str, mut object: Value) -> Option<Arc<Stored>> {
+        let endpoint = self.registry.by_plural(group, plural)?.clone();
+        endpoint.schema().default(&mut object);
+        strategy::prepare_create(&endpoint, &mut object, &self.now());
+        meta::tidy(&mut object);
+        let key = Key::new(meta::text(&object, "namespace"), meta::name(&object));
+        if self.store.get(endpoint.resource.table, &key).is_some() {
+            return None;
+        }
+        Some(self.put(&endpoint.resource, key, object))
+    }
+
+    fn resource(&self, group: &str, plural: &str) -> Option<Arc<Resource>> {
+        self.registry.by_plural(group, plural).map(|endpoint| endpoint.resource.clone())
+    }
+
+    fn reconciled(&self, (table, key): &Place) -> Option<(Arc<Resource>, Value)> {
+        let resource = self.registry.by_table(*table)?.clone();
+        Some((resource, self.store.get(*table, key)?.value()))
+    }
+
+    /// What an object owns of a resource, in order of names.
+    fn owned(&self, owner: &Value, group: &str, plural: &str) -> (Vec<Key>, Vec<Value>) {
+        let Some(resource) = self.resource(group, plural) else { return Default::default() };
+        let uid = meta::text(owner, "uid").unwrap_or_default();
+        let dependents =
+            self.owners.dependents(uid).into_iter().filter(|(table, _)| *table == resource.table);
+        dependents
+            .filter_map(|(table, key)| {
+                let value = self.store.get(table, &key)?.value();
+                Some((key, value))
+            })
+            .unzip()
+    }
+
+    fn delete_owned(&mut self, group: &str, plural: &str, key: &Key) {
+        if let Some(resource) = self.resource(group, plural) {
+            self.delete(&resource, key, None);
+        }
+    }
+
+    fn write_status(&mut self, resource: &Resource, key: &Key, object: &Value, status: Value) {
+        // What the status does not say was none before as well.
+        if object["status"] != status {
+            let mut object = object.clone();
+            object["status"] = status;
+            self.put(resource, key.clone(), object);
+        }
+    }
+}
