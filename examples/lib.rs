@@ -15,5 +15,9 @@ mod testing {}
 mod crds {}
 
 #[cfg(doctest)]
+#[doc = include_str!("../docs/client.md")]
+mod client {}
+
+#[cfg(doctest)]
 #[doc = include_str!("../docs/runtime.md")]
 mod runtime {}

@@ -17,12 +17,10 @@ use crate::error::Error;
 /// let body = Body::from(b"hello".to_vec());
 /// assert!(body.try_clone().is_some());
 /// ```
-#[derive(Debug)]
 pub struct Body {
     kind: Kind,
 }
 
-#[derive(Debug)]
 enum Kind {
     /// Taken when the one frame has been handed out.
     Whole(Option<Bytes>),
@@ -99,6 +97,16 @@ pub(crate) fn from_transport(err: BoxError) -> Error {
     }
 }
 
+impl std::fmt::Debug for Body {
+    /// Tells the size, not the content: it may be a secret.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match &self.kind {
+            Kind::Whole(bytes) => write!(f, "Body({} bytes)", bytes.as_ref().map_or(0, Bytes::len)),
+            Kind::Stream(_) => f.write_str("Body(stream)"),
+        }
+    }
+}
+
 impl From<Vec<u8>> for Body {
     fn from(bytes: Vec<u8>) -> Self {
         Self::from(Bytes::from(bytes))
@@ -118,7 +126,7 @@ impl http_body::Body for Body {
     fn poll_frame(
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, Error>>> {
+    ) -> Poll<Option<Result<Frame<Self::Data>, Self::Error>>> {
         match &mut self.kind {
             Kind::Whole(bytes) => Poll::Ready(bytes.take().map(|bytes| Ok(Frame::data(bytes)))),
             Kind::Stream(stream) => Pin::new(stream).poll_frame(cx),

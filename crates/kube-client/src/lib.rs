@@ -21,7 +21,7 @@
 //!
 //! # Features
 //! `config` has the configuration only, `client` all the rest; `rustls-tls` with `ring` brings TLS, `ws` exec, attach and port-forward,
-//! `gzip` compressed answers, and `unstable-client` objects by scope and by reference.
+//! `gzip` compressed answers, `metrics` the `rest_client_*` metrics, `hyper-util-tracing` events of the connection pool, and `unstable-client` objects by scope and by reference.
 
 #[cfg(feature = "client")]
 pub mod api;
@@ -39,8 +39,13 @@ mod decode;
 pub mod discovery;
 #[cfg(feature = "config")]
 pub mod error;
+#[cfg(fuzzing)]
+#[doc(hidden)]
+pub mod fuzz;
 #[cfg(feature = "client")]
 mod layer;
+#[cfg(feature = "client")]
+mod measure;
 #[cfg(feature = "client")]
 mod stack;
 #[cfg(feature = "rustls-tls")]

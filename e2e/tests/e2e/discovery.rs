@@ -3,7 +3,7 @@
 use futures::FutureExt as _;
 use kube::api::{DynamicObject, ListParams, PostParams};
 use kube::core::GroupVersionKind;
-use kube::discovery::{self, Scope};
+use kube::discovery::{self, Discovery, Scope};
 use kube::{Api, ResourceExt as _};
 
 use crate::widget::{Widget, widget};
@@ -46,6 +46,33 @@ fn the_server_tells_its_version() -> anyhow::Result<()> {
         async move {
             let version = world.client.apiserver_version().await?;
             assert!(version.git_version.starts_with('v'), "{version:?}");
+            Ok(())
+        }
+        .boxed()
+    })
+}
+
+#[test]
+fn everything_is_discovered_in_the_best_form_that_the_server_has() -> anyhow::Result<()> {
+    run(Need::Nothing, |world| {
+        async move {
+            let discovery = Discovery::new(world.client.clone()).run().await?;
+            assert_eq!(discovery.failed_groups().collect::<Vec<_>>(), Vec::<&str>::new());
+            let kind = GroupVersionKind::gvk("e2e.example.com", "v1", "Widget");
+            let (resource, capabilities) =
+                discovery.resolve_gvk(&kind).ok_or_else(|| anyhow::anyhow!("no kind {kind:?}"))?;
+            assert_eq!(
+                (resource.plural.as_str(), resource.api_version.as_str()),
+                ("widgets", "e2e.example.com/v1")
+            );
+            assert!(capabilities.supports_operation(discovery::verbs::LIST));
+            assert_eq!(
+                discovery.has_group(""),
+                discovery.resolve_gvk(&GroupVersionKind::gvk("", "v1", "Pod")).is_some()
+            );
+            let crd = GroupVersionKind::gvk("apiextensions.k8s.io", "v1", "CustomResourceDefinition");
+            let (crds, _) = discovery.resolve_gvk(&crd).ok_or_else(|| anyhow::anyhow!("no kind {crd:?}"))?;
+            assert_eq!(crds.api_version, "apiextensions.k8s.io/v1");
             Ok(())
         }
         .boxed()

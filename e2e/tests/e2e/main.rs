@@ -8,6 +8,7 @@
 #![allow(unreachable_pub)]
 
 mod bad_input;
+mod bounced;
 mod controller;
 mod crd;
 mod crud;
@@ -20,8 +21,10 @@ mod patch;
 mod reflector;
 mod schema_table;
 mod status;
+mod subresource;
 #[path = "../../../crates/kube-derive/tests/it/table.rs"]
 mod table;
+mod traffic;
 mod watch;
 mod watcher;
 mod widget;

@@ -9,7 +9,7 @@ use kube_core::{DynamicResourceScope, NamespaceResourceScope, Request, Resource,
 use serde::de::DeserializeOwned;
 
 use super::scope::Place;
-use crate::client::Client;
+use crate::client::{Built, Client, named};
 use crate::error::Error;
 
 /// The objects of kind `K`, in one namespace or in all of the cluster.
@@ -169,15 +169,6 @@ impl<K> Api<K> {
     {
         self.client.request_status(named(verb, request)?).await
     }
-}
-
-/// A request as kube-core builds it.
-pub(super) type Built = Result<http::Request<Vec<u8>>, kube_core::request::Error>;
-
-pub(super) fn named(verb: &'static str, request: Built) -> Result<http::Request<Vec<u8>>, Error> {
-    let mut request = request.map_err(Error::BuildRequest)?;
-    request.extensions_mut().insert(verb);
-    Ok(request)
 }
 
 /// 404 is an answer to "is it there?", not a failure.

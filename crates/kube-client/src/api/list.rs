@@ -8,7 +8,7 @@ use kube_core::params::ListParams;
 use serde::de::DeserializeOwned;
 
 use super::Api;
-use super::handle::named;
+use crate::client::named;
 use crate::error::Error;
 
 impl<K> Api<K>

@@ -11,7 +11,8 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use super::Api;
-use super::handle::{absent_as_none, named};
+use super::handle::absent_as_none;
+use crate::client::named;
 use crate::error::Error;
 
 impl<K> Api<K>

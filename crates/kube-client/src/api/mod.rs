@@ -14,10 +14,22 @@ mod write;
 
 #[cfg(feature = "ws")]
 pub use crate::upgrade::{AttachedProcess, ChannelError, Portforwarder, TerminalSize};
-pub use handle::Api;
+pub use handle::*;
 #[cfg(feature = "ws")]
 pub use sub::{Attach, Ephemeral, Execute, Portforward};
 pub use sub::{Evict, Log, Resize};
+
+/// The error of a process in a container.
+#[cfg(feature = "ws")]
+pub mod remote_command {
+    pub use crate::upgrade::ChannelError as Error;
+}
+
+/// The error of forwarded ports.
+#[cfg(feature = "ws")]
+pub mod portforward {
+    pub use crate::upgrade::ChannelError as Error;
+}
 
 #[cfg(feature = "admission")]
 pub use kube_core::admission;

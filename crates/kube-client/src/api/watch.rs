@@ -9,7 +9,7 @@ use kube_core::watch::WatchEvent;
 use serde::de::DeserializeOwned;
 
 use super::Api;
-use super::handle::named;
+use crate::client::named;
 use crate::error::Error;
 
 impl<K> Api<K>

@@ -11,6 +11,7 @@ use super::cache::{CredentialCache, Renewed};
 use super::exec::ExecPlugin;
 use super::file::read_token;
 use crate::config::{ClientIdentityPem, ExecConfig};
+use crate::measure::plugin_called;
 
 /// Where a credential comes from that does not stay the same.
 #[derive(Debug)]
@@ -27,7 +28,11 @@ impl Source {
     async fn fetch(&self) -> Result<Renewed, AuthError> {
         match self {
             Self::File(path) => read_token(path.clone()).await,
-            Self::Exec(plugin) => plugin.run().await,
+            Self::Exec(plugin) => {
+                let result = plugin.run().await;
+                note(&result);
+                result
+            }
         }
     }
 }
@@ -118,6 +123,21 @@ impl Renewing {
     fn state(&self) -> MutexGuard<'_, State> {
         // The state is whole after each statement, so a panic elsewhere leaves nothing half done.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Counts the run of a program, in the words of client-go.
+fn note<T>(result: &Result<T, AuthError>) {
+    match result {
+        Ok(_) => plugin_called(0, "no_error"),
+        // Ended by a signal, it has no code.
+        Err(AuthError::AuthExecRun { out, .. }) => {
+            plugin_called(out.status.code().unwrap_or(1), "plugin_execution_error");
+        }
+        Err(AuthError::AuthExecStart(err)) if err.kind() == std::io::ErrorKind::NotFound => {
+            plugin_called(1, "plugin_not_found_error");
+        }
+        Err(_) => plugin_called(1, "client_internal_error"),
     }
 }
 

@@ -77,7 +77,7 @@ impl TryFrom<Config> for ClientBuilder<BoxService<Request<Body>, Response<Box<Dy
     type Error = Error;
 
     /// The usual stack for `config`, with tasks on the current tokio runtime.
-    fn try_from(config: Config) -> Result<Self, Error> {
+    fn try_from(config: Config) -> crate::Result<Self> {
         Self::try_from((config, TokioExecutor::new()))
     }
 }
@@ -89,7 +89,7 @@ where
     type Error = Error;
 
     /// The usual stack for `config`, with the tasks of its connections on `executor`.
-    fn try_from((config, executor): (Config, E)) -> Result<Self, Error> {
+    fn try_from((config, executor): (Config, E)) -> crate::Result<Self> {
         Ok(Self::new(compose(&config, executor)?, config.default_namespace))
     }
 }

@@ -1,12 +1,13 @@
 //! Requests that become a websocket.
 
 use http::{Request, StatusCode};
+use kube_core::subresource::AttachParams;
 
 use super::Client;
 use crate::body::Body;
 use crate::decode::expect_success;
 use crate::error::Error;
-use crate::upgrade::{Connection, Handshake, UpgradeConnectionError};
+use crate::upgrade::{AttachedProcess, Connection, Handshake, Portforwarder, UpgradeConnectionError};
 
 impl Client {
     /// Opens a websocket on an HTTP/1.1 connection of its own, offering versions 5 and 4 of the channel protocol unless the request
@@ -28,5 +29,23 @@ impl Client {
             .await
             .map_err(|err| Error::UpgradeConnection(UpgradeConnectionError::GetPendingUpgrade(err)))?;
         Ok(Connection::new(upgraded, agreed).await)
+    }
+
+    /// The streams of a process.
+    pub(crate) async fn attach(
+        &self,
+        request: Request<Vec<u8>>,
+        ap: &AttachParams,
+    ) -> Result<AttachedProcess, Error> {
+        Ok(AttachedProcess::start(self.connect(request).await?, ap))
+    }
+
+    /// The streams of these ports.
+    pub(crate) async fn forward(
+        &self,
+        request: Request<Vec<u8>>,
+        ports: &[u16],
+    ) -> Result<Portforwarder, Error> {
+        Ok(Portforwarder::start(self.connect(request).await?, ports))
     }
 }

@@ -14,6 +14,7 @@ use super::ClientBuilder;
 use crate::body::{Body, from_transport};
 use crate::config::{Config, Kubeconfig};
 use crate::error::Error;
+use crate::measure::Waiting;
 
 /// Sends requests to one API server, as one user.
 ///
@@ -106,11 +107,13 @@ impl Client {
     ///
     /// # Errors
     /// If no answer came: [`Error::Service`], [`Error::HyperError`] or [`Error::Auth`].
-    pub async fn send(&self, request: Request<Body>) -> Result<Response<Body>, Error> {
+    pub async fn send(&self, mut request: Request<Body>) -> Result<Response<Body>, Error> {
+        let waiting = Waiting::start();
         let sent = {
             let mut service = self.service.lock().await;
             // The guard is held from ready to call, so nobody else takes the place that was polled for.
             poll_fn(|cx| service.poll_ready(cx)).await.map_err(from_transport)?;
+            waiting.end(&mut request);
             service.call(request)
         };
         sent.await.map_err(from_transport)

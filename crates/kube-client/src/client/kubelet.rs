@@ -7,7 +7,7 @@ use kube_core::Request;
 use kube_core::kubelet_debug::KubeletDebugParams;
 use kube_core::subresource::{AttachParams, LogParams};
 
-use super::Client;
+use super::{Client, named};
 use crate::error::Error;
 use crate::upgrade::{AttachedProcess, Portforwarder};
 
@@ -22,9 +22,8 @@ impl Client {
         container: &str,
         ap: &AttachParams,
     ) -> Result<AttachedProcess, Error> {
-        let request =
-            Request::kubelet_node_attach(kubelet_params, container, ap).map_err(Error::BuildRequest)?;
-        Ok(AttachedProcess::start(self.connect(request).await?, ap))
+        let request = Request::kubelet_node_attach(kubelet_params, container, ap);
+        self.attach(named("kubelet_node_attach", request)?, ap).await
     }
 
     /// Runs a command (the program and its arguments, no shell) in a container.
@@ -42,9 +41,8 @@ impl Client {
         I: IntoIterator<Item = T> + Debug,
         T: Into<String>,
     {
-        let request = Request::kubelet_node_exec(kubelet_params, container, command, ap)
-            .map_err(Error::BuildRequest)?;
-        Ok(AttachedProcess::start(self.connect(request).await?, ap))
+        let request = Request::kubelet_node_exec(kubelet_params, container, command, ap);
+        self.attach(named("kubelet_node_exec", request)?, ap).await
     }
 
     /// Connects to ports of a pod.
@@ -56,9 +54,8 @@ impl Client {
         kubelet_params: &KubeletDebugParams<'_>,
         ports: &[u16],
     ) -> Result<Portforwarder, Error> {
-        let request =
-            Request::kubelet_node_portforward(kubelet_params, ports).map_err(Error::BuildRequest)?;
-        Ok(Portforwarder::start(self.connect(request).await?, ports))
+        let request = Request::kubelet_node_portforward(kubelet_params, ports);
+        self.forward(named("kubelet_node_portforward", request)?, ports).await
     }
 
     /// Reads the log of a container as it comes.
@@ -71,9 +68,8 @@ impl Client {
         container: &str,
         lp: &LogParams,
     ) -> Result<impl AsyncBufRead + use<>, Error> {
-        let request =
-            Request::kubelet_node_logs(kubelet_params, container, lp).map_err(Error::BuildRequest)?;
-        self.request_stream(request).await
+        let request = Request::kubelet_node_logs(kubelet_params, container, lp);
+        self.request_stream(named("kubelet_node_logs", request)?).await
     }
 }
 

@@ -6,6 +6,7 @@ mod connect;
 mod handle;
 #[cfg(feature = "kubelet-debug")]
 mod kubelet;
+mod named;
 #[cfg(feature = "unstable-client")]
 mod objects;
 mod requests;
@@ -16,7 +17,9 @@ mod server;
 mod target;
 
 pub use builder::ClientBuilder;
-pub use handle::Client;
+pub use handle::*;
+pub(crate) use named::{Built, named};
+pub(crate) use server::Advertised;
 
 pub use kube_core::discovery::v2::{
     APIGroupDiscovery, APIGroupDiscoveryList, APIResourceDiscovery, APISubresourceDiscovery,
@@ -33,7 +36,12 @@ pub use crate::upgrade::{Connection, UpgradeConnectionError};
 
 /// The layers of a client's stack, to be used in others.
 pub mod middleware {
-    pub use crate::layer::{Auth, AuthLayer, BaseUri, BaseUriLayer, ExtraHeaders, ExtraHeadersLayer};
+    pub use crate::layer::{
+        Auth, AuthLayer, BaseUri, BaseUriLayer, Deadline, DeadlineBody, DeadlineFuture, DeadlineLayer,
+        ExtraHeaders, ExtraHeadersLayer, Reauth, ReauthLayer, Trace, TraceFuture, TraceLayer,
+    };
+    #[cfg(feature = "metrics")]
+    pub use crate::layer::{Metrics, MetricsBody, MetricsFuture, MetricsLayer};
 }
 
 /// Repeating requests that the server asks to repeat.

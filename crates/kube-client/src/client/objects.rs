@@ -8,8 +8,8 @@ use kube_core::{Request, Resource};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use super::Client;
 use super::target::{CollectionUrl, ObjectRef, ObjectUrl};
+use super::{Client, named};
 use crate::error::Error;
 
 impl Client {
@@ -40,9 +40,7 @@ impl Client {
     {
         let request = Request::new(scope.url_path());
         let request = if K::metadata_api() { request.list_metadata(lp) } else { request.list(lp) };
-        let mut request = request.map_err(Error::BuildRequest)?;
-        request.extensions_mut().insert("list");
-        self.request_list(request).await
+        self.request_list(named("list", request)?).await
     }
 
     /// The object that a reference leads to.
@@ -61,8 +59,6 @@ impl Client {
         let (request, gp) = (Request::new(path), GetParams::default());
         let request =
             if K::metadata_api() { request.get_metadata(name, &gp) } else { request.get(name, &gp) };
-        let mut request = request.map_err(Error::BuildRequest)?;
-        request.extensions_mut().insert("get");
-        self.request(request).await
+        self.request(named("get", request)?).await
     }
 }

@@ -15,13 +15,13 @@ pub struct Cluster;
 pub struct Namespace(pub(super) String);
 
 impl From<&str> for Namespace {
-    fn from(ns: &str) -> Self {
+    fn from(ns: &str) -> Namespace {
         Self(ns.to_owned())
     }
 }
 
 impl From<String> for Namespace {
-    fn from(ns: String) -> Self {
+    fn from(ns: String) -> Namespace {
         Self(ns)
     }
 }
@@ -29,7 +29,7 @@ impl From<String> for Namespace {
 impl TryFrom<&NamespaceObject> for Namespace {
     type Error = NamespaceError;
 
-    fn try_from(ns: &NamespaceObject) -> Result<Self, NamespaceError> {
+    fn try_from(ns: &NamespaceObject) -> Result<Namespace, Self::Error> {
         ns.metadata.name.clone().map(Self).ok_or(NamespaceError::MissingName)
     }
 }

@@ -9,6 +9,7 @@ use kube_core::discovery::v2::{ACCEPT_AGGREGATED_DISCOVERY_V2, APIGroupDiscovery
 use kube_core::response::reason;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
+use serde_json::value::RawValue;
 
 use super::Client;
 use crate::error::Error;
@@ -71,26 +72,70 @@ impl Client {
     }
 
     async fn get_aggregated(&self, path: &str) -> Result<APIGroupDiscoveryList, Error> {
-        /// Servers that do not know the form may answer in another one, which would pass for a list without groups.
+        let (kind, answer) = self.get_kind(path, ACCEPT_AGGREGATED_DISCOVERY_V2).await?;
+        if kind == AGGREGATED {
+            return serde_json::from_str(answer.get()).map_err(Error::SerdeError);
+        }
+        let message = format!("{path}: the server does not offer aggregated discovery (it sent {kind:?})");
+        Err(Error::Api(Status::failure(&message, reason::NOT_ACCEPTABLE).with_code(406).boxed()))
+    }
+
+    /// What `/api` or `/apis` tells, in the aggregated form where the server has it.
+    pub(crate) async fn get_advertised<P>(&self, path: &str) -> Result<Advertised<P>, Error>
+    where
+        P: DeserializeOwned,
+    {
+        let (kind, answer) = self.get_kind(path, ACCEPT_BEST).await?;
+        let answer = answer.get();
+        let advertised = match kind.as_str() {
+            AGGREGATED => serde_json::from_str(answer).map(Advertised::Aggregated),
+            _ => serde_json::from_str(answer).map(Advertised::Plain),
+        };
+        advertised.map_err(Error::SerdeError)
+    }
+
+    /// An answer that may have several forms, and the kind that it says it is.
+    async fn get_kind(&self, path: &str, accept: &str) -> Result<(String, Box<RawValue>), Error> {
         #[derive(Deserialize)]
-        struct Answer {
+        struct Probe {
             #[serde(default)]
             kind: String,
-            #[serde(flatten)]
-            list: APIGroupDiscoveryList,
         }
 
-        let request = Request::get(path).header(ACCEPT, ACCEPT_AGGREGATED_DISCOVERY_V2).body(Vec::new());
-        let answer: Answer = self.request(request.map_err(Error::HttpError)?).await?;
-        if answer.kind == "APIGroupDiscoveryList" {
-            return Ok(answer.list);
-        }
-        let message =
-            format!("{path}: the server does not offer aggregated discovery (it sent {:?})", answer.kind);
-        Err(Error::Api(Status::failure(&message, reason::NOT_ACCEPTABLE).with_code(406).boxed()))
+        let request = Request::get(path).header(ACCEPT, accept).body(Vec::new());
+        let answer: Box<RawValue> = self.request(request.map_err(Error::HttpError)?).await?;
+        let probe: Probe = serde_json::from_str(answer.get()).map_err(Error::SerdeError)?;
+        Ok((probe.kind, answer))
     }
 
     async fn get_path<T: DeserializeOwned>(&self, path: &str) -> Result<T, Error> {
         self.request(Request::get(path).body(Vec::new()).map_err(Error::HttpError)?).await
+    }
+}
+
+/// The groups at `/api` or `/apis`.
+#[derive(Debug)]
+pub(crate) enum Advertised<P> {
+    /// With all of their resources.
+    Aggregated(APIGroupDiscoveryList),
+    /// Just their names and versions.
+    Plain(P),
+}
+
+const AGGREGATED: &str = "APIGroupDiscoveryList";
+
+/// Aggregated as from Kubernetes 1.30 or as from 1.27, which is the same under another name, else plain. Without the last one, older
+/// servers would answer 406.
+const ACCEPT_BEST: &str = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList,\
+    application/json;g=apidiscovery.k8s.io;v=v2beta1;as=APIGroupDiscoveryList,application/json";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_best_form_is_asked_for_first() {
+        assert!(ACCEPT_BEST.starts_with(ACCEPT_AGGREGATED_DISCOVERY_V2));
+        assert!(ACCEPT_BEST.ends_with(",application/json"));
     }
 }

@@ -12,8 +12,8 @@ use super::AuthInfo;
 /// Built by [`Config::infer`] or one of its siblings, or from a URL alone by [`Config::new`]; then changed field by field.
 ///
 /// # Time
-/// Only connecting is limited by default. Answers may take as long as they take, since a watch is silent for minutes and a
-/// shell for hours; a connection that went dead is noticed by other means within a minute.
+/// Connecting and the wait for an answer are limited by default, silence on a connection is not: a watch is silent for minutes and a
+/// shell for hours, and a connection that went dead is noticed by other means within a minute.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Config {
@@ -27,7 +27,11 @@ pub struct Config {
     pub root_cert_file: Option<PathBuf>,
     /// Longest time to connect, TLS included. 30 s by default.
     pub connect_timeout: Option<Duration>,
-    /// Longest silence while something is expected from the server. None by default.
+    /// Longest time until the head of an answer, and longest silence within the answer to a call. 55 s by default.
+    ///
+    /// Watches and logs that are followed may be quiet for longer: see `DeadlineLayer` in `client::middleware`.
+    pub response_timeout: Option<Duration>,
+    /// Longest silence while something is expected from the server, whatever the request. None by default.
     pub read_timeout: Option<Duration>,
     /// Longest time that a write may be stuck. None by default.
     pub write_timeout: Option<Duration>,
@@ -64,6 +68,7 @@ impl Config {
             root_cert: None,
             root_cert_file: None,
             connect_timeout: Some(DEFAULT_CONNECT_TIMEOUT),
+            response_timeout: Some(DEFAULT_RESPONSE_TIMEOUT),
             read_timeout: None,
             write_timeout: None,
             reset_reader_on_write: false,
@@ -107,6 +112,9 @@ impl Config {
 pub(super) const DEFAULT_NAMESPACE: &str = "default";
 
 const DEFAULT_CONNECT_TIMEOUT: Duration = Duration::from_secs(30);
+
+/// API servers give up on a call after 60 s themselves, and whoever waits for one that fell silent should know within a minute.
+const DEFAULT_RESPONSE_TIMEOUT: Duration = Duration::from_secs(55);
 
 #[cfg(test)]
 mod tests {

@@ -1,11 +1,13 @@
-//! Asking the server for the versions of a group, one by one.
+//! Asking the server for its groups, and for the versions of a group one by one.
 
 use futures::future::join_all;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::{APIGroupList, APIVersions};
+use kube_core::discovery::v2::APIGroupDiscovery;
 use kube_core::gvk::GroupVersion;
 
 use super::group::{ApiGroup, VersionResources};
 use super::plain::version_resources;
-use crate::client::Client;
+use crate::client::{Advertised, Client};
 use crate::error::Error;
 
 /// What the server lists of a group before anything is known of its resources.
@@ -16,22 +18,50 @@ pub(super) struct Listed {
     pub(super) versions: Vec<String>,
 }
 
-/// The core group and all others.
-pub(super) async fn list(client: &Client) -> Result<Vec<Listed>, Error> {
-    let mut listed = vec![list_core(client).await?];
-    let groups = client.list_api_groups().await?;
-    listed.extend(groups.groups.into_iter().map(|group| Listed {
-        name: group.name,
-        preferred: group.preferred_version.map(|preferred| preferred.version),
-        versions: group.versions.into_iter().map(|version| version.version).collect(),
-    }));
-    Ok(listed)
+/// Groups, with their resources or without.
+pub(super) enum Known {
+    Aggregated(Vec<APIGroupDiscovery>),
+    Listed(Vec<Listed>),
+}
+
+/// The core group in the best form that the server has.
+pub(super) async fn core(client: &Client) -> Result<Known, Error> {
+    Ok(match client.get_advertised::<APIVersions>("/api").await? {
+        Advertised::Aggregated(list) => Known::Aggregated(list.items),
+        Advertised::Plain(versions) => Known::Listed(vec![listed_core(versions)]),
+    })
+}
+
+/// All other groups in the best form that the server has.
+pub(super) async fn others(client: &Client) -> Result<Known, Error> {
+    Ok(match client.get_advertised::<APIGroupList>("/apis").await? {
+        Advertised::Aggregated(list) => Known::Aggregated(list.items),
+        Advertised::Plain(groups) => Known::Listed(listed(groups)),
+    })
+}
+
+/// The names of a group other than the core group, if the server has it.
+pub(super) async fn find(client: &Client, name: &str) -> Result<Option<Listed>, Error> {
+    Ok(listed(client.list_api_groups().await?).into_iter().find(|listed| listed.name == name))
 }
 
 /// The core group, which is listed on its own.
 pub(super) async fn list_core(client: &Client) -> Result<Listed, Error> {
-    let versions = client.list_core_api_versions().await?.versions;
-    Ok(Listed { name: ApiGroup::CORE_GROUP.to_owned(), preferred: versions.first().cloned(), versions })
+    Ok(listed_core(client.list_core_api_versions().await?))
+}
+
+fn listed_core(versions: APIVersions) -> Listed {
+    let versions = versions.versions;
+    Listed { name: ApiGroup::CORE_GROUP.to_owned(), preferred: versions.first().cloned(), versions }
+}
+
+fn listed(groups: APIGroupList) -> Vec<Listed> {
+    let listed = groups.groups.into_iter().map(|group| Listed {
+        name: group.name,
+        preferred: group.preferred_version.map(|preferred| preferred.version),
+        versions: group.versions.into_iter().map(|version| version.version).collect(),
+    });
+    listed.collect()
 }
 
 /// All versions of a group. What could be had, and what went wrong with the rest.

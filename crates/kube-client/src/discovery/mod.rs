@@ -12,4 +12,4 @@ mod run;
 pub use group::ApiGroup;
 pub use kube_core::discovery::{ApiCapabilities, ApiResource, Scope, verbs};
 pub use oneshot::{group, pinned_group, pinned_kind};
-pub use run::Discovery;
+pub use run::*;

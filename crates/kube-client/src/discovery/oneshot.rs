@@ -13,13 +13,11 @@ use crate::error::{DiscoveryError, Error};
 /// # Errors
 /// [`DiscoveryError::MissingApiGroup`] if the server has no such group, [`DiscoveryError::EmptyApiGroup`] if it has no versions; what
 /// went wrong if a version cannot be read.
-pub async fn group(client: &Client, apigroup: &str) -> Result<ApiGroup, Error> {
+pub async fn group(client: &Client, apigroup: &str) -> crate::Result<ApiGroup> {
     let listed = match apigroup {
         ApiGroup::CORE_GROUP => fetch::list_core(client).await?,
-        _ => fetch::list(client)
+        _ => fetch::find(client, apigroup)
             .await?
-            .into_iter()
-            .find(|listed| listed.name == apigroup)
             .ok_or_else(|| Error::Discovery(DiscoveryError::MissingApiGroup(apigroup.to_owned())))?,
     };
     let (group, failed) = fetch::versions(client, listed).await;
@@ -33,7 +31,7 @@ pub async fn group(client: &Client, apigroup: &str) -> Result<ApiGroup, Error> {
 ///
 /// # Errors
 /// [`Error::Api`] with code 404 if the server has no such version.
-pub async fn pinned_group(client: &Client, gv: &GroupVersion) -> Result<ApiGroup, Error> {
+pub async fn pinned_group(client: &Client, gv: &GroupVersion) -> crate::Result<ApiGroup> {
     let version = fetch::version(client, gv.clone()).await?;
     ApiGroup::new(gv.group.clone(), Some(gv.version.clone()), vec![version])
         .ok_or_else(|| Error::Discovery(DiscoveryError::EmptyApiGroup(gv.group.clone())))
@@ -46,7 +44,7 @@ pub async fn pinned_group(client: &Client, gv: &GroupVersion) -> Result<ApiGroup
 pub async fn pinned_kind(
     client: &Client,
     gvk: &GroupVersionKind,
-) -> Result<(ApiResource, ApiCapabilities), Error> {
+) -> crate::Result<(ApiResource, ApiCapabilities)> {
     let group = pinned_group(client, &GroupVersion::gv(&gvk.group, &gvk.version)).await?;
     group.kind_in_version(&gvk.version, &gvk.kind).ok_or_else(|| {
         let wanted = format!("{}/{}", gvk.api_version(), gvk.kind);

@@ -2,14 +2,14 @@
 
 use std::collections::HashMap;
 
-use futures::future::join_all;
-use kube_core::discovery::v2::APIGroupDiscoveryList;
+use futures::future::{join, join_all};
+use kube_core::discovery::v2::{APIGroupDiscovery, APIGroupDiscoveryList};
 use kube_core::discovery::{ApiCapabilities, ApiResource};
 use kube_core::gvk::GroupVersionKind;
 use kube_core::{DynamicObject, TypeMeta};
 
 use super::aggregated;
-use super::fetch::{self, Listed};
+use super::fetch::{self, Known, Listed};
 use super::group::ApiGroup;
 use crate::client::Client;
 use crate::error::Error;
@@ -49,6 +49,14 @@ impl Wanted {
             Self::AllBut(groups) => !groups.iter().any(|name| name == group),
         }
     }
+
+    /// Whether any group but the core group is wanted.
+    fn covers_others(&self) -> bool {
+        match self {
+            Self::Only(groups) => groups.iter().any(|name| name != ApiGroup::CORE_GROUP),
+            Self::AllBut(_) => true,
+        }
+    }
 }
 
 impl Discovery {
@@ -72,29 +80,31 @@ impl Discovery {
         self
     }
 
-    /// Asks for each group and version on its own: works with every server, at the cost of a request for each.
+    /// Asks for everything: with two requests where the server has the aggregated form (Kubernetes 1.27 and newer), else for each group
+    /// and version on its own.
     ///
     /// A group that cannot be read, as happens when the server behind an aggregated API is down, is left out and named in
-    /// [`Discovery::failed_groups`].
+    /// [`Discovery::failed_groups`], and so is the core group if only that cannot be read.
     ///
     /// # Errors
     /// If the groups cannot be listed, or none of them can be read.
     pub async fn run(mut self) -> Result<Self, Error> {
-        let mut listed = fetch::list(&self.client).await?;
-        listed.retain(|group| self.wanted.covers(&group.name));
-        self.clear();
         let client = self.client.clone();
-        let asked = listed.into_iter().map(|group| fetch_named(&client, group));
+        let (core, others) = join(self.core(&client), self.others(&client)).await;
+        self.clear();
+        let others = others?;
         let mut first_error = None;
-        for (name, (group, errors)) in join_all(asked).await {
-            for err in errors {
-                tracing::warn!(group = %name, error = %err, "an API group cannot be read");
-                self.note_failure(&name);
-                first_error.get_or_insert(err);
+        match core {
+            Ok(core) => first_error = self.take_in(&client, core).await,
+            // A server for custom resources alone.
+            Err(Error::Api(status)) if status.is_not_found() => {}
+            Err(err) => {
+                self.note_failure(ApiGroup::CORE_GROUP, &err);
+                first_error = Some(err);
             }
-            self.groups.extend(group.map(|group| (name, group)));
         }
-        match first_error {
+        let second_error = self.take_in(&client, others).await;
+        match first_error.or(second_error) {
             Some(err) if self.groups.is_empty() => Err(err),
             _ => Ok(self),
         }
@@ -112,18 +122,57 @@ impl Discovery {
         };
         let others = self.client.list_api_groups_aggregated().await?;
         self.clear();
-        for item in core.items.into_iter().chain(others.items) {
+        self.take_in_aggregated(core.items.into_iter().chain(others.items));
+        Ok(self)
+    }
+
+    async fn core(&self, client: &Client) -> Result<Known, Error> {
+        match self.wanted.covers(ApiGroup::CORE_GROUP) {
+            true => fetch::core(client).await,
+            false => Ok(Known::Listed(Vec::new())),
+        }
+    }
+
+    async fn others(&self, client: &Client) -> Result<Known, Error> {
+        match self.wanted.covers_others() {
+            true => fetch::others(client).await,
+            false => Ok(Known::Listed(Vec::new())),
+        }
+    }
+
+    /// Gives the first of what went wrong.
+    async fn take_in(&mut self, client: &Client, known: Known) -> Option<Error> {
+        let mut listed = match known {
+            Known::Aggregated(items) => {
+                self.take_in_aggregated(items);
+                return None;
+            }
+            Known::Listed(listed) => listed,
+        };
+        listed.retain(|group| self.wanted.covers(&group.name));
+        let asked = listed.into_iter().map(|group| fetch_named(client, group));
+        let mut first_error = None;
+        for (name, (group, errors)) in join_all(asked).await {
+            for err in errors {
+                self.note_failure(&name, &err);
+                first_error.get_or_insert(err);
+            }
+            self.groups.extend(group.map(|group| (name, group)));
+        }
+        first_error
+    }
+
+    fn take_in_aggregated(&mut self, items: impl IntoIterator<Item = APIGroupDiscovery>) {
+        for item in items {
             let found = aggregated::group(item);
             if !self.wanted.covers(&found.name) {
                 continue;
             }
             if !found.stale.is_empty() {
-                tracing::warn!(group = %found.name, versions = ?found.stale, "an API group cannot be read");
-                self.note_failure(&found.name);
+                self.note_failure(&found.name, &format_args!("stale versions: {}", found.stale.join(", ")));
             }
             self.groups.extend(found.group.map(|group| (found.name, group)));
         }
-        Ok(self)
     }
 
     fn clear(&mut self) {
@@ -131,7 +180,8 @@ impl Discovery {
         self.failed.clear();
     }
 
-    fn note_failure(&mut self, group: &str) {
+    fn note_failure(&mut self, group: &str, reason: &dyn std::fmt::Display) {
+        tracing::warn!(%group, %reason, "an API group cannot be read");
         if !self.failed.iter().any(|name| name == group) {
             self.failed.push(group.to_owned());
         }
@@ -188,6 +238,9 @@ impl Discovery {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicU32, Ordering};
+
     use http::{Request, Response};
     use tower::BoxError;
 
@@ -253,5 +306,66 @@ mod tests {
     async fn a_server_without_the_aggregated_form_says_so() {
         let err = Discovery::new(client()).run_aggregated().await.err().unwrap();
         assert!(matches!(err, Error::Api(status) if status.code == 406));
+    }
+
+    /// A server that has the aggregated form at these paths, answers with this code at `/api`, and counts what it is asked.
+    fn aggregating(core: u16) -> (Client, Arc<AtomicU32>) {
+        let asked = Arc::new(AtomicU32::new(0));
+        let counter = Arc::clone(&asked);
+        let service = tower::service_fn(move |request: Request<Body>| {
+            counter.fetch_add(1, Ordering::Relaxed);
+            let accept = request.headers()[http::header::ACCEPT].to_str().unwrap();
+            assert!(accept.contains("v=v2;") && accept.contains("v=v2beta1;"), "{accept}");
+            let (code, body) = match request.uri().path() {
+                "/api" if core == 200 => (
+                    200,
+                    r#"{"kind":"APIGroupDiscoveryList","items":[{"versions":[{"version":"v1","resources":[
+                        {"resource":"pods","scope":"Namespaced","verbs":["get"],"responseKind":{"group":"","version":"","kind":"Pod"}}]}]}]}"#,
+                ),
+                "/apis" => (
+                    200,
+                    r#"{"kind":"APIGroupDiscoveryList","items":[
+                        {"metadata":{"name":"apps"},"versions":[{"version":"v1","freshness":"Current","resources":[
+                            {"resource":"deployments","scope":"Namespaced","verbs":["get"],"responseKind":{"group":"","version":"","kind":"Deployment"}}]}]},
+                        {"metadata":{"name":"metrics"},"versions":[{"version":"v1","freshness":"Stale"}]}]}"#,
+                ),
+                _ => (core, "no"),
+            };
+            let body = Body::from(body.as_bytes().to_vec());
+            std::future::ready(Ok::<_, BoxError>(Response::builder().status(code).body(body).unwrap()))
+        });
+        (Client::new(service, "default"), asked)
+    }
+
+    #[tokio::test]
+    async fn the_aggregated_form_takes_two_requests_and_names_what_is_down() {
+        let (client, asked) = aggregating(200);
+        let discovery = Discovery::new(client).run().await.unwrap();
+        assert_eq!(asked.load(Ordering::Relaxed), 2);
+        assert_eq!(discovery.failed_groups().collect::<Vec<_>>(), ["metrics"]);
+        let (deployment, _) =
+            discovery.resolve_gvk(&GroupVersionKind::gvk("apps", "v1", "Deployment")).unwrap();
+        assert_eq!(deployment.api_version, "apps/v1");
+        assert!(discovery.resolve_gvk(&GroupVersionKind::gvk("", "v1", "Pod")).is_some());
+    }
+
+    #[tokio::test]
+    async fn only_what_is_wanted_is_asked_for() {
+        let (client, asked) = aggregating(200);
+        let core = Discovery::new(client).filter(&[""]).run().await.unwrap();
+        assert_eq!((asked.load(Ordering::Relaxed), core.groups().count()), (1, 1));
+        let (client, asked) = aggregating(200);
+        let others = Discovery::new(client).exclude(&["", "metrics"]).run().await.unwrap();
+        assert_eq!((asked.load(Ordering::Relaxed), others.groups().count()), (1, 1));
+        assert!(others.failed_groups().next().is_none());
+    }
+
+    #[tokio::test]
+    async fn a_core_group_that_is_down_is_named_and_one_that_is_not_there_is_none() {
+        let down = Discovery::new(aggregating(503).0).run().await.unwrap();
+        assert_eq!(down.failed_groups().collect::<Vec<_>>(), ["", "metrics"]);
+        assert!(down.has_group("apps"));
+        let absent = Discovery::new(aggregating(404).0).run().await.unwrap();
+        assert_eq!(absent.failed_groups().collect::<Vec<_>>(), ["metrics"]);
     }
 }

@@ -2,17 +2,24 @@
 
 mod auth;
 mod base_uri;
+mod deadline;
 mod headers;
+#[cfg(feature = "metrics")]
+mod metrics;
+mod nature;
 mod reauth;
 mod retry;
 mod trace;
 
 pub use auth::{Auth, AuthLayer};
 pub use base_uri::{BaseUri, BaseUriLayer};
+pub use deadline::{Deadline, DeadlineBody, DeadlineFuture, DeadlineLayer};
 pub use headers::{ExtraHeaders, ExtraHeadersLayer};
-pub(crate) use reauth::ReauthLayer;
+#[cfg(feature = "metrics")]
+pub use metrics::{Metrics, MetricsBody, MetricsFuture, MetricsLayer};
+pub use reauth::{Reauth, ReauthLayer};
 pub use retry::RetryPolicy;
-pub(crate) use trace::TraceLayer;
+pub use trace::{Trace, TraceFuture, TraceLayer};
 
 use http::Request;
 

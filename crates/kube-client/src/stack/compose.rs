@@ -22,7 +22,7 @@ use crate::auth::Credential;
 use crate::body::Body;
 use crate::config::Config;
 use crate::error::Error;
-use crate::layer::{AuthLayer, ReauthLayer, RetryPolicy, TraceLayer};
+use crate::layer::{AuthLayer, ReauthLayer, RetryPolicy};
 #[cfg(feature = "rustls-tls")]
 use crate::tls::{Offer, https_connector};
 use crate::transport::{DeadlineConnector, ROOM, Spread, Upgrades, tcp_connector};
@@ -74,7 +74,7 @@ where
     let retry = config.default_retry.then(RetryPolicy::server_retry).map(RetryLayer::new);
     let service = ServiceBuilder::new()
         .map_response(|response: Response<_>| response.map(erase))
-        .layer(TraceLayer)
+        .layer(config.trace_layer())
         .layer(super::decompress::layer(config))
         .option_layer(retry)
         .layer(config.extra_headers_layer()?)
@@ -82,6 +82,8 @@ where
         .layer(ReauthLayer)
         .option_layer(credential.map(AuthLayer::new))
         .layer(config.base_uri_layer())
+        .layer(super::measured::layer())
+        .layer(config.deadline_layer())
         .map_err(BoxError::from)
         .service(Upgrades::new(usual, upgrading));
     Ok(BoxService::new(service))

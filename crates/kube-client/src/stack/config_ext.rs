@@ -6,7 +6,7 @@ use hyper_util::client::legacy::connect::HttpConnector;
 use crate::auth::Credential;
 use crate::config::Config;
 use crate::error::Error;
-use crate::layer::{AuthLayer, BaseUriLayer, ExtraHeadersLayer};
+use crate::layer::{AuthLayer, BaseUriLayer, DeadlineLayer, ExtraHeadersLayer, TraceLayer};
 #[cfg(feature = "rustls-tls")]
 use crate::tls;
 #[cfg(feature = "rustls-tls")]
@@ -45,6 +45,12 @@ pub trait ConfigExt: sealed::Sealed {
     /// # Errors
     /// [`Error::HttpError`] if a name cannot stand in a header.
     fn extra_headers_layer(&self) -> crate::Result<ExtraHeadersLayer>;
+
+    /// Opens a span for each request.
+    fn trace_layer(&self) -> TraceLayer;
+
+    /// Limits how long an answer may stay away, by `response_timeout`.
+    fn deadline_layer(&self) -> DeadlineLayer;
 
     /// A connector for https (and http) over TCP, offering HTTP/2 and HTTP/1.1.
     ///
@@ -90,6 +96,14 @@ impl ConfigExt for Config {
 
     fn extra_headers_layer(&self) -> crate::Result<ExtraHeadersLayer> {
         ExtraHeadersLayer::of(self).map_err(Error::HttpError)
+    }
+
+    fn trace_layer(&self) -> TraceLayer {
+        TraceLayer::to(self.cluster_url.clone())
+    }
+
+    fn deadline_layer(&self) -> DeadlineLayer {
+        DeadlineLayer::new(self.response_timeout)
     }
 
     #[cfg(feature = "rustls-tls")]

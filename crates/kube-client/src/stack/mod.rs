@@ -3,6 +3,7 @@
 mod compose;
 mod config_ext;
 mod decompress;
+mod measured;
 
 pub use compose::DynBody;
 pub(crate) use compose::compose;

@@ -1,12 +1,15 @@
 //! Websockets: the handshake, the channels within them as pure machines, and the tasks that run those.
 
 mod error;
+#[cfg(fuzzing)]
+pub(crate) mod fuzz;
 mod handshake;
 mod pipe;
 mod ports;
 mod ports_task;
 mod process;
 mod process_task;
+mod pulse;
 mod socket;
 mod streams;
 

@@ -3,16 +3,16 @@
 use std::future::Future;
 use std::time::Duration;
 
-use futures::stream::SelectAll;
-use futures::{SinkExt, StreamExt};
-use tokio::io::{AsyncWriteExt, DuplexStream, ReadHalf, WriteHalf};
+use futures::StreamExt;
+use futures::stream::{BoxStream, SelectAll};
+use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt, DuplexStream, ReadHalf, WriteHalf};
 use tokio::sync::oneshot;
 use tokio::task::{AbortHandle, JoinHandle};
-use tokio::time::{Instant, interval_at};
+use tokio_tungstenite::WebSocketStream;
 use tokio_util::io::ReaderStream;
 
 use super::ports::{Ports, Received};
-use super::socket::{KEEP_ALIVE, hung_up, of_channel, sign_of_life, to_channel};
+use super::socket::{Receiver, Sender, split};
 use super::streams::CLOSE;
 use super::{ChannelError, Connection};
 
@@ -50,7 +50,8 @@ impl Portforwarder {
                 (Port { number, stream: Some(near), error: Some(error) }, (reader, end))
             })
             .unzip::<_, _, Vec<_>, Vec<_>>();
-        let task = tokio::spawn(run(connection, Ports::new(numbers), ends));
+        let closes_streams = connection.supports_stream_close();
+        let task = tokio::spawn(run(connection.into_stream(), closes_streams, Ports::new(numbers), ends));
         let abort = task.abort_handle();
         Self { ports, task, abort }
     }
@@ -117,66 +118,69 @@ impl End {
 /// How often streams that have said all they will are looked at: there is nothing that tells of their being dropped.
 const LOOK: Duration = Duration::from_millis(250);
 
-async fn run(
-    connection: Connection,
-    mut ports: Ports,
+async fn run<T>(
+    socket: WebSocketStream<T>,
+    closes_streams: bool,
+    ports: Ports,
     ends: Vec<(ReadHalf<DuplexStream>, End)>,
-) -> Result<(), ChannelError> {
-    let closes_streams = connection.supports_stream_close();
-    let (mut sink, mut messages) = connection.into_stream().split();
-    let (readers, mut ends): (Vec<_>, Vec<_>) = ends.into_iter().unzip();
-    let mut said = outgoing(readers);
-    let sending = async {
-        let mut alive = interval_at(Instant::now() + KEEP_ALIVE, KEEP_ALIVE);
-        loop {
-            let message = tokio::select! {
-                Some((channel, data)) = said.next() => match data {
-                    Some(data) => to_channel(channel, &data),
-                    None if closes_streams => to_channel(CLOSE, &[channel]),
-                    None => continue,
-                },
-                _ = alive.tick() => sign_of_life(),
-            };
-            if let Err(err) = sink.send(message).await {
-                if hung_up(&err) {
-                    std::future::pending::<()>().await;
-                }
-                return ChannelError::from(err);
-            }
-        }
-    };
-    let receiving = async {
-        let mut look = tokio::time::interval(LOOK);
-        loop {
-            tokio::select! {
-                message = messages.next() => match message {
-                    Some(Ok(message)) => {
-                        if let Some((channel, data)) = of_channel(message) {
-                            pass_on(&mut ends, ports.receive(channel, data)?).await;
-                        }
-                    }
-                    None => return Ok(()),
-                    Some(Err(err)) if hung_up(&err) => return Ok(()),
-                    Some(Err(err)) => return Err(err.into()),
-                },
-                _ = look.tick() => {
-                    if all_gone(&mut ends).await {
-                        return Ok(());
-                    }
-                }
-            }
-        }
-    };
+) -> Result<(), ChannelError>
+where
+    T: AsyncRead + AsyncWrite + Unpin,
+{
+    let (sender, receiver) = split(socket);
+    let (readers, ends): (Vec<_>, Vec<_>) = ends.into_iter().unzip();
     tokio::select! {
-        ended = receiving => ended,
-        err = sending => Err(err),
+        ended = receive(receiver, ports, ends) => ended,
+        Err(err) = send(sender, outgoing(readers), closes_streams) => Err(err),
+    }
+}
+
+/// Ends only with an error.
+async fn send<T>(mut sender: Sender<T>, mut said: Outgoing, closes_streams: bool) -> Result<(), ChannelError>
+where
+    T: AsyncRead + AsyncWrite + Unpin,
+{
+    loop {
+        tokio::select! {
+            Some((channel, data)) = said.next() => match data {
+                Some(data) => sender.send(channel, &data).await?,
+                None if closes_streams => sender.send(CLOSE, &[channel]).await?,
+                None => {}
+            },
+            () = sender.until_due() => sender.ping().await?,
+        }
+    }
+}
+
+/// Ends when the server hangs up, or when nobody is there any more to receive.
+async fn receive<T>(
+    mut receiver: Receiver<T>,
+    mut ports: Ports,
+    mut ends: Vec<End>,
+) -> Result<(), ChannelError>
+where
+    T: AsyncRead + AsyncWrite + Unpin,
+{
+    let mut look = tokio::time::interval(LOOK);
+    loop {
+        tokio::select! {
+            received = receiver.next() => match received? {
+                Some((channel, data)) => pass_on(&mut ends, ports.receive(channel, data)?).await,
+                None => return Ok(()),
+            },
+            _ = look.tick() => {
+                if all_gone(&mut ends).await {
+                    return Ok(());
+                }
+            }
+        }
     }
 }
 
 /// What is said on this side: the channel, and data or the end of it.
-fn outgoing(
-    readers: Vec<ReadHalf<DuplexStream>>,
-) -> SelectAll<futures::stream::BoxStream<'static, (u8, Option<bytes::Bytes>)>> {
+type Outgoing = SelectAll<BoxStream<'static, (u8, Option<bytes::Bytes>)>>;
+
+fn outgoing(readers: Vec<ReadHalf<DuplexStream>>) -> Outgoing {
     let streams = readers.into_iter().zip((0_u8..=254).step_by(2)).map(|(reader, channel)| {
         let data = ReaderStream::with_capacity(reader, 16 << 10).map(move |data| (channel, data.ok()));
         data.chain(futures::stream::once(std::future::ready((channel, None)))).boxed()

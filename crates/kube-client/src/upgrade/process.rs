@@ -60,7 +60,8 @@ impl AttachedProcess {
             status: Some(status_sender),
             sizes,
         };
-        let task = tokio::spawn(run(connection, ends));
+        let closes_streams = connection.supports_stream_close();
+        let task = tokio::spawn(run(connection.into_stream(), closes_streams, ends));
         Self { stdin, stdout, stderr, status: Some(status), terminal_size, task }
     }
 

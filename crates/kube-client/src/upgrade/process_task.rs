@@ -1,18 +1,17 @@
 //! The task between the websocket and the streams of a process.
 
+use futures::StreamExt;
 use futures::channel::mpsc;
-use futures::{Sink, SinkExt, Stream, StreamExt};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Status;
-use tokio::io::{AsyncReadExt, ReadHalf, SimplexStream};
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, ReadHalf, SimplexStream};
 use tokio::sync::oneshot;
-use tokio::time::{Instant, interval_at};
-use tokio_tungstenite::tungstenite::{Error as WsError, Message};
+use tokio_tungstenite::WebSocketStream;
 
+use super::ChannelError;
 use super::pipe::Feed;
 use super::process::TerminalSize;
-use super::socket::{KEEP_ALIVE, hung_up, of_channel, sign_of_life, to_channel};
+use super::socket::{Receiver, Sender, split};
 use super::streams::{CLOSE, RESIZE, Received, STDIN, Streams};
-use super::{ChannelError, Connection};
 
 /// The ends of the streams that the task holds.
 pub(super) struct Ends {
@@ -24,30 +23,39 @@ pub(super) struct Ends {
 }
 
 /// Runs until the server hangs up. The two directions do not wait for each other.
-pub(super) async fn run(connection: Connection, ends: Ends) -> Result<(), ChannelError> {
-    let closes_streams = connection.supports_stream_close();
-    let (sink, stream) = connection.into_stream().split();
+pub(super) async fn run<T>(
+    socket: WebSocketStream<T>,
+    closes_streams: bool,
+    ends: Ends,
+) -> Result<(), ChannelError>
+where
+    T: AsyncRead + AsyncWrite + Unpin,
+{
+    let (sender, receiver) = split(socket);
     let Ends { stdin, stdout, stderr, status, sizes } = ends;
     tokio::select! {
-        ended = receive(stream, stdout, stderr, status) => ended,
-        Err(err) = send(sink, stdin, sizes, closes_streams) => Err(err),
+        ended = receive(receiver, stdout, stderr, status) => ended,
+        Err(err) = send(sender, stdin, sizes, closes_streams) => Err(err),
     }
 }
 
-async fn receive(
-    mut messages: impl Stream<Item = Result<Message, WsError>> + Unpin,
+async fn receive<T>(
+    mut receiver: Receiver<T>,
     mut stdout: Option<Feed>,
     mut stderr: Option<Feed>,
     mut status: Option<oneshot::Sender<Status>>,
-) -> Result<(), ChannelError> {
+) -> Result<(), ChannelError>
+where
+    T: AsyncRead + AsyncWrite + Unpin,
+{
     let mut streams = Streams::default();
-    while let Some(message) = messages.next().await {
-        let message = match message {
-            Ok(message) => message,
-            Err(err) if streams.has_status() || hung_up(&err) => break,
-            Err(err) => return Err(err.into()),
+    loop {
+        let (channel, data) = match receiver.next().await {
+            Ok(Some(received)) => received,
+            Ok(None) => return Ok(()),
+            Err(_) if streams.has_status() => return Ok(()),
+            Err(err) => return Err(err),
         };
-        let Some((channel, data)) = of_channel(message) else { continue };
         match streams.receive(channel, data)? {
             Received::Stdout(data) => pass_on(&mut stdout, &data).await,
             Received::Stderr(data) => pass_on(&mut stderr, &data).await,
@@ -61,7 +69,6 @@ async fn receive(
             Received::Nothing => {}
         }
     }
-    Ok(())
 }
 
 async fn pass_on(feed: &mut Option<Feed>, data: &[u8]) {
@@ -71,40 +78,35 @@ async fn pass_on(feed: &mut Option<Feed>, data: &[u8]) {
 }
 
 /// Ends only with an error.
-async fn send(
-    mut sink: impl Sink<Message, Error = WsError> + Unpin,
+async fn send<T>(
+    mut sender: Sender<T>,
     mut stdin: Option<ReadHalf<SimplexStream>>,
     mut sizes: Option<mpsc::Receiver<TerminalSize>>,
     closes_streams: bool,
-) -> Result<(), ChannelError> {
-    let mut alive = interval_at(Instant::now() + KEEP_ALIVE, KEEP_ALIVE);
+) -> Result<(), ChannelError>
+where
+    T: AsyncRead + AsyncWrite + Unpin,
+{
     let mut buffer = vec![0; 16 << 10];
     loop {
-        let message = tokio::select! {
+        tokio::select! {
             read = read(&mut stdin, &mut buffer) => match read {
                 0 => {
                     stdin = None;
-                    if !closes_streams {
-                        continue;
+                    if closes_streams {
+                        sender.send(CLOSE, &[STDIN]).await?;
                     }
-                    to_channel(CLOSE, &[STDIN])
                 }
-                length => to_channel(STDIN, &buffer[..length]),
+                length => sender.send(STDIN, &buffer[..length]).await?,
             },
             size = next_size(&mut sizes) => match size {
-                Some(size) => to_channel(RESIZE, &serde_json::to_vec(&size).map_err(ChannelError::TerminalSize)?),
-                None => {
-                    sizes = None;
-                    continue;
+                Some(size) => {
+                    let size = serde_json::to_vec(&size).map_err(ChannelError::TerminalSize)?;
+                    sender.send(RESIZE, &size).await?;
                 }
+                None => sizes = None,
             },
-            _ = alive.tick() => sign_of_life(),
-        };
-        match sink.send(message).await {
-            Ok(()) => {}
-            // The receiving side tells how it ended.
-            Err(err) if hung_up(&err) => std::future::pending().await,
-            Err(err) => return Err(err.into()),
+            () = sender.until_due() => sender.ping().await?,
         }
     }
 }
@@ -123,3 +125,6 @@ async fn next_size(sizes: &mut Option<mpsc::Receiver<TerminalSize>>) -> Option<T
         None => std::future::pending().await,
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,15 +1,22 @@
 //! A connection that has become a websocket.
 
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use bytes::Bytes;
+use futures::stream::{SplitSink, SplitStream};
+use futures::{SinkExt, StreamExt};
 use hyper::upgrade::Upgraded;
 use hyper_util::rt::TokioIo;
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::time::{Instant, Interval, interval_at, timeout_at};
 use tokio_tungstenite::WebSocketStream;
 use tokio_tungstenite::tungstenite::protocol::Role;
 use tokio_tungstenite::tungstenite::{Error as WsError, Message, error::ProtocolError};
 
+use super::ChannelError;
 use super::handshake::Agreed;
+use super::pulse::Pulse;
 
 /// The websocket of a [`Client`](crate::Client) to an API server, one message a piece.
 ///
@@ -37,17 +44,102 @@ impl Connection {
     }
 }
 
-/// How often a sign of life is sent, so that nobody on the way takes a quiet connection for a dead one. That the server itself is gone
-/// is noticed by the connection's own probes.
-pub(super) const KEEP_ALIVE: Duration = Duration::from_secs(30);
+/// How often a sign of life is asked for. It also tells those on the way that a quiet connection is not a dead one.
+const KEEP_ALIVE: Duration = Duration::from_secs(30);
 
-/// What is sent as a sign of life.
-pub(super) fn sign_of_life() -> Message {
-    Message::Ping(Bytes::new())
+/// A server that has said nothing for so long, and was asked meanwhile, is gone.
+const SILENCE: Duration = Duration::from_secs(50);
+
+/// The two directions of a websocket. They have to be driven at the same time, and by one task.
+pub(super) fn split<T>(socket: WebSocketStream<T>) -> (Sender<T>, Receiver<T>)
+where
+    T: AsyncRead + AsyncWrite + Unpin,
+{
+    let pulse = Arc::new(Mutex::new(Pulse::default()));
+    let (sink, stream) = socket.split();
+    let alive = interval_at(Instant::now() + KEEP_ALIVE, KEEP_ALIVE);
+    (Sender { sink, pulse: Arc::clone(&pulse), alive }, Receiver { stream, pulse, waiting_since: None })
+}
+
+/// The way to the server.
+pub(super) struct Sender<T> {
+    sink: SplitSink<WebSocketStream<T>, Message>,
+    pulse: Arc<Mutex<Pulse>>,
+    alive: Interval,
+}
+
+impl<T: AsyncRead + AsyncWrite + Unpin> Sender<T> {
+    /// Sends data to a channel.
+    pub(super) async fn send(&mut self, channel: u8, data: &[u8]) -> Result<(), ChannelError> {
+        beat(&self.pulse, Pulse::input);
+        self.push(to_channel(channel, data)).await
+    }
+
+    /// Comes back when a sign of life is due. Nothing is lost if it is dropped before.
+    pub(super) async fn until_due(&mut self) {
+        self.alive.tick().await;
+    }
+
+    /// Asks for a sign of life.
+    pub(super) async fn ping(&mut self) -> Result<(), ChannelError> {
+        let payload = beat(&self.pulse, Pulse::ping);
+        self.push(Message::Ping(payload)).await
+    }
+
+    async fn push(&mut self, message: Message) -> Result<(), ChannelError> {
+        match self.sink.send(message).await {
+            Ok(()) => Ok(()),
+            // The receiving side tells how it ended.
+            Err(err) if hung_up(&err) => std::future::pending().await,
+            Err(err) => Err(err.into()),
+        }
+    }
+}
+
+/// The way from the server.
+pub(super) struct Receiver<T> {
+    stream: SplitStream<WebSocketStream<T>>,
+    pulse: Arc<Mutex<Pulse>>,
+    /// Since when nothing has come while somebody was ready to take it.
+    waiting_since: Option<Instant>,
+}
+
+impl<T: AsyncRead + AsyncWrite + Unpin> Receiver<T> {
+    /// The next data and its channel; `None` when the server has hung up. Nothing is lost if it is dropped before.
+    pub(super) async fn next(&mut self) -> Result<Option<(u8, Bytes)>, ChannelError> {
+        loop {
+            let since = *self.waiting_since.get_or_insert_with(Instant::now);
+            let message = timeout_at(since + SILENCE, self.stream.next()).await;
+            self.waiting_since = None;
+            match message {
+                Ok(None) => return Ok(None),
+                Ok(Some(Ok(Message::Pong(payload)))) => beat(&self.pulse, |pulse| pulse.pong(&payload)),
+                Ok(Some(Ok(message))) => {
+                    if let Some(data) = of_channel(message) {
+                        return Ok(Some(data));
+                    }
+                }
+                Ok(Some(Err(err))) if hung_up(&err) => return Ok(None),
+                Ok(Some(Err(err))) => return Err(err.into()),
+                Err(_) if beat(&self.pulse, |pulse| pulse.has_to_answer()) => return Err(gone()),
+                Err(_) => {}
+            }
+        }
+    }
+}
+
+fn beat<R>(pulse: &Mutex<Pulse>, act: impl FnOnce(&mut Pulse) -> R) -> R {
+    // It is whole at all times, so a panic elsewhere leaves it usable.
+    act(&mut pulse.lock().unwrap_or_else(PoisonError::into_inner))
+}
+
+fn gone() -> ChannelError {
+    let text = format!("the server gave no sign of life for {SILENCE:?}");
+    ChannelError::WebSocket(WsError::Io(std::io::Error::new(std::io::ErrorKind::TimedOut, text)))
 }
 
 /// A message to a channel.
-pub(super) fn to_channel(channel: u8, data: &[u8]) -> Message {
+fn to_channel(channel: u8, data: &[u8]) -> Message {
     let mut message = Vec::with_capacity(data.len() + 1);
     message.push(channel);
     message.extend_from_slice(data);
@@ -55,7 +147,7 @@ pub(super) fn to_channel(channel: u8, data: &[u8]) -> Message {
 }
 
 /// The channel and the data of a message; `None` for one that is no data.
-pub(super) fn of_channel(message: Message) -> Option<(u8, Bytes)> {
+fn of_channel(message: Message) -> Option<(u8, Bytes)> {
     let mut data = match message {
         Message::Binary(data) => data,
         Message::Text(text) => Bytes::from(text),
@@ -66,7 +158,7 @@ pub(super) fn of_channel(message: Message) -> Option<(u8, Bytes)> {
 }
 
 /// Whether the other side has just hung up. API servers do that without a closing handshake.
-pub(super) fn hung_up(err: &WsError) -> bool {
+fn hung_up(err: &WsError) -> bool {
     match err {
         WsError::ConnectionClosed | WsError::AlreadyClosed => true,
         WsError::Protocol(err) => matches!(err, ProtocolError::ResetWithoutClosingHandshake),
@@ -85,6 +177,6 @@ mod tests {
         assert_eq!(of_channel(to_channel(0, b"")), Some((0, Bytes::new())));
         assert_eq!(of_channel(Message::text("\u{1}a")), Some((1, Bytes::from_static(b"a"))));
         assert_eq!(of_channel(Message::Binary(Bytes::new())), None);
-        assert_eq!(of_channel(sign_of_life()), None);
+        assert_eq!(of_channel(Message::Ping(Bytes::new())), None);
     }
 }

@@ -5,6 +5,9 @@ mod dead;
 mod failure;
 #[cfg(feature = "gzip")]
 mod gzip;
+mod hole;
+mod lifetime;
+mod methods;
 #[cfg(feature = "unstable-client")]
 mod scope;
 mod server;

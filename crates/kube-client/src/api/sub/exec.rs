@@ -7,7 +7,7 @@ use serde::de::DeserializeOwned;
 
 use super::{Attach, Execute, Portforward};
 use crate::api::Api;
-use crate::api::handle::named;
+use crate::client::named;
 use crate::error::Error;
 use crate::upgrade::{AttachedProcess, Portforwarder};
 
@@ -44,7 +44,7 @@ where
         T: Into<String>,
     {
         let request = named("exec", self.request.exec(name, command, ap))?;
-        Ok(AttachedProcess::start(self.client.connect(request).await?, ap))
+        self.client.attach(request, ap).await
     }
 }
 
@@ -58,7 +58,7 @@ where
     /// As [`Api::exec`].
     pub async fn attach(&self, name: &str, ap: &AttachParams) -> Result<AttachedProcess, Error> {
         let request = named("attach", self.request.attach(name, ap))?;
-        Ok(AttachedProcess::start(self.client.connect(request).await?, ap))
+        self.client.attach(request, ap).await
     }
 }
 
@@ -72,6 +72,6 @@ where
     /// As [`Api::exec`].
     pub async fn portforward(&self, name: &str, ports: &[u16]) -> Result<Portforwarder, Error> {
         let request = named("portforward", self.request.portforward(name, ports))?;
-        Ok(Portforwarder::start(self.client.connect(request).await?, ports))
+        self.client.forward(request, ports).await
     }
 }

@@ -6,7 +6,7 @@ use serde::de::DeserializeOwned;
 
 use super::Log;
 use crate::api::Api;
-use crate::api::handle::named;
+use crate::client::named;
 use crate::error::Error;
 
 impl<K> Api<K>

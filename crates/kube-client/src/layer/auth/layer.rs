@@ -19,7 +19,7 @@ impl AuthLayer {
 impl<S> Layer<S> for AuthLayer {
     type Service = Auth<S>;
 
-    fn layer(&self, inner: S) -> Auth<S> {
+    fn layer(&self, inner: S) -> Self::Service {
         Auth::new(self.0.clone(), inner)
     }
 }

@@ -19,7 +19,7 @@ impl BaseUriLayer {
 impl<S> Layer<S> for BaseUriLayer {
     type Service = BaseUri<S>;
 
-    fn layer(&self, inner: S) -> BaseUri<S> {
+    fn layer(&self, inner: S) -> Self::Service {
         BaseUri::new(self.base_uri.clone(), inner)
     }
 }

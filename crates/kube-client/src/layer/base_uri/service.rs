@@ -25,11 +25,11 @@ where
     type Error = S::Error;
     type Future = S::Future;
 
-    fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), S::Error>> {
+    fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Self::Error>> {
         self.inner.poll_ready(cx)
     }
 
-    fn call(&mut self, mut request: Request<ReqBody>) -> S::Future {
+    fn call(&mut self, mut request: Request<ReqBody>) -> Self::Future {
         *request.uri_mut() = join(&self.base_uri, request.uri().path_and_query());
         self.inner.call(request)
     }

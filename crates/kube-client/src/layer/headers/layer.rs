@@ -40,7 +40,7 @@ impl ExtraHeadersLayer {
 impl<S> Layer<S> for ExtraHeadersLayer {
     type Service = ExtraHeaders<S>;
 
-    fn layer(&self, inner: S) -> ExtraHeaders<S> {
+    fn layer(&self, inner: S) -> Self::Service {
         ExtraHeaders::new(Arc::clone(&self.headers), inner)
     }
 }

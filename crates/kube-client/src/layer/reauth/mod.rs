@@ -3,5 +3,5 @@
 mod layer;
 mod service;
 
-pub(crate) use layer::ReauthLayer;
-pub(crate) use service::Reauth;
+pub use layer::ReauthLayer;
+pub use service::Reauth;

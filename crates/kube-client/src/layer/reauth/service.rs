@@ -11,7 +11,7 @@ use crate::layer::clone_request;
 
 /// The service of [`ReauthLayer`](super::ReauthLayer).
 #[derive(Clone, Debug)]
-pub(crate) struct Reauth<S> {
+pub struct Reauth<S> {
     pub(super) inner: S,
 }
 

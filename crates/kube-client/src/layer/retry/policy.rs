@@ -12,6 +12,7 @@ use tower::util::rng::HasherRng;
 use super::decision::{Verdict, judge};
 use crate::body::Body;
 use crate::layer::clone_request;
+use crate::measure;
 
 /// Repeats requests that were answered with 429, 503 or 504: a policy for tower's `RetryLayer`.
 ///
@@ -32,6 +33,7 @@ use crate::layer::clone_request;
 pub struct RetryPolicy {
     backoff: ExponentialBackoff,
     retries_left: u32,
+    repeated: u32,
     only_when_asked: bool,
     started: Option<Instant>,
 }
@@ -52,6 +54,7 @@ impl RetryPolicy {
         Ok(Self {
             backoff: maker.make_backoff(),
             retries_left: max_retries,
+            repeated: 0,
             only_when_asked: server_retry,
             started: None,
         })
@@ -78,7 +81,7 @@ impl<Res> Policy<Request<Body>, Response<Res>, BoxError> for RetryPolicy {
         &mut self,
         request: &mut Request<Body>,
         result: &mut Result<Response<Res>, BoxError>,
-    ) -> Option<Sleep> {
+    ) -> Option<Self::Future> {
         let response = result.as_ref().ok()?;
         let Verdict::Again { after, asked } = judge(request.method(), response.status(), response.headers())
         else {
@@ -96,6 +99,9 @@ impl<Res> Policy<Request<Body>, Response<Res>, BoxError> for RetryPolicy {
             return None;
         }
         self.retries_left -= 1;
+        self.repeated += 1;
+        tracing::Span::current().record("http.request.resend_count", self.repeated);
+        measure::repeated(request, response.status());
         tracing::debug!(status = response.status().as_u16(), delay = ?(pause.deadline() - Instant::now()), "repeating the request");
         Some(pause)
     }

@@ -11,7 +11,7 @@ use tracing::Span;
 pin_project! {
     /// The future of [`Trace`](super::Trace): notes in the span how the request went.
     #[derive(Debug)]
-    pub(crate) struct TraceFuture<F> {
+    pub struct TraceFuture<F> {
         #[pin]
         inner: F,
         span: Span,

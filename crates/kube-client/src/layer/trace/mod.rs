@@ -3,7 +3,8 @@
 mod future;
 mod layer;
 mod service;
+mod url;
 
-pub(crate) use future::TraceFuture;
-pub(crate) use layer::TraceLayer;
-pub(crate) use service::Trace;
+pub use future::TraceFuture;
+pub use layer::TraceLayer;
+pub use service::Trace;

@@ -1,16 +1,24 @@
 use std::task::{Context, Poll};
 
-use http::{Request, Response};
+use http::{Request, Response, Uri};
 use tower_service::Service;
 use tracing::Span;
 use tracing::field::Empty;
 
 use super::TraceFuture;
+use super::url::Shown;
 
 /// The service of [`TraceLayer`](super::TraceLayer).
 #[derive(Clone, Debug)]
-pub(crate) struct Trace<S> {
-    pub(super) inner: S,
+pub struct Trace<S> {
+    inner: S,
+    server: Option<Uri>,
+}
+
+impl<S> Trace<S> {
+    pub(super) fn new(inner: S, server: Option<Uri>) -> Self {
+        Self { inner, server }
+    }
 }
 
 impl<S, ReqBody, ResBody> Service<Request<ReqBody>> for Trace<S>
@@ -27,7 +35,7 @@ where
     }
 
     fn call(&mut self, request: Request<ReqBody>) -> Self::Future {
-        let span = span(&request);
+        let span = span(&request, self.server.as_ref());
         let sent = {
             let _entered = span.enter();
             tracing::trace!("requesting");
@@ -37,14 +45,17 @@ where
     }
 }
 
-/// Credentials stand in headers only, so method and URL can be shown.
-fn span<B>(request: &Request<B>) -> Span {
+fn span<B>(request: &Request<B>, server: Option<&Uri>) -> Span {
+    let url = Shown { server, request: request.uri() };
     let span = tracing::debug_span!(
         "HTTP",
         http.request.method = %request.method(),
-        url.full = %request.uri(),
+        url.full = %url,
         url.path = request.uri().path(),
+        server.address = url.server().host(),
+        server.port = url.server().port_u16(),
         http.response.status_code = Empty,
+        http.request.resend_count = Empty,
         "error.type" = Empty,
         otel.name = Empty,
         otel.kind = "client",
@@ -98,7 +109,10 @@ mod tests {
         let server = tower::service_fn(move |_: Request<()>| {
             std::future::ready(answer.map(|code| Response::builder().status(code).body(()).unwrap()))
         });
-        let _answer = TraceLayer.layer(server).oneshot(request).await;
+        let _answer = TraceLayer::to(Uri::from_static("https://me:hush@api.example:6443"))
+            .layer(server)
+            .oneshot(request)
+            .await;
         let bytes = log.0.lock().unwrap().clone();
         String::from_utf8(bytes).unwrap()
     }
@@ -106,12 +120,16 @@ mod tests {
     #[tokio::test]
     async fn a_span_tells_of_the_request_and_its_answer_but_not_of_credentials() {
         let mut request =
-            Request::get("https://h/api/v1/pods?limit=1").header("authorization", "hush").body(()).unwrap();
+            Request::get("/api/v1/pods?limit=1").header("authorization", "hush").body(()).unwrap();
         request.extensions_mut().insert("list");
         let text = logged(request, Ok(404)).await;
         for expected in [
             "http.request.method=GET",
             "url.path=\"/api/v1/pods\"",
+            "url.full=https://api.example:6443/api/v1/pods?limit=1",
+            "server.address=\"api.example\"",
+            "server.port=6443",
+            "otel.kind=\"client\"",
             "http.response.status_code=404",
             "otel.name=\"list\"",
             "otel.status_code=\"ERROR\"",

@@ -1,0 +1,53 @@
+//! How long the answers to a kind of request may take: pure.
+
+use std::time::Duration;
+
+use crate::layer::nature::Nature;
+
+/// How long things may take; `None` is for ever.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Limits {
+    /// Until the head of the answer.
+    pub(super) head: Option<Duration>,
+    /// Between two pieces of the body.
+    pub(super) silence: Option<Duration>,
+    /// Until the end of the body.
+    pub(super) whole: Option<Duration>,
+}
+
+/// A year. What is longer could not be added to a time on every platform.
+pub(super) const LONGEST: Duration = Duration::from_secs(31_536_000);
+
+/// What holds for a request where `limit` is what holds in general.
+pub(super) fn limits(nature: Nature, limit: Duration) -> Limits {
+    let head = Some(limit);
+    match nature {
+        Nature::Call => Limits { head, silence: Some(limit), whole: None },
+        Nature::Watch(seconds) => {
+            let asked = seconds.map(Duration::from_secs).filter(|asked| *asked <= LONGEST);
+            Limits { head, silence: None, whole: asked.map(|asked| asked + limit) }
+        }
+        Nature::Open => Limits::default(),
+        Nature::Upgrade => Limits { head, silence: None, whole: None },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LIMIT: Duration = Duration::from_secs(55);
+
+    #[test]
+    fn what_may_be_quiet_is_left_alone() {
+        let head = Some(LIMIT);
+        let call = Limits { head, silence: Some(LIMIT), whole: None };
+        assert_eq!(limits(Nature::Call, LIMIT), call);
+        let watch = |whole| Limits { head, silence: None, whole };
+        assert_eq!(limits(Nature::Watch(Some(290)), LIMIT), watch(Some(Duration::from_secs(345))));
+        assert_eq!(limits(Nature::Watch(None), LIMIT), watch(None));
+        assert_eq!(limits(Nature::Watch(Some(u64::MAX)), LIMIT), watch(None));
+        assert_eq!(limits(Nature::Upgrade, LIMIT), watch(None));
+        assert_eq!(limits(Nature::Open, LIMIT), Limits::default());
+    }
+}

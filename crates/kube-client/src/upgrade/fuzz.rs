@@ -1,0 +1,85 @@
+//! Bytes from a server, as messages to the machines and as frames to the whole task.
+
+use bytes::Bytes;
+use futures::future::join;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio_tungstenite::WebSocketStream;
+use tokio_tungstenite::tungstenite::protocol::Role;
+
+use super::pipe::Feed;
+use super::ports::{Ports, Received as FromPort};
+use super::process_task::{Ends, run};
+use super::streams::{Received as FromProcess, Streams};
+
+/// Whatever comes, it is data, an end or an error; and however data is cut into messages, the same data arrives.
+pub fn websocket_frames(input: &[u8]) {
+    let messages = messages(input);
+    let whole = of_ports(messages.iter().map(|(channel, data)| (*channel, data.clone())));
+    let cut = of_ports(messages.iter().flat_map(|(channel, data)| {
+        let (head, tail) = data.split_at(data.len() / 2);
+        // An empty message is none, and of two halves of a close or an error the second is another one.
+        let (head, tail) =
+            if channel % 2 == 0 && *channel < 6 { (head, tail) } else { (&data[..], &data[..0]) };
+        [(*channel, head.to_vec()), (*channel, tail.to_vec())]
+    }));
+    assert_eq!(whole, cut);
+    of_process(&messages);
+    as_frames(input);
+}
+
+/// Channel, length, data; and so on.
+fn messages(mut input: &[u8]) -> Vec<(u8, Vec<u8>)> {
+    let mut messages = Vec::new();
+    while let [channel, length, rest @ ..] = input {
+        let (data, rest) = rest.split_at(rest.len().min(usize::from(*length)));
+        messages.push((*channel, data.to_vec()));
+        input = rest;
+    }
+    messages
+}
+
+/// The data of each port until the first error.
+fn of_ports(messages: impl Iterator<Item = (u8, Vec<u8>)>) -> Vec<Vec<u8>> {
+    let numbers = [80, 0x4142, 0];
+    let mut ports = Ports::new(&numbers);
+    let mut data = vec![Vec::new(); numbers.len()];
+    for (channel, message) in messages {
+        match ports.receive(channel, Bytes::from(message)) {
+            Ok(FromPort::Data(index, bytes)) => data[index].extend_from_slice(&bytes),
+            Ok(FromPort::End(index) | FromPort::Error(index, _)) => assert!(index < numbers.len()),
+            Ok(FromPort::Nothing) => {}
+            Err(_) => break,
+        }
+    }
+    data
+}
+
+fn of_process(messages: &[(u8, Vec<u8>)]) {
+    let mut streams = Streams::default();
+    let mut statuses = 0;
+    for (channel, message) in messages {
+        match streams.receive(*channel, Bytes::from(message.clone())) {
+            Ok(FromProcess::Status(_)) => statuses += 1,
+            Ok(_) => {}
+            Err(_) => break,
+        }
+    }
+    assert!(statuses <= 1 && streams.has_status() == (statuses == 1));
+}
+
+/// The bytes as they are on the wire, to the task that serves a process: it has to come to an end.
+fn as_frames(input: &[u8]) {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build();
+    runtime.expect("a runtime without I/O needs nothing").block_on(async {
+        let (near, mut far) = tokio::io::duplex(input.len().max(1) + 1024);
+        far.write_all(input).await.expect("there is room");
+        far.shutdown().await.expect("it is in memory");
+        let (mut reader, writer) = tokio::io::simplex(64);
+        let ends =
+            Ends { stdin: None, stdout: Some(Feed::new(writer)), stderr: None, status: None, sizes: None };
+        let socket = WebSocketStream::from_raw_socket(near, Role::Client, None).await;
+        let mut output = Vec::new();
+        let (_, read) = join(run(socket, true, ends), reader.read_to_end(&mut output)).await;
+        assert!(read.is_ok() && output.len() <= input.len());
+    });
+}

@@ -1,0 +1,83 @@
+use std::time::Duration;
+
+use futures::SinkExt;
+use tokio::io::{AsyncWriteExt, DuplexStream};
+use tokio::time::Instant;
+use tokio_tungstenite::tungstenite::Message;
+use tokio_tungstenite::tungstenite::protocol::Role;
+
+use super::*;
+
+type Socket = WebSocketStream<DuplexStream>;
+
+async fn pair() -> (Socket, Socket) {
+    let (near, far) = tokio::io::duplex(64 << 10);
+    (
+        WebSocketStream::from_raw_socket(near, Role::Client, None).await,
+        WebSocketStream::from_raw_socket(far, Role::Server, None).await,
+    )
+}
+
+fn no_ends() -> Ends {
+    Ends { stdin: None, stdout: None, stderr: None, status: None, sizes: None }
+}
+
+const HOURS: Duration = Duration::from_secs(6 * 3600);
+
+#[tokio::test(start_paused = true)]
+async fn a_server_that_gives_no_sign_of_life_is_gone_within_a_minute() {
+    let (near, far) = pair().await;
+    let started = Instant::now();
+    let err = run(near, true, no_ends()).await.unwrap_err();
+    assert!(matches!(err, ChannelError::WebSocket(_)), "{err:?}");
+    assert_eq!(started.elapsed().as_secs(), 50);
+    drop(far);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_quiet_process_stays_for_hours_while_its_server_answers() {
+    let (near, mut far) = pair().await;
+    let answering = tokio::spawn(async move {
+        // Reading is what answers pings.
+        while let Some(Ok(_)) = far.next().await {}
+    });
+    assert!(tokio::time::timeout(HOURS, run(near, true, no_ends())).await.is_err());
+    answering.await.unwrap();
+}
+
+#[tokio::test(start_paused = true)]
+async fn input_that_a_process_does_not_take_is_no_sign_of_death() {
+    let (near, mut far) = pair().await;
+    let (stdin, mut writer) = tokio::io::simplex(1024);
+    let task = tokio::spawn(run(near, true, Ends { stdin: Some(stdin), ..no_ends() }));
+    writer.write_all(b"something to chew on").await.unwrap();
+    tokio::time::sleep(HOURS).await;
+    assert!(!task.is_finished());
+    // It has been taken in at last, and then the server falls silent: now that counts.
+    let reading =
+        tokio::time::timeout(Duration::from_secs(31), async { while let Some(Ok(_)) = far.next().await {} });
+    assert!(reading.await.is_err());
+    let silent = Instant::now();
+    assert!(task.await.unwrap().is_err());
+    assert!(silent.elapsed() <= Duration::from_secs(60), "{:?}", silent.elapsed());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_reader_who_takes_his_time_is_not_the_servers_fault() {
+    let (near, mut far) = pair().await;
+    let (mut reader, writer) = tokio::io::simplex(8);
+    let task = tokio::spawn(run(near, true, Ends { stdout: Some(Feed::new(writer)), ..no_ends() }));
+    let server = tokio::spawn(async move {
+        far.send(Message::binary(&b"\x01more than the buffer holds"[..])).await.unwrap();
+        while let Some(Ok(_)) = far.next().await {}
+    });
+    tokio::time::sleep(HOURS).await;
+    assert!(!task.is_finished());
+    let mut text = [0; 26];
+    reader.read_exact(&mut text).await.unwrap();
+    assert_eq!(&text, b"more than the buffer holds");
+    tokio::time::sleep(HOURS).await;
+    assert!(!task.is_finished());
+    task.abort();
+    server.await.unwrap();
+}
