@@ -1,13 +1,15 @@
 use http::{HeaderMap, StatusCode, request::Parts};
-use hyper::upgrade::OnUpgrade;
+use hyper::upgrade::{OnUpgrade, Upgraded};
 use hyper_util::rt::TokioIo;
 use serde_json::Value;
+use tokio::io::duplex;
 
 use super::{
     Sessions,
     ask::Ask,
     command, forward,
-    handshake::{Agreed, COMMAND, FORWARD},
+    handshake::{Agreed, COMMAND, FORWARD, Wire},
+    spdy, tunnel,
 };
 use crate::{failure::Failure, kubelet::Kubelet, route::Query};
 
@@ -39,9 +41,14 @@ pub(crate) fn answer(
     Ok((StatusCode::SWITCHING_PROTOCOLS, answer))
 }
 
-async fn serve(io: TokioIo<hyper::upgrade::Upgraded>, agreed: Agreed, ask: Ask, kubelet: Kubelet) {
-    match ask {
-        Ask::Command(ask) => command::serve(io, agreed.protocol, ask, &kubelet).await,
-        Ask::Forward(ask) => forward::serve(io, ask, &kubelet).await,
+async fn serve(io: TokioIo<Upgraded>, agreed: Agreed, ask: Ask, kubelet: Kubelet) {
+    match (agreed.wire, ask) {
+        (Wire::WebSocket, Ask::Command(ask)) => command::serve(io, agreed.protocol, ask, &kubelet).await,
+        (Wire::WebSocket, Ask::Forward(ask)) => forward::serve(io, ask, &kubelet).await,
+        (Wire::Spdy, ask) => spdy::serve(io, ask, &kubelet).await,
+        (Wire::Tunnel, ask) => {
+            let (inner, outer) = duplex(64 * 1024);
+            tokio::join!(tunnel::run(io, outer), spdy::serve(inner, ask, &kubelet));
+        }
     }
 }

@@ -1,6 +1,10 @@
 //! The channels of a process in messages of a websocket: one byte of channel, then data.
 
 use bytes::Bytes;
+use tokio_tungstenite::tungstenite::{
+    Message,
+    protocol::{CloseFrame, frame::coding::CloseCode},
+};
 
 use super::handshake::V5;
 use crate::kubelet::TerminalSize;
@@ -39,6 +43,11 @@ impl Input {
             _ => Self::Nothing,
         }
     }
+}
+
+/// The end of a connection that went well. Clients take an end without a code for a failure.
+pub(super) fn goodbye() -> Message {
+    Message::Close(Some(CloseFrame { code: CloseCode::Normal, reason: "".into() }))
 }
 
 /// A message of the server.

@@ -50,7 +50,7 @@ where
         recorder.ended(&exit);
         let status = outcome::status(&exit).to_string();
         if opened && sent && send(&mut sink, ERROR, status.as_bytes()).await {
-            drop(sink.close().await);
+            drop(sink.send(channel::goodbye()).await);
         }
     };
     let ended = tokio::select! {

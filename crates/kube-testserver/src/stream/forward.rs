@@ -43,7 +43,7 @@ where
                 return;
             }
         }
-        drop(sink.close().await);
+        drop(sink.send(channel::goodbye()).await);
     };
     let mut incoming = std::pin::pin!(feed(source, inputs));
     let ended = tokio::select! {

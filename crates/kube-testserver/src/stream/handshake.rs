@@ -11,7 +11,17 @@ use crate::failure::Failure;
 /// The protocols of a subresource, by the names that clients offer.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Protocols {
-    pub(super) websocket: &'static [&'static str],
+    websocket: &'static [&'static str],
+    spdy: &'static [&'static str],
+}
+
+/// What carries a protocol.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Wire {
+    WebSocket,
+    Spdy,
+    /// SPDY in the messages of a websocket.
+    Tunnel,
 }
 
 /// In which every channel has a number, and nothing can be closed but the whole.
@@ -19,13 +29,20 @@ pub(super) const V4: &str = "v4.channel.k8s.io";
 /// [`V4`] with a channel that closes others.
 pub(super) const V5: &str = "v5.channel.k8s.io";
 
-pub(super) const COMMAND: Protocols = Protocols { websocket: &[V5, V4] };
-pub(super) const FORWARD: Protocols = Protocols { websocket: &[V4] };
+/// Ports over SPDY in a websocket, as `kubectl` does it since 1.31.
+const TUNNEL: &str = "SPDY/3.1+portforward.k8s.io";
+
+pub(super) const COMMAND: Protocols = Protocols { websocket: &[V5, V4], spdy: &[V4] };
+pub(super) const FORWARD: Protocols = Protocols { websocket: &[V4, TUNNEL], spdy: &["portforward.k8s.io"] };
+
+const SPDY: &str = "SPDY/3.1";
+const STREAM_PROTOCOL: HeaderName = HeaderName::from_static("x-stream-protocol-version");
 
 /// What both sides speak from now on.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Agreed {
     pub(super) protocol: &'static str,
+    pub(super) wire: Wire,
     /// The headers of the answer.
     pub(super) headers: Vec<(HeaderName, HeaderValue)>,
 }
@@ -37,7 +54,21 @@ impl Protocols {
         if !words(headers, &CONNECTION).any(|word| word.eq_ignore_ascii_case("upgrade")) {
             return Err(required());
         }
-        if upgrade.eq_ignore_ascii_case("websocket") { self.websocket(headers) } else { Err(required()) }
+        match upgrade {
+            _ if upgrade.eq_ignore_ascii_case("websocket") => self.websocket(headers),
+            _ if upgrade.eq_ignore_ascii_case(SPDY) => self.spdy(headers),
+            _ => Err(required()),
+        }
+    }
+
+    fn spdy(self, headers: &HeaderMap) -> Result<Agreed, Failure> {
+        let protocol = choose(words(headers, &STREAM_PROTOCOL), self.spdy)?;
+        let headers = vec![
+            (CONNECTION, HeaderValue::from_static("Upgrade")),
+            (UPGRADE, HeaderValue::from_static(SPDY)),
+            (STREAM_PROTOCOL, HeaderValue::from_static(protocol)),
+        ];
+        Ok(Agreed { protocol, wire: Wire::Spdy, headers })
     }
 
     fn websocket(self, headers: &HeaderMap) -> Result<Agreed, Failure> {
@@ -51,7 +82,8 @@ impl Protocols {
             (SEC_WEBSOCKET_ACCEPT, accept),
             (SEC_WEBSOCKET_PROTOCOL, HeaderValue::from_static(protocol)),
         ];
-        Ok(Agreed { protocol, headers })
+        let wire = if protocol == TUNNEL { Wire::Tunnel } else { Wire::WebSocket };
+        Ok(Agreed { protocol, wire, headers })
     }
 }
 

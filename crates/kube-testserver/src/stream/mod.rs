@@ -8,6 +8,8 @@ mod forward;
 mod handshake;
 mod outcome;
 mod sessions;
+mod spdy;
+mod tunnel;
 
 pub(crate) use answer::answer;
 pub(crate) use ask::is_stream;

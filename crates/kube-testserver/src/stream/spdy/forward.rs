@@ -1,0 +1,54 @@
+//! Forwarded ports: for each connection the client opens two streams with the same `requestID`, one of type `error`, one of
+//! type `data`.
+
+use std::collections::HashMap;
+
+use futures::{StreamExt, stream::FuturesUnordered};
+use tokio::{io::AsyncWriteExt, sync::mpsc};
+
+use super::session::Stream;
+use crate::{
+    kubelet::{Connection, Kubelet},
+    stream::ask::Forward,
+};
+
+/// Serves until no more streams can come and all connections are over.
+pub(super) async fn serve(mut streams: mpsc::Receiver<Stream>, ask: Forward, kubelet: &Kubelet) {
+    let mut errors: HashMap<String, Stream> = HashMap::new();
+    let mut running = FuturesUnordered::new();
+    loop {
+        tokio::select! {
+            stream = streams.recv() => {
+                let Some(stream) = stream else { break };
+                let id = text(&stream, "requestid");
+                match text(&stream, "streamtype").as_str() {
+                    "error" => drop(errors.insert(id, stream)),
+                    "data" => if let Some(error) = errors.remove(&id) {
+                        running.push(connect(&ask, kubelet, error, stream));
+                    },
+                    other => tracing::debug!(other, "a stream of no known type"),
+                }
+            }
+            Some(()) = running.next() => {}
+        }
+    }
+    while running.next().await.is_some() {}
+}
+
+async fn connect(ask: &Forward, kubelet: &Kubelet, mut error: Stream, data: Stream) {
+    let result = match text(&data, "port").parse::<u16>() {
+        Ok(port) => {
+            let (namespace, pod) = (ask.namespace.clone(), ask.pod.clone());
+            kubelet.connect(Connection { namespace, pod, port, stream: data.io }).await
+        }
+        Err(_) => Err(format!("{:?} is no port", text(&data, "port"))),
+    };
+    if let Err(why) = result {
+        // Whoever has gone away need not be told.
+        drop(error.io.write_all(why.as_bytes()).await);
+    }
+}
+
+fn text(stream: &Stream, header: &str) -> String {
+    stream.headers.get(header).cloned().unwrap_or_default()
+}

@@ -1,0 +1,158 @@
+//! One connection with many streams.
+
+use std::collections::{BTreeMap, HashMap};
+
+use bytes::Bytes;
+use futures::{StreamExt, future::BoxFuture, stream::FuturesUnordered};
+use tokio::{
+    io::{
+        AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, DuplexStream, ReadHalf, WriteHalf, duplex, split,
+    },
+    sync::mpsc,
+};
+
+use super::{
+    frame::{self, Decoder, Frame, PIECE},
+    headers::{Packer, Unpacker},
+};
+
+/// How much may wait in one direction of a stream. Without flow control a full stream holds up all others of its connection.
+const BUFFER: usize = 256 * 1024;
+/// So many frames wait for the peer at most; then the streams do.
+const QUEUE: usize = 16;
+/// A peer that opens more streams than this at once is cut off.
+const STREAMS: usize = 1024;
+
+/// A stream that the peer has opened.
+#[derive(Debug)]
+pub(super) struct Stream {
+    /// By lower-case names.
+    pub(super) headers: BTreeMap<String, String>,
+    /// At its end once the peer has closed its side. Dropping it closes ours.
+    pub(super) io: DuplexStream,
+}
+
+/// Runs a connection until the peer closes it; hands over the streams that it opens.
+pub(super) async fn run<I>(io: I, streams: mpsc::Sender<Stream>)
+where
+    I: AsyncRead + AsyncWrite,
+{
+    let (read, mut write) = split(io);
+    let (out, mut queued) = mpsc::channel::<Bytes>(QUEUE);
+    let writer = async {
+        while let Some(frame) = queued.recv().await {
+            if write.write_all(&frame).await.is_err() || write.flush().await.is_err() {
+                return;
+            }
+        }
+    };
+    let (begin, mut begun) = mpsc::unbounded_channel::<BoxFuture<'static, ()>>();
+    let pumps = async {
+        let mut running = FuturesUnordered::new();
+        loop {
+            tokio::select! {
+                pump = begun.recv() => match pump {
+                    Some(pump) => running.push(pump),
+                    None => return,
+                },
+                Some(()) = running.next() => {}
+            }
+        }
+    };
+    let reader = Reader {
+        streams,
+        out,
+        begin,
+        inputs: HashMap::new(),
+        unpacker: Unpacker::new(),
+        packer: Packer::new(),
+    };
+    tokio::select! {
+        result = reader.run(read) => if let Err(why) = result {
+            tracing::debug!(why, "a SPDY connection ended");
+        },
+        () = writer => {}
+        () = pumps => {}
+    }
+}
+
+struct Reader {
+    streams: mpsc::Sender<Stream>,
+    out: mpsc::Sender<Bytes>,
+    begin: mpsc::UnboundedSender<BoxFuture<'static, ()>>,
+    inputs: HashMap<u32, WriteHalf<DuplexStream>>,
+    unpacker: Unpacker,
+    packer: Packer,
+}
+
+impl Reader {
+    async fn run<I: AsyncRead>(mut self, mut read: ReadHalf<I>) -> Result<(), String> {
+        let mut decoder = Decoder::default();
+        let mut piece = vec![0; PIECE];
+        loop {
+            while let Some(frame) = decoder.next()? {
+                if frame == Frame::GoAway {
+                    return Ok(());
+                }
+                self.take(frame).await?;
+            }
+            match read.read(&mut piece).await {
+                Ok(length @ 1..) => decoder.push(&piece[..length]),
+                _ => return Ok(()),
+            }
+        }
+    }
+
+    async fn take(&mut self, frame: Frame) -> Result<(), String> {
+        match frame {
+            Frame::Open { stream, headers, last } => self.open(stream, &headers, last).await?,
+            Frame::Headers(headers) => drop(self.unpacker.unpack(&headers)?),
+            Frame::Data { stream, data, last } => {
+                if let Some(input) = self.inputs.get_mut(&stream)
+                    && (input.write_all(&data).await.is_err() || last)
+                {
+                    self.end(stream).await;
+                }
+            }
+            Frame::Reset { stream } => self.end(stream).await,
+            Frame::Ping(id) => drop(self.out.send(frame::pong(id)).await),
+            Frame::GoAway | Frame::Other => {}
+        }
+        Ok(())
+    }
+
+    async fn open(&mut self, stream: u32, headers: &[u8], last: bool) -> Result<(), String> {
+        let headers = self.unpacker.unpack(headers)?;
+        if self.inputs.len() >= STREAMS {
+            return Err(format!("more than {STREAMS} streams at once"));
+        }
+        let (ours, io) = duplex(BUFFER);
+        let (output, input) = split(ours);
+        // Where the receivers are gone, so is the connection soon.
+        drop(self.out.send(frame::accepted(stream, &self.packer.pack_none())).await);
+        drop(self.begin.send(Box::pin(pump(stream, output, self.out.clone()))));
+        self.inputs.insert(stream, input);
+        if last {
+            self.end(stream).await;
+        }
+        drop(self.streams.send(Stream { headers, io }).await);
+        Ok(())
+    }
+
+    async fn end(&mut self, stream: u32) {
+        if let Some(mut input) = self.inputs.remove(&stream) {
+            drop(input.shutdown().await);
+        }
+    }
+}
+
+/// Sends what a stream has to say, and then its end.
+async fn pump(stream: u32, mut output: ReadHalf<DuplexStream>, out: mpsc::Sender<Bytes>) {
+    let mut piece = vec![0; PIECE];
+    while let Ok(length @ 1..) = output.read(&mut piece).await {
+        if out.send(frame::data(stream, &piece[..length], false)).await.is_err() {
+            return;
+        }
+    }
+    drop(out.send(frame::data(stream, b"", true)).await);
+}

@@ -1,0 +1,44 @@
+//! Bytes of another protocol in the messages of a websocket.
+
+use futures::{SinkExt, StreamExt};
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, DuplexStream, split};
+use tokio_tungstenite::{
+    WebSocketStream,
+    tungstenite::{Message, protocol::Role},
+};
+
+use super::channel::goodbye;
+
+const PIECE: usize = 16 * 1024;
+
+/// Carries bytes both ways until one side ends.
+pub(super) async fn run<I>(io: I, inner: DuplexStream)
+where
+    I: AsyncRead + AsyncWrite + Unpin,
+{
+    let socket = WebSocketStream::from_raw_socket(io, Role::Server, None).await;
+    let (mut sink, mut source) = socket.split();
+    let (mut read, mut write) = split(inner);
+    let outgoing = async {
+        let mut piece = vec![0; PIECE];
+        while let Ok(length @ 1..) = read.read(&mut piece).await {
+            if sink.send(Message::binary(piece[..length].to_vec())).await.is_err() {
+                return;
+            }
+        }
+        drop(sink.send(goodbye()).await);
+    };
+    let incoming = async {
+        while let Some(Ok(message)) = source.next().await {
+            match message {
+                Message::Binary(data) if write.write_all(&data).await.is_err() => return,
+                Message::Close(_) => return,
+                _ => {}
+            }
+        }
+    };
+    tokio::select! {
+        () = outgoing => {}
+        () = incoming => {}
+    }
+}
