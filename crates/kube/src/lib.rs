@@ -36,7 +36,12 @@
 //! # }).unwrap();
 //! ```
 
-pub use kube_core as core;
+/// Types and pure functions of the protocol: all of `kube_core`, and with `derive` the macro that belongs to them.
+pub mod core {
+    pub use kube_core::*;
+    #[cfg(feature = "derive")]
+    pub use kube_derive::KubeSchema;
+}
 pub use kube_core::{CustomResourceExt, Resource, ResourceExt};
 
 #[cfg(feature = "config")]
