@@ -6,7 +6,9 @@
 mod by_name;
 mod index;
 mod lookup;
+mod namespaces;
 mod object_ref;
+mod parts;
 mod reflect;
 pub mod store;
 mod subscription;
@@ -14,6 +16,7 @@ mod table;
 
 pub use index::Index;
 pub use lookup::Lookup;
+pub use namespaces::reflect_namespaces;
 pub use object_ref::{ObjectRef, ObjectRefExtra};
 pub use reflect::reflector;
 pub use store::{Store, store, store_shared};

@@ -60,6 +60,14 @@ impl Progress {
         }
     }
 
+    /// Notes that the store shows nothing of this namespace but a list that reached this mark.
+    pub(super) fn start_over_in(&mut self, namespace: &str, mark: Option<u128>) {
+        self.marks.0.remove(namespace);
+        if let Some(mark) = mark {
+            self.note(namespace, mark);
+        }
+    }
+
     /// Starts to wait, unless there is nothing to wait for.
     pub(super) fn wait(&mut self, namespace: &str, version: u128) -> Option<(Ticket, oneshot::Receiver<()>)> {
         if self.marks.reached(namespace, version) {
@@ -131,6 +139,8 @@ mod tests {
         progress.start_over(marks);
         assert!(done.try_recv().is_ok());
         assert!(progress.wait("x", 10).is_some(), "what the list does not reach has to come again");
+        progress.start_over_in("y", None);
+        assert!(progress.wait("y", 8).is_some());
     }
 
     #[test]

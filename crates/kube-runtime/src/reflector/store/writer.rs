@@ -10,6 +10,7 @@ use crate::{
     version::number,
     watcher::Event,
 };
+use ahash::{AHashMap, AHashSet};
 use parking_lot::{Mutex, RwLock};
 use std::{borrow::Cow, fmt, hash::Hash, sync::Arc};
 use tokio::sync::{Notify, watch};
@@ -127,6 +128,45 @@ where
             Event::Delete(object) => self.delete(&Arc::new(object)),
         }
         None
+    }
+
+    /// Puts these objects of a namespace in the place of those of these names, all at once, and returns the events that tell
+    /// the difference.
+    pub(in crate::reflector) fn replace_in(
+        &mut self,
+        namespace: &str,
+        before: &AHashSet<Box<str>>,
+        after: AHashMap<Box<str>, K>,
+    ) -> Vec<Event<K>> {
+        let shared = &self.reader.shared;
+        let (mut events, mut changed) = (Vec::new(), Vec::new());
+        let mut mark = None;
+        let mut objects = shared.objects.write();
+        for name in before.iter().filter(|name| !after.contains_key(*name)) {
+            let last = objects.get(Some(namespace), name).cloned();
+            if let Some(last) = last {
+                objects.remove(&last);
+                events.push(Event::Delete((*last).clone()));
+                changed.push(last);
+            }
+        }
+        for object in after.into_values() {
+            mark = mark.max(object.resource_version().as_deref().and_then(number));
+            if objects.counterpart(&object).is_some_and(|present| same_state(&**present, &object)) {
+                continue;
+            }
+            let shown = Arc::new(object.clone());
+            objects.insert(Arc::clone(&shown));
+            changed.push(shown);
+            events.push(Event::Apply(object));
+        }
+        drop(objects);
+        shared.progress.lock().start_over_in(namespace, mark);
+        shared.changed.notify_waiters();
+        if let Some(subscribers) = &shared.subscribers {
+            subscribers.publish(&changed);
+        }
+        events
     }
 
     fn start_list(&mut self) {
