@@ -4,8 +4,10 @@
 //! clones can be read from anywhere. [`ObjectRef`] names an object of it.
 
 mod by_name;
+mod inbox;
 mod index;
 mod lookup;
+mod mutex;
 mod namespaces;
 mod object_ref;
 mod parts;

@@ -1,16 +1,13 @@
 //! Telling several consumers about one cache, each at its own speed.
 
-use super::{Lookup, ObjectKey, store::Store};
-use ahash::AHashMap;
+use super::{Lookup, ObjectKey, inbox::Inbox, mutex::Mutex, store::Store};
 use futures::Stream;
-use parking_lot::Mutex;
 use std::{
-    collections::{VecDeque, hash_map::Entry},
     fmt,
     hash::Hash,
     pin::Pin,
     sync::{Arc, Weak},
-    task::{Context, Poll, Waker},
+    task::{Context, Poll},
 };
 
 /// A stream of the objects of a shared cache: those it holds first, then each one that changes or goes away.
@@ -26,7 +23,7 @@ where
     K::DynamicType: Eq + Hash + Clone,
 {
     reader: Store<K>,
-    inbox: Arc<Inbox<K>>,
+    inbox: Arc<Inbox<ObjectKey, Arc<K>>>,
 }
 
 impl<K> ReflectHandle<K>
@@ -49,15 +46,7 @@ where
     type Item = Arc<K>;
 
     fn poll_next(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
-        let mut inbox = self.inbox.0.lock();
-        match inbox.take() {
-            Some(object) => Poll::Ready(Some(object)),
-            None if inbox.closed => Poll::Ready(None),
-            None => {
-                inbox.waker = Some(cx.waker().clone());
-                Poll::Pending
-            }
-        }
+        self.inbox.poll_take(cx)
     }
 }
 
@@ -67,7 +56,7 @@ where
     K::DynamicType: Eq + Hash + Clone,
 {
     fn clone(&self) -> Self {
-        let waiting = self.inbox.0.lock().in_order();
+        let waiting = self.inbox.waiting();
         let fresh =
             self.reader.shared_subscribers().map(|subscribers| subscribers.add(self.reader.clone(), waiting));
         fresh.expect("invariant: a handle exists only for a shared cache")
@@ -80,25 +69,18 @@ where
     K::DynamicType: Eq + Hash + Clone,
 {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("ReflectHandle")
-            .field("waiting", &self.inbox.0.lock().order.len())
-            .finish_non_exhaustive()
+        f.debug_struct("ReflectHandle").field("waiting", &self.inbox.len()).finish_non_exhaustive()
     }
 }
 
 /// Everybody who wants to know. A handle that is dropped leaves by itself.
 pub(super) struct Subscribers<K> {
-    inboxes: Mutex<Vec<Weak<Inbox<K>>>>,
+    registered: Mutex<Registered<K>>,
     capacity: usize,
 }
 
-struct Inbox<K>(Mutex<Waiting<K>>);
-
-/// What a subscriber has not taken yet: the newest state per object, in the order of first news.
-struct Waiting<K> {
-    order: VecDeque<ObjectKey>,
-    newest: AHashMap<ObjectKey, Arc<K>>,
-    waker: Option<Waker>,
+struct Registered<K> {
+    inboxes: Vec<Weak<Inbox<ObjectKey, Arc<K>>>>,
     closed: bool,
 }
 
@@ -107,62 +89,35 @@ where
     K::DynamicType: Eq + Hash + Clone,
 {
     pub(super) fn new(capacity: usize) -> Self {
-        Self { inboxes: Mutex::new(Vec::new()), capacity }
+        Self { registered: Mutex::new(Registered { inboxes: Vec::new(), closed: false }), capacity }
     }
 
     pub(super) fn add(&self, reader: Store<K>, present: Vec<Arc<K>>) -> ReflectHandle<K> {
-        let mut waiting = Waiting {
-            order: VecDeque::with_capacity(self.capacity),
-            newest: AHashMap::with_capacity(self.capacity),
-            waker: None,
-            closed: reader.is_closed(),
-        };
-        for object in present {
-            waiting.put(object);
+        let inbox = Arc::new(Inbox::with_capacity(self.capacity));
+        inbox.put(present.into_iter().map(keyed));
+        let mut registered = self.registered.lock();
+        if registered.closed {
+            inbox.close();
         }
-        let inbox = Arc::new(Inbox(Mutex::new(waiting)));
-        let mut inboxes = self.inboxes.lock();
-        inboxes.retain(|inbox| inbox.strong_count() > 0);
-        inboxes.push(Arc::downgrade(&inbox));
+        registered.inboxes.retain(|inbox| inbox.strong_count() > 0);
+        registered.inboxes.push(Arc::downgrade(&inbox));
         ReflectHandle { reader, inbox }
     }
 
     pub(super) fn publish(&self, objects: &[Arc<K>]) {
-        self.for_each(|waiting| objects.iter().for_each(|object| waiting.put(Arc::clone(object))));
-    }
-
-    pub(super) fn close(&self) {
-        self.for_each(|waiting| waiting.closed = true);
-    }
-
-    fn for_each(&self, change: impl Fn(&mut Waiting<K>)) {
-        for inbox in self.inboxes.lock().iter().filter_map(Weak::upgrade) {
-            let mut waiting = inbox.0.lock();
-            change(&mut waiting);
-            if let Some(waker) = waiting.waker.take() {
-                waker.wake();
-            }
+        for inbox in self.registered.lock().inboxes.iter().filter_map(Weak::upgrade) {
+            inbox.put(objects.iter().cloned().map(keyed));
         }
+    }
+
+    /// Ends the streams of all who subscribe, now or later.
+    pub(super) fn close(&self) {
+        let mut registered = self.registered.lock();
+        registered.closed = true;
+        registered.inboxes.iter().filter_map(Weak::upgrade).for_each(|inbox| inbox.close());
     }
 }
 
-impl<K: Lookup> Waiting<K> {
-    fn put(&mut self, object: Arc<K>) {
-        match self.newest.entry(ObjectKey::of(&*object)) {
-            Entry::Occupied(mut waiting) => drop(waiting.insert(object)),
-            Entry::Vacant(vacant) => {
-                self.order.push_back(vacant.key().clone());
-                vacant.insert(object);
-            }
-        }
-    }
-
-    fn take(&mut self) -> Option<Arc<K>> {
-        let key = self.order.pop_front()?;
-        self.newest.remove(&key)
-    }
-
-    fn in_order(&self) -> Vec<Arc<K>> {
-        self.order.iter().filter_map(|key| self.newest.get(key)).cloned().collect()
-    }
+fn keyed<K: Lookup>(object: Arc<K>) -> (ObjectKey, Arc<K>) {
+    (ObjectKey::of(&*object), object)
 }

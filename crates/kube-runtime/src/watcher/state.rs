@@ -44,8 +44,6 @@ pub(super) struct InitListed {
     pub(super) version: String,
     /// How often in a row the server failed to serve this version.
     pub(super) in_vain: u32,
-    /// Whether the server has shown that it knows this version: a storage restored from a backup may not.
-    pub(super) vouched: bool,
 }
 
 /// A watch runs.
@@ -58,8 +56,6 @@ pub(super) struct Watching {
     /// Whether it brought anything, so that the server's version is known to be no older.
     pub(super) heard: bool,
     pub(super) in_vain: u32,
-    /// Whether the server knew the version at the start.
-    pub(super) vouched: bool,
 }
 
 /// The objects of a list that could not be decoded: all counted, the first few named.

@@ -1,7 +1,7 @@
 //! Following changes from a version on.
 
 use super::{
-    Config, Error, Event, Result,
+    Error, Event, Result,
     fault::Fault,
     machine::{Machine, Read, Turn, trouble},
     pace::Trouble,
@@ -23,19 +23,19 @@ type Emit<K> = Vec<Result<Event<K>>>;
 impl InitListed {
     /// After a list.
     pub(super) fn at(version: String) -> Self {
-        Self { version, in_vain: 0, vouched: true }
+        Self { version, in_vain: 0 }
     }
 
     pub(super) fn started(self, now: Instant) -> State {
-        let Self { version, in_vain, vouched } = self;
-        State::Watching(Watching { version, since: now, progressed: false, heard: false, in_vain, vouched })
+        let Self { version, in_vain } = self;
+        State::Watching(Watching { version, since: now, progressed: false, heard: false, in_vain })
     }
 
     /// The state in which the server is asked for its version before the next watch. Versions that are no numbers
     /// cannot be compared, so asking is no use.
     fn in_doubt(self) -> State {
         match number(&self.version) {
-            Some(_) => State::Doubtful(Self { vouched: false, ..self }),
+            Some(_) => State::Doubtful(self),
             None => State::InitListed(self),
         }
     }
@@ -49,15 +49,14 @@ impl Watching {
         }
     }
 
-    /// What follows when the watch has ended after so long.
+    /// What follows when the watch is over.
     ///
     /// A server whose storage was replaced by an older one would keep the next watch open without a word until it has
-    /// reached our version again. A watch that ended at its time, or at once, is no sign of that; others are.
-    fn resume(self, lasted: Duration, config: &Config, broken: bool) -> State {
-        let short = lasted < config.good_life();
-        let on_time = !broken && config.is_full_life(lasted);
-        let trusted = (short && self.vouched) || (on_time && self.heard);
-        let listed = InitListed { version: self.version, in_vain: self.in_vain, vouched: true };
+    /// reached our version again. Only a watch that ended when its time was over, and brought something until then, shows that
+    /// this has not happened.
+    fn resume(self, on_time: bool) -> State {
+        let trusted = on_time && self.heard;
+        let listed = InitListed { version: self.version, in_vain: self.in_vain };
         if trusted { State::InitListed(listed) } else { listed.in_doubt() }
     }
 }
@@ -74,7 +73,7 @@ impl Machine {
             Ok(version) if went_back(&listed.version, &version) => {
                 return self.rewound(&listed.version, &version, emit);
             }
-            Ok(_) => return (State::InitListed(InitListed { vouched: true, ..listed }), Duration::ZERO),
+            Ok(_) => return (State::InitListed(listed), Duration::ZERO),
             Err(error) => error,
         };
         match Fault::of(&error) {
@@ -84,7 +83,7 @@ impl Machine {
             }
             _ => {
                 tracing::debug!(%error, "the server does not tell its version; the watch will tell what is wrong");
-                (State::InitListed(InitListed { vouched: true, ..listed }), Duration::ZERO)
+                (State::InitListed(listed), Duration::ZERO)
             }
         }
     }
@@ -108,7 +107,7 @@ impl Machine {
         now: Instant,
         emit: &mut Emit<K>,
     ) -> Turn {
-        let lasted = now.duration_since(watch.since);
+        let on_time = self.config.is_full_life(now.duration_since(watch.since));
         match read {
             Read::Message(message) => self.message(watch, message, emit),
             Read::Broken(error) => {
@@ -118,20 +117,18 @@ impl Machine {
                     return (State::Watching(watch), Duration::ZERO); // one unreadable line; the next may be fine
                 }
                 self.note_good_life(&mut watch, now);
-                (watch.resume(lasted, &self.config, true), self.pace.next(Trouble::Passing))
+                (watch.resume(false), self.pace.next(Trouble::Passing))
             }
-            Read::Ended if self.note_good_life(&mut watch, now) => {
-                (watch.resume(lasted, &self.config, false), Duration::ZERO)
-            }
+            Read::Ended if self.note_good_life(&mut watch, now) => (watch.resume(on_time), Duration::ZERO),
             Read::Ended => {
                 let what = "the server closed the watch at once";
                 emit.push(Err(broken(io::ErrorKind::UnexpectedEof, what)));
-                (watch.resume(lasted, &self.config, false), self.pace.next(Trouble::Passing))
+                (watch.resume(on_time), self.pace.next(Trouble::Passing))
             }
             Read::Silent => {
                 let what = "the watch was silent for longer than the server should keep it open";
                 emit.push(Err(broken(io::ErrorKind::TimedOut, what)));
-                (watch.resume(lasted, &self.config, true), self.pace.next(Trouble::Passing))
+                (watch.resume(false), self.pace.next(Trouble::Passing))
             }
         }
     }
@@ -176,7 +173,7 @@ impl Machine {
                 let fault = Fault::of_status(&status);
                 emit.push(Err(Error::WatchError(status)));
                 let in_vain = if watch.progressed { 0 } else { watch.in_vain };
-                let listed = InitListed { version: watch.version, in_vain, vouched: watch.vouched };
+                let listed = InitListed { version: watch.version, in_vain };
                 return self.after_fault(fault, listed, State::InitListed);
             }
         }

@@ -176,11 +176,6 @@ where
         self.shared.subscribers.as_ref()
     }
 
-    /// Whether the writer is gone, so that nothing will change any more.
-    pub(in crate::reflector) fn is_closed(&self) -> bool {
-        self.lists.has_changed().is_err()
-    }
-
     /// Adds an index of what is there and of what comes. O(n) where something is there.
     pub(crate) fn add_index<T>(&self, index: &Index<K, T>)
     where

@@ -154,6 +154,15 @@ fn a_late_subscriber_starts_with_what_is_there() {
 }
 
 #[test]
+fn a_subscriber_before_the_first_list_gets_all_of_it() {
+    let (store, mut writer) = filled([Event::Init, Event::InitApply(object("a", "1"))]);
+    let mut early = store.subscribe().unwrap();
+    assert!(early.next().now_or_never().is_none(), "a list under way shows nothing");
+    writer.apply_watcher_event(&Event::InitDone);
+    assert_eq!(early.next().now_or_never().flatten().unwrap().name_any(), "a");
+}
+
+#[test]
 fn a_slow_subscriber_gets_the_newest_state_and_every_deletion() {
     let (store, mut writer) = filled([]);
     let mut slow = writer.subscribe().unwrap();
@@ -166,6 +175,11 @@ fn a_slow_subscriber_gets_the_newest_state_and_every_deletion() {
     assert_eq!((gone.name_any().as_str(), store.get(&key("a"))), ("a", None));
     drop(writer);
     assert_eq!(slow.next().now_or_never(), Some(None), "ends with its writer");
+    assert_eq!(
+        store.subscribe().unwrap().next().now_or_never(),
+        Some(None),
+        "and so does one that comes later"
+    );
 }
 
 #[test]

@@ -101,19 +101,10 @@ fn a_connection_that_cannot_be_made_is_followed_by_the_question() {
 }
 
 #[test]
-fn a_watch_closed_soon_after_the_answer_is_not_followed_by_the_question_again() {
-    let mut bench = cut();
-    bench.probed(Ok("10"));
-    for _ in 0..5 {
-        assert_eq!(bench.expect_watch(), "10");
-        bench.started();
-        assert_eq!(bench.read(Read::Ended).len(), 1);
-    }
-    assert_eq!(bench.expect_watch(), "10");
-    bench.started();
-    bench.pass(60);
-    bench.read(Read::Broken(broken()));
-    assert_eq!(bench.next(), Next::Probe);
+fn a_watch_closed_at_once_is_followed_by_the_question_too() {
+    let mut bench = watching();
+    assert_eq!(bench.read(Read::Ended).len(), 1);
+    assert_eq!((bench.wait, bench.next()), (OWN, Next::Probe), "a restart can come at any moment");
 }
 
 #[test]

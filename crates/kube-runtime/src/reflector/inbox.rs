@@ -1,0 +1,93 @@
+//! What waits for one subscriber.
+//!
+//! `tests/loom.rs` includes this file with another `mutex`, and tries every order of events.
+
+use super::mutex::Mutex;
+use ahash::AHashMap;
+use std::{
+    collections::{VecDeque, hash_map::Entry},
+    hash::Hash,
+    task::{Context, Poll, Waker},
+};
+
+/// The newest value of each key that a subscriber has not taken yet, in the order of first news.
+pub(super) struct Inbox<Key, V>(Mutex<Waiting<Key, V>>);
+
+struct Waiting<Key, V> {
+    order: VecDeque<Key>,
+    newest: AHashMap<Key, V>,
+    waker: Option<Waker>,
+    closed: bool,
+}
+
+impl<Key: Eq + Hash + Clone, V: Clone> Inbox<Key, V> {
+    pub(super) fn with_capacity(capacity: usize) -> Self {
+        Self(Mutex::new(Waiting {
+            order: VecDeque::with_capacity(capacity),
+            newest: AHashMap::with_capacity(capacity),
+            waker: None,
+            closed: false,
+        }))
+    }
+
+    /// Adds values; each replaces one of its key that still waits.
+    pub(super) fn put(&self, values: impl Iterator<Item = (Key, V)>) {
+        self.change(|waiting| values.for_each(|(key, value)| waiting.put(key, value)));
+    }
+
+    /// Nothing comes any more.
+    pub(super) fn close(&self) {
+        self.change(|waiting| waiting.closed = true);
+    }
+
+    /// The next value; `None` when there is none and will be none.
+    pub(super) fn poll_take(&self, cx: &mut Context<'_>) -> Poll<Option<V>> {
+        let mut waiting = self.0.lock();
+        match waiting.take() {
+            Some(value) => Poll::Ready(Some(value)),
+            None if waiting.closed => Poll::Ready(None),
+            None => {
+                waiting.waker = Some(cx.waker().clone());
+                Poll::Pending
+            }
+        }
+    }
+
+    /// All that waits, in order. It goes on waiting.
+    pub(super) fn waiting(&self) -> Vec<V> {
+        let waiting = self.0.lock();
+        waiting.order.iter().filter_map(|key| waiting.newest.get(key)).cloned().collect()
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.0.lock().order.len()
+    }
+
+    fn change(&self, change: impl FnOnce(&mut Waiting<Key, V>)) {
+        let waker = {
+            let mut waiting = self.0.lock();
+            change(&mut waiting);
+            waiting.waker.take()
+        };
+        if let Some(waker) = waker {
+            waker.wake(); // outside the lock: it may poll at once
+        }
+    }
+}
+
+impl<Key: Eq + Hash + Clone, V> Waiting<Key, V> {
+    fn put(&mut self, key: Key, value: V) {
+        match self.newest.entry(key) {
+            Entry::Occupied(mut waiting) => drop(waiting.insert(value)),
+            Entry::Vacant(vacant) => {
+                self.order.push_back(vacant.key().clone());
+                vacant.insert(value);
+            }
+        }
+    }
+
+    fn take(&mut self) -> Option<V> {
+        let key = self.order.pop_front()?;
+        self.newest.remove(&key)
+    }
+}

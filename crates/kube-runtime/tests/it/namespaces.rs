@@ -1,0 +1,162 @@
+//! Several namespaces as one stream and one store.
+
+use crate::common::{Change, named, quiet, server, soon};
+use futures::{StreamExt, channel::mpsc, stream};
+use k8s_openapi::api::core::v1::{ConfigMap, Namespace};
+use kube_client::{Api, Client};
+use kube_core::params::PostParams;
+use kube_runtime::{
+    WatchStreamExt,
+    reflector::{self, ObjectRef, Store, reflect_namespaces},
+    watcher::{self, Config, Event, watcher},
+};
+use kube_testserver::{ApiServer, Fault, Match};
+use std::{pin::Pin, time::Duration};
+
+type Told = Pin<Box<dyn futures::Stream<Item = String> + Send>>;
+
+/// A server with the namespaces `a`, `b` and `c`.
+async fn world() -> (ApiServer, Client) {
+    let (server, client) = server();
+    for namespace in ["a", "b", "c"] {
+        Api::all(client.clone())
+            .create(&PostParams::default(), &named::<Namespace>(namespace))
+            .await
+            .unwrap();
+    }
+    (server, client)
+}
+
+fn maps(client: &Client, namespace: &str) -> Api<ConfigMap> {
+    Api::namespaced(client.clone(), namespace)
+}
+
+fn watched(
+    client: &Client,
+    namespaces: impl futures::Stream<Item = Vec<&'static str>> + Send + 'static,
+) -> (Store<ConfigMap>, Told) {
+    let (store, writer) = reflector::store();
+    let client = client.clone();
+    let events = reflect_namespaces(writer, namespaces, move |namespace| {
+        watcher(maps(&client, namespace), Config::default()).default_backoff()
+    });
+    let told = events.map(|event: watcher::Result<Event<ConfigMap>>| {
+        event.map_or_else(|_| "error".to_owned(), |event| event.to_string())
+    });
+    (store, told.boxed())
+}
+
+/// The next so many items, sorted.
+async fn next(told: &mut Told, count: usize) -> Vec<String> {
+    let mut items = Vec::new();
+    for _ in 0..count {
+        items.push(soon(told).await);
+    }
+    items.sort();
+    items
+}
+
+#[tokio::test(start_paused = true)]
+async fn are_one_list_and_then_changes() {
+    let (_server, client) = world().await;
+    for namespace in ["a", "b", "c"] {
+        maps(&client, namespace).add(named("one")).await;
+    }
+    let (store, mut told) = watched(&client, stream::iter([vec!["a", "b"]]));
+    assert_eq!(next(&mut told, 4).await, ["Init", "InitApply(a/one)", "InitApply(b/one)", "InitDone"]);
+    maps(&client, "c").add(named("elsewhere")).await;
+    maps(&client, "b").touch("one", "1").await;
+    maps(&client, "a").remove("one").await;
+    assert_eq!(next(&mut told, 2).await, ["Apply(b/one)", "Delete(a/one)"]);
+    assert_eq!(store.len(), 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn one_that_is_forbidden_holds_up_nobody() {
+    let (server, client) = world().await;
+    for namespace in ["a", "b"] {
+        maps(&client, namespace).add(named("one")).await;
+    }
+    let forbidden = server.fault(Match::list::<ConfigMap>().namespace("b"), Fault::status(403, "Forbidden"));
+    let (store, mut told) = watched(&client, stream::iter([vec!["a", "b"]]));
+    let first = next(&mut told, 4).await;
+    assert_eq!(first, ["Init", "InitApply(a/one)", "InitDone", "error"]);
+    assert!(store.is_ready());
+    forbidden.remove();
+    while soon(&mut told).await != "Apply(b/one)" {}
+    assert_eq!(store.len(), 2);
+}
+
+#[tokio::test(start_paused = true)]
+async fn one_that_is_down_is_waited_for_but_not_for_ever() {
+    let (server, client) = world().await;
+    server.fault(Match::list::<ConfigMap>().namespace("b"), Fault::status(500, "InternalError"));
+    let (store, mut told) = watched(&client, stream::iter([vec!["a", "b"]]));
+    let start = tokio::time::Instant::now();
+    while soon(&mut told).await != "InitDone" {}
+    assert_eq!(start.elapsed(), Duration::from_secs(30));
+    assert!(store.is_ready());
+}
+
+#[tokio::test(start_paused = true)]
+async fn one_that_lists_again_leaves_the_others_alone() {
+    let (server, client) = world().await;
+    for namespace in ["a", "b"] {
+        for name in ["stays", "goes"] {
+            maps(&client, namespace).add(named(name)).await;
+        }
+    }
+    let (store, mut told) = watched(&client, stream::iter([vec!["a", "b"]]));
+    next(&mut told, 6).await;
+    quiet(&mut told).await;
+    let away =
+        server.fault(Match::watch::<ConfigMap>().namespace("a"), Fault::status(503, "ServiceUnavailable"));
+    server.end_watches();
+    while soon(&mut told).await != "error" {}
+    maps(&client, "a").remove("goes").await;
+    server.compact();
+    away.remove();
+    while soon(&mut told).await != "Delete(a/goes)" {}
+    let gone = ObjectRef::new("goes").within("a");
+    assert!(store.get(&gone).is_none() && store.len() == 3);
+    quiet(&mut told).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn may_come_and_go() {
+    let (_server, client) = world().await;
+    for namespace in ["a", "b", "c"] {
+        maps(&client, namespace).add(named("one")).await;
+    }
+    let (change, changes) = mpsc::unbounded();
+    let (store, mut told) = watched(&client, changes);
+    change.unbounded_send(vec!["a"]).unwrap();
+    assert_eq!(next(&mut told, 3).await, ["Init", "InitApply(a/one)", "InitDone"]);
+    change.unbounded_send(vec!["a", "b"]).unwrap();
+    assert_eq!(next(&mut told, 1).await, ["Apply(b/one)"]);
+    change.unbounded_send(vec!["b"]).unwrap();
+    assert_eq!(next(&mut told, 1).await, ["Delete(a/one)"]);
+    maps(&client, "a").touch("one", "1").await;
+    quiet(&mut told).await;
+    change.unbounded_send(vec!["b", "a"]).unwrap();
+    assert_eq!(next(&mut told, 1).await, ["Apply(a/one)"]);
+    assert_eq!(store.len(), 2);
+    drop(change);
+    maps(&client, "b").remove("one").await;
+    assert_eq!(next(&mut told, 1).await, ["Delete(b/one)"], "the last list stays");
+}
+
+#[tokio::test(start_paused = true)]
+async fn writes_in_each_can_be_waited_for() {
+    let (_server, client) = world().await;
+    let (store, told) = watched(&client, stream::iter([vec!["a", "b"]]));
+    let filling = tokio::spawn(told.for_each(|_| async {}));
+    for round in 0..20 {
+        for namespace in ["a", "b"] {
+            let written = maps(&client, namespace).add(named(&format!("n{round}"))).await;
+            let cached = tokio::time::timeout(Duration::from_secs(5), store.wait_for(&written)).await;
+            assert_eq!(cached.unwrap().unwrap().unwrap().metadata.uid, written.metadata.uid);
+        }
+    }
+    filling.abort();
+}

@@ -1,0 +1,119 @@
+//! The mailbox of a subscriber under every order of events that threads can bring about.
+//!
+//! loom runs each model once per order. Part of the ordinary tests: all of it takes a second or two.
+
+#![allow(clippy::unwrap_used, unreachable_pub, dead_code)] // a panic in here is a failed test
+
+mod mutex {
+    //! loom's lock, with the face of ours.
+
+    pub struct Mutex<T>(loom::sync::Mutex<T>);
+
+    impl<T> Mutex<T> {
+        pub fn new(value: T) -> Self {
+            Self(loom::sync::Mutex::new(value))
+        }
+
+        pub fn lock(&self) -> loom::sync::MutexGuard<'_, T> {
+            self.0.lock().unwrap()
+        }
+    }
+}
+
+#[path = "../src/reflector/inbox.rs"]
+mod inbox;
+
+use inbox::Inbox;
+use loom::{future::block_on, sync::Arc, thread};
+use std::{
+    future::poll_fn,
+    sync::atomic::{AtomicUsize, Ordering},
+};
+
+/// Tries every order, and prints how many there were.
+fn every_order(name: &str, model: impl Fn() + Sync + Send + 'static) {
+    let orders = std::sync::Arc::new(AtomicUsize::new(0));
+    let count = std::sync::Arc::clone(&orders);
+    loom::model(move || {
+        count.fetch_add(1, Ordering::Relaxed);
+        model();
+    });
+    println!("{name}: {} orders", orders.load(Ordering::Relaxed));
+    assert!(orders.load(Ordering::Relaxed) > 1, "there was something to order");
+}
+
+fn next(inbox: &Inbox<u8, u32>) -> Option<u32> {
+    block_on(poll_fn(|cx| inbox.poll_take(cx)))
+}
+
+fn all(inbox: &Inbox<u8, u32>) -> Vec<u32> {
+    std::iter::from_fn(|| next(inbox)).collect()
+}
+
+#[test]
+fn a_subscriber_that_sleeps_is_always_woken() {
+    every_order("woken", || {
+        let inbox = Arc::new(Inbox::with_capacity(0));
+        let writer = thread::spawn({
+            let inbox = Arc::clone(&inbox);
+            move || {
+                inbox.put([(1, 10)].into_iter());
+                inbox.put([(2, 20)].into_iter());
+                inbox.close();
+            }
+        });
+        assert_eq!(all(&inbox), [10, 20]);
+        writer.join().unwrap();
+    });
+}
+
+#[test]
+fn the_last_state_of_every_object_arrives_whatever_is_passed_over() {
+    every_order("last state", || {
+        let inbox = Arc::new(Inbox::with_capacity(0));
+        let writer = thread::spawn({
+            let inbox = Arc::clone(&inbox);
+            move || {
+                inbox.put([(1, 10), (2, 20)].into_iter());
+                inbox.put([(1, 11)].into_iter());
+                inbox.close();
+            }
+        });
+        let seen = all(&inbox);
+        assert!([vec![10, 20, 11], vec![11, 20], vec![10, 20, 11]].contains(&seen), "{seen:?}");
+        writer.join().unwrap();
+    });
+}
+
+#[test]
+fn a_slow_subscriber_holds_up_neither_the_writer_nor_another() {
+    every_order("slow subscriber", || {
+        let (slow, quick) = (Arc::new(Inbox::with_capacity(0)), Arc::new(Inbox::with_capacity(0)));
+        let writer = thread::spawn({
+            let inboxes = [Arc::clone(&slow), Arc::clone(&quick)];
+            move || {
+                inboxes.iter().for_each(|inbox| inbox.put([(1, 10)].into_iter()));
+                inboxes.iter().for_each(|inbox| inbox.close());
+            }
+        });
+        assert_eq!(all(&quick), [10]);
+        writer.join().unwrap(); // nobody has read `slow` yet
+        assert_eq!(all(&slow), [10]);
+    });
+}
+
+#[test]
+fn a_copy_of_a_subscription_starts_with_what_waits() {
+    every_order("copy", || {
+        let inbox = Arc::new(Inbox::with_capacity(0));
+        inbox.put([(1, 10)].into_iter());
+        let copier = thread::spawn({
+            let inbox = Arc::clone(&inbox);
+            move || inbox.waiting()
+        });
+        let taken = next(&inbox);
+        let copied = copier.join().unwrap();
+        assert_eq!(taken, Some(10));
+        assert!(copied == [10] || copied.is_empty());
+    });
+}
