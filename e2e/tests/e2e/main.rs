@@ -16,11 +16,17 @@ mod delete;
 mod discovery;
 mod finalizer;
 mod garbage;
+mod kind_deleted;
 mod list;
+mod namespaces;
 mod patch;
+mod predicates;
 mod reflector;
+mod rewound;
 mod schema_table;
+mod single_object;
 mod status;
+mod store;
 mod subresource;
 #[path = "../../../crates/kube-derive/tests/it/table.rs"]
 mod table;

@@ -1,0 +1,77 @@
+//! Several namespaces as one stream and one store.
+
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use futures::channel::mpsc;
+use futures::{FutureExt as _, StreamExt as _};
+use k8s_openapi::api::core::v1::Namespace;
+use kube::api::{DeleteParams, PostParams};
+use kube::runtime::{WatchStreamExt as _, reflector, watcher};
+use kube::{Api, ResourceExt as _};
+
+use crate::widget::{Widget, widget};
+use crate::world::{Need, World, run, unique};
+
+/// Makes a namespace where the server knows such a thing; elsewhere any name will do.
+async fn namespace(world: &World) -> anyhow::Result<String> {
+    let name = unique("e2e-more");
+    let mut object = Namespace::default();
+    object.metadata.name = Some(name.clone());
+    match Api::all(world.client.clone()).create(&PostParams::default(), &object).await {
+        Ok(_) => Ok(name),
+        Err(kube::Error::Api(status)) if status.code == 404 => Ok(name),
+        Err(error) => Err(error.into()),
+    }
+}
+
+#[test]
+fn are_watched_as_one_and_may_come_and_go() -> anyhow::Result<()> {
+    run(Need::Nothing, |world| {
+        async move {
+            let spaces = [world.namespace.clone(), namespace(world).await?, namespace(world).await?];
+            for (size, space) in (0..).zip(&spaces) {
+                let api = Api::<Widget>::namespaced(world.client.clone(), space);
+                api.create(&PostParams::default(), &widget("one", size)).await?;
+            }
+            let (store, writer) = reflector::store::<Widget>();
+            let (change, changes) = mpsc::unbounded();
+            let client = world.client.clone();
+            let stream = reflector::reflect_namespaces(writer, changes, move |space| {
+                let api = Api::namespaced(client.clone(), space);
+                watcher(api, watcher::Config::default()).default_backoff()
+            });
+            let driver = tokio::spawn(stream.for_each(|_| async {}));
+            let shows = async |expected: &[&String]| {
+                let expected: BTreeSet<_> = expected.iter().map(|it| Some((*it).clone())).collect();
+                let shown = || store.state().iter().map(|it| it.namespace()).collect::<BTreeSet<_>>();
+                tokio::time::timeout(Duration::from_secs(10), async {
+                    while shown() != expected {
+                        tokio::time::sleep(Duration::from_millis(10)).await;
+                    }
+                })
+                .await
+            };
+            change.unbounded_send(vec![spaces[0].clone(), spaces[1].clone()])?;
+            tokio::time::timeout(Duration::from_secs(10), store.wait_until_ready()).await??;
+            assert_eq!(store.len(), 2, "complete at once, or not at all");
+            change.unbounded_send(spaces.to_vec())?;
+            shows(&spaces.each_ref()).await?;
+            let api = Api::<Widget>::namespaced(world.client.clone(), &spaces[1]);
+            api.delete("one", &DeleteParams::default()).await?;
+            shows(&[&spaces[0], &spaces[2]]).await?;
+            change.unbounded_send(spaces[1..].to_vec())?;
+            shows(&[&spaces[2]]).await?;
+            driver.abort();
+            for space in &spaces[1..] {
+                Api::<Widget>::namespaced(world.client.clone(), space)
+                    .delete_collection(&DeleteParams::default(), &Default::default())
+                    .await?;
+                let spaces: Api<Namespace> = Api::all(world.client.clone());
+                spaces.delete(space, &DeleteParams::background()).await.ok(); // not where there are none
+            }
+            Ok(())
+        }
+        .boxed()
+    })
+}

@@ -1,0 +1,55 @@
+//! Predicates: changes that do not matter do not arrive, those that do arrive once.
+
+use std::time::Duration;
+
+use futures::{FutureExt as _, StreamExt as _};
+use kube::ResourceExt as _;
+use kube::api::{Patch, PatchParams, PostParams};
+use kube::runtime::{Predicate as _, PredicateConfig, WatchStreamExt as _, predicates, watcher};
+use serde_json::{Value, json};
+
+use crate::widget::{Widget, widget};
+use crate::world::{Need, run};
+
+#[test]
+fn let_spec_and_finalizers_through_but_not_status_or_annotations() -> anyhow::Result<()> {
+    run(Need::Nothing, |world| {
+        async move {
+            let api = world.api::<Widget>();
+            let mut objects = Box::pin(
+                watcher(api.clone(), watcher::Config::default())
+                    .default_backoff()
+                    .applied_objects()
+                    .predicate_filter(
+                        predicates::generation.combine(predicates::finalizers),
+                        PredicateConfig::default(),
+                    ),
+            );
+            let patch = async |change: Value| {
+                api.patch("a", &PatchParams::default(), &Patch::Merge(change)).await.map(drop)
+            };
+            api.create(&PostParams::default(), &widget("a", 1)).await?;
+            let status = Patch::Merge(json!({ "status": { "phase": "Up" } }));
+            let mut seen = Vec::new();
+            let mut next = async |seen: &mut Vec<(i64, usize)>| -> anyhow::Result<()> {
+                let object = tokio::time::timeout(Duration::from_secs(10), objects.next()).await?;
+                let object = object.expect("a watch has no end")?;
+                seen.push((object.spec.size, object.finalizers().len()));
+                Ok(())
+            };
+            next(&mut seen).await?;
+            api.patch_status("a", &PatchParams::default(), &status).await?;
+            patch(json!({ "metadata": { "annotations": { "note": "1" } } })).await?;
+            patch(json!({ "spec": { "size": 2 } })).await?;
+            next(&mut seen).await?;
+            patch(json!({ "metadata": { "finalizers": ["e2e.example.com/hold"] } })).await?;
+            next(&mut seen).await?;
+            patch(json!({ "metadata": { "annotations": { "note": "2" } } })).await?;
+            patch(json!({ "metadata": { "finalizers": null } })).await?;
+            next(&mut seen).await?;
+            assert_eq!(seen, [(1, 0), (2, 0), (2, 1), (2, 0)]);
+            Ok(())
+        }
+        .boxed()
+    })
+}
