@@ -1,7 +1,10 @@
 //! Settings of a server before it starts.
 
+use std::{path::PathBuf, sync::Arc};
+
 use crate::{
-    ApiServer, BuiltInController, Manifests, StartError, TestServer, User,
+    Answered, ApiServer, BuiltInController, Manifests, StartError, TestServer, User,
+    server::Observer,
     socket::{self, Socket},
     world::Settings,
 };
@@ -31,6 +34,8 @@ pub struct Builder {
     objects: Vec<Manifests>,
     socket: Socket,
     users: Vec<User>,
+    data: Option<PathBuf>,
+    observer: Option<Observer>,
     api: Option<ApiServer>,
 }
 
@@ -101,6 +106,28 @@ impl Builder {
         self
     }
 
+    /// Keeps the state in a directory, made where it is missing, and begins with what is there: objects, uids and
+    /// resourceVersions outlive the process, however it ends. The history does not: watches from before a restart are
+    /// answered with 410. Every change is handed to the system when it is made; it is forced to the disk only when the server
+    /// is dropped, so a power failure may cost the last changes.
+    ///
+    /// ```
+    /// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
+    /// use kube_testserver::TestServer;
+    ///
+    /// let dir = tempfile::tempdir()?;
+    /// let server = TestServer::builder().data(dir.path()).service()?;
+    /// server.load("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: kept}\n")?;
+    /// let snapshot = server.snapshot();
+    /// drop(server);
+    /// assert_eq!(TestServer::builder().data(dir.path()).service()?.snapshot(), snapshot);
+    /// # Ok::<_, Box<dyn std::error::Error>>(()) }).unwrap();
+    /// ```
+    pub fn data(mut self, dir: impl Into<PathBuf>) -> Self {
+        self.data = Some(dir.into());
+        self
+    }
+
     /// Switches a built-in controller off.
     pub fn without(mut self, controller: BuiltInController) -> Self {
         self.settings.off.insert(controller);
@@ -119,6 +146,28 @@ impl Builder {
     pub fn with_user(mut self, user: User) -> Self {
         self.users.push(user);
         self.with_rbac()
+    }
+
+    /// Is told of every answer, as soon as its head is complete: for a request log, or to count what a client does.
+    ///
+    /// ```
+    /// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
+    /// use std::sync::{Arc, Mutex};
+    /// use http_body_util::Full;
+    /// use tower::ServiceExt;
+    ///
+    /// let seen = Arc::new(Mutex::new(Vec::new()));
+    /// let log = seen.clone();
+    /// let builder = kube_testserver::TestServer::builder();
+    /// let server = builder.on_answer(move |answered| log.lock().unwrap().push(answered.clone())).service()?;
+    /// server.oneshot(http::Request::get("/api/v1/pods?limit=1").body(Full::<bytes::Bytes>::default())?).await?;
+    /// let seen = seen.lock().unwrap();
+    /// assert_eq!((seen[0].method.as_str(), seen[0].uri.path(), seen[0].code), ("GET", "/api/v1/pods", 200));
+    /// # Ok::<_, Box<dyn std::error::Error>>(()) }).unwrap();
+    /// ```
+    pub fn on_answer(mut self, observer: impl Fn(&Answered) + Send + Sync + 'static) -> Self {
+        self.observer = Some(Observer(Arc::new(observer)));
+        self
     }
 
     /// How many changes, over all resources, watches can catch up on: 10 000 by default, at least 1. The oldest are
@@ -159,11 +208,17 @@ impl Builder {
     /// # Errors
     /// [`StartError::Objects`] when an object cannot be read or is refused. Without objects it cannot fail.
     pub fn service(self) -> Result<ApiServer, StartError> {
-        let api = self.api.unwrap_or_else(|| ApiServer::with_settings(self.settings));
+        let mut api = self.api.unwrap_or_else(|| ApiServer::with_settings(self.settings));
+        if let Some(observer) = self.observer {
+            api = api.observed_by(observer);
+        }
         for user in &self.users {
             if let Some(token) = &user.token {
                 api.add_token(token.clone(), user.clone());
             }
+        }
+        if let Some(dir) = &self.data {
+            api.keep_in(dir)?;
         }
         if let Some(snapshot) = self.snapshot {
             api.restore(snapshot)?;

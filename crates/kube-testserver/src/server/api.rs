@@ -2,6 +2,7 @@ use std::{
     fmt,
     future::Future,
     io,
+    path::Path,
     pin::Pin,
     sync::Arc,
     task::{Context, Poll},
@@ -14,12 +15,13 @@ use parking_lot::Mutex;
 use tokio::sync::watch;
 use tower::Service;
 
-use super::handle;
+use super::{handle, observer::Observer};
 use crate::{
     auth::User,
     body::Body,
     clock::Clock,
     fault::{Fault, FaultRule, Match, Rules},
+    journal::DataError,
     kubelet::Kubelet,
     manifest::{self, LoadError, Manifests},
     route::Asked,
@@ -56,6 +58,7 @@ pub struct ApiServer {
     faults: Rules,
     /// Who asks through this handle without credentials.
     identity: Arc<User>,
+    observer: Option<Observer>,
     /// Its value changes when the watches of this handle (and its clones) are to end.
     cut: Arc<watch::Sender<u64>>,
     /// Connections to pods that were made through this handle (and its clones).
@@ -84,7 +87,8 @@ impl ApiServer {
         let kubelet = world.kubelet.clone();
         let (world, cut) = (Arc::new(Mutex::new(world)), Arc::new(watch::Sender::new(0)));
         let identity = Arc::new(User::admin().with_standing());
-        Self { world, faults: Rules::default(), identity, cut, sessions: Arc::new(Sessions::new()), kubelet }
+        let (faults, sessions) = (Rules::default(), Arc::new(Sessions::new()));
+        Self { world, faults, identity, observer: None, cut, sessions, kubelet }
     }
 
     /// Lets requests that match go wrong from now on, whichever handle or socket they come in through. Of several rules
@@ -106,6 +110,11 @@ impl ApiServer {
     /// Takes all faults away. What they have begun goes on: a stalled request stays stalled.
     pub fn clear_faults(&self) {
         self.faults.clear();
+    }
+
+    /// Takes over the state in a data directory, and keeps every change there.
+    pub(crate) fn keep_in(&self, dir: &Path) -> Result<(), DataError> {
+        self.world.lock().keep_in(dir)
     }
 
     /// Takes in objects as a client would create them, CRDs and namespaces first; what they say of their status is taken
@@ -220,6 +229,14 @@ impl ApiServer {
     pub(crate) fn for_socket(&self) -> Self {
         let (cut, sessions) = (Arc::new(watch::Sender::new(0)), Arc::new(Sessions::new()));
         Self { cut, sessions, ..self.as_user(User::anonymous()) }
+    }
+
+    pub(crate) fn observed_by(self, observer: Observer) -> Self {
+        Self { observer: Some(observer), ..self }
+    }
+
+    pub(super) fn observer(&self) -> Option<&Observer> {
+        self.observer.as_ref()
     }
 
     /// Lets somebody in by a client certificate.

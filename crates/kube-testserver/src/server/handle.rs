@@ -1,11 +1,21 @@
-use std::{fmt, io, sync::Arc};
+use std::{
+    fmt, io,
+    sync::Arc,
+    time::{Duration, Instant},
+};
 
 use bytes::Bytes;
 use futures::StreamExt;
 use http::{HeaderMap, Method, Request, Response, header, request::Parts};
 use http_body_util::{BodyExt, LengthLimitError, Limited};
 
-use super::{ApiServer, access, broken, documents, form::Form, node, respond};
+use super::{
+    ApiServer, access, broken, documents,
+    form::Form,
+    node,
+    observer::{Answered, Observer},
+    respond,
+};
 use crate::{
     auth::User,
     body::Body,
@@ -31,9 +41,26 @@ where
     B: http_body::Body<Data = Bytes, Error: fmt::Display> + Send + 'static,
 {
     let (parts, body) = request.into_parts();
-    match server.strike(&parts) {
+    let observed = server.observer().cloned().map(|observer| (observer, begun(&parts), Instant::now()));
+    let answer = match server.strike(&parts) {
         Some(fault) => broken::answer_broken(fault, server, parts, body).await,
         None => Ok(answer(server, &parts, body).await),
+    };
+    if let Some((Observer(tell), answered, began)) = observed {
+        let code = answer.as_ref().map_or(0, |answer| answer.status().as_u16());
+        tell(&Answered { code, took: began.elapsed(), ..answered });
+    }
+    answer
+}
+
+fn begun(parts: &Parts) -> Answered {
+    let agent = parts.headers.get(header::USER_AGENT).and_then(|value| value.to_str().ok());
+    Answered {
+        method: parts.method.clone(),
+        uri: parts.uri.clone(),
+        user_agent: agent.unwrap_or_default().into(),
+        code: 0,
+        took: Duration::ZERO,
     }
 }
 
@@ -124,6 +151,11 @@ fn serve(
             return Err(Failure::no_such_stream());
         }
         return watch(server, world, call, encoder).map(|watch| respond::stream(lines(watch)));
+    }
+    if call.method != Method::GET
+        && let Some(why) = world.journal_failure()
+    {
+        return Err(Failure::internal(why));
     }
     let answer = verb::perform(world, &call)?;
     let now = world.now();

@@ -8,6 +8,10 @@ mod form;
 mod handle;
 mod impersonation;
 mod node;
+mod observer;
 mod respond;
 
 pub use api::{ApiServer, RewindError};
+pub use observer::Answered;
+
+pub(crate) use observer::Observer;

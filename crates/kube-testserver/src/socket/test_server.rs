@@ -12,7 +12,7 @@ use super::{
     kubeconfig::kubeconfig,
     pki::Pki,
 };
-use crate::{ApiServer, Fault, FaultRule, LoadError, Match, User};
+use crate::{ApiServer, DataError, Fault, FaultRule, LoadError, Match, User};
 
 /// How long requests that are running at shutdown may take. Watches are ended at once.
 const DRAIN: Duration = Duration::from_secs(1);
@@ -80,6 +80,9 @@ pub enum StartError {
     /// An object that it was to start with cannot be read or is refused.
     #[error("cannot take in the objects to start with")]
     Objects(#[from] LoadError),
+    /// The data directory cannot be used.
+    #[error("cannot keep the state")]
+    Data(#[from] DataError),
 }
 
 impl TestServer {

@@ -45,6 +45,16 @@ impl World {
         self.settle();
     }
 
+    /// Adds what every cluster with RBAC has, where a state from elsewhere lacks it.
+    pub(super) fn ensure_access(&mut self) {
+        let roles = self.registry.by_plural(RBAC, "clusterroles").map(|endpoint| endpoint.resource.table);
+        let has_some =
+            roles.is_some_and(|table| self.store.get(table, &Key::new(None, "cluster-admin")).is_some());
+        if self.settings.access && !has_some {
+            self.bootstrap_access();
+        }
+    }
+
     /// Notes a change of a resource's objects, as far as it is about rights.
     pub(super) fn note_access_change(&mut self, resource: &Resource) {
         if resource.group == RBAC {

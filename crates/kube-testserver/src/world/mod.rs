@@ -9,6 +9,7 @@ mod collect;
 mod contents;
 mod delete;
 mod refill;
+mod saved;
 mod settings;
 mod state;
 mod workloads;

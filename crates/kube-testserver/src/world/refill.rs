@@ -69,6 +69,7 @@ impl World {
                 self.serve(&object.value);
             }
         }
+        self.begin_journal();
         homeless
     }
 

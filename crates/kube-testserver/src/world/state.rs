@@ -10,6 +10,7 @@ use crate::{
     auth::{Bindings, Login},
     clock::Clock,
     gc::{OwnerIndex, Place},
+    journal::Journal,
     kubelet::Kubelet,
     meta,
     registry::{Registry, Resource, crd},
@@ -31,6 +32,8 @@ pub(crate) struct World {
     /// The RBAC objects, read when they are first needed after a change.
     pub(super) bindings: OnceLock<Arc<Bindings>>,
     pub(crate) login: Login,
+    /// Where changes are kept, if anywhere.
+    pub(super) journal: Option<Journal>,
     /// Another number whenever the whole state was replaced: whoever remembers a place in it has to begin anew.
     pub(crate) incarnation: u64,
 }
@@ -80,6 +83,7 @@ impl World {
             withdrawn: Vec::new(),
             bindings: OnceLock::new(),
             login: Login::default(),
+            journal: None,
             incarnation: 0,
         };
         world.bootstrap();
@@ -105,6 +109,7 @@ impl World {
         let stored = self.store.put(resource.table, key, object);
         self.owners.record(resource.table, before.as_deref(), Some(&stored));
         self.note_access_change(resource);
+        self.note_in_journal(resource, &stored, false);
         if !stored.owners.is_empty() && before.as_ref().is_none_or(|b| b.owners != stored.owners) {
             self.later(Task::CheckOwners((resource.table, stored.key.clone())));
         }
@@ -129,6 +134,7 @@ impl World {
         let before = self.store.get(resource.table, key)?.clone();
         let last = self.store.remove(resource.table, key, before.value())?;
         self.owners.record(resource.table, Some(&before), None);
+        self.note_in_journal(resource, &last, true);
         self.note_access_change(resource);
         for dependent in self.owners.dependents(&before.uid) {
             self.later(Task::CheckOwners(dependent));
@@ -209,6 +215,7 @@ impl World {
             stored.schema().prune(object);
             stored.schema().default(object);
         });
+        self.begin_journal();
     }
 
     /// Ends the resource that a removed CRD defined, and its watches.

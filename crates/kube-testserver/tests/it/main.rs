@@ -19,6 +19,7 @@ mod pods;
 mod reviews;
 mod rig;
 mod sockets;
+mod standalone;
 mod views;
 mod watches;
 mod workloads;

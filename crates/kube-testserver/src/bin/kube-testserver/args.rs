@@ -1,0 +1,117 @@
+use std::{ffi::OsString, path::PathBuf};
+
+pub(crate) const USAGE: &str = "\
+A Kubernetes API server for development and tests, in one process.
+
+  kube-testserver [--port N] [--data DIR] [options]
+
+  --port N           listen on 127.0.0.1:N; 0 takes a free port (6443)
+  --data DIR         keep the state in DIR, and begin with what is there; without it, the state ends with the process
+  --objects PATH     begin with the objects (CRDs included) of a YAML or JSON file, or of all in a directory; repeatable
+  --kubeconfig FILE  write the kubeconfig there (DIR/kubeconfig; without --data, a file in the temporary directory)
+  --tls              speak TLS, with a certificate authority of its own
+  --rbac             tell users apart and enforce RBAC; the kubeconfig is that of an administrator
+  -v, --verbose      log every request to standard error
+  -V, --version      print the version
+  -h, --help         print this
+
+Standard output gets one line, the path of the kubeconfig, once the server is ready. SIGINT and SIGTERM end it cleanly.
+Exit code: 0 ended as asked, 1 could not serve, 2 wrong arguments.";
+
+/// What the command line asks for.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Command {
+    Serve(Box<Args>),
+    Help,
+    Version,
+}
+
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(crate) struct Args {
+    pub(crate) port: u16,
+    pub(crate) data: Option<PathBuf>,
+    pub(crate) objects: Vec<PathBuf>,
+    pub(crate) kubeconfig: Option<PathBuf>,
+    pub(crate) tls: bool,
+    pub(crate) rbac: bool,
+    pub(crate) verbose: bool,
+}
+
+pub(crate) fn parse(args: impl Iterator<Item = OsString>) -> Result<Command, String> {
+    let mut out = Args { port: 6443, ..Args::default() };
+    let mut args = args;
+    while let Some(arg) = args.next() {
+        let text = arg.to_string_lossy().into_owned();
+        // `--flag=value` is the same as `--flag value`.
+        let (flag, inline) = match text.split_once('=') {
+            Some((flag, value)) if flag.starts_with("--") => (flag.to_string(), Some(OsString::from(value))),
+            _ => (text, None),
+        };
+        let takes_value = matches!(flag.as_str(), "--port" | "--data" | "--objects" | "--kubeconfig");
+        let value = match (takes_value, inline) {
+            (true, None) => args.next().ok_or_else(|| format!("{flag} needs a value"))?,
+            (true, Some(value)) => value,
+            (false, Some(_)) => return Err(format!("{flag} takes no value")),
+            (false, None) => OsString::new(),
+        };
+        match flag.as_str() {
+            "--port" => {
+                let text = value.to_string_lossy();
+                let wrong = |_| format!("--port: expected a number from 0 to 65535, got {text:?}");
+                out.port = text.parse().map_err(wrong)?;
+            }
+            "--data" => out.data = Some(value.into()),
+            "--objects" => out.objects.push(value.into()),
+            "--kubeconfig" => out.kubeconfig = Some(value.into()),
+            "--tls" => out.tls = true,
+            "--rbac" => out.rbac = true,
+            "-v" | "--verbose" => out.verbose = true,
+            "-V" | "--version" => return Ok(Command::Version),
+            "-h" | "--help" => return Ok(Command::Help),
+            other => return Err(format!("unknown argument {other:?}")),
+        }
+    }
+    Ok(Command::Serve(Box::new(out)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parsed(line: &str) -> Result<Command, String> {
+        parse(line.split_whitespace().map(OsString::from))
+    }
+
+    #[test]
+    fn arguments_are_read_or_refused_with_a_reason() {
+        let all = "--port 0 --data=d --objects a --objects=b --kubeconfig k --tls --rbac -v";
+        let expected = Args {
+            port: 0,
+            data: Some("d".into()),
+            objects: vec!["a".into(), "b".into()],
+            kubeconfig: Some("k".into()),
+            tls: true,
+            rbac: true,
+            verbose: true,
+        };
+        assert_eq!(parsed(all), Ok(Command::Serve(Box::new(expected))));
+        assert_eq!(parsed(""), Ok(Command::Serve(Box::new(Args { port: 6443, ..Args::default() }))));
+        assert_eq!((parsed("--tls --help"), parsed("-V")), (Ok(Command::Help), Ok(Command::Version)));
+        for (line, problem) in [
+            ("--port", "--port needs a value"),
+            ("--port 70000", "--port: expected a number from 0 to 65535, got \"70000\""),
+            ("--tls=1", "--tls takes no value"),
+            ("--prot 1", "unknown argument \"--prot\""),
+            ("serve", "unknown argument \"serve\""),
+        ] {
+            assert_eq!(parsed(line), Err(problem.to_string()));
+        }
+    }
+
+    #[test]
+    fn the_usage_names_every_argument() {
+        for flag in ["--port", "--data", "--objects", "--kubeconfig", "--tls", "--rbac", "-v", "-V", "-h"] {
+            assert!(USAGE.contains(&format!("  {flag}")), "{flag}");
+        }
+    }
+}

@@ -1,0 +1,50 @@
+//! What the server has to say, on standard error: warnings and errors, one line each.
+
+use std::fmt::{self, Write};
+
+use tracing::{
+    Event, Level, Metadata, Subscriber,
+    field::{Field, Visit},
+    span::{Attributes, Id, Record},
+};
+
+pub(crate) fn to_stderr() {
+    // Nobody else sets one in this program, so it cannot be taken.
+    let _ = tracing::subscriber::set_global_default(Stderr);
+}
+
+struct Stderr;
+
+impl Subscriber for Stderr {
+    fn enabled(&self, metadata: &Metadata<'_>) -> bool {
+        *metadata.level() <= Level::WARN && metadata.is_event()
+    }
+
+    fn event(&self, event: &Event<'_>) {
+        let mut line = Line(event.metadata().level().to_string().to_lowercase());
+        event.record(&mut line);
+        eprintln!("{}", line.0);
+    }
+
+    fn new_span(&self, _: &Attributes<'_>) -> Id {
+        Id::from_u64(1)
+    }
+
+    fn record(&self, _: &Id, _: &Record<'_>) {}
+    fn record_follows_from(&self, _: &Id, _: &Id) {}
+    fn enter(&self, _: &Id) {}
+    fn exit(&self, _: &Id) {}
+}
+
+/// The level, the message, and the other fields behind it.
+struct Line(String);
+
+impl Visit for Line {
+    fn record_debug(&mut self, field: &Field, value: &dyn fmt::Debug) {
+        // Writing to a string cannot fail.
+        let _ = match field.name() {
+            "message" => write!(self.0, ": {value:?}"),
+            name => write!(self.0, " {name}={value:?}"),
+        };
+    }
+}

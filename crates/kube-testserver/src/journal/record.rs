@@ -1,0 +1,122 @@
+use bytes::Bytes;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, value::RawValue};
+
+/// A change: an object as it now is, or that it is gone.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Record {
+    pub(crate) revision: u64,
+    pub(crate) group: String,
+    pub(crate) plural: String,
+    /// `namespace/name`, or only the name.
+    pub(crate) key: String,
+    /// `None` once it is gone.
+    pub(crate) object: Option<Value>,
+}
+
+/// What a line of the file holds.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Line {
+    /// The first one: the revision of the state that follows.
+    Head(u64),
+    Record(Record),
+}
+
+#[derive(Serialize, Deserialize)]
+struct Head {
+    format: String,
+    #[serde(rename = "resourceVersion")]
+    revision: u64,
+}
+
+const FORMAT: &str = "kube-testserver/1";
+
+impl Line {
+    pub(crate) fn head(revision: u64) -> Vec<u8> {
+        let head = Head { format: FORMAT.into(), revision };
+        seal(&serde_json::to_vec(&head).expect("invariant: a text and a number can be written"))
+    }
+
+    /// The line of a change; `object` is JSON already.
+    pub(crate) fn change(
+        revision: u64,
+        group: &str,
+        plural: &str,
+        key: &str,
+        object: Option<&Bytes>,
+    ) -> Vec<u8> {
+        let place = serde_json::to_string(&(revision, group, plural, key));
+        let place = place.expect("invariant: texts and a number can be written");
+        let object = object.map_or(&b"null"[..], |object| object);
+        let text = [&place.as_bytes()[..place.len() - 1], b",", object, b"]"].concat();
+        seal(&text)
+    }
+
+    /// Reads a line without its end. The error says what is wrong with it.
+    pub(crate) fn read(line: &[u8]) -> Result<Self, String> {
+        let (sum, text) = line.split_at_checked(9).ok_or("it is too short")?;
+        let sum = std::str::from_utf8(&sum[..8]).ok().and_then(|sum| u32::from_str_radix(sum, 16).ok());
+        if sum != Some(crc32fast::hash(text)) {
+            return Err("its checksum is wrong".into());
+        }
+        if text.first() == Some(&b'{') {
+            let head: Head = serde_json::from_slice(text).map_err(|error| error.to_string())?;
+            if head.format != FORMAT {
+                return Err(format!("its format is {:?}, expected {FORMAT:?}", head.format));
+            }
+            return Ok(Self::Head(head.revision));
+        }
+        type Parts<'a> = (u64, String, String, String, Option<&'a RawValue>);
+        let (revision, group, plural, key, object): Parts<'_> =
+            serde_json::from_slice(text).map_err(|error| error.to_string())?;
+        let object = object.map(|object| serde_json::from_str(object.get())).transpose();
+        let object = object.map_err(|error| error.to_string())?;
+        Ok(Self::Record(Record { revision, group, plural, key, object }))
+    }
+}
+
+/// Checksum, space, text, end of line.
+fn seal(text: &[u8]) -> Vec<u8> {
+    [format!("{:08x} ", crc32fast::hash(text)).as_bytes(), text, b"\n"].concat()
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn lines_read_back_as_they_were_written() {
+        let object = json!({"metadata": {"name": "a\nb\"", "labels": {"x": "ü"}}});
+        let bytes = Bytes::from(object.to_string());
+        let line = Line::change(7, "g.x", "things", "ns/a\nb\"", Some(&bytes));
+        assert_eq!(line.iter().filter(|byte| **byte == b'\n').count(), 1);
+        let record = |object| Record {
+            revision: 7,
+            group: "g.x".into(),
+            plural: "things".into(),
+            key: "ns/a\nb\"".into(),
+            object,
+        };
+        assert_eq!(Line::read(&line[..line.len() - 1]), Ok(Line::Record(record(Some(object)))));
+        let gone = Line::change(7, "g.x", "things", "ns/a\nb\"", None);
+        assert_eq!(Line::read(gone.trim_ascii_end()), Ok(Line::Record(record(None))));
+        assert_eq!(Line::read(Line::head(9).trim_ascii_end()), Ok(Line::Head(9)));
+    }
+
+    proptest! {
+        /// Any single byte that differs is noticed, and no bytes make it panic.
+        #[test]
+        fn damage_is_noticed(at in 0usize..40, byte in any::<u8>(), noise in prop::collection::vec(any::<u8>(), 0..40)) {
+            let _ = Line::read(&noise);
+            let mut line = Line::change(7, "", "pods", "default/a", None);
+            line.pop();
+            let at = at % line.len();
+            let same = line[at].eq_ignore_ascii_case(&byte) || at == 8;
+            line[at] = byte;
+            prop_assert!(same || Line::read(&line).is_err());
+        }
+    }
+}

@@ -1,0 +1,147 @@
+//! The binary: started, asked, killed, started again.
+
+use std::{
+    fs,
+    io::{BufRead, BufReader, Read},
+    path::Path,
+    process::{Child, Command, Stdio},
+};
+
+use bytes::Bytes;
+use http_body_util::{BodyExt, Full};
+use hyper_util::rt::{TokioExecutor, TokioIo};
+use serde_json::{Value, json};
+
+use crate::rig::*;
+
+struct Standalone {
+    process: Child,
+    addr: String,
+}
+
+impl Standalone {
+    /// Waits until it says that it is ready.
+    fn start(dir: &Path, more: &[&str]) -> Self {
+        let mut process = command(dir, more).spawn().unwrap();
+        let mut kubeconfig = String::new();
+        BufReader::new(process.stdout.as_mut().unwrap()).read_line(&mut kubeconfig).unwrap();
+        let text = fs::read_to_string(kubeconfig.trim_end()).unwrap();
+        let url = text.lines().find_map(|line| line.trim().strip_prefix("server: http://")).unwrap();
+        Self { process, addr: url.to_string() }
+    }
+
+    async fn send(&self, method: &str, path: &str, body: Value) -> (u16, Value) {
+        let tcp = tokio::net::TcpStream::connect(&self.addr).await.unwrap();
+        let (mut send, connection) =
+            hyper::client::conn::http2::handshake(TokioExecutor::new(), TokioIo::new(tcp)).await.unwrap();
+        tokio::spawn(connection);
+        let body = if body.is_null() { Bytes::new() } else { body.to_string().into() };
+        let request = http::Request::builder().method(method).uri(format!("http://{}{path}", self.addr));
+        let request = request.header("content-type", "application/json").header("user-agent", "it/1");
+        let response = send.send_request(request.body(Full::new(body)).unwrap()).await.unwrap();
+        let code = response.status().as_u16();
+        let bytes = response.into_body().collect().await.unwrap().to_bytes();
+        (code, serde_json::from_slice(&bytes).unwrap_or_default())
+    }
+
+    /// As the system ends it when it has had enough: no time to write anything.
+    fn kill(mut self) -> String {
+        self.process.kill().unwrap();
+        self.end().1
+    }
+
+    fn end(mut self) -> (bool, String) {
+        let status = self.process.wait().unwrap();
+        let mut said = String::new();
+        self.process.stderr.take().unwrap().read_to_string(&mut said).unwrap();
+        (status.success(), said)
+    }
+}
+
+fn command(dir: &Path, more: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_kube-testserver"));
+    command.args(["--port", "0", "--data"]).arg(dir).args(more);
+    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    command
+}
+
+/// Objects, uids and resourceVersions outlive a kill; only a record that was not finished is lost, and that is said.
+#[tokio::test]
+async fn state_outlives_a_kill() {
+    let dir = tempfile::tempdir().unwrap();
+    let server = Standalone::start(dir.path(), &[]);
+    assert_eq!(server.send("POST", CRDS, widgets()).await.0, 201);
+    let (code, first) = server.send("POST", WIDGETS, widget("a")).await;
+    assert_eq!(code, 201, "{first}");
+    assert_eq!(server.send("POST", CONFIG_MAPS, config_map("gone")).await.0, 201);
+    assert_eq!(server.send("DELETE", &format!("{CONFIG_MAPS}/gone"), Value::Null).await.0, 200);
+    assert_eq!(server.send("POST", CONFIG_MAPS, config_map("last")).await.0, 201);
+    server.kill();
+
+    let server = Standalone::start(dir.path(), &[]);
+    let (_, again) = server.send("GET", &format!("{WIDGETS}/a"), Value::Null).await;
+    assert_eq!(again, first);
+    assert_eq!(server.send("GET", &format!("{CONFIG_MAPS}/gone"), Value::Null).await.0, 404);
+    let (_, last) = server.send("GET", &format!("{CONFIG_MAPS}/last"), Value::Null).await;
+    let revision =
+        |object: &Value| object["metadata"]["resourceVersion"].as_str().unwrap().parse::<u64>().unwrap();
+    let (_, next) = server.send("POST", CONFIG_MAPS, config_map("next")).await;
+    assert_eq!(revision(&next), revision(&last) + 1);
+    let said = server.kill();
+    assert!(
+        said.contains("serving on http://127.0.0.1:") && said.contains("objects, resourceVersion"),
+        "{said}"
+    );
+
+    // The machine went down in the middle of the last record.
+    let state = dir.path().join("state");
+    let bytes = fs::read(&state).unwrap();
+    fs::write(&state, &bytes[..bytes.len() - 7]).unwrap();
+    let server = Standalone::start(dir.path(), &[]);
+    assert_eq!(server.send("GET", &format!("{CONFIG_MAPS}/next"), Value::Null).await.0, 404);
+    assert_eq!(server.send("GET", &format!("{CONFIG_MAPS}/last"), Value::Null).await.0, 200);
+    let in_use = command(dir.path(), &[]).output().unwrap();
+    assert_eq!(in_use.status.code(), Some(1));
+    let in_use = String::from_utf8(in_use.stderr).unwrap();
+    assert!(in_use.ends_with("is in use by another server\n") && in_use.lines().count() == 1, "{in_use}");
+    let said = server.kill();
+    assert!(said.contains("the last line") && said.contains("is left out: it is not finished"), "{said}");
+}
+
+#[cfg(unix)]
+#[tokio::test]
+async fn sigterm_ends_it_cleanly_and_verbose_logs_requests() {
+    let dir = tempfile::tempdir().unwrap();
+    let objects = dir.path().join("objects.yaml");
+    fs::write(&objects, "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: given}\n").unwrap();
+    let server = Standalone::start(&dir.path().join("data"), &["-v", "--objects", objects.to_str().unwrap()]);
+    assert_eq!(server.send("GET", &format!("{CONFIG_MAPS}/given"), Value::Null).await.0, 200);
+    assert_eq!(server.send("GET", &format!("{CONFIG_MAPS}/none"), json!(null)).await.0, 404);
+    let kill = Command::new("kill").args(["-TERM", &server.process.id().to_string()]).status().unwrap();
+    assert!(kill.success());
+    let (ended_well, said) = server.end();
+    assert!(ended_well, "{said}");
+    assert!(said.contains(&format!("GET {CONFIG_MAPS}/none 404 ")) && said.contains("it/1"), "{said}");
+    assert!(said.trim_end().ends_with("stopping"), "{said}");
+}
+
+#[test]
+fn what_cannot_be_is_one_sentence() {
+    let dir = tempfile::tempdir().unwrap();
+    let run = |more: &[&str]| {
+        let output = command(&dir.path().join("d"), more).output().unwrap();
+        (output.status.code(), String::from_utf8(output.stderr).unwrap())
+    };
+    let wrong = "kube-testserver: --port: expected a number from 0 to 65535, got \"x\"\nTry `kube-testserver --help`.\n";
+    assert_eq!(run(&["--port", "x"]), (Some(2), wrong.into()));
+    let (code, said) = run(&["--objects", "/no/such/file"]);
+    assert_eq!(code, Some(1));
+    assert!(
+        said.starts_with(
+            "kube-testserver: cannot take in the objects to start with: cannot read /no/such/file: "
+        ),
+        "{said}"
+    );
+    let help = command(dir.path(), &["--help"]).output().unwrap();
+    assert!(help.status.success() && String::from_utf8(help.stdout).unwrap().contains("--data DIR"));
+}
