@@ -249,9 +249,22 @@ impl Cx {
         wanted: &str,
         done: impl Fn(&Reply) -> bool,
     ) -> Result<Reply, Failure> {
+        self.eventually(wanted, || self.get(path), done).await
+    }
+
+    /// Asks anything again until the answer is as wanted (for as long as the run waits).
+    pub(crate) async fn eventually<R>(
+        &self,
+        wanted: &str,
+        ask: impl Fn() -> R,
+        done: impl Fn(&Reply) -> bool,
+    ) -> Result<Reply, Failure>
+    where
+        R: Future<Output = Result<Reply, Failure>>,
+    {
         let until = tokio::time::Instant::now() + self.server.wait;
         let last = loop {
-            let reply = self.get(path).await?;
+            let reply = ask().await?;
             if done(&reply) {
                 return Ok(reply);
             }

@@ -5,7 +5,7 @@
 //! A case that needs kinds or identities which a server lacks counts as *not applicable* and is listed as such.
 //!
 //! ```text
-//! cargo run -p conformance -- --kubeconfig FILE [--area A] [--case SUBSTRING] [--json FILE]
+//! cargo run -p conformance -- --kubeconfig FILE [--area A] [--case SUBSTRING] [--clean-up] [--json FILE]
 //! ```
 
 mod area;
@@ -19,7 +19,9 @@ mod report;
 mod runner;
 mod server;
 mod subject;
+mod table;
 
 pub use check::Failure;
 pub use report::{CaseResult, Report, Verdict};
 pub use runner::{Options, list, run};
+pub use table::with_column;

@@ -1,13 +1,17 @@
 //! Runs the suite against the server of a kubeconfig. Exit code: 0 all passed, 1 some failed, 2 it could not run.
 
-use std::{path::PathBuf, process::ExitCode};
+use std::{
+    path::{Path, PathBuf},
+    process::ExitCode,
+};
 
-use conformance::{Options, list, run};
+use conformance::{Options, Report, list, run, with_column};
 
 const USAGE: &str = "\
 Checks a Kubernetes API server against the rules of this suite.
 
-  conformance --kubeconfig FILE [--area A] [--case SUBSTRING] [--jobs N] [--json FILE]
+  conformance --kubeconfig FILE [--area A] [--case SUBSTRING] [--jobs N] [--clean-up] [--json FILE]
+              [--table FILE --column NAME]
   conformance --list [--area A] [--case SUBSTRING]
 
   --kubeconfig FILE  the server: current context, client certificate or token (no exec plugins)
@@ -15,11 +19,17 @@ Checks a Kubernetes API server against the rules of this suite.
   --case SUBSTRING   only the cases whose id contains this
   --jobs N           cases at a time (8)
   --json FILE        also write every result there as JSON
+  --clean-up         delete the namespaces of this run as well, and wait for them to go; without it they stay, for a
+                     cluster may take half an hour over them
+  --table FILE       bring the table in this Markdown file up to date, after a run of all cases
+  --column NAME      the column of the table that is this server's
   --list             print ids and rules, run nothing";
 
 struct Args {
     options: Options,
     json: Option<PathBuf>,
+    table: Option<PathBuf>,
+    column: Option<String>,
     list: bool,
 }
 
@@ -56,12 +66,23 @@ async fn main() -> ExitCode {
         eprintln!("cannot write {}: {e}", file.display());
         return ExitCode::from(2);
     }
+    if let (Some(file), Some(column)) = (&args.table, &args.column)
+        && let Err(problem) = bring_up_to_date(file, column, &report)
+    {
+        eprintln!("{}: {problem}", file.display());
+        return ExitCode::from(2);
+    }
     if report.failures().next().is_some() { ExitCode::FAILURE } else { ExitCode::SUCCESS }
+}
+
+fn bring_up_to_date(file: &Path, column: &str, report: &Report) -> Result<(), String> {
+    let text = std::fs::read_to_string(file).map_err(|e| e.to_string())?;
+    std::fs::write(file, with_column(&text, column, report)?).map_err(|e| e.to_string())
 }
 
 /// `None` asks for the usage text.
 fn parse(mut args: impl Iterator<Item = String>) -> Result<Option<Args>, String> {
-    let mut out = Args { options: Options::default(), json: None, list: false };
+    let mut out = Args { options: Options::default(), json: None, table: None, column: None, list: false };
     while let Some(flag) = args.next() {
         let mut value = || args.next().ok_or(format!("{flag} needs a value"));
         match flag.as_str() {
@@ -74,6 +95,9 @@ fn parse(mut args: impl Iterator<Item = String>) -> Result<Option<Args>, String>
                 out.options.jobs =
                     text.parse().map_err(|_| format!("--jobs: expected a number, got {text:?}"))?;
             }
+            "--clean-up" => out.options.clean_up = true,
+            "--table" => out.table = Some(value()?.into()),
+            "--column" => out.column = Some(value()?),
             "--list" => out.list = true,
             "-h" | "--help" => return Ok(None),
             other => return Err(format!("unknown argument {other:?}")),
@@ -81,6 +105,12 @@ fn parse(mut args: impl Iterator<Item = String>) -> Result<Option<Args>, String>
     }
     if out.options.kubeconfig.as_os_str().is_empty() && !out.list {
         return Err("--kubeconfig FILE is required".to_owned());
+    }
+    if out.table.is_some() != out.column.is_some() {
+        return Err("--table FILE and --column NAME go together".to_owned());
+    }
+    if out.table.is_some() && (out.options.area.is_some() || out.options.case.is_some()) {
+        return Err("--table needs a run of all cases".to_owned());
     }
     Ok(Some(out))
 }

@@ -19,9 +19,9 @@ use crate::{
     server::Server,
 };
 
-/// The label of every namespace of a run. They are left behind: a cluster's namespace controller takes half an hour for the
+/// The label of every namespace of a run. They are left behind unless asked otherwise: a cluster's namespace controller takes half an hour for the
 /// hundreds of a run, and holds up what the cases themselves want deleted.
-const RUN_LABEL: &str = "conformance.example/run";
+pub(crate) const RUN_LABEL: &str = "conformance.example/run";
 
 /// A case that takes longer has failed.
 const PATIENCE: Duration = Duration::from_secs(300);
@@ -40,11 +40,20 @@ pub struct Options {
     /// How long an effect that comes by itself (a controller's work) may take. A loaded 1.20 server takes a minute and more to
     /// finish the deletion of a CRD.
     pub wait: Duration,
+    /// Delete the namespaces of the run at its end, and wait for them to go (for at most ten times [`wait`](Self::wait)).
+    pub clean_up: bool,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Self { kubeconfig: PathBuf::new(), area: None, case: None, jobs: 8, wait: Duration::from_secs(120) }
+        Self {
+            kubeconfig: PathBuf::new(),
+            area: None,
+            case: None,
+            jobs: 8,
+            wait: Duration::from_secs(120),
+            clean_up: false,
+        }
     }
 }
 
@@ -72,6 +81,12 @@ pub async fn run(options: &Options) -> Result<Report, String> {
     let results = stream::iter(jobs).buffered(options.jobs.max(1)).collect().await;
     // Left-overs cost the server, not the verdict.
     let _ = server.clean_up().await;
+    if options.clean_up {
+        server
+            .remove_namespaces()
+            .await
+            .map_err(|e| format!("the namespaces of the run cannot be removed\n{e}"))?;
+    }
     Ok(Report { version: server.version, seconds: started.elapsed().as_secs_f64(), results })
 }
 

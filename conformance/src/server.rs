@@ -10,6 +10,7 @@ use crate::{
     client::Client,
     kinds::{self, Kind},
     kubeconfig::Kubeconfig,
+    runner::RUN_LABEL,
     subject::Need,
 };
 
@@ -139,6 +140,27 @@ impl Server {
         };
         for name in crds.iter().filter(mine) {
             self.client.call(Method::DELETE, format!("{CRDS}/{name}")).send().await?;
+        }
+        Ok(())
+    }
+
+    /// Deletes the namespaces of this run and waits for them to go.
+    pub(crate) async fn remove_namespaces(&self) -> Result<(), Failure> {
+        if !self.core_kinds {
+            return Ok(());
+        }
+        let mine = format!("/api/v1/namespaces?labelSelector={RUN_LABEL}={}", self.run);
+        let mut left = self.client.call(Method::GET, &mine).send().await?.names()?;
+        for name in &left {
+            self.client.call(Method::DELETE, format!("/api/v1/namespaces/{name}")).send().await?;
+        }
+        let end = tokio::time::Instant::now() + self.wait * 10;
+        while !left.is_empty() {
+            if tokio::time::Instant::now() > end {
+                return Err(Failure::new(&mine, "none".to_owned(), format!("{} namespaces", left.len())));
+            }
+            tokio::time::sleep(Duration::from_millis(100)).await;
+            left = self.client.call(Method::GET, &mine).send().await?.names()?;
         }
         Ok(())
     }

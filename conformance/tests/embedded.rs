@@ -28,6 +28,23 @@ async fn embedded_server_conforms_with_access_control() {
         .map(|result| result.id.as_str())
         .collect();
     assert!(left_out.is_empty(), "not applicable: {left_out:?}");
+    check_table(&report);
+}
+
+/// The column `embedded` of the table in the documentation is what was found just now; `UPDATE_TABLE=1` brings it up to date.
+fn check_table(report: &Report) {
+    let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/testserver.md");
+    let text = std::fs::read_to_string(file).expect("docs/testserver.md is there");
+    let current =
+        conformance::with_column(&text, "embedded", report).expect("docs/testserver.md has the table");
+    if std::env::var_os("UPDATE_TABLE").is_some() {
+        std::fs::write(file, current).expect("docs/testserver.md can be written");
+        return;
+    }
+    assert!(
+        text == current,
+        "the table in docs/testserver.md is not current: UPDATE_TABLE=1 cargo test -p conformance --test embedded"
+    );
 }
 
 /// The identities that the kubeconfigs of the genuine servers have.

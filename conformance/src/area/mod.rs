@@ -14,6 +14,7 @@ mod dryrun;
 mod gc;
 mod namespaces;
 mod patch;
+mod rbac;
 mod read;
 mod representation;
 mod schema;
@@ -50,6 +51,7 @@ pub(crate) fn cases() -> Vec<Case> {
         gc::cases(),
         discovery::cases(),
         auth::cases(),
+        rbac::cases(),
     ]
     .concat()
 }

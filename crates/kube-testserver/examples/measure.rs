@@ -1,38 +1,72 @@
-//! What the server costs: time to start, memory, creates per second with watchers.
-//! `cargo run --release -p kube-testserver --example measure`
+//! What the server costs, as a Markdown table: `cargo run --release -p kube-testserver --example measure`.
+//!
+//! Times depend on the machine and on what else it does; the bounds are those of `docs/testserver.md`.
 
-use std::time::Instant;
+use std::{
+    error::Error,
+    time::{Duration, Instant},
+};
 
 use bytes::Bytes;
 use http_body_util::{BodyExt, Full};
-use kube_testserver::{ApiServer, TestServer};
+use kube_testserver::{ApiServer, Body, TestServer};
+use tokio::{task::JoinHandle, time::MissedTickBehavior};
 use tower::ServiceExt;
 
 const CREATES: usize = 10_000;
 const WATCHERS: usize = 100;
+const MANY: usize = 100_000;
+const WRITES_A_SECOND: u64 = 1000;
+const WRITES: usize = 5000;
 const CONFIG_MAPS: &str = "/api/v1/namespaces/default/configmaps";
 
 #[tokio::main]
-async fn main() -> Result<(), Box<dyn std::error::Error>> {
+async fn main() -> Result<(), Box<dyn Error>> {
+    println!("| what | measured | bound |\n|---|---:|---:|");
     let before = resident_kib()?;
-    let start = Instant::now();
+    let began = Instant::now();
     let server = TestServer::start().await?;
-    println!(
-        "start: {:.1} ms, {} KiB more than before",
-        millis(start),
-        resident_kib()?.saturating_sub(before)
-    );
+    row("start", format!("{:.1} ms", millis(began.elapsed())), "50 ms");
+    row("memory after start", format!("{:.1} MB", mib(resident_kib()?.saturating_sub(before))), "20 MB");
+    server.shutdown().await;
 
-    let api = server.api();
-    println!("creates, nobody watching: {:.0} a second", creates(&api, "quiet").await?);
+    let before = resident_kib()?;
+    let api = ApiServer::new();
+    let a_second = creates(&api, "many", MANY).await?;
+    let grown = mib(resident_kib()?.saturating_sub(before));
+    row(&format!("memory of {MANY} objects of 1 KB"), format!("{grown:.0} MB"), "400 MB");
+    row("creates a second, nobody watching", format!("{a_second:.0}"), "10 000");
+    drop(api);
+
+    let api = ApiServer::new();
+    let watchers = watchers(&api, CREATES).await?;
+    let a_second = creates(&api, "watched", CREATES).await?;
+    let mut seen = 0;
+    for watcher in watchers {
+        seen += watcher.await?;
+    }
+    row(&format!("creates a second, {WATCHERS} watchers"), format!("{a_second:.0}"), "10 000");
+    row("events seen by them", format!("{seen} of {}", CREATES * WATCHERS), "all");
+
+    let mut late = latencies().await?;
+    late.sort_unstable();
+    let at = |part: usize| format!("{:.2} ms", millis(late[(late.len() * part / 1000).min(late.len() - 1)]));
+    row(&format!("latency of a watch at {WRITES_A_SECOND} writes a second, median"), at(500), "");
+    row("99 of 100", at(990), "10 ms");
+    Ok(())
+}
+
+fn row(what: &str, measured: String, bound: &str) {
+    println!("| {what} | {measured} | {bound} |");
+}
+
+async fn watchers(api: &ApiServer, events: usize) -> Result<Vec<JoinHandle<usize>>, Box<dyn Error>> {
     let mut watchers = Vec::new();
     for _ in 0..WATCHERS {
-        let path = format!("{CONFIG_MAPS}?watch=1&resourceVersion={}", api.resource_version());
-        let mut body =
-            api.clone().oneshot(http::Request::get(path).body(Full::<Bytes>::default())?).await?.into_body();
+        let mut body = watch(api).await?;
         watchers.push(tokio::spawn(async move {
             let mut lines = 0;
-            while lines < CREATES
+            while lines < events
                 && let Some(Ok(frame)) = body.frame().await
             {
                 lines +=
@@ -41,38 +75,68 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
             lines
         }));
     }
-    let start = Instant::now();
-    println!("creates, {WATCHERS} watchers: {:.0} a second", creates(&api, "watched").await?);
-    let mut seen = 0;
-    for watcher in watchers {
-        seen += watcher.await?;
+    Ok(watchers)
+}
+
+async fn watch(api: &ApiServer) -> Result<Body, Box<dyn Error>> {
+    let path = format!("{CONFIG_MAPS}?watch=1&resourceVersion={}", api.resource_version());
+    Ok(api.clone().oneshot(http::Request::get(path).body(Full::<Bytes>::default())?).await?.into_body())
+}
+
+/// Creates objects of about a kilobyte, one after the other; how many a second.
+async fn creates(api: &ApiServer, prefix: &str, count: usize) -> Result<f64, Box<dyn Error>> {
+    let began = Instant::now();
+    for i in 0..count {
+        create(api, &format!("{prefix}-{i}")).await?;
+        tokio::task::yield_now().await;
     }
-    println!("events: {seen} of {}, all there after {:.0} ms", CREATES * WATCHERS, millis(start));
-    println!("memory with {} objects: {} KiB", 2 * CREATES, resident_kib()?);
-    server.shutdown().await;
+    Ok(f64::from(u32::try_from(count)?) / began.elapsed().as_secs_f64())
+}
+
+async fn create(api: &ApiServer, name: &str) -> Result<(), Box<dyn Error>> {
+    let filling = "x".repeat(600);
+    let body = format!(r#"{{"metadata":{{"name":"{name}"}},"data":{{"k":"{filling}"}}}}"#);
+    let response =
+        api.clone().oneshot(http::Request::post(CONFIG_MAPS).body(Full::new(Bytes::from(body)))?).await?;
+    assert_eq!(response.status(), 201);
     Ok(())
 }
 
-/// Creates objects of about a kilobyte, one after the other.
-async fn creates(api: &ApiServer, prefix: &str) -> Result<f64, Box<dyn std::error::Error>> {
-    let filling = "x".repeat(600);
-    let start = Instant::now();
-    for i in 0..CREATES {
-        let body = format!(r#"{{"metadata":{{"name":"{prefix}-{i}"}},"data":{{"k":"{filling}"}}}}"#);
-        let request = http::Request::post(CONFIG_MAPS).body(Full::new(Bytes::from(body)))?;
-        let response = api.clone().oneshot(request).await?;
-        assert_eq!(response.status(), 201);
-        tokio::task::yield_now().await;
+/// From the moment before a write to the moment at which a watcher has its event, at an even pace of writes.
+async fn latencies() -> Result<Vec<Duration>, Box<dyn Error>> {
+    let api = ApiServer::new();
+    let mut body = watch(&api).await?;
+    let seen = tokio::spawn(async move {
+        let mut seen = Vec::with_capacity(WRITES);
+        while seen.len() < WRITES
+            && let Some(Ok(frame)) = body.frame().await
+        {
+            let lines = frame.data_ref().map_or(0, |data| data.iter().filter(|byte| **byte == b'\n').count());
+            seen.extend(std::iter::repeat_n(Instant::now(), lines));
+        }
+        seen
+    });
+    let mut pace = tokio::time::interval(Duration::from_micros(1_000_000 / WRITES_A_SECOND));
+    pace.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    let mut written = Vec::with_capacity(WRITES);
+    for i in 0..WRITES {
+        pace.tick().await;
+        written.push(Instant::now());
+        create(&api, &format!("paced-{i}")).await?;
     }
-    Ok(f64::from(u32::try_from(CREATES)?) / start.elapsed().as_secs_f64())
+    Ok(written.into_iter().zip(seen.await?).map(|(written, seen)| seen.duration_since(written)).collect())
 }
 
-fn millis(since: Instant) -> f64 {
-    since.elapsed().as_secs_f64() * 1000.0
+fn millis(time: Duration) -> f64 {
+    time.as_secs_f64() * 1000.0
+}
+
+fn mib(kib: u32) -> f64 {
+    f64::from(kib) / 1024.0
 }
 
 /// Resident memory of this process.
-fn resident_kib() -> Result<usize, Box<dyn std::error::Error>> {
+fn resident_kib() -> Result<u32, Box<dyn Error>> {
     let status = std::fs::read_to_string("/proc/self/status")?;
     let line =
         status.lines().find_map(|line| line.strip_prefix("VmRSS:")).ok_or("no VmRSS in /proc/self/status")?;

@@ -18,6 +18,9 @@ const IDLE: Duration = Duration::from_secs(120);
 /// HTTP/2: an idle peer is asked for a sign of life this often, and is gone without an answer in [`PATIENCE`].
 const PING_EVERY: Duration = Duration::from_secs(30);
 
+/// HTTP/2: how large the head of a request may be. As Go's servers have it: selectors in a query can be long.
+const HEADERS: u32 = 1 << 20;
+
 /// Runs tasks that all end with the listener: counted by a tracker, cut by a token.
 #[derive(Clone, Debug)]
 pub(super) struct Tracked {
@@ -51,6 +54,7 @@ where
         .timer(TokioTimer::new())
         .keep_alive_interval(PING_EVERY)
         .keep_alive_timeout(PATIENCE)
+        .max_header_list_size(HEADERS)
         .max_concurrent_streams(streams);
     let connection =
         builder.serve_connection_with_upgrades(TokioIo::new(io), TowerToHyperService::new(service));

@@ -1,13 +1,14 @@
 use std::{
     fmt, io,
+    pin::pin,
     sync::Arc,
     time::{Duration, Instant},
 };
 
-use bytes::Bytes;
+use bytes::{Bytes, BytesMut};
 use futures::StreamExt;
-use http::{HeaderMap, Method, Request, Response, header, request::Parts};
-use http_body_util::{BodyExt, LengthLimitError, Limited};
+use http::{Method, Request, Response, header, request::Parts};
+use http_body_util::BodyExt;
 
 use super::{
     ApiServer, access, broken, documents,
@@ -30,6 +31,8 @@ use crate::{
 
 /// The largest request body that is read.
 const BODY_LIMIT: usize = 3 * 1024 * 1024;
+/// One that is larger is still taken in, so that its sender comes to read the refusal; but not more than this of it.
+const PATIENT_LIMIT: usize = 16 * BODY_LIMIT;
 
 /// Earlier state that a request is to be answered from, as an extension of the request.
 #[derive(Clone, Copy, Debug)]
@@ -84,7 +87,7 @@ where
         Route::Resource(path) => path,
         other => return documents::answer(&server.world().lock(), &other, parts),
     };
-    let body = match read(body, &parts.headers).await {
+    let body = match read(body).await {
         Ok(body) => body,
         Err(failure) => return respond::failure(&failure),
     };
@@ -188,26 +191,28 @@ fn lines(watch: Watch) -> Body {
     Body::lines(lines.fuse().boxed())
 }
 
-async fn read<B>(body: B, headers: &HeaderMap) -> Result<Bytes, Failure>
+async fn read<B>(body: B) -> Result<Bytes, Failure>
 where
     B: http_body::Body<Data = Bytes, Error: fmt::Display> + Send,
 {
-    let declared = headers
-        .get(header::CONTENT_LENGTH)
-        .and_then(|v| v.to_str().ok())
-        .and_then(|v| v.parse::<usize>().ok());
-    if declared.is_some_and(|length| length > BODY_LIMIT) {
-        return Err(too_large());
-    }
-    // `Limited` needs an error that is one; only its text matters here.
-    let body = body.map_err(|error| std::io::Error::other(error.to_string()));
-    match Limited::new(body, BODY_LIMIT).collect().await {
-        Ok(collected) => Ok(collected.to_bytes()),
-        Err(error) if error.is::<LengthLimitError>() => Err(too_large()),
-        Err(error) => {
-            Err(Failure::bad_request(format!("the body of the request could not be read: {error}")))
+    let (mut body, mut read, mut seen) = (pin!(body), BytesMut::new(), 0);
+    while let Some(frame) = body.frame().await {
+        let frame = frame.map_err(|error| {
+            Failure::bad_request(format!("the body of the request could not be read: {error}"))
+        })?;
+        let data = frame.into_data().unwrap_or_default();
+        seen += data.len();
+        if seen <= BODY_LIMIT {
+            // Most bodies come in one piece, which need not be copied.
+            if read.is_empty() && body.is_end_stream() {
+                return Ok(data);
+            }
+            read.extend_from_slice(&data);
+        } else if seen > PATIENT_LIMIT {
+            break;
         }
     }
+    if seen > BODY_LIMIT { Err(too_large()) } else { Ok(read.freeze()) }
 }
 
 fn too_large() -> Failure {

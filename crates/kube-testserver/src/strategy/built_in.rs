@@ -3,6 +3,7 @@
 use base64::{Engine, prelude::BASE64_STANDARD};
 use serde_json::{Value, json};
 
+use super::rbac;
 use crate::{meta, registry::Endpoint};
 
 /// Kinds whose `metadata.generation` counts changes of what is wanted. All custom resources do.
@@ -70,6 +71,7 @@ pub(super) fn prepare_update(endpoint: &Endpoint, object: &mut Value) {
 }
 
 fn prepare_any(endpoint: &Endpoint, object: &mut Value) {
+    rbac::prepare(endpoint, object);
     if endpoint.is_core("secrets") {
         encode_strings(object);
         if object["type"].as_str().unwrap_or_default().is_empty() {

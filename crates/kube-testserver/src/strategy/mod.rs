@@ -3,9 +3,11 @@
 mod built_in;
 mod create;
 mod metadata;
+mod rbac;
 mod update;
 
 pub(crate) use built_in::{created_by_put, needs_version};
 pub(crate) use create::prepare as prepare_create;
 pub(crate) use metadata::validate as validate_metadata;
+pub(crate) use rbac::validate as validate_rights;
 pub(crate) use update::{Part, prepare as prepare_update};

@@ -115,6 +115,10 @@ pub(super) fn finish(
 fn check(endpoint: &Endpoint, object: &Value, old: Option<&Value>) -> Result<(), Failure> {
     let mut errors = endpoint.schema().validate(object);
     errors.extend(endpoint.schema().check_rules(object, old, &errors));
+    let rights = strategy::validate_rights(endpoint, object, old);
+    // The schema knows less of what is needed, and less well.
+    errors.retain(|error| !rights.iter().any(|right| right.field == error.field));
+    errors.extend(rights);
     errors.splice(0..0, strategy::validate_metadata(endpoint, object, old));
     if errors.is_empty() {
         return Ok(());

@@ -10,6 +10,7 @@ mod crud;
 mod deletion;
 mod documents;
 mod faults;
+mod fuzz;
 mod garbage;
 mod input;
 mod lists;

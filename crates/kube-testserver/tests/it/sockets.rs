@@ -79,6 +79,22 @@ async fn tls_is_verified_by_the_ca_in_the_kubeconfig() {
     assert!(server.url().starts_with("https://127.0.0.1:"));
 }
 
+/// Long queries are read; what is too long for an address is refused with the code for that.
+#[tokio::test]
+async fn addresses_may_be_long_but_not_endless() {
+    let server = TestServer::start().await.unwrap();
+    let long = |length: usize| format!("{CONFIG_MAPS}?labelSelector=a%3D{}", "b".repeat(length));
+    // The value is too long for a label, which shows that it was read.
+    assert_eq!(get(server.addr(), &long(60_000)).await.status(), 400);
+    let mut tcp = TcpStream::connect(server.addr()).await.unwrap();
+    let request = format!("GET {} HTTP/1.1\r\nhost: x\r\n\r\n", long(70_000));
+    tokio::io::AsyncWriteExt::write_all(&mut tcp, request.as_bytes()).await.unwrap();
+    let mut answer = [0; 12];
+    tokio::io::AsyncReadExt::read_exact(&mut tcp, &mut answer).await.unwrap();
+    assert_eq!(&answer, b"HTTP/1.1 414");
+    assert_eq!(get(server.addr(), "/version").await.status(), 200);
+}
+
 /// The promise to tests: a server of one's own costs next to nothing, even in a debug build.
 #[tokio::test]
 async fn it_starts_within_50_ms() {

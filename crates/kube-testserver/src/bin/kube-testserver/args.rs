@@ -11,6 +11,7 @@ A Kubernetes API server for development and tests, in one process.
   --kubeconfig FILE  write the kubeconfig there (DIR/kubeconfig; without --data, a file in the temporary directory)
   --tls              speak TLS, with a certificate authority of its own
   --rbac             tell users apart and enforce RBAC; the kubeconfig is that of an administrator
+  --without-pods     no node runs pods, and Deployments and Jobs make none; without this both do
   -v, --verbose      log every request to standard error
   -V, --version      print the version
   -h, --help         print this
@@ -34,6 +35,7 @@ pub(crate) struct Args {
     pub(crate) kubeconfig: Option<PathBuf>,
     pub(crate) tls: bool,
     pub(crate) rbac: bool,
+    pub(crate) without_pods: bool,
     pub(crate) verbose: bool,
 }
 
@@ -65,6 +67,7 @@ pub(crate) fn parse(args: impl Iterator<Item = OsString>) -> Result<Command, Str
             "--kubeconfig" => out.kubeconfig = Some(value.into()),
             "--tls" => out.tls = true,
             "--rbac" => out.rbac = true,
+            "--without-pods" => out.without_pods = true,
             "-v" | "--verbose" => out.verbose = true,
             "-V" | "--version" => return Ok(Command::Version),
             "-h" | "--help" => return Ok(Command::Help),
@@ -84,7 +87,7 @@ mod tests {
 
     #[test]
     fn arguments_are_read_or_refused_with_a_reason() {
-        let all = "--port 0 --data=d --objects a --objects=b --kubeconfig k --tls --rbac -v";
+        let all = "--port 0 --data=d --objects a --objects=b --kubeconfig k --tls --rbac --without-pods -v";
         let expected = Args {
             port: 0,
             data: Some("d".into()),
@@ -92,6 +95,7 @@ mod tests {
             kubeconfig: Some("k".into()),
             tls: true,
             rbac: true,
+            without_pods: true,
             verbose: true,
         };
         assert_eq!(parsed(all), Ok(Command::Serve(Box::new(expected))));
@@ -110,7 +114,7 @@ mod tests {
 
     #[test]
     fn the_usage_names_every_argument() {
-        for flag in ["--port", "--data", "--objects", "--kubeconfig", "--tls", "--rbac", "-v", "-V", "-h"] {
+        for flag in ["--port", "--data", "--objects", "--kubeconfig", "--tls", "--rbac", "--without-pods", "-v", "-V", "-h"] {
             assert!(USAGE.contains(&format!("  {flag}")), "{flag}");
         }
     }

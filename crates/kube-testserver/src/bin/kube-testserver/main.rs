@@ -6,7 +6,7 @@ mod log;
 use std::{io, path::PathBuf, process::ExitCode};
 
 use args::{Args, Command, USAGE};
-use kube_testserver::{StartError, TestServer};
+use kube_testserver::{BuiltInController, StartError, TestServer};
 
 fn main() -> ExitCode {
     let args = match args::parse(std::env::args_os().skip(1)) {
@@ -72,6 +72,9 @@ async fn start(args: &Args) -> Result<TestServer, StartError> {
     }
     if args.rbac {
         builder = builder.with_rbac();
+    }
+    if !args.without_pods {
+        builder = builder.with(BuiltInController::Kubelet).with(BuiltInController::Workloads);
     }
     if args.verbose {
         builder = builder.on_answer(|answered| eprintln!("{answered}"));
