@@ -114,7 +114,18 @@ mod tests {
 
     #[test]
     fn the_usage_names_every_argument() {
-        for flag in ["--port", "--data", "--objects", "--kubeconfig", "--tls", "--rbac", "--without-pods", "-v", "-V", "-h"] {
+        for flag in [
+            "--port",
+            "--data",
+            "--objects",
+            "--kubeconfig",
+            "--tls",
+            "--rbac",
+            "--without-pods",
+            "-v",
+            "-V",
+            "-h",
+        ] {
             assert!(USAGE.contains(&format!("  {flag}")), "{flag}");
         }
     }
