@@ -19,3 +19,24 @@ pub(crate) fn tcp_connector() -> HttpConnector {
     connector.set_tcp_user_timeout(Some(Duration::from_secs(45)));
     connector
 }
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use socket2::SockRef;
+    use tower_service::Service;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn the_kernel_is_told_to_notice_within_a_minute() {
+        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let url = format!("http://{}", listener.local_addr().unwrap());
+        let stream = tcp_connector().call(url.parse().unwrap()).await.unwrap().into_inner();
+        let socket = SockRef::from(&stream);
+        assert!(socket.keepalive().unwrap() && socket.tcp_nodelay().unwrap());
+        let silence = socket.tcp_keepalive_time().unwrap()
+            + socket.tcp_keepalive_interval().unwrap() * socket.tcp_keepalive_retries().unwrap();
+        assert_eq!(silence, Duration::from_secs(45));
+        assert_eq!(socket.tcp_user_timeout().unwrap(), Some(Duration::from_secs(45)));
+    }
+}

@@ -89,7 +89,7 @@ async fn connected(tls: bool) -> (Client, Hole, TestServer) {
 }
 
 /// How many seconds of paused time a call takes.
-async fn timed<F: Future>(call: F) -> (F::Output, u64) {
+pub(crate) async fn timed<F: Future>(call: F) -> (F::Output, u64) {
     tokio::time::pause();
     let started = Instant::now();
     let limit = Duration::from_secs(7 * 3600);

@@ -2,12 +2,15 @@
 
 mod api;
 mod dead;
+mod deep;
 mod failure;
 #[cfg(feature = "gzip")]
 mod gzip;
 mod hole;
 mod lifetime;
 mod methods;
+#[cfg(feature = "ws")]
+mod pods;
 #[cfg(feature = "unstable-client")]
 mod scope;
 mod server;
