@@ -75,6 +75,11 @@ impl Action {
         Self { written: Written::of(written).map(Box::new), ..self }
     }
 
+    /// The same for the end of `object`.
+    pub(crate) fn after_end_of<K: Resource>(self, object: &K) -> Self {
+        Self { written: Some(Box::new(Written::gone(object))), ..self }
+    }
+
     const fn new(again: Again) -> Self {
         Self { again, written: None }
     }

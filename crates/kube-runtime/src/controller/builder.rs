@@ -9,6 +9,7 @@ use super::{
 };
 use crate::{
     backoff::Backoff,
+    queue::Urgency,
     reflector::{
         Index, ObjectRef,
         store::{Store, Writer},
@@ -39,11 +40,15 @@ where
     pub fn new_with(main_api: Api<K>, wc: watcher::Config, dyntype: K::DynamicType) -> Self {
         let mut writer = Writer::new(dyntype.clone());
         let reader = writer.as_reader();
-        let kind = dyntype.clone();
+        let (kind, shown) = (dyntype.clone(), reader.clone());
         let changes = watcher(main_api, wc).try_filter_map(move |event| {
             let urgency = urgency_of(&event);
-            let object = writer.absorb(event);
-            let asked = object.map(|object| Asked::One { request: itself(&*object, kind.clone()), urgency });
+            let asked = writer.absorb(event).map(|object| {
+                // Of a list after the first, what the store does not show yet is news; the rest can wait.
+                let news = shown.is_ready() && !shown.shows(&object);
+                let urgency = if news { Urgency::Change } else { urgency };
+                Asked::One { request: itself(&*object, kind.clone()), urgency }
+            });
             std::future::ready(Ok(asked))
         });
         Self::with(changes, reader, dyntype)

@@ -1,9 +1,9 @@
 //! Not reconciling an object before the store shows what the last reconcile wrote.
 
 use super::action::Action;
-use crate::reflector::ObjectKey;
+use crate::{reflector::ObjectKey, version::number};
 use ahash::AHashMap;
-use kube_core::Resource;
+use kube_core::{ObjectMeta, Resource};
 use std::{sync::Arc, time::Duration};
 use tokio::time::Instant;
 
@@ -14,14 +14,23 @@ const FIRST_LOOK: Duration = Duration::from_millis(10);
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Written {
     uid: Option<String>,
-    version: String,
+    /// `None`: there is no such object any more.
+    version: Option<String>,
 }
 
 impl Written {
     /// `None` for what no server returned.
     pub(super) fn of<K: Resource>(object: &K) -> Option<Self> {
-        let meta = object.meta();
-        Some(Self { uid: meta.uid.clone(), version: meta.resource_version.clone()? })
+        let version = object.meta().resource_version.clone()?;
+        if is_final(object.meta()) {
+            return Some(Self::gone(object)); // older servers answer with the version of before
+        }
+        Some(Self { uid: object.meta().uid.clone(), version: Some(version) })
+    }
+
+    /// That `object` is no more.
+    pub(super) fn gone<K: Resource>(object: &K) -> Self {
+        Self { uid: object.meta().uid.clone(), version: None }
     }
 
     /// Whether this is a state of `object`, not of another one.
@@ -34,12 +43,20 @@ impl Written {
     /// Versions that are no numbers have no order ([KEP-5504](https://kep.k8s.io/5504)): there only the same will do.
     fn is_seen_in<K: Resource>(&self, shown: Option<&K>) -> bool {
         let Some(shown) = shown.filter(|shown| self.is_of(*shown)) else { return true };
+        let Some(written) = &self.version else { return false };
         let version = shown.meta().resource_version.as_deref().unwrap_or_default();
-        match (version.parse::<u128>(), self.version.parse::<u128>()) {
-            (Ok(shown), Ok(written)) => shown >= written,
-            _ => version == self.version,
+        match (number(version), number(written)) {
+            (Some(shown), Some(written)) => shown >= written,
+            _ => version == written,
         }
     }
+}
+
+/// Whether a write that leaves an object like this is its end: nothing holds it any more.
+fn is_final(meta: &ObjectMeta) -> bool {
+    meta.deletion_timestamp.is_some()
+        && meta.finalizers.iter().flatten().next().is_none()
+        && meta.deletion_grace_period_seconds.is_none_or(|seconds| seconds == 0)
 }
 
 /// The writes that the store does not show yet, by object. No I/O and no clock in here.
@@ -130,8 +147,7 @@ impl Unseen {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use k8s_openapi::api::core::v1::ConfigMap;
-    use kube_core::ObjectMeta;
+    use k8s_openapi::{api::core::v1::ConfigMap, apimachinery::pkg::apis::meta::v1::Time};
 
     fn object(uid: &str, version: &str) -> ConfigMap {
         let metadata = ObjectMeta {
@@ -169,6 +185,21 @@ mod tests {
         }
         assert!(Written::of(&object("1", "abc")).unwrap().is_seen_in(Some(&object("1", "abc"))));
         assert_eq!(Written::of(&ConfigMap::default()), None);
+    }
+
+    #[test]
+    fn the_last_write_of_an_object_is_seen_when_it_is_gone() {
+        let mut last = object("1", "10");
+        last.metadata.deletion_timestamp = Some(Time("2026-01-01T00:00:00Z".parse().unwrap()));
+        let written = Written::of(&last).unwrap();
+        assert!(!written.is_seen_in(Some(&object("1", "10"))), "even if the server counts no further");
+        assert!(written.is_seen_in::<ConfigMap>(None));
+        assert!(written.is_seen_in(Some(&object("2", "11"))));
+        last.metadata.deletion_grace_period_seconds = Some(30);
+        assert!(Written::of(&last).unwrap().is_seen_in(Some(&last)), "somebody else still has to let it go");
+        last.metadata.deletion_grace_period_seconds = Some(0);
+        last.metadata.finalizers = Some(vec!["example.com/other".into()]);
+        assert!(Written::of(&last).unwrap().is_seen_in(Some(&last)));
     }
 
     #[test]

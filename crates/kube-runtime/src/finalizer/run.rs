@@ -111,7 +111,7 @@ where
     match decide(&*obj, finalizer_name) {
         Decision::Add => {
             let edited = edit(api, finalizer_name, &obj, Edit::Add).await.map_err(Error::AddFinalizer)?;
-            Ok(seen(Action::await_change(), edited))
+            Ok(seen(Action::await_change(), &*obj, edited))
         }
         Decision::Apply => {
             TryFutureExt::into_future(reconcile(Event::Apply(obj))).await.map_err(Error::ApplyFailed)
@@ -121,22 +121,22 @@ where
             let action = cleanup.await.map_err(Error::CleanupFailed)?;
             let edited =
                 edit(api, finalizer_name, &obj, Edit::Remove).await.map_err(Error::RemoveFinalizer)?;
-            Ok(seen(action, edited))
+            Ok(seen(action, &*obj, edited))
         }
         Decision::Nothing => Ok(Action::await_change()),
     }
 }
 
 /// The next reconcile shall not see the object as it was before `edited`: it would clean up once more.
-fn seen<K: Resource>(action: Action, edited: Option<K>) -> Action {
+fn seen<K: Resource>(action: Action, object: &K, edited: Option<K>) -> Action {
     match edited {
-        Some(object) => action.after_write(&object),
-        None => action,
+        Some(edited) => action.after_write(&edited),
+        None => action.after_end_of(object),
     }
 }
 
 /// Makes the change, whatever others do to the object meanwhile. Returns what has become of the object; `None` if it is
-/// gone or there was nothing to change.
+/// gone.
 async fn edit<K>(
     api: &Api<K>,
     finalizer: &str,
@@ -148,6 +148,7 @@ where
 {
     let name = object.meta().name.as_deref().unwrap_or_default();
     let mut patch = edit.patch(object, finalizer);
+    let mut now = object.clone();
     let mut attempts = ATTEMPTS;
     while let Some(current) = patch {
         attempts -= 1;
@@ -161,17 +162,17 @@ where
             Some(409 | 422) if attempts > 0 => {}
             _ => return Err(error),
         }
-        let fresh = match api.get_opt(name).await {
+        now = match api.get_opt(name).await {
             Ok(Some(fresh)) if fresh.meta().uid == object.meta().uid => fresh,
             Ok(_) => return Ok(None), // gone; a successor of the same name is reconciled for itself
             Err(_) => return Err(error),
         };
-        patch = edit.patch(&fresh, finalizer);
+        patch = edit.patch(&now, finalizer);
         if patch.as_ref() == Some(&current) {
             return Err(error); // it was not the state of the object that the server did not like
         }
     }
-    Ok(None)
+    Ok(Some(now)) // somebody else has made the change
 }
 
 fn code(error: &kube_client::Error) -> Option<u16> {

@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used)] // a panic in here is a failed test
 
+mod churn;
 mod common;
 mod controller;
 mod controller_related;

@@ -1,6 +1,6 @@
 //! Reading a cache.
 
-use super::progress::Progress;
+use super::{progress::Progress, writer::in_order};
 use crate::reflector::{
     Index, Lookup, ObjectKey, ObjectRef, ReflectHandle, subscription::Subscribers, table::Table,
 };
@@ -168,7 +168,8 @@ where
     #[must_use]
     pub fn subscribe(&self) -> Option<ReflectHandle<K>> {
         let objects = self.shared.objects.read_recursive();
-        let present = objects.iter().cloned().collect();
+        let mut present: Vec<_> = objects.iter().cloned().collect();
+        in_order(&mut present);
         self.shared.subscribers.as_ref().map(|subscribers| subscribers.add(self.clone(), present))
     }
 
@@ -190,6 +191,12 @@ where
 
     pub(crate) fn dyntype(&self) -> &K::DynamicType {
         &self.shared.dyntype
+    }
+
+    /// Whether this very state of the object is what readers see.
+    pub(crate) fn shows(&self, object: &Arc<K>) -> bool {
+        let objects = self.shared.objects.read_recursive();
+        objects.counterpart(object).is_some_and(|shown| Arc::ptr_eq(shown, object))
     }
 
     /// The names of all objects.

@@ -298,5 +298,13 @@ fn differences<K: Lookup + 'static>(before: &Table<K>, after: &Table<K>) -> Vec<
     };
     let changed = after.iter().filter(|object| !same(object, before));
     let gone = before.iter().filter(|object| after.counterpart(object).is_none());
-    changed.chain(gone).cloned().collect()
+    let mut objects: Vec<Arc<K>> = changed.chain(gone).cloned().collect();
+    in_order(&mut objects);
+    objects
+}
+
+/// By name, rather than in the order of a hash map, which no simulation can repeat.
+pub(super) fn in_order<K: Lookup>(objects: &mut [Arc<K>]) {
+    objects
+        .sort_unstable_by(|one, other| (one.namespace(), one.name()).cmp(&(other.namespace(), other.name())));
 }

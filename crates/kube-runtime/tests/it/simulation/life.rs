@@ -37,9 +37,6 @@ use tokio::{
 /// How long after the last fault everything has to be in order, at the latest.
 const SETTLED: Duration = Duration::from_secs(600);
 
-/// What the story says where a controller shares its watch.
-pub(super) const SHARED: &str = "a controller with a shared watch";
-
 /// What is left of a life.
 pub(super) struct Life {
     /// What happened, line by line.
@@ -140,7 +137,7 @@ impl Running {
         world.begin();
         let api = Api::<ConfigMap>::default_namespaced(client.clone());
         let (main, shared) = if dice.one_in(3) {
-            world.tell(SHARED);
+            world.tell("a controller with a shared watch");
             let (store, writer) = reflector::store_shared(4);
             let objects = writer.subscribe().unwrap();
             let watch = watcher::watcher(api, watch(dice)).default_backoff().reflect_shared(writer);

@@ -19,7 +19,8 @@ use std::{
     thread,
 };
 
-/// How many seeds are tried where nobody asks for another number. On two cores, in a debug build, 1000 take 40 s, or 75 s on a busy machine.
+/// How many seeds are tried where nobody asks for another number. On two cores, in a debug build, 1000 take 40 s, or three
+/// minutes on a very busy machine.
 const SEEDS: u64 = 1000;
 
 #[test]
@@ -53,11 +54,8 @@ fn whatever_happens_the_guarantees_hold() {
 #[test]
 fn a_seed_repeats_its_life_event_by_event() {
     let mut events = 0;
-    for seed in 0..40 {
+    for seed in 0..30 {
         let (first, second) = (simulate(seed).story, simulate(seed).story);
-        if first.iter().any(|line| line.ends_with(life::SHARED)) {
-            continue;
-        }
         let apart = first.iter().zip(&second).position(|(one, other)| one != other);
         if let Some(at) = apart {
             panic!("seed {seed} goes apart after {at} events: {:?} and {:?}", first[at], second[at]);

@@ -1,0 +1,71 @@
+//! Events that a controller publishes: what `kubectl describe` shows, and repetitions as one series.
+
+use futures::FutureExt as _;
+use k8s_openapi::api::{core::v1::ConfigMap, events::v1::Event as ApiEvent};
+use kube::api::{ListParams, PostParams};
+use kube::runtime::events::{Event, EventType, Recorder, Reporter};
+use kube::{Resource as _, ResourceExt as _};
+
+use crate::world::{Need, run};
+
+fn event(note: &str) -> Event {
+    Event {
+        type_: EventType::Warning,
+        reason: "TooBig".into(),
+        note: Some(note.into()),
+        action: "Resizing".into(),
+        secondary: None,
+    }
+}
+
+#[test]
+fn repetitions_are_one_event_with_a_count() -> anyhow::Result<()> {
+    run(Need::CoreKinds, |world| {
+        async move {
+            let mut map = ConfigMap::default();
+            map.metadata.name = Some("about".into());
+            let map = world.api::<ConfigMap>().create(&PostParams::default(), &map).await?;
+            let recorder = Recorder::new(world.client.clone(), Reporter::from("e2e.example.com/controller"));
+            for _ in 0..3 {
+                recorder.publish(&event("no room"), &map.object_ref(&())).await?;
+            }
+            recorder.publish(&event("no room at all"), &map.object_ref(&())).await?;
+
+            let about = ListParams::default().fields("regarding.name=about");
+            let listed = world.api::<ApiEvent>().list(&about).await;
+            let mut events: Vec<ApiEvent> = match listed {
+                Ok(events) => events.items,
+                // Older servers select events by the fields of the core group only.
+                Err(_) => world.api::<ApiEvent>().list(&ListParams::default()).await?.items,
+            };
+            events.sort_by_key(|event| event.note.clone());
+            assert_eq!(events.len(), 2, "{events:?}");
+            let repeated = &events[0];
+            assert_eq!(repeated.series.as_ref().map(|series| series.count), Some(3));
+            assert_eq!(repeated.regarding.as_ref().and_then(|it| it.uid.clone()), map.uid());
+            assert_eq!(repeated.type_.as_deref(), Some("Warning"));
+            assert_eq!(repeated.reporting_controller.as_deref(), Some("e2e.example.com/controller"));
+            assert!(events[1].series.is_none());
+            Ok(())
+        }
+        .boxed()
+    })
+}
+
+#[test]
+fn what_is_too_long_for_a_server_is_cut_where_it_may_be() -> anyhow::Result<()> {
+    run(Need::CoreKinds, |world| {
+        async move {
+            let mut map = ConfigMap::default();
+            map.metadata.name = Some("n".repeat(253));
+            let map = world.api::<ConfigMap>().create(&PostParams::default(), &map).await?;
+            let recorder = Recorder::new(world.client.clone(), Reporter::from("e2e.example.com/controller"));
+            recorder.publish(&event(&"ä".repeat(2000)), &map.object_ref(&())).await?;
+            let events = world.api::<ApiEvent>().list(&ListParams::default()).await?;
+            let note = events.iter().find_map(|event| event.note.clone()).unwrap_or_default();
+            assert_eq!(note.len(), 1024);
+            Ok(())
+        }
+        .boxed()
+    })
+}
