@@ -28,6 +28,13 @@ impl PredicateConfig {
     /// Forgets an object that has not been seen for so long; when it comes again, it passes. Default: one hour.
     ///
     /// This bounds the memory of the filter in a stream that does not tell of deletions.
+    ///
+    /// ```
+    /// use kube_runtime::PredicateConfig;
+    /// use std::time::Duration;
+    ///
+    /// let _config = PredicateConfig::default().ttl(Duration::from_secs(10 * 60));
+    /// ```
     #[must_use]
     pub fn ttl(self, ttl: Duration) -> Self {
         Self { ttl }

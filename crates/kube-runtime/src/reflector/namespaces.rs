@@ -58,7 +58,7 @@ const PATIENCE: Duration = Duration::from_secs(30);
 /// # assert_eq!(run(client).await, 2);
 /// # Ok::<(), kube_client::Error>(())
 /// # })?;
-/// # Ok::<(), kube_client::Error>(())
+/// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 ///
 /// # Ordering

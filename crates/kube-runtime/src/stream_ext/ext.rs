@@ -43,6 +43,22 @@ pub trait WatchStreamExt: Stream {
     }
 
     /// Pauses the stream after each error, for longer and longer until something comes that is not an error.
+    ///
+    /// The error itself passes at once. When the backoff ends, so does the stream.
+    ///
+    /// ```
+    /// use futures::{StreamExt, executor::block_on, stream};
+    /// use kube_runtime::{WatchStreamExt, watcher::ExponentialBackoff};
+    /// use std::time::Duration;
+    ///
+    /// let twice = backon::ExponentialBuilder::default().with_min_delay(Duration::from_millis(1)).with_max_times(2);
+    /// let failing = stream::repeat(Err::<(), _>("down")).backoff(ExponentialBackoff::from(twice));
+    /// # let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build()?;
+    /// # let items =
+    /// #     runtime.block_on(failing.count());
+    /// assert_eq!(items, 3, "one, and one after each wait");
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
     fn backoff<B>(self, b: B) -> StreamBackoff<Self, B>
     where
         B: Backoff,
@@ -52,6 +68,16 @@ pub trait WatchStreamExt: Stream {
     }
 
     /// Turns events into the objects that exist by them: those listed, created and changed.
+    ///
+    /// ```
+    /// use futures::{TryStreamExt, executor::block_on, stream};
+    /// use kube_runtime::{WatchStreamExt, watcher::Event};
+    ///
+    /// let events = [Event::Init, Event::InitApply("a"), Event::InitDone, Event::Apply("b"), Event::Delete("a")];
+    /// let objects: Vec<_> = block_on(stream::iter(events.map(Ok)).applied_objects().try_collect())?;
+    /// assert_eq!(objects, ["a", "b"]);
+    /// # Ok::<(), kube_runtime::watcher::Error>(())
+    /// ```
     fn applied_objects<K>(self) -> EventDecode<Self>
     where
         Self: Stream<Item = Result<Event<K>, Error>> + Sized,
@@ -60,6 +86,18 @@ pub trait WatchStreamExt: Stream {
     }
 
     /// Turns events into the objects they are about: those listed, created, changed and deleted.
+    ///
+    /// Nothing in the object tells whether it is gone. What is missing from a later list is not told at all.
+    ///
+    /// ```
+    /// use futures::{TryStreamExt, executor::block_on, stream};
+    /// use kube_runtime::{WatchStreamExt, watcher::Event};
+    ///
+    /// let events = [Event::Init, Event::InitApply("a"), Event::InitDone, Event::Apply("b"), Event::Delete("a")];
+    /// let objects: Vec<_> = block_on(stream::iter(events.map(Ok)).touched_objects().try_collect())?;
+    /// assert_eq!(objects, ["a", "b", "a"]);
+    /// # Ok::<(), kube_runtime::watcher::Error>(())
+    /// ```
     fn touched_objects<K>(self) -> EventDecode<Self>
     where
         Self: Stream<Item = Result<Event<K>, Error>> + Sized,
@@ -68,6 +106,20 @@ pub trait WatchStreamExt: Stream {
     }
 
     /// Lets `f` change each object of the events in place, for instance to drop fields nobody needs.
+    ///
+    /// Put before [`reflect`](Self::reflect) it changes what the store holds, behind it only what passes on.
+    ///
+    /// ```
+    /// use futures::{StreamExt, executor::block_on, stream};
+    /// use k8s_openapi::api::core::v1::{Pod, PodStatus};
+    /// use kube_runtime::{WatchStreamExt, reflector, watcher::Event};
+    ///
+    /// let (store, writer) = reflector::store::<Pod>();
+    /// let pod = Pod { status: Some(PodStatus::default()), ..Pod::default() };
+    /// let lean = stream::iter([Ok(Event::Apply(pod))]).modify(|pod| pod.status = None).reflect(writer);
+    /// block_on(lean.for_each(|_| async {}));
+    /// assert!(store.state()[0].status.is_none());
+    /// ```
     fn modify<F, K>(self, f: F) -> EventModify<Self, F>
     where
         Self: Stream<Item = Result<Event<K>, Error>> + Sized,
@@ -80,6 +132,21 @@ pub trait WatchStreamExt: Stream {
     ///
     /// Objects that lack the property always pass. The last property of each object is remembered for the time in
     /// `config`.
+    ///
+    /// ```
+    /// use futures::{StreamExt, executor::block_on, stream};
+    /// use k8s_openapi::api::core::v1::ConfigMap;
+    /// use kube_runtime::{PredicateConfig, WatchStreamExt, predicates};
+    ///
+    /// let generation = |generation| {
+    ///     let mut object = ConfigMap::default();
+    ///     object.metadata.generation = Some(generation);
+    ///     Ok(object)
+    /// };
+    /// let changes = stream::iter([generation(1), generation(1), generation(2)]);
+    /// let passing = changes.predicate_filter(predicates::generation, PredicateConfig::default());
+    /// assert_eq!(block_on(passing.count()), 2);
+    /// ```
     fn predicate_filter<K, P>(self, predicate: P, config: PredicateConfig) -> PredicateFilter<Self, K, P>
     where
         Self: Stream<Item = Result<K, Error>> + Sized,
@@ -101,6 +168,20 @@ pub trait WatchStreamExt: Stream {
 
     /// Like [`reflect`](Self::reflect), for the writer of a [shared](crate::reflector::store_shared) store. Its
     /// subscribers are told as this stream is polled.
+    ///
+    /// ```
+    /// use futures::{StreamExt, executor::block_on, stream};
+    /// use k8s_openapi::api::core::v1::ConfigMap;
+    /// use kube_runtime::{WatchStreamExt, reflector, watcher::Event};
+    ///
+    /// let (store, writer) = reflector::store_shared(16);
+    /// let subscribers = [store.subscribe(), store.subscribe()];
+    /// let events = [Event::Init, Event::InitApply(ConfigMap::default()), Event::InitDone];
+    /// block_on(stream::iter(events.map(Ok)).reflect_shared(writer).for_each(|_| async {}));
+    /// for subscriber in subscribers.into_iter().flatten() {
+    ///     assert_eq!(block_on(subscriber.count()), 1, "then the writer is gone, and the stream ends");
+    /// }
+    /// ```
     fn reflect_shared<K>(self, writer: Writer<K>) -> impl Stream<Item = Self::Item>
     where
         Self: Stream<Item = watcher::Result<Event<K>>> + Sized,

@@ -13,18 +13,51 @@ use k8s_openapi::{
 use kube_core::Resource;
 
 /// The object is gone, or is another one of the same name: one whose uid is not `uid`.
+///
+/// ```
+/// use k8s_openapi::api::core::v1::Pod;
+/// use kube_runtime::{conditions::is_deleted, wait::Condition};
+///
+/// let mut pod = Pod::default();
+/// pod.metadata.uid = Some("1".into());
+/// assert!(!is_deleted("1").matches_object(Some(&pod)));
+/// assert!(is_deleted("0").matches_object(Some(&pod)), "a successor");
+/// assert!(is_deleted::<Pod>("1").matches_object(None));
+/// ```
 #[must_use]
 pub fn is_deleted<K: Resource>(uid: &str) -> impl Condition<K> + '_ {
     move |object: Option<&K>| object.is_none_or(|object| object.meta().uid.as_deref() != Some(uid))
 }
 
 /// The object is there.
+///
+/// ```
+/// use k8s_openapi::api::core::v1::Pod;
+/// use kube_runtime::{conditions::is_created, wait::Condition};
+///
+/// assert!(is_created().matches_object(Some(&Pod::default())));
+/// assert!(!is_created::<Pod>().matches_object(None));
+/// ```
 #[must_use]
 pub fn is_created<K: Resource>() -> impl Condition<K> {
     |object: Option<&K>| object.is_some()
 }
 
 /// The kind that the definition defines is served: its condition `Established` is true.
+///
+/// ```
+/// use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
+/// use kube_runtime::{conditions::is_crd_established, wait::Condition};
+///
+/// let there: CustomResourceDefinition = serde_json::from_value(serde_json::json!({
+///     "metadata": { "name": "foos.example.com" },
+///     "spec": { "group": "example.com", "names": { "kind": "Foo", "plural": "foos" }, "scope": "Cluster", "versions": [] },
+///     "status": { "conditions": [{ "type": "Established", "status": "True" }] },
+/// }))?;
+/// assert!(is_crd_established().matches_object(Some(&there)));
+/// assert!(!is_crd_established().matches_object(None));
+/// # Ok::<(), serde_json::Error>(())
+/// ```
 #[must_use]
 pub fn is_crd_established() -> impl Condition<CustomResourceDefinition> {
     |crd: Option<&CustomResourceDefinition>| {
@@ -34,6 +67,16 @@ pub fn is_crd_established() -> impl Condition<CustomResourceDefinition> {
 }
 
 /// The pod's phase is `Running`. Its containers need not be ready.
+///
+/// ```
+/// use k8s_openapi::api::core::v1::Pod;
+/// use kube_runtime::{conditions::is_pod_running, wait::Condition};
+///
+/// let there: Pod = serde_json::from_value(serde_json::json!({ "status": { "phase": "Running" } }))?;
+/// assert!(is_pod_running().matches_object(Some(&there)));
+/// assert!(!is_pod_running().matches_object(None));
+/// # Ok::<(), serde_json::Error>(())
+/// ```
 #[must_use]
 pub fn is_pod_running() -> impl Condition<Pod> {
     |pod: Option<&Pod>| {
@@ -43,6 +86,18 @@ pub fn is_pod_running() -> impl Condition<Pod> {
 }
 
 /// The job has ended with success: its condition `Complete` is true.
+///
+/// ```
+/// use k8s_openapi::api::batch::v1::Job;
+/// use kube_runtime::{conditions::is_job_completed, wait::Condition};
+///
+/// let there: Job = serde_json::from_value(serde_json::json!({
+///     "status": { "conditions": [{ "type": "Complete", "status": "True" }] },
+/// }))?;
+/// assert!(is_job_completed().matches_object(Some(&there)));
+/// assert!(!is_job_completed().matches_object(None));
+/// # Ok::<(), serde_json::Error>(())
+/// ```
 #[must_use]
 pub fn is_job_completed() -> impl Condition<Job> {
     |job: Option<&Job>| {
@@ -55,6 +110,22 @@ pub fn is_job_completed() -> impl Condition<Job> {
 ///
 /// The deployment controller has seen the present generation, and its condition `Progressing` is true with the
 /// reason `NewReplicaSetAvailable`.
+///
+/// ```
+/// use k8s_openapi::api::apps::v1::Deployment;
+/// use kube_runtime::{conditions::is_deployment_completed, wait::Condition};
+///
+/// let there: Deployment = serde_json::from_value(serde_json::json!({
+///     "metadata": { "generation": 3 },
+///     "status": {
+///         "observedGeneration": 3,
+///         "conditions": [{ "type": "Progressing", "status": "True", "reason": "NewReplicaSetAvailable" }],
+///     },
+/// }))?;
+/// assert!(is_deployment_completed().matches_object(Some(&there)));
+/// assert!(!is_deployment_completed().matches_object(None));
+/// # Ok::<(), serde_json::Error>(())
+/// ```
 #[must_use]
 pub fn is_deployment_completed() -> impl Condition<Deployment> {
     |deployment: Option<&Deployment>| {
@@ -87,6 +158,19 @@ impl Text for Option<String> {
 }
 
 /// The service has an address from its load balancer. True at once for services of other types.
+///
+/// ```
+/// use k8s_openapi::api::core::v1::Service;
+/// use kube_runtime::{conditions::is_service_loadbalancer_provisioned, wait::Condition};
+///
+/// let there: Service = serde_json::from_value(serde_json::json!({
+///     "spec": { "type": "LoadBalancer" },
+///     "status": { "loadBalancer": { "ingress": [{ "ip": "192.0.2.1" }] } },
+/// }))?;
+/// assert!(is_service_loadbalancer_provisioned().matches_object(Some(&there)));
+/// assert!(!is_service_loadbalancer_provisioned().matches_object(None));
+/// # Ok::<(), serde_json::Error>(())
+/// ```
 #[must_use]
 pub fn is_service_loadbalancer_provisioned() -> impl Condition<Service> {
     |service: Option<&Service>| {
@@ -101,6 +185,18 @@ pub fn is_service_loadbalancer_provisioned() -> impl Condition<Service> {
 }
 
 /// The ingress has an address from its load balancer.
+///
+/// ```
+/// use k8s_openapi::api::networking::v1::Ingress;
+/// use kube_runtime::{conditions::is_ingress_provisioned, wait::Condition};
+///
+/// let there: Ingress = serde_json::from_value(serde_json::json!({
+///     "status": { "loadBalancer": { "ingress": [{ "hostname": "web.example.com" }] } },
+/// }))?;
+/// assert!(is_ingress_provisioned().matches_object(Some(&there)));
+/// assert!(!is_ingress_provisioned().matches_object(None));
+/// # Ok::<(), serde_json::Error>(())
+/// ```
 #[must_use]
 pub fn is_ingress_provisioned() -> impl Condition<Ingress> {
     |ingress: Option<&Ingress>| {

@@ -14,6 +14,9 @@ use super::conditions::{And, Not, Or};
 /// let is_labelled = |pod: Option<&Pod>| pod.is_some_and(|pod| pod.labels().contains_key("app"));
 /// let is_serving = is_pod_running().and(is_labelled);
 /// assert!(!is_serving.matches_object(None));
+///
+/// let absent_or_labelled = is_labelled.or(is_pod_running().not());
+/// assert!(absent_or_labelled.matches_object(None));
 /// ```
 pub trait Condition<K> {
     /// Whether the object is in this state. `None` stands for an object that is not there.

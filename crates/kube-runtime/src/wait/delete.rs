@@ -27,6 +27,24 @@ pub enum Error {
 /// # Errors
 ///
 /// See [`Error`]. An object that is not there at the start is an [`Error::Delete`].
+///
+/// ```
+/// use k8s_openapi::api::core::v1::ConfigMap;
+/// use kube_client::{Api, Client};
+/// use kube_core::params::{DeleteParams, PostParams};
+/// use kube_runtime::wait::delete::delete_and_finalize;
+///
+/// # tokio::runtime::Builder::new_current_thread().enable_all().build()?.block_on(async {
+/// let maps: Api<ConfigMap> = Api::default_namespaced(Client::new(kube_testserver::ApiServer::new(), "default"));
+/// let mut map = ConfigMap::default();
+/// map.metadata.name = Some("a".into());
+/// maps.create(&PostParams::default(), &map).await?;
+/// delete_and_finalize(maps.clone(), "a", &DeleteParams::default()).await?;
+/// assert!(maps.get_opt("a").await?.is_none());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// # })?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub async fn delete_and_finalize<K: Clone + Debug + Send + DeserializeOwned + Resource + 'static>(
     api: Api<K>,
     name: &str,

@@ -70,6 +70,26 @@ pub(crate) fn metadata_events<K: Watchable>(
 ///
 /// After a reconnection the present state may come again unchanged. Errors are items, as with
 /// [`watcher`](fn@watcher).
+///
+/// ```
+/// use futures::TryStreamExt;
+/// use k8s_openapi::api::core::v1::ConfigMap;
+/// use kube_client::{Api, Client};
+/// use kube_core::params::PostParams;
+/// use kube_runtime::watcher::watch_object;
+///
+/// # tokio::runtime::Builder::new_current_thread().enable_all().build()?.block_on(async {
+/// let maps: Api<ConfigMap> = Api::default_namespaced(Client::new(kube_testserver::ApiServer::new(), "default"));
+/// let mut states = Box::pin(watch_object(maps.clone(), "a"));
+/// assert_eq!(states.try_next().await?, Some(None), "it is not there");
+/// let mut map = ConfigMap::default();
+/// map.metadata.name = Some("a".into());
+/// let created = maps.create(&PostParams::default(), &map).await?;
+/// assert_eq!(states.try_next().await?, Some(Some(created)));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// # })?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub fn watch_object<K: Resource + Clone + DeserializeOwned + Debug + Send + 'static>(
     api: Api<K>,
     name: &str,
