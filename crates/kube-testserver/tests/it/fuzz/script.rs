@@ -287,8 +287,11 @@ impl Tape<'_> {
     /// `None` when the bytes make no request that could be sent.
     fn request(&mut self) -> Option<Request<Full<Bytes>>> {
         let method = self.pick(&METHODS);
-        let mut uri =
-            if self.next() % 8 == 0 { format!("/{}", self.raw()) } else { self.pick(&PATHS).to_string() };
+        let mut uri = if self.next().is_multiple_of(8) {
+            format!("/{}", self.raw())
+        } else {
+            self.pick(&PATHS).to_string()
+        };
         for i in 0..self.next() % 5 {
             let glue = if i == 0 { '?' } else { '&' };
             uri.push_str(&format!("{glue}{}={}", self.pick(&KEYS), self.pick(&VALUES).replace(' ', "+")));
@@ -332,16 +335,16 @@ impl Tape<'_> {
             ("fuzz.io/v1", "Thing"),
             ("v1", "Namespace"),
         ];
-        if self.next() % 6 == 0 {
+        if self.next().is_multiple_of(6) {
             return self.definition();
         }
-        if self.next() % 4 == 0 {
+        if self.next().is_multiple_of(4) {
             return self.value(0);
         }
         let (api_version, kind) = self.pick(&kinds);
         let (metadata, spec) = (self.value(2), self.value(0));
         let name = self.pick(&["a", "b", "A", "things.fuzz.io", ""]);
-        let metadata = if self.next() % 3 == 0 {
+        let metadata = if self.next().is_multiple_of(3) {
             metadata
         } else {
             format!("{{\"name\":\"{name}\",\"labels\":{{\"a\":\"b\"}}}}")
@@ -354,7 +357,7 @@ impl Tape<'_> {
 
     fn definition(&mut self) -> String {
         let (schema, extra) = (self.value(0), self.value(2));
-        let schema = if self.next() % 2 == 0 {
+        let schema = if self.next().is_multiple_of(2) {
             schema
         } else {
             format!(
