@@ -29,12 +29,6 @@ impl Login {
     pub(crate) fn token(&self, token: &str) -> Option<Arc<User>> {
         self.tokens.get(token).cloned()
     }
-
-    /// `None` when there is no bearer token; `Some(None)` when it is one that nobody has.
-    pub(crate) fn by_token(&self, headers: &HeaderMap) -> Option<Option<Arc<User>>> {
-        let token = bearer(headers)?;
-        Some(self.token(token))
-    }
 }
 
 /// The bearer token of a request.
@@ -55,10 +49,13 @@ mod tests {
     fn tokens_are_known_or_not() {
         let mut login = Login::default();
         login.add_token("secret", User::new("ann"));
-        let by = |value| {
-            login.by_token(&headers(&[("authorization", value)])).map(|user| user.map(|u| u.name.clone()))
-        };
-        assert_eq!(by("Bearer secret"), Some(Some("ann".into())));
-        assert_eq!((by("bearer other"), by("Basic secret"), by("Bearer ")), (Some(None), None, None));
+        let bearer = |value| bearer(&headers(&[("authorization", value)])).map(str::to_owned);
+        assert_eq!(bearer("Bearer secret"), Some("secret".into()));
+        assert_eq!(
+            (bearer("bearer other"), bearer("Basic secret"), bearer("Bearer ")),
+            (Some("other".into()), None, None)
+        );
+        assert_eq!(login.token("secret").map(|user| user.name.clone()), Some("ann".into()));
+        assert!(login.token("other").is_none());
     }
 }

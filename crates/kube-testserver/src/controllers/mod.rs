@@ -1,5 +1,6 @@
 //! What controllers decide, as functions from objects to objects. [`World`](crate::world) does what they say.
 
+mod budget;
 mod conditions;
 mod containers;
 mod job;
@@ -7,6 +8,7 @@ mod node;
 mod replicas;
 mod rollout;
 
+pub(crate) use budget::plan_budget;
 pub(crate) use containers::{bind, default_life, run};
 pub(crate) use job::plan_job;
 pub(crate) use node::{NODE, node};

@@ -2,6 +2,8 @@
 
 use serde_json::Value;
 
+use super::pods;
+
 /// Header, priority (above 0: only with `-o wide`) and content.
 pub(super) type Made = (&'static str, i64, fn(&Value) -> Value);
 
@@ -9,7 +11,7 @@ pub(super) fn columns(group: &str, plural: &str) -> &'static [Made] {
     match (group, plural) {
         ("", "pods") => &[
             ("Ready", 0, pod_ready),
-            ("Status", 0, pod_status),
+            ("Status", 0, pods::status),
             ("Restarts", 0, pod_restarts),
             ("IP", 1, |o| text_or(&o["status"]["podIP"], "<none>")),
             ("Node", 1, |o| text_or(&o["spec"]["nodeName"], "<none>")),
@@ -46,15 +48,23 @@ pub(super) fn columns(group: &str, plural: &str) -> &'static [Made] {
             ("Ready", 0, |o| ratio(&o["status"]["readyReplicas"], &o["spec"]["replicas"])),
             ("Up-to-date", 0, |o| number(&o["status"]["updatedReplicas"]).into()),
             ("Available", 0, |o| number(&o["status"]["availableReplicas"]).into()),
+            CONTAINERS,
+            IMAGES,
+            SELECTOR,
         ],
         ("apps", "replicasets") | ("", "replicationcontrollers") => &[
             ("Desired", 0, |o| number(&o["spec"]["replicas"]).into()),
             ("Current", 0, |o| number(&o["status"]["replicas"]).into()),
             ("Ready", 0, |o| number(&o["status"]["readyReplicas"]).into()),
+            CONTAINERS,
+            IMAGES,
+            SELECTOR,
         ],
-        ("apps", "statefulsets") => {
-            &[("Ready", 0, |o| ratio(&o["status"]["readyReplicas"], &o["spec"]["replicas"]))]
-        }
+        ("apps", "statefulsets") => &[
+            ("Ready", 0, |o| ratio(&o["status"]["readyReplicas"], &o["spec"]["replicas"])),
+            CONTAINERS,
+            IMAGES,
+        ],
         ("apps", "daemonsets") => &[
             ("Desired", 0, |o| number(&o["status"]["desiredNumberScheduled"]).into()),
             ("Current", 0, |o| number(&o["status"]["currentNumberScheduled"]).into()),
@@ -63,6 +73,14 @@ pub(super) fn columns(group: &str, plural: &str) -> &'static [Made] {
         ("batch", "jobs") => &[
             ("Status", 0, job_status),
             ("Completions", 0, |o| ratio(&o["status"]["succeeded"], &o["spec"]["completions"])),
+            CONTAINERS,
+            IMAGES,
+            SELECTOR,
+        ],
+        ("policy", "poddisruptionbudgets") => &[
+            ("Min Available", 0, |o| given(&o["spec"]["minAvailable"])),
+            ("Max Unavailable", 0, |o| given(&o["spec"]["maxUnavailable"])),
+            ("Allowed Disruptions", 0, |o| number(&o["status"]["disruptionsAllowed"]).into()),
         ],
         ("coordination.k8s.io", "leases") => &[("Holder", 0, |o| o["spec"]["holderIdentity"].clone())],
         ("apiextensions.k8s.io", "customresourcedefinitions") => {
@@ -72,18 +90,37 @@ pub(super) fn columns(group: &str, plural: &str) -> &'static [Made] {
     }
 }
 
+const CONTAINERS: Made = ("Containers", 1, |o| of_containers(o, "name"));
+const IMAGES: Made = ("Images", 1, |o| of_containers(o, "image"));
+const SELECTOR: Made = ("Selector", 1, selector);
+
+fn of_containers(object: &Value, field: &str) -> Value {
+    let containers = object["spec"]["template"]["spec"]["containers"].as_array().into_iter().flatten();
+    containers.filter_map(|container| container[field].as_str()).collect::<Vec<_>>().join(",").into()
+}
+
+/// The pairs of a selector; one with expressions is not written out.
+fn selector(object: &Value) -> Value {
+    let selector = &object["spec"]["selector"];
+    let labels = if selector["matchLabels"].is_object() { &selector["matchLabels"] } else { selector };
+    let pairs = labels.as_object().into_iter().flatten();
+    let pairs = pairs.filter_map(|(key, value)| Some(format!("{key}={}", value.as_str()?)));
+    let text = pairs.collect::<Vec<_>>().join(",");
+    if text.is_empty() { "<none>".into() } else { text.into() }
+}
+
+fn given(value: &Value) -> Value {
+    match value {
+        Value::Null => "N/A".into(),
+        Value::String(_) => value.clone(),
+        other => other.to_string().into(),
+    }
+}
+
 fn pod_ready(pod: &Value) -> Value {
     let ready =
         pod["status"]["containerStatuses"].as_array().into_iter().flatten().filter(|c| c["ready"] == true);
     format!("{}/{}", ready.count(), count(&pod["spec"]["containers"])).into()
-}
-
-fn pod_status(pod: &Value) -> Value {
-    if pod["metadata"]["deletionTimestamp"].is_string() {
-        return "Terminating".into();
-    }
-    let reason = &pod["status"]["reason"];
-    if reason.is_string() { reason.clone() } else { text_or(&pod["status"]["phase"], "Pending") }
 }
 
 fn pod_restarts(pod: &Value) -> Value {

@@ -5,6 +5,7 @@ mod age;
 mod built_in;
 mod encode;
 mod jsonpath;
+mod pods;
 mod table;
 
 pub(crate) use accept::{Include, View, discovery_form, wants_json, wants_yaml};

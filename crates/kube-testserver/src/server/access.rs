@@ -5,7 +5,7 @@ use kube_serve::listener::PeerCertificates;
 
 use super::{ApiServer, impersonation::Wish, respond};
 use crate::{
-    auth::{Question, User},
+    auth::{Question, User, bearer},
     body::Body,
     failure::Failure,
     route::{Asked, Query},
@@ -35,8 +35,8 @@ fn authenticate(server: &ApiServer, world: &World, parts: &Parts) -> Option<Arc<
     if let Some(user) = certificate.and_then(|leaf| world.login.by_certificate(leaf)) {
         return Some(user);
     }
-    match world.login.by_token(&parts.headers) {
-        Some(user) => user,
+    match bearer(&parts.headers) {
+        Some(token) => world.whose_token(token, &[]).ok().map(|(user, _)| user),
         None => Some(server.identity()),
     }
 }

@@ -249,6 +249,11 @@ impl ApiServer {
         self.world.lock().login.add_token(token, user);
     }
 
+    /// Tells pods by which certificate the server is known.
+    pub(crate) fn set_ca(&self, pem: &str) {
+        self.world.lock().set_ca(pem);
+    }
+
     pub(crate) fn sessions(&self) -> &Sessions {
         &self.sessions
     }

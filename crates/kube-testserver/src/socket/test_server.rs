@@ -153,6 +153,7 @@ pub(crate) async fn open(socket: Socket, users: Vec<User>, api: ApiServer) -> Re
     let mut listener = bound.drain_deadline(DRAIN).max_concurrent_streams(streams);
     let pki = if tls { Some(Pki::generate().map_err(StartError::Certificates)?) } else { None };
     if let Some(pki) = &pki {
+        api.set_ca(&pki.ca);
         listener = listener.tls(TlsSettings::from_pem_with_clients(
             pki.chain.as_bytes(),
             pki.key.as_bytes(),

@@ -29,7 +29,11 @@ pub(super) fn delete(world: &mut World, call: &Call) -> Result<Answer, Failure> 
     }
 }
 
-fn check_preconditions(call: &Call, options: &DeleteOptions, stored: &Stored) -> Result<(), Failure> {
+pub(super) fn check_preconditions(
+    call: &Call,
+    options: &DeleteOptions,
+    stored: &Stored,
+) -> Result<(), Failure> {
     let conflict = |what: &str, asked: &str, found: &str| {
         let why = format!(
             "the {what} in the precondition ({asked}) does not match the {what} in record ({found}). \

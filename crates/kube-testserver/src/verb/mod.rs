@@ -9,6 +9,7 @@ mod collection;
 mod create;
 mod definition;
 mod delete;
+mod eviction;
 mod list;
 mod log;
 mod managed;
@@ -18,6 +19,7 @@ mod read;
 mod review;
 mod rights;
 mod scale;
+mod token;
 mod update;
 mod write;
 
@@ -50,6 +52,8 @@ pub(crate) fn perform(world: &mut World, call: &Call) -> Result<Answer, Failure>
         ("create", None) if review::is_one(endpoint) => review::answer(world, call),
         ("create", None) => create::create(world, call),
         ("create", Some("binding")) if endpoint.is_core("pods") => binding::bind(world, call),
+        ("create", Some("eviction")) if endpoint.is_core("pods") => eviction::evict(world, call),
+        ("create", Some("token")) if endpoint.is_core("serviceaccounts") => token::request(world, call),
         ("update", None | Some("status" | "finalize")) => update::replace(world, call),
         ("patch", None | Some("status")) => patch::patch(world, call),
         ("delete", None) => delete::delete(world, call),

@@ -117,13 +117,13 @@ fn token(world: &World, review: &Value) -> Result<Value, Failure> {
     if token.is_empty() {
         return Err(Failure::bad_request("token is required for TokenReview in authentication"));
     }
-    Ok(match world.login.token(token) {
-        Some(user) => json!({
-            "authenticated": true,
-            "user": user.to_value(),
-            "audiences": ["https://kubernetes.default.svc"],
-        }),
-        None => json!({"user": {}, "error": "invalid bearer token"}),
+    let audiences: Vec<&str> =
+        review["spec"]["audiences"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
+    Ok(match world.whose_token(token, &audiences) {
+        Ok((user, audiences)) => {
+            json!({"authenticated": true, "user": user.to_value(), "audiences": audiences})
+        }
+        Err(why) => json!({"user": {}, "error": why}),
     })
 }
 

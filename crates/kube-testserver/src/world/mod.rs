@@ -4,6 +4,7 @@
 //! empty themselves) is queued and done by [`World::settle`] before the lock is released, so nobody sees half of it.
 
 mod access;
+mod accounts;
 mod bootstrap;
 mod collect;
 mod contents;

@@ -14,7 +14,11 @@ pub(crate) struct Settings {
 
 impl Default for Settings {
     fn default() -> Self {
-        let off = BTreeSet::from([BuiltInController::Kubelet, BuiltInController::Workloads]);
+        let off = BTreeSet::from([
+            BuiltInController::Kubelet,
+            BuiltInController::ServiceAccounts,
+            BuiltInController::Workloads,
+        ]);
         Self { history: 10_000, off, access: false }
     }
 }
@@ -36,7 +40,9 @@ pub enum BuiltInController {
     /// A node that runs pods: schedules them to itself, reports them running, ends them. See [`Kubelet`](crate::Kubelet) for what
     /// their containers do.
     Kubelet,
-    /// Deployments make ReplicaSets, ReplicaSets and Jobs make pods, and all count them in their status.
+    /// Every namespace has a service account `default` and a ConfigMap `kube-root-ca.crt`.
+    ServiceAccounts,
+    /// PodDisruptionBudgets count their pods; Deployments make ReplicaSets, ReplicaSets and Jobs make pods, and all count them in their status.
     Workloads,
 }
 
@@ -47,7 +53,10 @@ impl BuiltInController {
             Self::NamespaceDeletion => matches!(task, Task::EmptyNamespace(_) | Task::FinishNamespace(_)),
             Self::RoleAggregation => matches!(task, Task::AggregateRoles),
             Self::Kubelet => matches!(task, Task::RunPod(_)),
-            Self::Workloads => matches!(task, Task::Job(_) | Task::ReplicaSet(_) | Task::Deployment(_)),
+            Self::Workloads => {
+                matches!(task, Task::Job(_) | Task::ReplicaSet(_) | Task::Deployment(_) | Task::Budgets(_))
+            }
+            Self::ServiceAccounts => matches!(task, Task::Accounts(_)),
         }
     }
 }

@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::{BuiltInController, Settings};
 use crate::{
-    auth::{Bindings, Login},
+    auth::{Bindings, Login, Signer},
     clock::Clock,
     gc::{OwnerIndex, Place},
     journal::Journal,
@@ -34,6 +34,9 @@ pub(crate) struct World {
     pub(crate) login: Login,
     /// Where changes are kept, if anywhere.
     pub(super) journal: Option<Journal>,
+    pub(crate) signer: Signer,
+    /// The certificate of the server, as pods are told it; empty where there is none.
+    pub(super) ca: String,
     /// Another number whenever the whole state was replaced: whoever remembers a place in it has to begin anew.
     pub(crate) incarnation: u64,
 }
@@ -64,6 +67,10 @@ pub(super) enum Task {
     ReplicaSet(Place),
     /// What is the next step of a Deployment?
     Deployment(Place),
+    /// How many pods may the budgets of a namespace let go?
+    Budgets(String),
+    /// Has a namespace its service account?
+    Accounts(String),
 }
 
 impl World {
@@ -84,6 +91,8 @@ impl World {
             bindings: OnceLock::new(),
             login: Login::default(),
             journal: None,
+            signer: Signer::default(),
+            ca: String::new(),
             incarnation: 0,
         };
         world.bootstrap();
@@ -114,6 +123,7 @@ impl World {
             self.later(Task::CheckOwners((resource.table, stored.key.clone())));
         }
         self.note_workload(resource, &stored);
+        self.note_account(resource, &stored.key);
         if let Some(before) = &before {
             self.note_lost_blockers(before, &stored);
         }
@@ -146,7 +156,9 @@ impl World {
             self.later(Task::FinishNamespace(namespace.into()));
         }
         self.note_controller(&before);
+        self.note_account(resource, key);
         if resource.is("", "pods") {
+            self.note_budgets(key);
             self.kubelet.forget(key.namespace().unwrap_or_default(), key.name());
         }
         if resource.custom {
@@ -176,6 +188,8 @@ impl World {
                 Task::Job(place) => self.reconcile_job(&place),
                 Task::ReplicaSet(place) => self.reconcile_replica_set(&place),
                 Task::Deployment(place) => self.reconcile_deployment(&place),
+                Task::Budgets(namespace) => self.count_budgets(&namespace),
+                Task::Accounts(namespace) => self.make_accounts(&namespace),
             }
         }
     }

@@ -6,11 +6,14 @@ use serde_json::Value;
 
 use super::{World, state::Task};
 use crate::{
-    controllers::{NODE, bind, default_life, node, plan_job, plan_replicas, plan_rollout, pod_of, run},
+    controllers::{
+        NODE, bind, default_life, node, plan_budget, plan_job, plan_replicas, plan_rollout, pod_of, run,
+    },
     gc::Place,
     kubelet::Container,
     meta,
     registry::Resource,
+    selector::LabelSelector,
     store::{Key, Stored},
     strategy,
 };
@@ -20,7 +23,13 @@ impl World {
     pub(super) fn note_workload(&mut self, resource: &Resource, stored: &Stored) {
         let place = (resource.table, stored.key.clone());
         match (resource.group.as_str(), resource.plural.as_str()) {
-            ("", "pods") => self.later(Task::RunPod(place)),
+            ("", "pods") => {
+                self.note_budgets(&stored.key);
+                self.later(Task::RunPod(place));
+            }
+            ("policy", "poddisruptionbudgets") => {
+                self.later(Task::Budgets(stored.key.namespace().unwrap_or_default().into()));
+            }
             ("batch", "jobs") => self.later(Task::Job(place)),
             ("apps", "replicasets") => self.later(Task::ReplicaSet(place)),
             ("apps", "deployments") => self.later(Task::Deployment(place)),
@@ -44,6 +53,29 @@ impl World {
             if let Some(table) = table {
                 self.later(task((table, key)));
             }
+        }
+    }
+
+    /// Queues the budgets of a namespace in which a pod has changed, if there are any.
+    pub(super) fn note_budgets(&mut self, pod: &Key) {
+        let Some(budgets) = self.resource("policy", "poddisruptionbudgets") else { return };
+        if self.store.objects(budgets.table, pod.namespace()).next().is_some() {
+            self.later(Task::Budgets(pod.namespace().unwrap_or_default().into()));
+        }
+    }
+
+    /// Once per request that has changed pods of a namespace with budgets: looks at all its pods.
+    pub(super) fn count_budgets(&mut self, namespace: &str) {
+        let (budgets, pods) = (self.resource("policy", "poddisruptionbudgets"), self.resource("", "pods"));
+        let (Some(budgets), Some(pods)) = (budgets, pods) else { return };
+        let all: Vec<_> = self.store.objects(budgets.table, Some(namespace)).cloned().collect();
+        for stored in all {
+            let budget = stored.value();
+            let Some(selector) = LabelSelector::from_object(&budget["spec"]["selector"]) else { continue };
+            let selected = self.store.objects(pods.table, Some(namespace));
+            let selected = selected.filter(|pod| selector.matches(|key| pod.label(key)));
+            let selected: Vec<Value> = selected.map(|pod| pod.value()).collect();
+            self.write_status(&budgets, &stored.key, &budget, plan_budget(&budget, &selected));
         }
     }
 

@@ -4,11 +4,13 @@
 #![allow(clippy::unwrap_used)]
 
 mod access;
+mod accounts;
 mod beginnings;
 mod crds;
 mod crud;
 mod deletion;
 mod documents;
+mod evictions;
 mod faults;
 mod fuzz;
 mod garbage;

@@ -1,0 +1,95 @@
+//! `POST .../serviceaccounts/{name}/token`: a token for a service account, for a while.
+
+use http::StatusCode;
+use jiff::{SignedDuration, Timestamp};
+use serde_json::{Value, json};
+
+use super::{Answer, Call, Content, body};
+use crate::{auth::ISSUER, failure::Failure, ids, meta, schema::FieldError, store::Key, world::World};
+
+const SHORTEST: i64 = 600;
+const LONGEST: i64 = 1 << 32;
+
+pub(super) fn request(world: &World, call: &Call) -> Result<Answer, Failure> {
+    let mut request = body::typed(call, "TokenRequest")?;
+    let spec = request["spec"].clone();
+    let account =
+        world.store.get(call.endpoint.resource.table, &call.key()).ok_or_else(|| call.not_found())?;
+    let seconds = spec["expirationSeconds"].as_i64().unwrap_or(3600);
+    check(seconds)?;
+    let namespace = call.namespace.as_deref().unwrap_or_default();
+    let bound = bound(world, namespace, &spec["boundObjectRef"])?;
+    let audiences = match spec["audiences"].as_array() {
+        Some(list) if !list.is_empty() => spec["audiences"].clone(),
+        _ => json!([ISSUER]),
+    };
+    let now = world.clock.timestamp();
+    let end = now.checked_add(SignedDuration::from_secs(seconds)).unwrap_or(Timestamp::MAX);
+    let mut about = json!({
+        "namespace": namespace,
+        "serviceaccount": {"name": call.object_name(), "uid": &*account.uid},
+    });
+    if let Some((kind, reference)) = bound {
+        about[kind] = reference;
+    }
+    let claims = json!({
+        "aud": audiences, "exp": end.as_second(), "iat": now.as_second(), "nbf": now.as_second(), "iss": ISSUER,
+        "jti": ids::uid(), "kubernetes.io": about,
+        "sub": format!("system:serviceaccount:{namespace}:{}", call.object_name()),
+    });
+    request["apiVersion"] = "authentication.k8s.io/v1".into();
+    request["kind"] = "TokenRequest".into();
+    meta::set(&mut request, "name", call.object_name());
+    meta::set(&mut request, "namespace", namespace);
+    meta::set(&mut request, "creationTimestamp", world.now());
+    request["spec"]["audiences"] = audiences;
+    request["spec"]["expirationSeconds"] = seconds.into();
+    let end = end.strftime("%Y-%m-%dT%H:%M:%SZ").to_string();
+    request["status"] = json!({"token": world.signer.sign(&claims), "expirationTimestamp": end});
+    Ok(Answer { code: StatusCode::CREATED, content: Content::Document(request), warnings: Vec::new() })
+}
+
+fn check(seconds: i64) -> Result<(), Failure> {
+    let why = match seconds {
+        ..SHORTEST => "may not specify a duration less than 10 minutes",
+        SHORTEST..=LONGEST => return Ok(()),
+        _ => "may not specify a duration larger than 2^32 seconds",
+    };
+    let error = FieldError::invalid("spec.expirationSeconds", seconds, why);
+    Err(Failure::invalid("authentication.k8s.io", "TokenRequest", "", &[error]))
+}
+
+/// The object with which the token is to end, as the claims name it.
+fn bound(
+    world: &World,
+    namespace: &str,
+    reference: &Value,
+) -> Result<Option<(&'static str, Value)>, Failure> {
+    if !reference.is_object() {
+        return Ok(None);
+    }
+    let name = reference["name"].as_str().unwrap_or_default();
+    let (claim, plural) = match reference["kind"].as_str() {
+        Some("Pod") => ("pod", "pods"),
+        Some("Secret") => ("secret", "secrets"),
+        other => {
+            let kind = other.unwrap_or_default();
+            return Err(Failure::bad_request(format!(
+                "cannot bind token for serviceaccount to object of type {kind:?}"
+            )));
+        }
+    };
+    let table = world.registry.by_plural("", plural).map(|endpoint| endpoint.resource.table);
+    let found = table.and_then(|table| world.store.get(table, &Key::new(Some(namespace), name)));
+    let found = found.ok_or_else(|| Failure::not_found("", plural, name))?;
+    match reference["uid"].as_str() {
+        Some(uid) if !uid.is_empty() && uid != &*found.uid => {
+            let why = format!(
+                "the UID in the bound object reference ({uid}) does not match the UID in record. \
+                The object might have been deleted and then recreated"
+            );
+            Err(Failure::conflict("", plural, name, &why))
+        }
+        _ => Ok(Some((claim, json!({"name": name, "uid": &*found.uid})))),
+    }
+}

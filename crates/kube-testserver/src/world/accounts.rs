@@ -1,0 +1,128 @@
+//! Service accounts: the one that every namespace has, and whose token a token is.
+
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+
+use super::{BuiltInController, World, state::Task};
+use crate::{
+    auth::{ISSUER, User},
+    meta,
+    registry::Resource,
+    store::Key,
+};
+
+const ROOT_CA: &str = "kube-root-ca.crt";
+
+impl World {
+    /// Queues what a change of this object may mean for the accounts of its namespace.
+    pub(super) fn note_account(&mut self, resource: &Resource, key: &Key) {
+        if self.settings.off.contains(&BuiltInController::ServiceAccounts) || !resource.group.is_empty() {
+            return;
+        }
+        match (resource.plural.as_str(), key.namespace()) {
+            ("namespaces", _) => self.later(Task::Accounts(key.name().into())),
+            ("serviceaccounts", Some(namespace)) if key.name() == "default" => {
+                self.later(Task::Accounts(namespace.into()));
+            }
+            ("configmaps", Some(namespace)) if key.name() == ROOT_CA => {
+                self.later(Task::Accounts(namespace.into()));
+            }
+            _ => {}
+        }
+    }
+
+    /// Gives a namespace what pods in it count on: an account, and the certificate of the server.
+    pub(super) fn make_accounts(&mut self, namespace: &str) {
+        let table = self.registry.by_plural("", "namespaces").map(|endpoint| endpoint.resource.table);
+        let found = table.and_then(|table| self.store.get(table, &Key::new(None, namespace)));
+        if found.is_none_or(|found| meta::is_deleting(&found.value())) {
+            return;
+        }
+        let metadata = |name: &str| json!({"name": name, "namespace": namespace});
+        self.make(
+            "",
+            "serviceaccounts",
+            json!({"apiVersion": "v1", "kind": "ServiceAccount", "metadata": metadata("default")}),
+        );
+        let data = json!({"ca.crt": self.ca});
+        let map =
+            json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata(ROOT_CA), "data": data});
+        self.make("", "configmaps", map);
+    }
+
+    /// The certificate by which the server is known, from now on.
+    pub(crate) fn set_ca(&mut self, pem: &str) {
+        self.ca = pem.to_owned();
+        let Some(maps) = self.registry.by_plural("", "configmaps").map(|endpoint| endpoint.resource.clone())
+        else {
+            return;
+        };
+        let published: Vec<_> = self
+            .store
+            .objects(maps.table, None)
+            .filter(|stored| stored.key.name() == ROOT_CA)
+            .cloned()
+            .collect();
+        for stored in published {
+            let mut map = stored.value();
+            map["data"] = json!({"ca.crt": pem});
+            self.put(&maps, stored.key.clone(), map);
+        }
+        self.settle();
+    }
+
+    /// Whose token it is, and for which of the audiences. `Err` says why it is nobody's.
+    pub(crate) fn whose_token(
+        &self,
+        token: &str,
+        audiences: &[&str],
+    ) -> Result<(Arc<User>, Vec<String>), String> {
+        const INVALID: &str = "invalid bearer token";
+        let audiences = if audiences.is_empty() { &[ISSUER] } else { audiences };
+        if let Some(user) = self.login.token(token) {
+            return Ok((user, vec![ISSUER.into()]));
+        }
+        let claims = self.signer.verify(token).ok_or(INVALID)?;
+        let user = self.account_of(&claims).ok_or(INVALID)?;
+        let meant: Vec<&str> =
+            claims["aud"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
+        let both: Vec<String> =
+            meant.iter().filter(|one| audiences.contains(one)).map(|&one| one.into()).collect();
+        if both.is_empty() {
+            return Err(format!(
+                "[{INVALID}, token audiences {meant:?} is invalid for the target audiences {audiences:?}]"
+            ));
+        }
+        Ok((Arc::new(user), both))
+    }
+
+    /// The account of a token, as long as it holds: in time, and while the account and what the token is bound to are there.
+    fn account_of(&self, claims: &Value) -> Option<User> {
+        let about = &claims["kubernetes.io"];
+        if self.clock.timestamp().as_second() >= claims["exp"].as_i64()? {
+            return None;
+        }
+        let namespace = about["namespace"].as_str()?;
+        for (claim, plural) in [("serviceaccount", "serviceaccounts"), ("pod", "pods"), ("secret", "secrets")]
+        {
+            if let Some(name) = about[claim]["name"].as_str() {
+                let table = self.registry.by_plural("", plural)?.resource.table;
+                let found = self.store.get(table, &Key::new(Some(namespace), name))?;
+                if about[claim]["uid"] != *found.uid {
+                    return None;
+                }
+            }
+        }
+        let mut user = User::new(claims["sub"].as_str()?)
+            .uid(about["serviceaccount"]["uid"].as_str()?)
+            .group("system:serviceaccounts")
+            .group(format!("system:serviceaccounts:{namespace}"));
+        let place = &about["pod"];
+        if let (Some(name), Some(uid)) = (place["name"].as_str(), place["uid"].as_str()) {
+            user = user.extra("authentication.kubernetes.io/pod-name", name);
+            user = user.extra("authentication.kubernetes.io/pod-uid", uid);
+        }
+        Some(user.with_standing())
+    }
+}
