@@ -83,3 +83,69 @@ fn as_frames(input: &[u8]) {
         assert!(read.is_ok() && output.len() <= input.len());
     });
 }
+
+#[cfg(test)]
+mod tests {
+    use std::time::{Duration, Instant};
+
+    use super::*;
+
+    /// Xorshift: the same dice in every run.
+    struct Dice(u64);
+
+    impl Dice {
+        fn roll(&mut self, sides: usize) -> usize {
+            self.0 ^= self.0 << 13;
+            self.0 ^= self.0 >> 7;
+            self.0 ^= self.0 << 17;
+            usize::try_from(self.0 % sides as u64).unwrap()
+        }
+
+        /// Messages that are nearly right: known channels, announced ports, pieces of a status, frames of a server.
+        fn input(&mut self) -> Vec<u8> {
+            const PIECES: [&[u8]; 9] = [
+                b"",
+                &[80, 0],
+                &[0x42, 0x41],
+                &[0, 0],
+                br#"{"status":"Success"}"#,
+                br#"{"metadata":{},"#,
+                &[0, 1, 255],
+                &[0x82, 2, 1, b'x', 0x89, 0, 0x88, 0],
+                &[0x82, 126, 1, 0, 0xff],
+            ];
+            let mut input = Vec::new();
+            for _ in 0..self.roll(12) {
+                let piece = PIECES[self.roll(PIECES.len())];
+                match self.roll(4) {
+                    0 => {
+                        for _ in 0..self.roll(20) {
+                            input.push(u8::try_from(self.roll(256)).unwrap());
+                        }
+                    }
+                    1 => input.extend_from_slice(piece),
+                    _ => {
+                        let channel = [0, 1, 2, 3, 4, 5, 6, 255][self.roll(8)];
+                        input.extend([channel, u8::try_from(piece.len()).unwrap()]);
+                        input.extend_from_slice(piece);
+                    }
+                }
+            }
+            input
+        }
+    }
+
+    /// A little on every push; for `FUZZ_SECONDS` where that is set.
+    #[test]
+    fn fuzz_nothing_that_a_server_sends_breaks_the_machines() {
+        let seconds = std::env::var("FUZZ_SECONDS").ok().and_then(|text| text.parse().ok());
+        let end = seconds.map(|seconds| Instant::now() + Duration::from_secs(seconds));
+        let mut dice = Dice(0x9E37_79B9_7F4A_7C15);
+        let mut rounds = 0_u64;
+        while end.map_or(rounds < 3000, |end| Instant::now() < end) {
+            websocket_frames(&dice.input());
+            rounds += 1;
+        }
+        println!("{rounds} inputs");
+    }
+}

@@ -1,7 +1,8 @@
 //! Websockets: the handshake, the channels within them as pure machines, and the tasks that run those.
 
 mod error;
-#[cfg(fuzzing)]
+#[cfg(any(fuzzing, test))]
+#[cfg_attr(not(fuzzing), allow(unreachable_pub, reason = "what is built for fuzzing alone is public"))]
 pub(crate) mod fuzz;
 mod handshake;
 mod pipe;
