@@ -9,6 +9,10 @@ pub use kube_core::Status;
 #[cfg(feature = "client")]
 use crate::auth::AuthError;
 use crate::config::{InferConfigError, KubeconfigError};
+#[cfg(feature = "client")]
+use crate::connect::ConnectError;
+#[cfg(feature = "client")]
+use crate::tls::TlsError;
 
 /// Why a call failed.
 ///
@@ -29,7 +33,7 @@ pub enum Error {
     #[error("the request could not be carried out")]
     Service(#[source] tower::BoxError),
 
-    /// The server chose a protocol that has been switched off.
+    /// A proxy of a kind whose feature is not enabled.
     #[error("the proxy {proxy_url} needs the feature `{protocol_feature}` of kube, which is not enabled")]
     ProxyProtocolDisabled {
         /// The proxy that was asked for.
@@ -81,14 +85,21 @@ pub enum Error {
     #[error("the kubeconfig cannot be used")]
     InferKubeconfig(#[source] KubeconfigError),
 
-    /// The cluster's URL is https, and no TLS feature is enabled.
-    #[error("the cluster's URL is https: enable the feature `rustls-tls` of kube")]
+    /// The URL of the cluster or of its proxy is https, and no TLS feature is enabled.
+    #[error(
+        "the URL of the cluster or of its proxy is https: enable the feature `rustls-tls` or `openssl-tls` of kube"
+    )]
     TlsRequired,
 
     /// TLS could not be set up.
     #[cfg(feature = "rustls-tls")]
     #[error("TLS cannot be set up")]
     RustlsTls(#[source] crate::tls::RustlsTlsError),
+
+    /// TLS could not be set up.
+    #[cfg(feature = "openssl-tls")]
+    #[error("TLS cannot be set up")]
+    OpensslTls(#[source] crate::tls::OpensslTlsError),
 
     /// The credentials could not be obtained.
     #[cfg(feature = "client")]
@@ -109,6 +120,35 @@ pub enum Error {
 impl From<KubeconfigError> for Error {
     fn from(err: KubeconfigError) -> Self {
         Self::InferKubeconfig(err)
+    }
+}
+
+#[cfg(feature = "client")]
+impl From<TlsError> for Error {
+    fn from(err: TlsError) -> Self {
+        match err {
+            #[cfg(feature = "rustls-tls")]
+            TlsError::Rustls(err) => Self::RustlsTls(err),
+            #[cfg(feature = "openssl-tls")]
+            TlsError::Openssl(err) => Self::OpensslTls(err),
+            TlsError::Kubeconfig(err) => Self::InferKubeconfig(err),
+        }
+    }
+}
+
+#[cfg(feature = "client")]
+impl From<ConnectError> for Error {
+    fn from(err: ConnectError) -> Self {
+        match err {
+            ConnectError::Tls(err) => err.into(),
+            ConnectError::TlsRequired => Self::TlsRequired,
+            ConnectError::ProxyDisabled { proxy_url, protocol_feature } => {
+                Self::ProxyProtocolDisabled { proxy_url: Box::new(proxy_url), protocol_feature }
+            }
+            ConnectError::ProxyUnsupported { proxy_url } => {
+                Self::ProxyProtocolUnsupported { proxy_url: Box::new(proxy_url) }
+            }
+        }
     }
 }
 

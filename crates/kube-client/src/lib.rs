@@ -20,8 +20,28 @@
 //! ```
 //!
 //! # Features
-//! `config` has the configuration only, `client` all the rest; `rustls-tls` with `ring` brings TLS, `ws` exec, attach and port-forward,
-//! `gzip` compressed answers, `metrics` the `rest_client_*` metrics, `hyper-util-tracing` events of the connection pool, and `unstable-client` objects by scope and by reference.
+//! `config` has the configuration only, `client` all the rest.
+//!
+//! | feature | brings |
+//! |---|---|
+//! | `rustls-tls`, with `ring` or `aws-lc-rs` | TLS by rustls; with both of the latter, aws-lc-rs does the cryptography |
+//! | `openssl-tls` | TLS by OpenSSL; where there is rustls too, rustls is used, and OpenSSL through [`ConfigExt`](client::ConfigExt) |
+//! | `webpki-roots` | with rustls, Mozilla's authorities, built in, in place of the platform's |
+//! | `http-proxy`, `socks5`, `proxy` (both) | [proxies](Config::proxy_url) |
+//! | `oidc`, `oauth` | tokens of OpenID Connect that are refreshed, Google's default credentials |
+//! | `ws` | exec, attach and port-forward |
+//! | `gzip` | compressed answers |
+//! | `metrics` | the `rest_client_*` metrics |
+//! | `unstable-client` | objects by scope and by reference |
+//! | `hyper-util-tracing` | what the HTTP client's pool does, in `tracing` |
+
+#[cfg(all(
+    any(feature = "oidc", feature = "oauth"),
+    not(any(feature = "rustls-tls", feature = "openssl-tls"))
+))]
+compile_error!(
+    "the features `oidc` and `oauth` need TLS to fetch tokens with: enable `rustls-tls` or `openssl-tls` as well"
+);
 
 #[cfg(feature = "client")]
 pub mod api;
@@ -33,6 +53,8 @@ mod body;
 pub mod client;
 #[cfg(feature = "config")]
 pub mod config;
+#[cfg(feature = "client")]
+mod connect;
 #[cfg(feature = "client")]
 mod decode;
 #[cfg(feature = "client")]
@@ -48,7 +70,7 @@ mod layer;
 mod measure;
 #[cfg(feature = "client")]
 mod stack;
-#[cfg(feature = "rustls-tls")]
+#[cfg(feature = "client")]
 mod tls;
 #[cfg(feature = "client")]
 mod transport;

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use http::HeaderValue;
+use jiff::Timestamp;
 use tokio::time::Instant;
 
 use crate::config::ClientIdentityPem;
@@ -14,13 +15,21 @@ pub(super) struct Renewed {
     /// What goes into the `Authorization` header, if anything does.
     pub(super) header: Option<HeaderValue>,
     /// The client certificate to show, if the source gives one.
-    #[cfg_attr(not(feature = "rustls-tls"), allow(dead_code, reason = "only TLS presents an identity"))]
     pub(super) identity: Option<Arc<ClientIdentityPem>>,
     /// When to ask the source again; `None`: only once the server refuses it.
     pub(super) renew_at: Option<Instant>,
     /// Whether the old one may be used on when the source fails.
     pub(super) outlives_failure: bool,
 }
+
+/// When to renew what expires at `expiry`, seen from `now`: a little early, since it also has to be valid when it arrives, but never at
+/// once, however short it lives.
+pub(super) fn renewal(expiry: Timestamp, now: Timestamp, instant: Instant) -> Instant {
+    let left = Duration::try_from(expiry.duration_since(now)).unwrap_or(Duration::ZERO);
+    instant + left.saturating_sub(EARLY.min(left / 2))
+}
+
+const EARLY: Duration = Duration::from_secs(30);
 
 /// The last credential, and whether it will do.
 #[derive(Debug, Default)]
@@ -44,13 +53,16 @@ impl CredentialCache {
     }
 
     /// The credential last given, fresh or not.
-    #[cfg_attr(not(feature = "rustls-tls"), allow(dead_code, reason = "only TLS presents an identity"))]
     pub(super) fn last(&self) -> Option<&Renewed> {
         self.held.as_ref().map(|held| &held.credential)
     }
 
-    /// Takes what the source gave.
-    pub(super) fn renewed(&mut self, credential: Renewed, now: Instant) {
+    /// Takes what the source gave. The same client certificate once more stays the same one.
+    pub(super) fn renewed(&mut self, mut credential: Renewed, now: Instant) {
+        let last = self.last().and_then(|last| last.identity.clone());
+        if last.as_ref().zip(credential.identity.as_ref()).is_some_and(|(last, new)| last.is(new)) {
+            credential.identity = last;
+        }
         self.held = Some(Held { credential, since: now, refused: false });
     }
 

@@ -57,6 +57,14 @@ pub enum AuthError {
     /// A provider's settings do not lead to a token.
     #[error("the auth provider's token cannot be read")]
     ParseTokenKey(#[source] serde_json::Error),
+    /// Google's tokens could not be obtained.
+    #[cfg(feature = "oauth")]
+    #[error("the auth provider \"gcp\" gave no token")]
+    OAuth(#[source] super::OAuthError),
+    /// OpenID Connect's tokens could not be obtained.
+    #[cfg(feature = "oidc")]
+    #[error("the auth provider \"oidc\" gave no token")]
+    Oidc(#[source] super::oidc_errors::Error),
     /// The token file could not be read.
     #[error("cannot read the token from {}", .1.display())]
     ReadTokenFile(#[source] std::io::Error, PathBuf),

@@ -1,7 +1,7 @@
 //! Credential programs: `client.authentication.k8s.io/v1` and `/v1beta1`.
 
+use std::collections::BTreeMap;
 use std::io::IsTerminal;
-use std::process::Stdio;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -11,12 +11,10 @@ use tokio::process::Command;
 use tokio::time::Instant;
 
 use super::AuthError;
-use super::cache::Renewed;
+use super::cache::{Renewed, renewal};
 use super::header::bearer;
+use super::program::Program;
 use crate::config::{ClientIdentityPem, ExecAuthCluster, ExecConfig, ExecInteractiveMode};
-
-/// Longest time that a credential program may take. A person may be typing a password meanwhile, but not for ever.
-const TIMEOUT: Duration = Duration::from_secs(60);
 
 /// A credential program, and all there is to know to run it.
 #[derive(Debug)]
@@ -24,6 +22,7 @@ pub(super) struct ExecPlugin {
     command: String,
     config: ExecConfig,
     api_version: String,
+    timeout: Option<Duration>,
 }
 
 /// What goes to the program in `KUBERNETES_EXEC_INFO` and comes back on its standard output.
@@ -72,7 +71,7 @@ impl std::fmt::Debug for ExecCredentialStatus {
 
 impl ExecPlugin {
     /// Checks what can be checked before the program runs.
-    pub(super) fn new(config: &ExecConfig) -> Result<Self, AuthError> {
+    pub(super) fn new(config: &ExecConfig, timeout: Option<Duration>) -> Result<Self, AuthError> {
         let command = config.command.clone().filter(|command| !command.is_empty());
         let command = command.ok_or(AuthError::MissingCommand)?;
         if config.provide_cluster_info && config.cluster.is_none() {
@@ -84,35 +83,35 @@ impl ExecPlugin {
                 "the user's `exec` has apiVersion {api_version:?}: expected {API_GROUP}/v1 or /v1beta1"
             )));
         }
-        Ok(Self { command, config: config.clone(), api_version })
+        Ok(Self { command, config: config.clone(), api_version, timeout })
+    }
+
+    /// All that makes this program differ from another, as text.
+    pub(super) fn settings(&self) -> Result<String, AuthError> {
+        let variables = self.config.env.iter().flatten();
+        let variables: Vec<BTreeMap<_, _>> = variables.map(|variable| variable.iter().collect()).collect();
+        let rest = ExecConfig { env: None, ..self.config.clone() };
+        let told = (&rest, variables, &rest.cluster, &rest.drop_env);
+        let told = serde_json::to_string(&told).map_err(AuthError::AuthExecSerialize)?;
+        Ok(format!("exec {told} {:?}", self.timeout))
     }
 
     /// Runs the program once. It is killed when it takes too long or nobody waits for it any more.
     pub(super) async fn run(&self) -> Result<Renewed, AuthError> {
         let interactive = self.interactive()?;
-        let mut command = self.command(interactive)?;
-        tracing::debug!(command = %self.command, "running the credential program");
-        let output = match tokio::time::timeout(TIMEOUT, command.output()).await {
-            Ok(output) => output.map_err(|err| self.explain_start(err))?,
-            Err(_) => {
-                let limit = TIMEOUT.as_secs();
+        let shown = self.shown();
+        let install_hint = self.config.install_hint.as_deref();
+        let program = Program { shown: &shown, install_hint, interactive, limit: self.timeout };
+        let stdout = program.run(self.command(interactive)?).await?;
+        let printed = parse(&stdout)?;
+        for (field, given, expected) in
+            [("apiVersion", &printed.api_version, self.api_version.as_str()), ("kind", &printed.kind, KIND)]
+        {
+            if given != expected {
                 return Err(AuthError::AuthExec(format!(
-                    "the credential program `{}` did not finish within {limit} s and was stopped",
-                    self.shown()
+                    "the credential program `{shown}` answered with {field} {given:?}: expected {expected:?}"
                 )));
             }
-        };
-        if !output.status.success() {
-            return Err(AuthError::AuthExecRun { cmd: self.shown(), out: Box::new(output) });
-        }
-        let printed = parse(&output.stdout)?;
-        if printed.api_version != self.api_version {
-            return Err(AuthError::AuthExec(format!(
-                "the credential program `{}` answered with apiVersion {:?}: expected {:?}",
-                self.shown(),
-                printed.api_version,
-                self.api_version
-            )));
         }
         let status = printed.status.ok_or(AuthError::ExecPluginFailed)?;
         evaluate(&status, Timestamp::now(), Instant::now())
@@ -150,16 +149,7 @@ impl ExecPlugin {
             command.env_remove(name);
         }
         command.env("KUBERNETES_EXEC_INFO", info);
-        command.stdin(if interactive { Stdio::inherit() } else { Stdio::null() });
-        command.stdout(Stdio::piped()).stderr(Stdio::piped()).kill_on_drop(true);
         Ok(command)
-    }
-
-    /// A missing program is the common mistake, and kubeconfigs carry a hint for it.
-    fn explain_start(&self, err: std::io::Error) -> AuthError {
-        let hint = self.config.install_hint.as_deref().map(|hint| format!("\n{}", hint.trim()));
-        let text = format!("{}: {err}{}", self.command, hint.unwrap_or_default());
-        AuthError::AuthExecStart(std::io::Error::new(err.kind(), text))
     }
 
     fn shown(&self) -> String {
@@ -205,17 +195,13 @@ fn evaluate(status: &ExecCredentialStatus, now: Timestamp, instant: Instant) -> 
     let renew_at = match &status.expiration_timestamp {
         Some(text) => {
             let expiry: Timestamp = text.parse().map_err(AuthError::MalformedTokenExpirationDate)?;
-            let left = Duration::try_from(expiry.duration_since(now)).unwrap_or(Duration::ZERO);
-            // A little early, since it also has to be valid when it arrives; but never at once, however short it lives.
-            Some(instant + left.saturating_sub(EARLY.min(left / 2)))
+            Some(renewal(expiry, now, instant))
         }
         None => None,
     };
     let header = token.as_deref().map(bearer).transpose()?;
     Ok(Renewed { header, identity, renew_at, outlives_failure: false })
 }
-
-const EARLY: Duration = Duration::from_secs(30);
 
 #[cfg(test)]
 mod tests;

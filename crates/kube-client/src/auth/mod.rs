@@ -4,10 +4,23 @@ mod cache;
 mod error;
 mod exec;
 mod file;
+mod gcp;
 mod header;
+#[cfg(any(feature = "oidc", feature = "oauth"))]
+mod http;
+#[cfg(feature = "oauth")]
+mod oauth;
+#[cfg(feature = "oidc")]
+mod oidc;
 mod plan;
+mod program;
 mod renew;
+mod shared;
 
 pub use error::AuthError;
+#[cfg(feature = "oauth")]
+pub use oauth::OAuthError;
+#[cfg(feature = "oidc")]
+pub use oidc::errors as oidc_errors;
 pub(crate) use plan::Credential;
 pub(crate) use renew::Renewing;

@@ -1,5 +1,6 @@
 //! Which of a user's credentials is used, decided once.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -7,9 +8,13 @@ use http::HeaderValue;
 use secrecy::ExposeSecret;
 
 use super::AuthError;
+use super::exec::ExecPlugin;
+use super::gcp::GcpCommand;
 use super::header::{basic, bearer};
 use super::renew::{Renewing, Source};
-use crate::config::AuthInfo;
+use super::shared::one_for_all;
+use crate::config::{AuthProviderConfig, Config};
+use crate::tls::GivesIdentity;
 
 /// What stands in the `Authorization` header of each request. Clones share what is renewed.
 #[derive(Clone, Debug)]
@@ -22,13 +27,17 @@ pub(crate) enum Credential {
 
 impl Credential {
     /// Decides as kubectl does: a token file before a token, a token before a password, each of them before a credential
-    /// program. `None` if the user has none of these; a client certificate works on its own.
-    pub(crate) fn plan(user: &AuthInfo) -> Result<Option<Self>, AuthError> {
+    /// program, and that before a provider. `None` if the user has none of these; a client certificate works on its own.
+    ///
+    /// A program or provider with the same settings is one and the same for all who ask, so that it never does anything twice.
+    pub(crate) fn plan(config: &Config) -> Result<Option<Self>, AuthError> {
+        let user = &config.auth_info;
         let file = user.token_file.as_deref().filter(|path| !path.is_empty());
         let token = user.token.as_ref().map(ExposeSecret::expose_secret).filter(|token| !token.is_empty());
         let name = user.username.as_deref().filter(|name| !name.is_empty());
         if let Some(path) = file {
-            return Ok(Some(Self::renewing(Source::File(PathBuf::from(path)))));
+            let renewing = Renewing::new(Source::File(PathBuf::from(path)));
+            return Ok(Some(Self::Renewing(Arc::new(renewing))));
         }
         if let Some(token) = token {
             return bearer(token).map(Self::Fixed).map(Some);
@@ -38,26 +47,78 @@ impl Credential {
             return basic(name, password).map(Self::Fixed).map(Some);
         }
         if let Some(exec) = &user.exec {
-            return Ok(Some(Self::renewing(Source::exec(exec)?)));
+            let plugin = ExecPlugin::new(exec, config.exec_timeout)?;
+            return Ok(Some(shared(&plugin.settings()?, || Ok(Source::Exec(Box::new(plugin))))?));
         }
-        match &user.auth_provider {
-            Some(provider) => Err(AuthError::AuthExec(format!(
-                "the user's auth-provider {:?} is not supported: use an `exec` credential program instead",
-                provider.name
-            ))),
-            None => Ok(None),
-        }
+        user.auth_provider.as_ref().map(|provider| of_provider(provider, config)).transpose()
     }
 
-    fn renewing(source: Source) -> Self {
-        Self::Renewing(Arc::new(Renewing::new(source)))
+    /// Whoever may hand over a client certificate along with this credential.
+    pub(crate) fn giver(&self) -> Option<Arc<dyn GivesIdentity>> {
+        match self {
+            Self::Fixed(_) => None,
+            Self::Renewing(renewing) => Some(Arc::clone(renewing) as _),
+        }
     }
+}
+
+fn of_provider(provider: &AuthProviderConfig, config: &Config) -> Result<Credential, AuthError> {
+    let settings = || {
+        let sorted: BTreeMap<_, _> = provider.config.iter().collect();
+        format!("{} {sorted:?} {:?}", provider.name, config.exec_timeout)
+    };
+    match provider.name.as_str() {
+        "oidc" => oidc(provider, &settings()),
+        "gcp" if provider.config.contains_key("cmd-path") => shared(&settings(), || {
+            GcpCommand::new(&provider.config, config.exec_timeout).map(|gcp| Source::Gcp(Box::new(gcp)))
+        }),
+        "gcp" => gcp(provider, &settings()),
+        name => Err(AuthError::AuthExec(format!(
+            "the user's auth-provider {name:?} is not known (oidc and gcp are): use an `exec` credential program instead"
+        ))),
+    }
+}
+
+fn shared(settings: &str, make: impl FnOnce() -> Result<Source, AuthError>) -> Result<Credential, AuthError> {
+    one_for_all(settings, || make().map(Renewing::new)).map(Credential::Renewing)
+}
+
+#[cfg(feature = "oidc")]
+fn oidc(provider: &AuthProviderConfig, settings: &str) -> Result<Credential, AuthError> {
+    shared(settings, || super::oidc::Oidc::new(&provider.config).map(|oidc| Source::Oidc(Box::new(oidc))))
+}
+
+#[cfg(not(feature = "oidc"))]
+fn oidc(_: &AuthProviderConfig, _: &str) -> Result<Credential, AuthError> {
+    Err(needs_feature("oidc", "oidc"))
+}
+
+#[cfg(feature = "oauth")]
+fn gcp(provider: &AuthProviderConfig, settings: &str) -> Result<Credential, AuthError> {
+    shared(settings, || Ok(Source::OAuth(Box::new(super::oauth::OAuth::new(&provider.config)))))
+}
+
+#[cfg(not(feature = "oauth"))]
+fn gcp(_: &AuthProviderConfig, _: &str) -> Result<Credential, AuthError> {
+    Err(needs_feature("gcp", "oauth"))
+}
+
+#[cfg(not(all(feature = "oidc", feature = "oauth")))]
+fn needs_feature(provider: &str, feature: &str) -> AuthError {
+    AuthError::AuthExec(format!(
+        "the user's auth-provider {provider:?} needs the feature `{feature}` of kube, which is not enabled"
+    ))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::{AuthProviderConfig, ExecConfig};
+    use crate::config::{AuthInfo, ExecConfig};
+
+    fn plan(user: &AuthInfo) -> Result<Option<Credential>, AuthError> {
+        let config = Config { auth_info: user.clone(), ..Config::new("https://h".parse().unwrap()) };
+        Credential::plan(&config)
+    }
 
     fn everything() -> AuthInfo {
         AuthInfo {
@@ -73,27 +134,41 @@ mod tests {
     #[test]
     fn the_order_is_file_token_password_program() {
         let mut user = everything();
-        assert!(matches!(Credential::plan(&user), Ok(Some(Credential::Renewing(_)))));
+        assert!(matches!(plan(&user), Ok(Some(Credential::Renewing(_)))));
         user.token_file = Some(String::new());
-        assert!(
-            matches!(Credential::plan(&user), Ok(Some(Credential::Fixed(value))) if value == "Bearer abc")
-        );
+        assert!(matches!(plan(&user), Ok(Some(Credential::Fixed(value))) if value == "Bearer abc"));
         user.token = None;
-        assert!(
-            matches!(Credential::plan(&user), Ok(Some(Credential::Fixed(value))) if value == "Basic amFuZTpwdw==")
-        );
+        assert!(matches!(plan(&user), Ok(Some(Credential::Fixed(value))) if value == "Basic amFuZTpwdw=="));
         user.username = None;
-        assert!(matches!(Credential::plan(&user), Ok(Some(Credential::Renewing(_)))));
+        assert!(matches!(plan(&user), Ok(Some(Credential::Renewing(_)))));
         user.exec = None;
-        assert!(matches!(Credential::plan(&user), Ok(None)));
+        assert!(matches!(plan(&user), Ok(None)));
     }
 
     #[test]
     fn what_cannot_be_used_is_said() {
-        let provider = AuthProviderConfig { name: "gcp".into(), ..AuthProviderConfig::default() };
+        let provider = AuthProviderConfig { name: "azure".into(), ..AuthProviderConfig::default() };
         let user = AuthInfo { auth_provider: Some(provider), ..AuthInfo::default() };
-        assert!(Credential::plan(&user).unwrap_err().to_string().contains("gcp"));
+        assert!(plan(&user).unwrap_err().to_string().contains("azure"));
         let user = AuthInfo { exec: Some(ExecConfig::default()), ..AuthInfo::default() };
-        assert!(matches!(Credential::plan(&user), Err(AuthError::MissingCommand)));
+        assert!(matches!(plan(&user), Err(AuthError::MissingCommand)));
+    }
+
+    #[test]
+    fn the_same_program_is_one_for_all_who_ask() {
+        let user = |argument: &str| AuthInfo {
+            exec: Some(ExecConfig {
+                command: Some("login".into()),
+                args: Some(vec![argument.to_owned()]),
+                ..ExecConfig::default()
+            }),
+            ..AuthInfo::default()
+        };
+        let planned = |argument| match plan(&user(argument)) {
+            Ok(Some(Credential::Renewing(renewing))) => renewing,
+            other => panic!("{other:?}"),
+        };
+        let (one, same, other) = (planned("one-for-all"), planned("one-for-all"), planned("another"));
+        assert!(Arc::ptr_eq(&one, &same) && !Arc::ptr_eq(&one, &other));
     }
 }

@@ -10,21 +10,28 @@ use super::AuthError;
 use super::cache::{CredentialCache, Renewed};
 use super::exec::ExecPlugin;
 use super::file::read_token;
-use crate::config::{ClientIdentityPem, ExecConfig};
+use super::gcp::GcpCommand;
+#[cfg(feature = "oauth")]
+use super::oauth::OAuth;
+#[cfg(feature = "oidc")]
+use super::oidc::Oidc;
+use crate::config::ClientIdentityPem;
 use crate::measure::plugin_called;
+use crate::tls::GivesIdentity;
 
 /// Where a credential comes from that does not stay the same.
 #[derive(Debug)]
 pub(super) enum Source {
     File(PathBuf),
     Exec(Box<ExecPlugin>),
+    Gcp(Box<GcpCommand>),
+    #[cfg(feature = "oidc")]
+    Oidc(Box<Oidc>),
+    #[cfg(feature = "oauth")]
+    OAuth(Box<OAuth>),
 }
 
 impl Source {
-    pub(super) fn exec(config: &ExecConfig) -> Result<Self, AuthError> {
-        ExecPlugin::new(config).map(|plugin| Self::Exec(Box::new(plugin)))
-    }
-
     async fn fetch(&self) -> Result<Renewed, AuthError> {
         match self {
             Self::File(path) => read_token(path.clone()).await,
@@ -33,6 +40,11 @@ impl Source {
                 note(&result);
                 result
             }
+            Self::Gcp(command) => command.run().await,
+            #[cfg(feature = "oidc")]
+            Self::Oidc(oidc) => oidc.fetch().await,
+            #[cfg(feature = "oauth")]
+            Self::OAuth(oauth) => oauth.fetch().await,
         }
     }
 }
@@ -74,13 +86,6 @@ impl Renewing {
         asking
             .await
             .map_err(|err| AuthError::AuthExec(format!("obtaining the credentials stopped: {err}")))?
-    }
-
-    /// The client certificate that came with the last credential. Never asks the source: every request has done so before
-    /// a connection is made for it.
-    #[cfg_attr(not(feature = "rustls-tls"), allow(dead_code, reason = "only TLS presents an identity"))]
-    pub(crate) fn identity(&self) -> Option<Arc<ClientIdentityPem>> {
-        self.state().cache.last()?.identity.clone()
     }
 
     /// Tells that the server refused `header`. True if another try may fare better.
@@ -138,6 +143,14 @@ fn note<T>(result: &Result<T, AuthError>) {
             plugin_called(1, "plugin_not_found_error");
         }
         Err(_) => plugin_called(1, "client_internal_error"),
+    }
+}
+
+impl GivesIdentity for Renewing {
+    /// The client certificate that came with the last credential. Never asks the source: every request has done so before
+    /// a connection is made for it.
+    fn identity(&self) -> Option<Arc<ClientIdentityPem>> {
+        self.state().cache.last()?.identity.clone()
     }
 }
 

@@ -27,8 +27,14 @@ pub use kube_core::discovery::v2::{
 };
 
 pub use crate::auth::AuthError;
+#[cfg(feature = "oauth")]
+pub use crate::auth::OAuthError;
+#[cfg(feature = "oidc")]
+pub use crate::auth::oidc_errors;
 pub use crate::body::Body;
 pub use crate::stack::{ConfigExt, DynBody};
+#[cfg(feature = "openssl-tls")]
+pub use crate::tls::OpensslTlsError;
 #[cfg(feature = "rustls-tls")]
 pub use crate::tls::RustlsTlsError;
 #[cfg(feature = "ws")]

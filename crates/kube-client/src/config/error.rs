@@ -41,9 +41,14 @@ pub enum KubeconfigError {
     /// The cluster's `server` is not a URL.
     #[error("the cluster's `server` is not a URL: expected one such as https://host:6443")]
     ParseClusterUrl(#[source] http::uri::InvalidUri),
-    /// The cluster's `proxy-url` is not a URL.
-    #[error("the cluster's `proxy-url` is not a URL: expected one such as http://host:3128")]
+    /// The cluster's `proxy-url`, or the proxy that the environment names in its place, is not a URL.
+    #[error(
+        "the proxy (`proxy-url` of the cluster, else HTTPS_PROXY or HTTP_PROXY) is not a URL: expected one such as http://host:3128"
+    )]
     ParseProxyUrl(#[source] http::uri::InvalidUri),
+    /// `NO_PROXY` cannot be understood.
+    #[error("the environment's NO_PROXY cannot be used")]
+    ParseNoProxy(#[source] NoProxyError),
     /// The cluster's authorities could not be loaded.
     #[error("cannot load the cluster's `certificate-authority`")]
     LoadCertificateAuthority(#[source] LoadDataError),
@@ -70,6 +75,33 @@ pub enum LoadDataError {
     /// Neither form is given.
     #[error("neither the file nor its `-data` is given")]
     NoBase64DataOrFile,
+}
+
+/// `NO_PROXY` cannot be understood.
+///
+/// It is read only where the environment names a proxy that the cluster would be reached through.
+#[derive(Debug, Error)]
+pub enum NoProxyError {
+    /// The list is empty. Never returned: an empty list makes no exceptions, as everywhere else.
+    #[error("the list is empty")]
+    EmptyInput,
+    /// An entry is empty. Never returned: empty entries are passed over, as everywhere else.
+    #[error("an entry is empty")]
+    EmptyValue,
+    /// The cluster's URL has no host that could be looked for in the list.
+    #[error("the cluster's URL {uri} has no host to look for in the list")]
+    NoHost {
+        /// The URL.
+        uri: Box<http::Uri>,
+    },
+    /// An entry is none of what it may be.
+    #[error(
+        "{input:?} is no host, address or address range: expected one such as example.com, .example.com, 10.1.2.3, 10.0.0.0/8, fd00::/8 or *, but for a range each with a port if need be"
+    )]
+    ParseMatcher {
+        /// The entry.
+        input: String,
+    },
 }
 
 /// The process does not seem to run inside a cluster, or what it finds there is damaged.

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use http::Uri;
 
 use super::kubeconfig::{Selection, certificates_from_pem};
+use super::proxy::proxy_from_env;
 use super::settings::DEFAULT_NAMESPACE;
 use super::{Cluster, Config, KubeConfigOptions, Kubeconfig, KubeconfigError};
 
@@ -21,6 +22,10 @@ impl Config {
     /// The part of `kubeconfig` that `options` ask for.
     ///
     /// Certificates and keys are loaded once here, so that a mistake shows now and not at the first request.
+    ///
+    /// Where the cluster has no `proxy-url`, the proxy is that of the environment, as for kubectl: `HTTPS_PROXY` (for an https URL) or
+    /// `HTTP_PROXY`, in capitals or not, unless `NO_PROXY` names the server or the server is on this machine. A `proxy-url` is used
+    /// whatever `NO_PROXY` says.
     ///
     /// # Errors
     /// Which context or field is missing or wrong, and what was expected.
@@ -54,12 +59,10 @@ fn load(kubeconfig: &Kubeconfig, options: &KubeConfigOptions) -> Result<Config, 
         .transpose()?;
     config.root_cert_file = authority_file(&cluster);
     config.accept_invalid_certs = insecure;
-    config.proxy_url = cluster
-        .proxy_url
-        .as_deref()
-        .filter(|url| !url.is_empty())
-        .map(|url| url.parse().map_err(KubeconfigError::ParseProxyUrl))
-        .transpose()?;
+    config.proxy_url = match cluster.proxy_url.as_deref().filter(|url| !url.is_empty()) {
+        Some(url) => Some(url.parse().map_err(KubeconfigError::ParseProxyUrl)?),
+        None => proxy_from_env(&config.cluster_url)?,
+    };
     config.disable_compression = cluster.disable_compression.unwrap_or(false);
     config.tls_server_name = cluster.tls_server_name.filter(|name| !name.is_empty());
     config.auth_info = auth_info;

@@ -8,15 +8,20 @@ mod incluster;
 mod infer;
 mod kubeconfig;
 mod loader;
+mod proxy;
 mod settings;
 
-pub use error::{InClusterError, InferConfigError, KubeconfigError, LoadDataError};
+pub use error::{InClusterError, InferConfigError, KubeconfigError, LoadDataError, NoProxyError};
 #[cfg(feature = "client")]
 pub(crate) use kubeconfig::ClientIdentityPem;
-#[cfg(feature = "rustls-tls")]
+#[cfg(any(feature = "rustls-tls", feature = "openssl-tls", feature = "oidc"))]
 pub(crate) use kubeconfig::certificates_from_pem;
 pub use kubeconfig::{
     AuthInfo, AuthProviderConfig, Cluster, Context, ExecAuthCluster, ExecConfig, ExecInteractiveMode,
     KubeConfigOptions, Kubeconfig, NamedAuthInfo, NamedCluster, NamedContext, NamedExtension, Preferences,
 };
+#[cfg(any(feature = "oidc", feature = "oauth"))]
+pub(crate) use proxy::proxy_from_env;
+#[cfg(feature = "client")]
+pub(crate) use proxy::without_credentials;
 pub use settings::*;

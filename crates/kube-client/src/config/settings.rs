@@ -1,11 +1,13 @@
 //! [`Config`]: the settings of a client, as plain data.
 
+use std::fmt;
 use std::path::PathBuf;
 use std::time::Duration;
 
 use http::{HeaderName, HeaderValue, Uri};
 
 use super::AuthInfo;
+use super::proxy::without_credentials;
 
 /// Everything a [`Client`](crate::Client) needs to know about its cluster.
 ///
@@ -14,7 +16,7 @@ use super::AuthInfo;
 /// # Time
 /// Connecting and the wait for an answer are limited by default, silence on a connection is not: a watch is silent for minutes and a
 /// shell for hours, and a connection that went dead is noticed by other means within a minute.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 #[non_exhaustive]
 pub struct Config {
     /// URL of the API server. A path in it stands before the path of every request.
@@ -41,9 +43,14 @@ pub struct Config {
     pub accept_invalid_certs: bool,
     /// The credentials.
     pub auth_info: AuthInfo,
+    /// Longest time that a credential program may take. 60 s by default; `None` is for ever.
+    pub exec_timeout: Option<Duration>,
     /// Whether to ask for answers without compression. No by default.
     pub disable_compression: bool,
-    /// Proxy to go through.
+    /// Proxy to go through: `http://`, `https://` (features `http-proxy`) or `socks5://` (feature `socks5`), with the user and password for it
+    /// if it wants them, percent-encoded. It has to allow CONNECT to the server, and resolves the server's name.
+    ///
+    /// An https proxy is trusted if the cluster's authorities or the public ones vouch for it.
     pub proxy_url: Option<Uri>,
     /// Name to expect in the server's certificate instead of the URL's host.
     pub tls_server_name: Option<String>,
@@ -74,6 +81,7 @@ impl Config {
             reset_reader_on_write: false,
             accept_invalid_certs: false,
             auth_info: AuthInfo::default(),
+            exec_timeout: Some(DEFAULT_EXEC_TIMEOUT),
             disable_compression: false,
             proxy_url: None,
             tls_server_name: None,
@@ -116,9 +124,45 @@ const DEFAULT_CONNECT_TIMEOUT: Duration = Duration::from_secs(30);
 /// API servers give up on a call after 60 s themselves, and whoever waits for one that fell silent should know within a minute.
 const DEFAULT_RESPONSE_TIMEOUT: Duration = Duration::from_secs(55);
 
+/// A person may be typing a password meanwhile, but not for ever.
+const DEFAULT_EXEC_TIMEOUT: Duration = Duration::from_secs(60);
+
+/// Credentials do not show, wherever they stand.
+impl fmt::Debug for Config {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Config")
+            .field("cluster_url", &self.cluster_url)
+            .field("default_namespace", &self.default_namespace)
+            .field("root_cert", &self.root_cert.as_ref().map(Vec::len))
+            .field("root_cert_file", &self.root_cert_file)
+            .field("connect_timeout", &self.connect_timeout)
+            .field("response_timeout", &self.response_timeout)
+            .field("read_timeout", &self.read_timeout)
+            .field("write_timeout", &self.write_timeout)
+            .field("reset_reader_on_write", &self.reset_reader_on_write)
+            .field("accept_invalid_certs", &self.accept_invalid_certs)
+            .field("auth_info", &self.auth_info)
+            .field("exec_timeout", &self.exec_timeout)
+            .field("disable_compression", &self.disable_compression)
+            .field("proxy_url", &self.proxy_url.as_ref().map(without_credentials))
+            .field("tls_server_name", &self.tls_server_name)
+            .field("headers", &self.headers)
+            .field("default_retry", &self.default_retry)
+            .finish()
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_password_of_a_proxy_does_not_show() {
+        let mut config = Config::new("https://a".parse().unwrap());
+        config.proxy_url = Some("http://me:hush@proxy:3128".parse().unwrap());
+        let shown = format!("{config:?}");
+        assert!(shown.contains("http://proxy:3128") && !shown.contains("hush"), "{shown}");
+    }
 
     #[test]
     fn overrides_come_from_the_environment_and_a_bad_url_is_ignored() {

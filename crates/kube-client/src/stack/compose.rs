@@ -6,13 +6,13 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use http::header::USER_AGENT;
-use http::uri::Scheme;
 use http::{HeaderValue, Request, Response};
 use http_body_util::BodyExt;
 use hyper::rt::Executor;
 use hyper_util::client::legacy::Client as HyperClient;
 use hyper_util::client::legacy::connect::Connect;
 use hyper_util::rt::TokioTimer;
+use tokio::time::Instant;
 use tower::retry::RetryLayer;
 use tower::util::BoxService;
 use tower::{BoxError, ServiceBuilder};
@@ -21,11 +21,11 @@ use super::ConfigExt;
 use crate::auth::Credential;
 use crate::body::Body;
 use crate::config::Config;
+use crate::connect::connector;
 use crate::error::Error;
 use crate::layer::{AuthLayer, ReauthLayer, RetryPolicy};
-#[cfg(feature = "rustls-tls")]
-use crate::tls::{Offer, https_connector};
-use crate::transport::{DeadlineConnector, ROOM, Spread, Upgrades, tcp_connector};
+use crate::tls::{Backend, IdentityEpoch, Offer, Peer};
+use crate::transport::{DeadlineConnector, ROOM, Spread, Upgrades};
 
 /// The body of an answer, whatever layers it came through.
 pub type DynBody = dyn http_body::Body<Data = Bytes, Error = BoxError> + Send + Unpin;
@@ -38,20 +38,22 @@ pub(crate) fn compose<E>(config: &Config, executor: E) -> Result<DynService, Err
 where
     E: Executor<Pin<Box<dyn Future<Output = ()> + Send>>> + Clone + Send + Sync + 'static,
 {
-    refuse_proxy(config)?;
-    let credential = Credential::plan(&config.auth_info).map_err(Error::Auth)?;
-    if config.cluster_url.scheme() != Some(&Scheme::HTTPS) {
-        return layers(config, credential, executor, tcp_connector(), tcp_connector());
-    }
-    #[cfg(feature = "rustls-tls")]
-    {
-        let tls = super::config_ext::rustls_client_config(config, credential.as_ref())?;
-        let connector =
-            |offer| https_connector(config, tls.clone(), tcp_connector(), offer).map_err(Error::RustlsTls);
-        layers(config, credential, executor, connector(Offer::Any)?, connector(Offer::Http1)?)
-    }
-    #[cfg(not(feature = "rustls-tls"))]
-    Err(Error::TlsRequired)
+    compose_by(Backend::usual(), config, executor)
+}
+
+/// With TLS by the library that is said.
+pub(super) fn compose_by<E>(
+    backend: Option<Backend>,
+    config: &Config,
+    executor: E,
+) -> Result<DynService, Error>
+where
+    E: Executor<Pin<Box<dyn Future<Output = ()> + Send>>> + Clone + Send + Sync + 'static,
+{
+    let credential = Credential::plan(config).map_err(Error::Auth)?;
+    let peer = Peer::Server { giver: credential.as_ref().and_then(Credential::giver) };
+    let [usual, upgrading] = [Offer::Any, Offer::Http1].map(|offer| connector(backend, config, &peer, offer));
+    layers(config, credential, executor, usual?, upgrading?)
 }
 
 fn layers<E, C>(
@@ -69,8 +71,15 @@ where
     DeadlineConnector<C>: Connect,
 {
     let connector = DeadlineConnector::of(config, connector);
-    let upgrading = http(executor.clone(), DeadlineConnector::of(config, upgrading));
-    let usual = Spread::new(move || http(executor.clone(), connector.clone()));
+    // A connection for an upgrade is used up by it; one that the server did not upgrade is not worth keeping.
+    let upgrading =
+        http(executor.clone()).pool_max_idle_per_host(0).build(DeadlineConnector::of(config, upgrading));
+    let giver = credential.as_ref().and_then(Credential::giver);
+    let epoch = IdentityEpoch::of(&config.auth_info, giver)?;
+    let usual = Spread::new(
+        move || http(executor.clone()).build(connector.clone()),
+        move || epoch.current(Instant::now()),
+    );
     let retry = config.default_retry.then(RetryPolicy::server_retry).map(RetryLayer::new);
     let service = ServiceBuilder::new()
         .map_response(|response: Response<_>| response.map(erase))
@@ -96,20 +105,20 @@ const STREAM_WINDOW: u32 = 2 << 20;
 ///
 /// A connection takes in as much as all of its answers together: were it less, a few watches that nobody reads would leave no room
 /// for the others.
-fn http<E, C>(executor: E, connector: C) -> HyperClient<C, Body>
+fn http<E>(executor: E) -> hyper_util::client::legacy::Builder
 where
     E: Executor<Pin<Box<dyn Future<Output = ()> + Send>>> + Clone + Send + Sync + 'static,
-    C: Connect + Clone,
 {
-    HyperClient::builder(executor)
+    let mut builder = HyperClient::builder(executor);
+    builder
         .timer(TokioTimer::new())
         .pool_timer(TokioTimer::new())
         .http2_keep_alive_interval(Duration::from_secs(30))
         .http2_keep_alive_timeout(Duration::from_secs(15))
         .http2_keep_alive_while_idle(true)
         .http2_initial_stream_window_size(STREAM_WINDOW)
-        .http2_initial_connection_window_size(STREAM_WINDOW * ROOM)
-        .build(connector)
+        .http2_initial_connection_window_size(STREAM_WINDOW * ROOM);
+    builder
 }
 
 /// Audit logs and priority rules of the server go by it. Who has set a name of their own keeps it.
@@ -127,25 +136,11 @@ where
     Box::new(body.map_err(Into::into))
 }
 
-/// A proxy that is asked for but cannot be used must not be passed by silently.
-fn refuse_proxy(config: &Config) -> Result<(), Error> {
-    let Some(proxy) = &config.proxy_url else { return Ok(()) };
-    let proxy_url = Box::new(proxy.clone());
-    match proxy.scheme_str() {
-        Some("http" | "https") => {
-            Err(Error::ProxyProtocolDisabled { proxy_url, protocol_feature: "http-proxy" })
-        }
-        Some("socks5") => Err(Error::ProxyProtocolDisabled { proxy_url, protocol_feature: "socks5" }),
-        _ => Err(Error::ProxyProtocolUnsupported { proxy_url }),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use hyper_util::client::legacy::connect::{Connected, Connection};
     use hyper_util::rt::{TokioExecutor, TokioIo};
     use tokio::io::DuplexStream;
-    use tokio::time::Instant;
     use tower::ServiceExt;
 
     use super::*;
@@ -217,17 +212,5 @@ mod tests {
         assert!(named.headers()[USER_AGENT].to_str().unwrap().starts_with("kube-client/5."));
         let own = Request::get("/").header(USER_AGENT, "own").body(Body::empty()).unwrap();
         assert_eq!(name_ourselves(own).headers()[USER_AGENT], "own");
-    }
-
-    #[test]
-    fn a_proxy_that_cannot_be_used_is_not_passed_by() {
-        for (url, disabled) in
-            [("http://p:1", true), ("https://p:1", true), ("socks5://p:1", true), ("ftp://p", false)]
-        {
-            let mut config = Config::new(http::Uri::from_static("http://h"));
-            config.proxy_url = Some(url.parse().unwrap());
-            let err = compose(&config, TokioExecutor::new()).err().unwrap();
-            assert_eq!(matches!(err, Error::ProxyProtocolDisabled { .. }), disabled, "{url}");
-        }
     }
 }

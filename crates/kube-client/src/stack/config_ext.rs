@@ -1,15 +1,21 @@
 //! The layers of a configuration, for stacks of one's own.
 
-#[cfg(feature = "rustls-tls")]
+#[cfg(feature = "openssl-tls")]
+use http::Uri;
+#[cfg(feature = "openssl-tls")]
+use hyper_util::client::legacy::connect::Connection;
+#[cfg(any(feature = "rustls-tls", feature = "openssl-tls"))]
 use hyper_util::client::legacy::connect::HttpConnector;
+#[cfg(feature = "openssl-tls")]
+use tower_service::Service;
 
 use crate::auth::Credential;
 use crate::config::Config;
 use crate::error::Error;
 use crate::layer::{AuthLayer, BaseUriLayer, DeadlineLayer, ExtraHeadersLayer, TraceLayer};
-#[cfg(feature = "rustls-tls")]
+#[cfg(any(feature = "rustls-tls", feature = "openssl-tls"))]
 use crate::tls;
-#[cfg(feature = "rustls-tls")]
+#[cfg(any(feature = "rustls-tls", feature = "openssl-tls"))]
 use crate::transport::tcp_connector;
 
 /// What a [`Config`] stands for, as layers and connectors: for those who put together a stack of their own.
@@ -54,6 +60,9 @@ pub trait ConfigExt: sealed::Sealed {
 
     /// A connector for https (and http) over TCP, offering HTTP/2 and HTTP/1.1.
     ///
+    /// It goes straight to the server: where the configuration has a proxy, give
+    /// [`rustls_https_connector_with_connector`](ConfigExt::rustls_https_connector_with_connector) a connector that goes through it.
+    ///
     /// # Errors
     /// [`Error::RustlsTls`] or [`Error::InferKubeconfig`] if certificates or keys cannot be used.
     #[cfg(feature = "rustls-tls")]
@@ -71,12 +80,47 @@ pub trait ConfigExt: sealed::Sealed {
 
     /// The settings of rustls: whom to trust, and the client certificate. Files are read again when they change.
     ///
-    /// A client certificate that a credential program gives is not among them: only the usual stack has that.
+    /// The certificate of a credential program is shown too, once [`ConfigExt::auth_layer`] in the same stack has had the program run:
+    /// that happens before the first connection.
     ///
     /// # Errors
     /// As [`ConfigExt::rustls_https_connector`].
     #[cfg(feature = "rustls-tls")]
     fn rustls_client_config(&self) -> crate::Result<rustls::ClientConfig>;
+
+    /// A connector for https (and http) over TCP by OpenSSL, offering HTTP/2 and HTTP/1.1. Files are read again when they change.
+    ///
+    /// It goes straight to the server, as [`ConfigExt::rustls_https_connector`] does. It resumes sessions, and a session goes on with
+    /// the client certificate that it began with: where that changes, make another connector, as the usual stack does.
+    ///
+    /// # Errors
+    /// [`Error::OpensslTls`] or [`Error::InferKubeconfig`] if certificates or keys cannot be used.
+    #[cfg(feature = "openssl-tls")]
+    fn openssl_https_connector(
+        &self,
+    ) -> crate::Result<hyper_openssl::client::legacy::HttpsConnector<HttpConnector>>;
+
+    /// The same over a connector of one's own.
+    ///
+    /// # Errors
+    /// As [`ConfigExt::openssl_https_connector`].
+    #[cfg(feature = "openssl-tls")]
+    fn openssl_https_connector_with_connector<H>(
+        &self,
+        connector: H,
+    ) -> crate::Result<hyper_openssl::client::legacy::HttpsConnector<H>>
+    where
+        H: Service<Uri> + Send,
+        H::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
+        H::Future: Send + 'static,
+        H::Response: hyper::rt::Read + hyper::rt::Write + Connection + Unpin;
+
+    /// The settings of OpenSSL: whom to trust, and the client certificate, both as they are now. `tls_server_name` is not among them.
+    ///
+    /// # Errors
+    /// As [`ConfigExt::openssl_https_connector`].
+    #[cfg(feature = "openssl-tls")]
+    fn openssl_ssl_connector_builder(&self) -> crate::Result<openssl::ssl::SslConnectorBuilder>;
 }
 
 mod sealed {
@@ -90,7 +134,7 @@ impl ConfigExt for Config {
     }
 
     fn auth_layer(&self) -> crate::Result<Option<AuthLayer>> {
-        let credential = Credential::plan(&self.auth_info).map_err(Error::Auth)?;
+        let credential = Credential::plan(self).map_err(Error::Auth)?;
         Ok(credential.map(AuthLayer::new))
     }
 
@@ -116,22 +160,52 @@ impl ConfigExt for Config {
         &self,
         connector: H,
     ) -> crate::Result<hyper_rustls::HttpsConnector<H>> {
-        let tls = self.rustls_client_config()?;
-        tls::https_connector(self, tls, connector, tls::Offer::Any).map_err(Error::RustlsTls)
+        let peer = server(self)?;
+        let tls = rustls_settings(self, &peer)?;
+        let connector = tls::rustls_tls::https_connector(self, tls, connector, &peer, tls::Offer::Any);
+        connector.map_err(Error::RustlsTls)
     }
 
     #[cfg(feature = "rustls-tls")]
     fn rustls_client_config(&self) -> crate::Result<rustls::ClientConfig> {
-        rustls_client_config(self, None)
+        rustls_settings(self, &server(self)?)
+    }
+
+    #[cfg(feature = "openssl-tls")]
+    fn openssl_https_connector(
+        &self,
+    ) -> crate::Result<hyper_openssl::client::legacy::HttpsConnector<HttpConnector>> {
+        self.openssl_https_connector_with_connector(tcp_connector())
+    }
+
+    #[cfg(feature = "openssl-tls")]
+    fn openssl_https_connector_with_connector<H>(
+        &self,
+        connector: H,
+    ) -> crate::Result<hyper_openssl::client::legacy::HttpsConnector<H>>
+    where
+        H: Service<Uri> + Send,
+        H::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
+        H::Future: Send + 'static,
+        H::Response: hyper::rt::Read + hyper::rt::Write + Connection + Unpin,
+    {
+        Ok(tls::openssl_tls::https_connector(self, connector, &server(self)?, tls::Offer::Any)?)
+    }
+
+    #[cfg(feature = "openssl-tls")]
+    fn openssl_ssl_connector_builder(&self) -> crate::Result<openssl::ssl::SslConnectorBuilder> {
+        Ok(tls::openssl_tls::ssl_connector_builder(self, &server(self)?)?)
     }
 }
 
-/// With the credential of a stack, whose program may give a client certificate too.
 #[cfg(feature = "rustls-tls")]
-pub(super) fn rustls_client_config(
-    config: &Config,
-    credential: Option<&Credential>,
-) -> crate::Result<rustls::ClientConfig> {
-    let identity = config.auth_info.load_client_identity()?;
-    tls::client_config(config, identity.as_ref(), credential).map_err(Error::RustlsTls)
+fn rustls_settings(config: &Config, peer: &tls::Peer) -> crate::Result<rustls::ClientConfig> {
+    Ok(tls::rustls_tls::client_config(tls::rustls_tls::crypto_provider(), config, peer)?)
+}
+
+/// The server of `config`; a program may hand over a client certificate for it.
+#[cfg(any(feature = "rustls-tls", feature = "openssl-tls"))]
+fn server(config: &Config) -> crate::Result<tls::Peer> {
+    let credential = Credential::plan(config).map_err(Error::Auth)?;
+    Ok(tls::Peer::Server { giver: credential.as_ref().and_then(Credential::giver) })
 }

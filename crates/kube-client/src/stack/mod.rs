@@ -8,3 +8,6 @@ mod measured;
 pub use compose::DynBody;
 pub(crate) use compose::compose;
 pub use config_ext::ConfigExt;
+
+#[cfg(test)]
+mod tests;

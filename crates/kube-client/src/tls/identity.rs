@@ -1,105 +1,125 @@
-//! The client certificate: given once, in files that may change, or renewed by a credential program.
+//! The client certificate: given once, in files that may change, or handed over with other credentials.
 
+use std::error::Error;
+use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
-use rustls::SignatureScheme;
-use rustls::client::ResolvesClientCert;
-use rustls::crypto::CryptoProvider;
-use rustls::pki_types::pem::{self, PemObject};
-use rustls::pki_types::{CertificateDer, PrivateKeyDer};
-use rustls::sign::CertifiedKey;
 use secrecy::ExposeSecret;
+use tokio::time::Instant;
 
-use super::RustlsTlsError;
 use super::stamp::{Stamp, stamp_of};
-use crate::auth::Renewing;
 use crate::config::{AuthInfo, ClientIdentityPem, KubeconfigError};
 
-/// Shows the current client certificate at each handshake. Connections that are open keep the one they were made with.
-#[derive(Debug)]
-pub(super) struct CurrentIdentity {
-    source: Source,
-    provider: Arc<CryptoProvider>,
-    current: Mutex<Current>,
+/// Whoever may hand over a client certificate along with other credentials.
+pub(crate) trait GivesIdentity: fmt::Debug + Send + Sync {
+    /// The latest one. The same certificate stays the same `Arc`.
+    fn identity(&self) -> Option<Arc<ClientIdentityPem>>;
 }
 
-#[derive(Debug)]
-enum Source {
+/// Where a user's client certificate comes from.
+#[derive(Clone, Debug)]
+pub(super) enum IdentityOrigin {
     /// It stays as it is.
-    Fixed,
-    /// Certificate and key lie in files.
-    Files { user: Box<AuthInfo>, paths: Vec<PathBuf> },
+    Fixed(Arc<ClientIdentityPem>),
+    /// Certificate and key lie in files; the first of them loaded already.
+    Files { first: Arc<ClientIdentityPem>, user: Box<AuthInfo>, paths: Vec<PathBuf> },
     /// It comes with the credentials.
-    Renewing(Arc<Renewing>),
+    Given(Arc<dyn GivesIdentity>),
 }
 
-#[derive(Debug, Default)]
-struct Current {
-    key: Option<Arc<CertifiedKey>>,
+impl IdentityOrigin {
+    /// The user's own certificate, or else what `giver` hands over.
+    pub(super) fn of(
+        user: &AuthInfo,
+        giver: Option<Arc<dyn GivesIdentity>>,
+    ) -> Result<Option<Self>, KubeconfigError> {
+        let Some(first) = user.load_client_identity()? else { return Ok(giver.map(Self::Given)) };
+        let (first, paths) = (Arc::new(first), identity_files(user));
+        Ok(Some(match paths.is_empty() {
+            true => Self::Fixed(first),
+            false => Self::Files { first, user: Box::new(user.clone()), paths },
+        }))
+    }
+
+    /// Whether another certificate may take its place.
+    pub(super) fn may_change(&self) -> bool {
+        !matches!(self, Self::Fixed(_))
+    }
+}
+
+/// The client certificate of the moment, in whatever form `T` a TLS library wants it.
+///
+/// It is looked up for each connection; connections that are open keep the one they were made with.
+pub(super) struct CurrentIdentity<T> {
+    origin: IdentityOrigin,
+    parse: Parse<T>,
+    current: Mutex<Current<T>>,
+}
+
+type Cause = Box<dyn Error + Send + Sync>;
+type Parse<T> = Box<dyn Fn(&ClientIdentityPem) -> Result<T, Cause> + Send + Sync>;
+
+struct Current<T> {
+    parsed: Option<Arc<T>>,
     stamps: Vec<Option<Stamp>>,
     pem: Option<Arc<ClientIdentityPem>>,
 }
 
-impl CurrentIdentity {
-    /// The identity of a user who has one: `identity` as loaded at the start, followed where it lies in files.
-    pub(super) fn of_user(
-        user: &AuthInfo,
-        identity: &ClientIdentityPem,
-        provider: Arc<CryptoProvider>,
-    ) -> Result<Self, RustlsTlsError> {
-        let paths = identity_files(user);
-        let stamps = stamps_of(&paths);
-        let key = certified_key(identity, &provider)?;
-        let source = match paths.is_empty() {
-            true => Source::Fixed,
-            false => Source::Files { user: Box::new(user.clone()), paths },
+impl<T> CurrentIdentity<T> {
+    /// An identity that is there already has to be good.
+    pub(super) fn new<E: Error + Send + Sync + 'static>(
+        origin: IdentityOrigin,
+        parse: impl Fn(&ClientIdentityPem) -> Result<T, E> + Send + Sync + 'static,
+    ) -> Result<Self, E> {
+        let (parsed, stamps) = match &origin {
+            IdentityOrigin::Fixed(pem) => (Some(parse(pem)?), Vec::new()),
+            IdentityOrigin::Files { first, paths, .. } => (Some(parse(first)?), stamps_of(paths)),
+            IdentityOrigin::Given(_) => (None, Vec::new()),
         };
-        let current = Current { key: Some(Arc::new(key)), stamps, pem: None };
-        Ok(Self { source, provider, current: Mutex::new(current) })
+        let current = Mutex::new(Current { parsed: parsed.map(Arc::new), stamps, pem: None });
+        let parse: Parse<T> = Box::new(move |pem| parse(pem).map_err(Into::into));
+        Ok(Self { origin, parse, current })
     }
 
-    /// The identity that may come with renewed credentials.
-    pub(super) fn renewing(renewing: Arc<Renewing>, provider: Arc<CryptoProvider>) -> Self {
-        Self { source: Source::Renewing(renewing), provider, current: Mutex::default() }
-    }
-
-    fn key(&self) -> Option<Arc<CertifiedKey>> {
+    /// What to show now.
+    pub(super) fn current(&self) -> Option<Arc<T>> {
+        // Every statement leaves the whole usable, so a panic elsewhere does too.
         let mut current = self.current.lock().unwrap_or_else(PoisonError::into_inner);
-        match &self.source {
-            Source::Fixed => {}
-            Source::Files { user, paths } => {
+        match &self.origin {
+            IdentityOrigin::Fixed(_) => {}
+            IdentityOrigin::Files { user, paths, .. } => {
                 let stamps = stamps_of(paths);
                 if stamps != current.stamps && stamps.iter().all(Option::is_some) {
                     self.reload(&mut current, stamps, user);
                 }
             }
-            Source::Renewing(renewing) => {
-                let pem = renewing.identity();
-                if pem.as_ref().map(Arc::as_ptr) != current.pem.as_ref().map(Arc::as_ptr) {
-                    let key = pem.as_ref().map(|pem| certified_key(pem, &self.provider)).transpose();
-                    match key {
-                        Ok(key) => current.key = key.map(Arc::new),
+            IdentityOrigin::Given(giver) => {
+                let pem = giver.identity();
+                if !same(pem.as_ref(), current.pem.as_ref()) {
+                    match pem.as_ref().map(|pem| (self.parse)(pem)).transpose() {
+                        Ok(parsed) => current.parsed = parsed.map(Arc::new),
                         Err(err) => warn(&err),
                     }
                     current.pem = pem;
                 }
             }
         }
-        current.key.clone()
+        current.parsed.clone()
     }
 
     /// Certificate and key are replaced one after the other: what does not fit together is tried again the next time.
-    fn reload(&self, current: &mut Current, stamps: Vec<Option<Stamp>>, user: &AuthInfo) {
+    fn reload(&self, current: &mut Current<T>, stamps: Vec<Option<Stamp>>, user: &AuthInfo) {
         let loaded = match user.load_client_identity() {
-            Ok(Some(identity)) => certified_key(&identity, &self.provider),
+            Ok(Some(identity)) => (self.parse)(&identity),
             Ok(None) => return,
-            Err(err) => return warn::<KubeconfigError>(&err),
+            Err(err) => return warn(&err),
         };
         match loaded {
-            Ok(key) => {
+            Ok(parsed) => {
                 tracing::debug!("the client certificate has changed");
-                current.key = Some(Arc::new(key));
+                current.parsed = Some(Arc::new(parsed));
                 current.stamps = stamps;
             }
             Err(err) => warn(&err),
@@ -107,18 +127,79 @@ impl CurrentIdentity {
     }
 }
 
-impl ResolvesClientCert for CurrentIdentity {
-    fn resolve(&self, _: &[&[u8]], _: &[SignatureScheme]) -> Option<Arc<CertifiedKey>> {
-        self.key()
-    }
-
-    fn has_certs(&self) -> bool {
-        true
+impl<T> fmt::Debug for CurrentIdentity<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("CurrentIdentity").field("origin", &self.origin).finish_non_exhaustive()
     }
 }
 
-fn warn<E: std::error::Error>(err: &E) {
+fn warn(err: &dyn fmt::Display) {
     tracing::warn!(error = %err, "the changed client certificate cannot be used, showing the old one on");
+}
+
+fn same(one: Option<&Arc<ClientIdentityPem>>, other: Option<&Arc<ClientIdentityPem>>) -> bool {
+    one.map(Arc::as_ptr) == other.map(Arc::as_ptr)
+}
+
+/// Counts the client certificates that there have been: a connection of an older one is not to be used for new requests, since
+/// the server would judge them by a certificate that may have expired.
+#[derive(Clone, Debug)]
+pub(crate) struct IdentityEpoch(Option<Arc<(IdentityOrigin, Mutex<Seen>)>>);
+
+#[derive(Debug, Default)]
+struct Seen {
+    epoch: u64,
+    stamps: Vec<Option<Stamp>>,
+    looked_at: Option<Instant>,
+    pem: Option<Arc<ClientIdentityPem>>,
+}
+
+/// Files are looked at this often at most.
+const LOOK_AGAIN_AFTER: Duration = Duration::from_secs(10);
+
+impl IdentityEpoch {
+    /// For the same arguments as [`IdentityOrigin::of`].
+    pub(crate) fn of(
+        user: &AuthInfo,
+        giver: Option<Arc<dyn GivesIdentity>>,
+    ) -> Result<Self, KubeconfigError> {
+        let origin = IdentityOrigin::of(user, giver)?.filter(IdentityOrigin::may_change);
+        Ok(Self(origin.map(|origin| {
+            let mut seen = Seen::default();
+            if let IdentityOrigin::Files { paths, .. } = &origin {
+                seen.stamps = stamps_of(paths);
+            }
+            Arc::new((origin, Mutex::new(seen)))
+        })))
+    }
+
+    /// The number of the one that holds at `now`.
+    pub(crate) fn current(&self, now: Instant) -> u64 {
+        let Some(shared) = &self.0 else { return 0 };
+        let (origin, seen) = &**shared;
+        let mut seen = seen.lock().unwrap_or_else(PoisonError::into_inner);
+        match origin {
+            IdentityOrigin::Fixed(_) => {}
+            IdentityOrigin::Files { paths, .. } => {
+                if seen.looked_at.is_none_or(|at| now.saturating_duration_since(at) >= LOOK_AGAIN_AFTER) {
+                    seen.looked_at = Some(now);
+                    let stamps = stamps_of(paths);
+                    if stamps != seen.stamps {
+                        seen.stamps = stamps;
+                        seen.epoch += 1;
+                    }
+                }
+            }
+            IdentityOrigin::Given(giver) => {
+                let pem = giver.identity();
+                if !same(pem.as_ref(), seen.pem.as_ref()) {
+                    seen.pem = pem;
+                    seen.epoch += 1;
+                }
+            }
+        }
+        seen.epoch
+    }
 }
 
 /// The files that a user's identity lies in; text in place wins over a file.
@@ -128,9 +209,9 @@ fn identity_files(user: &AuthInfo) -> Vec<PathBuf> {
     };
     let certificate_in_place = user.client_certificate_data.as_deref().is_some_and(|data| !data.is_empty());
     let key_in_place = user.client_key_data.as_ref().is_some_and(|data| !data.expose_secret().is_empty());
-    [file(certificate_in_place, &user.client_certificate), file(key_in_place, &user.client_key)]
+    file(certificate_in_place, &user.client_certificate)
         .into_iter()
-        .flatten()
+        .chain(file(key_in_place, &user.client_key))
         .collect()
 }
 
@@ -138,73 +219,93 @@ fn stamps_of(paths: &[PathBuf]) -> Vec<Option<Stamp>> {
     paths.iter().map(|path| stamp_of(path)).collect()
 }
 
-/// Reads both from PEM text, and checks that they belong together. Other sections between them do not matter.
-fn certified_key(
-    identity: &ClientIdentityPem,
-    provider: &CryptoProvider,
-) -> Result<CertifiedKey, RustlsTlsError> {
-    let chain = CertificateDer::pem_slice_iter(&identity.certificate)
-        .collect::<Result<Vec<_>, _>>()
-        .map_err(RustlsTlsError::InvalidIdentityPem)?;
-    if chain.is_empty() {
-        return Err(RustlsTlsError::MissingCertificate);
-    }
-    let key = PrivateKeyDer::from_pem_slice(identity.key.expose_secret().as_bytes());
-    let key = key.map_err(|err| match err {
-        pem::Error::NoItemsFound => RustlsTlsError::MissingPrivateKey,
-        err => RustlsTlsError::InvalidIdentityPem(err),
-    })?;
-    CertifiedKey::from_der(chain, key, provider).map_err(RustlsTlsError::InvalidPrivateKey)
-}
-
 #[cfg(test)]
 mod tests {
+    use std::convert::Infallible;
+
     use super::*;
-    use crate::tls::provider::crypto_provider;
 
-    fn made() -> (String, String) {
-        let made = rcgen::generate_simple_self_signed(vec!["me".into()]).unwrap();
-        (made.cert.pem(), made.signing_key.serialize_pem())
+    fn user(folder: &tempfile::TempDir) -> AuthInfo {
+        let path = |name: &str| Some(folder.path().join(name).to_str().unwrap().to_owned());
+        AuthInfo { client_certificate: path("crt"), client_key: path("key"), ..AuthInfo::default() }
     }
 
-    fn parse(certificate: &str, key: &str) -> Result<CertifiedKey, RustlsTlsError> {
-        let pem =
-            ClientIdentityPem { certificate: certificate.as_bytes().to_vec(), key: key.to_owned().into() };
-        certified_key(&pem, &crypto_provider())
-    }
-
-    #[test]
-    fn each_mistake_has_its_error() {
-        let ((certificate, key), (_, other_key)) = (made(), made());
-        assert_eq!(parse(&certificate, &key).unwrap().cert.len(), 1);
-        assert!(matches!(parse("", &key), Err(RustlsTlsError::MissingCertificate)));
-        assert!(matches!(parse(&certificate, ""), Err(RustlsTlsError::MissingPrivateKey)));
-        assert!(matches!(parse(&certificate, &certificate), Err(RustlsTlsError::MissingPrivateKey)));
-        assert!(matches!(parse(&certificate, &other_key), Err(RustlsTlsError::InvalidPrivateKey(_))));
-        let cut = &certificate[..certificate.len() / 2];
-        assert!(matches!(parse(cut, &key), Err(RustlsTlsError::InvalidIdentityPem(_))));
+    fn write(folder: &tempfile::TempDir, name: &str, text: &str) {
+        std::fs::write(folder.path().join(name), text).unwrap();
     }
 
     #[test]
     fn changed_files_are_shown_once_they_fit_together() {
         let folder = tempfile::tempdir().unwrap();
-        let path = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
-        let ((old, old_key), (new, new_key)) = (made(), made());
-        std::fs::write(path("crt"), &old).unwrap();
-        std::fs::write(path("key"), &old_key).unwrap();
-        let user = AuthInfo {
-            client_certificate: Some(path("crt")),
-            client_key: Some(path("key")),
-            ..AuthInfo::default()
+        write(&folder, "crt", "a");
+        write(&folder, "key", "a");
+        let origin = IdentityOrigin::of(&user(&folder), None).unwrap().unwrap();
+        let fitting = |pem: &ClientIdentityPem| {
+            let certificate = String::from_utf8(pem.certificate.clone()).unwrap();
+            if certificate == pem.key.expose_secret() { Ok(certificate) } else { Err(fmt::Error) }
         };
-        let loaded = user.load_client_identity().unwrap().unwrap();
-        let identity = CurrentIdentity::of_user(&user, &loaded, crypto_provider()).unwrap();
-        let shown = || identity.resolve(&[], &[]).unwrap().cert[0].clone();
-        let first = shown();
+        let identity = CurrentIdentity::new(origin, fitting).unwrap();
+        assert_eq!(*identity.current().unwrap(), "a");
         // Another length makes a change visible whatever the file system's clock.
-        std::fs::write(path("crt"), format!("{new}\n")).unwrap();
-        assert_eq!(shown(), first);
-        std::fs::write(path("key"), format!("{new_key}\n")).unwrap();
-        assert_ne!(shown(), first);
+        write(&folder, "crt", "bb");
+        assert_eq!(*identity.current().unwrap(), "a");
+        write(&folder, "key", "bb");
+        assert_eq!(*identity.current().unwrap(), "bb");
+        std::fs::remove_file(folder.path().join("key")).unwrap();
+        assert_eq!(*identity.current().unwrap(), "bb");
+    }
+
+    #[derive(Debug, Default)]
+    struct Giver(Mutex<Option<Arc<ClientIdentityPem>>>);
+
+    impl GivesIdentity for Giver {
+        fn identity(&self) -> Option<Arc<ClientIdentityPem>> {
+            self.0.lock().unwrap().clone()
+        }
+    }
+
+    impl Giver {
+        fn hand_over(&self, certificate: &str) {
+            let pem = ClientIdentityPem { certificate: certificate.into(), key: String::new().into() };
+            *self.0.lock().unwrap() = Some(Arc::new(pem));
+        }
+    }
+
+    #[test]
+    fn what_comes_with_the_credentials_is_shown_and_counted() {
+        let giver = Arc::new(Giver::default());
+        let handed = || Some(Arc::clone(&giver) as Arc<dyn GivesIdentity>);
+        let user = AuthInfo::default();
+        let origin = IdentityOrigin::of(&user, handed()).unwrap().unwrap();
+        let identity =
+            CurrentIdentity::new(origin, |pem| Ok::<_, Infallible>(pem.certificate.clone())).unwrap();
+        let epoch = IdentityEpoch::of(&user, handed()).unwrap();
+        let now = Instant::now();
+        assert!(identity.current().is_none());
+        let before = epoch.current(now);
+        giver.hand_over("one");
+        assert_eq!(*identity.current().unwrap(), b"one");
+        let first = epoch.current(now);
+        assert!(first > before);
+        assert_eq!(epoch.current(now), first);
+        giver.hand_over("two");
+        assert_eq!(*identity.current().unwrap(), b"two");
+        assert!(epoch.current(now) > first);
+    }
+
+    #[test]
+    fn files_are_looked_at_now_and_then_and_what_cannot_change_is_not() {
+        let folder = tempfile::tempdir().unwrap();
+        write(&folder, "crt", "a");
+        write(&folder, "key", "a");
+        let epoch = IdentityEpoch::of(&user(&folder), None).unwrap();
+        let start = Instant::now();
+        assert_eq!(epoch.current(start), 0);
+        write(&folder, "crt", "longer");
+        assert_eq!(epoch.current(start + Duration::from_secs(9)), 0);
+        assert_eq!(epoch.current(start + Duration::from_secs(10)), 1);
+        assert_eq!(epoch.current(start + Duration::from_secs(30)), 1);
+        let nobody = IdentityEpoch::of(&AuthInfo::default(), None).unwrap();
+        assert_eq!(nobody.current(start), 0);
     }
 }

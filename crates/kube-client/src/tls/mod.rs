@@ -1,11 +1,18 @@
-//! TLS by rustls: whom to trust, and what to show.
+//! TLS, by rustls or by OpenSSL: whom to trust, and what to show. What both need stands here, the rest in a folder each.
 
-mod connector;
-mod error;
+#[cfg(any(feature = "rustls-tls", feature = "openssl-tls"))]
+mod follow;
 mod identity;
-mod provider;
-mod roots;
+#[cfg(feature = "openssl-tls")]
+pub(crate) mod openssl_tls;
+#[cfg(feature = "rustls-tls")]
+pub(crate) mod rustls_tls;
+mod secure;
 mod stamp;
 
-pub(crate) use connector::{Offer, client_config, https_connector};
-pub use error::RustlsTlsError;
+pub(crate) use identity::{GivesIdentity, IdentityEpoch};
+#[cfg(feature = "openssl-tls")]
+pub use openssl_tls::OpensslTlsError;
+#[cfg(feature = "rustls-tls")]
+pub use rustls_tls::RustlsTlsError;
+pub(crate) use secure::{Backend, Offer, Peer, TlsError, secure};

@@ -1,11 +1,15 @@
 //! Connections, and noticing when they are dead.
 
+mod any;
 mod connector;
 mod io;
 mod spread;
 mod tcp;
 mod upgrades;
 
+#[cfg(feature = "openssl-tls")]
+pub(crate) use any::AnyIo;
+pub(crate) use any::{AnyConnector, any};
 pub(crate) use connector::DeadlineConnector;
 pub(crate) use spread::{ROOM, Spread};
 pub(crate) use tcp::tcp_connector;

@@ -15,10 +15,18 @@ use tower_service::Service;
 ///
 /// An API server takes 100 requests at a time on a connection, and every watch is one. An HTTP client with a single connection
 /// lets the next one wait until a watch ends, which may be never.
+///
+/// When the epoch changes, no request goes to the members of the one before; those that are under way there end in peace.
 #[derive(Clone)]
 pub(crate) struct Spread<F, S> {
     make: F,
-    members: Arc<Mutex<Vec<Member<S>>>>,
+    epoch: Arc<dyn Fn() -> u64 + Send + Sync>,
+    members: Arc<Mutex<Members<S>>>,
+}
+
+struct Members<S> {
+    epoch: u64,
+    list: Vec<Member<S>>,
 }
 
 /// How many requests a member may have at a time. A few less than the server takes: some end here before they do there.
@@ -40,13 +48,19 @@ impl Drop for Place {
 
 impl<F: Fn() -> S, S: Clone> Spread<F, S> {
     /// Makes the first member when it is needed.
-    pub(crate) fn new(make: F) -> Self {
-        Self { make, members: Arc::default() }
+    pub(crate) fn new(make: F, epoch: impl Fn() -> u64 + Send + Sync + 'static) -> Self {
+        let members = Members { epoch: epoch(), list: Vec::new() };
+        Self { make, epoch: Arc::new(epoch), members: Arc::new(Mutex::new(members)) }
     }
 
     fn take_place(&self) -> (S, Place) {
         // Only whole members are ever in the list, so a panic elsewhere leaves it usable.
         let mut members = self.members.lock().unwrap_or_else(PoisonError::into_inner);
+        let epoch = (self.epoch)();
+        if epoch != members.epoch {
+            *members = Members { epoch, list: Vec::new() };
+        }
+        let members = &mut members.list;
         // Places are taken under the lock, so what is counted here can only become less.
         let free = members.iter().position(|member| member.busy.load(Ordering::Relaxed) < ROOM);
         let index = free.unwrap_or_else(|| {
@@ -121,13 +135,17 @@ mod tests {
     async fn the_first_with_room_is_taken_and_places_come_back() {
         let made = Arc::new(AtomicU32::new(0));
         let counter = Arc::clone(&made);
-        let spread = Spread::new(move || {
-            let number = counter.fetch_add(1, Ordering::Relaxed);
-            tower::service_fn(move |_: Request<()>| async move {
-                let answer = Response::builder().header("member", number).body(Empty::<bytes::Bytes>::new());
-                Ok::<_, std::convert::Infallible>(answer.unwrap())
-            })
-        });
+        let spread = Spread::new(
+            move || {
+                let number = counter.fetch_add(1, Ordering::Relaxed);
+                tower::service_fn(move |_: Request<()>| async move {
+                    let answer =
+                        Response::builder().header("member", number).body(Empty::<bytes::Bytes>::new());
+                    Ok::<_, std::convert::Infallible>(answer.unwrap())
+                })
+            },
+            || 0,
+        );
         let send = || async { spread.clone().oneshot(Request::new(())).await.unwrap() };
         let mut held = Vec::new();
         for _ in 0..2 * ROOM {
@@ -145,14 +163,38 @@ mod tests {
 
     #[tokio::test]
     async fn a_call_that_is_dropped_gives_its_place_back() {
-        let spread = Spread::new(|| {
-            tower::service_fn(|_: Request<()>| {
-                std::future::pending::<Result<Response<Empty<bytes::Bytes>>, std::convert::Infallible>>()
-            })
-        });
+        let spread = Spread::new(
+            || {
+                tower::service_fn(|_: Request<()>| {
+                    std::future::pending::<Result<Response<Empty<bytes::Bytes>>, std::convert::Infallible>>()
+                })
+            },
+            || 0,
+        );
         let calls: Vec<_> = (0..ROOM).map(|_| spread.clone().call(Request::new(()))).collect();
         drop(calls);
         let _call = spread.clone().call(Request::new(()));
-        assert_eq!(spread.members.lock().unwrap().len(), 1);
+        assert_eq!(spread.members.lock().unwrap().list.len(), 1);
+    }
+
+    #[tokio::test]
+    async fn a_new_epoch_has_members_of_its_own() {
+        let now = Arc::new(AtomicU32::new(0));
+        let (epoch, made_in) = (Arc::clone(&now), Arc::clone(&now));
+        let spread = Spread::new(
+            move || {
+                let epoch = made_in.load(Ordering::Relaxed);
+                tower::service_fn(move |_: Request<()>| async move {
+                    let answer =
+                        Response::builder().header("epoch", epoch).body(Empty::<bytes::Bytes>::new());
+                    Ok::<_, std::convert::Infallible>(answer.unwrap())
+                })
+            },
+            move || epoch.load(Ordering::Relaxed).into(),
+        );
+        for expected in ["0", "0", "1", "1"] {
+            now.store(expected.parse().unwrap(), Ordering::Relaxed);
+            assert_eq!(spread.clone().oneshot(Request::new(())).await.unwrap().headers()["epoch"], expected);
+        }
     }
 }

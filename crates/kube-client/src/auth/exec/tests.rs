@@ -2,6 +2,8 @@ use std::collections::HashMap;
 
 use super::*;
 
+const LIMIT: Option<Duration> = Some(Duration::from_secs(60));
+
 fn shell(script: &str) -> ExecConfig {
     ExecConfig {
         api_version: Some("client.authentication.k8s.io/v1".into()),
@@ -13,7 +15,7 @@ fn shell(script: &str) -> ExecConfig {
 }
 
 async fn run(config: &ExecConfig) -> Result<Renewed, AuthError> {
-    ExecPlugin::new(config).unwrap().run().await
+    ExecPlugin::new(config, LIMIT).unwrap().run().await
 }
 
 fn credential(status: &str) -> String {
@@ -34,7 +36,7 @@ async fn a_token_is_read_from_json_and_yaml() {
 #[tokio::test]
 async fn the_program_gets_its_environment_and_what_it_may_know() {
     let mut config = shell(
-        r#"printf '{"apiVersion":"client.authentication.k8s.io/v1","status":{"token":"%s/%s"}}' "$GREETING" \
+        r#"printf '{"apiVersion":"client.authentication.k8s.io/v1","kind":"ExecCredential","status":{"token":"%s/%s"}}' "$GREETING" \
            "$(printf %s "$KUBERNETES_EXEC_INFO" | base64 | tr -d '\n=')""#,
     );
     config.env = Some(vec![HashMap::from([
@@ -42,7 +44,7 @@ async fn the_program_gets_its_environment_and_what_it_may_know() {
         ("value".to_owned(), "hello".to_owned()),
     ])]);
     config.provide_cluster_info = true;
-    assert!(matches!(ExecPlugin::new(&config), Err(AuthError::ExecMissingClusterInfo)));
+    assert!(matches!(ExecPlugin::new(&config, LIMIT), Err(AuthError::ExecMissingClusterInfo)));
     config.cluster = Some(ExecAuthCluster { server: Some("https://h".into()), ..ExecAuthCluster::default() });
     let header = run(&config).await.unwrap().header.unwrap();
     let (greeting, info) = header.to_str().unwrap().trim_start_matches("Bearer ").split_once('/').unwrap();
@@ -87,8 +89,16 @@ async fn odd_answers_are_errors() {
     assert!(matches!(run(&shell(&credential("{}"))).await, Err(AuthError::ExecPluginFailed)));
     let half = run(&shell(&credential(r#"{"clientCertificateData":"pem"}"#))).await.unwrap_err();
     assert!(half.to_string().contains("without its key"), "{half}");
-    let other = r#"echo '{"apiVersion":"client.authentication.k8s.io/v2","status":{"token":"x"}}'"#;
+    let other = r#"echo '{"apiVersion":"client.authentication.k8s.io/v2","kind":"ExecCredential","status":{"token":"x"}}'"#;
     assert!(run(&shell(other)).await.unwrap_err().to_string().contains("v2"));
+    let kindless = r#"echo '{"apiVersion":"client.authentication.k8s.io/v1","status":{"token":"x"}}'"#;
+    assert!(
+        run(&shell(kindless))
+            .await
+            .unwrap_err()
+            .to_string()
+            .contains(r#"kind "": expected "ExecCredential""#)
+    );
     let expiry = credential(r#"{"token":"x","expirationTimestamp":"tomorrow"}"#);
     assert!(matches!(run(&shell(&expiry)).await, Err(AuthError::MalformedTokenExpirationDate(_))));
 }
@@ -115,7 +125,7 @@ fn renewal_is_a_little_early_but_never_at_once() {
 fn unknown_versions_are_refused_before_anything_runs() {
     let config =
         ExecConfig { api_version: Some("client.authentication.k8s.io/v1alpha1".into()), ..shell("") };
-    assert!(ExecPlugin::new(&config).unwrap_err().to_string().contains("v1alpha1"));
+    assert!(ExecPlugin::new(&config, LIMIT).unwrap_err().to_string().contains("v1alpha1"));
 }
 
 #[tokio::test(start_paused = true)]
@@ -123,4 +133,42 @@ async fn a_program_that_hangs_is_stopped() {
     // Paused time jumps over the limit as soon as there is nothing but the program to wait for.
     let err = run(&shell("sleep 1000")).await.unwrap_err();
     assert!(err.to_string().contains("60 s"), "{err}");
+    let err = ExecPlugin::new(&shell("sleep 1000"), Some(Duration::from_millis(1500))).unwrap().run().await;
+    assert!(err.unwrap_err().to_string().contains("1.5 s"));
+}
+
+#[tokio::test]
+async fn a_program_that_prints_without_end_is_stopped() {
+    let err = run(&shell("yes")).await.unwrap_err();
+    assert!(err.to_string().contains("printed more than 1048576 bytes"), "{err}");
+    let err = run(&shell("(yes | head -c 300000; echo the reason) >&2; exit 1")).await.unwrap_err();
+    assert!(err.to_string().ends_with("the reason") && err.to_string().len() < 3000, "{err}");
+}
+
+#[tokio::test]
+async fn both_versions_are_spoken_and_answered_in_kind() {
+    for version in ["v1", "v1beta1"] {
+        let script = format!(
+            r#"case "$KUBERNETES_EXEC_INFO" in *client.authentication.k8s.io/{version}\"*) ;; *) echo "told $KUBERNETES_EXEC_INFO" >&2; exit 1;; esac
+               echo '{{"apiVersion":"client.authentication.k8s.io/{version}","kind":"ExecCredential","status":{{"token":"t"}}}}'"#
+        );
+        let config = ExecConfig {
+            api_version: Some(format!("client.authentication.k8s.io/{version}")),
+            ..shell(&script)
+        };
+        assert_eq!(run(&config).await.unwrap().header.unwrap(), "Bearer t");
+    }
+}
+
+#[tokio::test]
+async fn a_program_that_needs_a_terminal_is_not_run_without_one() {
+    let config = ExecConfig { interactive_mode: Some(ExecInteractiveMode::Always), ..shell("exit 0") };
+    // Under `cargo test` from a terminal there is one, and then the program runs and prints nothing.
+    match run(&config).await.unwrap_err() {
+        AuthError::AuthExec(text) if !std::io::stdin().is_terminal() => {
+            assert!(text.contains("needs a terminal"), "{text}");
+        }
+        AuthError::AuthExecParse(_) | AuthError::AuthExec(_) if std::io::stdin().is_terminal() => {}
+        other => panic!("{other:?}"),
+    }
 }

@@ -10,12 +10,19 @@ use crate::config::{KubeconfigError, LoadDataError};
 
 /// A client certificate with its key, both PEM.
 #[derive(Debug)]
-#[cfg_attr(not(feature = "rustls-tls"), expect(dead_code, reason = "checked while loading, used by TLS"))]
 pub(crate) struct ClientIdentityPem {
     /// The certificate and what stands between it and the authority.
     pub(crate) certificate: Vec<u8>,
     /// Its private key.
     pub(crate) key: SecretString,
+}
+
+#[cfg(feature = "client")]
+impl ClientIdentityPem {
+    /// Whether `other` is the same text.
+    pub(crate) fn is(&self, other: &Self) -> bool {
+        self.certificate == other.certificate && self.key.expose_secret() == other.key.expose_secret()
+    }
 }
 
 impl Cluster {

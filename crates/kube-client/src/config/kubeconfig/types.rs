@@ -1,6 +1,7 @@
 //! The kubeconfig document as it stands in a file: clusters, contexts and what surrounds them.
 
 use std::collections::BTreeMap;
+use std::fmt;
 
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
@@ -79,7 +80,7 @@ pub struct NamedCluster {
 }
 
 /// How to reach a cluster, and how to know that it is the right one.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, Default, Serialize, Deserialize)]
 pub struct Cluster {
     /// URL of the API server, such as `https://host:6443`, with or without a path.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -93,7 +94,7 @@ pub struct Cluster {
     /// The same in place, base64 of the PEM text. Wins over the file.
     #[serde(rename = "certificate-authority-data", skip_serializing_if = "Option::is_none")]
     pub certificate_authority_data: Option<String>,
-    /// Proxy to go through.
+    /// Proxy to go through: see [`Config::proxy_url`](crate::Config::proxy_url).
     #[serde(rename = "proxy-url", skip_serializing_if = "Option::is_none")]
     pub proxy_url: Option<String>,
     /// Do not ask for compressed answers.
@@ -108,6 +109,24 @@ pub struct Cluster {
     /// Every other key.
     #[serde(flatten)]
     pub other: BTreeMap<String, Value>,
+}
+
+/// The password that a `proxy-url` may hold does not show.
+impl fmt::Debug for Cluster {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let proxy = self.proxy_url.as_ref().map(|url| url.rsplit('@').next().unwrap_or_default());
+        f.debug_struct("Cluster")
+            .field("server", &self.server)
+            .field("insecure_skip_tls_verify", &self.insecure_skip_tls_verify)
+            .field("certificate_authority", &self.certificate_authority)
+            .field("certificate_authority_data", &self.certificate_authority_data)
+            .field("proxy_url", &proxy)
+            .field("disable_compression", &self.disable_compression)
+            .field("tls_server_name", &self.tls_server_name)
+            .field("extensions", &self.extensions)
+            .field("other", &self.other)
+            .finish()
+    }
 }
 
 /// A user under the name by which contexts refer to it.

@@ -86,14 +86,15 @@ mod tests {
     use tower_test::mock;
 
     use super::*;
-    use crate::config::AuthInfo;
+    use crate::config::{AuthInfo, Config};
     use crate::layer::AuthLayer;
 
     type Mock = mock::Mock<Request<()>, Response<()>>;
 
     fn layered(user: &AuthInfo) -> (Auth<Mock>, mock::Handle<Request<()>, Response<()>>) {
+        let config = Config { auth_info: user.clone(), ..Config::new("http://h".parse().unwrap()) };
         let (service, handle) = mock::pair();
-        (AuthLayer::new(Credential::plan(user).unwrap().unwrap()).layer(service), handle)
+        (AuthLayer::new(Credential::plan(&config).unwrap().unwrap()).layer(service), handle)
     }
 
     #[tokio::test]

@@ -58,7 +58,7 @@ mod tests {
 
     use super::*;
     use crate::auth::Credential;
-    use crate::config::AuthInfo;
+    use crate::config::{AuthInfo, Config};
     use crate::layer::{AuthLayer, ReauthLayer};
 
     #[tokio::test(start_paused = true)]
@@ -67,7 +67,8 @@ mod tests {
         std::fs::write(file.path(), "old").unwrap();
         let user =
             AuthInfo { token_file: Some(file.path().to_str().unwrap().to_owned()), ..AuthInfo::default() };
-        let credential = Credential::plan(&user).unwrap().unwrap();
+        let config = Config { auth_info: user, ..Config::new("http://h".parse().unwrap()) };
+        let credential = Credential::plan(&config).unwrap().unwrap();
         let (service, mut handle) = mock::pair::<Request<Body>, Response<()>>();
         let service =
             ServiceBuilder::new().layer(ReauthLayer).layer(AuthLayer::new(credential)).service(service);

@@ -30,7 +30,8 @@ contexts: [{name: x, context: {cluster: c, user: u, new-context-key: y}}]
 
 #[test]
 fn secrets_do_not_show() {
-    let text = "users: [{name: u, user: {token: hush, password: hush, client-key-data: hush,
+    let text = "clusters: [{name: c, cluster: {proxy-url: 'http://me:hush@p:1'}}]
+users: [{name: u, user: {token: hush, password: hush, client-key-data: hush,
         auth-provider: {name: oidc, config: {id-token: hush}}}}]";
     let shown = format!("{:?}", Kubeconfig::from_yaml(text).unwrap());
     assert!(!shown.contains("hush"), "{shown}");

@@ -1,0 +1,146 @@
+//! The provider `gcp` without a command: Google's default credentials, by `tame-oauth`.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::SystemTime;
+
+use bytes::Bytes;
+use http::Request;
+use tame_oauth::Error;
+use tame_oauth::gcp::{Token, TokenOrRequest, TokenProvider, TokenProviderWrapperInner};
+use thiserror::Error as ThisError;
+use tokio::time::Instant;
+
+use super::AuthError;
+use super::cache::{Renewed, renewal};
+use super::header::bearer;
+use super::http::{AskError, ask};
+use crate::config::{Config, proxy_from_env};
+
+/// Google's default credentials gave no token.
+#[derive(Debug, ThisError)]
+pub enum OAuthError {
+    /// There are none.
+    #[error(
+        "there are no default credentials: set GOOGLE_APPLICATION_CREDENTIALS, or run `gcloud auth application-default login`"
+    )]
+    NoDefaultProvider,
+    /// The default credentials cannot be used.
+    #[error("the default credentials cannot be used")]
+    InvalidDefaultProviderConfig(#[source] Error),
+    /// The service account's key is in no known format.
+    #[error("the service account's key is in no known format: expected PKCS#8 PEM")]
+    InvalidKeyFormat(#[source] Error),
+    /// The service account's key is no RSA key.
+    #[error("the service account's key is no RSA key")]
+    InvalidRsaKey(#[source] Error),
+    /// The credentials' file could not be read.
+    #[error("the credentials cannot be read")]
+    LoadCredentials(#[source] std::io::Error),
+    /// The credentials' file is not JSON.
+    #[error("the credentials are not JSON")]
+    ParseCredentials(#[source] serde_json::Error),
+    /// The request for a token could not be built.
+    #[error("the request for a token cannot be built")]
+    BuildRequest(#[source] http::Error),
+    /// No answer came.
+    #[error("the token endpoint cannot be reached")]
+    RequestToken(#[source] hyper_util::client::legacy::Error),
+    /// The answer broke off.
+    #[error("the token endpoint's answer broke off")]
+    ConcatBuffers(#[source] hyper::Error),
+    /// The token endpoint refused.
+    #[error("the token endpoint gave no token")]
+    RetrieveCredentials(#[source] Error),
+    /// The answer with the token cannot be read.
+    #[error("the token endpoint's answer is not JSON with a token")]
+    ParseToken(#[source] serde_json::Error),
+    /// The platform has no authorities.
+    #[error("the platform has no certificate authorities")]
+    NoValidNativeRootCA(#[source] std::io::Error),
+    /// OpenSSL made no connector.
+    #[cfg(feature = "openssl-tls")]
+    #[error("the connector for TLS cannot be made")]
+    CreateOpensslHttpsConnector(#[source] openssl::error::ErrorStack),
+    /// Anything else.
+    #[error("{0}")]
+    Unknown(String),
+}
+
+/// The scopes to ask for, and the credentials once they are found.
+#[derive(Debug)]
+pub(super) struct OAuth {
+    scopes: Vec<String>,
+    provider: Mutex<Option<Arc<TokenProviderWrapperInner>>>,
+}
+
+/// Where the kubeconfig names none, as `gcloud` has it.
+const DEFAULT_SCOPES: &str =
+    "https://www.googleapis.com/auth/cloud-platform,https://www.googleapis.com/auth/userinfo.email";
+
+impl OAuth {
+    pub(super) fn new(settings: &HashMap<String, String>) -> Self {
+        let scopes = settings.get("scopes").map_or(DEFAULT_SCOPES, String::as_str);
+        let scopes = scopes.split(',').map(str::trim).filter(|scope| !scope.is_empty());
+        Self { scopes: scopes.map(str::to_owned).collect(), provider: Mutex::default() }
+    }
+
+    pub(super) async fn fetch(&self) -> Result<Renewed, AuthError> {
+        let provider = self.provider().await?;
+        let token = match provider.get_token(&self.scopes).map_err(|err| failed(of_key(err)))? {
+            TokenOrRequest::Token(token) => token,
+            TokenOrRequest::Request { request, scope_hash, .. } => {
+                let answer = send(request.map(Bytes::from)).await?;
+                let parsed = provider.parse_token_response(scope_hash, answer);
+                parsed.map_err(|err| failed(OAuthError::RetrieveCredentials(err)))?
+            }
+        };
+        credential(&token)
+    }
+
+    /// Looked for when it is first needed, off the async threads: that reads files.
+    async fn provider(&self) -> Result<Arc<TokenProviderWrapperInner>, AuthError> {
+        if let Some(known) = self.provider.lock().unwrap_or_else(PoisonError::into_inner).clone() {
+            return Ok(known);
+        }
+        let found = tokio::task::spawn_blocking(TokenProviderWrapperInner::get_default_provider).await;
+        let found = found.map_err(|err| failed(OAuthError::Unknown(err.to_string())))?;
+        let found = found.map_err(|err| failed(OAuthError::InvalidDefaultProviderConfig(err)))?;
+        let found = Arc::new(found.ok_or_else(|| failed(OAuthError::NoDefaultProvider))?);
+        *self.provider.lock().unwrap_or_else(PoisonError::into_inner) = Some(Arc::clone(&found));
+        Ok(found)
+    }
+}
+
+async fn send(request: Request<Bytes>) -> Result<http::Response<Bytes>, AuthError> {
+    let mut config = Config::new(request.uri().clone());
+    config.proxy_url =
+        proxy_from_env(request.uri()).map_err(|err| failed(OAuthError::Unknown(err.to_string())))?;
+    ask(&config, request).await.map_err(|err| match err {
+        AskError::Sending(err) => failed(OAuthError::RequestToken(err)),
+        AskError::Reading(err) => failed(OAuthError::ConcatBuffers(err)),
+        AskError::Other(err) => err,
+    })
+}
+
+fn credential(token: &Token) -> Result<Renewed, AuthError> {
+    let renew_at = token.expires_in_timestamp.map(|expiry| {
+        let left = expiry.duration_since(SystemTime::now()).unwrap_or_default();
+        let now = jiff::Timestamp::now();
+        renewal(now.checked_add(left).unwrap_or(jiff::Timestamp::MAX), now, Instant::now())
+    });
+    let header = Some(bearer(&token.access_token)?);
+    Ok(Renewed { header, identity: None, renew_at, outlives_failure: false })
+}
+
+fn of_key(err: Error) -> OAuthError {
+    match err {
+        Error::InvalidKeyFormat => OAuthError::InvalidKeyFormat(err),
+        Error::InvalidRsaKey(_) | Error::InvalidRsaKeyRejected(_) => OAuthError::InvalidRsaKey(err),
+        other => OAuthError::Unknown(other.to_string()),
+    }
+}
+
+fn failed(err: OAuthError) -> AuthError {
+    AuthError::OAuth(err)
+}

@@ -1,0 +1,50 @@
+//! When an ID token expires. Its signature is the server's business.
+
+use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
+use jiff::Timestamp;
+use serde::Deserialize;
+
+use super::errors::IdTokenError;
+
+/// The `exp` of a JSON Web Token (RFC 7519).
+pub(super) fn expiry(token: &str) -> Result<Timestamp, IdTokenError> {
+    let mut parts = token.split('.');
+    let (Some(_), Some(payload), Some(_), None) = (parts.next(), parts.next(), parts.next(), parts.next())
+    else {
+        return Err(IdTokenError::InvalidFormat);
+    };
+    let payload = URL_SAFE_NO_PAD.decode(payload.trim_end_matches('='))?;
+    let claims: Claims = serde_json::from_slice(&payload)?;
+    // A fraction of a second does not matter, and some issuers write one.
+    #[expect(clippy::cast_possible_truncation, reason = "what does not fit is no time, and said to be none")]
+    Ok(Timestamp::from_second(claims.exp as i64)?)
+}
+
+#[derive(Deserialize)]
+struct Claims {
+    exp: f64,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn token(payload: &str) -> String {
+        format!("e30.{}.c2ln", URL_SAFE_NO_PAD.encode(payload))
+    }
+
+    #[test]
+    fn the_expiry_is_read_and_mistakes_have_their_errors() {
+        assert_eq!(expiry(&token(r#"{"exp":1700000000}"#)).unwrap().as_second(), 1_700_000_000);
+        assert_eq!(expiry(&token(r#"{"exp":1700000000.5}"#)).unwrap().as_second(), 1_700_000_000);
+        assert!(matches!(expiry("a.b"), Err(IdTokenError::InvalidFormat)));
+        assert!(matches!(expiry("a.b.c.d"), Err(IdTokenError::InvalidFormat)));
+        assert!(matches!(expiry("a.%.c"), Err(IdTokenError::InvalidBase64(_))));
+        assert!(matches!(expiry(&token("[]")), Err(IdTokenError::InvalidJson(_))));
+        assert!(matches!(expiry(&token("{}")), Err(IdTokenError::InvalidJson(_))));
+        assert!(matches!(
+            expiry(&token(r#"{"exp":1e300}"#)),
+            Err(IdTokenError::InvalidExpirationTimestamp(_))
+        ));
+    }
+}

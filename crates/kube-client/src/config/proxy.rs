@@ -1,0 +1,207 @@
+//! Which proxy the environment asks for.
+
+use std::net::IpAddr;
+
+use http::{Uri, uri};
+use ipnet::IpNet;
+
+use super::{KubeconfigError, NoProxyError};
+
+/// The proxy that the environment wants for `target`, by the rules that Go programs such as kubectl follow.
+pub(crate) fn proxy_from_env(target: &Uri) -> Result<Option<Uri>, KubeconfigError> {
+    decide(target, |name| std::env::var(name).ok().filter(|value| !value.trim().is_empty()))
+}
+
+fn decide(target: &Uri, variable: impl Fn(&str) -> Option<String>) -> Result<Option<Uri>, KubeconfigError> {
+    let either = |upper: &str, lower: &str| variable(upper).or_else(|| variable(lower));
+    let proxy = match target.scheme_str() {
+        Some("https") => either("HTTPS_PROXY", "https_proxy"),
+        // Under CGI, HTTP_PROXY is a header that the visitor has sent.
+        _ if variable("REQUEST_METHOD").is_some() => variable("http_proxy"),
+        _ => either("HTTP_PROXY", "http_proxy"),
+    };
+    let Some(proxy) = proxy else { return Ok(None) };
+    let destination = Destination::of(target).map_err(KubeconfigError::ParseNoProxy)?;
+    if destination.is_this_machine() {
+        return Ok(None);
+    }
+    let exceptions = either("NO_PROXY", "no_proxy").unwrap_or_default();
+    if destination.is_among(&exceptions).map_err(KubeconfigError::ParseNoProxy)? {
+        return Ok(None);
+    }
+    let proxy = proxy.trim();
+    let with_scheme = if proxy.contains("://") { proxy.to_owned() } else { format!("http://{proxy}") };
+    with_scheme.parse().map(Some).map_err(KubeconfigError::ParseProxyUrl)
+}
+
+/// The same URL without user and password, fit for logs.
+pub(crate) fn without_credentials(url: &Uri) -> Uri {
+    let mut parts = url.clone().into_parts();
+    if let Some(authority) = &parts.authority
+        && let Some((_, host)) = authority.as_str().rsplit_once('@')
+    {
+        parts.authority = host.parse::<uri::Authority>().ok();
+    }
+    Uri::from_parts(parts).unwrap_or_default()
+}
+
+/// Where a connection is to go.
+struct Destination {
+    /// Lower case, without the brackets of an IPv6 address.
+    host: String,
+    address: Option<IpAddr>,
+    port: u16,
+}
+
+impl Destination {
+    fn of(url: &Uri) -> Result<Self, NoProxyError> {
+        let host = url.host().filter(|host| !host.is_empty());
+        let host = host.ok_or_else(|| NoProxyError::NoHost { uri: Box::new(url.clone()) })?;
+        let host = unbracketed(host).to_ascii_lowercase();
+        let default = if url.scheme_str() == Some("http") { 80 } else { 443 };
+        Ok(Self { address: host.parse().ok(), host, port: url.port_u16().unwrap_or(default) })
+    }
+
+    fn is_this_machine(&self) -> bool {
+        self.host == "localhost" || self.address.is_some_and(|address| address.is_loopback())
+    }
+
+    /// Every entry is read, so that a mistake in the list shows whatever the cluster.
+    fn is_among(&self, list: &str) -> Result<bool, NoProxyError> {
+        let entries = list.split(',').map(str::trim).filter(|entry| !entry.is_empty());
+        entries.map(|entry| self.matches(entry)).try_fold(false, |found, matches| Ok(found | matches?))
+    }
+
+    fn matches(&self, entry: &str) -> Result<bool, NoProxyError> {
+        if entry == "*" {
+            return Ok(true);
+        }
+        let odd = || NoProxyError::ParseMatcher { input: entry.to_owned() };
+        if entry.contains('/') {
+            let range: IpNet = entry.parse().map_err(|_| odd())?;
+            return Ok(self.address.is_some_and(|address| range.contains(&address)));
+        }
+        if let Ok(address) = unbracketed(entry).parse::<IpAddr>() {
+            return Ok(self.address == Some(address));
+        }
+        let (host, port) = match entry.rsplit_once(':') {
+            Some((host, port)) => (host, Some(port.parse::<u16>().map_err(|_| odd())?)),
+            None => (entry, None),
+        };
+        if port.is_some_and(|port| port != self.port) {
+            return Ok(false);
+        }
+        if let Ok(address) = unbracketed(host).parse::<IpAddr>() {
+            return Ok(self.address == Some(address));
+        }
+        let host = host.strip_prefix('*').unwrap_or(host).to_ascii_lowercase();
+        if host.is_empty() || host.contains(|c: char| c.is_whitespace() || c == '*') {
+            return Err(odd());
+        }
+        // `.example.com` is all below it, `example.com` itself too.
+        Ok(match host.strip_prefix('.') {
+            Some(_) => self.host.ends_with(&host),
+            None => self.host == host || self.host.ends_with(&format!(".{host}")),
+        })
+    }
+}
+
+fn unbracketed(host: &str) -> &str {
+    host.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')).unwrap_or(host)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn decided(target: &str, environment: &[(&str, &str)]) -> Result<Option<String>, KubeconfigError> {
+        let variable = |name: &str| {
+            let found = environment.iter().find(|(known, _)| *known == name);
+            found.map(|(_, value)| (*value).to_owned())
+        };
+        Ok(decide(&target.parse().unwrap(), variable)?.map(|proxy| proxy.to_string()))
+    }
+
+    /// The answers of kubectl 1.32, asked with listening sockets in the place of the proxies.
+    #[test]
+    fn variables_count_as_for_kubectl() {
+        let (https, http) = ("https://api.example.com:6443", "http://api.example.com:8080");
+        let (one, two) = ("http://one:1/", "http://two:2/");
+        let table: [(&str, &[(&str, &str)], Option<&str>); 9] = [
+            (https, &[], None),
+            (https, &[("HTTPS_PROXY", "http://one:1")], Some(one)),
+            (https, &[("https_proxy", "one:1")], Some(one)),
+            (https, &[("https_proxy", "one:1"), ("HTTPS_PROXY", "http://two:2")], Some(two)),
+            (https, &[("HTTP_PROXY", "http://one:1"), ("ALL_PROXY", "http://one:1")], None),
+            (http, &[("HTTP_PROXY", "http://one:1"), ("HTTPS_PROXY", "http://two:2")], Some(one)),
+            (http, &[("HTTP_PROXY", "http://one:1"), ("REQUEST_METHOD", "GET")], None),
+            ("https://127.0.0.1:6443", &[("HTTPS_PROXY", "http://one:1")], None),
+            ("https://LOCALHOST:6443", &[("HTTPS_PROXY", "http://one:1")], None),
+        ];
+        for (target, environment, expected) in table {
+            assert_eq!(
+                decided(target, environment).unwrap().as_deref(),
+                expected,
+                "{target} {environment:?}"
+            );
+        }
+    }
+
+    /// As above; but kubectl passes over a range that is none, and we say so.
+    #[test]
+    fn exceptions_match_hosts_domains_addresses_and_ranges() {
+        let (name, address, six) = ("https://api.foo.com:6443", "https://10.1.2.3:6443", "https://[fd00::7]");
+        let table = [
+            (name, "foo.com", true),
+            (name, ".foo.com", true),
+            (name, "*.foo.com", true),
+            (name, "FOO.com", true),
+            (name, "oo.com", false),
+            (name, "api.foo.com", true),
+            (name, "api.foo.com:6443", true),
+            (name, "api.foo.com:443", false),
+            (name, "*", true),
+            (name, ",,", false),
+            (name, "a, b ,api.foo.com", true),
+            ("https://foo.com", ".foo.com", false),
+            (address, "10.0.0.0/8", true),
+            (address, "10.1.2.4", false),
+            (address, " foo , 10.1.2.3 ", true),
+            (address, "10.1.2.3:6443", true),
+            (address, "10.1.2.3:7", false),
+            (six, "fd00::/8", true),
+            (six, "fd00::7", true),
+            (six, "[fd00::7]:443", true),
+            (six, "[fd00::7]:80", false),
+        ];
+        for (target, list, excepted) in table {
+            let environment = [("HTTPS_PROXY", "http://p:1"), ("no_proxy", list)];
+            assert_eq!(decided(target, &environment).unwrap().is_none(), excepted, "{target} {list}");
+        }
+    }
+
+    #[test]
+    fn what_cannot_be_understood_is_named() {
+        for entry in ["10.0.0.0/99", "foo.com/8", "a b", "host:many", "*"] {
+            let environment = [("HTTPS_PROXY", "http://p:1"), ("NO_PROXY", &format!("x.org,{entry}"))];
+            match decided("https://h", &environment) {
+                Err(KubeconfigError::ParseNoProxy(NoProxyError::ParseMatcher { input })) => {
+                    assert_eq!(input, entry);
+                }
+                other => assert!(entry == "*" && matches!(other, Ok(None)), "{entry}: {other:?}"),
+            }
+        }
+        let hostless = decided("/path", &[("HTTP_PROXY", "http://p:1")]);
+        assert!(matches!(hostless, Err(KubeconfigError::ParseNoProxy(NoProxyError::NoHost { .. }))));
+        let odd = decided("https://h", &[("HTTPS_PROXY", "http://a b")]);
+        assert!(matches!(odd, Err(KubeconfigError::ParseProxyUrl(_))));
+    }
+
+    #[test]
+    fn credentials_are_left_out_and_the_rest_stays() {
+        let shown = |url: &str| without_credentials(&url.parse().unwrap()).to_string();
+        assert_eq!(shown("http://me:p%40ss@proxy:3128/"), "http://proxy:3128/");
+        assert_eq!(shown("socks5://[::1]:1080"), "socks5://[::1]:1080/");
+        assert_eq!(shown("proxy:3128"), "proxy:3128");
+    }
+}

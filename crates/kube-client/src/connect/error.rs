@@ -1,0 +1,23 @@
+//! Why connections cannot be made as configured.
+
+use http::Uri;
+use thiserror::Error;
+
+use crate::tls::TlsError;
+
+/// Why connections cannot be made as configured.
+#[derive(Debug, Error)]
+pub(crate) enum ConnectError {
+    #[error(transparent)]
+    Tls(#[from] TlsError),
+    #[error("there is no TLS in this build")]
+    TlsRequired,
+    #[cfg_attr(
+        all(feature = "http-proxy", feature = "socks5"),
+        allow(dead_code, reason = "each kind of proxy is there")
+    )]
+    #[error("the proxy {proxy_url} needs the feature {protocol_feature}")]
+    ProxyDisabled { proxy_url: Uri, protocol_feature: &'static str },
+    #[error("the proxy {proxy_url} is of no known kind")]
+    ProxyUnsupported { proxy_url: Uri },
+}

@@ -1,0 +1,43 @@
+//! The stack over real sockets: TLS by each library that there is, and proxies of each kind.
+
+mod proxy;
+mod servers;
+mod tls;
+#[cfg(feature = "ws")]
+mod websocket;
+
+use hyper_util::rt::TokioExecutor;
+
+use super::compose::compose_by;
+use crate::client::Client;
+use crate::config::Config;
+use crate::error::Error;
+use crate::tls::Backend;
+
+/// The ways to do TLS in this build.
+fn ways() -> Vec<(&'static str, Backend)> {
+    vec![
+        #[cfg(all(feature = "rustls-tls", feature = "ring"))]
+        ("ring", Backend::Rustls(|| std::sync::Arc::new(rustls::crypto::ring::default_provider()))),
+        #[cfg(all(feature = "rustls-tls", feature = "aws-lc-rs"))]
+        ("aws-lc-rs", Backend::Rustls(|| std::sync::Arc::new(rustls::crypto::aws_lc_rs::default_provider()))),
+        #[cfg(feature = "openssl-tls")]
+        ("openssl", Backend::Openssl),
+    ]
+}
+
+fn client(config: &Config, backend: Backend) -> Result<Client, Error> {
+    let service = compose_by(Some(backend), config, TokioExecutor::new())?;
+    Ok(Client::new(service, "default"))
+}
+
+/// What the server says that it was shown.
+async fn ask(client: &Client) -> Result<String, Error> {
+    client.request_text(http::Request::get("/").body(Vec::new()).unwrap()).await
+}
+
+/// An error and all that led to it.
+fn told(err: &dyn std::error::Error) -> String {
+    let causes = std::iter::successors(err.source(), |err| err.source()).map(ToString::to_string);
+    std::iter::once(err.to_string()).chain(causes).collect::<Vec<_>>().join(": ")
+}

@@ -1,0 +1,159 @@
+//! Servers with certificates of the test's own making.
+
+use std::net::SocketAddr;
+use std::sync::{Arc, Mutex};
+
+use base64::{Engine, engine::general_purpose::STANDARD};
+use rcgen::{BasicConstraints, CertificateParams, DnType, IsCa, Issuer, KeyPair};
+use rustls::pki_types::pem::PemObject;
+use rustls::pki_types::{CertificateDer, PrivateKeyDer};
+use rustls::server::WebPkiClientVerifier;
+use rustls::{RootCertStore, ServerConfig};
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
+use tokio::net::{TcpListener, TcpStream};
+use tokio_rustls::TlsAcceptor;
+use tokio_rustls::server::TlsStream;
+
+/// Signs certificates.
+pub(super) struct Authority {
+    certificate: rcgen::Certificate,
+    issuer: Issuer<'static, KeyPair>,
+}
+
+/// A certificate with its key, both PEM.
+pub(super) struct Signed {
+    pub(super) certificate: String,
+    pub(super) key: String,
+    der: Vec<u8>,
+}
+
+impl Authority {
+    pub(super) fn new(name: &str) -> Self {
+        let mut params = named(name, &[]);
+        params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+        let key = KeyPair::generate().unwrap();
+        let certificate = params.self_signed(&key).unwrap();
+        Self { certificate, issuer: Issuer::new(params, key) }
+    }
+
+    pub(super) fn pem(&self) -> String {
+        self.certificate.pem()
+    }
+
+    pub(super) fn der(&self) -> Vec<u8> {
+        self.certificate.der().to_vec()
+    }
+
+    /// For a server of these names, or a client.
+    pub(super) fn sign(&self, names: &[&str]) -> Signed {
+        let key = KeyPair::generate().unwrap();
+        let certificate = named("leaf", names).signed_by(&key, &self.issuer).unwrap();
+        Signed { certificate: certificate.pem(), key: key.serialize_pem(), der: certificate.der().to_vec() }
+    }
+}
+
+impl Signed {
+    /// How the server tells of this one when it was shown it.
+    pub(super) fn told(&self) -> String {
+        STANDARD.encode(&self.der)
+    }
+}
+
+fn named(name: &str, names: &[&str]) -> CertificateParams {
+    let names: Vec<String> = names.iter().map(ToString::to_string).collect();
+    let mut params = CertificateParams::new(names).unwrap();
+    params.distinguished_name.push(DnType::CommonName, name);
+    params
+}
+
+/// TLS as this certificate, asking clients for theirs.
+pub(super) fn acceptor(own: &Signed, clients: &Authority) -> TlsAcceptor {
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let mut roots = RootCertStore::empty();
+    roots.add(clients.der().into()).unwrap();
+    let verifier = WebPkiClientVerifier::builder_with_provider(roots.into(), Arc::clone(&provider))
+        .allow_unauthenticated()
+        .build()
+        .unwrap();
+    let chain = vec![CertificateDer::from(own.der.clone())];
+    let key = PrivateKeyDer::from_pem_slice(own.key.as_bytes()).unwrap();
+    let config = ServerConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()
+        .unwrap()
+        .with_client_cert_verifier(verifier)
+        .with_single_cert(chain, key)
+        .unwrap();
+    TlsAcceptor::from(Arc::new(config))
+}
+
+/// Answers every request by the client certificate that the connection was made with, in base64, or `nobody`.
+pub(super) struct Https {
+    pub(super) address: SocketAddr,
+    acceptor: Arc<Mutex<TlsAcceptor>>,
+}
+
+impl Https {
+    pub(super) async fn start(acceptor: TlsAcceptor) -> Self {
+        let acceptor = Arc::new(Mutex::new(acceptor));
+        let current = Arc::clone(&acceptor);
+        let address = listen(move |stream| {
+            let acceptor = current.lock().unwrap().clone();
+            async move {
+                // A client that does not trust us hangs up.
+                if let Ok(stream) = acceptor.accept(stream).await {
+                    let shown = shown_on(&stream);
+                    answer(stream, &shown).await;
+                }
+            }
+        })
+        .await;
+        Self { address, acceptor }
+    }
+
+    pub(super) fn url(&self) -> String {
+        format!("https://{}", self.address)
+    }
+
+    /// From the next connection on.
+    pub(super) fn replace(&self, acceptor: TlsAcceptor) {
+        *self.acceptor.lock().unwrap() = acceptor;
+    }
+}
+
+/// Serves every connection in a task of its own, as long as the runtime lives.
+pub(super) async fn listen<F>(serve: impl Fn(TcpStream) -> F + Send + 'static) -> SocketAddr
+where
+    F: Future<Output = ()> + Send + 'static,
+{
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    tokio::spawn(async move {
+        while let Ok((stream, _)) = listener.accept().await {
+            tokio::spawn(serve(stream));
+        }
+    });
+    address
+}
+
+fn shown_on(stream: &TlsStream<TcpStream>) -> String {
+    let shown = stream.get_ref().1.peer_certificates().and_then(|chain| chain.first());
+    shown.map_or_else(|| "nobody".to_owned(), |certificate| STANDARD.encode(certificate))
+}
+
+async fn answer(mut stream: impl AsyncRead + AsyncWrite + Unpin, text: &str) {
+    while read_head(&mut stream).await.is_some() {
+        let answer = format!("HTTP/1.1 200 OK\r\ncontent-length: {}\r\n\r\n{text}", text.len());
+        if stream.write_all(answer.as_bytes()).await.is_err() || stream.flush().await.is_err() {
+            return;
+        }
+    }
+}
+
+/// The head of one request; `None` at the end of the connection.
+pub(super) async fn read_head(stream: &mut (impl AsyncRead + Unpin)) -> Option<String> {
+    let mut head = Vec::new();
+    while !head.ends_with(b"\r\n\r\n") {
+        head.push(stream.read_u8().await.ok()?);
+    }
+    String::from_utf8(head).ok()
+}

@@ -1,0 +1,127 @@
+//! From a [`Config`] to connections with TLS.
+
+use std::sync::Arc;
+
+use hyper_rustls::{FixedServerNameResolver, HttpsConnector, HttpsConnectorBuilder};
+use rustls::ClientConfig;
+use rustls::SignatureScheme;
+use rustls::client::{ResolvesClientCert, Resumption};
+use rustls::crypto::CryptoProvider;
+use rustls::pki_types::pem::{self, PemObject};
+use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName};
+use rustls::sign::CertifiedKey;
+use secrecy::ExposeSecret;
+
+use super::RustlsTlsError;
+use super::roots::server_verifier;
+use crate::config::{ClientIdentityPem, Config};
+use crate::tls::identity::{CurrentIdentity, IdentityOrigin};
+use crate::tls::{Offer, Peer, TlsError};
+
+/// The settings of rustls: whom to trust, and the client certificate if there is one.
+pub(crate) fn client_config(
+    provider: Arc<CryptoProvider>,
+    config: &Config,
+    peer: &Peer,
+) -> Result<ClientConfig, TlsError> {
+    let verifier = server_verifier(config, peer, &provider).map_err(TlsError::Rustls)?;
+    let builder = ClientConfig::builder_with_provider(Arc::clone(&provider))
+        .with_safe_default_protocol_versions()
+        .map_err(|err| TlsError::Rustls(RustlsTlsError::AddRootCertificate(err.into())))?
+        .dangerous()
+        .with_custom_certificate_verifier(verifier);
+    let origin = match peer {
+        Peer::Server { giver } => IdentityOrigin::of(&config.auth_info, giver.clone())?,
+        Peer::Proxy => None,
+    };
+    let Some(origin) = origin else { return Ok(builder.with_no_client_auth()) };
+    let may_change = origin.may_change();
+    let identity = CurrentIdentity::new(origin, move |pem| certified_key(pem, &provider));
+    let identity = Shown(identity.map_err(TlsError::Rustls)?);
+    let mut tls = builder.with_client_cert_resolver(Arc::new(identity));
+    if may_change {
+        // A session that is resumed would go on with the certificate that it began with.
+        tls.resumption = Resumption::disabled();
+    }
+    Ok(tls)
+}
+
+#[derive(Debug)]
+struct Shown(CurrentIdentity<CertifiedKey>);
+
+impl ResolvesClientCert for Shown {
+    fn resolve(&self, _: &[&[u8]], _: &[SignatureScheme]) -> Option<Arc<CertifiedKey>> {
+        self.0.current()
+    }
+
+    fn has_certs(&self) -> bool {
+        true
+    }
+}
+
+/// Reads both from PEM text, and checks that they belong together. Other sections between them do not matter.
+fn certified_key(
+    identity: &ClientIdentityPem,
+    provider: &CryptoProvider,
+) -> Result<CertifiedKey, RustlsTlsError> {
+    let chain = CertificateDer::pem_slice_iter(&identity.certificate)
+        .collect::<Result<Vec<_>, _>>()
+        .map_err(RustlsTlsError::InvalidIdentityPem)?;
+    if chain.is_empty() {
+        return Err(RustlsTlsError::MissingCertificate);
+    }
+    let key = PrivateKeyDer::from_pem_slice(identity.key.expose_secret().as_bytes());
+    let key = key.map_err(|err| match err {
+        pem::Error::NoItemsFound => RustlsTlsError::MissingPrivateKey,
+        err => RustlsTlsError::InvalidIdentityPem(err),
+    })?;
+    CertifiedKey::from_der(chain, key, provider).map_err(RustlsTlsError::InvalidPrivateKey)
+}
+
+/// Puts TLS around a connector. URLs with http go through without it.
+pub(crate) fn https_connector<H>(
+    config: &Config,
+    tls: ClientConfig,
+    connector: H,
+    peer: &Peer,
+    offer: Offer,
+) -> Result<HttpsConnector<H>, RustlsTlsError> {
+    let mut builder = HttpsConnectorBuilder::new().with_tls_config(tls).https_or_http();
+    if let (Some(name), Peer::Server { .. }) = (&config.tls_server_name, peer) {
+        let name = ServerName::try_from(name.clone()).map_err(RustlsTlsError::InvalidServerName)?;
+        builder = builder.with_server_name_resolver(FixedServerNameResolver::new(name));
+    }
+    Ok(match offer {
+        Offer::Any => builder.enable_http1().enable_http2().wrap_connector(connector),
+        Offer::Http1 => builder.enable_http1().wrap_connector(connector),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tls::rustls_tls::crypto_provider;
+
+    fn made() -> (String, String) {
+        let made = rcgen::generate_simple_self_signed(vec!["me".into()]).unwrap();
+        (made.cert.pem(), made.signing_key.serialize_pem())
+    }
+
+    fn parse(certificate: &str, key: &str) -> Result<CertifiedKey, RustlsTlsError> {
+        let pem =
+            ClientIdentityPem { certificate: certificate.as_bytes().to_vec(), key: key.to_owned().into() };
+        certified_key(&pem, &crypto_provider())
+    }
+
+    #[test]
+    fn each_mistake_has_its_error() {
+        let ((certificate, key), (_, other_key)) = (made(), made());
+        assert_eq!(parse(&certificate, &key).unwrap().cert.len(), 1);
+        assert!(matches!(parse("", &key), Err(RustlsTlsError::MissingCertificate)));
+        assert!(matches!(parse(&certificate, ""), Err(RustlsTlsError::MissingPrivateKey)));
+        assert!(matches!(parse(&certificate, &certificate), Err(RustlsTlsError::MissingPrivateKey)));
+        assert!(matches!(parse(&certificate, &other_key), Err(RustlsTlsError::InvalidPrivateKey(_))));
+        let cut = &certificate[..certificate.len() / 2];
+        assert!(matches!(parse(cut, &key), Err(RustlsTlsError::InvalidIdentityPem(_))));
+    }
+}

@@ -1,0 +1,10 @@
+//! TLS by rustls.
+
+mod connector;
+mod error;
+mod provider;
+mod roots;
+
+pub(crate) use connector::{client_config, https_connector};
+pub use error::RustlsTlsError;
+pub(crate) use provider::crypto_provider;

@@ -1,0 +1,250 @@
+//! Whom to trust: given authorities, a file of them that may change, the public ones, or anyone.
+
+use std::sync::Arc;
+
+use rustls::client::WebPkiServerVerifier;
+use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
+use rustls::crypto::{
+    CryptoProvider, WebPkiSupportedAlgorithms, verify_tls12_signature, verify_tls13_signature,
+};
+use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
+use rustls::{DigitallySignedStruct, RootCertStore, SignatureScheme};
+
+use super::RustlsTlsError;
+use crate::config::Config;
+use crate::tls::Peer;
+use crate::tls::follow::FollowedAuthorities;
+
+/// The verifier that `config` asks for.
+pub(super) fn server_verifier(
+    config: &Config,
+    peer: &Peer,
+    provider: &Arc<CryptoProvider>,
+) -> Result<Arc<dyn ServerCertVerifier>, RustlsTlsError> {
+    let trust = match (Trust::of(config, provider)?, peer) {
+        (Some(trust), Peer::Server { .. }) => trust,
+        (None, _) => Trust::Fixed(public::verifier(provider)?),
+        // Without public authorities, as in an empty container, the cluster's own are all there is.
+        (Some(trust), Peer::Proxy) => match public::verifier(provider) {
+            Ok(public) => Trust::Either(Box::new(trust), public),
+            Err(_) => trust,
+        },
+    };
+    Ok(Arc::new(Verifier { trust, algorithms: provider.signature_verification_algorithms }))
+}
+
+/// Checks by whom a certificate is signed as `trust` says; that the server holds the key of what it shows is always checked.
+#[derive(Debug)]
+struct Verifier {
+    trust: Trust,
+    algorithms: WebPkiSupportedAlgorithms,
+}
+
+#[derive(Debug)]
+enum Trust {
+    /// Anyone, as `insecure-skip-tls-verify` says.
+    Anyone,
+    Fixed(Arc<dyn ServerCertVerifier>),
+    File(FollowedAuthorities<Arc<dyn ServerCertVerifier>>),
+    Either(Box<Trust>, Arc<dyn ServerCertVerifier>),
+}
+
+impl Trust {
+    /// What `config` itself says, if anything.
+    fn of(config: &Config, provider: &Arc<CryptoProvider>) -> Result<Option<Self>, RustlsTlsError> {
+        if config.accept_invalid_certs {
+            return Ok(Some(Self::Anyone));
+        }
+        let given = config.root_cert.as_deref();
+        if let Some(path) = &config.root_cert_file {
+            let provider = Arc::clone(provider);
+            let make = move |certificates: &[Vec<u8>]| trust_only(certificates, &provider);
+            let followed = FollowedAuthorities::new(path.clone(), given, make);
+            return followed.map(|file| Some(Self::File(file))).map_err(RustlsTlsError::AddRootCertificate);
+        }
+        given
+            .map(|certificates| trust_only(certificates, provider))
+            .transpose()
+            .map(|verifier| verifier.map(Self::Fixed))
+            .map_err(RustlsTlsError::AddRootCertificate)
+    }
+
+    fn verify(
+        &self,
+        verify: &dyn Fn(&dyn ServerCertVerifier) -> Result<ServerCertVerified, rustls::Error>,
+    ) -> Result<ServerCertVerified, rustls::Error> {
+        match self {
+            Self::Anyone => Ok(ServerCertVerified::assertion()),
+            Self::Fixed(verifier) => verify(&**verifier),
+            Self::File(file) => verify(&**file.current()),
+            Self::Either(one, other) => one.verify(verify).or_else(|_| verify(&**other)),
+        }
+    }
+}
+
+fn trust_only(
+    certificates: &[Vec<u8>],
+    provider: &Arc<CryptoProvider>,
+) -> Result<Arc<dyn ServerCertVerifier>, Box<dyn std::error::Error + Send + Sync>> {
+    let mut roots = RootCertStore::empty();
+    for der in certificates {
+        roots.add(CertificateDer::from(der.clone()))?;
+    }
+    let verifier = WebPkiServerVerifier::builder_with_provider(roots.into(), Arc::clone(provider)).build()?;
+    Ok(verifier)
+}
+
+impl ServerCertVerifier for Verifier {
+    fn verify_server_cert(
+        &self,
+        end_entity: &CertificateDer<'_>,
+        intermediates: &[CertificateDer<'_>],
+        server_name: &ServerName<'_>,
+        ocsp_response: &[u8],
+        now: UnixTime,
+    ) -> Result<ServerCertVerified, rustls::Error> {
+        self.trust.verify(&|verifier| {
+            verifier.verify_server_cert(end_entity, intermediates, server_name, ocsp_response, now)
+        })
+    }
+
+    fn verify_tls12_signature(
+        &self,
+        message: &[u8],
+        cert: &CertificateDer<'_>,
+        dss: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, rustls::Error> {
+        verify_tls12_signature(message, cert, dss, &self.algorithms)
+    }
+
+    fn verify_tls13_signature(
+        &self,
+        message: &[u8],
+        cert: &CertificateDer<'_>,
+        dss: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, rustls::Error> {
+        verify_tls13_signature(message, cert, dss, &self.algorithms)
+    }
+
+    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
+        self.algorithms.supported_schemes()
+    }
+}
+
+/// The authorities of the platform, as the platform judges them.
+#[cfg(not(feature = "webpki-roots"))]
+mod public {
+    use super::{Arc, CryptoProvider, RustlsTlsError, ServerCertVerifier};
+
+    pub(super) fn verifier(
+        provider: &Arc<CryptoProvider>,
+    ) -> Result<Arc<dyn ServerCertVerifier>, RustlsTlsError> {
+        let platform = rustls_platform_verifier::Verifier::new(Arc::clone(provider))
+            .map_err(|err| RustlsTlsError::NoValidNativeRootCA(std::io::Error::other(err)))?;
+        Ok(Arc::new(platform))
+    }
+}
+
+/// Mozilla's authorities, built in: for images that have none.
+#[cfg(feature = "webpki-roots")]
+mod public {
+    use super::{
+        Arc, CryptoProvider, RootCertStore, RustlsTlsError, ServerCertVerifier, WebPkiServerVerifier,
+    };
+
+    pub(super) fn verifier(
+        provider: &Arc<CryptoProvider>,
+    ) -> Result<Arc<dyn ServerCertVerifier>, RustlsTlsError> {
+        let roots = RootCertStore::from_iter(webpki_roots::TLS_SERVER_ROOTS.iter().cloned());
+        let verifier =
+            WebPkiServerVerifier::builder_with_provider(roots.into(), Arc::clone(provider)).build();
+        let verifier = verifier.map_err(|err| RustlsTlsError::AddRootCertificate(err.into()))?;
+        Ok(verifier)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tls::rustls_tls::crypto_provider;
+
+    struct Authority {
+        certificate: rcgen::Certificate,
+        issuer: rcgen::Issuer<'static, rcgen::KeyPair>,
+    }
+
+    fn authority() -> Authority {
+        let mut params = rcgen::CertificateParams::new(Vec::new()).unwrap();
+        params.is_ca = rcgen::IsCa::Ca(rcgen::BasicConstraints::Unconstrained);
+        let key = rcgen::KeyPair::generate().unwrap();
+        let certificate = params.self_signed(&key).unwrap();
+        Authority { certificate, issuer: rcgen::Issuer::new(params, key) }
+    }
+
+    fn server_certificate(of: &Authority) -> CertificateDer<'static> {
+        let key = rcgen::KeyPair::generate().unwrap();
+        let params = rcgen::CertificateParams::new(vec!["host".to_owned()]).unwrap();
+        params.signed_by(&key, &of.issuer).unwrap().der().clone()
+    }
+
+    fn trusts(verifier: &dyn ServerCertVerifier, certificate: &CertificateDer<'_>) -> bool {
+        let name = ServerName::try_from("host").unwrap();
+        verifier.verify_server_cert(certificate, &[], &name, &[], UnixTime::now()).is_ok()
+    }
+
+    #[test]
+    fn a_changed_file_changes_whom_we_trust() {
+        let (old, new) = (authority(), authority());
+        let file = tempfile::NamedTempFile::new().unwrap();
+        std::fs::write(file.path(), old.certificate.pem()).unwrap();
+        let mut config = Config::new("https://host".parse().unwrap());
+        config.root_cert_file = Some(file.path().to_owned());
+        let verifier = server_verifier(&config, &Peer::Server { giver: None }, &crypto_provider()).unwrap();
+        let (signed_by_old, signed_by_new) = (server_certificate(&old), server_certificate(&new));
+        assert!(trusts(&*verifier, &signed_by_old) && !trusts(&*verifier, &signed_by_new));
+
+        std::fs::write(file.path(), "half a file\n").unwrap();
+        assert!(trusts(&*verifier, &signed_by_old));
+        std::fs::write(file.path(), [old.certificate.pem(), new.certificate.pem()].concat()).unwrap();
+        assert!(trusts(&*verifier, &signed_by_old) && trusts(&*verifier, &signed_by_new));
+    }
+
+    #[test]
+    fn given_authorities_are_the_only_ones() {
+        let (ours, other) = (authority(), authority());
+        let mut config = Config::new("https://host".parse().unwrap());
+        config.root_cert = Some(vec![ours.certificate.der().to_vec()]);
+        let verifier = server_verifier(&config, &Peer::Server { giver: None }, &crypto_provider()).unwrap();
+        assert!(trusts(&*verifier, &server_certificate(&ours)));
+        assert!(!trusts(&*verifier, &server_certificate(&other)));
+        config.accept_invalid_certs = true;
+        let verifier = server_verifier(&config, &Peer::Server { giver: None }, &crypto_provider()).unwrap();
+        assert!(trusts(&*verifier, &server_certificate(&other)));
+    }
+
+    #[test]
+    fn a_proxy_may_be_signed_by_the_clusters_authority_too() {
+        let (ours, other) = (authority(), authority());
+        let mut config = Config::new("https://host".parse().unwrap());
+        config.root_cert = Some(vec![ours.certificate.der().to_vec()]);
+        let verifier = server_verifier(&config, &Peer::Proxy, &crypto_provider()).unwrap();
+        assert!(trusts(&*verifier, &server_certificate(&ours)));
+        assert!(!trusts(&*verifier, &server_certificate(&other)));
+    }
+
+    #[test]
+    fn what_is_no_certificate_is_an_error() {
+        let mut config = Config::new("https://host".parse().unwrap());
+        config.root_cert = Some(vec![b"garbage".to_vec()]);
+        let result = server_verifier(&config, &Peer::Server { giver: None }, &crypto_provider());
+        assert!(matches!(result, Err(RustlsTlsError::AddRootCertificate(_))));
+        config.root_cert = None;
+        config.root_cert_file = Some("/no/such/ca.crt".into());
+        let Err(RustlsTlsError::AddRootCertificate(cause)) =
+            server_verifier(&config, &Peer::Server { giver: None }, &crypto_provider())
+        else {
+            panic!("expected an error");
+        };
+        assert!(cause.to_string().contains("/no/such/ca.crt"), "{cause}");
+    }
+}

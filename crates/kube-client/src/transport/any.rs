@@ -1,0 +1,81 @@
+//! Connections and connectors whose kind no longer matters: with TLS or without, straight or through a proxy.
+
+use std::io;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+
+use http::Uri;
+use hyper::rt::{Read, ReadBufCursor, Write};
+use hyper_util::client::legacy::connect::{Connected, Connection};
+use tower::util::BoxCloneSyncService;
+use tower::{BoxError, ServiceExt};
+use tower_service::Service;
+
+/// Makes connections of any kind.
+pub(crate) type AnyConnector = BoxCloneSyncService<Uri, AnyIo, BoxError>;
+
+/// Erases the kind of a connector.
+pub(crate) fn any<C>(connector: C) -> AnyConnector
+where
+    C: Service<Uri> + Clone + Send + Sync + 'static,
+    C::Response: Read + Write + Connection + Unpin + Send + 'static,
+    C::Error: Into<BoxError>,
+    C::Future: Send + 'static,
+{
+    BoxCloneSyncService::new(connector.map_response(AnyIo::new).map_err(Into::into))
+}
+
+/// A connection of any kind.
+pub(crate) struct AnyIo(Box<dyn Io>);
+
+trait Io: Read + Write + Connection + Unpin + Send {}
+
+impl<T: Read + Write + Connection + Unpin + Send> Io for T {}
+
+impl AnyIo {
+    fn new(io: impl Read + Write + Connection + Unpin + Send + 'static) -> Self {
+        Self(Box::new(io))
+    }
+}
+
+impl Connection for AnyIo {
+    fn connected(&self) -> Connected {
+        self.0.connected()
+    }
+}
+
+impl Read for AnyIo {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        buf: ReadBufCursor<'_>,
+    ) -> Poll<io::Result<()>> {
+        Pin::new(&mut *self.0).poll_read(cx, buf)
+    }
+}
+
+impl Write for AnyIo {
+    fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &[u8]) -> Poll<io::Result<usize>> {
+        Pin::new(&mut *self.0).poll_write(cx, buf)
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut *self.0).poll_flush(cx)
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut *self.0).poll_shutdown(cx)
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        self.0.is_write_vectored()
+    }
+
+    fn poll_write_vectored(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        bufs: &[io::IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        Pin::new(&mut *self.0).poll_write_vectored(cx, bufs)
+    }
+}
