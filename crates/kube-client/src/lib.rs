@@ -71,6 +71,10 @@ mod measure;
 #[cfg(feature = "client")]
 mod stack;
 #[cfg(feature = "client")]
+#[cfg_attr(
+    not(any(feature = "rustls-tls", feature = "openssl-tls")),
+    allow(dead_code, unused_variables, reason = "without a library for TLS, only its edges are used")
+)]
 mod tls;
 #[cfg(feature = "client")]
 mod transport;

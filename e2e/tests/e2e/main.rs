@@ -11,6 +11,7 @@ mod bad_input;
 mod bounced;
 mod controller;
 mod crd;
+mod credentials;
 mod crud;
 mod delete;
 mod discovery;

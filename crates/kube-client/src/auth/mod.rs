@@ -18,6 +18,8 @@ mod renew;
 mod shared;
 
 pub use error::AuthError;
+#[cfg(fuzzing)]
+pub(crate) use exec::judge;
 #[cfg(feature = "oauth")]
 pub use oauth::OAuthError;
 #[cfg(feature = "oidc")]

@@ -1,6 +1,7 @@
 //! The provider `gcp` without a command: Google's default credentials, by `tame-oauth`.
 
 use std::collections::HashMap;
+use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::SystemTime;
 
@@ -68,7 +69,6 @@ pub enum OAuthError {
 }
 
 /// The scopes to ask for, and the credentials once they are found.
-#[derive(Debug)]
 pub(super) struct OAuth {
     scopes: Vec<String>,
     provider: Mutex<Option<Arc<TokenProviderWrapperInner>>>,
@@ -109,6 +109,13 @@ impl OAuth {
         let found = Arc::new(found.ok_or_else(|| failed(OAuthError::NoDefaultProvider))?);
         *self.provider.lock().unwrap_or_else(PoisonError::into_inner) = Some(Arc::clone(&found));
         Ok(found)
+    }
+}
+
+/// The key does not show.
+impl fmt::Debug for OAuth {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("OAuth").field("scopes", &self.scopes).finish_non_exhaustive()
     }
 }
 

@@ -22,7 +22,7 @@ impl Config {
     /// `KUBERNETES_SERVICE_PORT`.
     ///
     /// The token and the authorities are files that the cluster replaces from time to time; both are read again when they
-    /// change.
+    /// change. Proxies of the environment are left alone: set [`Config::proxy_url`] if the way to the server leads through one.
     ///
     /// # Errors
     /// As [`Config::incluster`].

@@ -1,6 +1,8 @@
 //! The client against the embedded API server: in the process, over a socket, and over TLS.
 
 mod api;
+#[cfg(feature = "rustls-tls")]
+mod corpus;
 mod dead;
 mod deep;
 mod failure;

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 
 use jiff::Timestamp;
+use secrecy::{ExposeSecret, SecretString};
 use tokio::time::Instant;
 
 use super::errors::{Error, RefreshInitError};
@@ -19,14 +20,15 @@ use crate::auth::header::bearer;
 #[derive(Debug)]
 pub(in crate::auth) struct Oidc {
     /// Taken by the first who asks; whoever asks again wants another one.
-    first_token: Mutex<Option<String>>,
+    first_token: Mutex<Option<SecretString>>,
     refresher: Result<Refresher, RefreshInitError>,
 }
 
 impl Oidc {
     /// Fails if no token can ever come of the settings.
     pub(in crate::auth) fn new(settings: &HashMap<String, String>) -> Result<Self, AuthError> {
-        let first_token = settings.get("id-token").filter(|token| !token.is_empty()).cloned();
+        let first_token = settings.get("id-token").filter(|token| !token.is_empty());
+        let first_token = first_token.map(|token| SecretString::from(token.as_str()));
         let refresher = Refresher::new(settings);
         if first_token.is_none()
             && let Err(err) = &refresher
@@ -40,7 +42,7 @@ impl Oidc {
 
     pub(in crate::auth) async fn fetch(&self) -> Result<Renewed, AuthError> {
         let first = self.first_token.lock().unwrap_or_else(PoisonError::into_inner).take();
-        let held = first.map(|token| credential(&token));
+        let held = first.map(|token| credential(token.expose_secret()));
         match (held, &self.refresher) {
             (Some(Ok(Some(credential))), _) => Ok(credential),
             // What stands in the kubeconfig has expired or makes no sense: a new one will do.

@@ -10,6 +10,7 @@ use crate::config::{KubeconfigError, LoadDataError};
 
 /// A client certificate with its key, both PEM.
 #[derive(Debug)]
+#[cfg_attr(not(feature = "client"), expect(dead_code, reason = "checked while loading, used by TLS"))]
 pub(crate) struct ClientIdentityPem {
     /// The certificate and what stands between it and the authority.
     pub(crate) certificate: Vec<u8>,

@@ -9,7 +9,7 @@ mod websocket;
 use hyper_util::rt::TokioExecutor;
 
 use super::compose::compose_by;
-use crate::client::Client;
+use crate::Client;
 use crate::config::Config;
 use crate::error::Error;
 use crate::tls::Backend;

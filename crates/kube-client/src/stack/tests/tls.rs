@@ -9,8 +9,9 @@ use tower::{BoxError, ServiceBuilder};
 
 use super::servers::{Authority, Https, Signed, acceptor};
 use super::{ask, client, told, ways};
-use crate::client::{Client, ConfigExt};
+use crate::Client;
 use crate::config::{AuthInfo, Config, ExecConfig, ExecInteractiveMode};
+use crate::stack::ConfigExt;
 
 const LOCAL: &[&str] = &["127.0.0.1"];
 
