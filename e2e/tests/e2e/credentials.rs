@@ -20,7 +20,7 @@ struct Known {
     /// A namespace to work in.
     namespace: String,
     /// The embedded server of these users, while it is needed.
-    _server: Option<TestServer>,
+    server: Option<TestServer>,
 }
 
 impl Known {
@@ -29,7 +29,7 @@ impl Known {
         if world.server.is_some() {
             let server = guarded().await?;
             let kubeconfig = Kubeconfig::from_yaml(&server.kubeconfig())?;
-            return Ok(Some(Self { kubeconfig, namespace: "default".into(), _server: Some(server) }));
+            return Ok(Some(Self { kubeconfig, namespace: "default".into(), server: Some(server) }));
         }
         let kubeconfig = Kubeconfig::read()?;
         if !kubeconfig.contexts.iter().any(|context| context.name == "token-nobody") {
@@ -38,10 +38,12 @@ impl Known {
             );
             return Ok(None);
         }
-        Ok(Some(Self { kubeconfig, namespace: world.namespace.clone(), _server: None }))
+        Ok(Some(Self { kubeconfig, namespace: world.namespace.clone(), server: None }))
     }
 
     async fn config(&self, context: &str) -> anyhow::Result<Config> {
+        let embedded_admin = context == "admin" && self.server.is_some();
+        let context = if embedded_admin { "testserver" } else { context };
         let options = KubeConfigOptions { context: Some(context.into()), ..KubeConfigOptions::default() };
         Ok(Config::from_custom_kubeconfig(self.kubeconfig.clone(), &options).await?)
     }

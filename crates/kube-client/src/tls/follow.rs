@@ -2,7 +2,7 @@
 
 use std::error::Error;
 use std::fmt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, PoisonError, RwLock};
 
 use super::stamp::{Stamp, stamp_of};
@@ -65,7 +65,7 @@ impl<T> FollowedAuthorities<T> {
 }
 
 fn load<T>(
-    path: &PathBuf,
+    path: &Path,
     make: impl Fn(&[Vec<u8>]) -> Result<T, Cause>,
 ) -> Result<(Option<Stamp>, Arc<T>), Cause> {
     let named = |err: &dyn fmt::Display| Cause::from(format!("{}: {err}", path.display()));

@@ -91,7 +91,7 @@ async fn a_token_that_holds_is_used_first_and_then_another_one_is_asked_for() {
     assert_eq!(header(&oidc).await.unwrap(), format!("Bearer {third}"));
     let asked = asked.lock().unwrap();
     // base64 of me:p%3Aw
-    assert!(asked[0].0.to_ascii_lowercase().contains("authorization: basic bwu6cculm0f3"), "{}", asked[0].0);
+    assert!(asked[0].0.contains("Basic bWU6cCUzQXc="), "{}", asked[0].0);
     assert_eq!(asked[0].1, "grant_type=refresh_token&refresh_token=one%2F1");
     assert_eq!(asked[1].1, "grant_type=refresh_token&refresh_token=next%20one");
 }
