@@ -107,12 +107,21 @@ const BROKEN: &[(&str, &str)] = &[
         "certificate-without-key",
         "cannot load the user's `client-key`: neither the file nor its `-data` is given",
     ),
-    ("clusters-as-map", "not a kubeconfig: DIR/clusters-as-map.yaml: expected sequence start at line 3, column 11"),
+    (
+        "clusters-as-map",
+        "not a kubeconfig: DIR/clusters-as-map.yaml: expected sequence start at line 3, column 11",
+    ),
     ("name-missing", "not a kubeconfig: DIR/name-missing.yaml: missing field `name` at line 2, column 3"),
-    ("tabs", "not a kubeconfig: DIR/tabs.yaml: tabs disallowed within this context (block indentation) at line 2, column 2"),
+    (
+        "tabs",
+        "not a kubeconfig: DIR/tabs.yaml: tabs disallowed within this context (block indentation) at line 2, column 2",
+    ),
     ("cut-off", "not a kubeconfig: DIR/cut-off.yaml: unclosed bracket '{' at line 1, column 31"),
     ("html", "not a kubeconfig: DIR/html.yaml: expected mapping start at line 1, column 1"),
-    ("exec-mode", "not a kubeconfig: DIR/exec-mode.yaml: unknown variant `Sometimes`, expected one of Never, IfAvailable, Always at line 4, column 66"),
+    (
+        "exec-mode",
+        "not a kubeconfig: DIR/exec-mode.yaml: unknown variant `Sometimes`, expected one of Never, IfAvailable, Always at line 4, column 66",
+    ),
     ("exec-without-command", "the credentials cannot be used: the user's `exec` has no `command`"),
     (
         "exec-of-old",

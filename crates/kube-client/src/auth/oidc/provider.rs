@@ -50,7 +50,7 @@ impl Oidc {
                 let token = refresher.refresh().await?;
                 let made = credential(&token)?;
                 // An issuer whose clock is far behind still gave what it has.
-                made.map_or_else(|| bearer(&token).map(|header| used_once(header)), Ok)
+                made.map_or_else(|| bearer(&token).map(used_once), Ok)
             }
             (Some(Err(err)), Err(_)) => Err(err),
             (_, Err(missing)) => Err(AuthError::Oidc(missing.clone().into())),
