@@ -122,12 +122,15 @@ mod tests {
         Ok(decide(&target.parse().unwrap(), variable)?.map(|proxy| proxy.to_string()))
     }
 
+    /// A URL, an environment, and the proxy to use.
+    type Case<'a> = (&'a str, &'a [(&'a str, &'a str)], Option<&'a str>);
+
     /// The answers of kubectl 1.32, asked with listening sockets in the place of the proxies.
     #[test]
     fn variables_count_as_for_kubectl() {
         let (https, http) = ("https://api.example.com:6443", "http://api.example.com:8080");
         let (one, two) = ("http://one:1/", "http://two:2/");
-        let table: [(&str, &[(&str, &str)], Option<&str>); 9] = [
+        let table: [Case<'_>; 9] = [
             (https, &[], None),
             (https, &[("HTTPS_PROXY", "http://one:1")], Some(one)),
             (https, &[("https_proxy", "one:1")], Some(one)),
