@@ -32,6 +32,7 @@ pub use crate::auth::OAuthError;
 #[cfg(feature = "oidc")]
 pub use crate::auth::oidc_errors;
 pub use crate::body::Body;
+pub use crate::decode::Prune;
 pub use crate::stack::{ConfigExt, DynBody};
 #[cfg(feature = "openssl-tls")]
 pub use crate::tls::OpensslTlsError;

@@ -12,7 +12,7 @@ use serde::de::DeserializeOwned;
 use super::Client;
 use crate::body::Body;
 use crate::decode::{
-    EventStream, expect_success, from_body, guarded_list_from_body, list_from_body, object_or_status,
+    EventStream, Prune, expect_success, from_body, guarded_list_from_body, list_from_body, object_or_status,
 };
 use crate::error::Error;
 
@@ -25,7 +25,8 @@ impl Client {
     where
         T: DeserializeOwned,
     {
-        from_body(self.succeed(request).await?).await
+        let prune = wanted(&request);
+        from_body(self.succeed(request).await?, prune).await
     }
 
     /// Sends a request and gives the answer as text.
@@ -84,7 +85,8 @@ impl Client {
     where
         K: Clone + DeserializeOwned,
     {
-        list_from_body(self.succeed(request).await?).await
+        let prune = wanted(&request);
+        list_from_body(self.succeed(request).await?, prune).await
     }
 
     /// [`Client::request_list`] with each item that cannot be decoded in its place, with its error and its metadata.
@@ -100,7 +102,8 @@ impl Client {
     where
         K: Clone + DeserializeOwned,
     {
-        guarded_list_from_body(self.succeed(request).await?).await
+        let prune = wanted(&request);
+        guarded_list_from_body(self.succeed(request).await?, prune).await
     }
 
     /// [`Client::request_events`] in which an object that cannot be decoded is an event like others, with its error and its metadata.
@@ -114,7 +117,9 @@ impl Client {
     where
         K: DeserializeOwned,
     {
-        self.open_events(request).await.map(EventStream::<DeserializeGuard<K>>::guarded)
+        let prune = wanted(&request);
+        let body = self.open_events(request).await?;
+        Ok(EventStream::<DeserializeGuard<K>>::guarded(body, prune))
     }
 
     /// [`Client::request_events`] with a type that has a name.
@@ -122,7 +127,8 @@ impl Client {
     where
         T: DeserializeOwned,
     {
-        self.open_events(request).await.map(EventStream::new)
+        let prune = wanted(&request);
+        Ok(EventStream::new(self.open_events(request).await?, prune))
     }
 
     async fn open_events(&self, mut request: Request<Vec<u8>>) -> Result<Body, Error> {
@@ -135,6 +141,11 @@ impl Client {
         let response = self.send(request.map(Body::from)).await?;
         expect_success(response).await.map(http::Response::into_body)
     }
+}
+
+/// What the answer may leave out.
+fn wanted(request: &Request<Vec<u8>>) -> Prune {
+    request.extensions().get().copied().unwrap_or_default()
 }
 
 #[cfg(test)]

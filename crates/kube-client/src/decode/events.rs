@@ -2,6 +2,7 @@
 
 use std::error::Error as StdError;
 use std::io;
+use std::marker::PhantomData;
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 
@@ -13,7 +14,10 @@ use serde::de::{DeserializeOwned, Error as _};
 use serde_json::value::RawValue;
 
 use super::invalid::invalid_object;
+use super::lengths::Lengths;
 use super::lines::LineSplitter;
+use super::prune::Prune;
+use super::reader::read;
 use crate::body::Body;
 use crate::error::Error;
 
@@ -23,7 +27,8 @@ pub(crate) struct EventStream<K> {
     body: Body,
     lines: LineSplitter,
     state: State,
-    decode: fn(&[u8]) -> Result<WatchEvent<K>, Error>,
+    prune: Prune,
+    decode: fn(&[u8], Prune) -> Result<WatchEvent<K>, Error>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,15 +40,15 @@ enum State {
 }
 
 impl<K: DeserializeOwned> EventStream<K> {
-    pub(crate) fn new(body: Body) -> Self {
-        Self { body, lines: LineSplitter::default(), state: State::Reading, decode }
+    pub(crate) fn new(body: Body, prune: Prune) -> Self {
+        Self { body, lines: LineSplitter::default(), state: State::Reading, prune, decode }
     }
 }
 
 impl<K: DeserializeOwned> EventStream<DeserializeGuard<K>> {
     /// Events of objects that cannot be decoded are events too.
-    pub(crate) fn guarded(body: Body) -> Self {
-        Self { body, lines: LineSplitter::default(), state: State::Reading, decode: decode_guarded }
+    pub(crate) fn guarded(body: Body, prune: Prune) -> Self {
+        Self { body, lines: LineSplitter::default(), state: State::Reading, prune, decode: decode_guarded }
     }
 }
 
@@ -55,7 +60,7 @@ impl<K> Stream for EventStream<K> {
         loop {
             match this.state {
                 State::Reading => match this.lines.next_line() {
-                    Ok(Some(line)) => return Poll::Ready(Some((this.decode)(&line))),
+                    Ok(Some(line)) => return Poll::Ready(Some((this.decode)(&line, this.prune))),
                     Ok(None) => {}
                     Err(_) => {
                         this.state = State::Over;
@@ -65,7 +70,7 @@ impl<K> Stream for EventStream<K> {
                 State::Ending => {
                     this.state = State::Over;
                     // Without a line end it may be cut off, and then it is no event at all.
-                    let event = this.lines.finish().and_then(|line| (this.decode)(&line).ok());
+                    let event = this.lines.finish().and_then(|line| (this.decode)(&line, this.prune).ok());
                     return Poll::Ready(event.map(Ok));
                 }
                 State::Over => return Poll::Ready(None),
@@ -105,13 +110,20 @@ fn broken(err: Error) -> Option<Error> {
     Some(Error::ReadEvents(io::Error::new(kind, err)))
 }
 
-fn decode<K: DeserializeOwned>(line: &[u8]) -> Result<WatchEvent<K>, Error> {
-    serde_json::from_slice(line).map_err(|err| explain(line, &err))
+fn decode<K: DeserializeOwned>(line: &[u8], prune: Prune) -> Result<WatchEvent<K>, Error> {
+    event(line, prune).map_err(|err| explain(line, &err))
+}
+
+fn event<K: DeserializeOwned>(line: &[u8], prune: Prune) -> Result<WatchEvent<K>, serde_json::Error> {
+    read(line, &Lengths::default(), prune.within_event(), || PhantomData)
 }
 
 /// In one pass if the object is good; else the line is read again for what can be known of the object.
-fn decode_guarded<K: DeserializeOwned>(line: &[u8]) -> Result<WatchEvent<DeserializeGuard<K>>, Error> {
-    let err = match serde_json::from_slice::<WatchEvent<K>>(line) {
+fn decode_guarded<K: DeserializeOwned>(
+    line: &[u8],
+    prune: Prune,
+) -> Result<WatchEvent<DeserializeGuard<K>>, Error> {
+    let err = match event::<K>(line, prune) {
         Ok(WatchEvent::Added(object)) => return Ok(WatchEvent::Added(DeserializeGuard(Ok(object)))),
         Ok(WatchEvent::Modified(object)) => return Ok(WatchEvent::Modified(DeserializeGuard(Ok(object)))),
         Ok(WatchEvent::Deleted(object)) => return Ok(WatchEvent::Deleted(DeserializeGuard(Ok(object)))),
@@ -191,7 +203,7 @@ mod tests {
         let frames = pieces
             .into_iter()
             .map(|piece| piece.map(|text| Frame::data(Bytes::from_static(text.as_bytes()))));
-        EventStream::new(Body::wrap(StreamBody::new(stream::iter(frames)))).collect().await
+        EventStream::new(Body::wrap(StreamBody::new(stream::iter(frames))), Prune::default()).collect().await
     }
 
     const A: &str = "{\"type\":\"ADDED\",\"object\":{\"metadata\":{\"name\":\"a\"}}}\n";
@@ -224,7 +236,10 @@ mod tests {
     async fn a_guarded_bad_object_is_an_event_with_its_metadata() {
         let bad = "{\"type\":\"DELETED\",\"object\":{\"metadata\":{\"name\":\"b\",\"resourceVersion\":\"7\"},\"data\":5}}\n";
         let text = [A, bad, "{\"type\":\"ODD\",\"object\":{}}\n", A].concat();
-        let stream = EventStream::<DeserializeGuard<ConfigMap>>::guarded(Body::from(text.into_bytes()));
+        let stream = EventStream::<DeserializeGuard<ConfigMap>>::guarded(
+            Body::from(text.into_bytes()),
+            Prune::default(),
+        );
         let events: Vec<_> = stream.collect().await;
         assert_eq!(events.len(), 4);
         assert!(matches!(&events[0], Ok(WatchEvent::Added(DeserializeGuard(Ok(_))))));
@@ -274,14 +289,15 @@ mod tests {
     async fn depth_without_end_is_an_error_of_that_line() {
         let deep =
             format!("{{\"type\":\"ADDED\",\"object\":{}{}}}\n{A}", "[".repeat(10_000), "]".repeat(10_000));
-        let stream = EventStream::<serde_json::Value>::new(Body::from(deep.into_bytes()));
+        let stream = EventStream::<serde_json::Value>::new(Body::from(deep.into_bytes()), Prune::default());
         let events: Vec<_> = stream.collect().await;
         assert!(events[0].is_err() && events[1].is_ok());
     }
 
     #[tokio::test]
     async fn nothing_is_no_event() {
-        let none: Vec<_> = EventStream::<ConfigMap>::new(Body::empty()).try_collect().await.unwrap();
+        let none: Vec<_> =
+            EventStream::<ConfigMap>::new(Body::empty(), Prune::default()).try_collect().await.unwrap();
         assert!(none.is_empty());
     }
 }

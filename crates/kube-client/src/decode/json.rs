@@ -1,19 +1,22 @@
 //! One JSON value per body.
 
 use std::borrow::Cow;
+use std::marker::PhantomData;
 
 use either::Either;
 use kube_core::Status;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
+use super::lengths::Lengths;
+use super::prune::Prune;
+use super::reader::read;
 use crate::body::Body;
 use crate::error::Error;
 
 /// Reads the body and decodes it in one pass over its bytes.
-pub(crate) async fn from_body<T: DeserializeOwned>(body: Body) -> Result<T, Error> {
-    let bytes = body.collect_bytes().await?;
-    serde_json::from_slice(&bytes).map_err(Error::SerdeError)
+pub(crate) async fn from_body<T: DeserializeOwned>(body: Body, prune: Prune) -> Result<T, Error> {
+    whole(&body.collect_bytes().await?, prune)
 }
 
 /// Deletions are answered with the object if it is still there (finalizers), else with a `Status`.
@@ -35,8 +38,12 @@ pub(crate) async fn object_or_status<T: DeserializeOwned>(body: Body) -> Result<
     if is_status {
         serde_json::from_slice(&bytes).map(Either::Right).map_err(Error::SerdeError)
     } else {
-        serde_json::from_slice(&bytes).map(Either::Left).map_err(Error::SerdeError)
+        whole(&bytes, Prune::default()).map(Either::Left)
     }
+}
+
+fn whole<T: DeserializeOwned>(json: &[u8], prune: Prune) -> Result<T, Error> {
+    read(json, &Lengths::default(), prune, || PhantomData).map_err(Error::SerdeError)
 }
 
 #[cfg(test)]
@@ -63,8 +70,17 @@ mod tests {
     #[tokio::test]
     async fn depth_without_end_and_broken_text_are_errors() {
         let deep = format!("{}{}", "[".repeat(10_000), "]".repeat(10_000));
-        assert!(matches!(from_body::<serde_json::Value>(body(&deep)).await, Err(Error::SerdeError(_))));
-        assert!(matches!(from_body::<serde_json::Value>(body("{")).await, Err(Error::SerdeError(_))));
-        assert!(matches!(from_body::<serde_json::Value>(Body::empty()).await, Err(Error::SerdeError(_))));
+        assert!(matches!(
+            from_body::<serde_json::Value>(body(&deep), Prune::default()).await,
+            Err(Error::SerdeError(_))
+        ));
+        assert!(matches!(
+            from_body::<serde_json::Value>(body("{"), Prune::default()).await,
+            Err(Error::SerdeError(_))
+        ));
+        assert!(matches!(
+            from_body::<serde_json::Value>(Body::empty(), Prune::default()).await,
+            Err(Error::SerdeError(_))
+        ));
     }
 }

@@ -1,6 +1,7 @@
 //! Lines out of chunks that break anywhere: a pure machine.
 
 use bytes::Bytes;
+use memchr::memchr;
 
 /// Cuts chunks into lines. A line that lies within a chunk shares its bytes; only one that spans several is copied.
 #[derive(Debug, Default)]
@@ -27,7 +28,7 @@ impl LineSplitter {
 
     /// The next whole line without its end, or `None` if another chunk is needed. Empty lines are passed over.
     pub(super) fn next_line(&mut self) -> Result<Option<Bytes>, LineTooLong> {
-        while let Some(end) = self.chunk.iter().position(|byte| *byte == b'\n') {
+        while let Some(end) = memchr(b'\n', &self.chunk) {
             let piece = self.chunk.split_to(end + 1).slice(..end);
             let line = if self.partial.is_empty() { piece } else { self.complete(&piece) };
             let line = trim(line);

@@ -4,21 +4,23 @@ use http_body_util::BodyExt;
 use kube_core::object::{DefaultTypes, ObjectList};
 use kube_core::{DeserializeGuard, TypeMeta};
 use serde::Deserialize;
-use serde::de::{DeserializeOwned, DeserializeSeed, Error as _, IgnoredAny};
+use serde::de::{DeserializeOwned, Error as _, IgnoredAny};
 
 use super::invalid::invalid_object;
-use super::split::{ItemSplitter, NotAList};
+use super::prune::Prune;
+use super::reader::read;
+use super::split::{Item, ItemSplitter, NotAList};
 use crate::body::Body;
 use crate::error::Error;
 
 /// Decodes a list. The first item that does not decode is the error, and it is named.
-pub(crate) async fn list_from_body<K>(body: Body) -> Result<ObjectList<K>, Error>
+pub(crate) async fn list_from_body<K>(body: Body, prune: Prune) -> Result<ObjectList<K>, Error>
 where
     K: Clone + DeserializeOwned,
 {
-    read(body, |at, json, defaults| {
-        decode(json, defaults).map_err(|err| {
-            let invalid = invalid_object(json, &err);
+    items(body, |at, item, defaults| {
+        decode(item, defaults, prune).map_err(|err| {
+            let invalid = invalid_object(item.json, &err);
             Error::SerdeError(serde_json::Error::custom(format!("item {at} of the list: {invalid}")))
         })
     })
@@ -26,26 +28,30 @@ where
 }
 
 /// Decodes a list whose items may be invalid one by one.
-pub(crate) async fn guarded_list_from_body<K>(body: Body) -> Result<ObjectList<DeserializeGuard<K>>, Error>
+pub(crate) async fn guarded_list_from_body<K>(
+    body: Body,
+    prune: Prune,
+) -> Result<ObjectList<DeserializeGuard<K>>, Error>
 where
     K: Clone + DeserializeOwned,
 {
-    read(body, |_, json, defaults| {
-        Ok(DeserializeGuard(decode(json, defaults).map_err(|err| invalid_object(json, &err))))
+    items(body, |_, item, defaults| {
+        Ok(DeserializeGuard(decode(item, defaults, prune).map_err(|err| invalid_object(item.json, &err))))
     })
     .await
 }
 
-fn decode<K: DeserializeOwned>(json: &[u8], defaults: &DefaultTypes) -> Result<K, serde_json::Error> {
-    let mut deserializer = serde_json::Deserializer::from_slice(json);
-    let object = defaults.seed().deserialize(&mut deserializer)?;
-    deserializer.end()?;
-    Ok(object)
+fn decode<K: DeserializeOwned>(
+    item: &Item<'_>,
+    defaults: &DefaultTypes,
+    prune: Prune,
+) -> Result<K, serde_json::Error> {
+    read(item.json, item.lengths, prune, || defaults.seed())
 }
 
-async fn read<T: Clone>(
+async fn items<T: Clone>(
     mut body: Body,
-    decode: impl Fn(usize, &[u8], &DefaultTypes) -> Result<T, Error>,
+    decode: impl Fn(usize, &Item<'_>, &DefaultTypes) -> Result<T, Error>,
 ) -> Result<ObjectList<T>, Error> {
     let mut splitter = ItemSplitter::default();
     let mut defaults = None;
@@ -53,9 +59,9 @@ async fn read<T: Clone>(
     while let Some(frame) = body.frame().await.transpose()? {
         let Ok(data) = frame.into_data() else { continue };
         splitter.push(data);
-        while let Some(json) = splitter.next_item().map_err(not_a_list)? {
-            let defaults = defaults.get_or_insert_with(|| DefaultTypes::of_list(&types(splitter.envelope())));
-            items.push(decode(items.len(), &json, defaults)?);
+        while let Some(item) = splitter.next_item().map_err(not_a_list)? {
+            let defaults = defaults.get_or_insert_with(|| DefaultTypes::of_list(&types(item.envelope)));
+            items.push(decode(items.len(), &item, defaults)?);
         }
     }
     let envelope: ObjectList<IgnoredAny> =
@@ -105,7 +111,7 @@ mod tests {
 
     #[tokio::test]
     async fn items_have_the_type_that_the_list_implies() {
-        let list = list_from_body::<DynamicObject>(body(LIST)).await.unwrap();
+        let list = list_from_body::<DynamicObject>(body(LIST), Prune::default()).await.unwrap();
         assert_eq!(
             (list.types.kind.as_str(), list.metadata.continue_.as_deref()),
             ("ConfigMapList", Some("c"))
@@ -118,10 +124,10 @@ mod tests {
 
     #[tokio::test]
     async fn one_bad_item_is_one_error_that_names_it() {
-        let err = list_from_body::<ConfigMap>(body(LIST)).await.unwrap_err();
+        let err = list_from_body::<ConfigMap>(body(LIST), Prune::default()).await.unwrap_err();
         let Error::SerdeError(cause) = err else { panic!("{err:?}") };
         assert!(cause.to_string().starts_with("item 1 of the list: cannot decode object ns/b: "), "{cause}");
-        let list = guarded_list_from_body::<ConfigMap>(body(LIST)).await.unwrap();
+        let list = guarded_list_from_body::<ConfigMap>(body(LIST), Prune::default()).await.unwrap();
         assert_eq!(list.metadata.resource_version.as_deref(), Some("9"));
         let decoded: Vec<_> = list
             .into_iter()
@@ -148,27 +154,33 @@ mod tests {
             r#"{"items":[{}]}x"#,
             r#"{"items":[{}],"metadata":7}"#,
         ] {
-            assert!(list_from_body::<ConfigMap>(body(text)).await.is_err(), "{text}");
-            assert!(guarded_list_from_body::<ConfigMap>(body(text)).await.is_err(), "{text}");
+            assert!(list_from_body::<ConfigMap>(body(text), Prune::default()).await.is_err(), "{text}");
+            assert!(
+                guarded_list_from_body::<ConfigMap>(body(text), Prune::default()).await.is_err(),
+                "{text}"
+            );
         }
         for text in [r#"{"items":null}"#, r#"{"items":[],"metadata":null}"#] {
-            assert!(list_from_body::<ConfigMap>(body(text)).await.unwrap().items.is_empty(), "{text}");
+            assert!(
+                list_from_body::<ConfigMap>(body(text), Prune::default()).await.unwrap().items.is_empty(),
+                "{text}"
+            );
         }
     }
 
     #[tokio::test]
     async fn depth_without_end_is_an_error_of_its_item() {
         let deep = format!("{{\"items\":[{}{},{{}}]}}", "[".repeat(10_000), "]".repeat(10_000));
-        let list = guarded_list_from_body::<serde_json::Value>(body(&deep)).await.unwrap();
+        let list = guarded_list_from_body::<serde_json::Value>(body(&deep), Prune::default()).await.unwrap();
         assert!(list.items[0].0.is_err() && list.items[1].0.is_ok());
         let deep = format!("{{\"metadata\":{}{}}}", "[".repeat(10_000), "]".repeat(10_000));
-        assert!(list_from_body::<serde_json::Value>(body(&deep)).await.is_err());
+        assert!(list_from_body::<serde_json::Value>(body(&deep), Prune::default()).await.is_err());
     }
 
     #[tokio::test]
     async fn a_body_that_breaks_off_is_an_error() {
         let frames = [Ok(Frame::data(Bytes::from_static(br#"{"items":[{},"#))), Err(BoxError::from("cut"))];
         let body = Body::wrap(StreamBody::new(futures::stream::iter(frames)));
-        assert!(matches!(list_from_body::<ConfigMap>(body).await, Err(Error::Service(_))));
+        assert!(matches!(list_from_body::<ConfigMap>(body, Prune::default()).await, Err(Error::Service(_))));
     }
 }

@@ -3,12 +3,16 @@
 mod events;
 mod invalid;
 mod json;
+mod lengths;
 mod lines;
 mod list;
+mod prune;
+mod reader;
 mod split;
 mod status;
 
 pub(crate) use events::EventStream;
 pub(crate) use json::{from_body, object_or_status};
 pub(crate) use list::{guarded_list_from_body, list_from_body};
+pub use prune::Prune;
 pub(crate) use status::expect_success;

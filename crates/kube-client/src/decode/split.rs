@@ -1,7 +1,10 @@
 //! Cuts the body of a list into its items while it arrives.
 
+use std::ops::Range;
+
 use bytes::Bytes;
-use memchr::memchr2;
+
+use super::lengths::{Lengths, Scan, Text};
 
 /// Takes the chunks of a list in any cut and gives its items, each as the bytes of one JSON value. What is around them, the
 /// envelope, stays here with an empty `items`.
@@ -10,14 +13,26 @@ use memchr::memchr2;
 #[derive(Debug)]
 pub(super) struct ItemSplitter {
     chunk: Bytes,
+    /// What of the chunk has been taken in.
+    at: usize,
     place: Place,
-    /// Within a string, and there behind a backslash.
+    /// Of the envelope: whether a string is open, and how many brackets.
     text: Text,
-    /// Open brackets: of the envelope, or of the item.
     depth: usize,
-    /// The beginning of an item that goes on in the next chunk.
+    /// Of the item that has begun.
+    scan: Scan,
+    /// The item, or its beginning, if it spans several chunks.
     partial: Vec<u8>,
     envelope: Vec<u8>,
+}
+
+/// One item, and what is known around it.
+#[derive(Debug)]
+pub(super) struct Item<'a> {
+    pub(super) json: &'a [u8],
+    pub(super) lengths: &'a Lengths,
+    /// What stands before the items.
+    pub(super) envelope: &'a [u8],
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,11 +50,10 @@ enum Place {
     Behind,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Text {
-    Outside,
-    Inside,
-    Escaped,
+/// Where an item lies.
+enum Found {
+    Chunk(Range<usize>),
+    Partial,
 }
 
 /// The items are not one array with commas between them.
@@ -50,9 +64,11 @@ impl Default for ItemSplitter {
     fn default() -> Self {
         Self {
             chunk: Bytes::new(),
+            at: 0,
             place: Place::Envelope,
             text: Text::Outside,
             depth: 0,
+            scan: Scan::default(),
             partial: Vec::new(),
             envelope: Vec::new(),
         }
@@ -62,42 +78,19 @@ impl Default for ItemSplitter {
 impl ItemSplitter {
     /// Takes the next chunk. All items of the one before have to be taken out first.
     pub(super) fn push(&mut self, chunk: Bytes) {
-        debug_assert!(self.chunk.is_empty(), "the chunk before still has items");
+        debug_assert!(self.at == self.chunk.len(), "the chunk before still has items");
         self.chunk = chunk;
+        self.at = 0;
     }
 
     /// The next whole item, or `None` if another chunk is needed. One that lies within a chunk is not copied.
-    pub(super) fn next_item(&mut self) -> Result<Option<Bytes>, NotAList> {
-        while let Some(&byte) = self.chunk.first() {
-            match self.place {
-                Place::Envelope => self.read_envelope(),
-                Place::First | Place::Next | Place::Behind if byte.is_ascii_whitespace() => self.skip(),
-                Place::First | Place::Behind if byte == b']' => {
-                    self.place = Place::Envelope;
-                    self.depth = 1;
-                    self.envelope.push(byte);
-                    self.skip();
-                }
-                Place::Behind if byte == b',' => {
-                    self.place = Place::Next;
-                    self.skip();
-                }
-                Place::First | Place::Next if !matches!(byte, b',' | b']' | b'}') => {
-                    self.depth = 0;
-                    self.place = if matches!(byte, b'{' | b'[') { Place::Item } else { Place::Scalar };
-                }
-                Place::First | Place::Next | Place::Behind => return Err(NotAList),
-                Place::Item | Place::Scalar => {
-                    if let Some(end) = self.item_end() {
-                        self.place = Place::Behind;
-                        return Ok(Some(self.cut(end)));
-                    }
-                    self.partial.extend_from_slice(&self.chunk);
-                    self.chunk.clear();
-                }
-            }
-        }
-        Ok(None)
+    pub(super) fn next_item(&mut self) -> Result<Option<Item<'_>>, NotAList> {
+        let json = match self.find()? {
+            Some(Found::Chunk(range)) => &self.chunk[range],
+            Some(Found::Partial) => &self.partial,
+            None => return Ok(None),
+        };
+        Ok(Some(Item { json, lengths: self.scan.lengths(), envelope: &self.envelope }))
     }
 
     /// What is around the items. Before its end it lacks closing brackets.
@@ -105,29 +98,72 @@ impl ItemSplitter {
         &self.envelope
     }
 
-    fn skip(&mut self) {
-        let _ = self.chunk.split_to(1);
+    fn find(&mut self) -> Result<Option<Found>, NotAList> {
+        while let Some(&byte) = self.chunk.get(self.at) {
+            match self.place {
+                Place::Envelope => self.read_envelope(),
+                Place::First | Place::Next | Place::Behind if byte.is_ascii_whitespace() => self.at += 1,
+                Place::First | Place::Behind if byte == b']' => {
+                    self.place = Place::Envelope;
+                    self.depth = 1;
+                    self.envelope.push(byte);
+                    self.at += 1;
+                }
+                Place::Behind if byte == b',' => {
+                    self.place = Place::Next;
+                    self.at += 1;
+                }
+                Place::First | Place::Next if !matches!(byte, b',' | b']' | b'}') => {
+                    self.scan.clear();
+                    self.partial.clear();
+                    self.text = Text::Outside;
+                    self.place = if matches!(byte, b'{' | b'[') { Place::Item } else { Place::Scalar };
+                }
+                Place::First | Place::Next | Place::Behind => return Err(NotAList),
+                Place::Item | Place::Scalar => {
+                    if let Some(found) = self.read_item() {
+                        return Ok(Some(found));
+                    }
+                }
+            }
+        }
+        Ok(None)
     }
 
-    fn cut(&mut self, end: usize) -> Bytes {
-        let piece = self.chunk.split_to(end);
+    /// Moves up to the end of the item, or to the end of the chunk.
+    fn read_item(&mut self) -> Option<Found> {
+        let rest = &self.chunk[self.at..];
+        let end = if self.place == Place::Item {
+            self.scan.end_of_value(rest)
+        } else {
+            self.text.end_of_scalar(rest)
+        };
+        let Some(end) = end else {
+            self.partial.extend_from_slice(rest);
+            self.at = self.chunk.len();
+            return None;
+        };
+        let range = self.at..self.at + end;
+        self.at = range.end;
+        self.place = Place::Behind;
         if self.partial.is_empty() {
-            return piece;
+            return Some(Found::Chunk(range));
         }
-        let mut item = std::mem::take(&mut self.partial);
-        item.extend_from_slice(&piece);
-        Bytes::from(item)
+        self.partial.extend_from_slice(&self.chunk[range]);
+        Some(Found::Partial)
     }
 
     /// Moves everything up to the items, or to the end of the chunk, to the envelope.
     fn read_envelope(&mut self) {
-        for (at, &byte) in self.chunk.iter().enumerate() {
+        let rest = &self.chunk[self.at..];
+        for (at, &byte) in rest.iter().enumerate() {
             if self.text.step(byte) {
                 continue;
             }
             match byte {
-                b'[' if self.depth == 1 && opens_items(&self.envelope, &self.chunk[..at]) => {
-                    self.envelope.extend_from_slice(&self.chunk.split_to(at + 1));
+                b'[' if self.depth == 1 && opens_items(&self.envelope, &rest[..at]) => {
+                    self.envelope.extend_from_slice(&rest[..=at]);
+                    self.at += at + 1;
                     self.place = Place::First;
                     return;
                 }
@@ -136,51 +172,15 @@ impl ItemSplitter {
                 _ => {}
             }
         }
-        self.envelope.extend_from_slice(&self.chunk);
-        self.chunk.clear();
-    }
-
-    /// Where in the chunk the item ends that has begun.
-    fn item_end(&mut self) -> Option<usize> {
-        let mut at = 0;
-        while let Some(&byte) = self.chunk.get(at) {
-            if self.text == Text::Inside {
-                // Most of a list is text, and within it only two bytes count.
-                at += memchr2(b'"', b'\\', &self.chunk[at..])?;
-                self.text.step(self.chunk[at]);
-            } else if !self.text.step(byte) {
-                match byte {
-                    b'{' | b'[' if self.place == Place::Item => self.depth += 1,
-                    b'}' | b']' if self.place == Place::Item => {
-                        self.depth -= 1;
-                        if self.depth == 0 {
-                            return Some(at + 1);
-                        }
-                    }
-                    b',' | b']' if self.place == Place::Scalar => return Some(at),
-                    _ => {}
-                }
-            }
-            at += 1;
-        }
-        None
+        self.envelope.extend_from_slice(rest);
+        self.at = self.chunk.len();
     }
 }
 
 impl Text {
-    /// Passes one byte; whether it is part of a string.
-    #[inline]
-    fn step(&mut self, byte: u8) -> bool {
-        let (next, within) = match (*self, byte) {
-            (Self::Outside, b'"') => (Self::Inside, true),
-            (Self::Outside, _) => return false,
-            (Self::Inside, b'"') => (Self::Outside, true),
-            (Self::Inside, b'\\') => (Self::Escaped, true),
-            (Self::Inside, _) => return true,
-            (Self::Escaped, _) => (Self::Inside, true),
-        };
-        *self = next;
-        within
+    /// Where in the next part of a number, word or string of an array it ends, if it does.
+    fn end_of_scalar(&mut self, part: &[u8]) -> Option<usize> {
+        part.iter().position(|byte| !self.step(*byte) && matches!(byte, b',' | b']'))
     }
 }
 
@@ -204,7 +204,7 @@ mod tests {
         for chunk in chunks {
             splitter.push(Bytes::copy_from_slice(chunk));
             while let Some(item) = splitter.next_item()? {
-                items.push(String::from_utf8(item.to_vec()).unwrap());
+                items.push(String::from_utf8(item.json.to_vec()).unwrap());
             }
         }
         Ok((items, String::from_utf8(splitter.envelope().to_vec()).unwrap()))
@@ -251,6 +251,6 @@ mod tests {
         let mut splitter = ItemSplitter::default();
         splitter.push(chunk.clone());
         let item = splitter.next_item().unwrap().unwrap();
-        assert_eq!(item.as_ptr(), chunk[10..].as_ptr());
+        assert_eq!(item.json.as_ptr(), chunk[10..].as_ptr());
     }
 }

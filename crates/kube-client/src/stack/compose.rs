@@ -101,6 +101,10 @@ where
 /// How much of one answer may lie here unread. Beyond it the server waits until it is read.
 const STREAM_WINDOW: u32 = 2 << 20;
 
+/// How large one frame of an answer may be. The protocol's least of 16 KiB makes several of each large object, and each wakes its
+/// reader; much more would hold up small answers behind large ones.
+const FRAME: u32 = 256 << 10;
+
 /// HTTP over pooled connections. HTTP/2 connections are probed even while idle, so that a dead one is gone within 45 s.
 ///
 /// A connection takes in as much as all of its answers together: were it less, a few watches that nobody reads would leave no room
@@ -116,6 +120,7 @@ where
         .http2_keep_alive_interval(Duration::from_secs(30))
         .http2_keep_alive_timeout(Duration::from_secs(15))
         .http2_keep_alive_while_idle(true)
+        .http2_max_frame_size(FRAME)
         .http2_initial_stream_window_size(STREAM_WINDOW)
         .http2_initial_connection_window_size(STREAM_WINDOW * ROOM);
     builder

@@ -1,5 +1,6 @@
 //! What to watch, and how.
 
+use kube_client::client::Prune;
 use kube_core::{
     labels::Selector,
     params::{ListParams, VersionMatch, WatchParams},
@@ -67,6 +68,9 @@ pub struct Config {
     /// Whether the server reports the present `resourceVersion` now and then. Default: on. Without, a watch on a
     /// quiet kind has to list again more often.
     pub bookmarks: bool,
+    /// Whether objects come with `metadata.managedFields`. Default: they do. See
+    /// [`without_managed_fields`](Self::without_managed_fields).
+    pub managed_fields: bool,
 }
 
 impl Default for Config {
@@ -79,6 +83,7 @@ impl Default for Config {
             initial_list_strategy: InitialListStrategy::default(),
             page_size: Some(DEFAULT_PAGE_SIZE),
             bookmarks: true,
+            managed_fields: true,
         }
     }
 }
@@ -131,6 +136,21 @@ impl Config {
         self
     }
 
+    /// Leaves `metadata.managedFields` out of every object, which is then seen without.
+    ///
+    /// They are passed over in what the server sends and never built: that saves time, and often a third of a cache. Only
+    /// server-side apply has a use for them, and it reads its own.
+    ///
+    /// ```
+    /// use kube_runtime::watcher::Config;
+    /// assert!(!Config::default().without_managed_fields().managed_fields);
+    /// ```
+    #[must_use]
+    pub fn without_managed_fields(mut self) -> Self {
+        self.managed_fields = false;
+        self
+    }
+
     /// Sets the number of objects per page of a list.
     #[must_use]
     pub fn page_size(mut self, page_size: u32) -> Self {
@@ -143,6 +163,11 @@ impl Config {
     pub fn streaming_lists(mut self) -> Self {
         self.initial_list_strategy = InitialListStrategy::StreamingList;
         self
+    }
+
+    /// What of each object is passed over.
+    pub(super) fn prune(&self) -> Prune {
+        if self.managed_fields { Prune::default() } else { Prune::managed_fields() }
     }
 
     /// The first page, no older than `seen` where an old answer would do otherwise.

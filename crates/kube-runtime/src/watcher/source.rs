@@ -1,7 +1,7 @@
 //! Where a watcher gets its answers: list and watch requests of one collection.
 
 use futures::{StreamExt, stream::BoxStream};
-use kube_client::{Api, Client, Error};
+use kube_client::{Api, Client, Error, client::Prune};
 use kube_core::{
     DeserializeGuard, ObjectList, Request, Resource, WatchEvent,
     params::{ListParams, WatchParams},
@@ -21,12 +21,18 @@ pub(super) type Messages<K> = BoxStream<'static, Result<WatchEvent<DeserializeGu
 pub(super) struct Source {
     client: Client,
     request: Request,
+    prune: Prune,
 }
 
 impl Source {
     pub(super) fn of<K: Resource>(api: Api<K>) -> Self {
         let request = Request::new(api.resource_url());
-        Self { client: api.into_client(), request }
+        Self { client: api.into_client(), request, prune: Prune::default() }
+    }
+
+    /// The same with objects of which `prune` is passed over.
+    pub(super) fn without(self, prune: Prune) -> Self {
+        Self { prune, ..self }
     }
 
     pub(super) async fn list<K: Watchable>(
@@ -35,7 +41,9 @@ impl Source {
     ) -> Result<ObjectList<DeserializeGuard<K>>, Error> {
         let request =
             if K::metadata_api() { self.request.list_metadata(params) } else { self.request.list(params) };
-        self.client.request_list_guarded(request.map_err(Error::BuildRequest)?).await
+        let mut request = request.map_err(Error::BuildRequest)?;
+        request.extensions_mut().insert(self.prune);
+        self.client.request_list_guarded(request).await
     }
 
     /// The version that the server's storage has reached; empty where it does not say.
@@ -57,8 +65,9 @@ impl Source {
         } else {
             self.request.watch(params, version)
         };
-        let messages = self.client.request_events_guarded(request.map_err(Error::BuildRequest)?).await?;
-        Ok(messages.boxed())
+        let mut request = request.map_err(Error::BuildRequest)?;
+        request.extensions_mut().insert(self.prune);
+        Ok(self.client.request_events_guarded(request).await?.boxed())
     }
 }
 

@@ -125,8 +125,8 @@ pub(super) fn events<K: Watchable>(
     config: Config,
 ) -> impl Stream<Item = Result<Event<K>>> + Send {
     let shell = Shell {
+        source: source.without(config.prune()),
         machine: Machine::new(config, Pace::jittered()),
-        source,
         messages: stream::empty().boxed(),
         outbox: Vec::new().into_iter(),
         wake: Instant::now(),
