@@ -1,0 +1,28 @@
+//! The measured program over this workspace.
+
+use ::kube;
+use k8s_openapi::api::core::v1::Pod;
+use kube::api::ListParams;
+use kube::client::Prune;
+use kube::runtime::watcher;
+use kube::{Api, Client, core};
+
+#[path = "side/mod.rs"]
+pub(crate) mod side;
+
+/// All Pods. `lean`: without `managedFields`.
+async fn list(client: Client, lean: bool) -> kube::Result<Vec<Pod>> {
+    if !lean {
+        return Ok(Api::default_namespaced(client).list(&ListParams::default()).await?.items);
+    }
+    let path = Api::<Pod>::default_namespaced(client.clone()).resource_url().to_owned();
+    let request = core::Request::new(path).list(&ListParams::default());
+    let mut request = request.map_err(kube::Error::BuildRequest)?;
+    request.extensions_mut().insert(Prune::managed_fields());
+    Ok(client.request_list(request).await?.items)
+}
+
+/// A cache without `managedFields`.
+fn lean_config(config: watcher::Config) -> watcher::Config {
+    config.without_managed_fields()
+}

@@ -1,0 +1,84 @@
+//! TLS with HTTP/2, as API servers have it.
+
+use std::sync::Arc;
+
+use anyhow::Context;
+use hyper::service::service_fn;
+use hyper_util::rt::{TokioExecutor, TokioIo};
+use hyper_util::server::conn::auto;
+use rustls::pki_types::{PrivateKeyDer, PrivatePkcs8KeyDer};
+use tokio::net::TcpListener;
+use tokio_rustls::TlsAcceptor;
+
+use super::answer::answer;
+use super::collection::Collection;
+
+pub(super) struct Socket {
+    listener: TcpListener,
+    tls: TlsAcceptor,
+    certificate: String,
+}
+
+impl Socket {
+    pub(super) async fn bind() -> anyhow::Result<Self> {
+        let certified = rcgen::generate_simple_self_signed(["127.0.0.1".to_owned()])?;
+        let key = PrivateKeyDer::Pkcs8(PrivatePkcs8KeyDer::from(certified.signing_key.serialize_der()));
+        let provider = Arc::new(rustls::crypto::ring::default_provider());
+        let mut tls = rustls::ServerConfig::builder_with_provider(provider)
+            .with_safe_default_protocol_versions()?
+            .with_no_client_auth()
+            .with_single_cert(vec![certified.cert.der().clone()], key)?;
+        tls.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
+        let listener = TcpListener::bind("127.0.0.1:0").await.context("no port is free")?;
+        Ok(Self { listener, tls: TlsAcceptor::from(Arc::new(tls)), certificate: certified.cert.pem() })
+    }
+
+    /// JSON is YAML too.
+    pub(super) fn kubeconfig(&self) -> String {
+        let port = self.listener.local_addr().map_or(0, |address| address.port());
+        serde_json::json!({
+            "apiVersion": "v1",
+            "kind": "Config",
+            "current-context": "bench",
+            "contexts": [{"name": "bench", "context": {"cluster": "bench", "user": "bench"}}],
+            "clusters": [{"name": "bench", "cluster": {
+                "server": format!("https://127.0.0.1:{port}"),
+                "certificate-authority-data": base64(self.certificate.as_bytes()),
+            }}],
+            "users": [{"name": "bench", "user": {"token": "bench"}}],
+        })
+        .to_string()
+    }
+
+    pub(super) async fn serve(self, collection: Arc<Collection>) -> anyhow::Result<()> {
+        loop {
+            let (stream, _) = self.listener.accept().await?;
+            stream.set_nodelay(true)?;
+            let (tls, collection) = (self.tls.clone(), Arc::clone(&collection));
+            tokio::spawn(async move {
+                let Ok(stream) = tls.accept(stream).await else { return };
+                let service = service_fn(|request| {
+                    let response = answer(&collection, &request);
+                    async move { response }
+                });
+                let mut http = auto::Builder::new(TokioExecutor::new());
+                http.http2().max_concurrent_streams(250);
+                // A client that goes away ends its connection, and that is all there is to it.
+                let _ = http.serve_connection(TokioIo::new(stream), service).await;
+            });
+        }
+    }
+}
+
+fn base64(bytes: &[u8]) -> String {
+    const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    let mut text = String::new();
+    for chunk in bytes.chunks(3) {
+        let word = chunk.iter().fold(0, |word, byte| word << 8 | u32::from(*byte)) << (8 * (3 - chunk.len()));
+        for digit in 0..4 {
+            let value = (word >> (18 - 6 * digit)) & 63;
+            text.push(if digit <= chunk.len() { char::from(DIGITS[value as usize]) } else { '=' });
+        }
+    }
+    text
+}

@@ -1,0 +1,42 @@
+//! `get` of one ConfigMap of a kilobyte, over and over.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use k8s_openapi::api::core::v1::ConfigMap;
+
+use super::super::kube::{Api, Client};
+use crate::measure::{Figures, Stopwatch};
+
+pub(super) async fn measure(client: Client, in_flight: usize, requests: usize) -> anyhow::Result<Figures> {
+    let api: Api<ConfigMap> = Api::default_namespaced(client);
+    run(&api, in_flight, requests / 10).await?;
+    let watch = Stopwatch::start()?;
+    run(&api, in_flight, requests).await?;
+    let (wall, cpu) = watch.stop()?;
+    let each = 1e3 / requests as f64;
+    Ok([("µs per request".into(), wall * each), ("µs of processor per request".into(), cpu * each)].into())
+}
+
+async fn run(api: &Api<ConfigMap>, in_flight: usize, requests: usize) -> anyhow::Result<()> {
+    let left = Arc::new(AtomicUsize::new(requests));
+    let workers: Vec<_> = (0..in_flight)
+        .map(|_| {
+            let (api, left) = (api.clone(), Arc::clone(&left));
+            tokio::spawn(async move {
+                while left
+                    .fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| left.checked_sub(1))
+                    .is_ok()
+                {
+                    let object = api.get("object-0").await?;
+                    anyhow::ensure!(object.data.is_some(), "the object has no data");
+                }
+                Ok(())
+            })
+        })
+        .collect();
+    for worker in workers {
+        worker.await??;
+    }
+    Ok(())
+}

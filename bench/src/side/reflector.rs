@@ -1,0 +1,65 @@
+//! A cache of all Pods: filled once, then filled again because the history was lost.
+
+use std::future::ready;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use futures::StreamExt;
+use k8s_openapi::api::core::v1::Pod;
+
+use super::super::kube::runtime::{WatchStreamExt, reflector, watcher};
+use super::super::kube::{Api, Client};
+use super::super::lean_config;
+use crate::measure::{self, Figures, Stopwatch};
+
+pub(super) async fn measure(client: Client, count: usize, lean: bool) -> anyhow::Result<Figures> {
+    client.request_text(http::Request::get("/version").body(Vec::new())?).await?;
+    let api: Api<Pod> = Api::default_namespaced(client.clone());
+    let lists = Arc::new(AtomicUsize::new(0));
+    let (store, writer) = reflector::store();
+    let watch = Stopwatch::start()?;
+    let filling = tokio::spawn({
+        let lists = Arc::clone(&lists);
+        async move {
+            let config = watcher::Config::default();
+            let events = watcher(api, if lean { lean_config(config) } else { config }).default_backoff();
+            let count_lists = move |event: Result<watcher::Event<Pod>, watcher::Error>| {
+                if let Ok(watcher::Event::InitDone) = event {
+                    lists.fetch_add(1, Ordering::SeqCst);
+                }
+                ready(())
+            };
+            if lean {
+                let events = events.modify(|pod| pod.metadata.managed_fields = None);
+                reflector(writer, events).for_each(count_lists).await;
+            } else {
+                reflector(writer, events).for_each(count_lists).await;
+            }
+        }
+    });
+    store.wait_until_ready().await?;
+    let (wall, cpu) = watch.stop()?;
+    let fill_peak = measure::peak()?;
+    anyhow::ensure!(store.len() == count, "the cache has {} of {count} Pods", store.len());
+    let steady = measure::resident()?;
+    measure::forget_peak()?;
+    let again = Stopwatch::start()?;
+    client.request_text(http::Request::get("/bench/expire").body(Vec::new())?).await?;
+    while lists.load(Ordering::SeqCst) < 2 {
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+    let (_, relist_cpu) = again.stop()?;
+    let relist_peak = measure::peak()?;
+    anyhow::ensure!(store.len() == count, "the cache has {} of {count} Pods", store.len());
+    filling.abort();
+    Ok([
+        ("ms to fill".into(), wall),
+        ("ms of processor to fill".into(), cpu),
+        ("MiB when filled".into(), steady),
+        ("MiB at peak of filling".into(), fill_peak),
+        ("ms of processor to list again".into(), relist_cpu),
+        ("peak of listing again ÷ filled".into(), relist_peak / steady),
+    ]
+    .into())
+}
