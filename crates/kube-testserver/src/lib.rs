@@ -7,12 +7,14 @@
 //! [`Builder`] starts either with objects of your own. [`ApiServer::fault`] makes it fail on purpose,
 //! [`ApiServer::advance`] moves its clock, [`ApiServer::snapshot`] keeps its state.
 
+mod admission;
 mod apply;
 mod auth;
 mod body;
 mod builder;
 mod clock;
 mod controllers;
+mod conversion;
 mod failure;
 mod fault;
 mod gc;
@@ -35,6 +37,7 @@ mod strategy;
 mod stream;
 mod verb;
 mod watch;
+mod webhook;
 mod world;
 
 pub use auth::User;

@@ -67,11 +67,10 @@ impl Failure {
     }
 
     pub(crate) fn internal(why: impl std::fmt::Display) -> Self {
-        Self::new(
-            StatusCode::INTERNAL_SERVER_ERROR,
-            "InternalError",
-            format!("Internal error occurred: {why}"),
-        )
+        let cause = Cause { message: why.to_string(), ..Cause::default() };
+        let message = format!("Internal error occurred: {why}");
+        Self::new(StatusCode::INTERNAL_SERVER_ERROR, "InternalError", message)
+            .about(Details { causes: vec![cause], ..Details::default() })
     }
 
     /// No credentials that anybody has.

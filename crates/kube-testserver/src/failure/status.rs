@@ -1,16 +1,24 @@
+use std::borrow::Cow;
+
 use http::StatusCode;
 use serde_json::{Map, Value, json};
+
+use crate::webhook::Inquiry;
 
 /// A refused request: HTTP code plus what the `Status` body says.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Failure {
     pub(crate) code: StatusCode,
     /// `NotFound`, `Conflict`, ...; empty where Kubernetes leaves it out.
-    pub(crate) reason: &'static str,
+    pub(crate) reason: Cow<'static, str>,
     pub(crate) message: String,
     pub(crate) details: Option<Box<Details>>,
     /// The token that continues an expired list from its newest state, sent as `metadata.continue`.
     pub(crate) resume: Option<String>,
+    /// Sent as `Warning` headers.
+    pub(crate) warnings: Vec<String>,
+    /// No refusal yet: somebody outside is to be asked first, and then everything once more.
+    pub(crate) asks: Option<Box<Inquiry>>,
 }
 
 /// What the failure is about.
@@ -34,8 +42,32 @@ pub(crate) struct Cause {
 }
 
 impl Failure {
-    pub(crate) fn new(code: StatusCode, reason: &'static str, message: impl Into<String>) -> Self {
-        Self { code, reason, message: message.into(), details: None, resume: None }
+    pub(crate) fn new(
+        code: StatusCode,
+        reason: impl Into<Cow<'static, str>>,
+        message: impl Into<String>,
+    ) -> Self {
+        Self {
+            code,
+            reason: reason.into(),
+            message: message.into(),
+            details: None,
+            resume: None,
+            warnings: Vec::new(),
+            asks: None,
+        }
+    }
+
+    /// The request cannot be decided before this is answered.
+    pub(crate) fn asking(inquiry: Inquiry) -> Self {
+        let unanswered = Self::internal("a webhook was not asked");
+        Self { asks: Some(Box::new(inquiry)), ..unanswered }
+    }
+
+    /// Sends these warnings along.
+    pub(crate) fn warning(mut self, warnings: &[String]) -> Self {
+        self.warnings.extend_from_slice(warnings);
+        self
     }
 
     pub(crate) fn about(mut self, details: Details) -> Self {
@@ -58,7 +90,7 @@ impl Failure {
             "code": self.code.as_u16(),
         });
         if !self.reason.is_empty() {
-            status["reason"] = self.reason.into();
+            status["reason"] = self.reason.as_ref().into();
         }
         if let Some(details) = &self.details {
             status["details"] = details.to_value();

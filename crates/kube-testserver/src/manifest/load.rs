@@ -11,6 +11,7 @@ use crate::{
     registry::Endpoint,
     route::Query,
     verb::{self, Call, Content},
+    webhook::Answers,
     world::World,
 };
 
@@ -120,6 +121,8 @@ fn put(
         body: object.to_string().into(),
         user: Arc::new(User::admin()),
         stale: None,
+        answers: Answers::closed(),
+        identity: Default::default(),
     };
     let mut answer = verb::perform(world, &call);
     if answer.as_ref().is_err_and(|failure| failure.code == StatusCode::CONFLICT) {

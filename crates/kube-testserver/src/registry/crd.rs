@@ -4,7 +4,7 @@ use std::sync::OnceLock;
 
 use serde_json::{Map, Value, json};
 
-use super::{Column, Registry, Resource, ScalePaths, Subresource, Version};
+use super::{Column, Registry, Resource, ScalePaths, Subresource, Version, conversion};
 use crate::{
     meta, names,
     schema::{FieldError, Schema},
@@ -61,6 +61,7 @@ pub(crate) fn validate(crd: &Value) -> Vec<FieldError> {
     }
     validate_versions(spec, &mut errors);
     validate_names(&spec["names"], &mut errors);
+    errors.extend(conversion::validate(&spec["conversion"]));
     errors
 }
 
@@ -118,6 +119,8 @@ pub(crate) fn compile(crd: &Value, table: TableId) -> Result<Resource, Vec<Field
         namespaced: text(&spec["scope"]) == "Namespaced",
         custom: true,
         table,
+        conversion: (spec["conversion"]["strategy"] == "Webhook")
+            .then(|| spec["conversion"]["webhook"]["clientConfig"].clone()),
         versions,
     })
 }

@@ -66,6 +66,14 @@ impl Registry {
         self.tables.get(&table)
     }
 
+    /// A resource in each version that it is served in.
+    pub(crate) fn endpoints_of(&self, table: TableId) -> impl Iterator<Item = Endpoint> {
+        self.tables.get(&table).into_iter().flat_map(|resource| {
+            let served = resource.versions.iter().enumerate().filter(|(_, version)| version.served);
+            served.map(|(version, _)| Endpoint { resource: resource.clone(), version })
+        })
+    }
+
     pub(crate) fn resources(&self) -> impl Iterator<Item = &Arc<Resource>> {
         self.tables.values()
     }

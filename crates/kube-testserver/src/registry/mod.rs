@@ -1,6 +1,7 @@
 //! What kinds the server knows.
 
 pub(crate) mod builtin;
+mod conversion;
 pub(crate) mod crd;
 pub(crate) mod discovery;
 mod fields;

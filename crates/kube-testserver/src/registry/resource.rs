@@ -3,6 +3,8 @@ use std::{
     sync::{Arc, OnceLock},
 };
 
+use serde_json::Value;
+
 use super::{
     builtin::{self, Kind},
     fields,
@@ -25,6 +27,8 @@ pub(crate) struct Resource {
     /// Defined by a CRD, not built in.
     pub(crate) custom: bool,
     pub(crate) table: TableId,
+    /// The `clientConfig` of who converts between versions; without one they differ in name only.
+    pub(crate) conversion: Option<Value>,
     pub(crate) versions: Vec<Version>,
 }
 
@@ -192,6 +196,7 @@ impl Resource {
             namespaced: kind.namespaced,
             custom: false,
             table,
+            conversion: None,
             versions: vec![version],
         }
     }

@@ -32,6 +32,10 @@ impl Encoder {
         }
     }
 
+    pub(crate) fn endpoint(&self) -> &Endpoint {
+        &self.endpoint
+    }
+
     /// Whether what is written depends on the time.
     pub(crate) fn shows_ages(&self) -> bool {
         self.columns.is_some()

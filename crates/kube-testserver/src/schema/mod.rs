@@ -20,6 +20,7 @@ mod structural;
 pub(crate) mod types;
 mod validate;
 
+pub(crate) use cel::{Expression, Scope, untyped};
 pub(crate) use error::FieldError;
 pub(crate) use model::Schema;
 pub(crate) use repeated::repeated_fields;

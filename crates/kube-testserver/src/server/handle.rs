@@ -20,12 +20,14 @@ use super::{
 use crate::{
     auth::User,
     body::Body,
+    conversion,
     failure::Failure,
     registry::Endpoint,
     render::{self, Encoder, View},
     route::{ListOptions, Query, ResourcePath, Route},
-    verb::{self, Call, Content},
+    verb::{self, Answer, Call, Content},
     watch::Watch,
+    webhook,
     world::World,
 };
 
@@ -33,6 +35,8 @@ use crate::{
 const BODY_LIMIT: usize = 3 * 1024 * 1024;
 /// One that is larger is still taken in, so that its sender comes to read the refusal; but not more than this of it.
 const PATIENT_LIMIT: usize = 16 * BODY_LIMIT;
+/// How often somebody is asked about one request: one that changes under the eyes of its webhooks is asked about again.
+const MOST_ANSWERS: usize = 200;
 
 /// Earlier state that a request is to be answered from, as an extension of the request.
 #[derive(Clone, Copy, Debug)]
@@ -91,17 +95,74 @@ where
         Ok(body) => body,
         Err(failure) => return respond::failure(&failure),
     };
-    let result = {
-        let mut world = server.world().lock();
-        match find(&world, &path) {
-            Some(endpoint) => {
-                let call = call(parts, path, endpoint, (user, body));
-                serve(&server, &mut world, call, parts)
-            }
-            None => Ok(documents::unknown_resource(&world, &path.group, &path.version)),
-        }
+    let found = find(&server.world().lock(), &path);
+    let Some(endpoint) = found else {
+        return documents::unknown_resource(&server.world().lock(), &path.group, &path.version);
     };
-    result.unwrap_or_else(|failure| respond::failure(&failure))
+    decide(&server, call(parts, path, endpoint, (user, body)), parts)
+        .await
+        .unwrap_or_else(|failure| respond::failure(&failure))
+}
+
+/// Runs the verb, and again with each answer that it needs from outside. The world is free while somebody is asked.
+async fn decide(server: &ApiServer, mut call: Call, parts: &Parts) -> Result<Response<Body>, Failure> {
+    loop {
+        let result = serve(server, &mut server.world().lock(), &call, parts);
+        let mut failure = match result {
+            Ok(Served::Stream(response)) => return Ok(response),
+            Ok(Served::Answer(answer, encoder)) => {
+                return write_out(server, &call.endpoint, answer, &encoder).await;
+            }
+            Err(failure) => failure,
+        };
+        match failure.asks.take() {
+            None => return Err(failure),
+            Some(_) if call.answers.len() >= MOST_ANSWERS => {
+                return Err(Failure::internal("the object changes faster than its webhooks answer"));
+            }
+            Some(inquiry) => {
+                let answer = webhook::ask(&inquiry).await;
+                call.answers.record(*inquiry, answer);
+                call.endpoint = again(server, &call.endpoint)?;
+            }
+        }
+    }
+}
+
+/// What a verb came to.
+enum Served {
+    Stream(Response<Body>),
+    Answer(Answer, Encoder),
+}
+
+/// Writes an answer in the version and form that was asked for.
+async fn write_out(
+    server: &ApiServer,
+    endpoint: &Endpoint,
+    answer: Answer,
+    encoder: &Encoder,
+) -> Result<Response<Body>, Failure> {
+    let now = server.world().lock().now();
+    let present = |objects| conversion::present(server.world(), endpoint, objects);
+    let body = match answer.content {
+        Content::Object(object) => {
+            let shown = present(vec![object]).await?;
+            shown.first().map(|object| encoder.object(object, &now)).unwrap_or_default()
+        }
+        Content::List { objects, revision, more } => {
+            let shown = present(objects).await?;
+            encoder.list(shown.iter().map(AsRef::as_ref), &revision.to_string(), more, &now)
+        }
+        Content::Document(document) => document.to_string().into(),
+    };
+    Ok(respond::json(answer.code, body, &answer.warnings))
+}
+
+/// The same endpoint as it is now.
+fn again(server: &ApiServer, endpoint: &Endpoint) -> Result<Endpoint, Failure> {
+    let world = server.world().lock();
+    let found = world.registry.find(endpoint.group(), &endpoint.version().name, endpoint.plural());
+    found.cloned().ok_or_else(Failure::no_such_path)
 }
 
 /// The endpoint of a path, when the path fits its scope.
@@ -128,18 +189,15 @@ fn call(parts: &Parts, path: ResourcePath, endpoint: Endpoint, (user, body): (Ar
         user_agent: text(header::USER_AGENT),
         body,
         user,
+        answers: Default::default(),
+        identity: Default::default(),
         stale: parts.extensions.get::<Stale>().map(|stale| stale.0),
     }
 }
 
-fn serve(
-    server: &ApiServer,
-    world: &mut World,
-    call: Call,
-    parts: &Parts,
-) -> Result<Response<Body>, Failure> {
-    if let Some(answer) = node::answer(server, world, &call, parts) {
-        return answer;
+fn serve(server: &ApiServer, world: &mut World, call: &Call, parts: &Parts) -> Result<Served, Failure> {
+    if let Some(answer) = node::answer(server, world, call, parts) {
+        return answer.map(Served::Stream);
     }
     let headers = &parts.headers;
     let accept = headers.get(header::ACCEPT).and_then(|value| value.to_str().ok()).unwrap_or_default();
@@ -153,27 +211,19 @@ fn serve(
         if render::wants_yaml(accept) {
             return Err(Failure::no_such_stream());
         }
-        return watch(server, world, call, encoder).map(|watch| respond::stream(lines(watch)));
+        return watch(server, world, call, encoder)
+            .map(|watch| Served::Stream(respond::stream(lines(watch))));
     }
     if call.method != Method::GET
         && let Some(why) = world.journal_failure()
     {
         return Err(Failure::internal(why));
     }
-    let answer = verb::perform(world, &call)?;
-    let now = world.now();
-    let body = match answer.content {
-        Content::Object(object) => encoder.object(&object, &now),
-        Content::List { objects, revision, more } => {
-            encoder.list(objects.iter().map(AsRef::as_ref), &revision.to_string(), more, &now)
-        }
-        Content::Document(document) => document.to_string().into(),
-    };
-    Ok(respond::json(answer.code, body, &answer.warnings))
+    Ok(Served::Answer(verb::perform(world, call)?, encoder))
 }
 
 /// A watch on a collection. On the path of an object `watch` means nothing: one object is watched by a field selector.
-fn watch(server: &ApiServer, world: &World, call: Call, encoder: Encoder) -> Result<Watch, Failure> {
+fn watch(server: &ApiServer, world: &World, call: &Call, encoder: Encoder) -> Result<Watch, Failure> {
     if !call.endpoint.allows("watch") {
         return Err(Failure::method_not_allowed());
     }

@@ -24,7 +24,7 @@ pub(super) fn document(code: StatusCode, document: &Value) -> Response<Body> {
 }
 
 pub(super) fn failure(failure: &Failure) -> Response<Body> {
-    let mut response = document(failure.code, &failure.status());
+    let mut response = json(failure.code, failure.status().to_string(), &failure.warnings);
     let seconds = failure.details.as_ref().map_or(0, |details| details.retry_after_seconds);
     if seconds > 0 {
         response.headers_mut().insert(header::RETRY_AFTER, seconds.into());

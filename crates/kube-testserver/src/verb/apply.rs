@@ -43,11 +43,7 @@ pub(super) fn apply(world: &mut World, call: &Call) -> Result<Answer, Failure> {
         let endpoint = &call.endpoint;
         return Err(Failure::conflict(endpoint.group(), endpoint.plural(), call.object_name(), &why));
     }
-    let live = stored.as_ref().map(|stored| {
-        let mut live = stored.value();
-        live["apiVersion"] = call.endpoint.api_version().into();
-        live
-    });
+    let live = stored.as_ref().map(|stored| call.read(world, stored)).transpose()?;
     let applied = apply::apply(Apply {
         schema: call.endpoint.schema(),
         live: live.as_ref(),

@@ -1,17 +1,26 @@
 use http::StatusCode;
 use serde_json::{Value, json};
 
-use super::{Answer, Call, Content, body, write};
+use super::{
+    Answer, Call, Content,
+    admission::{self, Attributes, Operation},
+    body, write,
+};
 use crate::{failure::Failure, meta, route::WriteOptions, world::World};
 
 /// `POST .../pods/{name}/binding`, as schedulers do: puts the pod on a node, once.
 pub(super) fn bind(world: &mut World, call: &Call) -> Result<Answer, Failure> {
     let options = WriteOptions::parse(&call.query, "CreateOptions")?;
-    let binding = body::typed(call, "Binding")?;
+    let mut binding = body::typed(call, "Binding")?;
     let kind = binding["kind"].as_str().unwrap_or("Binding");
     if kind != "Binding" {
         return Err(Failure::bad_request(format!("{kind} in version \"v1\" cannot be handled as a Binding")));
     }
+    let mut warnings = Vec::new();
+    let write =
+        Attributes { operation: Operation::Create, call, object: None, old: None, dry_run: options.dry_run };
+    admission::mutate(world, write, Some(&mut binding), &mut warnings)?;
+    admission::validate(world, &Attributes { object: Some(&binding), ..write }, &mut warnings)?;
     let node = binding["target"]["name"].as_str().unwrap_or_default();
     if node.is_empty() {
         // The genuine server hands the bare rule on, without a reason.
@@ -25,7 +34,7 @@ pub(super) fn bind(world: &mut World, call: &Call) -> Result<Answer, Failure> {
     write::commit(world, &call.endpoint, call.key(), pod, options.dry_run);
     let status =
         json!({"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "code": 201});
-    Ok(Answer { code: StatusCode::CREATED, content: Content::Document(status), warnings: Vec::new() })
+    Ok(Answer { code: StatusCode::CREATED, content: Content::Document(status), warnings })
 }
 
 fn check_free(call: &Call, pod: &Value) -> Result<(), Failure> {

@@ -1,4 +1,4 @@
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use bytes::Bytes;
 use http::{Method, StatusCode};
@@ -6,11 +6,15 @@ use serde_json::{Map, Value};
 
 use crate::{
     auth::User,
+    conversion,
     failure::Failure,
+    ids, meta,
     registry::Endpoint,
     route::Query,
     store::{Key, Stored},
     strategy::Part,
+    webhook::Answers,
+    world::World,
 };
 
 /// One request to a resource, its body complete.
@@ -27,8 +31,18 @@ pub(crate) struct Call {
     pub(crate) user_agent: String,
     pub(crate) body: Bytes,
     pub(crate) user: Arc<User>,
+    /// What was asked outside for this request, and answered.
+    pub(crate) answers: Answers,
+    pub(crate) identity: Identity,
     /// Reads show the state of this earlier revision.
     pub(crate) stale: Option<u64>,
+}
+
+/// What a new object is called by: the same however often its verb runs.
+#[derive(Debug, Default)]
+pub(crate) struct Identity {
+    uid: OnceLock<String>,
+    name: OnceLock<String>,
 }
 
 /// What goes back, before it is put into the form the client wants.
@@ -74,6 +88,30 @@ impl Call {
             ("DELETE", None) => "deletecollection",
             _ => "",
         }
+    }
+
+    /// Gives a new object the name that it asks the server for.
+    pub(super) fn name_new(&self, object: &mut Value) {
+        if meta::name(object).is_empty()
+            && let Some(base) = meta::text(object, "generateName")
+        {
+            let name = self.identity.name.get_or_init(|| ids::generated_name(base));
+            meta::set(object, "name", name.as_str());
+        }
+    }
+
+    pub(super) fn new_uid(&self) -> &str {
+        self.identity.uid.get_or_init(ids::uid)
+    }
+
+    /// A stored object in the version of the call.
+    pub(super) fn read(&self, world: &World, stored: &Stored) -> Result<Value, Failure> {
+        conversion::read(world, &self.endpoint, &self.answers, stored)
+    }
+
+    /// An object of the call in the version that is stored.
+    pub(super) fn to_storage(&self, world: &World, object: Value) -> Result<Value, Failure> {
+        conversion::store(world, &self.endpoint, &self.answers, object)
     }
 
     pub(super) fn key(&self) -> Key {

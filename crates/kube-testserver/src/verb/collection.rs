@@ -1,6 +1,6 @@
 use std::sync::Arc;
 
-use super::{Answer, Call, Content, body, list};
+use super::{Answer, Call, Content, body, delete, list};
 use crate::{
     failure::Failure,
     route::{DeleteOptions, ListOptions},
@@ -19,6 +19,10 @@ pub(super) fn delete_all(world: &mut World, call: &Call) -> Result<Answer, Failu
         .filter(|stored| filter.matches(stored))
         .cloned()
         .collect();
+    let mut warnings = Vec::new();
+    for object in &doomed {
+        warnings.extend(delete::review(world, call, object, options.dry_run)?);
+    }
     if !options.dry_run {
         for object in &doomed {
             // One that is gone by now went as a consequence of another.
@@ -27,5 +31,6 @@ pub(super) fn delete_all(world: &mut World, call: &Call) -> Result<Answer, Failu
         world.settle();
     }
     let revision = world.store.revision();
-    Ok(Answer::ok(Content::List { objects: doomed, revision, more: list::no_more(call) }))
+    let list = Content::List { objects: doomed, revision, more: list::no_more(call) };
+    Ok(Answer { warnings, ..Answer::ok(list) })
 }

@@ -1,7 +1,13 @@
 use http::StatusCode;
 use serde_json::Value;
 
-use super::{Answer, Call, body, managed::Ownership, write};
+use super::{
+    Answer, Call,
+    admission::{self, Attributes, Operation},
+    body,
+    managed::Ownership,
+    write,
+};
 use crate::{failure::Failure, meta, route::WriteOptions, store::Key, strategy, world::World};
 
 pub(super) fn create(world: &mut World, call: &Call) -> Result<Answer, Failure> {
@@ -33,13 +39,20 @@ pub(super) fn insert(
         return Err(Failure::new(StatusCode::INTERNAL_SERVER_ERROR, "", message));
     }
     let mut warnings = write::conform(endpoint, options, &ownership, &mut object)?;
+    let creation =
+        Attributes { operation: Operation::Create, call, object: None, old: None, dry_run: options.dry_run };
+    write::mutate(world, creation, &ownership, &mut object, &mut warnings)?;
+    call.name_new(&mut object);
     strategy::prepare_create(endpoint, &mut object, &world.now());
+    meta::set(&mut object, "uid", call.new_uid());
     write::finish(world, call, None, &mut object, ownership)?;
+    admission::validate(world, &Attributes { object: Some(&object), ..creation }, &mut warnings)?;
     let key = Key::new(call.namespace.as_deref(), meta::name(&object));
     if let Some(taken) = world.store.get(endpoint.resource.table, &key) {
         let failure = Failure::already_exists(endpoint.group(), endpoint.plural(), meta::name(&object));
         return Err(if meta::is_deleting(&taken.value()) { failure.while_deleting() } else { failure });
     }
+    let object = call.to_storage(world, object)?;
     let stored = write::commit(world, endpoint, key, object, options.dry_run);
     warnings.extend(endpoint.version().warning.clone());
     Ok(Answer { code: StatusCode::CREATED, content: super::Content::Object(stored), warnings })

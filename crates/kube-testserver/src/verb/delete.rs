@@ -1,6 +1,10 @@
 use serde_json::json;
 
-use super::{Answer, Call, Content, body};
+use super::{
+    Answer, Call, Content,
+    admission::{self, Attributes, Operation},
+    body,
+};
 use crate::{
     failure::{Details, Failure},
     registry::Endpoint,
@@ -16,17 +20,37 @@ pub(super) fn delete(world: &mut World, call: &Call) -> Result<Answer, Failure> 
         world.store.get(endpoint.resource.table, &call.key()).ok_or_else(|| call.not_found())?.clone();
     check_preconditions(call, &options, &stored)?;
     protect(call)?;
+    let warnings = review(world, call, &stored, options.dry_run)?;
+    let answer = |content| Answer { warnings, ..Answer::ok(content) };
     if options.dry_run {
-        return Ok(Answer::ok(success(endpoint, &stored)));
+        return Ok(answer(success(endpoint, &stored)));
     }
     let deletion =
         world.delete_gracefully(&endpoint.resource, &call.key(), options.propagation, options.grace);
     world.settle();
     match deletion.ok_or_else(|| call.not_found())? {
-        Deletion::Marked(stored) => Ok(Answer::ok(Content::Object(stored))),
-        Deletion::Gone(last) if answers_with_object(endpoint) => Ok(Answer::ok(Content::Object(last))),
-        Deletion::Gone(last) => Ok(Answer::ok(success(endpoint, &last))),
+        Deletion::Marked(stored) => Ok(answer(Content::Object(stored))),
+        Deletion::Gone(last) if answers_with_object(endpoint) => Ok(answer(Content::Object(last))),
+        Deletion::Gone(last) => Ok(answer(success(endpoint, &last))),
     }
+}
+
+/// Asks the webhooks, of either sort, whether an object may go. Returns their warnings.
+pub(super) fn review(
+    world: &World,
+    call: &Call,
+    stored: &Stored,
+    dry_run: bool,
+) -> Result<Vec<String>, Failure> {
+    let mut warnings = Vec::new();
+    if world.hooks.is_empty() {
+        return Ok(warnings);
+    }
+    let old = call.read(world, stored)?;
+    let deletion = Attributes { operation: Operation::Delete, call, object: None, old: Some(&old), dry_run };
+    admission::mutate(world, deletion, None, &mut warnings)?;
+    admission::validate(world, &deletion, &mut warnings)?;
+    Ok(warnings)
 }
 
 pub(super) fn check_preconditions(

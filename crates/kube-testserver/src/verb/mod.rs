@@ -1,6 +1,7 @@
 //! What a request does to the world. Every verb is a function from the world and a [`Call`] to an [`Answer`]:
 //! no I/O, no time but the world's.
 
+mod admission;
 mod apply;
 mod binding;
 mod body;

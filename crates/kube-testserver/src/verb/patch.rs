@@ -36,8 +36,7 @@ pub(super) fn patch(world: &mut World, call: &Call) -> Result<Answer, Failure> {
         body::json(&call.body).map_err(|why| Failure::bad_request(format!("error decoding patch: {why}")))?;
     let stored =
         world.store.get(call.endpoint.resource.table, &call.key()).ok_or_else(|| call.not_found())?;
-    let mut object = stored.value();
-    object["apiVersion"] = call.endpoint.api_version().into();
+    let mut object = call.read(world, stored)?;
     apply(call.endpoint.schema(), &mut object, &changes).map_err(|error| refused(call, error))?;
     if !object.is_object() {
         return Err(refused(call, PatchError::DoesNotFit("the result is no object".into())));

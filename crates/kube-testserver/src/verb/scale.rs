@@ -1,6 +1,12 @@
 use serde_json::{Value, json};
 
-use super::{Answer, Call, Content, body, managed::Ownership, update};
+use super::{
+    Answer, Call, Content,
+    admission::{self, Attributes, Operation},
+    body,
+    managed::Ownership,
+    update,
+};
 use crate::{
     failure::Failure, patch, registry::ScalePaths, route::WriteOptions, schema::FieldError, store::Stored,
     world::World,
@@ -12,7 +18,7 @@ pub(super) fn perform(world: &mut World, call: &Call) -> Result<Answer, Failure>
     let stored =
         world.store.get(call.endpoint.resource.table, &call.key()).ok_or_else(|| call.not_found())?.clone();
     let scale = scale_of(&stored, &paths);
-    let wanted = match call.verb() {
+    let mut wanted = match call.verb() {
         "update" => {
             let body = match body::media_type(&call.content_type) {
                 "application/yaml" => body::yaml(&call.body),
@@ -23,6 +29,17 @@ pub(super) fn perform(world: &mut World, call: &Call) -> Result<Answer, Failure>
         "patch" => patched(call, &scale)?,
         _ => return Ok(Answer::ok(Content::Document(scale))),
     };
+    let options = WriteOptions::parse(&call.query, "UpdateOptions")?;
+    let write = Attributes {
+        operation: Operation::Update,
+        call,
+        object: None,
+        old: Some(&scale),
+        dry_run: options.dry_run,
+    };
+    let mut warnings = Vec::new();
+    admission::mutate(world, write, Some(&mut wanted), &mut warnings)?;
+    admission::validate(world, &Attributes { object: Some(&wanted), ..write }, &mut warnings)?;
     let replicas = match &wanted["spec"]["replicas"] {
         Value::Null => 0,
         value => value.as_i64().filter(|n| (0..=i64::from(i32::MAX)).contains(n)).ok_or_else(|| {
@@ -30,14 +47,14 @@ pub(super) fn perform(world: &mut World, call: &Call) -> Result<Answer, Failure>
             Failure::invalid("autoscaling", "Scale", call.object_name(), &[error])
         })?,
     };
-    let mut object = stored.value();
-    object["apiVersion"] = call.endpoint.api_version().into();
+    let mut object = call.read(world, &stored)?;
     set_at(&mut object, &paths.spec, replicas.into());
     crate::meta::set(&mut object, "resourceVersion", wanted["metadata"]["resourceVersion"].clone());
-    let options = WriteOptions::parse(&call.query, "UpdateOptions")?;
     let answer = update::change(world, call, &options, object, Ownership::Compared)?;
     match answer.content {
-        Content::Object(written) => Ok(Answer::ok(Content::Document(scale_of(&written, &paths)))),
+        Content::Object(written) => {
+            Ok(Answer { warnings, ..Answer::ok(Content::Document(scale_of(&written, &paths))) })
+        }
         content => Ok(Answer { content, ..answer }),
     }
 }

@@ -1,7 +1,13 @@
 use http::Method;
 use serde_json::Value;
 
-use super::{Answer, Call, Content, body, create, managed::Ownership, write};
+use super::{
+    Answer, Call, Content,
+    admission::{self, Attributes, Operation},
+    body, create,
+    managed::Ownership,
+    write,
+};
 use crate::{failure::Failure, meta, route::WriteOptions, schema::FieldError, strategy, world::World};
 
 /// PUT: replaces an object, or the part that a subresource stands for.
@@ -52,18 +58,33 @@ pub(super) fn change(
     let endpoint = &call.endpoint;
     let key = call.key();
     let stored = world.store.get(endpoint.resource.table, &key).ok_or_else(|| call.not_found())?.clone();
-    let mut old = stored.value();
-    old["apiVersion"] = endpoint.api_version().into();
+    let old = call.read(world, &stored)?;
     check_identity(call, &stored, &new)?;
     check_fixed(call, &old, &new)?;
     let mut warnings = write::conform(endpoint, options, &ownership, &mut new)?;
+    let update = Attributes {
+        operation: Operation::Update,
+        call,
+        object: None,
+        old: Some(&old),
+        dry_run: options.dry_run,
+    };
+    // Of a scale, webhooks see the Scale.
+    let reviewed = call.subresource.as_deref() != Some("scale");
+    if reviewed {
+        write::mutate(world, update, &ownership, &mut new, &mut warnings)?;
+    }
     strategy::prepare_update(endpoint, call.part(), &old, &mut new);
     write::finish(world, call, Some(&old), &mut new, ownership)?;
+    if reviewed {
+        admission::validate(world, &Attributes { object: Some(&new), ..update }, &mut warnings)?;
+    }
     warnings.extend(endpoint.version().warning.clone());
     let answer = |content| Answer { warnings, ..Answer::ok(content) };
     if unchanged(&old, &new) {
         return Ok(answer(Content::Object(stored)));
     }
+    let new = call.to_storage(world, new)?;
     let written = write::commit(world, endpoint, key, new, options.dry_run);
     Ok(answer(Content::Object(written)))
 }

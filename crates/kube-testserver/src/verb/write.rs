@@ -4,8 +4,15 @@ use std::sync::{Arc, LazyLock};
 
 use serde_json::Value;
 
-use super::{Call, definition, managed::Ownership, rights};
+use super::{
+    Call,
+    admission::{self, Attributes},
+    definition,
+    managed::Ownership,
+    rights,
+};
 use crate::{
+    admission::validate_config,
     failure::Failure,
     meta,
     registry::{Endpoint, crd},
@@ -81,6 +88,23 @@ pub(super) fn conform(
     }
 }
 
+/// Asks the mutating webhooks, and brings what they made of the object into its form.
+pub(super) fn mutate(
+    world: &World,
+    write: Attributes<'_>,
+    ownership: &Ownership,
+    object: &mut Value,
+    warnings: &mut Vec<String>,
+) -> Result<(), Failure> {
+    if world.hooks.is_empty() || !admission::mutate(world, write, Some(object), warnings)? {
+        return Ok(());
+    }
+    let options = WriteOptions { validation: FieldValidation::Ignore, ..WriteOptions::default() };
+    conform(&write.call.endpoint, &options, ownership, object)
+        .map(drop)
+        .map_err(|failure| Failure::internal(failure.message))
+}
+
 /// What strict validation refuses and a lax one warns of.
 pub(super) fn lax(repeated: &[String], unknown: &[String]) -> Vec<String> {
     let repeated = repeated.iter().map(|path| format!("duplicate field {path:?}"));
@@ -101,6 +125,12 @@ pub(super) fn finish(
         crd::complete(object);
     }
     ownership.record(call, old, object, &world.now());
+    if endpoint.group() == "admissionregistration.k8s.io" && object["webhooks"].is_array() {
+        let errors = validate_config(object);
+        if !errors.is_empty() {
+            return Err(Failure::invalid(endpoint.group(), endpoint.kind(), meta::name(object), &errors));
+        }
+    }
     check(endpoint, object, old)?;
     rights::check(world, call, object, old)?;
     if defines {

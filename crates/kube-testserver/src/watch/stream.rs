@@ -8,6 +8,7 @@ use tokio::sync::watch;
 use super::Filter;
 use crate::{
     clock::Clock,
+    conversion,
     failure::Failure,
     render::Encoder,
     store::{Change, EventType, PageRequest, Stored, TableId, TooOld},
@@ -131,8 +132,17 @@ impl Watch {
                 self.signal = None;
                 return Some(format!("{}\n", json!({"type": "ERROR", "object": failure.status()})).into());
             }
-            if let Some(line) = self.ready_line() {
-                return Some(line);
+            match self.ready() {
+                Some(Ready::Line(line)) => return Some(line),
+                Some(Ready::Object(event, object)) => {
+                    let shown = conversion::present(&self.world, self.encoder.endpoint(), vec![object]).await;
+                    match shown {
+                        Ok(shown) => return shown.first().map(|object| self.line(event, object)),
+                        Err(failure) => self.failure = Some(failure),
+                    }
+                    continue;
+                }
+                None => {}
             }
             // Marked as seen before reading, so that nothing falls between reading and waiting.
             self.signal.as_mut()?.borrow_and_update();
@@ -153,19 +163,23 @@ impl Watch {
         }
     }
 
-    /// A line that needs no waiting.
-    fn ready_line(&mut self) -> Option<Bytes> {
-        let now = || if self.encoder.shows_ages() { self.clock.now() } else { String::new() };
+    fn line(&mut self, event: EventType, object: &Stored) -> Bytes {
+        let now = if self.encoder.shows_ages() { self.clock.now() } else { String::new() };
+        self.encoder.event(event, object, &now)
+    }
+
+    /// What is next without waiting for it.
+    fn ready(&mut self) -> Option<Ready> {
         if let Some(object) = self.initial.next() {
-            return Some(self.encoder.event(EventType::Added, &object, &now()));
+            return Some(Ready::Object(EventType::Added, object));
         }
         if std::mem::take(&mut self.announce_end) {
-            return Some(self.encoder.bookmark(self.position, true));
+            return Some(Ready::Line(self.encoder.bookmark(self.position, true)));
         }
         for change in self.changes.by_ref() {
             self.position = change.object.revision;
             if let Some((event, object)) = self.filter.see(&change) {
-                return Some(self.encoder.event(event, &object, &now()));
+                return Some(Ready::Object(event, object));
             }
         }
         None
@@ -208,6 +222,13 @@ impl Watch {
 
 fn too_old(revision: u64, old: &TooOld) -> Failure {
     Failure::expired(format!("too old resource version: {revision} ({})", old.oldest))
+}
+
+/// What is to be said next.
+enum Ready {
+    Line(Bytes),
+    /// In the version that is stored.
+    Object(EventType, Arc<Stored>),
 }
 
 /// Why a watch woke up.

@@ -11,6 +11,7 @@ mod contents;
 mod delete;
 mod refill;
 mod saved;
+mod services;
 mod settings;
 mod state;
 mod workloads;

@@ -70,6 +70,7 @@ impl World {
             }
         }
         self.begin_journal();
+        self.reread_hooks();
         homeless
     }
 

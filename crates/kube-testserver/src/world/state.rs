@@ -7,6 +7,7 @@ use serde_json::Value;
 
 use super::{BuiltInController, Settings};
 use crate::{
+    admission::Hooks,
     auth::{Bindings, Login, Signer},
     clock::Clock,
     gc::{OwnerIndex, Place},
@@ -24,6 +25,7 @@ pub(crate) struct World {
     pub(crate) registry: Registry,
     pub(crate) clock: Clock,
     pub(crate) kubelet: Kubelet,
+    pub(crate) hooks: Hooks,
     pub(super) owners: OwnerIndex,
     pub(super) tasks: BTreeSet<Task>,
     pub(super) settings: Settings,
@@ -84,6 +86,7 @@ impl World {
             registry,
             kubelet: Kubelet::new(clock.clone()),
             clock,
+            hooks: Hooks::default(),
             owners: OwnerIndex::default(),
             tasks: BTreeSet::new(),
             settings,
@@ -127,6 +130,9 @@ impl World {
         if let Some(before) = &before {
             self.note_lost_blockers(before, &stored);
         }
+        if is_hook_configuration(resource) {
+            self.reread_hooks();
+        }
         if resource.is("apiextensions.k8s.io", "customresourcedefinitions") {
             let definition = stored.value();
             self.serve(&definition);
@@ -164,10 +170,22 @@ impl World {
         if resource.custom {
             self.later(Task::FinishResource(resource.table));
         }
+        if is_hook_configuration(resource) {
+            self.reread_hooks();
+        }
         if resource.is("apiextensions.k8s.io", "customresourcedefinitions") {
             self.withdraw(&before.value());
         }
         Some(last)
+    }
+
+    pub(super) fn reread_hooks(&mut self) {
+        let table = |plural| Some(self.registry.by_plural(HOOKS, plural)?.resource.table);
+        if let (Some(mutating), Some(validating)) =
+            (table("mutatingwebhookconfigurations"), table("validatingwebhookconfigurations"))
+        {
+            self.hooks = Hooks::read(&self.store, mutating, validating);
+        }
     }
 
     /// Draws all consequences, and theirs.
@@ -246,4 +264,10 @@ impl World {
         let mut resources = self.registry.resources();
         resources.find(|resource| resource.custom && resource.is(group, plural))
     }
+}
+
+const HOOKS: &str = "admissionregistration.k8s.io";
+
+fn is_hook_configuration(resource: &Resource) -> bool {
+    resource.group == HOOKS && resource.plural.ends_with("webhookconfigurations")
 }

@@ -17,5 +17,6 @@ mod tests;
 
 pub(super) use admit::check as check_definition;
 pub(super) use evaluate::place as check_place;
-use program::{Expression, Scope};
+pub(crate) use program::{Expression, Scope};
 pub(super) use rule::{Rule, rules_of};
+pub(crate) use value::untyped;

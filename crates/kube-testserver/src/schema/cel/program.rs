@@ -78,6 +78,16 @@ impl Expression {
     }
 }
 
+impl Expression {
+    /// Evaluates a condition.
+    pub(crate) fn holds(&self, scope: &Scope<'_>) -> Result<bool, String> {
+        match self.run(scope)? {
+            Value::Bool(holds) => Ok(holds),
+            _ => Err("cel expression must evaluate to a bool".into()),
+        }
+    }
+}
+
 impl Scope<'static> {
     pub(crate) fn new() -> Self {
         Self(FUNCTIONS.new_inner_scope())

@@ -1,0 +1,149 @@
+//! What may be wrong with a configuration of webhooks, in the words of the genuine server.
+
+use std::collections::BTreeSet;
+
+use serde_json::Value;
+
+use crate::{
+    schema::{Expression, FieldError},
+    webhook,
+};
+
+const OPERATORS: [&str; 4] = ["DoesNotExist", "Exists", "In", "NotIn"];
+const VERSIONS: &str = "must specify one of v1, v1beta1";
+
+/// Everything that is wrong with a `MutatingWebhookConfiguration` or `ValidatingWebhookConfiguration`.
+pub(crate) fn validate(configuration: &Value) -> Vec<FieldError> {
+    let mut errors = Vec::new();
+    let mut names = BTreeSet::new();
+    for (i, hook) in configuration["webhooks"].as_array().into_iter().flatten().enumerate() {
+        let at = format!("webhooks[{i}]");
+        let name = hook["name"].as_str().unwrap_or_default();
+        if name.split('.').filter(|part| !part.is_empty()).count() < 3 {
+            let why = "should be a domain with at least three segments separated by dots";
+            errors.push(FieldError::invalid(format!("{at}.name"), format!("{name:?}"), why));
+        }
+        if !names.insert(name) {
+            errors.push(FieldError::duplicate(format!("{at}.name"), format!("{name:?}")));
+        }
+        Check { errors: &mut errors, at, hook }.run();
+    }
+    errors
+}
+
+struct Check<'a> {
+    errors: &'a mut Vec<FieldError>,
+    at: String,
+    hook: &'a Value,
+}
+
+impl Check<'_> {
+    fn run(&mut self) {
+        self.versions();
+        self.choice("sideEffects", "must specify one of None, NoneOnDryRun", &["None", "NoneOnDryRun"]);
+        self.choice("failurePolicy", "", &["Fail", "Ignore"]);
+        self.choice("matchPolicy", "", &["Equivalent", "Exact"]);
+        let seconds = self.hook["timeoutSeconds"].as_i64().unwrap_or(10);
+        if !(1..=30).contains(&seconds) {
+            let why = "the timeout value must be between 1 and 30 seconds";
+            self.errors.push(FieldError::invalid(format!("{}.timeoutSeconds", self.at), seconds, why));
+        }
+        let client = format!("{}.clientConfig", self.at);
+        self.errors.extend(webhook::check_client(&client, &self.hook["clientConfig"]));
+        for (i, rule) in self.hook["rules"].as_array().into_iter().flatten().enumerate() {
+            self.rule(&format!("{}.rules[{i}]", self.at), rule);
+        }
+        for selector in ["namespaceSelector", "objectSelector"] {
+            self.selector(selector);
+        }
+        self.conditions();
+    }
+
+    fn versions(&mut self) {
+        let at = format!("{}.admissionReviewVersions", self.at);
+        let given: Vec<&str> = self.hook["admissionReviewVersions"]
+            .as_array()
+            .into_iter()
+            .flatten()
+            .filter_map(Value::as_str)
+            .collect();
+        if given.is_empty() {
+            self.errors.push(FieldError::required(at, VERSIONS));
+        } else if !given.iter().any(|version| matches!(*version, "v1" | "v1beta1")) {
+            let shown = given.iter().map(|version| format!("{version:?}")).collect::<Vec<_>>().join(", ");
+            let shown = format!("[]string{{{shown}}}");
+            self.errors.push(FieldError::invalid(at, shown, "must include at least one of v1, v1beta1"));
+        }
+    }
+
+    /// A field with a few possible values; one that is missing has had its default by now, or has none.
+    fn choice(&mut self, field: &str, missing: &str, possible: &[&str]) {
+        let at = format!("{}.{field}", self.at);
+        match self.hook[field].as_str() {
+            None | Some("") if missing.is_empty() => {}
+            None | Some("") => self.errors.push(FieldError::required(at, missing)),
+            Some(value) if possible.contains(&value) => {}
+            Some(value) => {
+                let supported: Vec<String> = possible.iter().map(|value| format!("{value:?}")).collect();
+                self.errors.push(FieldError::not_supported(at, format!("{value:?}"), &supported));
+            }
+        }
+    }
+
+    fn rule(&mut self, at: &str, rule: &Value) {
+        for field in ["operations", "apiGroups", "apiVersions", "resources"] {
+            if rule[field].as_array().is_none_or(Vec::is_empty) {
+                self.errors.push(FieldError::required(format!("{at}.{field}"), ""));
+            }
+        }
+        let operations = ["*", "CONNECT", "CREATE", "DELETE", "UPDATE"];
+        for (i, given) in rule["operations"].as_array().into_iter().flatten().enumerate() {
+            if !operations.iter().any(|known| given == known) {
+                let supported = operations.map(|known| format!("{known:?}"));
+                let error = FieldError::not_supported(format!("{at}.operations[{i}]"), given, &supported);
+                self.errors.push(error);
+            }
+        }
+        let scopes = ["*", "Cluster", "Namespaced"];
+        if let Some(scope) = rule["scope"].as_str().filter(|scope| !scopes.contains(scope)) {
+            let supported = scopes.map(|known| format!("{known:?}"));
+            self.errors.push(FieldError::not_supported(
+                format!("{at}.scope"),
+                format!("{scope:?}"),
+                &supported,
+            ));
+        }
+    }
+
+    fn selector(&mut self, field: &str) {
+        let expressions = self.hook[field]["matchExpressions"].as_array().into_iter().flatten();
+        for (i, expression) in expressions.enumerate() {
+            let operator = expression["operator"].as_str().unwrap_or_default();
+            if !OPERATORS.contains(&operator) {
+                let at = format!("{}.{field}.matchExpressions[{i}].operator", self.at);
+                let why = "not a valid selector operator";
+                self.errors.push(FieldError::invalid(at, format!("{operator:?}"), why));
+            }
+        }
+    }
+
+    fn conditions(&mut self) {
+        let mut names = BTreeSet::new();
+        for (i, condition) in self.hook["matchConditions"].as_array().into_iter().flatten().enumerate() {
+            let at = format!("{}.matchConditions[{i}]", self.at);
+            let text = |field: &str| condition[field].as_str().unwrap_or_default();
+            if text("name").is_empty() {
+                self.errors.push(FieldError::required(format!("{at}.name"), ""));
+            } else if !names.insert(text("name")) {
+                self.errors.push(FieldError::duplicate(format!("{at}.name"), format!("{:?}", text("name"))));
+            }
+            if text("expression").trim().is_empty() {
+                self.errors.push(FieldError::required(format!("{at}.expression"), ""));
+            } else if let Err(why) = Expression::compile(text("expression")) {
+                let why = format!("compilation failed: {why}");
+                let shown = format!("{:?}", text("expression"));
+                self.errors.push(FieldError::invalid(format!("{at}.expression"), shown, &why));
+            }
+        }
+    }
+}

@@ -1,0 +1,158 @@
+use std::time::Duration;
+
+use http::StatusCode;
+use serde_json::{Value, json};
+
+use crate::{
+    failure::Failure,
+    ids, meta,
+    registry::{Endpoint, Resource},
+    store::Stored,
+    webhook::{Answers, Inquiry},
+    world::World,
+};
+
+/// How long a conversion may take.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// A stored object as of the version that is asked for.
+pub(crate) fn read(
+    world: &World,
+    endpoint: &Endpoint,
+    answers: &Answers,
+    stored: &Stored,
+) -> Result<Value, Failure> {
+    one(world, endpoint, answers, stored.value(), &endpoint.api_version())
+}
+
+/// An object as of the version that is stored.
+pub(crate) fn store(
+    world: &World,
+    endpoint: &Endpoint,
+    answers: &Answers,
+    object: Value,
+) -> Result<Value, Failure> {
+    one(world, endpoint, answers, object, &endpoint.resource.storage().api_version())
+}
+
+fn one(
+    world: &World,
+    endpoint: &Endpoint,
+    answers: &Answers,
+    object: Value,
+    to: &str,
+) -> Result<Value, Failure> {
+    let mut converted = convert(world, &endpoint.resource, answers, vec![object], to)?;
+    Ok(converted.pop().expect("invariant: a conversion gives as many objects as it takes"))
+}
+
+/// Converts objects of one version, as many and in the same order.
+pub(super) fn convert(
+    world: &World,
+    resource: &Resource,
+    answers: &Answers,
+    mut objects: Vec<Value>,
+    to: &str,
+) -> Result<Vec<Value>, Failure> {
+    let from = objects.first().and_then(|object| object["apiVersion"].as_str()).unwrap_or(to).to_owned();
+    let Some(client) = resource.conversion.as_ref().filter(|_| from != to && !answers.are_closed()) else {
+        for object in &mut objects {
+            object["apiVersion"] = to.into();
+        }
+        return Ok(objects);
+    };
+    let sent: Vec<Value> = objects.iter().map(without_version).collect();
+    let lasting: Vec<Value> = sent.iter().map(lasting).collect();
+    let key = json!({"conversion": resource.plural, "group": resource.group, "to": to, "objects": lasting});
+    let failed = |why: &str| {
+        let message = format!("conversion webhook for {from}, Kind={} {why}", resource.kind);
+        Failure::new(StatusCode::INTERNAL_SERVER_ERROR, "", message)
+    };
+    match answers.find(&key) {
+        None => Err(Failure::asking(Inquiry {
+            target: world.webhook_target(client).map(|target| target.within(PATIENCE.as_secs())),
+            timeout: PATIENCE,
+            key,
+            body: json!({
+                "kind": "ConversionReview",
+                "apiVersion": "apiextensions.k8s.io/v1",
+                "request": {"uid": ids::uid(), "desiredAPIVersion": to, "objects": sent},
+            }),
+        })),
+        Some(Err(why)) => Err(failed(&format!("failed: {why}"))),
+        Some(Ok(exchange)) => {
+            let converted =
+                response(&exchange["answer"], &exchange["uid"], objects.len()).map_err(|why| failed(&why))?;
+            let both = objects.iter().zip(converted).enumerate();
+            both.map(|(i, (object, converted))| accept(object, converted, to, i).map_err(|why| failed(&why)))
+                .collect()
+        }
+    }
+}
+
+/// The objects of a review that came back.
+fn response<'r>(review: &'r Value, uid: &Value, expected: usize) -> Result<&'r [Value], String> {
+    let response = &review["response"];
+    if !response.is_object() {
+        return Err("failed: webhook response was absent".into());
+    }
+    if response["uid"] != *uid {
+        return Err(format!("failed: expected response.uid={uid}, got {}", response["uid"]));
+    }
+    let result = &response["result"];
+    if result["status"] != "Success" {
+        let message = result["message"].as_str().filter(|message| !message.is_empty());
+        return Err(format!("failed: {}", message.unwrap_or("no message was given")));
+    }
+    let objects = response["convertedObjects"].as_array().map_or(&[][..], Vec::as_slice);
+    if objects.len() != expected {
+        return Err(format!("returned {} objects, expected {expected}", objects.len()));
+    }
+    Ok(objects)
+}
+
+/// Of metadata, a conversion may change labels and annotations; what it does to the rest is not looked at, except where
+/// it made another object.
+fn accept(object: &Value, converted: &Value, to: &str, at: usize) -> Result<Value, String> {
+    let version = converted["apiVersion"].as_str().unwrap_or_default();
+    if version != to {
+        return Err(format!(
+            "returned invalid object at index {at}: invalid groupVersion (expected {to}, received {version})"
+        ));
+    }
+    if converted["kind"] != object["kind"] {
+        let (want, got) = (&object["kind"], &converted["kind"]);
+        return Err(format!(
+            "returned invalid object at index {at}: invalid kind (expected {want}, received {got})"
+        ));
+    }
+    for (field, word) in [("name", "name"), ("namespace", "namespace"), ("uid", "UID")] {
+        let text = |object: &Value| meta::text(object, field).unwrap_or_default().to_owned();
+        let (before, after) = (text(object), text(converted));
+        if before != after {
+            return Err(format!("returned invalid object: must have the same {word}: {before} != {after}"));
+        }
+    }
+    let mut out = converted.clone();
+    out["metadata"] = object["metadata"].clone();
+    for field in ["labels", "annotations"] {
+        meta::keep(&mut out, converted, field);
+    }
+    Ok(out)
+}
+
+/// As it is sent: what is converted is not of a revision.
+fn without_version(object: &Value) -> Value {
+    let mut object = object.clone();
+    meta::set(&mut object, "resourceVersion", Value::Null);
+    object
+}
+
+/// An object without what differs from one run of its verb to the next.
+fn lasting(object: &Value) -> Value {
+    let mut object = object.clone();
+    for field in ["managedFields", "creationTimestamp"] {
+        meta::set(&mut object, field, Value::Null);
+    }
+    object
+}

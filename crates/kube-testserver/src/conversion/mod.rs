@@ -1,0 +1,8 @@
+//! Objects of one version seen as of another. With strategy `None` nothing but the name of the version differs; with
+//! strategy `Webhook` somebody outside converts.
+
+mod convert;
+mod present;
+
+pub(crate) use convert::{read, store};
+pub(crate) use present::present;

@@ -1,0 +1,42 @@
+use std::fmt;
+
+use http::Uri;
+
+/// Where a webhook listens, and how it proves that it is the one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Target {
+    /// What is dialled: host and port.
+    pub(crate) host: String,
+    pub(crate) port: u16,
+    /// What the certificate has to name.
+    pub(crate) server_name: String,
+    /// Path and query.
+    pub(crate) path: String,
+    /// PEM. Without it nothing is trusted: there are no roots of a system here.
+    pub(crate) ca_bundle: Vec<u8>,
+}
+
+impl Target {
+    /// The address in a URL.
+    pub(crate) fn of_url(url: &str, ca_bundle: Vec<u8>) -> Result<Self, String> {
+        let uri: Uri = url.parse().map_err(|why| format!("the URL {url:?} is none: {why}"))?;
+        let host = uri.host().unwrap_or_default().trim_matches(['[', ']']).to_string();
+        let path = uri.path_and_query().map_or("/", |path| path.as_str()).to_string();
+        let port = uri.port_u16().unwrap_or(443);
+        Ok(Self { server_name: host.clone(), host, port, path, ca_bundle })
+    }
+
+    /// The same target, told how long the caller waits.
+    #[must_use]
+    pub(crate) fn within(mut self, seconds: u64) -> Self {
+        let glue = if self.path.contains('?') { '&' } else { '?' };
+        self.path = format!("{}{glue}timeout={seconds}s", self.path);
+        self
+    }
+}
+
+impl fmt::Display for Target {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "https://{}:{}{}", self.server_name, self.port, self.path)
+    }
+}
