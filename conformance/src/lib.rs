@@ -13,6 +13,7 @@ mod case;
 mod check;
 mod client;
 mod context;
+mod hook;
 mod kinds;
 mod kubeconfig;
 mod report;

@@ -2,10 +2,12 @@
 
 use crate::case::Case;
 
+mod admission;
 mod apply;
 mod applylists;
 mod auth;
 mod cel;
+mod conversion;
 mod crd;
 mod create;
 mod delete;
@@ -46,9 +48,11 @@ pub(crate) fn cases() -> Vec<Case> {
         cel::cases(),
         applylists::cases(),
         crd::cases(),
+        conversion::cases(),
         strategic::cases(),
         namespaces::cases(),
         gc::cases(),
+        admission::cases(),
         discovery::cases(),
         auth::cases(),
         rbac::cases(),

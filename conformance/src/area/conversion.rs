@@ -1,0 +1,275 @@
+//! Custom resources in several versions with strategy Webhook: who converts when, and what a conversion may not do.
+
+use serde_json::{Value, json};
+
+use crate::{
+    case::{Case, custom},
+    check::{Failure, Outcome, at, equal, holds},
+    context::Cx,
+    hook::{Answer, Hook},
+    kinds::plain_crd,
+    server::CRDS,
+};
+
+// One row a line: a table.
+#[rustfmt::skip]
+pub(crate) fn cases() -> Vec<Case> {
+    let broken = broken().into_iter().flat_map(|(id, rule, how, message)| {
+        custom(&format!("conversion/{id}-500"), rule, move |cx| breaks(cx, how, message))
+    });
+    let refused = refused().into_iter().flat_map(|(id, rule, conversion, message)| {
+        custom(&format!("conversion/refuses-{id}-422"), rule, move |cx| refuses(cx, conversion.clone(), message))
+    });
+    let others = [
+        custom("conversion/create-in-other-version", "an object created in another version is stored converted, and answered as it was sent", create_other),
+        custom("conversion/get-in-other-version", "an object is got in the version that is asked for", get_other),
+        custom("conversion/list-in-other-version", "a list is converted", list_other),
+        custom("conversion/watch-in-other-version", "a watch is converted", watch_other),
+        custom("conversion/update-in-other-version", "an update in another version", update_other),
+        custom("conversion/patch-in-other-version", "a patch is applied in the version it is sent in", patch_other),
+        custom("conversion/apply-in-other-version", "an apply is merged in the version it is sent in", apply_other),
+        custom("conversion/review", "what the webhook hears", review),
+        custom("conversion/storage-version-needs-nobody", "the version that is stored is read and written though the webhook fails", stored),
+        custom("conversion/validated-in-own-version-422", "an object is validated by the schema of its version", validated),
+        custom("conversion/labels", "a conversion may change labels", labels),
+        custom("conversion/metadata-kept", "a conversion cannot change the rest of metadata", metadata),
+    ];
+    broken.chain(refused).chain(others.into_iter().flatten()).collect()
+}
+
+// One row a line: a table.
+#[rustfmt::skip]
+fn broken() -> Vec<(&'static str, &'static str, How, &'static str)> {
+    vec![
+        ("fails", "a conversion that fails, with its message", How::Fails, "failed: cannot"),
+        ("count", "a conversion that gives too few objects", How::Nothing, "returned 0 objects, expected 1"),
+        ("name", "a conversion that changes the name", How::Renames, "must have the same name: a != other"),
+        ("version", "a conversion to another version", How::WrongVersion, "invalid groupVersion"),
+        ("server-error", "a webhook that answers 500", How::ServerError, "has prevented the request from succeeding"),
+    ]
+}
+
+// One row a line: a table.
+#[rustfmt::skip]
+fn refused() -> Vec<(&'static str, &'static str, Value, &'static str)> {
+    let webhook = |versions: Value, client: Value| json!({"strategy": "Webhook", "webhook": {"conversionReviewVersions": versions, "clientConfig": client}});
+    vec![
+        ("no-webhook", "strategy Webhook without one", json!({"strategy": "Webhook"}), "spec.conversion.webhookClientConfig: Required value: required when strategy is set to Webhook"),
+        ("no-review-versions", "no version of reviews", json!({"strategy": "Webhook", "webhook": {"clientConfig": {"url": "https://x/y"}}}), "conversionReviewVersions: Required value"),
+        ("review-versions", "no known version of reviews", webhook(json!(["v9"]), json!({"url": "https://x/y"})), "must include at least one of v1, v1beta1"),
+        ("plain-http", "a URL without TLS", webhook(json!(["v1"]), json!({"url": "http://x/y"})), "'https' is the only allowed URL scheme"),
+        ("webhook-without-strategy", "a webhook with strategy None", json!({"strategy": "None", "webhook": {"conversionReviewVersions": ["v1"], "clientConfig": {"url": "https://x/y"}}}), "should not be set when strategy is not set to Webhook"),
+        ("strategy", "a strategy that is none", json!({"strategy": "Nope"}), "supported values: \"None\", \"Webhook\""),
+    ]
+}
+
+/// What is wrong with a conversion.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum How {
+    Well,
+    Fails,
+    Nothing,
+    Renames,
+    WrongVersion,
+    ServerError,
+    Labels,
+    Metadata,
+}
+
+/// `size` of v1 is `width` of v2.
+fn converted(object: &Value, to: &str, how: How) -> Value {
+    let mut out = object.clone();
+    let (from, into) = if to.ends_with("/v2") { ("size", "width") } else { ("width", "size") };
+    out["spec"] = json!({});
+    if let Some(value) = object["spec"].get(from) {
+        out["spec"][into] = value.clone();
+    }
+    out["apiVersion"] = json!(to);
+    match how {
+        How::Renames => out["metadata"]["name"] = json!("other"),
+        How::WrongVersion => out["apiVersion"] = object["apiVersion"].clone(),
+        How::Labels => out["metadata"]["labels"] = json!({"converted": "yes"}),
+        How::Metadata => out["metadata"]["finalizers"] = json!(["conformance.example/no"]),
+        _ => {}
+    }
+    out
+}
+
+fn answer(request: &Value, how: How) -> Answer {
+    let to = request["desiredAPIVersion"].as_str().unwrap_or_default();
+    let objects = request["objects"].as_array().cloned().unwrap_or_default();
+    let out: Vec<Value> = objects.iter().map(|object| converted(object, to, how)).collect();
+    match how {
+        How::ServerError => Answer::Raw(500, "oops".into()),
+        How::Fails => Answer::Response(json!({"result": {"status": "Failure", "message": "cannot"}})),
+        How::Nothing => Answer::Response(json!({"result": {"status": "Success"}, "convertedObjects": []})),
+        _ => Answer::Response(json!({"result": {"status": "Success"}, "convertedObjects": out})),
+    }
+}
+
+/// A CRD of two versions, `v1` stored, whose conversions to v2 go as said. Conversions to v1 go well.
+async fn served(cx: &Cx, how: How) -> Result<Hook, Failure> {
+    let hook = Hook::start(move |_, request| {
+        let to_stored = request["desiredAPIVersion"].as_str().unwrap_or_default().ends_with("/v1");
+        answer(request, if to_stored { How::Well } else { how })
+    })
+    .await?;
+    let schema = |field: &str| {
+        let spec = json!({"type": "object", "properties": {field: {"type": "string", "maxLength": 5}}});
+        json!({"type": "object", "properties": {"spec": spec}})
+    };
+    let mut crd = plain_crd(&cx.own_group(), "Thing", "things", schema("size"));
+    let mut second = crd["spec"]["versions"][0].clone();
+    second["name"] = json!("v2");
+    second["storage"] = json!(false);
+    second["schema"]["openAPIV3Schema"] = schema("width");
+    crd["spec"]["versions"] = json!([crd["spec"]["versions"][0], second]);
+    crd["spec"]["conversion"] = json!({"strategy": "Webhook",
+        "webhook": {"conversionReviewVersions": ["v1"], "clientConfig": hook.client("/convert")}});
+    cx.establish(&crd).await?;
+    hook.forget();
+    Ok(hook)
+}
+
+fn thing(cx: &Cx, version: &str, name: &str, value: &str) -> Value {
+    let field = if version == "v2" { "width" } else { "size" };
+    json!({"apiVersion": format!("{}/{version}", cx.own_group()), "kind": "Thing", "metadata": {"name": name}, "spec": {field: value}})
+}
+
+fn one(cx: &Cx, version: &str, name: &str) -> String {
+    format!("{}/{name}", cx.own(version, "things"))
+}
+
+async fn create_other(cx: Cx) -> Outcome {
+    let _hook = served(&cx, How::Well).await?;
+    let made = cx.made(cx.own("v2", "things"), &thing(&cx, "v2", "a", "5")).await?;
+    made.eq("/spec", json!({"width": "5"}))?.eq("/apiVersion", format!("{}/v2", cx.own_group()))?;
+    let stored = cx.get(one(&cx, "v1", "a")).await?;
+    stored.is(200)?.eq("/spec", json!({"size": "5"}))?.eq("/apiVersion", format!("{}/v1", cx.own_group()))?;
+    equal("uid", &made.body["metadata"]["uid"], &stored.body["metadata"]["uid"])
+}
+
+async fn get_other(cx: Cx) -> Outcome {
+    let _hook = served(&cx, How::Well).await?;
+    let made = cx.made(cx.own("v1", "things"), &thing(&cx, "v1", "a", "5")).await?;
+    let other = cx.get(one(&cx, "v2", "a")).await?;
+    other.is(200)?.eq("/spec", json!({"width": "5"}))?;
+    equal("resourceVersion", made.revision()?, other.revision()?)
+}
+
+async fn list_other(cx: Cx) -> Outcome {
+    let hook = served(&cx, How::Well).await?;
+    for (version, name) in [("v1", "a"), ("v2", "b")] {
+        cx.made(cx.own(version, "things"), &thing(&cx, version, name, "5")).await?;
+    }
+    let list = cx.get(cx.own("v2", "things")).await?;
+    list.lists(&["a", "b"])?
+        .eq("/items/0/spec", json!({"width": "5"}))?
+        .eq("/items/1/spec", json!({"width": "5"}))?;
+    list.eq("/apiVersion", format!("{}/v2", cx.own_group()))?;
+    holds(!hook.heard("/convert").is_empty(), "the webhook was asked", "nothing heard")
+}
+
+async fn watch_other(cx: Cx) -> Outcome {
+    let _hook = served(&cx, How::Well).await?;
+    let revision = cx.get(cx.own("v2", "things")).await?.revision()?;
+    let path = format!("{}?watch=true&timeoutSeconds=20&resourceVersion={revision}", cx.own("v2", "things"));
+    let mut watch = cx.watch(path).await?;
+    cx.made(cx.own("v1", "things"), &thing(&cx, "v1", "a", "5")).await?;
+    let event = watch.expect("ADDED", "a").await?;
+    at(&event, "/spec", json!({"width": "5"}))?;
+    at(&event, "/apiVersion", format!("{}/v2", cx.own_group()))
+}
+
+async fn update_other(cx: Cx) -> Outcome {
+    let _hook = served(&cx, How::Well).await?;
+    cx.made(cx.own("v1", "things"), &thing(&cx, "v1", "a", "5")).await?;
+    let mut object = cx.get(one(&cx, "v2", "a")).await?.body;
+    object["spec"]["width"] = json!("6");
+    cx.put(one(&cx, "v2", "a"), &object)
+        .await?
+        .is(200)?
+        .eq("/spec", json!({"width": "6"}))?
+        .eq("/metadata/generation", 2)?;
+    cx.get(one(&cx, "v1", "a")).await?.eq("/spec", json!({"size": "6"}))?;
+    Ok(())
+}
+
+async fn patch_other(cx: Cx) -> Outcome {
+    let _hook = served(&cx, How::Well).await?;
+    cx.made(cx.own("v1", "things"), &thing(&cx, "v1", "a", "5")).await?;
+    let patched = cx.merge(one(&cx, "v2", "a"), &json!({"spec": {"width": "7"}})).await?;
+    patched.is(200)?.eq("/spec", json!({"width": "7"}))?;
+    cx.get(one(&cx, "v1", "a")).await?.eq("/spec", json!({"size": "7"}))?;
+    Ok(())
+}
+
+async fn apply_other(cx: Cx) -> Outcome {
+    let _hook = served(&cx, How::Well).await?;
+    let applied = cx.apply(one(&cx, "v2", "a"), "me", &thing(&cx, "v2", "a", "5")).await?;
+    applied.is(201)?.eq("/spec", json!({"width": "5"}))?;
+    let again = cx.apply(one(&cx, "v2", "a"), "me", &thing(&cx, "v2", "a", "8")).await?;
+    again.is(200)?.eq("/spec", json!({"width": "8"}))?;
+    cx.get(one(&cx, "v1", "a")).await?.eq("/spec", json!({"size": "8"}))?;
+    Ok(())
+}
+
+async fn review(cx: Cx) -> Outcome {
+    let hook = served(&cx, How::Well).await?;
+    cx.made(cx.own("v1", "things"), &thing(&cx, "v1", "a", "5")).await?;
+    hook.forget();
+    cx.get(one(&cx, "v2", "a")).await?.is(200)?;
+    let heard = hook.heard("/convert");
+    let request = heard.first().cloned().unwrap_or_default();
+    at(&request, "/desiredAPIVersion", format!("{}/v2", cx.own_group()))?;
+    at(&request, "/objects/0/apiVersion", format!("{}/v1", cx.own_group()))?;
+    at(&request, "/objects/0/kind", "Thing")?;
+    at(&request, "/objects/0/metadata/name", "a")?;
+    at(&request, "/objects/0/spec", json!({"size": "5"}))
+}
+
+async fn stored(cx: Cx) -> Outcome {
+    let _hook = served(&cx, How::ServerError).await?;
+    cx.made(cx.own("v1", "things"), &thing(&cx, "v1", "a", "5")).await?;
+    cx.get(one(&cx, "v1", "a")).await?.is(200)?;
+    cx.merge(one(&cx, "v1", "a"), &json!({"spec": {"size": "6"}})).await?.is(200)?;
+    cx.get(cx.own("v1", "things")).await?.lists(&["a"])?;
+    Ok(())
+}
+
+async fn validated(cx: Cx) -> Outcome {
+    let _hook = served(&cx, How::Well).await?;
+    let reply = cx.post(cx.own("v2", "things"), &thing(&cx, "v2", "a", "far too long")).await?;
+    reply.fails(422, "Invalid")?.mentions("spec.width")?;
+    Ok(())
+}
+
+async fn labels(cx: Cx) -> Outcome {
+    let _hook = served(&cx, How::Labels).await?;
+    cx.made(cx.own("v1", "things"), &thing(&cx, "v1", "a", "5")).await?.absent("/metadata/labels")?;
+    cx.get(one(&cx, "v2", "a")).await?.is(200)?.eq("/metadata/labels", json!({"converted": "yes"}))?;
+    Ok(())
+}
+
+async fn metadata(cx: Cx) -> Outcome {
+    let _hook = served(&cx, How::Metadata).await?;
+    cx.made(cx.own("v1", "things"), &thing(&cx, "v1", "a", "5")).await?;
+    cx.get(one(&cx, "v2", "a")).await?.is(200)?.absent("/metadata/finalizers")?;
+    Ok(())
+}
+
+async fn breaks(cx: Cx, how: How, message: &str) -> Outcome {
+    let _hook = served(&cx, how).await?;
+    cx.made(cx.own("v1", "things"), &thing(&cx, "v1", "a", "5")).await?;
+    let reply = cx.get(one(&cx, "v2", "a")).await?;
+    reply.is(500)?.eq("/status", "Failure")?.mentions("conversion webhook for ")?.mentions(message)?;
+    cx.get(one(&cx, "v1", "a")).await?.is(200)?;
+    Ok(())
+}
+
+async fn refuses(cx: Cx, conversion: Value, message: &str) -> Outcome {
+    let mut crd = plain_crd(&cx.own_group(), "Thing", "things", json!({"type": "object"}));
+    crd["spec"]["conversion"] = conversion;
+    cx.post(format!("{CRDS}?dryRun=All"), &crd).await?.fails(422, "Invalid")?.mentions(message)?;
+    Ok(())
+}
