@@ -6,6 +6,10 @@
 //!
 //! [`Builder`] starts either with objects of your own. [`ApiServer::fault`] makes it fail on purpose,
 //! [`ApiServer::advance`] moves its clock, [`ApiServer::snapshot`] keeps its state.
+//!
+//! Webhooks, of admission and of conversion, are asked over HTTPS as their configurations say: by URL, or by a service
+//! that has an external name or endpoints. What the server does by itself (its controllers, garbage collection, the
+//! objects it is started with) nobody is asked about, nor about `CONNECT`.
 
 mod admission;
 mod apply;
