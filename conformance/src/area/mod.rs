@@ -10,6 +10,7 @@ mod cel;
 mod conversion;
 mod crd;
 mod create;
+mod defaults;
 mod delete;
 mod discovery;
 mod dryrun;
@@ -50,6 +51,7 @@ pub(crate) fn cases() -> Vec<Case> {
         crd::cases(),
         conversion::cases(),
         strategic::cases(),
+        defaults::cases(),
         namespaces::cases(),
         gc::cases(),
         admission::cases(),

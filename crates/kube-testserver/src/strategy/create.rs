@@ -1,10 +1,10 @@
 use serde_json::Value;
 
-use super::built_in;
+use super::{built_in, settle};
 use crate::{ids, meta, registry::Endpoint};
 
 /// Gives a new object what the server owns: uid, timestamps, generation; takes what a client may not set.
-pub(crate) fn prepare(endpoint: &Endpoint, object: &mut Value, now: &str) {
+pub(crate) fn prepare(endpoint: &Endpoint, object: &mut Value, uid: &str, now: &str) {
     if meta::name(object).is_empty()
         && let Some(base) = meta::text(object, "generateName")
     {
@@ -14,7 +14,7 @@ pub(crate) fn prepare(endpoint: &Endpoint, object: &mut Value, now: &str) {
     for field in ["deletionTimestamp", "deletionGracePeriodSeconds", "selfLink", "resourceVersion"] {
         meta::set(object, field, Value::Null);
     }
-    meta::set(object, "uid", ids::uid());
+    meta::set(object, "uid", uid);
     meta::set(object, "creationTimestamp", now);
     let generation = if built_in::has_generation(endpoint) { Value::from(1) } else { Value::Null };
     meta::set(object, "generation", generation);
@@ -28,6 +28,7 @@ pub(crate) fn prepare(endpoint: &Endpoint, object: &mut Value, now: &str) {
         }
     }
     built_in::prepare_create(endpoint, object);
+    settle::create(endpoint, object);
 }
 
 #[cfg(test)]
@@ -39,7 +40,7 @@ mod tests {
 
     fn prepared(group: &str, plural: &str, mut object: Value) -> Value {
         let registry = Registry::with_built_in(&mut Store::new(1));
-        prepare(registry.by_plural(group, plural).unwrap(), &mut object, "2026-01-01T00:00:00Z");
+        prepare(registry.by_plural(group, plural).unwrap(), &mut object, "u", "2026-01-01T00:00:00Z");
         object
     }
 

@@ -2,12 +2,17 @@
 
 mod built_in;
 mod create;
+mod defaults;
 mod metadata;
 mod rbac;
+mod rules;
+mod settle;
 mod update;
 
 pub(crate) use built_in::{created_by_put, needs_version};
 pub(crate) use create::prepare as prepare_create;
+pub(crate) use defaults::default;
 pub(crate) use metadata::validate as validate_metadata;
 pub(crate) use rbac::validate as validate_rights;
+pub(crate) use rules::validate as validate_kind;
 pub(crate) use update::{Part, prepare as prepare_update};

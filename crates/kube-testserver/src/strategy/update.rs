@@ -1,6 +1,6 @@
 use serde_json::{Map, Value};
 
-use super::built_in;
+use super::{built_in, settle};
 use crate::{meta, registry::Endpoint};
 
 /// Which part of an object a write is about.
@@ -24,6 +24,7 @@ pub(crate) fn prepare(endpoint: &Endpoint, part: Part, old: &Value, new: &mut Va
                 keep(new, old, "spec");
             }
             built_in::prepare_update(endpoint, new);
+            settle::update(endpoint, old, new);
         }
         Part::Status => only(new, old, &["status"], endpoint),
         Part::Finalize => only(new, old, &["spec"], endpoint),

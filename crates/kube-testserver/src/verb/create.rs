@@ -43,8 +43,7 @@ pub(super) fn insert(
         Attributes { operation: Operation::Create, call, object: None, old: None, dry_run: options.dry_run };
     write::mutate(world, creation, &ownership, &mut object, &mut warnings)?;
     call.name_new(&mut object);
-    strategy::prepare_create(endpoint, &mut object, &world.now());
-    meta::set(&mut object, "uid", call.new_uid());
+    strategy::prepare_create(endpoint, &mut object, call.new_uid(), &world.now());
     write::finish(world, call, None, &mut object, ownership)?;
     admission::validate(world, &Attributes { object: Some(&object), ..creation }, &mut warnings)?;
     let key = Key::new(call.namespace.as_deref(), meta::name(&object));

@@ -69,6 +69,7 @@ pub(super) fn conform(
     let schema = endpoint.schema();
     let unknown = schema.prune(object);
     schema.default(object);
+    strategy::default(endpoint, object);
     if matches!(ownership, Ownership::Compared) || !endpoint.resource.custom {
         schema.drop_nulls(object);
     }
@@ -149,6 +150,7 @@ fn check(endpoint: &Endpoint, object: &Value, old: Option<&Value>) -> Result<(),
     // The schema knows less of what is needed, and less well.
     errors.retain(|error| !rights.iter().any(|right| right.field == error.field));
     errors.extend(rights);
+    errors.extend(strategy::validate_kind(endpoint, object));
     errors.splice(0..0, strategy::validate_metadata(endpoint, object, old));
     if errors.is_empty() {
         return Ok(());

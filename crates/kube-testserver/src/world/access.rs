@@ -5,7 +5,7 @@ use serde_json::Value;
 use super::{World, state::Task};
 use crate::{
     auth::{self, Bindings},
-    meta,
+    ids, meta,
     registry::Resource,
     selector::LabelSelector,
     store::Key,
@@ -38,7 +38,7 @@ impl World {
         for mut object in auth::bootstrap() {
             let kind = object["kind"].as_str().unwrap_or_default().to_string();
             let Some(endpoint) = self.registry.by_kind(RBAC, "v1", &kind).cloned() else { continue };
-            strategy::prepare_create(&endpoint, &mut object, &self.now());
+            strategy::prepare_create(&endpoint, &mut object, &ids::uid(), &self.now());
             let key = Key::new(None, meta::name(&object));
             self.put(&endpoint.resource, key, object);
         }

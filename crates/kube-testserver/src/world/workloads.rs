@@ -10,6 +10,7 @@ use crate::{
         NODE, bind, default_life, node, plan_budget, plan_job, plan_replicas, plan_rollout, pod_of, run,
     },
     gc::Place,
+    ids,
     kubelet::Container,
     meta,
     registry::Resource,
@@ -204,7 +205,7 @@ impl World {
     pub(super) fn make(&mut self, group: &str, plural: &str, mut object: Value) -> Option<Arc<Stored>> {
         let endpoint = self.registry.by_plural(group, plural)?.clone();
         endpoint.schema().default(&mut object);
-        strategy::prepare_create(&endpoint, &mut object, &self.now());
+        strategy::prepare_create(&endpoint, &mut object, &ids::uid(), &self.now());
         meta::tidy(&mut object);
         let key = Key::new(meta::text(&object, "namespace"), meta::name(&object));
         if self.store.get(endpoint.resource.table, &key).is_some() {

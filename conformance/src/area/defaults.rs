@@ -1,0 +1,163 @@
+//! What the server fills in of built-in kinds, where it depends on more than a constant; and the rules that tie fields
+//! together.
+
+use serde_json::{Value, json};
+
+use crate::{
+    case::{Case, core},
+    check::{Outcome, at, holds},
+    context::Cx,
+};
+
+/// A field by its JSON pointer, since which minor version it is so, and what is there.
+type Filled = (&'static str, u32, Value);
+
+// One row a line: a table.
+#[rustfmt::skip]
+pub(crate) fn cases() -> Vec<Case> {
+    let filled = filled().into_iter().flat_map(|(id, rule, path, object, fields)| {
+        let fields = std::sync::Arc::new(fields);
+        core(&format!("defaults/{id}"), rule, move |cx| fills(cx, path, object.clone(), fields.clone()))
+    });
+    let refused = refused().into_iter().flat_map(|(id, rule, path, object, field, message)| {
+        core(&format!("defaults/{id}-422"), rule, move |cx| refuses(cx, path, object.clone(), field, message))
+    });
+    let others = [
+        core("defaults/job-selector", "a Job selects its pods by its own uid", job_selector),
+        core("defaults/service-address", "a Service gets an address of the cluster, and keeps it when patched", service_address),
+        core("defaults/service-node-port", "a NodePort Service gets a port of each node, and keeps it when patched", node_port),
+    ];
+    filled.chain(refused).chain(others.into_iter().flatten()).collect()
+}
+
+fn container(more: Value) -> Value {
+    let mut container = json!({"name": "c", "image": "i"});
+    for (field, value) in more.as_object().into_iter().flatten() {
+        container[field] = value.clone();
+    }
+    json!({"containers": [container]})
+}
+
+fn workload(labels: &str, more: Value) -> Value {
+    let template = json!({"metadata": {"labels": {"a": labels}}, "spec": container(json!({}))});
+    let mut spec = json!({"selector": {"matchLabels": {"a": "b"}}, "template": template});
+    for (field, value) in more.as_object().into_iter().flatten() {
+        spec[field] = value.clone();
+    }
+    json!({"spec": spec})
+}
+
+const PODS: &str = "/api/v1/namespaces/{ns}/pods";
+const SERVICES: &str = "/api/v1/namespaces/{ns}/services";
+const DEPLOYMENTS: &str = "/apis/apps/v1/namespaces/{ns}/deployments";
+const JOBS: &str = "/apis/batch/v1/namespaces/{ns}/jobs";
+
+// One row a line: a table.
+#[rustfmt::skip]
+fn filled() -> Vec<(&'static str, &'static str, &'static str, Value, Vec<Filled>)> {
+    let port = || json!([{"port": 80}]);
+    vec![
+        ("pull-always", "an image without a tag is always pulled", PODS, json!({"spec": container(json!({}))}), vec![("/spec/containers/0/imagePullPolicy", 0, json!("Always"))]),
+        ("pull-latest", "the latest image is always pulled", PODS, json!({"spec": container(json!({"image": "i:latest"}))}), vec![("/spec/containers/0/imagePullPolicy", 0, json!("Always"))]),
+        ("pull-if-not-present", "an image with a tag is pulled once", PODS, json!({"spec": container(json!({"image": "r:5000/i:1"}))}), vec![("/spec/containers/0/imagePullPolicy", 0, json!("IfNotPresent"))]),
+        ("pod", "a pod: service links, priority, tolerations of two taints", PODS, json!({"spec": container(json!({}))}), vec![
+            ("/spec/enableServiceLinks", 0, json!(true)), ("/spec/priority", 0, json!(0)), ("/spec/preemptionPolicy", 0, json!("PreemptLowerPriority")),
+            ("/spec/tolerations/0/key", 0, json!("node.kubernetes.io/not-ready")), ("/spec/tolerations/1/key", 0, json!("node.kubernetes.io/unreachable")),
+            ("/spec/tolerations/1/tolerationSeconds", 0, json!(300)), ("/status/phase", 0, json!("Pending")), ("/status/qosClass", 0, json!("BestEffort"))]),
+        ("pod-requests", "a pod asks for its limits, where it asks for nothing else", PODS, json!({"spec": container(json!({"resources": {"limits": {"cpu": "1", "memory": "1Gi"}, "requests": {"cpu": "500m"}}}))}), vec![
+            ("/spec/containers/0/resources/requests", 0, json!({"cpu": "500m", "memory": "1Gi"})), ("/status/qosClass", 0, json!("Burstable"))]),
+        ("pod-guaranteed", "a pod whose limits are its requests is guaranteed", PODS, json!({"spec": container(json!({"resources": {"limits": {"cpu": "1", "memory": "1Gi"}}}))}), vec![("/status/qosClass", 0, json!("Guaranteed"))]),
+        ("probe", "a probe", PODS, json!({"spec": container(json!({"livenessProbe": {"httpGet": {"port": 80}}}))}), vec![
+            ("/spec/containers/0/livenessProbe", 0, json!({"httpGet": {"path": "/", "port": 80, "scheme": "HTTP"}, "timeoutSeconds": 1, "periodSeconds": 10, "successThreshold": 1, "failureThreshold": 3}))]),
+        ("deployment", "a Deployment, its template included", DEPLOYMENTS, workload("b", json!({})), vec![
+            ("/spec/replicas", 0, json!(1)), ("/spec/template/spec/containers/0/imagePullPolicy", 0, json!("Always")),
+            ("/spec/strategy/rollingUpdate", 0, json!({"maxUnavailable": "25%", "maxSurge": "25%"})), ("/status", 0, json!({}))]),
+        ("statefulset", "a StatefulSet", "/apis/apps/v1/namespaces/{ns}/statefulsets", workload("b", json!({"serviceName": "s"})), vec![
+            ("/spec/podManagementPolicy", 0, json!("OrderedReady")), ("/spec/updateStrategy/rollingUpdate/partition", 0, json!(0)), ("/status/replicas", 0, json!(0))]),
+        ("daemonset", "a DaemonSet", "/apis/apps/v1/namespaces/{ns}/daemonsets", workload("b", json!({})), vec![
+            ("/metadata/annotations/deprecated.daemonset.template.generation", 0, json!("1")), ("/status/numberReady", 0, json!(0)), ("/spec/updateStrategy/rollingUpdate/maxUnavailable", 0, json!(1))]),
+        ("replicaset", "a ReplicaSet", "/apis/apps/v1/namespaces/{ns}/replicasets", workload("b", json!({})), vec![("/status", 0, json!({"replicas": 0}))]),
+        ("job", "a Job runs one pod once", JOBS, json!({"spec": {"template": {"spec": {"restartPolicy": "Never", "containers": [{"name": "c", "image": "i"}]}}}}), vec![
+            ("/spec/parallelism", 0, json!(1)), ("/spec/completions", 0, json!(1)), ("/spec/backoffLimit", 0, json!(6)), ("/spec/completionMode", 24, json!("NonIndexed"))]),
+        ("service", "a Service", SERVICES, json!({"spec": {"ports": port()}}), vec![
+            ("/spec/type", 0, json!("ClusterIP")), ("/spec/ports/0/targetPort", 0, json!(80)), ("/spec/ports/0/protocol", 0, json!("TCP")),
+            ("/spec/sessionAffinity", 0, json!("None")), ("/spec/internalTrafficPolicy", 26, json!("Cluster")), ("/status", 0, json!({"loadBalancer": {}}))]),
+        ("service-headless", "a Service without an address", SERVICES, json!({"spec": {"clusterIP": "None", "ports": port()}}), vec![("/spec/clusterIPs", 0, json!(["None"]))]),
+        ("service-node-port-policy", "a NodePort Service takes traffic everywhere", SERVICES, json!({"spec": {"type": "NodePort", "ports": port()}}), vec![("/spec/externalTrafficPolicy", 0, json!("Cluster"))]),
+        ("claim", "a PersistentVolumeClaim is held by a finalizer and pending", "/api/v1/namespaces/{ns}/persistentvolumeclaims", json!({"spec": {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}}}), vec![
+            ("/metadata/finalizers", 0, json!(["kubernetes.io/pvc-protection"])), ("/status/phase", 0, json!("Pending")), ("/spec/volumeMode", 0, json!("Filesystem"))]),
+        ("network-policy", "a NetworkPolicy without egress is one of ingress", "/apis/networking.k8s.io/v1/namespaces/{ns}/networkpolicies", json!({"spec": {"podSelector": {}}}), vec![("/spec/policyTypes", 0, json!(["Ingress"]))]),
+        ("autoscaler", "an autoscaler aims at 80%", "/apis/autoscaling/v1/namespaces/{ns}/horizontalpodautoscalers", json!({"spec": {"scaleTargetRef": {"kind": "Deployment", "name": "d"}, "maxReplicas": 3}}), vec![
+            ("/spec/minReplicas", 0, json!(1)), ("/spec/targetCPUUtilizationPercentage", 0, json!(80))]),
+        ("role-binding", "a role and users are of the RBAC group, service accounts of none", "/apis/rbac.authorization.k8s.io/v1/namespaces/{ns}/rolebindings", json!({"roleRef": {"kind": "Role", "name": "r"}, "subjects": [{"kind": "User", "name": "u"}, {"kind": "ServiceAccount", "name": "s", "namespace": "n"}]}), vec![
+            ("/roleRef/apiGroup", 0, json!("rbac.authorization.k8s.io")), ("/subjects/0/apiGroup", 0, json!("rbac.authorization.k8s.io")), ("/subjects/1", 0, json!({"kind": "ServiceAccount", "name": "s", "namespace": "n"}))]),
+    ]
+}
+
+// One row a line: a table.
+#[rustfmt::skip]
+fn refused() -> Vec<(&'static str, &'static str, &'static str, Value, &'static str, &'static str)> {
+    vec![
+        ("selector-misses-template", "a Deployment that does not select its own pods", DEPLOYMENTS, workload("c", json!({})), "spec.template.metadata.labels", "`selector` does not match template `labels`"),
+        ("pod-without-containers", "a pod without containers", PODS, json!({"spec": {"containers": []}}), "spec.containers", "Required value"),
+        ("job-restarts-always", "a Job whose pods never end", JOBS, json!({"spec": {"template": {"spec": container(json!({}))}}}), "spec.template.spec.restartPolicy", "\"OnFailure\", \"Never\""),
+        ("service-without-ports", "a Service without ports", SERVICES, json!({"spec": {"selector": {"a": "b"}}}), "spec.ports", "Required value"),
+    ]
+}
+
+fn place(cx: &Cx, path: &str) -> String {
+    path.replace("{ns}", &cx.ns)
+}
+
+fn named(object: &Value) -> Value {
+    let mut object = object.clone();
+    object["metadata"]["name"] = json!("a");
+    object
+}
+
+async fn fills(cx: Cx, path: &str, object: Value, fields: std::sync::Arc<Vec<Filled>>) -> Outcome {
+    let made = cx.made(format!("{}?dryRun=All", place(&cx, path)), &named(&object)).await?;
+    for (pointer, _, want) in fields.iter().filter(|(_, since, _)| cx.since(1, *since)) {
+        at(&made.body, pointer, want.clone())?;
+    }
+    Ok(())
+}
+
+async fn refuses(cx: Cx, path: &str, object: Value, field: &str, message: &str) -> Outcome {
+    let reply = cx.post(format!("{}?dryRun=All", place(&cx, path)), &named(&object)).await?;
+    reply.fails(422, "Invalid")?.mentions(&format!("{field}: "))?.mentions(message)?;
+    Ok(())
+}
+
+async fn job_selector(cx: Cx) -> Outcome {
+    let spec = json!({"spec": {"template": {"spec": {"restartPolicy": "Never", "containers": [{"name": "c", "image": "i"}]}}}});
+    let made = cx.made(format!("{}?dryRun=All", place(&cx, JOBS)), &named(&spec)).await?;
+    let label = cx.by_version("controller-uid", 27, "batch.kubernetes.io/controller-uid");
+    let uid = made.body["metadata"]["uid"].clone();
+    at(&made.body["spec"]["selector"], "/matchLabels", json!({label: uid}))?;
+    let labels = &made.body["spec"]["template"]["metadata"]["labels"];
+    holds(labels["controller-uid"] == uid && labels["job-name"] == "a", "the labels of its pods", labels)
+}
+
+async fn service_address(cx: Cx) -> Outcome {
+    let path = place(&cx, SERVICES);
+    let made = cx.made(&path, &named(&json!({"spec": {"ports": [{"port": 80}]}}))).await?;
+    let address = made.str("/spec/clusterIP")?;
+    holds(address.split('.').count() == 4, "an address", &address)?;
+    made.eq("/spec/clusterIPs", json!([address]))?;
+    let other = json!({"spec": {"ports": [{"port": 81}]}});
+    let patched = cx.merge(format!("{path}/a"), &other).await?;
+    patched.is(200)?.eq("/spec/clusterIP", address)?.eq("/spec/ports/0/targetPort", 81)?;
+    Ok(())
+}
+
+async fn node_port(cx: Cx) -> Outcome {
+    let path = place(&cx, SERVICES);
+    let made =
+        cx.made(&path, &named(&json!({"spec": {"type": "NodePort", "ports": [{"port": 80}]}}))).await?;
+    let port = made.body["spec"]["ports"][0]["nodePort"].clone();
+    holds(port.as_u64().is_some_and(|port| (30000..=32767).contains(&port)), "a port of the range", &port)?;
+    let patched = cx.merge(format!("{path}/a"), &json!({"spec": {"selector": {"a": "b"}}})).await?;
+    patched.is(200)?.eq("/spec/ports/0/nodePort", port)?;
+    Ok(())
+}

@@ -1,0 +1,193 @@
+//! Defaults that depend on more than their place: on other fields of the object. Constant ones are in the schema.
+
+use serde_json::{Value, json};
+
+use crate::registry::Endpoint;
+
+const RBAC: &str = "rbac.authorization.k8s.io";
+
+/// Fills in what a built-in kind leaves open.
+pub(crate) fn default(endpoint: &Endpoint, object: &mut Value) {
+    if endpoint.resource.custom {
+        return;
+    }
+    match (endpoint.group(), endpoint.plural()) {
+        ("", "pods") => pod(object),
+        ("", "services") => service(object),
+        ("", "replicationcontrollers" | "podtemplates")
+        | ("apps", "deployments" | "replicasets" | "statefulsets" | "daemonsets") => template(object),
+        ("batch", "jobs") => job(object),
+        ("batch", "cronjobs") => each(object, "/spec/jobTemplate/spec/template/spec", containers),
+        ("autoscaling", "horizontalpodautoscalers") => autoscaler(endpoint, object),
+        ("networking.k8s.io", "networkpolicies") => each(object, "/spec", policy_types),
+        ("scheduling.k8s.io", "priorityclasses") => fill(object, "preemptionPolicy", "PreemptLowerPriority"),
+        (RBAC, "rolebindings" | "clusterrolebindings") => binding(object),
+        _ => {}
+    }
+}
+
+fn pod(pod: &mut Value) {
+    let Some(spec) = pod.get_mut("spec").filter(|spec| spec.is_object()) else { return };
+    containers(spec);
+    fill(spec, "enableServiceLinks", true);
+    for list in ["containers", "initContainers"] {
+        for container in items(spec, list) {
+            container.get_mut("resources").map(requests);
+        }
+    }
+}
+
+/// What may be had at most is asked for, where nothing else is.
+fn requests(resources: &mut Value) {
+    let Some(limits) = resources["limits"].as_object().cloned() else { return };
+    let Some(resources) = resources.as_object_mut() else { return };
+    let requests = resources.entry("requests").or_insert_with(|| json!({}));
+    for (name, limit) in limits {
+        fill(requests, &name, limit);
+    }
+}
+
+fn template(object: &mut Value) {
+    for place in ["/spec/template/spec", "/template/spec"] {
+        each(object, place, containers);
+    }
+}
+
+fn containers(spec: &mut Value) {
+    for list in ["containers", "initContainers"] {
+        for container in items(spec, list) {
+            let policy = pull_policy(container["image"].as_str().unwrap_or_default());
+            fill(container, "imagePullPolicy", policy);
+        }
+    }
+    if let Some(account) = spec["serviceAccountName"].as_str().filter(|name| !name.is_empty()) {
+        let account = account.to_owned();
+        fill(spec, "serviceAccount", account);
+    }
+}
+
+/// An image without a tag is the latest, which changes.
+fn pull_policy(image: &str) -> &'static str {
+    let name = image.rsplit('/').next().unwrap_or_default();
+    match name.rsplit_once(':') {
+        _ if name.contains('@') => "IfNotPresent",
+        Some((_, tag)) if tag != "latest" => "IfNotPresent",
+        _ => "Always",
+    }
+}
+
+fn service(service: &mut Value) {
+    let Some(spec) = service.get_mut("spec").filter(|spec| spec.is_object()) else { return };
+    let kind = spec["type"].as_str().unwrap_or("ClusterIP").to_owned();
+    for port in items(spec, "ports") {
+        let same = port["port"].clone();
+        if kind != "ExternalName" || !same.is_null() {
+            fill(port, "targetPort", same);
+        }
+    }
+    match kind.as_str() {
+        "ExternalName" => {
+            if let Some(spec) = spec.as_object_mut() {
+                spec.remove("internalTrafficPolicy");
+            }
+        }
+        "NodePort" => fill(spec, "externalTrafficPolicy", "Cluster"),
+        "LoadBalancer" => {
+            fill(spec, "externalTrafficPolicy", "Cluster");
+            fill(spec, "allocateLoadBalancerNodePorts", true);
+        }
+        _ => {}
+    }
+}
+
+fn job(job: &mut Value) {
+    each(job, "/spec/template/spec", containers);
+    let Some(spec) = job.get_mut("spec").filter(|spec| spec.is_object()) else { return };
+    if spec["completions"].is_null() && spec["parallelism"].is_null() {
+        spec["completions"] = 1.into();
+    }
+    fill(spec, "parallelism", 1);
+    fill(spec, "podReplacementPolicy", "TerminatingOrFailed");
+}
+
+fn autoscaler(endpoint: &Endpoint, object: &mut Value) {
+    let Some(spec) = object.get_mut("spec").filter(|spec| spec.is_object()) else { return };
+    if endpoint.version().name == "v1" {
+        fill(spec, "targetCPUUtilizationPercentage", 80);
+    } else if spec["metrics"].as_array().is_none_or(Vec::is_empty) {
+        let target = json!({"type": "Utilization", "averageUtilization": 80});
+        spec["metrics"] = json!([{"type": "Resource", "resource": {"name": "cpu", "target": target}}]);
+    }
+}
+
+fn policy_types(spec: &mut Value) {
+    let both = spec["egress"].as_array().is_some_and(|rules| !rules.is_empty());
+    if spec["policyTypes"].as_array().is_none_or(Vec::is_empty) {
+        spec["policyTypes"] = if both { json!(["Ingress", "Egress"]) } else { json!(["Ingress"]) };
+    }
+}
+
+fn binding(binding: &mut Value) {
+    each(binding, "/roleRef", |role| fill(role, "apiGroup", RBAC));
+    for subject in items(binding, "subjects") {
+        if matches!(subject["kind"].as_str(), Some("User" | "Group")) {
+            fill(subject, "apiGroup", RBAC);
+        }
+    }
+}
+
+/// Sets a member of an object that is missing, null, or an empty text.
+fn fill(object: &mut Value, member: &str, value: impl Into<Value>) {
+    let Some(map) = object.as_object_mut() else { return };
+    let missing = map.get(member).is_none_or(|there| there.is_null() || there == "");
+    let value = value.into();
+    if missing && !value.is_null() {
+        map.insert(member.into(), value);
+    }
+}
+
+fn items<'o>(object: &'o mut Value, list: &str) -> impl Iterator<Item = &'o mut Value> {
+    let items = object.get_mut(list).and_then(Value::as_array_mut).into_iter().flatten();
+    items.filter(|item| item.is_object())
+}
+
+fn each(object: &mut Value, place: &str, fill: impl Fn(&mut Value)) {
+    if let Some(inner) = object.pointer_mut(place).filter(|inner| inner.is_object()) {
+        fill(inner);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_tag_decides_when_an_image_is_pulled() {
+        for (image, policy) in [
+            ("i", "Always"),
+            ("i:latest", "Always"),
+            ("i:1", "IfNotPresent"),
+            ("host:5000/i", "Always"),
+            ("host:5000/i:1", "IfNotPresent"),
+            ("i@sha256:abc", "IfNotPresent"),
+        ] {
+            assert_eq!(pull_policy(image), policy, "{image}");
+        }
+    }
+
+    #[test]
+    fn nothing_that_is_given_is_touched_and_nothing_odd_falls() {
+        let mut object = json!({"spec": {"ports": [{"port": 80, "targetPort": "http"}, 5, null], "type": "NodePort",
+            "externalTrafficPolicy": "Local"}});
+        let before = object.clone();
+        service(&mut object);
+        assert_eq!(object, before);
+        for odd in
+            [json!(null), json!([]), json!({"spec": []}), json!({"spec": {"containers": {}, "template": 5}})]
+        {
+            for default in [pod, service, template, job, binding] {
+                default(&mut odd.clone());
+            }
+        }
+    }
+}
