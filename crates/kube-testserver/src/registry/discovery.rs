@@ -1,6 +1,7 @@
 //! The discovery documents: legacy, one per level, and aggregated, everything at once.
 
 use base64::{Engine, prelude::BASE64_STANDARD};
+use rustls::{SupportedCipherSuite, crypto::ring::cipher_suite::TLS13_AES_128_GCM_SHA256};
 use serde_json::{Map, Value, json};
 
 use super::{Endpoint, Registry, Subresource};
@@ -97,12 +98,13 @@ fn api_resource(endpoint: &Endpoint) -> Value {
 /// Which kind objects are stored as, opaque to clients, who only compare it; of kinds that are stored at all.
 fn storage_version_hash(endpoint: &Endpoint) -> Option<String> {
     let resource = &endpoint.resource;
-    let stored = resource.storage();
-    let name = format!("{}/{}/{}", resource.group, stored.version().name, resource.kind);
-    // FNV-1a: stable between runs, as no hasher of the standard library is.
-    let fold = |hash: u64, byte: u8| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
-    let hash = name.bytes().fold(0xcbf2_9ce4_8422_2325, fold);
-    endpoint.allows("get").then(|| BASE64_STANDARD.encode(hash.to_be_bytes()))
+    // Events are stored once, as those of the core group.
+    let group = if resource.group == "events.k8s.io" { "" } else { &resource.group };
+    let name = format!("{group}/{}/{}", resource.storage().version().name, resource.kind);
+    // The SHA-256 that TLS brings along.
+    let SupportedCipherSuite::Tls13(suite) = TLS13_AES_128_GCM_SHA256 else { return None };
+    let hash = suite.common.hash_provider.hash(name.as_bytes());
+    endpoint.allows("get").then(|| BASE64_STANDARD.encode(&hash.as_ref()[..8]))
 }
 
 fn api_subresource(endpoint: &Endpoint, sub: &Subresource) -> Value {
