@@ -6,7 +6,6 @@ use k8s_openapi::api::authentication::v1::{TokenRequest, TokenRequestSpec};
 use k8s_openapi::api::core::v1::{ConfigMap, ServiceAccount};
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 use kube::api::{DeleteParams, ListParams, ObjectMeta, PostParams};
-use kube::client::{Body, ClientBuilder, ConfigExt as _};
 use kube::config::{KubeConfigOptions, Kubeconfig};
 use kube::{Api, Client, Config};
 use kube_testserver::{TestServer, User};
@@ -201,26 +200,33 @@ fn a_token_that_was_asked_for_works_from_a_file() -> anyhow::Result<()> {
     })
 }
 
-#[test]
-fn openssl_does_as_well() -> anyhow::Result<()> {
-    run(Need::Nothing, |world| {
-        async move {
-            let Some(known) = Known::of(world).await? else { return Ok(()) };
-            let over_openssl = |config: &Config| -> anyhow::Result<Client> {
-                let http = hyper_util::client::legacy::Client::builder(hyper_util::rt::TokioExecutor::new())
-                    .build::<_, Body>(config.openssl_https_connector()?);
-                Ok(ClientBuilder::new(http, "default").with_layer(&config.base_uri_layer()).build())
-            };
-            let mut config = known.config("viewer").await?;
-            let client = over_openssl(&config)?;
-            list(&client).await?;
-            assert!(delete(&client).await?.message.contains("User \"viewer\""));
-            config.root_cert = None;
-            let text =
-                told(&list(&over_openssl(&config)?).await.expect_err("the server is not to be trusted"));
-            assert!(text.contains("certificate verify failed"), "{text}");
-            Ok(())
-        }
-        .boxed()
-    })
+#[cfg(feature = "openssl")]
+mod openssl {
+    use super::*;
+    use kube::client::{Body, ClientBuilder, ConfigExt as _};
+
+    #[test]
+    fn openssl_does_as_well() -> anyhow::Result<()> {
+        run(Need::Nothing, |world| {
+            async move {
+                let Some(known) = Known::of(world).await? else { return Ok(()) };
+                let over_openssl = |config: &Config| -> anyhow::Result<Client> {
+                    let http =
+                        hyper_util::client::legacy::Client::builder(hyper_util::rt::TokioExecutor::new())
+                            .build::<_, Body>(config.openssl_https_connector()?);
+                    Ok(ClientBuilder::new(http, "default").with_layer(&config.base_uri_layer()).build())
+                };
+                let mut config = known.config("viewer").await?;
+                let client = over_openssl(&config)?;
+                list(&client).await?;
+                assert!(delete(&client).await?.message.contains("User \"viewer\""));
+                config.root_cert = None;
+                let text =
+                    told(&list(&over_openssl(&config)?).await.expect_err("the server is not to be trusted"));
+                assert!(text.contains("certificate verify failed"), "{text}");
+                Ok(())
+            }
+            .boxed()
+        })
+    }
 }
