@@ -140,12 +140,15 @@ impl World {
         self.handed_out.lock().unwrap().push(Arc::downgrade(object));
     }
 
-    /// Writes to the object, and notes that the next reconcile has to see it.
-    async fn write(&self, name: &str, action: Action) -> Action {
+    /// Writes to the object, and notes that the next reconcile has to see it, unless it met a later object of that name.
+    async fn write(&self, object: &ConfigMap, action: Action) -> Action {
+        let name = object.name_any();
         let label = json!({ "metadata": { "labels": { "by": "reconciler", "at": self.now() } } });
-        match self.objects.patch(name, &PatchParams::default(), &Patch::Merge(label)).await {
+        match self.objects.patch(&name, &PatchParams::default(), &Patch::Merge(label)).await {
             Ok(written) => {
-                self.writes.lock().unwrap().insert(name.to_owned(), State::of(&written));
+                if written.uid() == object.uid() {
+                    self.writes.lock().unwrap().insert(name, State::of(&written));
+                }
                 action.after_write(&written)
             }
             Err(_gone) => action,
@@ -183,7 +186,7 @@ pub(super) async fn reconcile(object: Arc<ConfigMap>, world: Arc<World>) -> Resu
         _ => {}
     }
     let action = if what == 7 { Action::requeue(duration * 3) } else { Action::await_change() };
-    let action = if what > 11 { world.write(&name, action).await } else { action };
+    let action = if what > 11 { world.write(&object, action).await } else { action };
     world.tell(format!("{name} is done"));
     world.reconciled.lock().unwrap().insert(name, Reconciled { version, started });
     Ok(action)
