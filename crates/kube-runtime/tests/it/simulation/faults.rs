@@ -76,10 +76,14 @@ async fn answer(faults: Arc<Faults>, server: ApiServer, request: Request<Body>) 
     }
 }
 
-/// The second kind is always a little later than the first: the server wakes its watchers in no particular order, and
-/// which of the two comes first would be the one thing that a seed does not decide.
+/// The second kind is always a little later than the first, and the second namespace too: the server wakes its watchers
+/// in no particular order, and which of them comes first would be the one thing that a seed does not decide.
 fn lag_of(request: &Request<Body>) -> Duration {
-    Duration::from_millis(u64::from(request.uri().path().ends_with("/secrets")))
+    match request.uri().path() {
+        path if path.ends_with("/secrets") => Duration::from_millis(1),
+        path if path.contains("/empty/") => Duration::from_millis(2),
+        _ => Duration::ZERO,
+    }
 }
 
 /// All of it, and its end, so much later.

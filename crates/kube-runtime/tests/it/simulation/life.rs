@@ -9,7 +9,7 @@ use crate::common::{named, owned};
 use futures::{
     FutureExt, StreamExt,
     future::{pending, ready, select},
-    stream,
+    stream::{self, BoxStream},
 };
 use k8s_openapi::api::core::v1::{ConfigMap, Secret};
 use kube_client::{Api, Client};
@@ -36,6 +36,9 @@ use tokio::{
 
 /// How long after the last fault everything has to be in order, at the latest.
 const SETTLED: Duration = Duration::from_secs(600);
+
+/// What the story says where a controller watches several namespaces.
+pub(super) const NAMESPACES: &str = "a controller of two namespaces";
 
 /// What is left of a life.
 pub(super) struct Life {
@@ -135,16 +138,7 @@ struct Running {
 impl Running {
     fn start(client: &Client, world: &Arc<World>, dice: &mut Dice) -> Self {
         world.begin();
-        let api = Api::<ConfigMap>::default_namespaced(client.clone());
-        let (main, shared) = if dice.one_in(3) {
-            world.tell("a controller with a shared watch");
-            let (store, writer) = reflector::store_shared(4);
-            let objects = writer.subscribe().unwrap();
-            let watch = watcher::watcher(api, watch(dice)).default_backoff().reflect_shared(writer);
-            (Controller::for_shared_stream(objects, store), watch.map(drop).boxed())
-        } else {
-            (Controller::new(api, watch(dice)), stream::pending().boxed())
-        };
+        let (main, shared) = main_source(client, world, dice);
         let store = main.store();
         let config = Config::default()
             .concurrency(u16::try_from(dice.below(4)).unwrap())
@@ -187,6 +181,35 @@ impl Running {
         let _cancelled = self.task.await;
         sleep(Duration::from_millis(1)).await;
         if world.is_idle() { Ok(()) } else { Err("a reconcile outlived its controller".to_owned()) }
+    }
+}
+
+/// A controller by one of three kinds of watches, and what has to be polled beside it.
+fn main_source(
+    client: &Client,
+    world: &World,
+    dice: &mut Dice,
+) -> (Controller<ConfigMap>, BoxStream<'static, ()>) {
+    let api = Api::<ConfigMap>::default_namespaced(client.clone());
+    match dice.below(4) {
+        0 => {
+            world.tell("a controller with a shared watch");
+            let (store, writer) = reflector::store_shared(4);
+            let objects = writer.subscribe().unwrap();
+            let watch = watcher::watcher(api, watch(dice)).default_backoff().reflect_shared(writer);
+            (Controller::for_shared_stream(objects, store), watch.map(drop).boxed())
+        }
+        1 => {
+            world.tell(NAMESPACES);
+            let (store, writer) = reflector::store();
+            let (client, config) = (client.clone(), watch(dice));
+            let namespaces = stream::iter([["default", "empty"]]);
+            let objects = reflector::reflect_namespaces(writer, namespaces, move |namespace| {
+                watcher::watcher(Api::namespaced(client.clone(), namespace), config.clone()).default_backoff()
+            });
+            (Controller::for_stream(objects.applied_objects(), store), stream::pending().boxed())
+        }
+        _ => (Controller::new(api, watch(dice)), stream::pending().boxed()),
     }
 }
 
