@@ -164,7 +164,7 @@ where
         self.len() == 0
     }
 
-    /// A stream of the objects as they change, where the store is [shared](store_shared).
+    /// A stream of the objects as they change, where the store is [shared](super::store_shared).
     #[must_use]
     pub fn subscribe(&self) -> Option<ReflectHandle<K>> {
         let objects = self.shared.objects.read_recursive();
