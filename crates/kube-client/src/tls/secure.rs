@@ -2,16 +2,11 @@
 
 use std::sync::Arc;
 
-use http::Uri;
-use hyper::rt::{Read, Write};
-use hyper_util::client::legacy::connect::Connection;
 use thiserror::Error;
-use tower::BoxError;
-use tower_service::Service;
 
 use super::GivesIdentity;
 use crate::config::{Config, KubeconfigError};
-use crate::transport::{AnyConnector, any};
+use crate::transport::{AnyConnector, Connects, any};
 
 /// The libraries for TLS that there are in this build.
 #[derive(Clone, Copy, Debug)]
@@ -70,19 +65,13 @@ pub(crate) enum TlsError {
 }
 
 /// Puts TLS around a connector. URLs with http go through without it.
-pub(crate) fn secure<C>(
+pub(crate) fn secure<C: Connects>(
     backend: Backend,
     config: &Config,
     connector: C,
     peer: &Peer,
     offer: Offer,
-) -> Result<AnyConnector, TlsError>
-where
-    C: Service<Uri> + Clone + Send + Sync + 'static,
-    C::Response: Read + Write + Connection + Unpin + Send + 'static,
-    C::Error: Into<BoxError>,
-    C::Future: Send + 'static,
-{
+) -> Result<AnyConnector, TlsError> {
     match backend {
         #[cfg(feature = "rustls-tls")]
         Backend::Rustls(provider) => {

@@ -14,21 +14,35 @@ use tower_service::Service;
 /// Makes connections of any kind.
 pub(crate) type AnyConnector = BoxCloneSyncService<Uri, AnyIo, BoxError>;
 
-/// Erases the kind of a connector.
-pub(crate) fn any<C>(connector: C) -> AnyConnector
-where
-    C: Service<Uri> + Clone + Send + Sync + 'static,
-    C::Response: Read + Write + Connection + Unpin + Send + 'static,
-    C::Error: Into<BoxError>,
-    C::Future: Send + 'static,
+/// A connector whose kind [`any`] can erase.
+pub(crate) trait Connects:
+    Service<Uri, Response: Io + 'static, Error: Into<BoxError>, Future: Send + 'static>
+    + Clone
+    + Send
+    + Sync
+    + 'static
 {
+}
+
+impl<C> Connects for C where
+    C: Service<Uri, Response: Io + 'static, Error: Into<BoxError>, Future: Send + 'static>
+        + Clone
+        + Send
+        + Sync
+        + 'static
+{
+}
+
+/// Erases the kind of a connector.
+pub(crate) fn any<C: Connects>(connector: C) -> AnyConnector {
     BoxCloneSyncService::new(connector.map_response(AnyIo::new).map_err(Into::into))
 }
 
 /// A connection of any kind.
 pub(crate) struct AnyIo(Box<dyn Io>);
 
-trait Io: Read + Write + Connection + Unpin + Send {}
+/// What a connection has to be.
+pub(crate) trait Io: Read + Write + Connection + Unpin + Send {}
 
 impl<T: Read + Write + Connection + Unpin + Send> Io for T {}
 

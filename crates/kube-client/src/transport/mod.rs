@@ -9,7 +9,7 @@ mod upgrades;
 
 #[cfg(feature = "openssl-tls")]
 pub(crate) use any::AnyIo;
-pub(crate) use any::{AnyConnector, any};
+pub(crate) use any::{AnyConnector, Connects, any};
 pub(crate) use connector::DeadlineConnector;
 pub(crate) use spread::{ROOM, Spread};
 pub(crate) use tcp::tcp_connector;

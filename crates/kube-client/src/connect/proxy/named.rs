@@ -1,14 +1,11 @@
 //! What both kinds of proxies need: credentials, ports, and errors that say which proxy it was.
 
 use http::{Uri, uri};
-use hyper::rt::{Read, Write};
-use hyper_util::client::legacy::connect::Connection;
 use percent_encoding::percent_decode_str;
 use thiserror::Error;
 use tower::{BoxError, ServiceExt};
-use tower_service::Service;
 
-use crate::transport::{AnyConnector, any};
+use crate::transport::{AnyConnector, Connects, any};
 
 /// User and password of a URL, their percent-escapes undone.
 pub(super) fn credentials_of(url: &Uri) -> Option<(String, String)> {
@@ -31,13 +28,7 @@ pub(super) fn with_port(url: Uri, port: u16) -> Uri {
 }
 
 /// Says in errors which proxy it was, and names the server's port where its URL does not.
-pub(super) fn named<C>(proxy_url: Uri, connector: C) -> AnyConnector
-where
-    C: Service<Uri> + Clone + Send + Sync + 'static,
-    C::Response: Read + Write + Connection + Unpin + Send + 'static,
-    C::Error: Into<BoxError>,
-    C::Future: Send + 'static,
-{
+pub(super) fn named<C: Connects>(proxy_url: Uri, connector: C) -> AnyConnector {
     let port_of = |target: Uri| {
         let default = if crate::connect::connector::is_https(&target) { 443 } else { 80 };
         with_port(target, default)

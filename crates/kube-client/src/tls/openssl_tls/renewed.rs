@@ -4,8 +4,6 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll};
 
 use http::Uri;
-use hyper::rt::{Read, Write};
-use hyper_util::client::legacy::connect::Connection;
 use tokio::time::Instant;
 use tower::{BoxError, ServiceExt};
 use tower_service::Service;
@@ -13,24 +11,18 @@ use tower_service::Service;
 use super::connector::https_connector;
 use crate::config::Config;
 use crate::tls::{IdentityEpoch, Offer, Peer, TlsError};
-use crate::transport::{AnyConnector, AnyIo, any};
+use crate::transport::{AnyConnector, AnyIo, Connects, any};
 
 /// Puts TLS around a connector. URLs with http go through without it.
 ///
 /// OpenSSL's connector keeps sessions, and one that is resumed goes on with the client certificate that it began with. So there is a
 /// new connector for each certificate.
-pub(crate) fn renewed_connector<C>(
+pub(crate) fn renewed_connector<C: Connects>(
     config: &Config,
     connector: C,
     peer: &Peer,
     offer: Offer,
-) -> Result<AnyConnector, TlsError>
-where
-    C: Service<Uri> + Clone + Send + Sync + 'static,
-    C::Response: Read + Write + Connection + Unpin + Send + 'static,
-    C::Error: Into<BoxError>,
-    C::Future: Send + 'static,
-{
+) -> Result<AnyConnector, TlsError> {
     let epoch = match peer {
         Peer::Server { giver } => IdentityEpoch::of(&config.auth_info, giver.clone())?,
         Peer::Proxy => return Ok(any(https_connector(config, connector, peer, offer)?)),
