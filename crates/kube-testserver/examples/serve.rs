@@ -20,6 +20,8 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
                 let (port, address) = pair.split_once('=').ok_or("--listen needs PORT=ADDRESS")?;
                 listening.push((port.parse::<u16>()?, address.parse::<SocketAddr>()?));
             }
+            "--rbac" => builder = builder.with_rbac(),
+            "--service-accounts" => builder = builder.with(BuiltInController::ServiceAccounts),
             "--workloads" => builder = builder.with(BuiltInController::Workloads),
             "--kubelet" => builder = builder.with(BuiltInController::Kubelet),
             "--port" => {

@@ -115,7 +115,7 @@ impl FieldSet {
         }
     }
 
-    /// All paths, a container before what is in it.
+    /// All paths, level by level within each container: what is in it directly, then what is further down.
     pub(crate) fn paths(&self) -> Vec<Vec<Step>> {
         let mut out = Vec::new();
         self.collect(&mut Vec::new(), &mut out);
@@ -123,11 +123,13 @@ impl FieldSet {
     }
 
     fn collect(&self, at: &mut Vec<Step>, out: &mut Vec<Vec<Step>>) {
+        for (step, _) in self.branches.iter().filter(|(_, branch)| branch.member) {
+            at.push(step.clone());
+            out.push(at.clone());
+            at.pop();
+        }
         for (step, branch) in &self.branches {
             at.push(step.clone());
-            if branch.member {
-                out.push(at.clone());
-            }
             branch.below.collect(at, out);
             at.pop();
         }

@@ -51,7 +51,8 @@ pub(crate) fn update(
     let mut own = before.unwrap_or(own);
     own.fields = own.fields.difference(&removed).union(&taken);
     if !taken.is_empty() {
-        own.time = Some(now.into());
+        // The genuine server notes no time for what came by way of a scale.
+        own.time = (subresource != "scale").then(|| now.into());
     }
     entries.push(own);
     managed::tidy(entries)

@@ -13,7 +13,9 @@ pub(super) fn set(conditions: &mut Vec<Value>, mut new: Value, now: &str) {
         Some(at) => {
             let same = |field: &str| conditions[at][field] == new[field];
             if !(same("status") && same("reason") && same("message")) {
-                conditions[at] = new;
+                // The one that changed last stands last.
+                conditions.remove(at);
+                conditions.push(new);
             }
         }
         None => conditions.push(new),

@@ -7,6 +7,7 @@ use serde_json::{Map, Value, json};
 use super::conditions;
 
 const REVISION: &str = "deployment.kubernetes.io/revision";
+const AVAILABLE: &str = "NewReplicaSetAvailable";
 const HASH: &str = "pod-template-hash";
 
 /// What a Deployment needs.
@@ -20,6 +21,8 @@ pub(crate) struct Rollout {
     pub(crate) delete: Vec<usize>,
     /// The number of the present version, on the Deployment and the ReplicaSet at this place.
     pub(crate) revision: Option<(usize, String)>,
+    /// What the ReplicaSets that are scaled note of their Deployment: the replicas it wants, and the most there may be.
+    pub(crate) sizes: [(&'static str, String); 2],
     pub(crate) status: Value,
 }
 
@@ -38,8 +41,11 @@ pub(crate) fn plan_rollout(deployment: &Value, sets: &[Value], now: &str) -> Rol
     let template = &deployment["spec"]["template"];
     let current = sets.iter().position(|set| same_template(&set["spec"]["template"], template));
     let limits = limits(&deployment["spec"]);
-    let mut rollout =
-        Rollout { status: status(deployment, sets, current, limits, now), ..Rollout::default() };
+    let mut rollout = Rollout {
+        status: status(deployment, sets, current, limits, now),
+        sizes: sizes(limits),
+        ..Rollout::default()
+    };
     if deployment["metadata"]["deletionTimestamp"].is_string() {
         return rollout;
     }
@@ -132,6 +138,9 @@ fn status(deployment: &Value, sets: &[Value], current: Option<usize>, limits: Li
             status.insert(field.into(), count.into());
         }
     }
+    if !deployment["status"]["collisionCount"].is_null() {
+        status.insert("collisionCount".into(), deployment["status"]["collisionCount"].clone());
+    }
     let mut all = deployment["status"]["conditions"].as_array().cloned().unwrap_or_default();
     let condition = |kind: &str, status: &str, reason: &str, message: &str| json!({"type": kind, "status": status, "reason": reason, "message": message, "lastUpdateTime": now});
     let enough = available >= limits.least;
@@ -143,11 +152,16 @@ fn status(deployment: &Value, sets: &[Value], current: Option<usize>, limits: Li
     if let Some(at) = current {
         let name = sets[at]["metadata"]["name"].as_str().unwrap_or_default();
         let done = updated == limits.replicas && replicas == updated && available == updated;
-        let (reason, message) = match done {
-            true => ("NewReplicaSetAvailable", format!("ReplicaSet {name:?} has successfully progressed.")),
-            false => ("ReplicaSetUpdated", format!("ReplicaSet {name:?} is progressing.")),
+        // Scaling what was rolled out before is no progress of another rollout.
+        let scaled = replicas == updated && all.iter().any(|known| known["reason"] == AVAILABLE);
+        let progress = match (done, scaled) {
+            (true, _) => Some((AVAILABLE, format!("ReplicaSet {name:?} has successfully progressed."))),
+            (false, true) => None,
+            (false, false) => Some(("ReplicaSetUpdated", format!("ReplicaSet {name:?} is progressing."))),
         };
-        conditions::set(&mut all, condition("Progressing", "True", reason, &message), now);
+        if let Some((reason, message)) = progress {
+            conditions::set(&mut all, condition("Progressing", "True", reason, &message), now);
+        }
     }
     status.insert("conditions".into(), all.into());
     status.into()
@@ -170,9 +184,9 @@ fn replica_set(deployment: &Value, revision: u64) -> Value {
     let mut annotations = metadata["annotations"].as_object().cloned().unwrap_or_default();
     annotations.remove("kubectl.kubernetes.io/last-applied-configuration");
     annotations.insert(REVISION.into(), revision.to_string().into());
-    annotations
-        .insert("deployment.kubernetes.io/desired-replicas".into(), limits.replicas.to_string().into());
-    annotations.insert("deployment.kubernetes.io/max-replicas".into(), limits.most.to_string().into());
+    for (name, size) in sizes(limits) {
+        annotations.insert(name.into(), size.into());
+    }
     json!({
         "apiVersion": "apps/v1",
         "kind": "ReplicaSet",
@@ -182,6 +196,13 @@ fn replica_set(deployment: &Value, revision: u64) -> Value {
         },
         "spec": {"replicas": 0, "selector": selector, "template": template},
     })
+}
+
+fn sizes(limits: Limits) -> [(&'static str, String); 2] {
+    [
+        ("deployment.kubernetes.io/desired-replicas", limits.replicas.to_string()),
+        ("deployment.kubernetes.io/max-replicas", limits.most.to_string()),
+    ]
 }
 
 fn next_revision(sets: &[Value], current: Option<usize>) -> u64 {

@@ -95,6 +95,20 @@ fn status_says_when_it_is_done_and_stays_as_it_is() {
 }
 
 #[test]
+fn scaling_is_no_rollout() {
+    let mut deployment = deployment(0, "one");
+    deployment["status"] = plan_rollout(&deployment, &[set("one", 0, 0, 1)], "t").status;
+    deployment["status"]["collisionCount"] = 2.into();
+    deployment["spec"]["replicas"] = 2.into();
+    let rollout = plan_rollout(&deployment, &[set("one", 2, 0, 1)], "t");
+    let reasons: Vec<_> =
+        rollout.status["conditions"].as_array().unwrap().iter().map(|c| &c["reason"]).collect();
+    assert_eq!(reasons, ["NewReplicaSetAvailable", "MinimumReplicasUnavailable"]);
+    assert_eq!(rollout.status["collisionCount"], 2);
+    assert_eq!(rollout.sizes.map(|(_, size)| size), ["2", "3"]);
+}
+
+#[test]
 fn an_old_version_that_comes_back_is_the_newest() {
     let sets = [set("one", 0, 0, 1), set("two", 2, 2, 2)];
     let rollout = plan_rollout(&deployment(2, "one"), &sets, "t");

@@ -10,7 +10,7 @@ pub(super) fn since(then: &str, now: &str) -> String {
     human(now.as_second() - then.as_second())
 }
 
-fn human(seconds: i64) -> String {
+pub(super) fn human(seconds: i64) -> String {
     if seconds < -1 {
         return "<invalid>".into();
     }

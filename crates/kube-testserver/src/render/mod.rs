@@ -2,10 +2,9 @@
 
 mod accept;
 mod age;
-mod built_in;
+mod columns;
 mod encode;
 mod jsonpath;
-mod pods;
 mod table;
 
 pub(crate) use accept::{Include, View, discovery_form, wants_json, wants_yaml};

@@ -1,7 +1,7 @@
 use serde_json::{Value, json};
 
 use super::{
-    age, built_in,
+    age, columns,
     jsonpath::{JsonPath, plain},
 };
 use crate::registry::{Column, Endpoint};
@@ -15,43 +15,33 @@ pub(super) struct Columns {
 /// Where one cell comes from.
 enum Cell {
     Name,
-    Age,
     /// A path of a CRD's printer column, and its type.
     Path {
         path: Option<JsonPath>,
         kind: String,
     },
-    Made(fn(&Value) -> Value),
+    BuiltIn(columns::Cell),
 }
 
 impl Columns {
     pub(super) fn of(endpoint: &Endpoint) -> Self {
-        let mut columns = Self { definitions: json!([]), cells: Vec::new() };
-        columns.add("Name", "string", "name", "Name must be unique within a namespace.", 0, Cell::Name);
+        let mut made = Self { definitions: json!([]), cells: Vec::new() };
         if endpoint.resource.custom {
+            made.add("Name", "string", "name", "Name must be unique within a namespace.", 0, Cell::Name);
             for column in &endpoint.version().columns {
                 let Column { name, kind, format, description, priority, path } = column;
                 let cell = Cell::Path { path: JsonPath::parse(path), kind: kind.clone() };
                 // Dates are shown as ages, which are text.
                 let shown = if kind == "date" { "date" } else { kind };
-                columns.add(name, shown, format, description, *priority, cell);
+                made.add(name, shown, format, description, *priority, cell);
             }
-            return columns;
+            return made;
         }
-        let made = built_in::columns(endpoint.group(), endpoint.plural());
-        let (always, wide): (Vec<_>, Vec<_>) =
-            made.iter().copied().partition(|(_, priority, _)| *priority == 0);
-        for (name, priority, make) in always {
-            columns.add(name, "string", "", "", priority, Cell::Made(make));
+        for column in columns::of(endpoint.group(), endpoint.plural()) {
+            let priority = i64::from(column.wide);
+            made.add(column.name, column.kind, column.format, "", priority, Cell::BuiltIn(column.cell));
         }
-        // Definitions show when they were created, not how long ago.
-        if !endpoint.resource.is("apiextensions.k8s.io", "customresourcedefinitions") {
-            columns.add("Age", "string", "", "How long ago the object was created.", 0, Cell::Age);
-        }
-        for (name, priority, make) in wide {
-            columns.add(name, "string", "", "", priority, Cell::Made(make));
-        }
-        columns
+        made
     }
 
     pub(super) fn definitions(&self) -> &Value {
@@ -74,10 +64,8 @@ impl Cell {
     fn fill(&self, object: &Value, now: &str) -> Value {
         match self {
             Self::Name => object["metadata"]["name"].clone(),
-            Self::Age => {
-                age::since(object["metadata"]["creationTimestamp"].as_str().unwrap_or_default(), now).into()
-            }
-            Self::Made(make) => make(object),
+            Self::BuiltIn(columns::Cell::Object(make)) => make(object),
+            Self::BuiltIn(columns::Cell::Time(make)) => make(object, now),
             Self::Path { path: None, .. } => Value::Null,
             Self::Path { path: Some(path), kind } => {
                 let found = path.find(object);
@@ -86,7 +74,8 @@ impl Cell {
                     ([Value::String(time), ..], "date") => age::since(time, now).into(),
                     ([value @ Value::Number(_), ..], "integer" | "number") => (*value).clone(),
                     ([value @ Value::Bool(_), ..], "boolean") => (*value).clone(),
-                    (_, "string") => found.iter().map(|v| plain(v)).collect::<Vec<_>>().join(",").into(),
+                    // Of several, the genuine server shows the first.
+                    ([value, ..], "string") => plain(value).into(),
                     _ => Value::Null,
                 }
             }

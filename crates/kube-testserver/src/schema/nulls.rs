@@ -8,7 +8,8 @@ impl Schema {
     /// Drops members that are null where null is not a value. To be called after defaults are filled in, on creates,
     /// updates and all patches but apply (which reports such nulls as invalid, for custom resources).
     ///
-    /// In built-in kinds a null is never a value.
+    /// In built-in kinds a null is never a value, and neither is an empty list or map that may as well be left out: Go
+    /// writes none.
     pub(crate) fn drop_nulls(&self, object: &mut Value) {
         walk(self.root(), object, matches!(self.source, Source::Table(_)));
     }
@@ -26,12 +27,24 @@ fn walk(field: &Field, value: &mut Value, built_in: bool) {
                 return false;
             }
             walk(inner, value, built_in);
-            true
+            let needed =
+                || node.rules.as_ref().is_some_and(|rules| rules.required.iter().any(|one| **one == **name));
+            !(built_in && is_nothing(inner, value) && !needed())
         }),
         Value::Array(list) => {
             let Some(inner) = &node.items else { return };
             list.iter_mut().for_each(|value| walk(inner, value, built_in));
         }
         _ => {}
+    }
+}
+
+fn is_nothing(field: &Field, value: &Value) -> bool {
+    let node = field.node();
+    match value {
+        Value::Array(list) => list.is_empty(),
+        // A struct without content may mean something by being there; a map may not.
+        Value::Object(map) => map.is_empty() && node.properties.is_empty() && node.additional.is_some(),
+        _ => false,
     }
 }

@@ -34,7 +34,12 @@ impl LabelSelector {
             return Ok(Self::default());
         }
         loop {
-            requirements.push(parser.requirement()?);
+            let begins = matches!(parser.peek(), Token::Word(_) | Token::Not);
+            let requirement = parser.requirement();
+            requirements.push(requirement.map_err(|why| match begins {
+                true => format!("unable to parse requirement: {why}"),
+                false => why,
+            })?);
             match parser.next() {
                 Token::End => return Ok(Self(requirements)),
                 Token::Comma if !matches!(parser.peek(), Token::Word(_) | Token::Not) => {
@@ -236,9 +241,9 @@ mod tests {
     fn errors_say_what_was_found_and_expected() {
         for (bad, text) in [
             ("==", "found '==', expected: !, identifier, or 'end of string'"),
-            ("a in b", "found 'b' expected: '('"),
+            ("a in b", "unable to parse requirement: found 'b' expected: '('"),
             ("a,", "found '', expected: identifier after ','"),
-            ("a b", "found 'b', expected: in, notin, =, ==, !=, gt, lt"),
+            ("a b", "unable to parse requirement: found 'b', expected: in, notin, =, ==, !=, gt, lt"),
         ] {
             assert_eq!(LabelSelector::parse(bad).unwrap_err(), text);
         }

@@ -14,13 +14,22 @@ pub(crate) fn default(endpoint: &Endpoint, object: &mut Value) {
     match (endpoint.group(), endpoint.plural()) {
         ("", "pods") => pod(object),
         ("", "services") => service(object),
-        ("", "replicationcontrollers" | "podtemplates")
-        | ("apps", "deployments" | "replicasets" | "statefulsets" | "daemonsets") => template(object),
+        ("", "nodes") => node(object),
+        ("", "podtemplates") | ("apps", "replicasets") => template(object),
+        ("", "replicationcontrollers") => {
+            template(object);
+            labels_of_template(object);
+        }
+        ("apps", "deployments" | "statefulsets" | "daemonsets") => {
+            template(object);
+            strategy(endpoint.plural(), object);
+        }
         ("batch", "jobs") => job(object),
         ("batch", "cronjobs") => each(object, "/spec/jobTemplate/spec/template/spec", containers),
         ("autoscaling", "horizontalpodautoscalers") => autoscaler(endpoint, object),
         ("networking.k8s.io", "networkpolicies") => each(object, "/spec", policy_types),
         ("scheduling.k8s.io", "priorityclasses") => fill(object, "preemptionPolicy", "PreemptLowerPriority"),
+        ("storage.k8s.io", "csidrivers") => each(object, "/spec", driver),
         (RBAC, "rolebindings" | "clusterrolebindings") => binding(object),
         _ => {}
     }
@@ -51,6 +60,59 @@ fn template(object: &mut Value) {
     for place in ["/spec/template/spec", "/template/spec"] {
         each(object, place, containers);
     }
+}
+
+/// How pods of a new version take the place of old ones: the details follow from the type.
+fn strategy(plural: &str, object: &mut Value) {
+    let (field, details) = match plural {
+        "deployments" => ("strategy", json!({"maxSurge": "25%", "maxUnavailable": "25%"})),
+        "daemonsets" => ("updateStrategy", json!({"maxSurge": 0, "maxUnavailable": 1})),
+        _ => ("updateStrategy", json!({"partition": 0})),
+    };
+    let Some(spec) = object.get_mut("spec").filter(|spec| spec.is_object()) else { return };
+    fill(spec, field, json!({}));
+    fill(&mut spec[field], "type", "RollingUpdate");
+    if spec[field]["type"] != "RollingUpdate" {
+        return;
+    }
+    fill(&mut spec[field], "rollingUpdate", json!({}));
+    for (name, value) in details.as_object().into_iter().flatten() {
+        fill(&mut spec[field]["rollingUpdate"], name, value.clone());
+    }
+}
+
+/// A ReplicationController without labels or selector has those of its pods.
+fn labels_of_template(controller: &mut Value) {
+    let labels = controller["spec"]["template"]["metadata"]["labels"].clone();
+    if labels.as_object().is_none_or(serde_json::Map::is_empty) {
+        return;
+    }
+    let empty = |value: &Value| value.as_object().is_none_or(serde_json::Map::is_empty);
+    for (place, field) in [("/spec", "selector"), ("/metadata", "labels")] {
+        if let Some(map) = controller.pointer_mut(place).and_then(Value::as_object_mut)
+            && map.get(field).is_none_or(empty)
+        {
+            map.insert(field.into(), labels.clone());
+        }
+    }
+}
+
+/// The one range of addresses that a node names is the first of all.
+fn node(node: &mut Value) {
+    let Some(spec) = node.get_mut("spec").filter(|spec| spec.is_object()) else { return };
+    if let Some(range) = spec["podCIDR"].as_str().filter(|range| !range.is_empty()) {
+        let ranges = json!([range]);
+        fill(spec, "podCIDRs", ranges);
+    }
+}
+
+fn driver(spec: &mut Value) {
+    fill(spec, "attachRequired", true);
+    fill(spec, "fsGroupPolicy", "ReadWriteOnceWithFSType");
+    for off in ["podInfoOnMount", "requiresRepublish", "seLinuxMount", "storageCapacity"] {
+        fill(spec, off, false);
+    }
+    fill(spec, "volumeLifecycleModes", json!(["Persistent"]));
 }
 
 fn containers(spec: &mut Value) {
@@ -185,7 +247,11 @@ mod tests {
         for odd in
             [json!(null), json!([]), json!({"spec": []}), json!({"spec": {"containers": {}, "template": 5}})]
         {
-            for default in [pod, service, template, job, binding] {
+            for default in
+                [pod, service, template, job, binding, node, labels_of_template, |o: &mut Value| {
+                    strategy("deployments", o)
+                }]
+            {
                 default(&mut odd.clone());
             }
         }

@@ -15,4 +15,5 @@ pub(crate) use defaults::default;
 pub(crate) use metadata::validate as validate_metadata;
 pub(crate) use rbac::validate as validate_rights;
 pub(crate) use rules::validate as validate_kind;
+pub(crate) use settle::{CLAIM_IN_USE, VOLUME_IN_USE};
 pub(crate) use update::{Part, prepare as prepare_update};

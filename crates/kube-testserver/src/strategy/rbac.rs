@@ -15,8 +15,12 @@ pub(super) fn prepare(endpoint: &Endpoint, object: &mut Value) {
     if object["roleRef"].is_object() && missing(&object["roleRef"]) {
         object["roleRef"]["apiGroup"] = GROUP.into();
     }
-    for subject in
-        object["subjects"].as_array_mut().into_iter().flatten().filter(|subject| subject.is_object())
+    for subject in object
+        .get_mut("subjects")
+        .and_then(Value::as_array_mut)
+        .into_iter()
+        .flatten()
+        .filter(|subject| subject.is_object())
     {
         if matches!(subject["kind"].as_str(), Some("User" | "Group")) && missing(subject) {
             subject["apiGroup"] = GROUP.into();

@@ -6,6 +6,10 @@ use serde_json::{Value, json};
 
 use crate::{meta, registry::Endpoint};
 
+/// The finalizers that hold claims and volumes while they are used.
+pub(crate) const CLAIM_IN_USE: &str = "kubernetes.io/pvc-protection";
+pub(crate) const VOLUME_IN_USE: &str = "kubernetes.io/pv-protection";
+
 /// Completes a new object; its uid is set.
 pub(super) fn create(endpoint: &Endpoint, object: &mut Value) {
     match (endpoint.group(), endpoint.plural()) {
@@ -14,8 +18,8 @@ pub(super) fn create(endpoint: &Endpoint, object: &mut Value) {
             addresses(object);
             object["status"] = json!({"loadBalancer": {}});
         }
-        ("", "persistentvolumeclaims") => hold(object, "kubernetes.io/pvc-protection"),
-        ("", "persistentvolumes") => hold(object, "kubernetes.io/pv-protection"),
+        ("", "persistentvolumeclaims") => hold(object, CLAIM_IN_USE),
+        ("", "persistentvolumes") => hold(object, VOLUME_IN_USE),
         ("batch", "jobs") => job(object),
         ("apps", "replicasets") => object["status"] = json!({"replicas": 0}),
         ("apps", "statefulsets") => object["status"] = json!({"replicas": 0, "availableReplicas": 0}),
@@ -48,7 +52,7 @@ pub(super) fn update(endpoint: &Endpoint, old: &Value, new: &mut Value) {
         return;
     }
     let former = old["spec"]["ports"].as_array().cloned().unwrap_or_default();
-    for port in new["spec"]["ports"].as_array_mut().into_iter().flatten() {
+    for port in new.pointer_mut("/spec/ports").and_then(Value::as_array_mut).into_iter().flatten() {
         let same =
             former.iter().find(|old| old["port"] == port["port"] && old["protocol"] == port["protocol"]);
         if let Some(node) = same.map(|same| same["nodePort"].clone()).filter(|node| node.is_number())
@@ -159,7 +163,7 @@ fn node_ports(service: &mut Value) {
     {
         return;
     }
-    for (i, port) in (0u64..).zip(spec["ports"].as_array_mut().into_iter().flatten()) {
+    for (i, port) in (0u64..).zip(spec.get_mut("ports").and_then(Value::as_array_mut).into_iter().flatten()) {
         if port["nodePort"].as_u64().unwrap_or(0) == 0 && port.is_object() {
             port["nodePort"] = (30_000 + (first + i) % 2768).into();
         }

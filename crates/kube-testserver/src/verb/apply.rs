@@ -1,4 +1,5 @@
 use http::StatusCode;
+use serde_json::Value;
 
 use super::{
     Answer, Call, body, create,
@@ -57,6 +58,9 @@ pub(super) fn apply(world: &mut World, call: &Call) -> Result<Answer, Failure> {
         now: &world.now(),
     });
     let Applied { mut object, managers } = applied.map_err(refused)?;
+    if manager == "kubectl" {
+        note_last_applied(&mut object, &config);
+    }
     write::place(call, &mut object)?;
     for precondition in ["resourceVersion", "uid"] {
         meta::keep(&mut object, &config, precondition);
@@ -69,6 +73,23 @@ pub(super) fn apply(world: &mut World, call: &Call) -> Result<Answer, Failure> {
         None if meta::text(&object, "resourceVersion").is_some() => Err(call.stale()),
         None => create::insert(world, call, &options, object, ownership),
     }
+}
+
+/// `kubectl apply` with and without `--server-side` on the same object: where the annotation of the one is, the other keeps it
+/// up to date.
+fn note_last_applied(object: &mut Value, config: &Value) {
+    const NAME: &str = "kubectl.kubernetes.io/last-applied-configuration";
+    let Some(annotation) = object.pointer_mut("/metadata/annotations").and_then(|all| all.get_mut(NAME))
+    else {
+        return;
+    };
+    let mut config = config.clone();
+    if let Some(annotations) = config.pointer_mut("/metadata/annotations").and_then(Value::as_object_mut) {
+        annotations.remove(NAME);
+    }
+    let text = format!("{config}\n");
+    // More than all annotations together may be cannot be kept.
+    *annotation = if text.len() > 256 * 1024 { "".into() } else { text.into() };
 }
 
 /// What this write cannot change: `strategy::prepare_update` would put it back.

@@ -141,6 +141,9 @@ impl World {
             }
             self.later(Task::FinishForeground(stored.uid.to_string()));
         }
+        if resource.is("", "persistentvolumeclaims") || resource.is("", "persistentvolumes") {
+            self.later(Task::FreeStorage((resource.table, stored.key.clone())));
+        }
         if resource.is("", "namespaces") {
             self.later(Task::EmptyNamespace(stored.key.name().into()));
         }

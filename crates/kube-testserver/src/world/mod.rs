@@ -14,6 +14,7 @@ mod saved;
 mod services;
 mod settings;
 mod state;
+mod storage;
 mod workloads;
 
 pub(crate) use delete::{Deletion, Propagation};

@@ -35,6 +35,8 @@ pub enum BuiltInController {
     GarbageCollection,
     /// Empties namespaces that are being deleted, and lets them go.
     NamespaceDeletion,
+    /// Lets volumes and claims that are being deleted go once no pod uses them.
+    StorageProtection,
     /// Gives ClusterRoles with an aggregation rule the rules of those that they select.
     RoleAggregation,
     /// A node that runs pods: schedules them to itself, reports them running, ends them. See [`Kubelet`](crate::Kubelet) for what
@@ -51,6 +53,7 @@ impl BuiltInController {
         match self {
             Self::GarbageCollection => matches!(task, Task::CheckOwners(_) | Task::FinishForeground(_)),
             Self::NamespaceDeletion => matches!(task, Task::EmptyNamespace(_) | Task::FinishNamespace(_)),
+            Self::StorageProtection => matches!(task, Task::FreeStorage(_)),
             Self::RoleAggregation => matches!(task, Task::AggregateRoles),
             Self::Kubelet => matches!(task, Task::RunPod(_)),
             Self::Workloads => {

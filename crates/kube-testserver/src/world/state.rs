@@ -58,6 +58,8 @@ pub(super) enum Task {
     EmptyResource(TableId),
     /// A CRD that is being deleted: are all its objects gone?
     FinishResource(TableId),
+    /// A volume or claim that is being deleted: does anybody use it still?
+    FreeStorage(Place),
     /// ClusterRoles that are made up of others.
     AggregateRoles,
     // Pods before those who count them.
@@ -165,6 +167,7 @@ impl World {
         self.note_account(resource, key);
         if resource.is("", "pods") {
             self.note_budgets(key);
+            self.note_claims(key, &before.value());
             self.kubelet.forget(key.namespace().unwrap_or_default(), key.name());
         }
         if resource.custom {
@@ -201,6 +204,7 @@ impl World {
                 Task::FinishNamespace(name) => self.finish_namespace(&name),
                 Task::EmptyResource(table) => self.empty_resource(table),
                 Task::FinishResource(table) => self.finish_resource(table),
+                Task::FreeStorage(place) => self.free_storage(&place),
                 Task::AggregateRoles => self.aggregate_roles(),
                 Task::RunPod(place) => self.run_pod(&place),
                 Task::Job(place) => self.reconcile_job(&place),

@@ -178,6 +178,9 @@ impl World {
         let mut changed = sets.clone();
         for (at, replicas) in plan.scale {
             changed[at]["spec"]["replicas"] = replicas.into();
+            for (name, size) in &plan.sizes {
+                changed[at]["metadata"]["annotations"][*name] = size.as_str().into();
+            }
             let generation = changed[at]["metadata"]["generation"].as_i64().unwrap_or(0) + 1;
             meta::set(&mut changed[at], "generation", generation);
         }
@@ -205,6 +208,7 @@ impl World {
     pub(super) fn make(&mut self, group: &str, plural: &str, mut object: Value) -> Option<Arc<Stored>> {
         let endpoint = self.registry.by_plural(group, plural)?.clone();
         endpoint.schema().default(&mut object);
+        strategy::default(&endpoint, &mut object);
         strategy::prepare_create(&endpoint, &mut object, &ids::uid(), &self.now());
         meta::tidy(&mut object);
         let key = Key::new(meta::text(&object, "namespace"), meta::name(&object));

@@ -2,6 +2,35 @@
 
 use serde_json::Value;
 
+use super::values::{condition, count, items, number, since};
+
+pub(super) fn ready(pod: &Value) -> Value {
+    let ready = items(&pod["status"]["containerStatuses"]).filter(|status| status["ready"] == true);
+    format!("{}/{}", ready.count(), count(&pod["spec"]["containers"])).into()
+}
+
+/// How often containers were started again, and when one was last.
+pub(super) fn restarts(pod: &Value, now: &str) -> Value {
+    let statuses = || items(&pod["status"]["containerStatuses"]);
+    let restarts: i64 = statuses().map(|status| number(&status["restartCount"])).sum();
+    let ended = statuses().filter_map(|status| status["lastState"]["terminated"]["finishedAt"].as_str());
+    match ended.max() {
+        Some(last) if restarts > 0 => {
+            format!("{restarts} ({} ago)", since(&last.into(), now, "").as_str().unwrap_or_default()).into()
+        }
+        _ => restarts.to_string().into(),
+    }
+}
+
+pub(super) fn gates(pod: &Value) -> Value {
+    let gates = pod["spec"]["readinessGates"].as_array().map_or(&[][..], Vec::as_slice);
+    let open = |gate: &&Value| condition(pod, gate["conditionType"].as_str().unwrap_or_default()) == "True";
+    match gates {
+        [] => "<none>".into(),
+        gates => format!("{}/{}", gates.iter().filter(open).count(), gates.len()).into(),
+    }
+}
+
 /// `STATUS`: why the pod is not simply what its phase says, where a container or its deletion is the reason.
 pub(super) fn status(pod: &Value) -> Value {
     let status = &pod["status"];
@@ -83,6 +112,15 @@ mod tests {
         assert_eq!(shown(json!({"phase": "Running", "containerStatuses": [over, runs]})), "Running");
         let killed = json!({"state": {"terminated": {"exitCode": 137, "signal": 9}}});
         assert_eq!(shown(json!({"phase": "Failed", "containerStatuses": [killed]})), "Signal:9");
+    }
+
+    #[test]
+    fn restarts_say_when_the_last_was() {
+        let ended =
+            json!({"restartCount": 2, "lastState": {"terminated": {"finishedAt": "2026-01-01T00:00:00Z"}}});
+        let pod = json!({"status": {"containerStatuses": [ended, {"restartCount": 1}]}});
+        assert_eq!(restarts(&pod, "2026-01-01T00:01:00Z"), "3 (60s ago)");
+        assert_eq!(restarts(&json!({}), "2026-01-01T00:01:00Z"), "0");
     }
 
     #[test]

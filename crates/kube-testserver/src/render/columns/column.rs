@@ -1,0 +1,53 @@
+use serde_json::Value;
+
+use crate::render::age;
+
+/// One column of a table.
+#[derive(Clone, Copy)]
+pub(in crate::render) struct Column {
+    pub(in crate::render) name: &'static str,
+    /// Type and format, as the table states them.
+    pub(in crate::render) kind: &'static str,
+    pub(in crate::render) format: &'static str,
+    /// Shown only with `-o wide`.
+    pub(in crate::render) wide: bool,
+    pub(in crate::render) cell: Cell,
+}
+
+/// Where the content of a column comes from.
+#[derive(Clone, Copy)]
+pub(in crate::render) enum Cell {
+    /// The object says it.
+    Object(fn(&Value) -> Value),
+    /// The object and the time now say it.
+    Time(fn(&Value, &str) -> Value),
+}
+
+pub(super) const NAME: Column =
+    Column { format: "name", ..text("Name", |object| object["metadata"]["name"].clone()) };
+pub(super) const AGE: Column = timed("Age", |object, now| {
+    age::since(object["metadata"]["creationTimestamp"].as_str().unwrap_or_default(), now).into()
+});
+pub(super) const CREATED_AT: Column =
+    Column { kind: "date", ..text("Created At", |object| object["metadata"]["creationTimestamp"].clone()) };
+
+pub(super) const fn text(name: &'static str, make: fn(&Value) -> Value) -> Column {
+    Column { name, kind: "string", format: "", wide: false, cell: Cell::Object(make) }
+}
+
+pub(super) const fn integer(name: &'static str, make: fn(&Value) -> Value) -> Column {
+    Column { kind: "integer", ..text(name, make) }
+}
+
+pub(super) const fn boolean(name: &'static str, make: fn(&Value) -> Value) -> Column {
+    Column { kind: "boolean", ..text(name, make) }
+}
+
+pub(super) const fn timed(name: &'static str, make: fn(&Value, &str) -> Value) -> Column {
+    Column { cell: Cell::Time(make), ..text(name, |_| Value::Null) }
+}
+
+/// The same column, but only for those who ask for more.
+pub(super) const fn wide(column: Column) -> Column {
+    Column { wide: true, ..column }
+}

@@ -1,0 +1,71 @@
+//! Rules of built-in kinds that tie fields together or that a schema does not state, in the words of the genuine server.
+
+mod data;
+mod service;
+mod template;
+mod workload;
+
+use serde_json::Value;
+
+use crate::{registry::Endpoint, schema::FieldError};
+
+/// What a built-in kind may not be, besides what its schema says.
+pub(crate) fn validate(endpoint: &Endpoint, object: &Value) -> Vec<FieldError> {
+    let mut errors = Errors::default();
+    let spec = &object["spec"];
+    match (endpoint.group(), endpoint.plural()) {
+        ("", "pods") => template::validate(spec, "spec", &mut errors),
+        ("", "services") => service::validate(spec, &mut errors),
+        ("", "configmaps" | "secrets") => data::validate(object, &mut errors),
+        ("", "replicationcontrollers")
+        | ("apps", "deployments" | "replicasets" | "statefulsets" | "daemonsets") => {
+            workload::validate(endpoint.plural(), spec, &mut errors);
+        }
+        ("batch", "jobs") => workload::job(spec, &mut errors),
+        _ => {}
+    }
+    errors.0
+}
+
+/// What was found so far.
+#[derive(Default)]
+struct Errors(Vec<FieldError>);
+
+impl Errors {
+    fn add(&mut self, error: FieldError) {
+        self.0.push(error);
+    }
+
+    fn required(&mut self, field: String, detail: &str) {
+        self.add(FieldError::required(field, detail));
+    }
+
+    /// A text that breaks a rule for names.
+    fn text(&mut self, field: String, text: &str, problem: Option<String>) {
+        if let Some(problem) = problem {
+            self.add(FieldError::invalid(field, format!("{text:?}"), &problem));
+        }
+    }
+
+    /// Counts may not be below nothing.
+    fn count(&mut self, field: &str, value: &Value) {
+        if let Some(number) = value.as_i64().filter(|number| *number < 0) {
+            self.add(FieldError::invalid(field, number, "must be greater than or equal to 0"));
+        }
+    }
+
+    /// Ports that are no ports.
+    fn port(&mut self, field: String, value: &Value) {
+        if let Some(number) = value.as_i64().filter(|number| !(1..=65_535).contains(number)) {
+            self.add(FieldError::invalid(field, number, "must be between 1 and 65535, inclusive"));
+        }
+    }
+}
+
+fn text(value: &Value) -> &str {
+    value.as_str().unwrap_or_default()
+}
+
+fn items<'v>(value: &'v Value, list: &str) -> impl Iterator<Item = (usize, &'v Value)> {
+    value[list].as_array().into_iter().flatten().enumerate()
+}

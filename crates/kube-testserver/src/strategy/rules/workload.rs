@@ -1,0 +1,62 @@
+//! What makes pods from a template.
+
+use serde_json::Value;
+
+use super::{Errors, template, text};
+use crate::schema::FieldError;
+
+const TEMPLATE: &str = "spec.template.spec";
+
+pub(super) fn validate(plural: &str, spec: &Value, errors: &mut Errors) {
+    errors.count("spec.replicas", &spec["replicas"]);
+    errors.count("spec.minReadySeconds", &spec["minReadySeconds"]);
+    if let Some(error) = selected(spec) {
+        errors.add(error);
+    }
+    // A StatefulSet of the genuine server does not look into its template.
+    if plural != "statefulsets" {
+        template::validate(&spec["template"]["spec"], TEMPLATE, errors);
+        restarts_always(spec, errors);
+    }
+    errors.count("spec.revisionHistoryLimit", &spec["revisionHistoryLimit"]);
+}
+
+pub(super) fn job(spec: &Value, errors: &mut Errors) {
+    for field in
+        ["parallelism", "completions", "activeDeadlineSeconds", "backoffLimit", "ttlSecondsAfterFinished"]
+    {
+        errors.count(&format!("spec.{field}"), &spec[field]);
+    }
+    template::validate(&spec["template"]["spec"], TEMPLATE, errors);
+    if matches!(text(&spec["template"]["spec"]["restartPolicy"]), "" | "Always") {
+        errors.required(format!("{TEMPLATE}.restartPolicy"), "valid values: \"OnFailure\", \"Never\"");
+    }
+}
+
+fn restarts_always(spec: &Value, errors: &mut Errors) {
+    let policy = text(&spec["template"]["spec"]["restartPolicy"]);
+    if !matches!(policy, "" | "Always") {
+        let at = format!("{TEMPLATE}.restartPolicy");
+        errors.add(FieldError::not_supported(at, format!("{policy:?}"), &["\"Always\"".into()]));
+    }
+}
+
+/// A workload selects the pods that it makes.
+fn selected(spec: &Value) -> Option<FieldError> {
+    let labels = &spec["template"]["metadata"]["labels"];
+    let selector = &spec["selector"];
+    // A ReplicationController selects by a plain map.
+    let wanted = selector["matchLabels"].as_object().or_else(|| {
+        let plain = selector["matchExpressions"].is_null() && selector["matchLabels"].is_null();
+        selector.as_object().filter(|_| plain)
+    });
+    let fits = wanted.into_iter().flatten().all(|(key, value)| labels.get(key) == Some(value));
+    if fits && selector.is_object() {
+        return None;
+    }
+    let shown: Vec<String> =
+        labels.as_object().into_iter().flatten().map(|(key, value)| format!("{key:?}:{value}")).collect();
+    let shown = format!("map[string]string{{{}}}", shown.join(", "));
+    let why = "`selector` does not match template `labels`";
+    Some(FieldError::invalid("spec.template.metadata.labels", shown, why))
+}
