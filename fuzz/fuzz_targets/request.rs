@@ -1,8 +1,8 @@
 #![no_main]
 //! Any requests to the test server: no panic, no hang, an answer to each.
 
-#[path = "../../crates/kube-testserver/tests/it/fuzz/script.rs"]
-mod script;
+#[path = "../../crates/kube-testserver/tests/it/fuzz/generate/mod.rs"]
+mod generate;
 
 use std::time::Duration;
 
@@ -15,7 +15,7 @@ fuzz_target!(|data: &[u8]| {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().start_paused(true).build();
     runtime.expect("a runtime can be built").block_on(async {
         let server = ApiServer::new();
-        for request in script::requests(data) {
+        for request in generate::requests(data) {
             let answer = server.clone().oneshot(request).await.expect("nothing breaks without a fault");
             let mut body = answer.into_body();
             // Of a watch or a log, what comes at once.
