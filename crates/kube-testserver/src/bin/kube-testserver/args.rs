@@ -1,4 +1,4 @@
-use std::{ffi::OsString, path::PathBuf};
+use std::{ffi::OsString, net::SocketAddr, path::PathBuf};
 
 pub(crate) const USAGE: &str = "\
 A Kubernetes API server for development and tests, in one process.
@@ -12,6 +12,8 @@ A Kubernetes API server for development and tests, in one process.
   --tls              speak TLS, with a certificate authority of its own
   --rbac             tell users apart and enforce RBAC; the kubeconfig is that of an administrator
   --without-pods     no node runs pods, and Deployments and Jobs make none; without this both do
+  --service-accounts every namespace gets a service account and a ConfigMap with the certificate authority
+  --listen PORT=ADDR what connects to PORT of any pod is connected to ADDR, such as 8080=127.0.0.1:3000; repeatable
   -v, --verbose      log every request to standard error
   -V, --version      print the version
   -h, --help         print this
@@ -36,6 +38,9 @@ pub(crate) struct Args {
     pub(crate) tls: bool,
     pub(crate) rbac: bool,
     pub(crate) without_pods: bool,
+    pub(crate) service_accounts: bool,
+    /// Ports of pods, and what is behind them.
+    pub(crate) listen: Vec<(u16, SocketAddr)>,
     pub(crate) verbose: bool,
 }
 
@@ -49,7 +54,8 @@ pub(crate) fn parse(args: impl Iterator<Item = OsString>) -> Result<Command, Str
             Some((flag, value)) if flag.starts_with("--") => (flag.to_string(), Some(OsString::from(value))),
             _ => (text, None),
         };
-        let takes_value = matches!(flag.as_str(), "--port" | "--data" | "--objects" | "--kubeconfig");
+        let takes_value =
+            matches!(flag.as_str(), "--port" | "--data" | "--objects" | "--kubeconfig" | "--listen");
         let value = match (takes_value, inline) {
             (true, None) => args.next().ok_or_else(|| format!("{flag} needs a value"))?,
             (true, Some(value)) => value,
@@ -68,6 +74,14 @@ pub(crate) fn parse(args: impl Iterator<Item = OsString>) -> Result<Command, Str
             "--tls" => out.tls = true,
             "--rbac" => out.rbac = true,
             "--without-pods" => out.without_pods = true,
+            "--service-accounts" => out.service_accounts = true,
+            "--listen" => {
+                let text = value.to_string_lossy();
+                let wrong = || {
+                    format!("--listen: expected PORT=ADDRESS:PORT, such as 8080=127.0.0.1:3000, got {text:?}")
+                };
+                out.listen.push(listening(&text).ok_or_else(wrong)?);
+            }
             "-v" | "--verbose" => out.verbose = true,
             "-V" | "--version" => return Ok(Command::Version),
             "-h" | "--help" => return Ok(Command::Help),
@@ -75,6 +89,11 @@ pub(crate) fn parse(args: impl Iterator<Item = OsString>) -> Result<Command, Str
         }
     }
     Ok(Command::Serve(Box::new(out)))
+}
+
+fn listening(text: &str) -> Option<(u16, SocketAddr)> {
+    let (port, address) = text.split_once('=')?;
+    Some((port.parse().ok().filter(|port| *port > 0)?, address.parse().ok()?))
 }
 
 #[cfg(test)]
@@ -87,7 +106,8 @@ mod tests {
 
     #[test]
     fn arguments_are_read_or_refused_with_a_reason() {
-        let all = "--port 0 --data=d --objects a --objects=b --kubeconfig k --tls --rbac --without-pods -v";
+        let all = "--port 0 --data=d --objects a --objects=b --kubeconfig k --tls --rbac --without-pods -v \
+                   --service-accounts --listen 80=127.0.0.1:3000 --listen=81=[::1]:1";
         let expected = Args {
             port: 0,
             data: Some("d".into()),
@@ -96,6 +116,8 @@ mod tests {
             tls: true,
             rbac: true,
             without_pods: true,
+            service_accounts: true,
+            listen: vec![(80, "127.0.0.1:3000".parse().unwrap()), (81, "[::1]:1".parse().unwrap())],
             verbose: true,
         };
         assert_eq!(parsed(all), Ok(Command::Serve(Box::new(expected))));
@@ -105,6 +127,11 @@ mod tests {
             ("--port", "--port needs a value"),
             ("--port 70000", "--port: expected a number from 0 to 65535, got \"70000\""),
             ("--tls=1", "--tls takes no value"),
+            ("--listen 80", "--listen: expected PORT=ADDRESS:PORT, such as 8080=127.0.0.1:3000, got \"80\""),
+            (
+                "--listen 0=127.0.0.1:1",
+                "--listen: expected PORT=ADDRESS:PORT, such as 8080=127.0.0.1:3000, got \"0=127.0.0.1:1\"",
+            ),
             ("--prot 1", "unknown argument \"--prot\""),
             ("serve", "unknown argument \"serve\""),
         ] {
@@ -122,6 +149,8 @@ mod tests {
             "--tls",
             "--rbac",
             "--without-pods",
+            "--service-accounts",
+            "--listen",
             "-v",
             "-V",
             "-h",

@@ -76,10 +76,17 @@ async fn start(args: &Args) -> Result<TestServer, StartError> {
     if !args.without_pods {
         builder = builder.with(BuiltInController::Kubelet).with(BuiltInController::Workloads);
     }
+    if args.service_accounts {
+        builder = builder.with(BuiltInController::ServiceAccounts);
+    }
     if args.verbose {
         builder = builder.on_answer(|answered| eprintln!("{answered}"));
     }
-    builder.start().await
+    let server = builder.start().await?;
+    for (port, address) in &args.listen {
+        server.api().kubelet().listen(*port, *address);
+    }
+    Ok(server)
 }
 
 fn default_kubeconfig(data: Option<PathBuf>, port: u16) -> PathBuf {
