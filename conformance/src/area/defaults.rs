@@ -25,6 +25,10 @@ pub(crate) fn cases() -> Vec<Case> {
     let others = [
         core("defaults/job-selector", "a Job selects its pods by its own uid", job_selector),
         core("defaults/service-address", "a Service gets an address of the cluster, and keeps it when patched", service_address),
+        core("defaults/service-port-taken-422", "a port of nodes that another Service has: 422", port_taken),
+        core("defaults/service-port-twice-422", "a port of nodes that a Service has twice: 422 Duplicate", port_twice),
+        core("defaults/service-port-range-422", "a port of nodes outside of the range: 422", port_range),
+        core("defaults/service-address-taken-422", "an address that another Service has: 422", address_taken),
         core("defaults/service-node-port", "a NodePort Service gets a port of each node, and keeps it when patched", node_port),
     ];
     filled.chain(refused).chain(others.into_iter().flatten()).collect()
@@ -159,5 +163,51 @@ async fn node_port(cx: Cx) -> Outcome {
     holds(port.as_u64().is_some_and(|port| (30000..=32767).contains(&port)), "a port of the range", &port)?;
     let patched = cx.merge(format!("{path}/a"), &json!({"spec": {"selector": {"a": "b"}}})).await?;
     patched.is(200)?.eq("/spec/ports/0/nodePort", port)?;
+    Ok(())
+}
+
+fn node_ports(name: &str, ports: &[(&str, u64)]) -> Value {
+    let ports: Vec<Value> = (80..)
+        .zip(ports)
+        .map(|(port, (name, node))| json!({"name": name, "port": port, "nodePort": node}))
+        .collect();
+    json!({"metadata": {"name": name}, "spec": {"type": "NodePort", "ports": ports}})
+}
+
+async fn port_taken(cx: Cx) -> Outcome {
+    let path = place(&cx, SERVICES);
+    let made = cx
+        .made(
+            &path,
+            &json!({"metadata": {"name": "a"}, "spec": {"type": "NodePort", "ports": [{"port": 80}]}}),
+        )
+        .await?;
+    let port = made.body["spec"]["ports"][0]["nodePort"].as_u64().unwrap_or_default();
+    let reply = cx.post(&path, &node_ports("b", &[("x", port)])).await?;
+    reply.fails(422, "Invalid")?.cause("FieldValueInvalid", "spec.ports[0].nodePort")?;
+    reply.mentions(&format!("Invalid value: {port}: provided port is already allocated"))?;
+    Ok(())
+}
+
+async fn port_twice(cx: Cx) -> Outcome {
+    let reply = cx.post(place(&cx, SERVICES), &node_ports("a", &[("x", 31_987), ("y", 31_987)])).await?;
+    reply.fails(422, "Invalid")?.cause("FieldValueDuplicate", "spec.ports[1].nodePort")?;
+    Ok(())
+}
+
+async fn port_range(cx: Cx) -> Outcome {
+    let reply = cx.post(place(&cx, SERVICES), &node_ports("a", &[("x", 80)])).await?;
+    reply.fails(422, "Invalid")?.cause("FieldValueInvalid", "spec.ports[0].nodePort")?;
+    reply.mentions("provided port is not in the valid range. The range of valid ports is 30000-32767")?;
+    Ok(())
+}
+
+async fn address_taken(cx: Cx) -> Outcome {
+    let path = place(&cx, SERVICES);
+    let made = cx.made(&path, &named(&json!({"spec": {"ports": [{"port": 80}]}}))).await?;
+    let other = json!({"metadata": {"name": "b"}, "spec": {"clusterIP": made.str("/spec/clusterIP")?, "ports": [{"port": 80}]}});
+    let reply = cx.post(&path, &other).await?;
+    reply.fails(422, "Invalid")?.cause("FieldValueInvalid", "spec.clusterIPs")?;
+    reply.mentions("provided IP is already allocated")?;
     Ok(())
 }

@@ -8,15 +8,18 @@ mod applylists;
 mod auth;
 mod cel;
 mod conversion;
+mod cost;
 mod crd;
 mod create;
 mod defaults;
 mod delete;
 mod discovery;
 mod dryrun;
+mod events;
 mod gc;
 mod namespaces;
 mod patch;
+mod ratchet;
 mod rbac;
 mod read;
 mod representation;
@@ -47,11 +50,14 @@ pub(crate) fn cases() -> Vec<Case> {
         dryrun::cases(),
         schema::cases(),
         cel::cases(),
+        cost::cases(),
+        ratchet::cases(),
         applylists::cases(),
         crd::cases(),
         conversion::cases(),
         strategic::cases(),
         defaults::cases(),
+        events::cases(),
         namespaces::cases(),
         gc::cases(),
         admission::cases(),

@@ -9,7 +9,7 @@ use crate::kubelet::Life;
 pub(crate) fn bind(pod: &mut Value, node: &str, now: &str) {
     pod["spec"]["nodeName"] = node.into();
     let mut all = list(&pod["status"]["conditions"]);
-    conditions::set(&mut all, json!({"type": "PodScheduled", "status": "True"}), now);
+    conditions::set(&mut all, json!({"type": "PodScheduled", "status": "True", "lastProbeTime": null}), now);
     pod["status"]["conditions"] = all.into();
 }
 
@@ -47,7 +47,8 @@ pub(crate) fn run(pod: &mut Value, lives: &[Life], number: u64, now: &str) {
         ("ContainersReady", ready),
         ("PodScheduled", true),
     ] {
-        let mut condition = json!({"type": kind, "status": if holds { "True" } else { "False" }});
+        let status = if holds { "True" } else { "False" };
+        let mut condition = json!({"type": kind, "status": status, "lastProbeTime": null});
         if !holds {
             let (reason, message) = why_unready(phase, &statuses);
             condition["reason"] = reason.into();

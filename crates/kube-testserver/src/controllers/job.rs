@@ -13,6 +13,10 @@ pub(crate) struct JobPlan {
     pub(crate) create: usize,
     /// Whether pods that still run are to go.
     pub(crate) stop: bool,
+    /// Whether it has been over for as long as it is kept.
+    pub(crate) expired: bool,
+    /// In how many seconds time itself changes what it needs.
+    pub(crate) again: Option<u64>,
     pub(crate) status: Value,
 }
 
@@ -36,6 +40,10 @@ pub(crate) fn plan_job(job: &Value, pods: &[Value], now: &str) -> JobPlan {
         .any(|c| matches!(c["type"].as_str(), Some("Complete" | "Failed")) && c["status"] == "True");
     let complete = succeeded >= completions;
     let hopeless = failed > number("backoffLimit", 6);
+    let since = |field: &str| conditions::seconds_since(&job["status"][field], now);
+    let left = |limit: &str, since: Option<u64>| Some(job["spec"][limit].as_u64()?.saturating_sub(since?));
+    let deadline = left("activeDeadlineSeconds", since("startTime")).filter(|_| !suspended);
+    let late = deadline == Some(0);
     if !over && complete {
         let message = "Reached expected number of succeeded pods";
         for kind in ["SuccessCriteriaMet", "Complete"] {
@@ -47,8 +55,16 @@ pub(crate) fn plan_job(job: &Value, pods: &[Value], now: &str) -> JobPlan {
         for kind in ["FailureTarget", "Failed"] {
             conditions::set(&mut all, condition(kind, "BackoffLimitExceeded", message, now), now);
         }
+    } else if !over && late {
+        let message = "Job was active longer than specified deadline";
+        for kind in ["FailureTarget", "Failed"] {
+            conditions::set(&mut all, condition(kind, "DeadlineExceeded", message, now), now);
+        }
     }
-    let over = over || complete || hopeless;
+    let over = over || complete || hopeless || late;
+    let ended = all.iter().find(|c| matches!(c["type"].as_str(), Some("Complete" | "Failed")));
+    let ended = ended.and_then(|ended| conditions::seconds_since(&ended["lastTransitionTime"], now));
+    let kept = left("ttlSecondsAfterFinished", ended).filter(|_| over);
     let room = number("parallelism", 1).min(completions.saturating_sub(succeeded));
     let create = if over || suspended { 0 } else { room.saturating_sub(active.len()) };
     if status["startTime"].is_null() && !suspended {
@@ -67,7 +83,16 @@ pub(crate) fn plan_job(job: &Value, pods: &[Value], now: &str) -> JobPlan {
             None => {}
         }
     }
-    JobPlan { create, stop: (over || suspended) && !active.is_empty(), status }
+    // Before it has started, the deadline is as long as it can be.
+    let begins = job["spec"]["activeDeadlineSeconds"].as_u64().filter(|_| !suspended && deadline.is_none());
+    let again = if over { kept } else { deadline.or(begins) }.filter(|left| *left > 0);
+    JobPlan {
+        create,
+        stop: (over || suspended) && !active.is_empty(),
+        expired: kept == Some(0),
+        again,
+        status,
+    }
 }
 
 fn condition(kind: &str, reason: &str, message: &str, now: &str) -> Value {
@@ -106,6 +131,22 @@ mod tests {
         assert!(failed.create == 0 && has(&failed, "Failed") && !has(&failed, "Complete"));
         let over = json!({"spec": {"backoffLimit": 1}, "status": failed.status});
         assert_eq!(plan_job(&over, &pods(&["Failed", "Failed"]), "later").status, over["status"], "for ever");
+    }
+
+    #[test]
+    fn time_ends_a_job_and_then_its_remembrance() {
+        let at = |second: u32| format!("2026-01-01T00:00:{second:02}Z");
+        let mut job = json!({"spec": {"activeDeadlineSeconds": 5, "ttlSecondsAfterFinished": 10}});
+        let begun = plan_job(&job, &[], &at(0));
+        assert_eq!((begun.again, begun.create), (Some(5), 1));
+        job["status"] = begun.status;
+        let running = plan_job(&job, &pods(&["Running"]), &at(3));
+        assert_eq!((running.again, running.stop), (Some(2), false));
+        let late = plan_job(&job, &pods(&["Running"]), &at(5));
+        assert!(late.stop && late.create == 0 && has(&late, "Failed") && late.again == Some(10));
+        assert_eq!(late.status["conditions"][0]["reason"], "DeadlineExceeded");
+        job["status"] = late.status;
+        assert!(!plan_job(&job, &[], &at(14)).expired && plan_job(&job, &[], &at(15)).expired);
     }
 
     #[test]

@@ -12,5 +12,5 @@ pub(crate) use budget::plan_budget;
 pub(crate) use containers::{bind, default_life, run};
 pub(crate) use job::plan_job;
 pub(crate) use node::{NODE, node};
-pub(crate) use replicas::{plan_replicas, pod_of};
+pub(crate) use replicas::{adopt, plan_replicas, pod_of};
 pub(crate) use rollout::plan_rollout;

@@ -2,6 +2,8 @@
 
 use serde_json::{Map, Value, json};
 
+use crate::selector::LabelSelector;
+
 /// What a ReplicaSet needs.
 #[derive(Debug, Default, PartialEq)]
 pub(crate) struct ReplicaPlan {
@@ -9,6 +11,31 @@ pub(crate) struct ReplicaPlan {
     /// Places in the list of pods.
     pub(crate) delete: Vec<usize>,
     pub(crate) status: Value,
+}
+
+/// A pod that nobody controls as that of a ReplicaSet which selects it; `None` for any other.
+pub(crate) fn adopt(set: &Value, pod: &Value) -> Option<Value> {
+    let owners = pod["metadata"]["ownerReferences"].as_array();
+    let controlled = owners.is_some_and(|owners| owners.iter().any(|owner| owner["controller"] == true));
+    let deleting = |object: &Value| object["metadata"]["deletionTimestamp"].is_string();
+    let selector = LabelSelector::from_object(&set["spec"]["selector"])?;
+    let selected = !selector.is_empty() && selector.matches(|key| pod["metadata"]["labels"][key].as_str());
+    if controlled || deleting(set) || !is_active(pod) || !selected {
+        return None;
+    }
+    let mut adopted = pod.clone();
+    let mut owners = owners.cloned().unwrap_or_default();
+    owners.push(reference(set));
+    adopted["metadata"]["ownerReferences"] = owners.into();
+    Some(adopted)
+}
+
+/// How a pod names its owner.
+fn reference(owner: &Value) -> Value {
+    json!({
+        "apiVersion": owner["apiVersion"], "kind": owner["kind"], "name": owner["metadata"]["name"],
+        "uid": owner["metadata"]["uid"], "controller": true, "blockOwnerDeletion": true,
+    })
 }
 
 /// `pods` are all that the ReplicaSet owns.
@@ -43,11 +70,7 @@ pub(crate) fn plan_replicas(set: &Value, pods: &[Value]) -> ReplicaPlan {
 
 /// A pod from the template of its owner.
 pub(crate) fn pod_of(owner: &Value, template: &Value) -> Value {
-    let (kind, name) = (&owner["kind"], owner["metadata"]["name"].as_str().unwrap_or_default());
-    let reference = json!({
-        "apiVersion": owner["apiVersion"], "kind": kind, "name": name, "uid": owner["metadata"]["uid"],
-        "controller": true, "blockOwnerDeletion": true,
-    });
+    let name = owner["metadata"]["name"].as_str().unwrap_or_default();
     let mut metadata = Map::new();
     for field in ["labels", "annotations", "finalizers"] {
         if !template["metadata"][field].is_null() {
@@ -56,7 +79,7 @@ pub(crate) fn pod_of(owner: &Value, template: &Value) -> Value {
     }
     metadata.insert("generateName".into(), format!("{name}-").into());
     metadata.insert("namespace".into(), owner["metadata"]["namespace"].clone());
-    metadata.insert("ownerReferences".into(), json!([reference]));
+    metadata.insert("ownerReferences".into(), json!([reference(owner)]));
     json!({"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": template["spec"]})
 }
 
@@ -95,6 +118,18 @@ mod tests {
         assert_eq!((plan.create, plan.delete), (0, vec![2, 1]), "the unready one, then the youngest");
         let none = plan_replicas(&set(0), &[]);
         assert_eq!(none.status, json!({"replicas": 0, "observedGeneration": 2}));
+    }
+
+    #[test]
+    fn a_pod_without_a_controller_is_adopted_by_who_selects_it() {
+        let set = json!({"apiVersion": "apps/v1", "kind": "ReplicaSet", "metadata": {"name": "s", "uid": "u"},
+            "spec": {"selector": {"matchLabels": {"app": "a"}}}});
+        let mut orphan = pod(true, "1");
+        assert_eq!(adopt(&set, &orphan), None);
+        orphan["metadata"]["labels"] = json!({"app": "a"});
+        let adopted = adopt(&set, &orphan).unwrap();
+        assert_eq!(adopted["metadata"]["ownerReferences"][0]["uid"], "u");
+        assert_eq!(adopt(&set, &adopted), None, "once");
     }
 
     #[test]

@@ -7,6 +7,7 @@ use serde_json::{Map, Value, json};
 use super::conditions;
 
 const REVISION: &str = "deployment.kubernetes.io/revision";
+const LATE: &str = "ProgressDeadlineExceeded";
 const AVAILABLE: &str = "NewReplicaSetAvailable";
 const HASH: &str = "pod-template-hash";
 
@@ -23,6 +24,8 @@ pub(crate) struct Rollout {
     pub(crate) revision: Option<(usize, String)>,
     /// What the ReplicaSets that are scaled note of their Deployment: the replicas it wants, and the most there may be.
     pub(crate) sizes: [(&'static str, String); 2],
+    /// In how many seconds it will have taken too long.
+    pub(crate) again: Option<u64>,
     pub(crate) status: Value,
 }
 
@@ -41,11 +44,8 @@ pub(crate) fn plan_rollout(deployment: &Value, sets: &[Value], now: &str) -> Rol
     let template = &deployment["spec"]["template"];
     let current = sets.iter().position(|set| same_template(&set["spec"]["template"], template));
     let limits = limits(&deployment["spec"]);
-    let mut rollout = Rollout {
-        status: status(deployment, sets, current, limits, now),
-        sizes: sizes(limits),
-        ..Rollout::default()
-    };
+    let (status, again) = status(deployment, sets, current, limits, now);
+    let mut rollout = Rollout { status, again, sizes: sizes(limits), ..Rollout::default() };
     if deployment["metadata"]["deletionTimestamp"].is_string() {
         return rollout;
     }
@@ -119,7 +119,14 @@ fn limits(spec: &Value) -> Limits {
     Limits { replicas, most: replicas + surge, least: replicas - unavailable.min(replicas) }
 }
 
-fn status(deployment: &Value, sets: &[Value], current: Option<usize>, limits: Limits, now: &str) -> Value {
+/// The status, and the seconds until the deadline of progress.
+fn status(
+    deployment: &Value,
+    sets: &[Value],
+    current: Option<usize>,
+    limits: Limits,
+    now: &str,
+) -> (Value, Option<u64>) {
     let sum = |field: &str| sets.iter().map(|set| count(set, field)).sum::<i64>();
     let (replicas, ready, available) = (sum("replicas"), sum("readyReplicas"), sum("availableReplicas"));
     let updated = current.map_or(0, |at| count(&sets[at], "replicas"));
@@ -142,6 +149,7 @@ fn status(deployment: &Value, sets: &[Value], current: Option<usize>, limits: Li
         status.insert("collisionCount".into(), deployment["status"]["collisionCount"].clone());
     }
     let mut all = deployment["status"]["conditions"].as_array().cloned().unwrap_or_default();
+    let mut again = None;
     let condition = |kind: &str, status: &str, reason: &str, message: &str| json!({"type": kind, "status": status, "reason": reason, "message": message, "lastUpdateTime": now});
     let enough = available >= limits.least;
     let (state, reason, message) = match enough {
@@ -154,17 +162,55 @@ fn status(deployment: &Value, sets: &[Value], current: Option<usize>, limits: Li
         let done = updated == limits.replicas && replicas == updated && available == updated;
         // Scaling what was rolled out before is no progress of another rollout.
         let scaled = replicas == updated && all.iter().any(|known| known["reason"] == AVAILABLE);
-        let progress = match (done, scaled) {
-            (true, _) => Some((AVAILABLE, format!("ReplicaSet {name:?} has successfully progressed."))),
-            (false, true) => None,
-            (false, false) => Some(("ReplicaSetUpdated", format!("ReplicaSet {name:?} is progressing."))),
+        let (progressed, left) = progress(deployment, (updated, replicas, available), now);
+        let late = !progressed && left == Some(0);
+        let next = match (done, scaled, late) {
+            (true, ..) => {
+                Some(("True", AVAILABLE, format!("ReplicaSet {name:?} has successfully progressed.")))
+            }
+            (false, true, _) => None,
+            (false, false, true) => {
+                Some(("False", LATE, format!("ReplicaSet {name:?} has timed out progressing.")))
+            }
+            (false, false, false) => {
+                Some(("True", "ReplicaSetUpdated", format!("ReplicaSet {name:?} is progressing.")))
+            }
         };
-        if let Some((reason, message)) = progress {
-            conditions::set(&mut all, condition("Progressing", "True", reason, &message), now);
+        if let Some((state, reason, message)) = next {
+            conditions::set(&mut all, condition("Progressing", state, reason, &message), now);
         }
+        if progressed && let Some(progressing) = all.iter_mut().find(|c| c["type"] == "Progressing") {
+            progressing["lastUpdateTime"] = now.into();
+        }
+        again = if progressed { deployment["spec"]["progressDeadlineSeconds"].as_u64() } else { left };
+        again = again.filter(|left| !done && !scaled && *left > 0);
     }
     status.insert("conditions".into(), all.into());
-    status.into()
+    (status.into(), again)
+}
+
+/// Whether something has moved since the last status; and how many seconds are left in which something has to.
+fn progress(
+    deployment: &Value,
+    (updated, replicas, available): (i64, i64, i64),
+    now: &str,
+) -> (bool, Option<u64>) {
+    let before = |field: &str| deployment["status"][field].as_i64().unwrap_or(0);
+    let progressed = updated > before("updatedReplicas")
+        || available > before("availableReplicas")
+        || replicas - updated < before("replicas") - before("updatedReplicas");
+    let former = deployment["status"]["conditions"].as_array();
+    let former = former.and_then(|all| all.iter().find(|c| c["type"] == "Progressing"));
+    let since = match former.map(|c| (c["reason"].as_str(), &c["lastUpdateTime"])) {
+        // One that has timed out stays so until it moves.
+        Some((Some(LATE), _)) => Some(u64::MAX),
+        Some((Some(AVAILABLE), _)) | None => Some(0),
+        Some((_, moved)) => conditions::seconds_since(moved, now),
+    };
+    let limit = deployment["spec"]["progressDeadlineSeconds"].as_u64();
+    let limit = limit.filter(|_| deployment["spec"]["paused"] != true);
+    let left = limit.zip(since).map(|(limit, since)| limit.saturating_sub(since));
+    (progressed, left)
 }
 
 /// The ReplicaSet of the present template.

@@ -22,7 +22,10 @@ pub(crate) fn read(
     answers: &Answers,
     stored: &Stored,
 ) -> Result<Value, Failure> {
-    one(world, endpoint, answers, stored.value(), &endpoint.api_version())
+    match endpoint.resource.twin {
+        Some(twin) => Ok(twin.shown(stored.value(), &endpoint.api_version())),
+        None => one(world, endpoint, answers, stored.value(), &endpoint.api_version()),
+    }
 }
 
 /// An object as of the version that is stored.
@@ -32,7 +35,10 @@ pub(crate) fn store(
     answers: &Answers,
     object: Value,
 ) -> Result<Value, Failure> {
-    one(world, endpoint, answers, object, &endpoint.resource.storage().api_version())
+    match endpoint.resource.twin {
+        Some(twin) => Ok(twin.stored(object)),
+        None => one(world, endpoint, answers, object, &endpoint.resource.storage().api_version()),
+    }
 }
 
 fn one(

@@ -1,5 +1,5 @@
 //! Objects of one version seen as of another. With strategy `None` nothing but the name of the version differs; with
-//! strategy `Webhook` somebody outside converts.
+//! strategy `Webhook` somebody outside converts. Built-in twins are renamed.
 
 mod convert;
 mod present;

@@ -18,6 +18,14 @@ pub(crate) async fn present(
     endpoint: &Endpoint,
     objects: Vec<Arc<Stored>>,
 ) -> Result<Vec<Arc<Stored>>, Failure> {
+    if let Some(twin) = endpoint.resource.twin {
+        let api_version = endpoint.api_version();
+        let shown = |object: &Arc<Stored>| {
+            let value = twin.shown(object.value(), &api_version);
+            Arc::new(Stored::preview(object.key.clone(), &value))
+        };
+        return Ok(objects.iter().map(shown).collect());
+    }
     if objects.is_empty() || endpoint.version().storage || endpoint.resource.conversion.is_none() {
         return Ok(objects);
     }

@@ -119,6 +119,7 @@ pub(crate) fn compile(crd: &Value, table: TableId) -> Result<Resource, Vec<Field
         namespaced: text(&spec["scope"]) == "Namespaced",
         custom: true,
         table,
+        twin: None,
         conversion: (spec["conversion"]["strategy"] == "Webhook")
             .then(|| spec["conversion"]["webhook"]["clientConfig"].clone()),
         versions,

@@ -16,12 +16,18 @@ pub(crate) struct Registry {
 }
 
 impl Registry {
-    /// The built-in kinds, each with a table of its own.
+    /// The built-in kinds, each with a table of its own, but for twins, which share that of another.
     pub(crate) fn with_built_in(store: &mut Store) -> Self {
         let mut registry = Self::default();
         for kind in builtin::kinds() {
-            let table = store.open();
-            registry.insert(Arc::new(Resource::built_in(kind, table)));
+            let resource = Resource::built_in(kind);
+            match resource.twin.and_then(|twin| registry.by_plural(twin.group, twin.plural)) {
+                Some(original) => {
+                    let table = original.resource.table;
+                    registry.insert_paths(&Arc::new(Resource { table, ..resource }));
+                }
+                None => registry.insert(Arc::new(Resource { table: store.open(), ..resource })),
+            }
         }
         registry
     }
@@ -29,13 +35,17 @@ impl Registry {
     /// Adds a resource, or replaces the one with the same table.
     pub(crate) fn insert(&mut self, resource: Arc<Resource>) {
         self.remove(resource.table);
+        self.insert_paths(&resource);
+        self.tables.insert(resource.table, resource);
+    }
+
+    fn insert_paths(&mut self, resource: &Arc<Resource>) {
         for (version, name) in
             resource.versions.iter().enumerate().filter(|(_, v)| v.served).map(|(i, v)| (i, &v.name))
         {
             let path = (resource.group.clone(), name.clone(), resource.plural.clone());
             self.endpoints.insert(path, Endpoint { resource: resource.clone(), version });
         }
-        self.tables.insert(resource.table, resource);
     }
 
     pub(crate) fn remove(&mut self, table: TableId) {
@@ -62,6 +72,7 @@ impl Registry {
         self.group(group).find(|endpoint| endpoint.plural() == plural)
     }
 
+    /// Whose objects a table holds; of twins the kind that is stored.
     pub(crate) fn by_table(&self, table: TableId) -> Option<&Arc<Resource>> {
         self.tables.get(&table)
     }

@@ -9,6 +9,7 @@ mod groups;
 pub(crate) mod openapi;
 mod resource;
 pub(crate) mod swagger;
+mod twin;
 
 pub(crate) use groups::Registry;
 pub(crate) use resource::{Column, Endpoint, Resource, ScalePaths, Subresource, Version};

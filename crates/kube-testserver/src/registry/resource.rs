@@ -8,6 +8,7 @@ use serde_json::Value;
 use super::{
     builtin::{self, Kind},
     fields,
+    twin::{self, Twin},
 };
 use crate::{meta, schema::Schema, store::TableId};
 
@@ -29,6 +30,8 @@ pub(crate) struct Resource {
     pub(crate) table: TableId,
     /// The `clientConfig` of who converts between versions; without one they differ in name only.
     pub(crate) conversion: Option<Value>,
+    /// Its objects are those of another kind under other names.
+    pub(crate) twin: Option<&'static Twin>,
     pub(crate) versions: Vec<Version>,
 }
 
@@ -163,7 +166,8 @@ impl Resource {
         Endpoint { resource: self.clone(), version }
     }
 
-    pub(super) fn built_in(kind: &'static Kind, table: TableId) -> Self {
+    /// Without a table as yet.
+    pub(super) fn built_in(kind: &'static Kind) -> Self {
         let owned = |list: &[&str]| list.iter().map(ToString::to_string).collect::<Vec<_>>();
         let subresources = kind.subresources.iter().map(|sub| Subresource {
             name: sub.name.into(),
@@ -172,10 +176,11 @@ impl Resource {
             kind: sub.kind.into(),
             verbs: owned(&sub.verbs),
         });
+        let twin = twin::of(kind.group, kind.plural);
         let version = Version {
             name: kind.version.into(),
             served: true,
-            storage: true,
+            storage: twin.is_none(),
             verbs: owned(&kind.verbs),
             subresources: subresources.collect(),
             scale: fields::scale_paths(kind.group, kind.plural),
@@ -195,8 +200,9 @@ impl Resource {
             categories: owned(&kind.categories),
             namespaced: kind.namespaced,
             custom: false,
-            table,
+            table: TableId::default(),
             conversion: None,
+            twin,
             versions: vec![version],
         }
     }

@@ -27,6 +27,11 @@ impl FieldSelector {
         Ok(Self(terms))
     }
 
+    /// The same comparisons of fields that are called otherwise.
+    pub(crate) fn renamed(self, name: impl Fn(&str) -> String) -> Self {
+        Self(self.0.into_iter().map(|term| Term { field: name(&term.field), ..term }).collect())
+    }
+
     pub(crate) fn is_empty(&self) -> bool {
         self.0.is_empty()
     }

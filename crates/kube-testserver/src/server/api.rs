@@ -152,10 +152,12 @@ impl ApiServer {
         manifest::restore(&mut self.world.lock(), snapshot.into())
     }
 
-    /// Puts the server's clock ahead: timestamps, watch timeouts, bookmarks, delays, and whatever else waits for a time.
+    /// Puts the server's clock ahead: timestamps, watch timeouts, bookmarks, delays, the expiry of tokens and of Events, the
+    /// deadlines of Jobs and Deployments. What becomes due thereby has happened when this returns.
     /// The clock also follows tokio's, so paused time moves it as well.
     pub fn advance(&self, by: Duration) {
         self.clock().advance(by);
+        self.world.lock().catch_up();
     }
 
     /// Forgets the history of changes now, as etcd does when it compacts.

@@ -106,6 +106,7 @@ where
 
 /// Runs the verb, and again with each answer that it needs from outside. The world is free while somebody is asked.
 async fn decide(server: &ApiServer, mut call: Call, parts: &Parts) -> Result<Response<Body>, Failure> {
+    server.world().lock().catch_up();
     loop {
         let result = serve(server, &mut server.world().lock(), &call, parts);
         let mut failure = match result {

@@ -10,7 +10,7 @@ use super::{EventType, Key, Stored};
 use crate::meta;
 
 /// One resource's place in the [`Store`]; never used again after [`Store::close`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct TableId(usize);
 
 /// The revision asked for is older than what the history holds.

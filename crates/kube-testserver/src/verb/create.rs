@@ -43,8 +43,10 @@ pub(super) fn insert(
         Attributes { operation: Operation::Create, call, object: None, old: None, dry_run: options.dry_run };
     write::mutate(world, creation, &ownership, &mut object, &mut warnings)?;
     call.name_new(&mut object);
+    let asked = write::asked(endpoint, &object);
     strategy::prepare_create(endpoint, &mut object, call.new_uid(), &world.now());
-    write::finish(world, call, None, &mut object, ownership)?;
+    write::settle_addresses(world, call, asked.as_ref(), &mut object)?;
+    warnings.extend(write::finish(world, call, None, &mut object, ownership)?);
     admission::validate(world, &Attributes { object: Some(&object), ..creation }, &mut warnings)?;
     let key = Key::new(call.namespace.as_deref(), meta::name(&object));
     if let Some(taken) = world.store.get(endpoint.resource.table, &key) {

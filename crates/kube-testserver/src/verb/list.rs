@@ -57,7 +57,10 @@ pub(crate) fn filter(
 ) -> Result<Filter, Failure> {
     let check =
         |field: &str| if endpoint.selects(field) { Ok(()) } else { Err(endpoint.refuses_field(field)) };
-    let fields = FieldSelector::parse(&options.fields, check).map_err(Failure::bad_request)?;
+    let mut fields = FieldSelector::parse(&options.fields, check).map_err(Failure::bad_request)?;
+    if let Some(twin) = endpoint.resource.twin {
+        fields = fields.renamed(|field| twin.stored_path(field));
+    }
     Ok(Filter { namespace, labels: options.labels.clone(), fields })
 }
 

@@ -74,8 +74,10 @@ pub(super) fn change(
     if reviewed {
         write::mutate(world, update, &ownership, &mut new, &mut warnings)?;
     }
+    let asked = write::asked(endpoint, &new);
     strategy::prepare_update(endpoint, call.part(), &old, &mut new);
-    write::finish(world, call, Some(&old), &mut new, ownership)?;
+    write::settle_addresses(world, call, asked.as_ref(), &mut new)?;
+    warnings.extend(write::finish(world, call, Some(&old), &mut new, ownership)?);
     if reviewed {
         admission::validate(world, &Attributes { object: Some(&new), ..update }, &mut warnings)?;
     }

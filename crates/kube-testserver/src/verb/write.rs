@@ -106,20 +106,42 @@ pub(super) fn mutate(
         .map_err(|failure| Failure::internal(failure.message))
 }
 
+/// Of a service, what is asked for before the server completes it.
+pub(super) fn asked(endpoint: &Endpoint, object: &Value) -> Option<Value> {
+    endpoint.is_core("services").then(|| object["spec"].clone())
+}
+
+/// No two services have the same address or port of nodes.
+pub(super) fn settle_addresses(
+    world: &World,
+    call: &Call,
+    asked: Option<&Value>,
+    object: &mut Value,
+) -> Result<(), Failure> {
+    let Some(asked) = asked else { return Ok(()) };
+    let key = Key::new(call.namespace.as_deref(), meta::name(object));
+    let errors = world.settle_addresses(&key, asked, object);
+    if errors.is_empty() {
+        return Ok(());
+    }
+    Err(Failure::invalid(call.endpoint.group(), call.endpoint.kind(), meta::name(object), &errors))
+}
+
 /// What strict validation refuses and a lax one warns of.
 pub(super) fn lax(repeated: &[String], unknown: &[String]) -> Vec<String> {
     let repeated = repeated.iter().map(|path| format!("duplicate field {path:?}"));
     repeated.chain(unknown.iter().map(|path| format!("unknown field {path:?}"))).collect()
 }
 
-/// The last steps before an object is written: ownership of its fields, and every rule it has to keep.
+/// The last steps before an object is written: ownership of its fields, and every rule it has to keep. Returns warnings of
+/// rules that it breaks where it did so before.
 pub(super) fn finish(
     world: &World,
     call: &Call,
     old: Option<&Value>,
     object: &mut Value,
     ownership: Ownership,
-) -> Result<(), Failure> {
+) -> Result<Vec<String>, Failure> {
     let endpoint = &call.endpoint;
     let defines = endpoint.resource.is("apiextensions.k8s.io", "customresourcedefinitions");
     if defines {
@@ -132,20 +154,25 @@ pub(super) fn finish(
             return Err(Failure::invalid(endpoint.group(), endpoint.kind(), meta::name(object), &errors));
         }
     }
-    check(endpoint, object, old)?;
+    let warnings = check(endpoint, object, old)?;
     rights::check(world, call, object, old)?;
     if defines {
         definition::check(object, old)?;
         // Served from the moment it is written.
         crd::accept(object, &world.registry, &world.now());
     }
-    Ok(())
+    Ok(warnings)
 }
 
-/// Refuses what breaks a rule of metadata or of the schema.
-fn check(endpoint: &Endpoint, object: &Value, old: Option<&Value>) -> Result<(), Failure> {
-    let mut errors = endpoint.schema().validate(object);
-    errors.extend(endpoint.schema().check_rules(object, old, &errors));
+/// Refuses what breaks a rule of metadata or of the schema. Returns warnings.
+fn check(endpoint: &Endpoint, object: &Value, old: Option<&Value>) -> Result<Vec<String>, Failure> {
+    let schema = endpoint.schema();
+    let mut errors = schema.validate(object);
+    if let Some(old) = old.filter(|_| endpoint.resource.custom && !errors.is_empty()) {
+        errors = schema.validate_update(object, old);
+    }
+    let objections = schema.check_rules(object, old, &errors);
+    errors.extend(objections.refused);
     let rights = strategy::validate_rights(endpoint, object, old);
     // The schema knows less of what is needed, and less well.
     errors.retain(|error| !rights.iter().any(|right| right.field == error.field));
@@ -153,7 +180,7 @@ fn check(endpoint: &Endpoint, object: &Value, old: Option<&Value>) -> Result<(),
     errors.extend(strategy::validate_kind(endpoint, object));
     errors.splice(0..0, strategy::validate_metadata(endpoint, object, old));
     if errors.is_empty() {
-        return Ok(());
+        return Ok(objections.tolerated.iter().map(ToString::to_string).collect());
     }
     Err(Failure::invalid(endpoint.group(), endpoint.kind(), meta::name(object), &errors))
 }
@@ -188,7 +215,9 @@ pub(super) fn commit(
     mut object: Value,
     dry_run: bool,
 ) -> Arc<Stored> {
-    object["apiVersion"] = endpoint.resource.storage().api_version().into();
+    if endpoint.resource.twin.is_none() {
+        object["apiVersion"] = endpoint.resource.storage().api_version().into();
+    }
     if dry_run {
         return Arc::new(Stored::preview(key, &object));
     }

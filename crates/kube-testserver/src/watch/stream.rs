@@ -52,6 +52,8 @@ pub(crate) struct Watch {
     /// `None` once the stream is to end.
     signal: Option<watch::Receiver<u64>>,
     cut: watch::Receiver<u64>,
+    /// When the world has something to do that may be an event: somebody has to wake up for it.
+    due: watch::Receiver<Option<Duration>>,
     /// When the next bookmark is due, in the clock's time since start.
     bookmark: Option<Duration>,
     deadline: Duration,
@@ -105,6 +107,7 @@ impl Watch {
             changes: Vec::new().into_iter(),
             failure,
             cut,
+            due: world.next_due(),
             bookmark: None,
             deadline: world.clock.elapsed() + DEFAULT_TIMEOUT,
             incarnation: world.incarnation,
@@ -201,17 +204,24 @@ impl Watch {
 
     async fn wait(&mut self) -> Wake {
         let Some(signal) = &mut self.signal else { return Wake::End { bookmark: false } };
-        let next = self.bookmark.map_or(self.deadline, |bookmark| bookmark.min(self.deadline));
+        let due = *self.due.borrow_and_update();
+        let next = [self.bookmark, due].into_iter().flatten().fold(self.deadline, Duration::min);
         tokio::select! {
             biased;
             changed = signal.changed() => if changed.is_ok() { Wake::Changed } else { Wake::End { bookmark: false } },
             _ = self.cut.changed() => Wake::End { bookmark: false },
+            // The world has the sender, and this watch the world.
+            _ = self.due.changed() => Wake::Changed,
             () = self.clock.sleep_until(next) => self.time_is_up(),
         }
     }
 
     fn time_is_up(&mut self) -> Wake {
         let now = self.clock.elapsed();
+        if self.due.borrow().is_some_and(|due| due <= now) {
+            self.world.lock().catch_up();
+            return Wake::Changed;
+        }
         if now >= self.deadline {
             return Wake::End { bookmark: self.bookmark.is_some() };
         }

@@ -5,6 +5,7 @@
 
 mod access;
 mod accounts;
+mod addresses;
 mod bootstrap;
 mod collect;
 mod contents;
@@ -15,6 +16,7 @@ mod services;
 mod settings;
 mod state;
 mod storage;
+mod timers;
 mod workloads;
 
 pub(crate) use delete::{Deletion, Propagation};

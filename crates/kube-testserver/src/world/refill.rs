@@ -1,6 +1,6 @@
 use serde_json::Value;
 
-use super::World;
+use super::{World, addresses::Addresses};
 use crate::{
     gc::OwnerIndex,
     registry::{Registry, Resource},
@@ -51,6 +51,8 @@ impl World {
         self.registry = Registry::with_built_in(&mut self.store);
         self.owners = OwnerIndex::default();
         self.tasks.clear();
+        self.timers.clear();
+        self.addresses = Addresses::default();
         self.withdrawn.clear();
         self.bindings.take();
         self.incarnation += 1;
@@ -65,6 +67,10 @@ impl World {
             };
             let stored = self.store.load(table, object.key, &object.value);
             self.owners.record(table, None, Some(&stored));
+            if let Some(resource) = self.registry.by_table(table).cloned() {
+                self.note_event(&resource, &stored, false);
+                self.note_addresses(&resource, None, Some(&stored));
+            }
             if is_definition(&object.group, &object.plural) {
                 self.serve(&object.value);
             }

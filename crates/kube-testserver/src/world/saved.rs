@@ -37,6 +37,8 @@ impl World {
     /// Notes the newest version of an object, or that it is gone.
     pub(super) fn note_in_journal(&mut self, resource: &Resource, stored: &Stored, gone: bool) {
         let Some(journal) = &mut self.journal else { return };
+        // Whichever of two twins it was written as.
+        let resource = self.registry.by_table(resource.table).map_or(resource, AsRef::as_ref);
         let object = stored.bytes();
         let object = Some(&object).filter(|_| !gone);
         let key = stored.key.to_string();

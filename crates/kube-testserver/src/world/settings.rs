@@ -57,7 +57,14 @@ impl BuiltInController {
             Self::RoleAggregation => matches!(task, Task::AggregateRoles),
             Self::Kubelet => matches!(task, Task::RunPod(_)),
             Self::Workloads => {
-                matches!(task, Task::Job(_) | Task::ReplicaSet(_) | Task::Deployment(_) | Task::Budgets(_))
+                matches!(
+                    task,
+                    Task::Adopt(..)
+                        | Task::Job(_)
+                        | Task::ReplicaSet(_)
+                        | Task::Deployment(_)
+                        | Task::Budgets(_)
+                )
             }
             Self::ServiceAccounts => matches!(task, Task::Accounts(_)),
         }

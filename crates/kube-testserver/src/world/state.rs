@@ -5,7 +5,7 @@ use std::{
 
 use serde_json::Value;
 
-use super::{BuiltInController, Settings};
+use super::{BuiltInController, Settings, addresses::Addresses, timers::Timers};
 use crate::{
     admission::Hooks,
     auth::{Bindings, Login, Signer},
@@ -28,6 +28,8 @@ pub(crate) struct World {
     pub(crate) hooks: Hooks,
     pub(super) owners: OwnerIndex,
     pub(super) tasks: BTreeSet<Task>,
+    pub(super) timers: Timers,
+    pub(super) addresses: Addresses,
     pub(super) settings: Settings,
     /// Custom resources whose definition is gone; their history is still there.
     pub(super) withdrawn: Vec<Arc<Resource>>,
@@ -65,6 +67,8 @@ pub(super) enum Task {
     // Pods before those who count them.
     /// What is next for a pod?
     RunPod(Place),
+    /// Do pods that nobody controls belong to a ReplicaSet of this namespace? All of them, or the one that is named.
+    Adopt(String, Option<Key>),
     /// Has a Job the pods it needs?
     Job(Place),
     /// Has a ReplicaSet the pods it needs?
@@ -75,6 +79,8 @@ pub(super) enum Task {
     Budgets(String),
     /// Has a namespace its service account?
     Accounts(String),
+    /// An Event has been there long enough.
+    Forget(Place),
 }
 
 impl World {
@@ -91,6 +97,8 @@ impl World {
             hooks: Hooks::default(),
             owners: OwnerIndex::default(),
             tasks: BTreeSet::new(),
+            timers: Timers::new(),
+            addresses: Addresses::default(),
             settings,
             withdrawn: Vec::new(),
             bindings: OnceLock::new(),
@@ -128,6 +136,8 @@ impl World {
             self.later(Task::CheckOwners((resource.table, stored.key.clone())));
         }
         self.note_workload(resource, &stored);
+        self.note_event(resource, &stored, false);
+        self.note_addresses(resource, before.as_deref(), Some(&stored));
         self.note_account(resource, &stored.key);
         if let Some(before) = &before {
             self.note_lost_blockers(before, &stored);
@@ -164,6 +174,8 @@ impl World {
             self.later(Task::FinishNamespace(namespace.into()));
         }
         self.note_controller(&before);
+        self.note_event(resource, &before, true);
+        self.note_addresses(resource, Some(&before), None);
         self.note_account(resource, key);
         if resource.is("", "pods") {
             self.note_budgets(key);
@@ -207,11 +219,13 @@ impl World {
                 Task::FreeStorage(place) => self.free_storage(&place),
                 Task::AggregateRoles => self.aggregate_roles(),
                 Task::RunPod(place) => self.run_pod(&place),
+                Task::Adopt(namespace, pod) => self.adopt_pods(&namespace, pod.as_ref()),
                 Task::Job(place) => self.reconcile_job(&place),
                 Task::ReplicaSet(place) => self.reconcile_replica_set(&place),
                 Task::Deployment(place) => self.reconcile_deployment(&place),
                 Task::Budgets(namespace) => self.count_budgets(&namespace),
                 Task::Accounts(namespace) => self.make_accounts(&namespace),
+                Task::Forget(place) => self.forget(&place),
             }
         }
     }

@@ -4,10 +4,11 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use super::{World, state::Task};
+use super::{Propagation, World, state::Task};
 use crate::{
     controllers::{
-        NODE, bind, default_life, node, plan_budget, plan_job, plan_replicas, plan_rollout, pod_of, run,
+        NODE, adopt, bind, default_life, node, plan_budget, plan_job, plan_replicas, plan_rollout, pod_of,
+        run,
     },
     gc::Place,
     ids,
@@ -15,7 +16,7 @@ use crate::{
     meta,
     registry::Resource,
     selector::LabelSelector,
-    store::{Key, Stored},
+    store::{EventType, Key, Stored},
     strategy,
 };
 
@@ -27,12 +28,20 @@ impl World {
             ("", "pods") => {
                 self.note_budgets(&stored.key);
                 self.later(Task::RunPod(place));
+                if stored.event == EventType::Added && stored.owners.is_empty() {
+                    self.note_orphan(&stored.key);
+                }
             }
             ("policy", "poddisruptionbudgets") => {
                 self.later(Task::Budgets(stored.key.namespace().unwrap_or_default().into()));
             }
             ("batch", "jobs") => self.later(Task::Job(place)),
-            ("apps", "replicasets") => self.later(Task::ReplicaSet(place)),
+            ("apps", "replicasets") => {
+                if stored.event == EventType::Added {
+                    self.later(Task::Adopt(stored.key.namespace().unwrap_or_default().into(), None));
+                }
+                self.later(Task::ReplicaSet(place));
+            }
             ("apps", "deployments") => self.later(Task::Deployment(place)),
             _ => return,
         }
@@ -62,6 +71,33 @@ impl World {
         let Some(budgets) = self.resource("policy", "poddisruptionbudgets") else { return };
         if self.store.objects(budgets.table, pod.namespace()).next().is_some() {
             self.later(Task::Budgets(pod.namespace().unwrap_or_default().into()));
+        }
+    }
+
+    /// Queues the question whose a new pod is, where there is somebody to have it.
+    fn note_orphan(&mut self, pod: &Key) {
+        let Some(sets) = self.resource("apps", "replicasets") else { return };
+        if self.store.objects(sets.table, pod.namespace()).next().is_some() {
+            self.later(Task::Adopt(pod.namespace().unwrap_or_default().into(), Some(pod.clone())));
+        }
+    }
+
+    /// Gives pods that nobody controls to the first ReplicaSet that selects them. Looks at all pods of the namespace when a
+    /// ReplicaSet is new, at one when a pod is.
+    pub(super) fn adopt_pods(&mut self, namespace: &str, only: Option<&Key>) {
+        let (sets, pods) = (self.resource("apps", "replicasets"), self.resource("", "pods"));
+        let (Some(sets), Some(pods)) = (sets, pods) else { return };
+        let sets: Vec<Value> =
+            self.store.objects(sets.table, Some(namespace)).map(|stored| stored.value()).collect();
+        let orphans: Vec<Arc<Stored>> = match only {
+            Some(key) => self.store.get(pods.table, key).into_iter().cloned().collect(),
+            None => self.store.objects(pods.table, Some(namespace)).cloned().collect(),
+        };
+        for orphan in orphans.iter().filter(|pod| pod.owners.is_empty()) {
+            let pod = orphan.value();
+            if let Some(adopted) = sets.iter().find_map(|set| adopt(set, &pod)) {
+                self.put(&pods, orphan.key.clone(), adopted);
+            }
         }
     }
 
@@ -142,6 +178,13 @@ impl World {
         }
         let (keys, pods) = self.owned(&job, "", "pods");
         let plan = plan_job(&job, &pods, &self.now());
+        if plan.expired {
+            self.delete(&resource, &place.1, Some(Propagation::Background));
+            return;
+        }
+        if let Some(seconds) = plan.again {
+            self.again_after(Task::Job(place.clone()), seconds);
+        }
         self.write_status(&resource, &place.1, &job, plan.status);
         if plan.stop {
             for key in keys
@@ -171,6 +214,9 @@ impl World {
         let Some((resource, mut deployment)) = self.reconciled(place) else { return };
         let (keys, sets) = self.owned(&deployment, "apps", "replicasets");
         let plan = plan_rollout(&deployment, &sets, &self.now());
+        if let Some(seconds) = plan.again {
+            self.again_after(Task::Deployment(place.clone()), seconds);
+        }
         if let Some(set) = plan.create {
             self.make("apps", "replicasets", set);
         }

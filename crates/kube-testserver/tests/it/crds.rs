@@ -167,3 +167,28 @@ async fn a_deleted_definition_takes_its_objects_first() {
     rig.post(CRDS, widgets()).await.ok();
     assert_eq!(rig.get(WIDGETS).await.ok()["items"], json!([]));
 }
+
+/// KEP-4008: what was let in under an earlier schema stays, until it is changed.
+#[tokio::test]
+async fn what_a_stricter_schema_finds_in_unchanged_places_is_tolerated() {
+    let rig = with_widgets().await;
+    let mut loose = widget("a");
+    loose["spec"]["color"] = "vermilion".into();
+    rig.post(WIDGETS, loose).await.ok();
+    let path = format!("{CRDS}/widgets.rig.test");
+    let mut definition = rig.get(&path).await.ok();
+    let color = json!({"type": "string", "maxLength": 3, "x-kubernetes-validations": [{"rule": "self != 'vermilion'"}]});
+    definition["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]["spec"]["properties"]["color"] =
+        color;
+    rig.put(&path, definition).await.ok();
+    let path = format!("{WIDGETS}/a");
+    let changed = rig.patch(MERGE, &path, json!({"spec": {"replicas": 3}})).await;
+    assert_eq!(changed.warnings().len(), 1, "{:?}", changed.warnings());
+    assert!(changed.warnings()[0].contains("failed rule: self != 'vermilion'"), "{:?}", changed.warnings());
+    changed.ok();
+    let message =
+        rig.patch(MERGE, &path, json!({"spec": {"color": "crimson"}})).await.refused(422, "Invalid");
+    assert!(message.contains("spec.color: Too long"), "{message}");
+    rig.patch(MERGE, &path, json!({"spec": {"color": "red"}})).await.ok();
+    rig.post(WIDGETS, widget("b")).await.ok();
+}

@@ -1,4 +1,4 @@
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::rig::*;
 
@@ -135,4 +135,28 @@ async fn some_kinds_are_created_by_a_put() {
     let path = "/apis/coordination.k8s.io/v1/namespaces/default/leases/l";
     assert_eq!(rig.put(path, lease).await.code, 201);
     rig.put(&format!("{CONFIG_MAPS}/a"), config_map("a")).await.refused(404, "NotFound");
+}
+
+#[tokio::test]
+async fn no_two_services_have_the_same_address_or_node_port() {
+    let rig = Rig::new();
+    let services = "/api/v1/namespaces/default/services";
+    let node_port = |name: &str, port: Value| json!({"metadata": {"name": name}, "spec": {"type": "NodePort", "ports": [{"port": 80, "nodePort": port}]}});
+    let first = rig.post(services, node_port("first", json!(30_080))).await.ok();
+    let message = rig.post(services, node_port("second", json!(30_080))).await.refused(422, "Invalid");
+    assert!(
+        message.contains("spec.ports[0].nodePort: Invalid value: 30080: provided port is already allocated"),
+        "{message}"
+    );
+    let same = json!({"metadata": {"name": "same"}, "spec": {"clusterIP": first["spec"]["clusterIP"], "ports": [{"port": 80}]}});
+    let message = rig.post(services, same).await.refused(422, "Invalid");
+    assert!(message.contains("provided IP is already allocated"), "{message}");
+    // As many as there are ports: each gets one of its own.
+    let mut seen = std::collections::HashSet::from([30_080]);
+    for i in 0..300 {
+        let made = rig.post(services, node_port(&format!("s{i}"), Value::Null)).await.ok();
+        assert!(seen.insert(made["spec"]["ports"][0]["nodePort"].as_u64().unwrap()));
+    }
+    rig.delete(&format!("{services}/first")).await.ok();
+    rig.post(services, node_port("second", json!(30_080))).await.ok();
 }

@@ -23,6 +23,8 @@ mod reviews;
 mod rig;
 mod sockets;
 mod standalone;
+mod timers;
+mod twins;
 mod views;
 mod watches;
 mod workloads;

@@ -30,18 +30,27 @@ impl Standalone {
         Self { process, addr: url.to_string() }
     }
 
+    /// The code of a creation; `None` when there was no answer.
+    async fn try_create(&self, name: &str) -> Option<u16> {
+        Some(self.try_send("POST", CONFIG_MAPS, config_map(name)).await?.0)
+    }
+
     async fn send(&self, method: &str, path: &str, body: Value) -> (u16, Value) {
-        let tcp = tokio::net::TcpStream::connect(&self.addr).await.unwrap();
+        self.try_send(method, path, body).await.expect("an answer")
+    }
+
+    async fn try_send(&self, method: &str, path: &str, body: Value) -> Option<(u16, Value)> {
+        let tcp = tokio::net::TcpStream::connect(&self.addr).await.ok()?;
         let (mut send, connection) =
-            hyper::client::conn::http2::handshake(TokioExecutor::new(), TokioIo::new(tcp)).await.unwrap();
+            hyper::client::conn::http2::handshake(TokioExecutor::new(), TokioIo::new(tcp)).await.ok()?;
         tokio::spawn(connection);
         let body = if body.is_null() { Bytes::new() } else { body.to_string().into() };
         let request = http::Request::builder().method(method).uri(format!("http://{}{path}", self.addr));
         let request = request.header("content-type", "application/json").header("user-agent", "it/1");
-        let response = send.send_request(request.body(Full::new(body)).unwrap()).await.unwrap();
+        let response = send.send_request(request.body(Full::new(body)).unwrap()).await.ok()?;
         let code = response.status().as_u16();
-        let bytes = response.into_body().collect().await.unwrap().to_bytes();
-        (code, serde_json::from_slice(&bytes).unwrap_or_default())
+        let bytes = response.into_body().collect().await.ok()?.to_bytes();
+        Some((code, serde_json::from_slice(&bytes).unwrap_or_default()))
     }
 
     /// As the system ends it when it has had enough: no time to write anything.
@@ -93,12 +102,26 @@ async fn state_outlives_a_kill() {
         "{said}"
     );
 
+    // The history is gone: who goes on from before is told so, and nothing else.
+    let server = Standalone::start(dir.path(), &[]);
+    let before = format!("{CONFIG_MAPS}?watch=1&timeoutSeconds=1&resourceVersion={}", revision(&last) - 1);
+    let (code, told) = server.send("GET", &before, Value::Null).await;
+    assert_eq!((code, &told["type"], &told["object"]["code"]), (200, &json!("ERROR"), &json!(410)), "{told}");
+    let now = format!("{CONFIG_MAPS}?watch=1&timeoutSeconds=1&resourceVersion={}", revision(&next));
+    assert_eq!(
+        server.send("GET", &now, Value::Null).await,
+        (200, Value::Null),
+        "up to date, nothing to tell"
+    );
+    assert_eq!(server.send("POST", CONFIG_MAPS, config_map("torn")).await.0, 201);
+    server.kill();
+
     // The machine went down in the middle of the last record.
     let state = dir.path().join("state");
     let bytes = fs::read(&state).unwrap();
     fs::write(&state, &bytes[..bytes.len() - 7]).unwrap();
     let server = Standalone::start(dir.path(), &[]);
-    assert_eq!(server.send("GET", &format!("{CONFIG_MAPS}/next"), Value::Null).await.0, 404);
+    assert_eq!(server.send("GET", &format!("{CONFIG_MAPS}/torn"), Value::Null).await.0, 404);
     assert_eq!(server.send("GET", &format!("{CONFIG_MAPS}/last"), Value::Null).await.0, 200);
     let in_use = command(dir.path(), &[]).output().unwrap();
     assert_eq!(in_use.status.code(), Some(1));
@@ -106,6 +129,55 @@ async fn state_outlives_a_kill() {
     assert!(in_use.ends_with("is in use by another server\n") && in_use.lines().count() == 1, "{in_use}");
     let said = server.kill();
     assert!(said.contains("the last line") && said.contains("is left out: it is not finished"), "{said}");
+}
+
+/// Killed while clients write: what was answered is there, whole.
+#[tokio::test(flavor = "multi_thread")]
+async fn nothing_that_was_answered_is_lost_in_a_kill() {
+    let dir = tempfile::tempdir().unwrap();
+    for round in 0..3u32 {
+        let server = std::sync::Arc::new(Standalone::start(dir.path(), &[]));
+        let answered = std::sync::Arc::new(std::sync::atomic::AtomicU32::new(0));
+        let writers: Vec<_> = (0..4)
+            .map(|writer| {
+                let (server, answered) = (server.clone(), answered.clone());
+                tokio::spawn(async move {
+                    let mut kept = Vec::new();
+                    for i in 0..10_000 {
+                        let name = format!("r{round}-w{writer}-{i}");
+                        let Some(code) = server.try_create(&name).await else { break };
+                        assert_eq!(code, 201);
+                        kept.push(name);
+                        answered.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+                    }
+                    kept
+                })
+            })
+            .collect();
+        while answered.load(std::sync::atomic::Ordering::Relaxed) < 40 {
+            tokio::task::yield_now().await;
+        }
+        assert!(
+            Command::new("kill")
+                .args(["-KILL", &server.process.id().to_string()])
+                .status()
+                .unwrap()
+                .success()
+        );
+        let mut kept = Vec::new();
+        for writer in writers {
+            kept.extend(writer.await.unwrap());
+        }
+        std::sync::Arc::into_inner(server).unwrap().end();
+        let again = Standalone::start(dir.path(), &[]);
+        let (_, list) = again.send("GET", CONFIG_MAPS, Value::Null).await;
+        let items = list["items"].as_array().unwrap().iter();
+        let there: std::collections::HashSet<&str> =
+            items.map(|item| item["metadata"]["name"].as_str().unwrap()).collect();
+        let lost: Vec<_> = kept.iter().filter(|name| !there.contains(name.as_str())).collect();
+        assert!(lost.is_empty() && kept.len() >= 40, "{lost:?} of {}", kept.len());
+        again.kill();
+    }
 }
 
 #[cfg(unix)]

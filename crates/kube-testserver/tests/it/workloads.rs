@@ -209,3 +209,25 @@ async fn nothing_happens_where_nothing_was_switched_on() {
     );
     assert_eq!(rig.get(&format!("{PODS}/web")).await.ok()["status"]["phase"], "Pending");
 }
+
+#[tokio::test]
+async fn pods_without_a_controller_are_adopted_by_who_selects_them() {
+    let rig = rig();
+    let orphan = |name: &str| {
+        let mut orphan = pod(name);
+        orphan["metadata"]["labels"] = json!({"app": "web"});
+        orphan
+    };
+    rig.post(PODS, orphan("first")).await.ok();
+    let spec = deployment(2, "i")["spec"].clone();
+    let set = rig.post(REPLICA_SETS, json!({"metadata": {"name": "web"}, "spec": spec})).await;
+    let mut set = set.ok();
+    let first = rig.get(&format!("{PODS}/first")).await.ok();
+    assert_eq!(first["metadata"]["ownerReferences"][0]["uid"], set["metadata"]["uid"]);
+    assert_eq!(count(&rig, PODS).await, 2, "one is made, one was there");
+    // One more than wanted is taken in, and then somebody has to go.
+    rig.post(PODS, orphan("second")).await.ok();
+    assert_eq!(count(&rig, PODS).await, 2);
+    set = rig.get(&format!("{REPLICA_SETS}/web")).await.ok();
+    assert_eq!(set["status"]["replicas"], 2);
+}

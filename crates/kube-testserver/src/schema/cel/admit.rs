@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::{
-    Expression,
+    Expression, cost,
     rule::{REASONS, steps},
     types::{self, Wanted},
 };
@@ -17,6 +17,7 @@ use crate::schema::{
 pub(in crate::schema) fn check(at: &str, doc: &Value) -> Vec<FieldError> {
     let mut errors = Vec::new();
     below(&mut errors, at, doc, Extent::Resource, None);
+    errors.extend(cost::check(at, doc));
     errors
 }
 

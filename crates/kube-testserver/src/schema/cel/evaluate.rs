@@ -10,6 +10,7 @@ use crate::schema::{
     FieldError, Schema,
     model::{Field, Node},
     path::Path,
+    validate::correlated,
 };
 
 /// The steps that the rules of one object may take together, so that no schema makes the server hang.
@@ -18,36 +19,51 @@ const BUDGET: u64 = 10_000_000;
 const BLOCKING: [&str; 4] =
     ["FieldValueRequired", "FieldValueTypeInvalid", "FieldValueTooLong", "FieldValueTooMany"];
 
+/// What rules object to.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(crate) struct Objections {
+    pub(crate) refused: Vec<FieldError>,
+    /// In places that have not changed, which were let in under earlier rules: the client is warned of them.
+    pub(crate) tolerated: Vec<FieldError>,
+}
+
 impl Schema {
     /// What the rules object to, given what the rest of the schema did. `old` is what the object replaces: rules about
-    /// changes hold only then, and what was there before and has not changed is let be.
+    /// changes hold only then.
     pub(crate) fn check_rules(
         &self,
         object: &Value,
         old: Option<&Value>,
         errors: &[FieldError],
-    ) -> Vec<FieldError> {
+    ) -> Objections {
         if !self.root().node().ruled {
-            return Vec::new();
+            return Objections::default();
         }
         if errors.iter().any(|error| BLOCKING.contains(&error.reason)) {
             let why = "some validation rules were not checked because the object was invalid; correct the existing \
                        errors to complete validation";
-            return vec![FieldError::invalid("<nil>", "null", why)];
+            return Objections {
+                refused: vec![FieldError::invalid("<nil>", "null", why)],
+                tolerated: Vec::new(),
+            };
         }
-        place(self.root(), object, old)
+        walk(self.root(), object, old)
     }
 }
 
 /// The rules of one place and of all below.
 pub(in crate::schema) fn place(field: &Field, value: &Value, old: Option<&Value>) -> Vec<FieldError> {
-    let mut walk = Walk { errors: Vec::new(), budget: BUDGET };
+    walk(field, value, old).refused
+}
+
+fn walk(field: &Field, value: &Value, old: Option<&Value>) -> Objections {
+    let mut walk = Walk { found: Objections::default(), budget: BUDGET };
     walk.place(field, value, old, &Path::Root);
-    walk.errors
+    walk.found
 }
 
 struct Walk {
-    errors: Vec<FieldError>,
+    found: Objections,
     budget: u64,
 }
 
@@ -82,7 +98,7 @@ impl Walk {
         let Some(inner) = node.items.as_deref().filter(|inner| inner.node().ruled) else { return };
         let before = old.and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
         for (at, item) in items.iter().enumerate() {
-            self.place(inner, item, value::correlated(node, before, item), &path.element(at));
+            self.place(inner, item, correlated(node, before, item), &path.element(at));
         }
     }
 
@@ -95,18 +111,19 @@ impl Walk {
             if rule.transition && old.is_none() && !rule.optional_old {
                 continue;
             }
-            if !rule.transition && old == Some(value) {
-                continue;
-            }
             if rule.transition {
                 scope.set("oldSelf", old_self(rule, former.clone()));
             }
             if !self.afford(rule, value, old) {
                 let why = "validation failed due to running out of cost budget, no further validation rules will be run";
-                self.errors.push(FieldError::forbidden(shown_path(&path.to_string()), why));
+                self.found.refused.push(FieldError::forbidden(shown_path(&path.to_string()), why));
                 return;
             }
-            self.errors.extend(rule.objection(&scope, value, &path.to_string()));
+            let objection = rule.objection(&scope, value, &path.to_string());
+            match !rule.transition && old == Some(value) {
+                true => self.found.tolerated.extend(objection),
+                false => self.found.refused.extend(objection),
+            }
         }
     }
 

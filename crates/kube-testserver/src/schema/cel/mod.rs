@@ -5,6 +5,7 @@
 //! functions come from the `cel` and `kube-cel` crates.
 
 mod admit;
+mod cost;
 mod escape;
 mod evaluate;
 mod program;

@@ -10,7 +10,10 @@ use kube_cel::cel::{
 use serde_json::Value;
 
 use super::{Expression, Scope, escape};
-use crate::schema::model::{Field, ListType, Node, Type};
+use crate::schema::{
+    model::{Field, ListType, Node, Type},
+    validate::{correlated, same},
+};
 
 /// The value of one place, with properties under the names by which rules select them.
 pub(super) fn typed(field: &Field, value: &Value) -> Cel {
@@ -100,28 +103,12 @@ pub(super) fn aligned(field: &Field, old: &Value, new: &Value) -> Value {
     }
 }
 
-/// The item of a list that stands for the same thing, where the kind of list tells.
-pub(super) fn correlated<'v>(node: &Node, list: &'v [Value], item: &Value) -> Option<&'v Value> {
-    match &node.list {
-        ListType::Map(_) => list.iter().find(|other| same(&node.list, item, other)),
-        ListType::Atomic | ListType::Set => None,
-    }
-}
-
 /// The length of the longest collection within a value.
 pub(super) fn longest(value: &Value) -> u64 {
     match value {
         Value::Array(items) => items.iter().map(longest).max().unwrap_or(0).max(items.len() as u64),
         Value::Object(members) => members.values().map(longest).max().unwrap_or(0).max(members.len() as u64),
         _ => 0,
-    }
-}
-
-fn same(list: &ListType, one: &Value, other: &Value) -> bool {
-    match list {
-        ListType::Atomic => false,
-        ListType::Set => one == other,
-        ListType::Map(keys) => keys.iter().all(|key| one.get(&**key) == other.get(&**key)),
     }
 }
 

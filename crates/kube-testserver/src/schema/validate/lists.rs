@@ -32,6 +32,23 @@ pub(super) fn check(errors: &mut Vec<FieldError>, node: &Node, list: &[Value], p
     }
 }
 
+/// The item of a list that stands for the same thing, where the kind of list tells.
+pub(in crate::schema) fn correlated<'v>(node: &Node, list: &'v [Value], item: &Value) -> Option<&'v Value> {
+    match &node.list {
+        ListType::Map(_) => list.iter().find(|other| same(&node.list, item, other)),
+        ListType::Atomic | ListType::Set => None,
+    }
+}
+
+/// Whether two items of a list stand for the same thing.
+pub(in crate::schema) fn same(list: &ListType, one: &Value, other: &Value) -> bool {
+    match list {
+        ListType::Atomic => false,
+        ListType::Set => one == other,
+        ListType::Map(keys) => keys.iter().all(|key| one.get(&**key) == other.get(&**key)),
+    }
+}
+
 /// Reports each value that occurs again, at its second place.
 fn once(errors: &mut Vec<FieldError>, values: impl Iterator<Item = (usize, Value)>, path: &Path<'_>) {
     let (mut seen, mut told) = (BTreeMap::new(), BTreeSet::new());

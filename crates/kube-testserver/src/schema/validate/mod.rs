@@ -10,4 +10,5 @@ mod walk;
 #[cfg(test)]
 mod tests;
 
+pub(super) use lists::{correlated, same};
 pub(super) use walk::value;

@@ -12,9 +12,20 @@ impl Schema {
     /// kinds, fields that Go fills with a zero value need not be there: what is required is so within `spec` and the
     /// like, not at the top and not in `status`.
     pub(crate) fn validate(&self, object: &Value) -> Vec<FieldError> {
+        self.compared(object, None)
+    }
+
+    /// What the schema does not allow of an object that replaces `old`: what is wrong in a place that has not changed was
+    /// let in under an earlier schema, and stays ([KEP-4008](https://github.com/kubernetes/enhancements/tree/master/keps/sig-api-machinery/4008-crd-ratcheting)).
+    pub(crate) fn validate_update(&self, object: &Value, old: &Value) -> Vec<FieldError> {
+        self.compared(object, Some(old))
+    }
+
+    fn compared(&self, object: &Value, old: Option<&Value>) -> Vec<FieldError> {
         let mut errors = Vec::new();
         let lenient = matches!(self.source, Source::Table(_));
-        Walk { errors: &mut errors, lenient, require: !lenient }.value(self.root(), object, &Path::Root);
+        let mut walk = Walk { errors: &mut errors, lenient, require: !lenient };
+        walk.compared(self.root(), object, old, &Path::Root);
         errors
     }
 }
@@ -44,15 +55,23 @@ impl Walk<'_> {
     }
 
     pub(super) fn value(&mut self, field: &Field, value: &Value, path: &Path<'_>) {
+        self.compared(field, value, None, path);
+    }
+
+    /// Checks a value that stands where `old` stood, unless it is the same.
+    fn compared(&mut self, field: &Field, value: &Value, old: Option<&Value>, path: &Path<'_>) {
+        if old == Some(value) {
+            return;
+        }
         let node = field.node();
-        if value.is_null() && (node.nullable || node.ty.is_none() && !node.int_or_string) {
+        if value.is_null() && (node.nullable || self.lenient || node.ty.is_none() && !node.int_or_string) {
             return;
         }
         self.kind(node, value, path);
         values::check(self.errors, node, value, path, self.lenient);
         match value {
-            Value::Object(map) => self.object(node, map, path),
-            Value::Array(list) => self.array(node, list, path),
+            Value::Object(map) => self.object(node, map, old, path),
+            Value::Array(list) => self.array(node, list, old, path),
             _ => {}
         }
         if let Some(rules) = &node.rules {
@@ -86,7 +105,7 @@ impl Walk<'_> {
         }
     }
 
-    fn object(&mut self, node: &Node, map: &Map<String, Value>, path: &Path<'_>) {
+    fn object(&mut self, node: &Node, map: &Map<String, Value>, old: Option<&Value>, path: &Path<'_>) {
         let top = matches!(path, Path::Root);
         for name in node.rules.iter().filter(|_| self.require).flat_map(|rules| &rules.required) {
             if !map.contains_key(name.as_ref()) {
@@ -112,19 +131,25 @@ impl Walk<'_> {
                     }
                 }
                 ("metadata" | "apiVersion" | "kind", _) if node.resource => {}
-                _ => self.value(field, value, &path.member(name)),
+                _ => self.compared(field, value, old.and_then(|old| old.get(name)), &path.member(name)),
             }
         }
         self.require = require;
     }
 
-    fn array(&mut self, node: &Node, list: &[Value], path: &Path<'_>) {
+    fn array(&mut self, node: &Node, list: &[Value], old: Option<&Value>, path: &Path<'_>) {
+        let old = old.and_then(Value::as_array);
         if let Some(field) = &node.items {
             for (i, value) in list.iter().enumerate() {
-                self.value(field, value, &path.element(i));
+                let former = old.and_then(|old| lists::correlated(node, old, value));
+                self.compared(field, value, former, &path.element(i));
             }
         }
-        lists::check(self.errors, node, list, path);
+        let mut before = Vec::new();
+        old.into_iter().for_each(|old| lists::check(&mut before, node, old, path));
+        if before.is_empty() {
+            lists::check(self.errors, node, list, path);
+        }
     }
 }
 

@@ -1,0 +1,123 @@
+//! What becomes of objects that a later schema would not let in: since 1.30, what is wrong with them is tolerated where they
+//! do not change (KEP-4008).
+
+use serde_json::{Value, json};
+
+use crate::{
+    case::{Case, custom},
+    check::{Outcome, equal, holds},
+    context::{Cx, JSON_PATCH, pause},
+    kinds,
+    server::CRDS,
+};
+
+// One row a line: a table.
+#[rustfmt::skip]
+pub(crate) fn cases() -> Vec<Case> {
+    let row = |id: &str, rule: &str, change: Value, refused: Option<&'static str>| {
+        let change = std::sync::Arc::new(change);
+        custom(&format!("ratchet/{id}"), rule, move |cx| judged(cx, change.clone(), refused))
+    };
+    [
+        row("metadata", "labels change: the rest is tolerated", json!({"metadata": {"labels": {"a": "b"}}}), None),
+        row("beside", "a field beside the wrong ones changes: tolerated", json!({"spec": {"fine": "other"}}), None),
+        row("text-422", "a text that was too long becomes another that is: 422", json!({"spec": {"text": "still too long"}}), Some("spec.text")),
+        row("mended", "a text that was too long becomes a short one", json!({"spec": {"text": "ok"}}), None),
+        row("list-item-422", "an item of a plain list stays wrong while the list changes: 422", json!({"spec": {"list": [9, 1]}}), Some("spec.list[0]")),
+        row("map-list-item", "an item of a map list stays as wrong as it was, at another place: tolerated", json!({"spec": {"items": [{"k": "new", "v": 1}, {"k": "a", "v": 9}]}}), None),
+        row("map-list-item-422", "an item of a map list becomes wrong in another way: 422", json!({"spec": {"items": [{"k": "a", "v": 8}]}}), Some("spec.items[0].v")),
+        row("map-value", "a value of a map stays wrong while another changes: tolerated", json!({"spec": {"map": {"x": "new"}}}), None),
+        row("set", "a set with duplicates gets one more element: tolerated", json!({"spec": {"set": ["a", "a", "b"]}}), None),
+        row("required-422", "a missing field is missed where its object changes: 422", json!({"spec": {"whole": {"other": "new"}}}), Some("spec.whole.must")),
+        custom("ratchet/rule-warning", "a rule about what does not change: a warning, no refusal", warning),
+        custom("ratchet/create-422", "nothing is tolerated on create", create),
+    ]
+    .concat()
+}
+
+fn before() -> Value {
+    json!({"type": "object", "properties": {
+        "fine": {"type": "string"},
+        "text": {"type": "string"},
+        "list": {"type": "array", "items": {"type": "integer"}},
+        "items": {"type": "array", "x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["k"],
+            "items": {"type": "object", "required": ["k"], "properties": {"k": {"type": "string"}, "v": {"type": "integer"}}}},
+        "map": {"type": "object", "additionalProperties": {"type": "string"}},
+        "set": {"type": "array", "items": {"type": "string"}},
+        "whole": {"type": "object", "properties": {"must": {"type": "string"}, "other": {"type": "string"}}},
+        "ruled": {"type": "string"},
+    }})
+}
+
+fn after() -> Value {
+    let mut schema = before();
+    let fields = &mut schema["properties"];
+    fields["text"]["maxLength"] = json!(5);
+    fields["list"]["items"]["maximum"] = json!(3);
+    fields["items"]["items"]["properties"]["v"]["maximum"] = json!(3);
+    fields["map"]["additionalProperties"]["maxLength"] = json!(5);
+    fields["set"]["x-kubernetes-list-type"] = json!("set");
+    fields["whole"]["required"] = json!(["must"]);
+    fields["ruled"]["maxLength"] = json!(20);
+    fields["ruled"]["x-kubernetes-validations"] = json!([{"rule": "self != 'bad'", "message": "not bad"}]);
+    schema
+}
+
+fn thing(cx: &Cx, name: &str, spec: Value) -> Value {
+    let api_version = format!("{}/v1", cx.own_group());
+    json!({"apiVersion": api_version, "kind": "Thing", "metadata": {"name": name}, "spec": spec})
+}
+
+/// An object of the loose schema, under the strict one. Returns its path.
+async fn left_over(cx: &Cx) -> Result<String, crate::check::Failure> {
+    let schema = |spec: Value| json!({"type": "object", "properties": {"spec": spec}});
+    cx.establish(&kinds::plain_crd(&cx.own_group(), "Thing", "things", schema(before()))).await?;
+    let all = cx.own("v1", "things");
+    let spec = json!({"fine": "f", "text": "too long", "list": [9], "items": [{"k": "a", "v": 9}], "set": ["a", "a"],
+        "map": {"w": "too long", "x": "ok"}, "whole": {"other": "o"}, "ruled": "bad"});
+    cx.made(&all, &thing(cx, "a", spec)).await?;
+    let patch = json!([{"op": "replace", "path": "/spec/versions/0/schema/openAPIV3Schema/properties/spec", "value": after()}]);
+    cx.patch(format!("{CRDS}/things.{}", cx.own_group()), JSON_PATCH, &patch).await?.is(200)?;
+    // The new schema has arrived when it refuses.
+    let until = tokio::time::Instant::now() + cx.server.wait;
+    let probe = thing(cx, "probe", json!({"text": "too long"}));
+    while cx.post(format!("{all}?dryRun=All"), &probe).await?.code != 422
+        && tokio::time::Instant::now() < until
+    {
+        pause(100).await;
+    }
+    Ok(format!("{all}/a"))
+}
+
+async fn judged(cx: Cx, change: std::sync::Arc<Value>, refused: Option<&str>) -> Outcome {
+    let one = left_over(&cx).await?;
+    let reply = cx.merge(&one, &change).await?;
+    match refused {
+        Some(field) => {
+            let named = reply.fails(422, "Invalid")?.body["details"]["causes"].to_string();
+            // Before, causes do not say which item it was.
+            let field = cx.by_version(field.split('[').next().unwrap_or_default(), 25, field);
+            let named = if cx.since(1, 25) { named } else { named.replace(".v\"", "\"") };
+            holds(named.contains(&format!("\"{field}\"")), &format!("a cause of {field}"), named)
+        }
+        // Whatever was wrong before is so now, except where it is made good.
+        None => reply.is(if cx.since(1, 30) { 200 } else { 422 }).map(drop),
+    }
+}
+
+async fn warning(cx: Cx) -> Outcome {
+    let one = left_over(&cx).await?;
+    let reply = cx.merge(&one, &json!({"spec": {"fine": "other"}})).await?;
+    if !cx.since(1, 30) {
+        return reply.is(422).map(drop);
+    }
+    let warnings = reply.is(200)?.warnings();
+    equal("the warnings", ["spec.ruled: Invalid value: \"bad\": not bad"], &warnings)
+}
+
+async fn create(cx: Cx) -> Outcome {
+    left_over(&cx).await?;
+    let other = thing(&cx, "b", json!({"text": "too long"}));
+    cx.post(cx.own("v1", "things"), &other).await?.fails(422, "Invalid")?.mentions("spec.text")?;
+    Ok(())
+}
