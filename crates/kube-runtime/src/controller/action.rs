@@ -53,6 +53,9 @@ impl Action {
     /// write: creates twice what it has just noted as created, say. Other objects do not wait. The wait ends
     /// after [`Config::write_wait`](super::Config::write_wait) even if the store does not get there.
     ///
+    /// Where the object had been deleted, and the write made it anew or met one made anew, that one is waited for. An object of
+    /// another name or kind is no reason to wait: it is ignored, with a warning in the log.
+    ///
     /// [`finalizer`](fn@crate::finalizer) does this for the finalizers that it adds and removes. Where a reconciler needs
     /// to see its write before it returns, there is [`Store::wait_for`](crate::reflector::Store::wait_for).
     ///

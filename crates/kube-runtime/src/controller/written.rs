@@ -4,7 +4,7 @@ use super::action::Action;
 use crate::{reflector::ObjectKey, version::number};
 use ahash::AHashMap;
 use kube_core::{ObjectMeta, Resource};
-use std::{sync::Arc, time::Duration};
+use std::{any::type_name, sync::Arc, time::Duration};
 use tokio::time::Instant;
 
 /// How soon the store is looked at again where nothing else asks for the object; doubles with each look.
@@ -13,9 +13,26 @@ const FIRST_LOOK: Duration = Duration::from_millis(10);
 /// A state of an object, as a write returned it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Written {
+    identity: Identity,
     uid: Option<String>,
     /// `None`: there is no such object any more.
     version: Option<String>,
+}
+
+/// What an object keeps when it is deleted and made anew.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Identity {
+    /// Its Rust type: an object of another kind may well have the same name.
+    kind: &'static str,
+    namespace: Option<String>,
+    name: Option<String>,
+}
+
+impl Identity {
+    fn of<K: Resource>(object: &K) -> Self {
+        let meta = object.meta();
+        Self { kind: type_name::<K>(), namespace: meta.namespace.clone(), name: meta.name.clone() }
+    }
 }
 
 impl Written {
@@ -25,24 +42,28 @@ impl Written {
         if is_final(object.meta()) {
             return Some(Self::gone(object)); // older servers answer with the version of before
         }
-        Some(Self { uid: object.meta().uid.clone(), version: Some(version) })
+        Some(Self { version: Some(version), ..Self::gone(object) })
     }
 
     /// That `object` is no more.
     pub(super) fn gone<K: Resource>(object: &K) -> Self {
-        Self { uid: object.meta().uid.clone(), version: None }
+        Self { identity: Identity::of(object), uid: object.meta().uid.clone(), version: None }
     }
 
-    /// Whether this is a state of `object`, not of another one.
+    /// Whether this is a state of what `object` is a state of.
     fn is_of<K: Resource>(&self, object: &K) -> bool {
         self.uid == object.meta().uid
     }
 
-    /// Whether `shown` is this state or a newer one. That the object is gone, or another one by now, is newer.
+    /// Whether `shown` is this state or a newer one. That the object is gone, or another one by now, is newer; but where
+    /// the write met or made another object in the place of `before`, neither that one nor none is.
     ///
     /// Versions that are no numbers have no order ([KEP-5504](https://kep.k8s.io/5504)): there only the same will do.
-    fn is_seen_in<K: Resource>(&self, shown: Option<&K>) -> bool {
-        let Some(shown) = shown.filter(|shown| self.is_of(*shown)) else { return true };
+    fn is_seen_in<K: Resource>(&self, shown: Option<&K>, before: Option<&str>) -> bool {
+        let Some(shown) = shown else { return before.is_none() || self.version.is_none() };
+        if !self.is_of(shown) {
+            return before.is_none_or(|before| shown.meta().uid.as_deref() != Some(before));
+        }
         let Some(written) = &self.version else { return false };
         let version = shown.meta().resource_version.as_deref().unwrap_or_default();
         match (number(version), number(written)) {
@@ -73,6 +94,8 @@ pub(super) struct Unseen {
 #[derive(Debug)]
 struct Write {
     written: Written,
+    /// The uid of the object that was reconciled, if the write met another one of its name.
+    before: Option<String>,
     until: Instant,
     next_look: Instant,
     then_after: Duration,
@@ -94,16 +117,18 @@ impl Unseen {
         now: Instant,
     ) {
         let Some(written) = action.written().filter(|_| !self.longest.is_zero()) else { return };
-        if !written.is_of(object) {
+        if !written.is_of(object) && written.identity != Identity::of(object) {
             tracing::warn!(object = %key.name, "Action::after_write was given another object than the one that was reconciled");
             return;
         }
-        if written.is_seen_in(shown().as_deref()) {
+        let before = object.meta().uid.clone().filter(|_| !written.is_of(object));
+        if written.is_seen_in(shown().as_deref(), before.as_deref()) {
             return;
         }
         self.sweep(now);
         let write = Write {
             written: written.clone(),
+            before,
             until: now + self.longest,
             next_look: now,
             then_after: FIRST_LOOK,
@@ -119,7 +144,7 @@ impl Unseen {
         now: Instant,
     ) -> Option<Instant> {
         let write = self.writes.get_mut(key)?;
-        if write.written.is_seen_in(shown) {
+        if write.written.is_seen_in(shown, write.before.as_deref()) {
             self.writes.remove(key);
             return None;
         }
@@ -147,7 +172,10 @@ impl Unseen {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use k8s_openapi::{api::core::v1::ConfigMap, apimachinery::pkg::apis::meta::v1::Time};
+    use k8s_openapi::{
+        api::core::v1::{ConfigMap, Secret},
+        apimachinery::pkg::apis::meta::v1::Time,
+    };
 
     fn object(uid: &str, version: &str) -> ConfigMap {
         let metadata = ObjectMeta {
@@ -181,10 +209,30 @@ mod tests {
             (Some(object("1", "abc")), false),
             (None, true),
         ] {
-            assert_eq!(written.is_seen_in(shown.as_ref()), seen, "{shown:?}");
+            assert_eq!(written.is_seen_in(shown.as_ref(), None), seen, "{shown:?}");
         }
-        assert!(Written::of(&object("1", "abc")).unwrap().is_seen_in(Some(&object("1", "abc"))));
+        assert!(Written::of(&object("1", "abc")).unwrap().is_seen_in(Some(&object("1", "abc")), None));
         assert_eq!(Written::of(&ConfigMap::default()), None);
+    }
+
+    #[test]
+    fn a_write_to_an_object_made_anew_is_seen_in_that_or_a_later_one() {
+        let written = Written::of(&object("2", "20")).unwrap();
+        for (shown, seen) in [
+            (Some(object("1", "19")), false),
+            (None, false),
+            (Some(object("2", "15")), false),
+            (Some(object("2", "20")), true),
+            (Some(object("3", "25")), true),
+        ] {
+            assert_eq!(written.is_seen_in(shown.as_ref(), Some("1")), seen, "{shown:?}");
+        }
+        let (now, old) = (Instant::now(), object("1", "19"));
+        let mut unseen = unseen(&object("2", "20"), &old, now);
+        assert!(unseen.look_again(&key("a"), Some(&old), now).is_some());
+        assert!(unseen.look_again::<ConfigMap>(&key("a"), None, now).is_some());
+        assert!(unseen.look_again(&key("a"), Some(&object("2", "20")), now).is_none());
+        assert!(unseen.writes.is_empty());
     }
 
     #[test]
@@ -192,14 +240,17 @@ mod tests {
         let mut last = object("1", "10");
         last.metadata.deletion_timestamp = Some(Time("2026-01-01T00:00:00Z".parse().unwrap()));
         let written = Written::of(&last).unwrap();
-        assert!(!written.is_seen_in(Some(&object("1", "10"))), "even if the server counts no further");
-        assert!(written.is_seen_in::<ConfigMap>(None));
-        assert!(written.is_seen_in(Some(&object("2", "11"))));
+        assert!(!written.is_seen_in(Some(&object("1", "10")), None), "even if the server counts no further");
+        assert!(written.is_seen_in::<ConfigMap>(None, None));
+        assert!(written.is_seen_in(Some(&object("2", "11")), None));
         last.metadata.deletion_grace_period_seconds = Some(30);
-        assert!(Written::of(&last).unwrap().is_seen_in(Some(&last)), "somebody else still has to let it go");
+        assert!(
+            Written::of(&last).unwrap().is_seen_in(Some(&last), None),
+            "somebody else still has to let it go"
+        );
         last.metadata.deletion_grace_period_seconds = Some(0);
         last.metadata.finalizers = Some(vec!["example.com/other".into()]);
-        assert!(Written::of(&last).unwrap().is_seen_in(Some(&last)));
+        assert!(Written::of(&last).unwrap().is_seen_in(Some(&last), None));
     }
 
     #[test]
@@ -222,7 +273,19 @@ mod tests {
         let now = Instant::now();
         let (old, new) = (object("1", "9"), object("1", "10"));
         assert!(unseen(&new, &new, now).writes.is_empty());
-        assert!(unseen(&object("child", "10"), &old, now).writes.is_empty(), "of another object");
+        let mut named_otherwise = object("child", "10");
+        named_otherwise.metadata.name = Some("b".into());
+        assert!(unseen(&named_otherwise, &old, now).writes.is_empty(), "of another object");
+        let secret = Secret { metadata: object("secret", "10").metadata, ..Secret::default() };
+        let mut of_another_kind = Unseen::new(Duration::from_secs(10));
+        of_another_kind.note(
+            &key("a"),
+            &Action::retry().after_write(&secret),
+            &old,
+            || Some(Arc::new(old.clone())),
+            now,
+        );
+        assert!(of_another_kind.writes.is_empty(), "of another kind");
         let mut unseen = unseen(&new, &old, now);
         assert!(unseen.look_again(&key("other"), Some(&old), now).is_none());
         assert!(unseen.look_again(&key("a"), Some(&old), now).is_some());

@@ -142,3 +142,37 @@ async fn the_store_is_looked_at_again_where_no_event_says_so() {
     let second = counting.times_of("writer")[1];
     assert!((2..=4).contains(&second), "soon after the store had it, not after the longest wait: {second} s");
 }
+
+/// Deletes the object it is given and makes it anew, then counts on.
+async fn replace(object: Arc<ConfigMap>, seen: Arc<Replacing>) -> Result<Action, Infallible> {
+    let uid = object.uid().unwrap();
+    seen.uids.lock().unwrap().push(uid);
+    if seen.uids.lock().unwrap().len() > 3 {
+        return Ok(Action::await_change());
+    }
+    seen.api.remove("one").await;
+    let made = seen.api.add(named("one")).await;
+    Ok(Action::requeue(Duration::ZERO).after_write(&made))
+}
+
+struct Replacing {
+    api: Api<ConfigMap>,
+    uids: Mutex<Vec<String>>,
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_object_made_anew_is_waited_for() {
+    let (server, client) = server();
+    let api = config_maps(&client);
+    api.add(named("one")).await;
+    let seen = Arc::new(Replacing { api, uids: Mutex::default() });
+    let main = config_maps(&lagging(&server, Duration::from_secs(3)));
+    let output = Controller::new(main, watcher::Config::default())
+        .reconcile_on(asking_for("one", Duration::from_millis(500)))
+        .run(replace, wait_for_change, Arc::clone(&seen));
+    let _outputs = spawn_outputs(output);
+    sleep(Duration::from_secs(60)).await;
+    let uids = seen.uids.lock().unwrap().clone();
+    let distinct: std::collections::BTreeSet<_> = uids[..4].iter().collect();
+    assert_eq!(distinct.len(), 4, "none was given to a reconcile after it had been replaced: {uids:?}");
+}

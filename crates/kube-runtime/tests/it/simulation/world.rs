@@ -37,7 +37,7 @@ pub(super) struct World {
     running: Mutex<BTreeSet<String>>,
     reconciled: Mutex<BTreeMap<String, Reconciled>>,
     /// The writes that the next reconcile of an object has to see.
-    writes: Mutex<BTreeMap<String, State>>,
+    writes: Mutex<BTreeMap<String, u64>>,
     /// Every state that was ever reconciled.
     handed_out: Mutex<Vec<Weak<ConfigMap>>>,
     /// What happened, line by line.
@@ -53,21 +53,9 @@ pub(super) struct Reconciled {
     pub(super) started: Instant,
 }
 
-/// Which object, and which state of it.
-struct State {
-    uid: Option<String>,
-    version: u64,
-}
-
-impl State {
-    fn of(object: &ConfigMap) -> Self {
-        let version = object.resource_version().and_then(|version| version.parse().ok());
-        Self { uid: object.uid(), version: version.unwrap() }
-    }
-
-    fn is_before(&self, other: &Self) -> bool {
-        self.uid == other.uid && self.version < other.version
-    }
+/// Which state: versions count across objects, so that one made anew is later than all states of the one before.
+fn version_of(object: &ConfigMap) -> u64 {
+    object.resource_version().and_then(|version| version.parse().ok()).unwrap()
 }
 
 #[derive(Debug, thiserror::Error)]
@@ -133,22 +121,20 @@ impl World {
             self.violated(format!("{name} was reconciled after the end was asked for"));
         }
         if let Some(written) = self.writes.lock().unwrap().remove(&name)
-            && State::of(object).is_before(&written)
+            && version_of(object) < written
         {
             self.violated(format!("{name} was reconciled without its own write"));
         }
         self.handed_out.lock().unwrap().push(Arc::downgrade(object));
     }
 
-    /// Writes to the object, and notes that the next reconcile has to see it, unless it met a later object of that name.
+    /// Writes to the object, or the one that has taken its place, and notes that the next reconcile has to see it.
     async fn write(&self, object: &ConfigMap, action: Action) -> Action {
         let name = object.name_any();
         let label = json!({ "metadata": { "labels": { "by": "reconciler", "at": self.now() } } });
         match self.objects.patch(&name, &PatchParams::default(), &Patch::Merge(label)).await {
             Ok(written) => {
-                if written.uid() == object.uid() {
-                    self.writes.lock().unwrap().insert(name, State::of(&written));
-                }
+                self.writes.lock().unwrap().insert(name, version_of(&written));
                 action.after_write(&written)
             }
             Err(_gone) => action,
