@@ -1,14 +1,18 @@
 //! Several namespaces as one stream and one store.
 
 use std::collections::BTreeSet;
+use std::convert::Infallible;
+use std::sync::Arc;
 use std::time::Duration;
 
+use anyhow::Context as _;
 use futures::channel::mpsc;
 use futures::{FutureExt as _, StreamExt as _};
 use k8s_openapi::api::core::v1::Namespace;
 use kube::api::{DeleteParams, PostParams};
+use kube::runtime::controller::{Action, Controller};
 use kube::runtime::{WatchStreamExt as _, reflector, watcher};
-use kube::{Api, ResourceExt as _};
+use kube::{Api, Resource as _, ResourceExt as _};
 
 use crate::widget::{Widget, widget};
 use crate::world::{Need, World, run, unique};
@@ -67,6 +71,54 @@ fn are_watched_as_one_and_may_come_and_go() -> anyhow::Result<()> {
                 Api::<Widget>::namespaced(world.client.clone(), space)
                     .delete_collection(&DeleteParams::default(), &Default::default())
                     .await?;
+                let spaces: Api<Namespace> = Api::all(world.client.clone());
+                spaces.delete(space, &DeleteParams::background()).await.ok(); // not where there are none
+            }
+            Ok(())
+        }
+        .boxed()
+    })
+}
+
+#[test]
+fn one_controller_works_in_two_of_three() -> anyhow::Result<()> {
+    run(Need::Nothing, |world| {
+        async move {
+            let spaces = [world.namespace.clone(), namespace(world).await?, namespace(world).await?];
+            let widgets = |space: &str| Api::<Widget>::namespaced(world.client.clone(), space);
+            for space in &spaces {
+                widgets(space).create(&PostParams::default(), &widget("one", 1)).await?;
+            }
+            let (watched, main) = (&spaces[..2], watcher::Config::default().labels("!child"));
+            let output = Controller::<Widget>::for_namespaces(world.client.clone(), watched, main)
+                .owns_in_namespaces::<Widget>(
+                    world.client.clone(),
+                    watched,
+                    watcher::Config::default().labels("child"),
+                )
+                .run(
+                    async |_, _| Ok::<_, Infallible>(Action::await_change()),
+                    |_, error, _| match *error {},
+                    Arc::new(()),
+                );
+            let mut done = output.boxed();
+            let mut next = async || -> anyhow::Result<String> {
+                let item = tokio::time::timeout(Duration::from_secs(15), done.next()).await?;
+                let (object, _) = item.context("the controller has ended")??;
+                object.namespace.context("widgets have a namespace")
+            };
+            let first = BTreeSet::from([next().await?, next().await?]);
+            assert_eq!(first, watched.iter().cloned().collect());
+            for space in [&spaces[2], &spaces[1]] {
+                let owner = widgets(space).get("one").await?;
+                let mut child = widget("child", 1);
+                child.labels_mut().insert("child".to_owned(), "yes".to_owned());
+                child.owner_references_mut().extend(owner.controller_owner_ref(&()));
+                widgets(space).create(&PostParams::default(), &child).await?;
+            }
+            assert_eq!(next().await?, spaces[1], "and nothing of the third");
+            for space in &spaces[1..] {
+                widgets(space).delete_collection(&DeleteParams::default(), &Default::default()).await?;
                 let spaces: Api<Namespace> = Api::all(world.client.clone());
                 spaces.delete(space, &DeleteParams::background()).await.ok(); // not where there are none
             }

@@ -4,7 +4,7 @@ use super::{
     Config, Controller,
     request::{Asked, ReconcileRequest, urgency_of},
     shutdown::Shutdown,
-    source::{Sources, present},
+    source::{Sources, Unpaced, present, unpaced},
     trigger::{itself, trigger_self},
 };
 use crate::{
@@ -14,7 +14,7 @@ use crate::{
         Index, ObjectRef,
         store::{Store, Writer},
     },
-    watcher::{self, watcher},
+    watcher::{self, Event, watcher},
 };
 use futures::{Stream, StreamExt, TryStreamExt};
 use kube_client::Api;
@@ -40,24 +40,14 @@ where
     pub fn new_with(main_api: Api<K>, wc: watcher::Config, dyntype: K::DynamicType) -> Self {
         let mut writer = Writer::new(dyntype.clone());
         let reader = writer.as_reader();
-        let (kind, shown) = (dyntype.clone(), reader.clone());
-        let changes = watcher(main_api, wc).try_filter_map(move |event| {
-            let urgency = urgency_of(&event);
-            let asked = writer.absorb(event).map(|object| {
-                // Of a list after the first, what the store does not show yet is news; the rest can wait.
-                let news = shown.is_ready() && !shown.shows(&object);
-                let urgency = if news { Urgency::Change } else { urgency };
-                Asked::One { request: itself(&*object, kind.clone()), urgency }
-            });
-            std::future::ready(Ok(asked))
-        });
-        Self::with(changes, reader, dyntype)
+        let events = watcher(main_api, wc).map_ok(move |event| writer.take_in(event));
+        Self::with(unpaced(asked_by(events, reader.clone())), reader, dyntype)
     }
 
     /// A controller for the objects of a stream of one's own, such as a filtered watcher behind a
     /// [`reflector`](fn@crate::reflector) whose store is `reader`.
     pub fn for_stream(
-        trigger: impl Stream<Item = watcher::Result<K>> + Send + 'static,
+        trigger: impl Stream<Item = Result<K, watcher::Error>> + Send + 'static,
         reader: Store<K>,
     ) -> Self
     where
@@ -68,11 +58,11 @@ where
 
     /// Like [`Controller::for_stream`], for kinds known only at run time.
     pub fn for_stream_with(
-        trigger: impl Stream<Item = watcher::Result<K>> + Send + 'static,
+        trigger: impl Stream<Item = Result<K, watcher::Error>> + Send + 'static,
         reader: Store<K>,
         dyntype: K::DynamicType,
     ) -> Self {
-        Self::with(trigger_self(trigger, dyntype.clone()).map_ok(Asked::from), reader, dyntype)
+        Self::with(unpaced(trigger_self(trigger, dyntype.clone()).map_ok(Asked::from)), reader, dyntype)
     }
 
     /// A controller for the objects of a [subscription](crate::reflector::store::Writer::subscribe), which other
@@ -91,16 +81,13 @@ where
         dyntype: K::DynamicType,
     ) -> Self {
         let objects = present(trigger, reader.clone(), dyntype.clone());
-        Self::with(trigger_self(objects.map(Ok), dyntype.clone()).map_ok(Asked::from), reader, dyntype)
+        let changes = trigger_self(objects.map(Ok), dyntype.clone()).map_ok(Asked::from);
+        Self::with(unpaced(changes), reader, dyntype)
     }
 
-    fn with(
-        main: impl Stream<Item = watcher::Result<Asked<K>>> + Send + 'static,
-        reader: Store<K>,
-        dyntype: K::DynamicType,
-    ) -> Self {
+    pub(super) fn with(main: Unpaced<K>, reader: Store<K>, dyntype: K::DynamicType) -> Self {
         Self {
-            sources: Sources::new(main.boxed()),
+            sources: Sources::new(main),
             dyntype,
             reader,
             config: Config::default(),
@@ -170,4 +157,25 @@ where
         self.shutdown = self.shutdown.or_on_signal();
         self
     }
+}
+
+/// What changes of a controller's own objects ask for. `shown` is the store that has taken them in.
+pub(super) fn asked_by<K>(
+    events: impl Stream<Item = watcher::Result<Event<Arc<K>>>> + Send + 'static,
+    shown: Store<K>,
+) -> impl Stream<Item = watcher::Result<Asked<K>>> + Send + 'static
+where
+    K: Clone + Resource + Send + Sync + 'static,
+    K::DynamicType: Eq + Hash + Clone,
+{
+    events.try_filter_map(move |event| {
+        let urgency = urgency_of(&event);
+        let asked = event.into_applied().map(|object| {
+            // Of a list after the first, what the store does not show yet is news; the rest can wait.
+            let news = shown.is_ready() && !shown.shows(&object);
+            let urgency = if news { Urgency::Change } else { urgency };
+            Asked::One { request: itself(&*object, shown.dyntype().clone()), urgency }
+        });
+        std::future::ready(Ok(asked))
+    })
 }

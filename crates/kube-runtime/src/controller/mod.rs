@@ -10,6 +10,7 @@ mod config;
 mod error;
 mod guard;
 mod known;
+mod namespaces;
 mod reconcile;
 mod related;
 mod request;

@@ -59,7 +59,7 @@ where
     #[must_use]
     pub fn owns_stream<Child: Resource<DynamicType = ()> + Send + 'static>(
         self,
-        trigger: impl Stream<Item = watcher::Result<Child>> + Send + 'static,
+        trigger: impl Stream<Item = Result<Child, watcher::Error>> + Send + 'static,
     ) -> Self {
         self.owns_stream_with(trigger, ())
     }
@@ -68,7 +68,7 @@ where
     #[must_use]
     pub fn owns_stream_with<Child: Resource + Send + 'static>(
         self,
-        trigger: impl Stream<Item = watcher::Result<Child>> + Send + 'static,
+        trigger: impl Stream<Item = Result<Child, watcher::Error>> + Send + 'static,
         dyntype: Child::DynamicType,
     ) -> Self
     where
@@ -142,7 +142,7 @@ where
     #[must_use]
     pub fn watches_stream<Other, I>(
         self,
-        trigger: impl Stream<Item = watcher::Result<Other>> + Send + 'static,
+        trigger: impl Stream<Item = Result<Other, watcher::Error>> + Send + 'static,
         mapper: impl Fn(Other) -> I + Sync + Send + 'static,
     ) -> Self
     where
@@ -158,7 +158,7 @@ where
     #[must_use]
     pub fn watches_stream_with<Other, I>(
         self,
-        trigger: impl Stream<Item = watcher::Result<Other>> + Send + 'static,
+        trigger: impl Stream<Item = Result<Other, watcher::Error>> + Send + 'static,
         mapper: impl Fn(Other) -> I + Sync + Send + 'static,
         dyntype: Other::DynamicType,
     ) -> Self

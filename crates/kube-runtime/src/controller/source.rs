@@ -20,27 +20,44 @@ pub(super) type Trigger<K> = BoxStream<'static, watcher::Result<Asked<K>>>;
 
 /// All sources of a controller.
 pub(super) struct Sources<K: Resource> {
-    triggers: Vec<Trigger<K>>,
+    triggers: Vec<Unpaced<K>>,
     /// How many of them report their first list by [`Asked::Reviewed`].
     lists: usize,
     pacing: Pacing,
 }
 
+/// A source to which nobody has said yet how to pace itself.
+pub(super) type Unpaced<K> = Box<dyn FnOnce(&Pacing) -> Trigger<K> + Send>;
+
 /// How long a source that fails is left alone.
-enum Pacing {
+#[derive(Clone)]
+pub(super) enum Pacing {
     /// Each source by a [`DefaultBackoff`] of its own.
     Own,
     /// All sources by the one backoff of the user; still only the source that fails waits.
     Shared(Arc<Mutex<Box<dyn Backoff>>>),
 }
 
+impl Pacing {
+    /// The stream with a pause after each error.
+    pub(super) fn pace<T: 'static>(
+        &self,
+        stream: impl Stream<Item = watcher::Result<T>> + Send + 'static,
+    ) -> BoxStream<'static, watcher::Result<T>> {
+        match self {
+            Self::Own => StreamBackoff::new(stream, DefaultBackoff::default()).boxed(),
+            Self::Shared(backoff) => StreamBackoff::new(stream, SharedBackoff(Arc::clone(backoff))).boxed(),
+        }
+    }
+}
+
 impl<K: Resource + 'static> Sources<K> {
-    pub(super) fn new(main: Trigger<K>) -> Self {
+    pub(super) fn new(main: Unpaced<K>) -> Self {
         Self { triggers: vec![main], lists: 0, pacing: Pacing::Own }
     }
 
     pub(super) fn add(&mut self, trigger: impl Stream<Item = watcher::Result<Asked<K>>> + Send + 'static) {
-        self.triggers.push(trigger.boxed());
+        self.triggers.push(unpaced(trigger));
     }
 
     /// Like [`Sources::add`], for a source that reports its first list.
@@ -63,14 +80,15 @@ impl<K: Resource + 'static> Sources<K> {
     /// All of them as one. A source that fails does not hold up the others.
     pub(super) fn merge(self) -> SelectAll<Trigger<K>> {
         let Self { triggers, pacing, .. } = self;
-        let paced = triggers.into_iter().map(|trigger| match &pacing {
-            Pacing::Own => StreamBackoff::new(trigger, DefaultBackoff::default()).boxed(),
-            Pacing::Shared(backoff) => {
-                StreamBackoff::new(trigger, SharedBackoff(Arc::clone(backoff))).boxed()
-            }
-        });
-        stream::select_all(paced)
+        stream::select_all(triggers.into_iter().map(|trigger| trigger(&pacing)))
     }
+}
+
+/// A source that fails as a whole.
+pub(super) fn unpaced<K: Resource + 'static>(
+    trigger: impl Stream<Item = watcher::Result<Asked<K>>> + Send + 'static,
+) -> Unpaced<K> {
+    Box::new(|pacing| pacing.pace(trigger))
 }
 
 struct SharedBackoff(Arc<Mutex<Box<dyn Backoff>>>);

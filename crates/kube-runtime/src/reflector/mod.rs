@@ -24,4 +24,5 @@ pub use reflect::reflector;
 pub use store::{Store, store, store_shared};
 pub use subscription::ReflectHandle;
 
+pub(crate) use namespaces::follow_namespaces;
 pub(crate) use object_ref::ObjectKey;

@@ -8,10 +8,10 @@ use super::{
 use crate::watcher::{self, Event};
 use ahash::AHashMap;
 use futures::{
-    Stream, StreamExt,
+    Stream, StreamExt, TryStreamExt,
     stream::{self, AbortHandle, BoxStream, SelectAll},
 };
-use std::{hash::Hash, pin::Pin, time::Duration, vec};
+use std::{hash::Hash, pin::Pin, sync::Arc, time::Duration, vec};
 use tokio::time::{Sleep, sleep};
 
 /// How long the namespaces that are listed wait for the others.
@@ -20,7 +20,8 @@ const PATIENCE: Duration = Duration::from_secs(30);
 /// Watches a list of namespaces, which may change, as one stream and one store.
 ///
 /// `namespaces` says which: each item is the whole list as it is from then on. `stream::iter([["a", "b"]])` is a list
-/// that stays. `watch` makes the watch of one namespace; put there what belongs before the store, such as
+/// that stays (for the objects of a controller there is
+/// [`Controller::for_namespaces`](crate::Controller::for_namespaces)). `watch` makes the watch of one namespace; put there what belongs before the store, such as
 /// [`modify`](crate::WatchStreamExt::modify). For a program that may not list the whole cluster, or does not want to.
 ///
 /// ```
@@ -89,6 +90,21 @@ where
     N: Stream<Item: IntoIterator<Item: Into<String>>> + Send,
     S: Stream<Item = watcher::Result<Event<K>>> + Send + 'static,
 {
+    follow_namespaces(writer, namespaces, watch).map_ok(|event| event.map(|object| (*object).clone()))
+}
+
+/// Like [`reflect_namespaces`], with the objects as they are in the store.
+pub(crate) fn follow_namespaces<K, N, S>(
+    writer: Writer<K>,
+    namespaces: N,
+    watch: impl FnMut(&str) -> S + Send,
+) -> impl Stream<Item = watcher::Result<Event<Arc<K>>>> + Send
+where
+    K: Lookup + Clone + Send + Sync + 'static,
+    K::DynamicType: Eq + Hash + Clone + Send + Sync,
+    N: Stream<Item: IntoIterator<Item: Into<String>>> + Send,
+    S: Stream<Item = watcher::Result<Event<K>>> + Send + 'static,
+{
     let namespaces = namespaces
         .map(|list| Input::Namespaces(list.into_iter().map(Into::into).collect()))
         .chain(stream::once(std::future::ready(Input::NoMoreNamespaces)));
@@ -130,7 +146,7 @@ where
     aborts: AHashMap<String, AbortHandle>,
     /// Runs from the first list of namespaces until the whole is complete.
     patience: Option<Pin<Box<Sleep>>>,
-    outbox: vec::IntoIter<watcher::Result<Event<K>>>,
+    outbox: vec::IntoIter<watcher::Result<Event<Arc<K>>>>,
 }
 
 impl<K, N, S, F> Shell<K, N, F>
@@ -141,7 +157,7 @@ where
     F: FnMut(&str) -> S,
     S: Stream<Item = watcher::Result<Event<K>>> + Send + 'static,
 {
-    async fn next(&mut self) -> Option<watcher::Result<Event<K>>> {
+    async fn next(&mut self) -> Option<watcher::Result<Event<Arc<K>>>> {
         loop {
             if let Some(item) = self.outbox.next() {
                 return Some(item);

@@ -3,8 +3,8 @@
 use super::store::Writer;
 use super::{Lookup, ObjectKey};
 use crate::watcher::{self, Event};
-use ahash::{AHashMap, AHashSet};
-use std::{collections::BTreeMap, hash::Hash};
+use ahash::AHashSet;
+use std::{collections::BTreeMap, hash::Hash, sync::Arc};
 
 /// The watches of several namespaces and the store they fill. No I/O: told what a watch brought, it says what the whole
 /// of them brings.
@@ -31,8 +31,8 @@ enum Stage {
 struct Part<K> {
     /// The names of the objects that count.
     names: AHashSet<Box<str>>,
-    /// What the list under way has brought.
-    listing: Option<AHashMap<Box<str>, K>>,
+    /// What the list under way has brought, by name: what a list changes is told in an order that can be repeated.
+    listing: Option<BTreeMap<Box<str>, K>>,
     first: First,
 }
 
@@ -70,7 +70,7 @@ where
     pub(super) fn set(
         &mut self,
         namespaces: impl IntoIterator<Item = String>,
-        emit: &mut Vec<Event<K>>,
+        emit: &mut Vec<Event<Arc<K>>>,
     ) -> Change {
         if self.stage == Stage::Unasked {
             self.stage = Stage::Listing;
@@ -94,10 +94,10 @@ where
     }
 
     /// The watch of this namespace brought an event.
-    pub(super) fn event(&mut self, namespace: &str, event: Event<K>, emit: &mut Vec<Event<K>>) {
+    pub(super) fn event(&mut self, namespace: &str, event: Event<K>, emit: &mut Vec<Event<Arc<K>>>) {
         let Some(part) = self.parts.get_mut(namespace) else { return };
         match (event, &mut part.listing) {
-            (Event::Init, listing) => *listing = Some(AHashMap::new()),
+            (Event::Init, listing) => *listing = Some(BTreeMap::new()),
             (Event::InitDone, _) => self.listed(namespace, emit),
             (Event::InitApply(object) | Event::Apply(object), Some(listing)) => {
                 listing.insert(name(&object), object);
@@ -115,14 +115,14 @@ where
     }
 
     /// The watch of this namespace failed. Where only people can change that, the others wait no more.
-    pub(super) fn failed(&mut self, namespace: &str, error: &watcher::Error, emit: &mut Vec<Event<K>>) {
+    pub(super) fn failed(&mut self, namespace: &str, error: &watcher::Error, emit: &mut Vec<Event<Arc<K>>>) {
         if error.is_permanent() {
             self.ended(namespace, emit);
         }
     }
 
     /// The watch of this namespace brings nothing more.
-    pub(super) fn ended(&mut self, namespace: &str, emit: &mut Vec<Event<K>>) {
+    pub(super) fn ended(&mut self, namespace: &str, emit: &mut Vec<Event<Arc<K>>>) {
         if let Some(part) = self.parts.get_mut(namespace)
             && part.first == First::UnderWay
         {
@@ -132,14 +132,14 @@ where
     }
 
     /// Enough time has passed: those that are complete wait for no other.
-    pub(super) fn lose_patience(&mut self, emit: &mut Vec<Event<K>>) {
+    pub(super) fn lose_patience(&mut self, emit: &mut Vec<Event<Arc<K>>>) {
         for part in self.parts.values_mut().filter(|part| part.first == First::UnderWay) {
             part.first = First::GivenUp;
         }
         self.finish_if_complete(emit);
     }
 
-    fn listed(&mut self, namespace: &str, emit: &mut Vec<Event<K>>) {
+    fn listed(&mut self, namespace: &str, emit: &mut Vec<Event<Arc<K>>>) {
         let Some(part) = self.parts.get_mut(namespace) else { return };
         let listing = part.listing.take().unwrap_or_default();
         part.first = First::Complete;
@@ -155,10 +155,10 @@ where
         }
     }
 
-    fn leave(&mut self, namespace: &str, emit: &mut Vec<Event<K>>) {
+    fn leave(&mut self, namespace: &str, emit: &mut Vec<Event<Arc<K>>>) {
         let Some(part) = self.parts.remove(namespace) else { return };
         if self.stage == Stage::Following {
-            emit.extend(self.writer.replace_in(namespace, &part.names, AHashMap::new()));
+            emit.extend(self.writer.replace_in(namespace, &part.names, BTreeMap::new()));
             return;
         }
         self.forget(namespace, part.names.iter(), emit);
@@ -169,9 +169,11 @@ where
         &mut self,
         namespace: &str,
         names: impl Iterator<Item = &'a Box<str>>,
-        emit: &mut Vec<Event<K>>,
+        emit: &mut Vec<Event<Arc<K>>>,
     ) {
         let reader = self.writer.as_reader();
+        let mut names: Vec<_> = names.collect();
+        names.sort_unstable();
         for name in names {
             let key = ObjectKey { namespace: Some(namespace.into()), name: name.clone() };
             if let Some(last) = reader.newest(&key) {
@@ -181,7 +183,7 @@ where
     }
 
     /// Ends the list of the whole when its parts are there. One at least has to be, unless there is none.
-    fn finish_if_complete(&mut self, emit: &mut Vec<Event<K>>) {
+    fn finish_if_complete(&mut self, emit: &mut Vec<Event<Arc<K>>>) {
         let mut firsts = self.parts.values().map(|part| part.first);
         let complete = self.parts.is_empty() || firsts.clone().any(|first| first == First::Complete);
         if self.stage == Stage::Listing && complete && firsts.all(|first| first != First::UnderWay) {
@@ -190,9 +192,8 @@ where
         }
     }
 
-    fn pass(&mut self, event: Event<K>, emit: &mut Vec<Event<K>>) {
-        self.writer.apply_watcher_event(&event);
-        emit.push(event);
+    fn pass(&mut self, event: Event<K>, emit: &mut Vec<Event<Arc<K>>>) {
+        emit.push(self.writer.take_in(event));
     }
 }
 

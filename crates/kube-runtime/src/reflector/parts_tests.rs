@@ -33,10 +33,13 @@ impl Bench {
         bench
     }
 
-    fn told(&mut self, act: impl FnOnce(&mut Parts<ConfigMap>, &mut Vec<Event<ConfigMap>>)) -> Vec<String> {
+    fn told(
+        &mut self,
+        act: impl FnOnce(&mut Parts<ConfigMap>, &mut Vec<Event<Arc<ConfigMap>>>),
+    ) -> Vec<String> {
         let mut emit = Vec::new();
         act(&mut self.parts, &mut emit);
-        emit.iter().map(ToString::to_string).collect()
+        emit.into_iter().map(|event| event.map(|object| (*object).clone()).to_string()).collect()
     }
 
     fn set(&mut self, namespaces: &[&str]) -> Vec<String> {

@@ -38,6 +38,17 @@ impl<K> Event<K> {
         }
     }
 
+    /// The same event about what `f` makes of its object.
+    pub(crate) fn map<T>(self, f: impl FnOnce(K) -> T) -> Event<T> {
+        match self {
+            Self::Apply(object) => Event::Apply(f(object)),
+            Self::Delete(object) => Event::Delete(f(object)),
+            Self::Init => Event::Init,
+            Self::InitApply(object) => Event::InitApply(f(object)),
+            Self::InitDone => Event::InitDone,
+        }
+    }
+
     /// The object this event is about, deleted or not.
     pub(crate) fn into_touched(self) -> Option<K> {
         match self {

@@ -5,6 +5,7 @@
 mod churn;
 mod common;
 mod controller;
+mod controller_namespaces;
 mod controller_related;
 mod events;
 mod finalizer;

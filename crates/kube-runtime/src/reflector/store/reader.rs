@@ -1,6 +1,6 @@
 //! Reading a cache.
 
-use super::{progress::Progress, writer::in_order};
+use super::{Store, progress::Progress, writer::in_order};
 use crate::reflector::{
     Index, Lookup, ObjectKey, ObjectRef, ReflectHandle, subscription::Subscribers, table::Table,
 };
@@ -13,17 +13,6 @@ use tokio::sync::{Notify, watch};
 #[derive(Debug, thiserror::Error)]
 #[error("the writer of the store was dropped before what was waited for was in the store")]
 pub struct WriterDropped(#[source] pub(super) watch::error::RecvError);
-
-/// The objects of one kind as last seen, for reading. Clones show the same objects.
-///
-/// What a call returns is a snapshot: later events do not change it.
-pub struct Store<K: 'static + Lookup>
-where
-    K::DynamicType: Hash + Eq,
-{
-    pub(super) shared: Arc<Shared<K>>,
-    pub(super) lists: watch::Receiver<Lists>,
-}
 
 /// What readers and the writer share.
 pub(super) struct Shared<K: Lookup> {

@@ -80,7 +80,7 @@ fn an_unchanged_object_keeps_its_place_through_a_relist() {
     let (store, mut writer) = filled([Event::Init, Event::InitApply(object("a", "1")), Event::InitDone]);
     let before = store.get(&key("a")).unwrap();
     for event in [Event::Init, Event::InitApply(object("a", "1")), Event::InitDone] {
-        writer.absorb(event);
+        writer.take_in(event);
     }
     assert!(Arc::ptr_eq(&before, &store.get(&key("a")).unwrap()));
 
@@ -88,17 +88,17 @@ fn an_unchanged_object_keeps_its_place_through_a_relist() {
         metadata: ObjectMeta { uid: Some("another".into()), ..object("a", "1").metadata },
         ..Default::default()
     };
-    writer.absorb(Event::Apply(reborn));
+    writer.take_in(Event::Apply(reborn));
     assert!(!Arc::ptr_eq(&before, &store.get(&key("a")).unwrap()), "another uid is another object");
 }
 
 #[test]
 fn events_change_single_objects() {
     let (store, mut writer) = filled([Event::Init, Event::InitApply(object("a", "1")), Event::InitDone]);
-    let seen = writer.absorb(Event::Apply(object("a", "2"))).unwrap();
+    let seen = writer.take_in(Event::Apply(object("a", "2"))).into_applied().unwrap();
     assert!(Arc::ptr_eq(&seen, &store.get(&key("a")).unwrap()));
     assert_eq!(seen.metadata.resource_version.as_deref(), Some("2"));
-    assert!(writer.absorb(Event::Delete(object("a", "3"))).is_none());
+    assert!(writer.take_in(Event::Delete(object("a", "3"))).into_applied().is_none());
     assert!(store.is_empty());
 }
 

@@ -10,9 +10,15 @@ use crate::{
     version::number,
     watcher::Event,
 };
-use ahash::{AHashMap, AHashSet};
+use ahash::AHashSet;
 use parking_lot::{Mutex, RwLock};
-use std::{borrow::Cow, fmt, hash::Hash, sync::Arc};
+use std::{
+    borrow::Cow,
+    collections::{BTreeMap, BTreeSet},
+    fmt,
+    hash::Hash,
+    sync::Arc,
+};
 use tokio::sync::{Notify, watch};
 
 /// A store and the writer that fills it.
@@ -118,35 +124,46 @@ where
         }
     }
 
-    /// Takes an event in without a copy, and returns the object that exists by it.
-    pub(crate) fn absorb(&mut self, event: Event<K>) -> Option<Arc<K>> {
+    /// Takes an event in without a copy, and returns it with the object in its place in memory.
+    pub(crate) fn take_in(&mut self, event: Event<K>) -> Event<Arc<K>> {
         match event {
-            Event::Init => self.start_list(),
-            Event::InitApply(object) => return Some(self.list(Cow::Owned(object))),
-            Event::InitDone => self.finish_list(),
-            Event::Apply(object) => return Some(self.apply(Cow::Owned(object))),
-            Event::Delete(object) => self.delete(&Arc::new(object)),
+            Event::Init => {
+                self.start_list();
+                Event::Init
+            }
+            Event::InitApply(object) => Event::InitApply(self.list(Cow::Owned(object))),
+            Event::InitDone => {
+                self.finish_list();
+                Event::InitDone
+            }
+            Event::Apply(object) => Event::Apply(self.apply(Cow::Owned(object))),
+            Event::Delete(object) => {
+                let last = Arc::new(object);
+                self.delete(&last);
+                Event::Delete(last)
+            }
         }
-        None
     }
 
     /// Puts these objects of a namespace in the place of those of these names, all at once, and returns the events that tell
-    /// the difference.
+    /// the difference, by name.
     pub(in crate::reflector) fn replace_in(
         &mut self,
         namespace: &str,
         before: &AHashSet<Box<str>>,
-        after: AHashMap<Box<str>, K>,
-    ) -> Vec<Event<K>> {
+        after: BTreeMap<Box<str>, K>,
+    ) -> Vec<Event<Arc<K>>> {
         let shared = &self.reader.shared;
         let (mut events, mut changed) = (Vec::new(), Vec::new());
         let mut mark = None;
         let mut objects = shared.objects.write();
-        for name in before.iter().filter(|name| !after.contains_key(*name)) {
+        let gone: BTreeSet<&str> =
+            before.iter().filter(|name| !after.contains_key(*name)).map(|name| &**name).collect();
+        for name in gone {
             let last = objects.get(Some(namespace), name).cloned();
             if let Some(last) = last {
                 objects.remove(&last);
-                events.push(Event::Delete((*last).clone()));
+                events.push(Event::Delete(Arc::clone(&last)));
                 changed.push(last);
             }
         }
@@ -155,10 +172,10 @@ where
             if objects.counterpart(&object).is_some_and(|present| same_state(&**present, &object)) {
                 continue;
             }
-            let shown = Arc::new(object.clone());
+            let shown = Arc::new(object);
             objects.insert(Arc::clone(&shown));
+            events.push(Event::Apply(Arc::clone(&shown)));
             changed.push(shown);
-            events.push(Event::Apply(object));
         }
         drop(objects);
         shared.progress.lock().start_over_in(namespace, mark);

@@ -1,0 +1,213 @@
+//! Controllers for programs that may see some namespaces, and not the whole cluster.
+//!
+//! One watch for each namespace. Those of a controller's own objects fill one store; those of related objects are sources
+//! side by side.
+
+use super::{Controller, builder::asked_by, source::Pacing};
+use crate::{
+    reflector::{ObjectRef, follow_namespaces, store::Writer},
+    watcher::{self, watcher},
+};
+use futures::{StreamExt, stream};
+use k8s_openapi::NamespaceResourceScope;
+use kube_client::{Api, Client};
+use kube_core::{DynamicResourceScope, Resource};
+use serde::de::DeserializeOwned;
+use std::{collections::BTreeSet, fmt::Debug, hash::Hash, sync::Arc};
+
+impl<K> Controller<K>
+where
+    K: Clone + Resource + DeserializeOwned + Debug + Send + Sync + 'static,
+    K::DynamicType: Eq + Hash + Clone,
+{
+    /// A controller for the objects of these namespaces that `wc` selects: one queue, one [`store`](Self::store).
+    ///
+    /// For a program that may not list the whole cluster, or does not want to. What its objects own is in the same
+    /// namespaces: see [`owns_in_namespaces`](Self::owns_in_namespaces). Where the list changes while the program runs, put
+    /// [`reflect_namespaces`](crate::reflector::reflect_namespaces) behind [`for_stream`](Self::for_stream).
+    ///
+    /// ```
+    /// use futures::StreamExt;
+    /// use k8s_openapi::api::core::v1::{ConfigMap, Secret};
+    /// use kube_client::Client;
+    /// use kube_runtime::{Controller, controller::Action, watcher};
+    /// # use kube_client::Api;
+    /// # use kube_core::{ObjectMeta, params::PostParams};
+    /// # use std::{convert::Infallible, sync::Arc};
+    ///
+    /// async fn run(client: Client) -> usize {
+    ///     let (namespaces, any) = (["shop", "stage"], watcher::Config::default());
+    ///     Controller::<ConfigMap>::for_namespaces(client.clone(), namespaces, any.clone())
+    ///         .owns_in_namespaces::<Secret>(client, namespaces, any)
+    ///         .run(
+    ///             async |map: Arc<ConfigMap>, _| Ok::<_, Infallible>(Action::await_change()),
+    ///             |_, _, _| Action::await_change(),
+    ///             Arc::new(()),
+    ///         )
+    ///         .take(2)
+    ///         .count()
+    ///         .await
+    /// }
+    /// # tokio::runtime::Builder::new_current_thread().enable_all().build()?.block_on(async {
+    /// # let client = Client::new(kube_testserver::ApiServer::new(), "default");
+    /// # for namespace in ["shop", "stage", "elsewhere"] {
+    /// #     let named = |name: &str| ObjectMeta { name: Some(name.into()), ..ObjectMeta::default() };
+    /// #     let object = k8s_openapi::api::core::v1::Namespace { metadata: named(namespace), ..Default::default() };
+    /// #     Api::all(client.clone()).create(&PostParams::default(), &object).await?;
+    /// #     let map = ConfigMap { metadata: named("a"), ..ConfigMap::default() };
+    /// #     Api::namespaced(client.clone(), namespace).create(&PostParams::default(), &map).await?;
+    /// # }
+    /// # assert_eq!(run(client).await, 2);
+    /// # Ok::<(), kube_client::Error>(())
+    /// # })?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Failures
+    ///
+    /// A namespace that is refused, or not listed within 30 s, holds up nobody: it counts as empty until it can be listed.
+    /// Its errors are items of the output, and only its own watch waits after them.
+    ///
+    /// # Cost
+    ///
+    /// Requests and connections as of one watch per namespace; the names of all objects once more. A namespace that is
+    /// named twice is watched once.
+    pub fn for_namespaces(
+        client: Client,
+        namespaces: impl IntoIterator<Item: Into<String>>,
+        wc: watcher::Config,
+    ) -> Self
+    where
+        K: Resource<Scope = NamespaceResourceScope>,
+        K::DynamicType: Default,
+    {
+        Self::over(distinct(namespaces), wc, K::DynamicType::default(), move |namespace| {
+            Api::namespaced(client.clone(), namespace)
+        })
+    }
+
+    /// Like [`for_namespaces`](Self::for_namespaces), for kinds known only at run time.
+    pub fn for_namespaces_with(
+        client: Client,
+        namespaces: impl IntoIterator<Item: Into<String>>,
+        wc: watcher::Config,
+        dyntype: K::DynamicType,
+    ) -> Self
+    where
+        K: Resource<Scope = DynamicResourceScope>,
+    {
+        let kind = dyntype.clone();
+        Self::over(distinct(namespaces), wc, dyntype, move |namespace| {
+            Api::namespaced_with(client.clone(), namespace, &kind)
+        })
+    }
+
+    /// Like [`owns`](Self::owns), for what is owned in these namespaces: a watch for each of them.
+    #[must_use]
+    pub fn owns_in_namespaces<Child>(
+        self,
+        client: Client,
+        namespaces: impl IntoIterator<Item: Into<String>>,
+        wc: watcher::Config,
+    ) -> Self
+    where
+        Child: Clone
+            + Resource<DynamicType = (), Scope = NamespaceResourceScope>
+            + DeserializeOwned
+            + Debug
+            + Send
+            + 'static,
+    {
+        distinct(namespaces).into_iter().fold(self, |controller, namespace| {
+            controller.owns(Api::<Child>::namespaced(client.clone(), &namespace), wc.clone())
+        })
+    }
+
+    /// Like [`owns_in_namespaces`](Self::owns_in_namespaces), for kinds known only at run time.
+    #[must_use]
+    pub fn owns_in_namespaces_with<Child>(
+        self,
+        client: Client,
+        namespaces: impl IntoIterator<Item: Into<String>>,
+        dyntype: Child::DynamicType,
+        wc: watcher::Config,
+    ) -> Self
+    where
+        Child: Clone + Resource<Scope = DynamicResourceScope> + DeserializeOwned + Debug + Send + 'static,
+        Child::DynamicType: Debug + Eq + Hash + Clone,
+    {
+        distinct(namespaces).into_iter().fold(self, |controller, namespace| {
+            let api = Api::<Child>::namespaced_with(client.clone(), &namespace, &dyntype);
+            controller.owns_with(api, dyntype.clone(), wc.clone())
+        })
+    }
+
+    /// Like [`watches`](Self::watches), for the objects of these namespaces: a watch for each of them.
+    #[must_use]
+    pub fn watches_in_namespaces<Other, I>(
+        self,
+        client: Client,
+        namespaces: impl IntoIterator<Item: Into<String>>,
+        wc: watcher::Config,
+        mapper: impl Fn(Other) -> I + Sync + Send + 'static,
+    ) -> Self
+    where
+        Other: Clone + Resource<Scope = NamespaceResourceScope> + DeserializeOwned + Debug + Send + 'static,
+        Other::DynamicType: Default + Debug + Clone + Eq + Hash,
+        I: 'static + IntoIterator<Item = ObjectRef<K>>,
+        I::IntoIter: Send,
+    {
+        let mapper = Arc::new(mapper);
+        distinct(namespaces).into_iter().fold(self, |controller, namespace| {
+            let (api, mapper) = (Api::<Other>::namespaced(client.clone(), &namespace), Arc::clone(&mapper));
+            controller.watches(api, wc.clone(), move |other| mapper(other))
+        })
+    }
+
+    /// Like [`watches_in_namespaces`](Self::watches_in_namespaces), for kinds known only at run time.
+    #[must_use]
+    pub fn watches_in_namespaces_with<Other, I>(
+        self,
+        client: Client,
+        namespaces: impl IntoIterator<Item: Into<String>>,
+        dyntype: Other::DynamicType,
+        wc: watcher::Config,
+        mapper: impl Fn(Other) -> I + Sync + Send + 'static,
+    ) -> Self
+    where
+        Other: Clone + Resource<Scope = DynamicResourceScope> + DeserializeOwned + Debug + Send + 'static,
+        Other::DynamicType: Debug + Clone + Eq + Hash,
+        I: 'static + IntoIterator<Item = ObjectRef<K>>,
+        I::IntoIter: Send,
+    {
+        let mapper = Arc::new(mapper);
+        distinct(namespaces).into_iter().fold(self, |controller, namespace| {
+            let api = Api::<Other>::namespaced_with(client.clone(), &namespace, &dyntype);
+            let mapper = Arc::clone(&mapper);
+            controller.watches_with(api, dyntype.clone(), wc.clone(), move |other| mapper(other))
+        })
+    }
+
+    fn over(
+        namespaces: BTreeSet<String>,
+        wc: watcher::Config,
+        dyntype: K::DynamicType,
+        api: impl Fn(&str) -> Api<K> + Send + 'static,
+    ) -> Self {
+        let writer = Writer::new(dyntype.clone());
+        let reader = writer.as_reader();
+        let shown = reader.clone();
+        // Each watch is paced alone: one that fails does not hold up the others.
+        let main = Box::new(move |pacing: &Pacing| {
+            let pacing = pacing.clone();
+            let watch = move |namespace: &str| pacing.pace(watcher(api(namespace), wc.clone()));
+            let events = follow_namespaces(writer, stream::iter([namespaces]), watch);
+            asked_by(events, shown).boxed()
+        });
+        Self::with(main, reader, dyntype)
+    }
+}
+
+fn distinct(namespaces: impl IntoIterator<Item: Into<String>>) -> BTreeSet<String> {
+    namespaces.into_iter().map(Into::into).collect()
+}

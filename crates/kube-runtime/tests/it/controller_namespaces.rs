@@ -1,0 +1,153 @@
+//! One controller for several namespaces.
+
+use crate::common::{
+    Change, Outputs, labelled, named, owned, quiet, server, soon, spawn_outputs, wait_for_change,
+};
+use futures::StreamExt;
+use k8s_openapi::api::core::v1::{ConfigMap, Namespace, Secret};
+use kube_client::{Api, Client};
+use kube_core::{ApiResource, DynamicObject, ResourceExt, params::PostParams};
+use kube_runtime::{Controller, controller::Action, reflector::ObjectRef, watcher};
+use kube_testserver::{ApiServer, Fault, Match};
+use std::{collections::BTreeSet, convert::Infallible, sync::Arc, time::Duration};
+use tokio::time::Instant;
+
+const WATCHED: [&str; 2] = ["a", "b"];
+
+/// A server with the namespaces `a`, `b` and `c`, each with a ConfigMap `one`.
+async fn world() -> (ApiServer, Client) {
+    let (server, client) = server();
+    for namespace in ["a", "b", "c"] {
+        let spaces = Api::<Namespace>::all(client.clone());
+        spaces.create(&PostParams::default(), &named(namespace)).await.unwrap();
+        maps(&client, namespace).add(named("one")).await;
+    }
+    (server, client)
+}
+
+fn maps(client: &Client, namespace: &str) -> Api<ConfigMap> {
+    Api::namespaced(client.clone(), namespace)
+}
+
+fn all() -> watcher::Config {
+    watcher::Config::default()
+}
+
+fn controller(client: &Client) -> Controller<ConfigMap> {
+    Controller::for_namespaces(client.clone(), WATCHED, all())
+}
+
+async fn nothing(_: Arc<ConfigMap>, _: Arc<()>) -> Result<Action, Infallible> {
+    Ok(Action::await_change())
+}
+
+fn run(controller: Controller<ConfigMap>) -> Outputs {
+    spawn_outputs(controller.run(nothing, wait_for_change, Arc::new(())))
+}
+
+#[tokio::test(start_paused = true)]
+async fn reconciles_what_is_in_them_and_nothing_else() {
+    let (_server, client) = world().await;
+    let controller = controller(&client);
+    let store = controller.store();
+    let mut outputs = run(controller);
+    assert_eq!([soon(&mut outputs.items).await, soon(&mut outputs.items).await], ["done: one", "done: one"]);
+    let shown: BTreeSet<_> = store.state().iter().map(|map| map.namespace().unwrap()).collect();
+    assert_eq!(shown, WATCHED.map(str::to_owned).into());
+    maps(&client, "c").touch("one", "1").await;
+    quiet(&mut outputs.items).await;
+    maps(&client, "b").touch("one", "1").await;
+    assert_eq!(soon(&mut outputs.items).await, "done: one");
+}
+
+#[tokio::test(start_paused = true)]
+async fn hears_of_children_and_of_what_is_watched_in_them() {
+    let (_server, client) = world().await;
+    let controller = controller(&client)
+        .owns_in_namespaces::<Secret>(client.clone(), WATCHED, all())
+        .watches_in_namespaces(client.clone(), ["a"], all().labels("for=one"), |secret: Secret| {
+            secret.namespace().map(|namespace| ObjectRef::new("one").within(&namespace))
+        });
+    let mut outputs = run(controller);
+    for _ in WATCHED {
+        soon(&mut outputs.items).await;
+    }
+    let secrets = |namespace| Api::<Secret>::namespaced(client.clone(), namespace);
+    for namespace in ["a", "b"] {
+        let owner = maps(&client, namespace).get("one").await.unwrap();
+        secrets(namespace).add(owned("child", &owner)).await;
+        assert_eq!(soon(&mut outputs.items).await, "done: one");
+        secrets(namespace).remove("child").await;
+        assert_eq!(soon(&mut outputs.items).await, "done: one");
+    }
+    for (namespace, hears) in [("a", true), ("b", false)] {
+        secrets(namespace).add(labelled("dependency", ("for", "one"))).await;
+        if hears {
+            assert_eq!(soon(&mut outputs.items).await, "done: one");
+        }
+        quiet(&mut outputs.items).await;
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_namespace_whose_watch_fails_does_not_hold_up_the_others() {
+    let (server, client) = world().await;
+    server.fault(Match::watch::<ConfigMap>().namespace("b"), Fault::status(500, "InternalError"));
+    let mut outputs = run(controller(&client).trigger_backoff(Forever));
+    let mut first =
+        [soon(&mut outputs.items).await, soon(&mut outputs.items).await, soon(&mut outputs.items).await];
+    first.sort();
+    assert_eq!(first, ["a stream of triggers failed", "done: one", "done: one"]);
+    for round in 0..10 {
+        let start = Instant::now();
+        maps(&client, "a").touch("one", &round.to_string()).await;
+        assert_eq!(soon(&mut outputs.items).await, "done: one");
+        assert!(start.elapsed() < Duration::from_secs(1), "after {:?}", start.elapsed());
+    }
+}
+
+/// A backoff after which nobody tries again in a test's lifetime.
+struct Forever;
+
+impl Iterator for Forever {
+    type Item = Duration;
+
+    fn next(&mut self) -> Option<Duration> {
+        Some(Duration::from_secs(1_000_000))
+    }
+}
+
+impl kube_runtime::utils::Backoff for Forever {
+    fn reset(&mut self) {}
+}
+
+#[tokio::test(start_paused = true)]
+async fn kinds_may_be_known_only_at_run_time() {
+    let (_server, client) = world().await;
+    let (map, secret) = (ApiResource::erase::<ConfigMap>(&()), ApiResource::erase::<Secret>(&()));
+    let kind = map.clone();
+    let controller = Controller::<DynamicObject>::for_namespaces_with(client.clone(), WATCHED, all(), map)
+        .owns_in_namespaces_with::<DynamicObject>(client.clone(), WATCHED, secret.clone(), all())
+        .watches_in_namespaces_with(client.clone(), WATCHED, secret, all(), move |it: DynamicObject| {
+            let named = it.annotations().get("for")?;
+            Some(ObjectRef::new_with(named, kind.clone()).within(&it.namespace()?))
+        });
+    let output = controller.run(
+        async |_, _| Ok::<_, Infallible>(Action::await_change()),
+        wait_for_change,
+        Arc::new(()),
+    );
+    let mut done = output.map(|item| item.unwrap().0.namespace.unwrap()).boxed();
+    let mut first = [soon(&mut done).await, soon(&mut done).await];
+    first.sort();
+    assert_eq!(first, WATCHED);
+    let owner = maps(&client, "b").get("one").await.unwrap();
+    let secrets = |namespace| Api::<Secret>::namespaced(client.clone(), namespace);
+    secrets("b").add(owned("child", &owner)).await;
+    assert_eq!(soon(&mut done).await, "b");
+    let mut dependency: Secret = named("dependency");
+    dependency.annotations_mut().insert("for".to_owned(), "one".to_owned());
+    secrets("a").add(dependency).await;
+    assert_eq!(soon(&mut done).await, "a");
+    quiet(&mut done).await;
+}
