@@ -2,11 +2,12 @@
 
 use super::dice::Dice;
 use bytes::Bytes;
-use futures::{Stream, StreamExt, future, stream, stream::BoxStream};
+use futures::{FutureExt, Stream, StreamExt, channel::mpsc, future, stream, stream::BoxStream};
 use http::{Request, Response, StatusCode};
 use http_body::Frame;
 use http_body_util::{BodyExt, StreamBody, combinators::UnsyncBoxBody};
 use kube_client::{Client, client::Body};
+use kube_runtime::utils::CancelableJoinHandle;
 use kube_testserver::ApiServer;
 use serde_json::json;
 use std::{
@@ -17,7 +18,7 @@ use std::{
     },
     time::Duration,
 };
-use tokio::time::sleep;
+use tokio::{runtime::Handle, time::sleep};
 use tower::{ServiceExt, service_fn};
 
 type Answer = Response<UnsyncBoxBody<Bytes, io::Error>>;
@@ -79,24 +80,32 @@ async fn answer(faults: Arc<Faults>, server: ApiServer, request: Request<Body>) 
 /// The second kind is always a little later than the first, and the second namespace too: the server wakes its watchers
 /// in no particular order, and which of them comes first would be the one thing that a seed does not decide.
 fn lag_of(request: &Request<Body>) -> Duration {
-    match request.uri().path() {
-        path if path.ends_with("/secrets") => Duration::from_millis(1),
-        path if path.contains("/empty/") => Duration::from_millis(2),
-        _ => Duration::ZERO,
-    }
+    let path = request.uri().path();
+    let (second_kind, second_namespace) = (path.ends_with("/secrets"), path.contains("/empty/"));
+    Duration::from_millis(u64::from(second_kind) + 2 * u64::from(second_namespace))
 }
 
 /// All of it, and its end, so much later.
+///
+/// Taken from the server by a task, so that no time depends on whether somebody looks before or after it has come.
 fn later(
     body: impl Stream<Item = io::Result<Bytes>> + Send + 'static,
     lag: Duration,
 ) -> BoxStream<'static, io::Result<Bytes>> {
-    let items = body.map(Some).chain(stream::iter([None]));
-    let later = items.then(move |item| async move {
+    if lag.is_zero() {
+        return body.boxed();
+    }
+    let (send, late) = mpsc::unbounded();
+    let taken = body.then(move |item| sleep(lag).map(|()| item)).map(Ok).forward(send.clone());
+    let end = async move {
+        drop(taken.await); // nobody listens any more
         sleep(lag).await;
-        item
-    });
-    later.filter_map(future::ready).boxed()
+        drop(send);
+    };
+    let task = CancelableJoinHandle::spawn(end, &Handle::current());
+    let both = (late, task); // which ends with the stream
+    stream::unfold(both, |(mut late, task)| async { late.next().await.map(|item| (item, (late, task))) })
+        .boxed()
 }
 
 fn with_body(

@@ -37,8 +37,8 @@ use tokio::{
 /// How long after the last fault everything has to be in order, at the latest.
 const SETTLED: Duration = Duration::from_secs(600);
 
-/// What the story says where a controller watches several namespaces.
-pub(super) const NAMESPACES: &str = "a controller of two namespaces";
+/// What a controller of several namespaces watches. In the second one nothing ever is.
+const NAMESPACES: [&str; 2] = ["default", "empty"];
 
 /// What is left of a life.
 pub(super) struct Life {
@@ -147,10 +147,14 @@ impl Running {
             .write_wait(Duration::from_secs(3600))
             .timeout(Duration::from_secs(15));
         let (stop, stopped) = oneshot::channel();
-        let main = main
-            .watches(Api::<Secret>::default_namespaced(client.clone()), watch(dice), |child| owner_of(&child))
-            .with_config(config)
-            .graceful_shutdown_on(async { drop(stopped.await) });
+        let (children, owner) = (watch(dice), |child: Secret| owner_of(&child));
+        let main = if dice.one_in(3) {
+            world.tell("which watches children in two namespaces");
+            main.watches_in_namespaces(client.clone(), NAMESPACES, children, owner)
+        } else {
+            main.watches(Api::default_namespaced(client.clone()), children, owner)
+        };
+        let main = main.with_config(config).graceful_shutdown_on(async { drop(stopped.await) });
         let output = if dice.one_in(2) {
             main.run(reconcile, error_policy, Arc::clone(world)).map(told).boxed()
         } else {
@@ -184,14 +188,14 @@ impl Running {
     }
 }
 
-/// A controller by one of three kinds of watches, and what has to be polled beside it.
+/// A controller by one of four kinds of watches, and what has to be polled beside it.
 fn main_source(
     client: &Client,
     world: &World,
     dice: &mut Dice,
 ) -> (Controller<ConfigMap>, BoxStream<'static, ()>) {
     let api = Api::<ConfigMap>::default_namespaced(client.clone());
-    match dice.below(4) {
+    match dice.below(5) {
         0 => {
             world.tell("a controller with a shared watch");
             let (store, writer) = reflector::store_shared(4);
@@ -200,14 +204,19 @@ fn main_source(
             (Controller::for_shared_stream(objects, store), watch.map(drop).boxed())
         }
         1 => {
-            world.tell(NAMESPACES);
+            world.tell("a controller of a stream of two namespaces");
             let (store, writer) = reflector::store();
             let (client, config) = (client.clone(), watch(dice));
-            let namespaces = stream::iter([["default", "empty"]]);
+            let namespaces = stream::iter([NAMESPACES]);
             let objects = reflector::reflect_namespaces(writer, namespaces, move |namespace| {
                 watcher::watcher(Api::namespaced(client.clone(), namespace), config.clone()).default_backoff()
             });
             (Controller::for_stream(objects.applied_objects(), store), stream::pending().boxed())
+        }
+        2 => {
+            world.tell("a controller of two namespaces");
+            let main = Controller::for_namespaces(client.clone(), NAMESPACES, watch(dice));
+            (main, stream::pending().boxed())
         }
         _ => (Controller::new(api, watch(dice)), stream::pending().boxed()),
     }
