@@ -77,7 +77,9 @@ impl Machine {
             Err(error) => error,
         };
         match Fault::of(&error) {
-            fault @ (Fault::Busy { .. } | Fault::Internal | Fault::Broken) => {
+            // Of an unknown kind too: a server that has just started does not know custom resources yet. A moment later it
+            // may, and would open a watch without a word about its version.
+            fault @ (Fault::Busy { .. } | Fault::Internal | Fault::Broken | Fault::UnknownKind) => {
                 emit.push(Err(Error::WatchStartFailed(error)));
                 self.after_fault(fault, listed, State::Doubtful)
             }

@@ -59,11 +59,20 @@ fn a_server_that_fails_to_tell_its_version_is_listed_in_the_end() {
 
 #[test]
 fn a_server_that_will_not_tell_is_watched_and_the_watch_tells_what_is_wrong() {
-    for code in [400, 403, 404] {
+    for code in [400, 403] {
         let mut bench = cut();
         assert!(bench.probed(Err(api_error(code))).is_empty(), "{code}");
         assert_eq!((bench.wait, bench.expect_watch().as_str()), (Duration::ZERO, "10"));
     }
+}
+
+#[test]
+fn a_server_that_does_not_know_the_kind_yet_is_listed_once_it_does() {
+    let mut bench = cut();
+    assert_eq!(bench.probed(Err(api_error(404))).len(), 1, "reported as a watch would report it");
+    bench.expect_list();
+    assert_eq!(bench.page(list("9", "", vec![])), ["Init", "InitDone"]);
+    assert_eq!(bench.expect_watch(), "9", "nothing of before counts");
 }
 
 #[test]
