@@ -1,6 +1,6 @@
-//! The mailbox of a subscriber under every order of events that threads can bring about.
+//! The mailboxes of subscribers, and how one subscribes, under every order of events that threads can bring about.
 //!
-//! loom runs each model once per order. Part of the ordinary tests: all of it takes a second or two.
+//! loom runs each model once per order and prints how many there were. Part of the ordinary tests: all of it takes a few seconds.
 
 #![allow(clippy::unwrap_used, unreachable_pub, dead_code)] // a panic in here is a failed test
 
@@ -22,9 +22,16 @@ mod mutex {
 
 #[path = "../src/reflector/inbox.rs"]
 mod inbox;
+#[path = "../src/reflector/registry.rs"]
+mod registry;
 
 use inbox::Inbox;
-use loom::{future::block_on, sync::Arc, thread};
+use loom::{
+    future::block_on,
+    sync::{Arc, RwLock},
+    thread,
+};
+use registry::Registry;
 use std::{
     future::poll_fn,
     sync::atomic::{AtomicUsize, Ordering},
@@ -115,5 +122,48 @@ fn a_copy_of_a_subscription_starts_with_what_waits() {
         let copied = copier.join().unwrap();
         assert_eq!(taken, Some(10));
         assert!(copied == [10] || copied.is_empty());
+    });
+}
+
+/// A value and those who are told of it: what a shared store is to its subscribers, with the locks taken in its order.
+struct Shared {
+    value: RwLock<u32>,
+    registry: Registry<u8, u32>,
+}
+
+impl Shared {
+    fn new() -> Arc<Self> {
+        Arc::new(Self { value: RwLock::new(10), registry: Registry::new(0) })
+    }
+
+    /// As `Writer::apply`: first what readers see, then what subscribers are told.
+    fn write(&self, value: u32) {
+        *self.value.write().unwrap() = value;
+        self.registry.publish([(1, value)].into_iter());
+    }
+
+    /// As `Store::subscribe`: what is seen does not change until the subscriber is registered.
+    fn subscribe(&self) -> std::sync::Arc<Inbox<u8, u32>> {
+        let value = self.value.read().unwrap();
+        self.registry.add([(1, *value)].into_iter())
+    }
+}
+
+#[test]
+fn who_subscribes_during_a_change_misses_neither_it_nor_the_end() {
+    every_order("subscribing", || {
+        let shared = Shared::new();
+        let writer = thread::spawn({
+            let shared = Arc::clone(&shared);
+            move || {
+                shared.write(11);
+                shared.registry.close();
+            }
+        });
+        let inbox = shared.subscribe();
+        let seen = all(&inbox);
+        assert_eq!(seen.last(), Some(&11), "{seen:?}");
+        assert!(seen.len() <= 2);
+        writer.join().unwrap();
     });
 }

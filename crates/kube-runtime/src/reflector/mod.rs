@@ -12,6 +12,7 @@ mod namespaces;
 mod object_ref;
 mod parts;
 mod reflect;
+mod registry;
 pub mod store;
 mod subscription;
 mod table;

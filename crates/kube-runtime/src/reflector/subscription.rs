@@ -1,12 +1,12 @@
 //! Telling several consumers about one cache, each at its own speed.
 
-use super::{Lookup, ObjectKey, inbox::Inbox, mutex::Mutex, store::Store};
+use super::{Lookup, ObjectKey, inbox::Inbox, registry::Registry, store::Store};
 use futures::Stream;
 use std::{
     fmt,
     hash::Hash,
     pin::Pin,
-    sync::{Arc, Weak},
+    sync::Arc,
     task::{Context, Poll},
 };
 
@@ -73,48 +73,28 @@ where
     }
 }
 
-/// Everybody who wants to know. A handle that is dropped leaves by itself.
-pub(super) struct Subscribers<K> {
-    registered: Mutex<Registered<K>>,
-    capacity: usize,
-}
-
-struct Registered<K> {
-    inboxes: Vec<Weak<Inbox<ObjectKey, Arc<K>>>>,
-    closed: bool,
-}
+/// Everybody who wants to know.
+pub(super) struct Subscribers<K>(Registry<ObjectKey, Arc<K>>);
 
 impl<K: Lookup + Clone + 'static> Subscribers<K>
 where
     K::DynamicType: Eq + Hash + Clone,
 {
     pub(super) fn new(capacity: usize) -> Self {
-        Self { registered: Mutex::new(Registered { inboxes: Vec::new(), closed: false }), capacity }
+        Self(Registry::new(capacity))
     }
 
     pub(super) fn add(&self, reader: Store<K>, present: Vec<Arc<K>>) -> ReflectHandle<K> {
-        let inbox = Arc::new(Inbox::with_capacity(self.capacity));
-        inbox.put(present.into_iter().map(keyed));
-        let mut registered = self.registered.lock();
-        if registered.closed {
-            inbox.close();
-        }
-        registered.inboxes.retain(|inbox| inbox.strong_count() > 0);
-        registered.inboxes.push(Arc::downgrade(&inbox));
-        ReflectHandle { reader, inbox }
+        ReflectHandle { reader, inbox: self.0.add(present.into_iter().map(keyed)) }
     }
 
     pub(super) fn publish(&self, objects: &[Arc<K>]) {
-        for inbox in self.registered.lock().inboxes.iter().filter_map(Weak::upgrade) {
-            inbox.put(objects.iter().cloned().map(keyed));
-        }
+        self.0.publish(objects.iter().cloned().map(keyed));
     }
 
     /// Ends the streams of all who subscribe, now or later.
     pub(super) fn close(&self) {
-        let mut registered = self.registered.lock();
-        registered.closed = true;
-        registered.inboxes.iter().filter_map(Weak::upgrade).for_each(|inbox| inbox.close());
+        self.0.close();
     }
 }
 
