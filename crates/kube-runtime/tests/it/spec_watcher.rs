@@ -11,6 +11,7 @@ use kube_runtime::{
     reflector::store::Writer,
     watcher::{self, Config, Event, InitialListStrategy, ListSemantic, watcher},
 };
+use kube_testserver::{Fault, Match};
 use std::pin::pin;
 
 fn object(name: &str, version: &str) -> ConfigMap {
@@ -93,6 +94,34 @@ async fn the_mapping_of_watch_events() {
         }
         assert_eq!(told[..3], ["Init", "InitApply(default/there)", "InitDone"]);
         assert_eq!(told[3..], ["Apply(default/added)", "Apply(default/added)", "Delete(default/added)"]);
+    }
+}
+
+/// The rows "watcher" of the table of errors: which layer's error is which variant, and that none ends the stream.
+#[tokio::test(start_paused = true)]
+async fn the_table_of_errors() {
+    let (list, watch) = (Match::list::<ConfigMap>(), Match::watch::<ConfigMap>());
+    for (place, fault, variant) in [
+        (list, Fault::status(500, "InternalError"), "InitialListFailed"),
+        (watch.clone(), Fault::status(500, "InternalError"), "WatchStartFailed"),
+        (watch.clone(), Fault::Truncate, "WatchFailed"),
+        (watch, Fault::Expired, "WatchError"),
+    ] {
+        let (server, client) = server();
+        let api = config_maps(&client);
+        server.fault(place.times(1), fault);
+        let mut events = pin!(watcher(api.clone(), Config::default()));
+        let error = loop {
+            match soon(&mut events).await {
+                Ok(Event::InitDone) => drop(api.add(named("change")).await), // the line that is truncated
+                Ok(_) => {}
+                Err(error) => break format!("{error:?}"),
+            }
+        };
+        assert!(error.starts_with(variant), "{error}");
+        api.add(named("new")).await;
+        let news = ["Apply(default/new)", "InitApply(default/new)"];
+        while !soon(&mut events).await.is_ok_and(|event| news.contains(&event.to_string().as_str())) {}
     }
 }
 
