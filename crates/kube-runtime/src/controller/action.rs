@@ -8,6 +8,17 @@ use std::time::Duration;
 ///
 /// Changes of the object and of what it depends on make it run again in any case. Actions are equal if they say the
 /// same time; [writes](Self::after_write) do not count.
+///
+/// ```
+/// use kube_runtime::controller::Action;
+/// use std::time::Duration;
+///
+/// fn next(is_ready: bool) -> Action {
+///     if is_ready { Action::await_change() } else { Action::requeue(Duration::from_secs(5)) }
+/// }
+/// assert_eq!(next(true), Action::await_change());
+/// assert_ne!(next(false), Action::retry());
+/// ```
 #[derive(Debug, Clone)]
 pub struct Action {
     again: Again,

@@ -16,6 +16,33 @@ use std::{fmt::Debug, hash::Hash, sync::Arc};
 ///
 /// Objects come from `store`; nothing starts before it is ready. Reconciles run while the returned stream is polled.
 /// After the end of `queue` what it has asked for is still done, and the stream ends.
+///
+/// ```
+/// use futures::{StreamExt, stream};
+/// use k8s_openapi::api::core::v1::ConfigMap;
+/// use kube_runtime::{applier, controller::Action, reflector::{self, ObjectRef}, watcher::Event};
+/// use std::{convert::Infallible, sync::Arc};
+/// # tokio::runtime::Builder::new_current_thread().enable_time().build()?.block_on(async {
+///
+/// let (store, mut writer) = reflector::store::<ConfigMap>();
+/// let mut map = ConfigMap::default();
+/// map.metadata.name = Some("a".into());
+/// for event in [Event::Init, Event::InitApply(map), Event::InitDone] {
+///     writer.apply_watcher_event(&event);
+/// }
+/// let asked = stream::iter([Ok::<_, Infallible>(ObjectRef::new("a"))]);
+/// let reports = applier(
+///     |_map, _context: Arc<()>| Box::pin(async { Ok::<_, Infallible>(Action::await_change()) }),
+///     |_, _, _| Action::retry(),
+///     Arc::new(()),
+///     store,
+///     asked,
+///     Default::default(),
+/// );
+/// assert_eq!(reports.count().await, 1);
+/// # });
+/// # Ok::<(), std::io::Error>(())
+/// ```
 pub fn applier<K, QueueStream, ReconcilerFut, Ctx>(
     mut reconciler: impl FnMut(Arc<K>, Arc<Ctx>) -> ReconcilerFut,
     error_policy: impl Fn(Arc<K>, &ReconcilerFut::Error, Arc<Ctx>) -> Action,

@@ -46,6 +46,22 @@ where
 
     /// A controller for the objects of a stream of one's own, such as a filtered watcher behind a
     /// [`reflector`](fn@crate::reflector) whose store is `reader`.
+    ///
+    /// ```
+    /// use k8s_openapi::api::core::v1::ConfigMap;
+    /// use kube_client::{Api, Client};
+    /// use kube_runtime::{Controller, WatchStreamExt, predicates, reflector, watcher};
+    ///
+    /// fn on_labels(client: Client) -> Controller<ConfigMap> {
+    ///     let (store, writer) = reflector::store();
+    ///     let changes = watcher(Api::all(client), watcher::Config::default())
+    ///         .default_backoff()
+    ///         .reflect(writer)
+    ///         .applied_objects()
+    ///         .predicate_filter(predicates::labels, Default::default());
+    ///     Controller::for_stream(changes, store)
+    /// }
+    /// ```
     pub fn for_stream(
         trigger: impl Stream<Item = Result<K, watcher::Error>> + Send + 'static,
         reader: Store<K>,
@@ -67,6 +83,24 @@ where
 
     /// A controller for the objects of a [subscription](crate::reflector::store::Writer::subscribe), which other
     /// controllers may share. The stream behind the shared store has to be polled elsewhere.
+    ///
+    /// ```
+    /// use k8s_openapi::api::core::v1::ConfigMap;
+    /// use kube_client::{Api, Client};
+    /// use kube_runtime::{Controller, WatchStreamExt, reflector, watcher};
+    /// use futures::Stream;
+    ///
+    /// /// Two controllers, and the watch that both depend on.
+    /// fn pair(client: Client) -> Option<([Controller<ConfigMap>; 2], impl Stream)> {
+    ///     let (store, writer) = reflector::store_shared(256);
+    ///     let controllers = [
+    ///         Controller::for_shared_stream(store.subscribe()?, store.clone()),
+    ///         Controller::for_shared_stream(store.subscribe()?, store.clone()),
+    ///     ];
+    ///     let watch = watcher(Api::all(client), watcher::Config::default()).default_backoff();
+    ///     Some((controllers, watch.reflect_shared(writer)))
+    /// }
+    /// ```
     pub fn for_shared_stream(trigger: impl Stream<Item = Arc<K>> + Send + 'static, reader: Store<K>) -> Self
     where
         K::DynamicType: Default,
@@ -106,6 +140,17 @@ where
     /// [`DefaultBackoff`](watcher::DefaultBackoff) for each watch.
     ///
     /// The watches of the controller share `backoff`, but only the one that fails waits. If it ends, that watch ends.
+    ///
+    /// ```
+    /// use k8s_openapi::api::core::v1::ConfigMap;
+    /// use kube_client::{Api, Client};
+    /// use kube_runtime::{Controller, watcher};
+    ///
+    /// fn patient(client: Client) -> Controller<ConfigMap> {
+    ///     Controller::new(Api::all(client), watcher::Config::default())
+    ///         .trigger_backoff(watcher::DefaultBackoff::default())
+    /// }
+    /// ```
     #[must_use]
     pub fn trigger_backoff(mut self, backoff: impl Backoff + 'static) -> Self {
         self.sources.pace(backoff);
@@ -113,6 +158,18 @@ where
     }
 
     /// The controller's cache of its objects. It fills as the controller runs.
+    ///
+    /// ```
+    /// use k8s_openapi::api::core::v1::ConfigMap;
+    /// use kube_client::{Api, Client};
+    /// use kube_runtime::{Controller, watcher};
+    ///
+    /// fn count_while_it_runs(client: Client) {
+    ///     let controller = Controller::<ConfigMap>::new(Api::all(client), watcher::Config::default());
+    ///     let store = controller.store();
+    ///     let _count = move || store.len(); // for a metric, say
+    /// }
+    /// ```
     pub fn store(&self) -> Store<K> {
         self.reader.clone()
     }
@@ -128,6 +185,18 @@ where
     }
 
     /// Also reconciles the objects that `trigger` names.
+    ///
+    /// ```
+    /// use k8s_openapi::api::core::v1::ConfigMap;
+    /// use kube_client::{Api, Client};
+    /// use kube_runtime::{Controller, reflector::ObjectRef, watcher};
+    /// use futures::channel::mpsc::{self, UnboundedSender};
+    ///
+    /// fn on_demand(client: Client) -> (Controller<ConfigMap>, UnboundedSender<ObjectRef<ConfigMap>>) {
+    ///     let (ask, asked) = mpsc::unbounded();
+    ///     (Controller::new(Api::all(client), watcher::Config::default()).reconcile_on(asked), ask)
+    /// }
+    /// ```
     #[must_use]
     pub fn reconcile_on(mut self, trigger: impl Stream<Item = ObjectRef<K>> + Send + 'static) -> Self {
         self.sources.add(trigger.map(|obj_ref| Ok(ReconcileRequest::from(obj_ref).into())));
@@ -135,6 +204,19 @@ where
     }
 
     /// Also reconciles every object there is, each time that `trigger` has an item. O(number of objects) each time.
+    ///
+    /// ```
+    /// use k8s_openapi::api::core::v1::ConfigMap;
+    /// use kube_client::{Api, Client};
+    /// use kube_runtime::{Controller, watcher};
+    /// use futures::channel::mpsc::{self, UnboundedSender};
+    ///
+    /// /// Whoever reloads the configuration sends `()`.
+    /// fn reloading(client: Client) -> (Controller<ConfigMap>, UnboundedSender<()>) {
+    ///     let (reloaded, reloads) = mpsc::unbounded();
+    ///     (Controller::new(Api::all(client), watcher::Config::default()).reconcile_all_on(reloads), reloaded)
+    /// }
+    /// ```
     #[must_use]
     pub fn reconcile_all_on(mut self, trigger: impl Stream<Item = ()> + Send + 'static) -> Self {
         self.sources.add(trigger.map(|()| Ok(Asked::All)));
@@ -142,6 +224,19 @@ where
     }
 
     /// Stops when `trigger` is done: nothing new is started, reconciles that run are waited for, then the output ends.
+    ///
+    /// ```
+    /// use k8s_openapi::api::core::v1::ConfigMap;
+    /// use kube_client::{Api, Client};
+    /// use kube_runtime::{Controller, watcher};
+    /// use futures::channel::oneshot;
+    ///
+    /// fn stoppable(client: Client) -> (Controller<ConfigMap>, oneshot::Sender<()>) {
+    ///     let (stop, stopped) = oneshot::channel();
+    ///     let controller = Controller::new(Api::all(client), watcher::Config::default());
+    ///     (controller.graceful_shutdown_on(async { drop(stopped.await) }), stop)
+    /// }
+    /// ```
     #[must_use]
     pub fn graceful_shutdown_on(mut self, trigger: impl Future<Output = ()> + Send + Sync + 'static) -> Self {
         self.shutdown = self.shutdown.or_on(trigger);

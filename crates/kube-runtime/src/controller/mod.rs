@@ -95,6 +95,18 @@ where
 }
 
 /// How fast, and how many at a time.
+///
+/// ```
+/// use kube_runtime::Config;
+/// use std::time::Duration;
+///
+/// let _config = Config::default()
+///     .concurrency(10)
+///     .debounce(Duration::from_secs(1))
+///     .timeout(Duration::from_secs(60))
+///     .backoff(Duration::from_millis(50), Duration::from_secs(300))
+///     .write_wait(Duration::from_secs(5));
+/// ```
 #[derive(Clone, Debug, Default)]
 pub struct Config {
     debounce: Duration,

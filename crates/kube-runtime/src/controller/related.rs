@@ -28,6 +28,17 @@ where
     ///
     /// What is owned has an owner reference to the object, as
     /// [`controller_owner_ref`](Resource::controller_owner_ref) makes it. Only metadata is watched.
+    ///
+    /// ```
+    /// use k8s_openapi::api::core::v1::{ConfigMap, Secret};
+    /// use kube_client::{Api, Client};
+    /// use kube_runtime::{Controller, watcher};
+    ///
+    /// fn with_secrets(client: Client) -> Controller<ConfigMap> {
+    ///     Controller::new(Api::all(client.clone()), watcher::Config::default())
+    ///         .owns(Api::<Secret>::all(client), watcher::Config::default().labels("app=web"))
+    /// }
+    /// ```
     #[must_use]
     pub fn owns<Child: Clone + Resource<DynamicType = ()> + DeserializeOwned + Debug + Send + 'static>(
         self,
@@ -56,6 +67,18 @@ where
 
     /// Also reconciles the owners of the objects of a stream of one's own. Metadata is enough; deletions matter, so
     /// use [`touched_objects`](crate::WatchStreamExt::touched_objects).
+    ///
+    /// ```
+    /// use k8s_openapi::api::core::v1::{ConfigMap, Secret};
+    /// use kube_client::{Api, Client};
+    /// use kube_runtime::{Controller, WatchStreamExt, watcher};
+    ///
+    /// fn with_secrets(client: Client) -> Controller<ConfigMap> {
+    ///     let secrets = watcher(Api::<Secret>::all(client.clone()), watcher::Config::default());
+    ///     Controller::new(Api::all(client), watcher::Config::default())
+    ///         .owns_stream(secrets.default_backoff().touched_objects())
+    /// }
+    /// ```
     #[must_use]
     pub fn owns_stream<Child: Resource<DynamicType = ()> + Send + 'static>(
         self,
@@ -104,6 +127,25 @@ where
     /// Also reconciles what `mapper` makes of an object that is created, changed or deleted.
     ///
     /// For dependencies without an owner reference, such as a Secret that the spec names.
+    ///
+    /// ```
+    /// use k8s_openapi::api::core::v1::{ConfigMap, Secret};
+    /// use kube_client::{Api, Client};
+    /// use kube_runtime::{Controller, reflector::ObjectRef, watcher};
+    /// use kube_core::ResourceExt;
+    ///
+    /// /// A change of a Secret concerns the ConfigMap that its annotation names.
+    /// fn with_secrets(client: Client) -> Controller<ConfigMap> {
+    ///     Controller::new(Api::all(client.clone()), watcher::Config::default()).watches(
+    ///         Api::<Secret>::all(client),
+    ///         watcher::Config::default(),
+    ///         |secret| {
+    ///             let name = secret.annotations().get("example.com/used-by")?;
+    ///             Some(ObjectRef::new(name).within(&secret.namespace()?))
+    ///         },
+    ///     )
+    /// }
+    /// ```
     #[must_use]
     pub fn watches<Other, I>(
         self,

@@ -7,6 +7,17 @@ use kube_core::{DynamicObject, Resource, ResourceExt};
 use std::borrow::Borrow;
 
 /// Asks for a reconcile of each object of the stream.
+///
+/// ```
+/// use futures::{TryStreamExt, executor::block_on, stream};
+/// use k8s_openapi::api::core::v1::ConfigMap;
+/// use kube_runtime::controller::{ReconcileRequest, trigger_self};
+///
+/// let changed = stream::iter([Ok::<_, ()>(ConfigMap::default())]);
+/// let asked: Vec<ReconcileRequest<ConfigMap>> = block_on(trigger_self(changed, ()).try_collect())?;
+/// assert_eq!(asked[0].reason.to_string(), "object updated");
+/// # Ok::<(), ()>(())
+/// ```
 pub fn trigger_self<K, S>(
     stream: S,
     dyntype: K::DynamicType,
@@ -21,6 +32,18 @@ where
 }
 
 /// Asks for a reconcile of whatever `mapper` makes of each item of the stream.
+///
+/// ```
+/// use futures::{TryStreamExt, executor::block_on, stream};
+/// use k8s_openapi::api::core::v1::ConfigMap;
+/// use kube_runtime::{controller::{ReconcileRequest, trigger_with}, reflector::ObjectRef};
+///
+/// let alarms = stream::iter([Ok::<_, ()>("web"), Ok("db")]);
+/// let asked = trigger_with(alarms, |name| [ObjectRef::<ConfigMap>::new(name).within("shop")]);
+/// let asked: Vec<ReconcileRequest<ConfigMap>> = block_on(asked.try_collect())?;
+/// assert_eq!(asked.len(), 2);
+/// # Ok::<(), ()>(())
+/// ```
 pub fn trigger_with<T, K, I, S>(
     stream: S,
     mapper: impl Fn(T) -> I,

@@ -80,12 +80,29 @@ where
     K::DynamicType: Default,
 {
     /// Names an object of the whole cluster, or the start of a reference that [`within`](Self::within) completes.
+    ///
+    /// ```
+    /// use k8s_openapi::api::core::v1::Node;
+    /// use kube_runtime::reflector::ObjectRef;
+    ///
+    /// assert_eq!(ObjectRef::<Node>::new("worker-1").to_string(), "Node.v1/worker-1");
+    /// ```
     #[must_use]
     pub fn new(name: &str) -> Self {
         Self::new_with(name, K::DynamicType::default())
     }
 
     /// Names this object.
+    ///
+    /// ```
+    /// use k8s_openapi::api::core::v1::Pod;
+    /// use kube_runtime::reflector::ObjectRef;
+    ///
+    /// let mut pod = Pod::default();
+    /// pod.metadata.name = Some("web-0".into());
+    /// pod.metadata.namespace = Some("shop".into());
+    /// assert_eq!(ObjectRef::from_obj(&pod), ObjectRef::new("web-0").within("shop"));
+    /// ```
     #[must_use]
     pub fn from_obj(obj: &K) -> Self {
         Self::of(obj, K::DynamicType::default())
@@ -94,18 +111,44 @@ where
 
 impl<K: Lookup> ObjectRef<K> {
     /// Like `new`, for kinds known only at run time.
+    ///
+    /// ```
+    /// use k8s_openapi::api::core::v1::Pod;
+    /// use kube_core::{ApiResource, DynamicObject};
+    /// use kube_runtime::reflector::ObjectRef;
+    ///
+    /// let pods = ApiResource::erase::<Pod>(&());
+    /// assert_eq!(ObjectRef::<DynamicObject>::new_with("web-0", pods).to_string(), "Pod.v1/web-0");
+    /// ```
     #[must_use]
     pub fn new_with(name: &str, dyntype: K::DynamicType) -> Self {
         Self { dyntype, name: name.to_owned(), namespace: None, extra: ObjectRefExtra::default() }
     }
 
     /// The object of this name in `namespace`.
+    ///
+    /// ```
+    /// use k8s_openapi::api::core::v1::Pod;
+    /// use kube_runtime::reflector::ObjectRef;
+    ///
+    /// assert_eq!(ObjectRef::<Pod>::new("web-0").within("shop").namespace.as_deref(), Some("shop"));
+    /// ```
     #[must_use]
     pub fn within(self, namespace: &str) -> Self {
         Self { namespace: Some(namespace.to_owned()), ..self }
     }
 
     /// Like `from_obj`, for kinds known only at run time.
+    ///
+    /// ```
+    /// use k8s_openapi::api::core::v1::Pod;
+    /// use kube_core::{ApiResource, DynamicObject};
+    /// use kube_runtime::reflector::ObjectRef;
+    ///
+    /// let pods = ApiResource::erase::<Pod>(&());
+    /// let pod = DynamicObject::new("web-0", &pods).within("shop");
+    /// assert_eq!(ObjectRef::from_obj_with(&pod, pods).to_string(), "Pod.v1/web-0.shop");
+    /// ```
     #[must_use]
     pub fn from_obj_with(obj: &K, dyntype: K::DynamicType) -> Self
     where
@@ -118,6 +161,22 @@ impl<K: Lookup> ObjectRef<K> {
     ///
     /// `namespace` is that of the owned object. An owner of the whole cluster has none: the cache finds it
     /// all the same.
+    ///
+    /// ```
+    /// use k8s_openapi::{api::apps::v1::Deployment, apimachinery::pkg::apis::meta::v1::OwnerReference};
+    /// use kube_runtime::reflector::ObjectRef;
+    ///
+    /// let owner = OwnerReference {
+    ///     api_version: "apps/v1".into(),
+    ///     kind: "Deployment".into(),
+    ///     name: "web".into(),
+    ///     ..OwnerReference::default()
+    /// };
+    /// let deployment = ObjectRef::<Deployment>::from_owner_ref(Some("shop"), &owner, ());
+    /// assert_eq!(deployment, Some(ObjectRef::new("web").within("shop")));
+    /// let other_kind = OwnerReference { kind: "StatefulSet".into(), ..owner };
+    /// assert_eq!(ObjectRef::<Deployment>::from_owner_ref(Some("shop"), &other_kind, ()), None);
+    /// ```
     #[must_use]
     pub fn from_owner_ref(
         namespace: Option<&str>,
@@ -135,6 +194,15 @@ impl<K: Lookup> ObjectRef<K> {
     }
 
     /// The same name and namespace, taken as another kind. Nothing checks that this makes sense.
+    ///
+    /// ```
+    /// use k8s_openapi::api::core::v1::{Endpoints, Service};
+    /// use kube_runtime::reflector::ObjectRef;
+    ///
+    /// let service = ObjectRef::<Service>::new("web").within("shop");
+    /// let endpoints: ObjectRef<Endpoints> = service.into_kind_unchecked(());
+    /// assert_eq!(endpoints.to_string(), "Endpoints.v1/web.shop");
+    /// ```
     #[must_use]
     pub fn into_kind_unchecked<K2: Lookup>(self, dt2: K2::DynamicType) -> ObjectRef<K2> {
         let Self { name, namespace, extra, .. } = self;
@@ -142,6 +210,14 @@ impl<K: Lookup> ObjectRef<K> {
     }
 
     /// The same object, with its kind as a value, so that references of several kinds fit in one collection.
+    ///
+    /// ```
+    /// use k8s_openapi::api::core::v1::{ConfigMap, Secret};
+    /// use kube_runtime::reflector::ObjectRef;
+    ///
+    /// let used = [ObjectRef::<ConfigMap>::new("a").erase(), ObjectRef::<Secret>::new("a").erase()];
+    /// assert_ne!(used[0], used[1]);
+    /// ```
     pub fn erase(self) -> ObjectRef<DynamicObject> {
         let dyntype = ApiResource {
             group: K::group(&self.dyntype).into_owned(),

@@ -50,6 +50,9 @@ pub enum InitialListStrategy {
 /// let config = Config::default().labels("app=web").page_size(100).any_semantic();
 /// assert_eq!(config.label_selector.as_deref(), Some("app=web"));
 /// assert!(config.bookmarks, "bookmarks are on unless disabled");
+///
+/// let one_node = Config::default().fields("spec.nodeName=worker-1").timeout(60).streaming_lists();
+/// assert_ne!(one_node, one_node.clone().disable_bookmarks());
 /// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct Config {

@@ -46,6 +46,22 @@ where
     /// # Errors
     ///
     /// [`WriterDropped`] if the writer went away before, so that waiting would never end.
+    ///
+    /// ```
+    /// use k8s_openapi::api::core::v1::ConfigMap;
+    /// use kube_runtime::{reflector, watcher::Event};
+    /// # tokio::runtime::Builder::new_current_thread().build()?.block_on(async {
+    ///
+    /// let (store, mut writer) = reflector::store::<ConfigMap>();
+    /// [Event::Init, Event::InitDone].iter().for_each(|event| writer.apply_watcher_event(event));
+    /// store.wait_until_ready().await?;
+    /// let (orphan, writer) = reflector::store::<ConfigMap>();
+    /// drop(writer);
+    /// assert!(orphan.wait_until_ready().await.is_err(), "instead of waiting for ever");
+    /// # Ok::<(), reflector::store::WriterDropped>(())
+    /// # })?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub async fn wait_until_ready(&self) -> Result<(), WriterDropped> {
         self.lists.clone().wait_for(|lists| lists.complete > 0).await.map(drop).map_err(WriterDropped)
     }
@@ -154,6 +170,23 @@ where
     }
 
     /// A stream of the objects as they change, where the store is [shared](super::store_shared).
+    ///
+    /// ```
+    /// use k8s_openapi::api::core::v1::ConfigMap;
+    /// use kube_runtime::{reflector, watcher::Event};
+    /// # tokio::runtime::Builder::new_current_thread().build()?.block_on(async {
+    ///
+    /// use futures::StreamExt;
+    ///
+    /// let (store, mut writer) = reflector::store_shared::<ConfigMap>(16);
+    /// let subscriber = store.subscribe().expect("the store is shared");
+    /// writer.apply_watcher_event(&Event::Apply(ConfigMap::default()));
+    /// drop(writer);
+    /// assert_eq!(subscriber.count().await, 1);
+    /// # Ok::<(), reflector::store::WriterDropped>(())
+    /// # })?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn subscribe(&self) -> Option<ReflectHandle<K>> {
         let objects = self.shared.objects.read_recursive();

@@ -114,6 +114,16 @@ where
     }
 
     /// Takes an event in: see [`Event`] for what each means.
+    ///
+    /// ```
+    /// use k8s_openapi::api::core::v1::ConfigMap;
+    /// use kube_runtime::{reflector, watcher::Event};
+    ///
+    /// let (store, mut writer) = reflector::store();
+    /// writer.apply_watcher_event(&Event::Apply(ConfigMap::default()));
+    /// writer.apply_watcher_event(&Event::Delete(ConfigMap::default()));
+    /// assert!(store.is_empty());
+    /// ```
     pub fn apply_watcher_event(&mut self, event: &Event<K>) {
         match event {
             Event::Init => self.start_list(),
