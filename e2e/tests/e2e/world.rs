@@ -24,8 +24,6 @@ pub enum Need {
     CoreKinds,
     /// `sendInitialEvents` on a watch (Kubernetes 1.32 and newer).
     StreamingLists,
-    /// Kinds such as Pod on a genuine server, with all of their subresources.
-    GenuineKinds,
     /// A switch that only the embedded server has, such as forgetting its history on demand.
     Embedded,
 }
@@ -93,7 +91,6 @@ impl World {
         match need {
             Need::Nothing => true,
             Need::CoreKinds => self.core_kinds,
-            Need::GenuineKinds => self.core_kinds && self.server.is_none(),
             Need::StreamingLists => !self.before(32),
             Need::Embedded => self.server.is_some(),
         }

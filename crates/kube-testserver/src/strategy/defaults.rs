@@ -116,7 +116,7 @@ fn driver(spec: &mut Value) {
 }
 
 fn containers(spec: &mut Value) {
-    for list in ["containers", "initContainers"] {
+    for list in ["containers", "initContainers", "ephemeralContainers"] {
         for container in items(spec, list) {
             let policy = pull_policy(container["image"].as_str().unwrap_or_default());
             fill(container, "imagePullPolicy", policy);

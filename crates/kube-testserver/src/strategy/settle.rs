@@ -89,7 +89,7 @@ fn pod(pod: &mut Value) {
 }
 
 /// The quality of service: whether all, some or no resources are asked for.
-fn quality(spec: &Value) -> &'static str {
+pub(super) fn quality(spec: &Value) -> &'static str {
     let (mut any, mut all) = (false, true);
     for container in ["containers", "initContainers"].iter().flat_map(|list| spec[list].as_array()).flatten()
     {

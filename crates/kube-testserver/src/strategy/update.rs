@@ -1,17 +1,7 @@
 use serde_json::{Map, Value};
 
-use super::{built_in, settle};
+use super::{Part, built_in, part, settle};
 use crate::{meta, registry::Endpoint};
-
-/// Which part of an object a write is about.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Part {
-    /// Everything but what has a subresource of its own.
-    Main,
-    Status,
-    /// The finalizers in a namespace's spec.
-    Finalize,
-}
 
 /// Restores in `new` what this write may not change, and counts the generation.
 pub(crate) fn prepare(endpoint: &Endpoint, part: Part, old: &Value, new: &mut Value) {
@@ -28,6 +18,11 @@ pub(crate) fn prepare(endpoint: &Endpoint, part: Part, old: &Value, new: &mut Va
         }
         Part::Status => only(new, old, &["status"], endpoint),
         Part::Finalize => only(new, old, &["spec"], endpoint),
+        Part::Approval | Part::EphemeralContainers | Part::Resize => {
+            let given = new.clone();
+            only(new, old, &[], endpoint);
+            part::take_over(part, &given, new);
+        }
     }
     for field in
         ["name", "namespace", "uid", "creationTimestamp", "generateName", "generation", "resourceVersion"]

@@ -98,8 +98,10 @@ fn fixed_members(call: &Call) -> &'static [&'static str] {
         strategy::Part::Main if call.endpoint.has_status() => &["status"],
         strategy::Part::Main => &[],
         strategy::Part::Status if call.endpoint.resource.custom => &["spec", "metadata"],
-        strategy::Part::Status => &["spec"],
-        strategy::Part::Finalize => &["status", "metadata"],
+        strategy::Part::Status | strategy::Part::Approval => &["spec"],
+        strategy::Part::Finalize | strategy::Part::EphemeralContainers | strategy::Part::Resize => {
+            &["status", "metadata"]
+        }
     }
 }
 

@@ -126,6 +126,9 @@ impl Call {
         match self.subresource.as_deref() {
             Some("status") => Part::Status,
             Some("finalize") => Part::Finalize,
+            Some("approval") => Part::Approval,
+            Some("ephemeralcontainers") => Part::EphemeralContainers,
+            Some("resize") => Part::Resize,
             _ => Part::Main,
         }
     }

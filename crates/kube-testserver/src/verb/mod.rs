@@ -46,17 +46,20 @@ pub(crate) fn perform(world: &mut World, call: &Call) -> Result<Answer, Failure>
     } else if !endpoint.allows(verb) {
         return Err(Failure::method_not_allowed());
     }
-    match (verb, call.subresource.as_deref()) {
+    let part = call.subresource.as_deref();
+    let as_object =
+        matches!(part, None | Some("status" | "finalize" | "approval" | "ephemeralcontainers" | "resize"));
+    match (verb, part) {
         ("get" | "update" | "patch", Some("scale")) => scale::perform(world, call),
-        ("get", None | Some("status")) => read::get(world, call),
+        ("get", _) if as_object => read::get(world, call),
         ("list", None) => list::list(world, call),
         ("create", None) if review::is_one(endpoint) => review::answer(world, call),
         ("create", None) => create::create(world, call),
         ("create", Some("binding")) if endpoint.is_core("pods") => binding::bind(world, call),
         ("create", Some("eviction")) if endpoint.is_core("pods") => eviction::evict(world, call),
         ("create", Some("token")) if endpoint.is_core("serviceaccounts") => token::request(world, call),
-        ("update", None | Some("status" | "finalize")) => update::replace(world, call),
-        ("patch", None | Some("status")) => patch::patch(world, call),
+        ("update", _) if as_object => update::replace(world, call),
+        ("patch", _) if as_object => patch::patch(world, call),
         ("delete", None) => delete::delete(world, call),
         ("deletecollection", None) => collection::delete_all(world, call),
         _ => Err(Failure::method_not_allowed()),

@@ -76,6 +76,10 @@ pub(super) fn change(
     }
     let asked = write::asked(endpoint, &new);
     strategy::prepare_update(endpoint, call.part(), &old, &mut new);
+    let errors = strategy::validate_part(call.part(), &old, &new);
+    if !errors.is_empty() {
+        return Err(Failure::invalid(endpoint.group(), endpoint.kind(), call.object_name(), &errors));
+    }
     write::settle_addresses(world, call, asked.as_ref(), &mut new)?;
     warnings.extend(write::finish(world, call, Some(&old), &mut new, ownership)?);
     if reviewed {

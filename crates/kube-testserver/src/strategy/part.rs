@@ -1,0 +1,158 @@
+//! The parts of an object that a write may be about, and those that are less than a member of it.
+
+use serde_json::Value;
+
+use super::settle::quality;
+use crate::schema::FieldError;
+
+/// Which part of an object a write is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Part {
+    /// Everything but what has a subresource of its own.
+    Main,
+    Status,
+    /// The finalizers in a namespace's spec.
+    Finalize,
+    /// The conditions of a CertificateSigningRequest.
+    Approval,
+    /// What is added to a running pod to look into it (KEP-277).
+    EphemeralContainers,
+    /// The resources of a pod's containers (KEP-1287).
+    Resize,
+}
+
+/// Puts the part out of `given` into `object`, which is the old one otherwise.
+pub(super) fn take_over(part: Part, given: &Value, object: &mut Value) {
+    match part {
+        Part::Approval => set(&mut object["status"], "conditions", &given["status"]["conditions"]),
+        Part::EphemeralContainers => {
+            set(&mut object["spec"], "ephemeralContainers", &given["spec"]["ephemeralContainers"]);
+        }
+        Part::Resize => {
+            for list in ["containers", "initContainers"] {
+                let containers = object["spec"].get_mut(list).and_then(Value::as_array_mut);
+                for container in containers.into_iter().flatten() {
+                    let Some(given) = named(&given["spec"][list], &container["name"]) else { continue };
+                    for field in ["resources", "resizePolicy"] {
+                        set(container, field, &given[field]);
+                    }
+                }
+            }
+        }
+        Part::Main | Part::Status | Part::Finalize => {}
+    }
+}
+
+/// What a write of the part may not do, seen from what it has become.
+pub(crate) fn validate(part: Part, old: &Value, new: &Value) -> Vec<FieldError> {
+    match part {
+        Part::EphemeralContainers => kept(&old["spec"]["ephemeralContainers"], new),
+        Part::Resize => {
+            let class = quality(&new["spec"]);
+            let same = class == quality(&old["spec"]);
+            let why = "Pod QOS Class may not change as a result of resizing";
+            if same { Vec::new() } else { vec![FieldError::invalid("spec", format!("{class:?}"), why)] }
+        }
+        _ => Vec::new(),
+    }
+}
+
+/// Ephemeral containers stay as they are and where they are: they are only ever added.
+fn kept(old: &Value, new: &Value) -> Vec<FieldError> {
+    const AT: &str = "spec.ephemeralContainers";
+    let given = &new["spec"]["ephemeralContainers"];
+    let mut errors = Vec::new();
+    for container in old.as_array().into_iter().flatten() {
+        let name = container["name"].as_str().unwrap_or_default();
+        let what = match named(given, &container["name"]) {
+            Some(same) if same == container => continue,
+            Some(_) => "changed",
+            None => "removed",
+        };
+        errors.push(FieldError::forbidden(
+            AT,
+            &format!("existing ephemeral containers {name:?} may not be {what}"),
+        ));
+    }
+    let taken = |container: &&Value| {
+        ["containers", "initContainers"]
+            .iter()
+            .any(|list| named(&new["spec"][list], &container["name"]).is_some())
+    };
+    for (index, container) in
+        given.as_array().into_iter().flatten().enumerate().filter(|(_, given)| taken(given))
+    {
+        errors.push(FieldError::duplicate(format!("{AT}[{index}].name"), &container["name"]));
+    }
+    errors
+}
+
+fn named<'a>(containers: &'a Value, name: &Value) -> Option<&'a Value> {
+    containers.as_array()?.iter().find(|container| container["name"] == *name)
+}
+
+fn set(object: &mut Value, field: &str, value: &Value) {
+    match (object.as_object_mut(), value.is_null()) {
+        (Some(map), true) => drop(map.remove(field)),
+        (Some(map), false) => drop(map.insert(field.into(), value.clone())),
+        (None, true) => {}
+        (None, false) => object[field] = value.clone(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn only_the_part_is_taken_over() {
+        let old = json!({"spec": {"request": "r"}, "status": {"certificate": "c"}});
+        let given = json!({"spec": {"request": "other"}, "status": {"conditions": [1], "certificate": "x"}});
+        let mut object = old.clone();
+        take_over(Part::Approval, &given, &mut object);
+        assert_eq!(
+            object,
+            json!({"spec": {"request": "r"}, "status": {"certificate": "c", "conditions": [1]}})
+        );
+
+        let old = json!({"spec": {"containers": [{"name": "a", "image": "i"}, {"name": "b"}]}});
+        let given = json!({"spec": {"nodeName": "n", "containers": [{"name": "b"}, {"name": "a", "image": "j", "resources": {"limits": 1}}]}});
+        let mut object = old.clone();
+        take_over(Part::Resize, &given, &mut object);
+        let containers = json!([{"name": "a", "image": "i", "resources": {"limits": 1}}, {"name": "b"}]);
+        assert_eq!(object, json!({"spec": {"containers": containers}}));
+
+        let given = json!({"spec": {"ephemeralContainers": [{"name": "d"}], "containers": []}});
+        let mut object = old.clone();
+        take_over(Part::EphemeralContainers, &given, &mut object);
+        assert_eq!(object["spec"]["ephemeralContainers"], given["spec"]["ephemeralContainers"]);
+        assert_eq!(object["spec"]["containers"], old["spec"]["containers"]);
+    }
+
+    #[test]
+    fn ephemeral_containers_are_only_added_and_a_resize_keeps_the_class() {
+        let pod =
+            |debug: Value| json!({"spec": {"containers": [{"name": "a"}], "ephemeralContainers": debug}});
+        let told = |part, old: Value, new: Value| -> Vec<String> {
+            validate(part, &old, &new)
+                .into_iter()
+                .map(|error| format!("{}: {}", error.field, error.message))
+                .collect()
+        };
+        let old = pod(json!([{"name": "d", "image": "i"}]));
+        let part = Part::EphemeralContainers;
+        assert!(told(part, old.clone(), pod(json!([{"name": "d", "image": "i"}, {"name": "e"}]))).is_empty());
+        assert!(told(part, old.clone(), pod(json!([{"name": "d"}])))[0].contains("\"d\" may not be changed"));
+        assert!(told(part, old.clone(), pod(json!([])))[0].contains("\"d\" may not be removed"));
+        let twin = pod(json!([{"name": "d", "image": "i"}, {"name": "a"}]));
+        assert!(told(part, old, twin)[0].starts_with("spec.ephemeralContainers[1].name: Duplicate value"));
+
+        let sized =
+            |cpu: Value| json!({"spec": {"containers": [{"name": "a", "resources": {"requests": cpu}}]}});
+        let (small, large) = (sized(json!({"cpu": "1"})), sized(json!({"cpu": "2"})));
+        assert!(told(Part::Resize, small.clone(), large).is_empty());
+        assert!(told(Part::Resize, small, sized(json!({})))[0].contains("QOS Class may not change"));
+    }
+}
