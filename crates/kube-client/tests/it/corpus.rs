@@ -116,6 +116,15 @@ const BROKEN: &[(&str, &str)] = &[
         "tabs",
         "not a kubeconfig: DIR/tabs.yaml: tabs disallowed within this context (block indentation) at line 2, column 2",
     ),
+    (
+        "quoted-yes",
+        "not a kubeconfig: DIR/quoted-yes.yaml: invalid type: string \"yes\", expected true or false without quotes as \
+         `insecure-skip-tls-verify` at line 7, column 5",
+    ),
+    (
+        "twins",
+        "not a kubeconfig: DIR/twins.yaml: `clusters` has the name \"prod\" twice: expected each name once",
+    ),
     ("cut-off", "not a kubeconfig: DIR/cut-off.yaml: unclosed bracket '{' at line 1, column 31"),
     ("html", "not a kubeconfig: DIR/html.yaml: expected mapping start at line 1, column 1"),
     (

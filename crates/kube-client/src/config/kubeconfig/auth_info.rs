@@ -4,10 +4,11 @@ use std::collections::{BTreeMap, HashMap};
 use std::fmt;
 
 use secrecy::SecretString;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 
 use super::NamedExtension;
+use super::flag::flag;
 
 /// The credentials of one user. Several may be given: see [`ConfigExt::auth_layer`](crate::client::ConfigExt::auth_layer)
 /// for which of them is used.
@@ -113,7 +114,7 @@ pub struct ExecConfig {
     #[serde(rename = "interactiveMode", skip_serializing_if = "Option::is_none")]
     pub interactive_mode: Option<ExecInteractiveMode>,
     /// Tell the program about the cluster, in the variable `KUBERNETES_EXEC_INFO`.
-    #[serde(default, rename = "provideClusterInfo")]
+    #[serde(default, rename = "provideClusterInfo", deserialize_with = "provide_cluster_info")]
     pub provide_cluster_info: bool,
     /// What it is told; filled in while a context is selected.
     #[serde(skip)]
@@ -156,6 +157,10 @@ pub struct ExecAuthCluster {
     /// The cluster's extension meant for credential programs.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub config: Option<Value>,
+}
+
+fn provide_cluster_info<'de, D: Deserializer<'de>>(deserializer: D) -> Result<bool, D::Error> {
+    flag("provideClusterInfo", deserializer).map(Option::unwrap_or_default)
 }
 
 /// Secrets are shown only where the whole document is written.

@@ -2,6 +2,7 @@
 
 mod auth_info;
 mod data;
+mod flag;
 mod merge;
 mod paths;
 mod read;

@@ -1,5 +1,6 @@
 //! Text, files and `KUBECONFIG` to a [`Kubeconfig`].
 
+use std::collections::HashSet;
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
@@ -15,11 +16,13 @@ impl Kubeconfig {
     /// Relative paths stay as they are: they have no folder to stand in.
     ///
     /// # Errors
-    /// [`KubeconfigError::Parse`] if the text is no kubeconfig. Text that is nested or repeats itself through aliases beyond
+    /// [`KubeconfigError::Parse`] if the text is no kubeconfig, or has two clusters, users or contexts of one name: which of them is meant
+    /// is not to be guessed, and kubectl refuses it too. Text that is nested or repeats itself through aliases beyond
     /// all reason is refused instead of eating memory.
     pub fn from_yaml(text: &str) -> Result<Kubeconfig, KubeconfigError> {
         let documents: Vec<Kubeconfig> = serde_saphyr::from_multiple_with_options(text, limits())
             .map_err(|err| KubeconfigError::Parse(Box::new(err)))?;
+        documents.iter().try_for_each(refuse_twins)?;
         merge_all(documents).map(Option::unwrap_or_default)
     }
 
@@ -89,6 +92,21 @@ fn merge_all(documents: Vec<Kubeconfig>) -> Result<Option<Kubeconfig>, Kubeconfi
     let mut documents = documents.into_iter();
     let Some(first) = documents.next() else { return Ok(None) };
     documents.try_fold(first, Kubeconfig::merge).map(Some)
+}
+
+/// Between several files the first of a name wins; within one, it is a mistake.
+fn refuse_twins(config: &Kubeconfig) -> Result<(), KubeconfigError> {
+    let clusters: Vec<_> = config.clusters.iter().map(|named| named.name.as_str()).collect();
+    let users: Vec<_> = config.auth_infos.iter().map(|named| named.name.as_str()).collect();
+    let contexts: Vec<_> = config.contexts.iter().map(|named| named.name.as_str()).collect();
+    for (what, names) in [("clusters", clusters), ("users", users), ("contexts", contexts)] {
+        let mut known = HashSet::new();
+        if let Some(twin) = names.into_iter().find(|name| !known.insert(*name)) {
+            let told = format!("`{what}` has the name {twin:?} twice: expected each name once");
+            return Err(KubeconfigError::Parse(Box::new(serde_saphyr::Error::custom(told))));
+        }
+    }
+    Ok(())
 }
 
 /// A kubeconfig has a handful of levels and rarely an alias: anything far beyond is an attack or an accident.

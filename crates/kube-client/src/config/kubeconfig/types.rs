@@ -7,6 +7,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 
 use super::AuthInfo;
+use super::flag::flag;
 
 /// A kubeconfig: which clusters there are, who one may be there, and which pairing is current.
 ///
@@ -47,7 +48,7 @@ pub struct Kubeconfig {
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Preferences {
     /// Whether a command line tool may print colours.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "colors")]
     pub colors: Option<bool>,
     /// Data of other tools.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -86,7 +87,12 @@ pub struct Cluster {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub server: Option<String>,
     /// Accept any server certificate. Leaves the connection open to anyone in between: for experiments only.
-    #[serde(rename = "insecure-skip-tls-verify", skip_serializing_if = "Option::is_none")]
+    #[serde(
+        rename = "insecure-skip-tls-verify",
+        default,
+        skip_serializing_if = "Option::is_none",
+        deserialize_with = "insecure"
+    )]
     pub insecure_skip_tls_verify: Option<bool>,
     /// File with the PEM certificates of the authorities to trust.
     #[serde(rename = "certificate-authority", skip_serializing_if = "Option::is_none")]
@@ -98,7 +104,12 @@ pub struct Cluster {
     #[serde(rename = "proxy-url", skip_serializing_if = "Option::is_none")]
     pub proxy_url: Option<String>,
     /// Do not ask for compressed answers.
-    #[serde(rename = "disable-compression", skip_serializing_if = "Option::is_none")]
+    #[serde(
+        rename = "disable-compression",
+        default,
+        skip_serializing_if = "Option::is_none",
+        deserialize_with = "plain"
+    )]
     pub disable_compression: Option<bool>,
     /// Name to expect in the server's certificate instead of the URL's host.
     #[serde(rename = "tls-server-name", skip_serializing_if = "Option::is_none")]
@@ -171,6 +182,18 @@ pub struct Context {
     /// Every other key.
     #[serde(flatten)]
     pub other: BTreeMap<String, Value>,
+}
+
+fn colors<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<bool>, D::Error> {
+    flag("colors", deserializer)
+}
+
+fn insecure<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<bool>, D::Error> {
+    flag("insecure-skip-tls-verify", deserializer)
+}
+
+fn plain<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<bool>, D::Error> {
+    flag("disable-compression", deserializer)
 }
 
 /// `clusters: null` is what other tools write for "none".

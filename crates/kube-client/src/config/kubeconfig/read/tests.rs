@@ -53,6 +53,45 @@ fn several_documents_are_merged() {
 }
 
 #[test]
+fn flags_are_booleans_as_kubectl_reads_them() {
+    let insecure = |value: &str| {
+        let text = format!("clusters: [{{name: c, cluster: {{insecure-skip-tls-verify: {value}}}}}]");
+        let config = Kubeconfig::from_yaml(&text).map_err(|err| format!("{err:?}"))?;
+        Ok::<_, String>(config.clusters[0].cluster.as_ref().unwrap().insecure_skip_tls_verify)
+    };
+    for (value, expected) in
+        [("true", Some(true)), ("True", Some(true)), ("yes", Some(true)), ("on", Some(true)), ("~", None)]
+    {
+        assert_eq!(insecure(value), Ok(expected), "{value}");
+    }
+    for (value, expected) in [("false", Some(false)), ("no", Some(false)), ("off", Some(false))] {
+        assert_eq!(insecure(value), Ok(expected), "{value}");
+    }
+    for value in ["\"yes\"", "\"true\"", "'y'", "1", "\"\"", "[true]"] {
+        let err = insecure(value).unwrap_err();
+        assert!(err.contains("true or false without quotes as `insecure-skip-tls-verify`"), "{value}: {err}");
+    }
+    let others = "clusters: [{name: c, cluster: {disable-compression: yes}}]
+preferences: {colors: true}
+users: [{name: u, user: {exec: {command: x, provideClusterInfo: true}}}]";
+    let config = Kubeconfig::from_yaml(others).unwrap();
+    assert_eq!(config.clusters[0].cluster.as_ref().unwrap().disable_compression, Some(true));
+    assert_eq!(config.preferences.unwrap().colors, Some(true));
+    assert!(config.auth_infos[0].auth_info.as_ref().unwrap().exec.as_ref().unwrap().provide_cluster_info);
+    let quoted = Kubeconfig::from_yaml("users: [{name: u, user: {exec: {provideClusterInfo: 'no'}}}]");
+    assert!(format!("{quoted:?}").contains("`provideClusterInfo`"), "{quoted:?}");
+}
+
+#[test]
+fn a_name_is_there_once_in_a_file() {
+    for (what, one) in [("clusters", "{name: a}"), ("users", "{name: a}"), ("contexts", "{name: a}")] {
+        let err = Kubeconfig::from_yaml(&format!("{what}: [{one}, {one}]")).unwrap_err();
+        let KubeconfigError::Parse(cause) = &err else { panic!("{err:?}") };
+        assert!(cause.to_string().contains(&format!("`{what}` has the name \"a\" twice")), "{cause}");
+    }
+}
+
+#[test]
 fn text_that_is_no_kubeconfig_is_an_error() {
     for text in ["clusters: 5", "clusters: [{name: [}", "- a\n- b\n", "users: [{user: {}}]"] {
         assert!(matches!(Kubeconfig::from_yaml(text), Err(KubeconfigError::Parse(_))), "{text}");
