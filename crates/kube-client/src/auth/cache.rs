@@ -20,6 +20,15 @@ pub(super) struct Renewed {
     pub(super) renew_at: Option<Instant>,
     /// Whether the old one may be used on when the source fails.
     pub(super) outlives_failure: bool,
+    /// It stood in the kubeconfig: nothing was done for it yet, so the first refusal is reason enough to ask for another one.
+    pub(super) was_there: bool,
+}
+
+impl Renewed {
+    /// A credential for as long as the server accepts it.
+    pub(super) fn once(header: Option<HeaderValue>) -> Self {
+        Self { header, identity: None, renew_at: None, outlives_failure: false, was_there: false }
+    }
 }
 
 /// When to renew what expires at `expiry`, seen from `now`: a little early, since it also has to be valid when it arrives, but never at
@@ -83,7 +92,8 @@ impl CredentialCache {
         if held.refused {
             return true;
         }
-        held.refused = now.saturating_duration_since(held.since) >= MIN_AGE_TO_RENEW;
+        held.refused =
+            held.credential.was_there || now.saturating_duration_since(held.since) >= MIN_AGE_TO_RENEW;
         held.refused
     }
 }
@@ -99,12 +109,7 @@ mod tests {
     use super::*;
 
     fn credential(text: &'static str, renew_at: Option<Instant>) -> Renewed {
-        Renewed {
-            header: Some(HeaderValue::from_static(text)),
-            identity: None,
-            renew_at,
-            outlives_failure: true,
-        }
+        Renewed { renew_at, outlives_failure: true, ..Renewed::once(header(text)) }
     }
 
     fn header(text: &'static str) -> Option<HeaderValue> {
@@ -132,6 +137,16 @@ mod tests {
         assert!(cache.fresh(start + Duration::from_secs(1)).is_some());
         assert!(cache.refused(header("a").as_ref(), start + Duration::from_secs(10)));
         assert!(cache.fresh(start + Duration::from_secs(10)).is_none());
+    }
+
+    #[test]
+    fn one_that_stood_in_the_kubeconfig_is_renewed_at_its_first_refusal() {
+        let start = Instant::now();
+        let mut cache = CredentialCache::default();
+        cache.renewed(Renewed { was_there: true, ..credential("a", None) }, start);
+        assert!(cache.refused(header("a").as_ref(), start) && cache.fresh(start).is_none());
+        cache.renewed(credential("b", None), start);
+        assert!(!cache.refused(header("b").as_ref(), start));
     }
 
     #[test]

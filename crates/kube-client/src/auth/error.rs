@@ -70,6 +70,15 @@ pub enum AuthError {
     ReadTokenFile(#[source] std::io::Error, PathBuf),
 }
 
+impl AuthError {
+    #[cfg(not(all(feature = "oidc", feature = "oauth")))]
+    pub(super) fn needs_feature(provider: &str, feature: &str) -> Self {
+        Self::AuthExec(format!(
+            "the user's auth-provider {provider:?} needs the feature `{feature}` of kube, which is not enabled"
+        ))
+    }
+}
+
 /// The end of a text, where programs put their reason.
 fn tail(text: &[u8]) -> String {
     const SHOWN: usize = 2048;

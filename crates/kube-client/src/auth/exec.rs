@@ -200,7 +200,7 @@ fn evaluate(status: &ExecCredentialStatus, now: Timestamp, instant: Instant) -> 
         None => None,
     };
     let header = token.as_deref().map(bearer).transpose()?;
-    Ok(Renewed { header, identity, renew_at, outlives_failure: false })
+    Ok(Renewed { identity, renew_at, ..Renewed::once(header) })
 }
 
 /// What a program printed, as far as it can be judged without running one.

@@ -21,12 +21,8 @@ pub(super) async fn read_token(path: PathBuf) -> Result<Renewed, AuthError> {
     });
     let header =
         reading.await.map_err(|err| AuthError::AuthExec(format!("reading the token stopped: {err}")))??;
-    Ok(Renewed {
-        header: Some(header),
-        identity: None,
-        renew_at: Some(Instant::now() + LOOK_AGAIN_AFTER),
-        outlives_failure: true,
-    })
+    let renew_at = Some(Instant::now() + LOOK_AGAIN_AFTER);
+    Ok(Renewed { renew_at, outlives_failure: true, ..Renewed::once(Some(header)) })
 }
 
 fn parse(text: &str, path: &Path) -> Result<http::HeaderValue, AuthError> {

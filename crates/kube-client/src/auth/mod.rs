@@ -16,6 +16,9 @@ mod plan;
 mod program;
 mod renew;
 mod shared;
+#[cfg(test)]
+#[cfg(any(feature = "oidc", feature = "oauth"))]
+mod token_endpoint;
 
 pub use error::AuthError;
 #[cfg(fuzzing)]

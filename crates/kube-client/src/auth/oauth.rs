@@ -136,8 +136,7 @@ fn credential(token: &Token) -> Result<Renewed, AuthError> {
         let now = jiff::Timestamp::now();
         renewal(now.checked_add(left).unwrap_or(jiff::Timestamp::MAX), now, Instant::now())
     });
-    let header = Some(bearer(&token.access_token)?);
-    Ok(Renewed { header, identity: None, renew_at, outlives_failure: false })
+    Ok(Renewed { renew_at, ..Renewed::once(Some(bearer(&token.access_token)?)) })
 }
 
 fn of_key(err: Error) -> OAuthError {
@@ -151,3 +150,6 @@ fn of_key(err: Error) -> OAuthError {
 fn failed(err: OAuthError) -> AuthError {
     AuthError::OAuth(err)
 }
+
+#[cfg(test)]
+mod tests;

@@ -9,7 +9,7 @@ use secrecy::ExposeSecret;
 
 use super::AuthError;
 use super::exec::ExecPlugin;
-use super::gcp::GcpCommand;
+use super::gcp::Gcp;
 use super::header::{basic, bearer};
 use super::renew::{Renewing, Source};
 use super::shared::one_for_all;
@@ -69,10 +69,9 @@ fn of_provider(provider: &AuthProviderConfig, config: &Config) -> Result<Credent
     };
     match provider.name.as_str() {
         "oidc" => oidc(provider, &settings()),
-        "gcp" if provider.config.contains_key("cmd-path") => shared(&settings(), || {
-            GcpCommand::new(&provider.config, config.exec_timeout).map(|gcp| Source::Gcp(Box::new(gcp)))
+        "gcp" => shared(&settings(), || {
+            Gcp::new(&provider.config, config.exec_timeout).map(|gcp| Source::Gcp(Box::new(gcp)))
         }),
-        "gcp" => gcp(provider, &settings()),
         name => Err(AuthError::AuthExec(format!(
             "the user's auth-provider {name:?} is not known (oidc and gcp are): use an `exec` credential program instead"
         ))),
@@ -90,24 +89,7 @@ fn oidc(provider: &AuthProviderConfig, settings: &str) -> Result<Credential, Aut
 
 #[cfg(not(feature = "oidc"))]
 fn oidc(_: &AuthProviderConfig, _: &str) -> Result<Credential, AuthError> {
-    Err(needs_feature("oidc", "oidc"))
-}
-
-#[cfg(feature = "oauth")]
-fn gcp(provider: &AuthProviderConfig, settings: &str) -> Result<Credential, AuthError> {
-    shared(settings, || Ok(Source::OAuth(Box::new(super::oauth::OAuth::new(&provider.config)))))
-}
-
-#[cfg(not(feature = "oauth"))]
-fn gcp(_: &AuthProviderConfig, _: &str) -> Result<Credential, AuthError> {
-    Err(needs_feature("gcp", "oauth"))
-}
-
-#[cfg(not(all(feature = "oidc", feature = "oauth")))]
-fn needs_feature(provider: &str, feature: &str) -> AuthError {
-    AuthError::AuthExec(format!(
-        "the user's auth-provider {provider:?} needs the feature `{feature}` of kube, which is not enabled"
-    ))
+    Err(AuthError::needs_feature("oidc", "oidc"))
 }
 
 #[cfg(test)]

@@ -10,9 +10,7 @@ use super::AuthError;
 use super::cache::{CredentialCache, Renewed};
 use super::exec::ExecPlugin;
 use super::file::read_token;
-use super::gcp::GcpCommand;
-#[cfg(feature = "oauth")]
-use super::oauth::OAuth;
+use super::gcp::Gcp;
 #[cfg(feature = "oidc")]
 use super::oidc::Oidc;
 use crate::config::ClientIdentityPem;
@@ -24,11 +22,9 @@ use crate::tls::GivesIdentity;
 pub(super) enum Source {
     File(PathBuf),
     Exec(Box<ExecPlugin>),
-    Gcp(Box<GcpCommand>),
+    Gcp(Box<Gcp>),
     #[cfg(feature = "oidc")]
     Oidc(Box<Oidc>),
-    #[cfg(feature = "oauth")]
-    OAuth(Box<OAuth>),
 }
 
 impl Source {
@@ -40,11 +36,9 @@ impl Source {
                 note(&result);
                 result
             }
-            Self::Gcp(command) => command.run().await,
+            Self::Gcp(gcp) => gcp.fetch().await,
             #[cfg(feature = "oidc")]
             Self::Oidc(oidc) => oidc.fetch().await,
-            #[cfg(feature = "oauth")]
-            Self::OAuth(oauth) => oauth.fetch().await,
         }
     }
 }

@@ -9,10 +9,14 @@ mod failure;
 #[cfg(feature = "gzip")]
 mod gzip;
 mod hole;
+#[cfg(feature = "kubelet-debug")]
+mod kubelet;
 mod lifetime;
 mod methods;
 #[cfg(feature = "ws")]
 mod pods;
+#[cfg(unix)]
+mod program;
 #[cfg(feature = "unstable-client")]
 mod scope;
 mod server;

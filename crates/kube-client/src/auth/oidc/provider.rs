@@ -44,7 +44,8 @@ impl Oidc {
         let first = self.first_token.lock().unwrap_or_else(PoisonError::into_inner).take();
         let held = first.map(|token| credential(token.expose_secret()));
         match (held, &self.refresher) {
-            (Some(Ok(Some(credential))), _) => Ok(credential),
+            // A refusal of it is worth another one at once, where there is a way to one.
+            (Some(Ok(Some(credential))), next) => Ok(Renewed { was_there: next.is_ok(), ..credential }),
             // What stands in the kubeconfig has expired or makes no sense: a new one will do.
             (_, Ok(refresher)) => {
                 let token = refresher.refresh().await?;
@@ -65,9 +66,10 @@ fn credential(token: &str) -> Result<Option<Renewed>, AuthError> {
     if expiry <= now {
         return Ok(None);
     }
-    Ok(Some(Renewed { renew_at: Some(renewal(expiry, now, Instant::now())), ..used_once(bearer(token)?) }))
+    let renew_at = Some(renewal(expiry, now, Instant::now()));
+    Ok(Some(Renewed { renew_at, ..Renewed::once(Some(bearer(token)?)) }))
 }
 
 fn used_once(header: http::HeaderValue) -> Renewed {
-    Renewed { header: Some(header), identity: None, renew_at: Some(Instant::now()), outlives_failure: false }
+    Renewed { renew_at: Some(Instant::now()), ..Renewed::once(Some(header)) }
 }

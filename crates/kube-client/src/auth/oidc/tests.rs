@@ -1,15 +1,13 @@
 //! The whole of it against an issuer that runs here.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex};
 
 use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::TcpListener;
 
 use super::Oidc;
 use super::errors::{Error, RefreshError, RefreshInitError};
 use crate::auth::AuthError;
+use crate::auth::token_endpoint::{Asked, endpoint};
 
 fn token(expiry: i64, name: &str) -> String {
     let payload = format!(r#"{{"exp":{expiry},"sub":"{name}"}}"#);
@@ -23,46 +21,9 @@ fn settings(pairs: &[(&str, &str)]) -> HashMap<String, String> {
     pairs.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect()
 }
 
-/// What the issuer was asked: the head and body of each request to its token endpoint.
-type Asked = Arc<Mutex<Vec<(String, String)>>>;
-
 /// An issuer whose token endpoint answers so, request by request.
 async fn issuer(answers: Vec<(u16, String)>) -> (String, Asked) {
-    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let url = format!("http://{}", listener.local_addr().unwrap());
-    let (asked, base) = (Asked::default(), url.clone());
-    let heard = Arc::clone(&asked);
-    tokio::spawn(async move {
-        let mut answers = answers.into_iter();
-        while let Ok((mut stream, _)) = listener.accept().await {
-            let mut read = Vec::new();
-            let (head, body) = loop {
-                let mut chunk = [0; 4096];
-                let length = stream.read(&mut chunk).await.unwrap();
-                read.extend_from_slice(&chunk[..length]);
-                let text = String::from_utf8(read.clone()).unwrap();
-                let Some((head, body)) = text.split_once("\r\n\r\n") else { continue };
-                let expected = head.lines().find_map(|line| {
-                    line.to_ascii_lowercase().strip_prefix("content-length: ")?.parse().ok()
-                });
-                if body.len() >= expected.unwrap_or(0) {
-                    break (head.to_owned(), body.to_owned());
-                }
-            };
-            let (code, answer) = if head.starts_with("GET /.well-known/openid-configuration") {
-                (200, format!(r#"{{"token_endpoint":"{base}/token"}}"#))
-            } else {
-                heard.lock().unwrap().push((head, body));
-                answers.next().unwrap()
-            };
-            let answer = format!(
-                "HTTP/1.1 {code} X\r\nconnection: close\r\ncontent-length: {}\r\n\r\n{answer}",
-                answer.len()
-            );
-            stream.write_all(answer.as_bytes()).await.unwrap();
-        }
-    });
-    (url, asked)
+    endpoint(answers, None).await
 }
 
 async fn header(oidc: &Oidc) -> Result<String, AuthError> {
@@ -178,4 +139,61 @@ async fn what_is_missing_is_said_as_soon_as_it_matters() {
         .unwrap()
     );
     assert!(!shown.contains("hush"), "{shown}");
+}
+
+#[cfg(feature = "rustls-tls")]
+mod over_tls {
+    use base64::engine::general_purpose::STANDARD;
+
+    use super::*;
+    use crate::auth::token_endpoint::self_signed;
+
+    /// What comes of an issuer over TLS, of whose authority these settings tell.
+    async fn outcome(
+        authority: impl FnOnce(&str) -> Vec<(&'static str, String)>,
+    ) -> Result<String, AuthError> {
+        let (acceptor, pem) = self_signed();
+        let fresh = token(FUTURE, "fresh");
+        let answers = vec![(200, format!(r#"{{"id_token":"{fresh}"}}"#))];
+        let (url, _) = endpoint(answers, Some(acceptor)).await;
+        let mut given = settings(&[
+            ("id-token", &token(PAST, "old")),
+            ("refresh-token", "r"),
+            ("idp-issuer-url", &url),
+            ("client-id", "me"),
+            ("client-secret", "s"),
+        ]);
+        given.extend(authority(&pem).into_iter().map(|(key, value)| (key.to_owned(), value)));
+        let outcome = header(&Oidc::new(&given)?).await?;
+        assert_eq!(outcome, format!("Bearer {fresh}"));
+        Ok(outcome)
+    }
+
+    #[tokio::test]
+    async fn the_issuer_s_authority_is_a_file_or_stands_in_place() {
+        let data = |pem: &str| vec![("idp-certificate-authority-data", STANDARD.encode(pem))];
+        outcome(data).await.unwrap();
+        let file = tempfile::NamedTempFile::new().unwrap();
+        let path = file.path().to_str().unwrap().to_owned();
+        let write = |pem: &str| {
+            std::fs::write(file.path(), pem).unwrap();
+            vec![("idp-certificate-authority", path)]
+        };
+        outcome(write).await.unwrap();
+    }
+
+    #[tokio::test]
+    async fn an_issuer_of_an_unknown_authority_is_not_told_the_secret() {
+        for authority in [None, Some(self_signed().1)] {
+            let other = |_: &str| {
+                let given = authority.map(|pem| ("idp-certificate-authority-data", STANDARD.encode(pem)));
+                given.into_iter().collect()
+            };
+            let err = outcome(other).await.unwrap_err();
+            let AuthError::Oidc(Error::Refresh(RefreshError::HyperUtilError(cause))) = err else {
+                panic!("{err:?}");
+            };
+            assert!(format!("{cause:?}").contains("InvalidCertificate"), "{cause:?}");
+        }
+    }
 }

@@ -1,4 +1,4 @@
-//! The provider `gcp` with a command: a program, usually `gcloud`, that prints JSON with a token in it.
+//! A program, usually `gcloud`, that prints JSON with a token in it.
 
 use std::collections::HashMap;
 use std::time::Duration;
@@ -8,10 +8,10 @@ use serde_json::Value;
 use tokio::process::Command;
 use tokio::time::Instant;
 
-use super::AuthError;
-use super::cache::{Renewed, renewal};
-use super::header::bearer;
-use super::program::Program;
+use crate::auth::AuthError;
+use crate::auth::cache::{Renewed, renewal};
+use crate::auth::header::bearer;
+use crate::auth::program::Program;
 
 /// The command, and where in its output the token stands.
 #[derive(Debug)]
@@ -59,12 +59,8 @@ impl GcpCommand {
         })?;
         let expiry = printed.pointer(&self.expiry).and_then(Value::as_str).map(str::parse::<Timestamp>);
         let expiry = expiry.transpose().map_err(AuthError::MalformedTokenExpirationDate)?;
-        Ok(Renewed {
-            header: Some(bearer(token)?),
-            identity: None,
-            renew_at: expiry.map(|expiry| renewal(expiry, now, instant)),
-            outlives_failure: false,
-        })
+        let renew_at = expiry.map(|expiry| renewal(expiry, now, instant));
+        Ok(Renewed { renew_at, ..Renewed::once(Some(bearer(token)?)) })
     }
 }
 
