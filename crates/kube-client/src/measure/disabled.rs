@@ -2,6 +2,8 @@
 
 use http::{Request, StatusCode};
 
+pub(crate) use hyper_util::client::legacy::connect::dns::GaiResolver as Resolver;
+
 /// Does nothing.
 pub(crate) struct Waiting;
 

@@ -5,9 +5,13 @@ mod enabled;
 #[cfg(feature = "metrics")]
 mod names;
 #[cfg(feature = "metrics")]
+mod resolver;
+#[cfg(feature = "metrics")]
 pub(crate) use enabled::*;
 #[cfg(feature = "metrics")]
 pub(crate) use names::*;
+#[cfg(feature = "metrics")]
+pub(crate) use resolver::Resolver;
 
 #[cfg(not(feature = "metrics"))]
 mod disabled;

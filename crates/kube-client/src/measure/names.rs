@@ -8,6 +8,7 @@ pub(crate) const REQUEST_SIZE: &str = "rest_client_request_size_bytes";
 pub(crate) const RESPONSE_SIZE: &str = "rest_client_response_size_bytes";
 pub(crate) const RETRIES: &str = "rest_client_request_retries_total";
 pub(crate) const WAIT: &str = "rest_client_rate_limiter_duration_seconds";
+pub(super) const DNS: &str = "rest_client_dns_resolution_duration_seconds";
 pub(super) const PLUGIN_CALLS: &str = "rest_client_exec_plugin_call_total";
 
 /// Tells the recorder what each of them is.
@@ -22,5 +23,6 @@ pub(crate) fn describe() {
     );
     describe_counter!(RETRIES, "Requests that were sent again, by the code that caused it, verb and host");
     describe_histogram!(WAIT, Unit::Seconds, "Time that requests waited for their turn, by verb and host");
+    describe_histogram!(DNS, Unit::Seconds, "Time to look up the address of a host, by host");
     describe_counter!(PLUGIN_CALLS, "Runs of credential programs, by exit code and how they ended");
 }

@@ -16,7 +16,7 @@ use crate::layer::{AuthLayer, BaseUriLayer, DeadlineLayer, ExtraHeadersLayer, Tr
 #[cfg(any(feature = "rustls-tls", feature = "openssl-tls"))]
 use crate::tls;
 #[cfg(any(feature = "rustls-tls", feature = "openssl-tls"))]
-use crate::transport::tcp_connector;
+use crate::transport::plain_tcp_connector;
 
 /// What a [`Config`] stands for, as layers and connectors: for those who put together a stack of their own.
 ///
@@ -152,7 +152,7 @@ impl ConfigExt for Config {
 
     #[cfg(feature = "rustls-tls")]
     fn rustls_https_connector(&self) -> crate::Result<hyper_rustls::HttpsConnector<HttpConnector>> {
-        self.rustls_https_connector_with_connector(tcp_connector())
+        self.rustls_https_connector_with_connector(plain_tcp_connector())
     }
 
     #[cfg(feature = "rustls-tls")]
@@ -175,7 +175,7 @@ impl ConfigExt for Config {
     fn openssl_https_connector(
         &self,
     ) -> crate::Result<hyper_openssl::client::legacy::HttpsConnector<HttpConnector>> {
-        self.openssl_https_connector_with_connector(tcp_connector())
+        self.openssl_https_connector_with_connector(plain_tcp_connector())
     }
 
     #[cfg(feature = "openssl-tls")]

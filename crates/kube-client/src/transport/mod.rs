@@ -12,5 +12,5 @@ pub(crate) use any::AnyIo;
 pub(crate) use any::{AnyConnector, Connects, any};
 pub(crate) use connector::DeadlineConnector;
 pub(crate) use spread::{ROOM, Spread};
-pub(crate) use tcp::tcp_connector;
+pub(crate) use tcp::{plain_tcp_connector, tcp_connector};
 pub(crate) use upgrades::Upgrades;

@@ -4,12 +4,23 @@ use std::time::Duration;
 
 use hyper_util::client::legacy::connect::HttpConnector;
 
-/// A connector for TCP under http and https alike.
+use crate::measure::Resolver;
+
+/// A connector for TCP under http and https alike, which measures how long it looks for addresses.
+pub(crate) fn tcp_connector() -> HttpConnector<Resolver> {
+    watchful(HttpConnector::new_with_resolver(Resolver::new()))
+}
+
+/// The same for stacks of one's own, of the type that everybody knows.
+pub(crate) fn plain_tcp_connector() -> HttpConnector {
+    watchful(HttpConnector::new())
+}
+
+/// Has the kernel notice the death of connections.
 ///
 /// A peer that vanished is noticed 45 s after its last sign of life: by probes on a silent connection, and by the user timeout
 /// (on Linux) where something was sent and stays unanswered. For HTTP/1.1 nothing else would notice.
-pub(crate) fn tcp_connector() -> HttpConnector {
-    let mut connector = HttpConnector::new();
+fn watchful<R>(mut connector: HttpConnector<R>) -> HttpConnector<R> {
     connector.enforce_http(false);
     connector.set_nodelay(true);
     connector.set_keepalive(Some(Duration::from_secs(30)));

@@ -13,6 +13,7 @@ use crate::measure::describe;
 /// | `rest_client_response_size_bytes` | `verb`, `host` | whole bodies; not watches, logs that are followed, upgrades |
 /// | `rest_client_request_retries_total` | `code`, `verb`, `host` | by the code that caused the repetition |
 /// | `rest_client_rate_limiter_duration_seconds` | `verb`, `host` | the wait for a turn, where a layer limits requests |
+/// | `rest_client_dns_resolution_duration_seconds` | `host` | looking up a name, for a new connection of the usual stack |
 /// | `rest_client_exec_plugin_call_total` | `code`, `call_status` | runs of credential programs |
 ///
 /// Stands right above the transport, so that `host` is known and each attempt counts.
