@@ -105,33 +105,3 @@ fn initial_events_end_in_a_marked_bookmark() -> anyhow::Result<()> {
         .boxed()
     })
 }
-
-#[test]
-fn forgotten_history_is_answered_with_410() -> anyhow::Result<()> {
-    run(Need::Embedded, |world| {
-        async move {
-            let api = world.api::<Widget>();
-            let old = api
-                .create(&PostParams::default(), &widget("x", 1))
-                .await?
-                .resource_version()
-                .unwrap_or_default();
-            api.patch("x", &PatchParams::default(), &Patch::Merge(json!({ "spec": { "size": 2 } }))).await?;
-            world.server.as_ref().expect("the scenario needs the embedded server").api().compact();
-            let code = match api.watch(&WatchParams::default(), &old).await {
-                Err(kube::Error::Api(status)) => status.code,
-                Err(other) => return Err(other.into()),
-                Ok(events) => {
-                    pin_mut!(events);
-                    match events.try_next().await? {
-                        Some(WatchEvent::Error(status)) => status.code,
-                        other => anyhow::bail!("expected an error event, got {other:?}"),
-                    }
-                }
-            };
-            assert_eq!(code, 410);
-            Ok(())
-        }
-        .boxed()
-    })
-}
