@@ -18,6 +18,11 @@ impl Key {
         Self(text.into())
     }
 
+    /// What no key of this namespace, or of all, comes before.
+    pub(crate) fn first_in(namespace: Option<&str>) -> Self {
+        namespace.map_or_else(|| Self::raw(""), |namespace| Self::new(Some(namespace), ""))
+    }
+
     /// The first key after this one.
     pub(crate) fn successor(&self) -> Self {
         Self(format!("{}\0", self.0).into())

@@ -31,7 +31,7 @@ pub(crate) struct Page {
 
 impl Store {
     /// Lists a page of the state at one revision, now or in the past as far as the history reaches.
-    /// Costs the page for the present, and the changes since then for the past.
+    /// Costs the page and a count of the keys behind it, and the changes since then for the past.
     pub(crate) fn page(&self, request: PageRequest<'_>) -> Result<Page, TooOld> {
         let PageRequest { table, namespace, at, start, limit, matches } = request;
         let revision = at.unwrap_or(self.revision());
@@ -39,28 +39,31 @@ impl Store {
             Some(at) => self.undo(table, at)?,
             None => BTreeMap::new(),
         };
-        let present = self.range(table, namespace).filter(|(key, _)| !undone.contains_key(*key));
+        let start = start.unwrap_or_else(|| Key::first_in(namespace));
+        let present =
+            self.range(table, namespace, start.clone()).filter(|(key, _)| !undone.contains_key(*key));
         let past = undone
-            .iter()
+            .range::<Key, _>(&start..)
             .filter_map(|(key, was)| Some((*key, (*was)?)))
             .filter(|(key, _)| key.is_in(namespace));
         let mut page = Page { revision, objects: Vec::new(), next: None, remaining: 0 };
-        for (key, object) in merge(present, past) {
-            if start.as_ref().is_some_and(|start| key < start) {
-                continue;
+        for (key, object) in merge(present, past).filter(|(_, object)| matches(object)) {
+            if limit > 0 && page.objects.len() == limit {
+                page.next = page.objects.last().map(|last| last.key.successor());
+                page.remaining = self.count(table, namespace, key, &undone);
+                break;
             }
-            if page.next.is_some() {
-                page.remaining += 1;
-            } else if matches(object) {
-                if limit > 0 && page.objects.len() == limit {
-                    page.next = page.objects.last().map(|last| last.key.successor());
-                    page.remaining = 1;
-                } else {
-                    page.objects.push(object.clone());
-                }
-            }
+            page.objects.push(object.clone());
         }
         Ok(page)
+    }
+
+    /// How many keys there are from this one on, in the state without what is undone.
+    fn count(&self, table: TableId, namespace: Option<&str>, from: &Key, undone: &Undone<'_>) -> usize {
+        let undone = || undone.range::<Key, _>(from..).filter(|(key, _)| key.is_in(namespace));
+        let hidden = undone().filter(|(key, _)| self.get(table, key).is_some()).count();
+        let shown = undone().filter(|(_, was)| was.is_some()).count();
+        self.range(table, namespace, from.clone()).count() - hidden + shown
     }
 
     /// One object as it was at a revision. Costs the changes since then.
@@ -77,7 +80,7 @@ impl Store {
     }
 
     /// What each key changed since `revision` held then: a version, or nothing.
-    fn undo(&self, table: TableId, revision: u64) -> Result<BTreeMap<&Key, Option<&Arc<Stored>>>, TooOld> {
+    fn undo(&self, table: TableId, revision: u64) -> Result<Undone<'_>, TooOld> {
         self.check_readable(table, revision)?;
         let mut undone = BTreeMap::new();
         for change in &self.table(table).history {
@@ -90,6 +93,8 @@ impl Store {
         Ok(undone)
     }
 }
+
+type Undone<'a> = BTreeMap<&'a Key, Option<&'a Arc<Stored>>>;
 
 type Item<'a> = (&'a Key, &'a Arc<Stored>);
 

@@ -109,15 +109,16 @@ impl Store {
         table: TableId,
         namespace: Option<&str>,
     ) -> impl Iterator<Item = &Arc<Stored>> {
-        self.range(table, namespace).map(|(_, object)| object)
+        self.range(table, namespace, Key::first_in(namespace)).map(|(_, object)| object)
     }
 
+    /// The objects of a namespace from a key of it on.
     pub(super) fn range(
         &self,
         table: TableId,
         namespace: Option<&str>,
+        first: Key,
     ) -> impl Iterator<Item = (&Key, &Arc<Stored>)> {
-        let first = namespace.map_or_else(|| Key::raw(""), |ns| Key::new(Some(ns), ""));
         self.tables[table.0].objects.range(first..).take_while(move |(key, _)| key.is_in(namespace))
     }
 

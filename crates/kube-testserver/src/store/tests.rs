@@ -145,6 +145,19 @@ proptest! {
         for (revision, then) in seen {
             let again = all(&store, table, Some(revision)).unwrap();
             prop_assert_eq!(again.objects.iter().map(|o| o.bytes()).collect::<Vec<_>>(), then);
+            let (mut start, mut paged) = (None, Vec::new());
+            loop {
+                let (namespace, at) = (Some("ns"), Some(revision));
+                let request = PageRequest { table, namespace, at, start, limit: 2, matches: &|_| true };
+                let page = store.page(request).unwrap();
+                paged.extend(page.objects);
+                prop_assert_eq!(page.remaining, again.objects.len() - paged.len());
+                start = page.next;
+                if start.is_none() {
+                    break;
+                }
+            }
+            prop_assert_eq!(paged.iter().map(|o| &o.key).collect::<Vec<_>>(), again.objects.iter().map(|o| &o.key).collect::<Vec<_>>());
         }
     }
 }
