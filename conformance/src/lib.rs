@@ -14,6 +14,7 @@ mod check;
 mod client;
 mod context;
 mod hook;
+mod items;
 mod kinds;
 mod kubeconfig;
 mod report;
@@ -23,6 +24,7 @@ mod subject;
 mod table;
 
 pub use check::Failure;
+pub use items::{list as list_by_item, with_items};
 pub use report::{CaseResult, Report, Verdict};
 pub use runner::{Options, list, run};
 pub use table::with_column;

@@ -5,7 +5,7 @@ use std::{
     process::ExitCode,
 };
 
-use conformance::{Options, Report, list, run, with_column};
+use conformance::{Options, Report, list, list_by_item, run, with_column};
 
 const USAGE: &str = "\
 Checks a Kubernetes API server against the rules of this suite.
@@ -13,6 +13,7 @@ Checks a Kubernetes API server against the rules of this suite.
   conformance --kubeconfig FILE [--area A] [--case SUBSTRING] [--jobs N] [--clean-up] [--json FILE]
               [--table FILE --column NAME]
   conformance --list [--area A] [--case SUBSTRING]
+  conformance --by-item
 
   --kubeconfig FILE  the server: current context, client certificate or token (no exec plugins)
   --area A           only the cases of this area, such as `watch`
@@ -23,7 +24,8 @@ Checks a Kubernetes API server against the rules of this suite.
                      cluster may take half an hour over them
   --table FILE       bring the table in this Markdown file up to date, after a run of all cases
   --column NAME      the column of the table that is this server's
-  --list             print ids and rules, run nothing";
+  --list             print ids and rules, run nothing
+  --by-item          print what is to be shown, and which cases show it; run nothing";
 
 struct Args {
     options: Options,
@@ -31,6 +33,7 @@ struct Args {
     table: Option<PathBuf>,
     column: Option<String>,
     list: bool,
+    by_item: bool,
 }
 
 #[tokio::main]
@@ -46,6 +49,18 @@ async fn main() -> ExitCode {
             return ExitCode::from(2);
         }
     };
+    if args.by_item {
+        return match list_by_item() {
+            Ok(text) => {
+                print!("{text}");
+                ExitCode::SUCCESS
+            }
+            Err(problem) => {
+                eprintln!("{problem}");
+                ExitCode::FAILURE
+            }
+        };
+    }
     if args.list {
         for (id, rule) in list(&args.options) {
             println!("{id}: {rule}");
@@ -82,7 +97,14 @@ fn bring_up_to_date(file: &Path, column: &str, report: &Report) -> Result<(), St
 
 /// `None` asks for the usage text.
 fn parse(mut args: impl Iterator<Item = String>) -> Result<Option<Args>, String> {
-    let mut out = Args { options: Options::default(), json: None, table: None, column: None, list: false };
+    let mut out = Args {
+        options: Options::default(),
+        json: None,
+        table: None,
+        column: None,
+        list: false,
+        by_item: false,
+    };
     while let Some(flag) = args.next() {
         let mut value = || args.next().ok_or(format!("{flag} needs a value"));
         match flag.as_str() {
@@ -99,11 +121,12 @@ fn parse(mut args: impl Iterator<Item = String>) -> Result<Option<Args>, String>
             "--table" => out.table = Some(value()?.into()),
             "--column" => out.column = Some(value()?),
             "--list" => out.list = true,
+            "--by-item" => out.by_item = true,
             "-h" | "--help" => return Ok(None),
             other => return Err(format!("unknown argument {other:?}")),
         }
     }
-    if out.options.kubeconfig.as_os_str().is_empty() && !out.list {
+    if out.options.kubeconfig.as_os_str().is_empty() && !out.list && !out.by_item {
         return Err("--kubeconfig FILE is required".to_owned());
     }
     if out.table.is_some() != out.column.is_some() {

@@ -71,7 +71,7 @@ pub(crate) fn cases() -> Vec<Case> {
 }
 
 #[derive(Clone)]
-enum Says {
+pub(super) enum Says {
     Response(Value),
     Raw(u16, &'static str),
     Late(u64),
@@ -131,7 +131,7 @@ fn configurations() -> Vec<(&'static str, &'static str, Value, &'static str, &'s
 
 // ---- webhooks of a case
 
-fn rule(group: &str, resource: &str, operations: &[&str]) -> Value {
+pub(super) fn rule(group: &str, resource: &str, operations: &[&str]) -> Value {
     json!([{"operations": operations, "apiGroups": [group], "apiVersions": ["*"], "resources": [resource]}])
 }
 
@@ -140,7 +140,7 @@ fn patch(operations: Value) -> Value {
 }
 
 /// A server whose paths answer as these say; every other path, that it is fine.
-async fn hook(says: Vec<(&'static str, Says)>) -> Result<Hook, Failure> {
+pub(super) async fn hook(says: Vec<(&'static str, Says)>) -> Result<Hook, Failure> {
     Hook::start(move |path, _| {
         let found = says.iter().find(|(at, _)| *at == path);
         found.map_or_else(|| Answer::Response(json!({"allowed": true})), |(_, says)| says.answer())
@@ -237,7 +237,7 @@ async fn create(cx: &Cx, name: &str) -> Result<Reply, Failure> {
 }
 
 /// What was heard on `/v`, which must be one request.
-fn only(hook: &Hook, path: &str) -> Result<Value, Failure> {
+pub(super) fn only(hook: &Hook, path: &str) -> Result<Value, Failure> {
     let mut heard = hook.heard(path);
     match heard.len() {
         1 => Ok(heard.remove(0)),
@@ -245,7 +245,7 @@ fn only(hook: &Hook, path: &str) -> Result<Value, Failure> {
     }
 }
 
-async fn validating<F>(cx: &Cx, hook: &Hook, change: Value, body: F) -> Outcome
+pub(super) async fn validating<F>(cx: &Cx, hook: &Hook, change: Value, body: F) -> Outcome
 where
     F: Future<Output = Outcome>,
 {

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use crate::{
     case::{Case, core},
-    check::{Outcome, at, holds},
+    check::{Outcome, at, equal, holds},
     context::Cx,
 };
 
@@ -24,6 +24,9 @@ pub(crate) fn cases() -> Vec<Case> {
     });
     let others = [
         core("defaults/job-selector", "a Job selects its pods by its own uid", job_selector),
+        core("defaults/nothing-is-not-kept", "empty lists and maps that may be left out are", nothing_kept),
+        core("defaults/claim-goes", "a claim that nobody uses goes when it is deleted, although it is held", claim_goes),
+        core("defaults/all-problems-at-once", "every rule that is broken is named, in one answer", all_problems),
         core("defaults/service-address", "a Service gets an address of the cluster, and keeps it when patched", service_address),
         core("defaults/service-port-taken-422", "a port of nodes that another Service has: 422", port_taken),
         core("defaults/service-port-twice-422", "a port of nodes that a Service has twice: 422 Duplicate", port_twice),
@@ -76,6 +79,10 @@ fn filled() -> Vec<(&'static str, &'static str, &'static str, Value, Vec<Filled>
         ("deployment", "a Deployment, its template included", DEPLOYMENTS, workload("b", json!({})), vec![
             ("/spec/replicas", 0, json!(1)), ("/spec/template/spec/containers/0/imagePullPolicy", 0, json!("Always")),
             ("/spec/strategy/rollingUpdate", 0, json!({"maxUnavailable": "25%", "maxSurge": "25%"})), ("/status", 0, json!({}))]),
+        ("strategy-empty", "a strategy that says nothing is that of the default", DEPLOYMENTS, workload("b", json!({"strategy": {}})), vec![
+            ("/spec/strategy", 0, json!({"type": "RollingUpdate", "rollingUpdate": {"maxUnavailable": "25%", "maxSurge": "25%"}}))]),
+        ("replication-controller", "a ReplicationController without labels has those of its pods", "/api/v1/namespaces/{ns}/replicationcontrollers", json!({"spec": {"replicas": 0, "template": {"metadata": {"labels": {"a": "b"}}, "spec": container(json!({}))}}}), vec![
+            ("/metadata/labels", 0, json!({"a": "b"})), ("/spec/selector", 0, json!({"a": "b"}))]),
         ("statefulset", "a StatefulSet", "/apis/apps/v1/namespaces/{ns}/statefulsets", workload("b", json!({"serviceName": "s"})), vec![
             ("/spec/podManagementPolicy", 0, json!("OrderedReady")), ("/spec/updateStrategy/rollingUpdate/partition", 0, json!(0)), ("/status/replicas", 0, json!(0))]),
         ("daemonset", "a DaemonSet", "/apis/apps/v1/namespaces/{ns}/daemonsets", workload("b", json!({})), vec![
@@ -105,6 +112,29 @@ fn refused() -> Vec<(&'static str, &'static str, &'static str, Value, &'static s
         ("selector-misses-template", "a Deployment that does not select its own pods", DEPLOYMENTS, workload("c", json!({})), "spec.template.metadata.labels", "`selector` does not match template `labels`"),
         ("pod-without-containers", "a pod without containers", PODS, json!({"spec": {"containers": []}}), "spec.containers", "Required value"),
         ("job-restarts-always", "a Job whose pods never end", JOBS, json!({"spec": {"template": {"spec": container(json!({}))}}}), "spec.template.spec.restartPolicy", "\"OnFailure\", \"Never\""),
+        ("deployment-counts", "a Deployment of fewer than no pods", DEPLOYMENTS, workload("b", json!({"replicas": -1})), "spec.replicas", "Invalid value: -1: must be greater than or equal to 0"),
+        ("deployment-restarts-never", "a Deployment whose pods end", DEPLOYMENTS, {
+            let mut object = workload("b", json!({}));
+            object["spec"]["template"]["spec"]["restartPolicy"] = json!("Never");
+            object
+        }, "spec.template.spec.restartPolicy", "Unsupported value: \"Never\": supported values: \"Always\""),
+        ("container-name", "a container without a name", PODS, json!({"spec": container(json!({"name": ""}))}), "spec.containers[0].name", "Required value"),
+        ("container-name-syntax", "a container whose name is no label", PODS, json!({"spec": container(json!({"name": "A_b"}))}), "spec.containers[0].name", "Invalid value: \"A_b\": a lowercase RFC 1123 label"),
+        ("container-image", "a container without an image", PODS, json!({"spec": container(json!({"image": ""}))}), "spec.containers[0].image", "Required value"),
+        ("container-twice", "two containers of one name", PODS, json!({"spec": {"containers": [{"name": "c", "image": "i"}, {"name": "c", "image": "i"}]}}), "spec.containers[1].name", "Duplicate value: \"c\""),
+        ("container-port", "a port that is none", PODS, json!({"spec": container(json!({"ports": [{"containerPort": 70000}]}))}), "spec.containers[0].ports[0].containerPort", "Invalid value: 70000: must be between 1 and 65535, inclusive"),
+        ("variable-name", "a variable whose name begins with a space", PODS, json!({"spec": container(json!({"env": [{"name": "a b"}]}))}), "spec.containers[0].env[0].name", "Invalid value: \"a b\": a valid environment variable name"),
+        ("mount-of-nothing", "a mount of a volume that the pod does not have", PODS, json!({"spec": container(json!({"volumeMounts": [{"name": "v", "mountPath": "/v"}]}))}), "spec.containers[0].volumeMounts[0].name", "Not found: \"v\""),
+        ("volume-twice", "two volumes of one name", PODS, {
+            let mut spec = container(json!({}));
+            spec["volumes"] = json!([{"name": "v", "emptyDir": {}}, {"name": "v", "emptyDir": {}}]);
+            json!({"spec": spec})
+        }, "spec.volumes[1].name", "Duplicate value: \"v\""),
+        ("config-map-key", "a key of a ConfigMap that is no name of a file", "/api/v1/namespaces/{ns}/configmaps", json!({"data": {"a b": "x"}}), "data[a b]", "a valid config key must consist of"),
+        ("config-map-key-dots", "a key of a ConfigMap that leads out of its directory", "/api/v1/namespaces/{ns}/configmaps", json!({"data": {"..": "x"}}), "data[..]", "must not be '..'"),
+        ("secret-type", "a Secret of TLS without a certificate", "/api/v1/namespaces/{ns}/secrets", json!({"type": "kubernetes.io/tls", "data": {"tls.key": "eA=="}}), "data[tls.crt]", "Required value"),
+        ("service-port-names", "several ports of a Service without names", SERVICES, json!({"spec": {"ports": [{"port": 80}, {"port": 81}]}}), "spec.ports[1].name", "Required value"),
+        ("service-port", "a port of a Service that is none", SERVICES, json!({"spec": {"ports": [{"port": 0}]}}), "spec.ports[0].port", "Invalid value: 0: must be between 1 and 65535, inclusive"),
         ("service-without-ports", "a Service without ports", SERVICES, json!({"spec": {"selector": {"a": "b"}}}), "spec.ports", "Required value"),
     ]
 }
@@ -141,6 +171,41 @@ async fn job_selector(cx: Cx) -> Outcome {
     at(&made.body["spec"]["selector"], "/matchLabels", json!({label: uid}))?;
     let labels = &made.body["spec"]["template"]["metadata"]["labels"];
     holds(labels["controller-uid"] == uid && labels["job-name"] == "a", "the labels of its pods", labels)
+}
+
+async fn nothing_kept(cx: Cx) -> Outcome {
+    let object = json!({"data": {}, "metadata": {"labels": {}, "annotations": {}, "finalizers": []}});
+    let made = cx.made(place(&cx, "/api/v1/namespaces/{ns}/configmaps"), &named(&object)).await?;
+    made.absent("/data")?
+        .absent("/metadata/labels")?
+        .absent("/metadata/annotations")?
+        .absent("/metadata/finalizers")?;
+    let mut spec = container(json!({"env": [], "ports": []}));
+    spec["volumes"] = json!([]);
+    spec["nodeSelector"] = json!({});
+    let made = cx.made(format!("{}?dryRun=All", place(&cx, PODS)), &named(&json!({"spec": spec}))).await?;
+    made.absent("/spec/volumes")?.absent("/spec/nodeSelector")?.absent("/spec/containers/0/env")?;
+    Ok(())
+}
+
+async fn claim_goes(cx: Cx) -> Outcome {
+    let claims = place(&cx, "/api/v1/namespaces/{ns}/persistentvolumeclaims");
+    let spec = json!({"accessModes": ["ReadWriteOnce"], "storageClassName": "none", "resources": {"requests": {"storage": "1Gi"}}});
+    cx.made(&claims, &named(&json!({"spec": spec}))).await?;
+    cx.delete(format!("{claims}/a")).await?.is(200)?;
+    cx.until(&format!("{claims}/a"), 404).await?;
+    Ok(())
+}
+
+async fn all_problems(cx: Cx) -> Outcome {
+    let mut object = workload("c", json!({"replicas": -1}));
+    object["spec"]["template"]["spec"]["containers"][0]["name"] = json!("");
+    let reply = cx.post(place(&cx, DEPLOYMENTS), &named(&object)).await?;
+    reply.fails(422, "Invalid")?;
+    let fields = ["spec.replicas", "spec.template.metadata.labels", "spec.template.spec.containers[0].name"];
+    let causes = reply.body["details"]["causes"].as_array().cloned().unwrap_or_default();
+    let found: Vec<_> = causes.iter().filter_map(|cause| cause["field"].as_str()).collect();
+    equal("fields of the causes", fields, found)
 }
 
 async fn service_address(cx: Cx) -> Outcome {

@@ -7,7 +7,7 @@ use crate::{
     check::{Outcome, equal, holds},
     client::Reply,
     context::Cx,
-    kinds::CONFIG_MAP,
+    kinds::{CONFIG_MAP, POD},
 };
 
 // One row a line: a table.
@@ -38,10 +38,72 @@ pub(crate) fn cases() -> Vec<Case> {
         each("delete/collection-finalizers", "DELETE of a collection leaves objects with finalizers, marked", collection_finalizers),
         each("delete/recreate-has-new-uid", "an object made again has another uid", recreate),
         core("delete/core-kind-answer", "DELETE of a ConfigMap answers a Status without group", core_answer),
+        core("delete/grace-of-pod", "a pod on a node gets the time that it asks for: it is marked, and stays", grace),
+        core("delete/grace-shortened", "a second DELETE may shorten the time, not lengthen it", grace_shortened),
+        core("delete/grace-0", "no time: the pod is gone at once", grace_none),
+        core("delete/grace-without-node", "a pod without node is gone at once, whatever it asks for", grace_unplaced),
         each("delete/malformed-body-400", "a DELETE with a body that is no DeleteOptions: 400 (500 before 1.25)", malformed),
         each("delete/finalizer-removed-before-delete", "after the finalizer is taken off, DELETE removes at once", finalizer_before),
     ]
     .concat()
+}
+
+/// Pod `a` on a node that is there, for the time of `body`.
+async fn placed<F: Future<Output = Outcome>>(cx: &Cx, body: F) -> Outcome {
+    let node = json!({"apiVersion": "v1", "kind": "Node", "metadata": {"name": cx.ns}});
+    cx.made("/api/v1/nodes", &node).await?;
+    let spec = json!({"nodeName": cx.ns, "terminationGracePeriodSeconds": 40, "containers": [{"name": "c", "image": "i"}]});
+    let made = cx.made(cx.all_of(&POD), &cx.object_of(&POD, "a", json!({"spec": spec}))).await.map(drop);
+    let outcome = match made {
+        Ok(()) => body.await,
+        Err(failure) => Err(failure),
+    };
+    cx.delete(format!("/api/v1/nodes/{}", cx.ns)).await?;
+    outcome
+}
+
+async fn end(cx: &Cx, grace: i64) -> Result<Reply, crate::check::Failure> {
+    cx.delete_with(cx.one_of(&POD, "a"), &json!({"gracePeriodSeconds": grace})).await
+}
+
+async fn grace(cx: Cx) -> Outcome {
+    placed(&cx, async {
+        let r = cx.delete(cx.one_of(&POD, "a")).await?;
+        r.is(200)?
+            .eq("/kind", "Pod")?
+            .eq("/metadata/deletionGracePeriodSeconds", 40)?
+            .has("/metadata/deletionTimestamp")?;
+        cx.get(cx.one_of(&POD, "a")).await?.is(200)?.has("/metadata/deletionTimestamp")?;
+        Ok(())
+    })
+    .await
+}
+
+async fn grace_shortened(cx: Cx) -> Outcome {
+    placed(&cx, async {
+        end(&cx, 20).await?.is(200)?.eq("/metadata/deletionGracePeriodSeconds", 20)?;
+        end(&cx, 30).await?.is(200)?.eq("/metadata/deletionGracePeriodSeconds", 20)?;
+        end(&cx, 10).await?.is(200)?.eq("/metadata/deletionGracePeriodSeconds", 10)?;
+        Ok(())
+    })
+    .await
+}
+
+async fn grace_none(cx: Cx) -> Outcome {
+    placed(&cx, async {
+        end(&cx, 0).await?.is(200)?;
+        cx.get(cx.one_of(&POD, "a")).await?.is(404)?;
+        Ok(())
+    })
+    .await
+}
+
+async fn grace_unplaced(cx: Cx) -> Outcome {
+    let spec = json!({"terminationGracePeriodSeconds": 40, "containers": [{"name": "c", "image": "i"}]});
+    cx.made(cx.all_of(&POD), &cx.object_of(&POD, "a", json!({"spec": spec}))).await?;
+    cx.delete(cx.one_of(&POD, "a")).await?.is(200)?;
+    cx.get(cx.one_of(&POD, "a")).await?.is(404)?;
+    Ok(())
 }
 
 const FINALIZER: &str = "conformance.example/hold";

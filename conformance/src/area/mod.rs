@@ -7,6 +7,7 @@ mod apply;
 mod applylists;
 mod auth;
 mod cel;
+mod columns;
 mod conversion;
 mod cost;
 mod crd;
@@ -19,10 +20,12 @@ mod events;
 mod gc;
 mod namespaces;
 mod patch;
+mod pods;
 mod ratchet;
 mod rbac;
 mod read;
 mod representation;
+mod reviews;
 mod schema;
 mod selectors;
 mod strategic;
@@ -46,7 +49,9 @@ pub(crate) fn cases() -> Vec<Case> {
         watchlist::cases(),
         selectors::cases(),
         representation::cases(),
+        columns::cases(),
         subresource::cases(),
+        pods::cases(),
         dryrun::cases(),
         schema::cases(),
         cel::cases(),
@@ -61,6 +66,7 @@ pub(crate) fn cases() -> Vec<Case> {
         namespaces::cases(),
         gc::cases(),
         admission::cases(),
+        reviews::cases(),
         discovery::cases(),
         auth::cases(),
         rbac::cases(),

@@ -1,6 +1,6 @@
 //! Get and list: shape, order, pages, resource versions.
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::{
     case::{Case, core, custom, each},
@@ -34,6 +34,7 @@ pub(crate) fn cases() -> Vec<Case> {
         each("read/limit-exact", "a limit of exactly the number of items: no continue", limit_exact),
         each("read/limit-not-a-number-400", "a limit that is no number is ignored or refused, never an error of the server", limit_garbage),
         each("read/continue-garbage-400", "a continue token that the server did not make: 400", continue_garbage),
+        each("read/continue-expired-410", "a continue token from before the history: 410 Expired, with a token for the rest; with the history, the list of then", continue_expired),
         each("read/continue-with-resource-version-400", "continue together with a resourceVersion: 400", continue_with_rv),
         each("read/list-resource-version-0", "resourceVersion=0 lists any version, here with all that was written before", list_rv0),
         each("read/list-not-older-than", "NotOlderThan gives a version not older than asked for", not_older),
@@ -194,6 +195,30 @@ async fn limit_exact(cx: Cx) -> Outcome {
 async fn limit_garbage(cx: Cx) -> Outcome {
     let r = cx.get(format!("{}?limit=abc", cx.all())).await?;
     r.is(400)?;
+    Ok(())
+}
+
+/// A token that says another version than the one it was given for: version 1, which is older than what most servers know.
+async fn continue_expired(cx: Cx) -> Outcome {
+    use base64::{Engine, prelude::BASE64_URL_SAFE_NO_PAD};
+    cx.make_all(&["a", "b", "c"]).await?;
+    let first = cx.get(format!("{}?limit=1", cx.all())).await?;
+    let token = first.str("/metadata/continue")?.replace('+', "-").replace('/', "_");
+    let decoded = BASE64_URL_SAFE_NO_PAD.decode(token.trim_end_matches('='));
+    let mut inside: Value =
+        decoded.ok().and_then(|bytes| serde_json::from_slice(&bytes).ok()).unwrap_or_default();
+    holds(inside["rv"].is_number(), "a token with its version", &inside)?;
+    inside["rv"] = json!(1);
+    let old = BASE64_URL_SAFE_NO_PAD.encode(inside.to_string());
+    let r = cx.get(format!("{}?limit=1&continue={old}", cx.all())).await?;
+    if r.code == 200 {
+        // A server that was started minutes ago remembers, and there was nothing then.
+        return equal("items of then", 0, r.items()?.len());
+    }
+    r.fails(410, "Expired")?.mentions("The provided continue parameter is too old")?;
+    let rest = r.str("/metadata/continue")?;
+    let escaped = rest.replace('+', "%2B").replace('/', "%2F").replace('=', "%3D");
+    cx.get(format!("{}?continue={escaped}", cx.all())).await?.lists(&["b", "c"])?;
     Ok(())
 }
 

@@ -130,6 +130,11 @@ impl LogBook {
 }
 
 impl Tail {
+    /// Whether the log has no lines so far.
+    pub(crate) fn begins_empty(&self) -> bool {
+        self.start.as_ref().is_none_or(Bytes::is_empty)
+    }
+
     /// The next piece, once there is one; `None` at the end. Cancel safe.
     pub(crate) async fn next(&mut self) -> Option<Bytes> {
         if let Some(start) = self.start.take().filter(|start| !start.is_empty()) {

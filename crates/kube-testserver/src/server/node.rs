@@ -23,8 +23,14 @@ pub(super) fn answer(
 ) -> Option<Result<Response<Body>, Failure>> {
     let subresource = call.subresource.as_deref().filter(|_| call.endpoint.is_core("pods"))?;
     if subresource == "log" {
-        let tail = |(container, query)| world.kubelet.tail(&container, query);
-        return Some(verb::log(world, call).map(|asked| respond::log(log(tail(asked), server.cut_signal()))));
+        return Some(verb::log(world, call).map(|(container, query, placed)| {
+            let tail = world.kubelet.tail(&container, query);
+            // Without a node there is nobody who could have anything to say.
+            if !placed && tail.begins_empty() {
+                return respond::nothing();
+            }
+            respond::log(log(tail, server.cut_signal()))
+        }));
     }
     stream::is_stream(subresource).then(|| {
         let (namespace, pod) = verb::connect(world, call)?;

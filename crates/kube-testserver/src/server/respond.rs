@@ -40,6 +40,13 @@ pub(super) fn empty(code: StatusCode) -> Response<Body> {
     text(code, Bytes::new())
 }
 
+/// There is nothing to be said, now or later.
+pub(super) fn nothing() -> Response<Body> {
+    let mut response = Response::new(Body::whole(""));
+    *response.status_mut() = StatusCode::NO_CONTENT;
+    response
+}
+
 pub(super) fn log(body: Body) -> Response<Body> {
     response(StatusCode::OK, HeaderValue::from_static("text/plain"), body)
 }

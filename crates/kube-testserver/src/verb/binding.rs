@@ -1,44 +1,60 @@
 use http::StatusCode;
 use serde_json::{Value, json};
 
-use super::{
-    Answer, Call, Content,
-    admission::{self, Attributes, Operation},
-    body, write,
-};
-use crate::{failure::Failure, meta, route::WriteOptions, world::World};
+use super::{Answer, Call, Content, admission, body, write};
+use crate::{failure::Failure, meta, registry::Endpoint, route::WriteOptions, store::Key, world::World};
 
 /// `POST .../pods/{name}/binding`, as schedulers do: puts the pod on a node, once.
 pub(super) fn bind(world: &mut World, call: &Call) -> Result<Answer, Failure> {
+    let binding = body::posted(call, "Binding")?;
+    body::check_posted_name(call, &binding, "Binding")?;
+    carry_out(world, call, &call.endpoint.clone(), call.key(), binding)
+}
+
+/// `POST .../bindings`: the same, for the pod that the body names.
+pub(super) fn bind_named(world: &mut World, call: &Call) -> Result<Answer, Failure> {
+    let binding = body::posted(call, "Binding")?;
+    let pods = world.registry.by_plural("", "pods").cloned().ok_or_else(Failure::no_such_path)?;
+    let key = Key::new(call.namespace.as_deref(), meta::name(&binding));
+    carry_out(world, call, &pods, key, binding)
+}
+
+fn carry_out(
+    world: &mut World,
+    call: &Call,
+    pods: &Endpoint,
+    key: Key,
+    mut binding: Value,
+) -> Result<Answer, Failure> {
     let options = WriteOptions::parse(&call.query, "CreateOptions")?;
-    let mut binding = body::typed(call, "Binding")?;
-    let kind = binding["kind"].as_str().unwrap_or("Binding");
-    if kind != "Binding" {
-        return Err(Failure::bad_request(format!("{kind} in version \"v1\" cannot be handled as a Binding")));
-    }
     let mut warnings = Vec::new();
-    let write =
-        Attributes { operation: Operation::Create, call, object: None, old: None, dry_run: options.dry_run };
-    admission::mutate(world, write, Some(&mut binding), &mut warnings)?;
-    admission::validate(world, &Attributes { object: Some(&binding), ..write }, &mut warnings)?;
-    let node = binding["target"]["name"].as_str().unwrap_or_default();
-    if node.is_empty() {
-        // The genuine server hands the bare rule on, without a reason.
-        return Err(Failure::new(StatusCode::INTERNAL_SERVER_ERROR, "", "target.name: Required value"));
-    }
-    let stored =
-        world.store.get(call.endpoint.resource.table, &call.key()).ok_or_else(|| call.not_found())?;
-    let mut pod = stored.value();
-    check_free(call, &pod)?;
+    admission::admit_posted(world, call, &mut binding, options.dry_run, &mut warnings)?;
+    let node = target(&binding)?;
+    let stored = world.store.get(pods.resource.table, &key);
+    let mut pod = stored.ok_or_else(|| Failure::not_found("", "pods", key.name()))?.value();
+    check_free(&pod)?;
     assign(&mut pod, node, &binding, &world.now());
-    write::commit(world, &call.endpoint, call.key(), pod, options.dry_run);
+    write::commit(world, pods, key, pod, options.dry_run);
     let status =
         json!({"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "code": 201});
     Ok(Answer { code: StatusCode::CREATED, content: Content::Document(status), warnings })
 }
 
-fn check_free(call: &Call, pod: &Value) -> Result<(), Failure> {
-    let name = call.object_name();
+/// The node that a binding names. The genuine server hands the bare rules on, without a reason.
+fn target(binding: &Value) -> Result<&str, Failure> {
+    let broken = |why: String| Err(Failure::new(StatusCode::INTERNAL_SERVER_ERROR, "", why));
+    let text = |field: &str| binding["target"][field].as_str().unwrap_or_default();
+    match (text("kind"), text("name")) {
+        ("" | "Node", "") => broken("target.name: Required value".into()),
+        ("" | "Node", node) => Ok(node),
+        (kind, _) => broken(format!(
+            "target.kind: Unsupported value: {kind:?}: supported values: \"Node\", \"<empty>\""
+        )),
+    }
+}
+
+fn check_free(pod: &Value) -> Result<(), Failure> {
+    let name = meta::name(pod);
     let refused = |why: String| Err(Failure::conflict("", "pods/binding", name, &why));
     if meta::is_deleting(pod) {
         return refused(format!("pod {name} is being deleted, cannot be assigned to a host"));

@@ -55,6 +55,27 @@ pub(super) fn typed(call: &Call, kind: &str) -> Result<Value, Failure> {
     Ok(object)
 }
 
+/// What is posted to a subresource: of this kind, or of none that it says, and about the object of the path.
+pub(super) fn posted(call: &Call, kind: &str) -> Result<Value, Failure> {
+    let object = typed(call, kind)?;
+    match object["kind"].as_str() {
+        Some(given) if !given.is_empty() && given != kind => {
+            let version = object["apiVersion"].as_str().unwrap_or_default();
+            let version = version.rsplit('/').next().unwrap_or_default();
+            Err(Failure::bad_request(format!("{given} in version {version:?} cannot be handled as a {kind}")))
+        }
+        _ => Ok(object),
+    }
+}
+
+/// The object of the path is the one that the body names.
+pub(super) fn check_posted_name(call: &Call, object: &Value, kind: &str) -> Result<(), Failure> {
+    if object["metadata"]["name"].as_str().unwrap_or_default() == call.object_name() {
+        return Ok(());
+    }
+    Err(Failure::bad_request(format!("name in URL does not match name in {kind} object")))
+}
+
 /// Fills in a type that is missing, and refuses one that is not the endpoint's.
 pub(super) fn check_type(endpoint: &Endpoint, object: &mut Value) -> Result<(), Failure> {
     let api_version = endpoint.api_version();

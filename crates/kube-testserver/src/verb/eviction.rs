@@ -3,7 +3,7 @@
 use http::StatusCode;
 use serde_json::{Value, json};
 
-use super::{Answer, Call, Content, body};
+use super::{Answer, Call, Content, admission, body};
 use crate::{
     failure::{Cause, Details, Failure},
     route::DeleteOptions,
@@ -13,12 +13,11 @@ use crate::{
 };
 
 pub(super) fn evict(world: &mut World, call: &Call) -> Result<Answer, Failure> {
-    let eviction = body::typed(call, "Eviction")?;
-    let name = eviction["metadata"]["name"].as_str().unwrap_or_default();
-    if !name.is_empty() && name != call.object_name() {
-        return Err(Failure::bad_request("name in URL does not match name in Eviction object"));
-    }
+    let mut eviction = body::posted(call, "Eviction")?;
+    body::check_posted_name(call, &eviction, "Eviction")?;
     let options = DeleteOptions::parse(&call.query, &eviction["deleteOptions"])?;
+    let mut warnings = Vec::new();
+    admission::admit_posted(world, call, &mut eviction, options.dry_run, &mut warnings)?;
     let resource = call.endpoint.resource.clone();
     let stored = world.store.get(resource.table, &call.key()).ok_or_else(|| call.not_found())?.clone();
     super::delete::check_preconditions(call, &options, &stored)?;
@@ -33,7 +32,7 @@ pub(super) fn evict(world: &mut World, call: &Call) -> Result<Answer, Failure> {
     }
     let status =
         json!({"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "code": 201});
-    Ok(Answer { code: StatusCode::CREATED, content: Content::Document(status), warnings: Vec::new() })
+    Ok(Answer { code: StatusCode::CREATED, content: Content::Document(status), warnings })
 }
 
 /// Takes one disruption out of the budget of a pod, if it has one.

@@ -3,7 +3,7 @@
 use jiff::Timestamp;
 use serde_json::Value;
 
-use super::Call;
+use super::{Call, admission};
 use crate::{
     failure::Failure,
     kubelet::{Container, LogQuery, Since, container_of, status_of},
@@ -17,11 +17,12 @@ pub(crate) fn connect<'a>(world: &World, call: &'a Call) -> Result<(&'a str, Val
     if !matches!(call.verb(), "get" | "create") {
         return Err(Failure::method_not_allowed());
     }
+    admission::admit_connection(world, call)?;
     Ok((call.namespace.as_deref().unwrap_or_default(), pod(world, call)?))
 }
 
-/// The container whose log is asked for, and which part of it.
-pub(crate) fn log(world: &World, call: &Call) -> Result<(Container, LogQuery), Failure> {
+/// The container whose log is asked for, which part of it, and whether its pod has a node.
+pub(crate) fn log(world: &World, call: &Call) -> Result<(Container, LogQuery, bool), Failure> {
     if call.verb() != "get" {
         return Err(Failure::method_not_allowed());
     }
@@ -33,7 +34,7 @@ pub(crate) fn log(world: &World, call: &Call) -> Result<(Container, LogQuery), F
     let container = container_of(namespace, &pod, query.get("container"))?;
     let log = options.query(query);
     check_state(&pod, &container, &log)?;
-    Ok((container, log))
+    Ok((container, log, pod["spec"]["nodeName"].is_string()))
 }
 
 fn pod(world: &World, call: &Call) -> Result<Value, Failure> {

@@ -53,6 +53,7 @@ pub(crate) fn perform(world: &mut World, call: &Call) -> Result<Answer, Failure>
         ("get" | "update" | "patch", Some("scale")) => scale::perform(world, call),
         ("get", _) if as_object => read::get(world, call),
         ("list", None) => list::list(world, call),
+        ("create", None) if endpoint.is_core("bindings") => binding::bind_named(world, call),
         ("create", None) if review::is_one(endpoint) => review::answer(world, call),
         ("create", None) => create::create(world, call),
         ("create", Some("binding")) if endpoint.is_core("pods") => binding::bind(world, call),

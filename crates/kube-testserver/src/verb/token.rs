@@ -4,21 +4,27 @@ use http::StatusCode;
 use jiff::{SignedDuration, Timestamp};
 use serde_json::{Value, json};
 
-use super::{Answer, Call, Content, body};
-use crate::{auth::ISSUER, failure::Failure, ids, meta, schema::FieldError, store::Key, world::World};
+use super::{Answer, Call, Content, admission, body};
+use crate::{
+    auth::ISSUER, failure::Failure, ids, meta, route::WriteOptions, schema::FieldError, store::Key,
+    world::World,
+};
 
 const SHORTEST: i64 = 600;
 const LONGEST: i64 = 1 << 32;
 
 pub(super) fn request(world: &World, call: &Call) -> Result<Answer, Failure> {
-    let mut request = body::typed(call, "TokenRequest")?;
+    let mut request = body::posted(call, "TokenRequest")?;
+    let options = WriteOptions::parse(&call.query, "CreateOptions")?;
+    let mut warnings = Vec::new();
+    admission::admit_posted(world, call, &mut request, options.dry_run, &mut warnings)?;
     let spec = request["spec"].clone();
     let account =
         world.store.get(call.endpoint.resource.table, &call.key()).ok_or_else(|| call.not_found())?;
     let seconds = spec["expirationSeconds"].as_i64().unwrap_or(3600);
     check(seconds)?;
     let namespace = call.namespace.as_deref().unwrap_or_default();
-    let bound = bound(world, namespace, &spec["boundObjectRef"])?;
+    let bound = bound(world, call, namespace, &spec["boundObjectRef"])?;
     let audiences = match spec["audiences"].as_array() {
         Some(list) if !list.is_empty() => spec["audiences"].clone(),
         _ => json!([ISSUER]),
@@ -46,7 +52,7 @@ pub(super) fn request(world: &World, call: &Call) -> Result<Answer, Failure> {
     request["spec"]["expirationSeconds"] = seconds.into();
     let end = end.strftime("%Y-%m-%dT%H:%M:%SZ").to_string();
     request["status"] = json!({"token": world.signer.sign(&claims), "expirationTimestamp": end});
-    Ok(Answer { code: StatusCode::CREATED, content: Content::Document(request), warnings: Vec::new() })
+    Ok(Answer { code: StatusCode::CREATED, content: Content::Document(request), warnings })
 }
 
 fn check(seconds: i64) -> Result<(), Failure> {
@@ -62,6 +68,7 @@ fn check(seconds: i64) -> Result<(), Failure> {
 /// The object with which the token is to end, as the claims name it.
 fn bound(
     world: &World,
+    call: &Call,
     namespace: &str,
     reference: &Value,
 ) -> Result<Option<(&'static str, Value)>, Failure> {
@@ -73,15 +80,25 @@ fn bound(
         Some("Pod") => ("pod", "pods"),
         Some("Secret") => ("secret", "secrets"),
         other => {
-            let kind = other.unwrap_or_default();
+            let version = reference["apiVersion"].as_str().unwrap_or_default();
+            let version = if version.contains('/') { version.to_owned() } else { format!("/{version}") };
             return Err(Failure::bad_request(format!(
-                "cannot bind token for serviceaccount to object of type {kind:?}"
+                "cannot bind token to object of type {version}, Kind={}",
+                other.unwrap_or_default()
             )));
         }
     };
     let table = world.registry.by_plural("", plural).map(|endpoint| endpoint.resource.table);
     let found = table.and_then(|table| world.store.get(table, &Key::new(Some(namespace), name)));
     let found = found.ok_or_else(|| Failure::not_found("", plural, name))?;
+    let account = call.object_name();
+    // A pod that names no account runs as the default one.
+    let of_pod = |pod: &Value| pod["spec"]["serviceAccountName"].as_str().unwrap_or("default") == account;
+    if plural == "pods" && !of_pod(&found.value()) {
+        return Err(Failure::bad_request(format!(
+            "cannot bind token for serviceaccount {account:?} to pod running with different serviceaccount name."
+        )));
+    }
     match reference["uid"].as_str() {
         Some(uid) if !uid.is_empty() && uid != &*found.uid => {
             let why = format!(

@@ -35,7 +35,9 @@ async fn a_pod_is_bound_once() {
     rig.post(pods, pod).await.ok();
     let binding = |node: &str| json!({"metadata": {"name": "a", "annotations": {"x": "y"}}, "target": {"kind": "Node", "name": node}});
     assert_eq!(rig.post(&format!("{pods}/a/binding"), binding("")).await.code, 500);
-    rig.post(&format!("{pods}/b/binding"), binding("n")).await.refused(404, "NotFound");
+    let of_another = json!({"metadata": {"name": "b"}, "target": {"name": "n"}});
+    rig.post(&format!("{pods}/b/binding"), of_another.clone()).await.refused(404, "NotFound");
+    rig.post(&format!("{pods}/a/binding"), of_another).await.refused(400, "BadRequest");
     rig.post(&format!("{pods}/a/binding?dryRun=All"), binding("n")).await.ok();
     assert_eq!(rig.post(&format!("{pods}/a/binding"), binding("n")).await.ok()["status"], "Success");
     let bound = rig.get(&format!("{pods}/a")).await.ok();

@@ -12,6 +12,7 @@ A Kubernetes API server for development and tests, in one process.
   --tls              speak TLS, with a certificate authority of its own
   --rbac             tell users apart and enforce RBAC; the kubeconfig is that of an administrator
   --without-pods     no node runs pods, and Deployments and Jobs make none; without this both do
+  --without-kubelet  Deployments and Jobs make pods, and no node runs them
   --service-accounts every namespace gets a service account and a ConfigMap with the certificate authority
   --listen PORT=ADDR what connects to PORT of any pod is connected to ADDR, such as 8080=127.0.0.1:3000; repeatable
   -v, --verbose      log every request to standard error
@@ -38,6 +39,7 @@ pub(crate) struct Args {
     pub(crate) tls: bool,
     pub(crate) rbac: bool,
     pub(crate) without_pods: bool,
+    pub(crate) without_kubelet: bool,
     pub(crate) service_accounts: bool,
     /// Ports of pods, and what is behind them.
     pub(crate) listen: Vec<(u16, SocketAddr)>,
@@ -74,6 +76,7 @@ pub(crate) fn parse(args: impl Iterator<Item = OsString>) -> Result<Command, Str
             "--tls" => out.tls = true,
             "--rbac" => out.rbac = true,
             "--without-pods" => out.without_pods = true,
+            "--without-kubelet" => out.without_kubelet = true,
             "--service-accounts" => out.service_accounts = true,
             "--listen" => {
                 let text = value.to_string_lossy();
@@ -106,7 +109,7 @@ mod tests {
 
     #[test]
     fn arguments_are_read_or_refused_with_a_reason() {
-        let all = "--port 0 --data=d --objects a --objects=b --kubeconfig k --tls --rbac --without-pods -v \
+        let all = "--port 0 --data=d --objects a --objects=b --kubeconfig k --tls --rbac --without-pods --without-kubelet -v \
                    --service-accounts --listen 80=127.0.0.1:3000 --listen=81=[::1]:1";
         let expected = Args {
             port: 0,
@@ -116,6 +119,7 @@ mod tests {
             tls: true,
             rbac: true,
             without_pods: true,
+            without_kubelet: true,
             service_accounts: true,
             listen: vec![(80, "127.0.0.1:3000".parse().unwrap()), (81, "[::1]:1".parse().unwrap())],
             verbose: true,
@@ -149,6 +153,7 @@ mod tests {
             "--tls",
             "--rbac",
             "--without-pods",
+            "--without-kubelet",
             "--service-accounts",
             "--listen",
             "-v",

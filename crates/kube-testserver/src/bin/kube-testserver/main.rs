@@ -74,7 +74,10 @@ async fn start(args: &Args) -> Result<TestServer, StartError> {
         builder = builder.with_rbac();
     }
     if !args.without_pods {
-        builder = builder.with(BuiltInController::Kubelet).with(BuiltInController::Workloads);
+        builder = builder.with(BuiltInController::Workloads);
+    }
+    if !args.without_pods && !args.without_kubelet {
+        builder = builder.with(BuiltInController::Kubelet);
     }
     if args.service_accounts {
         builder = builder.with(BuiltInController::ServiceAccounts);

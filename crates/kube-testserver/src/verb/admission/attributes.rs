@@ -9,6 +9,8 @@ pub(in crate::verb) enum Operation {
     Create,
     Update,
     Delete,
+    /// A connection into a pod. Its object is what was asked for.
+    Connect,
 }
 
 impl Operation {
@@ -17,14 +19,16 @@ impl Operation {
             Self::Create => "CREATE",
             Self::Update => "UPDATE",
             Self::Delete => "DELETE",
+            Self::Connect => "CONNECT",
         }
     }
 
-    fn options(self) -> &'static str {
+    fn options(self) -> Option<&'static str> {
         match self {
-            Self::Create => "CreateOptions",
-            Self::Update => "UpdateOptions",
-            Self::Delete => "DeleteOptions",
+            Self::Create => Some("CreateOptions"),
+            Self::Update => Some("UpdateOptions"),
+            Self::Delete => Some("DeleteOptions"),
+            Self::Connect => None,
         }
     }
 }
@@ -104,7 +108,8 @@ impl Attributes<'_> {
     }
 
     fn options(&self) -> Value {
-        let mut options = json!({"kind": self.operation.options(), "apiVersion": "meta.k8s.io/v1"});
+        let Some(kind) = self.operation.options() else { return Value::Null };
+        let mut options = json!({"kind": kind, "apiVersion": "meta.k8s.io/v1"});
         if self.dry_run {
             options["dryRun"] = json!(["All"]);
         }

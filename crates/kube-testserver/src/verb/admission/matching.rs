@@ -60,7 +60,11 @@ fn in_namespace(world: &World, hook: &Hook, write: &Attributes<'_>) -> bool {
 
 fn labelled(selector: &LabelSelector, write: &Attributes<'_>) -> bool {
     selector.is_empty()
-        || [write.object, write.old].into_iter().flatten().any(|object| selects(selector, object))
+        || [write.object, write.old]
+            .into_iter()
+            .flatten()
+            // What is no object, such as the options of a connection, has no labels, not even none.
+            .any(|object| object["metadata"].is_object() && selects(selector, object))
 }
 
 fn selects(selector: &LabelSelector, object: &Value) -> bool {

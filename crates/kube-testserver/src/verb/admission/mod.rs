@@ -3,9 +3,11 @@
 mod attributes;
 mod matching;
 mod mutate;
+mod posted;
 mod review;
 mod validate;
 
 pub(super) use attributes::{Attributes, Operation};
 pub(super) use mutate::mutate;
+pub(super) use posted::{admit_connection, admit_posted};
 pub(super) use validate::validate;

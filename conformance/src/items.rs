@@ -1,0 +1,126 @@
+//! What the suite is asked to show, item by item, and the cases that show it.
+
+use std::fmt::Write;
+
+const BEGIN: &str = "<!-- conformance items: written by the suite, see CONTRIBUTING.md -->\n";
+const END: &str = "<!-- end of the conformance items -->";
+
+/// What is to be shown, and what the ids of the cases for it begin with.
+type Item = (&'static str, &'static [&'static str]);
+
+// One row an item: a table.
+#[rustfmt::skip]
+const ITEMS: &[Item] = &[
+    ("verbs, status codes, Status bodies", &["verbs/"]),
+    ("create with name, generateName", &["create/name-", "create/generate-name", "create/no-name", "create/answers-201", "create/existing-409"]),
+    ("create with missing or wrong kind, apiVersion", &["create/kind-", "create/api-version-"]),
+    ("create in a namespace that mismatches", &["create/namespace-"]),
+    ("strict and warn field validation", &["dryrun/strict-", "dryrun/warn-", "dryrun/ignore-", "dryrun/field-validation-", "create/unknown-field-ignored"]),
+    ("get; order of lists", &["read/get-", "read/list-sorted-by-name", "read/list-shape"]),
+    ("limit, continue, remainingItemCount", &["read/limit-", "read/pages-", "read/remaining-item-count"]),
+    ("expired continue", &["read/continue-"]),
+    ("resourceVersion, resourceVersionMatch", &["read/list-exact", "read/exact-", "read/list-not-older-than", "read/list-resource-version-0", "read/list-future-version-504", "read/match-", "read/list-invalid-version-400"]),
+    ("update with and without resourceVersion, 409", &["update/stale-409", "update/without-resource-version-422", "update/unconditional-", "update/race-one-wins", "update/resource-version-garbage"]),
+    ("an update without change; generation", &["update/no-op-", "update/generation-"]),
+    ("JSON patch", &["patch/json-"]),
+    ("merge patch", &["patch/merge-"]),
+    ("strategic merge patch: merge keys, `$patch`, retain keys", &["strategic/"]),
+    ("strategic merge patch of custom resources: 415", &["patch/strategic-refused-415"]),
+    ("apply: ownership, conflicts with causes, force", &["apply/conflict-", "apply/force-", "apply/update-does-not-conflict", "apply/unowned-fields-stay"]),
+    ("apply: shared ownership, fields given up", &["apply/same-value-is-shared", "apply/given-up-", "apply/label-given-up"]),
+    ("apply: lists with defaults, atomic, sets, maps", &["applylists/"]),
+    ("apply on status; apply creates", &["subresource/status-apply", "apply/creates"]),
+    ("managedFields: times, order, upgrade from updates, reset", &["apply/managed-fields-order", "update/managed-fields-time-moves", "applylists/client-to-server-side", "update/empty-managed-fields-resets"]),
+    ("delete: preconditions, propagation, finalizers, collections", &["delete/"]),
+    ("delete: grace", &["delete/grace-"]),
+    ("watch: from a list, from 0, from too old, timeoutSeconds", &["watch/from-", "watch/too-old-410", "watch/timeout-seconds-ends"]),
+    ("bookmarks, sendInitialEvents and what it excludes", &["watchlist/"]),
+    ("watch: objects that move in and out of a selector", &["watch/label-"]),
+    ("watch of metadata only", &["representation/partial-watch"]),
+    ("selectors of labels", &["selectors/label-"]),
+    ("selectors of fields, selectableFields included", &["selectors/field-"]),
+    ("PartialObjectMetadata(List) and Table", &["representation/"]),
+    ("status and scale", &["subresource/"]),
+    ("eviction", &["pods/eviction"]),
+    ("binding", &["pods/binding", "subresource/pod-binding"]),
+    ("pods/log", &["pods/log-"]),
+    ("exec", &["pods/exec-"]),
+    ("attach", &["pods/attach-"]),
+    ("portforward", &["pods/portforward-"]),
+    ("serviceaccounts/token", &["pods/token"]),
+    ("dry run", &["dryrun/"]),
+    ("CRDs: names, established, versions, schema changes, deletion", &["crd/"]),
+    ("CRDs: validation with error paths, pruning, defaulting, nullable, int-or-string", &["schema/"]),
+    ("CRDs: CEL, transition rules, messages, costs", &["cel/", "cost/"]),
+    ("CRDs: old objects that a later schema would refuse", &["ratchet/"]),
+    ("CRDs: conversion by webhook and without", &["conversion/", "crd/two-versions-served", "crd/storage-version-in-apiversion"]),
+    ("namespaces: missing, terminating, cascading deletion", &["namespaces/"]),
+    ("garbage collection", &["gc/"]),
+    ("built-in kinds: defaults and rules", &["defaults/"]),
+    ("Events under both their names", &["events/"]),
+    ("admission webhooks: patches, reinvocation, policies, timeout, conditions, selectors, dry run, warnings", &["admission/"]),
+    ("webhooks asked for subresources: CONNECT, eviction, binding, token, scale", &["admission/connect-review", "admission/eviction-review", "admission/binding-review", "admission/token-review", "admission/scale-review"]),
+    ("discovery, aggregated and legacy", &["discovery/aggregated", "discovery/group", "discovery/resource-", "discovery/core-", "discovery/apps-group", "discovery/api-versions", "discovery/kinds-of-everyday"]),
+    ("OpenAPI", &["discovery/openapi-"]),
+    ("/version, /healthz, /livez, /readyz", &["discovery/version", "discovery/livez", "discovery/readyz-verbose"]),
+    ("authentication: certificate, bearer, 401", &["auth/client-certificate", "auth/token", "auth/bad-token-401", "rbac/token-review", "rbac/service-account"]),
+    ("RBAC: allow, deny, aggregated roles, escalation", &["auth/", "rbac/"]),
+    ("access reviews", &["auth/self-subject-access-review", "auth/subject-access-review-denied", "rbac/review-", "rbac/local-review", "rbac/rules-review"]),
+    ("impersonation", &["auth/impersonate-", "rbac/impersonate-"]),
+];
+
+/// `markdown` with the list of items as it is with these cases.
+///
+/// # Errors
+/// When the file has no such list, or an item has no case.
+pub fn with_items(markdown: &str) -> Result<String, String> {
+    let broken = || format!("no list between {:?} and {END:?}", BEGIN.trim_end());
+    let (before, rest) = markdown.split_once(BEGIN).ok_or_else(broken)?;
+    let (_, after) = rest.split_once(END).ok_or_else(broken)?;
+    Ok(format!("{before}{BEGIN}{}{END}{after}", list()?))
+}
+
+/// The items, each with how many cases show it, and which.
+///
+/// # Errors
+/// When nothing shows an item, or part of it.
+pub fn list() -> Result<String, String> {
+    let ids: Vec<String> = crate::area::cases().into_iter().map(|case| case.id).collect();
+    let mut out = String::from("| what | cases | by their ids |\n|---|---:|---|\n");
+    for (what, prefixes) in ITEMS {
+        if let Some(empty) = prefixes.iter().find(|prefix| !ids.iter().any(|id| id.starts_with(**prefix))) {
+            return Err(format!("{what}: no case {empty}..."));
+        }
+        let count = ids.iter().filter(|id| prefixes.iter().any(|prefix| id.starts_with(prefix))).count();
+        let shown: Vec<String> = prefixes.iter().map(|prefix| shown(prefix, &ids)).collect();
+        writeln!(out, "| {what} | {count} | {} |", shown.join(" "))
+            .expect("invariant: writing to a string does not fail");
+    }
+    Ok(out)
+}
+
+/// A whole id as it is, the beginning of several with dots behind it.
+fn shown(prefix: &str, ids: &[String]) -> String {
+    let whole = ids.iter().any(|id| id.split('@').next() == Some(prefix));
+    if whole { format!("`{prefix}`") } else { format!("`{prefix}…`") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_item_has_cases_and_every_case_an_item() {
+        list().expect("every item has cases");
+        let known =
+            |id: &str| ITEMS.iter().any(|(_, prefixes)| prefixes.iter().any(|prefix| id.starts_with(prefix)));
+        let lost: Vec<String> =
+            crate::area::cases().into_iter().map(|case| case.id).filter(|id| !known(id)).collect();
+        // Cases beyond what is asked for are welcome; they belong to an area that is.
+        let areas: Vec<&str> =
+            ITEMS.iter().flat_map(|(_, prefixes)| *prefixes).filter_map(|p| p.split('/').next()).collect();
+        let strangers: Vec<&String> =
+            lost.iter().filter(|id| !areas.contains(&id.split('/').next().unwrap_or_default())).collect();
+        assert!(strangers.is_empty(), "{strangers:?}");
+    }
+}
