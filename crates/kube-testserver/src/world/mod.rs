@@ -1,7 +1,8 @@
 //! All state of a server behind one lock, and the consequences of every change.
 //!
 //! Verbs read and write through [`World`]. What a change entails (garbage collection, namespaces and CRDs that
-//! empty themselves) is queued and done by [`World::settle`] before the lock is released, so nobody sees half of it.
+//! empty themselves) is queued and done by [`World::settle`] before the lock is released, so nobody sees half of it. What is to be done at a
+//! time waits among the timers, until a request, a watch or the clock brings it about.
 
 mod access;
 mod accounts;

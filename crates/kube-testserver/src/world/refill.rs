@@ -69,6 +69,7 @@ impl World {
             self.owners.record(table, None, Some(&stored));
             if let Some(resource) = self.registry.by_table(table).cloned() {
                 self.note_event(&resource, &stored, false);
+                self.note_taken_over(&resource, &stored);
                 self.note_addresses(&resource, None, Some(&stored));
             }
             if is_definition(&object.group, &object.plural) {

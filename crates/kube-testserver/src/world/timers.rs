@@ -5,7 +5,7 @@ use std::{
 
 use tokio::sync::watch;
 
-use super::{World, state::Task};
+use super::{BuiltInController, World, state::Task};
 use crate::{gc::Place, registry::Resource, store::Stored};
 
 /// How long an Event is kept after its last write.
@@ -95,6 +95,19 @@ impl World {
         match gone {
             true => self.timers.cancel(task),
             false => self.again_after(task, EVENT_TTL.as_secs()),
+        }
+    }
+
+    /// What controllers were waiting for when a state was saved is not in it: they look again a second after it was taken over.
+    pub(super) fn note_taken_over(&mut self, resource: &Resource, stored: &Stored) {
+        if self.settings.off.contains(&BuiltInController::Workloads) {
+            return;
+        }
+        let place = (resource.table, stored.key.clone());
+        match (resource.group.as_str(), resource.plural.as_str()) {
+            ("batch", "jobs") => self.again_after(Task::Job(place), 1),
+            ("apps", "deployments") => self.again_after(Task::Deployment(place), 1),
+            _ => {}
         }
     }
 

@@ -83,6 +83,22 @@ async fn a_job_fails_at_its_deadline_and_goes_when_it_is_no_longer_kept() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_deadline_outlives_the_server_that_noted_it() {
+    let rig = workloads();
+    let spec = json!({"activeDeadlineSeconds": 30, "template": {"spec": {
+        "restartPolicy": "Never", "containers": [{"name": "c", "image": "i", "command": ["sleep", "infinity"]}]}}});
+    rig.api.kubelet().on_start(|_, _| Life::Running);
+    rig.post(JOBS, json!({"metadata": {"name": "slow"}, "spec": spec})).await.ok();
+    let next = workloads();
+    next.api.restore(rig.api.snapshot()).unwrap();
+    next.api.advance(seconds(25));
+    assert_eq!(next.get(&format!("{JOBS}/slow")).await.ok()["status"]["active"], 1);
+    next.api.advance(seconds(10));
+    let job = next.get(&format!("{JOBS}/slow")).await.ok();
+    assert_eq!(condition(&job, "Failed")["reason"], "DeadlineExceeded", "{job}");
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_rollout_that_does_not_move_times_out() {
     let rig = workloads();
     rig.api.kubelet().on_start(|_, _| Life::Waiting("ImagePullBackOff".into()));
