@@ -1,8 +1,8 @@
 //! What the server costs, as a Markdown table: `cargo run --release -p kube-testserver --example measure`. Exits with 1 when a
 //! bound is broken.
 //!
-//! Times depend on the machine and on what else it does. A debug build measures a fifth of the objects against bounds of time
-//! that are twenty times as wide: no figures to quote, but `.ci/cost` notices when something has become of another order.
+//! Times depend on the machine and on what else it does. A debug build measures fewer objects against much wider
+//! bounds of time: no figures to quote, but `.ci/cost` notices when something has become of another order.
 
 use std::{
     error::Error,
@@ -16,11 +16,13 @@ use kube_testserver::{ApiServer, Body, TestServer};
 use tokio::{task::JoinHandle, time::MissedTickBehavior};
 use tower::ServiceExt;
 
-const CREATES: usize = 10_000;
+const CREATES: usize = if cfg!(debug_assertions) { 2000 } else { 10_000 };
 const WATCHERS: usize = 100;
-const MANY: usize = if cfg!(debug_assertions) { 20_000 } else { 100_000 };
+const MANY: usize = if cfg!(debug_assertions) { 10_000 } else { 100_000 };
 /// How much wider bounds of time are.
 const SLACK: f64 = if cfg!(debug_assertions) { 20.0 } else { 1.0 };
+/// How much slower it may be: unoptimized, and on a machine where much else is going on.
+const SLOWER: f64 = if cfg!(debug_assertions) { 100.0 } else { 1.0 };
 const WRITES_A_SECOND: u64 = 1000;
 const WRITES: usize = 5000;
 const CONFIG_MAPS: &str = "/api/v1/namespaces/default/configmaps";
@@ -64,7 +66,7 @@ async fn measure(table: &mut Table) -> Result<(), Box<dyn Error>> {
     let grown = mib(resident_kib()?.saturating_sub(before));
     let most = 400.0 * f64::from(u32::try_from(MANY)?) / 100_000.0;
     table.row(&format!("memory of {MANY} objects of 1 KB"), grown, 0, " MB", Bound::AtMost(most));
-    let least = 10_000.0 / SLACK;
+    let least = 10_000.0 / SLOWER;
     table.row("creates a second, nobody watching", a_second, 0, "", Bound::AtLeast(least));
     drop(api);
 
