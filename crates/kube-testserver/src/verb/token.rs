@@ -19,6 +19,11 @@ pub(super) fn request(world: &World, call: &Call) -> Result<Answer, Failure> {
     let mut warnings = Vec::new();
     admission::admit_posted(world, call, &mut request, options.dry_run, &mut warnings)?;
     let spec = request["spec"].clone();
+    if !spec.is_object() && !spec.is_null() {
+        let why = "TokenRequest in version \"v1\" cannot be handled as a TokenRequest: json: cannot unmarshal field spec: \
+                   expected an object";
+        return Err(Failure::bad_request(why));
+    }
     let account =
         world.store.get(call.endpoint.resource.table, &call.key()).ok_or_else(|| call.not_found())?;
     let seconds = spec["expirationSeconds"].as_i64().unwrap_or(3600);

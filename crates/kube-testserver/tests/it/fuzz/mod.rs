@@ -78,6 +78,13 @@ async fn extremes_are_answered() {
     assert_eq!(reply.code, 400, "{}", reply.body);
     let long = format!("/api/v1/{}", "a/".repeat(20_000));
     assert_eq!(rig.get(&long).await.code, 404);
+    let accounts = "/api/v1/namespaces/default/serviceaccounts";
+    rig.post(accounts, serde_json::json!({"metadata": {"name": "a"}})).await.ok();
+    for spec in ["5", "[]", "\"x\"", "true"] {
+        let request = format!("{{\"spec\":{spec}}}");
+        let reply = rig.send("POST", &format!("{accounts}/a/token"), &[], request).await;
+        assert_eq!(reply.code, 400, "{}", reply.body);
+    }
     let selector = (0..3000).map(|n| format!("k{n}%3Dv")).collect::<Vec<_>>().join(",");
     rig.get(&format!("{}?labelSelector={selector}", crate::rig::CONFIG_MAPS)).await.ok();
 }
