@@ -13,7 +13,7 @@ of its own, and ratios.
 usage: bench [TABLE...] [--rounds N] [--objects N]
 
 tables (default: all)
-  get        requests per second at 1, 16 and 64 in flight over one connection
+  get        requests at 1, 16 and 64 in flight, over one connection and as each side does by default
   list       decoding a list of Pods of 7.7 KB: time and peak memory
   watch      decoding a watch of Pods of 7.7 KB
   reflector  filling a cache of Pods of 7.7 KB, and listing again after the history was lost

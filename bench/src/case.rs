@@ -37,7 +37,8 @@ impl Table {
     pub(crate) fn cases(self, count: usize) -> Vec<Case> {
         match self {
             Self::Get => {
-                [1, 16, 64].into_iter().map(|in_flight| Case::Get { in_flight, requests: 20_000 }).collect()
+                let case = |in_flight, alone| Case::Get { in_flight, requests: 20_000, alone };
+                [true, false].into_iter().flat_map(|alone| [1, 16, 64].map(|in_flight| case(in_flight, alone))).collect()
             }
             Self::List => vec![Case::List { count, lean: false }, Case::List { count, lean: true }],
             Self::Watch => vec![Case::Watch { count }],
@@ -66,9 +67,11 @@ pub(crate) struct Objects {
 /// One measurement.
 #[derive(Clone, Copy)]
 pub(crate) enum Case {
+    /// `alone`: over one connection, in the way each side has for it.
     Get {
         in_flight: usize,
         requests: usize,
+        alone: bool,
     },
     /// `lean`: without `managedFields`, in the way each side has for it.
     List {
@@ -95,7 +98,7 @@ impl Case {
         let numbers: Vec<usize> =
             parts.map(str::parse).collect::<Result<_, _>>().with_context(|| format!("measure: {text:?}"))?;
         match (name, &numbers[..]) {
-            ("get", &[in_flight, requests]) => Ok(Self::Get { in_flight, requests }),
+            ("get", &[in_flight, requests, alone]) => Ok(Self::Get { in_flight, requests, alone: alone == 1 }),
             ("list", &[count, lean]) => Ok(Self::List { count, lean: lean == 1 }),
             ("watch", &[count]) => Ok(Self::Watch { count }),
             ("reflector", &[count, lean]) => Ok(Self::Reflector { count, lean: lean == 1 }),
@@ -107,7 +110,7 @@ impl Case {
     /// The form that [`Case::parse`] reads.
     pub(crate) fn to_arg(self) -> String {
         match self {
-            Self::Get { in_flight, requests } => format!("get:{in_flight}:{requests}"),
+            Self::Get { in_flight, requests, alone } => format!("get:{in_flight}:{requests}:{}", usize::from(alone)),
             Self::List { count, lean } => format!("list:{count}:{}", usize::from(lean)),
             Self::Watch { count } => format!("watch:{count}"),
             Self::Reflector { count, lean } => format!("reflector:{count}:{}", usize::from(lean)),
@@ -117,7 +120,8 @@ impl Case {
 
     pub(crate) fn title(self) -> String {
         match self {
-            Self::Get { in_flight, .. } => format!("`get`, {in_flight} in flight"),
+            Self::Get { in_flight, alone: true, .. } => format!("`get`, {in_flight} in flight, one connection"),
+            Self::Get { in_flight, alone: false, .. } => format!("`get`, {in_flight} in flight, defaults"),
             Self::List { count, lean: false } => format!("list of {count} Pods"),
             Self::Watch { count } => format!("watch of {count} Pods"),
             Self::Reflector { count, lean: false } => format!("reflector of {count} Pods"),

@@ -5,10 +5,15 @@ use k8s_openapi::api::core::v1::Pod;
 use kube::api::ListParams;
 use kube::client::Prune;
 use kube::runtime::watcher;
-use kube::{Api, Client, core};
+use kube::{Api, Client, Config, core};
 
 #[path = "side/mod.rs"]
 pub(crate) mod side;
+
+/// As by default.
+fn over_one_connection(config: Config) -> anyhow::Result<Client> {
+    Ok(Client::try_from(config)?)
+}
 
 /// All Pods. `lean`: without `managedFields`.
 async fn list(client: Client, lean: bool) -> kube::Result<Vec<Pod>> {

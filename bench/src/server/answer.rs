@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::convert::Infallible;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use bytes::Bytes;
 use futures::{FutureExt, StreamExt, stream};
@@ -28,6 +29,7 @@ pub(super) fn answer(collection: &Arc<Collection>, request: &Request<Incoming>) 
         .collect();
     match request.uri().path() {
         "/version" => whole(r#"{"major":"1","minor":"37"}"#),
+        "/bench/connections" => whole(collection.connections.load(Ordering::Relaxed).to_string()),
         "/bench/expire" => {
             collection.expire.notify_one();
             whole("{}")

@@ -1,5 +1,7 @@
 //! The objects as JSON, made once.
 
+use std::sync::atomic::AtomicUsize;
+
 use bytes::Bytes;
 use serde_json::{Value, json};
 use tokio::sync::Notify;
@@ -15,6 +17,8 @@ pub(super) struct Collection {
     bounds: Vec<usize>,
     /// All objects as events, each a line.
     pub(super) events: Bytes,
+    /// How many connections there are.
+    pub(super) connections: AtomicUsize,
     /// Somebody wants the history to be lost.
     pub(super) expire: Notify,
 }
@@ -36,7 +40,8 @@ impl Collection {
             events.extend_from_slice(&object.as_bytes()[1..]);
             events.extend_from_slice(b"}\n");
         }
-        Self { list_kind, objects: all.into(), bounds, events: events.into(), expire: Notify::new() }
+        let (connections, expire) = (AtomicUsize::new(0), Notify::new());
+        Self { list_kind, objects: all.into(), bounds, events: events.into(), connections, expire }
     }
 
     pub(super) fn len(&self) -> usize {

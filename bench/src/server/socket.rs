@@ -1,6 +1,7 @@
 //! TLS with HTTP/2, as API servers have it.
 
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use anyhow::Context;
 use hyper::service::service_fn;
@@ -57,6 +58,7 @@ impl Socket {
             let (tls, collection) = (self.tls.clone(), Arc::clone(&collection));
             tokio::spawn(async move {
                 let Ok(stream) = tls.accept(stream).await else { return };
+                collection.connections.fetch_add(1, Ordering::Relaxed);
                 let service = service_fn(|request| {
                     let response = answer(&collection, &request);
                     async move { response }
@@ -65,6 +67,7 @@ impl Socket {
                 http.http2().max_concurrent_streams(250);
                 // A client that goes away ends its connection, and that is all there is to it.
                 let _ = http.serve_connection(TokioIo::new(stream), service).await;
+                collection.connections.fetch_sub(1, Ordering::Relaxed);
             });
         }
     }

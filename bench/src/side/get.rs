@@ -9,13 +9,19 @@ use super::super::kube::{Api, Client};
 use crate::measure::{Figures, Stopwatch};
 
 pub(super) async fn measure(client: Client, in_flight: usize, requests: usize) -> anyhow::Result<Figures> {
-    let api: Api<ConfigMap> = Api::default_namespaced(client);
+    let api: Api<ConfigMap> = Api::default_namespaced(client.clone());
     run(&api, in_flight, requests / 10).await?;
     let watch = Stopwatch::start()?;
     run(&api, in_flight, requests).await?;
     let (wall, cpu) = watch.stop()?;
+    let connections = client.request_text(http::Request::get("/bench/connections").body(Vec::new())?).await?;
     let each = 1e3 / requests as f64;
-    Ok([("µs per request".into(), wall * each), ("µs of processor per request".into(), cpu * each)].into())
+    Ok([
+        ("connections".into(), connections.parse()?),
+        ("µs per request".into(), wall * each),
+        ("µs of processor per request".into(), cpu * each),
+    ]
+    .into())
 }
 
 async fn run(api: &Api<ConfigMap>, in_flight: usize, requests: usize) -> anyhow::Result<()> {

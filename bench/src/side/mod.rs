@@ -18,9 +18,13 @@ use crate::measure::Figures;
 /// Runs one case in this process, on a runtime as `#[tokio::main]` makes it.
 pub(crate) fn measure(case: Case, kubeconfig: &Path) -> anyhow::Result<Figures> {
     tokio::runtime::Builder::new_multi_thread().enable_all().build()?.block_on(async {
-        let client = client(kubeconfig).await?;
+        let config = config(kubeconfig).await?;
+        let client = match case {
+            Case::Get { alone: true, .. } => super::over_one_connection(config)?,
+            _ => Client::try_from(config)?,
+        };
         match case {
-            Case::Get { in_flight, requests } => get::measure(client, in_flight, requests).await,
+            Case::Get { in_flight, requests, .. } => get::measure(client, in_flight, requests).await,
             Case::List { count, lean } => list::measure(client, count, lean).await,
             Case::Watch { count } => watch::measure(client, count).await,
             Case::Reflector { count, lean } => reflector::measure(client, count, lean).await,
@@ -29,9 +33,9 @@ pub(crate) fn measure(case: Case, kubeconfig: &Path) -> anyhow::Result<Figures> 
     })
 }
 
-async fn client(kubeconfig: &Path) -> anyhow::Result<Client> {
+async fn config(kubeconfig: &Path) -> anyhow::Result<Config> {
     let kubeconfig = Kubeconfig::read_from(kubeconfig).context("the kubeconfig")?;
     let mut config = Config::from_custom_kubeconfig(kubeconfig, &KubeConfigOptions::default()).await?;
     config.default_namespace = "default".to_owned();
-    Ok(Client::try_from(config)?)
+    Ok(config)
 }

@@ -5,11 +5,12 @@ use std::pin::Pin;
 
 use bytes::Bytes;
 use http::{Request, Response};
+use http_body_util::BodyExt;
 use hyper::rt::Executor;
 use hyper_util::rt::TokioExecutor;
 use jiff::Timestamp;
 use tower::util::BoxService;
-use tower::{BoxError, Layer, Service};
+use tower::{BoxError, Layer, Service, ServiceExt};
 
 use super::Client;
 use crate::body::Body;
@@ -90,6 +91,14 @@ where
 
     /// The usual stack for `config`, with the tasks of its connections on `executor`.
     fn try_from((config, executor): (Config, E)) -> crate::Result<Self> {
-        Ok(Self::new(compose(&config, executor)?, config.default_namespace))
+        let stack = compose(&config, executor)?.map_response(|response| response.map(erase));
+        Ok(Self::new(BoxService::new(stack), config.default_namespace))
     }
+}
+
+fn erase<B>(body: B) -> Box<DynBody>
+where
+    B: http_body::Body<Data = Bytes, Error: Into<BoxError>> + Send + Unpin + 'static,
+{
+    Box::new(body.map_err(Into::into))
 }

@@ -1,20 +1,18 @@
 //! The handle that everything shares.
 
-use std::future::poll_fn;
 use std::sync::Arc;
 
 use bytes::Bytes;
 use http::{Request, Response};
+use hyper_util::rt::TokioExecutor;
 use jiff::Timestamp;
-use tokio::sync::Mutex;
-use tower::util::BoxService;
 use tower::{BoxError, Service, ServiceExt};
 
-use super::ClientBuilder;
+use super::sender::Sender;
 use crate::body::{Body, from_transport};
 use crate::config::{Config, Kubeconfig};
 use crate::error::Error;
-use crate::measure::Waiting;
+use crate::stack::{Stack, compose};
 
 /// Sends requests to one API server, as one user.
 ///
@@ -26,14 +24,10 @@ use crate::measure::Waiting;
 /// Dropping a call's future drops the request.
 #[derive(Clone)]
 pub struct Client {
-    /// Locked only to hand over a request, never while an answer is awaited.
-    service: Arc<Mutex<Stack>>,
+    sender: Sender,
     default_namespace: Arc<str>,
     valid_until: Option<Timestamp>,
 }
-
-/// All layers, their types erased.
-type Stack = BoxService<Request<Body>, Response<Body>, BoxError>;
 
 impl std::fmt::Debug for Client {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -72,7 +66,17 @@ impl Client {
     {
         let service = service.map_response(|response| response.map(Body::wrap)).map_err(Into::into);
         Self {
-            service: Arc::new(Mutex::new(BoxService::new(service))),
+            sender: Sender::alone(service),
+            default_namespace: default_namespace.into().into(),
+            valid_until: None,
+        }
+    }
+
+    /// A client over a stack whose copies share everything.
+    pub(crate) fn sharing(stack: impl Stack, default_namespace: impl Into<String>) -> Self {
+        let service = stack.map_response(|response| response.map(Body::wrap));
+        Self {
+            sender: Sender::shared(service),
             default_namespace: default_namespace.into().into(),
             valid_until: None,
         }
@@ -107,16 +111,8 @@ impl Client {
     ///
     /// # Errors
     /// If no answer came: [`Error::Service`], [`Error::HyperError`] or [`Error::Auth`].
-    pub async fn send(&self, mut request: Request<Body>) -> Result<Response<Body>, Error> {
-        let waiting = Waiting::start();
-        let sent = {
-            let mut service = self.service.lock().await;
-            // The guard is held from ready to call, so nobody else takes the place that was polled for.
-            poll_fn(|cx| service.poll_ready(cx)).await.map_err(from_transport)?;
-            waiting.end(&mut request);
-            service.call(request)
-        };
-        sent.await.map_err(from_transport)
+    pub async fn send(&self, request: Request<Body>) -> Result<Response<Body>, Error> {
+        self.sender.send(request).await.map_err(from_transport)
     }
 }
 
@@ -125,7 +121,7 @@ impl TryFrom<Config> for Client {
 
     /// The usual stack for `config`. No connection is made yet. Has to be called within a tokio runtime.
     fn try_from(config: Config) -> Result<Self, Error> {
-        Ok(ClientBuilder::try_from(config)?.build())
+        Ok(Self::sharing(compose(&config, TokioExecutor::new())?, config.default_namespace))
     }
 }
 

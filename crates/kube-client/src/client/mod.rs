@@ -12,6 +12,7 @@ mod objects;
 mod requests;
 #[cfg(feature = "unstable-client")]
 pub mod scope;
+mod sender;
 mod server;
 #[cfg(feature = "unstable-client")]
 mod target;

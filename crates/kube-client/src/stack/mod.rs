@@ -6,7 +6,7 @@ mod decompress;
 mod measured;
 
 pub use compose::DynBody;
-pub(crate) use compose::compose;
+pub(crate) use compose::{Stack, compose};
 pub use config_ext::ConfigExt;
 
 #[cfg(test)]

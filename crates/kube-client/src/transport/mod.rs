@@ -1,16 +1,29 @@
-//! Connections, and noticing when they are dead.
+//! Connections, requests over them, and noticing when they are dead.
 
 mod any;
 mod connector;
+mod http1;
+mod http2;
 mod io;
-mod spread;
+mod pool;
+mod service;
 mod tcp;
-mod upgrades;
+#[cfg(test)]
+mod tests;
+
+use std::sync::Arc;
+
+use futures::future::BoxFuture;
 
 #[cfg(feature = "openssl-tls")]
 pub(crate) use any::AnyIo;
 pub(crate) use any::{AnyConnector, Connects, any};
 pub(crate) use connector::DeadlineConnector;
-pub(crate) use spread::{ROOM, Spread};
+pub(crate) use http2::NotTaken;
+pub(crate) use service::Transport;
 pub(crate) use tcp::{plain_tcp_connector, tcp_connector};
-pub(crate) use upgrades::Upgrades;
+#[cfg(test)]
+pub(crate) use tests::NearEnd;
+
+/// Runs a task beside the requests.
+pub(crate) type Spawn = Arc<dyn Fn(BoxFuture<'static, ()>) + Send + Sync>;

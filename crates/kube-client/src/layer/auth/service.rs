@@ -1,7 +1,8 @@
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
-use futures::future::BoxFuture;
+use futures::future::{BoxFuture, Either, ErrInto};
+use futures::{FutureExt, TryFutureExt};
 use http::header::AUTHORIZATION;
 use http::{HeaderValue, Request, Response, StatusCode};
 use tower::BoxError;
@@ -33,28 +34,27 @@ where
 {
     type Response = Response<ResBody>;
     type Error = BoxError;
-    type Future = BoxFuture<'static, Result<Self::Response, BoxError>>;
+    type Future = Either<ErrInto<S::Future, BoxError>, BoxFuture<'static, Result<Self::Response, BoxError>>>;
 
     fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), BoxError>> {
         self.inner.poll_ready(cx).map_err(Into::into)
     }
 
     fn call(&mut self, mut request: Request<ReqBody>) -> Self::Future {
-        // What was polled ready has to be called, so it goes along and its copy stays.
-        let copy = self.inner.clone();
-        let mut inner = std::mem::replace(&mut self.inner, copy);
-        if request.headers().contains_key(AUTHORIZATION) {
-            let sent = inner.call(request);
-            return Box::pin(async move { sent.await.map_err(Into::into) });
-        }
-        match &self.credential {
-            Credential::Fixed(header) => {
-                request.headers_mut().insert(AUTHORIZATION, header.clone());
-                let sent = inner.call(request);
-                Box::pin(async move { sent.await.map_err(Into::into) })
+        if !request.headers().contains_key(AUTHORIZATION) {
+            match &self.credential {
+                Credential::Fixed(header) => {
+                    request.headers_mut().insert(AUTHORIZATION, header.clone());
+                }
+                Credential::Renewing(renewing) => {
+                    // What was polled ready has to be called, so it goes along and its copy stays.
+                    let copy = self.inner.clone();
+                    let inner = std::mem::replace(&mut self.inner, copy);
+                    return Either::Right(send_renewed(Arc::clone(renewing), inner, request).boxed());
+                }
             }
-            Credential::Renewing(renewing) => Box::pin(send_renewed(Arc::clone(renewing), inner, request)),
         }
+        Either::Left(self.inner.call(request).err_into())
     }
 }
 

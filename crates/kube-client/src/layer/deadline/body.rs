@@ -36,13 +36,15 @@ enum Limit {
 }
 
 impl<B> DeadlineBody<B> {
-    pub(super) fn new(inner: B, limits: Limits, started: Instant) -> Self {
+    /// The timer is one that may have been made for the head.
+    pub(super) fn new(inner: B, limits: Limits, started: Instant, timer: Option<Pin<Box<Sleep>>>) -> Self {
         let limit = match (limits.silence, limits.whole) {
             (Some(silence), _) => Limit::Silence(silence),
             (None, Some(whole)) => Limit::End(started + whole, whole),
             (None, None) => Limit::None,
         };
-        Self { inner, limit, timer: None, running: false }
+        let timer = timer.filter(|_| !matches!(limit, Limit::None));
+        Self { inner, limit, timer, running: false }
     }
 }
 

@@ -17,18 +17,16 @@ pin_project! {
     pub struct DeadlineFuture<F> {
         #[pin]
         inner: F,
-        #[pin]
-        head: Option<Sleep>,
         limits: Limits,
+        // Made when somebody has to wait for the first time; the body goes on with it.
+        timer: Option<Pin<Box<Sleep>>>,
         started: Instant,
     }
 }
 
 impl<F> DeadlineFuture<F> {
     pub(super) fn new(inner: F, limits: Limits) -> Self {
-        let started = Instant::now();
-        let head = limits.head.map(|limit| tokio::time::sleep_until(started + limit));
-        Self { inner, head, limits, started }
+        Self { inner, limits, timer: None, started: Instant::now() }
     }
 }
 
@@ -42,17 +40,16 @@ where
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         let this = self.project();
         if let Poll::Ready(answer) = this.inner.poll(cx) {
-            let (limits, started) = (*this.limits, *this.started);
+            let (limits, started, timer) = (*this.limits, *this.started, this.timer.take());
             return Poll::Ready(match answer {
-                Ok(response) => Ok(response.map(|body| DeadlineBody::new(body, limits, started))),
+                Ok(response) => Ok(response.map(|body| DeadlineBody::new(body, limits, started, timer))),
                 Err(err) => Err(err.into()),
             });
         }
-        match this.head.as_pin_mut() {
-            Some(head) => ready!(head.poll(cx)),
-            None => return Poll::Pending,
-        }
-        let limit = this.limits.head.unwrap_or_default();
+        let Some(limit) = this.limits.head else { return Poll::Pending };
+        let end = *this.started + limit;
+        let timer = this.timer.get_or_insert_with(|| Box::pin(tokio::time::sleep_until(end)));
+        ready!(timer.as_mut().poll(cx));
         Poll::Ready(Err(timed_out(format!("the server did not answer within {limit:?}"))))
     }
 }

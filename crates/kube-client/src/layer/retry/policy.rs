@@ -13,11 +13,13 @@ use super::decision::{Verdict, judge};
 use crate::body::Body;
 use crate::layer::clone_request;
 use crate::measure;
+use crate::transport::NotTaken;
 
 /// Repeats requests that were answered with 429, 503 or 504: a policy for tower's `RetryLayer`.
 ///
 /// Only what is safe to repeat is repeated: everything that the server turned away before doing anything (429, and 503 with
-/// `Retry-After`), otherwise reads. Failed connections are not: whether the request arrived is not known.
+/// `Retry-After`), otherwise reads. What a closing HTTP/2 connection says that the server has not looked at is sent again as well.
+/// Other failures of connections are not repeated: whether the request arrived is not known.
 ///
 /// # Time
 /// The delay is the server's `Retry-After`, or where it names none, an exponential backoff. Whatever the server says, the last
@@ -82,27 +84,30 @@ impl<Res> Policy<Request<Body>, Response<Res>, BoxError> for RetryPolicy {
         request: &mut Request<Body>,
         result: &mut Result<Response<Res>, BoxError>,
     ) -> Option<Self::Future> {
-        let response = result.as_ref().ok()?;
-        let Verdict::Again { after, asked } = judge(request.method(), response.status(), response.headers())
-        else {
-            return None;
-        };
-        if self.retries_left == 0 || (self.only_when_asked && !asked) {
-            return None;
-        }
-        let pause = match after {
-            Some(delay) => tokio::time::sleep(delay),
-            None => self.backoff.next_backoff(),
+        let pause = match result {
+            Ok(response) => match judge(request.method(), response.status(), response.headers()) {
+                Verdict::Again { asked: false, .. } if self.only_when_asked => return None,
+                Verdict::Again { after: Some(delay), .. } => tokio::time::sleep(delay),
+                Verdict::Again { after: None, .. } => self.backoff.next_backoff(),
+                Verdict::Final => return None,
+            },
+            // As a rule, a connection was just about to close. Another one is there at once.
+            Err(err) if err.is::<NotTaken>() && self.repeated == 0 => tokio::time::sleep(Duration::ZERO),
+            Err(err) if err.is::<NotTaken>() => self.backoff.next_backoff(),
+            Err(_) => return None,
         };
         let started = *self.started.get_or_insert_with(Instant::now);
-        if pause.deadline() > started + TOTAL {
+        if self.retries_left == 0 || pause.deadline() > started + TOTAL {
             return None;
         }
         self.retries_left -= 1;
         self.repeated += 1;
         tracing::Span::current().record("http.request.resend_count", self.repeated);
-        measure::repeated(request, response.status());
-        tracing::debug!(status = response.status().as_u16(), delay = ?(pause.deadline() - Instant::now()), "repeating the request");
+        let code = result.as_ref().ok().map(Response::status);
+        if let Some(code) = code {
+            measure::repeated(request, code);
+        }
+        tracing::debug!(status = code.map(|code| code.as_u16()), delay = ?(pause.deadline() - Instant::now()), "repeating the request");
         Some(pause)
     }
 
@@ -179,6 +184,31 @@ mod tests {
         assert_eq!(against(RetryPolicy::server_retry(), Method::GET, 503, None).await.0, 1);
         assert_eq!(against(RetryPolicy::default(), Method::POST, 503, None).await.0, 1);
         assert_eq!(against(RetryPolicy::default(), Method::GET, 500, None).await.0, 1);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn what_the_server_did_not_take_is_sent_again_at_once() {
+        for (method, refusals, expected) in
+            [(Method::POST, 1, 2), (Method::GET, 3, 4), (Method::POST, 99, 11)]
+        {
+            let asked = std::sync::Arc::new(std::sync::atomic::AtomicU32::new(0));
+            let counter = asked.clone();
+            let server = service_fn(move |_: Request<Body>| {
+                let refused = counter.fetch_add(1, std::sync::atomic::Ordering::Relaxed) < refusals;
+                std::future::ready(if refused {
+                    Err(BoxError::from(NotTaken::new()))
+                } else {
+                    Ok(Response::new(()))
+                })
+            });
+            let started = Instant::now();
+            let request = Request::builder().method(method).body(Body::from(b"x".to_vec())).unwrap();
+            let retry = RetryLayer::new(RetryPolicy::server_retry());
+            let answer = ServiceBuilder::new().layer(retry).service(server).oneshot(request).await;
+            assert_eq!(answer.is_ok(), refusals < 99);
+            assert_eq!(asked.load(std::sync::atomic::Ordering::Relaxed), expected);
+            assert!(started.elapsed() < if refusals == 1 { Duration::from_millis(5) } else { TOTAL });
+        }
     }
 
     #[test]

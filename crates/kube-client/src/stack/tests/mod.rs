@@ -28,7 +28,7 @@ fn ways() -> Vec<(&'static str, Backend)> {
 
 fn client(config: &Config, backend: Backend) -> Result<Client, Error> {
     let service = compose_by(Some(backend), config, TokioExecutor::new())?;
-    Ok(Client::new(service, "default"))
+    Ok(Client::sharing(service, "default"))
 }
 
 /// What the server says that it was shown.

@@ -1,0 +1,131 @@
+//! How many requests a connection has, and whether it takes more: pure.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+
+/// How many requests a connection may have at a time. API servers take 100: a few less, as some end here before they do there.
+pub(super) const ROOM: u32 = 90;
+
+/// The places of one connection.
+///
+/// Nothing else is guarded by these numbers, so they need no order among them.
+#[derive(Debug)]
+pub(in crate::transport) struct Line {
+    /// Places taken, and the bits below.
+    state: AtomicU32,
+    room: AtomicU32,
+    /// Whether a place was taken since somebody asked.
+    used: AtomicBool,
+}
+
+/// No place is given any more.
+const CLOSED: u32 = 1 << 31;
+/// The reason for it: the other side fell silent.
+const SILENT: u32 = 1 << 30;
+
+impl Line {
+    pub(in crate::transport) fn new() -> Self {
+        Self { state: AtomicU32::new(0), room: AtomicU32::new(ROOM), used: AtomicBool::new(false) }
+    }
+
+    /// A place, if there is one.
+    pub(in crate::transport) fn take(self: &Arc<Self>) -> Option<Place> {
+        let room = self.room.load(Ordering::Relaxed);
+        // Where a bit is set, this is more than any room.
+        let taken = self
+            .state
+            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, |state| (state < room).then_some(state + 1));
+        taken.ok()?;
+        self.used.store(true, Ordering::Relaxed);
+        Some(Place(Arc::clone(self)))
+    }
+
+    /// Says how many requests the server takes at a time. At least one, or nobody would ever get on.
+    pub(super) fn limit(&self, most: usize) {
+        let room = u32::try_from(most).unwrap_or(ROOM).clamp(1, ROOM);
+        self.room.store(room, Ordering::Relaxed);
+    }
+
+    /// Gives no more places. Those that are taken stay.
+    pub(super) fn close(&self) {
+        self.state.fetch_or(CLOSED, Ordering::Relaxed);
+    }
+
+    pub(super) fn fall_silent(&self) {
+        self.state.fetch_or(CLOSED | SILENT, Ordering::Relaxed);
+    }
+
+    /// Closes if no place is taken, and none was since the last time.
+    pub(super) fn close_if_unused(&self) -> bool {
+        let used = self.used.swap(false, Ordering::Relaxed);
+        !used && self.state.compare_exchange(0, CLOSED, Ordering::Relaxed, Ordering::Relaxed).is_ok()
+    }
+
+    pub(in crate::transport) fn is_closed(&self) -> bool {
+        self.state.load(Ordering::Relaxed) & CLOSED != 0
+    }
+
+    pub(super) fn is_silent(&self) -> bool {
+        self.state.load(Ordering::Relaxed) & SILENT != 0
+    }
+}
+
+/// The place of one request, until its answer has been read or dropped.
+#[derive(Debug)]
+pub(in crate::transport) struct Place(Arc<Line>);
+
+impl Place {
+    pub(super) fn line(&self) -> &Line {
+        &self.0
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        self.0.state.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn places(line: &Arc<Line>) -> Vec<Place> {
+        std::iter::from_fn(|| line.take()).collect()
+    }
+
+    #[test]
+    fn places_are_as_many_as_the_server_takes_and_come_back() {
+        let line = Arc::new(Line::new());
+        for (most, expected) in [(usize::MAX, 90), (100, 90), (50, 50), (0, 1)] {
+            line.limit(most);
+            let held = places(&line);
+            assert_eq!(held.len(), expected, "{most}");
+            drop(held);
+            assert!(line.take().is_some());
+        }
+    }
+
+    #[test]
+    fn a_closed_line_gives_no_place_and_keeps_those_that_are_taken() {
+        let line = Arc::new(Line::new());
+        let held = line.take().unwrap();
+        line.close();
+        assert!(line.take().is_none() && line.is_closed() && !line.is_silent());
+        drop(held);
+        line.fall_silent();
+        assert!(line.take().is_none() && line.is_closed() && line.is_silent());
+    }
+
+    #[test]
+    fn only_a_line_that_nobody_used_for_a_while_is_closed() {
+        let line = Arc::new(Line::new());
+        let held = line.take().unwrap();
+        assert!(!line.close_if_unused());
+        assert!(!line.close_if_unused(), "a place is taken");
+        drop(held);
+        drop(line.take());
+        assert!(!line.close_if_unused(), "one was taken since");
+        assert!(line.close_if_unused() && line.take().is_none());
+    }
+}

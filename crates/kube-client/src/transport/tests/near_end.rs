@@ -1,0 +1,56 @@
+//! Connections in memory.
+
+use std::io;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+
+use hyper::rt::{Read, ReadBufCursor, Write};
+use hyper_util::client::legacy::connect::{Connected, Connection};
+use hyper_util::rt::TokioIo;
+use tokio::io::DuplexStream;
+
+/// The near end of a connection, and whether the far end has chosen HTTP/2.
+pub(crate) struct NearEnd {
+    io: TokioIo<DuplexStream>,
+    http2: bool,
+}
+
+impl NearEnd {
+    pub(crate) fn http2(io: DuplexStream) -> Self {
+        Self { io: TokioIo::new(io), http2: true }
+    }
+
+    pub(super) fn http1(io: DuplexStream) -> Self {
+        Self { io: TokioIo::new(io), http2: false }
+    }
+}
+
+impl Connection for NearEnd {
+    fn connected(&self) -> Connected {
+        if self.http2 { Connected::new().negotiated_h2() } else { Connected::new() }
+    }
+}
+
+impl Read for NearEnd {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        buf: ReadBufCursor<'_>,
+    ) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.io).poll_read(cx, buf)
+    }
+}
+
+impl Write for NearEnd {
+    fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &[u8]) -> Poll<io::Result<usize>> {
+        Pin::new(&mut self.io).poll_write(cx, buf)
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.io).poll_flush(cx)
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.io).poll_shutdown(cx)
+    }
+}

@@ -1,0 +1,115 @@
+//! Which connection a request takes.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use bytes::Bytes;
+use http::{Response, Uri};
+use tokio::io::DuplexStream;
+use tower::BoxError;
+
+use super::{Client, NearEnd};
+use crate::transport::any;
+
+/// Answers with the number of the connection, and never ends an answer.
+async fn never_ending(number: usize, streams: u32, io: DuplexStream) {
+    let server = h2::server::Builder::new().max_concurrent_streams(streams).handshake::<_, Bytes>(io);
+    let mut server = server.await.unwrap();
+    let mut held = Vec::new();
+    while let Some(Ok((_, mut respond))) = server.accept().await {
+        let answer = Response::builder().header("connection-number", number).body(()).unwrap();
+        held.push(respond.send_response(answer, false).unwrap());
+    }
+}
+
+async fn number(client: &Client) -> (usize, Response<super::Answer>) {
+    let answer = client.get("/watch").await.unwrap();
+    (answer.headers()["connection-number"].to_str().unwrap().parse().unwrap(), answer)
+}
+
+#[tokio::test]
+async fn the_first_with_room_is_taken_and_places_come_back() {
+    let client = Client::of(NearEnd::http2, |number, io| never_ending(number, 250, io));
+    let mut held = Vec::new();
+    for expected in (0..180).map(|index| index / 90) {
+        let (number, answer) = number(&client).await;
+        assert_eq!(number, expected);
+        held.push(answer);
+    }
+    held.remove(0);
+    assert_eq!(number(&client).await.0, 0);
+    drop(held);
+    for _ in 0..500 {
+        assert_eq!(number(&client).await.0, 0);
+    }
+    assert_eq!(client.connections(), 2);
+}
+
+#[tokio::test]
+async fn a_server_that_takes_fewer_gets_fewer() {
+    let client = Client::of(NearEnd::http2, |number, io| never_ending(number, 10, io));
+    let mut held = vec![number(&client).await.1];
+    for expected in (1..30).map(|index| index / 10) {
+        let (number, answer) = number(&client).await;
+        assert_eq!(number, expected);
+        held.push(answer);
+    }
+}
+
+#[tokio::test]
+async fn those_who_come_together_share_one_connection() {
+    let client = Client::of(NearEnd::http2, |number, io| never_ending(number, 250, io));
+    let answers = futures::future::join_all((0..64).map(|_| client.get("/watch"))).await;
+    assert!(answers.iter().all(Result::is_ok));
+    assert_eq!(client.connections(), 1);
+}
+
+#[tokio::test]
+async fn a_call_that_is_dropped_gives_its_place_back() {
+    let client = Client::of(NearEnd::http2, |_, io| async move {
+        let mut server = h2::server::handshake(io).await.unwrap();
+        let mut held = Vec::new();
+        while let Some(Ok(request)) = server.accept().await {
+            held.push(request);
+        }
+    });
+    for _ in 0..3 {
+        let calls = futures::future::join_all((0..90).map(|_| client.get("/x")));
+        assert!(tokio::time::timeout(Duration::from_millis(50), calls).await.is_err());
+    }
+    assert_eq!(client.connections(), 1);
+}
+
+#[tokio::test]
+async fn a_new_epoch_has_connections_of_its_own() {
+    let client = Client::of(NearEnd::http2, |number, io| never_ending(number, 250, io));
+    for expected in [0, 0, 1, 1] {
+        client.epoch.store(expected, Ordering::SeqCst);
+        assert_eq!(number(&client).await.0 as u64, expected);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_connection_that_nobody_waits_for_any_more_is_made_anew() {
+    let attempts = Arc::new(AtomicUsize::new(0));
+    let counter = Arc::clone(&attempts);
+    let connector = any(tower::service_fn(move |_: Uri| {
+        let number = counter.fetch_add(1, Ordering::SeqCst);
+        async move {
+            if number == 0 {
+                std::future::pending::<()>().await;
+            }
+            let (near, far) = tokio::io::duplex(1 << 16);
+            tokio::spawn(never_ending(number, 250, far));
+            Ok::<_, BoxError>(NearEnd::http2(near))
+        }
+    }));
+    let client = Client::by([connector.clone(), connector], attempts);
+    let gave_up = tokio::time::timeout(Duration::from_secs(20), client.get("/x")).await;
+    assert!(gave_up.is_err());
+    // Were it the same attempt, its time would be over by now.
+    tokio::time::sleep(Duration::from_secs(20)).await;
+    client.get("/x").await.unwrap();
+    assert_eq!(client.connections(), 2);
+}
