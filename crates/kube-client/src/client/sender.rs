@@ -13,14 +13,17 @@ use tower::{BoxError, Service, ServiceExt};
 use crate::body::Body;
 use crate::measure::Waiting;
 
-/// All layers, their types erased.
+/// The layers below a client.
 #[derive(Clone)]
 pub(super) enum Sender {
     /// There is one service. It is locked to hand over a request, never while an answer is awaited.
-    Alone(Arc<Mutex<BoxService<Request<Body>, Response<Body>, BoxError>>>),
+    Alone(Arc<Mutex<Layers>>),
     /// Each request has a copy of its own, so nobody waits for a lock.
     Shared(Arc<dyn Fn(Request<Body>) -> Sent + Send + Sync>),
 }
+
+/// All layers, their types erased.
+type Layers = BoxService<Request<Body>, Response<Body>, BoxError>;
 
 /// An answer on its way.
 type Sent = BoxFuture<'static, Result<Response<Body>, BoxError>>;

@@ -93,7 +93,7 @@ where
     }
 
     /// Sends the request if a connection is there for it.
-    pub(super) fn send(&self, mut request: Request<B>) -> Way<B> {
+    pub(super) fn send(&self, request: Request<B>) -> Way<B> {
         let epoch = (self.epoch)();
         let mut members = self.members();
         if epoch != members.epoch {
@@ -107,10 +107,11 @@ where
             let Some(place) = member.line.take() else { continue };
             match &mut member.link {
                 Link::Opening(opening) => return Way::Opening(opening.clone(), place, request),
-                Link::Open(connection) => match connection.send(request, place) {
-                    Ok(exchange) => return Way::Sent(exchange),
-                    Err(back) => request = back,
-                },
+                Link::Open(connection) => {
+                    if connection.is_ready(&member.line) {
+                        return Way::Sent(connection.send(request, place));
+                    }
+                }
             }
         }
         let line = Arc::new(Line::new());

@@ -1,3 +1,5 @@
+use std::sync::Arc;
+
 use http::Uri;
 use tower_layer::Layer;
 
@@ -6,13 +8,13 @@ use super::BaseUri;
 /// Puts a base URL before the path of each request.
 #[derive(Clone, Debug)]
 pub struct BaseUriLayer {
-    base_uri: Uri,
+    base_uri: Arc<Uri>,
 }
 
 impl BaseUriLayer {
     /// A layer for the server at `base_uri`. A path in it stands before the path of each request.
     pub fn new(base_uri: Uri) -> Self {
-        Self { base_uri }
+        Self { base_uri: Arc::new(base_uri) }
     }
 }
 
@@ -20,6 +22,6 @@ impl<S> Layer<S> for BaseUriLayer {
     type Service = BaseUri<S>;
 
     fn layer(&self, inner: S) -> Self::Service {
-        BaseUri::new(self.base_uri.clone(), inner)
+        BaseUri::new(Arc::clone(&self.base_uri), inner)
     }
 }

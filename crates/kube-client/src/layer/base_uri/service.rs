@@ -1,3 +1,4 @@
+use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use http::uri::{Parts, PathAndQuery};
@@ -7,12 +8,12 @@ use tower_service::Service;
 /// The service of [`BaseUriLayer`](super::BaseUriLayer).
 #[derive(Clone, Debug)]
 pub struct BaseUri<S> {
-    base_uri: Uri,
+    base_uri: Arc<Uri>,
     inner: S,
 }
 
 impl<S> BaseUri<S> {
-    pub(super) fn new(base_uri: Uri, inner: S) -> Self {
+    pub(super) fn new(base_uri: Arc<Uri>, inner: S) -> Self {
         Self { base_uri, inner }
     }
 }

@@ -1,3 +1,5 @@
+use std::sync::Arc;
+
 use http::Uri;
 use tower_layer::Layer;
 
@@ -22,7 +24,7 @@ use super::Trace;
 /// ```
 #[derive(Clone, Debug, Default)]
 pub struct TraceLayer {
-    server: Option<Uri>,
+    server: Option<Arc<Uri>>,
 }
 
 impl TraceLayer {
@@ -33,7 +35,7 @@ impl TraceLayer {
 
     /// For requests that carry a path only, and go to `server`.
     pub fn to(server: Uri) -> Self {
-        Self { server: Some(server) }
+        Self { server: Some(Arc::new(server)) }
     }
 }
 

@@ -1,3 +1,4 @@
+use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use http::{Request, Response, Uri};
@@ -12,11 +13,11 @@ use super::url::Shown;
 #[derive(Clone, Debug)]
 pub struct Trace<S> {
     inner: S,
-    server: Option<Uri>,
+    server: Option<Arc<Uri>>,
 }
 
 impl<S> Trace<S> {
-    pub(super) fn new(inner: S, server: Option<Uri>) -> Self {
+    pub(super) fn new(inner: S, server: Option<Arc<Uri>>) -> Self {
         Self { inner, server }
     }
 }
@@ -35,7 +36,7 @@ where
     }
 
     fn call(&mut self, request: Request<ReqBody>) -> Self::Future {
-        let span = span(&request, self.server.as_ref());
+        let span = span(&request, self.server.as_deref());
         let sent = {
             let _entered = span.enter();
             tracing::trace!("requesting");
@@ -73,7 +74,7 @@ fn span<B>(request: &Request<B>, server: Option<&Uri>) -> Span {
 #[cfg(test)]
 mod tests {
     use std::io::Write;
-    use std::sync::{Arc, Mutex};
+    use std::sync::Mutex;
 
     use tower::{Layer, ServiceExt};
     use tracing_subscriber::fmt::format::FmtSpan;

@@ -14,6 +14,7 @@ use http::header::CONTENT_LENGTH;
 use http::{HeaderValue, Method, Request, Response};
 use http_body::Body;
 use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::task::yield_now;
 use tower::BoxError;
 
 use super::alive::until_useless;
@@ -59,36 +60,36 @@ impl Connection {
         Ok(Self(sender))
     }
 
-    /// Sends a request, or gives it back if the connection takes no more.
-    pub(in crate::transport) fn send<B>(
-        &mut self,
-        request: Request<B>,
-        place: Place,
-    ) -> Result<Exchange, Request<B>>
+    /// Whether it takes one more request now. If it never will again, its line is closed.
+    pub(in crate::transport) fn is_ready(&mut self, line: &Line) -> bool {
+        // Whoever gets no place here goes elsewhere, so nobody is to be woken.
+        match self.0.poll_ready(&mut Context::from_waker(Waker::noop())) {
+            Poll::Ready(Ok(())) => true,
+            Poll::Ready(Err(_)) => {
+                line.close();
+                false
+            }
+            Poll::Pending => false,
+        }
+    }
+
+    /// Sends a request. What it could not do is an error of the exchange.
+    pub(in crate::transport) fn send<B>(&mut self, request: Request<B>, place: Place) -> Exchange
     where
         B: Body<Data = Bytes, Error: Into<BoxError>> + Send + Unpin + 'static,
     {
-        // Whoever gets no place here goes elsewhere, so nobody is to be woken.
-        match self.0.poll_ready(&mut Context::from_waker(Waker::noop())) {
-            Poll::Ready(Ok(())) => {}
-            Poll::Ready(Err(_)) => {
-                place.line().close();
-                return Err(request);
-            }
-            Poll::Pending => return Err(request),
-        }
         let (head, body) = with_length(request).into_parts();
         let head = Request::from_parts(head, ());
         if body.is_end_stream() {
             let sent = self.0.send_request(head, true).map(|(response, _)| (response, None));
-            return Ok(Exchange::new(sent, place));
+            return Exchange::new(sent, place);
         }
         // A sender that is full waits for the stream that it opened last; that one's own wait is not to be disturbed by it.
         let sent = self.0.clone().send_request(head, false).map(|(response, mut stream)| {
             let rest = upload::begin(body, &mut stream);
             (response, rest.map(|rest| upload::finish(rest, stream).boxed()))
         });
-        Ok(Exchange::new(sent, place))
+        Exchange::new(sent, place)
     }
 }
 
@@ -98,7 +99,17 @@ where
     T: AsyncRead + AsyncWrite + Unpin,
 {
     let pings = connection.ping_pong().expect("invariant: nobody has taken it before");
+    let mut gathering = pin!(None);
     let moving = poll_fn(|cx| {
+        // The first request that comes wakes this task at once. Where others are under way, more are about to come: whoever can go
+        // on now does so before, and what they send leaves in one piece.
+        if gathering.is_none() && line.has_company() {
+            gathering.set(Some(yield_now()));
+        }
+        if let Some(others) = gathering.as_mut().as_pin_mut() {
+            task::ready!(others.poll(cx));
+        }
+        gathering.set(None);
         let polled = connection.poll_unpin(cx);
         line.limit(connection.max_concurrent_send_streams());
         polled

@@ -61,6 +61,11 @@ impl Line {
         !used && self.state.compare_exchange(0, CLOSED, Ordering::Relaxed, Ordering::Relaxed).is_ok()
     }
 
+    /// Whether more than one place is taken.
+    pub(super) fn has_company(&self) -> bool {
+        self.state.load(Ordering::Relaxed) & !(CLOSED | SILENT) > 1
+    }
+
     pub(in crate::transport) fn is_closed(&self) -> bool {
         self.state.load(Ordering::Relaxed) & CLOSED != 0
     }
@@ -110,7 +115,12 @@ mod tests {
     fn a_closed_line_gives_no_place_and_keeps_those_that_are_taken() {
         let line = Arc::new(Line::new());
         let held = line.take().unwrap();
+        assert!(!line.has_company());
+        let other = line.take();
+        assert!(line.has_company());
+        drop(other);
         line.close();
+        assert!(!line.has_company());
         assert!(line.take().is_none() && line.is_closed() && !line.is_silent());
         drop(held);
         line.fall_silent();
