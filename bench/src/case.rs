@@ -38,7 +38,10 @@ impl Table {
         match self {
             Self::Get => {
                 let case = |in_flight, alone| Case::Get { in_flight, requests: 20_000, alone };
-                [true, false].into_iter().flat_map(|alone| [1, 16, 64].map(|in_flight| case(in_flight, alone))).collect()
+                [true, false]
+                    .into_iter()
+                    .flat_map(|alone| [1, 16, 64].map(|in_flight| case(in_flight, alone)))
+                    .collect()
             }
             Self::List => vec![Case::List { count, lean: false }, Case::List { count, lean: true }],
             Self::Watch => vec![Case::Watch { count }],
@@ -98,7 +101,9 @@ impl Case {
         let numbers: Vec<usize> =
             parts.map(str::parse).collect::<Result<_, _>>().with_context(|| format!("measure: {text:?}"))?;
         match (name, &numbers[..]) {
-            ("get", &[in_flight, requests, alone]) => Ok(Self::Get { in_flight, requests, alone: alone == 1 }),
+            ("get", &[in_flight, requests, alone]) => {
+                Ok(Self::Get { in_flight, requests, alone: alone == 1 })
+            }
             ("list", &[count, lean]) => Ok(Self::List { count, lean: lean == 1 }),
             ("watch", &[count]) => Ok(Self::Watch { count }),
             ("reflector", &[count, lean]) => Ok(Self::Reflector { count, lean: lean == 1 }),
@@ -110,7 +115,9 @@ impl Case {
     /// The form that [`Case::parse`] reads.
     pub(crate) fn to_arg(self) -> String {
         match self {
-            Self::Get { in_flight, requests, alone } => format!("get:{in_flight}:{requests}:{}", usize::from(alone)),
+            Self::Get { in_flight, requests, alone } => {
+                format!("get:{in_flight}:{requests}:{}", usize::from(alone))
+            }
             Self::List { count, lean } => format!("list:{count}:{}", usize::from(lean)),
             Self::Watch { count } => format!("watch:{count}"),
             Self::Reflector { count, lean } => format!("reflector:{count}:{}", usize::from(lean)),
@@ -120,7 +127,9 @@ impl Case {
 
     pub(crate) fn title(self) -> String {
         match self {
-            Self::Get { in_flight, alone: true, .. } => format!("`get`, {in_flight} in flight, one connection"),
+            Self::Get { in_flight, alone: true, .. } => {
+                format!("`get`, {in_flight} in flight, one connection")
+            }
             Self::Get { in_flight, alone: false, .. } => format!("`get`, {in_flight} in flight, defaults"),
             Self::List { count, lean: false } => format!("list of {count} Pods"),
             Self::Watch { count } => format!("watch of {count} Pods"),

@@ -3,8 +3,8 @@
 use k8s_openapi::api::core::v1::Pod;
 use peer as kube;
 use peer::api::ListParams;
-use peer::runtime::watcher;
 use peer::client::{Body, ConfigExt};
+use peer::runtime::watcher;
 use peer::{Api, Client, Config};
 
 #[path = "side/mod.rs"]
