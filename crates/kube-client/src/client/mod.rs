@@ -6,6 +6,7 @@ mod connect;
 mod handle;
 #[cfg(feature = "kubelet-debug")]
 mod kubelet;
+mod list_answer;
 mod named;
 #[cfg(feature = "unstable-client")]
 mod objects;
@@ -19,6 +20,7 @@ mod target;
 
 pub use builder::ClientBuilder;
 pub use handle::*;
+pub use list_answer::ListAnswer;
 pub(crate) use named::{Built, named};
 pub(crate) use server::Advertised;
 

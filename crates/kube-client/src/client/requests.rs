@@ -11,9 +11,7 @@ use serde::de::DeserializeOwned;
 
 use super::Client;
 use crate::body::Body;
-use crate::decode::{
-    EventStream, Prune, expect_success, from_body, guarded_list_from_body, list_from_body, object_or_status,
-};
+use crate::decode::{EventStream, ListBody, Prune, expect_success, from_body, object_or_status};
 use crate::error::Error;
 
 impl Client {
@@ -85,8 +83,7 @@ impl Client {
     where
         K: Clone + DeserializeOwned,
     {
-        let prune = wanted(&request);
-        list_from_body(self.succeed(request).await?, prune).await
+        self.list_body(request).await?.decode().await
     }
 
     /// [`Client::request_list`] with each item that cannot be decoded in its place, with its error and its metadata.
@@ -102,8 +99,7 @@ impl Client {
     where
         K: Clone + DeserializeOwned,
     {
-        let prune = wanted(&request);
-        guarded_list_from_body(self.succeed(request).await?, prune).await
+        self.list_body(request).await?.decode_guarded().await
     }
 
     /// [`Client::request_events`] in which an object that cannot be decoded is an event like others, with its error and its metadata.
@@ -129,6 +125,12 @@ impl Client {
     {
         let prune = wanted(&request);
         Ok(EventStream::new(self.open_events(request).await?, prune))
+    }
+
+    /// A list of which nothing has been read.
+    pub(super) async fn list_body(&self, request: Request<Vec<u8>>) -> Result<ListBody, Error> {
+        let prune = wanted(&request);
+        Ok(ListBody::new(self.succeed(request).await?, prune))
     }
 
     async fn open_events(&self, mut request: Request<Vec<u8>>) -> Result<Body, Error> {

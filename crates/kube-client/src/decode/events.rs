@@ -13,8 +13,8 @@ use serde::Deserialize;
 use serde::de::{DeserializeOwned, Error as _};
 use serde_json::value::RawValue;
 
+use super::caught::caught;
 use super::invalid::invalid_object;
-use super::lengths::Lengths;
 use super::lines::LineSplitter;
 use super::prune::Prune;
 use super::reader::read;
@@ -115,7 +115,7 @@ fn decode<K: DeserializeOwned>(line: &[u8], prune: Prune) -> Result<WatchEvent<K
 }
 
 fn event<K: DeserializeOwned>(line: &[u8], prune: Prune) -> Result<WatchEvent<K>, serde_json::Error> {
-    read(line, &Lengths::default(), prune.within_event(), || PhantomData)
+    read(line, &[], prune.within_event(), || PhantomData)
 }
 
 /// In one pass if the object is good; else the line is read again for what can be known of the object.
@@ -123,7 +123,7 @@ fn decode_guarded<K: DeserializeOwned>(
     line: &[u8],
     prune: Prune,
 ) -> Result<WatchEvent<DeserializeGuard<K>>, Error> {
-    let err = match event::<K>(line, prune) {
+    let err = match caught(|| event::<K>(line, prune)) {
         Ok(WatchEvent::Added(object)) => return Ok(WatchEvent::Added(DeserializeGuard(Ok(object)))),
         Ok(WatchEvent::Modified(object)) => return Ok(WatchEvent::Modified(DeserializeGuard(Ok(object)))),
         Ok(WatchEvent::Deleted(object)) => return Ok(WatchEvent::Deleted(DeserializeGuard(Ok(object)))),
@@ -248,6 +248,26 @@ mod tests {
         assert!(invalid.to_string().starts_with("cannot decode object b: "), "{invalid}");
         assert!(matches!(&events[2], Err(Error::SerdeError(_))));
         assert!(events[3].is_ok());
+    }
+
+    #[tokio::test]
+    async fn a_panic_while_decoding_is_an_event_of_that_object() {
+        #[derive(Debug)]
+        struct Panics;
+        impl<'de> Deserialize<'de> for Panics {
+            fn deserialize<D: serde::Deserializer<'de>>(_: D) -> Result<Self, D::Error> {
+                panic!("odd")
+            }
+        }
+        let stream = EventStream::<DeserializeGuard<Panics>>::guarded(
+            Body::from(A.as_bytes().to_vec()),
+            Prune::default(),
+        );
+        let events: Vec<_> = stream.collect().await;
+        let [Ok(WatchEvent::Added(DeserializeGuard(Err(invalid))))] = &events[..] else {
+            panic!("{events:?}")
+        };
+        assert_eq!(invalid.to_string(), "cannot decode object a: its `Deserialize` panicked: odd");
     }
 
     #[tokio::test]

@@ -8,7 +8,6 @@ use kube_core::Status;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
-use super::lengths::Lengths;
 use super::prune::Prune;
 use super::reader::read;
 use crate::body::Body;
@@ -43,7 +42,7 @@ pub(crate) async fn object_or_status<T: DeserializeOwned>(body: Body) -> Result<
 }
 
 fn whole<T: DeserializeOwned>(json: &[u8], prune: Prune) -> Result<T, Error> {
-    read(json, &Lengths::default(), prune, || PhantomData).map_err(Error::SerdeError)
+    read(json, &[], prune, || PhantomData).map_err(Error::SerdeError)
 }
 
 #[cfg(test)]

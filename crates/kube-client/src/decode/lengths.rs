@@ -6,21 +6,14 @@ use memchr::memchr2;
 ///
 /// Who knows that allocates each of them once, and no more than needed: a list of Pods then takes a sixth less memory. Finding
 /// out costs a pass over the text, so it is done only where one is made anyway. Where nothing is known, nothing is here.
-#[derive(Debug, Default)]
-pub(super) struct Lengths(Vec<u32>);
+pub(super) type Lengths = [u32];
 
-impl Lengths {
-    /// Of one whole value.
-    #[cfg(test)]
-    pub(super) fn of(json: &[u8]) -> Self {
-        let mut scan = Scan::default();
-        scan.end_of_value(json);
-        scan.lengths
-    }
-
-    pub(super) fn iter(&self) -> std::slice::Iter<'_, u32> {
-        self.0.iter()
-    }
+/// Of one whole value.
+#[cfg(test)]
+pub(super) fn lengths_of(json: &[u8]) -> Vec<u32> {
+    let mut scan = Scan::default();
+    scan.end_of_value(json);
+    scan.lengths
 }
 
 /// A value of which a part has been seen.
@@ -31,7 +24,7 @@ pub(super) struct Scan {
     open: Vec<Option<u32>>,
     /// Nothing but an opening bracket was seen of the innermost array.
     empty: bool,
-    lengths: Lengths,
+    lengths: Vec<u32>,
 }
 
 /// Whether a place is within a string, and there behind a backslash.
@@ -53,7 +46,7 @@ impl Scan {
     pub(super) fn clear(&mut self) {
         self.text = Text::Outside;
         self.open.clear();
-        self.lengths.0.clear();
+        self.lengths.clear();
     }
 
     /// Where in the next part of a value in brackets it ends, if it does.
@@ -80,8 +73,8 @@ impl Scan {
         match byte {
             b'{' => self.open.push(None),
             b'[' => {
-                self.open.push(u32::try_from(self.lengths.0.len()).ok());
-                self.lengths.0.push(0);
+                self.open.push(u32::try_from(self.lengths.len()).ok());
+                self.lengths.push(0);
                 self.empty = true;
                 return false;
             }
@@ -102,7 +95,7 @@ impl Scan {
     /// Counts an element that ends here.
     fn count(&mut self) {
         if let Some(Some(array)) = self.open.last()
-            && let Some(length) = self.lengths.0.get_mut(*array as usize)
+            && let Some(length) = self.lengths.get_mut(*array as usize)
         {
             *length = length.saturating_add(1);
         }
@@ -139,8 +132,8 @@ mod tests {
     #[test]
     fn every_array_has_its_length() {
         let json = br#"[{"a":[1,"],[",[ ],[[]]],"b":["\"]"]},[ {} , {"x":1,"y":2} ],3,[ "s" ]]"#;
-        assert_eq!(Lengths::of(json).0, [4, 4, 0, 1, 0, 1, 2, 1]);
-        assert!(Lengths::of(br#"{"a":"[","b":1}"#).0.is_empty());
+        assert_eq!(lengths_of(json), [4, 4, 0, 1, 0, 1, 2, 1]);
+        assert!(lengths_of(br#"{"a":"[","b":1}"#).is_empty());
     }
 
     #[test]
@@ -149,9 +142,9 @@ mod tests {
         let mut scan = Scan::default();
         assert_eq!(scan.end_of_value(first), None);
         assert_eq!(scan.end_of_value(second), Some(14));
-        assert_eq!(scan.lengths().0, [2]);
+        assert_eq!(scan.lengths(), [2]);
         scan.clear();
         assert_eq!(scan.end_of_value(b"[]"), Some(2));
-        assert_eq!(scan.lengths().0, [0]);
+        assert_eq!(scan.lengths(), [0]);
     }
 }

@@ -1,85 +1,135 @@
 //! The body of a list, decoded item by item as it arrives: body and decoded list are never here together.
 
 use http_body_util::BodyExt;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ListMeta;
 use kube_core::object::{DefaultTypes, ObjectList};
 use kube_core::{DeserializeGuard, TypeMeta};
-use serde::Deserialize;
 use serde::de::{DeserializeOwned, Error as _, IgnoredAny};
 
+use super::caught::caught;
 use super::invalid::invalid_object;
+use super::lengths::Lengths;
 use super::prune::Prune;
 use super::reader::read;
 use super::split::{Item, ItemSplitter, NotAList};
 use crate::body::Body;
 use crate::error::Error;
 
-/// Decodes a list. The first item that does not decode is the error, and it is named.
-pub(crate) async fn list_from_body<K>(body: Body, prune: Prune) -> Result<ObjectList<K>, Error>
-where
-    K: Clone + DeserializeOwned,
-{
-    items(body, |at, item, defaults| {
-        decode(item, defaults, prune).map_err(|err| {
-            let invalid = invalid_object(item.json, &err);
-            Error::SerdeError(serde_json::Error::custom(format!("item {at} of the list: {invalid}")))
-        })
-    })
-    .await
+/// A list of which as much has been read as somebody asked for.
+#[derive(Debug)]
+pub(crate) struct ListBody {
+    body: Body,
+    /// The body has nothing more.
+    ended: bool,
+    splitter: ItemSplitter,
+    prune: Prune,
 }
 
-/// Decodes a list whose items may be invalid one by one.
-pub(crate) async fn guarded_list_from_body<K>(
-    body: Body,
+impl ListBody {
+    pub(crate) fn new(body: Body, prune: Prune) -> Self {
+        Self { body, ended: false, splitter: ItemSplitter::default(), prune }
+    }
+
+    /// What stands before the first item. Reads no further than to there.
+    pub(crate) async fn head(&mut self) -> Result<ListMeta, Error> {
+        while !self.splitter.reach_items() && self.read_on().await? {}
+        Ok(self.opening().metadata)
+    }
+
+    /// Decodes the items here. The first that does not decode is the error, and it is named.
+    pub(crate) async fn decode<K>(mut self) -> Result<ObjectList<K>, Error>
+    where
+        K: Clone + DeserializeOwned,
+    {
+        let (defaults, prune) = (self.defaults().await?, self.prune);
+        let mut items = Vec::new();
+        while let Some(item) = self.next_item().await? {
+            items.push(decode(item.json, item.lengths, &defaults, prune).map_err(|err| {
+                let (at, invalid) = (items.len(), invalid_object(item.json, &err));
+                Error::SerdeError(serde_json::Error::custom(format!("item {at} of the list: {invalid}")))
+            })?);
+        }
+        self.finish(items)
+    }
+
+    /// Decodes the items here. They may be invalid one by one.
+    pub(crate) async fn decode_guarded<K>(mut self) -> Result<ObjectList<DeserializeGuard<K>>, Error>
+    where
+        K: Clone + DeserializeOwned,
+    {
+        let (defaults, prune) = (self.defaults().await?, self.prune);
+        let mut items = Vec::new();
+        while let Some(item) = self.next_item().await? {
+            items.push(decode_guarded(item.json, item.lengths, &defaults, prune));
+        }
+        self.finish(items)
+    }
+
+    async fn next_item(&mut self) -> Result<Option<Item<'_>>, Error> {
+        while !self.splitter.find().map_err(not_a_list)? {
+            if !self.read_on().await? {
+                return Ok(None);
+            }
+        }
+        Ok(self.splitter.item())
+    }
+
+    /// Takes the next bytes in; whether there were any more.
+    async fn read_on(&mut self) -> Result<bool, Error> {
+        while !self.ended {
+            match self.body.frame().await.transpose()?.map(http_body::Frame::into_data) {
+                Some(Ok(data)) => {
+                    self.splitter.push(data);
+                    return Ok(true);
+                }
+                Some(Err(_trailers)) => {}
+                None => self.ended = true,
+            }
+        }
+        Ok(false)
+    }
+
+    /// What the list says of itself before its items, as far as that can be read.
+    fn opening(&self) -> ObjectList<IgnoredAny> {
+        let closed = [self.splitter.envelope(), b"]}"].concat();
+        serde_json::from_slice(&closed).unwrap_or(ObjectList {
+            types: TypeMeta::default(),
+            metadata: ListMeta::default(),
+            items: Vec::new(),
+        })
+    }
+
+    async fn defaults(&mut self) -> Result<DefaultTypes, Error> {
+        self.head().await?;
+        Ok(DefaultTypes::of_list(&self.opening().types))
+    }
+
+    fn finish<T: Clone>(self, items: Vec<T>) -> Result<ObjectList<T>, Error> {
+        let envelope: ObjectList<IgnoredAny> =
+            serde_json::from_slice(self.splitter.envelope()).map_err(Error::SerdeError)?;
+        Ok(ObjectList { types: envelope.types, metadata: envelope.metadata, items })
+    }
+}
+
+/// Decodes one item, whatever becomes of it.
+fn decode_guarded<K: DeserializeOwned>(
+    json: &[u8],
+    lengths: &Lengths,
+    defaults: &DefaultTypes,
     prune: Prune,
-) -> Result<ObjectList<DeserializeGuard<K>>, Error>
-where
-    K: Clone + DeserializeOwned,
-{
-    items(body, |_, item, defaults| {
-        Ok(DeserializeGuard(decode(item, defaults, prune).map_err(|err| invalid_object(item.json, &err))))
-    })
-    .await
+) -> DeserializeGuard<K> {
+    DeserializeGuard(
+        caught(|| decode(json, lengths, defaults, prune)).map_err(|err| invalid_object(json, &err)),
+    )
 }
 
 fn decode<K: DeserializeOwned>(
-    item: &Item<'_>,
+    json: &[u8],
+    lengths: &Lengths,
     defaults: &DefaultTypes,
     prune: Prune,
 ) -> Result<K, serde_json::Error> {
-    read(item.json, item.lengths, prune, || defaults.seed())
-}
-
-async fn items<T: Clone>(
-    mut body: Body,
-    decode: impl Fn(usize, &Item<'_>, &DefaultTypes) -> Result<T, Error>,
-) -> Result<ObjectList<T>, Error> {
-    let mut splitter = ItemSplitter::default();
-    let mut defaults = None;
-    let mut items = Vec::new();
-    while let Some(frame) = body.frame().await.transpose()? {
-        let Ok(data) = frame.into_data() else { continue };
-        splitter.push(data);
-        while let Some(item) = splitter.next_item().map_err(not_a_list)? {
-            let defaults = defaults.get_or_insert_with(|| DefaultTypes::of_list(&types(item.envelope)));
-            items.push(decode(items.len(), &item, defaults)?);
-        }
-    }
-    let envelope: ObjectList<IgnoredAny> =
-        serde_json::from_slice(splitter.envelope()).map_err(Error::SerdeError)?;
-    Ok(ObjectList { types: envelope.types, metadata: envelope.metadata, items })
-}
-
-/// What the list says of its type before its first item.
-fn types(envelope: &[u8]) -> TypeMeta {
-    #[derive(Default, Deserialize)]
-    #[serde(rename_all = "camelCase", default)]
-    struct Types {
-        api_version: String,
-        kind: String,
-    }
-    let closed = [envelope, b"]}"].concat();
-    let Types { api_version, kind } = serde_json::from_slice(&closed).unwrap_or_default();
-    TypeMeta { api_version, kind }
+    read(json, lengths, prune, || defaults.seed())
 }
 
 fn not_a_list(NotAList: NotAList) -> Error {
@@ -89,6 +139,7 @@ fn not_a_list(NotAList: NotAList) -> Error {
 #[cfg(test)]
 mod tests {
     use bytes::Bytes;
+    use futures::StreamExt;
     use http_body::Frame;
     use http_body_util::StreamBody;
     use k8s_openapi::api::core::v1::ConfigMap;
@@ -109,9 +160,13 @@ mod tests {
         Body::wrap(StreamBody::new(futures::stream::iter(frames)))
     }
 
+    fn begun(body: Body) -> ListBody {
+        ListBody::new(body, Prune::default())
+    }
+
     #[tokio::test]
     async fn items_have_the_type_that_the_list_implies() {
-        let list = list_from_body::<DynamicObject>(body(LIST), Prune::default()).await.unwrap();
+        let list = begun(body(LIST)).decode::<DynamicObject>().await.unwrap();
         assert_eq!(
             (list.types.kind.as_str(), list.metadata.continue_.as_deref()),
             ("ConfigMapList", Some("c"))
@@ -124,10 +179,10 @@ mod tests {
 
     #[tokio::test]
     async fn one_bad_item_is_one_error_that_names_it() {
-        let err = list_from_body::<ConfigMap>(body(LIST), Prune::default()).await.unwrap_err();
+        let err = begun(body(LIST)).decode::<ConfigMap>().await.unwrap_err();
         let Error::SerdeError(cause) = err else { panic!("{err:?}") };
         assert!(cause.to_string().starts_with("item 1 of the list: cannot decode object ns/b: "), "{cause}");
-        let list = guarded_list_from_body::<ConfigMap>(body(LIST), Prune::default()).await.unwrap();
+        let list = begun(body(LIST)).decode_guarded::<ConfigMap>().await.unwrap();
         assert_eq!(list.metadata.resource_version.as_deref(), Some("9"));
         let decoded: Vec<_> = list
             .into_iter()
@@ -137,6 +192,28 @@ mod tests {
             })
             .collect();
         assert_eq!(decoded, [(true, Some("a".into())), (false, Some("b".into())), (true, Some("c".into()))]);
+    }
+
+    #[tokio::test]
+    async fn the_head_is_known_before_the_items() {
+        // Whoever reads on would wait for ever.
+        let beginning = body(LIST).into_data_stream().take(17).map(|data| data.map(Frame::data));
+        let beginning = beginning.chain(futures::stream::pending());
+        let head = begun(Body::wrap(StreamBody::new(beginning))).head().await.unwrap();
+        assert_eq!(head.continue_.as_deref(), Some("c"));
+        for text in ["", "<html>", r#"{"items":[],"metadata":{"continue":"c"}}"#, r#"{"items":null}"#] {
+            assert_eq!(begun(body(text)).head().await.unwrap(), ListMeta::default(), "{text}");
+        }
+    }
+
+    #[tokio::test]
+    async fn who_has_seen_the_head_gets_the_same_list() {
+        let mut seen = begun(body(LIST));
+        seen.head().await.unwrap();
+        let list = seen.decode_guarded::<ConfigMap>().await.unwrap();
+        assert_eq!(list.metadata.resource_version.as_deref(), Some("9"));
+        let good: Vec<_> = list.items.iter().map(|item| item.0.is_ok()).collect();
+        assert_eq!(good, [true, false, true]);
     }
 
     #[tokio::test]
@@ -154,33 +231,27 @@ mod tests {
             r#"{"items":[{}]}x"#,
             r#"{"items":[{}],"metadata":7}"#,
         ] {
-            assert!(list_from_body::<ConfigMap>(body(text), Prune::default()).await.is_err(), "{text}");
-            assert!(
-                guarded_list_from_body::<ConfigMap>(body(text), Prune::default()).await.is_err(),
-                "{text}"
-            );
+            assert!(begun(body(text)).decode::<ConfigMap>().await.is_err(), "{text}");
+            assert!(begun(body(text)).decode_guarded::<ConfigMap>().await.is_err(), "{text}");
         }
         for text in [r#"{"items":null}"#, r#"{"items":[],"metadata":null}"#] {
-            assert!(
-                list_from_body::<ConfigMap>(body(text), Prune::default()).await.unwrap().items.is_empty(),
-                "{text}"
-            );
+            assert!(begun(body(text)).decode::<ConfigMap>().await.unwrap().items.is_empty(), "{text}");
         }
     }
 
     #[tokio::test]
     async fn depth_without_end_is_an_error_of_its_item() {
         let deep = format!("{{\"items\":[{}{},{{}}]}}", "[".repeat(10_000), "]".repeat(10_000));
-        let list = guarded_list_from_body::<serde_json::Value>(body(&deep), Prune::default()).await.unwrap();
+        let list = begun(body(&deep)).decode_guarded::<serde_json::Value>().await.unwrap();
         assert!(list.items[0].0.is_err() && list.items[1].0.is_ok());
         let deep = format!("{{\"metadata\":{}{}}}", "[".repeat(10_000), "]".repeat(10_000));
-        assert!(list_from_body::<serde_json::Value>(body(&deep), Prune::default()).await.is_err());
+        assert!(begun(body(&deep)).decode::<serde_json::Value>().await.is_err());
     }
 
     #[tokio::test]
     async fn a_body_that_breaks_off_is_an_error() {
         let frames = [Ok(Frame::data(Bytes::from_static(br#"{"items":[{},"#))), Err(BoxError::from("cut"))];
         let body = Body::wrap(StreamBody::new(futures::stream::iter(frames)));
-        assert!(matches!(list_from_body::<ConfigMap>(body, Prune::default()).await, Err(Error::Service(_))));
+        assert!(matches!(begun(body).decode::<ConfigMap>().await, Err(Error::Service(_))));
     }
 }

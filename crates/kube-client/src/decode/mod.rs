@@ -1,5 +1,6 @@
 //! Answers to values: straight from the received bytes, with errors that say what they are about.
 
+mod caught;
 mod events;
 mod invalid;
 mod json;
@@ -13,6 +14,6 @@ mod status;
 
 pub(crate) use events::EventStream;
 pub(crate) use json::{from_body, object_or_status};
-pub(crate) use list::{guarded_list_from_body, list_from_body};
+pub(crate) use list::ListBody;
 pub use prune::Prune;
 pub(crate) use status::expect_success;

@@ -16,6 +16,7 @@ pub(super) struct ItemSplitter {
     /// What of the chunk has been taken in.
     at: usize,
     place: Place,
+    past_items: bool,
     /// Of the envelope: whether a string is open, and how many brackets.
     text: Text,
     depth: usize,
@@ -23,16 +24,16 @@ pub(super) struct ItemSplitter {
     scan: Scan,
     /// The item, or its beginning, if it spans several chunks.
     partial: Vec<u8>,
+    /// The last item, where it is whole.
+    found: Option<Found>,
     envelope: Vec<u8>,
 }
 
-/// One item, and what is known around it.
+/// One item, and what is known of it.
 #[derive(Debug)]
 pub(super) struct Item<'a> {
     pub(super) json: &'a [u8],
     pub(super) lengths: &'a Lengths,
-    /// What stands before the items.
-    pub(super) envelope: &'a [u8],
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -51,6 +52,7 @@ enum Place {
 }
 
 /// Where an item lies.
+#[derive(Clone, Debug)]
 enum Found {
     Chunk(Range<usize>),
     Partial,
@@ -66,10 +68,12 @@ impl Default for ItemSplitter {
             chunk: Bytes::new(),
             at: 0,
             place: Place::Envelope,
+            past_items: false,
             text: Text::Outside,
             depth: 0,
             scan: Scan::default(),
             partial: Vec::new(),
+            found: None,
             envelope: Vec::new(),
         }
     }
@@ -83,14 +87,27 @@ impl ItemSplitter {
         self.at = 0;
     }
 
-    /// The next whole item, or `None` if another chunk is needed. One that lies within a chunk is not copied.
-    pub(super) fn next_item(&mut self) -> Result<Option<Item<'_>>, NotAList> {
-        let json = match self.find()? {
-            Some(Found::Chunk(range)) => &self.chunk[range],
-            Some(Found::Partial) => &self.partial,
-            None => return Ok(None),
+    /// Moves up to the first item; whether it is reached, so that all of what stands before the items is in the envelope.
+    pub(super) fn reach_items(&mut self) -> bool {
+        if self.envelope_is_open() {
+            self.read_envelope();
+        }
+        !self.envelope_is_open()
+    }
+
+    /// Moves behind the next item; whether it is whole, or another chunk is needed.
+    pub(super) fn find(&mut self) -> Result<bool, NotAList> {
+        self.found = self.next_place()?;
+        Ok(self.found.is_some())
+    }
+
+    /// The item that was found. One that lies within a chunk is not copied.
+    pub(super) fn item(&self) -> Option<Item<'_>> {
+        let json = match self.found.clone()? {
+            Found::Chunk(range) => &self.chunk[range],
+            Found::Partial => &self.partial,
         };
-        Ok(Some(Item { json, lengths: self.scan.lengths(), envelope: &self.envelope }))
+        Some(Item { json, lengths: self.scan.lengths() })
     }
 
     /// What is around the items. Before its end it lacks closing brackets.
@@ -98,13 +115,19 @@ impl ItemSplitter {
         &self.envelope
     }
 
-    fn find(&mut self) -> Result<Option<Found>, NotAList> {
+    /// Whether the items are still to come.
+    fn envelope_is_open(&self) -> bool {
+        self.place == Place::Envelope && !self.past_items
+    }
+
+    fn next_place(&mut self) -> Result<Option<Found>, NotAList> {
         while let Some(&byte) = self.chunk.get(self.at) {
             match self.place {
                 Place::Envelope => self.read_envelope(),
                 Place::First | Place::Next | Place::Behind if byte.is_ascii_whitespace() => self.at += 1,
                 Place::First | Place::Behind if byte == b']' => {
                     self.place = Place::Envelope;
+                    self.past_items = true;
                     self.depth = 1;
                     self.envelope.push(byte);
                     self.at += 1;
@@ -203,8 +226,8 @@ mod tests {
         let mut items = Vec::new();
         for chunk in chunks {
             splitter.push(Bytes::copy_from_slice(chunk));
-            while let Some(item) = splitter.next_item()? {
-                items.push(String::from_utf8(item.json.to_vec()).unwrap());
+            while splitter.find()? {
+                items.push(String::from_utf8(splitter.item().unwrap().json.to_vec()).unwrap());
             }
         }
         Ok((items, String::from_utf8(splitter.envelope().to_vec()).unwrap()))
@@ -250,7 +273,8 @@ mod tests {
         let chunk = Bytes::from_static(br#"{"items":[{"a":1}]}"#);
         let mut splitter = ItemSplitter::default();
         splitter.push(chunk.clone());
-        let item = splitter.next_item().unwrap().unwrap();
+        assert!(splitter.find().unwrap());
+        let item = splitter.item().unwrap();
         assert_eq!(item.json.as_ptr(), chunk[10..].as_ptr());
     }
 }

@@ -20,6 +20,7 @@ mod machine;
 #[cfg(test)]
 mod machine_tests;
 mod pace;
+mod pages;
 mod source;
 mod state;
 mod stream;

@@ -1,9 +1,12 @@
 //! Where a watcher gets its answers: list and watch requests of one collection.
 
 use futures::{StreamExt, stream::BoxStream};
-use kube_client::{Api, Client, Error, client::Prune};
+use kube_client::{
+    Api, Client, Error,
+    client::{ListAnswer, Prune},
+};
 use kube_core::{
-    DeserializeGuard, ObjectList, Request, Resource, WatchEvent,
+    DeserializeGuard, Request, Resource, WatchEvent,
     params::{ListParams, WatchParams},
 };
 use serde::{Deserialize, de::DeserializeOwned};
@@ -18,6 +21,7 @@ impl<K: Resource + Clone + DeserializeOwned + Debug + Send + 'static> Watchable 
 pub(super) type Messages<K> = BoxStream<'static, Result<WatchEvent<DeserializeGuard<K>>, Error>>;
 
 /// One collection of objects on one server.
+#[derive(Clone)]
 pub(super) struct Source {
     client: Client,
     request: Request,
@@ -35,15 +39,12 @@ impl Source {
         Self { prune, ..self }
     }
 
-    pub(super) async fn list<K: Watchable>(
-        &self,
-        params: &ListParams,
-    ) -> Result<ObjectList<DeserializeGuard<K>>, Error> {
+    pub(super) async fn list<K: Watchable>(&self, params: &ListParams) -> Result<ListAnswer, Error> {
         let request =
             if K::metadata_api() { self.request.list_metadata(params) } else { self.request.list(params) };
         let mut request = request.map_err(Error::BuildRequest)?;
         request.extensions_mut().insert(self.prune);
-        self.client.request_list_guarded(request).await
+        self.client.open_list(request).await
     }
 
     /// The version that the server's storage has reached; empty where it does not say.

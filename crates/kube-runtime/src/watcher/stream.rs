@@ -4,6 +4,7 @@ use super::{
     Config, Event, Result,
     machine::{Input, Machine, Next, Read},
     pace::Pace,
+    pages::Pages,
     source::{Messages, Source, Watchable},
 };
 use futures::{Stream, StreamExt, stream};
@@ -23,7 +24,8 @@ const START_TIMEOUT: Duration = Duration::from_secs(60);
 ///
 /// # Cost
 ///
-/// One request at a time; of the listed objects, at most one page is held.
+/// One watch at a time; of the listed objects, at most one page is held. While it is used, a task of the watcher has asked for the next
+/// one, of which as much is held as the connection takes in (2 MiB of text with HTTP/2).
 ///
 /// ```
 /// # use kube_client::{Api, Client};
@@ -124,8 +126,10 @@ pub(super) fn events<K: Watchable>(
     source: Source,
     config: Config,
 ) -> impl Stream<Item = Result<Event<K>>> + Send {
+    let source = source.without(config.prune());
     let shell = Shell {
-        source: source.without(config.prune()),
+        pages: Pages::new(source.clone()),
+        source,
         machine: Machine::new(config, Pace::jittered()),
         messages: stream::empty().boxed(),
         outbox: Vec::new().into_iter(),
@@ -140,6 +144,8 @@ pub(super) fn events<K: Watchable>(
 struct Shell<K> {
     machine: Machine,
     source: Source,
+    /// The list that runs, if one does.
+    pages: Pages<K>,
     /// The watch that runs, if one does.
     messages: Messages<K>,
     outbox: vec::IntoIter<Result<Event<K>>>,
@@ -172,9 +178,14 @@ impl<K: Watchable> Shell<K> {
             });
         }
         self.messages = stream::empty().boxed(); // closes the watch that is over
-        sleep_until(self.wake).await;
+        if self.wake > Instant::now() {
+            sleep_until(self.wake).await;
+        }
+        if let Next::List(params) = next {
+            return Input::Listed(self.pages.get(&params).await);
+        }
+        self.pages.forget();
         match next {
-            Next::List(params) => Input::Listed(self.source.list(&params).await),
             Next::Probe => {
                 let answer = timeout(START_TIMEOUT, self.source.version()).await;
                 Input::Probed(answer.unwrap_or_else(|_elapsed| Err(no_answer())))
@@ -185,7 +196,7 @@ impl<K: Watchable> Shell<K> {
                     self.messages = messages;
                 }))
             }
-            Next::Read { .. } => unreachable!("invariant: reads were handled above"),
+            Next::Read { .. } | Next::List(_) => unreachable!("invariant: they were handled above"),
         }
     }
 }

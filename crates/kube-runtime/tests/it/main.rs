@@ -12,6 +12,7 @@ mod finalizer;
 mod layers;
 mod namespaces;
 mod own_writes;
+mod pages;
 mod reasons;
 mod related_gaps;
 mod retry;

@@ -81,12 +81,12 @@ impl<'r, 'de, 'a> Fields<'r, 'de, 'a> {
 impl<'de> MapAccess<'de> for &mut Fields<'_, 'de, '_> {
     type Error = Refused;
 
+    #[inline]
     fn next_key_seed<S: DeserializeSeed<'de>>(&mut self, seed: S) -> Result<Option<S::Value>, Refused> {
         while self.before_key()? {
-            let (depth, within_metadata) = (self.reader.depth, self.within_metadata);
             let begin = self.reader.at;
             let name = self.reader.text()?;
-            if within_metadata && name.as_str() == "managedFields" {
+            if self.within_metadata && name.as_str() == "managedFields" {
                 self.reader.expect(b':')?;
                 self.reader.skip()?;
                 continue;
@@ -95,13 +95,13 @@ impl<'de> MapAccess<'de> for &mut Fields<'_, 'de, '_> {
                 Text::Plain(name) => seed.deserialize(Key::Plain(name))?,
                 Text::Unescaped(name) => seed.deserialize(Key::Unescaped(name))?,
             };
-            let name = self.reader.text.get(begin..self.reader.at - 1).unwrap_or_default();
-            self.is_metadata = self.reader.is_pruned(name, depth);
+            self.is_metadata = self.reader.within_pruned() && self.reader.since(begin) == "metadata\"";
             return Ok(Some(key));
         }
         Ok(None)
     }
 
+    #[inline]
     fn next_value_seed<S: DeserializeSeed<'de>>(&mut self, seed: S) -> Result<S::Value, Refused> {
         self.reader.expect(b':')?;
         self.reader.at_metadata = self.is_metadata;

@@ -95,10 +95,15 @@ impl<'de, 'a> Reader<'de, 'a> {
         self.lengths.next().and_then(|length| usize::try_from(*length).ok())
     }
 
-    /// Whether the value of `key` in a map at `depth` holds what is to be left out.
+    /// Whether the map that is open is that of an object of which a part is left out.
     #[inline]
-    pub(super) fn is_pruned(&self, key: &str, depth: usize) -> bool {
-        self.prune.is_object_at(depth) && key == "metadata"
+    pub(super) fn within_pruned(&self) -> bool {
+        self.prune.is_object_at(self.depth)
+    }
+
+    /// What was passed since `begin`.
+    pub(super) fn since(&self, begin: usize) -> &str {
+        self.text.get(begin..self.at).unwrap_or_default()
     }
 
     /// Passes any value, and all arrays in it.

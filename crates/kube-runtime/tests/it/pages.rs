@@ -1,0 +1,200 @@
+//! Lists of several pages, and long ones.
+
+use crate::common::soon;
+use futures::{Stream, StreamExt, stream};
+use http::{Request, Response, StatusCode};
+use k8s_openapi::api::core::v1::ConfigMap;
+use kube_client::{Api, Client, client::Body};
+use kube_runtime::watcher::{Config, Error, Event, watcher};
+use serde_json::{Value, json};
+use std::{
+    collections::HashMap,
+    convert::Infallible,
+    error::Error as _,
+    pin::pin,
+    sync::{Arc, Mutex},
+};
+use tokio::{runtime::Handle, task::yield_now};
+use tower::service_fn;
+
+/// What came, in its order: `1` for the first page, and so on.
+type Log = Arc<Mutex<Vec<usize>>>;
+
+/// What becomes of the page of this number, which was asked for so often before.
+type Fault = fn(page: usize, before: usize) -> Option<StatusCode>;
+
+const NONE: Fault = |_, _| None;
+
+/// A code that stands for an answer that breaks off.
+const CUT: StatusCode = StatusCode::IM_A_TEAPOT;
+
+/// A server of five pages of two objects each, and of watches that bring nothing.
+fn five_pages(fault: Fault) -> (Client, Log) {
+    let log = Log::default();
+    let requests = Arc::clone(&log);
+    let service = service_fn(move |request: Request<Body>| {
+        let query: HashMap<&str, &str> = request
+            .uri()
+            .query()
+            .unwrap_or_default()
+            .split('&')
+            .filter_map(|pair| pair.split_once('='))
+            .collect();
+        let answer = if query.contains_key("watch") {
+            Response::new(Body::empty())
+        } else {
+            let page = query.get("continue").map_or(1, |token| token.parse().unwrap());
+            // A list without a limit is that of all pages.
+            let page = if query.contains_key("limit") { page } else { 0 };
+            let before = requests.lock().unwrap().iter().filter(|past| **past == page).count();
+            requests.lock().unwrap().push(page);
+            listed(page, fault(page, before))
+        };
+        async move { Ok::<_, Infallible>(answer) }
+    });
+    (Client::new(service, "default"), log)
+}
+
+fn listed(page: usize, fault: Option<StatusCode>) -> Response<Body> {
+    let numbers = if page == 0 { 0..10 } else { page * 2 - 2..page * 2 };
+    let items: Vec<Value> =
+        numbers.map(|number| json!({ "metadata": { "name": number.to_string() } })).collect();
+    let next = if (1..5).contains(&page) { (page + 1).to_string() } else { String::new() };
+    // In the order of servers, which serde_json does not keep.
+    let head = json!({ "resourceVersion": "9", "continue": next });
+    let list =
+        format!(r#"{{"kind":"ConfigMapList","apiVersion":"v1","metadata":{head},"items":{}}}"#, json!(items));
+    match fault {
+        None => Response::new(Body::from(list.into_bytes())),
+        Some(CUT) => Response::new(Body::from(list.into_bytes()[..100].to_vec())),
+        Some(code) => {
+            let status = json!({ "kind": "Status", "status": "Failure", "code": code.as_u16() });
+            let body = Body::from(status.to_string().into_bytes());
+            Response::builder().status(code).body(body).unwrap()
+        }
+    }
+}
+
+fn events(client: Client, config: Config) -> impl Stream<Item = Result<Event<ConfigMap>, Error>> + Send {
+    watcher(Api::default_namespaced(client), config)
+}
+
+/// The first list that is complete, and the errors before it.
+async fn list(client: Client) -> (Vec<String>, usize) {
+    let mut events = pin!(events(client, Config::default().page_size(2)));
+    let (mut names, mut errors) = (Vec::new(), 0);
+    loop {
+        match soon(&mut events).await {
+            Ok(Event::Init) => names.clear(),
+            Ok(Event::InitApply(object)) => names.push(object.metadata.name.unwrap()),
+            Ok(Event::InitDone) => return (names, errors),
+            Ok(other) => panic!("{other}"),
+            Err(_) => errors += 1,
+        }
+    }
+}
+
+fn everything() -> Vec<String> {
+    (0..10).map(|number| number.to_string()).collect()
+}
+
+/// Lets every other task do what it can.
+async fn let_others_work() {
+    for _ in 0..100 {
+        yield_now().await;
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_next_page_is_on_its_way_while_one_is_used() {
+    let (client, log) = five_pages(NONE);
+    let mut events = pin!(events(client, Config::default().page_size(2)));
+    let asked = || log.lock().unwrap().clone();
+    let mut next = async || soon(&mut events).await.unwrap().to_string();
+    assert_eq!(next().await, "Init");
+    let_others_work().await;
+    // The one behind has been asked for. It goes no further by itself.
+    assert_eq!(asked(), [1, 2]);
+    for expected in ["InitApply(0)", "InitApply(1)"] {
+        assert_eq!(next().await, expected);
+        let_others_work().await;
+        assert_eq!(asked(), [1, 2]);
+    }
+    assert_eq!(next().await, "InitApply(2)");
+    let_others_work().await;
+    assert_eq!(asked(), [1, 2, 3]);
+    for number in 3..10 {
+        assert_eq!(next().await, format!("InitApply({number})"));
+    }
+    assert_eq!(next().await, "InitDone");
+    assert_eq!(asked(), [1, 2, 3, 4, 5], "each of them once");
+}
+
+#[tokio::test(start_paused = true)]
+async fn dropping_the_watcher_ends_what_is_on_its_way() {
+    let (client, log) = five_pages(NONE);
+    let before = Handle::current().metrics().num_alive_tasks();
+    {
+        let mut events = pin!(events(client, Config::default().page_size(2)));
+        soon(&mut events).await.unwrap();
+    }
+    let_others_work().await;
+    assert_eq!(Handle::current().metrics().num_alive_tasks(), before);
+    assert!(log.lock().unwrap().len() <= 2, "{log:?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_page_that_broke_off_unasked_is_asked_for_again_without_a_word() {
+    let (client, log) = five_pages(|page, before| (page == 3 && before == 0).then_some(CUT));
+    assert_eq!(list(client).await, (everything(), 0));
+    assert_eq!(*log.lock().unwrap(), [1, 2, 3, 3, 4, 5]);
+    // The second time it is an error, after which the page is asked for once more.
+    let (client, _) = five_pages(|page, before| (page == 3 && before < 2).then_some(CUT));
+    assert_eq!(list(client).await, (everything(), 1));
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_the_server_says_to_a_page_ahead_counts_as_if_it_had_just_been_asked() {
+    let expired = |page, _| (page == 3).then_some(StatusCode::GONE);
+    let (client, log) = five_pages(expired);
+    assert_eq!(list(client).await, (everything(), 0));
+    assert_eq!(*log.lock().unwrap(), [1, 2, 3, 0], "everything at once, as the token had expired");
+    let busy = |page, before| (page == 3 && before == 0).then_some(StatusCode::TOO_MANY_REQUESTS);
+    let (client, log) = five_pages(busy);
+    assert_eq!(list(client).await, (everything(), 1));
+    assert_eq!(*log.lock().unwrap(), [1, 2, 3, 3, 4, 5]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn whoever_uses_a_page_may_ask_the_same_server_for_other_things() {
+    let (client, _) = five_pages(NONE);
+    let others: Api<ConfigMap> = Api::default_namespaced(client.clone());
+    let mut events = pin!(events(client, Config::default().page_size(2)));
+    for _ in 0..12 {
+        soon(&mut events).await.unwrap();
+        assert_eq!(others.list(&Default::default()).await.unwrap().items.len(), 10);
+    }
+}
+
+/// 3 MiB in one answer.
+#[tokio::test(start_paused = true)]
+async fn a_long_list_comes_in_its_order_and_what_is_bad_in_it_is_one_error() {
+    let service = service_fn(|_: Request<Body>| async {
+        let item = |index: usize| {
+            let data = if index == 1234 { json!(5) } else { json!({ "text": "x".repeat(1000) }) };
+            json!({ "metadata": { "name": index.to_string() }, "data": data }).to_string()
+        };
+        let items: Vec<String> = (0..3000).map(item).collect();
+        let list = format!(r#"{{"metadata":{{"resourceVersion":"9"}},"items":[{}]}}"#, items.join(","));
+        Ok::<_, Infallible>(Response::new(Body::from(list.into_bytes())))
+    });
+    let events = events(Client::new(service, "default"), Config::default());
+    let told: Vec<_> = events.take(3002).collect().await;
+    let good = (0..3000).filter(|index| *index != 1234).map(|index| format!("InitApply({index})"));
+    let expected = stream::iter(["Init".to_owned()].into_iter().chain(good).chain(["InitDone".to_owned()]));
+    let expected: Vec<_> = expected.collect().await;
+    let (events, error) = (&told[..3001], told[3001].as_ref().unwrap_err());
+    assert!(events.iter().map(|event| event.as_ref().unwrap().to_string()).eq(expected));
+    let what = error.source().unwrap().source().unwrap().to_string();
+    assert!(what.starts_with("skipped an object that cannot be decoded: 1234: "), "{what}");
+}
