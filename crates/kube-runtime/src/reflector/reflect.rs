@@ -31,5 +31,5 @@ where
     K::DynamicType: Eq + Hash + Clone,
     W: Stream<Item = watcher::Result<Event<K>>>,
 {
-    stream.inspect_ok(move |event| writer.apply_watcher_event(event))
+    stream.map_ok(move |event| writer.pass_through(event))
 }

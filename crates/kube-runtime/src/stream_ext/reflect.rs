@@ -51,11 +51,7 @@ where
 
     fn poll_next(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
         let this = self.project();
-        let item = this.stream.poll_next(cx);
-        if let Poll::Ready(Some(Ok(event))) = &item {
-            this.writer.apply_watcher_event(event);
-        }
-        item
+        this.stream.poll_next(cx).map_ok(|event| this.writer.pass_through(event))
     }
 
     fn size_hint(&self) -> (usize, Option<usize>) {

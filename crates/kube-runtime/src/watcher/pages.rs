@@ -4,79 +4,98 @@ use super::source::{Source, Watchable};
 use crate::task::CancelableJoinHandle;
 use kube_client::{Error, client::ListAnswer};
 use kube_core::{DeserializeGuard, ObjectList, params::ListParams};
-use std::marker::PhantomData;
-use tokio::runtime::Handle;
+use std::future::Future;
+use tokio::{runtime::Handle, sync::mpsc};
 use tracing::Instrument;
+
+/// Pages that may be there before they are wanted. Each costs the memory of its objects while a list runs.
+const AHEAD: usize = 1;
 
 type List<K> = ObjectList<DeserializeGuard<K>>;
 
 /// Gets pages one by one, as they are asked for.
 ///
-/// The one behind is asked for by a task of its own, because whoever uses a page may do other requests meanwhile, and must not hold up
-/// this one. Of it there is no more than its beginning and what the connection takes in.
-pub(super) struct Pages<K> {
+/// The one behind is asked for and decoded by tasks of their own, on another processor where there is one. Whoever waits for a page has
+/// the next one decoded at the same time; whoever uses one does not hold up requests, whatever else is asked for meanwhile.
+pub(super) struct Pages<K: Clone> {
     source: Source,
-    ahead: Option<Ahead>,
-    kind: PhantomData<fn() -> K>,
+    coming: Option<Coming<K>>,
 }
 
-struct Ahead {
+/// Pages on their way, in their order.
+struct Coming<K: Clone> {
+    pages: mpsc::Receiver<Asked<K>>,
+    _asking: CancelableJoinHandle<()>,
+}
+
+/// A page that has been asked for.
+struct Asked<K: Clone> {
     params: ListParams,
-    opened: CancelableJoinHandle<Result<Opened, Error>>,
-}
-
-/// A page of which nothing but the beginning has been read.
-struct Opened {
-    answer: ListAnswer,
-    next: Option<ListParams>,
+    list: CancelableJoinHandle<Result<List<K>, Error>>,
 }
 
 impl<K: Watchable> Pages<K> {
     pub(super) fn new(source: Source) -> Self {
-        Self { source, ahead: None, kind: PhantomData }
+        Self { source, coming: None }
     }
 
     /// The page that `params` ask for. One that was on its way and broke off is asked for again: perhaps nobody wanted it for too long.
     pub(super) async fn get(&mut self, params: &ListParams) -> Result<List<K>, Error> {
-        if let Some(ahead) = self.ahead.take().filter(|ahead| ahead.params == *params)
-            && let list @ (Ok(_) | Err(Error::Api(_))) = self.read(ahead.opened.await).await
+        if let Some(asked) = self.next().await.filter(|asked| asked.params == *params)
+            && let list @ (Ok(_) | Err(Error::Api(_))) = asked.list.await
         {
             return list;
         }
-        let opened = open::<K>(self.source.clone(), params.clone()).await;
-        self.read(opened).await
-    }
-
-    /// Reads a page to its end. Meanwhile the one behind is asked for.
-    async fn read(&mut self, opened: Result<Opened, Error>) -> Result<List<K>, Error> {
-        let Opened { answer, next } = opened?;
-        self.ahead = next.map(|params| {
-            let task = open::<K>(self.source.clone(), params.clone()).in_current_span();
-            Ahead { params, opened: CancelableJoinHandle::spawn(task, &Handle::current()) }
-        });
-        let list = answer.decode().await;
-        if list.is_err() {
-            self.forget();
-        }
-        list
+        let (room, pages) = mpsc::channel(AHEAD);
+        let asking = task(ask_from(params.clone(), self.source.clone(), room));
+        self.coming = Some(Coming { pages, _asking: asking });
+        self.next().await.expect("invariant: the first page is always asked for").list.await
     }
 
     /// Gives up what is on its way.
     pub(super) fn forget(&mut self) {
-        self.ahead = None;
+        self.coming = None;
+    }
+
+    async fn next(&mut self) -> Option<Asked<K>> {
+        self.coming.as_mut()?.pages.recv().await
+    }
+}
+
+/// Asks for page after page, from the one of these `params` to the last or to one that is refused, as long as there is room.
+async fn ask_from<K: Watchable>(params: ListParams, source: Source, room: mpsc::Sender<Asked<K>>) {
+    let mut next = Some(params);
+    while let Some(params) = next.take()
+        && let Ok(place) = room.reserve().await
+    {
+        let list = match open::<K>(&source, &params).await {
+            Ok((answer, token)) => {
+                next = token.map(|token| behind(params.clone(), token));
+                task(answer.decode())
+            }
+            Err(error) => task(async { Err(error) }),
+        };
+        place.send(Asked { params, list });
     }
 }
 
 /// Asks for a page. Its items are still to come when it says what to ask for next.
-async fn open<K: Watchable>(source: Source, params: ListParams) -> Result<Opened, Error> {
-    let mut answer = source.list::<K>(&params).await?;
+async fn open<K: Watchable>(
+    source: &Source,
+    params: &ListParams,
+) -> Result<(ListAnswer, Option<String>), Error> {
+    let mut answer = source.list::<K>(params).await?;
     let token = answer.head().await?.continue_.filter(|token| !token.is_empty());
-    Ok(Opened { answer, next: token.map(|token| behind(params, token)) })
+    Ok((answer, token))
 }
 
 /// The page behind one, which has this token. It is part of the same state, so no other is asked for.
 fn behind(params: ListParams, token: String) -> ListParams {
     ListParams { continue_token: Some(token), resource_version: None, version_match: None, ..params }
+}
+
+fn task<T: Send + 'static>(future: impl Future<Output = T> + Send + 'static) -> CancelableJoinHandle<T> {
+    CancelableJoinHandle::spawn(future.in_current_span(), &Handle::current())
 }
 
 #[cfg(test)]

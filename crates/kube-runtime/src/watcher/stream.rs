@@ -24,8 +24,8 @@ const START_TIMEOUT: Duration = Duration::from_secs(60);
 ///
 /// # Cost
 ///
-/// One watch at a time; of the listed objects, at most one page is held. While it is used, a task of the watcher has asked for the next
-/// one, of which as much is held as the connection takes in (2 MiB of text with HTTP/2).
+/// One watch at a time. Of the listed objects, two pages are held: the one that is used, and the next one, which tasks of the watcher ask
+/// for and decode meanwhile, on another thread of the runtime where it has one.
 ///
 /// ```
 /// # use kube_client::{Api, Client};
@@ -141,7 +141,7 @@ pub(super) fn events<K: Watchable>(
     })
 }
 
-struct Shell<K> {
+struct Shell<K: Clone> {
     machine: Machine,
     source: Source,
     /// The list that runs, if one does.

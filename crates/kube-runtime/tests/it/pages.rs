@@ -1,8 +1,11 @@
 //! Lists of several pages, and long ones.
 
 use crate::common::soon;
+use bytes::Bytes;
 use futures::{Stream, StreamExt, stream};
 use http::{Request, Response, StatusCode};
+use http_body::Frame;
+use http_body_util::StreamBody;
 use k8s_openapi::api::core::v1::ConfigMap;
 use kube_client::{Api, Client, client::Body};
 use kube_runtime::watcher::{Config, Error, Event, watcher};
@@ -12,7 +15,11 @@ use std::{
     convert::Infallible,
     error::Error as _,
     pin::pin,
-    sync::{Arc, Mutex},
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicUsize, Ordering},
+    },
+    task::Poll,
 };
 use tokio::{runtime::Handle, task::yield_now};
 use tower::service_fn;
@@ -128,6 +135,38 @@ async fn the_next_page_is_on_its_way_while_one_is_used() {
     }
     assert_eq!(next().await, "InitDone");
     assert_eq!(asked(), [1, 2, 3, 4, 5], "each of them once");
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_next_page_is_read_to_its_end_before_it_is_wanted() {
+    let read = Arc::new(AtomicUsize::new(0));
+    let counter = Arc::clone(&read);
+    let service = service_fn(move |request: Request<Body>| {
+        let continued = request.uri().query().is_some_and(|query| query.contains("continue"));
+        let (head, item) = if continued { ("{}", "b") } else { (r#"{"continue":"t"}"#, "a") };
+        let read = Arc::clone(&counter);
+        let parts = [
+            format!(r#"{{"metadata":{head},"items":["#),
+            format!(r#"{{"metadata":{{"name":"{item}"}}}}"#),
+            "]}".to_owned(),
+        ];
+        let body = stream::iter(parts).then(async |part| {
+            yield_now().await;
+            Ok::<_, Infallible>(Frame::data(Bytes::from(part)))
+        });
+        let body = body.chain(stream::poll_fn(move |_| {
+            read.fetch_add(1, Ordering::SeqCst);
+            Poll::Ready(None)
+        }));
+        async move { Ok::<_, Infallible>(Response::new(StreamBody::new(Box::pin(body)))) }
+    });
+    let mut events = pin!(events(Client::new(service, "default"), Config::default().page_size(1)));
+    for expected in ["Init", "InitApply(a)"] {
+        assert_eq!(soon(&mut events).await.unwrap().to_string(), expected);
+    }
+    let_others_work().await;
+    assert_eq!(read.load(Ordering::SeqCst), 2, "nobody has asked for the second page yet");
+    assert_eq!(soon(&mut events).await.unwrap().to_string(), "InitApply(b)");
 }
 
 #[tokio::test(start_paused = true)]

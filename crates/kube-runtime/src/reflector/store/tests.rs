@@ -93,6 +93,26 @@ fn an_unchanged_object_keeps_its_place_through_a_relist() {
 }
 
 #[test]
+fn what_came_stays_and_a_copy_goes_on() {
+    let (store, mut writer) = filled([]);
+    let place = |object: &ConfigMap| object.metadata.name.as_deref().unwrap().as_ptr();
+    let mut pass = |event: fn(ConfigMap) -> Event<ConfigMap>, version| {
+        let came = object("a", version);
+        let (was, passed) = (place(&came), writer.pass_through(event(came)).into_touched().unwrap());
+        let kept = store.get(&key("a"));
+        (passed, was, kept.as_deref().map(place))
+    };
+    let (passed, was, kept) = pass(Event::Apply, "1");
+    assert_eq!((passed.metadata.resource_version.as_deref(), kept), (Some("1"), Some(was)));
+    assert_ne!(place(&passed), was);
+    // Of what the store has already, no copy is made.
+    let (passed, was, kept_still) = pass(Event::Apply, "1");
+    assert_eq!((place(&passed), kept_still), (was, kept));
+    let (passed, _, kept) = pass(Event::Delete, "2");
+    assert_eq!((passed.metadata.resource_version.as_deref(), kept), (Some("2"), None));
+}
+
+#[test]
 fn events_change_single_objects() {
     let (store, mut writer) = filled([Event::Init, Event::InitApply(object("a", "1")), Event::InitDone]);
     let seen = writer.take_in(Event::Apply(object("a", "2"))).into_applied().unwrap();

@@ -134,6 +134,22 @@ where
         }
     }
 
+    /// Takes an event in, and returns it for whoever comes after.
+    ///
+    /// What came stays, and the copy goes on: a copy lives for a moment and finds memory that the one before has just left, whereas
+    /// what came may be the work of another thread.
+    pub(crate) fn pass_through(&mut self, event: Event<K>) -> Event<K> {
+        let object = match &event {
+            Event::InitApply(object) | Event::Apply(object) | Event::Delete(object) => Some(object),
+            Event::Init | Event::InitDone => None,
+        };
+        let Some(copy) = object.filter(|object| !self.holds(object)).cloned() else {
+            self.apply_watcher_event(&event);
+            return event;
+        };
+        self.take_in(event).map(|_kept| copy)
+    }
+
     /// Takes an event in without a copy, and returns it with the object in its place in memory.
     pub(crate) fn take_in(&mut self, event: Event<K>) -> Event<Arc<K>> {
         match event {
@@ -271,6 +287,11 @@ where
         if let Some(subscribers) = &self.reader.shared.subscribers {
             subscribers.publish(std::slice::from_ref(object));
         }
+    }
+
+    fn holds(&self, object: &K) -> bool {
+        let objects = self.reader.shared.objects.read_recursive();
+        objects.counterpart(object).is_some_and(|present| same_state(present.as_ref(), object))
     }
 
     /// The object in its place in memory: the one it has already if the state is the same.
