@@ -1,7 +1,4 @@
-use std::{
-    collections::{BTreeMap, btree_map::Entry},
-    sync::Arc,
-};
+use std::{collections::BTreeMap, sync::Arc};
 
 use super::{Key, Store, Stored, TableId, TooOld};
 
@@ -74,8 +71,7 @@ impl Store {
         revision: u64,
     ) -> Result<Option<&Arc<Stored>>, TooOld> {
         self.check_readable(table, revision)?;
-        let mut later = self.table(table).history.iter().filter(|change| change.object.revision > revision);
-        let first = later.find(|change| change.object.key == *key);
+        let first = self.table(table).since(revision).find(|change| change.object.key == *key);
         Ok(first.map_or_else(|| self.get(table, key), |change| change.previous.as_ref()))
     }
 
@@ -83,12 +79,8 @@ impl Store {
     fn undo(&self, table: TableId, revision: u64) -> Result<Undone<'_>, TooOld> {
         self.check_readable(table, revision)?;
         let mut undone = BTreeMap::new();
-        for change in &self.table(table).history {
-            if change.object.revision > revision
-                && let Entry::Vacant(entry) = undone.entry(&change.object.key)
-            {
-                entry.insert(change.previous.as_ref());
-            }
+        for change in self.table(table).since(revision) {
+            undone.entry(&change.object.key).or_insert(change.previous.as_ref());
         }
         Ok(undone)
     }

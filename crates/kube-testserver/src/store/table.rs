@@ -50,11 +50,19 @@ struct Limits {
 #[derive(Debug)]
 pub(super) struct Table {
     pub(super) objects: BTreeMap<Key, Arc<Stored>>,
-    pub(super) history: VecDeque<Change>,
+    history: VecDeque<Change>,
     /// The revision of the newest change that was forgotten.
     forgotten: u64,
     /// Tells watchers the newest revision; gone once the resource is.
     signal: Option<watch::Sender<u64>>,
+}
+
+impl Table {
+    /// The changes after `revision` that are remembered, oldest first. Costs nothing for those before.
+    pub(super) fn since(&self, revision: u64) -> impl Iterator<Item = &Change> {
+        let first = self.history.partition_point(|change| change.object.revision <= revision);
+        self.history.range(first..)
+    }
 }
 
 impl Store {
@@ -168,12 +176,11 @@ impl Store {
 
     /// At most `most` changes after `revision`, oldest first. Refused when some of them are forgotten.
     pub(crate) fn changes(&self, table: TableId, revision: u64, most: usize) -> Result<Vec<Change>, TooOld> {
-        let Table { history, forgotten, .. } = self.table(table);
-        if revision < *forgotten {
-            return Err(TooOld { oldest: *forgotten });
+        let table = self.table(table);
+        if revision < table.forgotten {
+            return Err(TooOld { oldest: table.forgotten });
         }
-        let first = history.partition_point(|change| change.object.revision <= revision);
-        Ok(history.range(first..).take(most).cloned().collect())
+        Ok(table.since(revision).take(most).cloned().collect())
     }
 
     /// Wakes when the resource changes, and fails once it is closed.
