@@ -6,7 +6,7 @@ use thiserror::Error;
 
 use super::GivesIdentity;
 use crate::config::{Config, KubeconfigError};
-use crate::transport::{AnyConnector, Connects, any};
+use crate::transport::{AnyConnector, Connects};
 
 /// The libraries for TLS that there are in this build.
 #[derive(Clone, Copy, Debug)]
@@ -77,7 +77,7 @@ pub(crate) fn secure<C: Connects>(
         Backend::Rustls(provider) => {
             let tls = super::rustls_tls::client_config(provider(), config, peer)?;
             let secured = super::rustls_tls::https_connector(config, tls, connector, peer, offer);
-            Ok(any(secured.map_err(TlsError::Rustls)?))
+            Ok(crate::transport::any(secured.map_err(TlsError::Rustls)?))
         }
         #[cfg(feature = "openssl-tls")]
         Backend::Openssl => super::openssl_tls::renewed_connector(config, connector, peer, offer),

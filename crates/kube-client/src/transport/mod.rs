@@ -21,7 +21,9 @@ pub(crate) use any::{AnyConnector, Connects, any};
 pub(crate) use connector::DeadlineConnector;
 pub(crate) use http2::NotTaken;
 pub(crate) use service::Transport;
-pub(crate) use tcp::{plain_tcp_connector, tcp_connector};
+#[cfg(any(feature = "rustls-tls", feature = "openssl-tls"))]
+pub(crate) use tcp::plain_tcp_connector;
+pub(crate) use tcp::tcp_connector;
 #[cfg(test)]
 pub(crate) use tests::NearEnd;
 

@@ -12,6 +12,7 @@ pub(crate) fn tcp_connector() -> HttpConnector<Resolver> {
 }
 
 /// The same for stacks of one's own, of the type that everybody knows.
+#[cfg(any(feature = "rustls-tls", feature = "openssl-tls"))]
 pub(crate) fn plain_tcp_connector() -> HttpConnector {
     watchful(HttpConnector::new())
 }
