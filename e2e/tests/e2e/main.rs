@@ -34,6 +34,8 @@ mod reflector;
 mod relations;
 mod rewound;
 mod schema_table;
+#[cfg(unix)]
+mod signals;
 mod single_object;
 mod spec_generic;
 mod spec_pipeline;
