@@ -83,6 +83,13 @@ impl Machine {
                 emit.push(Err(Error::WatchStartFailed(error)));
                 self.after_fault(fault, listed, State::Doubtful)
             }
+            // In its first moments a server refuses everybody whose roles it has not read yet. And who may list only what
+            // the selectors of the watch select is never answered; such lists are small.
+            Fault::Forbidden => {
+                tracing::debug!(%error, "may not ask for the server's version; listing again");
+                self.seen = Some(listed.version);
+                self.start_over(Trouble::Passing)
+            }
             _ => {
                 tracing::debug!(%error, "the server does not tell its version; the watch will tell what is wrong");
                 (State::InitListed(listed), Duration::ZERO)

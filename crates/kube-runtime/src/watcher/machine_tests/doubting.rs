@@ -59,10 +59,22 @@ fn a_server_that_fails_to_tell_its_version_is_listed_in_the_end() {
 
 #[test]
 fn a_server_that_will_not_tell_is_watched_and_the_watch_tells_what_is_wrong() {
-    for code in [400, 403] {
+    for code in [400, 406] {
         let mut bench = cut();
         assert!(bench.probed(Err(api_error(code))).is_empty(), "{code}");
         assert_eq!((bench.wait, bench.expect_watch().as_str()), (Duration::ZERO, "10"));
+    }
+}
+
+#[test]
+fn a_server_that_refuses_to_tell_is_listed() {
+    for code in [401, 403] {
+        let mut bench = cut();
+        assert!(bench.probed(Err(api_error(code))).is_empty(), "nothing is wrong yet");
+        assert_eq!(bench.wait, 2 * OWN);
+        bench.expect_list();
+        assert_eq!(bench.page(list("9", "", vec![])), ["Init", "InitDone"]);
+        assert_eq!(bench.expect_watch(), "9", "{code}: nothing of before counts");
     }
 }
 
