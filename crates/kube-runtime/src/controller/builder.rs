@@ -37,6 +37,28 @@ where
     }
 
     /// Like [`Controller::new`], for kinds known only at run time.
+    ///
+    /// ```
+    /// use kube_client::{Api, Client};
+    /// use kube_core::{ApiResource, DynamicObject};
+    /// use kube_runtime::{Controller, watcher};
+    /// # use {futures::StreamExt, k8s_openapi::api::core::v1::ConfigMap};
+    ///
+    /// fn of_any_kind(client: Client, kind: ApiResource) -> Controller<DynamicObject> {
+    ///     Controller::new_with(Api::all_with(client, &kind), watcher::Config::default(), kind)
+    /// }
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// #     let client = Client::new(kube_testserver::ApiServer::new(), "default");
+    /// #     let map: ConfigMap = serde_json::from_str(r#"{"metadata":{"name":"a"}}"#)?;
+    /// #     Api::default_namespaced(client.clone()).create(&Default::default(), &map).await?;
+    /// #     let nothing = async |_, _| Ok::<_, std::convert::Infallible>(kube_runtime::controller::Action::await_change());
+    /// #     let policy = |_, _: &_, _| kube_runtime::controller::Action::await_change();
+    /// #     let output = of_any_kind(client, ApiResource::erase::<ConfigMap>(&())).run(nothing, policy, std::sync::Arc::new(()));
+    /// #     assert!(Box::pin(output).next().await.is_some_and(|item| item.is_ok()));
+    /// #     Ok(())
+    /// # }
+    /// ```
     pub fn new_with(main_api: Api<K>, wc: watcher::Config, dyntype: K::DynamicType) -> Self {
         let mut writer = Writer::new(dyntype.clone());
         let reader = writer.as_reader();
@@ -73,6 +95,36 @@ where
     }
 
     /// Like [`Controller::for_stream`], for kinds known only at run time.
+    ///
+    /// ```
+    /// use kube_client::{Api, Client};
+    /// use kube_core::{ApiResource, DynamicObject};
+    /// use kube_runtime::{Controller, WatchStreamExt, predicates, reflector, watcher};
+    /// # use {futures::StreamExt, k8s_openapi::api::core::v1::ConfigMap};
+    ///
+    /// /// Reconciles when the generation changes, whatever the kind.
+    /// fn on_generations(client: Client, kind: ApiResource) -> Controller<DynamicObject> {
+    ///     let writer = reflector::store::Writer::<DynamicObject>::new(kind.clone());
+    ///     let store = writer.as_reader();
+    ///     let changes = watcher(Api::all_with(client, &kind), watcher::Config::default())
+    ///         .default_backoff()
+    ///         .reflect(writer)
+    ///         .applied_objects()
+    ///         .predicate_filter(predicates::generation, Default::default());
+    ///     Controller::for_stream_with(changes, store, kind)
+    /// }
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// #     let client = Client::new(kube_testserver::ApiServer::new(), "default");
+    /// #     let map: ConfigMap = serde_json::from_str(r#"{"metadata":{"name":"a"}}"#)?;
+    /// #     Api::default_namespaced(client.clone()).create(&Default::default(), &map).await?;
+    /// #     let nothing = async |_, _| Ok::<_, std::convert::Infallible>(kube_runtime::controller::Action::await_change());
+    /// #     let policy = |_, _: &_, _| kube_runtime::controller::Action::await_change();
+    /// #     let output = on_generations(client, ApiResource::erase::<ConfigMap>(&())).run(nothing, policy, std::sync::Arc::new(()));
+    /// #     assert!(Box::pin(output).next().await.is_some_and(|item| item.is_ok()));
+    /// #     Ok(())
+    /// # }
+    /// ```
     pub fn for_stream_with(
         trigger: impl Stream<Item = Result<K, watcher::Error>> + Send + 'static,
         reader: Store<K>,
@@ -109,6 +161,35 @@ where
     }
 
     /// Like [`Controller::for_shared_stream`], for kinds known only at run time.
+    ///
+    /// ```
+    /// use futures::{Stream, StreamExt};
+    /// use kube_client::{Api, Client};
+    /// use kube_core::{ApiResource, DynamicObject};
+    /// use kube_runtime::{Controller, WatchStreamExt, reflector::store::Writer, watcher};
+    /// # use k8s_openapi::api::core::v1::ConfigMap;
+    ///
+    /// /// A controller, and the watch that it may share with others.
+    /// fn sharing(client: Client, kind: ApiResource) -> Option<(Controller<DynamicObject>, impl Stream)> {
+    ///     let writer = Writer::<DynamicObject>::new_shared(256, kind.clone());
+    ///     let controller = Controller::for_shared_stream_with(writer.subscribe()?, writer.as_reader(), kind.clone());
+    ///     let watch = watcher(Api::all_with(client, &kind), watcher::Config::default()).default_backoff();
+    ///     Some((controller, watch.reflect_shared(writer)))
+    /// }
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// #     let client = Client::new(kube_testserver::ApiServer::new(), "default");
+    /// #     let map: ConfigMap = serde_json::from_str(r#"{"metadata":{"name":"a"}}"#)?;
+    /// #     Api::default_namespaced(client.clone()).create(&Default::default(), &map).await?;
+    /// #     let (controller, watch) = sharing(client, ApiResource::erase::<ConfigMap>(&())).ok_or("no subscription")?;
+    /// #     tokio::spawn(Box::pin(watch).for_each(|_| async {}));
+    /// #     let nothing = async |_, _| Ok::<_, std::convert::Infallible>(kube_runtime::controller::Action::await_change());
+    /// #     let policy = |_, _: &_, _| kube_runtime::controller::Action::await_change();
+    /// #     let output = controller.run(nothing, policy, std::sync::Arc::new(()));
+    /// #     assert!(Box::pin(output).next().await.is_some_and(|item| item.is_ok()));
+    /// #     Ok(())
+    /// # }
+    /// ```
     pub fn for_shared_stream_with(
         trigger: impl Stream<Item = Arc<K>> + Send + 'static,
         reader: Store<K>,

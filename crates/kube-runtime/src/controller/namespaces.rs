@@ -87,6 +87,29 @@ where
     }
 
     /// Like [`for_namespaces`](Self::for_namespaces), for kinds known only at run time.
+    ///
+    /// ```
+    /// use kube_client::Client;
+    /// use kube_core::{ApiResource, DynamicObject};
+    /// use kube_runtime::{Controller, watcher};
+    /// # use {futures::StreamExt, k8s_openapi::api::core::v1::ConfigMap, kube_client::Api};
+    ///
+    /// fn of_any_kind(client: Client, kind: ApiResource) -> Controller<DynamicObject> {
+    ///     let namespaces = ["default", "stage"];
+    ///     Controller::for_namespaces_with(client, namespaces, watcher::Config::default(), kind)
+    /// }
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// #     let client = Client::new(kube_testserver::ApiServer::new(), "default");
+    /// #     let map: ConfigMap = serde_json::from_str(r#"{"metadata":{"name":"a"}}"#)?;
+    /// #     Api::default_namespaced(client.clone()).create(&Default::default(), &map).await?;
+    /// #     let nothing = async |_, _| Ok::<_, std::convert::Infallible>(kube_runtime::controller::Action::await_change());
+    /// #     let policy = |_, _: &_, _| kube_runtime::controller::Action::await_change();
+    /// #     let output = of_any_kind(client, ApiResource::erase::<ConfigMap>(&())).run(nothing, policy, std::sync::Arc::new(()));
+    /// #     assert!(Box::pin(output).next().await.is_some_and(|item| item.is_ok()));
+    /// #     Ok(())
+    /// # }
+    /// ```
     pub fn for_namespaces_with(
         client: Client,
         namespaces: impl IntoIterator<Item: Into<String>>,
@@ -124,6 +147,31 @@ where
     }
 
     /// Like [`owns_in_namespaces`](Self::owns_in_namespaces), for kinds known only at run time.
+    ///
+    /// ```
+    /// use k8s_openapi::api::core::v1::ConfigMap;
+    /// use kube_client::Client;
+    /// use kube_core::{ApiResource, DynamicObject};
+    /// use kube_runtime::{Controller, watcher};
+    /// # use {futures::StreamExt, k8s_openapi::api::core::v1::Secret, kube_client::Api};
+    ///
+    /// fn with_children(client: Client, kind: ApiResource) -> Controller<ConfigMap> {
+    ///     let (namespaces, any) = (["default", "stage"], watcher::Config::default());
+    ///     Controller::for_namespaces(client.clone(), namespaces, any.clone())
+    ///         .owns_in_namespaces_with::<DynamicObject>(client, namespaces, kind, any)
+    /// }
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// #     let client = Client::new(kube_testserver::ApiServer::new(), "default");
+    /// #     let map: ConfigMap = serde_json::from_str(r#"{"metadata":{"name":"a"}}"#)?;
+    /// #     Api::default_namespaced(client.clone()).create(&Default::default(), &map).await?;
+    /// #     let nothing = async |_, _| Ok::<_, std::convert::Infallible>(kube_runtime::controller::Action::await_change());
+    /// #     let policy = |_, _: &_, _| kube_runtime::controller::Action::await_change();
+    /// #     let output = with_children(client, ApiResource::erase::<Secret>(&())).run(nothing, policy, std::sync::Arc::new(()));
+    /// #     assert!(Box::pin(output).next().await.is_some_and(|item| item.is_ok()));
+    /// #     Ok(())
+    /// # }
+    /// ```
     #[must_use]
     pub fn owns_in_namespaces_with<Child>(
         self,
@@ -143,6 +191,34 @@ where
     }
 
     /// Like [`watches`](Self::watches), for the objects of these namespaces: a watch for each of them.
+    ///
+    /// ```
+    /// use k8s_openapi::api::core::v1::{ConfigMap, Secret};
+    /// use kube_client::Client;
+    /// use kube_core::ResourceExt;
+    /// use kube_runtime::{Controller, reflector::ObjectRef, watcher};
+    /// # use {futures::StreamExt, kube_client::Api};
+    ///
+    /// /// A change of a Secret concerns the ConfigMap of the same name.
+    /// fn with_namesakes(client: Client) -> Controller<ConfigMap> {
+    ///     let (namespaces, any) = (["default", "stage"], watcher::Config::default());
+    ///     Controller::for_namespaces(client.clone(), namespaces, any.clone())
+    ///         .watches_in_namespaces(client, namespaces, any, |secret: Secret| {
+    ///             Some(ObjectRef::new(&secret.name_any()).within(&secret.namespace()?))
+    ///         })
+    /// }
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// #     let client = Client::new(kube_testserver::ApiServer::new(), "default");
+    /// #     let map: ConfigMap = serde_json::from_str(r#"{"metadata":{"name":"a"}}"#)?;
+    /// #     Api::default_namespaced(client.clone()).create(&Default::default(), &map).await?;
+    /// #     let nothing = async |_, _| Ok::<_, std::convert::Infallible>(kube_runtime::controller::Action::await_change());
+    /// #     let policy = |_, _: &_, _| kube_runtime::controller::Action::await_change();
+    /// #     let output = with_namesakes(client).run(nothing, policy, std::sync::Arc::new(()));
+    /// #     assert!(Box::pin(output).next().await.is_some_and(|item| item.is_ok()));
+    /// #     Ok(())
+    /// # }
+    /// ```
     #[must_use]
     pub fn watches_in_namespaces<Other, I>(
         self,
@@ -165,6 +241,34 @@ where
     }
 
     /// Like [`watches_in_namespaces`](Self::watches_in_namespaces), for kinds known only at run time.
+    ///
+    /// ```
+    /// use k8s_openapi::api::core::v1::ConfigMap;
+    /// use kube_client::Client;
+    /// use kube_core::{ApiResource, DynamicObject, ResourceExt};
+    /// use kube_runtime::{Controller, reflector::ObjectRef, watcher};
+    /// # use {futures::StreamExt, k8s_openapi::api::core::v1::Secret, kube_client::Api};
+    ///
+    /// fn with_namesakes(client: Client, kind: ApiResource) -> Controller<ConfigMap> {
+    ///     let (namespaces, any) = (["default", "stage"], watcher::Config::default());
+    ///     let namesake = |other: DynamicObject| {
+    ///         Some(ObjectRef::new(&other.name_any()).within(&other.namespace()?))
+    ///     };
+    ///     Controller::for_namespaces(client.clone(), namespaces, any.clone())
+    ///         .watches_in_namespaces_with(client, namespaces, kind, any, namesake)
+    /// }
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// #     let client = Client::new(kube_testserver::ApiServer::new(), "default");
+    /// #     let map: ConfigMap = serde_json::from_str(r#"{"metadata":{"name":"a"}}"#)?;
+    /// #     Api::default_namespaced(client.clone()).create(&Default::default(), &map).await?;
+    /// #     let nothing = async |_, _| Ok::<_, std::convert::Infallible>(kube_runtime::controller::Action::await_change());
+    /// #     let policy = |_, _: &_, _| kube_runtime::controller::Action::await_change();
+    /// #     let output = with_namesakes(client, ApiResource::erase::<Secret>(&())).run(nothing, policy, std::sync::Arc::new(()));
+    /// #     assert!(Box::pin(output).next().await.is_some_and(|item| item.is_ok()));
+    /// #     Ok(())
+    /// # }
+    /// ```
     #[must_use]
     pub fn watches_in_namespaces_with<Other, I>(
         self,

@@ -49,6 +49,31 @@ where
     }
 
     /// Like [`owns`](Self::owns), for kinds known only at run time.
+    ///
+    /// ```
+    /// use k8s_openapi::api::core::v1::ConfigMap;
+    /// use kube_client::{Api, Client};
+    /// use kube_core::{ApiResource, DynamicObject};
+    /// use kube_runtime::{Controller, watcher};
+    /// # use {futures::StreamExt, k8s_openapi::api::core::v1::Secret};
+    ///
+    /// fn with_children(client: Client, kind: ApiResource) -> Controller<ConfigMap> {
+    ///     let children: Api<DynamicObject> = Api::all_with(client.clone(), &kind);
+    ///     Controller::new(Api::all(client), watcher::Config::default())
+    ///         .owns_with(children, kind, watcher::Config::default())
+    /// }
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// #     let client = Client::new(kube_testserver::ApiServer::new(), "default");
+    /// #     let map: ConfigMap = serde_json::from_str(r#"{"metadata":{"name":"a"}}"#)?;
+    /// #     Api::default_namespaced(client.clone()).create(&Default::default(), &map).await?;
+    /// #     let nothing = async |_, _| Ok::<_, std::convert::Infallible>(kube_runtime::controller::Action::await_change());
+    /// #     let policy = |_, _: &_, _| kube_runtime::controller::Action::await_change();
+    /// #     let output = with_children(client, ApiResource::erase::<Secret>(&())).run(nothing, policy, std::sync::Arc::new(()));
+    /// #     assert!(Box::pin(output).next().await.is_some_and(|item| item.is_ok()));
+    /// #     Ok(())
+    /// # }
+    /// ```
     #[must_use]
     pub fn owns_with<Child: Clone + Resource + DeserializeOwned + Debug + Send + 'static>(
         self,
@@ -88,6 +113,31 @@ where
     }
 
     /// Like [`owns_stream`](Self::owns_stream), for kinds known only at run time.
+    ///
+    /// ```
+    /// use k8s_openapi::api::core::v1::ConfigMap;
+    /// use kube_client::{Api, Client};
+    /// use kube_core::{ApiResource, DynamicObject};
+    /// use kube_runtime::{Controller, WatchStreamExt, watcher};
+    /// # use {futures::StreamExt, k8s_openapi::api::core::v1::Secret};
+    ///
+    /// fn with_children(client: Client, kind: ApiResource) -> Controller<ConfigMap> {
+    ///     let children: Api<DynamicObject> = Api::all_with(client.clone(), &kind);
+    ///     let touched = watcher(children, watcher::Config::default()).default_backoff().touched_objects();
+    ///     Controller::new(Api::all(client), watcher::Config::default()).owns_stream_with(touched, kind)
+    /// }
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// #     let client = Client::new(kube_testserver::ApiServer::new(), "default");
+    /// #     let map: ConfigMap = serde_json::from_str(r#"{"metadata":{"name":"a"}}"#)?;
+    /// #     Api::default_namespaced(client.clone()).create(&Default::default(), &map).await?;
+    /// #     let nothing = async |_, _| Ok::<_, std::convert::Infallible>(kube_runtime::controller::Action::await_change());
+    /// #     let policy = |_, _: &_, _| kube_runtime::controller::Action::await_change();
+    /// #     let output = with_children(client, ApiResource::erase::<Secret>(&())).run(nothing, policy, std::sync::Arc::new(()));
+    /// #     assert!(Box::pin(output).next().await.is_some_and(|item| item.is_ok()));
+    /// #     Ok(())
+    /// # }
+    /// ```
     #[must_use]
     pub fn owns_stream_with<Child: Resource + Send + 'static>(
         self,
@@ -102,6 +152,35 @@ where
     }
 
     /// Also reconciles the owners of the objects of a shared stream.
+    ///
+    /// ```
+    /// use futures::{Stream, StreamExt};
+    /// use k8s_openapi::api::core::v1::{ConfigMap, Secret};
+    /// use kube_client::{Api, Client};
+    /// use kube_runtime::{Controller, WatchStreamExt, reflector, watcher};
+    ///
+    /// /// A controller, and the watch of Secrets that it may share with others.
+    /// fn with_secrets(client: Client) -> Option<(Controller<ConfigMap>, impl Stream)> {
+    ///     let (_, writer) = reflector::store_shared::<Secret>(256);
+    ///     let controller = Controller::new(Api::all(client.clone()), watcher::Config::default())
+    ///         .owns_shared_stream(writer.subscribe()?);
+    ///     let secrets = watcher(Api::all(client), watcher::Config::default()).default_backoff();
+    ///     Some((controller, secrets.reflect_shared(writer)))
+    /// }
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// #     let client = Client::new(kube_testserver::ApiServer::new(), "default");
+    /// #     let map: ConfigMap = serde_json::from_str(r#"{"metadata":{"name":"a"}}"#)?;
+    /// #     Api::default_namespaced(client.clone()).create(&Default::default(), &map).await?;
+    /// #     let (controller, secrets) = with_secrets(client).ok_or("no subscription")?;
+    /// #     tokio::spawn(Box::pin(secrets).for_each(|_| async {}));
+    /// #     let nothing = async |_, _| Ok::<_, std::convert::Infallible>(kube_runtime::controller::Action::await_change());
+    /// #     let policy = |_, _: &_, _| kube_runtime::controller::Action::await_change();
+    /// #     let output = controller.run(nothing, policy, std::sync::Arc::new(()));
+    /// #     assert!(Box::pin(output).next().await.is_some_and(|item| item.is_ok()));
+    /// #     Ok(())
+    /// # }
+    /// ```
     #[must_use]
     pub fn owns_shared_stream<Child: Resource<DynamicType = ()> + Send + 'static>(
         self,
@@ -111,6 +190,36 @@ where
     }
 
     /// Like [`owns_shared_stream`](Self::owns_shared_stream), for kinds known only at run time.
+    ///
+    /// ```
+    /// use futures::{Stream, StreamExt};
+    /// use k8s_openapi::api::core::v1::ConfigMap;
+    /// use kube_client::{Api, Client};
+    /// use kube_core::{ApiResource, DynamicObject};
+    /// use kube_runtime::{Controller, WatchStreamExt, reflector::store::Writer, watcher};
+    /// # use k8s_openapi::api::core::v1::Secret;
+    ///
+    /// fn with_children(client: Client, kind: ApiResource) -> Option<(Controller<ConfigMap>, impl Stream)> {
+    ///     let writer = Writer::<DynamicObject>::new_shared(256, kind.clone());
+    ///     let controller = Controller::new(Api::all(client.clone()), watcher::Config::default())
+    ///         .owns_shared_stream_with(writer.subscribe()?, kind.clone());
+    ///     let children = watcher(Api::all_with(client, &kind), watcher::Config::default()).default_backoff();
+    ///     Some((controller, children.reflect_shared(writer)))
+    /// }
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// #     let client = Client::new(kube_testserver::ApiServer::new(), "default");
+    /// #     let map: ConfigMap = serde_json::from_str(r#"{"metadata":{"name":"a"}}"#)?;
+    /// #     Api::default_namespaced(client.clone()).create(&Default::default(), &map).await?;
+    /// #     let (controller, children) = with_children(client, ApiResource::erase::<Secret>(&())).ok_or("no subscription")?;
+    /// #     tokio::spawn(Box::pin(children).for_each(|_| async {}));
+    /// #     let nothing = async |_, _| Ok::<_, std::convert::Infallible>(kube_runtime::controller::Action::await_change());
+    /// #     let policy = |_, _: &_, _| kube_runtime::controller::Action::await_change();
+    /// #     let output = controller.run(nothing, policy, std::sync::Arc::new(()));
+    /// #     assert!(Box::pin(output).next().await.is_some_and(|item| item.is_ok()));
+    /// #     Ok(())
+    /// # }
+    /// ```
     #[must_use]
     pub fn owns_shared_stream_with<Child: Resource + Send + 'static>(
         self,
@@ -163,6 +272,34 @@ where
     }
 
     /// Like [`watches`](Self::watches), for kinds known only at run time.
+    ///
+    /// ```
+    /// use k8s_openapi::api::core::v1::ConfigMap;
+    /// use kube_client::{Api, Client};
+    /// use kube_core::{ApiResource, DynamicObject, ResourceExt};
+    /// use kube_runtime::{Controller, reflector::ObjectRef, watcher};
+    /// # use {futures::StreamExt, k8s_openapi::api::core::v1::Secret};
+    ///
+    /// /// A change of an object of this kind concerns the ConfigMap of the same name.
+    /// fn with_namesakes(client: Client, kind: ApiResource) -> Controller<ConfigMap> {
+    ///     let others: Api<DynamicObject> = Api::all_with(client.clone(), &kind);
+    ///     Controller::new(Api::all(client), watcher::Config::default())
+    ///         .watches_with(others, kind, watcher::Config::default(), |other| {
+    ///             Some(ObjectRef::new(&other.name_any()).within(&other.namespace()?))
+    ///         })
+    /// }
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// #     let client = Client::new(kube_testserver::ApiServer::new(), "default");
+    /// #     let map: ConfigMap = serde_json::from_str(r#"{"metadata":{"name":"a"}}"#)?;
+    /// #     Api::default_namespaced(client.clone()).create(&Default::default(), &map).await?;
+    /// #     let nothing = async |_, _| Ok::<_, std::convert::Infallible>(kube_runtime::controller::Action::await_change());
+    /// #     let policy = |_, _: &_, _| kube_runtime::controller::Action::await_change();
+    /// #     let output = with_namesakes(client, ApiResource::erase::<Secret>(&())).run(nothing, policy, std::sync::Arc::new(()));
+    /// #     assert!(Box::pin(output).next().await.is_some_and(|item| item.is_ok()));
+    /// #     Ok(())
+    /// # }
+    /// ```
     #[must_use]
     pub fn watches_with<Other, I>(
         self,
@@ -181,6 +318,36 @@ where
     }
 
     /// Also reconciles what `mapper` makes of the objects of a stream of one's own.
+    ///
+    /// ```
+    /// use k8s_openapi::api::core::v1::{ConfigMap, Secret};
+    /// use kube_client::{Api, Client};
+    /// use kube_core::ResourceExt;
+    /// use kube_runtime::{Controller, WatchStreamExt, predicates, reflector::ObjectRef, watcher};
+    /// # use futures::StreamExt;
+    ///
+    /// /// A Secret concerns the ConfigMap of the same name, and only its labels do.
+    /// fn with_namesakes(client: Client) -> Controller<ConfigMap> {
+    ///     let secrets = watcher(Api::<Secret>::all(client.clone()), watcher::Config::default())
+    ///         .default_backoff()
+    ///         .touched_objects()
+    ///         .predicate_filter(predicates::labels, Default::default());
+    ///     Controller::new(Api::all(client), watcher::Config::default()).watches_stream(secrets, |secret| {
+    ///         Some(ObjectRef::new(&secret.name_any()).within(&secret.namespace()?))
+    ///     })
+    /// }
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// #     let client = Client::new(kube_testserver::ApiServer::new(), "default");
+    /// #     let map: ConfigMap = serde_json::from_str(r#"{"metadata":{"name":"a"}}"#)?;
+    /// #     Api::default_namespaced(client.clone()).create(&Default::default(), &map).await?;
+    /// #     let nothing = async |_, _| Ok::<_, std::convert::Infallible>(kube_runtime::controller::Action::await_change());
+    /// #     let policy = |_, _: &_, _| kube_runtime::controller::Action::await_change();
+    /// #     let output = with_namesakes(client).run(nothing, policy, std::sync::Arc::new(()));
+    /// #     assert!(Box::pin(output).next().await.is_some_and(|item| item.is_ok()));
+    /// #     Ok(())
+    /// # }
+    /// ```
     #[must_use]
     pub fn watches_stream<Other, I>(
         self,
@@ -197,6 +364,35 @@ where
     }
 
     /// Like [`watches_stream`](Self::watches_stream), for kinds known only at run time.
+    ///
+    /// ```
+    /// use k8s_openapi::api::core::v1::ConfigMap;
+    /// use kube_client::{Api, Client};
+    /// use kube_core::{ApiResource, DynamicObject, ResourceExt};
+    /// use kube_runtime::{Controller, WatchStreamExt, reflector::ObjectRef, watcher};
+    /// # use {futures::StreamExt, k8s_openapi::api::core::v1::Secret};
+    ///
+    /// fn with_namesakes(client: Client, kind: ApiResource) -> Controller<ConfigMap> {
+    ///     let others: Api<DynamicObject> = Api::all_with(client.clone(), &kind);
+    ///     let touched = watcher(others, watcher::Config::default()).default_backoff().touched_objects();
+    ///     let namesake = |other: DynamicObject| {
+    ///         Some(ObjectRef::new(&other.name_any()).within(&other.namespace()?))
+    ///     };
+    ///     Controller::new(Api::all(client), watcher::Config::default())
+    ///         .watches_stream_with(touched, namesake, kind)
+    /// }
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// #     let client = Client::new(kube_testserver::ApiServer::new(), "default");
+    /// #     let map: ConfigMap = serde_json::from_str(r#"{"metadata":{"name":"a"}}"#)?;
+    /// #     Api::default_namespaced(client.clone()).create(&Default::default(), &map).await?;
+    /// #     let nothing = async |_, _| Ok::<_, std::convert::Infallible>(kube_runtime::controller::Action::await_change());
+    /// #     let policy = |_, _: &_, _| kube_runtime::controller::Action::await_change();
+    /// #     let output = with_namesakes(client, ApiResource::erase::<Secret>(&())).run(nothing, policy, std::sync::Arc::new(()));
+    /// #     assert!(Box::pin(output).next().await.is_some_and(|item| item.is_ok()));
+    /// #     Ok(())
+    /// # }
+    /// ```
     #[must_use]
     pub fn watches_stream_with<Other, I>(
         self,
@@ -214,6 +410,40 @@ where
     }
 
     /// Also reconciles what `mapper` makes of the objects of a shared stream.
+    ///
+    /// ```
+    /// use futures::{Stream, StreamExt};
+    /// use k8s_openapi::api::core::v1::{ConfigMap, Secret};
+    /// use kube_client::{Api, Client};
+    /// use kube_core::ResourceExt;
+    /// use kube_runtime::{Controller, WatchStreamExt, reflector::{self, ObjectRef}, watcher};
+    /// # use std::sync::Arc;
+    ///
+    /// /// A controller, and the watch of Secrets that it may share with others.
+    /// fn with_namesakes(client: Client) -> Option<(Controller<ConfigMap>, impl Stream)> {
+    ///     let (_, writer) = reflector::store_shared::<Secret>(256);
+    ///     let namesake = |secret: Arc<Secret>| {
+    ///         Some(ObjectRef::new(&secret.name_any()).within(&secret.namespace()?))
+    ///     };
+    ///     let controller = Controller::new(Api::all(client.clone()), watcher::Config::default())
+    ///         .watches_shared_stream(writer.subscribe()?, namesake);
+    ///     let secrets = watcher(Api::all(client), watcher::Config::default()).default_backoff();
+    ///     Some((controller, secrets.reflect_shared(writer)))
+    /// }
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// #     let client = Client::new(kube_testserver::ApiServer::new(), "default");
+    /// #     let map: ConfigMap = serde_json::from_str(r#"{"metadata":{"name":"a"}}"#)?;
+    /// #     Api::default_namespaced(client.clone()).create(&Default::default(), &map).await?;
+    /// #     let (controller, secrets) = with_namesakes(client).ok_or("no subscription")?;
+    /// #     tokio::spawn(Box::pin(secrets).for_each(|_| async {}));
+    /// #     let nothing = async |_, _| Ok::<_, std::convert::Infallible>(kube_runtime::controller::Action::await_change());
+    /// #     let policy = |_, _: &_, _| kube_runtime::controller::Action::await_change();
+    /// #     let output = controller.run(nothing, policy, std::sync::Arc::new(()));
+    /// #     assert!(Box::pin(output).next().await.is_some_and(|item| item.is_ok()));
+    /// #     Ok(())
+    /// # }
+    /// ```
     #[must_use]
     pub fn watches_shared_stream<Other, I>(
         self,
@@ -230,6 +460,39 @@ where
     }
 
     /// Like [`watches_shared_stream`](Self::watches_shared_stream), for kinds known only at run time.
+    ///
+    /// ```
+    /// use futures::{Stream, StreamExt};
+    /// use k8s_openapi::api::core::v1::ConfigMap;
+    /// use kube_client::{Api, Client};
+    /// use kube_core::{ApiResource, DynamicObject, ResourceExt};
+    /// use kube_runtime::{Controller, WatchStreamExt, reflector::{ObjectRef, store::Writer}, watcher};
+    /// # use {k8s_openapi::api::core::v1::Secret, std::sync::Arc};
+    ///
+    /// fn with_namesakes(client: Client, kind: ApiResource) -> Option<(Controller<ConfigMap>, impl Stream)> {
+    ///     let writer = Writer::<DynamicObject>::new_shared(256, kind.clone());
+    ///     let namesake = |other: Arc<DynamicObject>| {
+    ///         Some(ObjectRef::new(&other.name_any()).within(&other.namespace()?))
+    ///     };
+    ///     let controller = Controller::new(Api::all(client.clone()), watcher::Config::default())
+    ///         .watches_shared_stream_with(writer.subscribe()?, namesake, kind.clone());
+    ///     let others = watcher(Api::all_with(client, &kind), watcher::Config::default()).default_backoff();
+    ///     Some((controller, others.reflect_shared(writer)))
+    /// }
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// #     let client = Client::new(kube_testserver::ApiServer::new(), "default");
+    /// #     let map: ConfigMap = serde_json::from_str(r#"{"metadata":{"name":"a"}}"#)?;
+    /// #     Api::default_namespaced(client.clone()).create(&Default::default(), &map).await?;
+    /// #     let (controller, others) = with_namesakes(client, ApiResource::erase::<Secret>(&())).ok_or("no subscription")?;
+    /// #     tokio::spawn(Box::pin(others).for_each(|_| async {}));
+    /// #     let nothing = async |_, _| Ok::<_, std::convert::Infallible>(kube_runtime::controller::Action::await_change());
+    /// #     let policy = |_, _: &_, _| kube_runtime::controller::Action::await_change();
+    /// #     let output = controller.run(nothing, policy, std::sync::Arc::new(()));
+    /// #     assert!(Box::pin(output).next().await.is_some_and(|item| item.is_ok()));
+    /// #     Ok(())
+    /// # }
+    /// ```
     #[must_use]
     pub fn watches_shared_stream_with<Other, I>(
         self,

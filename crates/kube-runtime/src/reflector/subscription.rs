@@ -41,7 +41,7 @@ where
 impl<K> Stream for ReflectHandle<K>
 where
     K: Lookup + Clone,
-    K::DynamicType: Eq + Hash + Clone + Default,
+    K::DynamicType: Eq + Hash + Clone,
 {
     type Item = Arc<K>;
 

@@ -3,11 +3,16 @@
 use crate::common::{
     Change, Outputs, labelled, named, owned, quiet, server, soon, spawn_outputs, wait_for_change,
 };
-use futures::StreamExt;
+use futures::{StreamExt, channel::mpsc};
 use k8s_openapi::api::core::v1::{ConfigMap, Namespace, Secret};
 use kube_client::{Api, Client};
-use kube_core::{ApiResource, DynamicObject, ResourceExt, params::PostParams};
-use kube_runtime::{Controller, controller::Action, reflector::ObjectRef, watcher};
+use kube_core::{ApiResource, DynamicObject, PartialObjectMeta, ResourceExt, params::PostParams};
+use kube_runtime::{
+    Controller, WatchStreamExt,
+    controller::Action,
+    reflector::{self, ObjectRef, reflect_namespaces},
+    watcher,
+};
 use kube_testserver::{ApiServer, Fault, Match};
 use std::{collections::BTreeSet, convert::Infallible, sync::Arc, time::Duration};
 use tokio::time::Instant;
@@ -150,4 +155,46 @@ async fn kinds_may_be_known_only_at_run_time() {
     secrets("a").add(dependency).await;
     assert_eq!(soon(&mut done).await, "a");
     quiet(&mut done).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn they_may_come_and_go_with_what_is_owned_in_them() {
+    let (_server, client) = world().await;
+    let (lists, children_lists) = (mpsc::unbounded(), mpsc::unbounded());
+    let only = |namespaces: &[&'static str]| {
+        for lists in [&lists.0, &children_lists.0] {
+            lists.unbounded_send(namespaces.to_vec()).unwrap();
+        }
+    };
+    let (store, writer) = reflector::store::<ConfigMap>();
+    let (_, children) = reflector::store::<PartialObjectMeta<Secret>>();
+    let (of_maps, of_children) = (client.clone(), client.clone());
+    let maps_there = reflect_namespaces(writer, lists.1, move |namespace| {
+        watcher(Api::namespaced(of_maps.clone(), namespace), all()).default_backoff()
+    });
+    let children_there = reflect_namespaces(children, children_lists.1, move |namespace| {
+        watcher(Api::namespaced(of_children.clone(), namespace), all()).default_backoff()
+    });
+    only(&["a"]);
+    let controller = Controller::for_stream(maps_there.applied_objects(), store.clone())
+        .owns_stream(children_there.touched_objects());
+    let mut outputs = run(controller);
+    assert_eq!(soon(&mut outputs.items).await, "done: one");
+
+    only(&["a", "b"]);
+    assert_eq!(soon(&mut outputs.items).await, "done: one");
+    quiet(&mut outputs.items).await;
+    assert_eq!(store.len(), 2);
+    let owner = maps(&client, "b").get("one").await.unwrap();
+    let secrets = Api::<Secret>::namespaced(client.clone(), "b");
+    secrets.add(owned("child", &owner)).await;
+    assert_eq!(soon(&mut outputs.items).await, "done: one");
+
+    only(&["b"]);
+    quiet(&mut outputs.items).await;
+    assert_eq!(store.len(), 1);
+    maps(&client, "a").touch("one", "1").await;
+    quiet(&mut outputs.items).await;
+    secrets.remove("child").await;
+    assert_eq!(soon(&mut outputs.items).await, "done: one");
 }

@@ -10,6 +10,7 @@ mod controller_related;
 mod events;
 mod finalizer;
 mod layers;
+mod lifetime;
 mod namespaces;
 mod own_writes;
 mod pages;
