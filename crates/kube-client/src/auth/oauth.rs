@@ -78,6 +78,9 @@ pub(super) struct OAuth {
 const DEFAULT_SCOPES: &str =
     "https://www.googleapis.com/auth/cloud-platform,https://www.googleapis.com/auth/userinfo.email";
 
+/// How many characters of an answer are shown.
+const SHOWN: usize = 1024;
+
 impl OAuth {
     pub(super) fn new(settings: &HashMap<String, String>) -> Self {
         let scopes = settings.get("scopes").map_or(DEFAULT_SCOPES, String::as_str);
@@ -91,8 +94,9 @@ impl OAuth {
             TokenOrRequest::Token(token) => token,
             TokenOrRequest::Request { request, scope_hash, .. } => {
                 let answer = send(request.map(Bytes::from)).await?;
+                let body = answer.body().clone();
                 let parsed = provider.parse_token_response(scope_hash, answer);
-                parsed.map_err(|err| failed(OAuthError::RetrieveCredentials(err)))?
+                parsed.map_err(|err| failed(refused(err, &body)))?
             }
         };
         credential(&token)
@@ -144,6 +148,17 @@ fn of_key(err: Error) -> OAuthError {
         Error::InvalidKeyFormat => OAuthError::InvalidKeyFormat(err),
         Error::InvalidRsaKey(_) | Error::InvalidRsaKeyRejected(_) => OAuthError::InvalidRsaKey(err),
         other => OAuthError::Unknown(other.to_string()),
+    }
+}
+
+/// An answer whose reason is in no form that is known shows itself.
+fn refused(err: Error, body: &[u8]) -> OAuthError {
+    match err {
+        Error::HttpStatus(code) => {
+            let beginning: String = String::from_utf8_lossy(body).trim().chars().take(SHOWN).collect();
+            OAuthError::Unknown(format!("the token endpoint answered {code}: {beginning}"))
+        }
+        other => OAuthError::RetrieveCredentials(other),
     }
 }
 

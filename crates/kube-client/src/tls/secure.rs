@@ -45,9 +45,8 @@ pub(crate) enum Offer {
 pub(crate) enum Peer {
     /// The cluster's API server. A certificate that `giver` hands over is shown where the user has no other.
     Server { giver: Option<Arc<dyn GivesIdentity>> },
-    // Only proxies that are asked to CONNECT make one; every backend knows what to do with it.
-    #[cfg_attr(not(feature = "http-proxy"), expect(dead_code))]
     /// A proxy on the way there: trusted by the cluster's authorities or the public ones, and not shown the user's certificate.
+    #[cfg_attr(not(feature = "http-proxy"), allow(dead_code, reason = "only a CONNECT makes one"))]
     Proxy,
 }
 

@@ -4,10 +4,11 @@
 use futures::StreamExt;
 use http::{Request, Response};
 use k8s_openapi::api::core::v1::{ConfigMap, Pod};
-use kube_client::api::{DeleteParams, DynamicObject, ListParams, LogParams, WatchParams};
+use kube_client::api::{DeleteParams, DynamicObject, ListParams, LogParams, WatchEvent, WatchParams};
 use kube_client::client::Body;
 use kube_client::discovery::ApiResource;
 use kube_client::{Api, Client, Discovery, Error};
+use kube_core::DeserializeGuard;
 use tokio::time::Instant;
 
 /// A server that always answers this.
@@ -104,5 +105,31 @@ async fn an_endless_refusal_surfaces_within_a_minute_from_every_kind_of_call() {
         let started = Instant::now();
         is_refused(pods.log_stream("a", &LogParams::default()).await.err());
         assert!(started.elapsed().as_secs() < 60);
+    }
+}
+
+#[tokio::test]
+async fn a_guarded_type_takes_what_cannot_be_decoded() {
+    let [good, odd] =
+        [r#"{"metadata":{"name":"good"},"data":{"a":"b"}}"#, r#"{"metadata":{"name":"odd"},"data":5}"#];
+    let api =
+        |body: String| Api::<DeserializeGuard<ConfigMap>>::default_namespaced(answering(200, None, body));
+    let is_odd = |guard: &DeserializeGuard<ConfigMap>| {
+        let said = guard.0.as_ref().unwrap_err().to_string();
+        assert_eq!(said, "cannot decode object odd: invalid type: integer `5`, expected a map");
+    };
+
+    is_odd(&api(odd.to_owned()).get("odd").await.unwrap());
+
+    let listed = api(format!(r#"{{"metadata":{{}},"items":[{good},{odd}]}}"#));
+    let listed = listed.list(&ListParams::default()).await.unwrap();
+    assert_eq!(listed.items[0].0.as_ref().unwrap().data.as_ref().unwrap()["a"], "b");
+    is_odd(&listed.items[1]);
+
+    let line = |object: &str| format!("{{\"type\":\"ADDED\",\"object\":{object}}}\n");
+    let events = api(line(odd) + &line(good)).watch(&WatchParams::default(), "0").await.unwrap();
+    match &events.collect::<Vec<_>>().await[..] {
+        [Ok(WatchEvent::Added(first)), Ok(WatchEvent::Added(DeserializeGuard(Ok(_))))] => is_odd(first),
+        other => panic!("{other:?}"),
     }
 }

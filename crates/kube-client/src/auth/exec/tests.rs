@@ -103,6 +103,20 @@ async fn odd_answers_are_errors() {
     assert!(matches!(run(&shell(&expiry)).await, Err(AuthError::MalformedTokenExpirationDate(_))));
 }
 
+#[tokio::test]
+async fn alias_bombs_and_deep_nesting_are_errors() {
+    let mut bomb = String::from("a0: &a0 [x, x, x, x, x, x, x, x, x, x]\n");
+    for level in 1..10 {
+        let below = format!("*a{}, ", level - 1).repeat(10);
+        bomb.push_str(&format!("a{level}: &a{level} [{below} x]\n"));
+    }
+    for output in [bomb, "[".repeat(10_000), format!("{}{}", r#"{"a":["#.repeat(10_000), "]}".repeat(10_000))]
+    {
+        let outcome = run(&shell(&format!("cat <<'END'\n{output}\nEND"))).await;
+        assert!(matches!(outcome, Err(AuthError::AuthExecParse(_))), "{outcome:?}");
+    }
+}
+
 #[test]
 fn renewal_is_a_little_early_but_never_at_once() {
     let now: Timestamp = "2030-01-01T00:00:00Z".parse().unwrap();

@@ -111,6 +111,10 @@ async fn what_is_wrong_with_them_is_said() {
     let refused = found(1, home.path(), Some(&service_account(KEY, &url))).await;
     assert!(refused[0].contains("the token endpoint gave no token: "), "{refused:?}");
     assert!(refused[0].contains("invalid_grant"), "{refused:?}");
+    let (url, _) = endpoint(vec![(503, "<html>try later</html>\n".to_owned())], None).await;
+    let away = found(1, home.path(), Some(&service_account(KEY, &url))).await;
+    let told = "the token endpoint answered 503 Service Unavailable: <html>try later</html>";
+    assert!(away[0].ends_with(told), "{away:?}");
     let gone = found(1, home.path(), Some(&service_account(KEY, "http://127.0.0.1:1"))).await;
     assert!(gone[0].contains("the token endpoint cannot be reached: "), "{gone:?}");
 }
