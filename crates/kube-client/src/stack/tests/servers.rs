@@ -53,6 +53,19 @@ impl Authority {
 }
 
 impl Signed {
+    /// Vouches for itself, and is an authority's, as those are that `openssl req -x509` makes.
+    pub(super) fn by_itself(names: &[&str]) -> Self {
+        let mut params = named("itself", names);
+        params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+        let key = KeyPair::generate().unwrap();
+        let certificate = params.self_signed(&key).unwrap();
+        Self { certificate: certificate.pem(), key: key.serialize_pem(), der: certificate.der().to_vec() }
+    }
+
+    pub(super) fn der(&self) -> Vec<u8> {
+        self.der.clone()
+    }
+
     /// How the server tells of this one when it was shown it.
     pub(super) fn told(&self) -> String {
         STANDARD.encode(&self.der)

@@ -50,6 +50,21 @@ async fn the_right_authority_is_trusted_and_a_wrong_one_is_named_as_the_reason()
     }
 }
 
+/// As kubectl has it.
+#[tokio::test]
+async fn a_certificate_that_vouches_for_itself_is_trusted_where_it_is_given() {
+    let (clients, own) = (Authority::new("clients"), Signed::by_itself(LOCAL));
+    let server = Https::start(acceptor(&own, &clients)).await;
+    for (way, backend) in ways() {
+        let mut config = config(&server, &clients);
+        for (given, trusted) in [(own.der(), true), (Signed::by_itself(LOCAL).der(), false)] {
+            config.root_cert = Some(vec![given]);
+            let asked = ask(&client(&config, backend).unwrap()).await;
+            assert_eq!(asked.is_ok(), trusted, "{way}: {asked:?}");
+        }
+    }
+}
+
 #[tokio::test]
 async fn another_name_can_be_expected() {
     let ours = Authority::new("ours");

@@ -2,6 +2,7 @@
 
 mod connector;
 mod error;
+mod given;
 mod provider;
 mod roots;
 

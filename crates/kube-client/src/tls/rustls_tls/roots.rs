@@ -2,15 +2,19 @@
 
 use std::sync::Arc;
 
+#[cfg(feature = "webpki-roots")]
+use rustls::RootCertStore;
+#[cfg(feature = "webpki-roots")]
 use rustls::client::WebPkiServerVerifier;
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
 use rustls::crypto::{
     CryptoProvider, WebPkiSupportedAlgorithms, verify_tls12_signature, verify_tls13_signature,
 };
 use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
-use rustls::{DigitallySignedStruct, RootCertStore, SignatureScheme};
+use rustls::{DigitallySignedStruct, SignatureScheme};
 
 use super::RustlsTlsError;
+use super::given::{Given, Shown};
 use crate::config::Config;
 use crate::tls::Peer;
 use crate::tls::follow::FollowedAuthorities;
@@ -23,7 +27,7 @@ pub(super) fn server_verifier(
 ) -> Result<Arc<dyn ServerCertVerifier>, RustlsTlsError> {
     let trust = match (Trust::of(config, provider)?, peer) {
         (Some(trust), Peer::Server { .. }) => trust,
-        (None, _) => Trust::Fixed(public::verifier(provider)?),
+        (None, _) => Trust::Public(public::verifier(provider)?),
         // Without public authorities, as in an empty container, the cluster's own are all there is.
         (Some(trust), Peer::Proxy) => match public::verifier(provider) {
             Ok(public) => Trust::Either(Box::new(trust), public),
@@ -44,8 +48,9 @@ struct Verifier {
 enum Trust {
     /// Anyone, as `insecure-skip-tls-verify` says.
     Anyone,
-    Fixed(Arc<dyn ServerCertVerifier>),
-    File(FollowedAuthorities<Arc<dyn ServerCertVerifier>>),
+    Public(Arc<dyn ServerCertVerifier>),
+    Given(Given),
+    File(FollowedAuthorities<Given>),
     Either(Box<Trust>, Arc<dyn ServerCertVerifier>),
 }
 
@@ -58,40 +63,25 @@ impl Trust {
         let given = config.root_cert.as_deref();
         if let Some(path) = &config.root_cert_file {
             let provider = Arc::clone(provider);
-            let make = move |certificates: &[Vec<u8>]| trust_only(certificates, &provider);
+            let make = move |certificates: &[Vec<u8>]| Given::new(certificates, &provider);
             let followed = FollowedAuthorities::new(path.clone(), given, make);
             return followed.map(|file| Some(Self::File(file))).map_err(RustlsTlsError::AddRootCertificate);
         }
         given
-            .map(|certificates| trust_only(certificates, provider))
+            .map(|certificates| Given::new(certificates, provider).map(Self::Given))
             .transpose()
-            .map(|verifier| verifier.map(Self::Fixed))
             .map_err(RustlsTlsError::AddRootCertificate)
     }
 
-    fn verify(
-        &self,
-        verify: &dyn Fn(&dyn ServerCertVerifier) -> Result<ServerCertVerified, rustls::Error>,
-    ) -> Result<ServerCertVerified, rustls::Error> {
+    fn judge(&self, shown: &Shown<'_>) -> Result<ServerCertVerified, rustls::Error> {
         match self {
             Self::Anyone => Ok(ServerCertVerified::assertion()),
-            Self::Fixed(verifier) => verify(&**verifier),
-            Self::File(file) => verify(&**file.current()),
-            Self::Either(one, other) => one.verify(verify).or_else(|_| verify(&**other)),
+            Self::Public(public) => shown.judged_by(&**public),
+            Self::Given(given) => given.judge(shown),
+            Self::File(file) => file.current().judge(shown),
+            Self::Either(one, public) => one.judge(shown).or_else(|_| shown.judged_by(&**public)),
         }
     }
-}
-
-fn trust_only(
-    certificates: &[Vec<u8>],
-    provider: &Arc<CryptoProvider>,
-) -> Result<Arc<dyn ServerCertVerifier>, Box<dyn std::error::Error + Send + Sync>> {
-    let mut roots = RootCertStore::empty();
-    for der in certificates {
-        roots.add(CertificateDer::from(der.clone()))?;
-    }
-    let verifier = WebPkiServerVerifier::builder_with_provider(roots.into(), Arc::clone(provider)).build()?;
-    Ok(verifier)
 }
 
 impl ServerCertVerifier for Verifier {
@@ -103,9 +93,7 @@ impl ServerCertVerifier for Verifier {
         ocsp_response: &[u8],
         now: UnixTime,
     ) -> Result<ServerCertVerified, rustls::Error> {
-        self.trust.verify(&|verifier| {
-            verifier.verify_server_cert(end_entity, intermediates, server_name, ocsp_response, now)
-        })
+        self.trust.judge(&Shown { end_entity, intermediates, server_name, ocsp_response, now })
     }
 
     fn verify_tls12_signature(
@@ -220,6 +208,35 @@ mod tests {
         config.accept_invalid_certs = true;
         let verifier = server_verifier(&config, &Peer::Server { giver: None }, &crypto_provider()).unwrap();
         assert!(trusts(&*verifier, &server_certificate(&other)));
+    }
+
+    #[test]
+    fn a_certificate_that_is_given_itself_is_trusted_as_long_as_it_is_valid() {
+        let shown = |change: fn(&mut rcgen::CertificateParams), name: &str| {
+            let mut params = rcgen::CertificateParams::new(vec![name.to_owned()]).unwrap();
+            change(&mut params);
+            params.self_signed(&rcgen::KeyPair::generate().unwrap()).unwrap().der().clone()
+        };
+        let authority: fn(&mut rcgen::CertificateParams) =
+            |params| params.is_ca = rcgen::IsCa::Ca(rcgen::BasicConstraints::Unconstrained);
+        let expired: fn(&mut rcgen::CertificateParams) = |params| {
+            params.is_ca = rcgen::IsCa::Ca(rcgen::BasicConstraints::Unconstrained);
+            params.not_after = rcgen::date_time_ymd(2020, 1, 1);
+        };
+        for (certificate, trusted) in [
+            (shown(authority, "host"), true),
+            (shown(|params| params.is_ca = rcgen::IsCa::ExplicitNoCa, "host"), true),
+            (shown(|_| {}, "host"), true),
+            (shown(authority, "other"), false),
+            (shown(expired, "host"), false),
+        ] {
+            let mut config = Config::new("https://host".parse().unwrap());
+            config.root_cert = Some(vec![certificate.to_vec()]);
+            let verifier =
+                server_verifier(&config, &Peer::Server { giver: None }, &crypto_provider()).unwrap();
+            assert_eq!(trusts(&*verifier, &certificate), trusted);
+            assert!(!trusts(&*verifier, &shown(authority, "host")), "one of its own making is not");
+        }
     }
 
     #[test]
