@@ -58,6 +58,7 @@ const ITEMS: &[Item] = &[
     ("garbage collection", &["gc/"]),
     ("built-in kinds: defaults and rules", &["defaults/"]),
     ("Events under both their names", &["events/"]),
+    ("autoscalers in both their versions", &["autoscalers/"]),
     ("admission webhooks: patches, reinvocation, policies, timeout, conditions, selectors, dry run, warnings", &["admission/"]),
     ("webhooks asked for subresources: CONNECT, eviction, binding, token, scale", &["admission/connect-review", "admission/eviction-review", "admission/binding-review", "admission/token-review", "admission/scale-review"]),
     ("discovery, aggregated and legacy", &["discovery/aggregated", "discovery/group", "discovery/resource-", "discovery/core-", "discovery/apps-group", "discovery/api-versions", "discovery/kinds-of-everyday"]),

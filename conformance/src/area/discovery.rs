@@ -31,6 +31,7 @@ pub(crate) fn cases() -> Vec<Case> {
         custom("discovery/openapi-v3-of-crd", "the document of a CRD's group version has its schema with the group-version-kind", openapi_crd),
         custom("discovery/openapi-v3-hash-is-immutable", "the address with the right hash may be cached", openapi_cache),
         custom("discovery/openapi-v2", "/openapi/v2 answers the built-in paths", openapi_v2),
+        custom("discovery/openapi-says-what-for", "built-in types and their fields have descriptions, and so have the common fields of a CRD", openapi_texts),
         core("discovery/core-resources", "/api/v1 lists pods with short name and category", core_resources),
         core("discovery/core-subresources", "/api/v1 lists pods/log, pods/exec and pods/status", core_subresources),
         core("discovery/apps-group", "apps/v1 lists deployments and deployments/scale", apps),
@@ -288,6 +289,55 @@ async fn openapi_v2(cx: Cx) -> Outcome {
     r.has(&format!("/definitions/{crd}/properties/spec"))?;
     let yaml = cx.call(http::Method::GET, "/openapi/v2").accept("application/yaml").send().await?;
     yaml.is(406)?;
+    Ok(())
+}
+
+/// Texts that have been the same for many versions.
+async fn openapi_texts(cx: Cx) -> Outcome {
+    let r = cx.get("/openapi/v2").await?;
+    r.is(200)?;
+    let said = |name: &str, field: &str, begin: &str| {
+        let schema = &r.body["definitions"][name];
+        let at = if field.is_empty() { schema } else { &schema["properties"][field] };
+        let text = at["description"].as_str().unwrap_or_default();
+        holds(text.starts_with(begin), &format!("{name} {field}: {begin}"), text)
+    };
+    let meta = "io.k8s.apimachinery.pkg.apis.meta.v1";
+    let crd = "io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1";
+    let kind = "Kind is a string value representing the REST resource this object represents.";
+    let every = [
+        (format!("{meta}.ObjectMeta"), "", "ObjectMeta is metadata that all persisted resources must have"),
+        (
+            format!("{meta}.ObjectMeta"),
+            "finalizers",
+            "Must be empty before the object is deleted from the registry.",
+        ),
+        (format!("{meta}.Time"), "", "Time is a wrapper around time.Time"),
+        (format!("{crd}.CustomResourceDefinition"), "kind", kind),
+        (
+            format!("{crd}.CustomResourceDefinition"),
+            "spec",
+            "spec describes how the user wants the resources to appear",
+        ),
+        (
+            format!("{crd}.CustomResourceDefinitionNames"),
+            "plural",
+            "plural is the plural name of the resource to serve.",
+        ),
+    ];
+    for (name, field, begin) in &every {
+        said(name, field, begin)?;
+    }
+    if cx.server.has_core_kinds() {
+        let api = "io.k8s.api.core.v1";
+        for (name, field, begin) in [
+            ("ConfigMap", "", "ConfigMap holds configuration data for pods to consume."),
+            ("Pod", "spec", "Specification of the desired behavior of the pod."),
+            ("ContainerPort", "containerPort", "Number of port to expose on the pod's IP address."),
+        ] {
+            said(&format!("{api}.{name}"), field, begin)?;
+        }
+    }
     Ok(())
 }
 

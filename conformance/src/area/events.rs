@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 use crate::{
     case::{Case, core},
     check::{Outcome, at, equal},
+    client::Reply,
     context::Cx,
 };
 
@@ -22,6 +23,17 @@ pub(crate) fn cases() -> Vec<Case> {
         core("events/patch", "a patch by one name is seen by the other", patch),
         core("events/delete", "what is deleted by one name is gone for the other", delete),
         core("events/exists-409", "a name taken by one is taken for the other: 409 AlreadyExists", exists),
+        core("events/new-needs-422", "an Event of events.k8s.io has a time, a controller, an instance, an action, a reason and a type: 422", new_needs),
+        core("events/new-needs-all-422", "everything that is missing of an Event of events.k8s.io without a time is said at once", new_needs_all),
+        core("events/new-type-422", "the type of an Event of events.k8s.io is Normal or Warning", new_type),
+        core("events/new-old-members-422", "an Event of events.k8s.io is made without the members of old", new_old_members),
+        core("events/new-series-422", "a series is of two at least, and was last seen some time", new_series),
+        core("events/new-lengths-422", "texts of an Event with a time are bounded", new_lengths),
+        core("events/new-controller-422", "a reporting controller has a qualified name", new_controller),
+        core("events/old-with-time-422", "an Event of v1 with a time needs what the newer ones do, on update too", old_with_time),
+        core("events/old-without-time", "an Event of v1 without a time needs none of it", old_without_time),
+        core("events/namespace-422", "an Event is in the namespace of what it is about", namespace),
+        core("events/about-cluster", "an Event about an object of the cluster is in a namespace of the cluster's", about_cluster),
     ]
     .concat()
 }
@@ -151,5 +163,165 @@ async fn delete(cx: Cx) -> Outcome {
 async fn exists(cx: Cx) -> Outcome {
     cx.made(old_path(&cx), &old(&cx, "a")).await?;
     cx.post(new_path(&cx), &new(&cx, "a")).await?.fails(409, "AlreadyExists")?;
+    Ok(())
+}
+
+/// Which fields an answer has causes for, each with its reason, in order.
+fn causes(reply: &Reply) -> Vec<(String, String)> {
+    let all = reply.body["details"]["causes"].as_array().cloned().unwrap_or_default();
+    let text = |cause: &Value, member: &str| cause[member].as_str().unwrap_or_default().to_owned();
+    all.iter().map(|cause| (text(cause, "field"), text(cause, "reason"))).collect()
+}
+
+fn refused(reply: &Reply, want: &[(&str, &str)]) -> Outcome {
+    reply.fails(422, "Invalid")?;
+    let want: Vec<_> = want.iter().map(|(field, reason)| (field.to_string(), reason.to_string())).collect();
+    equal("causes", want, causes(reply))
+}
+
+const INVALID: &str = "FieldValueInvalid";
+const REQUIRED: &str = "FieldValueRequired";
+
+async fn new_needs(cx: Cx) -> Outcome {
+    for field in ["reason", "action", "eventTime", "reportingInstance"] {
+        let mut event = new(&cx, "a");
+        event[field] = Value::Null;
+        let reply = cx.post(new_path(&cx), &event).await?;
+        refused(&reply, &[(field, REQUIRED)])?;
+        reply.says(&format!("Event \"a\" is invalid: {field}: Required value"))?;
+    }
+    let mut event = new(&cx, "a");
+    event["reportingController"] = Value::Null;
+    cx.post(new_path(&cx), &event).await?.fails(422, "Invalid")?.cause(REQUIRED, "reportingController")?;
+    event = new(&cx, "a");
+    event["note"] = Value::Null;
+    cx.made(new_path(&cx), &event).await?;
+    Ok(())
+}
+
+async fn new_needs_all(cx: Cx) -> Outcome {
+    let reply = cx.post(new_path(&cx), &json!({"metadata": {"name": "a"}})).await?;
+    refused(&reply, &[("involvedObject.namespace", INVALID), ("eventTime", REQUIRED), ("type", INVALID)])
+}
+
+async fn new_type(cx: Cx) -> Outcome {
+    for kind in ["Odd", ""] {
+        let mut event = new(&cx, "a");
+        event["type"] = kind.into();
+        let reply = cx.post(new_path(&cx), &event).await?;
+        refused(&reply, &[("type", INVALID)])?;
+        reply.mentions(&format!("has invalid value: {kind}"))?;
+    }
+    Ok(())
+}
+
+async fn new_old_members(cx: Cx) -> Outcome {
+    let mut event = new(&cx, "a");
+    let time = "2026-01-01T00:00:00Z";
+    event["deprecatedFirstTimestamp"] = time.into();
+    event["deprecatedLastTimestamp"] = time.into();
+    event["deprecatedCount"] = 1.into();
+    event["deprecatedSource"] = json!({"component": "c"});
+    let reply = cx.post(new_path(&cx), &event).await?;
+    let members = ["firstTimestamp", "lastTimestamp", "count", "source"];
+    refused(&reply, &members.map(|member| (member, INVALID)))?;
+    reply.mentions("firstTimestamp: Invalid value: \"\": needs to be unset")?;
+    event["deprecatedCount"] = 0.into();
+    event["deprecatedSource"] = json!({});
+    event["deprecatedFirstTimestamp"] = Value::Null;
+    event["deprecatedLastTimestamp"] = Value::Null;
+    cx.made(new_path(&cx), &event).await?;
+    // Once it is there, they may come.
+    cx.merge(format!("{}/a", old_path(&cx)), &json!({"count": 3})).await?.is(200)?;
+    Ok(())
+}
+
+async fn new_series(cx: Cx) -> Outcome {
+    let mut event = new(&cx, "a");
+    event["series"] = json!({"count": 0});
+    let reply = cx.post(new_path(&cx), &event).await?;
+    refused(&reply, &[("series.count", INVALID), ("series.lastObservedTime", REQUIRED)])?;
+    event["series"] = json!({"count": 1, "lastObservedTime": "2026-01-01T00:00:00.000000Z"});
+    refused(&cx.post(new_path(&cx), &event).await?, &[("series.count", INVALID)])?;
+    event["series"]["count"] = 2.into();
+    cx.made(new_path(&cx), &event).await?;
+    Ok(())
+}
+
+async fn new_lengths(cx: Cx) -> Outcome {
+    let mut event = new(&cx, "a");
+    for (field, length) in [("reportingInstance", 129), ("action", 129), ("reason", 129), ("note", 1025)] {
+        event[field] = "x".repeat(length).into();
+    }
+    let reply = cx.post(new_path(&cx), &event).await?;
+    refused(&reply, &["reportingInstance", "action", "reason", "message"].map(|field| (field, INVALID)))?;
+    reply.mentions("can have at most 128 characters")?.mentions("can have at most 1024 characters")?;
+    Ok(())
+}
+
+async fn new_controller(cx: Cx) -> Outcome {
+    for name in ["a b/c/d", "/b", "-b", "a/b_-"] {
+        let mut event = new(&cx, "a");
+        event["reportingController"] = name.into();
+        refused(&cx.post(new_path(&cx), &event).await?, &[("reportingController", INVALID)])?;
+    }
+    Ok(())
+}
+
+async fn old_with_time(cx: Cx) -> Outcome {
+    let time = json!("2026-01-01T00:00:00.000000Z");
+    let mut event = old(&cx, "a");
+    event["eventTime"] = time.clone();
+    let refused = |reply: &Reply| -> Outcome {
+        reply.fails(422, "Invalid")?.cause(REQUIRED, "reportingController")?;
+        reply.cause(REQUIRED, "reportingInstance")?.cause(REQUIRED, "action")?;
+        Ok(())
+    };
+    refused(&cx.post(old_path(&cx), &event).await?)?;
+    cx.made(old_path(&cx), &old(&cx, "b")).await?;
+    refused(&cx.merge(format!("{}/b", old_path(&cx)), &json!({"eventTime": time})).await?)?;
+    for (field, text) in
+        [("reportingComponent", "c"), ("reportingInstance", "i"), ("action", "A"), ("type", "Odd")]
+    {
+        event[field] = text.into();
+    }
+    cx.made(old_path(&cx), &event).await?;
+    Ok(())
+}
+
+async fn old_without_time(cx: Cx) -> Outcome {
+    let event = json!({"metadata": {"name": "a"}, "involvedObject": about(&cx), "reason": "r".repeat(129), "series": {"count": 0}});
+    cx.made(old_path(&cx), &event).await?;
+    Ok(())
+}
+
+async fn namespace(cx: Cx) -> Outcome {
+    for about in
+        [json!({"kind": "Pod", "name": "p", "namespace": "other"}), json!({"kind": "Pod", "name": "p"})]
+    {
+        let mut event = old(&cx, "a");
+        event["involvedObject"] = about.clone();
+        let reply = cx.post(old_path(&cx), &event).await?;
+        refused(&reply, &[("involvedObject.namespace", INVALID)])?;
+        let namespace = about["namespace"].as_str().unwrap_or_default();
+        reply.mentions(&format!("Invalid value: {namespace:?}: does not match event.namespace"))?;
+    }
+    let mut event = new(&cx, "a");
+    event["regarding"] = json!({"kind": "Pod", "name": "p", "namespace": "other"});
+    cx.made(new_path(&cx), &event).await?;
+    Ok(())
+}
+
+async fn about_cluster(cx: Cx) -> Outcome {
+    let name = format!("{}-about", cx.ns);
+    let mut event = old(&cx, &name);
+    event["involvedObject"] = json!({"kind": "Node", "name": "n"});
+    cx.made("/api/v1/namespaces/default/events", &event).await?;
+    cx.delete(format!("/api/v1/namespaces/default/events/{name}")).await?.is(200)?;
+    let mut event = new(&cx, &name);
+    event["regarding"] = json!({"kind": "Node", "name": "n"});
+    refused(&cx.post(new_path(&cx), &event).await?, &[("involvedObject.namespace", INVALID)])?;
+    cx.made("/apis/events.k8s.io/v1/namespaces/kube-system/events", &event).await?;
+    cx.delete(format!("/apis/events.k8s.io/v1/namespaces/kube-system/events/{name}")).await?.is(200)?;
     Ok(())
 }

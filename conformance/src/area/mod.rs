@@ -6,6 +6,7 @@ mod admission;
 mod apply;
 mod applylists;
 mod auth;
+mod autoscalers;
 mod cel;
 mod columns;
 mod conversion;
@@ -63,6 +64,7 @@ pub(crate) fn cases() -> Vec<Case> {
         strategic::cases(),
         defaults::cases(),
         events::cases(),
+        autoscalers::cases(),
         namespaces::cases(),
         gc::cases(),
         admission::cases(),

@@ -1,10 +1,12 @@
 #!/usr/bin/env python3
-"""Writes kinds.jsonl and types.jsonl, the tables of built-in kinds and their schemas. See README.md beside this file.
+"""Writes kinds.jsonl, types.jsonl and descriptions.jsonl, the tables of built-in kinds, their schemas and what those say
+for people. See README.md beside this file.
 
     generate.py BINDINGS CORE_KUBECONFIG MODERN_KUBECONFIG
 
 BINDINGS is the v1_NN module directory of the k8s-openapi crate; the kubeconfigs are those of genuine API servers.
 """
+import collections
 import json
 import os
 import re
@@ -20,14 +22,14 @@ TOKEN = re.compile(
     r'\s*("(?:[^"\\]|\\.)*"|__gen\.subschema_for::<(?P<ref>[^()]*)>\(\)|-?\d[\d.]*|true|false|[{}\[\](),:])', re.S)
 DESCRIBED = re.compile(
     r'\{\s*let mut schema_obj = (__gen\.subschema_for::<[^()]*>\(\));\s*schema_obj\.ensure_object\(\)'
-    r'\.insert\("description"\.into\(\), "(?:[^"\\]|\\.)*"\.into\(\)\);\s*schema_obj\s*\}', re.S)
+    r'\.insert\("description"\.into\(\), ("(?:[^"\\]|\\.)*")\.into\(\)\);\s*schema_obj\s*\}', re.S)
 
 
 # ---- reading the bindings -------------------------------------------------------------------------------------------
 
 def parse_schema(text):
-    """The value of one json_schema! body; references become {"$ref": path}, descriptions are dropped."""
-    tokens = [(m.group(1), m.group("ref")) for m in TOKEN.finditer(DESCRIBED.sub(r"\1", text))]
+    """The value of one json_schema! body; references become {"$ref": path}."""
+    tokens = [(m.group(1), m.group("ref")) for m in TOKEN.finditer(DESCRIBED.sub(r'{"description": \2, "$ref-of": \1}', text))]
     at = 0
 
     def value():
@@ -49,8 +51,7 @@ def parse_schema(text):
                     assert tokens[at + 1][0] == ":", tokens[at:at + 3]
                     at += 2
                     item = value()
-                    if not (key == "description" and isinstance(item, str)):
-                        out[key] = item
+                    out.update(item if key == "$ref-of" else {key: item})
                 else:
                     out.append(value())
                 if tokens[at][0] == ",":
@@ -99,8 +100,16 @@ def merge_rules(text):
     return rules
 
 
+def take_descriptions(schema):
+    """What a schema says of itself (as "") and of each of its fields; nothing of it stays in the schema."""
+    out = {"": schema.pop("description", "")}
+    for field, prop in schema.get("properties", {}).items():
+        out[field] = prop.pop("description", "")
+    return {field: text for field, text in out.items() if text}
+
+
 def read_bindings(root):
-    types, kinds, paths = {}, [], {}
+    types, kinds, paths, descriptions = {}, [], {}, {}
     for directory, _, files in os.walk(root):
         for name in sorted(files):
             text = open(os.path.join(directory, name)).read()
@@ -110,12 +119,24 @@ def read_bindings(root):
             schema_name = re.search(r'fn schema_name\(\).*?"([^"]+)"\.into\(\)', text, re.S).group(1)
             path = "crate::" + os.path.relpath(directory, root).replace("/", "::") + "::" + owner.group(1)
             paths[path] = schema_name
-            types[schema_name] = (parse_schema(body(text, "json_schema!(")), merge_rules(text))
+            schema = parse_schema(body(text, "json_schema!("))
+            descriptions[schema_name] = take_descriptions(schema)
+            types[schema_name] = (schema, merge_rules(text))
             const = dict(re.findall(r"const (GROUP|KIND|VERSION|URL_PATH_SEGMENT|LIST_KIND): &'static str = \"([^\"]*)\"", text))
             scope = re.search(r"type Scope = crate::(\w+)ResourceScope", text)
             if "KIND" in const and scope and schema_name != META + "Status" and not schema_name.endswith(".v1.List"):
                 kinds.append({"type": schema_name, "scope": scope.group(1), "const": const})
-    return types, kinds, paths
+    return types, kinds, paths, descriptions
+
+
+def shared_descriptions(descriptions):
+    """The same, with what most types say of a field moved to the type "*"."""
+    everywhere = {}
+    for field in ("apiVersion", "kind", "metadata"):
+        texts = collections.Counter(fields[field] for fields in descriptions.values() if field in fields)
+        everywhere[field] = texts.most_common(1)[0][0]
+    own = {name: {f: text for f, text in fields.items() if everywhere.get(f) != text} for name, fields in descriptions.items()}
+    return {"*": everywhere, **{name: own[name] for name in sorted(own) if own[name]}}
 
 
 # ---- hints of the genuine servers, and the assembled schemas --------------------------------------------------------
@@ -191,6 +212,8 @@ def assemble(types, known, overlay):
                 prop["x-by-value"] = True
         schema.update(known.get((name, None), {}))
         schema.update(overlay["types"].get(name, {}))
+        # The bindings always have metadata; the server does not ask for it.
+        schema["required"] = [field for field in schema.get("required", []) if field != "metadata"] or None
         schema = {k: v for k, v in schema.items() if v is not None}
         if name in overlay["atomic"]:
             schema["x-kubernetes-map-type"] = "atomic"
@@ -257,13 +280,16 @@ def main():
         sys.exit(__doc__)
     root, core, modern = sys.argv[1:]
     overlay = json.load(open(os.path.join(HERE, "overlay.json")))
-    types, kinds, paths = read_bindings(root)
+    types, kinds, paths, descriptions = read_bindings(root)
     types = {name: (rewrite(schema, paths), rules) for name, (schema, rules) in types.items()}
     schemas = assemble(types, hints(core) | hints(modern), overlay)
     lists = {k["type"] for k in kinds}
     lines = [f"{name}\t{json.dumps(schema, separators=(',', ':'), sort_keys=True)}\n" for name, schema in schemas.items()]
     with open(os.path.join(HERE, "types.jsonl"), "w") as f:
         f.writelines(lines)
+    with open(os.path.join(HERE, "descriptions.jsonl"), "w") as f:
+        f.writelines(f"{name}\t{json.dumps(texts, ensure_ascii=False, separators=(',', ':'))}\n"
+                     for name, texts in shared_descriptions(descriptions).items())
     table = assemble_kinds(kinds, schemas, discovered(core), overlay)
     with open(os.path.join(HERE, "kinds.jsonl"), "w") as f:
         f.writelines(json.dumps(k, separators=(",", ":")) + "\n" for k in table)

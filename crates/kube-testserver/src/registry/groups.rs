@@ -4,6 +4,8 @@ use std::{
     sync::Arc,
 };
 
+use kube_core::Version;
+
 use super::{Endpoint, Resource, builtin};
 use crate::store::{Store, TableId};
 
@@ -19,15 +21,16 @@ impl Registry {
     /// The built-in kinds, each with a table of its own, but for twins, which share that of another.
     pub(crate) fn with_built_in(store: &mut Store) -> Self {
         let mut registry = Self::default();
-        for kind in builtin::kinds() {
-            let resource = Resource::built_in(kind);
-            match resource.twin.and_then(|twin| registry.by_plural(twin.group, twin.plural)) {
-                Some(original) => {
-                    let table = original.resource.table;
-                    registry.insert_paths(&Arc::new(Resource { table, ..resource }));
-                }
-                None => registry.insert(Arc::new(Resource { table: store.open(), ..resource })),
-            }
+        let (twins, originals): (Vec<_>, Vec<_>) =
+            builtin::kinds().iter().map(Resource::built_in).partition(|resource| resource.twin.is_some());
+        for resource in originals {
+            registry.insert(Arc::new(Resource { table: store.open(), ..resource }));
+        }
+        for resource in twins {
+            let original = resource.twin.map(|twin| twin.original);
+            let original = original.and_then(|kind| registry.find(kind.group, kind.version, kind.plural));
+            let table = original.expect("invariant: what is a twin's original is no twin").resource.table;
+            registry.insert_paths(&Arc::new(Resource { table, ..resource }));
         }
         registry
     }
@@ -68,8 +71,10 @@ impl Registry {
         self.version(group, version).find(|endpoint| endpoint.kind() == kind)
     }
 
+    /// Of several versions, the stored one where that is served.
     pub(crate) fn by_plural<'a>(&'a self, group: &'a str, plural: &'a str) -> Option<&'a Endpoint> {
-        self.group(group).find(|endpoint| endpoint.plural() == plural)
+        let of_plural = || self.group(group).filter(|endpoint| endpoint.plural() == plural);
+        of_plural().find(|endpoint| endpoint.version().storage).or_else(|| of_plural().next())
     }
 
     /// Whose objects a table holds; of twins the kind that is stored.
@@ -108,7 +113,7 @@ impl Registry {
             }
         }
         for versions in groups.values_mut() {
-            versions.sort_by_key(|version| Reverse(priority(version)));
+            versions.sort_by_key(|version| Reverse(Version::parse(version).priority()));
         }
         groups.into_iter().collect()
     }
@@ -119,37 +124,11 @@ impl Registry {
     }
 }
 
-/// How Kubernetes ranks versions: stable over beta over alpha over anything else, then the higher number.
-fn priority(version: &str) -> (u8, u64, u64, Reverse<String>) {
-    let other = (0, 0, 0, Reverse(version.to_string()));
-    let Some(rest) = version.strip_prefix('v') else { return other };
-    let digits = rest.find(|c: char| !c.is_ascii_digit()).unwrap_or(rest.len());
-    let (major, suffix) = rest.split_at(digits);
-    let Ok(major) = major.parse() else { return other };
-    let minor = |prefix: &str| suffix.strip_prefix(prefix).and_then(|n| n.parse().ok());
-    let none = Reverse(String::new());
-    match (suffix, minor("beta"), minor("alpha")) {
-        ("", ..) => (3, major, 0, none),
-        (_, Some(minor), _) => (2, major, minor, none),
-        (_, _, Some(minor)) => (1, major, minor, none),
-        _ => other,
-    }
-}
-
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use std::collections::HashSet;
 
-    #[test]
-    fn versions_rank_as_kubernetes_ranks_them() {
-        let mut versions =
-            ["foo1", "v1", "v11alpha2", "v10", "v2beta1", "v3beta1", "v12alpha1", "v2", "foo10", "v1beta"];
-        versions.sort_by_key(|v| Reverse(priority(v)));
-        assert_eq!(
-            versions,
-            ["v10", "v2", "v1", "v3beta1", "v2beta1", "v12alpha1", "v11alpha2", "foo1", "foo10", "v1beta"]
-        );
-    }
+    use super::*;
 
     #[test]
     fn built_in_resources_are_found_by_path_and_by_kind() {
@@ -169,5 +148,15 @@ mod tests {
         let groups = registry.groups();
         assert_eq!(groups[0], ("", vec!["v1"]));
         assert_eq!(groups.iter().find(|(g, _)| *g == "autoscaling").unwrap().1, ["v2", "v1"]);
+        for plural in ["resourceclaims", "horizontalpodautoscalers", "mutatingadmissionpolicies", "events"] {
+            let of_plural = |endpoint: &&Endpoint| endpoint.plural() == plural;
+            let tables: HashSet<_> =
+                registry.endpoints.values().filter(of_plural).map(|e| e.resource.table).collect();
+            assert_eq!(tables.len(), 1, "{plural}");
+        }
+        assert_eq!(
+            registry.by_plural("autoscaling", "horizontalpodautoscalers").unwrap().version().name,
+            "v2"
+        );
     }
 }

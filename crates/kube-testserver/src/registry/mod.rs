@@ -13,3 +13,4 @@ mod twin;
 
 pub(crate) use groups::Registry;
 pub(crate) use resource::{Column, Endpoint, Resource, ScalePaths, Subresource, Version};
+pub(crate) use twin::autoscaler;

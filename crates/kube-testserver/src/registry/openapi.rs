@@ -8,7 +8,10 @@ use serde_json::{Map, Value, json};
 use super::{Endpoint, Registry};
 use crate::{
     meta,
-    schema::types::{self, OBJECT_META},
+    schema::{
+        descriptions,
+        types::{self, OBJECT_META},
+    },
 };
 
 /// What the documents say the server is.
@@ -140,9 +143,12 @@ fn add_schema(endpoint: &Endpoint, schemas: &mut BTreeMap<String, Value>) {
     let mut schema = endpoint.schema().to_openapi();
     schema["x-kubernetes-group-version-kind"] = json!([group_version_kind(endpoint)]);
     if endpoint.resource.custom {
-        schema["properties"]["apiVersion"] = json!({"type": "string"});
-        schema["properties"]["kind"] = json!({"type": "string"});
-        schema["properties"]["metadata"] = json!({"allOf": [{"$ref": format!("{REFERENCE}{OBJECT_META}")}]});
+        let metadata = json!({"allOf": [{"$ref": format!("{REFERENCE}{OBJECT_META}")}]});
+        let text = json!({"type": "string"});
+        for (field, mut property) in [("apiVersion", text.clone()), ("kind", text), ("metadata", metadata)] {
+            property["description"] = descriptions::of_every_object(field).into();
+            schema["properties"][field] = property;
+        }
     }
     let mut wanted = references(&schema);
     schemas.insert(schema_name(endpoint), schema);

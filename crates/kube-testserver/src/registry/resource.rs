@@ -30,8 +30,8 @@ pub(crate) struct Resource {
     pub(crate) table: TableId,
     /// The `clientConfig` of who converts between versions; without one they differ in name only.
     pub(crate) conversion: Option<Value>,
-    /// Its objects are those of another kind under other names.
-    pub(crate) twin: Option<&'static Twin>,
+    /// Its objects are those of another kind in another form.
+    pub(crate) twin: Option<Twin>,
     pub(crate) versions: Vec<Version>,
 }
 
@@ -176,7 +176,7 @@ impl Resource {
             kind: sub.kind.into(),
             verbs: owned(&sub.verbs),
         });
-        let twin = twin::of(kind.group, kind.plural);
+        let twin = twin::of(kind);
         let version = Version {
             name: kind.version.into(),
             served: true,

@@ -7,6 +7,7 @@
 
 mod cel;
 mod default;
+pub(crate) mod descriptions;
 pub(crate) mod error;
 pub(crate) mod golang;
 pub(crate) mod model;

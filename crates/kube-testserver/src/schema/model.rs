@@ -16,7 +16,7 @@ pub(crate) struct Schema {
 #[derive(Clone)]
 pub(super) enum Source {
     Given(Arc<Value>),
-    Table(&'static str),
+    Table { name: &'static str, text: &'static str },
 }
 
 impl Schema {

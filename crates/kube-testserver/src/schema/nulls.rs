@@ -11,7 +11,7 @@ impl Schema {
     /// In built-in kinds a null is never a value, and neither is an empty list or map that may as well be left out: Go
     /// writes none.
     pub(crate) fn drop_nulls(&self, object: &mut Value) {
-        walk(self.root(), object, matches!(self.source, Source::Table(_)));
+        walk(self.root(), object, matches!(self.source, Source::Table { .. }));
     }
 }
 

@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::model::{Schema, Source};
 use super::parse::{self, Extent};
-use super::{FieldError, structural, types};
+use super::{FieldError, descriptions, structural, types};
 
 /// Path of a schema within its `CustomResourceDefinition` version.
 const AT: &str = "openAPIV3Schema";
@@ -24,16 +24,21 @@ impl Schema {
         Ok(Self { root, source: Source::Given(Arc::new(doc.clone())) })
     }
 
-    /// The schema as a document. Built-in types refer to others as `#/components/schemas/NAME`.
+    /// The schema as a document. Built-in types refer to others as `#/components/schemas/NAME`, and say what they are for.
     pub(crate) fn to_openapi(&self) -> Value {
         match &self.source {
             Source::Given(doc) => doc.as_ref().clone(),
-            Source::Table(text) => published(types::document(text)),
+            Source::Table { name, text } => {
+                let mut schema = published(types::document(text));
+                descriptions::describe(name, &mut schema);
+                schema
+            }
         }
     }
 }
 
-/// References spelled in full; our own marks translated to what the genuine server publishes.
+/// References spelled in full, as an `allOf` of one so that more may stand beside them; our own marks translated to what the
+/// genuine server publishes.
 fn published(doc: Value) -> Value {
     match doc {
         Value::Object(map) => {
@@ -41,7 +46,7 @@ fn published(doc: Value) -> Value {
             let members =
                 map.into_iter().filter(|(name, _)| name != "x-by-value").map(|(name, value)| match value {
                     Value::String(target) if name == "$ref" => {
-                        (name, format!("#/components/schemas/{target}").into())
+                        ("allOf".into(), json!([{"$ref": format!("#/components/schemas/{target}")}]))
                     }
                     value => (name, published(value)),
                 });

@@ -31,8 +31,8 @@ static TYPES: LazyLock<HashMap<&'static str, Entry>> = LazyLock::new(|| {
 
 /// The schema of a built-in type by its OpenAPI name, as `io.k8s.api.core.v1.Pod`.
 pub(crate) fn by_name(name: &str) -> Option<Schema> {
-    let entry = TYPES.get(name)?;
-    Some(Schema { root: named(entry), source: Source::Table(entry.text) })
+    let (name, entry) = TYPES.get_key_value(name)?;
+    Some(Schema { root: named(entry), source: Source::Table { name, text: entry.text } })
 }
 
 /// The names of all types of the table, in no order.

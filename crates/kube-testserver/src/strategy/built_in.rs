@@ -3,8 +3,11 @@
 use base64::{Engine, prelude::BASE64_STANDARD};
 use serde_json::{Value, json};
 
-use super::rbac;
-use crate::{meta, registry::Endpoint};
+use super::{Part, rbac};
+use crate::{
+    meta,
+    registry::{Endpoint, autoscaler},
+};
 
 /// Kinds whose `metadata.generation` counts changes of what is wanted. All custom resources do.
 pub(super) fn has_generation(endpoint: &Endpoint) -> bool {
@@ -21,6 +24,24 @@ pub(super) fn has_generation(endpoint: &Endpoint) -> bool {
             "scheduling.k8s.io" | "resource.k8s.io" => true,
             _ => false,
         }
+}
+
+/// Annotations that stand for members which this write is not about stay as they were. `old` is null for what is new.
+pub(super) fn keep_annotations(endpoint: &Endpoint, part: Part, old: &Value, new: &mut Value) {
+    if !endpoint.resource.is("autoscaling", "horizontalpodautoscalers") || endpoint.version().name != "v1" {
+        return;
+    }
+    let kept = if part == Part::Main { autoscaler::OF_STATUS } else { autoscaler::OF_SPEC };
+    for name in kept {
+        let before = old["metadata"]["annotations"].get(name);
+        let now = new.pointer_mut("/metadata/annotations").and_then(Value::as_object_mut);
+        match (before, now) {
+            (Some(before), Some(now)) => drop(now.insert(name.into(), before.clone())),
+            (Some(before), None) => meta::set(new, "annotations", json!({name: before})),
+            (None, Some(now)) => drop(now.remove(name)),
+            (None, None) => {}
+        }
+    }
 }
 
 /// Kinds that a PUT may create.

@@ -1,6 +1,6 @@
 use serde_json::Value;
 
-use super::{built_in, settle};
+use super::{Part, built_in, settle};
 use crate::{ids, meta, registry::Endpoint};
 
 /// Gives a new object what the server owns: uid, timestamps, generation; takes what a client may not set.
@@ -28,6 +28,7 @@ pub(crate) fn prepare(endpoint: &Endpoint, object: &mut Value, uid: &str, now: &
         }
     }
     built_in::prepare_create(endpoint, object);
+    built_in::keep_annotations(endpoint, Part::Main, &Value::Null, object);
     settle::create(endpoint, object);
 }
 

@@ -1,5 +1,7 @@
 //! Defaults that depend on more than their place: on other fields of the object. Constant ones are in the schema.
 
+mod autoscaler;
+
 use serde_json::{Value, json};
 
 use crate::registry::Endpoint;
@@ -26,7 +28,7 @@ pub(crate) fn default(endpoint: &Endpoint, object: &mut Value) {
         }
         ("batch", "jobs") => job(object),
         ("batch", "cronjobs") => each(object, "/spec/jobTemplate/spec/template/spec", containers),
-        ("autoscaling", "horizontalpodautoscalers") => autoscaler(endpoint, object),
+        ("autoscaling", "horizontalpodautoscalers") => autoscaler::default(endpoint, object),
         ("networking.k8s.io", "networkpolicies") => each(object, "/spec", policy_types),
         ("scheduling.k8s.io", "priorityclasses") => fill(object, "preemptionPolicy", "PreemptLowerPriority"),
         ("storage.k8s.io", "csidrivers") => each(object, "/spec", driver),
@@ -170,16 +172,6 @@ fn job(job: &mut Value) {
     }
     fill(spec, "parallelism", 1);
     fill(spec, "podReplacementPolicy", "TerminatingOrFailed");
-}
-
-fn autoscaler(endpoint: &Endpoint, object: &mut Value) {
-    let Some(spec) = object.get_mut("spec").filter(|spec| spec.is_object()) else { return };
-    if endpoint.version().name == "v1" {
-        fill(spec, "targetCPUUtilizationPercentage", 80);
-    } else if spec["metrics"].as_array().is_none_or(Vec::is_empty) {
-        let target = json!({"type": "Utilization", "averageUtilization": 80});
-        spec["metrics"] = json!([{"type": "Resource", "resource": {"name": "cpu", "target": target}}]);
-    }
 }
 
 fn policy_types(spec: &mut Value) {

@@ -24,6 +24,7 @@ pub(crate) fn prepare(endpoint: &Endpoint, part: Part, old: &Value, new: &mut Va
             part::take_over(part, &given, new);
         }
     }
+    built_in::keep_annotations(endpoint, part, old, new);
     for field in
         ["name", "namespace", "uid", "creationTimestamp", "generateName", "generation", "resourceVersion"]
     {

@@ -173,16 +173,18 @@ fn check(endpoint: &Endpoint, object: &Value, old: Option<&Value>) -> Result<Vec
     }
     let objections = schema.check_rules(object, old, &errors);
     errors.extend(objections.refused);
-    let rights = strategy::validate_rights(endpoint, object, old);
+    let mut of_kind = strategy::validate_rights(endpoint, object, old);
+    of_kind.extend(strategy::validate_kind(endpoint, object, old.is_none()));
     // The schema knows less of what is needed, and less well.
-    errors.retain(|error| !rights.iter().any(|right| right.field == error.field));
-    errors.extend(rights);
-    errors.extend(strategy::validate_kind(endpoint, object));
+    errors.retain(|error| !of_kind.iter().any(|better| better.field == error.field));
+    errors.extend(of_kind);
     errors.splice(0..0, strategy::validate_metadata(endpoint, object, old));
     if errors.is_empty() {
         return Ok(objections.tolerated.iter().map(ToString::to_string).collect());
     }
-    Err(Failure::invalid(endpoint.group(), endpoint.kind(), meta::name(object), &errors))
+    // Of twins the one that is stored is named.
+    let group = endpoint.resource.twin.map_or(endpoint.group(), |twin| twin.original.group);
+    Err(Failure::invalid(group, endpoint.kind(), meta::name(object), &errors))
 }
 
 /// Values of a wrong type, where the genuine server has Go types, do not even come in.

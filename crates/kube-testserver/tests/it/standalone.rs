@@ -67,6 +67,15 @@ impl Standalone {
     }
 }
 
+/// A test that panics leaves no process behind.
+impl Drop for Standalone {
+    fn drop(&mut self) {
+        // Errors when it has ended by itself.
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+}
+
 fn command(dir: &Path, more: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_kube-testserver"));
     command.args(["--port", "0", "--data"]).arg(dir).args(more);

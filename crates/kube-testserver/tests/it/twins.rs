@@ -1,4 +1,4 @@
-//! Events are one kind under two names: what is written as one is there as the other.
+//! Kinds under two names or in two versions: what is written as one is there as the other.
 
 use serde_json::json;
 
@@ -79,4 +79,47 @@ async fn both_are_one_in_snapshots_and_in_a_data_directory() {
     let copy = Rig::new();
     copy.api.restore(snapshot.as_str()).unwrap();
     assert_eq!(copy.get(&format!("{NEW}/a")).await.ok(), again.get(&format!("{NEW}/a")).await.ok());
+}
+
+/// Of a kind with several versions nothing is kept twice either, not even by tests that restore what they saved.
+#[tokio::test]
+async fn versions_of_a_kind_are_one_in_snapshots_and_in_a_data_directory() {
+    const OLD: &str = "/apis/autoscaling/v1/namespaces/default/horizontalpodautoscalers";
+    const NEWER: &str = "/apis/autoscaling/v2/namespaces/default/horizontalpodautoscalers";
+    let dir = tempfile::tempdir().unwrap();
+    let open = || Rig { api: kube_testserver::TestServer::builder().data(dir.path()).service().unwrap() };
+    let rig = open();
+    let spec = json!({"scaleTargetRef": {"kind": "Deployment", "name": "d"}, "maxReplicas": 3, "targetCPUUtilizationPercentage": 50});
+    rig.post(OLD, json!({"metadata": {"name": "a"}, "spec": spec})).await.ok();
+    let snapshot = rig.api.snapshot();
+    assert_eq!(snapshot.matches("kind: HorizontalPodAutoscaler").count(), 1);
+    assert!(snapshot.contains("apiVersion: autoscaling/v2"), "{snapshot}");
+    drop(rig);
+    let again = open();
+    assert_eq!(again.api.snapshot(), snapshot);
+    let copy = Rig::new();
+    copy.api.restore(snapshot.as_str()).unwrap();
+    for rig in [again, copy] {
+        let target = &rig.get(&format!("{NEWER}/a")).await.ok()["spec"]["metrics"][0]["resource"]["target"];
+        assert_eq!(target["averageUtilization"], 50);
+        assert_eq!(rig.get(&format!("{OLD}/a")).await.ok()["spec"]["targetCPUUtilizationPercentage"], 50);
+    }
+}
+
+/// Versions that came before the stable one, of a kind that no genuine server at hand has.
+#[tokio::test]
+async fn a_claim_of_a_beta_is_one_of_v1() {
+    let path = |version: &str| format!("/apis/resource.k8s.io/{version}/namespaces/default/resourceclaims");
+    let rig = Rig::new();
+    let requests = json!([{"name": "r", "deviceClassName": "c", "allocationMode": "All"}]);
+    let claim = json!({"metadata": {"name": "a"}, "spec": {"devices": {"requests": requests}}});
+    rig.post(&path("v1beta1"), claim).await.ok();
+    for version in ["v1", "v1beta2"] {
+        let shown = rig.get(&format!("{}/a", path(version))).await.ok();
+        assert_eq!(shown["apiVersion"], format!("resource.k8s.io/{version}"));
+        let exactly = &shown["spec"]["devices"]["requests"][0]["exactly"];
+        assert_eq!(*exactly, json!({"deviceClassName": "c", "allocationMode": "All"}));
+    }
+    let shown = rig.get(&format!("{}/a", path("v1beta1"))).await.ok();
+    assert_eq!(shown["spec"]["devices"]["requests"], requests);
 }

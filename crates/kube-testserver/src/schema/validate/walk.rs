@@ -23,7 +23,7 @@ impl Schema {
 
     fn compared(&self, object: &Value, old: Option<&Value>) -> Vec<FieldError> {
         let mut errors = Vec::new();
-        let lenient = matches!(self.source, Source::Table(_));
+        let lenient = matches!(self.source, Source::Table { .. });
         let mut walk = Walk { errors: &mut errors, lenient, require: !lenient };
         walk.compared(self.root(), object, old, &Path::Root);
         errors

@@ -1,6 +1,7 @@
 //! Rules of built-in kinds that tie fields together or that a schema does not state, in the words of the genuine server.
 
 mod data;
+mod event;
 mod service;
 mod template;
 mod workload;
@@ -10,12 +11,16 @@ use serde_json::Value;
 use crate::{registry::Endpoint, schema::FieldError};
 
 /// What a built-in kind may not be, besides what its schema says.
-pub(crate) fn validate(endpoint: &Endpoint, object: &Value) -> Vec<FieldError> {
+pub(crate) fn validate(endpoint: &Endpoint, object: &Value, created: bool) -> Vec<FieldError> {
     let mut errors = Errors::default();
     let spec = &object["spec"];
+    if endpoint.resource.custom {
+        return Vec::new();
+    }
     match (endpoint.group(), endpoint.plural()) {
         ("", "pods") => template::validate(spec, "spec", &mut errors),
         ("", "services") => service::validate(spec, &mut errors),
+        ("" | "events.k8s.io", "events") => event::validate(endpoint, object, created, &mut errors),
         ("", "configmaps" | "secrets") => data::validate(object, &mut errors),
         ("", "replicationcontrollers")
         | ("apps", "deployments" | "replicasets" | "statefulsets" | "daemonsets") => {

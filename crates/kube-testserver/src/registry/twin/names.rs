@@ -1,12 +1,8 @@
 use serde_json::{Map, Value};
 
-/// A built-in kind whose objects are those of another kind, with some members under other names.
-#[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Twin {
-    /// Of the kind that is stored.
-    pub(crate) group: &'static str,
-    pub(crate) plural: &'static str,
-    api_version: &'static str,
+/// Members of an object that are called differently in the two forms.
+#[derive(Debug)]
+pub(super) struct Names {
     /// Members as they are stored, and as they are shown.
     names: &'static [(&'static str, &'static str)],
     /// Members that are not shown while they are empty.
@@ -15,17 +11,15 @@ pub(crate) struct Twin {
     always: &'static [(&'static str, Zero)],
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug)]
 enum Zero {
     Null,
     Text,
     Object,
 }
 
-static EVENTS: Twin = Twin {
-    group: "",
-    plural: "events",
-    api_version: "v1",
+/// Events of `v1` are stored, those of `events.k8s.io` shown.
+pub(super) static EVENTS: Names = Names {
     names: &[
         ("involvedObject", "regarding"),
         ("message", "note"),
@@ -47,26 +41,16 @@ static EVENTS: Twin = Twin {
     ],
 };
 
-/// Whose twin a built-in kind is, if it is one.
-pub(super) fn of(group: &str, plural: &str) -> Option<&'static Twin> {
-    ((group, plural) == ("events.k8s.io", "events")).then_some(&EVENTS)
-}
-
-impl Twin {
-    /// A stored object under the names of the twin.
-    pub(crate) fn shown(&self, mut object: Value, api_version: &str) -> Value {
-        self.rename(&mut object, |(stored, shown)| (stored, shown));
-        object["apiVersion"] = api_version.into();
+impl Names {
+    pub(super) fn show(&self, object: &mut Value) {
+        self.rename(object, |(stored, shown)| (stored, shown));
         if let Some(members) = object.as_object_mut() {
             members.retain(|name, value| value != "" || !self.hidden.contains(&name.as_str()));
         }
-        object
     }
 
-    /// An object of the twin as it is stored.
-    pub(crate) fn stored(&self, mut object: Value) -> Value {
-        self.rename(&mut object, |(stored, shown)| (shown, stored));
-        object["apiVersion"] = self.api_version.into();
+    pub(super) fn store(&self, object: &mut Value) {
+        self.rename(object, |(stored, shown)| (shown, stored));
         for (name, zero) in self.always {
             if object[*name].is_null() {
                 object[*name] = match zero {
@@ -76,11 +60,9 @@ impl Twin {
                 };
             }
         }
-        object
     }
 
-    /// A path of the twin as it is stored.
-    pub(crate) fn stored_path(&self, path: &str) -> String {
+    pub(super) fn stored_path(&self, path: &str) -> String {
         let (first, rest) =
             path.split_once('.').map_or((path, ""), |(first, _)| (first, &path[first.len()..]));
         let stored = self.names.iter().find(|(_, shown)| *shown == first).map_or(first, |(stored, _)| stored);
@@ -109,12 +91,14 @@ mod tests {
 
     #[test]
     fn an_event_is_renamed_there_and_back() {
-        let event = json!({"apiVersion": "events.k8s.io/v1", "kind": "Event", "regarding": {"name": "p"}, "note": "m",
+        let event = json!({"kind": "Event", "regarding": {"name": "p"}, "note": "m",
             "reportingController": "c", "reportingInstance": "i", "eventTime": "t", "reason": "r"});
-        let stored = EVENTS.stored(event.clone());
-        assert_eq!((&stored["apiVersion"], &stored["message"]), (&json!("v1"), &json!("m")));
+        let mut stored = event.clone();
+        EVENTS.store(&mut stored);
+        assert_eq!(stored["message"], "m");
         assert_eq!((&stored["involvedObject"]["name"], &stored["source"]), (&json!("p"), &json!({})));
-        let shown = EVENTS.shown(stored, "events.k8s.io/v1");
+        let mut shown = stored;
+        EVENTS.show(&mut shown);
         for (name, value) in event.as_object().unwrap() {
             assert_eq!(shown[name], *value, "{name}");
         }

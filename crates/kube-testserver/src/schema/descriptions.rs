@@ -1,0 +1,83 @@
+//! What built-in types and their fields are for, in words. Nothing of it is read before somebody asks for an OpenAPI document;
+//! then the table is indexed, and each type's line parsed when that type is published.
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::LazyLock;
+
+use serde_json::Value;
+
+static TABLE: &str = include_str!("../../data/descriptions.jsonl");
+
+/// The line of what most types say of a field.
+const SHARED: &str = "*";
+/// The member of a line that is about the type itself.
+const OWN: &str = "";
+
+type Texts = BTreeMap<String, String>;
+
+static LINES: LazyLock<HashMap<&'static str, &'static str>> =
+    LazyLock::new(|| TABLE.lines().filter_map(|line| line.split_once('\t')).collect());
+static SHARED_TEXTS: LazyLock<Texts> = LazyLock::new(|| texts(SHARED));
+
+/// Adds to the schema of a built-in type what it and its fields are for.
+pub(super) fn describe(type_name: &str, schema: &mut Value) {
+    let mut texts = texts(type_name);
+    if let Some(own) = texts.remove(OWN) {
+        schema["description"] = own.into();
+    }
+    let Some(properties) = schema.get_mut("properties").and_then(Value::as_object_mut) else { return };
+    for (field, property) in properties {
+        if let Some(text) = texts.remove(field).or_else(|| SHARED_TEXTS.get(field).cloned()) {
+            property["description"] = text.into();
+        }
+    }
+}
+
+/// What is said of `apiVersion`, `kind` and `metadata` of an object.
+pub(crate) fn of_every_object(field: &str) -> Option<&'static str> {
+    SHARED_TEXTS.get(field).map(String::as_str)
+}
+
+fn texts(type_name: &str) -> Texts {
+    let parsed = LINES.get(type_name).map(|line| serde_json::from_str(line));
+    parsed
+        .transpose()
+        .expect("invariant: every line of the table of descriptions is JSON, checked by a test")
+        .unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::schema::types;
+
+    #[test]
+    fn every_line_is_about_a_type_and_its_fields() {
+        for name in LINES.keys().filter(|name| **name != SHARED) {
+            let schema = types::by_name(name).unwrap_or_else(|| panic!("no type {name}")).to_openapi();
+            for field in texts(name).keys().filter(|field| *field != OWN) {
+                assert!(schema["properties"][field]["description"].is_string(), "{name}: {field}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_type_says_what_it_is_for_in_its_own_words_or_those_of_all() {
+        let pod = types::by_name("io.k8s.api.core.v1.Pod").unwrap().to_openapi();
+        let text = |value: &Value| value["description"].as_str().unwrap().to_string();
+        assert!(text(&pod).starts_with("Pod is a collection of containers"));
+        assert!(text(&pod["properties"]["spec"]).starts_with("Specification of the desired behavior"));
+        assert_eq!(text(&pod["properties"]["kind"]), of_every_object("kind").unwrap());
+        let port = types::by_name("io.k8s.api.core.v1.ContainerPort").unwrap().to_openapi();
+        assert!(text(&port["properties"]["containerPort"]).contains("valid port number"));
+    }
+
+    #[test]
+    fn nearly_every_field_is_described() {
+        let schemas: Vec<_> = types::names().map(|name| types::by_name(name).unwrap().to_openapi()).collect();
+        let fields = schemas.iter().flat_map(|schema| schema["properties"].as_object()).flatten();
+        let (said, unsaid): (Vec<_>, Vec<_>) =
+            fields.partition(|(_, field)| field.get("description").is_some());
+        assert!(said.len() > 3000 && unsaid.len() * 50 < said.len(), "{} {}", said.len(), unsaid.len());
+    }
+}
