@@ -19,6 +19,25 @@ where
     ///
     /// Gives the object if it is still there, waiting for its finalizers or its grace period, and a `Status` if it is gone.
     ///
+    /// ```
+    /// use k8s_openapi::api::core::v1::ConfigMap;
+    /// use kube_client::api::DeleteParams;
+    /// use kube_client::{Api, Client};
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let client = Client::new(kube_testserver::ApiServer::new(), "default");
+    /// # let map: ConfigMap = serde_json::from_str(r#"{"metadata":{"name":"settings"},"data":{"color":"blue"}}"#)?;
+    /// # Api::default_namespaced(client.clone()).create(&Default::default(), &map).await?;
+    ///
+    /// let maps: Api<ConfigMap> = Api::default_namespaced(client);
+    /// match maps.delete("settings", &DeleteParams::default()).await? {
+    ///     either::Left(map) => println!("going: {:?}", map.metadata.deletion_timestamp),
+    ///     either::Right(status) => assert!(status.is_success()),
+    /// }
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
     /// # Errors
     /// [`Error::Api`] with code 404 if it is not there, 409 if the preconditions do not hold.
     pub async fn delete(&self, name: &str, dp: &DeleteParams) -> Result<Either<K, Status>, Error> {
@@ -26,6 +45,24 @@ where
     }
 
     /// Deletes the objects that `lp` selects; with default parameters, all of them.
+    ///
+    /// ```
+    /// use k8s_openapi::api::core::v1::ConfigMap;
+    /// use kube_client::api::{DeleteParams, ListParams};
+    /// use kube_client::{Api, Client};
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let client = Client::new(kube_testserver::ApiServer::new(), "default");
+    /// # let map: ConfigMap = serde_json::from_str(r#"{"metadata":{"name":"settings"},"data":{"color":"blue"}}"#)?;
+    /// # Api::default_namespaced(client.clone()).create(&Default::default(), &map).await?;
+    ///
+    /// let maps: Api<ConfigMap> = Api::default_namespaced(client);
+    /// let old = ListParams::default().labels("generation=old");
+    /// maps.delete_collection(&DeleteParams::default(), &old).await?;
+    /// assert!(maps.get_opt("settings").await?.is_some(), "it has no such label");
+    /// # Ok(())
+    /// # }
+    /// ```
     ///
     /// # Errors
     /// As [`Client::request`](crate::Client::request).

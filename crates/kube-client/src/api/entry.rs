@@ -14,15 +14,24 @@ use crate::error::Error as CallError;
 impl<K: Resource + Clone + DeserializeOwned + Debug> Api<K> {
     /// The object `name`, or its empty place. Changes are written by [`OccupiedEntry::commit`].
     ///
-    /// ```no_run
-    /// # async fn run(maps: kube_client::Api<k8s_openapi::api::core::v1::ConfigMap>) -> Result<(), Box<dyn std::error::Error>> {
+    /// ```
+    /// use k8s_openapi::api::core::v1::ConfigMap;
     /// use kube_client::api::PostParams;
+    /// use kube_client::{Api, Client};
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let client = Client::new(kube_testserver::ApiServer::new(), "default");
     ///
-    /// maps.entry("settings").await?
-    ///     .and_modify(|map| { map.data.get_or_insert_default().insert("seen".into(), "again".into()); })
-    ///     .or_insert(Default::default)
-    ///     .commit(&PostParams::default())
-    ///     .await?;
+    /// let maps: Api<ConfigMap> = Api::default_namespaced(client);
+    /// for color in ["blue", "red"] {
+    ///     maps.entry("settings")
+    ///         .await?
+    ///         .or_insert(Default::default)
+    ///         .and_modify(|map| drop(map.data.get_or_insert_default().insert("color".into(), color.into())))
+    ///         .commit(&PostParams::default())
+    ///         .await?;
+    /// }
+    /// assert_eq!(maps.get("settings").await?.data.unwrap_or_default()["color"], "red");
     /// # Ok(())
     /// # }
     /// ```

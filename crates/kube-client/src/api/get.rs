@@ -15,6 +15,22 @@ where
 {
     /// The object `name`, in its most recent state.
     ///
+    /// ```
+    /// use k8s_openapi::api::core::v1::ConfigMap;
+    /// use kube_client::{Api, Client};
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let client = Client::new(kube_testserver::ApiServer::new(), "default");
+    /// # let map: ConfigMap = serde_json::from_str(r#"{"metadata":{"name":"settings"},"data":{"color":"blue"}}"#)?;
+    /// # Api::default_namespaced(client.clone()).create(&Default::default(), &map).await?;
+    ///
+    /// let maps: Api<ConfigMap> = Api::default_namespaced(client);
+    /// let settings = maps.get("settings").await?;
+    /// assert_eq!(settings.data.unwrap_or_default()["color"], "blue");
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
     /// # Errors
     /// [`Error::Api`] with code 404 if it is not there, [`Error::BuildRequest`] for an empty name, others as
     /// [`Client::request`](crate::Client::request).
@@ -23,6 +39,24 @@ where
     }
 
     /// The object `name`, as recent as `gp` asks for.
+    ///
+    /// ```
+    /// use k8s_openapi::api::core::v1::ConfigMap;
+    /// use kube_client::api::GetParams;
+    /// use kube_client::{Api, Client};
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let client = Client::new(kube_testserver::ApiServer::new(), "default");
+    /// # let map: ConfigMap = serde_json::from_str(r#"{"metadata":{"name":"settings"},"data":{"color":"blue"}}"#)?;
+    /// # Api::default_namespaced(client.clone()).create(&Default::default(), &map).await?;
+    ///
+    /// let maps: Api<ConfigMap> = Api::default_namespaced(client);
+    /// // Cheaper for the server, and maybe a little old.
+    /// let settings = maps.get_with("settings", &GetParams::any()).await?;
+    /// assert!(settings.data.is_some());
+    /// # Ok(())
+    /// # }
+    /// ```
     ///
     /// # Errors
     /// As [`Api::get`].
@@ -35,6 +69,19 @@ where
     }
 
     /// The object `name` if it is there.
+    ///
+    /// ```
+    /// use k8s_openapi::api::core::v1::ConfigMap;
+    /// use kube_client::{Api, Client};
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let client = Client::new(kube_testserver::ApiServer::new(), "default");
+    ///
+    /// let maps: Api<ConfigMap> = Api::default_namespaced(client);
+    /// assert!(maps.get_opt("settings").await?.is_none());
+    /// # Ok(())
+    /// # }
+    /// ```
     ///
     /// # Errors
     /// As [`Api::get`], but for its absence.

@@ -17,6 +17,32 @@ where
 {
     /// The objects that `lp` selects. With a limit, a page of them: the list's `metadata.continue_` leads to the next one.
     ///
+    /// ```
+    /// use k8s_openapi::api::core::v1::ConfigMap;
+    /// use kube_client::api::ListParams;
+    /// use kube_client::{Api, Client, ResourceExt};
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let client = Client::new(kube_testserver::ApiServer::new(), "default");
+    /// # let map: ConfigMap = serde_json::from_str(r#"{"metadata":{"name":"settings"},"data":{"color":"blue"}}"#)?;
+    /// # Api::default_namespaced(client.clone()).create(&Default::default(), &map).await?;
+    ///
+    /// let maps: Api<ConfigMap> = Api::default_namespaced(client);
+    /// let mut page = ListParams::default().limit(500);
+    /// loop {
+    ///     let listed = maps.list(&page).await?;
+    ///     for map in &listed {
+    ///         println!("{}", map.name_any());
+    ///     }
+    ///     match listed.metadata.continue_.filter(|token| !token.is_empty()) {
+    ///         Some(token) => page = page.continue_token(&token),
+    ///         None => break,
+    ///     }
+    /// }
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
     /// # Errors
     /// [`Error::Api`] with code 410 if a continue token has expired, others as [`Client::request`](crate::Client::request).
     pub async fn list(&self, lp: &ListParams) -> Result<ObjectList<K>, Error> {
@@ -24,6 +50,26 @@ where
     }
 
     /// [`Api::list`] in which objects that cannot be decoded stand in their places, each with its error and its metadata.
+    ///
+    /// ```
+    /// use k8s_openapi::api::core::v1::ConfigMap;
+    /// use kube_client::{Api, Client};
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let client = Client::new(kube_testserver::ApiServer::new(), "default");
+    /// # let map: ConfigMap = serde_json::from_str(r#"{"metadata":{"name":"settings"},"data":{"color":"blue"}}"#)?;
+    /// # Api::default_namespaced(client.clone()).create(&Default::default(), &map).await?;
+    ///
+    /// let maps: Api<ConfigMap> = Api::default_namespaced(client);
+    /// for guarded in maps.list_guarded(&Default::default()).await? {
+    ///     match guarded.0 {
+    ///         Ok(map) => assert!(map.data.is_some()),
+    ///         Err(invalid) => eprintln!("passed over: {invalid}"),
+    ///     }
+    /// }
+    /// # Ok(())
+    /// # }
+    /// ```
     ///
     /// # Errors
     /// As [`Api::list`], but for the objects.

@@ -21,6 +21,21 @@ where
 {
     /// The metadata of the object `name`.
     ///
+    /// ```
+    /// use k8s_openapi::api::core::v1::ConfigMap;
+    /// use kube_client::{Api, Client};
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let client = Client::new(kube_testserver::ApiServer::new(), "default");
+    /// # let map: ConfigMap = serde_json::from_str(r#"{"metadata":{"name":"settings"},"data":{"color":"blue"}}"#)?;
+    /// # Api::default_namespaced(client.clone()).create(&Default::default(), &map).await?;
+    ///
+    /// let maps: Api<ConfigMap> = Api::default_namespaced(client);
+    /// assert!(maps.get_metadata("settings").await?.metadata.uid.is_some());
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
     /// # Errors
     /// As [`Api::get`].
     pub async fn get_metadata(&self, name: &str) -> Result<PartialObjectMeta<K>, Error> {
@@ -57,6 +72,22 @@ where
 
     /// The metadata of the objects that `lp` selects.
     ///
+    /// ```
+    /// use k8s_openapi::api::core::v1::ConfigMap;
+    /// use kube_client::{Api, Client, ResourceExt};
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let client = Client::new(kube_testserver::ApiServer::new(), "default");
+    /// # let map: ConfigMap = serde_json::from_str(r#"{"metadata":{"name":"settings"},"data":{"color":"blue"}}"#)?;
+    /// # Api::default_namespaced(client.clone()).create(&Default::default(), &map).await?;
+    ///
+    /// let maps: Api<ConfigMap> = Api::default_namespaced(client);
+    /// let names: Vec<_> = maps.list_metadata(&Default::default()).await?.iter().map(ResourceExt::name_any).collect();
+    /// assert_eq!(names, ["settings"]);
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
     /// # Errors
     /// As [`Api::list`].
     pub async fn list_metadata(&self, lp: &ListParams) -> Result<ObjectList<PartialObjectMeta<K>>, Error> {
@@ -64,6 +95,25 @@ where
     }
 
     /// Changes the object `name`, and gives its metadata alone.
+    ///
+    /// ```
+    /// use k8s_openapi::api::core::v1::ConfigMap;
+    /// use kube_client::api::{Patch, PatchParams};
+    /// use kube_client::{Api, Client, ResourceExt};
+    /// use serde_json::json;
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let client = Client::new(kube_testserver::ApiServer::new(), "default");
+    /// # let map: ConfigMap = serde_json::from_str(r#"{"metadata":{"name":"settings"},"data":{"color":"blue"}}"#)?;
+    /// # Api::default_namespaced(client.clone()).create(&Default::default(), &map).await?;
+    ///
+    /// let maps: Api<ConfigMap> = Api::default_namespaced(client);
+    /// let label = json!({ "metadata": { "labels": { "seen": "yes" } } });
+    /// let changed = maps.patch_metadata("settings", &PatchParams::default(), &Patch::Merge(label)).await?;
+    /// assert_eq!(changed.labels()["seen"], "yes");
+    /// # Ok(())
+    /// # }
+    /// ```
     ///
     /// # Errors
     /// As [`Api::patch`].
@@ -77,6 +127,26 @@ where
     }
 
     /// What happens to the metadata of the objects that `wp` selects.
+    ///
+    /// ```
+    /// use futures::TryStreamExt;
+    /// use k8s_openapi::api::core::v1::ConfigMap;
+    /// use kube_client::api::{WatchEvent, WatchParams};
+    /// use kube_client::{Api, Client, ResourceExt};
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let client = Client::new(kube_testserver::ApiServer::new(), "default");
+    /// # let map: ConfigMap = serde_json::from_str(r#"{"metadata":{"name":"settings"},"data":{"color":"blue"}}"#)?;
+    /// # Api::default_namespaced(client.clone()).create(&Default::default(), &map).await?;
+    ///
+    /// let maps: Api<ConfigMap> = Api::default_namespaced(client);
+    /// let mut events = Box::pin(maps.watch_metadata(&WatchParams::default(), "0").await?);
+    /// if let Some(WatchEvent::Added(meta)) = events.try_next().await? {
+    ///     assert_eq!(meta.name_any(), "settings");
+    /// }
+    /// # Ok(())
+    /// # }
+    /// ```
     ///
     /// # Errors
     /// As [`Api::watch`].

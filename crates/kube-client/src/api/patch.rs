@@ -15,6 +15,25 @@ where
 {
     /// Changes the object `name`; gives it as the server has stored it. [`Patch::Apply`] also creates it.
     ///
+    /// ```
+    /// use k8s_openapi::api::core::v1::ConfigMap;
+    /// use kube_client::api::{Patch, PatchParams};
+    /// use kube_client::{Api, Client};
+    /// use serde_json::json;
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let client = Client::new(kube_testserver::ApiServer::new(), "default");
+    ///
+    /// let maps: Api<ConfigMap> = Api::default_namespaced(client);
+    /// let wanted = json!({ "apiVersion": "v1", "kind": "ConfigMap", "data": { "color": "blue" } });
+    /// maps.patch("settings", &PatchParams::apply("painter"), &Patch::Apply(wanted)).await?;
+    /// let change = json!({ "data": { "size": "5" } });
+    /// let settings = maps.patch("settings", &PatchParams::default(), &Patch::Merge(change)).await?;
+    /// assert_eq!(settings.data.map(|data| data.len()), Some(2));
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
     /// # Errors
     /// [`Error::Api`] with code 409 if another manager owns a field that is applied without force, 404 if the object is not there,
     /// 422 if it would not be valid.

@@ -21,6 +21,26 @@ where
     /// This is one bare watch: it ends when the server ends it, after some minutes at most. A watcher in kube-runtime goes on from
     /// there.
     ///
+    /// ```
+    /// use futures::TryStreamExt;
+    /// use k8s_openapi::api::core::v1::ConfigMap;
+    /// use kube_client::api::{WatchEvent, WatchParams};
+    /// use kube_client::{Api, Client};
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let client = Client::new(kube_testserver::ApiServer::new(), "default");
+    /// # let map: ConfigMap = serde_json::from_str(r#"{"metadata":{"name":"settings"},"data":{"color":"blue"}}"#)?;
+    /// # Api::default_namespaced(client.clone()).create(&Default::default(), &map).await?;
+    ///
+    /// let maps: Api<ConfigMap> = Api::default_namespaced(client);
+    /// let mut events = Box::pin(maps.watch(&WatchParams::default(), "0").await?);
+    /// if let Some(WatchEvent::Added(map)) = events.try_next().await? {
+    ///     assert_eq!(map.metadata.name.as_deref(), Some("settings"));
+    /// }
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
     /// # Errors
     /// As [`Client::request_events`](crate::Client::request_events); code 410 at the start or
     /// [`WatchEvent::Error`] later if `version` is too old.
@@ -34,6 +54,27 @@ where
 
     /// [`Api::watch`] in which an object that cannot be decoded is an event like others, with its error and its metadata: the resource
     /// version in it tells how far the watch has come.
+    ///
+    /// ```
+    /// use futures::TryStreamExt;
+    /// use k8s_openapi::api::core::v1::ConfigMap;
+    /// use kube_client::api::{WatchEvent, WatchParams};
+    /// use kube_client::{Api, Client};
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let client = Client::new(kube_testserver::ApiServer::new(), "default");
+    /// # let map: ConfigMap = serde_json::from_str(r#"{"metadata":{"name":"settings"},"data":{"color":"blue"}}"#)?;
+    /// # Api::default_namespaced(client.clone()).create(&Default::default(), &map).await?;
+    ///
+    /// let maps: Api<ConfigMap> = Api::default_namespaced(client);
+    /// let mut events = Box::pin(maps.watch_guarded(&WatchParams::default(), "0").await?);
+    /// match events.try_next().await? {
+    ///     Some(WatchEvent::Added(guarded)) => assert!(guarded.0.is_ok()),
+    ///     other => println!("{other:?}"),
+    /// }
+    /// # Ok(())
+    /// # }
+    /// ```
     ///
     /// # Errors
     /// As [`Api::watch`], but for the objects.

@@ -15,6 +15,24 @@ where
 {
     /// Creates an object; gives it as the server has stored it.
     ///
+    /// ```
+    /// use k8s_openapi::api::core::v1::ConfigMap;
+    /// use kube_client::api::{ObjectMeta, PostParams};
+    /// use kube_client::{Api, Client, Error};
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let client = Client::new(kube_testserver::ApiServer::new(), "default");
+    ///
+    /// let maps: Api<ConfigMap> = Api::default_namespaced(client);
+    /// let metadata = ObjectMeta { name: Some("settings".into()), ..ObjectMeta::default() };
+    /// let map = ConfigMap { metadata, ..ConfigMap::default() };
+    /// assert!(maps.create(&PostParams::default(), &map).await?.metadata.uid.is_some());
+    /// let again = maps.create(&PostParams::default(), &map).await;
+    /// assert!(matches!(again, Err(Error::Api(status)) if status.is_already_exists()));
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
     /// # Errors
     /// [`Error::Api`] with code 409 (`AlreadyExists`) if the name is taken, 422 if the object is not valid.
     pub async fn create(&self, pp: &PostParams, data: &K) -> Result<K, Error>
@@ -28,6 +46,27 @@ where
     /// Replaces the object `name`; gives it as the server has stored it.
     ///
     /// With `metadata.resource_version` in `data`, only if nobody has changed it since.
+    ///
+    /// ```
+    /// use k8s_openapi::api::core::v1::ConfigMap;
+    /// use kube_client::api::PostParams;
+    /// use kube_client::{Api, Client, Error};
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let client = Client::new(kube_testserver::ApiServer::new(), "default");
+    /// # let map: ConfigMap = serde_json::from_str(r#"{"metadata":{"name":"settings"},"data":{"color":"blue"}}"#)?;
+    /// # Api::default_namespaced(client.clone()).create(&Default::default(), &map).await?;
+    ///
+    /// let maps: Api<ConfigMap> = Api::default_namespaced(client);
+    /// let mut settings = maps.get("settings").await?;
+    /// settings.data.get_or_insert_default().insert("color".into(), "red".into());
+    /// maps.replace("settings", &PostParams::default(), &settings).await?;
+    /// // What was read has been changed meanwhile.
+    /// let late = maps.replace("settings", &PostParams::default(), &settings).await;
+    /// assert!(matches!(late, Err(Error::Api(status)) if status.is_conflict()));
+    /// # Ok(())
+    /// # }
+    /// ```
     ///
     /// # Errors
     /// [`Error::Api`] with code 409 (`Conflict`) if somebody has, 404 if it is not there, 422 if it is not valid.

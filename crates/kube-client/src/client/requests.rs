@@ -17,6 +17,20 @@ use crate::error::Error;
 impl Client {
     /// Sends a request and decodes the JSON answer.
     ///
+    /// ```
+    /// use http::Request;
+    /// use kube_client::Client;
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let client = Client::new(kube_testserver::ApiServer::new(), "default");
+    ///
+    /// let request = Request::get("/api/v1/namespaces/default").body(Vec::new())?;
+    /// let namespace: serde_json::Value = client.request(request).await?;
+    /// assert_eq!(namespace["status"]["phase"], "Active");
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
     /// # Errors
     /// [`Error::Api`] for an answer that is not 2xx, [`Error::SerdeError`] for one that is no `T`, others if none came.
     pub async fn request<T>(&self, request: Request<Vec<u8>>) -> Result<T, Error>
@@ -29,6 +43,19 @@ impl Client {
 
     /// Sends a request and gives the answer as text.
     ///
+    /// ```
+    /// use http::Request;
+    /// use kube_client::Client;
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let client = Client::new(kube_testserver::ApiServer::new(), "default");
+    ///
+    /// let text = client.request_text(Request::get("/readyz").body(Vec::new())?).await?;
+    /// assert_eq!(text, "ok");
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
     /// # Errors
     /// As [`Client::request`], and [`Error::FromUtf8`].
     pub async fn request_text(&self, request: Request<Vec<u8>>) -> Result<String, Error> {
@@ -37,6 +64,22 @@ impl Client {
     }
 
     /// Sends a request whose answer is read as it comes, such as a log. Dropping the reader ends it.
+    ///
+    /// ```
+    /// use futures::AsyncBufReadExt;
+    /// use http::Request;
+    /// use kube_client::Client;
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let client = Client::new(kube_testserver::ApiServer::new(), "default");
+    ///
+    /// let mut reader = client.request_stream(Request::get("/readyz").body(Vec::new())?).await?;
+    /// let mut line = String::new();
+    /// reader.read_line(&mut line).await?;
+    /// assert_eq!(line, "ok");
+    /// # Ok(())
+    /// # }
+    /// ```
     ///
     /// # Errors
     /// As [`Client::request`]; what breaks off later is an error of the reader.
@@ -51,6 +94,23 @@ impl Client {
 
     /// Sends a request that is answered by an object or by a `Status`, as deletions are.
     ///
+    /// ```
+    /// use http::Request;
+    /// use k8s_openapi::api::core::v1::ConfigMap;
+    /// use kube_client::Client;
+    /// # use kube_client::Api;
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let client = Client::new(kube_testserver::ApiServer::new(), "default");
+    /// # let map: ConfigMap = serde_json::from_str(r#"{"metadata":{"name":"settings"},"data":{"color":"blue"}}"#)?;
+    /// # Api::default_namespaced(client.clone()).create(&Default::default(), &map).await?;
+    ///
+    /// let request = Request::delete("/api/v1/namespaces/default/configmaps/settings").body(Vec::new())?;
+    /// assert!(client.request_status::<ConfigMap>(request).await?.is_right(), "it is gone at once");
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
     /// # Errors
     /// As [`Client::request`].
     pub async fn request_status<T>(&self, request: Request<Vec<u8>>) -> Result<Either<T, Status>, Error>
@@ -61,6 +121,26 @@ impl Client {
     }
 
     /// Sends a watch and gives its events as they come.
+    ///
+    /// ```
+    /// use futures::TryStreamExt;
+    /// use http::Request;
+    /// use k8s_openapi::api::core::v1::ConfigMap;
+    /// use kube_client::Client;
+    /// use kube_client::api::WatchEvent;
+    /// # use kube_client::Api;
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let client = Client::new(kube_testserver::ApiServer::new(), "default");
+    /// # let map: ConfigMap = serde_json::from_str(r#"{"metadata":{"name":"settings"},"data":{"color":"blue"}}"#)?;
+    /// # Api::default_namespaced(client.clone()).create(&Default::default(), &map).await?;
+    ///
+    /// let request = Request::get("/api/v1/configmaps?watch=true&resourceVersion=0").body(Vec::new())?;
+    /// let mut events = Box::pin(client.request_events::<ConfigMap>(request).await?);
+    /// assert!(matches!(events.try_next().await?, Some(WatchEvent::Added(_))));
+    /// # Ok(())
+    /// # }
+    /// ```
     ///
     /// # Errors
     /// As [`Client::request`] for the start. Then an object that cannot be decoded is one error that names it, and the stream goes
@@ -76,6 +156,23 @@ impl Client {
     }
 
     /// Sends a list and decodes its items one by one as they arrive: body and objects are never in memory together.
+    ///
+    /// ```
+    /// use http::Request;
+    /// use k8s_openapi::api::core::v1::ConfigMap;
+    /// use kube_client::Client;
+    /// # use kube_client::Api;
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let client = Client::new(kube_testserver::ApiServer::new(), "default");
+    /// # let map: ConfigMap = serde_json::from_str(r#"{"metadata":{"name":"settings"},"data":{"color":"blue"}}"#)?;
+    /// # Api::default_namespaced(client.clone()).create(&Default::default(), &map).await?;
+    ///
+    /// let request = Request::get("/api/v1/configmaps").body(Vec::new())?;
+    /// assert_eq!(client.request_list::<ConfigMap>(request).await?.items.len(), 1);
+    /// # Ok(())
+    /// # }
+    /// ```
     ///
     /// # Errors
     /// As [`Client::request`]. The first item that cannot be decoded is the error, and it is named.

@@ -17,6 +17,17 @@ use crate::error::Error;
 impl Client {
     /// The server's version.
     ///
+    /// ```
+    /// use kube_client::Client;
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let client = Client::new(kube_testserver::ApiServer::new(), "default");
+    ///
+    /// println!("{}", client.apiserver_version().await?.git_version);
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
     /// # Errors
     /// As [`Client::request`].
     pub async fn apiserver_version(&self) -> Result<Info, Error> {
@@ -24,6 +35,18 @@ impl Client {
     }
 
     /// The API groups, without the core group.
+    ///
+    /// ```
+    /// use kube_client::Client;
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let client = Client::new(kube_testserver::ApiServer::new(), "default");
+    ///
+    /// let groups = client.list_api_groups().await?.groups;
+    /// assert!(groups.iter().any(|group| group.name == "apps"));
+    /// # Ok(())
+    /// # }
+    /// ```
     ///
     /// # Errors
     /// As [`Client::request`].
@@ -33,6 +56,18 @@ impl Client {
 
     /// The resources of a group's version, given as `group/version`.
     ///
+    /// ```
+    /// use kube_client::Client;
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let client = Client::new(kube_testserver::ApiServer::new(), "default");
+    ///
+    /// let kinds = client.list_api_group_resources("apps/v1").await?.resources;
+    /// assert!(kinds.iter().any(|resource| resource.kind == "Deployment"));
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
     /// # Errors
     /// As [`Client::request`].
     pub async fn list_api_group_resources(&self, apiversion: &str) -> Result<APIResourceList, Error> {
@@ -41,6 +76,17 @@ impl Client {
 
     /// The versions of the core group.
     ///
+    /// ```
+    /// use kube_client::Client;
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let client = Client::new(kube_testserver::ApiServer::new(), "default");
+    ///
+    /// assert_eq!(client.list_core_api_versions().await?.versions, ["v1"]);
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
     /// # Errors
     /// As [`Client::request`].
     pub async fn list_core_api_versions(&self) -> Result<APIVersions, Error> {
@@ -48,6 +94,18 @@ impl Client {
     }
 
     /// The resources of a version of the core group.
+    ///
+    /// ```
+    /// use kube_client::Client;
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let client = Client::new(kube_testserver::ApiServer::new(), "default");
+    ///
+    /// let kinds = client.list_core_api_resources("v1").await?.resources;
+    /// assert!(kinds.iter().any(|resource| resource.name == "pods/log"));
+    /// # Ok(())
+    /// # }
+    /// ```
     ///
     /// # Errors
     /// As [`Client::request`].

@@ -10,6 +10,19 @@ use crate::error::{DiscoveryError, Error};
 
 /// The group `apigroup` with all of its versions (`""` for the core group): one request, and one more for each version.
 ///
+/// ```
+/// use kube_client::{Client, discovery};
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// # let client = Client::new(kube_testserver::ApiServer::new(), "default");
+///
+/// let apps = discovery::group(&client, "apps").await?;
+/// let Some((deployment, _)) = apps.recommended_kind("Deployment") else { return Err("not there".into()) };
+/// assert_eq!(deployment.plural, "deployments");
+/// # Ok(())
+/// # }
+/// ```
+///
 /// # Errors
 /// [`DiscoveryError::MissingApiGroup`] if the server has no such group, [`DiscoveryError::EmptyApiGroup`] if it has no versions; what
 /// went wrong if a version cannot be read.
@@ -38,6 +51,21 @@ pub async fn pinned_group(client: &Client, gv: &GroupVersion) -> crate::Result<A
 }
 
 /// One kind of one version: one request.
+///
+/// ```
+/// use kube_client::api::GroupVersionKind;
+/// use kube_client::{Client, discovery};
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// # let client = Client::new(kube_testserver::ApiServer::new(), "default");
+///
+/// let deployment = GroupVersionKind::gvk("apps", "v1", "Deployment");
+/// let (resource, capabilities) = discovery::pinned_kind(&client, &deployment).await?;
+/// assert_eq!(resource.plural, "deployments");
+/// assert!(capabilities.subresources.iter().any(|(subresource, _)| subresource.plural == "scale"));
+/// # Ok(())
+/// # }
+/// ```
 ///
 /// # Errors
 /// [`DiscoveryError::MissingKind`] if the version has no such kind, [`Error::Api`] with code 404 if there is no such version.

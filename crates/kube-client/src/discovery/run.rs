@@ -16,14 +16,19 @@ use crate::error::Error;
 
 /// The groups and kinds of a cluster, as they were when it was asked.
 ///
-/// ```no_run
-/// # async fn run(client: kube_client::Client) -> kube_client::Result<()> {
-/// use kube_client::{Discovery, api::GroupVersionKind};
+/// ```
+/// use kube_client::api::GroupVersionKind;
+/// use kube_client::{Client, Discovery};
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// # let client = Client::new(kube_testserver::ApiServer::new(), "default");
 ///
 /// let discovery = Discovery::new(client).run().await?;
 /// let deployment = GroupVersionKind::gvk("apps", "v1", "Deployment");
-/// if let Some((resource, capabilities)) = discovery.resolve_gvk(&deployment) {
-///     println!("{} can be {:?}", resource.plural, capabilities.operations);
+/// let Some((resource, capabilities)) = discovery.resolve_gvk(&deployment) else { return Err("not there".into()) };
+/// println!("{} can be {:?}", resource.plural, capabilities.operations);
+/// for group in discovery.failed_groups() {
+///     eprintln!("{group} cannot be read at the moment");
 /// }
 /// # Ok(())
 /// # }

@@ -17,6 +17,22 @@ where
     /// While a disruption budget does not allow it, the server asks to try again later; a client with the default retries does so for up
     /// to 45 s.
     ///
+    /// ```
+    /// use k8s_openapi::api::core::v1::Pod;
+    /// use kube_client::api::EvictParams;
+    /// use kube_client::{Api, Client};
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let client = Client::new(kube_testserver::ApiServer::new(), "default");
+    /// # let pod: Pod = serde_json::from_str(r#"{"metadata":{"name":"web"},"spec":{"nodeName":"node","containers":[{"name":"main","image":"i"}]}}"#)?;
+    /// # Api::default_namespaced(client.clone()).create(&Default::default(), &pod).await?;
+    ///
+    /// let pods: Api<Pod> = Api::default_namespaced(client);
+    /// assert!(pods.evict("web", &EvictParams::default()).await?.is_success());
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
     /// # Errors
     /// [`Error::Api`] with code 429 while a disruption budget does not allow it, 404 if the pod is not there.
     pub async fn evict(&self, name: &str, ep: &EvictParams) -> Result<Status, Error> {

@@ -25,6 +25,28 @@ where
     ///
     /// The patch is of the whole object: `{"status": {...}}`, with [`Patch::Apply`] also `apiVersion` and `kind`.
     ///
+    /// ```
+    /// use k8s_openapi::api::apps::v1::Deployment;
+    /// use kube_client::api::{Patch, PatchParams};
+    /// use kube_client::{Api, Client};
+    /// use serde_json::json;
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let client = Client::new(kube_testserver::ApiServer::new(), "default");
+    /// # let labels = serde_json::json!({ "app": "web" });
+    /// # let template = serde_json::json!({ "metadata": { "labels": labels }, "spec": { "containers": [{ "name": "c", "image": "i" }] } });
+    /// # let spec = serde_json::json!({ "replicas": 0, "selector": { "matchLabels": labels }, "template": template });
+    /// # let web: Deployment = serde_json::from_value(serde_json::json!({ "metadata": { "name": "web" }, "spec": spec }))?;
+    /// # Api::default_namespaced(client.clone()).create(&Default::default(), &web).await?;
+    ///
+    /// let deployments: Api<Deployment> = Api::default_namespaced(client);
+    /// let seen = Patch::Merge(json!({ "status": { "observedGeneration": 1 } }));
+    /// let web = deployments.patch_status("web", &PatchParams::default(), &seen).await?;
+    /// assert_eq!(web.status.and_then(|status| status.observed_generation), Some(1));
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
     /// # Errors
     /// As [`Api::patch`].
     pub async fn patch_status<P: Serialize + Debug>(

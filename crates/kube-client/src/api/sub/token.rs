@@ -12,6 +12,24 @@ use crate::error::Error;
 impl Api<ServiceAccount> {
     /// Asks for a token of the service account `name`; it is in the answer's status.
     ///
+    /// ```
+    /// use k8s_openapi::api::authentication::v1::TokenRequest;
+    /// use k8s_openapi::api::core::v1::ServiceAccount;
+    /// use kube_client::api::PostParams;
+    /// use kube_client::{Api, Client};
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let client = Client::new(kube_testserver::ApiServer::new(), "default");
+    /// # let robot: ServiceAccount = serde_json::from_str(r#"{"metadata":{"name":"robot"}}"#)?;
+    /// # Api::default_namespaced(client.clone()).create(&Default::default(), &robot).await?;
+    ///
+    /// let accounts: Api<ServiceAccount> = Api::default_namespaced(client);
+    /// let given = accounts.create_token_request("robot", &PostParams::default(), &TokenRequest::default()).await?;
+    /// assert!(given.status.and_then(|status| status.token).is_some());
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
     /// # Errors
     /// As [`Api::create`].
     pub async fn create_token_request(
