@@ -109,6 +109,20 @@ impl Client {
     ///
     /// Of the URL only path and query count, if the stack is the usual one.
     ///
+    /// ```
+    /// use http::Request;
+    /// use kube_client::Client;
+    /// use kube_client::client::Body;
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let client = Client::new(kube_testserver::ApiServer::new(), "default");
+    ///
+    /// let answer = client.send(Request::get("/no/such/path").body(Body::empty())?).await?;
+    /// assert_eq!(answer.status(), 404, "an answer like any other");
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
     /// # Errors
     /// If no answer came: [`Error::Service`], [`Error::HyperError`] or [`Error::Auth`].
     pub async fn send(&self, request: Request<Body>) -> Result<Response<Body>, Error> {

@@ -27,6 +27,29 @@ impl Config {
     /// `HTTP_PROXY`, in capitals or not, unless `NO_PROXY` names the server or the server is on this machine. A `proxy-url` is used
     /// whatever `NO_PROXY` says.
     ///
+    /// ```
+    /// use kube_client::Config;
+    /// use kube_client::config::{KubeConfigOptions, Kubeconfig};
+    ///
+    /// const TEXT: &str = r#"
+    /// apiVersion: v1
+    /// kind: Config
+    /// current-context: dev
+    /// clusters: [{name: here, cluster: {server: "https://127.0.0.1:6443"}}]
+    /// users: [{name: jane, user: {token: abc}}]
+    /// contexts:
+    /// - {name: dev, context: {cluster: here, user: jane}}
+    /// - {name: stage, context: {cluster: here, user: jane, namespace: stage}}
+    /// "#;
+    /// # tokio::runtime::Builder::new_current_thread().build()?.block_on(async {
+    /// let stage = KubeConfigOptions { context: Some("stage".into()), ..KubeConfigOptions::default() };
+    /// let config = Config::from_custom_kubeconfig(Kubeconfig::from_yaml(TEXT)?, &stage).await?;
+    /// assert_eq!(config.default_namespace, "stage");
+    /// # Ok::<(), kube_client::config::KubeconfigError>(())
+    /// # })?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
     /// # Errors
     /// Which context or field is missing or wrong, and what was expected.
     pub async fn from_custom_kubeconfig(

@@ -31,6 +31,38 @@ where
     /// # Cancellation
     ///
     /// Dropping the stream aborts the reconciles that run.
+    ///
+    /// ```
+    /// use futures::StreamExt;
+    /// use k8s_openapi::api::core::v1::ConfigMap;
+    /// use kube_client::{Api, Client};
+    /// use kube_runtime::{Controller, controller::Action, watcher};
+    /// use std::{convert::Infallible, sync::Arc};
+    ///
+    /// async fn reconcile(map: Arc<ConfigMap>, greeting: Arc<String>) -> Result<Action, Infallible> {
+    ///     println!("{greeting}, {:?}", map.metadata.name);
+    ///     Ok(Action::await_change())
+    /// }
+    ///
+    /// async fn run(client: Client) {
+    ///     Controller::new(Api::<ConfigMap>::all(client), watcher::Config::default())
+    ///         .run(reconcile, |_, _, _| Action::retry(), Arc::new("hello".to_owned()))
+    ///         # .take(1)
+    ///         .for_each(async |outcome| match outcome {
+    ///             Ok((object, action)) => println!("{object}: {action:?}"),
+    ///             Err(error) => eprintln!("{error}"),
+    ///         })
+    ///         .await;
+    /// }
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let client = Client::new(kube_testserver::ApiServer::new(), "default");
+    /// # let map: ConfigMap = serde_json::from_str(r#"{"metadata":{"name":"a"}}"#)?;
+    /// # Api::default_namespaced(client.clone()).create(&Default::default(), &map).await?;
+    /// # run(client).await;
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn run<ReconcilerFut, Ctx>(
         self,
         mut reconciler: impl FnMut(Arc<K>, Arc<Ctx>) -> ReconcilerFut,
@@ -51,6 +83,46 @@ where
     }
 
     /// Like [`run`](Self::run), for a reconciler that is a type of its own and can do something about its failures.
+    ///
+    /// ```
+    /// use futures::StreamExt;
+    /// use k8s_openapi::api::core::v1::ConfigMap;
+    /// use kube_client::{Api, Client};
+    /// use kube_runtime::{Controller, controller::{Action, Reconcile}, watcher};
+    /// use std::{fmt, sync::Arc};
+    ///
+    /// struct Greeter(String);
+    ///
+    /// impl Reconcile<ConfigMap> for Greeter {
+    ///     type Error = fmt::Error;
+    ///
+    ///     async fn reconcile(&self, map: Arc<ConfigMap>) -> Result<Action, Self::Error> {
+    ///         println!("{}, {:?}", self.0, map.metadata.name);
+    ///         Ok(Action::await_change())
+    ///     }
+    ///
+    ///     async fn on_error(&self, map: Arc<ConfigMap>, error: &Self::Error) -> Action {
+    ///         eprintln!("{:?}: {error}", map.metadata.name);
+    ///         Action::retry()
+    ///     }
+    /// }
+    ///
+    /// async fn run(client: Client) {
+    ///     Controller::new(Api::<ConfigMap>::all(client), watcher::Config::default())
+    ///         .run_with(Greeter("hello".to_owned()))
+    ///         # .take(1)
+    ///         .for_each(|_| async {})
+    ///         .await;
+    /// }
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let client = Client::new(kube_testserver::ApiServer::new(), "default");
+    /// # let map: ConfigMap = serde_json::from_str(r#"{"metadata":{"name":"a"}}"#)?;
+    /// # Api::default_namespaced(client.clone()).create(&Default::default(), &map).await?;
+    /// # run(client).await;
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn run_with<R: Reconcile<K>>(
         self,
         reconciler: R,

@@ -62,6 +62,22 @@ where
 /// Asks for a reconcile of each owner, of kind `KOwner`, of each object of the stream.
 ///
 /// Owners are told by group and kind of the owner references; other owners do not count.
+///
+/// ```
+/// use futures::{TryStreamExt, executor::block_on, stream};
+/// use k8s_openapi::api::core::v1::{ConfigMap, Secret};
+/// use kube_core::{ObjectMeta, Resource};
+/// use kube_runtime::controller::{ReconcileRequest, trigger_owners};
+///
+/// let mut owner = ConfigMap::default();
+/// owner.metadata = ObjectMeta { name: Some("web".into()), uid: Some("1".into()), ..ObjectMeta::default() };
+/// let mut child = Secret::default();
+/// child.metadata.owner_references = owner.controller_owner_ref(&()).map(|owner| vec![owner]);
+/// let asked = trigger_owners::<ConfigMap, _>(stream::iter([Ok::<_, ()>(child)]), (), ());
+/// let asked: Vec<ReconcileRequest<ConfigMap>> = block_on(asked.try_collect())?;
+/// assert_eq!(asked[0].obj_ref.name, "web");
+/// # Ok::<(), ()>(())
+/// ```
 pub fn trigger_owners<KOwner, S>(
     stream: S,
     owner_type: KOwner::DynamicType,

@@ -40,6 +40,22 @@ pub fn scheduler<T: Eq + Hash + Clone, S: Stream<Item = ScheduleRequest<T>>>(req
 ///
 /// What is asked for again in that time adds nothing, so a burst of requests becomes one message, `debounce` after
 /// the first of them.
+///
+/// ```
+/// use futures::{StreamExt, stream};
+/// use kube_runtime::scheduler::{ScheduleRequest, debounced_scheduler};
+/// use std::time::Duration;
+/// use tokio::time::Instant;
+///
+/// # #[tokio::main(flavor = "current_thread")] async fn main() {
+/// let run_at = Instant::now();
+/// let burst = ["a", "a", "a"].map(|message| ScheduleRequest { message, run_at });
+/// let debounce = Duration::from_millis(20);
+/// let messages: Vec<_> = debounced_scheduler(stream::iter(burst), debounce).collect().await;
+/// assert_eq!(messages, ["a"]);
+/// assert!(run_at.elapsed() >= debounce);
+/// # }
+/// ```
 pub fn debounced_scheduler<T: Eq + Hash + Clone, S: Stream<Item = ScheduleRequest<T>>>(
     requests: S,
     debounce: Duration,

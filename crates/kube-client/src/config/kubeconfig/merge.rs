@@ -9,6 +9,17 @@ impl Kubeconfig {
     /// Puts `next` behind `self`: clusters, users, contexts and extensions are joined by name, and what is already there
     /// wins over what comes, whole entries and single values alike.
     ///
+    /// ```
+    /// use kube_client::config::Kubeconfig;
+    ///
+    /// let first = Kubeconfig::from_yaml("current-context: dev")?;
+    /// let second = Kubeconfig::from_yaml("current-context: stage\ncontexts: [{name: dev, context: {cluster: here}}]")?;
+    /// let merged = first.merge(second)?;
+    /// assert_eq!(merged.current_context.as_deref(), Some("dev"), "the first one wins");
+    /// assert_eq!(merged.contexts.len(), 1);
+    /// # Ok::<(), kube_client::config::KubeconfigError>(())
+    /// ```
+    ///
     /// # Errors
     /// [`KubeconfigError::KindMismatch`] or [`KubeconfigError::ApiVersionMismatch`] if both state one and they differ.
     pub fn merge(mut self, next: Kubeconfig) -> Result<Self, KubeconfigError> {

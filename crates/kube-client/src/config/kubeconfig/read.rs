@@ -15,6 +15,16 @@ impl Kubeconfig {
     ///
     /// Relative paths stay as they are: they have no folder to stand in.
     ///
+    /// ```
+    /// use kube_client::config::Kubeconfig;
+    ///
+    /// let kubeconfig = Kubeconfig::from_yaml("current-context: dev\ncontexts: [{name: dev, context: {cluster: here}}]")?;
+    /// assert_eq!(kubeconfig.current_context.as_deref(), Some("dev"));
+    /// let odd = Kubeconfig::from_yaml("contexts: {}").unwrap_err();
+    /// assert!(odd.to_string().contains("not a kubeconfig"));
+    /// # Ok::<(), kube_client::config::KubeconfigError>(())
+    /// ```
+    ///
     /// # Errors
     /// [`KubeconfigError::Parse`] if the text is no kubeconfig, or has two clusters, users or contexts of one name: which of them is meant
     /// is not to be guessed, and kubectl refuses it too. Text that is nested or repeats itself through aliases beyond

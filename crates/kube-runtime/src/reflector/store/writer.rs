@@ -24,6 +24,18 @@ use tokio::sync::{Notify, watch};
 /// A store and the writer that fills it.
 ///
 /// The store is empty until the writer has seen a complete list: see [`Store::wait_until_ready`].
+///
+/// ```
+/// use k8s_openapi::api::core::v1::ConfigMap;
+/// use kube_runtime::{reflector, watcher::Event};
+///
+/// let (store, mut writer) = reflector::store::<ConfigMap>();
+/// for event in [Event::Init, Event::InitApply(ConfigMap::default()), Event::InitDone] {
+///     assert!(store.is_empty(), "a list is seen as a whole");
+///     writer.apply_watcher_event(&event);
+/// }
+/// assert_eq!(store.len(), 1);
+/// ```
 #[must_use]
 pub fn store<K>() -> (Store<K>, Writer<K>)
 where
@@ -37,6 +49,20 @@ where
 /// Like [`store`], with a writer that can be [subscribed](Writer::subscribe) to.
 ///
 /// `buf_size` is how many objects each subscriber has room for from the start; more are made room for when needed.
+///
+/// ```
+/// use futures::{StreamExt, executor::block_on};
+/// use k8s_openapi::api::core::v1::ConfigMap;
+/// use kube_runtime::{reflector, watcher::Event};
+///
+/// let (_, mut writer) = reflector::store_shared::<ConfigMap>(16);
+/// let subscribers = [writer.subscribe(), writer.subscribe()];
+/// writer.apply_watcher_event(&Event::Apply(ConfigMap::default()));
+/// drop(writer);
+/// for objects in subscribers.into_iter().flatten() {
+///     assert_eq!(block_on(objects.count()), 1);
+/// }
+/// ```
 #[must_use]
 pub fn store_shared<K>(buf_size: usize) -> (Store<K>, Writer<K>)
 where
