@@ -1,28 +1,48 @@
 //! Fields that a JSON text gives more than once: a parser keeps the last and says nothing.
 
-use std::{cell::RefCell, collections::HashSet, fmt};
+use std::{borrow::Cow, cell::RefCell, collections::HashSet, fmt};
 
-use serde::de::{DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
+use serde::{
+    Deserialize,
+    de::{DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor},
+};
 
 /// Their paths, as `spec.ports[0].foo`, in the order they were met. Empty when the text is no JSON.
 pub(crate) fn repeated_fields(json: &[u8]) -> Vec<String> {
     let found = RefCell::new(Vec::new());
     let mut json = serde_json::Deserializer::from_slice(json);
     // What cannot be read is reported by whoever reads it for its content.
-    let read = Place { at: String::new(), found: &found }.deserialize(&mut json);
+    let read = Place { above: None, step: Step::Member(""), found: &found }.deserialize(&mut json);
     if read.is_ok() { found.into_inner() } else { Vec::new() }
 }
 
-/// A value that is looked at for maps, and where it is.
-struct Place<'f> {
-    at: String,
-    found: &'f RefCell<Vec<String>>,
+/// A value that is looked at for maps, and where it is. Every write passes here: its path is written out only when it is told.
+#[derive(Clone, Copy)]
+struct Place<'p> {
+    above: Option<&'p Place<'p>>,
+    step: Step<'p>,
+    found: &'p RefCell<Vec<String>>,
 }
 
+#[derive(Clone, Copy)]
+enum Step<'p> {
+    Member(&'p str),
+    Element(usize),
+}
+
+/// A name as it stands in the text, where it needs no unescaping.
+#[derive(Deserialize, PartialEq, Eq, Hash)]
+struct Name<'n>(#[serde(borrow)] Cow<'n, str>);
+
 impl Place<'_> {
-    fn member(&self, name: &str) -> Self {
-        let dot = if self.at.is_empty() { "" } else { "." };
-        Self { at: format!("{}{dot}{name}", self.at), found: self.found }
+    fn path(&self) -> String {
+        let mut path = self.above.map(Place::path).unwrap_or_default();
+        match self.step {
+            Step::Member(name) if path.is_empty() => path.push_str(name),
+            Step::Member(name) => path.extend([".", name]),
+            Step::Element(index) => path.push_str(&format!("[{index}]")),
+        }
+        path
     }
 }
 
@@ -43,18 +63,19 @@ impl<'de> Visitor<'de> for Place<'_> {
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
         let mut seen = HashSet::new();
-        while let Some(name) = map.next_key::<String>()? {
-            let inner = self.member(&name);
-            if !seen.insert(name) {
-                self.found.borrow_mut().push(inner.at.clone());
+        while let Some(name) = map.next_key::<Name<'de>>()? {
+            let inner = Place { above: Some(&self), step: Step::Member(&name.0), found: self.found };
+            if seen.contains(&name) {
+                self.found.borrow_mut().push(inner.path());
             }
             map.next_value_seed(inner)?;
+            seen.insert(name);
         }
         Ok(())
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<(), A::Error> {
-        let inner = |i: usize| Place { at: format!("{}[{i}]", self.at), found: self.found };
+        let inner = |i: usize| Place { above: Some(&self), step: Step::Element(i), found: self.found };
         let mut next = 0;
         while list.next_element_seed(inner(next))?.is_some() {
             next += 1;
@@ -95,6 +116,10 @@ mod tests {
     fn repeated_fields_are_named_by_their_paths() {
         let json = br#"{"a": 1, "l": [{"x": null}, {"x": 1.5, "x": true, "x": "s"}], "m": {"b": {}, "b": -1}, "a": 2}"#;
         assert_eq!(repeated_fields(json), ["l[1].x", "l[1].x", "m.b", "a"]);
+        assert_eq!(
+            repeated_fields(br#"{"a\u0062": 1, "ab": [[{"c": 1, "\u0063": 2}]]}"#),
+            ["ab", "ab[0][0].c"]
+        );
         assert!(repeated_fields(br#"{"a": {"b": 1}, "b": 1}"#).is_empty());
         assert!(repeated_fields(b"{\"a\": 1, \"a\": ").is_empty());
     }

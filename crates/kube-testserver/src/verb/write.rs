@@ -223,11 +223,9 @@ pub(super) fn commit(
     if dry_run {
         return Arc::new(Stored::preview(key, &object));
     }
-    let written = world.put_or_finish(&endpoint.resource, key.clone(), object.clone());
+    // A write that lets the object go: the answer shows what was written, the event what was there before.
+    let last = meta::is_deleting(&object).then(|| Arc::new(Stored::preview(key.clone(), &object)));
+    let written = world.put_or_finish(&endpoint.resource, key, object);
     world.settle();
-    match written {
-        Ok(stored) => stored,
-        // The write let the object go; the answer shows what was written, the event what was there before.
-        Err(_) => Arc::new(Stored::preview(key, &object)),
-    }
+    written.unwrap_or_else(|before| last.unwrap_or(before))
 }
