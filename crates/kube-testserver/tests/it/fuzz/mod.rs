@@ -24,7 +24,9 @@ use tower::ServiceExt;
 const PATIENCE: Duration = Duration::from_secs(if cfg!(debug_assertions) { 30 } else { 5 });
 
 /// What may be answered with 500, because genuine servers do: parts of the messages.
-const EXCUSED: [&str; 7] = [
+const EXCUSED: [&str; 8] = [
+    // A resourceVersion in what is created.
+    "resourceVersion should not be set on objects to be created",
     // A resourceVersion that is no number.
     "strconv.ParseUint: parsing",
     // exec and attach before a container runs.
