@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::{
     conditions,
-    replicas::{is_active, is_ready},
+    replicas::{is_active, is_ready, places},
 };
 
 /// What a Job needs.
@@ -66,7 +66,7 @@ pub(crate) fn plan_job(job: &Value, pods: &[Value], now: &str) -> JobPlan {
     let ended = ended.and_then(|ended| conditions::seconds_since(&ended["lastTransitionTime"], now));
     let kept = left("ttlSecondsAfterFinished", ended).filter(|_| over);
     let room = number("parallelism", 1).min(completions.saturating_sub(succeeded));
-    let create = if over || suspended { 0 } else { room.saturating_sub(active.len()) };
+    let create = if over || suspended { 0 } else { room.saturating_sub(active.len()).min(places(pods)) };
     if status["startTime"].is_null() && !suspended {
         status["startTime"] = now.into();
     }
@@ -101,7 +101,7 @@ fn condition(kind: &str, reason: &str, message: &str, now: &str) -> Value {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use super::{super::replicas::MOST_PODS, *};
 
     fn pods(phases: &[&str]) -> Vec<Value> {
         phases.iter().map(|phase| json!({"metadata": {}, "status": {"phase": phase}})).collect()
@@ -117,6 +117,9 @@ mod tests {
         let job = json!({"spec": {"completions": 5, "parallelism": 2}});
         assert_eq!(plan_job(&job, &[], "t").create, 2);
         assert_eq!(plan_job(&job, &pods(&["Succeeded", "Running"]), "t").create, 1);
+        let many = json!({"spec": {"parallelism": i32::MAX, "completions": i32::MAX}});
+        assert_eq!(plan_job(&many, &[], "t").create, MOST_PODS);
+        assert_eq!(plan_job(&many, &pods(&["Succeeded"; MOST_PODS]), "t").create, 0);
         assert_eq!(plan_job(&job, &pods(&["Succeeded"; 4]), "t").create, 1, "no more than are still needed");
         let done = plan_job(&job, &pods(&["Succeeded"; 5]), "t");
         assert!(done.create == 0 && has(&done, "Complete") && done.status["completionTime"] == "t");

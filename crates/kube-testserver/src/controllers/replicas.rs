@@ -4,6 +4,15 @@ use serde_json::{Map, Value, json};
 
 use crate::selector::LabelSelector;
 
+/// The most pods of one owner. They are made before a request is answered: without a limit a slip of the pen, two billion replicas,
+/// would never be. Real nodes hold 110.
+pub(super) const MOST_PODS: usize = 1000;
+
+/// How many pods there may be besides these of one owner.
+pub(super) fn places(pods: &[Value]) -> usize {
+    MOST_PODS.saturating_sub(pods.len())
+}
+
 /// What a ReplicaSet needs.
 #[derive(Debug, Default, PartialEq)]
 pub(crate) struct ReplicaPlan {
@@ -55,7 +64,7 @@ pub(crate) fn plan_replicas(set: &Value, pods: &[Value]) -> ReplicaPlan {
             status.insert(name.into(), count.into());
         }
     }
-    let create = wanted.saturating_sub(active.len());
+    let create = wanted.saturating_sub(active.len()).min(places(pods));
     // Those that do the least go first: not ready before ready, then the youngest.
     active.sort_by_key(|at| {
         (is_ready(&pods[*at]), std::cmp::Reverse(pods[*at]["metadata"]["creationTimestamp"].to_string()))
@@ -116,6 +125,7 @@ mod tests {
         let pods = [pod(true, "1"), pod(true, "3"), pod(false, "0"), pod(true, "2")];
         let plan = plan_replicas(&set(2), &pods);
         assert_eq!((plan.create, plan.delete), (0, vec![2, 1]), "the unready one, then the youngest");
+        assert_eq!(plan_replicas(&set(i64::from(i32::MAX)), &[]).create, MOST_PODS);
         let none = plan_replicas(&set(0), &[]);
         assert_eq!(none.status, json!({"replicas": 0, "observedGeneration": 2}));
     }
