@@ -49,7 +49,12 @@ impl<K: Watchable> Pages<K> {
         let (room, pages) = mpsc::channel(AHEAD);
         let asking = task(ask_from(params.clone(), self.source.clone(), room));
         self.coming = Some(Coming { pages, _asking: asking });
-        self.next().await.expect("invariant: the first page is always asked for").list.await
+        let asked = self.next().await.expect("invariant: the first page is always asked for");
+        let list = asked.list.await;
+        if list.is_err() {
+            self.forget(); // or the next call would wait for the page behind, which nobody will want
+        }
+        list
     }
 
     /// Gives up what is on its way.
