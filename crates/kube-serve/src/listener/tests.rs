@@ -80,14 +80,29 @@ async fn tls_connect(
     trust: &rcgen::CertifiedKey<rcgen::KeyPair>,
     name: &'static str,
 ) -> std::io::Result<tokio_rustls::client::TlsStream<TcpStream>> {
+    tls_connect_as(addr, trust, name, None).await
+}
+
+/// Shows a certificate, given with its key.
+async fn tls_connect_as(
+    addr: std::net::SocketAddr,
+    trust: &rcgen::CertifiedKey<rcgen::KeyPair>,
+    name: &'static str,
+    identity: Option<(rustls::pki_types::CertificateDer<'static>, Vec<u8>)>,
+) -> std::io::Result<tokio_rustls::client::TlsStream<TcpStream>> {
     let mut roots = rustls::RootCertStore::empty();
     roots.add(trust.cert.der().clone()).unwrap();
-    let mut config =
+    let config =
         rustls::ClientConfig::builder_with_provider(Arc::new(rustls::crypto::ring::default_provider()))
             .with_safe_default_protocol_versions()
             .unwrap()
-            .with_root_certificates(roots)
-            .with_no_client_auth();
+            .with_root_certificates(roots);
+    let mut config = match identity {
+        Some((certificate, key)) => {
+            config.with_client_auth_cert(vec![certificate], key.try_into().unwrap()).unwrap()
+        }
+        None => config.with_no_client_auth(),
+    };
     config.alpn_protocols = vec![b"h2".to_vec()];
     let connector = tokio_rustls::TlsConnector::from(Arc::new(config));
     connector.connect(name.try_into().unwrap(), TcpStream::connect(addr).await?).await
@@ -111,6 +126,45 @@ async fn a_reloaded_certificate_is_used_by_the_next_connection() {
         tls_connect(server.addr, &second, "second.test").await.is_ok(),
         "a bad reload keeps the old certificate"
     );
+}
+
+/// An authority, and what it has signed for a client: certificate and key.
+fn client_authority() -> (rcgen::Certificate, rustls::pki_types::CertificateDer<'static>, rcgen::KeyPair) {
+    let mut params = rcgen::CertificateParams::new(Vec::new()).unwrap();
+    params.is_ca = rcgen::IsCa::Ca(rcgen::BasicConstraints::Unconstrained);
+    let key = rcgen::KeyPair::generate().unwrap();
+    let authority = params.self_signed(&key).unwrap();
+    let (own, issuer) = (rcgen::KeyPair::generate().unwrap(), rcgen::Issuer::new(params, key));
+    let signed = rcgen::CertificateParams::new(["client".to_string()]).unwrap().signed_by(&own, &issuer);
+    (authority, signed.unwrap().der().clone(), own)
+}
+
+#[tokio::test]
+async fn a_reload_keeps_asking_clients_for_their_certificates() {
+    let (first, second) = (certificate("first.test"), certificate("second.test"));
+    let (authority, client, key) = client_authority();
+    let pem =
+        |made: &rcgen::CertifiedKey<rcgen::KeyPair>| (made.cert.pem(), made.signing_key.serialize_pem());
+    let (chain, own_key) = pem(&first);
+    let from_pem =
+        TlsSettings::from_pem_with_clients(chain.as_bytes(), own_key.as_bytes(), authority.pem().as_bytes());
+    let whole = from_pem.as_ref().unwrap().current();
+    // However the settings were made.
+    for tls in [from_pem.unwrap(), TlsSettings::new((*whole).clone())] {
+        let service = tower::service_fn(async |request: http::Request<Incoming>| {
+            let leaf = request.extensions().get::<super::PeerCertificates>().and_then(|peer| peer.leaf());
+            let shown = leaf.map_or_else(Bytes::new, Bytes::copy_from_slice);
+            Ok::<_, Infallible>(http::Response::new(Full::new(shown)))
+        });
+        let server = start(service, |l| l.tls(tls.clone())).await;
+        for (made, name) in [(&first, "first.test"), (&second, "second.test")] {
+            let (chain, own_key) = pem(made);
+            tls.reload(chain.as_bytes(), own_key.as_bytes()).unwrap();
+            let shown = (client.clone(), key.serialize_der());
+            let connection = tls_connect_as(server.addr, made, name, Some(shown)).await.unwrap();
+            assert_eq!(h2_get(connection).await, client.as_ref(), "{name}");
+        }
+    }
 }
 
 #[tokio::test]

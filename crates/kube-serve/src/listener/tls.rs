@@ -4,7 +4,8 @@ use rustls::{
     RootCertStore, ServerConfig,
     crypto::CryptoProvider,
     pki_types::{CertificateDer, PrivateKeyDer, pem::PemObject},
-    server::{WebPkiClientVerifier, danger::ClientCertVerifier},
+    server::{ServerSessionMemoryCache, WebPkiClientVerifier, danger::ClientCertVerifier},
+    sign::{CertifiedKey, SingleCertAndKey},
 };
 use tokio::sync::watch;
 
@@ -65,12 +66,19 @@ impl TlsSettings {
         Self { current: Arc::new(watch::Sender::new(with_alpn(config))) }
     }
 
-    /// Uses a new chain and key for connections accepted from now on; on error the old ones stay.
+    /// Uses a new chain and key for connections accepted from now on; on error the old ones stay. Everything else stays as it is,
+    /// client authentication too. Sessions of the old certificate are not resumed.
     ///
     /// # Errors
     /// As [`from_pem`](Self::from_pem).
     pub fn reload(&self, chain: &[u8], key: &[u8]) -> Result<(), TlsError> {
-        self.replace(server_config(chain, key, None)?);
+        let mut config = ServerConfig::clone(&self.current());
+        let certified =
+            CertifiedKey::from_der(certificates(chain)?, private_key(key)?, config.crypto_provider())
+                .map_err(TlsError::Unusable)?;
+        config.cert_resolver = Arc::new(SingleCertAndKey::from(certified));
+        config.session_storage = ServerSessionMemoryCache::new(SESSIONS);
+        self.replace(config);
         Ok(())
     }
 
@@ -102,6 +110,13 @@ fn certificates(pem: &[u8]) -> Result<Vec<CertificateDer<'static>>, TlsError> {
     if chain.is_empty() { Err(TlsError::Certificate(None)) } else { Ok(chain) }
 }
 
+fn private_key(pem: &[u8]) -> Result<PrivateKeyDer<'static>, TlsError> {
+    PrivateKeyDer::from_pem_slice(pem).map_err(TlsError::PrivateKey)
+}
+
+/// As many sessions as rustls keeps by default.
+const SESSIONS: usize = 256;
+
 fn provider() -> Arc<CryptoProvider> {
     Arc::new(rustls::crypto::ring::default_provider())
 }
@@ -112,7 +127,7 @@ fn server_config(
     clients: Option<Arc<dyn ClientCertVerifier>>,
 ) -> Result<ServerConfig, TlsError> {
     let chain = certificates(chain)?;
-    let key = PrivateKeyDer::from_pem_slice(key).map_err(TlsError::PrivateKey)?;
+    let key = private_key(key)?;
     let config = ServerConfig::builder_with_provider(provider())
         .with_safe_default_protocol_versions()
         .map_err(TlsError::Unusable)?;
