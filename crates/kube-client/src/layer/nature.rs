@@ -1,7 +1,7 @@
 //! What kind of exchange a request starts: pure.
 
 use http::header::UPGRADE;
-use http::{HeaderMap, Uri};
+use http::{Method, Request};
 
 /// How an answer may be expected to behave.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -16,19 +16,83 @@ pub(super) enum Nature {
     Upgrade,
 }
 
+/// How many bytes of a request's path stand before the API's own, as with a cluster behind `https://host/clusters/one`. An extension of
+/// requests that have such a prefix.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct PathPrefix(pub(super) usize);
+
 impl Nature {
-    pub(super) fn of(uri: &Uri, headers: &HeaderMap) -> Self {
-        let query = uri.query().unwrap_or_default();
-        let has_segment = |name| uri.path().split('/').any(|segment| segment == name);
-        if is_set(query, "follow") || has_segment("proxy") {
-            Self::Open
-        } else if headers.contains_key(UPGRADE) {
+    /// Goes by what stands where in the path, as API servers do: namespaces and objects may have any name.
+    pub(super) fn of<B>(request: &Request<B>) -> Self {
+        let prefix = request.extensions().get::<PathPrefix>().map_or(0, |prefix| prefix.0);
+        let path = request.uri().path().get(prefix..).unwrap_or_default();
+        let query = request.uri().query().unwrap_or_default();
+        let (may_follow, may_watch) = match Target::of(path) {
+            Target::Proxied => return Self::Open,
+            Target::Log => (true, false),
+            Target::Watched => (false, true),
+            Target::Collection => (false, is_set(query, "watch")),
+            Target::Object => (false, false),
+            // Kubelets have paths of their own.
+            Target::Elsewhere => (true, is_set(query, "watch")),
+        };
+        if request.headers().contains_key(UPGRADE) {
             Self::Upgrade
-        } else if is_set(query, "watch") || has_segment("watch") {
+        } else if request.method() != Method::GET {
+            Self::Call
+        } else if may_follow && is_set(query, "follow") {
+            Self::Open
+        } else if may_watch {
             let seconds = values(query, "timeoutSeconds").find_map(|value| value.parse().ok());
             Self::Watch(seconds.filter(|seconds| *seconds > 0))
         } else {
             Self::Call
+        }
+    }
+}
+
+/// What a path names.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Target {
+    /// All objects of a kind.
+    Collection,
+    /// The same in the old form `/api/v1/watch/pods`, which says that it is a watch.
+    Watched,
+    /// One object, or a part of it other than these two:
+    Object,
+    Log,
+    Proxied,
+    /// Nothing of the API's.
+    Elsewhere,
+}
+
+impl Target {
+    fn of(path: &str) -> Self {
+        let mut segments = path.trim_matches('/').split('/');
+        // The group and the version.
+        let version = match segments.next() {
+            Some("api") => segments.next(),
+            Some("apis") => segments.nth(1),
+            _ => None,
+        };
+        if version.is_none() {
+            return Self::Elsewhere;
+        }
+        let mut next = || segments.next().filter(|segment| !segment.is_empty());
+        let (resource, name, part) = match (next(), next(), next()) {
+            (Some("watch"), Some(_), _) => return Self::Watched,
+            (Some("proxy"), Some(_), _) => return Self::Proxied,
+            (Some("namespaces"), Some(_), Some(resource)) if !matches!(resource, "status" | "finalize") => {
+                (Some(resource), next(), next())
+            }
+            one => one,
+        };
+        match (resource, name, part) {
+            (None, ..) => Self::Elsewhere,
+            (Some(_), None, _) => Self::Collection,
+            (_, _, Some("log")) => Self::Log,
+            (_, _, Some("proxy")) => Self::Proxied,
+            _ => Self::Object,
         }
     }
 }
@@ -47,9 +111,13 @@ fn values<'a>(query: &'a str, name: &str) -> impl Iterator<Item = &'a str> {
 
 #[cfg(test)]
 mod tests {
-    use http::HeaderValue;
+    use http::Uri;
 
     use super::*;
+
+    fn of(uri: &'static str) -> Nature {
+        Nature::of(&Request::get(Uri::from_static(uri)).body(()).unwrap())
+    }
 
     #[test]
     fn requests_are_told_apart_by_path_query_and_upgrade() {
@@ -63,15 +131,58 @@ mod tests {
             ("/api/v1/pods?&watch=1", Nature::Watch(None)),
             ("/api/v1/pods?watch", Nature::Watch(None)),
             ("/api/v1/watch/pods?timeoutSeconds=0", Nature::Watch(None)),
+            ("/api/v1/watch/namespaces/a/pods/b", Nature::Watch(None)),
             ("/api/v1/pods?watch=1&timeoutSeconds=99999999999999999999", Nature::Watch(None)),
             ("/api/v1/namespaces/a/pods/b/log?follow=true&tailLines=1", Nature::Open),
             ("/containerLogs/a/b/c?follow=true", Nature::Open),
+            ("/containerLogs/proxy/watch/log", Nature::Call),
             ("/api/v1/namespaces/a/services/b:80/proxy/slow", Nature::Open),
+            ("/api/v1/namespaces/a/services/b:80/proxy", Nature::Open),
+            ("/api/v1/nodes/n/proxy/logs/", Nature::Open),
+            ("/api/v1/proxy/nodes/n", Nature::Open),
+            ("/version", Nature::Call),
+            ("/api", Nature::Call),
+            ("/", Nature::Call),
         ] {
-            assert_eq!(Nature::of(&Uri::from_static(uri), &HeaderMap::new()), nature, "{uri}");
+            assert_eq!(of(uri), nature, "{uri}");
         }
-        let upgrade = HeaderMap::from_iter([(UPGRADE, HeaderValue::from_static("websocket"))]);
         let uri = Uri::from_static("/api/v1/namespaces/a/pods/b/exec?command=ls");
-        assert_eq!(Nature::of(&uri, &upgrade), Nature::Upgrade);
+        let exec = Request::get(uri).header(UPGRADE, "websocket").body(()).unwrap();
+        assert_eq!(Nature::of(&exec), Nature::Upgrade);
+    }
+
+    #[test]
+    fn a_name_that_reads_like_a_word_of_the_api_is_a_name() {
+        for uri in [
+            "/api/v1/namespaces/proxy",
+            "/api/v1/namespaces/watch/status",
+            "/api/v1/namespaces/proxy/pods",
+            "/api/v1/namespaces/watch/configmaps/watch",
+            "/api/v1/namespaces/a/configmaps/proxy",
+            "/api/v1/namespaces/watch/pods/proxy/log",
+            "/apis/proxy/watch/proxy",
+            "/apis/watch/v1/namespaces/watch/watch",
+            "/apis/example.com/v1/watch",
+            "/apis/example.com/v1/proxy",
+            "/api/v1/nodes/proxy",
+            "/api/v1/nodes/log/status?follow=true",
+            "/api/v1/namespaces/a/pods?follow=true",
+            "/api/v1/namespaces/a/pods/b?watch=true",
+        ] {
+            assert_eq!(of(uri), Nature::Call, "{uri}");
+        }
+        assert_eq!(of("/api/v1/namespaces/proxy/pods?watch=1"), Nature::Watch(None));
+        assert_eq!(of("/api/v1/namespaces/watch/pods/proxy/proxy/x"), Nature::Open);
+    }
+
+    #[test]
+    fn only_reads_are_watches_and_what_stands_before_the_api_does_not_count() {
+        let delete = Request::delete("/api/v1/namespaces/a/pods?watch=true").body(()).unwrap();
+        assert_eq!(Nature::of(&delete), Nature::Call);
+        let prefix = "/api/v1/namespaces/x/services/virtual/proxy";
+        let mut request = Request::get(format!("{prefix}/api/v1/pods?watch=1")).body(()).unwrap();
+        assert_eq!(Nature::of(&request), Nature::Open);
+        request.extensions_mut().insert(PathPrefix(prefix.len()));
+        assert_eq!(Nature::of(&request), Nature::Watch(None));
     }
 }

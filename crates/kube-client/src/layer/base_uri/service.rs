@@ -5,6 +5,8 @@ use http::uri::{Parts, PathAndQuery};
 use http::{Request, Uri};
 use tower_service::Service;
 
+use crate::layer::nature::PathPrefix;
+
 /// The service of [`BaseUriLayer`](super::BaseUriLayer).
 #[derive(Clone, Debug)]
 pub struct BaseUri<S> {
@@ -32,8 +34,17 @@ where
 
     fn call(&mut self, mut request: Request<ReqBody>) -> Self::Future {
         *request.uri_mut() = join(&self.base_uri, request.uri().path_and_query());
+        let prefix = prefix_of(&self.base_uri).len();
+        if prefix > 0 {
+            request.extensions_mut().insert(PathPrefix(prefix));
+        }
         self.inner.call(request)
     }
+}
+
+/// What stands before the path of each request.
+fn prefix_of(base: &Uri) -> &str {
+    base.path().trim_end_matches('/')
 }
 
 /// Scheme, host and leading path of `base`; path and query of the request.
@@ -41,7 +52,7 @@ fn join(base: &Uri, request: Option<&PathAndQuery>) -> Uri {
     let mut parts = Parts::default();
     parts.scheme = base.scheme().cloned();
     parts.authority = base.authority().cloned();
-    let prefix = base.path().trim_end_matches('/');
+    let prefix = prefix_of(base);
     parts.path_and_query = match request {
         Some(request) if prefix.is_empty() => Some(request.clone()),
         Some(request) => {

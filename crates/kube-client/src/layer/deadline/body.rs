@@ -3,12 +3,14 @@ use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
+use http::Version;
 use http_body::{Body, Frame, SizeHint};
 use pin_project_lite::pin_project;
 use tokio::time::{Instant, Sleep};
 use tower::BoxError;
 
 use super::future::timed_out;
+use super::idle::IdleWatch;
 use super::limits::Limits;
 
 pin_project! {
@@ -30,6 +32,8 @@ pin_project! {
 enum Limit {
     None,
     Silence(Duration),
+    /// The same for a watch that nothing but its events can show to be alive.
+    Idle(Duration),
     End(Instant, Duration),
     /// It has not kept to it, and that has been told.
     Broken,
@@ -37,11 +41,19 @@ enum Limit {
 
 impl<B> DeadlineBody<B> {
     /// The timer is one that may have been made for the head.
-    pub(super) fn new(inner: B, limits: Limits, started: Instant, timer: Option<Pin<Box<Sleep>>>) -> Self {
-        let limit = match (limits.silence, limits.whole) {
-            (Some(silence), _) => Limit::Silence(silence),
-            (None, Some(whole)) => Limit::End(started + whole, whole),
-            (None, None) => Limit::None,
+    pub(super) fn new(
+        inner: B,
+        version: Version,
+        limits: Limits,
+        started: Instant,
+        timer: Option<Pin<Box<Sleep>>>,
+    ) -> Self {
+        let idle = limits.idle.filter(|_| version < Version::HTTP_2);
+        let limit = match (limits.silence, idle, limits.whole) {
+            (Some(silence), ..) => Limit::Silence(silence),
+            (None, Some(idle), _) => Limit::Idle(idle),
+            (None, None, Some(whole)) => Limit::End(started + whole, whole),
+            (None, None, None) => Limit::None,
         };
         let timer = timer.filter(|_| !matches!(limit, Limit::None));
         Self { inner, limit, timer, running: false }
@@ -70,7 +82,7 @@ where
         }
         let due = match *this.limit {
             Limit::None | Limit::Broken => return Poll::Pending,
-            Limit::Silence(limit) => Instant::now() + limit,
+            Limit::Silence(limit) | Limit::Idle(limit) => Instant::now() + limit,
             Limit::End(end, _) => end,
         };
         let timer = this.timer.get_or_insert_with(|| Box::pin(tokio::time::sleep_until(due)));
@@ -79,11 +91,14 @@ where
         }
         ready!(timer.as_mut().poll(cx));
         let err = match std::mem::replace(this.limit, Limit::Broken) {
-            Limit::Silence(limit) => format!("the server sent nothing more for {limit:?}"),
-            Limit::End(_, limit) => format!("the watch should have ended within {limit:?}, and nothing came"),
+            Limit::Silence(limit) => timed_out(format!("the server sent nothing more for {limit:?}")),
+            Limit::Idle(limit) => timed_out(IdleWatch(limit)),
+            Limit::End(_, limit) => {
+                timed_out(format!("the watch should have ended within {limit:?}, and nothing came"))
+            }
             Limit::None | Limit::Broken => return Poll::Ready(None),
         };
-        Poll::Ready(Some(Err(timed_out(err))))
+        Poll::Ready(Some(Err(err)))
     }
 
     fn is_end_stream(&self) -> bool {

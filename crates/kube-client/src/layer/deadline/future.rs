@@ -42,7 +42,10 @@ where
         if let Poll::Ready(answer) = this.inner.poll(cx) {
             let (limits, started, timer) = (*this.limits, *this.started, this.timer.take());
             return Poll::Ready(match answer {
-                Ok(response) => Ok(response.map(|body| DeadlineBody::new(body, limits, started, timer))),
+                Ok(response) => {
+                    let version = response.version();
+                    Ok(response.map(|body| DeadlineBody::new(body, version, limits, started, timer)))
+                }
                 Err(err) => Err(err.into()),
             });
         }
@@ -54,6 +57,6 @@ where
     }
 }
 
-pub(super) fn timed_out(text: String) -> BoxError {
-    io::Error::new(io::ErrorKind::TimedOut, text).into()
+pub(super) fn timed_out(err: impl Into<BoxError>) -> BoxError {
+    io::Error::new(io::ErrorKind::TimedOut, err).into()
 }

@@ -12,7 +12,8 @@ use super::limits::LONGEST;
 ///
 /// | request | until the head | silence within the body |
 /// |---|---|---|
-/// | `watch` | limited | until its `timeoutSeconds` are over, and as long again as the limit; without them, not limited |
+/// | `watch` over HTTP/2 | limited | until its `timeoutSeconds` are over, and as long again as the limit; without them, not limited |
+/// | `watch` over HTTP/1.1 | limited | limited, and [`Error::is_idle_watch`](crate::Error::is_idle_watch): a healthy one may be silent, too |
 /// | with `follow` (logs), or through `proxy` | not limited | not limited |
 /// | an upgrade (exec, attach, port-forward) | limited | not limited here; a websocket has its own signs of life |
 /// | all others | limited | limited |

@@ -13,6 +13,8 @@ pub(super) struct Limits {
     pub(super) silence: Option<Duration>,
     /// Until the end of the body.
     pub(super) whole: Option<Duration>,
+    /// Between two pieces of the body of a watch over HTTP/1.1.
+    pub(super) idle: Option<Duration>,
 }
 
 /// A year. What is longer could not be added to a time on every platform.
@@ -22,13 +24,13 @@ pub(super) const LONGEST: Duration = Duration::from_secs(31_536_000);
 pub(super) fn limits(nature: Nature, limit: Duration) -> Limits {
     let head = Some(limit);
     match nature {
-        Nature::Call => Limits { head, silence: Some(limit), whole: None },
+        Nature::Call => Limits { head, silence: Some(limit), ..Limits::default() },
         Nature::Watch(seconds) => {
             let asked = seconds.map(Duration::from_secs).filter(|asked| *asked <= LONGEST);
-            Limits { head, silence: None, whole: asked.map(|asked| asked + limit) }
+            Limits { head, whole: asked.map(|asked| asked + limit), idle: Some(limit), silence: None }
         }
         Nature::Open => Limits::default(),
-        Nature::Upgrade => Limits { head, silence: None, whole: None },
+        Nature::Upgrade => Limits { head, ..Limits::default() },
     }
 }
 
@@ -41,13 +43,13 @@ mod tests {
     #[test]
     fn what_may_be_quiet_is_left_alone() {
         let head = Some(LIMIT);
-        let call = Limits { head, silence: Some(LIMIT), whole: None };
+        let call = Limits { head, silence: Some(LIMIT), ..Limits::default() };
         assert_eq!(limits(Nature::Call, LIMIT), call);
-        let watch = |whole| Limits { head, silence: None, whole };
+        let watch = |whole| Limits { head, silence: None, whole, idle: Some(LIMIT) };
         assert_eq!(limits(Nature::Watch(Some(290)), LIMIT), watch(Some(Duration::from_secs(345))));
         assert_eq!(limits(Nature::Watch(None), LIMIT), watch(None));
         assert_eq!(limits(Nature::Watch(Some(u64::MAX)), LIMIT), watch(None));
-        assert_eq!(limits(Nature::Upgrade, LIMIT), watch(None));
+        assert_eq!(limits(Nature::Upgrade, LIMIT), Limits { head, ..Limits::default() });
         assert_eq!(limits(Nature::Open, LIMIT), Limits::default());
     }
 }

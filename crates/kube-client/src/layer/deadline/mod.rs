@@ -2,6 +2,7 @@
 
 mod body;
 mod future;
+mod idle;
 mod layer;
 mod limits;
 mod service;

@@ -37,7 +37,7 @@ where
 
     fn call(&mut self, request: Request<ReqBody>) -> Self::Future {
         let limits = match self.limit {
-            Some(limit) => limits(Nature::of(request.uri(), request.headers()), limit),
+            Some(limit) => limits(Nature::of(&request), limit),
             None => Limits::default(),
         };
         DeadlineFuture::new(self.inner.call(request), limits)
@@ -48,6 +48,7 @@ where
 mod tests {
     use bytes::Bytes;
     use futures::{StreamExt, stream};
+    use http::Version;
     use http_body::Frame;
     use http_body_util::{BodyExt, StreamBody};
     use tokio::time::Instant;
@@ -58,15 +59,25 @@ mod tests {
 
     const LIMIT: Duration = Duration::from_secs(55);
 
-    /// Answers after `head`, then with a piece after each of `pauses`, and then never ends.
     async fn ask(uri: &'static str, head: u64, pauses: &'static [u64]) -> (Result<usize, String>, u64) {
+        ask_over(Version::HTTP_2, uri, head, pauses).await
+    }
+
+    /// Answers after `head`, then with a piece after each of `pauses`, and then never ends.
+    async fn ask_over(
+        version: Version,
+        uri: &'static str,
+        head: u64,
+        pauses: &'static [u64],
+    ) -> (Result<usize, String>, u64) {
         let server = tower::service_fn(move |_: Request<()>| async move {
             tokio::time::sleep(Duration::from_secs(head)).await;
             let pieces = stream::iter(pauses).then(|pause| async move {
                 tokio::time::sleep(Duration::from_secs(*pause)).await;
                 Ok::<_, BoxError>(Frame::data(Bytes::from_static(b"x")))
             });
-            Ok::<_, BoxError>(Response::new(StreamBody::new(Box::pin(pieces.chain(stream::pending())))))
+            let body = StreamBody::new(Box::pin(pieces.chain(stream::pending())));
+            Ok::<_, BoxError>(Response::builder().version(version).body(body)?)
         });
         let started = Instant::now();
         let service = DeadlineLayer::new(LIMIT).layer(server);
@@ -111,6 +122,16 @@ mod tests {
         let (asked, took) = ask("/api/v1/pods?watch=true&timeoutSeconds=290", 0, &[]).await;
         let expected = "the watch should have ended within 345s, and nothing came";
         assert_eq!((asked.unwrap_err().as_str(), took), (expected, 345));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_watch_over_http1_is_ended_when_it_is_silent() {
+        for uri in ["/api/v1/pods?watch=true&timeoutSeconds=290", "/api/v1/pods?watch=true"] {
+            let (asked, took) = ask_over(Version::HTTP_11, uri, 0, &[50, 50]).await;
+            assert_eq!((asked.unwrap(), took), (2, 155));
+            let (asked, took) = ask_over(Version::HTTP_11, uri, 0, &[]).await;
+            assert!(asked.unwrap_err().contains("silent for 55s") && took == 55);
+        }
     }
 
     #[tokio::test(start_paused = true)]

@@ -42,7 +42,7 @@ where
         if let Some(size) = request.body().size_hint().exact() {
             histogram!(REQUEST_SIZE, "verb" => verb, "host" => host).record(size as f64);
         }
-        let sized = Nature::of(request.uri(), request.headers()) == Nature::Call;
+        let sized = Nature::of(&request) == Nature::Call;
         MetricsFuture::new(self.inner.call(request), labels, sized)
     }
 }
