@@ -1,7 +1,6 @@
 //! Which of a user's credentials is used, decided once.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
 use std::sync::Arc;
 
 use http::HeaderValue;
@@ -9,6 +8,7 @@ use secrecy::ExposeSecret;
 
 use super::AuthError;
 use super::exec::ExecPlugin;
+use super::file::TokenFile;
 use super::gcp::Gcp;
 use super::header::{basic, bearer};
 use super::renew::{Renewing, Source};
@@ -36,7 +36,7 @@ impl Credential {
         let token = user.token.as_ref().map(ExposeSecret::expose_secret).filter(|token| !token.is_empty());
         let name = user.username.as_deref().filter(|name| !name.is_empty());
         if let Some(path) = file {
-            let renewing = Renewing::new(Source::File(PathBuf::from(path)));
+            let renewing = Renewing::new(Source::File(TokenFile::new(path.into())));
             return Ok(Some(Self::Renewing(Arc::new(renewing))));
         }
         if let Some(token) = token {

@@ -1,6 +1,5 @@
 //! The shell around the cache: asks a credential's source, once for everyone who waits.
 
-use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use http::HeaderValue;
@@ -9,7 +8,7 @@ use tokio::time::Instant;
 use super::AuthError;
 use super::cache::{CredentialCache, Renewed};
 use super::exec::ExecPlugin;
-use super::file::read_token;
+use super::file::TokenFile;
 use super::gcp::Gcp;
 #[cfg(feature = "oidc")]
 use super::oidc::Oidc;
@@ -20,7 +19,7 @@ use crate::tls::GivesIdentity;
 /// Where a credential comes from that does not stay the same.
 #[derive(Debug)]
 pub(super) enum Source {
-    File(PathBuf),
+    File(TokenFile),
     Exec(Box<ExecPlugin>),
     Gcp(Box<Gcp>),
     #[cfg(feature = "oidc")]
@@ -30,7 +29,7 @@ pub(super) enum Source {
 impl Source {
     async fn fetch(&self) -> Result<Renewed, AuthError> {
         match self {
-            Self::File(path) => read_token(path.clone()).await,
+            Self::File(file) => file.read().await,
             Self::Exec(plugin) => {
                 let result = plugin.run().await;
                 note(&result);
@@ -165,7 +164,7 @@ mod tests {
     use super::*;
 
     fn file(path: &std::path::Path) -> Arc<Renewing> {
-        Arc::new(Renewing::new(Source::File(path.to_owned())))
+        Arc::new(Renewing::new(Source::File(TokenFile::new(path.to_owned()))))
     }
 
     async fn header(renewing: &Arc<Renewing>) -> Result<String, AuthError> {
@@ -188,6 +187,71 @@ mod tests {
         std::fs::remove_file(&path).unwrap();
         tokio::time::advance(std::time::Duration::from_secs(11)).await;
         assert_eq!(header(&renewing).await.unwrap(), "Bearer two");
+    }
+
+    /// As on a volume whose server is gone: whoever opens the file waits until this is dropped.
+    #[cfg(target_os = "linux")]
+    struct Hung(std::path::PathBuf);
+
+    #[cfg(target_os = "linux")]
+    impl Hung {
+        fn instead_of(path: &std::path::Path) -> Self {
+            std::fs::remove_file(path).unwrap();
+            assert!(std::process::Command::new("mkfifo").arg(path).status().unwrap().success());
+            Self(path.to_owned())
+        }
+    }
+
+    #[cfg(target_os = "linux")]
+    impl Drop for Hung {
+        fn drop(&mut self) {
+            // Open in both directions: that waits for nobody, and lets go whoever waits.
+            let pipe = std::fs::File::options().read(true).write(true).open(&self.0).unwrap();
+            std::fs::remove_file(&self.0).unwrap();
+            drop(pipe);
+        }
+    }
+
+    /// Asks, and lets time go on, which does not do so by itself while a file is read. With the time that it took.
+    #[cfg(target_os = "linux")]
+    async fn timed(renewing: &Arc<Renewing>) -> (Result<String, AuthError>, std::time::Duration) {
+        let started = Instant::now();
+        let mut asked = std::pin::pin!(header(renewing));
+        loop {
+            for _ in 0..10 {
+                if let std::task::Poll::Ready(asked) = futures::poll!(&mut asked) {
+                    return (asked, started.elapsed());
+                }
+                tokio::task::yield_now().await;
+            }
+            tokio::time::advance(std::time::Duration::from_millis(100)).await;
+            assert!(started.elapsed().as_secs() < 60, "it should not wait for ever");
+        }
+    }
+
+    #[cfg(target_os = "linux")]
+    #[tokio::test(start_paused = true)]
+    async fn a_token_file_that_hangs_delays_requests_once_and_leaves_the_old_token_in_use() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("token");
+        std::fs::write(&path, "one").unwrap();
+        let renewing = file(&path);
+        assert_eq!(header(&renewing).await.unwrap(), "Bearer one");
+        let hung = Hung::instead_of(&path);
+        for round in 0..5 {
+            tokio::time::advance(std::time::Duration::from_secs(11)).await;
+            let (asked, took) = timed(&renewing).await;
+            assert_eq!(asked.unwrap(), "Bearer one");
+            assert!(took.as_millis() <= if round == 0 { 5100 } else { 100 }, "round {round}: {took:?}");
+        }
+        let (without, took) = timed(&file(&path)).await;
+        assert!(without.unwrap_err().to_string().contains(path.to_str().unwrap()));
+        assert!(took.as_millis() <= 5100, "{took:?}");
+        drop(hung);
+        std::fs::write(&path, "two").unwrap();
+        while header(&renewing).await.unwrap() != "Bearer two" {
+            tokio::time::advance(std::time::Duration::from_secs(11)).await;
+        }
     }
 
     #[tokio::test(start_paused = true)]
