@@ -9,7 +9,7 @@ use futures::{SinkExt, StreamExt};
 use hyper::upgrade::Upgraded;
 use hyper_util::rt::TokioIo;
 use tokio::io::{AsyncRead, AsyncWrite};
-use tokio::time::{Instant, Interval, interval_at, timeout_at};
+use tokio::time::{Instant, Interval, MissedTickBehavior, interval_at, timeout_at};
 use tokio_tungstenite::WebSocketStream;
 use tokio_tungstenite::tungstenite::protocol::Role;
 use tokio_tungstenite::tungstenite::{Error as WsError, Message, error::ProtocolError};
@@ -57,7 +57,9 @@ where
 {
     let pulse = Arc::new(Mutex::new(Pulse::default()));
     let (sink, stream) = socket.split();
-    let alive = interval_at(Instant::now() + KEEP_ALIVE, KEEP_ALIVE);
+    let mut alive = interval_at(Instant::now() + KEEP_ALIVE, KEEP_ALIVE);
+    // A sender that was busy for long asks once, not once for each ping that was due meanwhile.
+    alive.set_missed_tick_behavior(MissedTickBehavior::Delay);
     (Sender { sink, pulse: Arc::clone(&pulse), alive }, Receiver { stream, pulse, waiting_since: None })
 }
 
@@ -170,6 +172,18 @@ fn hung_up(err: &WsError) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn a_sender_that_was_busy_for_long_is_due_once() {
+        let (near, _far) = tokio::io::duplex(64);
+        let socket = WebSocketStream::from_raw_socket(near, Role::Client, None).await;
+        let (mut sender, _receiver) = split(socket);
+        tokio::time::advance(KEEP_ALIVE * 10).await;
+        sender.until_due().await;
+        let first = Instant::now();
+        sender.until_due().await;
+        assert_eq!(first.elapsed(), KEEP_ALIVE);
+    }
 
     #[test]
     fn the_first_byte_is_the_channel() {
