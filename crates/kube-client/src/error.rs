@@ -129,6 +129,8 @@ impl From<TlsError> for Error {
         match err {
             #[cfg(feature = "rustls-tls")]
             TlsError::Rustls(err) => Self::RustlsTls(err),
+            #[cfg(feature = "rustls-tls")]
+            TlsError::NoCryptoProvider(err) => Self::Service(err.into()),
             #[cfg(feature = "openssl-tls")]
             TlsError::Openssl(err) => Self::OpensslTls(err),
             TlsError::Kubeconfig(err) => Self::InferKubeconfig(err),

@@ -64,7 +64,8 @@ pub trait ConfigExt: sealed::Sealed {
     /// [`rustls_https_connector_with_connector`](ConfigExt::rustls_https_connector_with_connector) a connector that goes through it.
     ///
     /// # Errors
-    /// [`Error::RustlsTls`] or [`Error::InferKubeconfig`] if certificates or keys cannot be used.
+    /// [`Error::RustlsTls`] or [`Error::InferKubeconfig`] if certificates or keys cannot be used, [`Error::Service`] if there is no
+    /// cryptography: neither by a feature nor installed in the process.
     #[cfg(feature = "rustls-tls")]
     fn rustls_https_connector(&self) -> crate::Result<hyper_rustls::HttpsConnector<HttpConnector>>;
 
@@ -91,7 +92,8 @@ pub trait ConfigExt: sealed::Sealed {
     /// A connector for https (and http) over TCP by OpenSSL, offering HTTP/2 and HTTP/1.1. Files are read again when they change.
     ///
     /// It goes straight to the server, as [`ConfigExt::rustls_https_connector`] does. It resumes sessions, and a session goes on with
-    /// the client certificate that it began with: where that changes, make another connector, as the usual stack does.
+    /// the client certificate that it began with and does not ask the authorities again: where either changes, make another connector,
+    /// as the usual stack does.
     ///
     /// # Errors
     /// [`Error::OpensslTls`] or [`Error::InferKubeconfig`] if certificates or keys cannot be used.
@@ -200,7 +202,8 @@ impl ConfigExt for Config {
 
 #[cfg(feature = "rustls-tls")]
 fn rustls_settings(config: &Config, peer: &tls::Peer) -> crate::Result<rustls::ClientConfig> {
-    Ok(tls::rustls_tls::client_config(tls::rustls_tls::crypto_provider(), config, peer)?)
+    let provider = tls::rustls_tls::crypto_provider().map_err(tls::TlsError::from)?;
+    Ok(tls::rustls_tls::client_config(provider, config, peer)?)
 }
 
 /// The server of `config`; a program may hand over a client certificate for it.

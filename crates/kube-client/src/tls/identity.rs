@@ -23,8 +23,13 @@ pub(crate) trait GivesIdentity: fmt::Debug + Send + Sync {
 pub(super) enum IdentityOrigin {
     /// It stays as it is.
     Fixed(Arc<ClientIdentityPem>),
-    /// Certificate and key lie in files; the first of them loaded already.
-    Files { first: Arc<ClientIdentityPem>, user: Box<AuthInfo>, paths: Vec<PathBuf> },
+    /// Certificate and key lie in files; the first of them loaded already, from files that looked like `stamps` before.
+    Files {
+        first: Arc<ClientIdentityPem>,
+        user: Box<AuthInfo>,
+        paths: Vec<PathBuf>,
+        stamps: Vec<Option<Stamp>>,
+    },
     /// It comes with the credentials.
     Given(Arc<dyn GivesIdentity>),
 }
@@ -35,11 +40,15 @@ impl IdentityOrigin {
         user: &AuthInfo,
         giver: Option<Arc<dyn GivesIdentity>>,
     ) -> Result<Option<Self>, KubeconfigError> {
-        let Some(first) = user.load_client_identity()? else { return Ok(giver.map(Self::Given)) };
-        let (first, paths) = (Arc::new(first), identity_files(user));
+        let paths = identity_files(user);
+        // The stamps first: files that change while they are read are then read again.
+        let stamps = stamps_of(&paths);
+        let Some(first) = user.load_client_identity()?.map(Arc::new) else {
+            return Ok(giver.map(Self::Given));
+        };
         Ok(Some(match paths.is_empty() {
             true => Self::Fixed(first),
-            false => Self::Files { first, user: Box::new(user.clone()), paths },
+            false => Self::Files { first, user: Box::new(user.clone()), paths, stamps },
         }))
     }
 
@@ -75,7 +84,7 @@ impl<T> CurrentIdentity<T> {
     ) -> Result<Self, E> {
         let (parsed, stamps) = match &origin {
             IdentityOrigin::Fixed(pem) => (Some(parse(pem)?), Vec::new()),
-            IdentityOrigin::Files { first, paths, .. } => (Some(parse(first)?), stamps_of(paths)),
+            IdentityOrigin::Files { first, stamps, .. } => (Some(parse(first)?), stamps.clone()),
             IdentityOrigin::Given(_) => (None, Vec::new()),
         };
         let current = Mutex::new(Current { parsed: parsed.map(Arc::new), stamps, pem: None });
@@ -166,11 +175,17 @@ impl IdentityEpoch {
         let origin = IdentityOrigin::of(user, giver)?.filter(IdentityOrigin::may_change);
         Ok(Self(origin.map(|origin| {
             let mut seen = Seen::default();
-            if let IdentityOrigin::Files { paths, .. } = &origin {
-                seen.stamps = stamps_of(paths);
+            if let IdentityOrigin::Files { stamps, .. } = &origin {
+                seen.stamps.clone_from(stamps);
             }
             Arc::new((origin, Mutex::new(seen)))
         })))
+    }
+
+    /// For those who show no certificate.
+    #[cfg(feature = "openssl-tls")]
+    pub(super) fn constant() -> Self {
+        Self(None)
     }
 
     /// The number of the one that holds at `now`.
@@ -253,6 +268,18 @@ mod tests {
         assert_eq!(*identity.current().unwrap(), "bb");
         std::fs::remove_file(folder.path().join("key")).unwrap();
         assert_eq!(*identity.current().unwrap(), "bb");
+    }
+
+    #[test]
+    fn files_that_change_right_after_they_were_read_are_read_again() {
+        let folder = tempfile::tempdir().unwrap();
+        write(&folder, "crt", "a");
+        write(&folder, "key", "a");
+        let origin = IdentityOrigin::of(&user(&folder), None).unwrap().unwrap();
+        write(&folder, "crt", "bb");
+        write(&folder, "key", "bb");
+        let identity = CurrentIdentity::new(origin, |pem| Ok::<_, Infallible>(pem.certificate.clone()));
+        assert_eq!(*identity.unwrap().current().unwrap(), b"bb");
     }
 
     #[derive(Debug, Default)]

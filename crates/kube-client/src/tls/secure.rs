@@ -13,7 +13,7 @@ use crate::transport::{AnyConnector, Connects};
 pub(crate) enum Backend {
     /// With the cryptography that this gives.
     #[cfg(feature = "rustls-tls")]
-    Rustls(fn() -> Arc<rustls::crypto::CryptoProvider>),
+    Rustls(fn() -> Result<Arc<rustls::crypto::CryptoProvider>, super::rustls_tls::NoCryptoProvider>),
     #[cfg(feature = "openssl-tls")]
     #[cfg_attr(feature = "rustls-tls", allow(dead_code, reason = "rustls is preferred outside of tests"))]
     Openssl,
@@ -56,6 +56,9 @@ pub(crate) enum TlsError {
     #[cfg(feature = "rustls-tls")]
     #[error(transparent)]
     Rustls(super::RustlsTlsError),
+    #[cfg(feature = "rustls-tls")]
+    #[error(transparent)]
+    NoCryptoProvider(#[from] super::rustls_tls::NoCryptoProvider),
     #[cfg(feature = "openssl-tls")]
     #[error(transparent)]
     Openssl(super::OpensslTlsError),
@@ -74,7 +77,7 @@ pub(crate) fn secure<C: Connects>(
     match backend {
         #[cfg(feature = "rustls-tls")]
         Backend::Rustls(provider) => {
-            let tls = super::rustls_tls::client_config(provider(), config, peer)?;
+            let tls = super::rustls_tls::client_config(provider()?, config, peer)?;
             let secured = super::rustls_tls::https_connector(config, tls, connector, peer, offer);
             Ok(crate::transport::any(secured.map_err(TlsError::Rustls)?))
         }

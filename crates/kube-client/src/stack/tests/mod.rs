@@ -18,9 +18,12 @@ use crate::tls::Backend;
 fn ways() -> Vec<(&'static str, Backend)> {
     vec![
         #[cfg(all(feature = "rustls-tls", feature = "ring"))]
-        ("ring", Backend::Rustls(|| std::sync::Arc::new(rustls::crypto::ring::default_provider()))),
+        ("ring", Backend::Rustls(|| Ok(std::sync::Arc::new(rustls::crypto::ring::default_provider())))),
         #[cfg(all(feature = "rustls-tls", feature = "aws-lc-rs"))]
-        ("aws-lc-rs", Backend::Rustls(|| std::sync::Arc::new(rustls::crypto::aws_lc_rs::default_provider()))),
+        (
+            "aws-lc-rs",
+            Backend::Rustls(|| Ok(std::sync::Arc::new(rustls::crypto::aws_lc_rs::default_provider()))),
+        ),
         #[cfg(feature = "openssl-tls")]
         ("openssl", Backend::Openssl),
     ]

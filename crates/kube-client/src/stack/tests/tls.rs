@@ -102,6 +102,41 @@ async fn authorities_in_a_file_are_replaced_without_a_restart() {
 }
 
 #[tokio::test]
+async fn a_session_from_before_the_authorities_changed_is_not_resumed() {
+    let (old, new) = (Authority::new("old"), Authority::new("new"));
+    for (way, backend) in ways() {
+        let folder = tempfile::tempdir().unwrap();
+        let server = Https::start(acceptor(&old.sign(LOCAL), &old)).await;
+        let mut config = config(&server, &old);
+        config.root_cert_file = Some(write(&folder, "ca.crt", &old.pem()).into());
+        let client = client(&config, backend).unwrap();
+        // Each over a connection of its own.
+        let ask = async || {
+            let request = http::Request::get("/").header("connection", "close").body(Vec::new());
+            client.request_text(request.unwrap()).await
+        };
+        for _ in 0..3 {
+            assert!(ask().await.is_ok(), "{way}");
+        }
+        write(&folder, "ca.crt", &format!("{}\n", new.pem()));
+        assert!(ask().await.is_err(), "{way}");
+    }
+}
+
+#[tokio::test]
+async fn a_wildcard_stands_for_a_whole_label() {
+    let ours = Authority::new("ours");
+    let server = Https::start(acceptor(&ours.sign(&["*.whole.test", "api*.part.test"]), &ours)).await;
+    for (way, backend) in ways() {
+        let mut config = config(&server, &ours);
+        for (name, fits) in [("api1.whole.test", true), ("api1.part.test", false)] {
+            config.tls_server_name = Some(name.to_owned());
+            assert_eq!(ask(&client(&config, backend).unwrap()).await.is_ok(), fits, "{way}: {name}");
+        }
+    }
+}
+
+#[tokio::test]
 async fn a_client_certificate_in_files_is_shown_anew_when_it_changes() {
     let ours = Authority::new("ours");
     let server = Https::start(acceptor(&ours.sign(LOCAL), &ours)).await;

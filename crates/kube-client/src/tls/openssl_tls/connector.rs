@@ -8,6 +8,7 @@ use hyper_openssl::client::legacy::HttpsConnector;
 use hyper_util::client::legacy::connect::Connection;
 use openssl::error::ErrorStack;
 use openssl::ssl::{ConnectConfiguration, SslConnector, SslConnectorBuilder, SslMethod, SslVerifyMode};
+use openssl::x509::verify::X509CheckFlags;
 use tower_service::Service;
 
 use super::identity::OpensslIdentity;
@@ -84,6 +85,7 @@ impl PerConnection {
         let host = url.host().unwrap_or_default();
         let host = host.strip_prefix('[').and_then(|host| host.strip_suffix(']')).unwrap_or(host);
         let expected = self.server_name.as_deref().unwrap_or(host);
+        connection.param_mut().set_hostflags(X509CheckFlags::NO_PARTIAL_WILDCARDS);
         match expected.parse::<IpAddr>() {
             Ok(address) => connection.param_mut().set_ip(address),
             Err(_) => {

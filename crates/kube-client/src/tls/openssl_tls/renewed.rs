@@ -1,5 +1,6 @@
-//! A connector that forgets its sessions when the client certificate changes.
+//! A connector that forgets its sessions when the client certificate or the authorities change.
 
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll};
 
@@ -10,34 +11,50 @@ use tower_service::Service;
 
 use super::connector::https_connector;
 use crate::config::Config;
+use crate::tls::stamp::{Stamp, stamp_of};
 use crate::tls::{IdentityEpoch, Offer, Peer, TlsError};
 use crate::transport::{AnyConnector, AnyIo, Connects, any};
 
 /// Puts TLS around a connector. URLs with http go through without it.
 ///
-/// OpenSSL's connector keeps sessions, and one that is resumed goes on with the client certificate that it began with. So there is a
-/// new connector for each certificate.
+/// OpenSSL's connector keeps sessions. One that is resumed goes on with the client certificate that it began with, and asks no authority
+/// about the server. So there is a new connector when either changes.
 pub(crate) fn renewed_connector<C: Connects>(
     config: &Config,
     connector: C,
     peer: &Peer,
     offer: Offer,
 ) -> Result<AnyConnector, TlsError> {
-    let epoch = match peer {
+    let identity = match peer {
         Peer::Server { giver } => IdentityEpoch::of(&config.auth_info, giver.clone())?,
-        Peer::Proxy => return Ok(any(https_connector(config, connector, peer, offer)?)),
+        Peer::Proxy => IdentityEpoch::constant(),
     };
+    let made_of = MadeOf { identity, authorities: config.root_cert_file.clone() };
     let (config, peer) = (config.clone(), peer.clone());
     let make = move || https_connector(&config, connector.clone(), &peer, offer).map(any);
-    let first = (epoch.current(Instant::now()), make()?);
-    Ok(any(Renewed { make: Arc::new(make), epoch, current: Arc::new(Mutex::new(first)) }))
+    let first = (made_of.current(), make()?);
+    Ok(any(Renewed { make: Arc::new(make), made_of, current: Arc::new(Mutex::new(first)) }))
+}
+
+/// What a connector and its sessions are made of.
+#[derive(Clone)]
+struct MadeOf {
+    identity: IdentityEpoch,
+    authorities: Option<PathBuf>,
+}
+
+impl MadeOf {
+    /// Another value for each state of it.
+    fn current(&self) -> (u64, Option<Stamp>) {
+        (self.identity.current(Instant::now()), self.authorities.as_deref().and_then(stamp_of))
+    }
 }
 
 #[derive(Clone)]
 struct Renewed<F> {
     make: Arc<F>,
-    epoch: IdentityEpoch,
-    current: Arc<Mutex<(u64, AnyConnector)>>,
+    made_of: MadeOf,
+    current: Arc<Mutex<((u64, Option<Stamp>), AnyConnector)>>,
 }
 
 impl<F> Service<Uri> for Renewed<F>
@@ -53,13 +70,13 @@ where
     }
 
     fn call(&mut self, target: Uri) -> Self::Future {
-        let epoch = self.epoch.current(Instant::now());
+        let made_of = self.made_of.current();
         let mut current = self.current.lock().unwrap_or_else(PoisonError::into_inner);
-        if current.0 != epoch {
+        if current.0 != made_of {
             // What cannot be used now, such as a half-written file, is tried again with the next connection.
             match (self.make)() {
-                Ok(connector) => *current = (epoch, connector),
-                Err(err) => tracing::warn!(error = %err, "the changed client certificate cannot be used"),
+                Ok(connector) => *current = (made_of, connector),
+                Err(err) => tracing::warn!(error = %err, "changed certificates cannot be used"),
             }
         }
         current.1.clone().oneshot(target)

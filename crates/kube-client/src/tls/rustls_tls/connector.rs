@@ -34,13 +34,16 @@ pub(crate) fn client_config(
         Peer::Server { giver } => IdentityOrigin::of(&config.auth_info, giver.clone())?,
         Peer::Proxy => None,
     };
-    let Some(origin) = origin else { return Ok(builder.with_no_client_auth()) };
-    let may_change = origin.may_change();
-    let identity = CurrentIdentity::new(origin, move |pem| certified_key(pem, &provider));
-    let identity = Shown(identity.map_err(TlsError::Rustls)?);
-    let mut tls = builder.with_client_cert_resolver(Arc::new(identity));
-    if may_change {
-        // A session that is resumed would go on with the certificate that it began with.
+    let identity_may_change = origin.as_ref().is_some_and(IdentityOrigin::may_change);
+    let mut tls = match origin {
+        Some(origin) => {
+            let identity = CurrentIdentity::new(origin, move |pem| certified_key(pem, &provider));
+            builder.with_client_cert_resolver(Arc::new(Shown(identity.map_err(TlsError::Rustls)?)))
+        }
+        None => builder.with_no_client_auth(),
+    };
+    if identity_may_change || config.root_cert_file.is_some() {
+        // A session that is resumed goes on with the client certificate that it began with, and asks no authority about the server.
         tls.resumption = Resumption::disabled();
     }
     Ok(tls)
@@ -110,7 +113,7 @@ mod tests {
     fn parse(certificate: &str, key: &str) -> Result<CertifiedKey, RustlsTlsError> {
         let pem =
             ClientIdentityPem { certificate: certificate.as_bytes().to_vec(), key: key.to_owned().into() };
-        certified_key(&pem, &crypto_provider())
+        certified_key(&pem, &crypto_provider().unwrap())
     }
 
     #[test]

@@ -48,14 +48,16 @@ impl Given {
         Ok(Self { certificates, chain })
     }
 
-    /// A server that shows one of the certificates themselves is trusted even if that is an authority's, as those are that
-    /// `openssl req -x509` makes: kubectl does so too, but rustls wants authorities to sign for others.
+    /// A server that shows one of the certificates themselves is trusted, whether that is an authority's, as those are that
+    /// `openssl req -x509` makes, or one that some other authority has signed. kubectl does so too, but rustls wants authorities to
+    /// sign for others, and only authorities to be trusted.
     pub(super) fn judge(&self, shown: &Shown<'_>) -> Result<ServerCertVerified, Error> {
         match shown.judged_by(&*self.chain) {
-            // What has a name of its own, as an expiry has, stays an error.
-            Err(Error::InvalidCertificate(CertificateError::Other(_)))
-                if self.certificates.contains(shown.end_entity) =>
-            {
+            // These are found after the certificate's own dates were checked. What else may be wrong with it, as its purpose, stays
+            // an error.
+            Err(Error::InvalidCertificate(
+                CertificateError::Other(_) | CertificateError::UnknownIssuer | CertificateError::BadSignature,
+            )) if self.certificates.contains(shown.end_entity) => {
                 verify_server_name(&ParsedCertificate::try_from(shown.end_entity)?, shown.server_name)?;
                 Ok(ServerCertVerified::assertion())
             }

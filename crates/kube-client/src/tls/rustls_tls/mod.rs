@@ -8,4 +8,4 @@ mod roots;
 
 pub(crate) use connector::{client_config, https_connector};
 pub use error::RustlsTlsError;
-pub(crate) use provider::crypto_provider;
+pub(crate) use provider::{NoCryptoProvider, crypto_provider};

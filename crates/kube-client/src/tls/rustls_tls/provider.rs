@@ -3,26 +3,41 @@
 use std::sync::Arc;
 
 use rustls::crypto::CryptoProvider;
+use thiserror::Error;
 
 /// What the process has installed, or else the one that this crate was built with: aws-lc-rs where both are on, since ring is on by
 /// default and whoever adds aws-lc-rs means it.
-pub(crate) fn crypto_provider() -> Arc<CryptoProvider> {
-    CryptoProvider::get_default().cloned().unwrap_or_else(built_in)
+pub(crate) fn crypto_provider() -> Result<Arc<CryptoProvider>, NoCryptoProvider> {
+    CryptoProvider::get_default().cloned().or_else(built_in).ok_or(NoCryptoProvider)
 }
 
-#[cfg(feature = "aws-lc-rs")]
-fn built_in() -> Arc<CryptoProvider> {
-    Arc::new(rustls::crypto::aws_lc_rs::default_provider())
+/// The process has installed none, and the crate was built without any.
+#[derive(Debug, Error)]
+#[error(
+    "no cryptography for TLS: enable the feature `ring` or `aws-lc-rs` of kube, or install a rustls `CryptoProvider` first"
+)]
+pub(crate) struct NoCryptoProvider;
+
+fn built_in() -> Option<Arc<CryptoProvider>> {
+    #[cfg(feature = "aws-lc-rs")]
+    return Some(Arc::new(rustls::crypto::aws_lc_rs::default_provider()));
+    #[cfg(all(feature = "ring", not(feature = "aws-lc-rs")))]
+    return Some(Arc::new(rustls::crypto::ring::default_provider()));
+    #[cfg(not(any(feature = "ring", feature = "aws-lc-rs")))]
+    None
 }
 
-#[cfg(all(feature = "ring", not(feature = "aws-lc-rs")))]
-fn built_in() -> Arc<CryptoProvider> {
-    Arc::new(rustls::crypto::ring::default_provider())
-}
+#[cfg(all(test, not(any(feature = "ring", feature = "aws-lc-rs"))))]
+mod tests {
+    use crate::{Client, Config, Error};
 
-#[cfg(not(any(feature = "ring", feature = "aws-lc-rs")))]
-fn built_in() -> Arc<CryptoProvider> {
-    panic!(
-        "no cryptography for TLS: enable the feature `ring` or `aws-lc-rs` of kube, or install a rustls CryptoProvider before making a Client"
-    )
+    #[tokio::test]
+    async fn a_client_without_cryptography_is_an_error() {
+        let config = Config::new("https://localhost:1".parse().unwrap());
+        let err = Client::try_from(config).err().unwrap();
+        let Error::Service(cause) = err else { panic!("{err:?}") };
+        assert!(cause.to_string().contains("`ring` or `aws-lc-rs`"), "{cause}");
+        // Nothing of it is needed here.
+        Client::try_from(Config::new("http://localhost:1".parse().unwrap())).unwrap();
+    }
 }

@@ -187,7 +187,8 @@ mod tests {
         std::fs::write(file.path(), old.certificate.pem()).unwrap();
         let mut config = Config::new("https://host".parse().unwrap());
         config.root_cert_file = Some(file.path().to_owned());
-        let verifier = server_verifier(&config, &Peer::Server { giver: None }, &crypto_provider()).unwrap();
+        let verifier =
+            server_verifier(&config, &Peer::Server { giver: None }, &crypto_provider().unwrap()).unwrap();
         let (signed_by_old, signed_by_new) = (server_certificate(&old), server_certificate(&new));
         assert!(trusts(&*verifier, &signed_by_old) && !trusts(&*verifier, &signed_by_new));
 
@@ -202,11 +203,13 @@ mod tests {
         let (ours, other) = (authority(), authority());
         let mut config = Config::new("https://host".parse().unwrap());
         config.root_cert = Some(vec![ours.certificate.der().to_vec()]);
-        let verifier = server_verifier(&config, &Peer::Server { giver: None }, &crypto_provider()).unwrap();
+        let verifier =
+            server_verifier(&config, &Peer::Server { giver: None }, &crypto_provider().unwrap()).unwrap();
         assert!(trusts(&*verifier, &server_certificate(&ours)));
         assert!(!trusts(&*verifier, &server_certificate(&other)));
         config.accept_invalid_certs = true;
-        let verifier = server_verifier(&config, &Peer::Server { giver: None }, &crypto_provider()).unwrap();
+        let verifier =
+            server_verifier(&config, &Peer::Server { giver: None }, &crypto_provider().unwrap()).unwrap();
         assert!(trusts(&*verifier, &server_certificate(&other)));
     }
 
@@ -233,10 +236,27 @@ mod tests {
             let mut config = Config::new("https://host".parse().unwrap());
             config.root_cert = Some(vec![certificate.to_vec()]);
             let verifier =
-                server_verifier(&config, &Peer::Server { giver: None }, &crypto_provider()).unwrap();
+                server_verifier(&config, &Peer::Server { giver: None }, &crypto_provider().unwrap()).unwrap();
             assert_eq!(trusts(&*verifier, &certificate), trusted);
             assert!(!trusts(&*verifier, &shown(authority, "host")), "one of its own making is not");
         }
+    }
+
+    /// As kubectl has it.
+    #[test]
+    fn a_servers_own_certificate_may_be_given_though_another_authority_signed_it() {
+        let (signed, other) = (server_certificate(&authority()), server_certificate(&authority()));
+        let mut config = Config::new("https://host".parse().unwrap());
+        config.root_cert = Some(vec![signed.to_vec()]);
+        let verifier =
+            server_verifier(&config, &Peer::Server { giver: None }, &crypto_provider().unwrap()).unwrap();
+        assert!(trusts(&*verifier, &signed));
+        assert!(!trusts(&*verifier, &other));
+        let elsewhere = ServerName::try_from("elsewhere").unwrap();
+        assert!(verifier.verify_server_cert(&signed, &[], &elsewhere, &[], UnixTime::now()).is_err());
+        let long_ago = UnixTime::since_unix_epoch(std::time::Duration::from_secs(1));
+        let host = ServerName::try_from("host").unwrap();
+        assert!(verifier.verify_server_cert(&signed, &[], &host, &[], long_ago).is_err());
     }
 
     #[test]
@@ -244,7 +264,7 @@ mod tests {
         let (ours, other) = (authority(), authority());
         let mut config = Config::new("https://host".parse().unwrap());
         config.root_cert = Some(vec![ours.certificate.der().to_vec()]);
-        let verifier = server_verifier(&config, &Peer::Proxy, &crypto_provider()).unwrap();
+        let verifier = server_verifier(&config, &Peer::Proxy, &crypto_provider().unwrap()).unwrap();
         assert!(trusts(&*verifier, &server_certificate(&ours)));
         assert!(!trusts(&*verifier, &server_certificate(&other)));
     }
@@ -253,12 +273,12 @@ mod tests {
     fn what_is_no_certificate_is_an_error() {
         let mut config = Config::new("https://host".parse().unwrap());
         config.root_cert = Some(vec![b"garbage".to_vec()]);
-        let result = server_verifier(&config, &Peer::Server { giver: None }, &crypto_provider());
+        let result = server_verifier(&config, &Peer::Server { giver: None }, &crypto_provider().unwrap());
         assert!(matches!(result, Err(RustlsTlsError::AddRootCertificate(_))));
         config.root_cert = None;
         config.root_cert_file = Some("/no/such/ca.crt".into());
         let Err(RustlsTlsError::AddRootCertificate(cause)) =
-            server_verifier(&config, &Peer::Server { giver: None }, &crypto_provider())
+            server_verifier(&config, &Peer::Server { giver: None }, &crypto_provider().unwrap())
         else {
             panic!("expected an error");
         };
