@@ -1,13 +1,15 @@
 //! HTTP/1.1 over pooled connections.
 
+use std::pin::Pin;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, ready};
 
 use bytes::Bytes;
 use futures::FutureExt;
 use futures::future::{BoxFuture, ready};
-use http::Uri;
-use http_body::Body;
+use http::{Request, Response, Uri};
+use http_body::{Body, Frame, SizeHint};
 use hyper_util::client::legacy::{Builder, Client};
 use hyper_util::rt::TokioTimer;
 use tower::{BoxError, ServiceExt};
@@ -18,7 +20,87 @@ use super::any::AnyIo;
 use super::connector::DeadlineConnector;
 use super::io::DeadlineIo;
 
-pub(super) type Http1<B> = Client<HandedOver, B>;
+/// Requests over HTTP/1.1.
+pub(super) struct Http1<B> {
+    client: Client<HandedOver, B>,
+    broke_off: Arc<AtomicBool>,
+}
+
+impl<B> Http1<B>
+where
+    B: Body<Data = Bytes, Error: Into<BoxError>> + Send + Unpin + 'static,
+{
+    /// Sends a request.
+    pub(super) async fn request(&self, request: Request<B>) -> Result<Response<Incoming>, BoxError> {
+        let unfinished = Unfinished(Some(Arc::clone(&self.broke_off)));
+        let answer = self.client.request(request).await?;
+        Ok(answer.map(|body| Incoming::new(body, unfinished)))
+    }
+
+    /// Whether an exchange has failed, or was given up before its end: perhaps because nothing came.
+    ///
+    /// What happened to its connection may have happened to those that wait for their next request, too, and nothing shows it but such
+    /// a request. So they are not worth being used again.
+    pub(super) fn broke_off(&self) -> bool {
+        self.broke_off.load(Ordering::Relaxed)
+    }
+}
+
+/// An exchange that has not come to its end.
+struct Unfinished(Option<Arc<AtomicBool>>);
+
+impl Drop for Unfinished {
+    fn drop(&mut self) {
+        if let Some(broke_off) = &self.0 {
+            broke_off.store(true, Ordering::Relaxed);
+        }
+    }
+}
+
+/// The body of an answer. To drop it before its end closes the connection.
+pub(crate) struct Incoming {
+    body: hyper::body::Incoming,
+    unfinished: Unfinished,
+}
+
+impl Incoming {
+    fn new(body: hyper::body::Incoming, unfinished: Unfinished) -> Self {
+        let mut this = Self { body, unfinished };
+        this.note_end();
+        this
+    }
+
+    fn note_end(&mut self) {
+        if self.body.is_end_stream() {
+            self.unfinished.0 = None;
+        }
+    }
+}
+
+impl Body for Incoming {
+    type Data = Bytes;
+    type Error = BoxError;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, BoxError>>> {
+        let frame = ready!(Pin::new(&mut self.body).poll_frame(cx));
+        match &frame {
+            None => self.unfinished.0 = None,
+            Some(_) => self.note_end(),
+        }
+        Poll::Ready(frame.map(|frame| frame.map_err(Into::into)))
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.body.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.body.size_hint()
+    }
+}
 
 pub(super) type Connection = DeadlineIo<AnyIo>;
 pub(super) type Connector = DeadlineConnector<super::AnyConnector>;
@@ -29,12 +111,12 @@ where
     B: Body<Data = Bytes> + Send,
 {
     let first = Arc::new(Mutex::new(Some(first)));
-    builder(spawn).build(HandedOver { first, connector })
+    Http1 { client: builder(spawn).build(HandedOver { first, connector }), broke_off: Arc::default() }
 }
 
 /// Each request over a connection of its own: one for an upgrade is used up by it, and one that the server did not upgrade is not
 /// worth keeping.
-pub(super) fn alone<B>(connector: Connector, spawn: &Spawn) -> Http1<B>
+pub(super) fn alone<B>(connector: Connector, spawn: &Spawn) -> Client<HandedOver, B>
 where
     B: Body<Data = Bytes> + Send,
 {

@@ -14,7 +14,7 @@ use tower::{BoxError, ServiceExt};
 
 use super::Spawn;
 use super::http1::{Connector, Http1, keeping};
-use super::http2::{Connection, Exchange, Line, Place};
+use super::http2::{Connection, Exchange, Line, Place, ROOM};
 
 /// Sends requests over the first HTTP/2 connection that has room, and makes another one when none has.
 ///
@@ -37,9 +37,17 @@ pub(super) struct Pool<B> {
 
 struct Members<B> {
     epoch: u64,
-    /// Set when the server chose HTTP/1.1, until something fails: then it is asked again.
+    /// Set when the server chose HTTP/1.1, until an exchange breaks off: then it is asked again.
     http1: Option<Arc<Http1<B>>>,
     list: Vec<Member<B>>,
+    /// How many requests the server takes at a time on a connection, as far as is known.
+    room: u32,
+}
+
+impl<B> Members<B> {
+    fn none_yet(epoch: u64) -> Self {
+        Self { epoch, http1: None, list: Vec::new(), room: ROOM }
+    }
 }
 
 struct Member<B> {
@@ -88,7 +96,7 @@ where
         spawn: Spawn,
         epoch: Box<dyn Fn() -> u64 + Send + Sync>,
     ) -> Self {
-        let members = Mutex::new(Members { epoch: epoch(), http1: None, list: Vec::new() });
+        let members = Mutex::new(Members::none_yet(epoch()));
         Self { server, connector, http1_connector, spawn, epoch, members }
     }
 
@@ -97,7 +105,7 @@ where
         let epoch = (self.epoch)();
         let mut members = self.members();
         if epoch != members.epoch {
-            *members = Members { epoch, http1: None, list: Vec::new() };
+            *members = Members::none_yet(epoch);
         }
         members.settle();
         if let Some(client) = &members.http1 {
@@ -114,17 +122,11 @@ where
                 }
             }
         }
-        let line = Arc::new(Line::new());
+        let line = Arc::new(Line::new(members.room));
         let place = line.take().expect("invariant: a new line has room");
         let opening = self.open(Arc::clone(&line));
         members.list.push(Member { line, link: Link::Opening(opening.clone()) });
         Way::Opening(opening, place, request)
-    }
-
-    /// Says that HTTP/1.1 failed by this client.
-    pub(super) fn failed(&self, client: &Arc<Http1<B>>) {
-        let mut members = self.members();
-        members.http1.take_if(|current| Arc::ptr_eq(current, client));
     }
 
     fn members(&self) -> MutexGuard<'_, Members<B>> {
@@ -141,20 +143,25 @@ where
                 return Ok(Opened::Http1(Arc::new(keeping(io, http1_connector, &spawn))));
             }
             let connection = Connection::open(TokioIo::new(io), line, &spawn).await;
-            connection.map(Opened::Http2).map_err(|err| NotOpened::of(err.into()))
+            connection.map(Opened::Http2).map_err(NotOpened::of)
         };
         opening.boxed().shared()
     }
 }
 
-impl<B> Members<B> {
+impl<B> Members<B>
+where
+    B: Body<Data = Bytes, Error: Into<BoxError>> + Send + Unpin + 'static,
+{
     /// Notes what has become of connections that were being made, and leaves out those that are no more.
     fn settle(&mut self) {
-        let Self { http1, list, .. } = self;
+        let Self { http1, list, room, .. } = self;
+        http1.take_if(|client| client.broke_off());
         list.retain_mut(|member| {
             let Link::Opening(opening) = &member.link else { return !member.line.is_closed() };
             match opening.peek() {
                 Some(Ok(Opened::Http2(connection))) => {
+                    *room = member.line.room();
                     member.link = Link::Open(connection.clone());
                     true
                 }

@@ -12,11 +12,12 @@ use http::header::UPGRADE;
 use http::{Request, Response, Uri};
 use http_body::Body;
 use http_body_util::Either;
+use hyper_util::client::legacy::Client;
 use tower::BoxError;
 use tower_service::Service;
 
 use super::Spawn;
-use super::http1::{Connector, Http1, alone};
+use super::http1::{self, Connector, HandedOver, alone};
 use super::http2;
 use super::pool::{Pool, Way};
 
@@ -27,7 +28,7 @@ pub(crate) struct Transport<B>(Arc<Ways<B>>);
 
 struct Ways<B> {
     pool: Pool<B>,
-    upgrading: Http1<B>,
+    upgrading: Client<HandedOver, B>,
 }
 
 impl<B> Clone for Transport<B> {
@@ -54,7 +55,7 @@ where
 }
 
 /// The body of an answer.
-pub(super) type Answer = Either<http2::Incoming, hyper::body::Incoming>;
+pub(super) type Answer = Either<http2::Incoming, Either<http1::Incoming, hyper::body::Incoming>>;
 
 impl<B> Service<Request<B>> for Transport<B>
 where
@@ -72,7 +73,9 @@ where
     fn call(&mut self, request: Request<B>) -> Sending {
         if request.headers().contains_key(UPGRADE) {
             let answer = self.0.upgrading.request(request);
-            return Sending::Waiting(async move { Ok(answer.await?.map(Either::Right)) }.boxed());
+            return Sending::Waiting(
+                async move { Ok(answer.await?.map(|body| Either::Right(Either::Right(body)))) }.boxed(),
+            );
         }
         match self.0.pool.send(request) {
             Way::Sent(exchange) => Sending::Sent(exchange),
@@ -88,21 +91,27 @@ async fn go<B>(ways: Arc<Ways<B>>, mut way: Way<B>) -> Result<Response<Answer>, 
 where
     B: Body<Data = Bytes, Error: Into<BoxError>> + Send + Unpin + 'static,
 {
-    for _ in 0..=CONNECTIONS {
+    let mut closed = 0;
+    loop {
         way = match way {
             Way::Sent(exchange) => return Ok(exchange.await?.map(Either::Left)),
             Way::Http1(client, request) => {
-                let answer = client.request(request).await.inspect_err(|_| ways.pool.failed(&client));
-                return Ok(answer?.map(Either::Right));
+                return Ok(client.request(request).await?.map(|body| Either::Right(Either::Left(body))));
             }
             Way::Opening(opening, place, request) => {
                 opening.await?;
+                // One that has room for fewer than waited for it has taken others: that is no failure, and cannot go on for ever.
+                if place.is_of_no_use() {
+                    closed += 1;
+                }
+                if closed > CONNECTIONS {
+                    return Err("the server closes each connection at once".into());
+                }
                 drop(place);
                 ways.pool.send(request)
             }
         };
     }
-    Err("the server closes each connection at once".into())
 }
 
 /// The future of [`Transport`].

@@ -3,6 +3,7 @@
 mod api;
 #[cfg(feature = "rustls-tls")]
 mod corpus;
+mod cut;
 mod dead;
 mod deep;
 mod failure;

@@ -14,22 +14,29 @@ use http::header::CONTENT_LENGTH;
 use http::{HeaderValue, Method, Request, Response};
 use http_body::Body;
 use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::sync::oneshot;
 use tokio::task::yield_now;
 use tower::BoxError;
 
 use super::alive::until_useless;
 use super::body::Incoming;
-use super::error::explain;
-use super::line::{Line, Place, ROOM};
+use super::error::{explain, silent};
+use super::line::{Line, Place};
 use super::upload::{self, Upload};
 use crate::transport::Spawn;
 
 /// How much of one answer may lie here unread. Beyond it the server waits until it is read.
 const STREAM_WINDOW: u32 = 2 << 20;
 
-/// A connection takes in as much as all of its answers together: were it less, a few watches that nobody reads would leave no room
-/// for the others.
-const CONNECTION_WINDOW: u32 = STREAM_WINDOW * ROOM;
+/// How much of all answers of a connection together may lie here unread. As long as it does, the others on the connection wait: so this
+/// is more than the few answers need that a program leaves unread for a while, and yet a bound that memory can bear.
+const CONNECTION_WINDOW: u32 = STREAM_WINDOW * 8;
+
+/// How large the headers of an answer may be. API servers send a few hundred bytes, and up to 4 KiB of warnings.
+const HEADERS: u32 = 16 << 10;
+
+/// Stands for what the server has not said yet.
+const UNKNOWN: usize = usize::MAX - 1;
 
 /// How large one frame of an answer may be. The protocol's least of 16 KiB makes several of each large object, and each wakes its
 /// reader; much more would hold up small answers behind large ones.
@@ -40,23 +47,28 @@ const FRAME: u32 = 256 << 10;
 pub(in crate::transport) struct Connection(SendRequest<Bytes>);
 
 impl Connection {
-    /// Begins to speak HTTP/2 over `io`. `line` is closed when the connection takes no more requests.
-    pub(in crate::transport) async fn open<T>(
-        io: T,
-        line: Arc<Line>,
-        spawn: &Spawn,
-    ) -> Result<Self, h2::Error>
+    /// Begins to speak HTTP/2 over `io`, and waits until the server has said how many requests it takes at a time: what is more, it
+    /// would refuse. `line` is closed when the connection takes no more requests.
+    pub(in crate::transport) async fn open<T>(io: T, line: Arc<Line>, spawn: &Spawn) -> Result<Self, BoxError>
     where
         T: AsyncRead + AsyncWrite + Send + Unpin + 'static,
     {
         let (sender, connection) = Builder::new()
             .enable_push(false)
             .max_frame_size(FRAME)
+            .max_header_list_size(HEADERS)
+            .initial_max_send_streams(UNKNOWN)
             .initial_window_size(STREAM_WINDOW)
             .initial_connection_window_size(CONNECTION_WINDOW)
             .handshake(io)
-            .await?;
-        spawn(drive(connection, line).boxed());
+            .await
+            .map_err(|err| explain(err, &line))?;
+        let (greeted, greeting) = oneshot::channel();
+        spawn(drive(connection, Arc::clone(&line), greeted).boxed());
+        // Without a greeting the connection has ended, and its line is closed.
+        if greeting.await.is_err() && line.is_silent() {
+            return Err(silent());
+        }
         Ok(Self(sender))
     }
 
@@ -78,6 +90,7 @@ impl Connection {
     where
         B: Body<Data = Bytes, Error: Into<BoxError>> + Send + Unpin + 'static,
     {
+        place.line().note_request();
         let (head, body) = with_length(request).into_parts();
         let head = Request::from_parts(head, ());
         if body.is_end_stream() {
@@ -93,17 +106,21 @@ impl Connection {
     }
 }
 
-/// Moves the bytes of a connection until it ends.
-async fn drive<T>(mut connection: h2::client::Connection<T, Bytes>, line: Arc<Line>)
-where
+/// Moves the bytes of a connection until it ends. Says when the server has sent its settings.
+async fn drive<T>(
+    mut connection: h2::client::Connection<T, Bytes>,
+    line: Arc<Line>,
+    greeted: oneshot::Sender<()>,
+) where
     T: AsyncRead + AsyncWrite + Unpin,
 {
     let pings = connection.ping_pong().expect("invariant: nobody has taken it before");
     let mut gathering = pin!(None);
+    let mut greeted = Some(greeted);
     let moving = poll_fn(|cx| {
         // The first request that comes wakes this task at once. Where others are under way, more are about to come: whoever can go
-        // on now does so before, and what they send leaves in one piece.
-        if gathering.is_none() && line.has_company() {
+        // on now does so before, and what they send leaves in one piece. What arrives waits for nobody.
+        if gathering.is_none() && line.take_request_in_company() {
             gathering.set(Some(yield_now()));
         }
         if let Some(others) = gathering.as_mut().as_pin_mut() {
@@ -111,7 +128,14 @@ where
         }
         gathering.set(None);
         let polled = connection.poll_unpin(cx);
-        line.limit(connection.max_concurrent_send_streams());
+        let most = connection.max_concurrent_send_streams();
+        if most != UNKNOWN {
+            line.limit(most);
+            if let Some(greeted) = greeted.take() {
+                // Nobody listens if nobody waits for the connection any more.
+                let _ = greeted.send(());
+            }
+        }
         polled
     });
     // Whichever ends first, the connection is dropped with it, and all who wait for an answer are told.

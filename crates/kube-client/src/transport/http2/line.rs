@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
 /// How many requests a connection may have at a time. API servers take 100: a few less, as some end here before they do there.
-pub(super) const ROOM: u32 = 90;
+pub(in crate::transport) const ROOM: u32 = 90;
 
 /// The places of one connection.
 ///
@@ -16,6 +16,8 @@ pub(in crate::transport) struct Line {
     room: AtomicU32,
     /// Whether a place was taken since somebody asked.
     used: AtomicBool,
+    /// Whether a request was sent since somebody asked.
+    sent: AtomicBool,
 }
 
 /// No place is given any more.
@@ -24,13 +26,20 @@ const CLOSED: u32 = 1 << 31;
 const SILENT: u32 = 1 << 30;
 
 impl Line {
-    pub(in crate::transport) fn new() -> Self {
-        Self { state: AtomicU32::new(0), room: AtomicU32::new(ROOM), used: AtomicBool::new(false) }
+    /// With room for so many requests until the server says how many it takes.
+    pub(in crate::transport) fn new(room: u32) -> Self {
+        let (used, sent) = (AtomicBool::new(false), AtomicBool::new(false));
+        Self { state: AtomicU32::new(0), room: AtomicU32::new(room), used, sent }
+    }
+
+    /// How many requests it has room for in all.
+    pub(in crate::transport) fn room(&self) -> u32 {
+        self.room.load(Ordering::Relaxed)
     }
 
     /// A place, if there is one.
     pub(in crate::transport) fn take(self: &Arc<Self>) -> Option<Place> {
-        let room = self.room.load(Ordering::Relaxed);
+        let room = self.room();
         // Where a bit is set, this is more than any room.
         let taken = self
             .state
@@ -61,9 +70,15 @@ impl Line {
         !used && self.state.compare_exchange(0, CLOSED, Ordering::Relaxed, Ordering::Relaxed).is_ok()
     }
 
-    /// Whether more than one place is taken.
-    pub(super) fn has_company(&self) -> bool {
-        self.state.load(Ordering::Relaxed) & !(CLOSED | SILENT) > 1
+    /// Notes that a request is sent.
+    pub(super) fn note_request(&self) {
+        self.sent.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether a request was sent since the last time, and more than one place is taken.
+    pub(super) fn take_request_in_company(&self) -> bool {
+        let company = self.state.load(Ordering::Relaxed) & !(CLOSED | SILENT) > 1;
+        self.sent.swap(false, Ordering::Relaxed) && company
     }
 
     pub(in crate::transport) fn is_closed(&self) -> bool {
@@ -83,6 +98,11 @@ impl Place {
     pub(super) fn line(&self) -> &Line {
         &self.0
     }
+
+    /// Whether the connection was closed before it had anything to do for it.
+    pub(in crate::transport) fn is_of_no_use(&self) -> bool {
+        self.0.is_closed()
+    }
 }
 
 impl Drop for Place {
@@ -101,7 +121,7 @@ mod tests {
 
     #[test]
     fn places_are_as_many_as_the_server_takes_and_come_back() {
-        let line = Arc::new(Line::new());
+        let line = Arc::new(Line::new(ROOM));
         for (most, expected) in [(usize::MAX, 90), (100, 90), (50, 50), (0, 1)] {
             line.limit(most);
             let held = places(&line);
@@ -113,14 +133,9 @@ mod tests {
 
     #[test]
     fn a_closed_line_gives_no_place_and_keeps_those_that_are_taken() {
-        let line = Arc::new(Line::new());
+        let line = Arc::new(Line::new(ROOM));
         let held = line.take().unwrap();
-        assert!(!line.has_company());
-        let other = line.take();
-        assert!(line.has_company());
-        drop(other);
         line.close();
-        assert!(!line.has_company());
         assert!(line.take().is_none() && line.is_closed() && !line.is_silent());
         drop(held);
         line.fall_silent();
@@ -128,8 +143,26 @@ mod tests {
     }
 
     #[test]
+    fn a_request_is_in_company_once_and_only_where_others_are_under_way() {
+        let line = Arc::new(Line::new(ROOM));
+        let held = line.take().unwrap();
+        line.note_request();
+        assert!(!line.take_request_in_company());
+        let other = line.take();
+        assert!(!line.take_request_in_company(), "nothing was sent yet");
+        line.note_request();
+        assert!(line.take_request_in_company());
+        assert!(!line.take_request_in_company());
+        drop(other);
+        line.close();
+        line.note_request();
+        assert!(!line.take_request_in_company());
+        drop(held);
+    }
+
+    #[test]
     fn only_a_line_that_nobody_used_for_a_while_is_closed() {
-        let line = Arc::new(Line::new());
+        let line = Arc::new(Line::new(ROOM));
         let held = line.take().unwrap();
         assert!(!line.close_if_unused());
         assert!(!line.close_if_unused(), "a place is taken");

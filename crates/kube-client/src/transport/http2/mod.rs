@@ -10,4 +10,4 @@ mod upload;
 pub(super) use body::Incoming;
 pub(super) use connection::{Connection, Exchange};
 pub(crate) use error::NotTaken;
-pub(super) use line::{Line, Place};
+pub(super) use line::{Line, Place, ROOM};

@@ -36,6 +36,36 @@ async fn the_connection_that_showed_it_is_used() {
     assert_eq!(client.connections(), 1);
 }
 
+/// Where one connection has gone dead, those that are idle may have, too.
+#[tokio::test]
+async fn after_an_answer_was_given_up_no_idle_connection_is_used() {
+    let client = Client::of(NearEnd::http1, |_, mut io| async move {
+        loop {
+            let mut request = Vec::new();
+            while !request.ends_with(b"\r\n\r\n") {
+                match io.read_u8().await {
+                    Ok(byte) => request.push(byte),
+                    Err(_) => return,
+                }
+            }
+            let rest = if request.starts_with(b"GET /quiet") { "" } else { "!" };
+            let answer = format!("HTTP/1.1 200 OK\r\ncontent-length: 1\r\n\r\n{rest}");
+            io.write_all(answer.as_bytes()).await.unwrap();
+        }
+    });
+    let whole = async || text(client.get("/x").await.unwrap()).await.unwrap();
+    futures::join!(whole(), whole(), whole());
+    let before = client.connections();
+    assert!(before >= 2);
+    let quiet = client.get("/quiet").await.unwrap();
+    whole().await;
+    assert_eq!(client.connections(), before, "there are idle ones, and nothing is known against them");
+    drop(quiet);
+    whole().await;
+    whole().await;
+    assert_eq!(client.connections(), before + 1);
+}
+
 #[tokio::test]
 async fn requests_at_the_same_time_have_connections_of_their_own() {
     let client = Client::of(NearEnd::http1, |_, io| serve(io, 100));

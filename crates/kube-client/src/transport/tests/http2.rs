@@ -1,9 +1,13 @@
 //! What HTTP/2 servers may do.
 
+use std::future::poll_fn;
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use bytes::Bytes;
-use futures::stream;
+use futures::{FutureExt, stream};
 use h2::server::Connection;
 use h2::{Reason, RecvStream};
 use http::header::CONTENT_LENGTH;
@@ -124,7 +128,7 @@ async fn what_a_closing_connection_did_not_take_is_told_apart() {
         io.write_all(&GOAWAY).await.unwrap();
         tokio::time::sleep(Duration::from_secs(1)).await;
     });
-    let (first, second) = tokio::join!(client.get("/first"), client.get("/second"));
+    let (first, second) = tokio::join!(biased; client.get("/first"), client.get("/second"));
     assert!(!first.err().unwrap().is::<NotTaken>());
     assert!(second.err().unwrap().is::<NotTaken>());
     client.get("/third").await.unwrap();
@@ -176,6 +180,135 @@ async fn a_connection_that_breaks_is_an_error_and_the_next_request_makes_another
     let err = client.get("/x").await.err().unwrap();
     assert_eq!(err.to_string(), "the connection to the server failed");
     client.get("/x").await.unwrap();
+}
+
+/// What `io::Error`s led to an error.
+fn io_kind(err: &(dyn std::error::Error + 'static)) -> Option<io::ErrorKind> {
+    std::iter::successors(Some(err), |err| err.source())
+        .find_map(|err| err.downcast_ref::<io::Error>())
+        .map(io::Error::kind)
+}
+
+#[tokio::test]
+async fn a_server_that_is_killed_leaves_an_answer_that_ended_too_early() {
+    let client = Client::of(NearEnd::http2, |_, io| async move {
+        let mut server = accept(io).await;
+        let (_, mut respond) = server.accept().await.unwrap().unwrap();
+        let mut stream = respond.send_response(Response::new(()), false).unwrap();
+        stream.send_data(Bytes::from_static(b"x"), false).unwrap();
+        let _ = tokio::time::timeout(Duration::from_millis(20), server.accept()).await;
+    });
+    let err = text(client.get("/watch").await.unwrap()).await.unwrap_err();
+    assert_eq!(io_kind(&*err), Some(io::ErrorKind::UnexpectedEof), "{err:?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_silence_of_a_server_is_a_timeout() {
+    let client = Client::of(NearEnd::http2, |_, io| async move {
+        let mut server = accept(io).await;
+        let (_, mut respond) = server.accept().await.unwrap().unwrap();
+        let _stream = respond.send_response(Response::new(()), false).unwrap();
+        let _ = tokio::time::timeout(Duration::from_millis(20), server.accept()).await;
+        std::future::pending::<()>().await;
+    });
+    let err = text(client.get("/watch").await.unwrap()).await.unwrap_err();
+    assert_eq!(io_kind(&*err), Some(io::ErrorKind::TimedOut), "{err:?}");
+}
+
+#[tokio::test]
+async fn the_headers_of_an_answer_may_not_be_endless() {
+    let client = Client::of(NearEnd::http2, |_, io| async move {
+        let mut server = accept(io).await;
+        while let Some(Ok((request, mut respond))) = server.accept().await {
+            let size = request.uri().path()[1..].parse().unwrap();
+            let answer = Response::builder().header("warning", "x".repeat(size)).body(()).unwrap();
+            let _ = respond.send_response(answer, true);
+        }
+    });
+    client.get("/15000").await.unwrap();
+    assert!(client.get("/17000").await.is_err());
+}
+
+/// How much of it lies in memory is the server's choice, up to here.
+#[tokio::test(start_paused = true)]
+async fn what_nobody_reads_is_bounded_for_the_connection_as_a_whole() {
+    const MEBIBYTE: usize = 1 << 20;
+    let sent = Arc::new(AtomicUsize::new(0));
+    let counter = Arc::clone(&sent);
+    let client = Client::of(NearEnd::http2, move |_, io| {
+        let counter = Arc::clone(&counter);
+        async move {
+            let mut server = accept(io).await;
+            while let Some(Ok((_, mut respond))) = server.accept().await {
+                let mut stream = respond.send_response(Response::new(()), false).unwrap();
+                let counter = Arc::clone(&counter);
+                tokio::spawn(async move {
+                    stream.reserve_capacity(100 * MEBIBYTE);
+                    while let Some(Ok(granted)) = poll_fn(|cx| stream.poll_capacity(cx)).await {
+                        counter.fetch_add(granted, Ordering::SeqCst);
+                        stream.send_data(vec![b'x'; granted].into(), false).unwrap();
+                    }
+                });
+            }
+        }
+    });
+    let mut answers = Vec::new();
+    for _ in 0..40 {
+        answers.push(client.get("/watch").await.unwrap());
+    }
+    // Nothing moves any more then.
+    tokio::time::sleep(Duration::from_secs(60)).await;
+    let sent = sent.load(Ordering::SeqCst);
+    assert!((4 * MEBIBYTE..=16 * MEBIBYTE).contains(&sent), "{sent}");
+    assert_eq!(client.connections(), 1);
+}
+
+/// How often another task has its turn until the reader of an answer has what was sent to it.
+async fn turns_until_read(quiet_streams: usize) -> usize {
+    let (send, mut to_send) = tokio::sync::mpsc::unbounded_channel::<()>();
+    let to_send = Arc::new(tokio::sync::Mutex::new(async move { to_send.recv().await }.boxed().shared()));
+    let client = Client::of(NearEnd::http2, move |_, io| {
+        let to_send = Arc::clone(&to_send);
+        async move {
+            let mut server = accept(io).await;
+            let mut streams = Vec::new();
+            let told = to_send.lock().await.clone();
+            let mut told = std::pin::pin!(told.fuse());
+            loop {
+                tokio::select! {
+                    accepted = server.accept() => {
+                        let Some(Ok((_, mut respond))) = accepted else { return };
+                        streams.push(respond.send_response(Response::new(()), false).unwrap());
+                    }
+                    _ = &mut told => streams[0].send_data(Bytes::from_static(b"x"), false).unwrap(),
+                }
+            }
+        }
+    });
+    let mut answer = client.get("/watch").await.unwrap();
+    let mut quiet = Vec::new();
+    for _ in 0..quiet_streams {
+        quiet.push(client.get("/watch").await.unwrap());
+    }
+    let turns = Arc::new(AtomicUsize::new(0));
+    let counter = Arc::clone(&turns);
+    let busy = tokio::spawn(async move {
+        loop {
+            counter.fetch_add(1, Ordering::SeqCst);
+            tokio::task::yield_now().await;
+        }
+    });
+    tokio::time::sleep(Duration::from_millis(5)).await;
+    send.send(()).unwrap();
+    let before = turns.load(Ordering::SeqCst);
+    answer.frame().await.unwrap().unwrap();
+    busy.abort();
+    turns.load(Ordering::SeqCst) - before
+}
+
+#[tokio::test]
+async fn a_read_waits_no_longer_where_other_streams_are_open() {
+    assert_eq!(turns_until_read(20).await, turns_until_read(0).await);
 }
 
 #[tokio::test]

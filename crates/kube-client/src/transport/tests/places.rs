@@ -7,6 +7,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use http::{Response, Uri};
 use tokio::io::DuplexStream;
+use tokio::sync::Barrier;
 use tower::BoxError;
 
 use super::{Client, NearEnd};
@@ -63,6 +64,46 @@ async fn those_who_come_together_share_one_connection() {
     let answers = futures::future::join_all((0..64).map(|_| client.get("/watch"))).await;
     assert!(answers.iter().all(Result::is_ok));
     assert_eq!(client.connections(), 1);
+}
+
+/// Answers nobody before all have been heard, ten at a time on a connection.
+#[tokio::test(start_paused = true)]
+async fn a_cold_burst_reaches_a_server_that_takes_ten_at_a_time_every_request_once() {
+    const REQUESTS: usize = 100;
+    let (seen, all_arrived) = (Arc::new(AtomicUsize::new(0)), Arc::new(Barrier::new(REQUESTS)));
+    let counter = Arc::clone(&seen);
+    let client = Client::of(NearEnd::http2, move |_, io| {
+        let (counter, all_arrived) = (Arc::clone(&counter), Arc::clone(&all_arrived));
+        async move {
+            let server = h2::server::Builder::new().max_concurrent_streams(10).handshake::<_, Bytes>(io);
+            let mut server = server.await.unwrap();
+            while let Some(Ok((_, mut respond))) = server.accept().await {
+                counter.fetch_add(1, Ordering::SeqCst);
+                let all_arrived = Arc::clone(&all_arrived);
+                tokio::spawn(async move {
+                    all_arrived.wait().await;
+                    respond.send_response(Response::new(()), true).map(drop)
+                });
+            }
+        }
+    });
+    let burst = futures::future::join_all((0..REQUESTS).map(|_| client.get("/x")));
+    let answers = tokio::time::timeout(Duration::from_secs(20), burst).await.expect("all arrive");
+    let failed: Vec<_> = answers.iter().filter_map(|answer| answer.as_ref().err()).collect();
+    assert!(failed.is_empty(), "{failed:?}");
+    assert_eq!(seen.load(Ordering::SeqCst), REQUESTS);
+    assert_eq!(client.connections(), REQUESTS / 10);
+}
+
+#[tokio::test]
+async fn a_request_that_was_sent_at_the_last_attempt_is_answered() {
+    let client = Client::of(NearEnd::http2, |number, io| async move {
+        // The first three are closed before they take a request.
+        if number >= 3 {
+            never_ending(number, 250, io).await;
+        }
+    });
+    assert_eq!(number(&client).await.0, 3);
 }
 
 #[tokio::test]

@@ -1,0 +1,77 @@
+//! A server that dies under a watch, by either protocol.
+#![allow(clippy::unwrap_used, reason = "this is how a test fails")]
+
+use std::io;
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use futures::StreamExt;
+use k8s_openapi::api::core::v1::ConfigMap;
+use kube_client::api::{WatchEvent, WatchParams};
+use kube_client::{Api, Client, Error};
+use kube_testserver::TestServer;
+use socket2::SockRef;
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::watch;
+
+use crate::server::{config_of, create};
+
+/// How a connection ends.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Cut {
+    NotYet,
+    /// As when the server's process is killed.
+    Closed,
+    /// As when its machine has started anew, or a middlebox has forgotten the connection.
+    Reset,
+}
+
+/// Forwards connections until they are cut.
+async fn before(target: SocketAddr) -> (SocketAddr, watch::Sender<Cut>) {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    let (cut, cuts) = watch::channel(Cut::NotYet);
+    tokio::spawn(async move {
+        while let Ok((mut near, _)) = listener.accept().await {
+            let mut cuts = cuts.clone();
+            tokio::spawn(async move {
+                let mut far = TcpStream::connect(target).await.unwrap();
+                tokio::select! {
+                    _ = tokio::io::copy_bidirectional(&mut near, &mut far) => {}
+                    cut = cuts.wait_for(|cut| *cut != Cut::NotYet) => if *cut.unwrap() == Cut::Reset {
+                        SockRef::from(&near).set_linger(Some(Duration::ZERO)).unwrap();
+                    }
+                }
+            });
+        }
+    });
+    (address, cut)
+}
+
+#[tokio::test]
+async fn a_killed_server_ends_a_watch_and_a_reset_connection_breaks_it() {
+    for (tls, how) in [(true, Cut::Closed), (false, Cut::Closed), (true, Cut::Reset), (false, Cut::Reset)] {
+        let server = if tls { TestServer::builder().tls() } else { TestServer::builder() };
+        let server = server.start().await.unwrap();
+        let (address, cut) = before(server.addr()).await;
+        let mut config = config_of(&server);
+        let scheme = if tls { "https" } else { "http" };
+        config.cluster_url = format!("{scheme}://{address}").parse().unwrap();
+        let client = Client::try_from(config).unwrap();
+        create(&client, "a").await.unwrap();
+        let api: Api<ConfigMap> = Api::default_namespaced(client);
+        let mut events = Box::pin(api.watch(&WatchParams::default(), "0").await.unwrap());
+        assert!(matches!(events.next().await, Some(Ok(WatchEvent::Added(_)))));
+        cut.send_replace(how);
+        let next = tokio::time::timeout(Duration::from_secs(20), events.next()).await.unwrap();
+        match (how, next) {
+            (Cut::Closed, None) => {}
+            (Cut::Reset, Some(Err(err))) => {
+                let Error::ReadEvents(cause) = &err else { panic!("{err:?}") };
+                assert_eq!(cause.kind(), io::ErrorKind::ConnectionReset, "tls {tls}: {err:?}");
+                assert!(!err.is_idle_watch());
+            }
+            (_, next) => panic!("tls {tls}, {how:?}: {next:?}"),
+        }
+    }
+}
