@@ -8,6 +8,7 @@ use http_body::{Frame, SizeHint};
 use http_body_util::{BodyExt, combinators::UnsyncBoxBody};
 use tower::BoxError;
 
+use crate::config::DEFAULT_COLLECT_LIMIT;
 use crate::error::Error;
 
 /// The body of a request or an answer: bytes that are all there, or a stream of them.
@@ -19,6 +20,8 @@ use crate::error::Error;
 /// ```
 pub struct Body {
     kind: Kind,
+    /// How many bytes may be collected of it.
+    limit: usize,
 }
 
 enum Kind {
@@ -28,23 +31,34 @@ enum Kind {
 }
 
 impl Body {
+    const fn of(kind: Kind) -> Self {
+        Self { kind, limit: DEFAULT_COLLECT_LIMIT }
+    }
+
+    /// The same body, of which so many bytes may be collected at most.
+    pub(crate) fn with_collect_limit(self, limit: usize) -> Self {
+        Self { limit, ..self }
+    }
+
     /// A body without bytes.
     pub const fn empty() -> Self {
-        Self { kind: Kind::Whole(None) }
+        Self::of(Kind::Whole(None))
     }
 
     /// A second body with the same bytes, sharing them; `None` for a stream, which can be read only once.
     pub fn try_clone(&self) -> Option<Self> {
         match &self.kind {
-            Kind::Whole(bytes) => Some(Self { kind: Kind::Whole(bytes.clone()) }),
+            Kind::Whole(bytes) => Some(Self { kind: Kind::Whole(bytes.clone()), limit: self.limit }),
             Kind::Stream(_) => None,
         }
     }
 
     /// Reads the body to its end. Costs no copy if the bytes are all there or come in one piece.
     ///
+    /// A body that comes from a server may have so many bytes as the client's `collect_limit` says (256 MiB by default).
+    ///
     /// # Errors
-    /// What broke the stream.
+    /// What broke the stream, and [`Error::Service`] for a body that is larger than that.
     pub async fn collect_bytes(mut self) -> Result<Bytes, Error> {
         if let Kind::Whole(bytes) = self.kind {
             return Ok(bytes.unwrap_or_default());
@@ -53,6 +67,10 @@ impl Body {
         let mut rest: Option<Vec<u8>> = None;
         while let Some(frame) = self.frame().await.transpose()? {
             let Ok(data) = frame.into_data() else { continue };
+            let collected = rest.as_ref().map_or(first.len(), Vec::len);
+            if data.len() > self.limit.saturating_sub(collected) {
+                return Err(Error::Service(TooLarge(self.limit).into()));
+            }
             match &mut rest {
                 Some(buffer) => buffer.extend_from_slice(&data),
                 None if first.is_empty() => first = data,
@@ -74,9 +92,15 @@ impl Body {
         B: http_body::Body<Data = Bytes> + Send + 'static,
         B::Error: Into<BoxError>,
     {
-        Self { kind: Kind::Stream(body.map_err(|err| from_transport(err.into())).boxed_unsync()) }
+        Self::of(Kind::Stream(body.map_err(|err| from_transport(err.into())).boxed_unsync()))
     }
 }
+
+#[derive(Debug, thiserror::Error)]
+#[error(
+    "the answer has more than {0} bytes, the most that are collected (`collect_limit` of the configuration)"
+)]
+struct TooLarge(usize);
 
 /// A server may claim any length; believe it only this far before the bytes are there.
 const PREALLOCATE: usize = 8 << 20;
@@ -115,7 +139,7 @@ impl From<Vec<u8>> for Body {
 
 impl From<Bytes> for Body {
     fn from(bytes: Bytes) -> Self {
-        Self { kind: Kind::Whole(Some(bytes).filter(|bytes| !bytes.is_empty())) }
+        Self::of(Kind::Whole(Some(bytes).filter(|bytes| !bytes.is_empty())))
     }
 }
 
@@ -167,6 +191,20 @@ mod tests {
         assert_eq!(stream(&[]).collect_bytes().await.unwrap(), "");
         assert_eq!(Body::from(b"whole".to_vec()).collect_bytes().await.unwrap(), "whole");
         assert_eq!(Body::empty().collect_bytes().await.unwrap(), "");
+    }
+
+    #[tokio::test]
+    async fn more_than_the_limit_is_not_collected() {
+        let limited = |pieces, limit| stream(pieces).with_collect_limit(limit).collect_bytes();
+        assert_eq!(limited(&["ab", "cd"], 4).await.unwrap(), "abcd");
+        for pieces in [&["ab", "cd", "e"][..], &["abcde"]] {
+            let err = limited(pieces, 4).await.unwrap_err();
+            let cause = std::error::Error::source(&err).unwrap().to_string();
+            assert!(cause.contains("more than 4 bytes"), "{cause}");
+        }
+        let endless =
+            futures::stream::repeat_with(|| Ok::<_, BoxError>(Frame::data(Bytes::from(vec![0; 1 << 20]))));
+        assert!(Body::wrap(StreamBody::new(endless)).collect_bytes().await.is_err());
     }
 
     #[tokio::test]

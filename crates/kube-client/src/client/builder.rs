@@ -14,7 +14,7 @@ use tower::{BoxError, Layer, Service, ServiceExt};
 
 use super::Client;
 use crate::body::Body;
-use crate::config::Config;
+use crate::config::{Config, DEFAULT_COLLECT_LIMIT};
 use crate::error::Error;
 use crate::stack::{DynBody, compose};
 
@@ -36,6 +36,7 @@ pub struct ClientBuilder<Svc> {
     service: Svc,
     default_namespace: String,
     valid_until: Option<Timestamp>,
+    collect_limit: usize,
 }
 
 impl<Svc> ClientBuilder<Svc> {
@@ -44,7 +45,12 @@ impl<Svc> ClientBuilder<Svc> {
     where
         Svc: Service<Request<Body>>,
     {
-        Self { service, default_namespace: default_namespace.into(), valid_until: None }
+        Self {
+            service,
+            default_namespace: default_namespace.into(),
+            valid_until: None,
+            collect_limit: DEFAULT_COLLECT_LIMIT,
+        }
     }
 
     /// Puts a layer around what is there. The last one added sees requests first.
@@ -53,6 +59,7 @@ impl<Svc> ClientBuilder<Svc> {
             service: layer.layer(self.service),
             default_namespace: self.default_namespace,
             valid_until: self.valid_until,
+            collect_limit: self.collect_limit,
         }
     }
 
@@ -70,7 +77,9 @@ impl<Svc> ClientBuilder<Svc> {
         B: http_body::Body<Data = Bytes> + Send + 'static,
         B::Error: Into<BoxError>,
     {
-        Client::new(self.service, self.default_namespace).with_valid_until(self.valid_until)
+        Client::new(self.service, self.default_namespace)
+            .with_valid_until(self.valid_until)
+            .with_collect_limit(self.collect_limit)
     }
 }
 
@@ -92,7 +101,8 @@ where
     /// The usual stack for `config`, with the tasks of its connections on `executor`.
     fn try_from((config, executor): (Config, E)) -> crate::Result<Self> {
         let stack = compose(&config, executor)?.map_response(|response| response.map(erase));
-        Ok(Self::new(BoxService::new(stack), config.default_namespace))
+        let made = Self::new(BoxService::new(stack), config.default_namespace);
+        Ok(Self { collect_limit: config.collect_limit, ..made })
     }
 }
 

@@ -10,7 +10,7 @@ use tower::{BoxError, Service, ServiceExt};
 
 use super::sender::Sender;
 use crate::body::{Body, from_transport};
-use crate::config::{Config, Kubeconfig};
+use crate::config::{Config, DEFAULT_COLLECT_LIMIT, Kubeconfig};
 use crate::error::Error;
 use crate::stack::{Stack, compose};
 
@@ -27,6 +27,8 @@ pub struct Client {
     sender: Sender,
     default_namespace: Arc<str>,
     valid_until: Option<Timestamp>,
+    /// How many bytes of an answer are collected at most.
+    collect_limit: usize,
 }
 
 impl std::fmt::Debug for Client {
@@ -69,6 +71,7 @@ impl Client {
             sender: Sender::alone(service),
             default_namespace: default_namespace.into().into(),
             valid_until: None,
+            collect_limit: DEFAULT_COLLECT_LIMIT,
         }
     }
 
@@ -79,6 +82,7 @@ impl Client {
             sender: Sender::shared(service),
             default_namespace: default_namespace.into().into(),
             valid_until: None,
+            collect_limit: DEFAULT_COLLECT_LIMIT,
         }
     }
 
@@ -105,6 +109,11 @@ impl Client {
         Self { valid_until, ..self }
     }
 
+    /// Sets how many bytes of an answer are collected at most.
+    pub(crate) fn with_collect_limit(self, collect_limit: usize) -> Self {
+        Self { collect_limit, ..self }
+    }
+
     /// Sends a request as it is and gives the answer as it is, whatever its status.
     ///
     /// Of the URL only path and query count, if the stack is the usual one.
@@ -126,7 +135,8 @@ impl Client {
     /// # Errors
     /// If no answer came: [`Error::Service`], [`Error::HyperError`] or [`Error::Auth`].
     pub async fn send(&self, request: Request<Body>) -> Result<Response<Body>, Error> {
-        self.sender.send(request).await.map_err(from_transport)
+        let response = self.sender.send(request).await.map_err(from_transport)?;
+        Ok(response.map(|body| body.with_collect_limit(self.collect_limit)))
     }
 }
 
@@ -135,7 +145,8 @@ impl TryFrom<Config> for Client {
 
     /// The usual stack for `config`. No connection is made yet. Has to be called within a tokio runtime.
     fn try_from(config: Config) -> Result<Self, Error> {
-        Ok(Self::sharing(compose(&config, TokioExecutor::new())?, config.default_namespace))
+        let stack = compose(&config, TokioExecutor::new())?;
+        Ok(Self::sharing(stack, config.default_namespace).with_collect_limit(config.collect_limit))
     }
 }
 

@@ -39,6 +39,9 @@ pub struct Config {
     pub write_timeout: Option<Duration>,
     /// Whether a write starts the time of `read_timeout` anew. No by default.
     pub reset_reader_on_write: bool,
+    /// How many bytes of an answer are collected in memory before it is decoded, at most; more is an error. 256 MiB by default. Lists and
+    /// watches are decoded as they come and logs can be read as they come, so that it does not concern them.
+    pub collect_limit: usize,
     /// Accept any server certificate. No by default; leaves the connection open to anyone in between.
     pub accept_invalid_certs: bool,
     /// The credentials.
@@ -79,6 +82,7 @@ impl Config {
             read_timeout: None,
             write_timeout: None,
             reset_reader_on_write: false,
+            collect_limit: DEFAULT_COLLECT_LIMIT,
             accept_invalid_certs: false,
             auth_info: AuthInfo::default(),
             exec_timeout: Some(DEFAULT_EXEC_TIMEOUT),
@@ -119,6 +123,9 @@ impl Config {
 /// The namespace where neither the context nor the pod names one.
 pub(super) const DEFAULT_NAMESPACE: &str = "default";
 
+/// No object, discovery document or text of a log that fits into memory comes near it; an answer that never ends would.
+pub(crate) const DEFAULT_COLLECT_LIMIT: usize = 256 << 20;
+
 const DEFAULT_CONNECT_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// API servers give up on a call after 60 s themselves, and whoever waits for one that fell silent should know within a minute.
@@ -140,6 +147,7 @@ impl fmt::Debug for Config {
             .field("read_timeout", &self.read_timeout)
             .field("write_timeout", &self.write_timeout)
             .field("reset_reader_on_write", &self.reset_reader_on_write)
+            .field("collect_limit", &self.collect_limit)
             .field("accept_invalid_certs", &self.accept_invalid_certs)
             .field("auth_info", &self.auth_info)
             .field("exec_timeout", &self.exec_timeout)
