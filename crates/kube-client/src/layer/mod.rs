@@ -7,6 +7,7 @@ mod headers;
 #[cfg(feature = "metrics")]
 mod metrics;
 mod nature;
+mod probe;
 mod reauth;
 mod retry;
 mod trace;
@@ -17,6 +18,7 @@ pub use deadline::{Deadline, DeadlineBody, DeadlineFuture, DeadlineLayer};
 pub use headers::{ExtraHeaders, ExtraHeadersLayer};
 #[cfg(feature = "metrics")]
 pub use metrics::{Metrics, MetricsBody, MetricsFuture, MetricsLayer};
+pub(crate) use probe::ProbeLayer;
 pub use reauth::{Reauth, ReauthLayer};
 pub use retry::RetryPolicy;
 pub use trace::{Trace, TraceFuture, TraceLayer};

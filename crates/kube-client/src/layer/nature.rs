@@ -10,8 +10,10 @@ pub(super) enum Nature {
     Call,
     /// Its head comes at once, and then events; for so many seconds, if that was asked for.
     Watch(Option<u64>),
-    /// It may take any time: a log that is followed, or what a proxied service makes of it.
-    Open,
+    /// It goes on as long as somebody writes a log, and may be quiet for any time.
+    FollowedLog,
+    /// It is what a proxied service makes of it, and may take any time.
+    Proxied,
     /// It is the last of HTTP on its connection.
     Upgrade,
 }
@@ -28,7 +30,7 @@ impl Nature {
         let path = request.uri().path().get(prefix..).unwrap_or_default();
         let query = request.uri().query().unwrap_or_default();
         let (may_follow, may_watch) = match Target::of(path) {
-            Target::Proxied => return Self::Open,
+            Target::Proxied => return Self::Proxied,
             Target::Log => (true, false),
             Target::Watched => (false, true),
             Target::Collection => (false, is_set(query, "watch")),
@@ -41,7 +43,7 @@ impl Nature {
         } else if request.method() != Method::GET {
             Self::Call
         } else if may_follow && is_set(query, "follow") {
-            Self::Open
+            Self::FollowedLog
         } else if may_watch {
             let seconds = values(query, "timeoutSeconds").find_map(|value| value.parse().ok());
             Self::Watch(seconds.filter(|seconds| *seconds > 0))
@@ -133,13 +135,13 @@ mod tests {
             ("/api/v1/watch/pods?timeoutSeconds=0", Nature::Watch(None)),
             ("/api/v1/watch/namespaces/a/pods/b", Nature::Watch(None)),
             ("/api/v1/pods?watch=1&timeoutSeconds=99999999999999999999", Nature::Watch(None)),
-            ("/api/v1/namespaces/a/pods/b/log?follow=true&tailLines=1", Nature::Open),
-            ("/containerLogs/a/b/c?follow=true", Nature::Open),
+            ("/api/v1/namespaces/a/pods/b/log?follow=true&tailLines=1", Nature::FollowedLog),
+            ("/containerLogs/a/b/c?follow=true", Nature::FollowedLog),
             ("/containerLogs/proxy/watch/log", Nature::Call),
-            ("/api/v1/namespaces/a/services/b:80/proxy/slow", Nature::Open),
-            ("/api/v1/namespaces/a/services/b:80/proxy", Nature::Open),
-            ("/api/v1/nodes/n/proxy/logs/", Nature::Open),
-            ("/api/v1/proxy/nodes/n", Nature::Open),
+            ("/api/v1/namespaces/a/services/b:80/proxy/slow", Nature::Proxied),
+            ("/api/v1/namespaces/a/services/b:80/proxy", Nature::Proxied),
+            ("/api/v1/nodes/n/proxy/logs/", Nature::Proxied),
+            ("/api/v1/proxy/nodes/n", Nature::Proxied),
             ("/version", Nature::Call),
             ("/api", Nature::Call),
             ("/", Nature::Call),
@@ -172,7 +174,7 @@ mod tests {
             assert_eq!(of(uri), Nature::Call, "{uri}");
         }
         assert_eq!(of("/api/v1/namespaces/proxy/pods?watch=1"), Nature::Watch(None));
-        assert_eq!(of("/api/v1/namespaces/watch/pods/proxy/proxy/x"), Nature::Open);
+        assert_eq!(of("/api/v1/namespaces/watch/pods/proxy/proxy/x"), Nature::Proxied);
     }
 
     #[test]
@@ -181,7 +183,7 @@ mod tests {
         assert_eq!(Nature::of(&delete), Nature::Call);
         let prefix = "/api/v1/namespaces/x/services/virtual/proxy";
         let mut request = Request::get(format!("{prefix}/api/v1/pods?watch=1")).body(()).unwrap();
-        assert_eq!(Nature::of(&request), Nature::Open);
+        assert_eq!(Nature::of(&request), Nature::Proxied);
         request.extensions_mut().insert(PathPrefix(prefix.len()));
         assert_eq!(Nature::of(&request), Nature::Watch(None));
     }

@@ -19,7 +19,7 @@ use crate::body::Body;
 use crate::config::Config;
 use crate::connect::connector;
 use crate::error::Error;
-use crate::layer::{AuthLayer, ReauthLayer, RetryPolicy};
+use crate::layer::{AuthLayer, ProbeLayer, ReauthLayer, RetryPolicy};
 use crate::tls::{Backend, IdentityEpoch, Offer, Peer};
 use crate::transport::{AnyConnector, DeadlineConnector, Transport};
 
@@ -99,6 +99,7 @@ where
         .option_layer(retry)
         .layer(config.extra_headers_layer()?)
         .map_request(name_ourselves)
+        .layer(ProbeLayer::new(config.response_timeout))
         .option_layer(reauth)
         .option_layer(credential.map(AuthLayer::new))
         .layer(config.base_uri_layer())

@@ -27,5 +27,9 @@ pub(crate) use tcp::tcp_connector;
 #[cfg(test)]
 pub(crate) use tests::NearEnd;
 
+/// An extension of requests that go over a connection of their own.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct FreshConnection;
+
 /// Runs a task beside the requests.
 pub(crate) type Spawn = Arc<dyn Fn(BoxFuture<'static, ()>) + Send + Sync>;

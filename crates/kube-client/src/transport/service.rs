@@ -16,19 +16,20 @@ use hyper_util::client::legacy::Client;
 use tower::BoxError;
 use tower_service::Service;
 
-use super::Spawn;
 use super::http1::{self, Connector, HandedOver, alone};
 use super::http2;
 use super::pool::{Pool, Way};
+use super::{FreshConnection, Spawn};
 
 /// Sends requests to one server: over HTTP/2 where it offers that, else over HTTP/1.1.
 ///
-/// Those with an `Upgrade` header go over HTTP/1.1 connections of their own: HTTP/2 has no such thing.
+/// Those with an `Upgrade` header go over HTTP/1.1 connections of their own: HTTP/2 has no such thing. So do those with
+/// [`FreshConnection`].
 pub(crate) struct Transport<B>(Arc<Ways<B>>);
 
 struct Ways<B> {
     pool: Pool<B>,
-    upgrading: Client<HandedOver, B>,
+    alone: Client<HandedOver, B>,
 }
 
 impl<B> Clone for Transport<B> {
@@ -48,9 +49,9 @@ where
         spawn: Spawn,
         epoch: impl Fn() -> u64 + Send + Sync + 'static,
     ) -> Self {
-        let upgrading = alone(http1_connector.clone(), &spawn);
+        let alone = alone(http1_connector.clone(), &spawn);
         let pool = Pool::new(server, [connector, http1_connector], spawn, Box::new(epoch));
-        Self(Arc::new(Ways { pool, upgrading }))
+        Self(Arc::new(Ways { pool, alone }))
     }
 }
 
@@ -71,8 +72,9 @@ where
     }
 
     fn call(&mut self, request: Request<B>) -> Sending {
-        if request.headers().contains_key(UPGRADE) {
-            let answer = self.0.upgrading.request(request);
+        let alone = request.extensions().get::<FreshConnection>().is_some();
+        if alone || request.headers().contains_key(UPGRADE) {
+            let answer = self.0.alone.request(request);
             return Sending::Waiting(
                 async move { Ok(answer.await?.map(|body| Either::Right(Either::Right(body)))) }.boxed(),
             );

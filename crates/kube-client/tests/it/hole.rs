@@ -157,15 +157,23 @@ async fn a_stream_that_is_followed_fails_within_a_minute_over_http2() {
     assert!(read.is_err() && took <= MINUTE, "{read:?} after {took} s");
 }
 
-/// A client of a server that sends this much of an answer and then keeps the connection open.
-async fn stopping_after(answer: &'static str) -> Client {
+/// A client of a server that sends this much of its first answer and then keeps the connection open. On others it gives the second
+/// answer, if there is one.
+async fn stopping_after(answer: &'static str, others: Option<&'static str>) -> Client {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("http://{}", listener.local_addr().unwrap());
     tokio::spawn(async move {
-        let (mut socket, _) = listener.accept().await.unwrap();
-        let _ = tokio::io::AsyncReadExt::read(&mut socket, &mut [0; 4096]).await.unwrap();
-        socket.write_all(answer.as_bytes()).await.unwrap();
-        std::future::pending::<()>().await;
+        let mut held = Vec::new();
+        let mut next = Some(answer);
+        while let Ok((mut socket, _)) = listener.accept().await {
+            let Some(answer) = std::mem::replace(&mut next, others) else {
+                held.push(socket);
+                continue;
+            };
+            let _ = tokio::io::AsyncReadExt::read(&mut socket, &mut [0; 4096]).await.unwrap();
+            socket.write_all(answer.as_bytes()).await.unwrap();
+            held.push(socket);
+        }
     });
     Client::try_from(kube_client::Config::new(url.parse().unwrap())).unwrap()
 }
@@ -173,7 +181,7 @@ async fn stopping_after(answer: &'static str) -> Client {
 #[tokio::test]
 async fn an_answer_that_stops_midway_fails_within_a_minute() {
     let half = "HTTP/1.1 200 OK\r\ncontent-length: 1000\r\n\r\n{\"kind\":\"List\",";
-    let api: Api<ConfigMap> = Api::default_namespaced(stopping_after(half).await);
+    let api: Api<ConfigMap> = Api::default_namespaced(stopping_after(half, None).await);
     // The connection is made in real time.
     let params = ListParams::default();
     let mut listing = Box::pin(api.list(&params));
@@ -184,13 +192,35 @@ async fn an_answer_that_stops_midway_fails_within_a_minute() {
     assert!(took <= MINUTE, "{took} s");
 }
 
-#[tokio::test]
-async fn a_log_that_is_followed_may_be_quiet_for_hours() {
-    let client = stopping_after("HTTP/1.1 200 OK\r\n\r\nstarted\n").await;
+/// A log over HTTP/1.1 that has said something and is quiet then, before a server that answers so when it is asked for newer lines.
+async fn quiet_log(newer: Option<&'static str>) -> impl futures::AsyncBufRead + Unpin {
+    let client = stopping_after("HTTP/1.1 200 OK\r\n\r\nstarted\n", newer).await;
     let request = Request::get("/api/v1/namespaces/ns/pods/a/log?follow=true").body(Vec::new()).unwrap();
     let mut reader = Box::pin(client.request_stream(request).await.unwrap());
-    let mut line = [0; 8];
-    reader.read_exact(&mut line).await.unwrap();
-    tokio::time::pause();
-    assert!(tokio::time::timeout(Duration::from_secs(6 * 3600), reader.read(&mut line)).await.is_err());
+    reader.read_exact(&mut [0; 8]).await.unwrap();
+    reader
+}
+
+#[tokio::test]
+async fn a_log_that_is_followed_may_be_quiet_for_long_while_the_server_says_so() {
+    // Questions are asked in real time, during which paused time goes on.
+    let mut reader = quiet_log(Some("HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n")).await;
+    for _ in 0..3 {
+        tokio::time::pause();
+        tokio::time::advance(Duration::from_secs(42)).await;
+        tokio::time::resume();
+        let read = tokio::time::timeout(Duration::from_millis(300), reader.read(&mut [0])).await;
+        assert!(read.is_err(), "{read:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_log_fails_within_a_minute_when_the_server_does_not_answer_or_has_newer_lines() {
+    for newer in [None, Some("HTTP/1.1 200 OK\r\ncontent-length: 1\r\n\r\nx")] {
+        let mut reader = quiet_log(newer).await;
+        let (read, took) = timed(reader.read(&mut [0])).await;
+        let err = read.unwrap_err();
+        assert!(took <= MINUTE, "{took} s");
+        assert!(chain(&err).contains("the server sent nothing for 55s"), "{}", chain(&err));
+    }
 }

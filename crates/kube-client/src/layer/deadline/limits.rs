@@ -18,7 +18,7 @@ pub(super) struct Limits {
 }
 
 /// A year. What is longer could not be added to a time on every platform.
-pub(super) const LONGEST: Duration = Duration::from_secs(31_536_000);
+pub(in crate::layer) const LONGEST: Duration = Duration::from_secs(31_536_000);
 
 /// What holds for a request where `limit` is what holds in general.
 pub(super) fn limits(nature: Nature, limit: Duration) -> Limits {
@@ -29,7 +29,7 @@ pub(super) fn limits(nature: Nature, limit: Duration) -> Limits {
             let asked = seconds.map(Duration::from_secs).filter(|asked| *asked <= LONGEST);
             Limits { head, whole: asked.map(|asked| asked + limit), idle: Some(limit), silence: None }
         }
-        Nature::Open => Limits::default(),
+        Nature::FollowedLog | Nature::Proxied => Limits::default(),
         Nature::Upgrade => Limits { head, ..Limits::default() },
     }
 }
@@ -50,6 +50,7 @@ mod tests {
         assert_eq!(limits(Nature::Watch(None), LIMIT), watch(None));
         assert_eq!(limits(Nature::Watch(Some(u64::MAX)), LIMIT), watch(None));
         assert_eq!(limits(Nature::Upgrade, LIMIT), Limits { head, ..Limits::default() });
-        assert_eq!(limits(Nature::Open, LIMIT), Limits::default());
+        assert_eq!(limits(Nature::FollowedLog, LIMIT), Limits::default());
+        assert_eq!(limits(Nature::Proxied, LIMIT), Limits::default());
     }
 }
