@@ -65,6 +65,22 @@ async fn a_certificate_that_vouches_for_itself_is_trusted_where_it_is_given() {
     }
 }
 
+/// As kubectl has it.
+#[tokio::test]
+async fn a_servers_own_certificate_may_be_given_in_place_of_its_authority() {
+    let ours = Authority::new("ours");
+    let own = ours.sign(LOCAL);
+    let server = Https::start(acceptor(&own, &ours)).await;
+    for (way, backend) in ways() {
+        let mut config = config(&server, &ours);
+        for (given, trusted) in [(own.der(), true), (ours.sign(LOCAL).der(), false)] {
+            config.root_cert = Some(vec![given]);
+            let asked = ask(&client(&config, backend).unwrap()).await;
+            assert_eq!(asked.is_ok(), trusted, "{way}: {asked:?}");
+        }
+    }
+}
+
 #[tokio::test]
 async fn another_name_can_be_expected() {
     let ours = Authority::new("ours");

@@ -36,6 +36,9 @@ pub(crate) fn renewed_connector<C: Connects>(
     Ok(any(Renewed { make: Arc::new(make), made_of, current: Arc::new(Mutex::new(first)) }))
 }
 
+/// Another one for each client certificate and each state of the authorities.
+type Version = (u64, Option<Stamp>);
+
 /// What a connector and its sessions are made of.
 #[derive(Clone)]
 struct MadeOf {
@@ -44,8 +47,7 @@ struct MadeOf {
 }
 
 impl MadeOf {
-    /// Another value for each state of it.
-    fn current(&self) -> (u64, Option<Stamp>) {
+    fn current(&self) -> Version {
         (self.identity.current(Instant::now()), self.authorities.as_deref().and_then(stamp_of))
     }
 }
@@ -54,7 +56,7 @@ impl MadeOf {
 struct Renewed<F> {
     make: Arc<F>,
     made_of: MadeOf,
-    current: Arc<Mutex<((u64, Option<Stamp>), AnyConnector)>>,
+    current: Arc<Mutex<(Version, AnyConnector)>>,
 }
 
 impl<F> Service<Uri> for Renewed<F>

@@ -4,6 +4,7 @@ use openssl::error::ErrorStack;
 use openssl::ssl::SslRef;
 use openssl::x509::X509;
 use openssl::x509::store::{X509Store, X509StoreBuilder};
+use openssl::x509::verify::X509VerifyFlags;
 
 use super::SslConnectorError;
 use crate::config::Config;
@@ -72,6 +73,8 @@ impl Trust {
 
 fn store(certificates: &[X509], and_platform: bool) -> Result<X509Store, ErrorStack> {
     let mut store = X509StoreBuilder::new()?;
+    // What is given is trusted, whoever has signed it: a server's own certificate, too.
+    store.set_flags(X509VerifyFlags::PARTIAL_CHAIN)?;
     for certificate in certificates {
         store.add_cert(certificate.clone())?;
     }
