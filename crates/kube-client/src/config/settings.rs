@@ -31,7 +31,9 @@ pub struct Config {
     pub connect_timeout: Option<Duration>,
     /// Longest time until the head of an answer, and longest silence within the answer to a call. 55 s by default.
     ///
-    /// Watches and logs that are followed may be quiet for longer: see `DeadlineLayer` in `client::middleware`.
+    /// Watches over HTTP/2, logs that are followed and requests through `proxy` may be quiet for longer. Over HTTP/1.1, a watch ends after so
+    /// much silence (see `Error::is_idle_watch`), and a quiet log or proxied request has the server asked
+    /// whether it is there; the project's `docs/client.md` says it all.
     pub response_timeout: Option<Duration>,
     /// Longest silence while something is expected from the server, whatever the request. None by default.
     pub read_timeout: Option<Duration>,

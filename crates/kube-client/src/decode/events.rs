@@ -84,6 +84,8 @@ impl<K> Stream for EventStream<K> {
                 None => this.state = State::Ending,
                 Some(Err(err)) => {
                     this.state = State::Over;
+                    // Its connection is given up now, so that the watch that follows this one takes another.
+                    this.body = Body::empty();
                     return Poll::Ready(broken(err).map(Err));
                 }
             }

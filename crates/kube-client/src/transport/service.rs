@@ -102,8 +102,8 @@ where
             }
             Way::Opening(opening, place, request) => {
                 opening.await?;
-                // One that has room for fewer than waited for it has taken others: that is no failure, and cannot go on for ever.
-                if place.is_of_no_use() {
+                // A connection that has room for fewer than waited for it has taken others, so that this ends.
+                if place.is_closed() {
                     closed += 1;
                 }
                 if closed > CONNECTIONS {

@@ -99,8 +99,8 @@ impl Place {
         &self.0
     }
 
-    /// Whether the connection was closed before it had anything to do for it.
-    pub(in crate::transport) fn is_of_no_use(&self) -> bool {
+    /// Whether its connection takes no more requests.
+    pub(in crate::transport) fn is_closed(&self) -> bool {
         self.0.is_closed()
     }
 }
