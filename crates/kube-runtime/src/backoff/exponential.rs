@@ -11,7 +11,8 @@ const DEFAULT_MAX: Duration = Duration::from_secs(30);
 
 /// Exponential waiting times, configured by a [`backon::ExponentialBuilder`].
 ///
-/// The builder's own defaults stop after three times; use `without_max_times` for a stream that never gives up.
+/// The builder's own defaults stop after three waits, and from then on the third one repeats; with `without_max_times` the
+/// waits grow to the builder's maximum.
 ///
 /// ```
 /// use kube_runtime::watcher::ExponentialBackoff;

@@ -1,20 +1,22 @@
 //! How long to wait before trying again: the [`Backoff`] trait and the sequences built on it.
 
+mod endless;
 mod exponential;
-
 mod reset_timer;
 
 pub use exponential::{DefaultBackoff, ExponentialBackoff};
 pub use reset_timer::ResetTimerBackoff;
 
+pub(crate) use endless::Endless;
 pub(crate) use exponential::unlimited;
 
 use std::time::Duration;
 
 /// A sequence of waiting times that can start over.
 ///
-/// [`Iterator::next`] gives the time to wait after one more failure. `None` means "give up": whoever drives the
-/// sequence stops for good. Start over with [`Backoff::reset`] once something has worked.
+/// [`Iterator::next`] gives the time to wait after one more failure. Start over with [`Backoff::reset`] once something
+/// has worked. A watcher, a stream or a controller never gives up: after `None` the last wait repeats, and the log says so
+/// once.
 ///
 /// ```
 /// use kube_runtime::{utils::Backoff, watcher::DefaultBackoff};

@@ -1,5 +1,6 @@
 //! What a watcher reports.
 
+use super::undecodable::UndecodableObject;
 use kube_core::ResourceExt;
 use std::fmt;
 
@@ -27,6 +28,33 @@ pub enum Event<K> {
     InitApply(K),
     /// The list is complete.
     InitDone,
+}
+
+/// What a watcher knows about its collection, for the other parts of this crate. [`Event`] is its projection.
+///
+/// The order is that of [`Event`], with [`Synced`](Self::Synced) in the place of `InitDone`. A list that fails half-way is followed by
+/// another `Init`, and `Undecodable` may come within a list and after it.
+///
+/// A `resource_version` is a statement about the whole collection: every change up to it has been told. It is empty where the
+/// server's versions cannot be compared between objects. From then on, and until a `Synced` that has one, no version of an
+/// object says anything about any other object.
+#[derive(Clone, Debug)]
+pub(crate) enum CollectionEvent<K> {
+    /// A list starts: what follows up to `Synced` replaces everything known.
+    Init,
+    /// The object exists; part of a list.
+    InitApply(K),
+    /// The list is complete. What it has brought neither as `InitApply` nor as `Undecodable` does not exist.
+    Synced { resource_version: String },
+    /// The object was created or changed.
+    Apply(K),
+    /// The object is gone; this is its last state.
+    Delete(K),
+    /// A bookmark, or the end of a watch that lived: nothing else changed up to this version.
+    Progress { resource_version: String },
+    /// The object exists and cannot be decoded; or, if it was `deleted`, it is gone and its last state cannot be decoded. Comes
+    /// within lists and between them.
+    Undecodable(UndecodableObject),
 }
 
 impl<K> Event<K> {

@@ -1,50 +1,52 @@
 //! Learning what is there: paged lists and streaming lists.
 
 use super::{
-    Error, Event, Result,
+    CollectionEvent, Error, Result,
     fault::Fault,
-    machine::{Listing, Machine, Read, Turn, trouble},
-    pace::Trouble,
-    state::{InitListed, InitPage, InitialEvents, Page, Spoiled, State},
-    undecodable::{decode_error, describe},
+    machine::{Listing, Machine, Read, Turn},
+    retry::RetryClass,
+    state::{InitListed, InitPage, Page, State},
+    undecodable::UndecodableObject,
 };
-use kube_core::{DeserializeGuard, ObjectList, Resource, WatchEvent, watch::Bookmark};
+use kube_core::{
+    DeserializeGuard, ObjectList, Resource, WatchEvent, error_boundary::InvalidObject, watch::Bookmark,
+};
 use std::{io, time::Duration};
 use tokio::time::Instant;
 
 /// The annotation of the bookmark that ends a streaming list.
 const INITIAL_EVENTS_END: &str = "k8s.io/initial-events-end";
 
-type Emit<K> = Vec<Result<Event<K>>>;
+type Emit<K> = Vec<Result<CollectionEvent<K>>>;
 
 impl Machine {
     pub(super) fn page_arrived<K: Resource + Clone>(
         &mut self,
-        InitPage { page, mut spoiled }: InitPage,
+        InitPage { page }: InitPage,
         list: ObjectList<DeserializeGuard<K>>,
         emit: &mut Emit<K>,
     ) -> Turn {
         if !matches!(page, Page::Next(_)) {
-            emit.push(Ok(Event::Init));
+            emit.push(Ok(CollectionEvent::Init));
         }
         emit.reserve(list.items.len() + 2);
         for item in list.items {
             match item.0 {
-                Ok(object) => emit.push(Ok(Event::InitApply(object))),
-                Err(invalid) => spoiled.add(describe(&invalid)),
+                Ok(object) => emit.push(Ok(CollectionEvent::InitApply(object))),
+                Err(invalid) => emit.push(Ok(exists(invalid))),
             }
         }
         if let Some(token) = list.metadata.continue_.filter(|token| !token.is_empty()) {
-            return (State::InitPage(InitPage { page: Page::Next(token), spoiled }), Duration::ZERO);
+            return (State::InitPage(InitPage { page: Page::Next(token) }), Duration::ZERO);
         }
         match list.metadata.resource_version.filter(|version| !version.is_empty()) {
             Some(version) => {
-                self.finish_list(&spoiled, emit);
+                self.finish_list(&version, emit);
                 (State::InitListed(InitListed::at(version)), Duration::ZERO)
             }
             None => {
                 emit.push(Err(Error::NoResourceVersion));
-                self.start_over(Trouble::Lasting)
+                self.start_over(RetryClass::Persistent)
             }
         }
     }
@@ -59,15 +61,12 @@ impl Machine {
         if let (Page::Next(_), Fault::Expired | Fault::Refused) = (&list.page, &fault) {
             // Starting over page by page could lose the same race for ever.
             tracing::debug!(%error, "the continue token of a list is no longer valid, listing everything at once");
-            return (
-                State::InitPage(InitPage { page: Page::Whole, spoiled: Spoiled::default() }),
-                Duration::ZERO,
-            );
+            return (State::InitPage(InitPage { page: Page::Whole }), Duration::ZERO);
         }
         emit.push(Err(Error::InitialListFailed(error)));
-        let own = self.pace.next(trouble(&fault));
+        let own = self.retry.after(&fault);
         match fault {
-            Fault::Busy { retry_after } => (State::InitPage(list), retry_after.unwrap_or(own)),
+            Fault::Busy { .. } => (State::InitPage(list), own),
             Fault::Expired | Fault::Behind | Fault::UnknownKind => {
                 self.seen = None;
                 self.start_over_in(own)
@@ -90,7 +89,6 @@ impl Machine {
 
     pub(super) fn initial_event<K: Resource>(
         &mut self,
-        mut list: InitialEvents,
         read: Read<K>,
         now: Instant,
         emit: &mut Emit<K>,
@@ -99,18 +97,18 @@ impl Machine {
             Read::Message(
                 WatchEvent::Added(DeserializeGuard(object)) | WatchEvent::Modified(DeserializeGuard(object)),
             ) => match object {
-                Ok(object) => emit.push(Ok(Event::InitApply(object))),
-                Err(invalid) => list.spoiled.add(describe(&invalid)),
+                Ok(object) => emit.push(Ok(CollectionEvent::InitApply(object))),
+                Err(invalid) => emit.push(Ok(exists(invalid))),
             },
             Read::Message(WatchEvent::Deleted(DeserializeGuard(object))) => {
-                if let Ok(object) = object {
-                    emit.push(Ok(Event::Delete(object)));
+                if self.deleted(object, emit) {
+                    return self.start_over(RetryClass::Transient);
                 }
             }
             Read::Message(WatchEvent::Bookmark(bookmark)) => {
                 if ends_the_list(&bookmark) {
                     let version = bookmark.metadata.resource_version;
-                    self.finish_list(&list.spoiled, emit);
+                    self.finish_list(&version, emit);
                     return (InitListed::at(version).started(now), Duration::ZERO);
                 }
             }
@@ -131,34 +129,32 @@ impl Machine {
                 let error = io::Error::new(io::ErrorKind::UnexpectedEof, what);
                 emit.push(Err(Error::WatchFailed(kube_client::Error::ReadEvents(error))));
                 self.listing = Listing::PagedOnce;
-                return self.start_over(Trouble::Passing);
+                return self.start_over(RetryClass::Transient);
             }
         }
-        (State::InitialEvents(list), Duration::ZERO)
+        (State::InitialEvents, Duration::ZERO)
     }
 
     /// A streaming list failed: tries it again, or gives it up for good where the server does not take it.
     fn stream_again(&mut self, fault: Fault) -> Turn {
         if fault == Fault::Refused {
             self.listing = Listing::Paged;
-            return self.start_over(Trouble::Passing);
+            return self.start_over(RetryClass::Transient);
         }
-        let own = self.pace.next(trouble(&fault));
-        match fault {
-            Fault::Busy { retry_after: Some(asked) } => self.start_over_in(asked),
-            _ => self.start_over_in(own),
-        }
+        let wait = self.retry.after(&fault);
+        self.start_over_in(wait)
     }
 
-    fn finish_list<K>(&mut self, spoiled: &Spoiled, emit: &mut Emit<K>) {
-        emit.push(Ok(Event::InitDone));
-        if let Some(summary) = spoiled.summary() {
-            emit.push(Err(Error::InitialListFailed(decode_error(summary))));
-        }
+    fn finish_list<K>(&mut self, version: &str, emit: &mut Emit<K>) {
+        emit.push(Ok(CollectionEvent::Synced { resource_version: version.to_owned() }));
         if self.listing == Listing::PagedOnce {
             self.listing = Listing::Streamed;
         }
     }
+}
+
+fn exists<K>(invalid: InvalidObject) -> CollectionEvent<K> {
+    CollectionEvent::Undecodable(UndecodableObject::new(invalid, false))
 }
 
 fn ends_the_list(bookmark: &Bookmark) -> bool {

@@ -4,10 +4,9 @@
 //! performs it and hands the outcome to [`Machine::step`].
 
 use super::{
-    Config, Event, InitialListStrategy, Result,
-    fault::Fault,
-    pace::{Pace, Trouble},
-    state::{InitPage, Page, Spoiled, State},
+    CollectionEvent, Config, InitialListStrategy, Result,
+    retry::{RetryBackoff, RetryClass},
+    state::{InitPage, Page, State},
 };
 use kube_core::{
     DeserializeGuard, ObjectList, Resource, WatchEvent,
@@ -51,7 +50,7 @@ pub(super) enum Read<K> {
 /// What follows from an input.
 pub(super) struct Step<K> {
     /// To report, in this order.
-    pub(super) emit: Vec<Result<Event<K>>>,
+    pub(super) emit: Vec<Result<CollectionEvent<K>>>,
     /// How long to wait, from the time of the input, before doing what [`Machine::next`] says.
     pub(super) wait: Duration,
 }
@@ -70,9 +69,7 @@ impl Listing {
     fn start(self) -> State {
         match self {
             Self::Streamed => State::InitialWatch,
-            Self::Paged | Self::PagedOnce => {
-                State::InitPage(InitPage { page: Page::First, spoiled: Spoiled::default() })
-            }
+            Self::Paged | Self::PagedOnce => State::InitPage(InitPage { page: Page::First }),
         }
     }
 }
@@ -80,7 +77,9 @@ impl Listing {
 /// A watcher's memory.
 pub(super) struct Machine {
     pub(super) config: Config,
-    pub(super) pace: Pace,
+    pub(super) retry: RetryBackoff,
+    /// Whether an undecodable object that was deleted is followed by a list, for those who cannot be told which it was.
+    pub(super) relist_undecodable_deletions: bool,
     pub(super) listing: Listing,
     /// The last version that a list or a watch reached, for lists that may be old.
     pub(super) seen: Option<String>,
@@ -91,12 +90,24 @@ pub(super) struct Machine {
 pub(super) type Turn = (State, Duration);
 
 impl Machine {
-    pub(super) fn new(config: Config, pace: Pace) -> Self {
+    pub(super) fn new(config: Config, retry: RetryBackoff) -> Self {
         let listing = match config.initial_list_strategy {
             InitialListStrategy::ListWatch => Listing::Paged,
             InitialListStrategy::StreamingList => Listing::Streamed,
         };
-        Self { state: listing.start(), config, pace, listing, seen: None }
+        Self {
+            state: listing.start(),
+            config,
+            retry,
+            relist_undecodable_deletions: false,
+            listing,
+            seen: None,
+        }
+    }
+
+    /// The same for those who cannot be told which undecodable object was deleted.
+    pub(super) fn relisting_undecodable_deletions(self) -> Self {
+        Self { relist_undecodable_deletions: true, ..self }
     }
 
     /// What to do now. Asking again gives the same answer.
@@ -110,7 +121,7 @@ impl Machine {
             State::InitialWatch => {
                 Next::Watch(self.config.streaming_list(), self.config.streaming_version().to_owned())
             }
-            State::InitialEvents(_) => Next::Read { silence: self.config.streaming_silence() },
+            State::InitialEvents => Next::Read { silence: self.config.streaming_silence() },
             State::Doubtful(_) => Next::Probe,
             State::InitListed(listed) => Next::Watch(self.config.watch(), listed.version.clone()),
             State::Watching(_) => Next::Read { silence: self.config.silence() },
@@ -118,8 +129,8 @@ impl Machine {
     }
 
     /// Lists again, after a wait of our own.
-    pub(super) fn start_over(&mut self, trouble: Trouble) -> Turn {
-        let wait = self.pace.next(trouble);
+    pub(super) fn start_over(&mut self, class: RetryClass) -> Turn {
+        let wait = self.retry.next(class);
         self.start_over_in(wait)
     }
 
@@ -135,31 +146,22 @@ impl Machine {
             (State::InitPage(list), Input::Listed(Ok(page))) => self.page_arrived(list, page, &mut emit),
             (State::InitPage(list), Input::Listed(Err(error))) => self.list_failed(list, error, &mut emit),
             (State::InitialWatch, Input::Started(Ok(()))) => {
-                emit.push(Ok(Event::Init));
-                (State::InitialEvents(Default::default()), Duration::ZERO)
+                emit.push(Ok(CollectionEvent::Init));
+                (State::InitialEvents, Duration::ZERO)
             }
             (State::InitialWatch, Input::Started(Err(error))) => {
                 self.streaming_list_refused(error, &mut emit)
             }
-            (State::InitialEvents(list), Input::Read(read)) => self.initial_event(list, read, now, &mut emit),
+            (State::InitialEvents, Input::Read(read)) => self.initial_event(read, now, &mut emit),
             (State::InitListed(listed), Input::Started(Ok(()))) => (listed.started(now), Duration::ZERO),
             (State::InitListed(listed), Input::Started(Err(error))) => {
                 self.watch_refused(listed, error, &mut emit)
             }
             (State::Doubtful(listed), Input::Probed(answer)) => self.probed(listed, answer, &mut emit),
             (State::Watching(watch), Input::Read(read)) => self.watched(watch, read, now, &mut emit),
-            (state, _) => (state, self.pace.next(Trouble::Passing)),
+            (state, _) => (state, self.retry.next(RetryClass::Transient)),
         };
         self.state = state;
         Step { emit, wait }
-    }
-}
-
-/// How long a kind of fault tends to last.
-pub(super) fn trouble(fault: &Fault) -> Trouble {
-    match fault {
-        Fault::Forbidden | Fault::Refused | Fault::UnknownKind => Trouble::Lasting,
-        Fault::Expired | Fault::Behind | Fault::Busy { .. } => Trouble::Passing,
-        Fault::Undecodable | Fault::Internal | Fault::Broken => Trouble::Passing,
     }
 }

@@ -19,8 +19,9 @@ mod listing;
 mod machine;
 #[cfg(test)]
 mod machine_tests;
-mod pace;
 mod pages;
+mod projection;
+mod retry;
 mod source;
 mod state;
 mod stream;
@@ -35,4 +36,11 @@ pub use event::Event;
 pub use stream::metadata_watcher;
 pub use stream::{watch_object, watcher};
 
-pub(crate) use stream::metadata_events;
+// No consumer outside this module yet.
+#[allow(unused_imports)]
+pub(crate) use {
+    event::CollectionEvent,
+    retry::RetryBackoff,
+    stream::{collection_events, metadata_collection_events, metadata_events},
+    undecodable::UndecodableObject,
+};

@@ -8,7 +8,8 @@ pub(super) enum State {
     InitPage(InitPage),
     /// A streaming list is requested.
     InitialWatch,
-    InitialEvents(InitialEvents),
+    /// A streaming list runs, its end is not reached.
+    InitialEvents,
     InitListed(InitListed),
     /// A watch is over, and the server is asked whether it still knows what it knew.
     Doubtful(InitListed),
@@ -19,7 +20,6 @@ pub(super) enum State {
 #[derive(Debug)]
 pub(super) struct InitPage {
     pub(super) page: Page,
-    pub(super) spoiled: Spoiled,
 }
 
 /// Which part of the list.
@@ -30,12 +30,6 @@ pub(super) enum Page {
     Next(String),
     /// Everything at once, because the token of a page had expired.
     Whole,
-}
-
-/// A streaming list runs, its end is not reached.
-#[derive(Debug, Default)]
-pub(super) struct InitialEvents {
-    pub(super) spoiled: Spoiled,
 }
 
 /// Everything up to a version is known, a watch from there is requested.
@@ -56,35 +50,4 @@ pub(super) struct Watching {
     /// Whether it brought anything, so that the server's version is known to be no older.
     pub(super) heard: bool,
     pub(super) in_vain: u32,
-}
-
-/// The objects of a list that could not be decoded: all counted, the first few named.
-#[derive(Debug, Default)]
-pub(super) struct Spoiled {
-    named: Vec<String>,
-    total: usize,
-}
-
-impl Spoiled {
-    const NAMED: usize = 10;
-
-    pub(super) fn add(&mut self, description: String) {
-        self.total += 1;
-        if self.named.len() < Self::NAMED {
-            self.named.push(description);
-        }
-    }
-
-    /// One sentence on all of them, or nothing where all was well.
-    pub(super) fn summary(&self) -> Option<String> {
-        let first = self.named.join("; ");
-        match self.total {
-            0 => None,
-            1 => Some(format!("skipped an object that cannot be decoded: {first}")),
-            total if total > self.named.len() => {
-                Some(format!("skipped {total} objects that cannot be decoded, the first of them: {first}"))
-            }
-            total => Some(format!("skipped {total} objects that cannot be decoded: {first}")),
-        }
-    }
 }

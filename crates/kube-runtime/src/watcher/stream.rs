@@ -1,10 +1,11 @@
 //! The shell around the machine: performs its requests, waits where it says, hands out its events.
 
 use super::{
-    Config, Event, Result,
+    CollectionEvent, Config, Event, Result,
     machine::{Input, Machine, Next, Read},
-    pace::Pace,
     pages::Pages,
+    projection,
+    retry::RetryBackoff,
     source::{Messages, Source, Watchable},
 };
 use futures::{Stream, StreamExt, stream};
@@ -48,7 +49,7 @@ pub fn watcher<K: Resource + Clone + DeserializeOwned + Debug + Send + 'static>(
     api: Api<K>,
     watcher_config: Config,
 ) -> impl Stream<Item = Result<Event<K>>> + Send {
-    events(Source::of(api), watcher_config)
+    public_events(Source::of(api), watcher_config)
 }
 
 /// Watches only the metadata of objects: what the server sends leaves out everything else.
@@ -65,7 +66,7 @@ pub(crate) fn metadata_events<K: Watchable>(
     api: Api<K>,
     config: Config,
 ) -> impl Stream<Item = Result<Event<PartialObjectMeta<K>>>> + Send {
-    events(Source::of(api), config)
+    public_events(Source::of(api), config)
 }
 
 /// Watches the one object of this name: its present state, then every change; `None` whenever it is not there.
@@ -97,40 +98,47 @@ pub fn watch_object<K: Resource + Clone + DeserializeOwned + Debug + Send + 'sta
     name: &str,
 ) -> impl Stream<Item = Result<Option<K>>> + Send + use<K> {
     let config = Config::default().fields(&format!("metadata.name={name}"));
-    let mut listed = false;
-    events(Source::of(api), config).filter_map(move |event| {
-        let state = event.map(|event| presence(event, &mut listed)).transpose();
-        std::future::ready(state)
-    })
+    projection::states(collection_events(api, config, RetryBackoff::own()))
 }
 
-/// What an event says about an object of which there is at most one. `listed`: the list that runs contains it.
-fn presence<K>(event: Event<K>, listed: &mut bool) -> Option<Option<K>> {
-    match event {
-        Event::Init => {
-            *listed = false;
-            None
-        }
-        Event::InitApply(object) => {
-            *listed = true;
-            Some(Some(object))
-        }
-        Event::InitDone if *listed => None,
-        Event::InitDone | Event::Delete(_) => Some(None),
-        Event::Apply(object) => Some(Some(object)),
-    }
+/// What happens to the objects of `api` that `config` selects. See [`CollectionEvent`].
+///
+/// Nothing else needs to pace it: waits are those of `retry`, and start over after a watch that lived. Each error is an
+/// item, and the stream goes on. An object that cannot be decoded is no error, and costs no wait.
+pub(crate) fn collection_events<K: Watchable>(
+    api: Api<K>,
+    config: Config,
+    retry: RetryBackoff,
+) -> impl Stream<Item = Result<CollectionEvent<K>>> + Send {
+    run(Source::of(api), Machine::new(config, retry))
 }
 
-/// All events of a source.
-pub(super) fn events<K: Watchable>(
+/// Like [`collection_events`], of objects reduced to their metadata by the server.
+pub(crate) fn metadata_collection_events<K: Watchable>(
+    api: Api<K>,
+    config: Config,
+    retry: RetryBackoff,
+) -> impl Stream<Item = Result<CollectionEvent<PartialObjectMeta<K>>>> + Send {
+    run(Source::of(api), Machine::new(config, retry))
+}
+
+fn public_events<K: Watchable>(
     source: Source,
     config: Config,
 ) -> impl Stream<Item = Result<Event<K>>> + Send {
-    let source = source.without(config.prune());
+    let machine = Machine::new(config, RetryBackoff::own());
+    projection::events(run(source, machine.relisting_undecodable_deletions()))
+}
+
+fn run<K: Watchable>(
+    source: Source,
+    machine: Machine,
+) -> impl Stream<Item = Result<CollectionEvent<K>>> + Send {
+    let source = source.without(machine.config.prune());
     let shell = Shell {
         pages: Pages::new(source.clone()),
         source,
-        machine: Machine::new(config, Pace::jittered()),
+        machine,
         messages: stream::empty().boxed(),
         outbox: Vec::new().into_iter(),
         wake: Instant::now(),
@@ -148,13 +156,13 @@ struct Shell<K: Clone> {
     pages: Pages<K>,
     /// The watch that runs, if one does.
     messages: Messages<K>,
-    outbox: vec::IntoIter<Result<Event<K>>>,
+    outbox: vec::IntoIter<Result<CollectionEvent<K>>>,
     /// Not before this time may the next request be made.
     wake: Instant,
 }
 
 impl<K: Watchable> Shell<K> {
-    async fn next(&mut self) -> Result<Event<K>> {
+    async fn next(&mut self) -> Result<CollectionEvent<K>> {
         loop {
             if let Some(event) = self.outbox.next() {
                 return event;

@@ -1,18 +1,195 @@
-//! Naming objects that cannot be decoded.
+//! Objects that cannot be decoded: which they are, and how an error names them.
 
+use super::Error;
 use kube_core::error_boundary::InvalidObject;
-use serde::de::Error as _;
+use serde::de::IgnoredAny;
+use std::{error::Error as StdError, fmt, io};
 
-/// `namespace/name: what is wrong with it`.
-pub(super) fn describe(invalid: &InvalidObject) -> String {
-    let name = invalid.metadata.name.as_deref().unwrap_or("(unnamed)");
-    match invalid.metadata.namespace.as_deref() {
-        Some(namespace) => format!("{namespace}/{name}: {}", invalid.error),
-        None => format!("{name}: {}", invalid.error),
+/// An object whose metadata is known, and which cannot be decoded.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct UndecodableObject {
+    pub(crate) namespace: Option<String>,
+    /// Empty where the server sent none, or one that is no text.
+    pub(crate) name: String,
+    pub(crate) uid: Option<String>,
+    pub(crate) resource_version: Option<String>,
+    /// Whether this is its last state: it no longer exists, or is no longer selected.
+    pub(crate) deleted: bool,
+    /// What is wrong with it.
+    pub(crate) error: String,
+}
+
+impl UndecodableObject {
+    pub(super) fn new(invalid: InvalidObject, deleted: bool) -> Self {
+        let InvalidObject { metadata, error } = invalid;
+        Self {
+            namespace: metadata.namespace,
+            name: metadata.name.unwrap_or_default(),
+            uid: metadata.uid,
+            resource_version: metadata.resource_version,
+            deleted,
+            error,
+        }
     }
 }
 
-/// A decoding error that says `what`.
-pub(super) fn decode_error(what: String) -> kube_client::Error {
-    kube_client::Error::SerdeError(serde_json::Error::custom(what))
+/// `namespace/name`.
+impl fmt::Display for UndecodableObject {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(namespace) = &self.namespace {
+            write!(f, "{namespace}/")?;
+        }
+        f.write_str(if self.name.is_empty() { "(unnamed)" } else { &self.name })
+    }
+}
+
+/// The error of one object, wherever it was met.
+impl From<UndecodableObject> for Error {
+    fn from(object: UndecodableObject) -> Self {
+        Self::WatchFailed(decode_error(vec![object]))
+    }
+}
+
+impl Error {
+    /// The error of all undecodable objects of a list.
+    pub(super) fn of_list(objects: Vec<UndecodableObject>) -> Self {
+        Self::InitialListFailed(decode_error(objects))
+    }
+
+    /// The objects that this error is about, where it is about objects that cannot be decoded.
+    pub(crate) fn undecodable(&self) -> impl Iterator<Item = &UndecodableObject> {
+        let reasons = match self {
+            Self::InitialListFailed(kube_client::Error::SerdeError(error))
+            | Self::WatchFailed(kube_client::Error::SerdeError(error)) => {
+                error.source().and_then(|source| source.downcast_ref::<Reasons>())
+            }
+            _ => None,
+        };
+        reasons.into_iter().flat_map(|reasons| &reasons.0)
+    }
+}
+
+/// A decoding error that names all objects; its source says what is wrong with them, and carries them.
+fn decode_error(objects: Vec<UndecodableObject>) -> kube_client::Error {
+    /// `serde_json` makes an error that has a source only of one that comes from reading.
+    struct Failing(Option<Undecodable>);
+
+    impl io::Read for Failing {
+        fn read(&mut self, _: &mut [u8]) -> io::Result<usize> {
+            Err(self.0.take().map_or_else(
+                || io::ErrorKind::InvalidData.into(),
+                |carried| io::Error::new(io::ErrorKind::InvalidData, carried),
+            ))
+        }
+    }
+
+    let carried = Undecodable { reasons: Reasons(objects) };
+    let error = serde_json::from_reader::<_, IgnoredAny>(Failing(Some(carried)));
+    kube_client::Error::SerdeError(error.expect_err("invariant: there is nothing to read"))
+}
+
+/// Names all objects.
+#[derive(Debug)]
+struct Undecodable {
+    reasons: Reasons,
+}
+
+impl fmt::Display for Undecodable {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let objects = &self.reasons.0;
+        match objects.len() {
+            1 => f.write_str("skipped an object that cannot be decoded: ")?,
+            total => write!(f, "skipped {total} objects that cannot be decoded: ")?,
+        }
+        separated(f, objects.iter(), ", ")
+    }
+}
+
+impl StdError for Undecodable {
+    fn source(&self) -> Option<&(dyn StdError + 'static)> {
+        Some(&self.reasons)
+    }
+}
+
+/// Says what is wrong with each object; of many, with the first few.
+#[derive(Debug)]
+struct Reasons(Vec<UndecodableObject>);
+
+impl Reasons {
+    const SHOWN: usize = 10;
+}
+
+impl fmt::Display for Reasons {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let [object] = &*self.0 {
+            return f.write_str(&object.error);
+        }
+        let shown = self.0.iter().take(Self::SHOWN);
+        separated(f, shown.map(|object| format!("{object}: {}", object.error)), "; ")?;
+        match self.0.len().saturating_sub(Self::SHOWN) {
+            0 => Ok(()),
+            more => write!(f, "; and {more} more"),
+        }
+    }
+}
+
+impl StdError for Reasons {}
+
+fn separated(
+    f: &mut fmt::Formatter<'_>,
+    items: impl Iterator<Item = impl fmt::Display>,
+    separator: &str,
+) -> fmt::Result {
+    for (index, item) in items.enumerate() {
+        write!(f, "{}{item}", if index == 0 { "" } else { separator })?;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn object(name: &str) -> UndecodableObject {
+        UndecodableObject {
+            namespace: Some("ns".into()),
+            name: name.into(),
+            uid: None,
+            resource_version: None,
+            deleted: false,
+            error: "data is no map".into(),
+        }
+    }
+
+    fn chain(error: &(dyn StdError + 'static)) -> Vec<String> {
+        std::iter::successors(Some(error), |error| error.source()).map(ToString::to_string).collect()
+    }
+
+    #[test]
+    fn an_error_names_every_object_and_carries_them() {
+        let objects: Vec<_> = (0..15).map(|i| object(&format!("o{i}"))).collect();
+        let error = Error::of_list(objects.clone());
+        assert!(error.undecodable().eq(&objects));
+        let chain = chain(&error);
+        assert!(objects.iter().all(|object| chain[2].contains(&object.to_string())), "{chain:?}");
+        assert!(
+            chain[3].starts_with("ns/o0: data is no map; ") && chain[3].ends_with("; and 5 more"),
+            "{chain:?}"
+        );
+    }
+
+    #[test]
+    fn one_object_is_named_once() {
+        let error = Error::from(object("bad"));
+        let expected = ["skipped an object that cannot be decoded: ns/bad", "data is no map"];
+        assert_eq!(chain(&error)[2..], expected);
+        assert!(error.is_permanent());
+    }
+
+    #[test]
+    fn other_errors_are_about_no_object() {
+        let unreadable = serde_json::from_str::<IgnoredAny>("{").unwrap_err();
+        let error = Error::WatchFailed(kube_client::Error::SerdeError(unreadable));
+        assert_eq!(error.undecodable().count() + Error::NoResourceVersion.undecodable().count(), 0);
+    }
 }

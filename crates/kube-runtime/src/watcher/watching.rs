@@ -1,12 +1,12 @@
 //! Following changes from a version on.
 
 use super::{
-    Error, Event, Result,
+    CollectionEvent, Error, Result,
     fault::Fault,
-    machine::{Machine, Read, Turn, trouble},
-    pace::Trouble,
+    machine::{Machine, Read, Turn},
+    retry::RetryClass,
     state::{InitListed, State, Watching},
-    undecodable::{decode_error, describe},
+    undecodable::UndecodableObject,
 };
 use crate::version::{number, went_back};
 use kube_core::{
@@ -18,7 +18,7 @@ use tokio::time::Instant;
 /// After so many failures of the server to serve one version, a list is tried instead.
 const TRIES_PER_VERSION: u32 = 3;
 
-type Emit<K> = Vec<Result<Event<K>>>;
+type Emit<K> = Vec<Result<CollectionEvent<K>>>;
 
 impl InitListed {
     /// After a list.
@@ -88,7 +88,7 @@ impl Machine {
             Fault::Forbidden => {
                 tracing::debug!(%error, "may not ask for the server's version; listing again");
                 self.seen = Some(listed.version);
-                self.start_over(Trouble::Passing)
+                self.start_over(RetryClass::Transient)
             }
             _ => {
                 tracing::debug!(%error, "the server does not tell its version; the watch will tell what is wrong");
@@ -126,18 +126,18 @@ impl Machine {
                     return (State::Watching(watch), Duration::ZERO); // one unreadable line; the next may be fine
                 }
                 self.note_good_life(&mut watch, now);
-                (watch.resume(false), self.pace.next(Trouble::Passing))
+                (watch.resume(false), self.retry.next(RetryClass::Transient))
             }
             Read::Ended if self.note_good_life(&mut watch, now) => (watch.resume(on_time), Duration::ZERO),
             Read::Ended => {
                 let what = "the server closed the watch at once";
                 emit.push(Err(broken(io::ErrorKind::UnexpectedEof, what)));
-                (watch.resume(on_time), self.pace.next(Trouble::Passing))
+                (watch.resume(on_time), self.retry.next(RetryClass::Transient))
             }
             Read::Silent => {
                 let what = "the watch was silent for longer than the server should keep it open";
                 emit.push(Err(broken(io::ErrorKind::TimedOut, what)));
-                (watch.resume(false), self.pace.next(Trouble::Passing))
+                (watch.resume(false), self.retry.next(RetryClass::Transient))
             }
         }
     }
@@ -166,9 +166,17 @@ impl Machine {
                     watch.advance(version);
                 }
                 match object {
-                    Ok(object) if deleted => emit.push(Ok(Event::Delete(object))),
-                    Ok(object) => emit.push(Ok(Event::Apply(object))),
-                    Err(invalid) => return self.spoiled(watch, &invalid, deleted, emit),
+                    object if deleted => {
+                        if self.deleted(object, emit) {
+                            self.seen = Some(watch.version);
+                            return self.start_over(RetryClass::Transient);
+                        }
+                    }
+                    Ok(object) => emit.push(Ok(CollectionEvent::Apply(object))),
+                    Err(invalid) => {
+                        let object = UndecodableObject::new(invalid, false);
+                        emit.push(Ok(CollectionEvent::Undecodable(object)));
+                    }
                 }
             }
             WatchEvent::Bookmark(bookmark) => {
@@ -177,6 +185,7 @@ impl Machine {
                     return self.rewound(&watch.version, &version, emit);
                 }
                 watch.advance(&version);
+                emit.push(Ok(CollectionEvent::Progress { resource_version: version }));
             }
             WatchEvent::Error(status) => {
                 let fault = Fault::of_status(&status);
@@ -189,22 +198,20 @@ impl Machine {
         (State::Watching(watch), Duration::ZERO)
     }
 
-    /// Reports an object that cannot be decoded and goes on. If it was deleted nobody could be told which object to
-    /// forget, so everything is listed again.
-    fn spoiled<K>(
-        &mut self,
-        watch: Watching,
-        invalid: &InvalidObject,
-        deleted: bool,
-        emit: &mut Emit<K>,
-    ) -> Turn {
-        let what = format!("skipped an object that cannot be decoded: {}", describe(invalid));
-        emit.push(Err(Error::WatchFailed(decode_error(what))));
-        if deleted {
-            self.seen = Some(watch.version);
-            return self.start_over(Trouble::Passing);
+    /// Reports that an object was deleted. Whether a list has to follow, as it cannot be said which.
+    pub(super) fn deleted<K>(&self, object: Result<K, InvalidObject>, emit: &mut Emit<K>) -> bool {
+        match object {
+            Ok(object) => {
+                emit.push(Ok(CollectionEvent::Delete(object)));
+                false
+            }
+            Err(invalid) => {
+                let object = UndecodableObject::new(invalid, true);
+                let unknown = self.relist_undecodable_deletions || object.name.is_empty();
+                emit.push(Ok(CollectionEvent::Undecodable(object)));
+                unknown
+            }
         }
-        (State::Watching(watch), Duration::ZERO)
     }
 
     /// The server's storage is older than what was seen before, as after a restore: nothing known counts.
@@ -214,27 +221,28 @@ impl Machine {
         );
         emit.push(Err(Error::WatchError(Status::failure(&what, reason::EXPIRED).with_code(410).boxed())));
         self.seen = None;
-        self.start_over(Trouble::Passing)
+        self.start_over(RetryClass::Transient)
     }
 
     /// What follows a fault: the same once more, in the state that `again` makes, or a list.
     fn after_fault(&mut self, fault: Fault, listed: InitListed, again: fn(InitListed) -> State) -> Turn {
-        let own = self.pace.next(trouble(&fault));
+        let wait = self.retry.after(&fault);
         let exhausted = listed.in_vain + 1 >= TRIES_PER_VERSION;
         match fault {
-            Fault::Busy { retry_after } => (again(listed), retry_after.unwrap_or(own)),
-            Fault::Forbidden | Fault::Refused | Fault::Undecodable | Fault::Broken => (again(listed), own),
+            Fault::Busy { .. } | Fault::Forbidden | Fault::Refused | Fault::Undecodable | Fault::Broken => {
+                (again(listed), wait)
+            }
             Fault::Internal if !exhausted => {
-                (again(InitListed { in_vain: listed.in_vain + 1, ..listed }), own)
+                (again(InitListed { in_vain: listed.in_vain + 1, ..listed }), wait)
             }
             Fault::Internal | Fault::Expired => {
                 self.seen = Some(listed.version);
-                self.start_over_in(own)
+                self.start_over_in(wait)
             }
             // Neither a storage that is older nor a kind that comes back later owes us anything.
             Fault::Behind | Fault::UnknownKind => {
                 self.seen = None;
-                self.start_over_in(own)
+                self.start_over_in(wait)
             }
         }
     }
@@ -244,7 +252,7 @@ impl Machine {
         let good = watch.progressed || now.duration_since(watch.since) >= self.config.good_life();
         if good {
             watch.in_vain = 0;
-            self.pace.reset();
+            self.retry.reset();
         }
         good
     }

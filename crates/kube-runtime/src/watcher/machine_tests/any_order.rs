@@ -75,8 +75,8 @@ proptest! {
                 match item.split('(').next().unwrap_or_default() {
                     "Init" => listing = true,
                     "InitApply" => prop_assert!(listing, "InitApply outside a list"),
-                    "InitDone" => {
-                        prop_assert!(listing, "InitDone outside a list");
+                    "Synced" => {
+                        prop_assert!(listing, "Synced outside a list");
                         (listing, listed) = (false, true);
                     }
                     "Apply" => prop_assert!(listed && !listing, "Apply within a list"),
@@ -86,7 +86,7 @@ proptest! {
             }
             let failed = emitted.iter().any(|item| item.contains("Failed") || item.contains("WatchError"));
             let asks_again = !matches!(bench.next(), Next::Read { .. });
-            let skipped = emitted.iter().any(|item| item == "InitDone");
+            let skipped = emitted.iter().any(|item| item == "Synced");
             if failed && asks_again && !skipped {
                 prop_assert!(bench.wait >= Duration::from_millis(100), "spins after {emitted:?}");
             }

@@ -1,9 +1,9 @@
 //! A machine on a bench, with a clock.
 
 use crate::watcher::{
-    Config, Error,
+    CollectionEvent, Config, Error, Event,
     machine::{Input, Machine, Next, Read},
-    pace::Pace,
+    retry::RetryBackoff,
 };
 use k8s_openapi::api::core::v1::ConfigMap;
 use kube_core::{DeserializeGuard, ObjectList, Status, WatchEvent, response::StatusDetails};
@@ -22,13 +22,17 @@ pub(super) struct Bench {
 
 impl Bench {
     pub(super) fn new(config: Config) -> Self {
-        Self { machine: Machine::new(config, Pace::steady()), now: Instant::now(), wait: Duration::ZERO }
+        Self {
+            machine: Machine::new(config, RetryBackoff::without_jitter()),
+            now: Instant::now(),
+            wait: Duration::ZERO,
+        }
     }
 
     pub(super) fn give(&mut self, input: Input<ConfigMap>) -> Vec<String> {
         let step = self.machine.step(input, self.now);
         self.wait = Duration::from_millis(step.wait.as_millis() as u64); // doubling is a little inexact
-        step.emit.iter().map(|item| item.as_ref().map_or_else(report, ToString::to_string)).collect()
+        step.emit.iter().map(|item| item.as_ref().map_or_else(report, in_words)).collect()
     }
 
     pub(super) fn page(&mut self, list: Value) -> Vec<String> {
@@ -109,6 +113,22 @@ impl Bench {
     }
 }
 
+fn in_words(event: &CollectionEvent<ConfigMap>) -> String {
+    let event = match event {
+        CollectionEvent::Init => Event::Init,
+        CollectionEvent::InitApply(object) => Event::InitApply(object),
+        CollectionEvent::Apply(object) => Event::Apply(object),
+        CollectionEvent::Delete(object) => Event::Delete(object),
+        CollectionEvent::Synced { .. } => return "Synced".to_owned(),
+        CollectionEvent::Progress { resource_version } => return format!("Progress({resource_version})"),
+        CollectionEvent::Undecodable(object) if object.deleted => {
+            return format!("UndecodableDelete({object})");
+        }
+        CollectionEvent::Undecodable(object) => return format!("Undecodable({object})"),
+    };
+    event.map(Clone::clone).to_string()
+}
+
 pub(super) fn report(error: &Error) -> String {
     match std::error::Error::source(error).and_then(|source| source.source().map(ToString::to_string)) {
         Some(detail) => format!("{}: {detail}", variant(error)),
@@ -172,7 +192,7 @@ pub(super) fn broken() -> ClientError {
 /// A machine that has listed `a` at version 10.
 pub(super) fn listed(config: Config) -> Bench {
     let mut bench = Bench::new(config);
-    assert_eq!(bench.page(list("10", "", vec![object("a", "7")])), ["Init", "InitApply(ns/a)", "InitDone"]);
+    assert_eq!(bench.page(list("10", "", vec![object("a", "7")])), ["Init", "InitApply(ns/a)", "Synced"]);
     bench
 }
 

@@ -23,7 +23,7 @@ fn a_storage_that_is_older_is_listed_again() {
     assert!(reported[0].starts_with("WatchError"), "{reported:?}");
     assert_eq!(bench.wait, 2 * OWN);
     bench.expect_list();
-    assert_eq!(bench.page(list("9", "", vec![])), ["Init", "InitDone"]);
+    assert_eq!(bench.page(list("9", "", vec![])), ["Init", "Synced"]);
     assert_eq!(bench.expect_watch(), "9");
 }
 
@@ -73,7 +73,7 @@ fn a_server_that_refuses_to_tell_is_listed() {
         assert!(bench.probed(Err(api_error(code))).is_empty(), "nothing is wrong yet");
         assert_eq!(bench.wait, 2 * OWN);
         bench.expect_list();
-        assert_eq!(bench.page(list("9", "", vec![])), ["Init", "InitDone"]);
+        assert_eq!(bench.page(list("9", "", vec![])), ["Init", "Synced"]);
         assert_eq!(bench.expect_watch(), "9", "{code}: nothing of before counts");
     }
 }
@@ -83,7 +83,7 @@ fn a_server_that_does_not_know_the_kind_yet_is_listed_once_it_does() {
     let mut bench = cut();
     assert_eq!(bench.probed(Err(api_error(404))).len(), 1, "reported as a watch would report it");
     bench.expect_list();
-    assert_eq!(bench.page(list("9", "", vec![])), ["Init", "InitDone"]);
+    assert_eq!(bench.page(list("9", "", vec![])), ["Init", "Synced"]);
     assert_eq!(bench.expect_watch(), "9", "nothing of before counts");
 }
 

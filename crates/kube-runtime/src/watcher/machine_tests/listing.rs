@@ -16,7 +16,7 @@ fn lists_page_by_page_then_watches_from_the_last_version() {
     let second = bench.expect_list();
     assert_eq!((second.continue_token.as_deref(), second.resource_version), (Some("more"), None));
     assert_eq!(second.label_selector.as_deref(), Some("app=web"));
-    assert_eq!(bench.page(list("10", "", vec![object("b", "2")])), ["InitApply(ns/b)", "InitDone"]);
+    assert_eq!(bench.page(list("10", "", vec![object("b", "2")])), ["InitApply(ns/b)", "Synced"]);
     assert_eq!(bench.expect_watch(), "10");
     assert_eq!(bench.wait, Duration::ZERO);
 }
@@ -39,7 +39,7 @@ fn an_expired_continue_token_leads_to_one_whole_list() {
     assert!(bench.list_error(api_error(410)).is_empty(), "nothing is lost, so nothing is reported");
     let whole = bench.expect_list();
     assert_eq!((whole.limit, whole.continue_token, whole.resource_version), (None, None, None));
-    assert_eq!(bench.page(list("20", "", vec![object("b", "2")])), ["Init", "InitApply(ns/b)", "InitDone"]);
+    assert_eq!(bench.page(list("20", "", vec![object("b", "2")])), ["Init", "InitApply(ns/b)", "Synced"]);
     assert_eq!(bench.expect_watch(), "20");
 }
 
@@ -77,7 +77,7 @@ fn undecodable_objects_of_a_list_are_named_once_and_the_rest_flows() {
         ["Init", "InitApply(ns/a)"]
     );
     let end = bench.page(list("10", "", vec![spoiled("worse", "3")]));
-    assert_eq!(end[0], "InitDone");
+    assert_eq!(end[0], "Synced");
     assert!(end[1].starts_with("InitialListFailed: skipped 2 objects"), "{end:?}");
     assert!(end[1].contains("ns/bad") && end[1].contains("ns/worse"), "{end:?}");
     assert_eq!(bench.expect_watch(), "10");

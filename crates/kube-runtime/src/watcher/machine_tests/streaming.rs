@@ -11,7 +11,7 @@ fn a_streaming_list_goes_over_into_its_watch() {
     assert_eq!(bench.expect_read(), Duration::from_secs(30));
     assert_eq!(bench.message(added("a", "5")), ["InitApply(ns/a)"]);
     assert!(bench.message(bookmark("6", false)).is_empty(), "not every bookmark is the end");
-    assert_eq!(bench.message(bookmark("8", true)), ["InitDone"]);
+    assert_eq!(bench.message(bookmark("8", true)), ["Synced"]);
     assert_eq!(bench.expect_read(), Duration::from_secs(305));
     assert_eq!(bench.message(added("b", "9")), ["Apply(ns/b)"]);
     bench.pass(60);
@@ -83,5 +83,5 @@ fn changes_within_a_streaming_list_belong_to_it() {
     assert_eq!(bench.message(json!({ "type": "DELETED", "object": object("a", "7") })), ["Delete(ns/a)"]);
     assert!(bench.message(json!({ "type": "ADDED", "object": spoiled("bad", "7") })).is_empty());
     let end = bench.message(bookmark("8", true));
-    assert!(end[0] == "InitDone" && end[1].contains("ns/bad"), "{end:?}");
+    assert!(end[0] == "Synced" && end[1].contains("ns/bad"), "{end:?}");
 }
