@@ -161,8 +161,10 @@ mod tests {
         }
     }
 
-    fn chain(error: &(dyn StdError + 'static)) -> Vec<String> {
-        std::iter::successors(Some(error), |error| error.source()).map(ToString::to_string).collect()
+    fn chain(error: &dyn StdError) -> Vec<String> {
+        let mut chain = vec![error.to_string()];
+        chain.extend(error.source().map(self::chain).unwrap_or_default());
+        chain
     }
 
     #[test]
