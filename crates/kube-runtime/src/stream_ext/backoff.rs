@@ -1,6 +1,6 @@
 //! Pausing a stream that fails.
 
-use crate::backoff::Backoff;
+use crate::backoff::{Backoff, Endless};
 use futures::{Stream, TryStream, ready};
 use pin_project_lite::pin_project;
 use std::{
@@ -14,14 +14,14 @@ pin_project! {
     /// A stream that is left alone for a while after each error.
     ///
     /// The error passes at once; what is behind it is asked for again only after the next wait of the backoff, which
-    /// starts over after each item that is not an error. When the backoff ends, so does the stream.
+    /// starts over after each item that is not an error. A backoff that ends does not end the stream: its last wait repeats.
     ///
     /// Made by [`backoff`](super::WatchStreamExt::backoff).
     #[must_use = "streams do nothing unless polled"]
     pub struct StreamBackoff<S, B> {
         #[pin]
         stream: S,
-        backoff: B,
+        backoff: Endless<B>,
         #[pin]
         state: State,
     }
@@ -32,14 +32,13 @@ pin_project! {
     enum State {
         Awake,
         Asleep { #[pin] until: Sleep },
-        GivenUp,
     }
 }
 
 impl<S: TryStream, B: Backoff> StreamBackoff<S, B> {
     /// Puts `backoff` between the errors of `stream`.
     pub fn new(stream: S, backoff: B) -> Self {
-        Self { stream, backoff, state: State::Awake }
+        Self { stream, backoff: Endless::new(backoff), state: State::Awake }
     }
 }
 
@@ -54,18 +53,11 @@ impl<S: TryStream, B: Backoff> Stream for StreamBackoff<S, B> {
                 ready!(until.poll(cx));
                 this.state.set(State::Awake);
             }
-            StateProjection::GivenUp => return Poll::Ready(None),
         }
         let item = ready!(this.stream.try_poll_next(cx));
         match &item {
             Some(Ok(_)) => this.backoff.reset(),
-            Some(Err(_)) => this.state.set(match this.backoff.next() {
-                Some(wait) => State::Asleep { until: sleep(wait) },
-                None => {
-                    tracing::error!("a stream failed more often than its backoff allows, and ends");
-                    State::GivenUp
-                }
-            }),
+            Some(Err(_)) => this.state.set(State::Asleep { until: sleep(this.backoff.next()) }),
             None => {}
         }
         Poll::Ready(item)
@@ -96,9 +88,11 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn ends_when_the_backoff_gives_up() {
-        let items = stream::repeat(Err::<(), _>("down"));
-        let patience = ExponentialBackoff::from(seconds().with_max_times(2));
-        assert_eq!(StreamBackoff::new(items, patience).count().await, 3);
+    async fn the_last_wait_of_a_backoff_that_ends_repeats() {
+        let items = stream::repeat(Err::<(), _>("down")).take(5);
+        let two = ExponentialBackoff::from(seconds().with_max_times(2));
+        let start = Instant::now();
+        let times: Vec<_> = StreamBackoff::new(items, two).map(|_| start.elapsed().as_secs()).collect().await;
+        assert_eq!(times, [0, 1, 3, 5, 7]);
     }
 }

@@ -44,7 +44,8 @@ pub trait WatchStreamExt: Stream {
 
     /// Pauses the stream after each error, for longer and longer until something comes that is not an error.
     ///
-    /// The error itself passes at once. When the backoff ends, so does the stream.
+    /// The error itself passes at once. A backoff that ends does not end the stream: its last wait repeats, and the log says
+    /// so once.
     ///
     /// ```
     /// use futures::{StreamExt, executor::block_on, stream};
@@ -52,11 +53,11 @@ pub trait WatchStreamExt: Stream {
     /// use std::time::Duration;
     ///
     /// let twice = backon::ExponentialBuilder::default().with_min_delay(Duration::from_millis(1)).with_max_times(2);
-    /// let failing = stream::repeat(Err::<(), _>("down")).backoff(ExponentialBackoff::from(twice));
+    /// let failing = stream::repeat(Err::<(), _>("down")).take(5).backoff(ExponentialBackoff::from(twice));
     /// # let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build()?;
     /// # let items =
     /// #     runtime.block_on(failing.count());
-    /// assert_eq!(items, 3, "one, and one after each wait");
+    /// assert_eq!(items, 5, "after waits of 1, 2, 2 and 2 ms");
     /// # Ok::<(), std::io::Error>(())
     /// ```
     fn backoff<B>(self, b: B) -> StreamBackoff<Self, B>
