@@ -1,7 +1,7 @@
 //! Watching one object until a condition holds.
 
 use super::Condition;
-use crate::watcher::{self, watch_object};
+use crate::watcher::{self, ObjectState, object_states};
 use futures::StreamExt;
 use kube_client::Api;
 use kube_core::Resource;
@@ -9,7 +9,7 @@ use serde::de::DeserializeOwned;
 use std::{fmt::Debug, pin::pin, time::Duration};
 use tokio::time::Instant;
 
-/// How long nothing but errors may come before waiting is given up.
+/// How long the watch may fail before waiting is given up.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Why waiting was given up.
@@ -27,8 +27,9 @@ pub enum Error {
 ///
 /// # Errors
 ///
-/// [`Error::ProbeFailed`] as soon as the server refuses the watch (not allowed, unknown kind), or when everything has
-/// failed for a minute. Shorter outages are sat out.
+/// [`Error::ProbeFailed`] as soon as the server refuses the watch (not allowed, unknown kind) or the object cannot be
+/// decoded, or when everything has failed for a minute. Shorter outages are sat out, and a watch on which nothing happens is no
+/// failure.
 ///
 /// ```
 /// # use kube_client::{Api, Client};
@@ -49,16 +50,19 @@ pub async fn await_condition<K>(api: Api<K>, name: &str, cond: impl Condition<K>
 where
     K: Clone + Debug + Send + DeserializeOwned + Resource + 'static,
 {
-    let mut states = pin!(watch_object(api, name));
-    let mut last_success = Instant::now();
+    let mut states = pin!(object_states(api, name));
+    let mut failing_since = None;
     loop {
         match states.next().await.expect("invariant: a watch has no end") {
-            Ok(object) if cond.matches_object(object.as_ref()) => return Ok(object),
-            Ok(_) => last_success = Instant::now(),
-            Err(error) if error.is_permanent() || last_success.elapsed() >= PATIENCE => {
-                return Err(Error::ProbeFailed(error));
+            Ok(ObjectState::Known(object)) if cond.matches_object(object.as_ref()) => return Ok(object),
+            Ok(_) => failing_since = None,
+            Err(error) => {
+                let since = *failing_since.get_or_insert_with(Instant::now);
+                if error.is_permanent() || since.elapsed() >= PATIENCE {
+                    return Err(Error::ProbeFailed(error));
+                }
+                tracing::debug!(%error, "waiting goes on");
             }
-            Err(error) => tracing::debug!(%error, "waiting goes on"),
         }
     }
 }

@@ -40,7 +40,8 @@ pub use stream::{watch_object, watcher};
 #[allow(unused_imports)]
 pub(crate) use {
     event::CollectionEvent,
+    projection::ObjectState,
     retry::RetryBackoff,
-    stream::{collection_events, metadata_collection_events, metadata_events},
+    stream::{collection_events, metadata_collection_events, metadata_events, object_states},
     undecodable::UndecodableObject,
 };

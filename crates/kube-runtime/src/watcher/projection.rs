@@ -3,7 +3,7 @@
 use super::{CollectionEvent, Error, Event, Result, undecodable::UndecodableObject};
 use futures::{Stream, StreamExt, stream};
 use kube_core::Resource;
-use std::{collections::BTreeMap, future::ready};
+use std::collections::BTreeMap;
 
 /// The public events of a collection.
 ///
@@ -23,14 +23,20 @@ pub(super) fn events<K: Resource + Send>(
     })
 }
 
-/// The states of the one object that a collection contains at most; `None` when it is not there.
-pub(super) fn states<K: Resource + Send>(
+/// What a watch of one object brings.
+pub(crate) enum ObjectState<K> {
+    /// Its state; `None` when it is not there.
+    Known(Option<K>),
+    /// The same as before: the watch works.
+    Unchanged,
+}
+
+/// The states of the one object that a collection contains at most.
+pub(super) fn states<K: Send>(
     collection: impl Stream<Item = Result<CollectionEvent<K>>> + Send,
-) -> impl Stream<Item = Result<Option<K>>> + Send {
+) -> impl Stream<Item = Result<ObjectState<K>>> + Send {
     let mut listed = false;
-    collection.filter_map(move |item| {
-        ready(item.map_or_else(|error| Some(Err(error)), |event| state(event, &mut listed)))
-    })
+    collection.map(move |item| item.and_then(|event| state(event, &mut listed)))
 }
 
 type Items<K> = (Option<Result<Event<K>>>, Option<Result<Event<K>>>);
@@ -83,24 +89,24 @@ impl UndecodableInList {
 }
 
 /// What an event says about an object of which there is at most one. `listed`: the list under way contains it.
-fn state<K>(event: CollectionEvent<K>, listed: &mut bool) -> Option<Result<Option<K>>> {
-    match event {
+fn state<K>(event: CollectionEvent<K>, listed: &mut bool) -> Result<ObjectState<K>> {
+    Ok(match event {
         CollectionEvent::Init => {
             *listed = false;
-            None
+            ObjectState::Unchanged
         }
         CollectionEvent::InitApply(object) => {
             *listed = true;
-            Some(Ok(Some(object)))
+            ObjectState::Known(Some(object))
         }
-        CollectionEvent::Synced { .. } if *listed => None,
-        CollectionEvent::Synced { .. } | CollectionEvent::Delete(_) => Some(Ok(None)),
-        CollectionEvent::Apply(object) => Some(Ok(Some(object))),
-        CollectionEvent::Progress { .. } => None,
-        CollectionEvent::Undecodable(object) if object.deleted => Some(Ok(None)),
+        CollectionEvent::Synced { .. } if *listed => ObjectState::Unchanged,
+        CollectionEvent::Synced { .. } | CollectionEvent::Delete(_) => ObjectState::Known(None),
+        CollectionEvent::Apply(object) => ObjectState::Known(Some(object)),
+        CollectionEvent::Progress { .. } => ObjectState::Unchanged,
+        CollectionEvent::Undecodable(object) if object.deleted => ObjectState::Known(None),
         CollectionEvent::Undecodable(object) => {
             *listed = true;
-            Some(Err(object.into()))
+            return Err(object.into());
         }
-    }
+    })
 }

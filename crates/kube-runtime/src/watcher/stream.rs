@@ -4,7 +4,7 @@ use super::{
     CollectionEvent, Config, Event, Result,
     machine::{Input, Machine, Next, Read},
     pages::Pages,
-    projection,
+    projection::{self, ObjectState},
     retry::RetryBackoff,
     source::{Messages, Source, Watchable},
 };
@@ -12,7 +12,7 @@ use futures::{Stream, StreamExt, stream};
 use kube_client::Api;
 use kube_core::{PartialObjectMeta, Resource};
 use serde::de::DeserializeOwned;
-use std::{fmt::Debug, io, time::Duration, vec};
+use std::{fmt::Debug, future::ready, io, time::Duration, vec};
 use tokio::time::{Instant, sleep_until, timeout};
 
 /// How long the server may take to start answering a watch, or the question before it.
@@ -97,6 +97,20 @@ pub fn watch_object<K: Resource + Clone + DeserializeOwned + Debug + Send + 'sta
     api: Api<K>,
     name: &str,
 ) -> impl Stream<Item = Result<Option<K>>> + Send + use<K> {
+    object_states(api, name).filter_map(|state| {
+        ready(match state {
+            Ok(ObjectState::Known(object)) => Some(Ok(object)),
+            Ok(ObjectState::Unchanged) => None,
+            Err(error) => Some(Err(error)),
+        })
+    })
+}
+
+/// Like [`watch_object`], and it tells when the watch works although nothing happens.
+pub(crate) fn object_states<K: Watchable>(
+    api: Api<K>,
+    name: &str,
+) -> impl Stream<Item = Result<ObjectState<K>>> + Send + use<K> {
     let config = Config::default().fields(&format!("metadata.name={name}"));
     projection::states(collection_events(api, config, RetryBackoff::own()))
 }

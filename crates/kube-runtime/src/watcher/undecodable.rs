@@ -88,7 +88,7 @@ fn decode_error(objects: Vec<UndecodableObject>) -> kube_client::Error {
     kube_client::Error::SerdeError(error.expect_err("invariant: there is nothing to read"))
 }
 
-/// Names all objects.
+/// Names all objects. Some programs print this level of the error alone, others the innermost one.
 #[derive(Debug)]
 struct Undecodable {
     reasons: Reasons,
@@ -98,10 +98,11 @@ impl fmt::Display for Undecodable {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let objects = &self.reasons.0;
         match objects.len() {
-            1 => f.write_str("skipped an object that cannot be decoded: ")?,
-            total => write!(f, "skipped {total} objects that cannot be decoded: ")?,
+            1 => f.write_str("skipped an object that cannot be decoded (")?,
+            total => write!(f, "skipped {total} objects that cannot be decoded (")?,
         }
-        separated(f, objects.iter(), ", ")
+        separated(f, objects.iter(), ", ")?;
+        f.write_str(")")
     }
 }
 
@@ -121,9 +122,6 @@ impl Reasons {
 
 impl fmt::Display for Reasons {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if let [object] = &*self.0 {
-            return f.write_str(&object.error);
-        }
         let shown = self.0.iter().take(Self::SHOWN);
         separated(f, shown.map(|object| format!("{object}: {}", object.error)), "; ")?;
         match self.0.len().saturating_sub(Self::SHOWN) {
@@ -181,9 +179,9 @@ mod tests {
     }
 
     #[test]
-    fn one_object_is_named_once() {
+    fn one_object_is_named_at_each_level() {
         let error = Error::from(object("bad"));
-        let expected = ["skipped an object that cannot be decoded: ns/bad", "data is no map"];
+        let expected = ["skipped an object that cannot be decoded (ns/bad)", "ns/bad: data is no map"];
         assert_eq!(chain(&error)[2..], expected);
         assert!(error.is_permanent());
     }
