@@ -26,9 +26,20 @@ pub enum ListSemantic {
     /// The state at the time of the request. The server reads from a quorum of its storage.
     #[default]
     MostRecent,
-    /// Any state the server has in its cache: cheaper for the server, possibly a little old. A second list never
-    /// takes a state older than what was seen before.
+    /// Any state the server has in its cache: cheaper for the server, possibly a little old. A later list never shows a
+    /// state older than what was seen before: where the server no longer serves that version, the list is a most recent one.
     Any,
+}
+
+/// What a list has to show at least, where an old answer would do ([`ListSemantic::Any`]).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Freshness {
+    /// Nothing was seen yet.
+    Any,
+    /// This version was seen, and can be asked for.
+    NotOlderThan(String),
+    /// Something was seen, and the server cannot serve that version: any other answer could go back in time.
+    MostRecent,
 }
 
 /// How a watcher learns which objects are there at its start.
@@ -173,19 +184,20 @@ impl Config {
         if self.managed_fields { Prune::default() } else { Prune::managed_fields() }
     }
 
-    /// The first page, no older than `seen` where an old answer would do otherwise.
-    pub(super) fn first_page(&self, seen: Option<&str>) -> ListParams {
-        let mut params = ListParams { limit: self.page_size, ..self.whole_list() };
-        if self.list_semantic == ListSemantic::Any {
-            match seen {
-                None => params.resource_version = Some("0".to_owned()),
-                Some(version) => {
-                    params.resource_version = Some(version.to_owned());
-                    params.version_match = Some(VersionMatch::NotOlderThan);
-                }
+    /// The first page. Where an old answer would do, of this freshness at least.
+    pub(super) fn first_page(&self, freshness: &Freshness) -> ListParams {
+        let params = ListParams { limit: self.page_size, ..self.whole_list() };
+        match (&self.list_semantic, freshness) {
+            (ListSemantic::MostRecent, _) | (_, Freshness::MostRecent) => params,
+            (ListSemantic::Any, Freshness::Any) => {
+                ListParams { resource_version: Some("0".to_owned()), ..params }
             }
+            (ListSemantic::Any, Freshness::NotOlderThan(version)) => ListParams {
+                resource_version: Some(version.clone()),
+                version_match: Some(VersionMatch::NotOlderThan),
+                ..params
+            },
         }
-        params
     }
 
     /// The page that `token` stands for.
@@ -218,11 +230,12 @@ impl Config {
         WatchParams { bookmarks: true, send_initial_events: true, ..self.watch() }
     }
 
-    /// The version to start a streaming list from.
-    pub(super) fn streaming_version(&self) -> &'static str {
-        match self.list_semantic {
-            ListSemantic::MostRecent => "",
-            ListSemantic::Any => "0",
+    /// The version to start a streaming list from: it shows a state that is no older.
+    pub(super) fn streaming_version<'a>(&self, freshness: &'a Freshness) -> &'a str {
+        match (&self.list_semantic, freshness) {
+            (ListSemantic::MostRecent, _) | (_, Freshness::MostRecent) => "",
+            (ListSemantic::Any, Freshness::Any) => "0",
+            (ListSemantic::Any, Freshness::NotOlderThan(version)) => version,
         }
     }
 

@@ -1,7 +1,7 @@
 //! What kind of trouble an error is. The only place that looks into errors; what follows from it is the machine's.
 
 use kube_core::{Status, response::reason};
-use std::time::Duration;
+use std::{io, time::Duration};
 
 /// Kinds of trouble, each with its own reaction.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -24,6 +24,8 @@ pub(crate) enum Fault {
     Internal,
     /// The connection failed.
     Broken,
+    /// Nothing came for too long.
+    Silent,
 }
 
 impl Fault {
@@ -34,6 +36,7 @@ impl Fault {
             kube_client::Error::SerdeError(_) | kube_client::Error::FromUtf8(_) => Self::Undecodable,
             kube_client::Error::Auth(_) => Self::Forbidden,
             kube_client::Error::BuildRequest(_) => Self::Refused,
+            kube_client::Error::ReadEvents(error) if error.kind() == io::ErrorKind::TimedOut => Self::Silent,
             _ => Self::Broken,
         }
     }
@@ -53,6 +56,11 @@ impl Fault {
             400 | 405 | 406 | 415 | 422 => Self::Refused,
             _ => Self::Internal,
         }
+    }
+
+    /// Whether the server cannot serve the version that was asked for, or has lost what it belongs to.
+    pub(super) fn loses_version(&self) -> bool {
+        matches!(self, Self::Expired | Self::Behind | Self::UnknownKind)
     }
 
     /// Whether only a change by a human can help, so that a caller who waits for one thing should stop waiting.

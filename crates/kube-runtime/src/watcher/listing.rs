@@ -2,6 +2,7 @@
 
 use super::{
     CollectionEvent, Error, Result,
+    config::Freshness,
     fault::Fault,
     machine::{Listing, Machine, Read, Turn},
     retry::RetryClass,
@@ -42,7 +43,7 @@ impl Machine {
         match list.metadata.resource_version.filter(|version| !version.is_empty()) {
             Some(version) => {
                 self.finish_list(&version, emit);
-                (State::InitListed(InitListed::at(version)), Duration::ZERO)
+                (State::InitListed(InitListed { version }), Duration::ZERO)
             }
             None => {
                 emit.push(Err(Error::NoResourceVersion));
@@ -64,17 +65,12 @@ impl Machine {
             return (State::InitPage(InitPage { page: Page::Whole }), Duration::ZERO);
         }
         emit.push(Err(Error::InitialListFailed(error)));
-        let own = self.retry.after(&fault);
-        match fault {
-            Fault::Busy { .. } => (State::InitPage(list), own),
-            Fault::Expired | Fault::Behind | Fault::UnknownKind => {
-                self.seen = None;
-                self.start_over_in(own)
-            }
-            Fault::Refused | Fault::Forbidden | Fault::Undecodable | Fault::Internal | Fault::Broken => {
-                (State::InitPage(list), own)
-            }
+        let wait = self.retry.after(&fault);
+        if fault.loses_version() {
+            self.freshness = Freshness::MostRecent;
+            return self.start_over_in(wait);
         }
+        (State::InitPage(list), wait)
     }
 
     pub(super) fn streaming_list_refused<K>(
@@ -109,7 +105,7 @@ impl Machine {
                 if ends_the_list(&bookmark) {
                     let version = bookmark.metadata.resource_version;
                     self.finish_list(&version, emit);
-                    return (InitListed::at(version).started(now), Duration::ZERO);
+                    return (InitListed { version }.started(now), Duration::ZERO);
                 }
             }
             Read::Message(WatchEvent::Error(status)) => {
@@ -141,12 +137,16 @@ impl Machine {
             self.listing = Listing::Paged;
             return self.start_over(RetryClass::Transient);
         }
+        if fault.loses_version() {
+            self.freshness = Freshness::MostRecent;
+        }
         let wait = self.retry.after(&fault);
         self.start_over_in(wait)
     }
 
     fn finish_list<K>(&mut self, version: &str, emit: &mut Emit<K>) {
-        emit.push(Ok(CollectionEvent::Synced { resource_version: version.to_owned() }));
+        self.versions.listed(version);
+        emit.push(Ok(CollectionEvent::Synced { resource_version: self.versions.of_collection(version) }));
         if self.listing == Listing::PagedOnce {
             self.listing = Listing::Streamed;
         }

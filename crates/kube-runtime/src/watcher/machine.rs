@@ -5,8 +5,10 @@
 
 use super::{
     CollectionEvent, Config, InitialListStrategy, Result,
+    config::Freshness,
     retry::{RetryBackoff, RetryClass},
     state::{InitPage, Page, State},
+    versions::Versions,
 };
 use kube_core::{
     DeserializeGuard, ObjectList, Resource, WatchEvent,
@@ -81,8 +83,13 @@ pub(super) struct Machine {
     /// Whether an undecodable object that was deleted is followed by a list, for those who cannot be told which it was.
     pub(super) relist_undecodable_deletions: bool,
     pub(super) listing: Listing,
-    /// The last version that a list or a watch reached, for lists that may be old.
-    pub(super) seen: Option<String>,
+    /// What the next list has to show at least.
+    pub(super) freshness: Freshness,
+    pub(super) versions: Versions,
+    /// How often in a row the server failed to serve a version.
+    pub(super) failures: u32,
+    /// How many lists were asked for since a watch lived.
+    pub(super) relists: u32,
     state: State,
 }
 
@@ -101,7 +108,10 @@ impl Machine {
             retry,
             relist_undecodable_deletions: false,
             listing,
-            seen: None,
+            freshness: Freshness::Any,
+            versions: Versions::default(),
+            failures: 0,
+            relists: 0,
         }
     }
 
@@ -114,12 +124,13 @@ impl Machine {
     pub(super) fn next(&self) -> Next {
         match &self.state {
             State::InitPage(list) => Next::List(match &list.page {
-                Page::First => self.config.first_page(self.seen.as_deref()),
+                Page::First => self.config.first_page(&self.freshness),
                 Page::Next(token) => self.config.next_page(token),
                 Page::Whole => self.config.whole_list(),
             }),
             State::InitialWatch => {
-                Next::Watch(self.config.streaming_list(), self.config.streaming_version().to_owned())
+                let version = self.config.streaming_version(&self.freshness).to_owned();
+                Next::Watch(self.config.streaming_list(), version)
             }
             State::InitialEvents => Next::Read { silence: self.config.streaming_silence() },
             State::Doubtful(_) => Next::Probe,
@@ -128,10 +139,19 @@ impl Machine {
         }
     }
 
-    /// Lists again, after a wait of our own.
+    /// Lists again because of a failed watch. Where no watch has lived since the last time, the waits are the long ones: lists
+    /// may be large.
     pub(super) fn start_over(&mut self, class: RetryClass) -> Turn {
-        let wait = self.retry.next(class);
+        let wait = self.retry.next(if self.relists == 0 { class } else { RetryClass::Persistent });
+        self.relists = self.relists.saturating_add(1);
         self.start_over_in(wait)
+    }
+
+    /// A watch lived: failures before it no longer count.
+    pub(super) fn forget_failures(&mut self) {
+        self.retry.reset();
+        self.failures = 0;
+        self.relists = 0;
     }
 
     /// Lists again, after this wait.

@@ -26,6 +26,7 @@ mod source;
 mod state;
 mod stream;
 mod undecodable;
+mod versions;
 mod watching;
 
 pub use crate::backoff::{DefaultBackoff, ExponentialBackoff};

@@ -105,13 +105,16 @@ fn task<T: Send + 'static>(future: impl Future<Output = T> + Send + 'static) -> 
 
 #[cfg(test)]
 mod tests {
-    use super::{super::Config, *};
+    use super::{
+        super::{Config, config::Freshness},
+        *,
+    };
 
     #[test]
     fn the_page_that_is_on_its_way_is_the_one_that_is_asked_for() {
         let config = Config::default().labels("a=b").fields("c=d").any_semantic().page_size(7);
-        for seen in [None, Some("5")] {
-            assert_eq!(behind(config.first_page(seen), "token".into()), config.next_page("token"));
+        for freshness in [Freshness::Any, Freshness::NotOlderThan("5".into()), Freshness::MostRecent] {
+            assert_eq!(behind(config.first_page(&freshness), "token".into()), config.next_page("token"));
         }
         assert_eq!(behind(config.next_page("token"), "other".into()), config.next_page("other"));
     }

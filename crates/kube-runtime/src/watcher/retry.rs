@@ -23,6 +23,16 @@ pub(super) enum RetryClass {
     Persistent,
 }
 
+impl RetryClass {
+    pub(super) fn of(fault: &Fault) -> Self {
+        match fault {
+            Fault::Forbidden | Fault::Refused | Fault::UnknownKind => Self::Persistent,
+            Fault::Expired | Fault::Behind | Fault::Busy { .. } => Self::Transient,
+            Fault::Undecodable | Fault::Internal | Fault::Broken | Fault::Silent => Self::Transient,
+        }
+    }
+}
+
 impl RetryBackoff {
     /// The watcher's own waits, with jitter: up to twice as long as without.
     pub(crate) fn own() -> Self {
@@ -56,13 +66,11 @@ impl RetryBackoff {
 
     /// The wait after this fault. Where the server has said how long to wait, that counts instead of the watcher's own wait.
     pub(super) fn after(&mut self, fault: &Fault) -> Duration {
-        match fault {
-            Fault::Busy { retry_after } => self.next_or(RetryClass::Transient, *retry_after),
-            Fault::Forbidden | Fault::Refused | Fault::UnknownKind => self.next(RetryClass::Persistent),
-            Fault::Expired | Fault::Behind | Fault::Undecodable | Fault::Internal | Fault::Broken => {
-                self.next(RetryClass::Transient)
-            }
-        }
+        let retry_after = match fault {
+            Fault::Busy { retry_after } => *retry_after,
+            _ => None,
+        };
+        self.next_or(RetryClass::of(fault), retry_after)
     }
 
     fn next_or(&mut self, class: RetryClass, retry_after: Option<Duration>) -> Duration {

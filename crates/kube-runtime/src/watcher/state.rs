@@ -36,8 +36,6 @@ pub(super) enum Page {
 #[derive(Debug)]
 pub(super) struct InitListed {
     pub(super) version: String,
-    /// How often in a row the server failed to serve this version.
-    pub(super) in_vain: u32,
 }
 
 /// A watch runs.
@@ -49,5 +47,4 @@ pub(super) struct Watching {
     pub(super) progressed: bool,
     /// Whether it brought anything, so that the server's version is known to be no older.
     pub(super) heard: bool,
-    pub(super) in_vain: u32,
 }

@@ -2,13 +2,15 @@
 
 use super::{
     CollectionEvent, Error, Result,
+    config::Freshness,
     fault::Fault,
     machine::{Machine, Read, Turn},
     retry::RetryClass,
     state::{InitListed, State, Watching},
     undecodable::UndecodableObject,
+    versions::Verdict,
 };
-use crate::version::{number, went_back};
+use crate::version::went_back;
 use kube_core::{
     DeserializeGuard, Resource, Status, WatchEvent, error_boundary::InvalidObject, response::reason,
 };
@@ -20,24 +22,24 @@ const TRIES_PER_VERSION: u32 = 3;
 
 type Emit<K> = Vec<Result<CollectionEvent<K>>>;
 
+/// How a watch ended.
+enum End {
+    /// The server closed it.
+    Closed,
+    /// Nothing came for longer than the server should have kept it open.
+    Silent,
+    Broken(kube_client::Error),
+    /// The server said that it failed.
+    Reported(Box<Status>),
+    /// This version is lower than the one before.
+    Regressed(String),
+    /// An object was deleted, and it cannot be said which.
+    UnknownDeletion,
+}
+
 impl InitListed {
-    /// After a list.
-    pub(super) fn at(version: String) -> Self {
-        Self { version, in_vain: 0 }
-    }
-
     pub(super) fn started(self, now: Instant) -> State {
-        let Self { version, in_vain } = self;
-        State::Watching(Watching { version, since: now, progressed: false, heard: false, in_vain })
-    }
-
-    /// The state in which the server is asked for its version before the next watch. Versions that are no numbers
-    /// cannot be compared, so asking is no use.
-    fn in_doubt(self) -> State {
-        match number(&self.version) {
-            Some(_) => State::Doubtful(self),
-            None => State::InitListed(self),
-        }
+        State::Watching(Watching { version: self.version, since: now, progressed: false, heard: false })
     }
 }
 
@@ -47,17 +49,6 @@ impl Watching {
         if !version.is_empty() && version != self.version {
             version.clone_into(&mut self.version);
         }
-    }
-
-    /// What follows when the watch is over.
-    ///
-    /// A server whose storage was replaced by an older one would keep the next watch open without a word until it has
-    /// reached our version again. Only a watch that ended when its time was over, and brought something until then, shows that
-    /// this has not happened.
-    fn resume(self, on_time: bool) -> State {
-        let trusted = on_time && self.heard;
-        let listed = InitListed { version: self.version, in_vain: self.in_vain };
-        if trusted { State::InitListed(listed) } else { listed.in_doubt() }
     }
 }
 
@@ -79,15 +70,19 @@ impl Machine {
         match Fault::of(&error) {
             // Of an unknown kind too: a server that has just started does not know custom resources yet. A moment later it
             // may, and would open a watch without a word about its version.
-            fault @ (Fault::Busy { .. } | Fault::Internal | Fault::Broken | Fault::UnknownKind) => {
+            fault @ (Fault::Busy { .. }
+            | Fault::Internal
+            | Fault::Broken
+            | Fault::Silent
+            | Fault::UnknownKind) => {
                 emit.push(Err(Error::WatchStartFailed(error)));
-                self.after_fault(fault, listed, State::Doubtful)
+                self.after_fault(&fault, listed, |_, listed| State::Doubtful(listed))
             }
             // In its first moments a server refuses everybody whose roles it has not read yet. And who may list only what
             // the selectors of the watch select is never answered; such lists are small.
             Fault::Forbidden => {
                 tracing::debug!(%error, "may not ask for the server's version; listing again");
-                self.seen = Some(listed.version);
+                self.freshness = Freshness::MostRecent;
                 self.start_over(RetryClass::Transient)
             }
             _ => {
@@ -105,8 +100,10 @@ impl Machine {
     ) -> Turn {
         let fault = Fault::of(&error);
         emit.push(Err(Error::WatchStartFailed(error)));
-        let again = if fault == Fault::Broken { InitListed::in_doubt } else { State::InitListed };
-        self.after_fault(fault, listed, again)
+        match fault {
+            Fault::Broken | Fault::Silent => self.after_fault(&fault, listed, Self::in_doubt),
+            _ => self.after_fault(&fault, listed, |_, listed| State::InitListed(listed)),
+        }
     }
 
     pub(super) fn watched<K: Resource>(
@@ -116,38 +113,28 @@ impl Machine {
         now: Instant,
         emit: &mut Emit<K>,
     ) -> Turn {
-        let on_time = self.config.is_full_life(now.duration_since(watch.since));
-        match read {
-            Read::Message(message) => self.message(watch, message, emit),
-            Read::Broken(error) => {
-                let fault = Fault::of(&error);
-                emit.push(Err(Error::WatchFailed(error)));
-                if fault == Fault::Undecodable {
-                    return (State::Watching(watch), Duration::ZERO); // one unreadable line; the next may be fine
-                }
-                self.note_good_life(&mut watch, now);
-                (watch.resume(false), self.retry.next(RetryClass::Transient))
+        let end = match read {
+            Read::Message(message) => self.message(&mut watch, message, emit),
+            Read::Broken(error) if Fault::of(&error) == Fault::Undecodable => {
+                emit.push(Err(Error::WatchFailed(error))); // one unreadable line; the next may be fine
+                None
             }
-            Read::Ended if self.note_good_life(&mut watch, now) => (watch.resume(on_time), Duration::ZERO),
-            Read::Ended => {
-                let what = "the server closed the watch at once";
-                emit.push(Err(broken(io::ErrorKind::UnexpectedEof, what)));
-                (watch.resume(on_time), self.retry.next(RetryClass::Transient))
-            }
-            Read::Silent => {
-                let what = "the watch was silent for longer than the server should keep it open";
-                emit.push(Err(broken(io::ErrorKind::TimedOut, what)));
-                (watch.resume(false), self.retry.next(RetryClass::Transient))
-            }
+            Read::Broken(error) => Some(End::Broken(error)),
+            Read::Ended => Some(End::Closed),
+            Read::Silent => Some(End::Silent),
+        };
+        match end {
+            Some(end) => self.ended(watch, end, now, emit),
+            None => (State::Watching(watch), Duration::ZERO),
         }
     }
 
     fn message<K: Resource>(
         &mut self,
-        mut watch: Watching,
+        watch: &mut Watching,
         message: WatchEvent<DeserializeGuard<K>>,
         emit: &mut Emit<K>,
-    ) -> Turn {
+    ) -> Option<End> {
         let deleted = matches!(message, WatchEvent::Deleted(_));
         watch.heard |= !matches!(message, WatchEvent::Error(_));
         match message {
@@ -156,46 +143,47 @@ impl Machine {
             | WatchEvent::Deleted(DeserializeGuard(object)) => {
                 let meta = object.as_ref().map_or_else(|invalid| &invalid.metadata, Resource::meta);
                 let version = meta.resource_version.as_deref().unwrap_or_default();
-                if went_back(&watch.version, version) {
-                    // A deletion may carry the version of the last state before it.
-                    if !deleted {
-                        return self.rewound(&watch.version, version, emit);
+                // A deletion may carry the version of the last state before it.
+                if !(deleted && went_back(&watch.version, version)) {
+                    let news = version != watch.version;
+                    if let Some(end) = self.reach(watch, version, emit) {
+                        return Some(end);
                     }
-                } else {
-                    watch.progressed |= version != watch.version;
-                    watch.advance(version);
+                    watch.progressed |= news;
                 }
                 match object {
-                    object if deleted => {
-                        if self.deleted(object, emit) {
-                            self.seen = Some(watch.version);
-                            return self.start_over(RetryClass::Transient);
-                        }
-                    }
-                    Ok(object) => emit.push(Ok(CollectionEvent::Apply(object))),
-                    Err(invalid) => {
+                    Ok(object) if !deleted => emit.push(Ok(CollectionEvent::Apply(object))),
+                    Err(invalid) if !deleted => {
                         let object = UndecodableObject::new(invalid, false);
                         emit.push(Ok(CollectionEvent::Undecodable(object)));
                     }
+                    object => return self.deleted(object, emit).then_some(End::UnknownDeletion),
                 }
             }
             WatchEvent::Bookmark(bookmark) => {
                 let version = bookmark.metadata.resource_version;
-                if went_back(&watch.version, &version) {
-                    return self.rewound(&watch.version, &version, emit);
+                if let Some(end) = self.reach(watch, &version, emit) {
+                    return Some(end);
                 }
-                watch.advance(&version);
-                emit.push(Ok(CollectionEvent::Progress { resource_version: version }));
+                let resource_version = self.versions.of_collection(&version);
+                emit.push(Ok(CollectionEvent::Progress { resource_version }));
             }
-            WatchEvent::Error(status) => {
-                let fault = Fault::of_status(&status);
-                emit.push(Err(Error::WatchError(status)));
-                let in_vain = if watch.progressed { 0 } else { watch.in_vain };
-                let listed = InitListed { version: watch.version, in_vain };
-                return self.after_fault(fault, listed, State::InitListed);
+            WatchEvent::Error(status) => return Some(End::Reported(status)),
+        }
+        None
+    }
+    /// Notes that the watch has reached a version, or says that it can't be.
+    fn reach<K>(&mut self, watch: &mut Watching, version: &str, emit: &mut Emit<K>) -> Option<End> {
+        match self.versions.brought(&watch.version, version) {
+            Verdict::Fine => {}
+            Verdict::Older => return Some(End::Regressed(version.to_owned())),
+            Verdict::TurnedOpaque => {
+                tracing::warn!("resourceVersions of this API cannot be compared between objects");
+                emit.push(Ok(CollectionEvent::Progress { resource_version: String::new() }));
             }
         }
-        (State::Watching(watch), Duration::ZERO)
+        watch.advance(version);
+        None
     }
 
     /// Reports that an object was deleted. Whether a list has to follow, as it cannot be said which.
@@ -214,47 +202,108 @@ impl Machine {
         }
     }
 
+    /// What follows when a watch is over.
+    fn ended<K>(&mut self, watch: Watching, end: End, now: Instant, emit: &mut Emit<K>) -> Turn {
+        let lasted = now.duration_since(watch.since);
+        let healthy = match end {
+            End::Silent => watch.heard, // or nobody was there
+            _ => watch.progressed || lasted >= self.config.good_life(),
+        };
+        if healthy {
+            self.forget_failures();
+            let resource_version = self.versions.of_collection(&watch.version);
+            emit.push(Ok(CollectionEvent::Progress { resource_version }));
+        }
+        let Watching { version, heard, .. } = watch;
+        match end {
+            End::Closed if healthy => {
+                let trusted = heard && self.config.is_full_life(lasted);
+                (self.resume(version, trusted), Duration::ZERO)
+            }
+            End::Closed => {
+                emit.push(Err(broken(io::ErrorKind::UnexpectedEof, "the server closed the watch at once")));
+                (self.resume(version, false), self.retry.next(RetryClass::Transient))
+            }
+            End::Silent => {
+                let what = "the watch was silent for longer than the server should keep it open";
+                emit.push(Err(broken(io::ErrorKind::TimedOut, what)));
+                (self.resume(version, false), self.retry.next(RetryClass::Transient))
+            }
+            End::Broken(error) if healthy && Fault::of(&error) == Fault::Silent => {
+                tracing::debug!(%error, "resuming a watch on which nothing came");
+                (self.resume(version, false), Duration::ZERO)
+            }
+            End::Broken(error) => {
+                emit.push(Err(Error::WatchFailed(error)));
+                (self.resume(version, false), self.retry.next(RetryClass::Transient))
+            }
+            End::Reported(status) => {
+                let fault = Fault::of_status(&status);
+                emit.push(Err(Error::WatchError(status)));
+                self.after_fault(&fault, InitListed { version }, |_, listed| State::InitListed(listed))
+            }
+            End::Regressed(new) => self.rewound(&version, &new, emit),
+            End::UnknownDeletion => {
+                self.freshness = Freshness::NotOlderThan(version);
+                self.start_over(RetryClass::Transient)
+            }
+        }
+    }
+
+    /// The state from which a watch is resumed.
+    ///
+    /// A server whose storage was replaced by an older one would keep the next watch open without a word until it has
+    /// reached our version again. Only a watch that ended when its time was over, and brought something until then, is
+    /// `trusted` to show that this has not happened.
+    fn resume(&self, version: String, trusted: bool) -> State {
+        let listed = InitListed { version };
+        if trusted { State::InitListed(listed) } else { self.in_doubt(listed) }
+    }
+
+    /// The state in which the server is asked for its version before the next watch, where versions can be compared.
+    fn in_doubt(&self, listed: InitListed) -> State {
+        if self.versions.comparable(&listed.version) {
+            State::Doubtful(listed)
+        } else {
+            State::InitListed(listed)
+        }
+    }
+
     /// The server's storage is older than what was seen before, as after a restore: nothing known counts.
     fn rewound<K>(&mut self, last: &str, new: &str, emit: &mut Emit<K>) -> Turn {
         let what = format!(
             "resourceVersion went back from {last} to {new}: was the storage restored? Listing again"
         );
         emit.push(Err(Error::WatchError(Status::failure(&what, reason::EXPIRED).with_code(410).boxed())));
-        self.seen = None;
+        self.freshness = Freshness::MostRecent;
         self.start_over(RetryClass::Transient)
     }
 
     /// What follows a fault: the same once more, in the state that `again` makes, or a list.
-    fn after_fault(&mut self, fault: Fault, listed: InitListed, again: fn(InitListed) -> State) -> Turn {
-        let wait = self.retry.after(&fault);
-        let exhausted = listed.in_vain + 1 >= TRIES_PER_VERSION;
-        match fault {
-            Fault::Busy { .. } | Fault::Forbidden | Fault::Refused | Fault::Undecodable | Fault::Broken => {
-                (again(listed), wait)
-            }
-            Fault::Internal if !exhausted => {
-                (again(InitListed { in_vain: listed.in_vain + 1, ..listed }), wait)
-            }
-            Fault::Internal | Fault::Expired => {
-                self.seen = Some(listed.version);
-                self.start_over_in(wait)
-            }
-            // Neither a storage that is older nor a kind that comes back later owes us anything.
-            Fault::Behind | Fault::UnknownKind => {
-                self.seen = None;
-                self.start_over_in(wait)
-            }
-        }
+    fn after_fault(
+        &mut self,
+        fault: &Fault,
+        listed: InitListed,
+        again: fn(&Self, InitListed) -> State,
+    ) -> Turn {
+        self.freshness = match fault {
+            Fault::Internal if self.is_exhausted() => Freshness::NotOlderThan(listed.version),
+            _ if fault.loses_version() => Freshness::MostRecent,
+            _ => return (again(self, listed), self.retry.after(fault)),
+        };
+        self.start_over(RetryClass::of(fault))
     }
 
-    /// Whether the watch that has just ended did its work. If so, past failures are forgotten.
-    fn note_good_life(&mut self, watch: &mut Watching, now: Instant) -> bool {
-        let good = watch.progressed || now.duration_since(watch.since) >= self.config.good_life();
-        if good {
-            watch.in_vain = 0;
-            self.retry.reset();
+    /// Counts a failure of the server to serve a version. Whether there were enough for a list. Each list that did not help
+    /// makes the next one rarer.
+    fn is_exhausted(&mut self) -> bool {
+        self.failures += 1;
+        let tries = TRIES_PER_VERSION.saturating_mul(4_u32.saturating_pow(self.relists));
+        let exhausted = self.failures >= tries;
+        if exhausted {
+            self.failures = 0;
         }
-        good
+        exhausted
     }
 }
 

@@ -1,6 +1,9 @@
 //! Waiting for an object.
 
-use crate::common::{Change, config_maps, eventually, named, server};
+use crate::{
+    common::{Change, config_maps, eventually, named, server},
+    script::*,
+};
 use k8s_openapi::{
     api::core::v1::ConfigMap, apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition,
 };
@@ -14,8 +17,8 @@ use kube_runtime::{
     wait::{Condition, await_condition, delete::delete_and_finalize},
 };
 use serde_json::json;
-use std::time::Duration;
-use tokio::time::{sleep, timeout};
+use std::{io, time::Duration};
+use tokio::time::{Instant, sleep, timeout};
 
 #[tokio::test(start_paused = true)]
 async fn waits_until_the_object_is_as_wanted() {
@@ -89,4 +92,35 @@ async fn deleting_for_good_waits_for_finalizers() {
 
     let error = delete_and_finalize(api, "a", &DeleteParams::default()).await.unwrap_err();
     assert!(error.to_string().contains("failed to delete"), "{error}");
+}
+
+/// Nothing comes of a watch on which nothing happens, and yet it works.
+#[tokio::test(start_paused = true)]
+async fn a_watch_that_breaks_after_a_quiet_time_is_sat_out() {
+    let (client, _) = scripted_by(
+        |_, _| list("10", &[]),
+        |before, _| match before {
+            0..=3 => lines(&[], broken_after(70, io::ErrorKind::ConnectionReset)),
+            _ => lines(&[event("ADDED", object("a", "11"))], silence()),
+        },
+    );
+    let api: Api<ConfigMap> = Api::default_namespaced(client);
+    let waiting = await_condition(api, "a", conditions::is_created());
+    assert!(timeout(Duration::from_secs(600), waiting).await.unwrap().unwrap().is_some());
+}
+
+#[tokio::test(start_paused = true)]
+async fn waiting_is_given_up_after_a_minute_of_failures() {
+    let (client, _) = scripted_by(
+        |_, _| list("10", &[]),
+        |before, _| match before {
+            0 => lines(&[], broken_after(300, io::ErrorKind::ConnectionReset)),
+            _ => lines(&[], closed()),
+        },
+    );
+    let start = Instant::now();
+    let api: Api<ConfigMap> = Api::default_namespaced(client);
+    let waiting = await_condition(api, "a", conditions::is_created());
+    timeout(Duration::from_secs(600), waiting).await.unwrap().unwrap_err();
+    assert!((360..=370).contains(&start.elapsed().as_secs()), "{:?}", start.elapsed());
 }

@@ -18,21 +18,52 @@ pub(super) struct Bench {
     pub(super) machine: Machine,
     pub(super) now: Instant,
     pub(super) wait: Duration,
+    /// The versions of the collection that were told, by lists and otherwise.
+    pub(super) reached: Vec<String>,
 }
 
 impl Bench {
     pub(super) fn new(config: Config) -> Self {
+        Self::with(config, RetryBackoff::without_jitter())
+    }
+
+    pub(super) fn with(config: Config, retry: RetryBackoff) -> Self {
         Self {
-            machine: Machine::new(config, RetryBackoff::without_jitter()),
+            machine: Machine::new(config, retry),
             now: Instant::now(),
             wait: Duration::ZERO,
+            reached: Vec::new(),
         }
     }
 
+    /// What is reported in words, but for progress: see `reached`.
     pub(super) fn give(&mut self, input: Input<ConfigMap>) -> Vec<String> {
         let step = self.machine.step(input, self.now);
         self.wait = Duration::from_millis(step.wait.as_millis() as u64); // doubling is a little inexact
-        step.emit.iter().map(|item| item.as_ref().map_or_else(report, in_words)).collect()
+        step.emit.into_iter().filter_map(|item| self.in_words(item)).collect()
+    }
+
+    fn in_words(&mut self, item: Result<CollectionEvent<ConfigMap>, Error>) -> Option<String> {
+        let event = match item {
+            Err(error) => return Some(report(&error)),
+            Ok(CollectionEvent::Init) => Event::Init,
+            Ok(CollectionEvent::InitApply(object)) => Event::InitApply(object),
+            Ok(CollectionEvent::Apply(object)) => Event::Apply(object),
+            Ok(CollectionEvent::Delete(object)) => Event::Delete(object),
+            Ok(CollectionEvent::Synced { resource_version }) => {
+                self.reached.push(resource_version);
+                return Some("Synced".to_owned());
+            }
+            Ok(CollectionEvent::Progress { resource_version }) => {
+                self.reached.push(resource_version);
+                return None;
+            }
+            Ok(CollectionEvent::Undecodable(object)) if object.deleted => {
+                return Some(format!("UndecodableDelete({object})"));
+            }
+            Ok(CollectionEvent::Undecodable(object)) => return Some(format!("Undecodable({object})")),
+        };
+        Some(event.to_string())
     }
 
     pub(super) fn page(&mut self, list: Value) -> Vec<String> {
@@ -111,22 +142,6 @@ impl Bench {
             other => panic!("expected a read, got {other:?}"),
         }
     }
-}
-
-fn in_words(event: &CollectionEvent<ConfigMap>) -> String {
-    let event = match event {
-        CollectionEvent::Init => Event::Init,
-        CollectionEvent::InitApply(object) => Event::InitApply(object),
-        CollectionEvent::Apply(object) => Event::Apply(object),
-        CollectionEvent::Delete(object) => Event::Delete(object),
-        CollectionEvent::Synced { .. } => return "Synced".to_owned(),
-        CollectionEvent::Progress { resource_version } => return format!("Progress({resource_version})"),
-        CollectionEvent::Undecodable(object) if object.deleted => {
-            return format!("UndecodableDelete({object})");
-        }
-        CollectionEvent::Undecodable(object) => return format!("Undecodable({object})"),
-    };
-    event.map(Clone::clone).to_string()
 }
 
 pub(super) fn report(error: &Error) -> String {

@@ -1,7 +1,7 @@
 //! Paged lists.
 
 use super::bench::*;
-use crate::watcher::{Config, ListSemantic};
+use crate::watcher::{Config, ListSemantic, machine::Read};
 use kube_core::params::VersionMatch;
 use serde_json::json;
 use std::time::Duration;
@@ -70,17 +70,14 @@ fn a_list_without_a_version_cannot_be_watched() {
 }
 
 #[test]
-fn undecodable_objects_of_a_list_are_named_once_and_the_rest_flows() {
+fn undecodable_objects_of_a_list_are_told_one_by_one_and_the_rest_flows() {
     let mut bench = Bench::new(Config::default());
     assert_eq!(
         bench.page(list("10", "more", vec![spoiled("bad", "1"), object("a", "2")])),
-        ["Init", "InitApply(ns/a)"]
+        ["Init", "Undecodable(ns/bad)", "InitApply(ns/a)"]
     );
-    let end = bench.page(list("10", "", vec![spoiled("worse", "3")]));
-    assert_eq!(end[0], "Synced");
-    assert!(end[1].starts_with("InitialListFailed: skipped 2 objects"), "{end:?}");
-    assert!(end[1].contains("ns/bad") && end[1].contains("ns/worse"), "{end:?}");
-    assert_eq!(bench.expect_watch(), "10");
+    assert_eq!(bench.page(list("10", "", vec![spoiled("worse", "3")])), ["Undecodable(ns/worse)", "Synced"]);
+    assert_eq!((bench.wait, bench.expect_watch().as_str()), (Duration::ZERO, "10"));
 }
 
 #[test]
@@ -90,11 +87,36 @@ fn a_list_that_may_be_old_is_never_older_than_what_was_seen() {
     bench.page(list("10", "", vec![]));
     bench.started();
     bench.message(added("a", "15"));
-    bench.read(error_event(410, 0));
+    bench.pass(60);
+    bench.read(Read::Broken(broken()));
+    for _ in 0..3 {
+        bench.probed(Err(api_error(500)));
+    }
     let relist = bench.expect_list();
     assert_eq!(relist.resource_version.as_deref(), Some("15"));
     assert_eq!(relist.version_match, Some(VersionMatch::NotOlderThan));
+    bench.list_error(api_error(500));
+    assert_eq!(bench.expect_list().resource_version.as_deref(), Some("15"), "of whatever server");
     bench.list_error(api_error(410));
-    assert_eq!(bench.expect_list().resource_version.as_deref(), Some("0"), "unless the server cannot");
+    let newest = bench.expect_list();
+    assert_eq!((newest.resource_version, newest.version_match), (None, None), "where the server cannot");
     assert_eq!(bench.machine.config.list_semantic, ListSemantic::Any);
+}
+
+#[test]
+fn after_an_expired_version_the_newest_state_is_asked_for() {
+    for refused in [true, false] {
+        let mut bench = Bench::new(Config::default().any_semantic());
+        bench.page(list("10", "", vec![]));
+        if refused {
+            bench.refused(api_error(410));
+        } else {
+            bench.started();
+            bench.read(error_event(410, 0));
+        }
+        for _ in 0..3 {
+            assert_eq!(bench.expect_list().resource_version, None, "no server may answer from the past");
+            bench.list_error(broken());
+        }
+    }
 }

@@ -23,6 +23,19 @@ fn a_streaming_list_goes_over_into_its_watch() {
 fn a_streaming_list_may_be_old_if_that_is_good_enough() {
     let mut bench = Bench::new(Config::default().streaming_lists().any_semantic());
     assert_eq!(bench.expect_streaming_list(), "0");
+    bench.started();
+    bench.message(bookmark("8", true));
+    bench.pass(60);
+    bench.read(Read::Broken(broken()));
+    for _ in 0..3 {
+        bench.probed(Err(api_error(500)));
+    }
+    assert_eq!(bench.expect_streaming_list(), "8", "but not older than what was seen");
+    bench.started();
+    bench.read(Read::Broken(broken()));
+    assert_eq!(bench.expect_streaming_list(), "8");
+    bench.refused(api_error(410));
+    assert_eq!(bench.expect_streaming_list(), "", "the newest where the server cannot");
 }
 
 #[test]
@@ -81,7 +94,26 @@ fn changes_within_a_streaming_list_belong_to_it() {
     let mut bench = streaming();
     assert_eq!(bench.message(json!({ "type": "MODIFIED", "object": object("a", "6") })), ["InitApply(ns/a)"]);
     assert_eq!(bench.message(json!({ "type": "DELETED", "object": object("a", "7") })), ["Delete(ns/a)"]);
-    assert!(bench.message(json!({ "type": "ADDED", "object": spoiled("bad", "7") })).is_empty());
-    let end = bench.message(bookmark("8", true));
-    assert!(end[0] == "Synced" && end[1].contains("ns/bad"), "{end:?}");
+    assert_eq!(
+        bench.message(json!({ "type": "ADDED", "object": spoiled("bad", "7") })),
+        ["Undecodable(ns/bad)"]
+    );
+    assert_eq!(
+        bench.message(json!({ "type": "DELETED", "object": spoiled("bad", "8") })),
+        ["UndecodableDelete(ns/bad)"]
+    );
+    assert_eq!(bench.message(bookmark("8", true)), ["Synced"]);
+}
+
+#[test]
+fn a_deletion_that_cannot_be_told_starts_the_list_over() {
+    let mut bench = streaming();
+    let mut nameless = spoiled("bad", "8");
+    nameless["metadata"]["name"] = json!(null);
+    bench.message(json!({ "type": "DELETED", "object": nameless }));
+    assert_eq!((bench.wait, bench.expect_streaming_list().as_str()), (OWN, ""));
+    let mut bench = streaming();
+    bench.machine.relist_undecodable_deletions = true;
+    bench.message(json!({ "type": "DELETED", "object": spoiled("bad", "8") }));
+    assert_eq!((bench.wait, bench.expect_streaming_list().as_str()), (OWN, ""));
 }
