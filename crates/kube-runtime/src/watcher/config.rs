@@ -26,7 +26,8 @@ pub enum ListSemantic {
     /// The state at the time of the request. The server reads from a quorum of its storage.
     #[default]
     MostRecent,
-    /// Any state the server has in its cache: cheaper for the server, possibly a little old. A later list never shows a
+    /// Any state the server has in its cache: cheaper for the server, possibly a little old, and in one answer without
+    /// pages (`resourceVersion=0`, which servers answer without regard to a limit, so none is sent). A later list never shows a
     /// state older than what was seen before: where the server no longer serves that version, the list is a most recent one.
     Any,
 }
@@ -189,8 +190,9 @@ impl Config {
         let params = ListParams { limit: self.page_size, ..self.whole_list() };
         match (&self.list_semantic, freshness) {
             (ListSemantic::MostRecent, _) | (_, Freshness::MostRecent) => params,
+            // Servers answer from their cache without pages, whatever the limit.
             (ListSemantic::Any, Freshness::Any) => {
-                ListParams { resource_version: Some("0".to_owned()), ..params }
+                ListParams { resource_version: Some("0".to_owned()), limit: None, ..params }
             }
             (ListSemantic::Any, Freshness::NotOlderThan(version)) => ListParams {
                 resource_version: Some(version.clone()),

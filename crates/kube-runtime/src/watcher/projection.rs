@@ -1,26 +1,50 @@
 //! What users see of what a watcher knows.
 
 use super::{CollectionEvent, Error, Event, Result, undecodable::UndecodableObject};
-use futures::{Stream, StreamExt, stream};
+use futures::{Stream, StreamExt, ready};
 use kube_core::Resource;
-use std::collections::BTreeMap;
+use pin_project_lite::pin_project;
+use std::{
+    collections::BTreeMap,
+    pin::Pin,
+    task::{Context, Poll},
+};
 
-/// The public events of a collection.
-///
-/// Of an undecodable object only an error can tell. Those of a list become one error, ahead of [`Event::InitDone`], so that who keeps
-/// states can keep the last readable ones. The stream must come from a watcher that lists again where an undecodable object was
-/// deleted: an event can't tell which.
-pub(super) fn events<K: Resource + Send>(
-    collection: impl Stream<Item = Result<CollectionEvent<K>>> + Send,
-) -> impl Stream<Item = Result<Event<K>>> + Send {
-    let mut undecodable = UndecodableInList::default();
-    collection.flat_map(move |item| {
-        let (first, second) = match item {
-            Ok(event) => undecodable.project(event),
-            Err(error) => (Some(Err(error)), None),
-        };
-        stream::iter(first.into_iter().chain(second))
-    })
+pin_project! {
+    /// The public events of a collection.
+    ///
+    /// Of an undecodable object only an error can tell. Those of a list become one error, ahead of [`Event::InitDone`], so
+    /// that a consumer that keeps states can keep the last readable ones. An event can't tell which undecodable object was
+    /// deleted, so the watcher behind this has to list again then.
+    pub(super) struct Events<S> {
+        #[pin]
+        collection: S,
+        undecodable: UndecodableInList,
+    }
+}
+
+impl<S> Events<S> {
+    pub(super) fn of(collection: S) -> Self {
+        Self { collection, undecodable: UndecodableInList::default() }
+    }
+}
+
+impl<K: Resource, S: Stream<Item = Result<CollectionEvent<K>>>> Stream for Events<S> {
+    type Item = Result<Event<K>>;
+
+    fn poll_next(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        let mut this = self.project();
+        if std::mem::take(&mut this.undecodable.done) {
+            return Poll::Ready(Some(Ok(Event::InitDone)));
+        }
+        loop {
+            let Some(item) = ready!(this.collection.as_mut().poll_next(cx)) else { return Poll::Ready(None) };
+            let item = item.and_then(|event| this.undecodable.project(event)).transpose();
+            if item.is_some() {
+                return Poll::Ready(item);
+            }
+        }
+    }
 }
 
 /// What a watch of one object brings.
@@ -39,18 +63,18 @@ pub(super) fn states<K: Send>(
     collection.map(move |item| item.and_then(|event| state(event, &mut listed)))
 }
 
-type Items<K> = (Option<Result<Event<K>>>, Option<Result<Event<K>>>);
-
 /// The undecodable objects of the list under way, by namespace and name.
 #[derive(Default)]
 struct UndecodableInList {
     listing: bool,
+    /// Whether the list is complete but for its `InitDone`.
+    done: bool,
     objects: BTreeMap<(Option<String>, String), UndecodableObject>,
 }
 
 impl UndecodableInList {
-    fn project<K: Resource>(&mut self, event: CollectionEvent<K>) -> Items<K> {
-        let event = match event {
+    fn project<K: Resource>(&mut self, event: CollectionEvent<K>) -> Result<Option<Event<K>>> {
+        Ok(Some(match event {
             CollectionEvent::Init => {
                 *self = Self { listing: true, ..Self::default() };
                 Event::Init
@@ -61,22 +85,24 @@ impl UndecodableInList {
             }
             CollectionEvent::Synced { .. } => {
                 let objects: Vec<_> = std::mem::take(self).objects.into_values().collect();
-                let error = (!objects.is_empty()).then(|| Err(Error::of_list(objects)));
-                return (error, Some(Ok(Event::InitDone)));
+                if !objects.is_empty() {
+                    self.done = true;
+                    return Err(Error::of_list(objects));
+                }
+                Event::InitDone
             }
             CollectionEvent::Apply(object) => Event::Apply(object),
             CollectionEvent::Delete(object) => {
                 self.forget(&object);
                 Event::Delete(object)
             }
-            CollectionEvent::Progress { .. } => return (None, None),
+            CollectionEvent::Progress { .. } => return Ok(None),
             CollectionEvent::Undecodable(object) if self.listing && !object.deleted => {
                 self.objects.insert((object.namespace.clone(), object.name.clone()), object);
-                return (None, None);
+                return Ok(None);
             }
-            CollectionEvent::Undecodable(object) => return (Some(Err(object.into())), None),
-        };
-        (Some(Ok(event)), None)
+            CollectionEvent::Undecodable(object) => return Err(object.into()),
+        }))
     }
 
     /// A later state of an object can be decoded, or is its end.

@@ -39,6 +39,11 @@ impl Source {
         Self { prune, ..self }
     }
 
+    /// Its path in the API, which tells the kind and the namespace.
+    pub(super) fn path(&self) -> &str {
+        &self.request.url_path
+    }
+
     pub(super) async fn list<K: Watchable>(&self, params: &ListParams) -> Result<ListAnswer, Error> {
         let request =
             if K::metadata_api() { self.request.list_metadata(params) } else { self.request.list(params) };

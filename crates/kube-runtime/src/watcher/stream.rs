@@ -141,7 +141,7 @@ fn public_events<K: Watchable>(
     config: Config,
 ) -> impl Stream<Item = Result<Event<K>>> + Send {
     let machine = Machine::new(config, RetryBackoff::own());
-    projection::events(run(source, machine.relisting_undecodable_deletions()))
+    projection::Events::of(run(source, machine.relisting_undecodable_deletions()))
 }
 
 fn run<K: Watchable>(
@@ -153,7 +153,7 @@ fn run<K: Watchable>(
         pages: Pages::new(source.clone()),
         source,
         machine,
-        messages: stream::empty().boxed(),
+        messages: None,
         outbox: Vec::new().into_iter(),
         wake: Instant::now(),
     };
@@ -169,7 +169,7 @@ struct Shell<K: Clone> {
     /// The list that runs, if one does.
     pages: Pages<K>,
     /// The watch that runs, if one does.
-    messages: Messages<K>,
+    messages: Option<Messages<K>>,
     outbox: vec::IntoIter<Result<CollectionEvent<K>>>,
     /// Not before this time may the next request be made.
     wake: Instant,
@@ -191,19 +191,25 @@ impl<K: Watchable> Shell<K> {
 
     async fn perform(&mut self) -> Input<K> {
         let next = self.machine.next();
-        if let Next::Read { silence } = next {
-            return Input::Read(match timeout(silence, self.messages.next()).await {
+        if let (Next::Read { silence }, Some(messages)) = (&next, &mut self.messages) {
+            return Input::Read(match timeout(*silence, messages.next()).await {
                 Ok(Some(Ok(message))) => Read::Message(message),
                 Ok(Some(Err(error))) => Read::Broken(error),
                 Ok(None) => Read::Ended,
                 Err(_elapsed) => Read::Silent,
             });
         }
-        self.messages = stream::empty().boxed(); // closes the watch that is over
+        if self.messages.take().is_some() {
+            tracing::debug!(collection = self.source.path(), "a watch is over");
+        }
         if self.wake > Instant::now() {
             sleep_until(self.wake).await;
         }
         if let Next::List(params) = next {
+            if params.continue_token.is_none() {
+                let version = params.resource_version.as_deref();
+                tracing::debug!(collection = self.source.path(), version, "listing");
+            }
             return Input::Listed(self.pages.get(&params).await);
         }
         self.pages.forget();
@@ -213,9 +219,11 @@ impl<K: Watchable> Shell<K> {
                 Input::Probed(answer.unwrap_or_else(|_elapsed| Err(no_answer())))
             }
             Next::Watch(params, version) => {
+                let (collection, initial_events) = (self.source.path(), params.send_initial_events);
+                tracing::debug!(collection, version, initial_events, "watching");
                 let answer = timeout(START_TIMEOUT, self.source.watch(&params, &version)).await;
                 Input::Started(answer.unwrap_or_else(|_elapsed| Err(no_answer())).map(|messages| {
-                    self.messages = messages;
+                    self.messages = Some(messages);
                 }))
             }
             Next::Read { .. } | Next::List(_) => unreachable!("invariant: they were handled above"),
