@@ -30,6 +30,9 @@ impl Machine {
         if !matches!(page, Page::Next(_)) {
             emit.push(Ok(CollectionEvent::Init));
         }
+        let versions = list.items.iter().filter_map(|item| item.meta().resource_version.as_deref());
+        let of_list = list.metadata.resource_version.as_deref().unwrap_or_default();
+        self.versions.list_contains(of_list, versions);
         emit.reserve(list.items.len() + 2);
         for item in list.items {
             match item.0 {

@@ -4,8 +4,8 @@ use crate::version::{number, went_back};
 
 /// What is known about the versions of one collection.
 ///
-/// A genuine server has one counter for all objects of a kind, so a lower version means an older storage, and a list shows it. An
-/// aggregated API may count the changes of each object alone.
+/// A genuine server has one counter for all objects of a kind, so a lower version means an older storage, and a list shows
+/// it. An aggregated API may count the changes of each object alone.
 #[derive(Debug, Default)]
 pub(super) enum Versions {
     #[default]
@@ -40,6 +40,14 @@ impl Versions {
         }
         *self = Self::Regressed(last.to_owned());
         Verdict::Older
+    }
+
+    /// A list that shows the state at `version` contains objects of these versions. One that is newer than its list is
+    /// proof that they count per object.
+    pub(super) fn list_contains<'a>(&mut self, version: &str, mut objects: impl Iterator<Item = &'a str>) {
+        if self.comparable(version) && objects.any(|object| went_back(object, version)) {
+            *self = Self::Opaque;
+        }
     }
 
     /// A list is complete, and shows the state at `version`.

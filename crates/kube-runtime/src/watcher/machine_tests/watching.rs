@@ -407,3 +407,15 @@ fn lower_versions_that_a_list_explains_go_on_counting() {
     bench.message(added("b", "6"));
     bench.expect_list();
 }
+
+#[test]
+fn a_list_that_is_older_than_its_objects_shows_that_versions_count_per_object() {
+    let mut bench = Bench::new(Config::default());
+    bench.page(list("10", "more", vec![object("a", "7")]));
+    bench.page(list("10", "", vec![object("b", "25")]));
+    assert_eq!(bench.reached, [""]);
+    bench.started();
+    for version in ["26", "8", "27", "9"] {
+        assert_eq!(bench.message(added("a", version)), ["Apply(ns/a)"]);
+    }
+}
