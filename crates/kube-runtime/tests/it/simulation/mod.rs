@@ -9,11 +9,14 @@
 mod dice;
 mod faults;
 mod life;
+mod servers;
+mod watching;
 mod world;
 
 use life::Life;
 use std::{
     env,
+    future::Future,
     hash::{DefaultHasher, Hash, Hasher},
     panic::{AssertUnwindSafe, catch_unwind},
     sync::atomic::{AtomicU64, Ordering},
@@ -26,6 +29,17 @@ const SEEDS: u64 = 1000;
 
 #[test]
 fn whatever_happens_the_guarantees_hold() {
+    all_seeds(simulate);
+}
+
+/// Servers that lag, objects that cannot be decoded, versions that count per object, storages that go back in time.
+#[test]
+fn whatever_servers_show_a_store_follows_and_never_goes_back() {
+    all_seeds(|seed| simulated(seed, watching::live(seed)));
+}
+
+/// Tries as many seeds as were asked for, or the one.
+fn all_seeds(simulate: impl Fn(u64) -> Life + Sync) {
     if let Some(seed) = number("KUBE_SIMULATION_SEED") {
         let life = simulate(seed);
         println!("{}", life.story.join("\n"));
@@ -95,9 +109,13 @@ fn number(variable: &str) -> Option<u64> {
 }
 
 fn simulate(seed: u64) -> Life {
+    simulated(seed, life::live(seed))
+}
+
+fn simulated(seed: u64, life: impl Future<Output = Life>) -> Life {
     fastrand::seed(seed); // of this thread: the jitter of every backoff comes from here
     let runtime =
         tokio::runtime::Builder::new_current_thread().enable_all().start_paused(true).build().unwrap();
-    catch_unwind(AssertUnwindSafe(|| runtime.block_on(life::live(seed))))
+    catch_unwind(AssertUnwindSafe(|| runtime.block_on(life)))
         .unwrap_or_else(|_| Life { story: Vec::new(), outcome: Err("it panicked".to_owned()) })
 }
