@@ -128,7 +128,8 @@ async fn answer(servers: Arc<Servers>, request: Request<Body>) -> Result<Answer,
         return Ok(too_large());
     }
     let kind = if is_watch { Match::watch::<ConfigMap>() } else { Match::list::<ConfigMap>() };
-    let rule = lagging.map(|version| servers.server.fault(kind.times(1), Fault::Stale(version)));
+    let rule = lagging
+        .map(|version| servers.server.fault(kind.namespace("default").times(1), Fault::Stale(version)));
     let answer = servers.faulty.send(with_query(request, &query)).await;
     if let Some(rule) = rule {
         rule.remove();

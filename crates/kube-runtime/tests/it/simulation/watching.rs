@@ -184,6 +184,8 @@ fn chain(error: &dyn std::error::Error) -> String {
 struct Changes {
     server: ApiServer,
     objects: Api<ConfigMap>,
+    /// The same by a path that no cache answers.
+    everything: Api<ConfigMap>,
     dice: Dice,
     witness: Arc<Witness>,
     count: usize,
@@ -191,8 +193,9 @@ struct Changes {
 
 impl Changes {
     fn new(server: &ApiServer, dice: Dice, witness: &Arc<Witness>) -> Self {
-        let objects = Api::default_namespaced(Client::new(server.clone(), "default"));
-        Self { server: server.clone(), objects, dice, witness: Arc::clone(witness), count: 0 }
+        let client = Client::new(server.clone(), "default");
+        let (objects, everything) = (Api::default_namespaced(client.clone()), Api::all(client));
+        Self { server: server.clone(), objects, everything, dice, witness: Arc::clone(witness), count: 0 }
     }
 
     /// One change, if what it needs is there.
@@ -255,7 +258,7 @@ impl Changes {
     }
 
     async fn all_arrived(&self, store: &Store<ConfigMap>) -> Result<(), String> {
-        let there = self.objects.list(&ListParams::default()).await.unwrap().items;
+        let there = self.everything.list(&ListParams::default()).await.unwrap().items;
         let state =
             |object: &ConfigMap| (object.name_any(), (object.uid(), object.labels().get("change").cloned()));
         let (bad, good): (Vec<_>, Vec<_>) = there.into_iter().partition(is_undecodable);
