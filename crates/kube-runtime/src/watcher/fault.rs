@@ -33,7 +33,9 @@ impl Fault {
     pub(crate) fn of(error: &kube_client::Error) -> Self {
         match error {
             kube_client::Error::Api(status) => Self::of_status(status),
-            kube_client::Error::SerdeError(_) | kube_client::Error::FromUtf8(_) => Self::Undecodable,
+            kube_client::Error::SerdeError(_)
+            | kube_client::Error::FromUtf8(_)
+            | kube_client::Error::LinesCodecMaxLineLengthExceeded => Self::Undecodable,
             kube_client::Error::Auth(_) => Self::Forbidden,
             kube_client::Error::BuildRequest(_) => Self::Refused,
             kube_client::Error::ReadEvents(error) if error.kind() == io::ErrorKind::TimedOut => Self::Silent,

@@ -116,13 +116,15 @@ impl Machine {
                 emit.push(Err(Error::WatchError(status)));
                 return self.stream_again(fault);
             }
-            Read::Broken(error) => match Fault::of(&error) {
-                Fault::Undecodable => emit.push(Err(Error::WatchFailed(error))),
-                fault => {
-                    emit.push(Err(Error::WatchFailed(error)));
-                    return self.stream_again(fault);
+            Read::Broken(error) => {
+                let fault = Fault::of(&error);
+                emit.push(Err(Error::WatchFailed(error)));
+                if fault == Fault::Undecodable {
+                    self.listing = Listing::PagedOnce; // nobody knows which object is missing
+                    return self.start_over(RetryClass::Transient);
                 }
-            },
+                return self.stream_again(fault);
+            }
             Read::Ended | Read::Silent => {
                 let what = "the server did not finish the streaming list; listing page by page instead";
                 let error = io::Error::new(io::ErrorKind::UnexpectedEof, what);

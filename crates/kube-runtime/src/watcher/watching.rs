@@ -115,10 +115,6 @@ impl Machine {
     ) -> Turn {
         let end = match read {
             Read::Message(message) => self.message(&mut watch, message, emit),
-            Read::Broken(error) if Fault::of(&error) == Fault::Undecodable => {
-                emit.push(Err(Error::WatchFailed(error))); // one unreadable line; the next may be fine
-                None
-            }
             Read::Broken(error) => Some(End::Broken(error)),
             Read::Ended => Some(End::Closed),
             Read::Silent => Some(End::Silent),
@@ -233,9 +229,11 @@ impl Machine {
                 tracing::debug!(%error, "resuming a watch on which nothing came");
                 (self.resume(version, false), Duration::ZERO)
             }
+            // A line that cannot be read, too: what it told is asked for again.
             End::Broken(error) => {
+                let fault = Fault::of(&error);
                 emit.push(Err(Error::WatchFailed(error)));
-                (self.resume(version, false), self.retry.next(RetryClass::Transient))
+                self.after_fault(&fault, InitListed { version }, Self::in_doubt)
             }
             End::Reported(status) => {
                 let fault = Fault::of_status(&status);
@@ -287,7 +285,9 @@ impl Machine {
         again: fn(&Self, InitListed) -> State,
     ) -> Turn {
         self.freshness = match fault {
-            Fault::Internal if self.is_exhausted() => Freshness::NotOlderThan(listed.version),
+            Fault::Internal | Fault::Undecodable if self.is_exhausted() => {
+                Freshness::NotOlderThan(listed.version)
+            }
             _ if fault.loses_version() => Freshness::MostRecent,
             _ => return (again(self, listed), self.retry.after(fault)),
         };

@@ -1,10 +1,13 @@
 //! Watching servers that misbehave, by scripts and under paused time.
 
 use crate::{common::soon, script::*};
+use futures::StreamExt;
 use http::StatusCode;
-use kube_runtime::{WatchStreamExt, watcher::Config};
+use k8s_openapi::api::core::v1::ConfigMap;
+use kube_client::Api;
+use kube_runtime::{Controller, WatchStreamExt, controller::Action, watcher::Config};
 use serde_json::json;
-use std::{pin::pin, time::Duration};
+use std::{convert::Infallible, pin::pin, sync::Arc, time::Duration};
 use tokio::time::timeout;
 
 #[tokio::test(start_paused = true)]
@@ -152,4 +155,31 @@ async fn versions_that_count_per_object_cost_one_list() {
     assert_eq!(told[4..7], ["Init", "InitApply(a)", "InitDone"]);
     assert_eq!(told[7..11], ["Apply(b)"; 4], "none is lost");
     assert_eq!(log.lists().len(), 2);
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_longest_wait_there_is_can_be_waited_for() {
+    struct Never;
+    impl Iterator for Never {
+        type Item = Duration;
+
+        fn next(&mut self) -> Option<Duration> {
+            Some(Duration::MAX)
+        }
+    }
+    impl kube_runtime::utils::Backoff for Never {
+        fn reset(&mut self) {}
+    }
+    let (client, log) = scripted(|_, _| lines(&[], closed()));
+    let api: Api<ConfigMap> = Api::default_namespaced(client.clone());
+    during(600, events(client, Config::default()).backoff(Never)).await;
+    assert_eq!(log.watches().len(), 1);
+    let controller = Controller::new(api, Config::default()).trigger_backoff(Never);
+    let output = controller.run(
+        async |_, _| Ok::<_, Infallible>(Action::await_change()),
+        |_, _, _| Action::await_change(),
+        Arc::new(()),
+    );
+    let _elapsed = timeout(Duration::from_secs(600), output.for_each(|_| std::future::ready(()))).await;
+    assert_eq!(log.watches().len(), 2);
 }

@@ -1,7 +1,11 @@
 //! Objects that cannot be decoded: named, never mistaken for deleted, and holding up nobody.
 
 use crate::script::*;
-use futures::{StreamExt, TryStreamExt, stream};
+use bytes::Bytes;
+use futures::{
+    StreamExt, TryStreamExt,
+    stream::{self, BoxStream},
+};
 use k8s_openapi::api::core::v1::ConfigMap;
 use kube_client::{Api, Client};
 use kube_core::ResourceExt;
@@ -10,7 +14,7 @@ use kube_runtime::{
     wait::await_condition,
     watcher::{Config, watch_object, watcher},
 };
-use std::{pin::pin, time::Duration};
+use std::{io, pin::pin, time::Duration};
 use tokio::time::{sleep, timeout};
 
 fn api(client: Client) -> Api<ConfigMap> {
@@ -95,18 +99,50 @@ async fn an_undecodable_deletion_leaves_no_ghost_in_a_streamed_store() {
     filling.abort();
 }
 
+fn garbled() -> BoxStream<'static, io::Result<Bytes>> {
+    stream::iter([Ok("{garbled\n".into())]).chain(silence()).boxed()
+}
+
+/// Nobody knows what was in it, so it is asked for again.
 #[tokio::test(start_paused = true)]
-async fn one_unreadable_line_is_no_end() {
-    let (client, _) = scripted(move |_, _| {
-        let garbled = stream::iter([
-            Ok("{garbled\n".into()),
-            Ok(format!("{}\n", event("ADDED", object("b", "11"))).into()),
-        ]);
-        lines(&[], garbled.chain(silence()).boxed())
+async fn what_an_unreadable_line_told_is_not_lost() {
+    let (client, log) = scripted(|before, query| {
+        assert!(query.contains("resourceVersion=10"), "{query}");
+        let added = event("ADDED", object("b", "11"));
+        if before == 0 { lines(&[], garbled()) } else { lines(&[added], silence()) }
     });
     let told = during(5, events(client, Config::default())).await;
     assert!(told[3].starts_with("the watch failed"), "{told:?}");
     assert_eq!(told[4..], ["Apply(b)"]);
+    assert_eq!(log.lists().len(), 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_line_that_stays_unreadable_leads_to_a_list() {
+    let (client, log) = scripted(|_, _| lines(&[], garbled()));
+    during(600, events(client, Config::default())).await;
+    let (lists, watches) = (log.lists().len(), log.watches().len());
+    assert!((2..=4).contains(&lists), "{lists} lists");
+    assert!((15..150).contains(&watches), "{watches} watches");
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_object_in_an_unreadable_line_of_a_streaming_list_is_not_absent() {
+    let (client, _) = scripted(|_, query| {
+        let streaming = query.contains("sendInitialEvents=true");
+        let end = stream::iter([Ok(format!("{}\n", bookmark("9", true)).into())]);
+        if streaming {
+            lines(&[], garbled().take(1).chain(end).chain(silence()).boxed())
+        } else {
+            lines(&[], silence())
+        }
+    });
+    let told = during(60, events(client, Config::default().streaming_lists())).await;
+    assert!(told[1].starts_with("the watch failed"), "{told:?}");
+    assert_eq!(
+        (&*told[0], &told[2..]),
+        ("Init", &["Init", "InitApply(a)", "InitDone"].map(String::from)[..])
+    );
 }
 
 fn chain(error: &(dyn std::error::Error + 'static)) -> String {

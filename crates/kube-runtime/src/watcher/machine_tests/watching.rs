@@ -324,11 +324,18 @@ fn a_deletion_without_a_name_leads_to_a_list() {
 }
 
 #[test]
-fn an_unreadable_line_is_skipped() {
+fn an_unreadable_line_is_asked_for_again_and_then_listed() {
+    let unreadable =
+        || Read::Broken(ClientError::SerdeError(serde_json::from_str::<Value>("{").unwrap_err()));
     let mut bench = watching();
-    let unreadable = ClientError::SerdeError(serde_json::from_str::<Value>("{").unwrap_err());
-    assert_eq!(bench.read(Read::Broken(unreadable)).len(), 1);
-    bench.expect_read();
+    for _ in 0..2 {
+        assert_eq!(bench.read(unreadable()).len(), 1);
+        assert_eq!(bench.expect_watch_when_vouched(), "10");
+        bench.started();
+    }
+    bench.read(unreadable());
+    assert_eq!(bench.wait, 4 * OWN);
+    bench.expect_list();
 }
 
 #[test]
