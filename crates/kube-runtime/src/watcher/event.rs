@@ -11,8 +11,8 @@ use std::fmt;
 /// The stream starts with a *list*: [`Event::Init`], then [`Event::InitApply`] for each object that exists, then
 /// [`Event::InitDone`]. Changes follow as [`Event::Apply`] and [`Event::Delete`]. When the watcher has to list again
 /// (history expired, storage restored) the sequence starts over with `Init`; an object that is not among the
-/// `InitApply`s of a finished list is gone, without a `Delete` of its own. A list that fails half-way is followed by
-/// another `Init`.
+/// `InitApply`s of a finished list is gone, without a `Delete` of its own, unless the error ahead of `InitDone` names it as
+/// one that cannot be decoded. A list that fails half-way is followed by another `Init`.
 ///
 /// Changes that follow each other quickly may arrive as one, and deletions can be missed while disconnected: use a
 /// finalizer where a deletion must be seen.

@@ -8,8 +8,13 @@
 //!
 //! Every error is an item of the stream and the stream goes on: the watcher tries again by itself, waits between its
 //! tries (from 0.1 s to 5 s, longer where the server asks for it by `Retry-After` or does not know or allow the kind)
-//! and never spins. Put [`WatchStreamExt::default_backoff`](crate::WatchStreamExt::default_backoff) behind it for the
-//! longer, jittered waits a cluster with many clients needs.
+//! and never spins. The waits start over after a watch that lived: one that brought a change, or lasted for 5 s. Put
+//! [`WatchStreamExt::default_backoff`](crate::WatchStreamExt::default_backoff) behind it for the longer, jittered waits a cluster with
+//! many clients needs.
+//!
+//! An object that cannot be decoded is an error that names it, and the others flow on. All of a list are one
+//! [`Error::InitialListFailed`], ahead of its [`Event::InitDone`]; one that changes is an [`Error::WatchFailed`]. Where such an object is
+//! deleted, everything is listed again, as no event can tell which object it was.
 
 mod config;
 mod error;
