@@ -72,7 +72,9 @@ async fn the_deletion_of_an_undecodable_object_is_one_by_name() {
     let gone = event("DELETED", undecodable("a", "11"));
     let (client, log) = scripted_by(
         |_, _| list("10", &[object("a", "7")]),
-        move |before, _| if before == 0 { lines(&[gone.clone()], silence()) } else { lines(&[], silence()) },
+        move |before, _| {
+            if before == 0 { lines(std::slice::from_ref(&gone), silence()) } else { lines(&[], silence()) }
+        },
     );
     let mut states = pin!(watch_object(api(client), "a").map_ok(|state| state.map(|it| it.name_any())));
     assert_eq!(states.try_next().await.unwrap(), Some(Some("a".into())));
