@@ -136,3 +136,92 @@ fn state<K>(event: CollectionEvent<K>, listed: &mut bool) -> Result<ObjectState<
         }
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use futures::{executor::block_on, stream};
+    use k8s_openapi::api::core::v1::ConfigMap;
+
+    type Collection = CollectionEvent<ConfigMap>;
+
+    fn object(name: &str) -> ConfigMap {
+        let mut object = ConfigMap::default();
+        object.metadata.name = Some(name.into());
+        object
+    }
+
+    fn undecodable(name: &str, deleted: bool) -> Collection {
+        Collection::Undecodable(UndecodableObject {
+            namespace: None,
+            name: name.into(),
+            uid: None,
+            resource_version: None,
+            deleted,
+            error: "odd".into(),
+        })
+    }
+
+    fn synced() -> Collection {
+        Collection::Synced { resource_version: "9".into() }
+    }
+
+    /// The public events in words, and an error by the names in it.
+    fn public(events: Vec<Collection>) -> Vec<String> {
+        let in_words = |item: Result<Event<ConfigMap>>| match item {
+            Ok(event) => event.to_string(),
+            Err(error) => error.undecodable().map(ToString::to_string).collect::<Vec<_>>().join("+"),
+        };
+        block_on(Events::of(stream::iter(events.into_iter().map(Ok))).map(in_words).collect())
+    }
+
+    #[test]
+    fn undecodable_objects_of_a_list_are_one_error_ahead_of_its_end() {
+        let list = vec![Collection::Init, undecodable("b", false), undecodable("c", false), synced()];
+        assert_eq!(public(list), ["Init", "b+c", "InitDone"]);
+        assert_eq!(public(vec![Collection::Init, synced()]), ["Init", "InitDone"]);
+    }
+
+    #[test]
+    fn what_becomes_of_an_undecodable_object_within_the_list_counts() {
+        let changed = Collection::InitApply(object("a"));
+        let deleted = Collection::Delete(object("b"));
+        let [a, b, c] = ["a", "b", "c"].map(|name| undecodable(name, false));
+        let told = public(vec![Collection::Init, a, b, c, changed, deleted, synced()]);
+        assert_eq!(told, ["Init", "InitApply(a)", "Delete(b)", "c", "InitDone"]);
+    }
+
+    #[test]
+    fn a_list_that_starts_over_forgets_the_one_before() {
+        let told = public(vec![Collection::Init, undecodable("a", false), Collection::Init, synced()]);
+        assert_eq!(told, ["Init", "Init", "InitDone"]);
+    }
+
+    #[test]
+    fn between_lists_each_undecodable_object_is_an_error() {
+        let progress = Collection::Progress { resource_version: "9".into() };
+        let [a, b] = [undecodable("a", false), undecodable("b", true)];
+        assert_eq!(public(vec![Collection::Init, synced(), a, progress, b]), ["Init", "InitDone", "a", "b"]);
+    }
+
+    #[test]
+    fn one_object_is_there_unless_a_list_or_a_deletion_says_otherwise() {
+        let told = |events: Vec<Collection>| -> Vec<String> {
+            let in_words = |item| match item {
+                Ok(ObjectState::Known(Some(_))) => "there".to_owned(),
+                Ok(ObjectState::Known(None)) => "absent".to_owned(),
+                Ok(ObjectState::Unchanged) => "-".to_owned(),
+                Err(_) => "error".to_owned(),
+            };
+            block_on(states(stream::iter(events.into_iter().map(Ok))).map(in_words).collect())
+        };
+        let listed = |state| vec![Collection::Init, state, synced()];
+        assert_eq!(told(listed(Collection::InitApply(object("a")))), ["-", "there", "-"]);
+        assert_eq!(told(listed(undecodable("a", false))), ["-", "error", "-"]);
+        assert_eq!(told(vec![Collection::Init, synced()]), ["-", "absent"]);
+        let changes = [Collection::Apply(object("a")), undecodable("a", false), undecodable("a", true)];
+        assert_eq!(told(changes.into()), ["there", "error", "absent"]);
+        let again = [listed(undecodable("a", false)), vec![Collection::Init, synced()]].concat();
+        assert_eq!(told(again), ["-", "error", "-", "-", "absent"]);
+    }
+}
