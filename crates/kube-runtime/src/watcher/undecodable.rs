@@ -69,7 +69,7 @@ impl Error {
     }
 }
 
-/// A decoding error that names all objects; its source says what is wrong with them, and carries them.
+/// A decoding error that names all objects. The source of its source carries them.
 fn decode_error(objects: Vec<UndecodableObject>) -> kube_client::Error {
     /// `serde_json` makes an error that has a source only of one that comes from reading.
     struct Failing(Option<Undecodable>);
@@ -88,7 +88,7 @@ fn decode_error(objects: Vec<UndecodableObject>) -> kube_client::Error {
     kube_client::Error::SerdeError(error.expect_err("invariant: there is nothing to read"))
 }
 
-/// Names all objects. Some programs print this level of the error alone, others the innermost one.
+/// Says how many objects there are, and what its source says: some programs print one level of an error, others all.
 #[derive(Debug)]
 struct Undecodable {
     reasons: Reasons,
@@ -96,13 +96,10 @@ struct Undecodable {
 
 impl fmt::Display for Undecodable {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let objects = &self.reasons.0;
-        match objects.len() {
-            1 => f.write_str("skipped an object that cannot be decoded (")?,
-            total => write!(f, "skipped {total} objects that cannot be decoded (")?,
+        match self.reasons.0.len() {
+            1 => write!(f, "skipped an object that cannot be decoded: {}", self.reasons),
+            total => write!(f, "skipped {total} objects that cannot be decoded: {}", self.reasons),
         }
-        separated(f, objects.iter(), ", ")?;
-        f.write_str(")")
     }
 }
 
@@ -112,37 +109,28 @@ impl StdError for Undecodable {
     }
 }
 
-/// Says what is wrong with each object; of many, with the first few.
+/// Names every object, and says what is wrong with the first few: mostly the same is wrong with all.
 #[derive(Debug)]
 struct Reasons(Vec<UndecodableObject>);
 
 impl Reasons {
-    const SHOWN: usize = 10;
+    const EXPLAINED: usize = 10;
 }
 
 impl fmt::Display for Reasons {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let shown = self.0.iter().take(Self::SHOWN);
-        separated(f, shown.map(|object| format!("{object}: {}", object.error)), "; ")?;
-        match self.0.len().saturating_sub(Self::SHOWN) {
-            0 => Ok(()),
-            more => write!(f, "; and {more} more"),
+        let (explained, named) = self.0.split_at(self.0.len().min(Self::EXPLAINED));
+        let explained = explained.iter().map(|object| format!("{object}: {}", object.error));
+        f.write_str(&explained.collect::<Vec<_>>().join("; "))?;
+        if !named.is_empty() {
+            let named = named.iter().map(ToString::to_string).collect::<Vec<_>>();
+            write!(f, "; and {}", named.join(", "))?;
         }
+        Ok(())
     }
 }
 
 impl StdError for Reasons {}
-
-fn separated(
-    f: &mut fmt::Formatter<'_>,
-    items: impl Iterator<Item = impl fmt::Display>,
-    separator: &str,
-) -> fmt::Result {
-    for (index, item) in items.enumerate() {
-        write!(f, "{}{item}", if index == 0 { "" } else { separator })?;
-    }
-    Ok(())
-}
 
 #[cfg(test)]
 mod tests {
@@ -171,17 +159,16 @@ mod tests {
         let error = Error::of_list(objects.clone());
         assert!(error.undecodable().eq(&objects));
         let chain = chain(&error);
-        assert!(objects.iter().all(|object| chain[2].contains(&object.to_string())), "{chain:?}");
-        assert!(
-            chain[3].starts_with("ns/o0: data is no map; ") && chain[3].ends_with("; and 5 more"),
-            "{chain:?}"
-        );
+        assert!(chain[3].starts_with("ns/o0: data is no map; ns/o1: data is no map; "), "{chain:?}");
+        assert!(chain[3].ends_with("; and ns/o10, ns/o11, ns/o12, ns/o13, ns/o14"), "{chain:?}");
+        assert_eq!(chain[2], format!("skipped 15 objects that cannot be decoded: {}", chain[3]));
     }
 
     #[test]
     fn one_object_is_named_at_each_level() {
         let error = Error::from(object("bad"));
-        let expected = ["skipped an object that cannot be decoded (ns/bad)", "ns/bad: data is no map"];
+        let expected =
+            ["skipped an object that cannot be decoded: ns/bad: data is no map", "ns/bad: data is no map"];
         assert_eq!(chain(&error)[2..], expected);
         assert!(error.is_permanent());
     }

@@ -235,5 +235,5 @@ async fn a_long_list_comes_in_its_order_and_what_is_bad_in_it_is_one_error() {
     assert!(events.iter().map(|event| event.as_ref().unwrap().to_string()).eq(expected));
     assert!(matches!(told[3001], Ok(Event::InitDone)));
     let what = error.source().unwrap().source().unwrap().to_string();
-    assert_eq!(what, "skipped an object that cannot be decoded (1234)");
+    assert!(what.starts_with("skipped an object that cannot be decoded: 1234: "), "{what}");
 }

@@ -64,7 +64,7 @@ async fn an_undecodable_object_that_lives_is_not_deleted() {
     let (client, _) = scripted_by(|_, _| list("10", &[undecodable("a", "7")]), |_, _| lines(&[], silence()));
     let waiting = await_condition(api(client), "a", conditions::is_deleted("a"));
     let error = timeout(Duration::from_secs(60), waiting).await.unwrap().unwrap_err();
-    assert!(chain(&error).contains("cannot be decoded (a): a: "), "{}", chain(&error));
+    assert!(chain(&error).contains("cannot be decoded: a: "), "{}", chain(&error));
 }
 
 #[tokio::test(start_paused = true)]

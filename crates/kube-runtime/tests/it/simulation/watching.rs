@@ -273,7 +273,7 @@ impl Changes {
             return Err(format!("{name} is shown as {state:?}, and is {:?}", bad[name]));
         }
         let errors = self.witness.errors.lock().unwrap();
-        let named = |name: &String| errors.iter().any(|it| it.contains(&format!("{name}: ")));
+        let named = |name: &String| errors.iter().any(|it| it.contains(name.as_str()));
         match bad.keys().find(|name| !named(name)) {
             Some(name) => Err(format!("{name} cannot be decoded, and no error names it")),
             None => Ok(()),
