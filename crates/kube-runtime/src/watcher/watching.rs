@@ -132,7 +132,7 @@ impl Machine {
         emit: &mut Emit<K>,
     ) -> Option<End> {
         let deleted = matches!(message, WatchEvent::Deleted(_));
-        watch.heard |= !matches!(message, WatchEvent::Error(_));
+        watch.heard = true;
         match message {
             WatchEvent::Added(DeserializeGuard(object))
             | WatchEvent::Modified(DeserializeGuard(object))

@@ -37,6 +37,10 @@ fn an_expired_continue_token_leads_to_one_whole_list() {
     let mut bench = Bench::new(Config::default());
     bench.page(list("10", "more", vec![object("a", "1")]));
     assert!(bench.list_error(api_error(410)).is_empty(), "nothing is lost, so nothing is reported");
+    let mut unknown = Bench::new(Config::default());
+    unknown.page(list("10", "more", vec![]));
+    assert!(unknown.list_error(api_error(400)).is_empty(), "as servers say that do not know the token");
+    assert_eq!(unknown.expect_list().limit, None);
     let whole = bench.expect_list();
     assert_eq!((whole.limit, whole.continue_token, whole.resource_version), (None, None, None));
     assert_eq!(bench.page(list("20", "", vec![object("b", "2")])), ["Init", "InitApply(ns/b)", "Synced"]);
@@ -83,7 +87,8 @@ fn undecodable_objects_of_a_list_are_told_one_by_one_and_the_rest_flows() {
 #[test]
 fn a_list_that_may_be_old_is_never_older_than_what_was_seen() {
     let mut bench = Bench::new(Config::default().any_semantic());
-    assert_eq!(bench.expect_list().resource_version.as_deref(), Some("0"));
+    let first = bench.expect_list();
+    assert_eq!((first.resource_version.as_deref(), first.limit), (Some("0"), None));
     bench.page(list("10", "", vec![]));
     bench.started();
     bench.message(added("a", "15"));
@@ -119,4 +124,33 @@ fn after_an_expired_version_the_newest_state_is_asked_for() {
             bench.list_error(broken());
         }
     }
+}
+
+/// A machine that may be shown old states, whose watch from version 10 has lived and is over.
+fn any_after_a_watch() -> Bench {
+    let mut bench = Bench::new(Config::default().any_semantic());
+    bench.page(list("10", "", vec![]));
+    bench.started();
+    bench.pass(60);
+    bench
+}
+
+#[test]
+fn where_the_storage_may_be_another_one_the_newest_state_is_asked_for() {
+    let mut rewound = any_after_a_watch();
+    rewound.message(added("a", "9"));
+    assert_eq!(rewound.expect_list().resource_version, None);
+
+    let mut refused = any_after_a_watch();
+    refused.read(Read::Broken(broken()));
+    refused.probed(Err(api_error(403)));
+    assert_eq!(refused.expect_list().resource_version, None);
+}
+
+#[test]
+fn a_list_for_a_deletion_that_cannot_be_told_is_no_older_than_it() {
+    let mut bench = any_after_a_watch();
+    bench.machine.relist_undecodable_deletions = true;
+    bench.message(json!({ "type": "DELETED", "object": spoiled("bad", "11") }));
+    assert_eq!(bench.expect_list().resource_version.as_deref(), Some("11"));
 }

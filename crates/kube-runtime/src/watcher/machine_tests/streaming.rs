@@ -67,6 +67,15 @@ fn a_streaming_list_without_an_end_falls_back_to_a_list_this_time() {
 }
 
 #[test]
+fn an_unreadable_line_of_a_streaming_list_leads_to_a_list_this_time() {
+    let mut bench = streaming();
+    let unreadable = serde_json::from_str::<serde_json::Value>("{").unwrap_err();
+    assert_eq!(bench.read(Read::Broken(ClientError::SerdeError(unreadable))).len(), 1);
+    assert_eq!(bench.wait, OWN);
+    bench.expect_list();
+}
+
+#[test]
 fn a_streaming_list_that_breaks_starts_over() {
     let mut bench = streaming();
     bench.message(added("a", "5"));

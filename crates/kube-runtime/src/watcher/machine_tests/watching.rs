@@ -81,6 +81,38 @@ fn lists_that_do_not_help_become_rare_until_a_watch_lives() {
     bench.read(Read::Broken(broken()));
     bench.probed(Ok("10"));
     assert_eq!(refused_until_listed(&mut bench), (3, 800));
+    bench.started();
+    bench.pass(60);
+    bench.read(Read::Ended);
+    bench.probed(Ok("10"));
+    bench.refused(api_error(500));
+    bench.refused(api_error(500));
+    bench.started();
+    bench.pass(60);
+    bench.read(Read::Ended);
+    bench.probed(Ok("10"));
+    assert_eq!(refused_until_listed(&mut bench).0, 3, "refusals before a watch that lived do not count");
+}
+
+#[test]
+fn a_silent_watch_lived_if_anything_was_heard_of_it() {
+    let mut bench = watching();
+    for (bookmarks, wait) in [(0, OWN), (0, 2 * OWN), (1, OWN), (0, 2 * OWN)] {
+        (0..bookmarks).for_each(|_| drop(bench.message(bookmark("10", false))));
+        bench.pass(305);
+        bench.read(Read::Silent);
+        assert_eq!(bench.wait, wait);
+        bench.expect_watch_when_vouched();
+        bench.started();
+    }
+}
+
+#[test]
+fn a_deletion_is_progress() {
+    let mut bench = watching();
+    bench.message(json!({ "type": "DELETED", "object": object("a", "12") }));
+    bench.read(Read::Broken(broken()));
+    assert_eq!(bench.expect_watch_when_vouched(), "12");
 }
 
 #[test]
