@@ -10,6 +10,7 @@
 //! - [`scheduler`](mod@scheduler): the queue behind it all.
 
 mod backoff;
+mod delay;
 mod predicate;
 mod queue;
 mod stream_ext;

@@ -24,9 +24,9 @@ use tower::{BoxError, ServiceExt};
 use tower_layer::Layer;
 use tower_service::Service;
 
-use super::deadline::LONGEST;
 use super::nature::Nature;
 use crate::body::Body;
+use crate::delay::MAX_DELAY;
 use crate::transport::FreshConnection;
 
 /// Puts [`Probe`] around a service. It stands above the credentials, so that its questions carry those of the moment.
@@ -38,7 +38,7 @@ pub(crate) struct ProbeLayer {
 impl ProbeLayer {
     /// Silence of this length is an error, unless the server has answered a question meanwhile. Without a limit nobody asks.
     pub(crate) fn new(limit: impl Into<Option<Duration>>) -> Self {
-        Self { limit: limit.into().map(|limit| limit.min(LONGEST)) }
+        Self { limit: limit.into().map(|limit| limit.min(MAX_DELAY)) }
     }
 }
 

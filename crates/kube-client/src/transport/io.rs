@@ -11,6 +11,7 @@ use hyper_util::client::legacy::connect::{Connected, Connection};
 use tokio::time::{Instant, Sleep};
 
 use super::connector::Limits;
+use crate::delay::MAX_DELAY;
 
 /// A connection with limits on how long a read and a write may make no progress.
 #[derive(Debug)]
@@ -41,7 +42,7 @@ struct Deadline {
 
 impl Deadline {
     fn new(limit: Option<Duration>) -> Self {
-        Self { limit, running: None }
+        Self { limit: limit.map(|limit| limit.min(MAX_DELAY)), running: None }
     }
 
     /// Passes on what an attempt gave. Where it has to wait, the time runs, and its end is an error.
@@ -179,6 +180,19 @@ mod tests {
             assert!(reading.await.unwrap().is_err());
             assert_eq!(started.elapsed().as_secs(), expected);
         }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_limit_may_be_without_end() {
+        let max = Some(Duration::MAX);
+        let (near, _far) =
+            pair(Limits { read: max, write: max, write_resets_read: true, ..Limits::default() });
+        let (mut reader, mut writer) = tokio::io::split(near);
+        let reading = tokio::spawn(async move { reader.read_u8().await });
+        tokio::time::sleep(Duration::from_secs(1)).await;
+        writer.write_all(b"a").await.unwrap();
+        let quiet = tokio::time::timeout(Duration::from_secs(100_000), reading).await;
+        assert!(quiet.is_err());
     }
 
     #[tokio::test(start_paused = true)]

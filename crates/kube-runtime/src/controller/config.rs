@@ -10,7 +10,8 @@ const WRITE_WAIT: Duration = Duration::from_secs(10);
 impl Config {
     /// How long to wait after a trigger before the reconcile, so that a burst of triggers becomes one reconcile.
     ///
-    /// The time counts from the first trigger; later ones do not lengthen it. Default: zero.
+    /// The time counts from the first trigger; later ones do not lengthen it. Default: zero. Like all durations of a
+    /// controller, it is cut to ten years: `Duration::MAX` means never.
     #[must_use]
     pub fn debounce(mut self, debounce: Duration) -> Self {
         self.debounce = debounce;

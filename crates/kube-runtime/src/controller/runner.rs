@@ -9,6 +9,7 @@ use super::{
     written::Unseen,
 };
 use crate::{
+    delay::after,
     queue::{Queue, Retries, Urgency},
     reflector::{
         ObjectKey, ObjectRef,
@@ -33,9 +34,6 @@ use std::{
 };
 use tokio::time::{Instant, sleep_until};
 use tracing::Span;
-
-/// What stands for a time too far away to be told.
-const FAR_AWAY: Duration = Duration::from_secs(10 * 365 * 24 * 60 * 60);
 
 /// What can go wrong with running reconcilers, apart from what they report themselves.
 ///
@@ -210,7 +208,7 @@ where
             match self.news().await {
                 News::Shutdown => self.stage = Stage::Draining,
                 News::StoreReady(Ok(())) => {
-                    self.stage = Stage::Gathering { until: Instant::now() + LISTS_WAIT };
+                    self.stage = Stage::Gathering { until: after(Instant::now(), LISTS_WAIT) };
                 }
                 News::StoreReady(Err(error)) => return Some(Err(self.give_up(error))),
                 News::Asked(Some(Ok(asked))) => self.take_in(asked),
@@ -280,7 +278,7 @@ where
         let now = Instant::now();
         // Before the first list is complete, everything is what was there at the start.
         let urgency = if self.stage == Stage::Filling { Urgency::Background } else { urgency };
-        self.queue.push(Arc::new(key), reason, now + self.debounce, urgency, now);
+        self.queue.push(Arc::new(key), reason, after(now, self.debounce), urgency, now);
     }
 
     /// There will be no more triggers: what was asked for is still done, but nothing is repeated for ever.
@@ -392,9 +390,9 @@ where
         let now = Instant::now();
         self.unseen.note(key, action, object, || self.store.newest(key), now);
         if let Some(delay) = delay.filter(|_| self.triggers_open) {
-            let delay = delay.max(self.debounce).min(FAR_AWAY);
+            let due = after(now, delay.max(self.debounce));
             let urgency = reason.urgency();
-            self.queue.push(Arc::clone(key), reason, now + delay, urgency, now);
+            self.queue.push(Arc::clone(key), reason, due, urgency, now);
         }
         self.queue.finish(key, now);
     }

@@ -1,7 +1,7 @@
 //! Not reconciling an object before the store shows what the last reconcile wrote.
 
 use super::action::Action;
-use crate::{reflector::ObjectKey, version::number};
+use crate::{delay::after, reflector::ObjectKey, version::number};
 use ahash::AHashMap;
 use kube_core::{ObjectMeta, Resource};
 use std::{any::type_name, sync::Arc, time::Duration};
@@ -129,7 +129,7 @@ impl Unseen {
         let write = Write {
             written: written.clone(),
             before,
-            until: now + self.longest,
+            until: after(now, self.longest),
             next_look: now,
             then_after: FIRST_LOOK,
         };
@@ -154,7 +154,7 @@ impl Unseen {
             return None;
         }
         if write.next_look <= now {
-            write.next_look = (now + write.then_after).min(write.until);
+            write.next_look = after(now, write.then_after).min(write.until);
             write.then_after *= 2;
         }
         Some(write.next_look)

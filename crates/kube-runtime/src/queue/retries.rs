@@ -1,5 +1,6 @@
 //! How long a key that failed waits for its next try.
 
+use crate::delay::MAX_DELAY;
 use ahash::AHashMap;
 use fastrand::Rng;
 use std::{hash::Hash, time::Duration};
@@ -57,7 +58,7 @@ impl RetryLimits {
     /// The longest wait after a failure that `earlier` ones came before.
     fn step(self, earlier: u32) -> Duration {
         let factor = 2_u32.checked_pow(earlier).unwrap_or(u32::MAX);
-        self.first.saturating_mul(factor).min(self.longest)
+        self.first.saturating_mul(factor).min(self.longest).min(MAX_DELAY)
     }
 }
 
@@ -75,6 +76,14 @@ mod tests {
         let steps = [0, 1, 2, 17, 18, 31, 32, u32::MAX].map(|earlier| RetryLimits::default().step(earlier));
         let expected = [5, 10, 20, 655_360, 1_000_000, 1_000_000, 1_000_000, 1_000_000];
         assert_eq!(steps, expected.map(Duration::from_millis));
+    }
+
+    #[test]
+    fn waits_without_end_are_cut() {
+        let limits = RetryLimits { first: Duration::MAX, longest: Duration::MAX };
+        assert_eq!(limits.step(0), MAX_DELAY);
+        let mut retries = Retries::new(limits, fastrand::Rng::with_seed(1));
+        assert!(retries.failed("key") >= MAX_DELAY / 2);
     }
 
     #[test]

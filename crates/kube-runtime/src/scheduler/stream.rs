@@ -1,7 +1,10 @@
 //! The scheduler and its plain form as a stream.
 
 use super::{Hold, HoldUnless, ScheduleRequest};
-use crate::queue::{Alarm, Queue, Urgency};
+use crate::{
+    delay::{MAX_DELAY, after},
+    queue::{Alarm, Queue, Urgency},
+};
 use futures::Stream;
 use pin_project_lite::pin_project;
 use std::{
@@ -124,7 +127,7 @@ where
                 Poll::Ready(None) => *this.requests_ended = true,
                 Poll::Ready(Some(ScheduleRequest { message, run_at })) => {
                     let now = Instant::now();
-                    let due = run_at.max(now + *this.debounce);
+                    let due = run_at.max(after(now, *this.debounce)).min(after(now, MAX_DELAY));
                     this.queue.push(message.clone(), message, due, Urgency::Change, now);
                 }
             }

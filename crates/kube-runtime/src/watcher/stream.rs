@@ -8,6 +8,7 @@ use super::{
     retry::RetryBackoff,
     source::{Messages, Source, Watchable},
 };
+use crate::delay::after;
 use futures::{Stream, StreamExt, stream};
 use kube_client::Api;
 use kube_core::{PartialObjectMeta, Resource};

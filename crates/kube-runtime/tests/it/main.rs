@@ -11,6 +11,7 @@ mod events;
 mod finalizer;
 mod layers;
 mod lifetime;
+mod longest_delays;
 mod namespaces;
 mod own_writes;
 mod pages;

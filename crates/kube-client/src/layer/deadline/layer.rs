@@ -3,7 +3,7 @@ use std::time::Duration;
 use tower_layer::Layer;
 
 use super::Deadline;
-use super::limits::LONGEST;
+use crate::delay::MAX_DELAY;
 
 /// Limits how long an answer may stay away: until its head, and then each silence within its body.
 ///
@@ -39,9 +39,9 @@ pub struct DeadlineLayer {
 }
 
 impl DeadlineLayer {
-    /// With this limit, or none; more than a year counts as a year.
+    /// With this limit, or none; more than ten years counts as ten years.
     pub fn new(limit: impl Into<Option<Duration>>) -> Self {
-        Self { limit: limit.into().map(|limit| limit.min(LONGEST)) }
+        Self { limit: limit.into().map(|limit| limit.min(MAX_DELAY)) }
     }
 }
 

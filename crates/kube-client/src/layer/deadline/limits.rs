@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use crate::delay::MAX_DELAY;
 use crate::layer::nature::Nature;
 
 /// How long things may take; `None` is for ever.
@@ -17,16 +18,13 @@ pub(super) struct Limits {
     pub(super) idle: Option<Duration>,
 }
 
-/// A year. What is longer could not be added to a time on every platform.
-pub(in crate::layer) const LONGEST: Duration = Duration::from_secs(31_536_000);
-
 /// What holds for a request where `limit` is what holds in general.
 pub(super) fn limits(nature: Nature, limit: Duration) -> Limits {
     let head = Some(limit);
     match nature {
         Nature::Call => Limits { head, silence: Some(limit), ..Limits::default() },
         Nature::Watch(seconds) => {
-            let asked = seconds.map(Duration::from_secs).filter(|asked| *asked <= LONGEST);
+            let asked = seconds.map(Duration::from_secs).filter(|asked| *asked <= MAX_DELAY);
             Limits { head, whole: asked.map(|asked| asked + limit), idle: Some(limit), silence: None }
         }
         Nature::FollowedLog | Nature::Proxied => Limits::default(),

@@ -10,5 +10,4 @@ mod service;
 pub use body::DeadlineBody;
 pub use future::DeadlineFuture;
 pub use layer::DeadlineLayer;
-pub(super) use limits::LONGEST;
 pub use service::Deadline;

@@ -167,6 +167,18 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
+    async fn delays_may_be_without_end() {
+        for min in [Duration::from_secs(1), Duration::MAX] {
+            let mut policy = RetryPolicy::new(min, Duration::MAX, u32::MAX, false).unwrap();
+            for _ in 0..200 {
+                drop(policy.backoff.next_backoff());
+            }
+            let (asked, time) = against(policy, Method::GET, 429, None).await;
+            assert_eq!((asked, time), (1, Duration::ZERO));
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
     async fn an_endless_refusal_surfaces_within_a_minute() {
         for wish in ["7", "20", "44"] {
             let (asked, time) = against(RetryPolicy::server_retry(), Method::GET, 503, Some(wish)).await;

@@ -1,0 +1,126 @@
+//! `Duration::MAX` wherever a user can give a duration: it means "never", and nothing panics.
+
+use crate::common::{
+    Change, Failure, config_maps, named, quiet, server, soon, spawn_outputs, wait_for_change,
+};
+use futures::{FutureExt, StreamExt, stream};
+use k8s_openapi::api::core::v1::ConfigMap;
+use kube_client::Client;
+use kube_core::ResourceExt;
+use kube_runtime::{
+    Config, Controller, PredicateConfig, WatchStreamExt,
+    controller::Action,
+    predicates,
+    scheduler::{ScheduleRequest, debounced_scheduler, scheduler},
+    utils::{Backoff, ResetTimerBackoff, StreamBackoff},
+    watcher,
+};
+use std::{sync::Arc, time::Duration};
+use tokio::time::Instant;
+
+const MAX: Duration = Duration::MAX;
+
+fn controller(client: &Client, config: Config) -> Controller<ConfigMap> {
+    Controller::new(config_maps(client), watcher::Config::default()).with_config(config)
+}
+
+/// Waits for [`MAX`] after each failure.
+struct Never;
+
+impl Iterator for Never {
+    type Item = Duration;
+
+    fn next(&mut self) -> Option<Duration> {
+        Some(MAX)
+    }
+}
+
+impl Backoff for Never {
+    fn reset(&mut self) {}
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_debounce_without_end_starts_nothing_and_ends_on_request() {
+    let (_server, client) = server();
+    config_maps(&client).add(named("a")).await;
+    let (stop, stopped) = tokio::sync::oneshot::channel::<()>();
+    let output = controller(&client, Config::default().debounce(MAX))
+        .graceful_shutdown_on(async { drop(stopped.await) })
+        .run(|_, _| async { Ok::<_, Failure>(Action::await_change()) }, wait_for_change, Arc::new(()));
+    let mut outputs = spawn_outputs(output);
+    quiet(&mut outputs.items).await;
+    stop.send(()).unwrap();
+    (&mut outputs.task).await.expect("it ends without a panic");
+}
+
+#[tokio::test(start_paused = true)]
+async fn every_wait_of_a_reconcile_may_be_without_end() {
+    let (_server, client) = server();
+    let api = config_maps(&client);
+    api.add(named("a")).await;
+    let config = Config::default().write_wait(MAX).timeout(MAX).backoff(MAX, MAX);
+    let output = controller(&client, config).trigger_backoff(Never).run(
+        |object: Arc<ConfigMap>, _| async move {
+            match object.annotations().get("touched").map(String::as_str) {
+                None => Ok(Action::requeue(MAX)),
+                Some("fail") => Err(Failure("no")),
+                Some(_) => {
+                    let mut written = ConfigMap::clone(&object);
+                    written.metadata.resource_version = Some(u64::MAX.to_string());
+                    Ok(Action::requeue(MAX).after_write(&written))
+                }
+            }
+        },
+        |_, _, _| Action::retry(),
+        Arc::new(()),
+    );
+    let mut outputs = spawn_outputs(output);
+    assert_eq!(soon(&mut outputs.items).await, "done: a");
+    api.touch("a", "fail").await;
+    assert!(soon(&mut outputs.items).await.contains("failed"));
+    api.touch("a", "written").await;
+    assert_eq!(soon(&mut outputs.items).await, "done: a");
+    api.touch("a", "waits for the write").await;
+    quiet(&mut outputs.items).await;
+    assert!(!outputs.task.is_finished());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_stream_that_fails_may_wait_without_end() {
+    let failing = stream::repeat(Err::<(), _>("down"));
+    let mut items = Box::pin(StreamBackoff::new(failing, ResetTimerBackoff::new(Never, MAX)));
+    assert_eq!(items.next().await, Some(Err("down")));
+    assert_eq!(items.next().now_or_never(), None);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_scheduler_takes_any_time() {
+    let latest = (0..u64::BITS).rev().fold(Instant::now(), |latest, bit| {
+        latest.checked_add(Duration::from_secs(1 << bit)).unwrap_or(latest)
+    });
+    let latest = (0..30)
+        .rev()
+        .fold(latest, |latest, bit| latest.checked_add(Duration::from_nanos(1 << bit)).unwrap_or(latest));
+    let mut messages = scheduler(stream::iter([ScheduleRequest { message: "a", run_at: latest }]));
+    assert_eq!(messages.next().now_or_never(), None);
+    let now = ScheduleRequest { message: "a", run_at: Instant::now() };
+    assert_eq!(debounced_scheduler(stream::iter([now]), MAX).next().now_or_never(), None);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_predicate_may_remember_without_end() {
+    let objects = stream::iter([Ok(named::<ConfigMap>("a")), Ok(named("a"))]);
+    let changed = objects.predicate_filter(predicates::labels, PredicateConfig::default().ttl(MAX));
+    assert_eq!(changed.count().await, 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_watch_may_be_asked_to_last_as_long_as_can_be_said() {
+    let (_server, client) = server();
+    config_maps(&client).add(named("a")).await;
+    for config in [watcher::Config::default(), watcher::Config::default().streaming_lists()] {
+        let events = watcher(config_maps(&client), config.timeout(u32::MAX));
+        let mut objects = Box::pin(events.applied_objects());
+        assert_eq!(soon(&mut objects).await.unwrap().name_any(), "a");
+    }
+}
