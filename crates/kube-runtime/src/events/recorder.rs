@@ -1,7 +1,7 @@
 //! The shell: publishing over the API.
 
 use super::{
-    dedup::{Dedup, Sameness},
+    dedup::{Dedup, SeriesKey},
     event::{Event, Reference, Reporter},
 };
 use k8s_openapi::{
@@ -31,8 +31,9 @@ const CLUSTER_NAMESPACE: &str = "default";
 
 /// Publishes events. Clones share the memory of what was published.
 ///
-/// An event that repeats an earlier one (same object, type, reason, action and note, less than six minutes later)
-/// counts it up as a series instead of being a new one. The permissions needed are `create` and `patch` on `events`
+/// An event that repeats an earlier one, less than six minutes later, counts it up as a series instead of being a new
+/// one. As in client-go, it repeats one of the same type, action and reason about the same two objects; the series
+/// keeps its first note. The last few thousand series are remembered. The permissions needed are `create` and `patch` on `events`
 /// of the group `events.k8s.io`.
 ///
 /// ```
@@ -77,7 +78,7 @@ impl Recorder {
     pub async fn publish(&self, ev: &Event, reference: &ObjectReference) -> Result<(), kube_client::Error> {
         let namespace = reference.namespace.as_deref().unwrap_or(CLUSTER_NAMESPACE);
         let events: Api<ApiEvent> = Api::namespaced(self.client.clone(), namespace);
-        let same = Sameness::of(ev, Reference::from(reference));
+        let same = SeriesKey::of(ev, Reference::from(reference));
         let now = Timestamp::now();
 
         let repeated = self.dedup.lock().repeat(&same, Instant::now());
@@ -97,7 +98,7 @@ impl Recorder {
     }
 
     fn build(&self, ev: &Event, reference: &ObjectReference, namespace: &str, now: Timestamp) -> ApiEvent {
-        let object = cut(reference.name.as_deref().unwrap_or("unnamed"), NAME_BYTES);
+        let object = subdomain(reference.name.as_deref().unwrap_or_default());
         let Reporter { controller, instance } = &self.reporter;
         ApiEvent {
             metadata: ObjectMeta {
@@ -125,9 +126,40 @@ fn cut(text: &str, bytes: usize) -> &str {
     &text[..end.unwrap_or_default()]
 }
 
+/// The name of an object as the start of an event's name, which has to be a DNS subdomain; that of an object need not
+/// be one: `system:node` becomes `system-node`.
+fn subdomain(name: &str) -> String {
+    let allowed = |char: char| match char.to_ascii_lowercase() {
+        char @ ('a'..='z' | '0'..='9' | '.') => char,
+        _ => '-',
+    };
+    let name: String = cut(name, NAME_BYTES).chars().map(allowed).collect();
+    let labels = name.split('.').map(|label| label.trim_matches('-')).filter(|label| !label.is_empty());
+    let name = labels.collect::<Vec<_>>().join(".");
+    if name.is_empty() { "unnamed".to_owned() } else { name }
+}
+
 #[cfg(test)]
 mod tests {
-    use super::cut;
+    use super::{NAME_BYTES, cut, subdomain};
+
+    #[test]
+    fn any_name_of_an_object_begins_the_name_of_an_event() {
+        for (name, expected) in [
+            ("web-1.example", "web-1.example"),
+            ("system:node", "system-node"),
+            ("system:controller:pod-garbage-collector", "system-controller-pod-garbage-collector"),
+            ("Upper_Case", "upper-case"),
+            ("-a-..b:.:", "a.b"),
+            ("", "unnamed"),
+            (":", "unnamed"),
+            ("ä", "unnamed"),
+        ] {
+            assert_eq!(subdomain(name), expected, "{name}");
+        }
+        let long = format!("{}:b", "a".repeat(NAME_BYTES - 1));
+        assert_eq!(subdomain(&long), "a".repeat(NAME_BYTES - 1));
+    }
 
     #[test]
     fn cuts_between_characters() {

@@ -1,7 +1,7 @@
 //! Publishing events.
 
 use crate::common::{Change, config_maps, named, server};
-use k8s_openapi::api::events::v1::Event as ApiEvent;
+use k8s_openapi::api::{core::v1::ObjectReference, events::v1::Event as ApiEvent, rbac::v1::ClusterRole};
 use kube_client::Api;
 use kube_core::{Resource, params::DeleteParams};
 use kube_runtime::events::{Event, EventType, Recorder, Reporter};
@@ -17,27 +17,28 @@ fn event(note: &str) -> Event {
 }
 
 #[tokio::test(start_paused = true)]
-async fn repetitions_become_a_series() {
+async fn repetitions_become_a_series_whatever_their_notes() {
     let (_server, client) = server();
     let object = config_maps(&client).add(named("a")).await.object_ref(&());
     let events: Api<ApiEvent> = Api::default_namespaced(client.clone());
     let recorder = Recorder::new(client, Reporter::from("example.com/test"));
     recorder.publish(&event("one"), &object).await.unwrap();
-    recorder.publish(&event("two"), &object).await.unwrap();
-    recorder.clone().publish(&event("one"), &object).await.unwrap();
+    recorder.clone().publish(&event("two"), &object).await.unwrap();
     recorder.publish(&event("one"), &object).await.unwrap();
+    let other = Event { reason: "Other".into(), ..event("one") };
+    recorder.publish(&other, &object).await.unwrap();
 
     let mut published = events.list(&Default::default()).await.unwrap().items;
-    published.sort_by_key(|event| event.note.clone());
+    published.sort_by_key(|event| event.reason.clone());
     assert_eq!(published.len(), 2);
-    let one = &published[0];
-    assert_eq!(one.series.as_ref().unwrap().count, 3);
-    assert_eq!((one.type_.as_deref(), one.reason.as_deref()), (Some("Warning"), Some("Tested")));
-    assert_eq!(one.regarding.as_ref().unwrap().name.as_deref(), Some("a"));
-    assert_eq!(one.reporting_instance.as_deref(), Some("example.com/test"));
-    assert!(published[1].series.is_none());
+    assert!(published[0].series.is_none());
+    let series = &published[1];
+    assert_eq!(series.series.as_ref().unwrap().count, 3);
+    assert_eq!((series.type_.as_deref(), series.note.as_deref()), (Some("Warning"), Some("one")));
+    assert_eq!(series.regarding.as_ref().unwrap().name.as_deref(), Some("a"));
+    assert_eq!(series.reporting_instance.as_deref(), Some("example.com/test"));
 
-    let name = one.metadata.name.clone().unwrap();
+    let name = series.metadata.name.clone().unwrap();
     events.delete(&name, &DeleteParams::default()).await.unwrap();
     recorder.publish(&event("one"), &object).await.unwrap();
     assert_eq!(
@@ -45,4 +46,44 @@ async fn repetitions_become_a_series() {
         2,
         "what has expired is published anew"
     );
+}
+
+#[tokio::test(start_paused = true)]
+async fn whatever_makes_two_events_differ_but_their_notes_makes_two_series() {
+    let (_server, client) = server();
+    let object = config_maps(&client).add(named("a")).await.object_ref(&());
+    let events: Api<ApiEvent> = Api::default_namespaced(client.clone());
+    let recorder = Recorder::new(client, Reporter::from("example.com/test"));
+    let renamed = |name: &str| ObjectReference { name: Some(name.into()), ..object.clone() };
+    for (event, object) in [
+        (event("one"), object.clone()),
+        (Event { type_: EventType::Normal, ..event("one") }, object.clone()),
+        (Event { reason: "Other".into(), ..event("one") }, object.clone()),
+        (Event { action: "Other".into(), ..event("one") }, object.clone()),
+        (Event { secondary: Some(renamed("b")), ..event("one") }, object.clone()),
+        (Event { secondary: Some(renamed("c")), ..event("one") }, object.clone()),
+        (event("one"), renamed("d")),
+    ] {
+        recorder.publish(&event, &object).await.unwrap();
+    }
+    let published = events.list(&Default::default()).await.unwrap().items;
+    assert_eq!(published.len(), 7);
+    assert!(published.iter().all(|event| event.series.is_none()));
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_object_may_have_a_name_that_no_event_can_have() {
+    let (_server, client) = server();
+    let role: ClusterRole = named("system:node");
+    let role = Api::all(client.clone()).create(&Default::default(), &role).await.unwrap();
+    let recorder = Recorder::new(client.clone(), Reporter::from("example.com/test"));
+    recorder.publish(&event("one"), &role.object_ref(&())).await.unwrap();
+    recorder.publish(&event("one"), &role.object_ref(&())).await.unwrap();
+    let events: Api<ApiEvent> = Api::default_namespaced(client);
+    let published = events.list(&Default::default()).await.unwrap().items;
+    assert_eq!(published.len(), 1);
+    let name = published[0].metadata.name.as_deref().unwrap();
+    assert!(name.starts_with("system-node."), "{name}");
+    assert_eq!(published[0].regarding.as_ref().unwrap().name.as_deref(), Some("system:node"));
+    assert_eq!(published[0].series.as_ref().unwrap().count, 2);
 }
