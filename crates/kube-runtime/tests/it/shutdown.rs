@@ -1,7 +1,7 @@
 //! Ending a controller.
 
 use crate::common::{Change, config_maps, named, server, soon, spawn_outputs, wait_for_change};
-use futures::StreamExt;
+use futures::{StreamExt, channel::mpsc};
 use k8s_openapi::api::core::v1::ConfigMap;
 use kube_core::ResourceExt;
 use kube_runtime::{Config, Controller, controller::Action, watcher};
@@ -12,7 +12,7 @@ use std::{
 };
 use tokio::{
     sync::oneshot,
-    time::{Instant, sleep, timeout},
+    time::{sleep, timeout},
 };
 
 #[derive(Default)]
@@ -78,25 +78,33 @@ async fn a_graceful_end_before_the_start_starts_nothing() {
 async fn the_first_signal_ends_gracefully_and_the_second_at_once() {
     let (_server, client) = server();
     config_maps(&client).add(named("a")).await;
-    let runs = Arc::new(Runs::default());
-    let output = Controller::new(config_maps(&client), watcher::Config::default()).shutdown_on_signal().run(
-        |object: Arc<ConfigMap>, runs: Arc<Runs>| async move {
-            runs.started.lock().unwrap().push(object.name_any());
-            std::future::pending::<()>().await;
-            Ok::<_, Infallible>(Action::await_change())
-        },
-        wait_for_change,
-        Arc::clone(&runs),
-    );
+    let (started, mut starts) = mpsc::unbounded();
+    let (asked_to_end, end) = oneshot::channel::<()>();
+    let output = Controller::new(config_maps(&client), watcher::Config::default())
+        .shutdown_on_signal()
+        // Another reason to end, which comes never and is dropped once there is one.
+        .graceful_shutdown_on(async move {
+            let _dropped = asked_to_end;
+            std::future::pending().await
+        })
+        .run(
+            |_, started: Arc<mpsc::UnboundedSender<()>>| async move {
+                started.unbounded_send(()).unwrap();
+                std::future::pending::<()>().await;
+                Ok::<_, Infallible>(Action::await_change())
+            },
+            wait_for_change,
+            Arc::new(started),
+        );
     let mut outputs = spawn_outputs(output);
-    let deadline = Instant::now() + Duration::from_secs(20);
-    while runs.started.lock().unwrap().is_empty() && Instant::now() < deadline {
-        tokio::task::yield_now().await;
-    }
+    soon(&mut starts).await;
     send_signal("TERM").await;
-    assert!(timeout(Duration::from_millis(200), &mut outputs.task).await.is_err(), "it waits for what runs");
+    let dropped = timeout(Duration::from_secs(60), end).await.expect("the signal is noticed");
+    assert!(dropped.is_err());
+    // The controller notices, and ends if nothing runs, in one step.
+    assert!(!outputs.task.is_finished(), "it waits for what runs");
     send_signal("INT").await;
-    timeout(Duration::from_secs(10), &mut outputs.task).await.expect("it ends at once").unwrap();
+    timeout(Duration::from_secs(60), &mut outputs.task).await.expect("it ends at once").unwrap();
 }
 
 #[cfg(unix)]
