@@ -15,6 +15,7 @@ mod predicate;
 mod queue;
 mod stream_ext;
 mod task;
+mod unwind;
 mod version;
 
 pub mod controller;

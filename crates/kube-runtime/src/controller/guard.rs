@@ -1,13 +1,13 @@
 //! Keeping user code that panics or hangs from ending or blocking its controller.
 
-use futures::{FutureExt, TryFuture, TryFutureExt};
+use crate::{reflector::ObjectRef, unwind::catch};
+use futures::{TryFuture, TryFutureExt};
+use kube_core::DynamicObject;
 use pin_project_lite::pin_project;
 use std::{
-    any::Any,
     future::Future,
-    panic::{AssertUnwindSafe, catch_unwind},
     pin::Pin,
-    task::{Context, Poll},
+    task::{Context, Poll, ready},
     time::Duration,
 };
 use tokio::time::{Sleep, sleep};
@@ -21,26 +21,21 @@ pub(super) enum Trouble {
     TimedOut(Duration),
 }
 
-impl From<Box<dyn Any + Send>> for Trouble {
-    fn from(payload: Box<dyn Any + Send>) -> Self {
-        let text = payload.downcast_ref::<&str>().map(ToString::to_string);
-        let text = text.or_else(|| payload.downcast_ref::<String>().cloned());
-        Self::Panicked(text.unwrap_or_else(|| "(a value that is not text)".to_owned()))
-    }
+/// A function of the user that panicked when it was called with an object.
+#[derive(Debug)]
+pub(super) struct CallbackPanic {
+    /// Which function.
+    pub(super) callback: &'static str,
+    pub(super) object: Box<ObjectRef<DynamicObject>>,
+    pub(super) message: String,
 }
 
-/// The outcome of `future`, unless it panics or takes longer than `limit`.
-///
-/// A reconciler shares its context with later calls, as any two threads share data: what it leaves half done is
-/// visible to them with or without the panic.
+/// The outcome of `future`, unless it panics, also while it is dropped, or takes longer than `limit`.
 pub(super) fn guard<F: Future>(
     future: F,
     limit: Option<Duration>,
 ) -> impl Future<Output = Result<F::Output, Trouble>> {
-    Guarded {
-        future: AssertUnwindSafe(future).catch_unwind(),
-        deadline: limit.map(|limit| (limit, Box::pin(sleep(limit)))),
-    }
+    Guarded { future: Some(future), deadline: limit.map(|limit| (limit, Box::pin(sleep(limit)))) }
 }
 
 /// The same for a future that can fail.
@@ -53,32 +48,43 @@ pub(super) fn guard_try<F: TryFuture>(
 
 /// The same for a plain call, which cannot be interrupted.
 pub(super) fn guard_call<T>(call: impl FnOnce() -> T) -> Result<T, Trouble> {
-    catch_unwind(AssertUnwindSafe(call)).map_err(Trouble::from)
+    catch(call).map_err(Trouble::Panicked)
 }
 
 pin_project! {
     /// Is as `Unpin` as its future is, unlike tokio's timeout: [`applier`](super::applier) relies on it.
     struct Guarded<F> {
+        // Dropped here, as soon as it is over, because dropping it can panic.
         #[pin]
-        future: F,
+        future: Option<F>,
         deadline: Option<(Duration, Pin<Box<Sleep>>)>,
     }
 }
 
-impl<T, F> Future for Guarded<F>
-where
-    F: Future<Output = Result<T, Box<dyn Any + Send>>>,
-{
-    type Output = Result<T, Trouble>;
+impl<F: Future> Future for Guarded<F> {
+    type Output = Result<F::Output, Trouble>;
 
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
-        let this = self.project();
-        if let Poll::Ready(outcome) = this.future.poll(cx) {
-            return Poll::Ready(outcome.map_err(Trouble::from));
-        }
-        match this.deadline {
-            Some((limit, deadline)) => deadline.as_mut().poll(cx).map(|()| Err(Trouble::TimedOut(*limit))),
-            None => Poll::Pending,
-        }
+        let mut this = self.project();
+        let Some(future) = this.future.as_mut().as_pin_mut() else { return Poll::Pending };
+        let outcome = match guard_call(|| future.poll(cx)) {
+            Ok(Poll::Ready(output)) => Ok(output),
+            Ok(Poll::Pending) => match this.deadline {
+                Some((limit, deadline)) => {
+                    ready!(deadline.as_mut().poll(cx));
+                    Err(Trouble::TimedOut(*limit))
+                }
+                None => return Poll::Pending,
+            },
+            Err(trouble) => Err(trouble),
+        };
+        Poll::Ready(match (outcome, guard_call(|| this.future.set(None))) {
+            (outcome, Ok(())) => outcome,
+            (Ok(_), Err(trouble)) => Err(trouble),
+            (Err(first), Err(second)) => {
+                tracing::error!(?second, "dropping a reconcile panicked");
+                Err(first)
+            }
+        })
     }
 }

@@ -39,6 +39,13 @@ impl Known {
         gone
     }
 
+    /// `related` is there, and nobody knows what it names by now: what it named before, which it keeps.
+    pub(super) fn keep(&mut self, related: &ObjectKey) -> Vec<ObjectKey> {
+        let Some(entry) = self.related.get_mut(related) else { return Vec::new() };
+        entry.list = self.lists;
+        entry.names.to_vec()
+    }
+
     /// `related` is there, and names `names`. An object that names nothing costs nothing.
     pub(super) fn see(&mut self, related: ObjectKey, names: Vec<ObjectKey>) -> Lost {
         let before = if names.is_empty() {
@@ -88,6 +95,17 @@ mod tests {
         known.start_list();
         known.see(key("stays"), vec![key("a")]);
         assert_eq!(known.finish_list(), [(key("goes"), vec![key("c")])]);
+    }
+
+    #[test]
+    fn what_cannot_be_told_is_kept_and_seen() {
+        let mut known = Known::default();
+        known.see(key("child"), vec![key("a")]);
+        known.start_list();
+        assert_eq!(known.keep(&key("child")), [key("a")]);
+        assert_eq!(known.keep(&key("unknown")), []);
+        assert_eq!(known.finish_list(), []);
+        assert_eq!(known.see(key("child"), vec![]).1, [key("a")]);
     }
 
     #[test]

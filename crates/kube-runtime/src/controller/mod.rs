@@ -24,7 +24,7 @@ mod written;
 pub use action::Action;
 pub use applier::applier;
 pub use error::Error;
-pub use reconcile::Reconcile;
+pub use reconcile::{Outcome, Reconcile};
 pub use request::{ReconcileReason, ReconcileRequest};
 pub use trigger::{trigger_owners, trigger_self, trigger_with};
 

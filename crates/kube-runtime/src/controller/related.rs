@@ -5,19 +5,21 @@
 
 use super::{
     Controller,
+    guard::CallbackPanic,
     known::{Known, Lost},
     request::{Asked, ReconcileRequest, urgency_of},
-    trigger::{on_behalf_of, owners, trigger_with},
+    trigger::{on_behalf_of, owners},
 };
 use crate::{
     reflector::{ObjectKey, ObjectRef},
+    unwind::catch,
     watcher::{self, Event, metadata_events, watcher},
 };
 use futures::{Stream, StreamExt, TryStreamExt, stream};
 use kube_client::Api;
 use kube_core::Resource;
 use serde::de::DeserializeOwned;
-use std::{fmt::Debug, hash::Hash, sync::Arc};
+use std::{borrow::Borrow, fmt::Debug, hash::Hash, sync::Arc};
 
 impl<K> Controller<K>
 where
@@ -86,7 +88,7 @@ where
     {
         let owner_type = self.dyntype.clone();
         let child_type = dyntype.clone();
-        let mapper = move |child| owners(&child, &owner_type, &child_type);
+        let mapper = move |child| Ok(owners(&child, &owner_type, &child_type));
         self.relate_watch(metadata_events(api, wc), mapper, dyntype)
     }
 
@@ -148,7 +150,7 @@ where
         Child::DynamicType: Debug + Eq + Hash + Clone,
     {
         let owner_type = self.dyntype.clone();
-        self.relate(trigger, move |child| owners(&child, &owner_type, &dyntype))
+        self.relate(trigger, move |child| Ok(owners(&child, &owner_type, &dyntype)))
     }
 
     /// Also reconciles the owners of the objects of a shared stream.
@@ -230,7 +232,7 @@ where
         Child::DynamicType: Debug + Eq + Hash + Clone,
     {
         let owner_type = self.dyntype.clone();
-        self.relate(trigger.map(Ok), move |child: Arc<Child>| owners(&*child, &owner_type, &dyntype))
+        self.relate(trigger.map(Ok), move |child: Arc<Child>| Ok(owners(&*child, &owner_type, &dyntype)))
     }
 
     /// Also reconciles what `mapper` makes of an object that is created, changed or deleted.
@@ -314,7 +316,7 @@ where
         I::IntoIter: Send,
         Other::DynamicType: Debug + Clone + Eq + Hash,
     {
-        self.relate_watch(watcher(api, wc), named_by(mapper, dyntype.clone()), dyntype)
+        self.relate_watch(watcher(api, wc), named_by::<_, Other, _, _>(mapper, dyntype.clone()), dyntype)
     }
 
     /// Also reconciles what `mapper` makes of the objects of a stream of one's own.
@@ -406,7 +408,7 @@ where
         I: 'static + IntoIterator<Item = ObjectRef<K>>,
         I::IntoIter: Send,
     {
-        self.relate(trigger, named_by(mapper, dyntype))
+        self.relate(trigger, named_by::<_, Other, _, _>(mapper, dyntype))
     }
 
     /// Also reconciles what `mapper` makes of the objects of a shared stream.
@@ -506,17 +508,14 @@ where
         I: 'static + IntoIterator<Item = ObjectRef<K>>,
         I::IntoIter: Send,
     {
-        self.relate(trigger.map(Ok), move |other: Arc<Other>| {
-            let reason = reason_of(&*other, &dyntype);
-            mapper(other).into_iter().map(reason).collect::<Vec<_>>()
-        })
+        self.relate(trigger.map(Ok), named_by::<_, Other, _, _>(mapper, dyntype))
     }
 
     /// A watch of related objects, and what each of them asks for.
     fn relate_watch<T: Resource<DynamicType: Clone> + Send + 'static>(
         mut self,
         events: impl Stream<Item = watcher::Result<Event<T>>> + Send + 'static,
-        mapper: impl Fn(T) -> Vec<ReconcileRequest<K>> + Send + 'static,
+        mapper: impl Fn(T) -> Mapped<K> + Send + 'static,
         related_type: T::DynamicType,
     ) -> Self {
         self.sources.add_listed(asked_by(events, mapper, self.dyntype.clone(), related_type));
@@ -527,18 +526,28 @@ where
     fn relate<T: 'static>(
         mut self,
         source: impl Stream<Item = watcher::Result<T>> + Send + 'static,
-        mapper: impl Fn(T) -> Vec<ReconcileRequest<K>> + Send + 'static,
+        mapper: impl Fn(T) -> Mapped<K> + Send + 'static,
     ) -> Self {
-        self.sources.add(trigger_with(source, mapper).map_ok(|request: ReconcileRequest<K>| request.into()));
+        let asked = source.map_ok(move |object| {
+            let asked: Vec<Asked<K>> = match mapper(object) {
+                Ok(requests) => requests.into_iter().map(Asked::from).collect(),
+                Err(panic) => vec![Asked::CallbackPanicked(panic)],
+            };
+            stream::iter(asked.into_iter().map(Ok))
+        });
+        self.sources.add(asked.try_flatten());
         self
     }
 }
+
+/// What a mapper makes of an object.
+type Mapped<K> = Result<Vec<ReconcileRequest<K>>, CallbackPanic>;
 
 /// What the objects of a watch ask for: those that come, change or go away, those that a new list lacks, and on behalf
 /// of whom they name no longer.
 fn asked_by<K, T>(
     events: impl Stream<Item = watcher::Result<Event<T>>> + Send + 'static,
-    mapper: impl Fn(T) -> Vec<ReconcileRequest<K>> + Send + 'static,
+    mapper: impl Fn(T) -> Mapped<K> + Send + 'static,
     dyntype: K::DynamicType,
     related_type: T::DynamicType,
 ) -> impl Stream<Item = watcher::Result<Asked<K>>> + Send + 'static
@@ -551,9 +560,11 @@ where
     let asked = events.map_ok(move |event| {
         let urgency = urgency_of(&event);
         let listed = matches!(event, Event::InitDone);
-        let (requests, lost) = take_in(&mut known, event, &mapper);
-        let mut asked: Vec<Asked<K>> =
-            requests.into_iter().map(|request| Asked::One { request, urgency }).collect();
+        let (mapped, lost) = take_in(&mut known, event, &mapper);
+        let mut asked: Vec<Asked<K>> = match mapped {
+            Ok(requests) => requests.into_iter().map(|request| Asked::One { request, urgency }).collect(),
+            Err(panic) => vec![Asked::CallbackPanicked(panic)],
+        };
         for (related, names) in lost {
             let related = related.to_ref::<T>(related_type.clone()).erase();
             asked
@@ -570,54 +581,51 @@ where
 fn take_in<K: Resource, T: Resource>(
     known: &mut Known,
     event: Event<T>,
-    mapper: impl Fn(T) -> Vec<ReconcileRequest<K>>,
-) -> (Vec<ReconcileRequest<K>>, Vec<Lost>) {
+    mapper: impl Fn(T) -> Mapped<K>,
+) -> (Mapped<K>, Vec<Lost>) {
     let names = |requests: &[ReconcileRequest<K>]| -> Vec<ObjectKey> {
         requests.iter().map(|request| ObjectKey::from(&request.obj_ref)).collect()
     };
     match event {
         Event::Init => {
             known.start_list();
-            (Vec::new(), Vec::new())
+            (Ok(Vec::new()), Vec::new())
         }
-        Event::InitDone => (Vec::new(), known.finish_list()),
+        Event::InitDone => (Ok(Vec::new()), known.finish_list()),
         Event::InitApply(object) | Event::Apply(object) => {
             let key = ObjectKey::of(&object);
-            let requests = mapper(object);
-            let lost = known.see(key, names(&requests));
-            (requests, vec![lost])
+            let mapped = mapper(object);
+            let lost = match &mapped {
+                Ok(requests) => known.see(key, names(requests)),
+                Err(_) => (key.clone(), known.keep(&key)),
+            };
+            (mapped, vec![lost])
         }
         Event::Delete(object) => {
-            let (key, requests) = (ObjectKey::of(&object), mapper(object));
+            let (key, mapped) = (ObjectKey::of(&object), mapper(object));
             let (key, mut lost) = known.see(key, Vec::new());
-            lost.retain(|name| !names(&requests).contains(name));
-            (requests, vec![(key, lost)])
+            if let Ok(requests) = &mapped {
+                let named = names(requests);
+                lost.retain(|name| !named.contains(name));
+            }
+            (mapped, vec![(key, lost)])
         }
     }
 }
 
 /// What `mapper` names, on behalf of what it is given.
-fn named_by<K: Resource, Other: Resource, I: IntoIterator<Item = ObjectRef<K>>>(
-    mapper: impl Fn(Other) -> I,
-    dyntype: Other::DynamicType,
-) -> impl Fn(Other) -> Vec<ReconcileRequest<K>>
+fn named_by<K, Other, T, I>(mapper: impl Fn(T) -> I, dyntype: Other::DynamicType) -> impl Fn(T) -> Mapped<K>
 where
-    Other::DynamicType: Clone,
+    K: Resource,
+    Other: Resource<DynamicType: Clone>,
+    T: Borrow<Other>,
+    I: IntoIterator<Item = ObjectRef<K>>,
 {
-    move |other| {
-        let reason = reason_of(&other, &dyntype);
-        mapper(other).into_iter().map(reason).collect()
+    move |object| {
+        let related = ObjectRef::from_obj_with(object.borrow(), dyntype.clone()).erase();
+        match catch(|| mapper(object).into_iter().collect::<Vec<_>>()) {
+            Ok(names) => Ok(names.into_iter().map(|name| on_behalf_of(&related, name)).collect()),
+            Err(message) => Err(CallbackPanic { callback: "mapper", object: Box::new(related), message }),
+        }
     }
-}
-
-/// Turns what a mapper names into requests on behalf of `related`.
-fn reason_of<K: Resource, Other: Resource>(
-    related: &Other,
-    dyntype: &Other::DynamicType,
-) -> impl Fn(ObjectRef<K>) -> ReconcileRequest<K> + use<K, Other>
-where
-    Other::DynamicType: Clone,
-{
-    let related = ObjectRef::from_obj_with(related, dyntype.clone()).erase();
-    move |obj_ref| on_behalf_of(&related, obj_ref)
 }

@@ -1,5 +1,6 @@
 //! Asking for a reconcile.
 
+use super::guard::CallbackPanic;
 use crate::{queue::Urgency, reflector::ObjectRef, watcher::Event};
 use kube_core::{DynamicObject, Resource};
 use std::{
@@ -30,6 +31,8 @@ pub(super) enum Asked<K: Resource> {
         /// Whether it was the first list of this source.
         first: bool,
     },
+    /// Nothing: a function of the user that was to tell panicked.
+    CallbackPanicked(CallbackPanic),
 }
 
 impl<K: Resource> From<ReconcileRequest<K>> for Asked<K> {

@@ -25,8 +25,10 @@ where
     /// Poll it for as long as the controller shall run: watches, cache and queue live in it. Each reconcile is a task
     /// of the tokio runtime, within a span with the fields `object.ref` and `object.reason`.
     ///
-    /// `error_policy` says when an object whose reconcile failed is reconciled again. To do more about a failure, see
-    /// [`run_with`](Self::run_with).
+    /// `error_policy` says when an object whose reconcile returned an error is reconciled again. It is not called after
+    /// a panic or a timeout: these are errors in the output, and repeated as after [`Action::retry`]. It runs within the
+    /// same span, but not in the task of the reconcile: while it runs, nothing else of the controller does. To do more
+    /// about a failure, or to decide about panics and timeouts, see [`run_with`](Self::run_with).
     ///
     /// # Cancellation
     ///

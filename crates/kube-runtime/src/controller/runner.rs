@@ -3,8 +3,8 @@
 use super::{
     Action, Config, Error as ControllerError,
     action::Again,
-    guard::{Trouble, guard_call},
-    reconcile::Judged,
+    guard::{CallbackPanic, Trouble, guard_call},
+    reconcile::{Failure, Judged},
     request::{Asked, ReconcileReason},
     written::Unseen,
 };
@@ -61,6 +61,19 @@ pub enum Error<R: std::error::Error + 'static> {
         /// The time it had.
         limit: Duration,
     },
+    /// A function that the controller called with this object panicked: a mapper, which is called with related
+    /// objects, or that of an index.
+    ///
+    /// Whatever the mapper named before is reconciled. In the index, the object is not found.
+    #[error("the {callback} panicked at {object}: {message}")]
+    CallbackPanicked {
+        /// Which function: `mapper` or `index`.
+        callback: &'static str,
+        /// The object that it was called with.
+        object: Box<ObjectRef<DynamicObject>>,
+        /// What the panic said.
+        message: String,
+    },
 }
 
 impl<R: std::error::Error + 'static> Error<R> {
@@ -69,6 +82,14 @@ impl<R: std::error::Error + 'static> Error<R> {
             Trouble::Panicked(message) => Self::Panicked { object, message },
             Trouble::TimedOut(limit) => Self::TimedOut { object, limit },
         }
+    }
+}
+
+impl<E, Q> From<CallbackPanic> for ControllerError<E, Q> {
+    fn from(panic: CallbackPanic) -> Self {
+        let CallbackPanic { callback, object, message } = panic;
+        tracing::error!(callback, %object, message, "a function of the controller's user panicked");
+        Self::RunnerError(Error::CallbackPanicked { callback, object, message })
     }
 }
 
@@ -84,12 +105,16 @@ pub(super) trait Reconcilable:
 impl<K: Resource<DynamicType: Debug + Eq + Hash + Clone> + Clone + 'static> Reconcilable for K {}
 
 /// What an error policy makes of the outcome of a reconcile.
-pub(super) fn judge<K, E>(
+pub(super) fn judge<K, E: Debug>(
     policy: impl Fn(Arc<K>, &E) -> Action,
 ) -> impl Fn(Arc<K>, Result<Result<Action, E>, Trouble>) -> Judged<E> {
-    move |object, outcome| match outcome? {
-        Ok(action) => Ok((action, None)),
-        Err(error) => guard_call(|| policy(object, &error)).map(|action| (action, Some(error))),
+    move |object, outcome| match outcome {
+        Ok(Ok(action)) => Judged::new(None, Ok(action)),
+        Ok(Err(error)) => {
+            let decided = guard_call(|| policy(object, &error));
+            Judged::new(Some(Failure::Failed(error)), decided)
+        }
+        Err(trouble) => Judged::new(Some(Failure::Trouble(trouble)), Ok(Action::retry())),
     }
 }
 
@@ -211,6 +236,7 @@ where
                     self.stage = Stage::Gathering { until: after(Instant::now(), LISTS_WAIT) };
                 }
                 News::StoreReady(Err(error)) => return Some(Err(self.give_up(error))),
+                News::Asked(Some(Ok(Asked::CallbackPanicked(panic)))) => return Some(Err(panic.into())),
                 News::Asked(Some(Ok(asked))) => self.take_in(asked),
                 News::Asked(Some(Err(error))) => return Some(Err(ControllerError::QueueError(error))),
                 News::Asked(None) => self.close(),
@@ -263,6 +289,7 @@ where
                     self.enqueue_all(); // otherwise whatever there is waits for its first turn anyway
                 }
             }
+            Asked::CallbackPanicked(_) => {} // asks for nothing
         }
     }
 
@@ -347,30 +374,32 @@ where
                 self.running.push(Running { key, object, span, future });
                 None
             }
-            Err(trouble) => Some(self.report(&key, &object, Err(trouble))),
+            Err(trouble) => {
+                let judged = Judged::new(Some(Failure::Trouble(trouble)), Ok(Action::retry()));
+                Some(span.in_scope(|| self.report(&key, &object, judged)))
+            }
         }
     }
 
-    fn finish(&mut self, (key, object, output): Done<K, F::Output>) -> Report<K, E, QErr> {
+    fn finish(&mut self, (key, object, span, output): Done<K, F::Output>) -> Report<K, E, QErr> {
+        let _inside = span.enter();
         let judged = (self.conclude)(Arc::clone(&object), output);
         self.report(&key, &object, judged)
     }
 
     fn report(&mut self, key: &Arc<ObjectKey>, object: &K, judged: Judged<E>) -> Report<K, E, QErr> {
         let reference = ObjectRef::from_obj_with(object, self.store.dyntype().clone());
-        let (action, reason, report) = match judged {
-            Ok((action, None)) => {
-                (action.clone(), ReconcileReason::ReconcilerRequestedRetry, Ok((reference, action)))
-            }
-            Ok((action, Some(error))) => {
+        let Judged { action, failure } = judged;
+        let (reason, report) = match failure {
+            None => (ReconcileReason::ReconcilerRequestedRetry, Ok((reference, action.clone()))),
+            Some(Failure::Failed(error)) => {
                 let error = ControllerError::ReconcilerFailed(error, Box::new(reference.erase()));
-                (action, ReconcileReason::ErrorPolicyRequestedRetry, Err(error))
+                (ReconcileReason::ErrorPolicyRequestedRetry, Err(error))
             }
-            Err(trouble) => {
+            Some(Failure::Trouble(trouble)) => {
                 let error = Error::from_trouble(trouble, Box::new(reference.erase()));
                 tracing::error!(%error, "a reconciler did not come to its end");
-                let report = Err(ControllerError::RunnerError(error));
-                (Action::retry(), ReconcileReason::ErrorPolicyRequestedRetry, report)
+                (ReconcileReason::ErrorPolicyRequestedRetry, Err(ControllerError::RunnerError(error)))
             }
         };
         self.settle(key, object, &action, reason);
@@ -434,7 +463,7 @@ struct Running<K, F> {
     future: F,
 }
 
-type Done<K, T> = (Arc<ObjectKey>, Arc<K>, T);
+type Done<K, T> = (Arc<ObjectKey>, Arc<K>, Span, T);
 
 impl<K, F: Future + Unpin> Future for Running<K, F> {
     type Output = Done<K, F::Output>;
@@ -443,6 +472,6 @@ impl<K, F: Future + Unpin> Future for Running<K, F> {
         let this = &mut *self;
         let _inside = this.span.enter();
         let output = ready!(Pin::new(&mut this.future).poll(cx));
-        Poll::Ready((Arc::clone(&this.key), Arc::clone(&this.object), output))
+        Poll::Ready((Arc::clone(&this.key), Arc::clone(&this.object), this.span.clone(), output))
     }
 }

@@ -1,12 +1,13 @@
 //! The stream adapter that drops changes that do not matter.
 
 use super::Predicate;
-use crate::{reflector::ObjectKey, watcher::Error};
+use crate::{reflector::ObjectKey, unwind::catch, watcher::Error};
 use ahash::AHashMap;
 use futures::{Stream, ready};
 use kube_core::Resource;
 use pin_project_lite::pin_project;
 use std::{
+    any::type_name,
     collections::VecDeque,
     marker::PhantomData,
     pin::Pin,
@@ -50,6 +51,8 @@ impl Default for PredicateConfig {
 pin_project! {
     /// Passes an object on only if a property of it has changed.
     ///
+    /// If the predicate panics, that is an error that names the object, which then passes: whether it matters is not known.
+    ///
     /// Made by [`predicate_filter`](crate::WatchStreamExt::predicate_filter).
     #[must_use = "streams do nothing unless polled"]
     pub struct PredicateFilter<St, K: Resource, P: Predicate<K>> {
@@ -57,8 +60,19 @@ pin_project! {
         stream: St,
         predicate: P,
         memory: Memory,
+        // What passes after the error about it.
+        next: Option<K>,
         kind: PhantomData<fn(K)>,
     }
+}
+
+/// The predicate panicked when it was called with this object.
+#[derive(Debug, thiserror::Error)]
+#[error("the predicate panicked at {kind} {object}: {message}")]
+struct PredicatePanicked {
+    kind: &'static str,
+    object: String,
+    message: String,
 }
 
 impl<St, K, P> PredicateFilter<St, K, P>
@@ -68,7 +82,7 @@ where
     P: Predicate<K>,
 {
     pub(crate) fn new(stream: St, predicate: P, config: PredicateConfig) -> Self {
-        Self { stream, predicate, memory: Memory::new(config.ttl), kind: PhantomData }
+        Self { stream, predicate, memory: Memory::new(config.ttl), next: None, kind: PhantomData }
     }
 }
 
@@ -82,21 +96,38 @@ where
 
     fn poll_next(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
         let mut this = self.project();
+        if let Some(object) = this.next.take() {
+            return Poll::Ready(Some(Ok(object)));
+        }
         loop {
             let item = ready!(this.stream.as_mut().poll_next(cx));
-            let Some(Ok(object)) = &item else { return Poll::Ready(item) };
-            let news = match this.predicate.hash_property(object) {
-                Some(property) => {
+            let Some(Ok(object)) = item else { return Poll::Ready(item) };
+            let news = match catch(|| this.predicate.hash_property(&object)) {
+                Ok(Some(property)) => {
                     let uid = object.meta().uid.as_deref().unwrap_or_default();
-                    this.memory.is_news(ObjectKey::of(object), uid, property, Instant::now())
+                    this.memory.is_news(ObjectKey::of(&object), uid, property, Instant::now())
                 }
-                None => true,
+                Ok(None) => true,
+                Err(message) => {
+                    let error = panicked(&object, message);
+                    *this.next = Some(object);
+                    return Poll::Ready(Some(Err(error)));
+                }
             };
             if news {
-                return Poll::Ready(item);
+                return Poll::Ready(Some(Ok(object)));
             }
         }
     }
+}
+
+/// The kind is that of the Rust type: a filter knows no other.
+fn panicked<K: Resource>(object: &K, message: String) -> Error {
+    let kind = type_name::<K>();
+    let kind = kind.rsplit_once("::").map_or(kind, |(_, kind)| kind);
+    let meta = object.meta();
+    let object = [&meta.namespace, &meta.name].into_iter().flatten().cloned().collect::<Vec<_>>().join("/");
+    Error::WatchFailed(kube_client::Error::Service(Box::new(PredicatePanicked { kind, object, message })))
 }
 
 /// The last property of each object that was seen not too long ago. Every operation costs O(1) on average.

@@ -15,6 +15,7 @@ mod longest_delays;
 mod namespaces;
 mod own_writes;
 mod pages;
+mod panics;
 mod reasons;
 mod related_gaps;
 mod retry;

@@ -8,7 +8,7 @@ use kube_client::Client;
 use kube_core::ResourceExt;
 use kube_runtime::{
     Config, Controller,
-    controller::{Action, Reconcile},
+    controller::{Action, Outcome, Reconcile},
     watcher,
 };
 use std::{
@@ -16,6 +16,7 @@ use std::{
     time::Duration,
 };
 use tokio::time::Instant;
+use tracing::Span;
 
 fn controller(client: &Client) -> Controller<ConfigMap> {
     Controller::new(config_maps(client), watcher::Config::default())
@@ -175,4 +176,119 @@ async fn a_reconciler_of_its_own_type_hears_of_its_errors() {
     }
     assert_eq!(soon(&mut outputs.items).await, "done: a");
     assert_eq!(*told.lock().unwrap(), ["a: not yet", "a: not yet"]);
+}
+
+fn current_span() -> Option<&'static str> {
+    Span::current().metadata().map(|span| span.name())
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_error_policy_runs_within_the_span_of_the_reconcile() {
+    let _subscribed = tracing::subscriber::set_default(tracing_subscriber::registry());
+    let (_server, client) = server();
+    config_maps(&client).add(named("a")).await;
+    let spans = Arc::new(Mutex::new(Vec::new()));
+    let output = controller(&client).run(
+        |_, spans: Arc<Mutex<Vec<_>>>| async move {
+            spans.lock().unwrap().push(current_span());
+            Err(Failure("no"))
+        },
+        |_, _, spans| {
+            spans.lock().unwrap().push(current_span());
+            Action::await_change()
+        },
+        Arc::clone(&spans),
+    );
+    assert!(soon(&mut std::pin::pin!(output)).await.is_err());
+    assert_eq!(*spans.lock().unwrap(), [Some("reconciling object"); 2]);
+}
+
+/// Ends in each way once, and writes down what it hears of it.
+struct Witness {
+    told: Arc<Mutex<Vec<String>>>,
+}
+
+impl Reconcile<ConfigMap> for Witness {
+    type Error = Failure;
+
+    async fn reconcile(&self, object: Arc<ConfigMap>) -> Result<Action, Failure> {
+        match object.name_any().as_str() {
+            "fails" => Err(Failure("no")),
+            "hangs" => std::future::pending().await,
+            "panics" => panic!("oh"),
+            _ => Ok(Action::requeue(Duration::from_secs(1))),
+        }
+    }
+
+    async fn on_outcome(&self, object: Arc<ConfigMap>, outcome: Outcome<'_, Failure>) -> Action {
+        let said = match &outcome {
+            Outcome::Succeeded(action) => format!("{action:?}").contains("1s").to_string(),
+            Outcome::Failed(error) => error.to_string(),
+            Outcome::Panicked(message) => (*message).to_owned(),
+            Outcome::TimedOut(limit) => format!("{limit:?}"),
+        };
+        let span = current_span().unwrap_or_default();
+        self.told.lock().unwrap().push(format!("{} ({span}): {said}", object.name_any()));
+        assert!(object.name_any() != "fails", "of the outcome");
+        Action::await_change()
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_reconciler_of_its_own_type_sees_every_outcome_and_decides() {
+    let _subscribed = tracing::subscriber::set_default(tracing_subscriber::registry());
+    let (_server, client) = server();
+    for name in ["fails", "hangs", "panics", "works"] {
+        config_maps(&client).add(named(name)).await;
+    }
+    let told: Arc<Mutex<Vec<String>>> = Arc::default();
+    let config =
+        Config::default().timeout(Duration::from_secs(10)).backoff(Duration::from_secs(3600), Duration::MAX);
+    let output = controller(&client).with_config(config).run_with(Witness { told: Arc::clone(&told) });
+    let mut output = Box::pin(output);
+    let mut items = Vec::new();
+    for _ in 0..4 {
+        items.push(match soon(&mut output).await {
+            Ok((object, action)) => format!("{}: {}", object.name, action == Action::await_change()),
+            Err(error) => std::error::Error::source(&error).unwrap().to_string(),
+        });
+    }
+    items.sort();
+    assert_eq!(
+        items,
+        [
+            "the reconciler of ConfigMap.v1/fails.default panicked: of the outcome",
+            "the reconciler of ConfigMap.v1/hangs.default was not done after 10s: it was cancelled",
+            "the reconciler of ConfigMap.v1/panics.default panicked: oh",
+            "works: true",
+        ]
+    );
+    let mut told = told.lock().unwrap().clone();
+    told.sort();
+    let expected = ["fails (?): no", "hangs (?): 10s", "panics (?): oh", "works (?): true"];
+    assert_eq!(told, expected.map(|line| line.replace('?', "reconciling object")));
+    quiet(&mut output).await;
+}
+
+/// Panics once, and leaves the rest to the defaults.
+struct Clumsy(Mutex<bool>);
+
+impl Reconcile<ConfigMap> for Clumsy {
+    type Error = Failure;
+
+    async fn reconcile(&self, _object: Arc<ConfigMap>) -> Result<Action, Failure> {
+        let first = !std::mem::replace(&mut *self.0.lock().unwrap(), true);
+        assert!(!first, "oh");
+        Ok(Action::await_change())
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn by_default_a_panic_of_a_reconciler_of_its_own_type_is_retried() {
+    let (_server, client) = server();
+    config_maps(&client).add(named("a")).await;
+    let mut outputs = spawn_outputs(controller(&client).run_with(Clumsy(Mutex::default())));
+    assert_eq!(soon(&mut outputs.items).await, "running reconcilers failed");
+    assert_eq!(soon(&mut outputs.items).await, "done: a");
+    quiet(&mut outputs.items).await;
 }

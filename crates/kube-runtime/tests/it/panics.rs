@@ -1,0 +1,304 @@
+//! User code that panics: an error that names the object, and everything else goes on.
+
+use crate::common::{Change, Failure, config_maps, named, owned, quiet, server, soon, wait_for_change};
+use futures::{Stream, StreamExt, channel::mpsc};
+use k8s_openapi::api::core::v1::{ConfigMap, Secret};
+use kube_client::{Api, Client};
+use kube_core::{Resource, ResourceExt};
+use kube_runtime::{
+    Config, Controller, WatchStreamExt, applier,
+    controller::{Action, Error, Reconcile},
+    predicates,
+    reflector::{self, ObjectRef},
+    watcher,
+};
+use std::{
+    error::Error as _,
+    future::Future,
+    pin::Pin,
+    sync::Arc,
+    task::{Context, Poll},
+    time::Duration,
+};
+use tokio::task::JoinHandle;
+
+fn controller(client: &Client) -> Controller<ConfigMap> {
+    Controller::new(config_maps(client), watcher::Config::default())
+}
+
+async fn nothing(_object: Arc<ConfigMap>, _context: Arc<()>) -> Result<Action, Failure> {
+    Ok(Action::await_change())
+}
+
+/// Runs a controller, and gives its items in words, errors with their causes.
+struct Told {
+    items: mpsc::UnboundedReceiver<String>,
+    task: JoinHandle<()>,
+}
+
+impl Told {
+    fn by<Q>(
+        output: impl Stream<Item = Result<(ObjectRef<ConfigMap>, Action), Error<Failure, Q>>> + Send + 'static,
+    ) -> Self
+    where
+        Q: std::error::Error + Send + 'static,
+    {
+        let (send, items) = mpsc::unbounded();
+        let task = tokio::spawn(output.for_each(move |item| {
+            let text = match item {
+                Ok((object, _)) => format!("done: {}", object.name),
+                Err(error) => {
+                    let mut text = error.to_string();
+                    let mut next = error.source();
+                    while let Some(cause) = next {
+                        text += &format!(": {cause}");
+                        next = cause.source();
+                    }
+                    text
+                }
+            };
+            send.unbounded_send(text).ok();
+            std::future::ready(())
+        }));
+        Self { items, task }
+    }
+
+    async fn next(&mut self) -> String {
+        soon(&mut self.items).await
+    }
+
+    async fn expect_error(&mut self, parts: &[&str]) {
+        let text = self.next().await;
+        assert!(parts.iter().all(|part| text.contains(part)), "{text}");
+    }
+}
+
+impl Drop for Told {
+    fn drop(&mut self) {
+        self.task.abort();
+    }
+}
+
+fn of_the_good(object: &impl ResourceExt) -> Vec<ObjectRef<ConfigMap>> {
+    assert!(!object.name_any().starts_with("bad"), "cannot read it");
+    vec![ObjectRef::new("a").within("default")]
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_mapper_that_panics_is_an_error_of_the_related_object() {
+    let (_server, client) = server();
+    config_maps(&client).add(named("a")).await;
+    let secrets: Api<Secret> = Api::default_namespaced(client.clone());
+    secrets.add(named("bad-at-the-start")).await;
+    let controller = controller(&client)
+        .watches(secrets.clone(), watcher::Config::default(), |secret| of_the_good(&secret));
+    let mut told = Told::by(controller.run(nothing, wait_for_change, Arc::new(())));
+    let mut first = [told.next().await, told.next().await];
+    first.sort();
+    assert_eq!(first[0], "done: a");
+    assert!(first[1].contains("Secret.v1/bad-at-the-start.default"), "{first:?}");
+    secrets.add(named("bad-later")).await;
+    told.expect_error(&["mapper", "Secret.v1/bad-later.default", "cannot read it"]).await;
+    secrets.add(named("good")).await;
+    assert_eq!(told.next().await, "done: a");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_mapper_of_a_stream_that_panics_is_an_error_of_the_related_object() {
+    let (_server, client) = server();
+    config_maps(&client).add(named("a")).await;
+    for shared in [false, true] {
+        let (send, secrets) = mpsc::unbounded::<Secret>();
+        let controller = if shared {
+            controller(&client).watches_shared_stream(secrets.map(Arc::new), |secret| of_the_good(&*secret))
+        } else {
+            controller(&client).watches_stream(secrets.map(Ok), |secret| of_the_good(&secret))
+        };
+        let mut told = Told::by(controller.run(nothing, wait_for_change, Arc::new(())));
+        assert_eq!(told.next().await, "done: a");
+        for name in ["bad", "good"] {
+            let mut secret: Secret = named(name);
+            secret.metadata.namespace = Some("default".into());
+            send.unbounded_send(secret).unwrap();
+        }
+        told.expect_error(&["mapper", "Secret.v1/bad.default", "cannot read it"]).await;
+        assert_eq!(told.next().await, "done: a");
+    }
+}
+
+/// Whom an object named before its mapper panicked hears of the change, also if the object is gone after the panic.
+#[tokio::test(start_paused = true)]
+async fn a_panic_of_a_mapper_makes_nobody_forget_what_was_named_before() {
+    let (_server, client) = server();
+    config_maps(&client).add(named("a")).await;
+    let secrets: Api<Secret> = Api::default_namespaced(client.clone());
+    let controller = controller(&client).watches(secrets.clone(), watcher::Config::default(), |secret| {
+        assert!(!secret.annotations().contains_key("touched"), "cannot read it");
+        of_the_good(&secret)
+    });
+    let mut told = Told::by(controller.run(nothing, wait_for_change, Arc::new(())));
+    assert_eq!(told.next().await, "done: a");
+    secrets.add(named("good")).await;
+    assert_eq!(told.next().await, "done: a");
+    secrets.touch("good", "1").await;
+    told.expect_error(&["mapper", "Secret.v1/good.default"]).await;
+    assert_eq!(told.next().await, "done: a");
+    secrets.remove("good").await;
+    told.expect_error(&["mapper", "Secret.v1/good.default"]).await;
+    assert_eq!(told.next().await, "done: a");
+    quiet(&mut told.items).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_predicate_that_panics_is_an_error_of_the_object_which_passes() {
+    let (_server, client) = server();
+    let api = config_maps(&client);
+    api.add(named("good")).await;
+    let (reader, writer) = reflector::store();
+    let changes = watcher(api.clone(), watcher::Config::default())
+        .default_backoff()
+        .reflect(writer)
+        .applied_objects()
+        .predicate_filter(
+            |map: &ConfigMap| {
+                assert!(map.name_any() != "bad", "cannot read it");
+                predicates::labels(map)
+            },
+            Default::default(),
+        );
+    let controller = Controller::for_stream(changes, reader);
+    let mut told = Told::by(controller.run(nothing, wait_for_change, Arc::new(())));
+    assert_eq!(told.next().await, "done: good");
+    api.add(named("bad")).await;
+    told.expect_error(&["the predicate panicked at ConfigMap default/bad: cannot read it"]).await;
+    assert_eq!(told.next().await, "done: bad");
+    api.add(named("other")).await;
+    assert_eq!(told.next().await, "done: other");
+}
+
+/// A reconcile that cannot be dropped without a panic.
+struct Undroppable {
+    result: Poll<Result<Action, Failure>>,
+}
+
+impl Future for Undroppable {
+    type Output = Result<Action, Failure>;
+
+    fn poll(mut self: Pin<&mut Self>, _cx: &mut Context<'_>) -> Poll<Self::Output> {
+        std::mem::replace(&mut self.result, Poll::Pending)
+    }
+}
+
+impl Drop for Undroppable {
+    fn drop(&mut self) {
+        panic!("cannot be dropped");
+    }
+}
+
+fn undroppable(object: &ConfigMap) -> Undroppable {
+    Undroppable {
+        result: match object.name_any().as_str() {
+            "done" => Poll::Ready(Ok(Action::await_change())),
+            "failed" => Poll::Ready(Err(Failure("no"))),
+            _ => Poll::Pending,
+        },
+    }
+}
+
+const UNDROPPABLE: [(&str, &str); 3] =
+    [("done", "cannot be dropped"), ("failed", "cannot be dropped"), ("slow", "was not done after 10s")];
+
+fn config() -> Config {
+    Config::default()
+        .timeout(Duration::from_secs(10))
+        .backoff(Duration::from_secs(3600), Duration::from_secs(3600))
+}
+
+struct ByType;
+
+impl Reconcile<ConfigMap> for ByType {
+    type Error = Failure;
+
+    fn reconcile(&self, object: Arc<ConfigMap>) -> impl Future<Output = Result<Action, Failure>> + Send {
+        assert!(object.name_any() != "sync", "before the first poll");
+        undroppable(&object)
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_reconcile_that_panics_when_it_is_dropped_is_an_error_of_the_object() {
+    let (_server, client) = server();
+    for (name, _) in UNDROPPABLE {
+        config_maps(&client).add(named(name)).await;
+    }
+    let by_function = controller(&client).with_config(config()).run(
+        |object, _| undroppable(&object),
+        wait_for_change,
+        Arc::new(()),
+    );
+    let by_type = controller(&client).with_config(config()).run_with(ByType);
+    for mut told in [Told::by(by_function), Told::by(by_type)] {
+        for (name, text) in UNDROPPABLE {
+            told.expect_error(&[&format!("ConfigMap.v1/{name}.default"), text]).await;
+        }
+        quiet(&mut told.items).await;
+        assert!(!told.task.is_finished());
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn so_it_is_by_an_applier() {
+    let (store, mut writer) = reflector::store::<ConfigMap>();
+    let maps = UNDROPPABLE.map(|(name, _)| named::<ConfigMap>(name));
+    let asked =
+        maps.iter().map(|map| Ok::<_, Failure>(ObjectRef::from_obj_with(map, ()))).collect::<Vec<_>>();
+    writer.apply_watcher_event(&watcher::Event::Init);
+    for map in maps {
+        writer.apply_watcher_event(&watcher::Event::InitApply(map));
+    }
+    writer.apply_watcher_event(&watcher::Event::InitDone);
+    let reports = applier(
+        |object: Arc<ConfigMap>, _| undroppable(&object),
+        wait_for_change,
+        Arc::new(()),
+        store,
+        futures::stream::iter(asked),
+        config(),
+    );
+    let mut reports = std::pin::pin!(reports);
+    for (name, text) in UNDROPPABLE {
+        let error = soon(&mut reports).await.unwrap_err();
+        let cause = error.source().unwrap().to_string();
+        assert!(cause.contains(name) && cause.contains(text), "{cause}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_panic_before_a_reconcile_has_begun_is_an_error_of_the_object() {
+    let (_server, client) = server();
+    config_maps(&client).add(named("sync")).await;
+    let mut told = Told::by(controller(&client).with_config(config()).run_with(ByType));
+    told.expect_error(&["ConfigMap.v1/sync.default", "before the first poll"]).await;
+    quiet(&mut told.items).await;
+}
+
+/// Owners are told by our own mapper, which cannot panic: this holds the two apart.
+#[tokio::test(start_paused = true)]
+async fn children_are_not_touched_by_it() {
+    let (_server, client) = server();
+    let owner = config_maps(&client).add(named("a")).await;
+    let secrets: Api<Secret> = Api::default_namespaced(client.clone());
+    let controller = controller(&client).owns(secrets.clone(), watcher::Config::default()).watches(
+        secrets.clone(),
+        watcher::Config::default(),
+        |_| -> Vec<ObjectRef<ConfigMap>> { panic!("always") },
+    );
+    let mut told = Told::by(controller.run(nothing, wait_for_change, Arc::new(())));
+    assert_eq!(told.next().await, "done: a");
+    secrets.add(owned("child", &owner)).await;
+    let mut both = [told.next().await, told.next().await];
+    both.sort();
+    assert_eq!(both[0], "done: a");
+    assert!(both[1].contains("always"), "{both:?}");
+    drop(owner.object_ref(&()));
+}
