@@ -1,8 +1,9 @@
 //! Events that a controller publishes: what `kubectl describe` shows, and repetitions as one series.
 
 use futures::FutureExt as _;
-use k8s_openapi::api::{core::v1::ConfigMap, events::v1::Event as ApiEvent};
-use kube::api::{ListParams, PostParams};
+use k8s_openapi::api::{core::v1::ConfigMap, events::v1::Event as ApiEvent, rbac::v1::ClusterRole};
+use kube::Api;
+use kube::api::{DeleteParams, ListParams, PostParams};
 use kube::runtime::events::{Event, EventType, Recorder, Reporter};
 use kube::{Resource as _, ResourceExt as _};
 
@@ -26,10 +27,11 @@ fn repetitions_are_one_event_with_a_count() -> anyhow::Result<()> {
             map.metadata.name = Some("about".into());
             let map = world.api::<ConfigMap>().create(&PostParams::default(), &map).await?;
             let recorder = Recorder::new(world.client.clone(), Reporter::from("e2e.example.com/controller"));
-            for _ in 0..3 {
-                recorder.publish(&event("no room"), &map.object_ref(&())).await?;
+            for note in ["no room", "no room at all", "no room"] {
+                recorder.publish(&event(note), &map.object_ref(&())).await?;
             }
-            recorder.publish(&event("no room at all"), &map.object_ref(&())).await?;
+            let other = Event { reason: "Other".into(), ..event("other") };
+            recorder.publish(&other, &map.object_ref(&())).await?;
 
             let about = ListParams::default().fields("regarding.name=about");
             let listed = world.api::<ApiEvent>().list(&about).await;
@@ -45,7 +47,36 @@ fn repetitions_are_one_event_with_a_count() -> anyhow::Result<()> {
             assert_eq!(repeated.regarding.as_ref().and_then(|it| it.uid.clone()), map.uid());
             assert_eq!(repeated.type_.as_deref(), Some("Warning"));
             assert_eq!(repeated.reporting_controller.as_deref(), Some("e2e.example.com/controller"));
+            assert_eq!(repeated.note.as_deref(), Some("no room"));
             assert!(events[1].series.is_none());
+            Ok(())
+        }
+        .boxed()
+    })
+}
+
+/// Names of roles may have colons, those of events may not.
+#[test]
+fn an_object_may_have_a_name_that_no_event_can_have() -> anyhow::Result<()> {
+    run(Need::CoreKinds, |world| {
+        async move {
+            let mut role = ClusterRole::default();
+            role.metadata.name = Some(format!("system:node:{}", world.namespace));
+            let role = role.object_ref(&());
+            let recorder = Recorder::new(world.client.clone(), Reporter::from("e2e.example.com/controller"));
+            for _ in 0..2 {
+                recorder.publish(&event("no room"), &role).await?;
+            }
+            let events: Api<ApiEvent> = Api::namespaced(world.client.clone(), "kube-system");
+            let listed = events.list(&ListParams::default()).await?;
+            let about_it =
+                |event: &&ApiEvent| event.regarding.as_ref().is_some_and(|it| it.name == role.name);
+            let published: Vec<_> = listed.iter().filter(about_it).collect();
+            assert_eq!(published.len(), 1, "{published:?}");
+            assert_eq!(published[0].series.as_ref().map(|series| series.count), Some(2));
+            let name = published[0].name_any();
+            assert!(name.starts_with("system-node-"), "{name}");
+            events.delete(&name, &DeleteParams::default()).await?;
             Ok(())
         }
         .boxed()

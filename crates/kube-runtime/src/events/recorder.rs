@@ -26,8 +26,9 @@ use tokio::time::Instant;
 const NOTE_BYTES: usize = 1024;
 /// The longest part of an event's name that tells the object.
 const NAME_BYTES: usize = 200;
-/// The namespace of events about objects of the whole cluster.
-const CLUSTER_NAMESPACE: &str = "default";
+/// The namespace of events about objects of the whole cluster: where client-go publishes them, and the only one that
+/// servers of every version take them in (1.20 refuses `default`).
+const CLUSTER_NAMESPACE: &str = "kube-system";
 
 /// Publishes events. Clones share the memory of what was published.
 ///
@@ -70,7 +71,7 @@ impl Recorder {
 
     /// Publishes that `ev` happened to the object that `reference` names.
     ///
-    /// The event goes to the object's namespace, or to `default` if it has none.
+    /// The event goes to the object's namespace, or to `kube-system` if it has none, as client-go does.
     ///
     /// # Errors
     ///

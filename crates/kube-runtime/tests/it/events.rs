@@ -79,7 +79,7 @@ async fn an_object_may_have_a_name_that_no_event_can_have() {
     let recorder = Recorder::new(client.clone(), Reporter::from("example.com/test"));
     recorder.publish(&event("one"), &role.object_ref(&())).await.unwrap();
     recorder.publish(&event("one"), &role.object_ref(&())).await.unwrap();
-    let events: Api<ApiEvent> = Api::default_namespaced(client);
+    let events: Api<ApiEvent> = Api::namespaced(client, "kube-system");
     let published = events.list(&Default::default()).await.unwrap().items;
     assert_eq!(published.len(), 1);
     let name = published[0].metadata.name.as_deref().unwrap();
