@@ -15,6 +15,7 @@ use kube_runtime::{
     utils::{Backoff, ResetTimerBackoff, StreamBackoff},
     watcher,
 };
+use kube_testserver::{Fault, Match};
 use std::{sync::Arc, time::Duration};
 use tokio::time::Instant;
 
@@ -81,6 +82,21 @@ async fn every_wait_of_a_reconcile_may_be_without_end() {
     api.touch("a", "written").await;
     assert_eq!(soon(&mut outputs.items).await, "done: a");
     api.touch("a", "waits for the write").await;
+    quiet(&mut outputs.items).await;
+    assert!(!outputs.task.is_finished());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_watch_that_fails_may_wait_without_end() {
+    let (server, client) = server();
+    let _refused = server.fault(Match::list::<ConfigMap>(), Fault::status(500, "InternalError"));
+    let output = controller(&client, Config::default()).trigger_backoff(Never).run(
+        |_, _| async { Ok::<_, Failure>(Action::await_change()) },
+        wait_for_change,
+        Arc::new(()),
+    );
+    let mut outputs = spawn_outputs(output);
+    soon(&mut outputs.items).await;
     quiet(&mut outputs.items).await;
     assert!(!outputs.task.is_finished());
 }
