@@ -186,13 +186,12 @@ fn no_flood_of_changes_keeps_the_background_waiting() {
     let t = Instant::now();
     let mut queue = Queue::new(1);
     queue.push(1000, (), t, Background, t);
-    for change in 0.. {
+    let starts = (0..20).map(|change| {
         queue.push(change, (), t, Change, t);
         let (started, ()) = queue.start(t).unwrap();
         queue.finish(&started, t);
-        if started == 1000 {
-            assert_eq!(change, 7);
-            return;
-        }
-    }
+        started
+    });
+    let expected = (0..7).chain([1000]).chain(7..19);
+    assert!(starts.eq(expected));
 }
