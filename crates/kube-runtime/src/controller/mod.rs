@@ -47,8 +47,8 @@ use std::{fmt::Debug, hash::Hash, time::Duration};
 ///   own and depend on; nor after a [shutdown](Self::graceful_shutdown_on).
 /// - Changes come first; what was there at the start, or is looked at once more, comes when there are none, and is
 ///   every eighth start otherwise. Within each of the two, objects come in the order in which they became due.
-/// - A reconciler that panics, or takes longer than the [timeout](Config::timeout), is one error in the output;
-///   everything else goes on.
+/// - A reconciler that panics, or takes longer than the [timeout](Config::timeout), is one error in the output, and so
+///   is a mapper that panics; everything else goes on.
 ///
 /// # Errors
 ///

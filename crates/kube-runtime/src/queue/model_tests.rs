@@ -15,7 +15,7 @@ enum Step {
 
 fn step() -> impl Strategy<Value = Step> {
     prop_oneof![
-        4 => (0..12u8, prop_oneof![Just(0), 1..40u64], prop_oneof![2 => Just(Urgency::Change), 1 => Just(Urgency::Background)])
+        4 => (0..12u8, prop_oneof![Just(0), 1..4u64, 1..40u64], prop_oneof![2 => Just(Urgency::Change), 1 => Just(Urgency::Background)])
             .prop_map(|(key, delay, urgency)| Step::Push { key, delay, urgency }),
         4 => Just(Step::Start),
         3 => (0..12u8).prop_map(|key| Step::Finish { key }),

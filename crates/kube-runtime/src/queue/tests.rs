@@ -36,6 +36,18 @@ fn the_earliest_time_wins_in_either_order() {
 }
 
 #[test]
+fn a_push_of_the_same_time_changes_neither_place_nor_payload() {
+    let t = Instant::now();
+    let mut queue = Queue::new(0);
+    queue.push("a", 1, at(t, 10), Change, t);
+    queue.push("b", 2, at(t, 10), Change, t);
+    queue.push("a", 3, at(t, 10), Change, t);
+    assert_eq!(queue.start(at(t, 10)), Some(("a", 1)));
+    assert_eq!(queue.start(at(t, 10)), Some(("b", 2)));
+    assert_eq!(queue.start(at(t, 10)), None);
+}
+
+#[test]
 fn keys_start_in_the_order_in_which_they_became_due() {
     let t = Instant::now();
     let mut queue = Queue::new(0);
