@@ -164,9 +164,6 @@ fn run<K: Watchable>(
     })
 }
 
-/// In the place of waits that no clock can count.
-const MAX_DELAY: Duration = Duration::from_secs(30 * 365 * 86400);
-
 struct Shell<K: Clone> {
     machine: Machine,
     source: Source,
@@ -235,24 +232,7 @@ impl<K: Watchable> Shell<K> {
     }
 }
 
-/// The time so much later, or one that nobody lives to see.
-fn after(now: Instant, wait: Duration) -> Instant {
-    now.checked_add(wait).unwrap_or_else(|| now + MAX_DELAY)
-}
-
 fn no_answer() -> kube_client::Error {
     let what = "the server did not start to answer the watch in time";
     kube_client::Error::ReadEvents(io::Error::new(io::ErrorKind::TimedOut, what))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_longest_wait_there_is_has_an_end() {
-        let now = Instant::now();
-        assert!(after(now, Duration::MAX) > now + Duration::from_secs(86400 * 365));
-        assert_eq!(after(now, Duration::from_secs(1)), now + Duration::from_secs(1));
-    }
 }
