@@ -31,6 +31,24 @@ pub enum SchemaError {
         path: String,
     },
 
+    /// A merge strategy (`#[x_kube(merge_strategy = ..)]`) at a value that it is not for.
+    #[error(
+        "the schema of `{root}` has `{keyword}` at `{path}`, which needs the type {wanted} and has {found}; \
+         give the field another strategy, or a type: #[schemars(with = \"..\")]"
+    )]
+    Strategy {
+        /// The type that a schema was asked of.
+        root: String,
+        /// `x-kubernetes-map-type` or `x-kubernetes-list-type`.
+        keyword: &'static str,
+        /// The type that the strategy is for.
+        wanted: &'static str,
+        /// The type that is there.
+        found: String,
+        /// The field, seen from the root; see [`Recursive`](Self::Recursive).
+        path: String,
+    },
+
     /// A schema written by hand (`schemars(schema_with)`, `schemars(extend)`, an own `JsonSchema`) has a keyword of the wrong
     /// JSON type, such as `"maxLength": "3"`. The source says what was found.
     #[error("the schema of `{root}` has a keyword of the wrong type")]

@@ -3,10 +3,11 @@
 use serde_json::{Value, json};
 
 use super::{
-    Node,
-    keywords::{VALIDATIONS, flag, is_null_only},
-    merge::{Kind, also, inferred_kind, intersect, kind, set_kind, union},
+    Node, describe,
+    keywords::{VALIDATIONS, also, flag, is_null_only, property, required},
+    merge::{Kind, inferred_kind, intersect, kind, set_kind, union},
     optional::enum_beside_null,
+    rules,
 };
 
 /// Brings the alternatives `branches` (each rewritten already) of the keyword `key` into `node`.
@@ -22,6 +23,10 @@ pub(super) fn hoist(node: &mut Node, key: &str, branches: Vec<Node>) {
             set_kind(branch, kind);
         }
     }
+    let several = branches.len() > 1;
+    let tag = discriminator(&branches).filter(|_| several).map(str::to_owned);
+    let described = if several { describe::take(&mut branches) } else { Vec::new() };
+    let ruled = if several { rules::take(&mut branches) } else { Vec::new() };
     let Some((first, rest)) = branches.split_first() else {
         nulls.into_iter().take(1).for_each(|null| intersect(node, null));
         return;
@@ -32,6 +37,10 @@ pub(super) fn hoist(node: &mut Node, key: &str, branches: Vec<Node>) {
     }
     let residues: Vec<Node> = branches.iter().map(|branch| residue(branch, &merged)).collect();
     let exclusive = key == "oneOf" && pairwise(&branches, disjoint);
+    describe::put(&mut merged, &branches, tag.as_deref(), key, described);
+    rules::leave_to_branches(node, &ruled);
+    rules::put(node, &mut merged, &branches, tag.as_deref(), ruled);
+    leave_out_defaults(node, &branches);
     intersect(node, merged);
     constrain(node, if exclusive { "oneOf" } else { "anyOf" }, residues);
 }
@@ -104,6 +113,35 @@ fn pairwise(branches: &[Node], holds: impl Fn(&Node, &Node) -> bool) -> bool {
     branches.iter().enumerate().all(|(i, a)| branches[i + 1..].iter().all(|b| holds(a, b)))
 }
 
+/// Removes the defaults of fields of `node` that some of the `branches` have and others do not: a server fills a default in
+/// whatever the branch.
+fn leave_out_defaults(node: &mut Node, branches: &[Node]) {
+    let Some(Value::Object(fields)) = node.get_mut("properties") else { return };
+    for (name, field) in fields {
+        let having = branches.iter().filter(|branch| property(branch, name).is_some()).count();
+        if let Some(field) = field.as_object_mut().filter(|_| 0 < having && having < branches.len()) {
+            field.remove("default");
+        }
+    }
+}
+
+/// The field that tells all `branches` apart: each requires it, with texts of its own.
+fn discriminator(branches: &[Node]) -> Option<&str> {
+    let text = |branch, name| {
+        let values = property(branch, name)?.get("enum")?.as_array()?;
+        values.iter().all(Value::is_string).then_some(())
+    };
+    let (first, rest) = branches.split_first()?;
+    required(first).find(|name| {
+        let everywhere = rest.iter().all(|branch| required(branch).any(|other| other == *name));
+        everywhere
+            && branches.iter().all(|branch| text(branch, name).is_some())
+            && pairwise(branches, |a, b| {
+                matches!((property(a, name), property(b, name)), (Some(a), Some(b)) if different_values(a, b))
+            })
+    })
+}
+
 /// Whether what is left of `a` and `b` still excludes each other: by a tag, by the values, or by a field that only one has.
 fn disjoint(a: &Node, b: &Node) -> bool {
     different_values(a, b) || required(a).any(|name| {
@@ -119,12 +157,4 @@ fn different_values(a: &Node, b: &Node) -> bool {
         (Some(Value::Array(a)), Some(Value::Array(b))) => !a.iter().any(|value| b.contains(value)),
         _ => false,
     }
-}
-
-fn required(node: &Node) -> impl Iterator<Item = &str> {
-    node.get("required").and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str)
-}
-
-fn property<'a>(node: &'a Node, name: &str) -> Option<&'a Node> {
-    node.get("properties")?.get(name)?.as_object()
 }

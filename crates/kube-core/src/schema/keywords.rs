@@ -56,42 +56,15 @@ pub(super) const VALIDATIONS: &[&str] = &[
     "pattern",
 ];
 
-/// Formats that an API server knows; it warns of any other.
-const FORMATS: &[&str] = &[
-    "bsonobjectid",
-    "byte",
-    "cidr",
-    "creditcard",
-    "date",
-    "date-time",
-    "datetime",
-    "double",
-    "duration",
-    "email",
-    "float",
-    "hexcolor",
-    "hostname",
-    "int32",
-    "int64",
-    "ipv4",
-    "ipv6",
-    "isbn",
-    "isbn10",
-    "isbn13",
-    "k8s-long-name",
-    "k8s-short-name",
-    "mac",
-    "password",
-    "rgbcolor",
-    "ssn",
-    "uri",
-    "uuid",
-    "uuid3",
-    "uuid4",
-    "uuid5",
-];
+/// Formats that schemars gives to types of Rust and that no server knows: it would warn of each. Any other is somebody's wish.
+const FOREIGN_FORMATS: &[&str] =
+    &["int128", "ip", "partial-date-time", "partial-time", "uint128", "zoned-date-time"];
+
+/// Base64 as `format: byte` has it, but that a server refuses empty data there.
+const BASE64: &str = "^([A-Za-z0-9+/]{4})*([A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$";
 
 pub(super) const OPEN: &str = "x-kubernetes-preserve-unknown-fields";
+pub(super) const RULES: &str = "x-kubernetes-validations";
 pub(super) const INT_OR_STRING: &str = "x-kubernetes-int-or-string";
 
 /// The node of `schema` in its one spelling; subschemas are left as they are.
@@ -126,6 +99,16 @@ pub(super) fn is_null_only(node: &Node) -> bool {
 /// Whether the key says `true`.
 pub(super) fn flag(node: &Node, key: &str) -> bool {
     node.get(key) == Some(&Value::Bool(true))
+}
+
+/// The fields that the node requires.
+pub(super) fn required(node: &Node) -> impl Iterator<Item = &str> {
+    node.get("required").and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str)
+}
+
+/// A field of the node.
+pub(super) fn property<'a>(node: &'a Node, name: &str) -> Option<&'a Node> {
+    node.get("properties")?.get(name)?.as_object()
 }
 
 /// Tuples: `prefixItems` or an array of `items` become one schema for every position.
@@ -169,12 +152,37 @@ fn patterns_to_values(node: &mut Node) {
     node.insert("additionalProperties".into(), all);
 }
 
-/// `exclusiveMinimum: 3` of newer drafts is `minimum: 3, exclusiveMinimum: true` for a server.
+/// `minimum: 3, exclusiveMinimum: true` of older drafts is the `exclusiveMinimum: 3` of newer ones here, where every keyword says
+/// something by itself. [`bounds_for_servers`] brings it back.
 fn exclusive_bounds(node: &mut Node) {
-    for (exclusive, bound) in [("exclusiveMinimum", "minimum"), ("exclusiveMaximum", "maximum")] {
-        if let Some(limit @ Value::Number(_)) = node.get(exclusive).cloned() {
-            node.insert(bound.into(), limit);
+    for (exclusive, bound) in BOUNDS {
+        match node.get(exclusive) {
+            Some(Value::Bool(true)) => match node.remove(bound) {
+                Some(limit) => node.insert(exclusive.into(), limit),
+                None => node.remove(exclusive),
+            },
+            Some(Value::Bool(false)) => node.remove(exclusive),
+            _ => None,
+        };
+    }
+}
+
+const BOUNDS: [(&str, &str); 2] = [("exclusiveMinimum", "minimum"), ("exclusiveMaximum", "maximum")];
+
+/// Servers read a bound, and a flag that says whether it is exclusive: of two bounds the narrower one stays.
+pub(super) fn bounds_for_servers(node: &mut Node) {
+    for (exclusive, bound) in BOUNDS {
+        let Some(Value::Number(limit)) = node.get(exclusive).cloned() else { continue };
+        let narrower = match (node.get(bound).and_then(Value::as_f64), limit.as_f64()) {
+            (Some(other), Some(limit)) if bound == "minimum" => limit >= other,
+            (Some(other), Some(limit)) => limit <= other,
+            _ => true,
+        };
+        if narrower {
+            node.insert(bound.into(), limit.into());
             node.insert(exclusive.into(), true.into());
+        } else {
+            node.remove(exclusive);
         }
     }
 }
@@ -224,7 +232,8 @@ fn null_out_of_enum(node: &mut Node) {
     }
 }
 
-/// Formats that servers warn of: those of Rust's integers become bounds and a known format, others go.
+/// Formats that servers do not know or read otherwise: those of Rust's integers become bounds and a known format, base64
+/// a pattern.
 fn format(node: &mut Node) {
     let Some(format) = node.get("format").and_then(Value::as_str) else { return };
     let known = match format {
@@ -234,11 +243,30 @@ fn format(node: &mut Node) {
             "int64"
         }
         "int" | "uint" | "uint64" => "int64",
-        known if FORMATS.contains(&known) => return,
-        _ => {
+        "byte" => {
+            node.remove("format");
+            match node.get("pattern") {
+                Some(own) if own != BASE64 => also(node, json!({ "pattern": BASE64 })),
+                _ => {
+                    node.insert("pattern".into(), BASE64.into());
+                }
+            }
+            return;
+        }
+        foreign if FOREIGN_FORMATS.contains(&foreign) => {
             node.remove("format");
             return;
         }
+        _ => return,
     };
     node.insert("format".into(), known.into());
+}
+
+/// Adds a further condition that `node` has no keyword left for.
+pub(super) fn also(node: &mut Node, condition: Value) {
+    if let Value::Array(all) = node.entry("allOf").or_insert(json!([]))
+        && !all.contains(&condition)
+    {
+        all.push(condition);
+    }
 }

@@ -4,7 +4,8 @@ use serde_json::{Value, json};
 
 use super::{
     Node,
-    keywords::{INT_OR_STRING, OPEN, VALIDATIONS, flag},
+    describe::ALTERNATIVES,
+    keywords::{INT_OR_STRING, OPEN, RULES, VALIDATIONS, also, flag, property},
 };
 
 /// The one thing a structural node must say.
@@ -67,8 +68,8 @@ pub(super) fn set_kind(node: &mut Node, kind: Kind) {
 pub(super) fn intersect(node: &mut Node, mut other: Node) {
     match (kind(node), kind(&other)) {
         (None, _) => {
-            if flag(&other, "nullable") {
-                node.insert("nullable".into(), true.into());
+            if let Some(nullable) = other.get("nullable").filter(|_| !flag(node, "nullable")) {
+                node.insert("nullable".into(), nullable.clone());
             }
             if let Some(kind) = kind(&other) {
                 set_kind(node, kind);
@@ -130,10 +131,9 @@ fn intersect_keyword(node: &mut Node, key: String, value: Value) {
         }
         ("items" | "additionalProperties", Value::Object(own), Value::Object(value)) => intersect(own, value),
         ("items" | "additionalProperties", own, value @ Value::Object(_)) => *own = value,
-        ("required" | "x-kubernetes-validations", Value::Array(own), Value::Array(values)) => {
+        ("required" | "allOf" | RULES | ALTERNATIVES, Value::Array(own), Value::Array(values)) => {
             append_new(own, values)
         }
-        ("allOf", Value::Array(own), Value::Array(values)) => append_new(own, values),
         (key, _, value) if VALIDATIONS.contains(&key) || matches!(key, "anyOf" | "oneOf" | "not") => {
             also(node, json!({ key: value }));
         }
@@ -141,14 +141,7 @@ fn intersect_keyword(node: &mut Node, key: String, value: Value) {
     }
 }
 
-/// Adds a further condition that `node` has no keyword left for.
-pub(super) fn also(node: &mut Node, condition: Value) {
-    if let Value::Array(all) = node.entry("allOf").or_insert(json!([])) {
-        append_new(all, vec![condition]);
-    }
-}
-
-fn append_new(own: &mut Vec<Value>, values: Vec<Value>) {
+pub(super) fn append_new(own: &mut Vec<Value>, values: Vec<Value>) {
     for value in values {
         if !own.contains(&value) {
             own.push(value);
@@ -166,6 +159,8 @@ pub(super) fn union(a: &Node, b: &Node) -> Node {
         || (anything && (self::kind(a).is_none() || self::kind(b).is_none()))
     {
         node.insert("nullable".into(), true.into());
+    } else if let (Some(never), Some(_)) = (a.get("nullable"), b.get("nullable")) {
+        node.insert("nullable".into(), never.clone());
     }
     set_kind(&mut node, kind);
     for (key, value) in a {
@@ -185,13 +180,44 @@ pub(super) fn union(a: &Node, b: &Node) -> Node {
             (_, value, other) => union_keyword(&mut node, key, value, other),
         }
     }
-    for (key, value) in b {
+    for (key, value) in b.iter().filter(|(key, _)| !a.contains_key(*key)) {
         let shape = matches!(key.as_str(), "properties" | "items" | "additionalProperties");
-        if !a.contains_key(key) && ((shape && !anything) || key == OPEN) {
+        if (shape && !anything) || key == OPEN {
             node.insert(key.clone(), value.clone());
         }
     }
+    leave_out_defaults(&mut node, a, b);
+    leave_out_defaults(&mut node, b, a);
     node
+}
+
+/// Removes from `node`, the union of `a` and `b`, the defaults of fields that only `a` has: a server would fill them into
+/// what was written as `b`. Below such a field, too, where `b` may have it among others that it does not name.
+fn leave_out_defaults(node: &mut Node, a: &Node, b: &Node) {
+    let open = flag(b, OPEN) || b.contains_key("additionalProperties");
+    let Some(Value::Object(fields)) = node.get_mut("properties") else { return };
+    for (name, field) in fields {
+        let only_a = property(a, name).is_some() && property(b, name).is_none();
+        if let Some(field) = field.as_object_mut().filter(|_| only_a) {
+            field.remove("default");
+            if open {
+                without_defaults(field);
+            }
+        }
+    }
+}
+
+fn without_defaults(node: &mut Node) {
+    node.remove("default");
+    for (key, value) in node {
+        match (key.as_str(), value) {
+            ("properties", Value::Object(fields)) => {
+                fields.values_mut().filter_map(Value::as_object_mut).for_each(without_defaults);
+            }
+            ("items" | "additionalProperties", Value::Object(inner)) => without_defaults(inner),
+            _ => {}
+        }
+    }
 }
 
 fn union_kind(a: Option<Kind>, b: Option<Kind>) -> Kind {

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use super::{
     Node,
-    keywords::{INT_OR_STRING, flag, is_null_only},
+    keywords::{INT_OR_STRING, also, flag, is_null_only},
 };
 
 /// Lets an optional enumeration be `null`.
@@ -45,8 +45,9 @@ impl Transform for OptionalEnum {
 /// Lets an optional [`IntOrString`](k8s_openapi::apimachinery::pkg::util::intstr::IntOrString) be `null`.
 ///
 /// schemars takes a node without a type for one that allows `null` anyway, so that the schemas of `IntOrString` and
-/// `Option<IntOrString>` are the same: here a property that is not required is an optional one. `anyOf` of such a node and
-/// `null` becomes the node with `nullable: true`. Applies to all subschemas.
+/// `Option<IntOrString>` are the same: here a property that is not required is an optional one, unless it says `nullable: false`.
+/// `anyOf` of such a node and `null` becomes the node with `nullable: true`. Applies to all subschemas.
+/// ([`structural_schema`](super::structural_schema) tells the two types apart; this is for nodes written by hand.)
 ///
 /// ```
 /// use kube_core::schema::OptionalIntOrString;
@@ -80,7 +81,7 @@ impl Transform for OptionalIntOrString {
             if let Some(property) = property.as_object_mut().filter(|property| flag(property, INT_OR_STRING))
                 && !is_required(name)
             {
-                property.insert("nullable".into(), true.into());
+                property.entry("nullable").or_insert(true.into());
             }
         }
     }
@@ -90,7 +91,7 @@ impl Transform for OptionalIntOrString {
 pub(super) fn enum_beside_null(node: &mut Node) {
     let Some(Value::Array(mut values)) = node.remove("enum") else { return };
     values.retain(|value| !value.is_null());
-    super::merge::also(node, json!({ "enum": values }));
+    also(node, json!({ "enum": values }));
 }
 
 /// `anyOf`/`oneOf` of one `wanted` value and null: the value itself, nullable. The outer description stays.

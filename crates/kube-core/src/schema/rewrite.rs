@@ -3,11 +3,11 @@
 use serde_json::{Value, json};
 
 use super::{
-    Node,
+    Node, describe,
     junctor::{hoist, residue},
-    keywords::{INT_OR_STRING, OPEN, VALIDATIONS, flag, is_null_only, normalize},
+    keywords::{INT_OR_STRING, OPEN, RULES, VALIDATIONS, flag, is_null_only, normalize},
     merge::{Kind, inferred_kind, intersect, kind, set_kind},
-    refs,
+    refs, strategy,
 };
 
 /// Rewrites schemas whose `$ref`s point into `root`.
@@ -31,14 +31,16 @@ impl Rewriter {
         let mut node = normalize(schema);
         let target = node.remove("$ref");
         let all = take_array(&mut node, "allOf");
-        let alternatives = ["oneOf", "anyOf"].map(|key| (key, take_array(&mut node, key)));
+        let mut alternatives = take_alternatives(&mut node);
         let not = node.remove("not");
 
         self.children(&mut node);
         if let Some(Value::String(target)) = target {
             intersect(&mut node, self.resolve(&target));
         }
-        for schema in all {
+        for mut schema in all {
+            // Alternatives of a part are looked at beside what the node itself says of their fields.
+            alternatives.extend(schema.as_object_mut().map(take_alternatives).into_iter().flatten());
             intersect(&mut node, self.branch(schema));
         }
         for (key, branches) in alternatives {
@@ -82,6 +84,10 @@ impl Rewriter {
     }
 }
 
+fn take_alternatives(node: &mut Node) -> Vec<(&'static str, Vec<Value>)> {
+    ["oneOf", "anyOf"].map(|key| (key, take_array(node, key))).into()
+}
+
 fn take_array(node: &mut Node, key: &str) -> Vec<Value> {
     match node.remove(key) {
         Some(Value::Array(values)) => values,
@@ -102,6 +108,8 @@ fn exclude(node: &mut Node, not: Node, original: &Value) {
 
 /// Gives a node that stands for itself what the server demands of one: a type, and fields or a map but not both.
 fn settle(node: &mut Node) {
+    describe::settle(node);
+    strategy::settle(node);
     if is_null_only(node) {
         node.remove("enum");
         node.insert("maxProperties".into(), 0.into());
@@ -129,7 +137,7 @@ fn settle(node: &mut Node) {
     if flag(node, INT_OR_STRING) {
         node.remove("type");
     }
-    node.retain(|key, value| !(matches!(key.as_str(), "required" | "properties") && is_empty(value)));
+    node.retain(|key, value| !(matches!(key.as_str(), "required" | "properties" | RULES) && is_empty(value)));
 }
 
 fn is_empty(value: &Value) -> bool {

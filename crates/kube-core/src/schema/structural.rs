@@ -4,13 +4,16 @@ use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::JSONSche
 use schemars::{
     JsonSchema, Schema,
     generate::SchemaSettings,
-    transform::{AddNullable, Transform},
+    transform::{AddNullable, Transform, transform_subschemas},
 };
 
 use super::{
-    OptionalEnum, OptionalIntOrString, SchemaError,
+    Node, OptionalEnum, OptionalIntOrString, SchemaError,
+    keywords::bounds_for_servers,
+    known,
     recursion::{self, Recursion},
     rewrite::Rewriter,
+    strategy::{self, Misplaced},
 };
 
 /// Rewrites a schema into a structural one; the [module](super) says what becomes of what.
@@ -43,6 +46,19 @@ impl Transform for StructuralSchemaRewriter {
     fn transform(&mut self, schema: &mut Schema) {
         let rewriter = Rewriter { root: std::mem::take(schema).to_value() };
         *schema = rewriter.node(rewriter.root.clone()).into();
+        EachNode(bounds_for_servers).transform(schema);
+    }
+}
+
+/// Does something to every node of a schema.
+struct EachNode(fn(&mut Node));
+
+impl Transform for EachNode {
+    fn transform(&mut self, schema: &mut Schema) {
+        transform_subschemas(self, schema);
+        if let Some(node) = schema.as_object_mut() {
+            self.0(node);
+        }
     }
 }
 
@@ -73,7 +89,8 @@ impl Transform for StructuralSchemaRewriter {
 ///
 /// # Errors
 ///
-/// A type that contains itself, and keywords of the wrong JSON type in schemas written by hand: see [`SchemaError`].
+/// A type that contains itself, a merge strategy at a value of another type, and keywords of the wrong JSON type in schemas written
+/// by hand: see [`SchemaError`].
 pub fn structural_schema<T: JsonSchema + ?Sized>() -> Result<JSONSchemaProps, SchemaError> {
     let root = || T::schema_name().into_owned();
     let settings = SchemaSettings::openapi3()
@@ -82,7 +99,8 @@ pub fn structural_schema<T: JsonSchema + ?Sized>() -> Result<JSONSchemaProps, Sc
             settings.meta_schema = None;
         })
         .with_transform(AddNullable::default());
-    let mut schema = settings.into_generator().into_root_schema_for::<T>();
+    let mut schema = settings.into_generator().into_root_schema_for::<known::Root<T>>();
+    known::complete(&mut schema);
     if let Some(Recursion { target, path }) = recursion::find(schema.as_value()) {
         let type_name =
             target.rsplit('/').next().filter(|name| *name != "#").map_or_else(root, str::to_owned);
@@ -92,5 +110,10 @@ pub fn structural_schema<T: JsonSchema + ?Sized>() -> Result<JSONSchemaProps, Sc
     StructuralSchemaRewriter.transform(&mut schema);
     OptionalEnum.transform(&mut schema);
     OptionalIntOrString.transform(&mut schema);
+    EachNode(|node| node.retain(|key, value| key != "nullable" || value != false)).transform(&mut schema);
+    if let Some(Misplaced { keyword, wanted, found, path }) = strategy::find(schema.as_value(), "") {
+        let path = if path.is_empty() { ".".to_owned() } else { path };
+        return Err(SchemaError::Strategy { root: root(), keyword, wanted, found, path });
+    }
     serde_json::from_value(schema.to_value()).map_err(|source| SchemaError::Keyword { root: root(), source })
 }

@@ -7,6 +7,9 @@ use schemars::{JsonSchema, transform::Transform};
 use serde::Serialize;
 use serde_json::{Value, json};
 
+mod alternatives;
+mod numbers;
+
 use super::{OptionalEnum, OptionalIntOrString, SchemaError, StructuralSchemaRewriter, structural_schema};
 
 /// The schema as JSON, without the title, which is the name of the type.
@@ -54,7 +57,10 @@ fn documented_words_are_still_one_enum() {
         /// Two.
         Two,
     }
-    assert_eq!(of::<Documented>(), json!({ "type": "string", "enum": ["One", "Two"] }));
+    assert_eq!(
+        of::<Documented>(),
+        json!({ "type": "string", "enum": ["One", "Two"], "description": "- `One`: One.\n- `Two`: Two." })
+    );
 }
 
 #[test]
