@@ -44,13 +44,19 @@ fn date(text: &str) -> bool {
     text.len() == 10 && text.parse::<jiff::civil::Date>().is_ok()
 }
 
-/// Go's durations and the words of `strfmt`: `1h30m`, `3d`, `2 weeks`, `P1D`.
+/// Go's durations, and whatever has a number with a unit somewhere: `1h30m`, `3 days`, `-PT1H`, but not `P1Y`.
 fn duration(text: &str) -> bool {
-    static WORDS: LazyLock<Regex> = LazyLock::new(|| {
-        Regex::new(r"(?i)^[-+]?(\d+(\.\d*)?|\.\d+)\s*(ns|nano(second)?s?|us|µs|μs|micro(second)?s?|ms|milli(second)?s?|s|secs?|seconds?|m|mins?|minutes?|h|hrs?|hours?|d|days?|w|wks?|weeks?)(\s*(\d+(\.\d*)?|\.\d+)\s*(ns|us|µs|μs|ms|s|secs?|seconds?|m|mins?|minutes?|h|hrs?|hours?|d|days?|w|wks?|weeks?))*$")
+    static GO: LazyLock<Regex> = LazyLock::new(|| {
+        Regex::new(r"^[-+]?(0|((\d+(\.\d*)?|\.\d+)(ns|us|µs|μs|ms|s|m|h))+)$")
             .expect("invariant: a constant pattern")
     });
-    text == "0" || WORDS.is_match(text) || (text.starts_with('P') && text.parse::<jiff::Span>().is_ok())
+    static PART: LazyLock<Regex> = LazyLock::new(|| {
+        Regex::new(
+            r"(?i)\d+\s*((ns|us|µs|ms|s|m|h|hr|d|w|wk)([^a-zµ]|$)|nano|micro|milli|sec|min|hour|day|week)",
+        )
+        .expect("invariant: a constant pattern")
+    });
+    GO.is_match(text) || PART.is_match(text)
 }
 
 fn byte(text: &str) -> bool {

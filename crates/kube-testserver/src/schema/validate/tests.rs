@@ -99,3 +99,29 @@ fn a_definition_is_valid_whatever_its_schema_nests() {
     assert!(schema.prune(&mut object).is_empty());
     assert_eq!(schema.validate(&object), []);
 }
+
+/// Asked of apiextensions-apiserver 1.36.
+#[test]
+fn durations_are_whatever_has_a_number_with_a_unit() {
+    let duration = json!({"type": "string", "format": "duration"});
+    let schema = Schema::from_openapi(&json!({"type": "object", "properties": {"a": duration}})).unwrap();
+    for (text, good) in [
+        ("1h30m", true),
+        ("+0", true),
+        ("1.h", true),
+        ("-PT1H", true),
+        ("P1Y2M", true),
+        ("PT1H30", true),
+        ("2 weeks", true),
+        ("2 nanoseconds", true),
+        ("xx 5 secs yy", true),
+        ("P1Y", false),
+        ("", false),
+        ("1", false),
+        ("1hx", false),
+        ("2 hrs", false),
+        ("2 msec", false),
+    ] {
+        assert_eq!(schema.validate(&json!({ "a": text })).is_empty(), good, "{text}");
+    }
+}
