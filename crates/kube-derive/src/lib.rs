@@ -76,8 +76,8 @@ use proc_macro::TokenStream;
 ///
 /// | definition | |
 /// |---|---|
-/// | `printcolumn(name = "..", type_ = "..", json_path = "..")` | repeatable; also `description`, `format`, `priority`; or one JSON text with the keys of a CRD |
-/// | `scale(spec_replicas_path = "..", status_replicas_path = "..")` | the scale subresource (needs `status`); also `label_selector_path`; or one JSON text |
+/// | `printcolumn(name = "..", type_ = "..", json_path = "..")` | repeatable; also `description`, `format`, `priority`; or one JSON text with the keys of a CRD; types and formats are those of a CRD, the path starts with `.` |
+/// | `scale(spec_replicas_path = "..", status_replicas_path = "..")` | the scale subresource (needs `status`), paths below `.spec` and `.status`; also `label_selector_path`; or one JSON text |
 /// | `selectable = ".spec.title"` | repeatable; a field that field selectors may name |
 /// | `annotation("key", "value")`, `label("key", "value")` | repeatable; on the definition and on objects made by `new` |
 /// | `storage = false` | not the stored version |
@@ -95,9 +95,10 @@ use proc_macro::TokenStream;
 /// # Panics
 ///
 /// `crd()` panics where the type has no structural schema, with the message of `kube::core::schema::SchemaError`: for a type that
-/// contains itself (the message names it and the field), and for a keyword of the wrong JSON type in a schema written by hand.
+/// contains itself (the message names it and the field), for a merge strategy at a value of another type, and for a keyword of the
+/// wrong JSON type in a schema written by hand.
 /// `kube::core::schema::structural_schema::<Document>()` gives the same as an error. A test that calls `crd()` keeps both out of production.
-#[proc_macro_derive(CustomResource, attributes(kube))]
+#[proc_macro_derive(CustomResource, attributes(kube, x_kube))]
 pub fn derive_custom_resource(input: TokenStream) -> TokenStream {
     run(input, |input| Ok(expand::custom_resource(&parse::custom_resource(input)?)))
 }
@@ -105,6 +106,8 @@ pub fn derive_custom_resource(input: TokenStream) -> TokenStream {
 /// Implements `JsonSchema` for a struct, with CEL rules and merge strategies from `#[x_kube(..)]`.
 ///
 /// Takes the place of `#[derive(JsonSchema)]`, and reads `#[serde(..)]`, `#[schemars(..)]` and `#[validate(..)]` as that does.
+/// A struct with rules or defaults has them once more in an `anyOf` of one branch, so that they are kept apart where the struct is
+/// flattened into another one.
 ///
 /// ```
 /// # use kube_derive::KubeSchema;

@@ -23,10 +23,10 @@ pub(super) fn deserialize(model: &CustomResource) -> TokenStream {
     quote! {
         #[automatically_derived]
         impl<'de> #serde::Deserialize<'de> for #root {
-            fn deserialize<D: #serde::Deserializer<'de>>(deserializer: D) -> #std::result::Result<Self, D::Error> {
+            fn deserialize<__D: #serde::Deserializer<'de>>(deserializer: __D) -> #std::result::Result<Self, __D::Error> {
                 #[derive(#serde::Deserialize)]
                 #[serde(crate = #serde_crate, rename_all = "camelCase")]
-                struct Object {
+                struct __Object {
                     #[serde(default, rename = "apiVersion")]
                     _api_version: #serde::de::IgnoredAny,
                     #[serde(default, rename = "kind")]
@@ -36,7 +36,7 @@ pub(super) fn deserialize(model: &CustomResource) -> TokenStream {
                     spec: #spec,
                     #status_field
                 }
-                let object = <Object as #serde::Deserialize<'de>>::deserialize(deserializer)?;
+                let object = <__Object as #serde::Deserialize<'de>>::deserialize(deserializer)?;
                 #std::result::Result::Ok(Self { metadata: object.metadata, spec: object.spec, #status })
             }
         }

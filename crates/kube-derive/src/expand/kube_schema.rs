@@ -1,34 +1,40 @@
 //! `#[derive(KubeSchema)]`: schemars makes the schema of a copy of the struct, rules and merge strategies are added to it.
 
-use proc_macro2::TokenStream;
-use quote::{format_ident, quote};
+use proc_macro2::{Span, TokenStream};
+use quote::{format_ident, quote, quote_spanned};
 use syn::Path;
 
-use crate::parse::{Field, KubeSchema, Validation, in_scope};
+use crate::parse::{Field, KubeSchema, Validation, flattened_option, in_scope};
 
 pub(crate) fn kube_schema(model: &KubeSchema) -> TokenStream {
-    let KubeSchema { ident, kube_core, schemars, std, .. } = model;
-    let name = ident.to_string();
+    let KubeSchema { ident, name, kube_core, schemars, std, .. } = model;
     let copy = format_ident!("__{}", ident);
     let fields = model.fields.iter().map(|Field { field, .. }| field);
     let copy_of_struct = copy_with(model, &copy, quote!(#(#fields),*));
     let annotated = model.fields.iter().filter_map(|field| annotated(model, field));
     let rules = rules(kube_core, &model.validations);
-    let mutable = (rules.is_some() || model.fields.iter().any(is_annotated)).then(|| quote!(mut));
+    let optional_parts = optional_parts(
+        kube_core,
+        schemars,
+        model.fields.iter().filter_map(|field| flattened_option(&field.field)),
+    );
     let cel = super::cel::schema(model);
     // A type that contains itself is inlined without end, unless its schema becomes a reference while it is being made.
-    quote! {
+    quote_spanned! {Span::mixed_site()=>
         #cel
         const _: () = {
             #std::thread_local! {
-                static PENDING: #std::cell::Cell<bool> = const { #std::cell::Cell::new(false) };
+                static __PENDING: #std::cell::Cell<bool> = const { #std::cell::Cell::new(false) };
             }
+
+            #[automatically_derived]
+            impl #kube_core::schema::ReadsRules for #ident {}
 
             #[automatically_derived]
             #[allow(clippy::expect_used)]
             impl #schemars::JsonSchema for #ident {
                 fn inline_schema() -> bool {
-                    !PENDING.get()
+                    !__PENDING.get()
                 }
 
                 fn schema_name() -> #std::borrow::Cow<'static, str> {
@@ -41,11 +47,13 @@ pub(crate) fn kube_schema(model: &KubeSchema) -> TokenStream {
 
                 fn json_schema(generator: &mut #schemars::SchemaGenerator) -> #schemars::Schema {
                     #copy_of_struct
-                    let pending = PENDING.replace(true);
-                    let #mutable schema = <#copy as #schemars::JsonSchema>::json_schema(generator);
+                    let pending = __PENDING.replace(true);
+                    let mut schema = <#copy as #schemars::JsonSchema>::json_schema(generator);
                     #(#annotated)*
+                    #optional_parts
                     #rules
-                    PENDING.set(pending);
+                    #kube_core::schema::flattenable(&mut schema);
+                    __PENDING.set(pending);
                     schema
                 }
             }
@@ -57,10 +65,25 @@ pub(crate) fn kube_schema(model: &KubeSchema) -> TokenStream {
 pub(super) fn rules(kube_core: &Path, validations: &[Validation]) -> Option<TokenStream> {
     let rules = validations.iter().map(|validation| in_scope(kube_core, validation));
     (rules.len() > 0).then(|| {
-        quote! {
+        quote_spanned! {Span::mixed_site()=>
             #(#kube_core::validate(&mut schema, #rules).expect("a schema that was just made takes rules");)*
         }
     })
+}
+
+/// What is said of the flattened parts that may be absent, as statements on `schema`.
+pub(super) fn optional_parts<'a>(
+    kube_core: &Path,
+    schemars: &Path,
+    parts: impl Iterator<Item = &'a syn::Type>,
+) -> TokenStream {
+    let statements = parts.map(|part| {
+        quote_spanned! {Span::mixed_site()=>
+            let part = <#part as #schemars::JsonSchema>::json_schema(generator);
+            #kube_core::schema::flattened_option(&mut schema, &part);
+        }
+    });
+    quote!(#(#statements)*)
 }
 
 fn is_annotated(field: &Field) -> bool {
@@ -79,11 +102,11 @@ fn annotated(model: &KubeSchema, annotated: &Field) -> Option<TokenStream> {
     let rules = validations.iter().map(|validation| in_scope(kube_core, validation));
     let merge_strategy = merge_strategy.as_ref().map(|strategy| {
         let strategy = in_scope(kube_core, strategy);
-        quote! {
+        quote_spanned! {Span::mixed_site()=>
             #kube_core::merge_strategy_property(&mut property, 0, #strategy).expect("the schema of one field has it");
         }
     });
-    Some(quote! {{
+    Some(quote_spanned! {Span::mixed_site()=> {
         #copy_of_field
         let mut property = <#copy as #schemars::JsonSchema>::json_schema(generator);
         #(#kube_core::validate_property(&mut property, 0, #rules).expect("the schema of one field has it");)*
@@ -95,7 +118,7 @@ fn annotated(model: &KubeSchema, annotated: &Field) -> Option<TokenStream> {
 fn copy_with(model: &KubeSchema, copy: &syn::Ident, fields: TokenStream) -> TokenStream {
     let KubeSchema { attrs, schemars, .. } = model;
     let schemars_crate = quote!(#schemars).to_string().replace(' ', "");
-    let name = model.ident.to_string();
+    let name = &model.name;
     quote! {
         #[derive(#schemars::JsonSchema)]
         #[schemars(crate = #schemars_crate)]

@@ -33,6 +33,7 @@ pub(crate) fn custom_resource(model: &CustomResource) -> TokenStream {
         resource::resource(model),
         spec::spec(model),
         schema::schema(model),
+        schema::rules_are_read(model),
         definition::custom_resource_ext(model),
     ];
     quote! {

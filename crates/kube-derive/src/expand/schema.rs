@@ -1,10 +1,27 @@
 //! `JsonSchema` of the whole object. Its metadata is the server's business and not in it.
 
-use proc_macro2::TokenStream;
-use quote::quote;
+use proc_macro2::{Span, TokenStream};
+use quote::{quote, quote_spanned};
+use syn::{Ident, spanned::Spanned};
 
-use super::{kube_schema::rules, root::description};
+use super::{
+    kube_schema::{optional_parts, rules},
+    root::description,
+};
 use crate::parse::{CustomResource, Schema};
+
+/// Fails to compile, with a remedy, where the spec has rules that nothing reads.
+pub(super) fn rules_are_read(model: &CustomResource) -> TokenStream {
+    let Some(attribute) = &model.x_kube else { return TokenStream::new() };
+    let CustomResource { spec, .. } = model;
+    let kube_core = &model.crates.kube_core;
+    let span = attribute.span();
+    let spec = Ident::new(&spec.to_string(), span);
+    quote! {
+        const fn __reads_rules<__T: #kube_core::schema::ReadsRules>() {}
+        const _: () = __reads_rules::<#spec>();
+    }
+}
 
 pub(super) fn schema(model: &CustomResource) -> TokenStream {
     if model.schema != Schema::Derived {
@@ -16,7 +33,7 @@ pub(super) fn schema(model: &CustomResource) -> TokenStream {
     let object = if model.no_spec { flattened(model) } else { object(model) };
     let rules = rules(kube_core, &model.validations);
     let mutable = (!model.validations.is_empty()).then(|| quote!(mut));
-    quote! {
+    quote_spanned! {Span::mixed_site()=>
         #[automatically_derived]
         impl #schemars::JsonSchema for #root {
             fn schema_name() -> #std::borrow::Cow<'static, str> {
@@ -44,13 +61,23 @@ fn object(model: &CustomResource) -> TokenStream {
     let status = model
         .status
         .as_ref()
-        .map(|status| quote!("status": generator.subschema_for::<#std::option::Option<#status>>(),));
-    quote! {
+        .map(|status| quote_spanned!(Span::mixed_site()=> "status": generator.subschema_for::<#std::option::Option<#status>>(),));
+    let parts = parts(model);
+    let of_spec = if model.optional_parts.is_empty() {
+        quote_spanned!(Span::mixed_site()=> generator.subschema_for::<#spec>())
+    } else {
+        quote_spanned!(Span::mixed_site()=> ({
+            let mut schema = generator.subschema_for::<#spec>();
+            #parts
+            schema
+        }))
+    };
+    quote_spanned! {Span::mixed_site()=>
         #schemars::json_schema!({
             "description": #description,
             "type": "object",
             "required": ["spec"],
-            "properties": { "spec": generator.subschema_for::<#spec>(), #status },
+            "properties": { "spec": #of_spec, #status },
         })
     }
 }
@@ -62,16 +89,22 @@ fn flattened(model: &CustomResource) -> TokenStream {
     let description = description(model);
     let description = description.trim();
     let status = model.status.as_ref().map(|status| {
-        quote! {
+        quote_spanned! {Span::mixed_site()=>
             #kube_core::merge_properties(&mut schema, &mut #schemars::json_schema!({
                 "properties": { "status": generator.subschema_for::<#std::option::Option<#status>>() },
             }));
         }
     });
-    quote! {{
+    let parts = parts(model);
+    quote_spanned! {Span::mixed_site()=> {
         let mut schema = <#spec as #schemars::JsonSchema>::json_schema(generator);
+        #parts
         schema.insert(#std::string::String::from("description"), #description.into());
         #status
         schema
     }}
+}
+
+fn parts(model: &CustomResource) -> TokenStream {
+    optional_parts(&model.crates.kube_core, &model.crates.schemars, model.optional_parts.iter())
 }

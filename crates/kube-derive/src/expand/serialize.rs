@@ -13,7 +13,7 @@ pub(super) fn serialize(model: &CustomResource) -> TokenStream {
     quote! {
         #[automatically_derived]
         impl #serde::Serialize for #root {
-            fn serialize<S: #serde::Serializer>(&self, serializer: S) -> #std::result::Result<S::Ok, S::Error> {
+            fn serialize<__S: #serde::Serializer>(&self, serializer: __S) -> #std::result::Result<__S::Ok, __S::Error> {
                 #body
             }
         }
@@ -27,7 +27,7 @@ fn fields(model: &CustomResource) -> TokenStream {
     let (count, status) = match model.status {
         None => (quote!(4), None),
         Some(_) => (
-            quote!(4 + usize::from(self.status.is_some())),
+            quote!(4 + #std::primitive::usize::from(self.status.is_some())),
             Some(quote! {
                 if let #std::option::Option::Some(status) = &self.status {
                     object.serialize_field("status", status)?;
@@ -67,7 +67,7 @@ fn flattened(model: &CustomResource) -> TokenStream {
     quote! {
         #[derive(#serde::Serialize)]
         #[serde(crate = #serde_crate, rename_all = "camelCase")]
-        struct Object<'a> {
+        struct __Object<'a> {
             api_version: &'static str,
             kind: &'static str,
             metadata: &'a #k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta,
@@ -76,7 +76,7 @@ fn flattened(model: &CustomResource) -> TokenStream {
             #status_field
         }
         #serde::Serialize::serialize(
-            &Object { api_version: #api_version, kind: #kind, metadata: &self.metadata, spec: &self.spec, #status },
+            &__Object { api_version: #api_version, kind: #kind, metadata: &self.metadata, spec: &self.spec, #status },
             serializer,
         )
     }

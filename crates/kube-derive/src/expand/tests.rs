@@ -32,7 +32,7 @@ fn everything() {
         #[kube(namespaced, status = "v1::DocumentStatus", doc = "A document.", derive = "PartialEq", derive = "Default")]
         #[kube(attr = "allow(deprecated)", validation = "self.spec.a > 0", validation = ("self.spec.b > 0", "b"))]
         #[kube(validation = Rule::new("self.spec.c > 0").reason(Reason::FieldValueInvalid))]
-        #[kube(printcolumn(name = "A", type_ = "string", json_path = ".spec.a", description = "d", format = "f", priority = 1))]
+        #[kube(printcolumn(name = "A", type_ = "string", json_path = ".spec.a", description = "d", format = "date", priority = 1))]
         #[kube(printcolumn = r#"{"name":"B","type":"string","jsonPath":".spec.b"}"#)]
         #[kube(scale(spec_replicas_path = ".spec.r", status_replicas_path = ".status.r", label_selector_path = ".status.s"))]
         #[kube(selectable = ".spec.a", annotation("a", "1"), label("l", "2"), storage = false, served = false)]

@@ -1,9 +1,17 @@
 //! The model of a custom resource.
 
 use darling::{Error, FromDeriveInput, FromMeta, util::SpannedValue};
-use syn::{Attribute, Data, DeriveInput, Fields, Ident, Path, Visibility, ext::IdentExt, spanned::Spanned};
+use syn::{
+    Attribute, Data, DeriveInput, Field, Fields, Ident, Path, Type, Visibility, ext::IdentExt,
+    spanned::Spanned,
+};
 
-use super::{Crates, Deprecated, KeyValue, PrintColumn, Scale, Validation, value::TypePath};
+use super::{
+    Crates, Deprecated, KeyValue, PrintColumn, Scale, Validation,
+    allowed::{Checked, SelectablePath},
+    fields::{flattened_option, texts},
+    value::TypePath,
+};
 use crate::names::pluralize;
 
 /// All that `#[derive(CustomResource)]` generates from.
@@ -22,6 +30,10 @@ pub(crate) struct CustomResource {
     pub(crate) doc: Option<String>,
     pub(crate) status: Option<Path>,
     pub(crate) no_spec: bool,
+    /// The types of its parts that may be absent: `T` of each flattened `Option<T>`.
+    pub(crate) optional_parts: Vec<Type>,
+    /// The first `#[x_kube(..)]`, which another derive reads.
+    pub(crate) x_kube: Option<Attribute>,
     /// Extra derives but `Default`, which is `default`.
     pub(crate) derives: Vec<Path>,
     pub(crate) default: bool,
@@ -125,9 +137,9 @@ struct Kube {
     cel: SpannedValue<bool>,
     #[darling(multiple, rename = "printcolumn")]
     columns: Vec<PrintColumn>,
-    scale: Option<Scale>,
+    scale: Option<SpannedValue<Scale>>,
     #[darling(multiple)]
-    selectable: Vec<String>,
+    selectable: Vec<Checked<SelectablePath>>,
     #[darling(multiple, rename = "annotation")]
     annotations: Vec<KeyValue>,
     #[darling(multiple, rename = "label")]
@@ -166,6 +178,12 @@ pub(crate) fn custom_resource(input: &DeriveInput) -> darling::Result<CustomReso
                 .with_span(&kube.cel.span()),
         );
     }
+    if let (Some(scale), None) = (&kube.scale, &kube.status) {
+        errors.push(
+            Error::custom("`scale` needs a status, which has the number of replicas: add `status = ..`")
+                .with_span(&scale.span()),
+        );
+    }
     let root = errors.handle(root_name(&kube));
     errors.finish()?;
     let (default, derives): (Vec<Path>, Vec<Path>) =
@@ -188,6 +206,8 @@ pub(crate) fn custom_resource(input: &DeriveInput) -> darling::Result<CustomReso
         doc: kube.doc,
         status: kube.status.map(|TypePath(path)| path),
         no_spec: kube.no_spec,
+        optional_parts: optional_parts(input),
+        x_kube: x_kube(input),
         derives,
         default: !default.is_empty(),
         attrs: kube.attributes.into_iter().map(|ExtraAttribute(attr)| attr).collect(),
@@ -195,8 +215,8 @@ pub(crate) fn custom_resource(input: &DeriveInput) -> darling::Result<CustomReso
         validations: kube.validations,
         cel: kube.cel.into_inner(),
         columns: kube.columns,
-        scale: kube.scale,
-        selectable: kube.selectable,
+        scale: kube.scale.map(SpannedValue::into_inner),
+        selectable: kube.selectable.into_iter().map(Into::into).collect(),
         annotations: kube.annotations,
         labels: kube.labels,
         storage: kube.storage,
@@ -204,6 +224,21 @@ pub(crate) fn custom_resource(input: &DeriveInput) -> darling::Result<CustomReso
         deprecated: kube.deprecated,
         crates: kube.crates,
     })
+}
+
+fn optional_parts(input: &DeriveInput) -> Vec<Type> {
+    match &input.data {
+        Data::Struct(data) => data.fields.iter().filter_map(flattened_option).cloned().collect(),
+        _ => Vec::new(),
+    }
+}
+
+fn x_kube(input: &DeriveInput) -> Option<Attribute> {
+    let of_fields = match &input.data {
+        Data::Struct(data) => data.fields.iter().flat_map(|field| &field.attrs).collect(),
+        _ => Vec::new(),
+    };
+    input.attrs.iter().chain(of_fields).find(|attr| attr.path().is_ident("x_kube")).cloned()
 }
 
 fn root_name(kube: &Kube) -> darling::Result<Ident> {
@@ -237,9 +272,9 @@ fn check_no_spec(input: &DeriveInput) -> darling::Result<()> {
         _ => return Err(needs_named_fields(input.ident.span(), input)),
     };
     let mut errors = Error::accumulator();
-    for ident in fields.named.iter().filter_map(|field| field.ident.as_ref()) {
-        let name = ident.unraw().to_string();
-        if TAKEN.contains(&name.as_str()) {
+    for field in &fields.named {
+        let taken = names(field).into_iter().find(|name| TAKEN.contains(&name.as_str()));
+        if let (Some(name), Some(ident)) = (taken, &field.ident) {
             errors.push(
                 Error::custom(format!(
                     "with `no_spec` the field `{name}` would collide with that of the root object"
@@ -249,6 +284,16 @@ fn check_no_spec(input: &DeriveInput) -> darling::Result<()> {
         }
     }
     errors.finish()
+}
+
+/// What a field is called in Rust, or on the wire where it says so itself.
+fn names(field: &Field) -> Vec<String> {
+    let renamed = texts(&field.attrs, "rename");
+    if renamed.is_empty() {
+        field.ident.iter().map(|ident| ident.unraw().to_string()).collect()
+    } else {
+        renamed
+    }
 }
 
 fn needs_named_fields(span: proc_macro2::Span, input: &DeriveInput) -> Error {

@@ -2,9 +2,15 @@
 
 use darling::{Error, FromMeta, ast::NestedMeta};
 use serde_json::{Map, Value};
-use syn::{Expr, ExprLit, Lit, Meta};
+use syn::Meta;
 
-use super::located;
+use super::{
+    allowed::{
+        Check, Checked, ColumnFormat, ColumnPath, ColumnType, Name, SelectorPath, SpecPath, StatusPath,
+    },
+    fields::text,
+    located,
+};
 
 /// A column of `kubectl get`.
 #[derive(Debug)]
@@ -25,25 +31,33 @@ impl FromMeta for PrintColumn {
     fn from_list(items: &[NestedMeta]) -> darling::Result<Self> {
         #[derive(FromMeta)]
         struct List {
-            name: String,
-            type_: String,
-            json_path: String,
+            name: Checked<Name>,
+            type_: Checked<ColumnType>,
+            json_path: Checked<ColumnPath>,
             description: Option<String>,
-            format: Option<String>,
+            format: Option<Checked<ColumnFormat>>,
             priority: Option<i32>,
         }
         let List { name, type_, json_path, description, format, priority } = FromMeta::from_list(items)?;
-        Ok(Self { name, type_, json_path, description, format, priority })
+        let format = format.map(Checked::into);
+        Ok(Self {
+            name: name.into(),
+            type_: type_.into(),
+            json_path: json_path.into(),
+            description,
+            format,
+            priority,
+        })
     }
 
     fn from_string(json: &str) -> darling::Result<Self> {
         let mut object = JsonObject::parse(json)?;
         let column = Self {
-            name: object.required("name"),
-            type_: object.required("type"),
-            json_path: object.required("jsonPath"),
+            name: object.required::<Name>("name"),
+            type_: object.required::<ColumnType>("type"),
+            json_path: object.required::<ColumnPath>("jsonPath"),
             description: object.string("description"),
-            format: object.string("format"),
+            format: object.checked::<ColumnFormat>("format"),
             priority: object.number("priority"),
         };
         object.finish(column)
@@ -66,21 +80,25 @@ impl FromMeta for Scale {
     fn from_list(items: &[NestedMeta]) -> darling::Result<Self> {
         #[derive(FromMeta)]
         struct List {
-            spec_replicas_path: String,
-            status_replicas_path: String,
-            label_selector_path: Option<String>,
+            spec_replicas_path: Checked<SpecPath>,
+            status_replicas_path: Checked<StatusPath>,
+            label_selector_path: Option<Checked<SelectorPath>>,
         }
         let List { spec_replicas_path, status_replicas_path, label_selector_path } =
             FromMeta::from_list(items)?;
-        Ok(Self { spec_replicas_path, status_replicas_path, label_selector_path })
+        Ok(Self {
+            spec_replicas_path: spec_replicas_path.into(),
+            status_replicas_path: status_replicas_path.into(),
+            label_selector_path: label_selector_path.map(Checked::into),
+        })
     }
 
     fn from_string(json: &str) -> darling::Result<Self> {
         let mut object = JsonObject::parse(json)?;
         let scale = Self {
-            spec_replicas_path: object.required("specReplicasPath"),
-            status_replicas_path: object.required("statusReplicasPath"),
-            label_selector_path: object.string("labelSelectorPath"),
+            spec_replicas_path: object.required::<SpecPath>("specReplicasPath"),
+            status_replicas_path: object.required::<StatusPath>("statusReplicasPath"),
+            label_selector_path: object.checked::<SelectorPath>("labelSelectorPath"),
         };
         object.finish(scale)
     }
@@ -120,14 +138,6 @@ fn list_or_json<T>(
     .map_err(|error| located(error, item))
 }
 
-fn text(expr: &Expr) -> Option<String> {
-    match expr {
-        Expr::Lit(ExprLit { lit: Lit::Str(text), .. }) => Some(text.value()),
-        Expr::Group(group) => text(&group.expr),
-        _ => None,
-    }
-}
-
 /// A JSON text given in place of a list; its keys are taken out one by one, mistakes are gathered.
 struct JsonObject {
     fields: Map<String, Value>,
@@ -158,11 +168,19 @@ impl JsonObject {
     }
 
     /// The text of the key; the empty one where that is missing, which `finish` then refuses.
-    fn required(&mut self, key: &'static str) -> String {
+    fn required<C: Check>(&mut self, key: &'static str) -> String {
         if !self.fields.contains_key(key) {
             self.errors.push(Error::missing_field(key));
         }
-        self.string(key).unwrap_or_default()
+        self.checked::<C>(key).unwrap_or_default()
+    }
+
+    fn checked<C: Check>(&mut self, key: &'static str) -> Option<String> {
+        let text = self.string(key)?;
+        if let Err(expected) = C::check(&text) {
+            self.errors.push(Error::custom(format!("`{key}` must be {expected}, found {text:?}")));
+        }
+        Some(text)
     }
 
     fn number(&mut self, key: &'static str) -> Option<i32> {

@@ -2,14 +2,21 @@
 
 use darling::{Error, FromDeriveInput, FromField, FromMeta};
 use syn::{
-    Attribute, Data, DeriveInput, Expr, Fields, Ident, Meta, Path, Token, parse_quote, punctuated::Punctuated,
+    Attribute, Data, DeriveInput, Expr, Fields, Ident, Meta, Path, Token, ext::IdentExt, parse_quote,
+    punctuated::Punctuated,
 };
 
-use super::{Validation, crates::SchemaCrates};
+use super::{
+    Validation,
+    crates::SchemaCrates,
+    fields::{entries, has_word, texts},
+};
 
 /// All that `#[derive(KubeSchema)]` generates from.
 pub(crate) struct KubeSchema {
     pub(crate) ident: Ident,
+    /// The name of the schema.
+    pub(crate) name: String,
     /// The attributes of the struct that its schema depends on.
     pub(crate) attrs: Vec<Attribute>,
     pub(crate) fields: Vec<Field>,
@@ -84,8 +91,13 @@ pub(crate) fn kube_schema(input: &DeriveInput) -> darling::Result<KubeSchema> {
     let OnStruct { validations, cel, crates } = on_struct.expect("an error was gathered otherwise");
     let mut attrs = schema_attributes(&input.attrs);
     attrs.iter_mut().for_each(|attr| default_of(&input.ident, &crates.std, attr));
+    let (own, of_serde): (Vec<_>, Vec<_>) =
+        attrs.into_iter().partition(|attr| attr.path().is_ident("schemars"));
+    let name = texts(&own, "rename").pop();
+    let attrs = of_serde.into_iter().chain(own.into_iter().filter_map(without_rename)).collect();
     Ok(KubeSchema {
         ident: input.ident.clone(),
+        name: name.unwrap_or_else(|| input.ident.unraw().to_string()),
         attrs,
         fields,
         validations,
@@ -100,7 +112,7 @@ pub(crate) fn kube_schema(input: &DeriveInput) -> darling::Result<KubeSchema> {
 fn read_field(field: &syn::Field) -> darling::Result<Field> {
     let OnField { validations, merge_strategy } = OnField::from_field(field)?;
     let annotated = !validations.is_empty() || merge_strategy.is_some();
-    if annotated && ["flatten", "skip"].iter().any(|word| field.attrs.iter().any(|attr| has_word(attr, word)))
+    if annotated && ["flatten", "skip", "skip_deserializing"].iter().any(|word| has_word(&field.attrs, word))
     {
         return Err(Error::custom(
             "a field that is flattened or skipped is no property of the schema: put the rule on the struct",
@@ -115,25 +127,28 @@ fn read_field(field: &syn::Field) -> darling::Result<Field> {
     })
 }
 
+/// The copy gets its name from `name`: schemars takes one.
+fn without_rename(mut attr: Attribute) -> Option<Attribute> {
+    let Some(entries) = entries(&attr) else { return Some(attr) };
+    let rest: Punctuated<Meta, Token![,]> =
+        entries.into_iter().filter(|entry| !entry.path().is_ident("rename")).collect();
+    if rest.is_empty() {
+        return None;
+    }
+    attr = parse_quote!(#[schemars(#rest)]);
+    Some(attr)
+}
+
 fn schema_attributes(attrs: &[Attribute]) -> Vec<Attribute> {
     const KEPT: &[&str] = &["serde", "schemars", "doc", "validate"];
     attrs.iter().filter(|attr| KEPT.iter().any(|kept| attr.path().is_ident(kept))).cloned().collect()
 }
 
-fn entries(attr: &Attribute) -> Option<Punctuated<Meta, Token![,]>> {
-    let helper = attr.path().is_ident("serde") || attr.path().is_ident("schemars");
-    helper.then(|| attr.parse_args_with(Punctuated::parse_terminated).ok()).flatten()
-}
-
-fn has_word(attr: &Attribute, word: &str) -> bool {
-    entries(attr).is_some_and(|entries| {
-        entries.iter().any(|entry| matches!(entry, Meta::Path(path) if path.is_ident(word)))
-    })
-}
-
 /// The schema is made from a copy of the struct, which has no `Default`: a bare `#[serde(default)]` is pointed at the original's.
 fn default_of(ident: &Ident, std: &Path, attr: &mut Attribute) {
-    let Some(mut entries) = entries(attr).filter(|_| has_word(attr, "default")) else { return };
+    let Some(mut entries) = entries(attr).filter(|_| has_word(std::slice::from_ref(attr), "default")) else {
+        return;
+    };
     let path = quote::quote!(<#ident as #std::default::Default>::default).to_string();
     for entry in &mut entries {
         if matches!(entry, Meta::Path(path) if path.is_ident("default")) {

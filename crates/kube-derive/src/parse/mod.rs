@@ -1,8 +1,10 @@
 //! From attributes to models. Every mistake is found before any is told.
 
+mod allowed;
 mod crates;
 mod custom_resource;
 mod definition;
+mod fields;
 mod inherit;
 mod kube_schema;
 mod value;
@@ -10,6 +12,7 @@ mod value;
 pub(crate) use crates::Crates;
 pub(crate) use custom_resource::{CustomResource, Schema, custom_resource};
 pub(crate) use definition::{Deprecated, PrintColumn, Scale};
+pub(crate) use fields::flattened_option;
 pub(crate) use inherit::{Inherit, Metadata, inherit};
 pub(crate) use kube_schema::{Field, KubeSchema, kube_schema};
 pub(crate) use value::{KeyValue, Validation, in_scope, located};

@@ -39,6 +39,26 @@ mod shadowed {
     struct ObjectMeta;
     struct Box;
     struct v1;
+    struct S;
+    struct D;
+    struct SchemaGenerator;
+    struct JsonSchema;
+    struct IgnoredAny;
+    struct SerializeStruct;
+    struct CustomResourceDefinition;
+    mod cel {}
+    mod crd {}
+    fn error() {}
+    fn generator() {}
+    fn object() {}
+    fn part() {}
+    fn pending() {}
+    fn property() {}
+    fn schema() -> &'static str {
+        "true"
+    }
+    fn serializer() {}
+    fn status() {}
     mod std {}
     mod core {}
     mod serde {}
@@ -74,17 +94,21 @@ mod shadowed {
         serde_json = deep::json,
         std = deep::standard
     ))]
-    #[x_kube(cel, validation = Rule::new("true"))]
+    #[x_kube(cel, validation = Rule::new(schema()))]
     #[x_kube(crates(kube_core = deep::core, schemars = deep::schema, std = deep::standard, serde_json = deep::json))]
     #[derive(PartialEq)]
     pub(super) struct Spec {
-        #[x_kube(validation = "true", merge_strategy = MapMerge::Atomic)]
+        #[x_kube(validation = schema())]
         pub(super) number: u8,
+        #[x_kube(merge_strategy = ListMerge::Atomic)]
+        pub(super) list: [u8; 1],
+        #[serde(flatten)]
+        pub(super) part: ::core::option::Option<Status>,
     }
 
     impl ::core::default::Default for Spec {
         fn default() -> Self {
-            Self { number: 1 }
+            Self { number: 1, list: [1], part: ::core::option::Option::None }
         }
     }
 
@@ -96,6 +120,32 @@ mod shadowed {
     pub(super) struct Status {
         pub(super) ready: bool,
     }
+}
+
+/// Types of the program that are called as those of generated code might be.
+mod named {
+    use kube_derive::CustomResource;
+    use schemars::JsonSchema;
+    use serde::{Deserialize, Serialize};
+
+    #[derive(CustomResource, Clone, Debug, Serialize, Deserialize, JsonSchema)]
+    #[kube(group = "example.com", version = "v1", kind = "Flat", no_spec, status = Object, crates(kube_core = kube_core))]
+    pub(super) struct S {
+        pub(super) d: D,
+    }
+
+    #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+    pub(super) struct Object {
+        pub(super) ready: bool,
+    }
+
+    #[derive(CustomResource, Clone, Debug, Serialize, Deserialize, JsonSchema)]
+    #[kube(group = "example.com", version = "v1", kind = "Flatter", no_spec, status = S2, crates(kube_core = kube_core))]
+    pub(super) struct D {
+        pub(super) a: u8,
+    }
+
+    pub(super) type S2 = Object;
 }
 
 /// Public and documented, so that what is generated must be too.
@@ -124,7 +174,7 @@ pub mod public {
 #[test]
 fn names_of_the_program_do_not_matter() {
     use kube_core::CustomResourceExt as _;
-    let object = shadowed::Shadowed::new("a", shadowed::Spec { number: 2 });
+    let object = shadowed::Shadowed::new("a", shadowed::Spec { number: 2, list: [2], part: None });
     assert_eq!(object.spec.number, 2);
     assert!(object.validate_cel().is_ok() && object.validate_cel_update(&object).is_ok());
     assert!(shadowed::Spec::validate_cel(&serde_json::json!({ "number": 1 }), None).is_ok());
@@ -134,6 +184,18 @@ fn names_of_the_program_do_not_matter() {
     assert!(!shadowed::Status { ready: false }.ready);
     assert_eq!(public::Public::crd().spec.scope, "Cluster");
     assert_eq!(public::Old::crd_name(), "olds.example.com");
+}
+
+#[test]
+fn types_of_the_program_are_not_mistaken() -> Result<(), serde_json::Error> {
+    let mut flat = named::Flat::new("a", named::S { d: named::D { a: 1 } });
+    flat.status = Some(named::Object { ready: true });
+    let written = serde_json::to_value(&flat)?;
+    assert_eq!(written["status"], serde_json::json!({ "ready": true }));
+    let read: named::Flat = serde_json::from_value(written)?;
+    assert_eq!((read.status, read.spec.d.a), (flat.status, 1));
+    assert!(named::Flatter::new("a", named::D { a: 1 }).status.is_none());
+    Ok(())
 }
 
 #[test]

@@ -95,7 +95,11 @@ fn every_mark_is_at_its_place() {
     assert_eq!(at("map")["x-kubernetes-map-type"], "atomic");
     assert_eq!(at("port")["x-kubernetes-map-type"], "atomic", "a CRD has one key for maps and structs");
     assert_eq!(at("maybe")["x-kubernetes-validations"], json!([{ "rule": "self.name != ''" }]));
-    assert_eq!(at("any")["x-kubernetes-map-type"], "granular");
+    assert_eq!(
+        at("any").get("x-kubernetes-map-type"),
+        None,
+        "servers take it for objects only, and for any value it is the default"
+    );
     assert_eq!(at("untouched"), json!({ "type": "string", "default": "u" }));
     assert_eq!(at("name"), json!({ "type": "string" }), "flattened");
 }
@@ -128,4 +132,37 @@ fn a_type_that_contains_itself_is_refused() {
     assert!(Node::inline_schema(), "once it is made, it is inlined again");
     let error = structural_schema::<Option<Vec<Node>>>().unwrap_err().to_string();
     assert!(error.contains("`Node` contains itself at `[*].children[*]`"), "{error}");
+}
+
+/// What a field's type does not allow.
+#[derive(Clone, Debug, Serialize, Deserialize, KubeSchema)]
+#[x_kube(crates(kube_core = kube_core))]
+struct Misplaced {
+    #[x_kube(merge_strategy = MapMerge::Atomic)]
+    any: Value,
+}
+
+#[test]
+fn a_strategy_for_another_type_is_refused() {
+    let error = structural_schema::<Vec<Misplaced>>().unwrap_err().to_string();
+    assert!(
+        error.contains("`x-kubernetes-map-type` at `[*].any`, which needs the type object and has any value"),
+        "{error}"
+    );
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize, KubeSchema)]
+#[x_kube(validation = "self.a > 0", crates(kube_core = kube_core))]
+#[schemars(rename = "Other", description = "Renamed.")]
+struct Renamed {
+    #[x_kube(validation = "self < 9")]
+    a: u8,
+}
+
+#[test]
+fn a_schema_may_have_another_name() {
+    assert_eq!(Renamed::schema_name(), "Other");
+    let schema = serde_json::to_value(structural_schema::<Renamed>().unwrap()).unwrap();
+    assert_eq!((&schema["title"], &schema["description"]), (&json!("Other"), &json!("Renamed.")));
+    assert_eq!(schema["properties"]["a"]["x-kubernetes-validations"], json!([{ "rule": "self < 9" }]));
 }

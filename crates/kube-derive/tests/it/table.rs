@@ -5,6 +5,9 @@
 //! and k8s-openapi's feature `schemars`.
 #![allow(unreachable_pub)]
 
+#[path = "table/parts.rs"]
+mod parts;
+
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use k8s_openapi::{
@@ -101,7 +104,7 @@ impl Row {
 
 /// All rows.
 pub fn rows() -> Vec<Row> {
-    vec![
+    let mut rows = vec![
         Row::of("scalars", [ScalarSpec::sample()].map(|spec| Scalars::new("", spec))).refuses([
             ("/spec/text", json!(1)),
             ("/spec/yes", json!("yes")),
@@ -268,7 +271,9 @@ pub fn rows() -> Vec<Row> {
                 ("/spec/max", json!(100)),
                 ("/spec/name", json!("ABC")),
             ]),
-    ]
+    ];
+    rows.extend(parts::rows());
+    rows
 }
 
 /// Numbers, strings. Odd characters in docs: "quotes", 'single', \back\slash, `ticks`, {braces}, 日本語, <&>, %d

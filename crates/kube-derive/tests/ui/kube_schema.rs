@@ -23,6 +23,9 @@ struct Misspelt {
     #[schemars(skip)]
     #[x_kube(merge_strategy = ListMerge::Set)]
     d: Vec<u8>,
+    #[schemars(skip_deserializing)]
+    #[x_kube(validation = "self > 0")]
+    e: u8,
 }
 
 #[derive(KubeSchema)]

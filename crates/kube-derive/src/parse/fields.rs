@@ -1,0 +1,52 @@
+//! What serde's and schemars' attributes say of a field.
+
+use syn::{
+    Attribute, Expr, ExprLit, Field, GenericArgument, Lit, Meta, PathArguments, Token, Type, ext::IdentExt,
+    punctuated::Punctuated,
+};
+
+/// The entries of `#[serde(..)]` or `#[schemars(..)]`.
+pub(crate) fn entries(attr: &Attribute) -> Option<Punctuated<Meta, Token![,]>> {
+    let helper = attr.path().is_ident("serde") || attr.path().is_ident("schemars");
+    helper.then(|| attr.parse_args_with(Punctuated::parse_terminated).ok()).flatten()
+}
+
+/// Whether one of them is this bare word.
+pub(crate) fn has_word(attrs: &[Attribute], word: &str) -> bool {
+    let is_word = |entry: &Meta| matches!(entry, Meta::Path(path) if path.is_ident(word));
+    attrs.iter().filter_map(entries).flatten().any(|entry| is_word(&entry))
+}
+
+/// The text of `key = ".."`, and those of `key(.. = "..")`.
+pub(crate) fn texts(attrs: &[Attribute], key: &str) -> Vec<String> {
+    let of_entry = |entry: Meta| match entry {
+        Meta::NameValue(pair) if pair.path.is_ident(key) => text(&pair.value).into_iter().collect(),
+        Meta::List(list) if list.path.is_ident(key) => list
+            .parse_args_with(Punctuated::<syn::MetaNameValue, Token![,]>::parse_terminated)
+            .map(|pairs| pairs.iter().filter_map(|pair| text(&pair.value)).collect())
+            .unwrap_or_default(),
+        _ => Vec::new(),
+    };
+    attrs.iter().filter_map(entries).flatten().flat_map(of_entry).collect()
+}
+
+/// `T` of a flattened field of the type `Option<T>`.
+pub(crate) fn flattened_option(field: &Field) -> Option<&Type> {
+    let Type::Path(path) = &field.ty else { return None };
+    let last = path.path.segments.last().filter(|last| last.ident.unraw() == "Option")?;
+    let PathArguments::AngleBracketed(arguments) = &last.arguments else { return None };
+    let of_option = arguments.args.iter().find_map(|argument| match argument {
+        GenericArgument::Type(of_option) => Some(of_option),
+        _ => None,
+    });
+    of_option.filter(|_| has_word(&field.attrs, "flatten"))
+}
+
+/// A text literal.
+pub(crate) fn text(expr: &Expr) -> Option<String> {
+    match expr {
+        Expr::Lit(ExprLit { lit: Lit::Str(text), .. }) => Some(text.value()),
+        Expr::Group(group) => text(&group.expr),
+        _ => None,
+    }
+}
