@@ -24,7 +24,7 @@ pub(crate) enum Fault {
     Internal,
     /// The connection failed.
     Broken,
-    /// Nothing came for too long.
+    /// Nothing came for too long, by the client's own limit ([`is_idle_watch`](kube_client::Error::is_idle_watch)) or by that of TCP.
     Silent,
 }
 

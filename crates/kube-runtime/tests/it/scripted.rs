@@ -2,13 +2,17 @@
 
 use crate::{common::soon, script::*};
 use futures::StreamExt;
-use http::StatusCode;
+use http::{Request, StatusCode};
 use k8s_openapi::api::core::v1::ConfigMap;
-use kube_client::Api;
+use kube_client::{
+    Api, Client,
+    client::{Body, middleware::DeadlineLayer},
+};
 use kube_runtime::{Controller, WatchStreamExt, controller::Action, watcher::Config};
 use serde_json::json;
 use std::{convert::Infallible, pin::pin, sync::Arc, time::Duration};
 use tokio::time::timeout;
+use tower::{Layer, service_fn};
 
 #[tokio::test(start_paused = true)]
 async fn a_server_that_closes_every_watch_at_once_is_not_stormed() {
@@ -129,7 +133,26 @@ async fn a_backoff_that_ends_does_not_end_the_watch() {
     assert!(watches.len() > 80, "{}", watches.len());
 }
 
-/// As the client ends a watch over HTTP/1.1 on which nothing has come for 55 s.
+/// The client's own limit, and a server that acknowledges everything and says nothing.
+#[tokio::test(start_paused = true)]
+async fn a_silent_watch_over_http_1_1_is_resumed_after_55_seconds() {
+    let (server, log) = scripted(|_, query| {
+        assert!(query.contains("resourceVersion=10"), "{query}");
+        lines(&[], silence())
+    });
+    let service = service_fn(move |request: Request<Body>| {
+        let server = server.clone();
+        async move { server.send(request).await }
+    });
+    let limited = DeadlineLayer::new(Duration::from_secs(55)).layer(service);
+    let told = during(600, events(Client::new(limited, "default"), Config::default())).await;
+    assert_eq!(told, ["Init", "InitApply(a)", "InitDone"]);
+    let watches: Vec<u64> = log.watches().iter().map(|asked| asked.at).collect();
+    assert_eq!(watches[..4], [0, 55, 110, 165]);
+    assert_eq!(log.lists().len(), 1);
+}
+
+/// As the client ends such a watch.
 #[tokio::test(start_paused = true)]
 async fn a_watch_that_was_cut_for_its_silence_is_resumed_without_a_word() {
     let (client, log) = scripted(|_, query| {
