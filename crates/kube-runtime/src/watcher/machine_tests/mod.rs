@@ -5,4 +5,6 @@ mod bench;
 mod doubting;
 mod listing;
 mod streaming;
+mod versions;
+mod waits;
 mod watching;

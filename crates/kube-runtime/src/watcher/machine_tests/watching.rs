@@ -1,14 +1,7 @@
 //! Watches.
 
 use super::bench::*;
-use crate::{
-    backoff::{ExponentialBackoff, unlimited},
-    watcher::{
-        Config,
-        machine::{Next, Read},
-        retry::RetryBackoff,
-    },
-};
+use crate::watcher::{Config, machine::Read};
 use kube_core::Status;
 use serde_json::{Value, json};
 use std::time::Duration;
@@ -58,132 +51,6 @@ fn a_version_the_server_fails_to_serve_is_given_up_in_the_end() {
     }
     bench.refused(api_error(500));
     bench.expect_list();
-}
-
-#[test]
-fn lists_that_do_not_help_become_rare_until_a_watch_lives() {
-    let mut bench = listed(Config::default());
-    let refused_until_listed = |bench: &mut Bench| {
-        let mut refusals = 0;
-        while matches!(bench.next(), Next::Watch(..)) {
-            bench.refused(api_error(500));
-            refusals += 1;
-        }
-        let wait = bench.wait;
-        bench.page(list("10", "", vec![]));
-        (refusals, wait.as_millis())
-    };
-    assert_eq!(refused_until_listed(&mut bench), (3, 400));
-    assert_eq!(refused_until_listed(&mut bench), (12, 1000));
-    assert_eq!(refused_until_listed(&mut bench), (48, 2000));
-    bench.started();
-    bench.pass(60);
-    bench.read(Read::Broken(broken()));
-    bench.probed(Ok("10"));
-    assert_eq!(refused_until_listed(&mut bench), (3, 800));
-    bench.started();
-    bench.pass(60);
-    bench.read(Read::Ended);
-    bench.probed(Ok("10"));
-    bench.refused(api_error(500));
-    bench.refused(api_error(500));
-    bench.started();
-    bench.pass(60);
-    bench.read(Read::Ended);
-    bench.probed(Ok("10"));
-    assert_eq!(refused_until_listed(&mut bench).0, 3, "refusals before a watch that lived do not count");
-}
-
-#[test]
-fn a_silent_watch_lived_if_anything_was_heard_of_it() {
-    let mut bench = watching();
-    for (bookmarks, wait) in [(0, OWN), (0, 2 * OWN), (1, OWN), (0, 2 * OWN)] {
-        (0..bookmarks).for_each(|_| drop(bench.message(bookmark("10", false))));
-        bench.pass(305);
-        bench.read(Read::Silent);
-        assert_eq!(bench.wait, wait);
-        bench.expect_watch_when_vouched();
-        bench.started();
-    }
-}
-
-#[test]
-fn a_deletion_is_progress() {
-    let mut bench = watching();
-    bench.message(json!({ "type": "DELETED", "object": object("a", "12") }));
-    bench.read(Read::Broken(broken()));
-    assert_eq!(bench.expect_watch_when_vouched(), "12");
-}
-
-#[test]
-fn versions_that_expire_again_and_again_lead_to_lists_that_become_rare() {
-    let mut bench = listed(Config::default());
-    let mut waits = Vec::new();
-    for _ in 0..7 {
-        bench.refused(api_error(410));
-        waits.push(bench.wait.as_millis());
-        bench.page(list("10", "", vec![]));
-    }
-    assert_eq!(waits, [100, 1000, 2000, 4000, 8000, 16000, 30000]);
-    bench.started();
-    bench.pass(60);
-    bench.read(error_event(410, 0));
-    assert_eq!(bench.wait, OWN, "a watch has lived");
-}
-
-// --- waits
-
-/// A backoff of the user, which is shared with others elsewhere.
-fn configured(seconds: u64) -> RetryBackoff {
-    let backoff = unlimited(Duration::from_secs(seconds), Duration::from_secs(60 * seconds));
-    RetryBackoff::at_least(ExponentialBackoff::from(backoff))
-}
-
-#[test]
-fn quiet_watches_start_the_users_backoff_over() {
-    let mut bench = Bench::with(Config::default(), configured(1));
-    bench.page(list("10", "", vec![]));
-    for day in 0..20 {
-        bench.started();
-        if day % 2 == 0 {
-            bench.message(bookmark("10", false));
-        }
-        bench.pass(3600);
-        bench.read(Read::Broken(broken()));
-        assert_eq!(bench.wait, Duration::from_secs(1), "day {day}");
-        bench.expect_watch_when_vouched();
-    }
-}
-
-#[test]
-fn undecodable_objects_cost_no_wait_and_lists_start_nothing_over() {
-    let mut bench = Bench::with(Config::default(), configured(1));
-    bench.page(list("10", "", vec![spoiled("bad", "1"), spoiled("worse", "2")]));
-    assert_eq!(bench.wait, Duration::ZERO);
-    let mut waits = Vec::new();
-    for _ in 0..3 {
-        bench.refused(api_error(410));
-        waits.push(bench.wait.as_secs());
-        bench.page(list("10", "", vec![spoiled("bad", "1")]));
-        bench.started();
-        bench.message(json!({ "type": "MODIFIED", "object": spoiled("bad", "10") }));
-        assert_eq!(bench.wait, Duration::ZERO);
-        bench.read(Read::Ended);
-        waits.push(bench.wait.as_secs());
-        bench.expect_watch_when_vouched();
-    }
-    assert_eq!(waits, [1, 2, 4, 8, 16, 32]);
-}
-
-#[test]
-fn a_server_that_says_how_long_to_wait_is_not_asked_before_the_users_backoff() {
-    let busy = || ClientError::Api(status(429, 5).boxed());
-    let mut bench = Bench::with(Config::default(), configured(2));
-    bench.list_error(busy());
-    assert_eq!(bench.wait, Duration::from_secs(5));
-    bench.list_error(busy());
-    bench.list_error(busy());
-    assert_eq!(bench.wait, Duration::from_secs(8));
 }
 
 // --- watching
@@ -397,6 +264,14 @@ fn a_watch_that_was_cut_for_its_silence_is_resumed_at_once() {
 }
 
 #[test]
+fn a_deletion_is_progress() {
+    let mut bench = watching();
+    bench.message(json!({ "type": "DELETED", "object": object("a", "12") }));
+    bench.read(Read::Broken(broken()));
+    assert_eq!(bench.expect_watch_when_vouched(), "12");
+}
+
+#[test]
 fn progress_is_told_when_a_watch_that_lived_is_over() {
     let mut bench = watching();
     bench.pass(60);
@@ -406,55 +281,4 @@ fn progress_is_told_when_a_watch_that_lived_is_over() {
     bench.started();
     bench.read(Read::Ended);
     assert_eq!(bench.reached.len(), 2, "it did not live");
-}
-
-// --- versions that count per object
-
-/// A machine that has listed again, at version 10, because of a lower version.
-fn doubting_versions() -> Bench {
-    let mut bench = watching();
-    bench.message(added("b", "3"));
-    bench.page(list("10", "", vec![]));
-    bench.started();
-    bench
-}
-
-#[test]
-fn lower_versions_that_a_list_does_not_explain_count_no_more() {
-    let mut bench = doubting_versions();
-    assert_eq!(bench.message(added("b", "4")), ["Apply(ns/b)"]);
-    assert_eq!(bench.message(added("c", "1")), ["Apply(ns/c)"]);
-    assert!(bench.message(bookmark("2", false)).is_empty());
-    assert_eq!(bench.reached, ["10", "10", "", ""], "and nobody may rely on them");
-    bench.pass(60);
-    bench.read(Read::Broken(broken()));
-    assert_eq!(bench.expect_watch(), "2", "as the server said last; it is not asked for a version");
-    bench.refused(api_error(410));
-    bench.page(list("10", "", vec![]));
-    assert_eq!(bench.reached.last().unwrap(), "");
-}
-
-#[test]
-fn lower_versions_that_a_list_explains_go_on_counting() {
-    let mut bench = watching();
-    for version in ["9", "8", "7"] {
-        bench.message(added("b", version));
-        bench.page(list(version, "", vec![]));
-        bench.started();
-    }
-    assert_eq!(bench.reached.last().unwrap(), "7");
-    bench.message(added("b", "6"));
-    bench.expect_list();
-}
-
-#[test]
-fn a_list_that_is_older_than_its_objects_shows_that_versions_count_per_object() {
-    let mut bench = Bench::new(Config::default());
-    bench.page(list("10", "more", vec![object("a", "7")]));
-    bench.page(list("10", "", vec![object("b", "25")]));
-    assert_eq!(bench.reached, [""]);
-    bench.started();
-    for version in ["26", "8", "27", "9"] {
-        assert_eq!(bench.message(added("a", version)), ["Apply(ns/a)"]);
-    }
 }
