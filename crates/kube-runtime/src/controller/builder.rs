@@ -106,11 +106,10 @@ where
     /// fn on_generations(client: Client, kind: ApiResource) -> Controller<DynamicObject> {
     ///     let writer = reflector::store::Writer::<DynamicObject>::new(kind.clone());
     ///     let store = writer.as_reader();
-    ///     let changes = watcher(Api::all_with(client, &kind), watcher::Config::default())
-    ///         .default_backoff()
-    ///         .reflect(writer)
-    ///         .applied_objects()
-    ///         .predicate_filter(predicates::generation, Default::default());
+    ///     let objects = Api::all_with(client, &kind);
+    ///     let cached = watcher(objects, watcher::Config::default()).reflect(writer);
+    ///     let applied = cached.default_backoff().applied_objects();
+    ///     let changes = applied.predicate_filter(predicates::generation, Default::default());
     ///     Controller::for_stream_with(changes, store, kind)
     /// }
     /// # #[tokio::main(flavor = "current_thread")]

@@ -34,13 +34,14 @@ where
 
 /// Gives back only what may go: see [`Scheduler::hold_unless`].
 pub struct HoldUnless<'a, T, R, C> {
+    /// Whether a message that is due may be taken now.
+    may_go: C,
     scheduler: Pin<&'a mut Scheduler<T, R>>,
-    can_take_message: C,
 }
 
 impl<'a, T, R, C> HoldUnless<'a, T, R, C> {
-    pub(super) fn new(scheduler: Pin<&'a mut Scheduler<T, R>>, can_take_message: C) -> Self {
-        Self { scheduler, can_take_message }
+    pub(super) fn new(scheduler: Pin<&'a mut Scheduler<T, R>>, may_go: C) -> Self {
+        Self { may_go, scheduler }
     }
 }
 
@@ -53,7 +54,7 @@ where
     type Item = T;
 
     fn poll_next(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
-        let Self { scheduler, can_take_message } = self.get_mut();
-        scheduler.as_mut().poll_take(&*can_take_message, cx)
+        let Self { may_go, scheduler } = self.get_mut();
+        scheduler.as_mut().poll_take(&*may_go, cx)
     }
 }

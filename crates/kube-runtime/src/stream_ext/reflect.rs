@@ -10,7 +10,7 @@ use pin_project_lite::pin_project;
 use std::{
     hash::Hash,
     pin::Pin,
-    task::{Context, Poll},
+    task::{Context, Poll, ready},
 };
 
 pin_project! {
@@ -26,35 +26,36 @@ pin_project! {
         K::DynamicType: Clone,
     {
         #[pin]
-        stream: St,
+        events: St,
         writer: Writer<K>,
     }
 }
 
-impl<St, K> Reflect<St, K>
+impl<K, St> Reflect<St, K>
 where
-    K: Resource + Clone,
-    K::DynamicType: Eq + Hash + Clone,
+    K: Clone + Resource<DynamicType: Clone + Eq + Hash>,
 {
-    pub(super) fn new(stream: St, writer: Writer<K>) -> Self {
-        Self { stream, writer }
+    /// Writes what `events` yields to the store of `writer`, and yields it.
+    pub(super) fn new(events: St, writer: Writer<K>) -> Self {
+        Self { events, writer }
     }
 }
 
-impl<St, K> Stream for Reflect<St, K>
+impl<K, St> Stream for Reflect<St, K>
 where
-    K: Resource + Clone,
-    K::DynamicType: Eq + Hash + Clone,
+    K: Clone + Resource<DynamicType: Clone + Eq + Hash>,
     St: Stream<Item = Result<Event<K>, Error>>,
 {
-    type Item = Result<Event<K>, Error>;
-
-    fn poll_next(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
-        let this = self.project();
-        this.stream.poll_next(cx).map_ok(|event| this.writer.pass_through(event))
-    }
+    type Item = St::Item;
 
     fn size_hint(&self) -> (usize, Option<usize>) {
-        self.stream.size_hint()
+        // One out for one in.
+        self.events.size_hint()
+    }
+
+    fn poll_next(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<St::Item>> {
+        let reflect = self.project();
+        let next = ready!(reflect.events.poll_next(cx));
+        Poll::Ready(next.map(|result| result.map(|event| reflect.writer.pass_through(event))))
     }
 }

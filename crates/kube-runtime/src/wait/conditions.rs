@@ -6,41 +6,36 @@ pub use super::builtin::{
 };
 pub use super::condition::Condition;
 
-/// See [`Condition::not`].
-#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+/// The opposite of a condition, made by [`Condition::not`].
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Not<A>(pub(super) A);
 
-impl<A: Condition<K>, K> Condition<K> for Not<A> {
-    fn matches_object(&self, obj: Option<&K>) -> bool {
-        !self.0.matches_object(obj)
-    }
-}
-
-/// See [`Condition::and`].
-#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+/// Two conditions that must hold at once, made by [`Condition::and`]. The second is asked only where the first holds.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct And<A, B>(pub(super) A, pub(super) B);
 
-impl<A, B, K> Condition<K> for And<A, B>
-where
-    A: Condition<K>,
-    B: Condition<K>,
-{
-    fn matches_object(&self, obj: Option<&K>) -> bool {
-        self.0.matches_object(obj) && self.1.matches_object(obj)
+/// Two conditions of which one is enough, made by [`Condition::or`]. The second is asked only where the first fails.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct Or<A, B>(pub(super) A, pub(super) B);
+
+impl<K, A: Condition<K>> Condition<K> for Not<A> {
+    fn matches_object(&self, object: Option<&K>) -> bool {
+        let Self(inner) = self;
+        !inner.matches_object(object)
     }
 }
 
-/// See [`Condition::or`].
-#[derive(Copy, Clone, Debug, PartialEq, Eq)]
-pub struct Or<A, B>(pub(super) A, pub(super) B);
+impl<K, A: Condition<K>, B: Condition<K>> Condition<K> for And<A, B> {
+    fn matches_object(&self, object: Option<&K>) -> bool {
+        let Self(first, second) = self;
+        first.matches_object(object) && second.matches_object(object)
+    }
+}
 
-impl<A, B, K> Condition<K> for Or<A, B>
-where
-    A: Condition<K>,
-    B: Condition<K>,
-{
-    fn matches_object(&self, obj: Option<&K>) -> bool {
-        self.0.matches_object(obj) || self.1.matches_object(obj)
+impl<K, A: Condition<K>, B: Condition<K>> Condition<K> for Or<A, B> {
+    fn matches_object(&self, object: Option<&K>) -> bool {
+        let Self(first, second) = self;
+        first.matches_object(object) || second.matches_object(object)
     }
 }
 

@@ -29,11 +29,12 @@ impl Kubeconfig {
         if differ(&self.api_version, &next.api_version) {
             return Err(KubeconfigError::ApiVersionMismatch);
         }
-        self.kind = self.kind.or(next.kind);
-        self.api_version = self.api_version.or(next.api_version);
-        self.preferences = self.preferences.or(next.preferences);
         // kubectl writes `current-context: ""` for "none".
-        self.current_context = self.current_context.filter(|name| !name.is_empty()).or(next.current_context);
+        self.current_context = self.current_context.filter(|name| !name.is_empty());
+        keep_first(&mut self.kind, next.kind);
+        keep_first(&mut self.api_version, next.api_version);
+        keep_first(&mut self.current_context, next.current_context);
+        keep_first(&mut self.preferences, next.preferences);
 
         join(&mut self.clusters, next.clusters, |named| named.name.clone());
         join(&mut self.auth_infos, next.auth_infos, |named| named.name.clone());
@@ -46,6 +47,12 @@ impl Kubeconfig {
 
 fn differ(first: &Option<String>, second: &Option<String>) -> bool {
     matches!((first, second), (Some(first), Some(second)) if first != second)
+}
+
+fn keep_first<T>(first: &mut Option<T>, second: Option<T>) {
+    if first.is_none() {
+        *first = second;
+    }
 }
 
 fn join<T>(first: &mut Vec<T>, second: Vec<T>, name: impl Fn(&T) -> String) {
