@@ -49,9 +49,11 @@ pub struct ParseExpressionError(pub String);
 /// ```
 #[derive(Clone, Debug, Eq, Ord, PartialEq, PartialOrd, Serialize, Deserialize)]
 pub enum Expression {
-    /// The label is there and has one of the values: `key in (a,b)`.
+    /// The label is there and has one of the values: `key in (a,b)`. Without values nothing matches: printed as
+    /// `key,!key`, as to servers `key in ()` stands for the empty value.
     In(String, BTreeSet<String>),
-    /// The label is absent or has none of the values: `key notin (a,b)`.
+    /// The label is absent or has none of the values: `key notin (a,b)`. Without values everything matches: printed as
+    /// the empty text.
     NotIn(String, BTreeSet<String>),
     /// The label is there and has the value: `key=a`.
     Equal(String, String),
@@ -82,6 +84,8 @@ impl fmt::Display for Expression {
     /// The form that servers and kubectl read.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
+            Self::In(key, values) if values.is_empty() => write!(f, "{key},!{key}"),
+            Self::NotIn(_, values) if values.is_empty() => Ok(()),
             Self::In(key, values) => write!(f, "{key} in ({})", Commas(values)),
             Self::NotIn(key, values) => write!(f, "{key} notin ({})", Commas(values)),
             Self::Equal(key, value) => write!(f, "{key}={value}"),
@@ -89,6 +93,13 @@ impl fmt::Display for Expression {
             Self::Exists(key) => f.write_str(key),
             Self::DoesNotExist(key) => write!(f, "!{key}"),
         }
+    }
+}
+
+impl Expression {
+    /// Whether everything matches, so that there is nothing to print.
+    pub(super) fn selects_all(&self) -> bool {
+        matches!(self, Self::NotIn(_, values) if values.is_empty())
     }
 }
 

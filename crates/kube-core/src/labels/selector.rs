@@ -58,7 +58,8 @@ impl SelectorExt for Selector {
 impl fmt::Display for Selector {
     /// The form that servers and kubectl read: conditions joined by commas.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (i, expression) in self.0.iter().enumerate() {
+        let restricting = self.0.iter().filter(|expression| !expression.selects_all());
+        for (i, expression) in restricting.enumerate() {
             f.write_str(if i == 0 { "" } else { "," })?;
             expression.fmt(f)?;
         }
@@ -143,17 +144,27 @@ impl From<Selector> for LabelSelector {
                 }
                 Expression::Equal(key, value) => (key, "In", BTreeSet::from([value])),
                 Expression::NotEqual(key, value) => (key, "NotIn", BTreeSet::from([value])),
+                // Requirements have no empty sets: nothing has a label and lacks it, and everything needs no requirement.
+                Expression::In(key, values) if values.is_empty() => {
+                    requirements.push(requirement(key.clone(), "Exists", values));
+                    (key, "DoesNotExist", BTreeSet::new())
+                }
+                Expression::NotIn(_, values) if values.is_empty() => continue,
                 Expression::In(key, values) => (key, "In", values),
                 Expression::NotIn(key, values) => (key, "NotIn", values),
                 Expression::Exists(key) => (key, "Exists", BTreeSet::new()),
                 Expression::DoesNotExist(key) => (key, "DoesNotExist", BTreeSet::new()),
             };
-            let values = (!values.is_empty()).then(|| values.into_iter().collect());
-            requirements.push(LabelSelectorRequirement { key, operator: operator.into(), values });
+            requirements.push(requirement(key, operator, values));
         }
         Self {
             match_labels: (!labels.is_empty()).then_some(labels),
             match_expressions: (!requirements.is_empty()).then_some(requirements),
         }
     }
+}
+
+fn requirement(key: String, operator: &str, values: BTreeSet<String>) -> LabelSelectorRequirement {
+    let values = (!values.is_empty()).then(|| values.into_iter().collect());
+    LabelSelectorRequirement { key, operator: operator.into(), values }
 }
