@@ -38,7 +38,7 @@ pub struct ObjectList<T>
 where
     T: Clone,
 {
-    /// The type of the list, such as `v1` `PodList`; empty where the wire had none.
+    /// The type of the list, such as `v1` `PodList`; `v1` `List` where the wire had none.
     #[serde(flatten)]
     pub types: TypeMeta,
     /// The resource version from which a watch goes on, the continue token of the next page (absent or empty on the
@@ -110,16 +110,22 @@ where
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<ObjectList<T>, A::Error> {
         let (mut types, mut metadata, mut items) = (TypeMeta::default(), None, None);
+        let text = Option::unwrap_or_default;
         while let Some(key) = map.next_key::<String>()? {
             match key.as_str() {
-                "apiVersion" => types.api_version = map.next_value()?,
-                "kind" => types.kind = map.next_value()?,
+                "apiVersion" => types.api_version = map.next_value().map(text)?,
+                "kind" => types.kind = map.next_value().map(text)?,
                 "metadata" => metadata = map.next_value::<Option<ListMeta>>()?,
                 "items" => items = Some(map.next_value_seed(Items::<T>::of(&types))?),
                 _ => drop(map.next_value::<IgnoredAny>()?),
             }
         }
         let items = items.ok_or_else(|| A::Error::missing_field("items"))?;
+        for (field, any) in [(&mut types.api_version, "v1"), (&mut types.kind, "List")] {
+            if field.is_empty() {
+                any.clone_into(field);
+            }
+        }
         Ok(ObjectList { types, metadata: metadata.unwrap_or_default(), items })
     }
 }

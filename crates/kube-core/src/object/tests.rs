@@ -106,6 +106,23 @@ fn odd_lists() {
 }
 
 #[test]
+fn lists_without_a_type_have_that_of_any_list() {
+    let types = |json: &str| {
+        let list: ObjectList<Pod> = serde_json::from_str(json).expect(json);
+        (list.types.api_version, list.types.kind)
+    };
+    let any = || ("v1".to_owned(), "List".to_owned());
+    assert_eq!(types(r#"{"metadata": {}, "items": []}"#), any());
+    assert_eq!(types(r#"{"apiVersion": null, "kind": null, "items": []}"#), any());
+    assert_eq!(types(r#"{"apiVersion": "v1", "items": []}"#), any());
+    assert_eq!(types(r#"{"kind": "PodList", "items": []}"#), ("v1".to_owned(), "PodList".to_owned()));
+    // Such a list may hold anything, so that its items have no type to take from it.
+    let list: ObjectList<DynamicObject> =
+        serde_json::from_str(r#"{"items": [{"metadata": {}}]}"#).expect("valid");
+    assert!(list.items[0].types.is_none());
+}
+
+#[test]
 fn lists_can_be_walked_and_written() {
     let mut list: ObjectList<Pod> =
         serde_json::from_str(&pods(r#"[{"metadata":{"name":"a"}}]"#)).expect("valid");
