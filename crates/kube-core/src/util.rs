@@ -1,6 +1,36 @@
-//! Marker traits of the subresource-like verbs.
+//! Small things that have no room of their own: kinds that can be restarted, and reading what servers in Go write.
 
 use k8s_openapi::api::apps::v1::{DaemonSet, Deployment, ReplicaSet, StatefulSet};
+use serde::{Deserialize, Deserializer};
+
+/// For `#[serde(deserialize_with = "...")]`: reads `null` as an empty collection, or as whatever the default of `T` is.
+///
+/// Servers and tools in Go write an empty list as `null` where the list was never made. Fields that may also be absent need
+/// `default` beside it.
+///
+/// ```
+/// #[derive(serde::Deserialize)]
+/// struct Answer {
+///     #[serde(default, deserialize_with = "kube_core::util::null_as_empty")]
+///     items: Vec<String>,
+/// }
+///
+/// for json in [r#"{"items": []}"#, r#"{"items": null}"#, "{}"] {
+///     assert!(serde_json::from_str::<Answer>(json)?.items.is_empty());
+/// }
+/// # Ok::<(), serde_json::Error>(())
+/// ```
+///
+/// # Errors
+///
+/// Those of `T`, where the value is not `null`.
+pub fn null_as_empty<'de, D, T>(deserializer: D) -> Result<T, D::Error>
+where
+    D: Deserializer<'de>,
+    T: Deserialize<'de> + Default,
+{
+    Option::deserialize(deserializer).map(Option::unwrap_or_default)
+}
 
 /// Kinds whose pods can be restarted by a change to their pod template, see
 /// [`Request::restart`](crate::Request::restart).

@@ -1,9 +1,9 @@
 //! The review, its question and its answer.
 
-use serde::{Deserialize, Deserializer, Serialize};
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::{response::Status, type_meta::TypeMeta};
+use crate::{response::Status, type_meta::TypeMeta, util::null_as_empty};
 
 /// The review holds no request: it is an answer, or nothing that a server sends. Answer by
 /// [`ConversionResponse::invalid`].
@@ -180,9 +180,4 @@ impl From<ConversionResponse> for ConversionReview {
         });
         Self { types, request: None, response: Some(response) }
     }
-}
-
-/// Servers in Go write empty lists as null where the list was never made.
-fn null_as_empty<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<Value>, D::Error> {
-    Ok(Option::deserialize(deserializer)?.unwrap_or_default())
 }

@@ -35,8 +35,8 @@ pub enum MergeError {
     #[error("a definition has more than one version: merge definitions of one version each")]
     MultiVersionCrd,
 
-    /// The definitions are not of the same kind; names the first property in which they differ.
-    #[error("the definitions differ in `{0}`: versions of one kind share it")]
+    /// The definitions are not versions of one kind: says which property differs, or which version comes twice.
+    #[error("the definitions do not go together: {0}")]
     PropertyMismatch(String),
 }
 
@@ -88,7 +88,10 @@ pub fn merge_crds(
     root.spec.versions.clear();
     for mut version in crds.into_iter().flat_map(|crd| crd.spec.versions) {
         if root.spec.versions.iter().any(|other| other.name == version.name) {
-            return Err(MergeError::PropertyMismatch(format!("versions: `{}` comes twice", version.name)));
+            return Err(MergeError::PropertyMismatch(format!(
+                "two of them have the version `{}`",
+                version.name
+            )));
         }
         version.storage = version.name == stored_apiversion;
         root.spec.versions.push(version);
@@ -104,7 +107,7 @@ fn same_kind(a: &CustomResourceDefinitionSpec, b: &CustomResourceDefinitionSpec)
         ("scope", a.scope == b.scope),
     ] {
         if !same {
-            return Err(MergeError::PropertyMismatch(format!("spec.{property}")));
+            return Err(MergeError::PropertyMismatch(format!("they differ in `spec.{property}`")));
         }
     }
     Ok(())
@@ -169,10 +172,23 @@ mod tests {
                 other => panic!("expected a mismatch, got {other:?}"),
             }
         };
-        assert_eq!(differs(|spec| spec.group = "other.com".into()), "spec.group");
-        assert_eq!(differs(|spec| spec.names.kind = "Other".into()), "spec.names.kind");
-        assert_eq!(differs(|spec| spec.names.plural = "docks".into()), "spec.names.plural");
-        assert_eq!(differs(|spec| spec.scope = "Cluster".into()), "spec.scope");
-        assert_eq!(differs(|spec| spec.versions[0].name = "v1".into()), "versions: `v1` comes twice");
+        assert_eq!(differs(|spec| spec.group = "other.com".into()), "they differ in `spec.group`");
+        assert_eq!(differs(|spec| spec.names.kind = "Other".into()), "they differ in `spec.names.kind`");
+        assert_eq!(differs(|spec| spec.names.plural = "docks".into()), "they differ in `spec.names.plural`");
+        assert_eq!(differs(|spec| spec.scope = "Cluster".into()), "they differ in `spec.scope`");
+    }
+
+    #[test]
+    fn a_version_that_comes_twice_is_named() {
+        let twice = merge_crds(vec![crd("v1"), crd("v2"), crd("v1")], "v2").unwrap_err();
+        assert!(matches!(twice, MergeError::PropertyMismatch(_)));
+        assert_eq!(
+            twice.to_string(),
+            "the definitions do not go together: two of them have the version `v1`"
+        );
+        let mut other = crd("v2");
+        other.spec.group = "other.com".into();
+        let differing = merge_crds(vec![crd("v1"), other], "v1").unwrap_err();
+        assert_eq!(differing.to_string(), "the definitions do not go together: they differ in `spec.group`");
     }
 }

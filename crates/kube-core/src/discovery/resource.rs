@@ -116,6 +116,8 @@ impl ApiCapabilities {
     }
 }
 
+/// The rule by which `#[derive(CustomResource)]` names the plural as well, which cannot use this crate: a test of
+/// `kube-derive` compares the two.
 fn guess_plural(kind: &str) -> String {
     let lower = kind.to_ascii_lowercase();
     if lower == "endpoints" {
@@ -125,7 +127,7 @@ fn guess_plural(kind: &str) -> String {
         return lower + "es";
     }
     match lower.strip_suffix('y') {
-        Some(stem) if !stem.ends_with(['a', 'e', 'i', 'o', 'u']) => format!("{stem}ies"),
+        Some(stem) if !stem.is_empty() && !stem.ends_with(['a', 'e', 'i', 'o', 'u']) => format!("{stem}ies"),
         _ => lower + "s",
     }
 }
@@ -174,6 +176,7 @@ mod tests {
         assert_eq!(plural("Box"), "boxes");
         assert_eq!(plural("Watch"), "watches");
         assert_eq!(plural("Mesh"), "meshes");
+        assert_eq!(plural("Y"), "ys");
     }
 
     #[test]

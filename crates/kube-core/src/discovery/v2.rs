@@ -17,7 +17,9 @@
 //! ```
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ListMeta, ObjectMeta};
-use serde::{Deserialize, Deserializer, Serialize};
+use serde::{Deserialize, Serialize};
+
+use crate::util::null_as_empty;
 
 /// The `Accept` header that asks `/api` and `/apis` for the aggregated form.
 ///
@@ -222,11 +224,4 @@ pub struct GroupVersionKind {
     /// Kind in singular and camel case.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kind: Option<String>,
-}
-
-/// Servers in Go write empty lists as null where the list was never made.
-fn null_as_empty<'de, D: Deserializer<'de>, T: Deserialize<'de>>(
-    deserializer: D,
-) -> Result<Vec<T>, D::Error> {
-    Ok(Option::deserialize(deserializer)?.unwrap_or_default())
 }

@@ -4,7 +4,7 @@ use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::JSONSche
 use schemars::{
     JsonSchema, Schema,
     generate::SchemaSettings,
-    transform::{AddNullable, Transform, transform_subschemas},
+    transform::{Transform, transform_subschemas},
 };
 
 use super::{
@@ -93,12 +93,11 @@ impl Transform for EachNode {
 /// by hand: see [`SchemaError`].
 pub fn structural_schema<T: JsonSchema + ?Sized>() -> Result<JSONSchemaProps, SchemaError> {
     let root = || T::schema_name().into_owned();
-    let settings = SchemaSettings::openapi3()
-        .with(|settings| {
-            settings.inline_subschemas = true;
-            settings.meta_schema = None;
-        })
-        .with_transform(AddNullable::default());
+    // These settings turn null types into `nullable` by themselves.
+    let settings = SchemaSettings::openapi3().with(|settings| {
+        settings.inline_subschemas = true;
+        settings.meta_schema = None;
+    });
     let mut schema = settings.into_generator().into_root_schema_for::<known::Root<T>>();
     known::complete(&mut schema);
     if let Some(Recursion { target, path }) = recursion::find(schema.as_value()) {

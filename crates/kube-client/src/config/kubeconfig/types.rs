@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
+use kube_core::util::null_as_empty;
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 
@@ -194,13 +195,4 @@ fn insecure<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<bool>, 
 
 fn plain<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<bool>, D::Error> {
     flag("disable-compression", deserializer)
-}
-
-/// `clusters: null` is what other tools write for "none".
-fn null_as_empty<'de, D, T>(deserializer: D) -> Result<Vec<T>, D::Error>
-where
-    D: Deserializer<'de>,
-    T: Deserialize<'de>,
-{
-    Ok(Option::deserialize(deserializer)?.unwrap_or_default())
 }
