@@ -1,29 +1,56 @@
 //! Percent-encoding for paths and query strings.
 
+use form_urlencoded::byte_serialize;
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
+
+/// What is encoded in a path segment: all but the characters that RFC 3986, 3.3, allows there as they are.
+const SEGMENT: &AsciiSet = &NON_ALPHANUMERIC
+    .remove(b'-')
+    .remove(b'.')
+    .remove(b'_')
+    .remove(b'~')
+    .remove(b':')
+    .remove(b'@')
+    .remove(b'!')
+    .remove(b'$')
+    .remove(b'&')
+    .remove(b'\'')
+    .remove(b'(')
+    .remove(b')')
+    .remove(b'*')
+    .remove(b'+')
+    .remove(b',')
+    .remove(b';')
+    .remove(b'=');
+
 /// Appends `segment` to `out` as one path segment.
 pub(crate) fn path_segment(segment: &str, out: &mut String) {
-    // Besides the unreserved characters, a segment may hold these as they are (RFC 3986, 3.3).
-    percent(segment, b":@!$&'()*+,;=", out);
+    out.extend(utf8_percent_encode(segment, SEGMENT));
 }
 
-/// A query string under construction: `name=value` pairs in the order in which they were added.
-#[derive(Debug, Default)]
+/// A query string under construction: `name=value` pairs in the order in which they are added, form-urlencoded.
+///
+/// Programs compare URLs with recorded ones, so the spelling is that of the 5.0 line to the byte: `?` also where no
+/// pair follows, and `&` before every pair, the first one included. Servers skip the empty pair.
+#[derive(Debug)]
 pub(crate) struct Query(String);
 
+impl Default for Query {
+    fn default() -> Self {
+        Self("?".into())
+    }
+}
+
 impl Query {
-    /// Adds one pair, both sides percent-encoded.
+    /// Adds one pair; `name` holds nothing that is encoded.
     pub(crate) fn push(&mut self, name: &str, value: &str) {
-        if !self.0.is_empty() {
-            self.0.push('&');
-        }
-        percent(name, b"", &mut self.0);
-        self.0.push('=');
-        percent(value, b"", &mut self.0);
+        self.0.extend(["&", name, "="]);
+        self.0.extend(byte_serialize(value.as_bytes()));
     }
 
-    /// Adds a pair where there is a value and it is not empty.
+    /// Adds a pair where there is a value. An empty one is sent too: to servers it is an absent one.
     pub(crate) fn push_some(&mut self, name: &str, value: Option<&str>) {
-        if let Some(value) = value.filter(|v| !v.is_empty()) {
+        if let Some(value) = value {
             self.push(name, value);
         }
     }
@@ -42,25 +69,9 @@ impl Query {
         }
     }
 
-    /// Appends `?` and the pairs to a path; nothing where there are none.
-    pub(crate) fn append_to(&self, path: &mut String) {
-        if !self.0.is_empty() {
-            path.push('?');
-            path.push_str(&self.0);
-        }
-    }
-}
-
-fn percent(text: &str, also_plain: &[u8], out: &mut String) {
-    const HEX: &[u8; 16] = b"0123456789ABCDEF";
-    for &byte in text.as_bytes() {
-        if byte.is_ascii_alphanumeric() || b"-._~".contains(&byte) || also_plain.contains(&byte) {
-            out.push(char::from(byte));
-        } else {
-            out.push('%');
-            out.push(char::from(HEX[usize::from(byte >> 4)]));
-            out.push(char::from(HEX[usize::from(byte & 15)]));
-        }
+    /// The query as it stands in a URL, from `?` on.
+    pub(crate) fn as_str(&self) -> &str {
+        &self.0
     }
 }
 
@@ -73,21 +84,25 @@ mod tests {
         let mut out = String::new();
         path_segment("system:node a/ü?#%", &mut out);
         assert_eq!(out, "system:node%20a%2F%C3%BC%3F%23%25");
+        let mut plain = String::new();
+        path_segment("aZ09-._~:@!$&'()*+,;=", &mut plain);
+        assert_eq!(plain, "aZ09-._~:@!$&'()*+,;=");
     }
 
     #[test]
-    fn queries_encode_both_sides_and_skip_what_is_absent() {
+    fn queries_encode_values_and_skip_what_is_absent() {
         let mut q = Query::default();
+        assert_eq!(q.as_str(), "?");
         q.push_some("labelSelector", Some("a in (b,c)"));
-        q.push_some("fieldSelector", Some(""));
+        q.push_some("fieldSelector", None);
+        q.push_some("continue", Some(""));
         q.push_number("limit", Some(5_u32));
         q.push_flag("watch", true);
         q.push_flag("other", false);
-        let mut path = String::from("/p");
-        q.append_to(&mut path);
-        assert_eq!(path, "/p?labelSelector=a%20in%20%28b%2Cc%29&limit=5&watch=true");
-        let mut bare = String::from("/p");
-        Query::default().append_to(&mut bare);
-        assert_eq!(bare, "/p");
+        q.push("command", "~*-._+&=ü");
+        assert_eq!(
+            q.as_str(),
+            "?&labelSelector=a+in+%28b%2Cc%29&continue=&limit=5&watch=true&command=%7E*-._%2B%26%3D%C3%BC"
+        );
     }
 }

@@ -18,16 +18,16 @@ use crate::{
 ///
 /// let pod = KubeletDebugParams { name: "web-0", namespace: "shop", pod_uid: None };
 /// let logs = Request::kubelet_node_logs(&pod, "app", &LogParams::default())?;
-/// assert_eq!(logs.uri(), "/containerLogs/shop/web-0/app");
+/// assert_eq!(logs.uri(), "/containerLogs/shop/web-0/app?");
 ///
 /// let this_one = KubeletDebugParams { pod_uid: Some("f3a1"), ..pod };
 /// let ap = AttachParams::default();
 /// let exec = Request::kubelet_node_exec(&this_one, "app", ["id"], &ap)?;
-/// assert_eq!(exec.uri(), "/exec/shop/web-0/f3a1/app?output=1&error=1&command=id");
+/// assert_eq!(exec.uri(), "/exec/shop/web-0/f3a1/app?&output=1&error=1&command=id");
 /// let attach = Request::kubelet_node_attach(&this_one, "app", &ap)?;
-/// assert_eq!(attach.uri(), "/attach/shop/web-0/f3a1/app?output=1&error=1");
+/// assert_eq!(attach.uri(), "/attach/shop/web-0/f3a1/app?&output=1&error=1");
 /// let forward = Request::kubelet_node_portforward(&this_one, &[80])?;
-/// assert_eq!(forward.uri(), "/portForward/shop/web-0/f3a1?port=80");
+/// assert_eq!(forward.uri(), "/portForward/shop/web-0/f3a1?&port=80");
 /// # Ok::<(), kube_core::request::Error>(())
 /// ```
 #[derive(Default)]
@@ -168,29 +168,29 @@ mod tests {
         let (ap, tty) = (AttachParams::default(), AttachParams::interactive_tty());
         assert_eq!(
             show(Request::kubelet_node_attach(&POD, "c", &ap)),
-            "GET /attach/web/a/c?output=1&error=1 application/json"
+            "GET /attach/web/a/c?&output=1&error=1 application/json"
         );
         assert_eq!(
             show(Request::kubelet_node_exec(&INCARNATION, "c", ["id"], &tty)),
-            "GET /exec/web/a/u-1/c?input=1&output=1&tty=1&command=id application/json"
+            "GET /exec/web/a/u-1/c?&input=1&output=1&tty=1&command=id application/json"
         );
         assert_eq!(
             show(Request::kubelet_node_portforward(&POD, &[80, 81])),
-            "GET /portForward/web/a?port=80%2C81 application/json"
+            "GET /portForward/web/a?&port=80%2C81 application/json"
         );
         assert_eq!(
             show(Request::kubelet_node_portforward(&INCARNATION, &[80])),
-            "GET /portForward/web/a/u-1?port=80 application/json"
+            "GET /portForward/web/a/u-1?&port=80 application/json"
         );
         let lp = LogParams { tail_lines: Some(3), container: Some("other".into()), ..LogParams::default() };
         assert_eq!(
             show(Request::kubelet_node_logs(&INCARNATION, "c", &lp)),
-            "GET /containerLogs/web/a/c?tailLines=3 */*"
+            "GET /containerLogs/web/a/c?&tailLines=3 */*"
         );
         let odd = KubeletDebugParams { name: "a b", namespace: "ü", pod_uid: Some("u?") };
         assert_eq!(
             show(Request::kubelet_node_portforward(&odd, &[80])),
-            "GET /portForward/%C3%BC/a%20b/u%3F?port=80 application/json"
+            "GET /portForward/%C3%BC/a%20b/u%3F?&port=80 application/json"
         );
     }
 

@@ -12,7 +12,7 @@
 //! let list = pods.list(&ListParams::default().labels("app=web")).expect("valid parameters");
 //! assert_eq!(list.method(), "GET");
 //! assert_eq!(list.uri().path(), "/api/v1/namespaces/default/pods");
-//! assert_eq!(list.uri().query(), Some("labelSelector=app%3Dweb"));
+//! assert_eq!(list.uri().query(), Some("&labelSelector=app%3Dweb"));
 //! ```
 
 mod encode;

@@ -80,19 +80,19 @@ async fn reading() {
     let fresh = GetParams::any();
     wire.sees(pods.get("a"), &format!("GET {at}/a")).await;
     wire.sees(pods.get_opt("a"), &format!("GET {at}/a")).await;
-    wire.sees(pods.get_with("a", &fresh), &format!("GET {at}/a?resourceVersion=0")).await;
+    wire.sees(pods.get_with("a", &fresh), &format!("GET {at}/a?&resourceVersion=0")).await;
     wire.sees(pods.get_metadata("a"), &format!("GET {at}/a [{META}]")).await;
     wire.sees(pods.get_metadata_opt("a"), &format!("GET {at}/a [{META}]")).await;
-    wire.sees(pods.get_metadata_with("a", &fresh), &format!("GET {at}/a?resourceVersion=0 [{META}]")).await;
-    wire.sees(pods.get_metadata_opt_with("a", &fresh), &format!("GET {at}/a?resourceVersion=0 [{META}]"))
+    wire.sees(pods.get_metadata_with("a", &fresh), &format!("GET {at}/a?&resourceVersion=0 [{META}]")).await;
+    wire.sees(pods.get_metadata_opt_with("a", &fresh), &format!("GET {at}/a?&resourceVersion=0 [{META}]"))
         .await;
     let some = ListParams::default().labels("a=b").fields("c=d").limit(5);
-    let query = "?labelSelector=a%3Db&fieldSelector=c%3Dd&limit=5";
+    let query = "?&fieldSelector=c%3Dd&labelSelector=a%3Db&limit=5";
     wire.sees(pods.list(&some), &format!("GET {at}{query}")).await;
     wire.sees(pods.list_guarded(&some), &format!("GET {at}{query}")).await;
     wire.sees(pods.list_metadata(&some), &format!("GET {at}{query} [{METAS}]")).await;
     let some = WatchParams::default().timeout(10);
-    let query = "?watch=true&timeoutSeconds=10&allowWatchBookmarks=true&resourceVersion=7";
+    let query = "?&watch=true&timeoutSeconds=10&allowWatchBookmarks=true&resourceVersion=7";
     wire.sees(pods.watch(&some, "7"), &format!("GET {at}{query}")).await;
     wire.sees(pods.watch_guarded(&some, "7"), &format!("GET {at}{query}")).await;
     wire.sees(pods.watch_metadata(&some, "7"), &format!("GET {at}{query} [{META}]")).await;
@@ -106,41 +106,41 @@ async fn writing() {
     let pp = PostParams::default();
     let object = json!({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "a"}});
     let pod: Pod = serde_json::from_value(object.clone()).unwrap();
-    wire.sees(pods.create(&pp, &pod), &format!("POST {at} {object}")).await;
+    wire.sees(pods.create(&pp, &pod), &format!("POST {at}? {object}")).await;
     let dry = PostParams { dry_run: true, field_manager: Some("me".into()) };
-    wire.sees(pods.replace("a", &dry, &pod), &format!("PUT {at}/a?dryRun=All&fieldManager=me {object}"))
+    wire.sees(pods.replace("a", &dry, &pod), &format!("PUT {at}/a?&dryRun=All&fieldManager=me {object}"))
         .await;
     let change = json!({"metadata": {"labels": {"x": "y"}}});
     let manager = PatchParams::apply("me").force();
     let plain = PatchParams::default();
     wire.sees(
         pods.patch("a", &manager, &Patch::Apply(&object)),
-        &format!("PATCH {at}/a?fieldManager=me&force=true [application/apply-patch+yaml] {object}"),
+        &format!("PATCH {at}/a?&force=true&fieldManager=me [application/apply-patch+yaml] {object}"),
     )
     .await;
     wire.sees(
         pods.patch("a", &plain, &Patch::Merge(&change)),
-        &format!("PATCH {at}/a [application/merge-patch+json] {change}"),
+        &format!("PATCH {at}/a? [application/merge-patch+json] {change}"),
     )
     .await;
     wire.sees(
         pods.patch("a", &plain, &Patch::Strategic(&change)),
-        &format!("PATCH {at}/a [application/strategic-merge-patch+json] {change}"),
+        &format!("PATCH {at}/a? [application/strategic-merge-patch+json] {change}"),
     )
     .await;
     wire.sees(
         pods.patch_metadata("a", &plain, &Patch::Merge(&change)),
-        &format!("PATCH {at}/a [{META}] [application/merge-patch+json] {change}"),
+        &format!("PATCH {at}/a? [{META}] [application/merge-patch+json] {change}"),
     )
     .await;
     wire.sees(
         pods.delete("a", &DeleteParams::foreground()),
-        &format!("DELETE {at}/a {}", json!({"propagationPolicy": "Foreground"})),
+        &format!("DELETE {at}/a? {}", json!({"propagationPolicy": "Foreground"})),
     )
     .await;
     wire.sees(
         pods.delete_collection(&DeleteParams::default(), &ListParams::default().labels("a=b")),
-        &format!("DELETE {at}?labelSelector=a%3Db {{}}"),
+        &format!("DELETE {at}?&labelSelector=a%3Db {{}}"),
     )
     .await;
 }
@@ -153,7 +153,7 @@ async fn subresources_of_any_kind() {
     let (pp, plain) = (PostParams::default(), PatchParams::default());
     let change = Patch::Merge(json!({"spec": {"replicas": 3}}));
     let patched = |sub: &str| {
-        format!("PATCH {at}/{sub} [application/merge-patch+json] {}", json!({"spec": {"replicas": 3}}))
+        format!("PATCH {at}/{sub}? [application/merge-patch+json] {}", json!({"spec": {"replicas": 3}}))
     };
     let deployment = api.get("a").await.unwrap();
     let stored = serde_json::to_value(&deployment).unwrap();
@@ -162,18 +162,18 @@ async fn subresources_of_any_kind() {
     wire.seen.lock().unwrap().clear();
     wire.sees(api.get_scale("a"), &format!("GET {at}/scale")).await;
     wire.sees(api.patch_scale("a", &plain, &change), &patched("scale")).await;
-    wire.sees(api.replace_scale("a", &pp, &scale), &format!("PUT {at}/scale {scaled}")).await;
+    wire.sees(api.replace_scale("a", &pp, &scale), &format!("PUT {at}/scale? {scaled}")).await;
     wire.sees(api.get_status("a"), &format!("GET {at}/status")).await;
     wire.sees(api.patch_status("a", &plain, &change), &patched("status")).await;
-    wire.sees(api.replace_status("a", &pp, &deployment), &format!("PUT {at}/status {stored}")).await;
+    wire.sees(api.replace_status("a", &pp, &deployment), &format!("PUT {at}/status? {stored}")).await;
     wire.sees(api.get_subresource("thing", "a"), &format!("GET {at}/thing")).await;
     wire.sees(api.patch_subresource("thing", "a", &plain, &change), &patched("thing")).await;
-    wire.sees(api.replace_subresource("thing", "a", &pp, &scale), &format!("PUT {at}/thing {scaled}")).await;
+    wire.sees(api.replace_subresource("thing", "a", &pp, &scale), &format!("PUT {at}/thing? {scaled}")).await;
     let created = api.create_subresource::<_, Value>("thing", "a", &pp, &scale);
-    wire.sees(created, &format!("POST {at}/thing {scaled}")).await;
+    wire.sees(created, &format!("POST {at}/thing? {scaled}")).await;
     api.restart("a").await.unwrap();
     let seen = wire.seen.lock().unwrap().pop().unwrap();
-    assert!(seen.starts_with(&format!("PATCH {at} ")), "{seen}");
+    assert!(seen.starts_with(&format!("PATCH {at}? ")), "{seen}");
     assert!(seen.contains("kubectl.kubernetes.io/restartedAt") || seen.contains("restartedAt"), "{seen}");
 }
 
@@ -188,23 +188,23 @@ async fn subresources_of_pods() {
     wire.seen.lock().unwrap().clear();
     let change = json!({"spec": {}});
     wire.sees(pods.get_resize("a"), &format!("GET {at}/resize")).await;
-    wire.sees(pods.replace_resize("a", &pp, &pod), &format!("PUT {at}/resize {stored}")).await;
+    wire.sees(pods.replace_resize("a", &pp, &pod), &format!("PUT {at}/resize? {stored}")).await;
     wire.sees(
         pods.patch_resize("a", &plain, &Patch::Strategic(&change)),
-        &format!("PATCH {at}/resize [application/strategic-merge-patch+json] {change}"),
+        &format!("PATCH {at}/resize? [application/strategic-merge-patch+json] {change}"),
     )
     .await;
-    wire.sees(pods.logs("a", &LogParams::default()), &format!("GET {at}/log [*/*]")).await;
+    wire.sees(pods.logs("a", &LogParams::default()), &format!("GET {at}/log? [*/*]")).await;
     let follow =
         LogParams { follow: true, tail_lines: Some(3), container: Some("c".into()), ..LogParams::default() };
     wire.sees(
         pods.log_stream("a", &follow),
-        &format!("GET {at}/log?container=c&follow=true&tailLines=3 [*/*]"),
+        &format!("GET {at}/log?&container=c&follow=true&tailLines=3 [*/*]"),
     )
     .await;
     pods.evict("a", &EvictParams::default()).await.unwrap();
     let seen = wire.seen.lock().unwrap().pop().unwrap();
-    assert!(seen.starts_with(&format!("POST {at}/eviction")) && seen.contains(r#""name":"a""#), "{seen}");
+    assert!(seen.starts_with(&format!("POST {at}/eviction?")) && seen.contains(r#""name":"a""#), "{seen}");
 }
 
 #[cfg(feature = "ws")]
@@ -222,29 +222,32 @@ async fn subresources_of_pods_by_websocket() {
     wire.sees(pods.get_ephemeral_containers("a"), &format!("GET {at}/ephemeralcontainers")).await;
     wire.sees(
         pods.replace_ephemeral_containers("a", &pp, &pod),
-        &format!("PUT {at}/ephemeralcontainers {stored}"),
+        &format!("PUT {at}/ephemeralcontainers? {stored}"),
     )
     .await;
     wire.sees(
         pods.patch_ephemeral_containers("a", &plain, &Patch::Strategic(json!({"spec": {}}))),
-        &format!("PATCH {at}/ephemeralcontainers [application/strategic-merge-patch+json] {{\"spec\":{{}}}}"),
+        &format!(
+            "PATCH {at}/ephemeralcontainers? [application/strategic-merge-patch+json] {{\"spec\":{{}}}}"
+        ),
     )
     .await;
     let params = AttachParams::default().container("c");
     wire.sees(
         pods.exec("a", ["sh", "-c", "a b"], &params),
         &format!(
-            "GET {at}/exec?container=c&stdout=true&stderr=true&command=sh&command=-c&command=a%20b upgrade"
+            "GET {at}/exec?&container=c&stdout=true&stderr=true&command=sh&command=-c&command=a+b upgrade"
         ),
     )
     .await;
     let terminal = AttachParams::interactive_tty();
     wire.sees(
         pods.attach("a", &terminal),
-        &format!("GET {at}/attach?stdin=true&stdout=true&tty=true upgrade"),
+        &format!("GET {at}/attach?&stdin=true&stdout=true&tty=true upgrade"),
     )
     .await;
-    wire.sees(pods.portforward("a", &[80, 81]), &format!("GET {at}/portforward?ports=80%2C81 upgrade")).await;
+    wire.sees(pods.portforward("a", &[80, 81]), &format!("GET {at}/portforward?&ports=80%2C81 upgrade"))
+        .await;
 }
 
 #[tokio::test]
@@ -253,7 +256,7 @@ async fn nodes_accounts_and_certificates() {
     let nodes: Api<Node> = Api::all(wire.client.clone());
     for (on, call) in [(true, 0), (false, 1)] {
         let change = json!({"spec": {"unschedulable": on}});
-        let expected = format!("PATCH /api/v1/nodes/a [application/merge-patch+json] {change}");
+        let expected = format!("PATCH /api/v1/nodes/a? [application/merge-patch+json] {change}");
         match call {
             0 => wire.sees(nodes.cordon("a"), &expected).await,
             _ => wire.sees(nodes.uncordon("a"), &expected).await,
@@ -264,7 +267,7 @@ async fn nodes_accounts_and_certificates() {
     let sent = serde_json::to_value(&request).unwrap();
     wire.sees(
         accounts.create_token_request("a", &PostParams::default(), &request),
-        &format!("POST /api/v1/namespaces/ns/serviceaccounts/a/token {sent}"),
+        &format!("POST /api/v1/namespaces/ns/serviceaccounts/a/token? {sent}"),
     )
     .await;
     let certificates: Api<CertificateSigningRequest> = Api::all(wire.client.clone());
@@ -272,7 +275,7 @@ async fn nodes_accounts_and_certificates() {
     wire.sees(certificates.get_approval("a"), &format!("GET {at}")).await;
     wire.sees(
         certificates.patch_approval("a", &PatchParams::default(), &Patch::Merge(json!({"status": {}}))),
-        &format!("PATCH {at} [application/merge-patch+json] {{\"status\":{{}}}}"),
+        &format!("PATCH {at}? [application/merge-patch+json] {{\"status\":{{}}}}"),
     )
     .await;
 }

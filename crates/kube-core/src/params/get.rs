@@ -7,8 +7,8 @@
 ///
 /// let maps = Request::new("/api/v1/namespaces/web/configmaps");
 /// assert_eq!(maps.get("a", &GetParams::default())?.uri().query(), None);
-/// assert_eq!(maps.get("a", &GetParams::any())?.uri().query(), Some("resourceVersion=0"));
-/// assert_eq!(maps.get("a", &GetParams::at("4711"))?.uri().query(), Some("resourceVersion=4711"));
+/// assert_eq!(maps.get("a", &GetParams::any())?.uri().query(), Some("&resourceVersion=0"));
+/// assert_eq!(maps.get("a", &GetParams::at("4711"))?.uri().query(), Some("&resourceVersion=4711"));
 /// # Ok::<(), kube_core::request::Error>(())
 /// ```
 #[derive(Clone, Debug, Default, PartialEq)]

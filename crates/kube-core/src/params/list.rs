@@ -9,7 +9,7 @@ use crate::labels::Selector;
 ///
 /// let maps = Request::new("/api/v1/configmaps");
 /// let recent = ListParams::default().at("42").matching(VersionMatch::NotOlderThan);
-/// assert_eq!(maps.list(&recent)?.uri().query(), Some("resourceVersion=42&resourceVersionMatch=NotOlderThan"));
+/// assert_eq!(maps.list(&recent)?.uri().query(), Some("&resourceVersion=42&resourceVersionMatch=NotOlderThan"));
 /// let unversioned = ListParams::default().matching(VersionMatch::Exact);
 /// assert!(maps.list(&unversioned).is_err(), "a match needs a version");
 /// # Ok::<(), kube_core::request::Error>(())
@@ -34,15 +34,19 @@ pub enum VersionMatch {
 /// let lp = ListParams::default().labels_from(&selector).fields("spec.nodeName=n1").limit(100);
 /// assert_eq!(
 ///     pods.list(&lp)?.uri().query(),
-///     Some("labelSelector=app%3Dweb&fieldSelector=spec.nodeName%3Dn1&limit=100"),
+///     Some("&fieldSelector=spec.nodeName%3Dn1&labelSelector=app%3Dweb&limit=100"),
 /// );
 ///
 /// // The next page: the same parameters with the token (`metadata.continue`) of the answer.
 /// let next = ListParams::default().limit(100).continue_token("eyJ2");
-/// assert_eq!(pods.list(&next)?.uri().query(), Some("limit=100&continue=eyJ2"));
+/// assert_eq!(pods.list(&next)?.uri().query(), Some("&limit=100&continue=eyJ2"));
+///
+/// // A limit wins: servers would answer version 0 whole.
+/// let first = ListParams::default().match_any().limit(100);
+/// assert_eq!(pods.list(&first)?.uri().query(), Some("&limit=100"));
 ///
 /// let cheap = ListParams::default().match_any();
-/// assert_eq!(pods.list(&cheap)?.uri().query(), Some("resourceVersion=0&resourceVersionMatch=NotOlderThan"));
+/// assert_eq!(pods.list(&cheap)?.uri().query(), Some("&resourceVersion=0&resourceVersionMatch=NotOlderThan"));
 /// # Ok::<(), kube_core::request::Error>(())
 /// ```
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -65,7 +69,8 @@ pub struct ListParams {
     pub continue_token: Option<String>,
     /// How [`resource_version`](Self::resource_version), which then must be there, is meant.
     pub version_match: Option<VersionMatch>,
-    /// `None` for the newest state, `"0"` for any that the server has at hand, another version for one not older
+    /// `None` for the newest state, `"0"` for any that the server has at hand (not sent with a limit, which servers would
+    /// ignore), another version for one not older
     /// (with a [`limit`](Self::limit) and no match, servers take it as exact).
     pub resource_version: Option<String>,
 }
@@ -131,7 +136,8 @@ impl ListParams {
 
     /// Any state that the server has at hand: resource version `"0"`, not older.
     ///
-    /// Cheapest for the server, possibly stale, and served whole: servers ignore the limit.
+    /// Cheapest for the server, possibly stale, and served whole: servers ignore a [`limit`](Self::limit) there. So where
+    /// one is set, it wins, and the version is not sent: the newest state is read, in pages.
     #[must_use]
     pub fn match_any(self) -> Self {
         self.at("0").matching(VersionMatch::NotOlderThan)

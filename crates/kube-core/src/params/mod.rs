@@ -10,10 +10,10 @@
 //!
 //! let dry = PostParams { dry_run: true, field_manager: Some("me".into()) };
 //! let create = maps.create(&dry, br#"{"metadata": {"name": "settings"}}"#.to_vec())?;
-//! assert_eq!(create.uri().query(), Some("dryRun=All&fieldManager=me"));
+//! assert_eq!(create.uri().query(), Some("&dryRun=All&fieldManager=me"));
 //!
 //! let snapshot = ListParams::default().at("42").matching(VersionMatch::Exact);
-//! assert_eq!(maps.list(&snapshot)?.uri().query(), Some("resourceVersion=42&resourceVersionMatch=Exact"));
+//! assert_eq!(maps.list(&snapshot)?.uri().query(), Some("&resourceVersion=42&resourceVersionMatch=Exact"));
 //!
 //! let nameless = Patch::Apply(json!({"apiVersion": "v1", "kind": "ConfigMap"}));
 //! let refused = maps.patch("settings", &PatchParams::default(), &nameless);

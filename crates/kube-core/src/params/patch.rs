@@ -96,7 +96,7 @@ impl ValidationDirective {
 /// let patch = Patch::Apply(serde_json::json!({"apiVersion": "v1", "kind": "ConfigMap"}));
 /// let pp = PatchParams::apply("my-controller").force().dry_run();
 /// let request = maps.patch("settings", &pp, &patch)?;
-/// assert_eq!(request.uri().query(), Some("dryRun=All&fieldManager=my-controller&force=true"));
+/// assert_eq!(request.uri().query(), Some("&dryRun=All&force=true&fieldManager=my-controller"));
 /// # Ok::<(), kube_core::request::Error>(())
 /// ```
 #[derive(Clone, Debug, Default)]

@@ -4,17 +4,17 @@ use crate::labels::Selector;
 
 /// Which objects are watched, for how long, and with which extra events.
 ///
-/// By default: all of them, for as long as the server likes, with bookmarks and without initial events.
+/// By default: all of them, for 290 seconds, with bookmarks and without initial events.
 ///
 /// ```
 /// use kube_core::{Request, Selector, params::WatchParams};
 ///
 /// let pods = Request::new("/api/v1/pods");
-/// let wp = WatchParams::default().labels("app=web").fields("spec.nodeName=n1").timeout(290);
+/// let wp = WatchParams::default().labels("app=web").fields("spec.nodeName=n1").timeout(60);
 /// assert!(wp.bookmarks && !wp.send_initial_events);
 /// assert_eq!(
 ///     pods.watch(&wp, "4711")?.uri().query(),
-///     Some("watch=true&labelSelector=app%3Dweb&fieldSelector=spec.nodeName%3Dn1&timeoutSeconds=290\
+///     Some("&watch=true&timeoutSeconds=60&fieldSelector=spec.nodeName%3Dn1&labelSelector=app%3Dweb\
 ///           &allowWatchBookmarks=true&resourceVersion=4711"),
 /// );
 ///
@@ -32,7 +32,7 @@ pub struct WatchParams {
     /// Only objects whose fields match, such as `metadata.name=web`; see
     /// [`ListParams::field_selector`](super::ListParams::field_selector).
     pub field_selector: Option<String>,
-    /// Seconds after which the server ends the watch; `None` leaves it to the server (half an hour to an hour).
+    /// Seconds after which the server ends the watch; `None` for 290, 0 leaves it to the server (half an hour to an hour).
     pub timeout: Option<u32>,
     /// Whether the server sends bookmarks, by which a later watch can go on without a list. On by default.
     ///

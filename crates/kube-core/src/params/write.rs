@@ -8,7 +8,7 @@
 /// let maps = Request::new("/api/v1/namespaces/web/configmaps");
 /// let pp = PostParams { dry_run: true, field_manager: Some("my-controller".into()) };
 /// let create = maps.create(&pp, br#"{"metadata": {"name": "a"}}"#.to_vec())?;
-/// assert_eq!(create.uri().query(), Some("dryRun=All&fieldManager=my-controller"));
+/// assert_eq!(create.uri().query(), Some("&dryRun=All&fieldManager=my-controller"));
 /// let anonymous = PostParams { field_manager: Some("x".repeat(129)), ..PostParams::default() };
 /// assert!(maps.create(&anonymous, Vec::new()).is_err(), "longer than 128 bytes");
 /// # Ok::<(), kube_core::request::Error>(())

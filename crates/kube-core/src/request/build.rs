@@ -15,6 +15,9 @@ use crate::encode::Query;
 /// percent-encoded. Requests carry a path and query without a host, and the headers `accept` and `content-type`;
 /// everything about the connection is added when they are sent.
 ///
+/// URLs are those of the 5.0 line to the byte, so that recorded ones stay valid: the order of parameters, `+` for a
+/// space, `?` where parameters may follow, and `&` before each. Servers skip the empty parameter before the first `&`.
+///
 /// ```
 /// use kube_core::{Request, params::{DeleteParams, GetParams, ListParams, Patch, PatchParams, PostParams, WatchParams}};
 ///
@@ -22,9 +25,9 @@ use crate::encode::Query;
 /// let line = |request: http::Request<Vec<u8>>| format!("{} {}", request.method(), request.uri());
 ///
 /// let json = br#"{"metadata": {"name": "a"}}"#.to_vec();
-/// assert_eq!(line(maps.create(&PostParams::default(), json.clone())?), "POST /api/v1/namespaces/web/configmaps");
+/// assert_eq!(line(maps.create(&PostParams::default(), json.clone())?), "POST /api/v1/namespaces/web/configmaps?");
 /// assert_eq!(line(maps.get("a", &GetParams::default())?), "GET /api/v1/namespaces/web/configmaps/a");
-/// assert_eq!(line(maps.replace("a", &PostParams::default(), json)?), "PUT /api/v1/namespaces/web/configmaps/a");
+/// assert_eq!(line(maps.replace("a", &PostParams::default(), json)?), "PUT /api/v1/namespaces/web/configmaps/a?");
 ///
 /// let patch = Patch::Merge(serde_json::json!({"metadata": {"labels": {"a": "b"}}}));
 /// let patch = maps.patch("a", &PatchParams::default(), &patch)?;
@@ -32,13 +35,13 @@ use crate::encode::Query;
 /// assert_eq!(patch.body(), br#"{"metadata":{"labels":{"a":"b"}}}"#);
 ///
 /// let web = ListParams::default().labels("app=web");
-/// assert_eq!(line(maps.list(&web)?), "GET /api/v1/namespaces/web/configmaps?labelSelector=app%3Dweb");
+/// assert_eq!(line(maps.list(&web)?), "GET /api/v1/namespaces/web/configmaps?&labelSelector=app%3Dweb");
 /// let watch = maps.watch(&WatchParams::default(), "4711")?;
-/// assert_eq!(watch.uri().query(), Some("watch=true&allowWatchBookmarks=true&resourceVersion=4711"));
+/// assert_eq!(watch.uri().query(), Some("&watch=true&timeoutSeconds=290&allowWatchBookmarks=true&resourceVersion=4711"));
 ///
-/// assert_eq!(line(maps.delete("a", &DeleteParams::default())?), "DELETE /api/v1/namespaces/web/configmaps/a");
+/// assert_eq!(line(maps.delete("a", &DeleteParams::default())?), "DELETE /api/v1/namespaces/web/configmaps/a?");
 /// let all = maps.delete_collection(&DeleteParams::background(), &web)?;
-/// assert_eq!(line(all), "DELETE /api/v1/namespaces/web/configmaps?labelSelector=app%3Dweb");
+/// assert_eq!(line(all), "DELETE /api/v1/namespaces/web/configmaps?&labelSelector=app%3Dweb");
 ///
 /// assert!(maps.get("../secrets", &GetParams::default()).is_err());
 /// # Ok::<(), kube_core::request::Error>(())
@@ -78,14 +81,14 @@ const JSON: &str = "application/json";
 pub(crate) struct Draft {
     method: Method,
     path: String,
-    query: Query,
+    query: Option<Query>,
     accept: &'static str,
 }
 
 impl Draft {
     /// Begins at the root of the server.
     pub(crate) fn root(method: Method) -> Self {
-        Self { method, path: String::new(), query: Query::default(), accept: JSON }
+        Self { method, path: String::new(), query: None, accept: JSON }
     }
 
     /// Goes one segment down the path, `what` names it in errors.
@@ -95,6 +98,10 @@ impl Draft {
     }
 
     pub(crate) fn query(self, query: Query) -> Self {
+        Self { query: Some(query), ..self }
+    }
+
+    pub(super) fn optional_query(self, query: Option<Query>) -> Self {
         Self { query, ..self }
     }
 
@@ -127,7 +134,7 @@ impl Draft {
         body: Vec<u8>,
     ) -> Result<http::Request<Vec<u8>>, Error> {
         let Self { method, path: mut uri, query, accept } = self;
-        query.append_to(&mut uri);
+        uri.push_str(query.as_ref().map_or("", Query::as_str));
         let mut builder = http::Request::builder().method(method).uri(uri).header(ACCEPT, accept);
         if let Some(content_type) = content_type {
             builder = builder.header(CONTENT_TYPE, content_type);

@@ -34,7 +34,7 @@ impl Request {
     ///
     /// As [`get`](Self::get).
     pub fn get_metadata(&self, name: &str, gp: &GetParams) -> Result<http::Request<Vec<u8>>, Error> {
-        self.on_object(Method::GET, name)?.query(query::get(gp)).accept(OBJECT).empty()
+        self.on_object(Method::GET, name)?.optional_query(query::get(gp)).accept(OBJECT).empty()
     }
 
     /// As [`list`](Self::list), answered by a list of [`PartialObjectMeta`](crate::PartialObjectMeta).

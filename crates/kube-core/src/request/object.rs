@@ -4,7 +4,10 @@ use http::Method;
 use serde::Serialize;
 
 use super::{Error, Request, body, query};
-use crate::params::{DeleteParams, GetParams, Patch, PatchParams, PostParams};
+use crate::{
+    encode::Query,
+    params::{DeleteParams, GetParams, Patch, PatchParams, PostParams},
+};
 
 impl Request {
     /// Reads an object.
@@ -13,7 +16,7 @@ impl Request {
     ///
     /// [`Error::Validation`] for a name or namespace that no encoding makes safe, as in all methods.
     pub fn get(&self, name: &str, gp: &GetParams) -> Result<http::Request<Vec<u8>>, Error> {
-        self.on_object(Method::GET, name)?.query(query::get(gp)).empty()
+        self.on_object(Method::GET, name)?.optional_query(query::get(gp)).empty()
     }
 
     /// Replaces an object; `data` is its JSON, sent as it is. With the resource version that was read, the server
@@ -56,6 +59,6 @@ impl Request {
     ///
     /// [`Error::Validation`] for a name or namespace that no encoding makes safe.
     pub fn delete(&self, name: &str, dp: &DeleteParams) -> Result<http::Request<Vec<u8>>, Error> {
-        self.on_object(Method::DELETE, name)?.json(body::json(dp)?)
+        self.on_object(Method::DELETE, name)?.query(Query::default()).json(body::json(dp)?)
     }
 }

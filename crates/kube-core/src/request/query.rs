@@ -9,29 +9,41 @@ use crate::{
 /// Longest field manager that servers accept, in bytes.
 const FIELD_MANAGER_MAX: usize = 128;
 
-pub(super) fn get(gp: &GetParams) -> Query {
+/// `timeoutSeconds` of a watch that says none: just under the five minutes after which many proxies cut it.
+const WATCH_TIMEOUT_SECS: u32 = 290;
+
+/// Reading one object is the only verb with parameters whose URL has no `?` without them.
+pub(super) fn get(gp: &GetParams) -> Option<Query> {
+    let version = gp.resource_version.as_deref()?;
     let mut query = Query::default();
-    query.push_some("resourceVersion", gp.resource_version.as_deref());
-    query
+    query.push("resourceVersion", version);
+    Some(query)
 }
 
 pub(super) fn list(lp: &ListParams) -> Result<Query, Error> {
     let mut query = Query::default();
-    query.push_some("labelSelector", lp.label_selector.as_deref());
     query.push_some("fieldSelector", lp.field_selector.as_deref());
+    query.push_some("labelSelector", lp.label_selector.as_deref());
     query.push_number("limit", lp.limit);
-    if let Some(token) = lp.continue_token.as_deref().filter(|token| !token.is_empty()) {
+    query.push_some("continue", lp.continue_token.as_deref());
+    if lp.continue_token.as_deref().is_some_and(|token| !token.is_empty()) {
         // The token fixes the version; servers refuse a second one beside it.
-        query.push("continue", token);
         return Ok(query);
     }
+    if lp.limit.is_some_and(|limit| limit > 0) && lp.resource_version.as_deref() == Some("0") {
+        // Servers answer version 0 from their cache, whole, whatever the limit.
+        return match lp.version_match {
+            Some(VersionMatch::Exact) => Err(exact_needs_a_version()),
+            _ => Ok(query),
+        };
+    }
     let version = lp.resource_version.as_deref().filter(|version| !version.is_empty());
-    query.push_some("resourceVersion", version);
+    query.push_some("resourceVersion", lp.resource_version.as_deref());
     match (&lp.version_match, version) {
         (None, _) => {}
         (Some(VersionMatch::NotOlderThan), Some(_)) => query.push("resourceVersionMatch", "NotOlderThan"),
         (Some(VersionMatch::Exact), Some("0")) => {
-            return Err(Error::invalid("version_match Exact needs a resource_version other than \"0\""));
+            return Err(exact_needs_a_version());
         }
         (Some(VersionMatch::Exact), Some(_)) => query.push("resourceVersionMatch", "Exact"),
         (Some(_), None) => {
@@ -39,6 +51,10 @@ pub(super) fn list(lp: &ListParams) -> Result<Query, Error> {
         }
     }
     Ok(query)
+}
+
+fn exact_needs_a_version() -> Error {
+    Error::invalid("version_match Exact needs a resource_version other than \"0\"")
 }
 
 pub(super) fn watch(wp: &WatchParams, version: &str) -> Result<Query, Error> {
@@ -49,21 +65,22 @@ pub(super) fn watch(wp: &WatchParams, version: &str) -> Result<Query, Error> {
     }
     let mut query = Query::default();
     query.push("watch", "true");
-    query.push_some("labelSelector", wp.label_selector.as_deref());
+    query.push_number("timeoutSeconds", Some(wp.timeout.unwrap_or(WATCH_TIMEOUT_SECS)));
     query.push_some("fieldSelector", wp.field_selector.as_deref());
-    query.push_number("timeoutSeconds", wp.timeout);
+    query.push_some("labelSelector", wp.label_selector.as_deref());
     query.push_flag("allowWatchBookmarks", wp.bookmarks);
-    query.push_some("resourceVersion", Some(version));
     if wp.send_initial_events {
         query.push("sendInitialEvents", "true");
         query.push("resourceVersionMatch", "NotOlderThan");
     }
+    query.push("resourceVersion", version);
     Ok(query)
 }
 
 pub(crate) fn post(pp: &PostParams) -> Result<Query, Error> {
     let mut query = Query::default();
-    write(&mut query, pp.dry_run, pp.field_manager.as_deref())?;
+    dry_run(&mut query, pp.dry_run);
+    field_manager(&mut query, pp.field_manager.as_deref())?;
     Ok(query)
 }
 
@@ -78,21 +95,20 @@ pub(super) fn patch<P: serde::Serialize>(pp: &PatchParams, patch: &Patch<P>) -> 
         return Err(Error::invalid("force is for apply patches only"));
     }
     let mut query = Query::default();
-    write(&mut query, pp.dry_run, pp.field_manager.as_deref())?;
+    dry_run(&mut query, pp.dry_run);
     query.push_flag("force", pp.force);
+    field_manager(&mut query, pp.field_manager.as_deref())?;
     query.push_some("fieldValidation", pp.field_validation.as_ref().map(|directive| directive.as_str()));
     Ok(query)
 }
 
-fn write(query: &mut Query, dry_run: bool, field_manager: Option<&str>) -> Result<(), Error> {
-    if dry_run {
-        query.push("dryRun", "All");
-    }
-    if let Some(manager) = field_manager {
-        check_field_manager(manager)?;
-    }
-    query.push_some("fieldManager", field_manager);
-    Ok(())
+fn dry_run(query: &mut Query, set: bool) {
+    query.push_some("dryRun", set.then_some("All"));
+}
+
+fn field_manager(query: &mut Query, manager: Option<&str>) -> Result<(), Error> {
+    query.push_some("fieldManager", manager);
+    manager.map_or(Ok(()), check_field_manager)
 }
 
 fn check_field_manager(manager: &str) -> Result<(), Error> {

@@ -22,13 +22,13 @@ impl Request {
     ///     (fronts.patch_subresource("scale", "front", &PatchParams::default(), &patch)?, "PATCH"),
     /// ] {
     ///     assert_eq!(request.method(), method);
-    ///     assert_eq!(request.uri(), "/apis/apps/v1/namespaces/web/deployments/front/scale");
+    ///     assert_eq!(request.uri().path(), "/apis/apps/v1/namespaces/web/deployments/front/scale");
     /// }
     ///
     /// let accounts = Request::new("/api/v1/namespaces/web/serviceaccounts");
     /// let ask = br#"{"spec": {"audiences": ["vault"], "expirationSeconds": 600}}"#.to_vec();
     /// let token = accounts.create_subresource("token", "robot", &pp, ask)?;
-    /// assert_eq!(token.uri(), "/api/v1/namespaces/web/serviceaccounts/robot/token");
+    /// assert_eq!(token.uri().path(), "/api/v1/namespaces/web/serviceaccounts/robot/token");
     /// # Ok::<(), kube_core::request::Error>(())
     /// ```
     ///

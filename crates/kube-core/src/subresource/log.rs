@@ -20,7 +20,7 @@ use crate::{
 ///     ..LogParams::default()
 /// };
 /// let request = pods.logs("front-0", &tail)?;
-/// assert_eq!(request.uri().query(), Some("container=app&follow=true&tailLines=20"));
+/// assert_eq!(request.uri().query(), Some("&container=app&follow=true&tailLines=20"));
 ///
 /// let twice = LogParams { since_seconds: Some(60), since_time: Some("2024-05-06T07:08:09Z".parse()?), ..tail };
 /// assert!(pods.logs("front-0", &twice).is_err());

@@ -6,7 +6,7 @@
 //! let pods = Request::new("/api/v1/namespaces/web/pods");
 //!
 //! let tail = LogParams { tail_lines: Some(20), timestamps: true, ..LogParams::default() };
-//! assert_eq!(pods.logs("front-0", &tail)?.uri(), "/api/v1/namespaces/web/pods/front-0/log?tailLines=20&timestamps=true");
+//! assert_eq!(pods.logs("front-0", &tail)?.uri(), "/api/v1/namespaces/web/pods/front-0/log?&tailLines=20&timestamps=true");
 //!
 //! let soon = EvictParams { delete_options: Some(DeleteParams::default().grace_period(5)), ..EvictParams::default() };
 //! assert_eq!(pods.evict("front-0", &soon)?.uri().path(), "/api/v1/namespaces/web/pods/front-0/eviction");

@@ -18,12 +18,12 @@ use crate::{
 /// let shell = AttachParams::interactive_tty().container("app");
 /// assert_eq!(
 ///     pods.exec("front-0", ["sh"], &shell)?.uri().query(),
-///     Some("container=app&stdin=true&stdout=true&tty=true&command=sh"),
+///     Some("&stdin=true&stdout=true&tty=true&container=app&command=sh"),
 /// );
 ///
 /// // As `interactive_tty`, one by one; a terminal has no stream of errors of its own.
 /// let tty = AttachParams::default().stdin(true).stdout(true).stderr(false).tty(true);
-/// assert_eq!(pods.attach("front-0", &tty)?.uri().query(), Some("stdin=true&stdout=true&tty=true"));
+/// assert_eq!(pods.attach("front-0", &tty)?.uri().query(), Some("&stdin=true&stdout=true&tty=true"));
 /// assert!(pods.attach("front-0", &tty.stderr(true)).is_err());
 ///
 /// let small = AttachParams::default().max_stdin_buf_size(1024).max_stdout_buf_size(4096).max_stderr_buf_size(4096);
@@ -148,11 +148,11 @@ impl AttachParams {
     fn query(&self) -> Result<Query, Error> {
         self.check()?;
         let mut query = Query::default();
-        query.push_some("container", self.container.as_deref());
         query.push_flag("stdin", self.stdin);
         query.push_flag("stdout", self.stdout);
         query.push_flag("stderr", self.stderr);
         query.push_flag("tty", self.tty);
+        query.push_some("container", self.container.as_deref());
         Ok(query)
     }
 }
@@ -202,7 +202,7 @@ impl Request {
     /// ```
     /// use kube_core::Request;
     /// let pods = Request::new("/api/v1/namespaces/web/pods");
-    /// assert_eq!(pods.portforward("front-0", &[80, 443])?.uri().query(), Some("ports=80%2C443"));
+    /// assert_eq!(pods.portforward("front-0", &[80, 443])?.uri().query(), Some("&ports=80%2C443"));
     /// assert!(pods.portforward("front-0", &[80, 80]).is_err());
     /// # Ok::<(), kube_core::request::Error>(())
     /// ```

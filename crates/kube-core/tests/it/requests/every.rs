@@ -85,52 +85,52 @@ pub(super) fn on_object(r: &Request, name: &str) -> Vec<Named> {
 /// object, `{n}` the name as it was given.
 fn expected(verb: &str) -> &'static str {
     match verb {
-        "list" => "GET {c}?labelSelector=a%3Db\n{json}",
-        "list_metadata" => "GET {c}?labelSelector=a%3Db\n{metas}",
+        "list" => "GET {c}?&labelSelector=a%3Db\n{json}",
+        "list_metadata" => "GET {c}?&labelSelector=a%3Db\n{metas}",
         "watch" => {
-            "GET {c}?watch=true&fieldSelector=c%3Dd&allowWatchBookmarks=true&resourceVersion=7\n{json}"
+            "GET {c}?&watch=true&timeoutSeconds=290&fieldSelector=c%3Dd&allowWatchBookmarks=true&resourceVersion=7\n{json}"
         }
         "watch_metadata" => {
-            "GET {c}?watch=true&fieldSelector=c%3Dd&allowWatchBookmarks=true&resourceVersion=7\n{meta}"
+            "GET {c}?&watch=true&timeoutSeconds=290&fieldSelector=c%3Dd&allowWatchBookmarks=true&resourceVersion=7\n{meta}"
         }
-        "create" => "POST {c}?dryRun=All&fieldManager=me\n{json}\n{type}json\n{}",
+        "create" => "POST {c}?&dryRun=All&fieldManager=me\n{json}\n{type}json\n{}",
         "delete_collection" => {
-            "DELETE {c}?labelSelector=a%3Db\n{json}\n{type}json\n{\"propagationPolicy\":\"Orphan\"}"
+            "DELETE {c}?&labelSelector=a%3Db\n{json}\n{type}json\n{\"propagationPolicy\":\"Orphan\"}"
         }
-        "get" => "GET {o}?resourceVersion=0\n{json}",
-        "get_metadata" => "GET {o}?resourceVersion=0\n{meta}",
-        "replace" => "PUT {o}?dryRun=All&fieldManager=me\n{json}\n{type}json\n{}",
-        "patch/merge" => "PATCH {o}?dryRun=All\n{json}\n{type}merge-patch+json\n{}",
-        "patch/strategic" => "PATCH {o}?dryRun=All\n{json}\n{type}strategic-merge-patch+json\n{}",
+        "get" => "GET {o}?&resourceVersion=0\n{json}",
+        "get_metadata" => "GET {o}?&resourceVersion=0\n{meta}",
+        "replace" => "PUT {o}?&dryRun=All&fieldManager=me\n{json}\n{type}json\n{}",
+        "patch/merge" => "PATCH {o}?&dryRun=All\n{json}\n{type}merge-patch+json\n{}",
+        "patch/strategic" => "PATCH {o}?&dryRun=All\n{json}\n{type}strategic-merge-patch+json\n{}",
         "patch/apply" => {
-            "PATCH {o}?fieldManager=me\n{json}\n{type}apply-patch+yaml\n{\"apiVersion\":\"v1\",\"kind\":\"K\"}"
+            "PATCH {o}?&fieldManager=me\n{json}\n{type}apply-patch+yaml\n{\"apiVersion\":\"v1\",\"kind\":\"K\"}"
         }
         "patch_metadata" => {
-            "PATCH {o}?fieldManager=me\n{meta}\n{type}apply-patch+yaml\n{\"apiVersion\":\"v1\",\"kind\":\"K\"}"
+            "PATCH {o}?&fieldManager=me\n{meta}\n{type}apply-patch+yaml\n{\"apiVersion\":\"v1\",\"kind\":\"K\"}"
         }
-        "patch/json" => "PATCH {o}?dryRun=All\n{json}\n{type}json-patch+json\n[]",
-        "delete" => "DELETE {o}\n{json}\n{type}json\n{}",
+        "patch/json" => "PATCH {o}?&dryRun=All\n{json}\n{type}json-patch+json\n[]",
+        "delete" => "DELETE {o}?\n{json}\n{type}json\n{}",
         "get_subresource" => "GET {o}/status\n{json}",
-        "create_subresource" => "POST {o}/token?dryRun=All&fieldManager=me\n{json}\n{type}json\n{}",
-        "replace_subresource" => "PUT {o}/scale?dryRun=All&fieldManager=me\n{json}\n{type}json\n{}",
+        "create_subresource" => "POST {o}/token?&dryRun=All&fieldManager=me\n{json}\n{type}json\n{}",
+        "replace_subresource" => "PUT {o}/scale?&dryRun=All&fieldManager=me\n{json}\n{type}json\n{}",
         "patch_subresource" => {
-            "PATCH {o}/status?fieldManager=me\n{json}\n{type}apply-patch+yaml\n{\"apiVersion\":\"v1\",\"kind\":\"K\"}"
+            "PATCH {o}/status?&fieldManager=me\n{json}\n{type}apply-patch+yaml\n{\"apiVersion\":\"v1\",\"kind\":\"K\"}"
         }
-        "patch_subresource/json" => "PATCH {o}/status?dryRun=All\n{json}\n{type}json-patch+json\n[]",
-        "logs" => "GET {o}/log?tailLines=3\naccept: */*",
+        "patch_subresource/json" => "PATCH {o}/status?&dryRun=All\n{json}\n{type}json-patch+json\n[]",
+        "logs" => "GET {o}/log?&tailLines=3\naccept: */*",
         "evict" => {
-            "POST {o}/eviction?dryRun=All&fieldManager=me\n{json}\n{type}json\n\
-             {\"apiVersion\":\"policy/v1\",\"kind\":\"Eviction\",\"metadata\":{\"name\":\"{n}\"}}"
+            "POST {o}/eviction?&dryRun=All&fieldManager=me\n{json}\n{type}json\n\
+             {\"metadata\":{\"name\":\"{n}\"}}"
         }
-        "cordon" => "PATCH {o}\n{json}\n{type}merge-patch+json\n{\"spec\":{\"unschedulable\":true}}",
-        "uncordon" => "PATCH {o}\n{json}\n{type}merge-patch+json\n{\"spec\":{\"unschedulable\":false}}",
+        "cordon" => "PATCH {o}?\n{json}\n{type}merge-patch+json\n{\"spec\":{\"unschedulable\":true}}",
+        "uncordon" => "PATCH {o}?\n{json}\n{type}merge-patch+json\n{\"spec\":{\"unschedulable\":false}}",
         "restart" => {
-            "PATCH {o}\n{json}\n{type}merge-patch+json\n{\"spec\":{\"template\":{\"metadata\":{\"annotations\":\
+            "PATCH {o}?\n{json}\n{type}merge-patch+json\n{\"spec\":{\"template\":{\"metadata\":{\"annotations\":\
              {\"kubectl.kubernetes.io/restartedAt\":\"{now}\"}}}}}"
         }
-        "attach" => "GET {o}/attach?container=c&stdout=true&stderr=true\n{json}",
-        "exec" => "GET {o}/exec?container=c&stdout=true&stderr=true&command=ls&command=-l\n{json}",
-        "portforward" => "GET {o}/portforward?ports=80%2C443\n{json}",
+        "attach" => "GET {o}/attach?&stdout=true&stderr=true&container=c\n{json}",
+        "exec" => "GET {o}/exec?&stdout=true&stderr=true&container=c&command=ls&command=-l\n{json}",
+        "portforward" => "GET {o}/portforward?&ports=80%2C443\n{json}",
         other => panic!("no expectation for {other}"),
     }
 }
