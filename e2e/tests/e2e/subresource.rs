@@ -60,12 +60,6 @@ fn a_pod_is_evicted_and_one_that_is_not_there_is_404() -> anyhow::Result<()> {
         async move {
             let pods = world.api::<Pod>();
             pods.create(&PostParams::default(), &pod("leaving")?).await?;
-            if world.before(22) {
-                // Such servers know the eviction of policy/v1beta1 only.
-                let refused = answer(pods.evict("leaving", &EvictParams::default()).await)?;
-                assert_eq!((refused.code, refused.reason.as_str()), (400, "BadRequest"), "{refused:?}");
-                return Ok(());
-            }
             let status = pods.evict("leaving", &EvictParams::default()).await?;
             assert!(status.is_success(), "{status:?}");
             let left = pods.get_opt("leaving").await?;

@@ -20,7 +20,7 @@ use crate::{
 ///     post_options: PostParams { dry_run: true, ..PostParams::default() },
 /// };
 /// let request = pods.evict("front-0", &would_it)?;
-/// assert_eq!(request.uri(), "/api/v1/namespaces/web/pods/front-0/eviction?dryRun=All");
+/// assert_eq!(request.uri(), "/api/v1/namespaces/web/pods/front-0/eviction?&dryRun=All");
 /// # Ok::<(), kube_core::request::Error>(())
 /// ```
 #[derive(Clone, Default)]
@@ -32,12 +32,11 @@ pub struct EvictParams {
     pub post_options: PostParams,
 }
 
-/// The body, as `policy/v1` defines it.
+/// The body, an `Eviction` of `policy/v1` or `policy/v1beta1`: it does not say of which, so that the server takes the one
+/// it knows. Those before 1.22 refuse `policy/v1`, those from 1.25 on `policy/v1beta1`.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Eviction<'a> {
-    api_version: &'static str,
-    kind: &'static str,
     metadata: serde_json::Value,
     #[serde(skip_serializing_if = "Option::is_none")]
     delete_options: Option<&'a DeleteParams>,
@@ -47,7 +46,7 @@ impl Request {
     /// Asks for the eviction of a pod: the server deletes it unless a disruption budget forbids that, and answers 429
     /// as long as one does. 500 tells that several budgets cover the pod, which waiting does not mend.
     ///
-    /// The body is a `policy/v1` `Eviction`, which servers know from Kubernetes 1.22 on.
+    /// The body names no version of `Eviction`, so that servers of every Kubernetes version accept it.
     ///
     /// # Errors
     ///
@@ -55,12 +54,8 @@ impl Request {
     pub fn evict(&self, name: &str, ep: &EvictParams) -> Result<http::Request<Vec<u8>>, Error> {
         let draft =
             self.on_subresource(Method::POST, name, "eviction")?.query(query::post(&ep.post_options)?);
-        let eviction = Eviction {
-            api_version: "policy/v1",
-            kind: "Eviction",
-            metadata: json!({ "name": name }),
-            delete_options: ep.delete_options.as_ref(),
-        };
+        let eviction =
+            Eviction { metadata: json!({ "name": name }), delete_options: ep.delete_options.as_ref() };
         draft.json(serde_json::to_vec(&eviction).map_err(Error::SerializeBody)?)
     }
 }
