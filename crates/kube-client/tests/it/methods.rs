@@ -236,7 +236,7 @@ async fn subresources_of_pods_by_websocket() {
     wire.sees(
         pods.exec("a", ["sh", "-c", "a b"], &params),
         &format!(
-            "GET {at}/exec?&container=c&stdout=true&stderr=true&command=sh&command=-c&command=a+b upgrade"
+            "GET {at}/exec?&stdout=true&stderr=true&container=c&command=sh&command=-c&command=a+b upgrade"
         ),
     )
     .await;

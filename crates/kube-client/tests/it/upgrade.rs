@@ -203,7 +203,7 @@ async fn ports_carry_data_both_ways_and_tell_their_errors() {
     // With the last stream the connection ends too.
     within(forwarder.join()).await.unwrap();
     let path = within(server).await.unwrap();
-    assert!(path.starts_with("/api/v1/namespaces/ns/pods/web/portforward?ports=80"), "{path}");
+    assert!(path.starts_with("/api/v1/namespaces/ns/pods/web/portforward?&ports=80"), "{path}");
 }
 
 #[tokio::test]
