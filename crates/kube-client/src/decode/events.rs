@@ -117,7 +117,7 @@ fn decode<K: DeserializeOwned>(line: &[u8], prune: Prune) -> Result<WatchEvent<K
 }
 
 fn event<K: DeserializeOwned>(line: &[u8], prune: Prune) -> Result<WatchEvent<K>, serde_json::Error> {
-    read(line, &[], prune.within_event(), || PhantomData)
+    read(line, &[], prune.within_event(), PhantomData)
 }
 
 /// In one pass if the object is good; else the line is read again for what can be known of the object.

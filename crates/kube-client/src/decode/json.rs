@@ -42,7 +42,7 @@ pub(crate) async fn object_or_status<T: DeserializeOwned>(body: Body) -> Result<
 }
 
 fn whole<T: DeserializeOwned>(json: &[u8], prune: Prune) -> Result<T, Error> {
-    read(json, &[], prune, || PhantomData).map_err(Error::SerdeError)
+    read(json, &[], prune, PhantomData).map_err(Error::SerdeError)
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! Finds the end of a JSON value and counts the elements of its arrays on the way.
 
-use memchr::memchr2;
+use memchr::{memchr2, memrchr};
 
 /// How long the arrays of a value are, in the order in which they open.
 ///
@@ -14,6 +14,24 @@ pub(super) fn lengths_of(json: &[u8]) -> Vec<u32> {
     let mut scan = Scan::default();
     scan.end_of_value(json);
     scan.lengths
+}
+
+/// How many arrays a value holds, itself among them.
+pub(super) fn arrays_in(json: &str) -> usize {
+    // Mostly there is none, or the value itself is the only one.
+    let json = match memrchr(b'[', json.as_bytes()) {
+        Some(last @ 1..) => &json.as_bytes()[..=last],
+        found => return usize::from(found.is_some()),
+    };
+    let (mut text, mut at, mut arrays) = (Text::Outside, 0, 0);
+    while let Some(&byte) = json.get(at) {
+        arrays += usize::from(!text.step(byte) && byte == b'[');
+        at += 1;
+        if text == Text::Inside {
+            at += memchr2(b'"', b'\\', &json[at..]).unwrap_or(json.len() - at);
+        }
+    }
+    arrays
 }
 
 /// A value of which a part has been seen.
@@ -134,6 +152,9 @@ mod tests {
         let json = br#"[{"a":[1,"],[",[ ],[[]]],"b":["\"]"]},[ {} , {"x":1,"y":2} ],3,[ "s" ]]"#;
         assert_eq!(lengths_of(json), [4, 4, 0, 1, 0, 1, 2, 1]);
         assert!(lengths_of(br#"{"a":"[","b":1}"#).is_empty());
+        assert_eq!(arrays_in(std::str::from_utf8(json).unwrap()), 8);
+        assert_eq!(arrays_in(r#"{"a":"[","b\\":"\"[","c":[]}"#), 1);
+        assert_eq!((arrays_in("[]"), arrays_in("5"), arrays_in(r#""[""#)), (1, 0, 0));
     }
 
     #[test]

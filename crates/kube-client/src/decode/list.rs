@@ -129,7 +129,7 @@ fn decode<K: DeserializeOwned>(
     defaults: &DefaultTypes,
     prune: Prune,
 ) -> Result<K, serde_json::Error> {
-    read(json, lengths, prune, || defaults.seed())
+    read(json, lengths, prune, defaults.seed())
 }
 
 fn not_a_list(NotAList: NotAList) -> Error {

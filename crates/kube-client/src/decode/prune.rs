@@ -2,8 +2,7 @@
 
 /// Which fields are passed over when an object is decoded: they are never built.
 ///
-/// Put into the extensions of a request, it counts for the objects of its answer, unless their type has something that only
-/// serde_json can read, such as a `RawValue`: they come with all fields.
+/// Put into the extensions of a request, it counts for the objects of its answer. A `RawValue` keeps its text as it came.
 ///
 /// ```
 /// use http::Request;
@@ -36,9 +35,35 @@ impl Prune {
         Self { within_event: true, ..self }
     }
 
-    /// Whether the fields of a map so deep are those of an object to prune.
+    /// Where reading begins, if anything is passed over at all.
+    pub(super) fn level(self) -> Option<Level> {
+        self.managed_fields.then_some(if self.within_event { Level::Event } else { Level::Object })
+    }
+}
+
+/// A map on the way to what is passed over.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Level {
+    /// A watch event, with the object in it.
+    Event,
+    Object,
+    /// The metadata of the object.
+    Metadata,
+}
+
+impl Level {
+    /// What the field of this name is, if it is still on the way.
     #[inline]
-    pub(super) fn is_object_at(self, depth: usize) -> bool {
-        self.managed_fields && depth == 1 + usize::from(self.within_event)
+    pub(super) fn of_field(self, name: &str) -> Option<Self> {
+        match (self, name) {
+            (Self::Event, "object") => Some(Self::Object),
+            (Self::Object, "metadata") => Some(Self::Metadata),
+            _ => None,
+        }
+    }
+
+    #[inline]
+    pub(super) fn is_passed_over(self, name: &str) -> bool {
+        self == Self::Metadata && name == "managedFields"
     }
 }

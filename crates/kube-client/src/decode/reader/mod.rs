@@ -1,22 +1,17 @@
 //! JSON text straight to values: what the client spends most of its time on.
 //!
-//! [`read`] takes the way of [`Reader`] first, which knows how long each array is and can leave out what nobody wants. It says
-//! nothing of what it does not like: then serde_json reads the same text, and its word counts.
+//! serde_json reads; [`Guided`] stands between it and the types. It says how long each array is, so that each is allocated once,
+//! and passes `metadata.managedFields` over where nobody wants them. `docs/dependencies.md` has the figures.
 
-mod access;
-mod cursor;
-mod number;
-mod text;
-mod value;
+mod guided;
 
 use serde::de::DeserializeSeed;
 
-pub(super) use cursor::Reader;
-
+use self::guided::{Guide, Guided};
 use super::lengths::Lengths;
 use super::prune::Prune;
 
-/// Decodes one value by the seeds that `seed` makes, which is asked for a second one where the first attempt fails.
+/// Decodes one value.
 ///
 /// # Errors
 /// What serde_json says of the text.
@@ -24,19 +19,28 @@ pub(super) fn read<'de, S: DeserializeSeed<'de>>(
     json: &'de [u8],
     lengths: &Lengths,
     prune: Prune,
-    seed: impl Fn() -> S,
+    seed: S,
 ) -> Result<S::Value, serde_json::Error> {
-    if let Ok(text) = std::str::from_utf8(json) {
-        let mut reader = Reader::new(text, lengths, prune);
-        if let Ok(value) = seed().deserialize(&mut reader)
-            && reader.is_at_end()
-        {
-            return Ok(value);
-        }
+    match std::str::from_utf8(json) {
+        // One look at the whole text costs a fraction of one at each string.
+        Ok(text) => run(serde_json::Deserializer::from_str(text), lengths, prune, seed),
+        Err(_) => run(serde_json::Deserializer::from_slice(json), lengths, prune, seed),
     }
-    let mut deserializer = serde_json::Deserializer::from_slice(json);
-    let value = seed().deserialize(&mut deserializer)?;
-    deserializer.end()?;
+}
+
+fn run<'de, R: serde_json::de::Read<'de>, S: DeserializeSeed<'de>>(
+    mut json: serde_json::Deserializer<R>,
+    lengths: &Lengths,
+    prune: Prune,
+    seed: S,
+) -> Result<S::Value, serde_json::Error> {
+    let value = if lengths.is_empty() && prune == Prune::default() {
+        seed.deserialize(&mut json)?
+    } else {
+        let guide = Guide { lengths: &mut lengths.iter(), level: prune.level() };
+        seed.deserialize(Guided { inner: &mut json, guide })?
+    };
+    json.end()?;
     Ok(value)
 }
 
