@@ -159,7 +159,11 @@ fn a_burst_of_changes_is_one_reconcile_with_debounce() -> anyhow::Result<()> {
                 let patch = Patch::Merge(json!({ "spec": { "size": size } }));
                 api.patch("busy", &PatchParams::default(), &patch).await?;
             }
-            tokio::time::sleep(Duration::from_secs(4)).await;
+            // What was asked for after the burst comes after all that the burst asks for.
+            api.create(&PostParams::default(), &widget("after", 0)).await?;
+            while moody.times("after").is_empty() {
+                tokio::time::sleep(Duration::from_millis(20)).await;
+            }
             assert_eq!(moody.times("busy").len(), 1);
             running.abort();
             Ok(())

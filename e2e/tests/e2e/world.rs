@@ -1,5 +1,6 @@
 //! Where a scenario runs: a server of its own inside the process, or a namespace of its own on a genuine cluster.
 
+use std::io::Write as _;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
@@ -37,7 +38,7 @@ pub struct World {
     minor: u32,
 }
 
-/// Runs one scenario where its need is met; elsewhere prints why it was left out.
+/// Runs one scenario where its need is met; elsewhere it is [skipped](skip).
 pub fn run(
     need: Need,
     scenario: impl for<'w> FnOnce(&'w World) -> BoxFuture<'w, anyhow::Result<()>>,
@@ -45,15 +46,26 @@ pub fn run(
     tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?.block_on(async {
         let world = World::open().await?;
         if !world.has(need) {
-            let name = std::thread::current().name().unwrap_or("a scenario").to_owned();
-            println!("left out: {name} needs {need:?}, which this server has not");
-            return Ok(());
+            return skip(&format!("the server lacks {need:?}"));
         }
         world.register().await?;
         let outcome = tokio::time::timeout(Duration::from_secs(60), scenario(&world)).await;
         world.close().await?;
         outcome.context("the scenario took longer than 60 s")?
     })
+}
+
+/// Ends a scenario that cannot run here. Rust's test runner counts it as passed, so the file that `KUBE_E2E_SKIPPED` names gets
+/// a line, and `.ci/e2e-report` says how many there are, and which.
+pub fn skip(reason: &str) -> anyhow::Result<()> {
+    let name = std::thread::current().name().unwrap_or("a scenario").to_owned();
+    println!("skipped: {name}: {reason}");
+    if let Some(path) = std::env::var_os("KUBE_E2E_SKIPPED") {
+        let mut file = std::fs::OpenOptions::new().create(true).append(true).open(path)?;
+        // One call, so that lines of scenarios that run at once do not mix.
+        file.write_all(format!("{name}: {reason}\n").as_bytes())?;
+    }
+    Ok(())
 }
 
 impl World {

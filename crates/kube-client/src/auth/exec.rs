@@ -98,7 +98,7 @@ impl ExecPlugin {
 
     /// Runs the program once. It is killed when it takes too long or nobody waits for it any more.
     pub(super) async fn run(&self) -> Result<Renewed, AuthError> {
-        let interactive = self.interactive()?;
+        let interactive = self.interactive(std::io::stdin().is_terminal())?;
         let shown = self.shown();
         let install_hint = self.config.install_hint.as_deref();
         let program = Program { shown: &shown, install_hint, interactive, limit: self.timeout };
@@ -117,8 +117,8 @@ impl ExecPlugin {
         evaluate(&status, Timestamp::now(), Instant::now())
     }
 
-    fn interactive(&self) -> Result<bool, AuthError> {
-        let terminal = std::io::stdin().is_terminal();
+    /// Whether the program may use the terminal, where this process has one.
+    fn interactive(&self, terminal: bool) -> Result<bool, AuthError> {
         match self.config.interactive_mode {
             Some(ExecInteractiveMode::Never) => Ok(false),
             None | Some(ExecInteractiveMode::IfAvailable) => Ok(terminal),

@@ -174,15 +174,22 @@ async fn both_versions_are_spoken_and_answered_in_kind() {
     }
 }
 
-#[tokio::test]
-async fn a_program_that_needs_a_terminal_is_not_run_without_one() {
-    let config = ExecConfig { interactive_mode: Some(ExecInteractiveMode::Always), ..shell("exit 0") };
-    // Under `cargo test` from a terminal there is one, and then the program runs and prints nothing.
-    match run(&config).await.unwrap_err() {
-        AuthError::AuthExec(text) if !std::io::stdin().is_terminal() => {
-            assert!(text.contains("needs a terminal"), "{text}");
-        }
-        AuthError::AuthExecParse(_) | AuthError::AuthExec(_) if std::io::stdin().is_terminal() => {}
+#[test]
+fn a_program_that_needs_a_terminal_is_not_run_without_one() {
+    use ExecInteractiveMode::{Always, IfAvailable, Never};
+    let interactive = |interactive_mode, terminal| {
+        let config = ExecConfig { interactive_mode, ..shell("exit 0") };
+        ExecPlugin::new(&config, LIMIT).unwrap().interactive(terminal)
+    };
+    for (mode, with, without) in
+        [(None, true, false), (Some(IfAvailable), true, false), (Some(Never), false, false)]
+    {
+        assert_eq!(interactive(mode.clone(), true).unwrap(), with, "{mode:?}");
+        assert_eq!(interactive(mode.clone(), false).unwrap(), without, "{mode:?}");
+    }
+    assert!(interactive(Some(Always), true).unwrap());
+    match interactive(Some(Always), false).unwrap_err() {
+        AuthError::AuthExec(text) => assert!(text.contains("needs a terminal"), "{text}"),
         other => panic!("{other:?}"),
     }
 }
