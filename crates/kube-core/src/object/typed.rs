@@ -161,6 +161,10 @@ where
         dt.plural.as_str().into()
     }
 
+    fn api_version_and_kind(&self) -> Option<(&str, &str)> {
+        self.types.as_ref().map(|types| (types.api_version.as_str(), types.kind.as_str()))
+    }
+
     fn meta(&self) -> &ObjectMeta {
         &self.metadata
     }

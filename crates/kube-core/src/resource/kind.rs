@@ -124,6 +124,20 @@ pub trait Resource {
         })
     }
 
+    /// `apiVersion` and `kind` of objects that carry them because their type does not say them. `None` for all others.
+    ///
+    /// ```
+    /// use k8s_openapi::api::core::v1::Pod;
+    /// use kube_core::{ApiResource, DynamicObject, Resource};
+    ///
+    /// let pod = DynamicObject::new("web-0", &ApiResource::erase::<Pod>(&()));
+    /// assert_eq!(pod.api_version_and_kind(), Some(("v1", "Pod")));
+    /// assert_eq!(Pod::default().api_version_and_kind(), None);
+    /// ```
+    fn api_version_and_kind(&self) -> Option<(&str, &str)> {
+        None
+    }
+
     /// Whether a client asks the server for metadata only when it reads this type.
     ///
     /// True for [`PartialObjectMeta`](crate::PartialObjectMeta) alone.
