@@ -4,8 +4,8 @@
 
 #![allow(clippy::unwrap_used, unreachable_pub, dead_code)] // a panic in here is a failed test
 
-mod mutex {
-    //! loom's lock, with the face of ours.
+mod locks {
+    //! loom's locks, with the face of ours.
 
     pub struct Mutex<T>(loom::sync::Mutex<T>);
 
@@ -18,19 +18,34 @@ mod mutex {
             self.0.lock().unwrap()
         }
     }
+
+    pub struct RwLock<T>(loom::sync::RwLock<T>);
+
+    impl<T> RwLock<T> {
+        pub fn new(value: T) -> Self {
+            Self(loom::sync::RwLock::new(value))
+        }
+
+        pub fn read(&self) -> loom::sync::RwLockReadGuard<'_, T> {
+            self.0.read().unwrap()
+        }
+
+        pub fn write(&self) -> loom::sync::RwLockWriteGuard<'_, T> {
+            self.0.write().unwrap()
+        }
+    }
 }
 
 #[path = "../src/reflector/inbox.rs"]
 mod inbox;
+#[path = "../src/reflector/published.rs"]
+mod published;
 #[path = "../src/reflector/registry.rs"]
 mod registry;
 
 use inbox::Inbox;
-use loom::{
-    future::block_on,
-    sync::{Arc, RwLock},
-    thread,
-};
+use loom::{future::block_on, sync::Arc, thread};
+use published::Published;
 use registry::Registry;
 use std::{
     future::poll_fn,
@@ -109,61 +124,78 @@ fn a_slow_subscriber_holds_up_neither_the_writer_nor_another() {
     });
 }
 
-#[test]
-fn a_copy_of_a_subscription_starts_with_what_waits() {
-    every_order("copy", || {
-        let inbox = Arc::new(Inbox::with_capacity(0));
-        inbox.put([(1, 10)].into_iter());
-        let copier = thread::spawn({
-            let inbox = Arc::clone(&inbox);
-            move || inbox.waiting()
-        });
-        let taken = next(&inbox);
-        let copied = copier.join().unwrap();
-        assert_eq!(taken, Some(10));
-        assert!(copied == [10] || copied.is_empty());
-    });
+/// What a shared store is to its writer and its subscribers, with one object whose states are numbers.
+type Shared = Published<u32, u8, u32>;
+
+fn shared() -> Arc<Shared> {
+    Arc::new(Published::new(10, Some(Registry::new(0))))
 }
 
-/// A value and those who are told of it: what a shared store is to its subscribers, with the locks taken in its order.
-struct Shared {
-    value: RwLock<u32>,
-    registry: Registry<u8, u32>,
+/// As the writer of a store does: first what readers see, then what subscribers are told.
+fn write(shared: &Shared, value: u32) {
+    shared.change(|present| *present = value);
+    shared.publish([(1, value)].into_iter());
 }
 
-impl Shared {
-    fn new() -> Arc<Self> {
-        Arc::new(Self { value: RwLock::new(10), registry: Registry::new(0) })
-    }
-
-    /// As `Writer::apply`: first what readers see, then what subscribers are told.
-    fn write(&self, value: u32) {
-        *self.value.write().unwrap() = value;
-        self.registry.publish([(1, value)].into_iter());
-    }
-
-    /// As `Store::subscribe`: what is seen does not change until the subscriber is registered.
-    fn subscribe(&self) -> std::sync::Arc<Inbox<u8, u32>> {
-        let value = self.value.read().unwrap();
-        self.registry.add([(1, *value)].into_iter())
-    }
+fn subscribe(shared: &Shared) -> std::sync::Arc<Inbox<u8, u32>> {
+    shared.subscribe(|value| [(1, *value)].into_iter()).unwrap()
 }
 
 #[test]
 fn who_subscribes_during_a_change_misses_neither_it_nor_the_end() {
     every_order("subscribing", || {
-        let shared = Shared::new();
+        let shared = shared();
         let writer = thread::spawn({
             let shared = Arc::clone(&shared);
             move || {
-                shared.write(11);
-                shared.registry.close();
+                write(&shared, 11);
+                shared.close();
             }
         });
-        let inbox = shared.subscribe();
+        let inbox = subscribe(&shared);
         let seen = all(&inbox);
         assert_eq!(seen.last(), Some(&11), "{seen:?}");
         assert!(seen.len() <= 2);
         writer.join().unwrap();
+    });
+}
+
+#[test]
+fn a_copy_of_a_subscription_misses_neither_what_waits_nor_a_change_nor_the_end() {
+    every_order("copying", || {
+        let shared = shared();
+        let original = subscribe(&shared);
+        let writer = thread::spawn({
+            let shared = Arc::clone(&shared);
+            move || {
+                write(&shared, 11);
+                shared.close();
+            }
+        });
+        let copy = shared.fork(&original).unwrap();
+        for inbox in [&copy, &original] {
+            let seen = all(inbox);
+            assert_eq!(seen.last(), Some(&11), "{seen:?}");
+            assert!(seen.len() <= 2);
+        }
+        writer.join().unwrap();
+    });
+}
+
+#[test]
+fn a_copy_starts_with_what_its_original_has_not_taken() {
+    every_order("copying while it is read", || {
+        let shared = shared();
+        let original = subscribe(&shared);
+        let copier = thread::spawn({
+            let (shared, original) = (Arc::clone(&shared), std::sync::Arc::clone(&original));
+            move || shared.fork(&original).unwrap()
+        });
+        let taken = next(&original);
+        let copy = copier.join().unwrap();
+        shared.close();
+        let copied = all(&copy);
+        assert_eq!(taken, Some(10));
+        assert!(copied == [10] || copied.is_empty());
     });
 }

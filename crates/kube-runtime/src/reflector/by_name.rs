@@ -37,7 +37,7 @@ impl<K: Lookup> ByName<K> {
     }
 
     /// The present state of the object that `object` is a state of.
-    pub(super) fn counterpart(&self, object: &K) -> Option<&Arc<K>> {
+    pub(super) fn get_same_key(&self, object: &K) -> Option<&Arc<K>> {
         self.get(object.namespace().as_deref(), &object.name().unwrap_or_default())
     }
 
@@ -110,7 +110,7 @@ mod tests {
                 prop_assert_eq!(table.len(), map.len());
             }
             for (namespace, name) in (0..3).flat_map(|namespace| (0..20).map(move |name| (namespace, name))) {
-                let found = table.counterpart(&object(namespace, name, 0));
+                let found = table.get_same_key(&object(namespace, name, 0));
                 prop_assert_eq!(found, map.get(&(namespace, name)));
             }
         }

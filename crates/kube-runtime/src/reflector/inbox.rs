@@ -1,8 +1,8 @@
 //! What waits for one subscriber.
 //!
-//! `tests/loom.rs` includes this file with another `mutex`, and tries every order of events.
+//! `tests/loom.rs` includes this file with other `locks`, and tries every order of events.
 
-use super::mutex::Mutex;
+use super::locks::Mutex;
 use ahash::AHashMap;
 use std::{
     collections::{VecDeque, hash_map::Entry},
@@ -53,10 +53,15 @@ impl<Key: Eq + Hash + Clone, V: Clone> Inbox<Key, V> {
         }
     }
 
-    /// All that waits, in order. It goes on waiting.
-    pub(super) fn waiting(&self) -> Vec<V> {
+    /// Another inbox in which the same waits, in the same order.
+    pub(super) fn fork(&self, capacity: usize) -> Self {
+        let fork = Self::with_capacity(capacity);
         let waiting = self.0.lock();
-        waiting.order.iter().filter_map(|key| waiting.newest.get(key)).cloned().collect()
+        let values =
+            waiting.order.iter().filter_map(|key| Some((key.clone(), waiting.newest.get(key)?.clone())));
+        fork.put(values);
+        drop(waiting);
+        fork
     }
 
     pub(super) fn len(&self) -> usize {

@@ -3,7 +3,14 @@
 use super::{Lookup, by_name::ByName};
 use ahash::AHashMap;
 use kube_core::ResourceExt;
-use std::{any::Any, borrow::Borrow, fmt, hash::Hash, sync::Arc};
+use std::{
+    any::Any,
+    borrow::Borrow,
+    fmt,
+    hash::Hash,
+    panic::{AssertUnwindSafe, catch_unwind},
+    sync::Arc,
+};
 
 /// Hands each key of an object to a visitor.
 type Visit<K, T> = dyn Fn(&K, &mut dyn FnMut(T)) + Send + Sync;
@@ -40,8 +47,8 @@ pub struct Index<K: 'static, T: 'static> {
 impl<K, T> Index<K, T> {
     /// An index by what `keys` makes of an object: an `Option`, a `Vec`, or whatever can be iterated.
     ///
-    /// `keys` has to make the same of the same state each time. It runs while the store is locked: keep it short, and
-    /// let it not use the store.
+    /// `keys` has to make the same of the same state each time. It runs without a lock, in the task that fills the store, before the
+    /// state that it is called for can be seen. If it panics, the index does not find the object, and an error in the log says so.
     #[must_use]
     pub fn new<I>(keys: impl Fn(&K) -> I + Send + Sync + 'static) -> Self
     where
@@ -116,30 +123,57 @@ pub(super) fn pair(key: &str, value: &str) -> String {
     format!("{key}={value}")
 }
 
+/// What an index function makes of one object: a `Vec` of keys, whatever their type.
+pub(super) type IndexKeys = Box<dyn Any + Send>;
+
+/// A declared index, whatever the type of its keys.
+pub(super) trait AnyIndex<K>: Send + Sync {
+    /// Calls the index function. This is code of users, so no lock may be held.
+    fn keys(&self, object: &K) -> IndexKeys;
+    /// The index without objects.
+    fn buckets(&self) -> Box<dyn AnyBuckets<K>>;
+}
+
+impl<K, T> AnyIndex<K> for Index<K, T>
+where
+    K: Lookup + Send + Sync + 'static,
+    T: Eq + Hash + Send + Sync + 'static,
+{
+    fn keys(&self, object: &K) -> IndexKeys {
+        let mut keys: Vec<T> = Vec::new();
+        let call = AssertUnwindSafe(|| (self.keys)(object, &mut |key| keys.push(key)));
+        if catch_unwind(call).is_err() {
+            keys.clear(); // half of the keys would find it by chance
+            tracing::error!(
+                namespace = object.namespace().as_deref(),
+                name = object.name().as_deref(),
+                "an index function panicked: the index does not find this object",
+            );
+        }
+        Box::new(keys)
+    }
+
+    fn buckets(&self) -> Box<dyn AnyBuckets<K>> {
+        Box::new(IndexBuckets { index: self.clone(), objects: AHashMap::new() })
+    }
+}
+
 /// The objects of a store by the keys of one index, whatever their type.
-pub(super) trait AnyPostings<K>: Any + Send + Sync {
-    fn insert(&mut self, object: &Arc<K>);
-    fn remove(&mut self, object: &K);
-    /// The same index without objects.
-    fn emptied(&self) -> Box<dyn AnyPostings<K>>;
+pub(super) trait AnyBuckets<K>: Any + Send + Sync {
+    fn insert(&mut self, object: &Arc<K>, keys: IndexKeys);
+    fn remove(&mut self, object: &K, keys: IndexKeys);
 }
 
 /// The objects of a store by the keys of one index.
-pub(super) struct Postings<K: 'static, T: 'static> {
+pub(super) struct IndexBuckets<K: 'static, T: 'static> {
     index: Index<K, T>,
     objects: AHashMap<T, ByName<K>>,
 }
 
-impl<K: Lookup + Send + Sync + 'static, T: Eq + Hash + Send + Sync + 'static> Postings<K, T> {
-    pub(super) fn of(index: &Index<K, T>) -> Self {
-        Self { index: index.clone(), objects: AHashMap::new() }
-    }
-}
-
-impl<K: Lookup + 'static, T: Eq + Hash + 'static> Postings<K, T> {
-    /// The objects with this key, if these are the postings of `index`.
+impl<K: Lookup + 'static, T: Eq + Hash + 'static> IndexBuckets<K, T> {
+    /// The objects with this key, if these are the buckets of `index`.
     pub(super) fn find<'a, Q>(
-        postings: &'a dyn AnyPostings<K>,
+        buckets: &'a dyn AnyBuckets<K>,
         index: &Index<K, T>,
         key: &Q,
     ) -> Option<Option<&'a ByName<K>>>
@@ -147,47 +181,45 @@ impl<K: Lookup + 'static, T: Eq + Hash + 'static> Postings<K, T> {
         T: Borrow<Q>,
         Q: Eq + Hash + ?Sized,
     {
-        let postings = (postings as &dyn Any).downcast_ref::<Self>().filter(|it| it.index.is(index))?;
-        Some(postings.objects.get(key))
+        let buckets = (buckets as &dyn Any).downcast_ref::<Self>().filter(|it| it.index.is(index))?;
+        Some(buckets.objects.get(key))
     }
 }
 
-impl<K: Lookup + 'static> Postings<K, String> {
-    /// The objects with one of these labels, if these are postings by labels.
+impl<K: Lookup + 'static> IndexBuckets<K, String> {
+    /// The objects with one of these labels, if these are buckets by labels.
     pub(super) fn labelled<'a>(
-        postings: &'a dyn AnyPostings<K>,
+        buckets: &'a dyn AnyBuckets<K>,
         pairs: &[String],
     ) -> Option<Vec<&'a ByName<K>>> {
-        let postings = (postings as &dyn Any).downcast_ref::<Self>().filter(|it| it.index.of_labels)?;
-        Some(pairs.iter().filter_map(|pair| postings.objects.get(pair)).collect())
+        let buckets = (buckets as &dyn Any).downcast_ref::<Self>().filter(|it| it.index.of_labels)?;
+        Some(pairs.iter().filter_map(|pair| buckets.objects.get(pair)).collect())
     }
 }
 
-impl<K, T> AnyPostings<K> for Postings<K, T>
+impl<K, T> AnyBuckets<K> for IndexBuckets<K, T>
 where
     K: Lookup + Send + Sync + 'static,
     T: Eq + Hash + Send + Sync + 'static,
 {
-    fn insert(&mut self, object: &Arc<K>) {
-        let objects = &mut self.objects;
-        (self.index.keys)(object, &mut |key| {
-            objects.entry(key).or_default().insert(Arc::clone(object));
-        });
+    fn insert(&mut self, object: &Arc<K>, keys: IndexKeys) {
+        for key in typed::<T>(keys) {
+            self.objects.entry(key).or_default().insert(Arc::clone(object));
+        }
     }
 
-    fn remove(&mut self, object: &K) {
-        let objects = &mut self.objects;
-        (self.index.keys)(object, &mut |key| {
-            if let Some(same_key) = objects.get_mut(&key) {
+    fn remove(&mut self, object: &K, keys: IndexKeys) {
+        for key in typed::<T>(keys) {
+            if let Some(same_key) = self.objects.get_mut(&key) {
                 same_key.remove(object);
                 if same_key.len() == 0 {
-                    objects.remove(&key);
+                    self.objects.remove(&key);
                 }
             }
-        });
+        }
     }
+}
 
-    fn emptied(&self) -> Box<dyn AnyPostings<K>> {
-        Box::new(Self::of(&self.index))
-    }
+fn typed<T: 'static>(keys: IndexKeys) -> Vec<T> {
+    *keys.downcast().expect("invariant: the keys were made by the same index")
 }

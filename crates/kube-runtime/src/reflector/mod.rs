@@ -6,11 +6,12 @@
 mod by_name;
 mod inbox;
 mod index;
+mod locks;
 mod lookup;
-mod mutex;
 mod namespaces;
 mod object_ref;
 mod parts;
+mod published;
 mod reflect;
 mod registry;
 pub mod store;
@@ -27,3 +28,4 @@ pub use subscription::ReflectHandle;
 
 pub(crate) use namespaces::follow_namespaces;
 pub(crate) use object_ref::ObjectKey;
+pub(crate) use reflect::FillStore;

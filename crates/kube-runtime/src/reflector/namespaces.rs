@@ -2,7 +2,7 @@
 
 use super::{
     Lookup,
-    parts::{Change, Parts},
+    parts::{Change, PartEvent, Parts},
     store::Writer,
 };
 use crate::watcher::{self, Event};
@@ -69,6 +69,8 @@ const PATIENCE: Duration = Duration::from_secs(30);
 /// [`Event::Apply`] for each new or changed object and [`Event::Delete`] for each that is gone, in its last known state.
 /// The objects of a namespace that leaves the list are told as deleted.
 ///
+/// The stream ends when `namespaces` and every watch have ended.
+///
 /// # Failures
 ///
 /// An error of one namespace is an item of the stream and no matter of the others. A namespace whose first list is
@@ -94,7 +96,7 @@ where
 }
 
 /// Like [`reflect_namespaces`], with the objects as they are in the store.
-pub(crate) fn follow_namespaces<K, N, S>(
+pub(crate) fn follow_namespaces<K, N, S, E>(
     writer: Writer<K>,
     namespaces: N,
     watch: impl FnMut(&str) -> S + Send,
@@ -103,7 +105,8 @@ where
     K: Lookup + Clone + Send + Sync + 'static,
     K::DynamicType: Eq + Hash + Clone + Send + Sync,
     N: Stream<Item: IntoIterator<Item: Into<String>>> + Send,
-    S: Stream<Item = watcher::Result<Event<K>>> + Send + 'static,
+    S: Stream<Item = watcher::Result<E>> + Send + 'static,
+    E: Into<PartEvent<K>> + 'static,
 {
     let namespaces = namespaces
         .map(|list| Input::Namespaces(list.into_iter().map(Into::into).collect()))
@@ -127,7 +130,7 @@ where
 enum Input<K> {
     Namespaces(Vec<String>),
     NoMoreNamespaces,
-    Event(String, watcher::Result<Event<K>>),
+    Event(String, watcher::Result<PartEvent<K>>),
     Ended(String),
     OutOfPatience,
     /// There is nothing left that could bring anything.
@@ -149,13 +152,14 @@ where
     outbox: vec::IntoIter<watcher::Result<Event<Arc<K>>>>,
 }
 
-impl<K, N, S, F> Shell<K, N, F>
+impl<K, N, S, F, E> Shell<K, N, F>
 where
     K: Lookup + Clone + Send + Sync + 'static,
     K::DynamicType: Eq + Hash + Clone + Send + Sync,
     N: Stream<Item = Input<K>>,
     F: FnMut(&str) -> S,
-    S: Stream<Item = watcher::Result<Event<K>>> + Send + 'static,
+    S: Stream<Item = watcher::Result<E>> + Send + 'static,
+    E: Into<PartEvent<K>> + 'static,
 {
     async fn next(&mut self) -> Option<watcher::Result<Event<Arc<K>>>> {
         loop {
@@ -170,7 +174,9 @@ where
                     self.follow(change);
                 }
                 Input::NoMoreNamespaces => self.namespaces = None,
-                Input::Event(namespace, Ok(event)) => self.parts.event(&namespace, event, &mut emit),
+                Input::Event(namespace, Ok(event)) => {
+                    error = self.parts.event(&namespace, event, &mut emit).map(Err);
+                }
                 Input::Event(namespace, Err(failure)) => {
                     self.parts.failed(&namespace, &failure, &mut emit);
                     error = Some(Err(failure));
@@ -192,25 +198,32 @@ where
 
     async fn input(&mut self) -> Input<K> {
         let Self { namespaces, watches, patience, .. } = self;
-        let over = namespaces.is_none() && watches.is_empty();
-        let change = async {
-            match namespaces {
-                Some(namespaces) => namespaces.next().await.unwrap_or(Input::NoMoreNamespaces),
-                None => std::future::pending().await,
+        loop {
+            if namespaces.is_none() && watches.is_empty() {
+                return Input::Over;
             }
-        };
-        let enough = async {
-            match patience {
-                Some(patience) => patience.await,
-                None => std::future::pending().await,
+            let change = async {
+                match namespaces {
+                    Some(namespaces) => namespaces.next().await.unwrap_or(Input::NoMoreNamespaces),
+                    None => std::future::pending().await,
+                }
+            };
+            let enough = async {
+                match patience {
+                    Some(patience) => patience.await,
+                    None => std::future::pending().await,
+                }
+            };
+            tokio::select! {
+                biased;
+                input = change => return input,
+                input = watches.next(), if !watches.is_empty() => {
+                    if let Some(input) = input {
+                        return input;
+                    } // otherwise the last watch has ended
+                }
+                () = enough => return Input::OutOfPatience,
             }
-        };
-        tokio::select! {
-            biased;
-            input = change => input,
-            Some(input) = watches.next() => input,
-            () = enough => Input::OutOfPatience,
-            () = std::future::ready(()), if over => Input::Over,
         }
     }
 
@@ -224,7 +237,8 @@ where
         for namespace in joined {
             let end = Input::Ended(namespace.clone());
             let tag = namespace.clone();
-            let events = (self.watch)(&namespace).map(move |item| Input::Event(tag.clone(), item));
+            let events =
+                (self.watch)(&namespace).map(move |item| Input::Event(tag.clone(), item.map(Into::into)));
             let (events, abort) = stream::abortable(events.chain(stream::once(std::future::ready(end))));
             self.watches.push(events.boxed());
             self.aborts.insert(namespace, abort);

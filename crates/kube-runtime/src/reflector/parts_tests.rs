@@ -47,7 +47,7 @@ impl Bench {
     }
 
     fn event(&mut self, namespace: &str, event: Event<ConfigMap>) -> Vec<String> {
-        self.told(|parts, emit| parts.event(namespace, event, emit))
+        self.told(|parts, emit| assert!(parts.event(namespace, event.into(), emit).is_none()))
     }
 
     /// A whole list of one namespace, sorted.

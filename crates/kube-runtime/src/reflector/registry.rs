@@ -1,8 +1,8 @@
 //! Who is told of changes.
 //!
-//! `tests/loom.rs` includes this file with another `mutex`, and tries every order of events.
+//! `tests/loom.rs` includes this file with other `locks`, and tries every order of events.
 
-use super::{inbox::Inbox, mutex::Mutex};
+use super::{inbox::Inbox, locks::Mutex};
 use std::{
     hash::Hash,
     sync::{Arc, Weak},
@@ -30,13 +30,16 @@ impl<Key: Eq + Hash + Clone, V: Clone> Registry<Key, V> {
     pub(super) fn add(&self, present: impl Iterator<Item = (Key, V)>) -> Arc<Inbox<Key, V>> {
         let inbox = Arc::new(Inbox::with_capacity(self.capacity));
         inbox.put(present);
-        let mut registered = self.registered.lock();
-        if registered.closed {
-            inbox.close();
-        }
-        registered.inboxes.retain(|inbox| inbox.strong_count() > 0);
-        registered.inboxes.push(Arc::downgrade(&inbox));
+        self.registered.lock().add(&inbox);
         inbox
+    }
+
+    /// A subscriber who begins with what waits for `inbox`. Nothing is published between the copy and the registration.
+    pub(super) fn fork(&self, inbox: &Inbox<Key, V>) -> Arc<Inbox<Key, V>> {
+        let mut registered = self.registered.lock();
+        let fork = Arc::new(inbox.fork(self.capacity));
+        registered.add(&fork);
+        fork
     }
 
     pub(super) fn publish(&self, values: impl Iterator<Item = (Key, V)> + Clone) {
@@ -50,5 +53,15 @@ impl<Key: Eq + Hash + Clone, V: Clone> Registry<Key, V> {
         let mut registered = self.registered.lock();
         registered.closed = true;
         registered.inboxes.iter().filter_map(Weak::upgrade).for_each(|inbox| inbox.close());
+    }
+}
+
+impl<Key: Eq + Hash + Clone, V: Clone> Registered<Key, V> {
+    fn add(&mut self, inbox: &Arc<Inbox<Key, V>>) {
+        if self.closed {
+            inbox.close();
+        }
+        self.inboxes.retain(|inbox| inbox.strong_count() > 0);
+        self.inboxes.push(Arc::downgrade(inbox));
     }
 }

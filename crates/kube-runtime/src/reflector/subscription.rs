@@ -1,6 +1,6 @@
 //! Telling several consumers about one cache, each at its own speed.
 
-use super::{Lookup, ObjectKey, inbox::Inbox, registry::Registry, store::Store};
+use super::{Lookup, ObjectKey, inbox::Inbox, store::Store};
 use futures::Stream;
 use std::{
     fmt,
@@ -16,7 +16,8 @@ use std::{
 /// was deleted comes in its last state, and the [`reader`](Self::reader) no longer has it. The stream ends when the
 /// cache's writer is dropped.
 ///
-/// A clone is a subscriber of its own, which starts with what waits for the one it was made of.
+/// A clone is a subscriber of its own, which starts with what waits for the one it was made of: whatever is published after that
+/// reaches both.
 pub struct ReflectHandle<K>
 where
     K: Lookup + Clone + 'static,
@@ -31,6 +32,10 @@ where
     K: Lookup + Clone,
     K::DynamicType: Eq + Hash + Clone,
 {
+    pub(super) fn new(reader: Store<K>, inbox: Arc<Inbox<ObjectKey, Arc<K>>>) -> Self {
+        Self { reader, inbox }
+    }
+
     /// The cache that this is a stream of.
     #[must_use]
     pub fn reader(&self) -> Store<K> {
@@ -56,10 +61,7 @@ where
     K::DynamicType: Eq + Hash + Clone,
 {
     fn clone(&self) -> Self {
-        let waiting = self.inbox.waiting();
-        let fresh =
-            self.reader.shared_subscribers().map(|subscribers| subscribers.add(self.reader.clone(), waiting));
-        fresh.expect("invariant: a handle exists only for a shared cache")
+        self.reader.fork(&self.inbox).expect("invariant: a handle exists only for a shared cache")
     }
 }
 
@@ -71,33 +73,4 @@ where
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("ReflectHandle").field("waiting", &self.inbox.len()).finish_non_exhaustive()
     }
-}
-
-/// Everybody who wants to know.
-pub(super) struct Subscribers<K>(Registry<ObjectKey, Arc<K>>);
-
-impl<K: Lookup + Clone + 'static> Subscribers<K>
-where
-    K::DynamicType: Eq + Hash + Clone,
-{
-    pub(super) fn new(capacity: usize) -> Self {
-        Self(Registry::new(capacity))
-    }
-
-    pub(super) fn add(&self, reader: Store<K>, present: Vec<Arc<K>>) -> ReflectHandle<K> {
-        ReflectHandle { reader, inbox: self.0.add(present.into_iter().map(keyed)) }
-    }
-
-    pub(super) fn publish(&self, objects: &[Arc<K>]) {
-        self.0.publish(objects.iter().cloned().map(keyed));
-    }
-
-    /// Ends the streams of all who subscribe, now or later.
-    pub(super) fn close(&self) {
-        self.0.close();
-    }
-}
-
-fn keyed<K: Lookup>(object: Arc<K>) -> (ObjectKey, Arc<K>) {
-    (ObjectKey::of(&*object), object)
 }

@@ -3,15 +3,41 @@
 use super::{
     Index, Lookup,
     by_name::ByName,
-    index::{AnyPostings, Postings, pair},
+    index::{AnyBuckets, AnyIndex, IndexBuckets, IndexKeys, pair},
 };
 use kube_core::{Expression, Selector};
 use std::{borrow::Borrow, hash::Hash, sync::Arc};
 
 /// Objects by name and by each declared index. What an update costs does not depend on how many there are.
+///
+/// Index functions are code of users: whoever changes a table calls them before, through [`Declared`].
 pub(super) struct Table<K> {
     objects: ByName<K>,
-    indexes: Vec<Box<dyn AnyPostings<K>>>,
+    indexes: Vec<Box<dyn AnyBuckets<K>>>,
+}
+
+/// The indexes of a table, in its order.
+pub(super) struct Declared<K>(Vec<Arc<dyn AnyIndex<K>>>);
+
+impl<K> Declared<K> {
+    pub(super) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    pub(super) fn push(&mut self, index: Arc<dyn AnyIndex<K>>) {
+        self.0.push(index);
+    }
+
+    /// The keys of an object in each of them.
+    pub(super) fn keys(&self, object: &K) -> Vec<IndexKeys> {
+        self.0.iter().map(|index| index.keys(object)).collect()
+    }
+}
+
+impl<K> Default for Declared<K> {
+    fn default() -> Self {
+        Self(Vec::new())
+    }
 }
 
 impl<K> Default for Table<K> {
@@ -21,20 +47,21 @@ impl<K> Default for Table<K> {
 }
 
 impl<K: Lookup + 'static> Table<K> {
-    /// A table with the same indexes, without objects but with room for as many.
-    pub(super) fn emptied(&self) -> Self {
-        let indexes = self.indexes.iter().map(|index| index.emptied()).collect();
-        Self { objects: ByName::with_capacity(self.len()), indexes }
+    /// A table with these indexes, without objects but with room for so many.
+    pub(super) fn with_room(capacity: usize, declared: &Declared<K>) -> Self {
+        let indexes = declared.0.iter().map(|index| index.buckets()).collect();
+        Self { objects: ByName::with_capacity(capacity), indexes }
     }
 
-    pub(super) fn add_index<T>(&mut self, index: &Index<K, T>)
-    where
-        K: Send + Sync,
-        T: Eq + Hash + Send + Sync + 'static,
-    {
-        let mut postings = Postings::of(index);
-        self.objects.iter().for_each(|object| postings.insert(object));
-        self.indexes.push(Box::new(postings));
+    /// Adds an index. `keys` are what it makes of each object that is there.
+    pub(super) fn add_index(
+        &mut self,
+        index: &dyn AnyIndex<K>,
+        keys: impl IntoIterator<Item = (Arc<K>, IndexKeys)>,
+    ) {
+        let mut buckets = index.buckets();
+        keys.into_iter().for_each(|(object, keys)| buckets.insert(&object, keys));
+        self.indexes.push(buckets);
     }
 
     pub(super) fn len(&self) -> usize {
@@ -50,8 +77,8 @@ impl<K: Lookup + 'static> Table<K> {
     }
 
     /// The present state of the object that `object` is a state of.
-    pub(super) fn counterpart(&self, object: &K) -> Option<&Arc<K>> {
-        self.objects.counterpart(object)
+    pub(super) fn get_same_key(&self, object: &K) -> Option<&Arc<K>> {
+        self.objects.get_same_key(object)
     }
 
     /// The objects that have `key` in `index`; `None` where that index was not declared.
@@ -64,7 +91,7 @@ impl<K: Lookup + 'static> Table<K> {
         T: Borrow<Q> + Eq + Hash + 'static,
         Q: Eq + Hash + ?Sized,
     {
-        let found = self.indexes.iter().find_map(|postings| Postings::find(&**postings, index, key))?;
+        let found = self.indexes.iter().find_map(|buckets| IndexBuckets::find(&**buckets, index, key))?;
         Some(found.map(ByName::iter))
     }
 
@@ -75,31 +102,33 @@ impl<K: Lookup + 'static> Table<K> {
         }
         let mut alternatives = selector.clone().into_iter().filter_map(pairs);
         let pairs = alternatives.next()?;
-        let found = self.indexes.iter().find_map(|postings| Postings::labelled(&**postings, &pairs))?;
+        let found = self.indexes.iter().find_map(|buckets| IndexBuckets::labelled(&**buckets, &pairs))?;
         Some(found.into_iter().flat_map(ByName::iter))
     }
 
-    pub(super) fn insert(&mut self, object: Arc<K>) {
-        if self.indexes.is_empty() {
-            self.objects.insert(object);
-            return;
+    /// Puts an object in its place. `before` and `after` are the keys of the state that was there and of this one. Returns what
+    /// was there, to be dropped without a lock.
+    pub(super) fn insert(
+        &mut self,
+        object: Arc<K>,
+        before: Vec<IndexKeys>,
+        after: Vec<IndexKeys>,
+    ) -> Option<Arc<K>> {
+        for (index, keys) in self.indexes.iter_mut().zip(before) {
+            index.remove(&object, keys);
         }
-        let before = self.objects.insert(Arc::clone(&object));
-        if before.as_ref().is_some_and(|before| Arc::ptr_eq(before, &object)) {
-            return;
+        for (index, keys) in self.indexes.iter_mut().zip(after) {
+            index.insert(&object, keys);
         }
-        for index in &mut self.indexes {
-            if let Some(before) = &before {
-                index.remove(before);
-            }
-            index.insert(&object);
-        }
+        self.objects.insert(object)
     }
 
-    pub(super) fn remove(&mut self, object: &K) -> Option<Arc<K>> {
-        let before = self.objects.remove(object)?;
-        self.indexes.iter_mut().for_each(|index| index.remove(&before));
-        Some(before)
+    /// Takes the object of this name out. `before` are the keys of the state that is there.
+    pub(super) fn remove(&mut self, object: &K, before: Vec<IndexKeys>) -> Option<Arc<K>> {
+        for (index, keys) in self.indexes.iter_mut().zip(before) {
+            index.remove(object, keys);
+        }
+        self.objects.remove(object)
     }
 }
 

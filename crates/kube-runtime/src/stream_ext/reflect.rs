@@ -1,8 +1,8 @@
 //! Filling a store on the way.
 
 use crate::{
-    reflector::store::Writer,
-    watcher::{Error, Event},
+    reflector::{FillStore, store::Writer},
+    watcher::{Event, Result},
 };
 use futures::Stream;
 use kube_core::Resource;
@@ -10,7 +10,7 @@ use pin_project_lite::pin_project;
 use std::{
     hash::Hash,
     pin::Pin,
-    task::{Context, Poll, ready},
+    task::{Context, Poll},
 };
 
 pin_project! {
@@ -26,8 +26,7 @@ pin_project! {
         K::DynamicType: Clone,
     {
         #[pin]
-        events: St,
-        writer: Writer<K>,
+        filling: FillStore<St, K>,
     }
 }
 
@@ -37,25 +36,22 @@ where
 {
     /// Writes what `events` yields to the store of `writer`, and yields it.
     pub(super) fn new(events: St, writer: Writer<K>) -> Self {
-        Self { events, writer }
+        Self { filling: FillStore::new(events, writer) }
     }
 }
 
 impl<K, St> Stream for Reflect<St, K>
 where
     K: Clone + Resource<DynamicType: Clone + Eq + Hash>,
-    St: Stream<Item = Result<Event<K>, Error>>,
+    St: Stream<Item = Result<Event<K>>>,
 {
     type Item = St::Item;
 
     fn size_hint(&self) -> (usize, Option<usize>) {
-        // One out for one in.
-        self.events.size_hint()
+        self.filling.size_hint()
     }
 
     fn poll_next(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<St::Item>> {
-        let reflect = self.project();
-        let next = ready!(reflect.events.poll_next(cx));
-        Poll::Ready(next.map(|result| result.map(|event| reflect.writer.pass_through(event))))
+        self.project().filling.poll_next(cx)
     }
 }

@@ -1,13 +1,18 @@
 //! The cache itself: one [`Writer`], any number of [`Store`]s to read it.
 
-mod progress;
+mod namespace;
 mod reader;
 mod wait;
+mod watermarks;
 mod writer;
 
 pub use reader::WriterDropped;
 pub use wait::WaitForError;
 pub use writer::{Writer, store, store_shared};
+
+pub(crate) use wait::Waiting;
+pub(crate) use watermarks::Awaited;
+pub(super) use {namespace::NamespaceList, watermarks::ListVersion};
 
 use super::Lookup;
 use std::{hash::Hash, sync::Arc};
@@ -47,11 +52,14 @@ where
     K::DynamicType: Hash + Eq,
 {
     shared: Arc<reader::Shared<K>>,
-    lists: watch::Receiver<reader::Lists>,
+    /// Whether the first complete list is there.
+    ready: watch::Receiver<bool>,
 }
 
 #[cfg(test)]
 mod index_tests;
+#[cfg(test)]
+mod reader_tests;
 #[cfg(test)]
 mod tests;
 #[cfg(test)]

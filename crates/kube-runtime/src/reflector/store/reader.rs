@@ -1,38 +1,32 @@
 //! Reading a cache.
 
-use super::{Store, progress::Progress, writer::in_order};
+use super::{Store, watermarks::HighWatermarks, writer::in_order};
 use crate::reflector::{
-    Index, Lookup, ObjectKey, ObjectRef, ReflectHandle, subscription::Subscribers, table::Table,
+    Index, Lookup, ObjectKey, ObjectRef, ReflectHandle, inbox::Inbox, index::AnyIndex, published::Published,
+    table::Table,
 };
 use kube_core::{ResourceExt, Selector, SelectorExt};
 use parking_lot::{Mutex, RwLock};
 use std::{borrow::Borrow, fmt, hash::Hash, sync::Arc};
-use tokio::sync::{Notify, watch};
 
 /// What was waited for cannot come any more: the writer of the cache is gone.
 #[derive(Debug, thiserror::Error)]
 #[error("the writer of the store was dropped before what was waited for was in the store")]
-pub struct WriterDropped(#[source] pub(super) watch::error::RecvError);
+pub struct WriterDropped(pub(super) ());
 
 /// What readers and the writer share.
+///
+/// No two of the locks are held at the same time, but for `listed` or `watermarks` while `objects` is read. Nothing that users wrote
+/// runs under any of them.
 pub(super) struct Shared<K: Lookup> {
     pub(super) dyntype: K::DynamicType,
-    pub(super) objects: RwLock<Table<K>>,
-    /// What the list under way has brought so far. Locked before `objects` where both are.
+    pub(super) objects: Published<Table<K>, ObjectKey, Arc<K>>,
+    /// What the list under way has brought so far.
     pub(super) listed: RwLock<Option<Table<K>>>,
-    /// How far the visible objects have come. Changed after `objects`, so that whoever is told finds them.
-    pub(super) progress: Mutex<Progress>,
-    /// Told of changes whose versions cannot be compared.
-    pub(super) changed: Notify,
-    pub(super) subscribers: Option<Subscribers<K>>,
-}
-
-/// How many lists there were.
-#[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Lists {
-    pub(super) begun: u64,
-    /// The number of the last one that came to its end; none is 0.
-    pub(super) complete: u64,
+    /// How far the visible objects have come. Changed after `objects`, so that whoever is woken finds them.
+    pub(super) watermarks: Arc<Mutex<HighWatermarks>>,
+    /// Indexes that readers have declared, for the writer to add.
+    pub(super) wanted_indexes: Mutex<Vec<Arc<dyn AnyIndex<K>>>>,
 }
 
 impl<K: 'static + Clone + Lookup> Store<K>
@@ -63,13 +57,13 @@ where
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub async fn wait_until_ready(&self) -> Result<(), WriterDropped> {
-        self.lists.clone().wait_for(|lists| lists.complete > 0).await.map(drop).map_err(WriterDropped)
+        self.ready.clone().wait_for(|ready| *ready).await.map(drop).map_err(|_closed| WriterDropped(()))
     }
 
     /// Whether the first complete list is in the store.
     #[must_use]
     pub fn is_ready(&self) -> bool {
-        self.lists.borrow().complete > 0
+        *self.ready.borrow()
     }
 
     /// The object that `key` names. O(1).
@@ -89,33 +83,33 @@ where
     /// Whoever acts on an event wants the state that the event was about, not one of before the list.
     pub(crate) fn newest(&self, key: &ObjectKey) -> Option<Arc<K>> {
         let (namespace, name) = (key.namespace.as_deref(), &*key.name);
-        let listed = self.shared.listed.read_recursive();
         let in_list =
             |table: &Table<K>| table.get(namespace, name).or_else(|| table.get(None, name)).cloned();
-        listed.as_ref().and_then(in_list).or_else(|| self.look_up(namespace, name))
+        let listed = self.shared.listed.read().as_ref().and_then(in_list);
+        listed.or_else(|| self.look_up(namespace, name))
     }
 
     pub(super) fn look_up(&self, namespace: Option<&str>, name: &str) -> Option<Arc<K>> {
-        let objects = self.shared.objects.read_recursive();
-        objects.get(namespace, name).or_else(|| objects.get(None, name)).cloned()
+        self.shared
+            .objects
+            .read(|table| table.get(namespace, name).or_else(|| table.get(None, name)).cloned())
     }
 
     /// All objects, in no particular order. O(n).
     #[must_use]
     pub fn state(&self) -> Vec<Arc<K>> {
-        self.shared.objects.read_recursive().iter().cloned().collect()
+        self.shared.objects.read(|table| table.iter().cloned().collect())
     }
 
     /// The objects for which `predicate` holds, in no particular order. O(n).
     ///
-    /// The store cannot change while it runs: keep it short.
+    /// `predicate` sees the objects as they were when the call began, and holds up nobody: the store may change meanwhile.
     #[must_use]
     pub fn state_filter<P>(&self, predicate: P) -> Vec<Arc<K>>
     where
         P: Fn(&K) -> bool,
     {
-        let objects = self.shared.objects.read_recursive();
-        objects.iter().filter(|object| predicate(object)).cloned().collect()
+        self.state().into_iter().filter(|object| predicate(object)).collect()
     }
 
     /// The objects that have `key` in this index, in no particular order. O(number of them) where the index was
@@ -126,11 +120,10 @@ where
         T: Borrow<Q> + Eq + Hash + Send + Sync + 'static,
         Q: Eq + Hash + ?Sized,
     {
-        let objects = self.shared.objects.read_recursive();
-        match objects.indexed(index, key) {
-            Some(found) => found.into_iter().flatten().cloned().collect(),
-            None => objects.iter().filter(|object| index.has(object, key)).cloned().collect(),
-        }
+        let found = self.shared.objects.read(|table| {
+            table.indexed(index, key).map(|found| found.into_iter().flatten().cloned().collect())
+        });
+        found.unwrap_or_else(|| self.state_filter(|object| index.has(object, key)))
     }
 
     /// The objects whose labels match, in no particular order. O(n); where the store has an
@@ -140,27 +133,26 @@ where
     where
         K: ResourceExt,
     {
-        let matches = |object: &&Arc<K>| selector.matches(object.labels());
-        let objects = self.shared.objects.read_recursive();
-        match objects.candidates(selector) {
-            Some(some) => some.filter(matches).cloned().collect(),
-            None => objects.iter().filter(matches).cloned().collect(),
-        }
+        let some = self.shared.objects.read(|table| Some(table.candidates(selector)?.cloned().collect()));
+        let some: Vec<Arc<K>> = some.unwrap_or_else(|| self.state());
+        some.into_iter().filter(|object| selector.matches(object.labels())).collect()
     }
 
     /// Some object for which `predicate` holds. O(n).
+    ///
+    /// `predicate` sees the objects as they were when the call began, and holds up nobody: the store may change meanwhile.
     #[must_use]
     pub fn find<P>(&self, predicate: P) -> Option<Arc<K>>
     where
         P: Fn(&K) -> bool,
     {
-        self.shared.objects.read_recursive().iter().find(|object| predicate(object)).cloned()
+        self.state().into_iter().find(|object| predicate(object))
     }
 
     /// How many objects there are.
     #[must_use]
     pub fn len(&self) -> usize {
-        self.shared.objects.read_recursive().len()
+        self.shared.objects.read(Table::len)
     }
 
     /// Whether there are none.
@@ -189,26 +181,27 @@ where
     /// ```
     #[must_use]
     pub fn subscribe(&self) -> Option<ReflectHandle<K>> {
-        let objects = self.shared.objects.read_recursive();
-        let mut present: Vec<_> = objects.iter().cloned().collect();
-        in_order(&mut present);
-        self.shared.subscribers.as_ref().map(|subscribers| subscribers.add(self.clone(), present))
+        let inbox = self.shared.objects.subscribe(|table| {
+            let mut present: Vec<_> = table.iter().cloned().collect();
+            in_order(&mut present);
+            present.into_iter().map(keyed)
+        });
+        inbox.map(|inbox| ReflectHandle::new(self.clone(), inbox))
     }
 
-    pub(in crate::reflector) fn shared_subscribers(&self) -> Option<&Subscribers<K>> {
-        self.shared.subscribers.as_ref()
+    /// A subscriber who begins with what waits for another one.
+    pub(in crate::reflector) fn fork(&self, inbox: &Inbox<ObjectKey, Arc<K>>) -> Option<ReflectHandle<K>> {
+        self.shared.objects.fork(inbox).map(|inbox| ReflectHandle::new(self.clone(), inbox))
     }
 
-    /// Adds an index of what is there and of what comes. O(n) where something is there.
+    /// Declares an index of what is there and of what comes. The writer adds it with its next change; until then, looking up takes
+    /// O(n).
     pub(crate) fn add_index<T>(&self, index: &Index<K, T>)
     where
         K: Send + Sync,
         T: Eq + Hash + Send + Sync + 'static,
     {
-        if let Some(listed) = &mut *self.shared.listed.write() {
-            listed.add_index(index);
-        }
-        self.shared.objects.write().add_index(index);
+        self.shared.wanted_indexes.lock().push(Arc::new(index.clone()));
     }
 
     pub(crate) fn dyntype(&self) -> &K::DynamicType {
@@ -217,13 +210,14 @@ where
 
     /// Whether this very state of the object is what readers see.
     pub(crate) fn shows(&self, object: &Arc<K>) -> bool {
-        let objects = self.shared.objects.read_recursive();
-        objects.counterpart(object).is_some_and(|shown| Arc::ptr_eq(shown, object))
+        self.shared
+            .objects
+            .read(|table| table.get_same_key(object).is_some_and(|shown| Arc::ptr_eq(shown, object)))
     }
 
     /// The names of all objects.
     pub(crate) fn keys(&self) -> Vec<ObjectKey> {
-        self.shared.objects.read_recursive().iter().map(|object| ObjectKey::of(&**object)).collect()
+        self.shared.objects.read(|table| table.iter().map(|object| ObjectKey::of(&**object)).collect())
     }
 }
 
@@ -232,7 +226,7 @@ where
     K::DynamicType: Hash + Eq,
 {
     fn clone(&self) -> Self {
-        Self { shared: Arc::clone(&self.shared), lists: self.lists.clone() }
+        Self { shared: Arc::clone(&self.shared), ready: self.ready.clone() }
     }
 }
 
@@ -241,11 +235,15 @@ where
     K::DynamicType: Hash + Eq + fmt::Debug,
 {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let objects = self.shared.objects.read_recursive();
+        let (ready, objects) = (*self.ready.borrow(), self.shared.objects.read(Table::len));
         f.debug_struct("Store")
             .field("dyntype", &self.shared.dyntype)
-            .field("ready", &(self.lists.borrow().complete > 0))
-            .field("objects", &objects.len())
+            .field("ready", &ready)
+            .field("objects", &objects)
             .finish()
     }
+}
+
+pub(super) fn keyed<K: Lookup>(object: Arc<K>) -> (ObjectKey, Arc<K>) {
+    (ObjectKey::of(&*object), object)
 }

@@ -2,12 +2,17 @@
 
 use super::{
     Store, WriterDropped,
-    progress::{Progress, Ticket},
-    reader::{Lists, Shared},
+    watermarks::{Awaited, HighWatermarks, NoWait, Visible, WaiterId},
 };
-use crate::{reflector::Lookup, version::number};
+use crate::reflector::{Lookup, ObjectKey};
 use parking_lot::Mutex;
-use std::{hash::Hash, sync::Arc};
+use std::{
+    future::Future,
+    hash::Hash,
+    pin::Pin,
+    sync::Arc,
+    task::{Context, Poll},
+};
 use tokio::sync::oneshot;
 
 /// Why [`Store::wait_for`] gave up.
@@ -24,6 +29,12 @@ pub enum WaitForError {
     /// Nothing fills the store any more.
     #[error("the store will not see what was waited for")]
     WriterDropped(#[source] WriterDropped),
+    /// The store is filled by the watches of some namespaces, and the object's namespace is none of them, or no longer.
+    #[error("the store will not see what was waited for: the namespace {namespace:?} is not watched")]
+    NotWatched {
+        /// The namespace of the object.
+        namespace: String,
+    },
 }
 
 impl<K: 'static + Clone + Lookup> Store<K>
@@ -62,22 +73,31 @@ where
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     ///
-    /// The stream that fills the store has to be polled meanwhile.
+    /// The stream that fills the store has to be polled meanwhile. A [`Controller`](crate::Controller) does that for its own store,
+    /// also while it waits for its last reconciles after a shutdown was asked for.
     ///
     /// # What counts
     ///
-    /// Versions are compared as numbers, within a namespace, as
+    /// Every event, bookmark and list moves the store's high watermark: the `resourceVersion` up to which it knows everything
+    /// in the collection that fills it. There is one collection, or one for each namespace
+    /// ([`reflect_namespaces`](crate::reflector::reflect_namespaces)). The wait is over when the watermark reaches the version of
+    /// `written`, whichever object moved it there. Versions are compared as numbers, as
     /// [KEP-5504](https://github.com/kubernetes/enhancements/tree/master/keps/sig-api-machinery/5504-comparable-resource-version)
-    /// allows. Those of an API server that counts otherwise are compared for equality only, with the state the store
-    /// holds. In both cases a whole list that was requested after the wait began counts too.
+    /// allows. After a list that shows that the storage was restored from a backup, what was waited for before is not waited for
+    /// any longer.
     ///
-    /// So an object that the store does not select (by label or field) is waited for until some other change of its
-    /// namespace or such a list comes. Put a [`tokio::time::timeout`] around it, as in the example. With
-    /// [`ListSemantic::Any`](crate::watcher::ListSemantic::Any) a list may be older than the write.
+    /// Where versions cannot be compared between objects, as those of some aggregated API servers, the state that the store
+    /// holds is compared for equality; its deletion counts too, and so does a whole list that was requested after the wait began.
+    ///
+    /// A store that is filled by public [`Event`](crate::watcher::Event)s, as by
+    /// [`reflector`](fn@crate::reflector), is not told of bookmarks and versions of lists. Its watermark moves with its objects, and a
+    /// whole list that was requested after the wait began counts. An object that such a store does not select (by label or field) is waited
+    /// for until something else changes or a list comes: bound the wait, as in the example. With
+    /// [`ListSemantic::Any`](crate::watcher::ListSemantic::Any) such a list may be older than the write.
     ///
     /// # Cost
     ///
-    /// O(log waits) to begin and to end. An event costs nothing for those who wait for something else.
+    /// O(log waits) to begin and to end; nothing polls. An event costs nothing for those who wait for something else.
     ///
     /// # Cancellation
     ///
@@ -87,94 +107,103 @@ where
     ///
     /// See [`WaitForError`]. What the store has seen is returned even if nothing fills it any more.
     pub async fn wait_for(&self, written: &K) -> Result<Option<Arc<K>>, WaitForError> {
-        let (namespace, name) = (written.namespace(), written.name().unwrap_or_default());
+        let key = ObjectKey::of(written);
         let Some(version) = written.resource_version().filter(|version| !version.is_empty()) else {
-            return Err(WaitForError::NoResourceVersion { name: name.into_owned() });
+            return Err(WaitForError::NoResourceVersion { name: key.name.into() });
         };
-        self.wait_for_version(namespace.as_deref(), &name, &version)
-            .await
-            .map_err(WaitForError::WriterDropped)?;
-        Ok(self.look_up(namespace.as_deref(), &name))
+        let uid: Option<Box<str>> = written.uid().map(|uid| uid.as_ref().into());
+        let was_visible = uid.is_some() && self.uid_of(&key) == uid;
+        self.wait_until(key.clone(), Awaited::State { uid, version: version.as_ref().into(), was_visible })
+            .await?;
+        Ok(self.look_up(key.namespace.as_deref(), &key.name))
     }
 
-    /// Waits until the store has seen this state of the object of this name, or something later.
-    pub(crate) async fn wait_for_version(
-        &self,
-        namespace: Option<&str>,
-        name: &str,
-        version: &str,
-    ) -> Result<(), WriterDropped> {
-        let later = self.list_from_now_on();
-        let seen = async {
-            match number(version) {
-                Some(number) => self.wait_for_number(namespace.unwrap_or_default(), number).await,
-                None => self.wait_for_equal(namespace, name, version).await,
-            }
+    /// Waits for this of the object of this name.
+    pub(crate) fn wait_until(&self, key: ObjectKey, awaited: Awaited) -> Waiting {
+        let namespace = key.namespace.as_deref().unwrap_or_default().to_owned();
+        let watermarks = Arc::clone(&self.shared.watermarks);
+        let wait = watermarks.lock().wait(key, awaited, |key, awaited| self.shared.is_met(key, awaited));
+        let state = match wait {
+            Ok((id, done)) => WaitState::Parked(Parked { watermarks, id, done }),
+            Err(NoWait::Visible) => WaitState::Over(Ok(())),
+            Err(NoWait::Closed) => WaitState::Over(Err(Lost::Closed)),
+            Err(NoWait::NotWatched) => WaitState::Over(Err(Lost::NotWatched)),
         };
-        tokio::select! {
-            biased;
-            () = seen => Ok(()),
-            listed = later => listed,
-        }
+        Waiting { namespace, state }
     }
 
-    /// Waits for a whole list that was requested after now.
-    fn list_from_now_on(&self) -> impl Future<Output = Result<(), WriterDropped>> + Send + use<K> {
-        let mut lists = self.lists.clone();
-        let Lists { begun, complete } = *lists.borrow_and_update();
-        // The answer to a request of before may still be under way. Of a list that has begun to arrive, the next one
-        // was requested later; otherwise the next one is that answer perhaps.
-        let wanted = if begun > complete { begun + 1 } else { begun + 2 };
-        async move { lists.wait_for(|lists| lists.complete >= wanted).await.map(drop).map_err(WriterDropped) }
-    }
-
-    async fn wait_for_number(&self, namespace: &str, version: u128) {
-        let waiting = self.shared.progress.lock().wait(namespace, version);
-        if let Some((ticket, done)) = waiting {
-            Waiting { progress: &self.shared.progress, ticket, done }.await_news().await;
-        }
-    }
-
-    async fn wait_for_equal(&self, namespace: Option<&str>, name: &str, version: &str) {
-        loop {
-            let mut change = std::pin::pin!(self.shared.changed.notified());
-            change.as_mut().enable(); // from here on none is missed
-            let state = self.look_up(namespace, name);
-            if state.is_some_and(|state| state.resource_version().as_deref() == Some(version)) {
-                return;
-            }
-            change.await;
-        }
+    fn uid_of(&self, key: &ObjectKey) -> Option<Box<str>> {
+        let object = self.look_up(key.namespace.as_deref(), &key.name)?;
+        Some(object.uid()?.as_ref().into())
     }
 }
 
-/// A wait that gives its place back when it is dropped.
-struct Waiting<'a> {
-    progress: &'a Mutex<Progress>,
-    ticket: Ticket,
+/// A wait for the store, woken by it. Gives its place back when it is dropped.
+#[must_use = "it does nothing unless polled"]
+pub(crate) struct Waiting {
+    namespace: String,
+    state: WaitState,
+}
+
+enum WaitState {
+    Over(Result<(), Lost>),
+    Parked(Parked),
+}
+
+struct Parked {
+    watermarks: Arc<Mutex<HighWatermarks>>,
+    id: WaiterId,
     done: oneshot::Receiver<()>,
 }
 
-impl Waiting<'_> {
-    async fn await_news(mut self) {
-        if (&mut self.done).await.is_err() {
-            std::future::pending().await // the store is gone: the lists tell
-        }
+/// Why what was waited for does not come.
+#[derive(Clone, Copy)]
+enum Lost {
+    Closed,
+    NotWatched,
+}
+
+impl Waiting {
+    /// Whether it was over when it began.
+    pub(crate) fn is_over(&self) -> bool {
+        matches!(self.state, WaitState::Over(_))
     }
 }
 
-impl Drop for Waiting<'_> {
+impl Future for Waiting {
+    type Output = Result<(), WaitForError>;
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        let outcome = match &mut self.state {
+            WaitState::Over(outcome) => *outcome,
+            WaitState::Parked(parked) => match std::task::ready!(Pin::new(&mut parked.done).poll(cx)) {
+                Ok(()) => Ok(()),
+                Err(_dropped) if parked.watermarks.lock().is_closed() => Err(Lost::Closed),
+                Err(_dropped) => Err(Lost::NotWatched),
+            },
+        };
+        Poll::Ready(outcome.map_err(|lost| match lost {
+            Lost::Closed => WaitForError::WriterDropped(WriterDropped(())),
+            Lost::NotWatched => WaitForError::NotWatched { namespace: self.namespace.clone() },
+        }))
+    }
+}
+
+impl Drop for Parked {
     fn drop(&mut self) {
-        self.progress.lock().forget(&self.ticket);
+        self.watermarks.lock().forget(&self.id);
     }
 }
 
-impl<K: Lookup> Shared<K> {
-    /// Notes that readers can see this state of an object, or that it is gone.
-    pub(super) fn note_visible(&self, namespace: &str, version: Option<u128>) {
-        match version {
-            Some(version) => self.progress.lock().note(namespace, version),
-            None => self.changed.notify_waiters(),
-        }
+impl<K: Lookup + 'static> super::reader::Shared<K> {
+    /// Whether a wait is over by what readers see of its object.
+    pub(super) fn is_met(&self, key: &ObjectKey, awaited: &Awaited) -> bool {
+        self.objects.read(|table| match table.get(key.namespace.as_deref(), &key.name) {
+            Some(object) => {
+                let (uid, version) = (object.uid(), object.resource_version());
+                awaited.is_met(Some(Visible { uid: uid.as_deref(), version: version.as_deref() }))
+            }
+            None => awaited.is_met(None),
+        })
     }
 }

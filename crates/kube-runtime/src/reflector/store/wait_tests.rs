@@ -112,12 +112,12 @@ fn a_wait_that_is_dropped_or_has_no_end_leaves_nothing() {
     let mut given_up = wait(&store, "a", "9");
     assert_eq!(outcome(&mut given_up), Err("waits"));
     drop(given_up);
-    assert!(store.shared.progress.lock().is_idle());
+    assert!(store.shared.watermarks.lock().is_idle());
     let waiting = wait(&store, "a", "9");
     drop(writer);
     let error = waiting.now_or_never().unwrap().unwrap_err();
     assert!(matches!(error, WaitForError::WriterDropped(_)), "{error}");
-    assert!(store.shared.progress.lock().is_idle());
+    assert!(store.shared.watermarks.lock().is_idle());
 }
 
 #[test]

@@ -1,25 +1,24 @@
 //! Filling a cache.
 
 use super::{
-    Store,
-    progress::{Marks, Progress},
-    reader::{Lists, Shared},
+    ListVersion, Store,
+    reader::{Shared, keyed},
+    watermarks::{HighWatermarks, Visible},
 };
 use crate::{
-    reflector::{Index, Lookup, ReflectHandle, subscription::Subscribers, table::Table},
+    reflector::{
+        Index, Lookup, ObjectKey, ReflectHandle,
+        index::IndexKeys,
+        published::Published,
+        registry::Registry,
+        table::{Declared, Table},
+    },
     version::number,
-    watcher::Event,
+    watcher::{self, CollectionEvent, Event, UndecodableObject},
 };
-use ahash::AHashSet;
 use parking_lot::{Mutex, RwLock};
-use std::{
-    borrow::Cow,
-    collections::{BTreeMap, BTreeSet},
-    fmt,
-    hash::Hash,
-    sync::Arc,
-};
-use tokio::sync::{Notify, watch};
+use std::{borrow::Cow, fmt, hash::Hash, sync::Arc};
+use tokio::sync::watch;
 
 /// A store and the writer that fills it.
 ///
@@ -78,10 +77,18 @@ pub struct Writer<K: 'static + Lookup + Clone>
 where
     K::DynamicType: Eq + Hash + Clone,
 {
-    reader: Store<K>,
-    lists: watch::Sender<Lists>,
-    /// How far the list under way reaches.
-    listing: Option<Marks>,
+    pub(super) reader: Store<K>,
+    ready: watch::Sender<bool>,
+    pub(super) indexes: Declared<K>,
+    /// The list under way.
+    listing: Option<Listing>,
+}
+
+/// What a list under way has shown of its version.
+#[derive(Default)]
+struct Listing {
+    /// The highest version of its objects.
+    highest: Option<u128>,
 }
 
 impl<K: 'static + Lookup + Clone> Writer<K>
@@ -95,20 +102,20 @@ where
 
     /// Like [`Writer::new`], for a cache that can be [subscribed](Writer::subscribe) to.
     pub fn new_shared(buf_size: usize, dyntype: K::DynamicType) -> Self {
-        Self::with(dyntype, Some(Subscribers::new(buf_size)))
+        Self::with(dyntype, Some(Registry::new(buf_size)))
     }
 
-    fn with(dyntype: K::DynamicType, subscribers: Option<Subscribers<K>>) -> Self {
-        let (lists, told) = watch::channel(Lists::default());
+    fn with(dyntype: K::DynamicType, subscribers: Option<Registry<ObjectKey, Arc<K>>>) -> Self {
+        let (ready, is_ready) = watch::channel(false);
         let shared = Shared {
             dyntype,
-            objects: RwLock::new(Table::default()),
+            objects: Published::new(Table::default(), subscribers),
             listed: RwLock::new(None),
-            progress: Mutex::new(Progress::default()),
-            changed: Notify::new(),
-            subscribers,
+            watermarks: Arc::new(Mutex::new(HighWatermarks::default())),
+            wanted_indexes: Mutex::default(),
         };
-        Self { reader: Store { shared: Arc::new(shared), lists: told }, lists, listing: None }
+        let reader = Store { shared: Arc::new(shared), ready: is_ready };
+        Self { reader, ready, indexes: Declared::default(), listing: None }
     }
 
     /// Declares an index, so that [`Store::by_index`] finds its objects without looking at the others.
@@ -116,12 +123,13 @@ where
     /// Costs one call of the index's function for the old and the new state of each object that changes, and one entry
     /// per object and key.
     #[must_use]
-    pub fn with_index<T>(self, index: &Index<K, T>) -> Self
+    pub fn with_index<T>(mut self, index: &Index<K, T>) -> Self
     where
         K: Send + Sync,
         T: Eq + Hash + Send + Sync + 'static,
     {
         self.reader.add_index(index);
+        self.add_wanted_indexes();
         self
     }
 
@@ -154,7 +162,7 @@ where
         match event {
             Event::Init => self.start_list(),
             Event::InitApply(object) => drop(self.list(Cow::Borrowed(object))),
-            Event::InitDone => self.finish_list(),
+            Event::InitDone => self.finish_public_list(),
             Event::Apply(object) => drop(self.apply(Cow::Borrowed(object))),
             Event::Delete(object) => self.delete(&Arc::new(object.clone())),
         }
@@ -185,7 +193,7 @@ where
             }
             Event::InitApply(object) => Event::InitApply(self.list(Cow::Owned(object))),
             Event::InitDone => {
-                self.finish_list();
+                self.finish_public_list();
                 Event::InitDone
             }
             Event::Apply(object) => Event::Apply(self.apply(Cow::Owned(object))),
@@ -197,136 +205,245 @@ where
         }
     }
 
-    /// Puts these objects of a namespace in the place of those of these names, all at once, and returns the events that tell
-    /// the difference, by name.
-    pub(in crate::reflector) fn replace_in(
-        &mut self,
-        namespace: &str,
-        before: &AHashSet<Box<str>>,
-        after: BTreeMap<Box<str>, K>,
-    ) -> Vec<Event<Arc<K>>> {
-        let shared = &self.reader.shared;
-        let (mut events, mut changed) = (Vec::new(), Vec::new());
-        let mut mark = None;
-        let mut objects = shared.objects.write();
-        let gone: BTreeSet<&str> =
-            before.iter().filter(|name| !after.contains_key(*name)).map(|name| &**name).collect();
-        for name in gone {
-            let last = objects.get(Some(namespace), name).cloned();
-            if let Some(last) = last {
-                objects.remove(&last);
-                events.push(Event::Delete(Arc::clone(&last)));
-                changed.push(last);
+    /// Takes in an event of the collection that fills this store, and returns it with the object in its place in memory.
+    pub(crate) fn take_in_collection(&mut self, event: CollectionEvent<K>) -> CollectionEvent<Arc<K>> {
+        match event {
+            CollectionEvent::Init => {
+                self.start_list();
+                CollectionEvent::Init
+            }
+            CollectionEvent::InitApply(object) => CollectionEvent::InitApply(self.list(Cow::Owned(object))),
+            CollectionEvent::Synced { resource_version } => {
+                self.finish_list(ListVersion::of(&resource_version));
+                CollectionEvent::Synced { resource_version }
+            }
+            CollectionEvent::Apply(object) => CollectionEvent::Apply(self.apply(Cow::Owned(object))),
+            CollectionEvent::Delete(object) => {
+                let last = Arc::new(object);
+                self.delete(&last);
+                CollectionEvent::Delete(last)
+            }
+            CollectionEvent::Progress { resource_version } => {
+                self.watermarks().lock().progress("", &resource_version);
+                CollectionEvent::Progress { resource_version }
+            }
+            CollectionEvent::Undecodable(object) => {
+                self.undecodable(&object);
+                CollectionEvent::Undecodable(object)
             }
         }
-        for object in after.into_values() {
-            mark = mark.max(object.resource_version().as_deref().and_then(number));
-            if objects.counterpart(&object).is_some_and(|present| same_state(&**present, &object)) {
-                continue;
+    }
+
+    /// Takes in an error of a stream of events. Returns the last readable states of objects that are proven to be gone by it.
+    pub(crate) fn take_in_error(&mut self, error: &watcher::Error) -> Vec<Arc<K>> {
+        error.undecodable().filter_map(|object| self.undecodable(object)).collect()
+    }
+
+    /// An object exists whose state cannot be decoded, or its deletion cannot. Its last readable state stays, also through a list,
+    /// unless this proves that it is gone: then it is returned.
+    pub(in crate::reflector) fn undecodable(&mut self, object: &UndecodableObject) -> Option<Arc<K>> {
+        let (namespace, name) = (object.namespace.as_deref(), &*object.name);
+        let shown = self.shared().objects.read(|table| table.get(namespace, name).cloned());
+        let gone = if self.listing.is_some() {
+            let listed = self.shared().listed.read().as_ref().and_then(|it| it.get(namespace, name).cloned());
+            match (listed, shown) {
+                (Some(listed), _) => is_proven_gone(&*listed, object).then_some(listed),
+                (None, Some(shown)) if !object.deleted && is_same(&*shown, object) => {
+                    self.put_listed(&shown);
+                    None
+                }
+                _ => None,
             }
-            let shown = Arc::new(object);
-            objects.insert(Arc::clone(&shown));
-            events.push(Event::Apply(Arc::clone(&shown)));
-            changed.push(shown);
+        } else {
+            shown.filter(|shown| is_proven_gone(&**shown, object))
+        };
+        if let Some(last) = &gone {
+            self.take_out(last);
         }
-        drop(objects);
-        shared.progress.lock().start_over_in(namespace, mark);
-        shared.changed.notify_waiters();
-        if let Some(subscribers) = &shared.subscribers {
-            subscribers.publish(&changed);
+        if self.listing.is_none() {
+            let seen = Visible { uid: object.uid.as_deref(), version: object.resource_version.as_deref() };
+            let key = || ObjectKey { namespace: namespace.map(Into::into), name: name.into() };
+            let namespace = namespace.unwrap_or_default();
+            self.watermarks().lock().changed(key, namespace, seen, object.deleted);
         }
-        events
+        if let Some(last) = &gone {
+            self.publish(last);
+        }
+        gone
+    }
+
+    pub(super) fn shared(&self) -> &Shared<K> {
+        &self.reader.shared
+    }
+
+    pub(super) fn watermarks(&self) -> &Mutex<HighWatermarks> {
+        &self.reader.shared.watermarks
     }
 
     fn start_list(&mut self) {
-        let empty = self.reader.shared.objects.read_recursive().emptied();
-        *self.reader.shared.listed.write() = Some(empty);
-        self.listing = Some(Marks::default());
-        self.lists.send_if_modified(|lists| {
-            lists.begun += 1;
-            false // nobody waits for a beginning
-        });
+        self.add_wanted_indexes();
+        let empty = Table::with_room(self.reader.len(), &self.indexes);
+        let given_up = self.shared().listed.write().replace(empty);
+        drop(given_up);
+        self.listing = Some(Listing::default());
+        self.watermarks().lock().start_list("");
     }
 
     fn list(&mut self, object: Cow<'_, K>) -> Arc<K> {
-        let object = self.keep(object);
-        match &mut *self.reader.shared.listed.write() {
-            Some(listed) => listed.insert(Arc::clone(&object)),
-            None => self.reader.shared.objects.write().insert(Arc::clone(&object)),
+        let object = self.intern(object);
+        if self.listing.is_some() {
+            self.put_listed(&object);
+        } else {
+            self.put(&object);
         }
-        self.note(&object);
+        self.note(&object, false);
         object
     }
 
-    fn finish_list(&mut self) {
-        let shared = &self.reader.shared;
+    fn finish_public_list(&mut self) {
+        let highest = self.listing.as_ref().and_then(|listing| listing.highest);
+        self.finish_list(ListVersion::Unknown { highest });
+    }
+
+    fn finish_list(&mut self, version: ListVersion) {
+        let shared = self.shared();
         let before = {
+            // Both locks, so that nobody sees neither the list under way nor its outcome.
             let mut under_way = shared.listed.write();
-            under_way.take().map(|listed| std::mem::replace(&mut *shared.objects.write(), listed))
+            under_way.take().map(|listed| shared.objects.change(|shown| std::mem::replace(shown, listed)))
         };
-        if let (Some(before), Some(subscribers)) = (before, &shared.subscribers) {
-            subscribers.publish(&differences(&before, &shared.objects.read_recursive()));
+        let changed = match &before {
+            Some(before) if shared.objects.is_shared() => {
+                shared.objects.read(|after| differences(before, after))
+            }
+            _ => Vec::new(),
+        };
+        shared.objects.publish(changed.into_iter().map(keyed));
+        if self.listing.take().is_some() {
+            let shared = self.shared();
+            shared.watermarks.lock().finish_list("", version, |key, awaited| shared.is_met(key, awaited));
         }
-        if let Some(marks) = self.listing.take() {
-            shared.progress.lock().start_over(marks);
-            shared.changed.notify_waiters();
-        }
-        self.lists.send_modify(|lists| {
-            lists.begun = lists.begun.max(1);
-            lists.complete = lists.begun;
-        });
+        self.ready.send_if_modified(|ready| !std::mem::replace(ready, true));
     }
 
     fn apply(&mut self, object: Cow<'_, K>) -> Arc<K> {
-        let object = self.keep(object);
-        if let Some(listed) = &mut *self.reader.shared.listed.write() {
-            listed.insert(Arc::clone(&object));
+        self.add_wanted_indexes();
+        let object = self.intern(object);
+        if self.listing.is_some() {
+            self.put_listed(&object);
         }
-        self.reader.shared.objects.write().insert(Arc::clone(&object));
-        self.note(&object);
+        self.put(&object);
+        self.note(&object, false);
         self.publish(&object);
         object
     }
 
     fn delete(&mut self, object: &Arc<K>) {
-        if let Some(listed) = &mut *self.reader.shared.listed.write() {
-            listed.remove(object);
-        }
-        self.reader.shared.objects.write().remove(object);
-        self.note(object);
+        self.add_wanted_indexes();
+        self.take_out(object);
+        self.note(object, true);
         self.publish(object);
     }
 
     /// Notes how far the objects have come: those of the list under way, if there is one, else those that are visible.
-    fn note(&mut self, object: &K) {
-        let namespace = object.namespace();
+    fn note(&mut self, object: &K, deleted: bool) {
+        let version = object.resource_version();
+        if let Some(listing) = &mut self.listing {
+            listing.highest = listing.highest.max(version.as_deref().and_then(number));
+            return;
+        }
+        let (namespace, uid) = (object.namespace(), object.uid());
         let namespace = namespace.as_deref().unwrap_or_default();
-        let version = object.resource_version().as_deref().and_then(number);
-        match (&mut self.listing, version) {
-            (None, version) => self.reader.shared.note_visible(namespace, version),
-            (Some(marks), Some(version)) => marks.note(namespace, version),
-            (Some(_), None) => {}
+        let change = Visible { uid: uid.as_deref(), version: version.as_deref() };
+        self.watermarks().lock().changed(|| ObjectKey::of(object), namespace, change, deleted);
+    }
+
+    /// Makes an object visible.
+    fn put(&self, object: &Arc<K>) {
+        let objects = &self.shared().objects;
+        let present = || objects.read(|table| table.get_same_key(object).cloned());
+        let Some((before, after)) = self.index_keys(present, object) else { return };
+        let replaced = objects.change(|table| table.insert(Arc::clone(object), before, after));
+        drop(replaced); // without the lock: it may be the last of its kind
+    }
+
+    /// Puts an object into the list under way.
+    fn put_listed(&self, object: &Arc<K>) {
+        let listed = &self.shared().listed;
+        let present = || listed.read().as_ref().and_then(|table| table.get_same_key(object).cloned());
+        let Some((before, after)) = self.index_keys(present, object) else { return };
+        let insert = |table: &mut Table<K>| table.insert(Arc::clone(object), before, after);
+        let replaced = listed.write().as_mut().and_then(insert);
+        drop(replaced);
+    }
+
+    /// Takes the object of this name out of everything.
+    fn take_out(&self, object: &K) {
+        let shared = self.shared();
+        let keys = |present: Option<Arc<K>>| present.map(|it| self.indexes.keys(&it)).unwrap_or_default();
+        if self.listing.is_some() {
+            let before = keys(shared.listed.read().as_ref().and_then(|it| it.get_same_key(object).cloned()));
+            let removed = shared.listed.write().as_mut().and_then(|table| table.remove(object, before));
+            drop(removed);
+        }
+        let before = keys(shared.objects.read(|table| table.get_same_key(object).cloned()));
+        let removed = shared.objects.change(|table| table.remove(object, before));
+        drop(removed);
+    }
+
+    /// The keys of the state that is there and of `object`, where there are indexes. `None` if they are one and the same.
+    pub(super) fn index_keys(
+        &self,
+        present: impl FnOnce() -> Option<Arc<K>>,
+        object: &Arc<K>,
+    ) -> Option<(Vec<IndexKeys>, Vec<IndexKeys>)> {
+        if self.indexes.is_empty() {
+            return Some((Vec::new(), Vec::new()));
+        }
+        let before = match present() {
+            Some(present) if Arc::ptr_eq(&present, object) => return None,
+            Some(present) => self.indexes.keys(&present),
+            None => Vec::new(),
+        };
+        Some((before, self.indexes.keys(object)))
+    }
+
+    /// Adds the indexes that were declared since the last change. Only the writer changes tables, so that index functions can run
+    /// without a lock. O(n) for each.
+    fn add_wanted_indexes(&mut self) {
+        let wanted = std::mem::take(&mut *self.reader.shared.wanted_indexes.lock());
+        for index in wanted {
+            let keyed = |objects: Vec<Arc<K>>| -> Vec<_> {
+                objects.into_iter().map(|object| (Arc::clone(&object), index.keys(&object))).collect()
+            };
+            let shared = &self.reader.shared;
+            let shown = keyed(shared.objects.read(|table| table.iter().cloned().collect()));
+            shared.objects.change(|table| table.add_index(&*index, shown));
+            let listed = shared.listed.read().as_ref().map(|table| table.iter().cloned().collect());
+            if let Some(listed) = listed.map(keyed)
+                && let Some(table) = &mut *shared.listed.write()
+            {
+                table.add_index(&*index, listed);
+            }
+            self.indexes.push(index);
         }
     }
 
     fn publish(&self, object: &Arc<K>) {
-        if let Some(subscribers) = &self.reader.shared.subscribers {
-            subscribers.publish(std::slice::from_ref(object));
-        }
+        self.shared().objects.publish(std::iter::once(Arc::clone(object)).map(keyed));
     }
 
     fn holds(&self, object: &K) -> bool {
-        let objects = self.reader.shared.objects.read_recursive();
-        objects.counterpart(object).is_some_and(|present| same_state(present.as_ref(), object))
+        let holds = |table: &Table<K>| table.get_same_key(object).is_some_and(|it| same_state(&**it, object));
+        self.shared().objects.read(holds)
     }
 
     /// The object in its place in memory: the one it has already if the state is the same.
-    fn keep(&self, object: Cow<'_, K>) -> Arc<K> {
-        let objects = self.reader.shared.objects.read_recursive();
-        match objects.counterpart(&object) {
-            Some(present) if same_state(present.as_ref(), &object) => Arc::clone(present),
-            _ => Arc::new(object.into_owned()),
-        }
+    fn intern(&self, object: Cow<'_, K>) -> Arc<K> {
+        let present = self.shared().objects.read(|table| {
+            table.get_same_key(&object).filter(|present| same_state(&***present, &*object)).cloned()
+        });
+        present.unwrap_or_else(|| Arc::new(object.into_owned()))
     }
 }
 
@@ -335,9 +452,8 @@ where
     K::DynamicType: Eq + Hash + Clone,
 {
     fn drop(&mut self) {
-        if let Some(subscribers) = &self.reader.shared.subscribers {
-            subscribers.close();
-        }
+        self.reader.shared.objects.close();
+        self.reader.shared.watermarks.lock().close();
     }
 }
 
@@ -360,18 +476,28 @@ where
     }
 }
 
-fn same_state<K: Lookup>(one: &K, other: &K) -> bool {
+pub(super) fn same_state<K: Lookup>(one: &K, other: &K) -> bool {
     let version = one.resource_version();
     version.is_some() && version == other.resource_version() && one.uid() == other.uid()
+}
+
+/// Whether a state is one of the object that cannot be decoded. A server that says no uid is believed.
+fn is_same<K: Lookup>(state: &K, undecodable: &UndecodableObject) -> bool {
+    undecodable.uid.is_none() || state.uid().as_deref() == undecodable.uid.as_deref()
+}
+
+/// Whether the object of a state is gone: it was deleted, or another one has its name.
+fn is_proven_gone<K: Lookup>(state: &K, undecodable: &UndecodableObject) -> bool {
+    is_same(state, undecodable) == undecodable.deleted
 }
 
 /// The objects of `after` that are new or changed, and the last states of those that are gone.
 fn differences<K: Lookup + 'static>(before: &Table<K>, after: &Table<K>) -> Vec<Arc<K>> {
     let same = |object: &Arc<K>, table: &Table<K>| {
-        table.counterpart(object).is_some_and(|other| Arc::ptr_eq(object, other))
+        table.get_same_key(object).is_some_and(|other| Arc::ptr_eq(object, other))
     };
     let changed = after.iter().filter(|object| !same(object, before));
-    let gone = before.iter().filter(|object| after.counterpart(object).is_none());
+    let gone = before.iter().filter(|object| after.get_same_key(object).is_none());
     let mut objects: Vec<Arc<K>> = changed.chain(gone).cloned().collect();
     in_order(&mut objects);
     objects
