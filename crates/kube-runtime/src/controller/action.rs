@@ -1,6 +1,6 @@
 //! What a reconciler wants to happen next.
 
-use super::written::Written;
+use super::pending_writes::WriteVersion;
 use kube_core::Resource;
 use std::time::Duration;
 
@@ -22,7 +22,7 @@ use std::time::Duration;
 #[derive(Debug, Clone)]
 pub struct Action {
     again: Again,
-    written: Option<Box<Written>>,
+    written: Option<Box<WriteVersion>>,
 }
 
 /// What an action says.
@@ -65,7 +65,8 @@ impl Action {
     /// after [`Config::write_wait`](super::Config::write_wait) even if the store does not get there.
     ///
     /// Where the object had been deleted, and the write made it anew or met one made anew, that one is waited for. An object of
-    /// another name or kind is no reason to wait: it is ignored, with a warning in the log.
+    /// another group, kind or name is no reason to wait: it is ignored, with a warning in the log. The kind of a
+    /// [`DynamicObject`](kube_core::DynamicObject) is the one it carries.
     ///
     /// [`finalizer`](fn@crate::finalizer) does this for the finalizers that it adds and removes. Where a reconciler needs
     /// to see its write before it returns, there is [`Store::wait_for`](crate::reflector::Store::wait_for).
@@ -86,12 +87,12 @@ impl Action {
     /// ```
     #[must_use]
     pub fn after_write<K: Resource>(self, written: &K) -> Self {
-        Self { written: Written::of(written).map(Box::new), ..self }
+        Self { written: WriteVersion::of(written).map(Box::new), ..self }
     }
 
     /// The same for the end of `object`.
     pub(crate) fn after_end_of<K: Resource>(self, object: &K) -> Self {
-        Self { written: Some(Box::new(Written::gone(object))), ..self }
+        Self { written: Some(Box::new(WriteVersion::gone(object))), ..self }
     }
 
     const fn new(again: Again) -> Self {
@@ -102,7 +103,7 @@ impl Action {
         self.again
     }
 
-    pub(super) fn written(&self) -> Option<&Written> {
+    pub(super) fn written(&self) -> Option<&WriteVersion> {
         self.written.as_deref()
     }
 }

@@ -2,9 +2,10 @@
 
 use super::{
     Config, Controller,
+    guard::CallbackPanic,
     request::{Asked, ReconcileRequest, urgency_of},
     shutdown::Shutdown,
-    source::{Sources, Unpaced, present, unpaced},
+    source::{Pacing, Sources, TriggerFactory, paced, present},
     trigger::{itself, trigger_self},
 };
 use crate::{
@@ -12,15 +13,20 @@ use crate::{
     queue::Urgency,
     reflector::{
         Index, ObjectRef,
-        store::{Store, Writer},
+        store::{IndexPanic, Store, Writer},
     },
-    watcher::{self, Event, watcher},
+    watcher::{self, CollectionEvent, Event, collection_events},
 };
-use futures::{Stream, StreamExt, TryStreamExt};
+use futures::{Stream, StreamExt, TryStreamExt, stream};
 use kube_client::Api;
 use kube_core::Resource;
 use serde::de::DeserializeOwned;
-use std::{fmt::Debug, future::Future, hash::Hash, sync::Arc};
+use std::{
+    fmt::Debug,
+    future::{Future, ready},
+    hash::Hash,
+    sync::Arc,
+};
 
 impl<K> Controller<K>
 where
@@ -62,8 +68,21 @@ where
     pub fn new_with(main_api: Api<K>, wc: watcher::Config, dyntype: K::DynamicType) -> Self {
         let mut writer = Writer::new(dyntype.clone());
         let reader = writer.as_reader();
-        let events = watcher(main_api, wc).map_ok(move |event| writer.take_in(event));
-        Self::with(unpaced(asked_by(events, reader.clone())), reader, dyntype)
+        let (shown, kind) = (reader.clone(), dyntype.clone());
+        let main = Box::new(move |pacing: &Pacing| {
+            let events = collection_events(main_api, wc, pacing.retry());
+            let asked = events.flat_map(move |item| {
+                let told = item
+                    .map(|event| writer.take_in_collection(event))
+                    .map_or_else(|error| Some(Err(error)), told);
+                let asked = told.and_then(|item| item.map(|event| asked_of(event, &shown)).transpose());
+                let panics =
+                    writer.take_index_panics().into_iter().map(|panic| Ok(index_panicked(panic, &kind)));
+                stream::iter(panics.collect::<Vec<_>>().into_iter().chain(asked))
+            });
+            asked.boxed()
+        });
+        Self::with(main, reader, dyntype)
     }
 
     /// A controller for the objects of a stream of one's own, such as a filtered watcher behind a
@@ -129,7 +148,7 @@ where
         reader: Store<K>,
         dyntype: K::DynamicType,
     ) -> Self {
-        Self::with(unpaced(trigger_self(trigger, dyntype.clone()).map_ok(Asked::from)), reader, dyntype)
+        Self::with(paced(trigger_self(trigger, dyntype.clone()).map_ok(Asked::from)), reader, dyntype)
     }
 
     /// A controller for the objects of a [subscription](crate::reflector::store::Writer::subscribe), which other
@@ -196,10 +215,10 @@ where
     ) -> Self {
         let objects = present(trigger, reader.clone(), dyntype.clone());
         let changes = trigger_self(objects.map(Ok), dyntype.clone()).map_ok(Asked::from);
-        Self::with(unpaced(changes), reader, dyntype)
+        Self::with(paced(changes), reader, dyntype)
     }
 
-    pub(super) fn with(main: Unpaced<K>, reader: Store<K>, dyntype: K::DynamicType) -> Self {
+    pub(super) fn with(main: TriggerFactory<K>, reader: Store<K>, dyntype: K::DynamicType) -> Self {
         Self {
             sources: Sources::new(main),
             dyntype,
@@ -219,7 +238,8 @@ where
     /// Sets how long a watch that fails is left alone. Default: a
     /// [`DefaultBackoff`](watcher::DefaultBackoff) for each watch.
     ///
-    /// The watches of the controller share `backoff`, but only the one that fails waits. If it ends, that watch ends.
+    /// The watches of the controller share `backoff`, but only the one that fails waits: at least as long as `backoff` says. Where
+    /// `backoff` ends, its last wait repeats.
     ///
     /// ```
     /// use k8s_openapi::api::core::v1::ConfigMap;
@@ -343,14 +363,39 @@ where
     K: Clone + Resource + Send + Sync + 'static,
     K::DynamicType: Eq + Hash + Clone,
 {
-    events.try_filter_map(move |event| {
-        let urgency = urgency_of(&event);
-        let asked = event.into_applied().map(|object| {
-            // Of a list after the first, what the store does not show yet is news; the rest can wait.
-            let news = shown.is_ready() && !shown.shows(&object);
-            let urgency = if news { Urgency::Change } else { urgency };
-            Asked::One { request: itself(&*object, shown.dyntype().clone()), urgency }
-        });
-        std::future::ready(Ok(asked))
-    })
+    events.try_filter_map(move |event| ready(Ok(asked_of(event, &shown))))
+}
+
+fn asked_of<K>(event: Event<Arc<K>>, shown: &Store<K>) -> Option<Asked<K>>
+where
+    K: Clone + Resource + 'static,
+    K::DynamicType: Eq + Hash + Clone,
+{
+    let urgency = urgency_of(&event);
+    let object = event.into_applied()?;
+    // Of a list after the first, what the store does not show yet is news; the rest can wait.
+    let news = shown.is_ready() && !shown.shows(&object);
+    let urgency = if news { Urgency::Change } else { urgency };
+    Some(Asked::One { request: itself(&*object, shown.dyntype().clone()), urgency })
+}
+
+fn index_panicked<K: Resource>((key, message): IndexPanic, dyntype: &K::DynamicType) -> Asked<K>
+where
+    K::DynamicType: Clone,
+{
+    let object = Box::new(key.to_ref::<K>(dyntype.clone()).erase());
+    Asked::CallbackPanicked(CallbackPanic { callback: "index", object, message })
+}
+
+/// What an event of the controller's own objects tells, once the store has taken it in.
+fn told<T>(event: CollectionEvent<T>) -> Option<watcher::Result<Event<T>>> {
+    match event {
+        CollectionEvent::Init => Some(Ok(Event::Init)),
+        CollectionEvent::InitApply(object) => Some(Ok(Event::InitApply(object))),
+        CollectionEvent::Synced { .. } => Some(Ok(Event::InitDone)),
+        CollectionEvent::Apply(object) => Some(Ok(Event::Apply(object))),
+        CollectionEvent::Delete(object) => Some(Ok(Event::Delete(object))),
+        CollectionEvent::Progress { .. } => None,
+        CollectionEvent::Undecodable(object) => Some(Err(object.into())),
+    }
 }

@@ -6,14 +6,14 @@
 use super::{Controller, builder::asked_by, source::Pacing};
 use crate::{
     reflector::{ObjectRef, follow_namespaces, store::Writer},
-    watcher::{self, watcher},
+    watcher::{self, collection_events},
 };
 use futures::{StreamExt, stream};
 use k8s_openapi::NamespaceResourceScope;
 use kube_client::{Api, Client};
 use kube_core::{DynamicResourceScope, Resource};
 use serde::de::DeserializeOwned;
-use std::{collections::BTreeSet, fmt::Debug, hash::Hash, sync::Arc};
+use std::{collections::BTreeSet, fmt::Debug, hash::Hash};
 
 impl<K> Controller<K>
 where
@@ -141,9 +141,8 @@ where
             + Send
             + 'static,
     {
-        distinct(namespaces).into_iter().fold(self, |controller, namespace| {
-            controller.owns(Api::<Child>::namespaced(client.clone(), &namespace), wc.clone())
-        })
+        let api = |namespace: String| Api::<Child>::namespaced(client.clone(), &namespace);
+        self.owns_all(distinct(namespaces).into_iter().map(api).collect(), (), wc)
     }
 
     /// Like [`owns_in_namespaces`](Self::owns_in_namespaces), for kinds known only at run time.
@@ -184,10 +183,9 @@ where
         Child: Clone + Resource<Scope = DynamicResourceScope> + DeserializeOwned + Debug + Send + 'static,
         Child::DynamicType: Debug + Eq + Hash + Clone,
     {
-        distinct(namespaces).into_iter().fold(self, |controller, namespace| {
-            let api = Api::<Child>::namespaced_with(client.clone(), &namespace, &dyntype);
-            controller.owns_with(api, dyntype.clone(), wc.clone())
-        })
+        let api = |namespace: String| Api::<Child>::namespaced_with(client.clone(), &namespace, &dyntype);
+        let apis = distinct(namespaces).into_iter().map(api).collect();
+        self.owns_all(apis, dyntype, wc)
     }
 
     /// Like [`watches`](Self::watches), for the objects of these namespaces: a watch for each of them.
@@ -233,11 +231,9 @@ where
         I: 'static + IntoIterator<Item = ObjectRef<K>>,
         I::IntoIter: Send,
     {
-        let mapper = Arc::new(mapper);
-        distinct(namespaces).into_iter().fold(self, |controller, namespace| {
-            let (api, mapper) = (Api::<Other>::namespaced(client.clone(), &namespace), Arc::clone(&mapper));
-            controller.watches(api, wc.clone(), move |other| mapper(other))
-        })
+        let api = |namespace: String| Api::<Other>::namespaced(client.clone(), &namespace);
+        let apis = distinct(namespaces).into_iter().map(api).collect();
+        self.watches_all(apis, Other::DynamicType::default(), wc, mapper)
     }
 
     /// Like [`watches_in_namespaces`](Self::watches_in_namespaces), for kinds known only at run time.
@@ -284,12 +280,9 @@ where
         I: 'static + IntoIterator<Item = ObjectRef<K>>,
         I::IntoIter: Send,
     {
-        let mapper = Arc::new(mapper);
-        distinct(namespaces).into_iter().fold(self, |controller, namespace| {
-            let api = Api::<Other>::namespaced_with(client.clone(), &namespace, &dyntype);
-            let mapper = Arc::clone(&mapper);
-            controller.watches_with(api, dyntype.clone(), wc.clone(), move |other| mapper(other))
-        })
+        let api = |namespace: String| Api::<Other>::namespaced_with(client.clone(), &namespace, &dyntype);
+        let apis = distinct(namespaces).into_iter().map(api).collect();
+        self.watches_all(apis, dyntype, wc, mapper)
     }
 
     fn over(
@@ -304,7 +297,7 @@ where
         // Each watch is paced alone: one that fails does not hold up the others.
         let main = Box::new(move |pacing: &Pacing| {
             let pacing = pacing.clone();
-            let watch = move |namespace: &str| pacing.pace(watcher(api(namespace), wc.clone()));
+            let watch = move |namespace: &str| collection_events(api(namespace), wc.clone(), pacing.retry());
             let events = follow_namespaces(writer, stream::iter([namespaces]), watch);
             asked_by(events, shown).boxed()
         });

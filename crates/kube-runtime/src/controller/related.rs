@@ -6,16 +6,19 @@
 use super::{
     Controller,
     guard::CallbackPanic,
-    known::{Known, Lost},
-    request::{Asked, ReconcileRequest, urgency_of},
+    related_watch::{Mapped, asked_by},
+    request::Asked,
     trigger::{on_behalf_of, owners},
 };
 use crate::{
-    reflector::{ObjectKey, ObjectRef},
+    reflector::ObjectRef,
     unwind::catch,
-    watcher::{self, Event, metadata_events, watcher},
+    watcher::{self, CollectionEvent, RetryBackoff, collection_events, metadata_collection_events},
 };
-use futures::{Stream, StreamExt, TryStreamExt, stream};
+use futures::{
+    Stream, StreamExt, TryStreamExt,
+    stream::{self, BoxStream},
+};
 use kube_client::Api;
 use kube_core::Resource;
 use serde::de::DeserializeOwned;
@@ -86,10 +89,7 @@ where
     where
         Child::DynamicType: Debug + Eq + Hash + Clone,
     {
-        let owner_type = self.dyntype.clone();
-        let child_type = dyntype.clone();
-        let mapper = move |child| Ok(owners(&child, &owner_type, &child_type));
-        self.relate_watch(metadata_events(api, wc), mapper, dyntype)
+        self.owns_all(vec![api], dyntype, wc)
     }
 
     /// Also reconciles the owners of the objects of a stream of one's own. Metadata is enough; deletions matter, so
@@ -316,7 +316,7 @@ where
         I::IntoIter: Send,
         Other::DynamicType: Debug + Clone + Eq + Hash,
     {
-        self.relate_watch(watcher(api, wc), named_by::<_, Other, _, _>(mapper, dyntype.clone()), dyntype)
+        self.watches_all(vec![api], dyntype, wc, mapper)
     }
 
     /// Also reconciles what `mapper` makes of the objects of a stream of one's own.
@@ -511,14 +511,59 @@ where
         self.relate(trigger.map(Ok), named_by::<_, Other, _, _>(mapper, dyntype))
     }
 
-    /// A watch of related objects, and what each of them asks for.
-    fn relate_watch<T: Resource<DynamicType: Clone> + Send + 'static>(
+    /// The watches of what is owned, in one collection or in several.
+    pub(super) fn owns_all<Child: Clone + Resource + DeserializeOwned + Debug + Send + 'static>(
+        self,
+        apis: Vec<Api<Child>>,
+        dyntype: Child::DynamicType,
+        wc: watcher::Config,
+    ) -> Self
+    where
+        Child::DynamicType: Debug + Eq + Hash + Clone,
+    {
+        let owner_type = self.dyntype.clone();
+        let child_type = dyntype.clone();
+        let mapper = move |child| Ok(owners(&child, &owner_type, &child_type));
+        let watch = move |api, retry| metadata_collection_events(api, wc.clone(), retry).boxed();
+        self.relate_watches(apis, watch, mapper, dyntype)
+    }
+
+    /// The watches of what objects depend on, in one collection or in several.
+    pub(super) fn watches_all<Other, I>(
+        self,
+        apis: Vec<Api<Other>>,
+        dyntype: Other::DynamicType,
+        wc: watcher::Config,
+        mapper: impl Fn(Other) -> I + Sync + Send + 'static,
+    ) -> Self
+    where
+        Other: Clone + Resource + DeserializeOwned + Debug + Send + 'static,
+        I: 'static + IntoIterator<Item = ObjectRef<K>>,
+        I::IntoIter: Send,
+        Other::DynamicType: Debug + Clone + Eq + Hash,
+    {
+        let watch = move |api, retry| collection_events(api, wc.clone(), retry).boxed();
+        self.relate_watches(apis, watch, named_by::<_, Other, _, _>(mapper, dyntype.clone()), dyntype)
+    }
+
+    fn relate_watches<A, T>(
         mut self,
-        events: impl Stream<Item = watcher::Result<Event<T>>> + Send + 'static,
+        apis: Vec<Api<A>>,
+        watch: impl Fn(Api<A>, RetryBackoff) -> BoxStream<'static, watcher::Result<CollectionEvent<T>>>
+        + Send
+        + 'static,
         mapper: impl Fn(T) -> Mapped<K> + Send + 'static,
         related_type: T::DynamicType,
-    ) -> Self {
-        self.sources.add_listed(asked_by(events, mapper, self.dyntype.clone(), related_type));
+    ) -> Self
+    where
+        A: Send + 'static,
+        T: Resource<DynamicType: Clone> + Send + 'static,
+    {
+        let dyntype = self.dyntype.clone();
+        self.sources.add_watches(Box::new(move |pacing| {
+            let watches = apis.into_iter().map(|api| watch(api, pacing.retry())).collect();
+            asked_by(watches, mapper, dyntype, related_type).boxed()
+        }));
         self
     }
 
@@ -537,79 +582,6 @@ where
         });
         self.sources.add(asked.try_flatten());
         self
-    }
-}
-
-/// What a mapper makes of an object.
-type Mapped<K> = Result<Vec<ReconcileRequest<K>>, CallbackPanic>;
-
-/// What the objects of a watch ask for: those that come, change or go away, those that a new list lacks, and on behalf
-/// of whom they name no longer.
-fn asked_by<K, T>(
-    events: impl Stream<Item = watcher::Result<Event<T>>> + Send + 'static,
-    mapper: impl Fn(T) -> Mapped<K> + Send + 'static,
-    dyntype: K::DynamicType,
-    related_type: T::DynamicType,
-) -> impl Stream<Item = watcher::Result<Asked<K>>> + Send + 'static
-where
-    K: Resource<DynamicType: Clone> + 'static,
-    T: Resource<DynamicType: Clone> + Send + 'static,
-{
-    let mut known = Known::default();
-    let mut first = true;
-    let asked = events.map_ok(move |event| {
-        let urgency = urgency_of(&event);
-        let listed = matches!(event, Event::InitDone);
-        let (mapped, lost) = take_in(&mut known, event, &mapper);
-        let mut asked: Vec<Asked<K>> = match mapped {
-            Ok(requests) => requests.into_iter().map(|request| Asked::One { request, urgency }).collect(),
-            Err(panic) => vec![Asked::CallbackPanicked(panic)],
-        };
-        for (related, names) in lost {
-            let related = related.to_ref::<T>(related_type.clone()).erase();
-            asked
-                .extend(names.iter().map(|name| on_behalf_of(&related, name.to_ref(dyntype.clone())).into()));
-        }
-        if listed {
-            asked.push(Asked::Reviewed { first: std::mem::take(&mut first) });
-        }
-        stream::iter(asked.into_iter().map(Ok))
-    });
-    asked.try_flatten()
-}
-
-fn take_in<K: Resource, T: Resource>(
-    known: &mut Known,
-    event: Event<T>,
-    mapper: impl Fn(T) -> Mapped<K>,
-) -> (Mapped<K>, Vec<Lost>) {
-    let names = |requests: &[ReconcileRequest<K>]| -> Vec<ObjectKey> {
-        requests.iter().map(|request| ObjectKey::from(&request.obj_ref)).collect()
-    };
-    match event {
-        Event::Init => {
-            known.start_list();
-            (Ok(Vec::new()), Vec::new())
-        }
-        Event::InitDone => (Ok(Vec::new()), known.finish_list()),
-        Event::InitApply(object) | Event::Apply(object) => {
-            let key = ObjectKey::of(&object);
-            let mapped = mapper(object);
-            let lost = match &mapped {
-                Ok(requests) => known.see(key, names(requests)),
-                Err(_) => (key.clone(), known.keep(&key)),
-            };
-            (mapped, vec![lost])
-        }
-        Event::Delete(object) => {
-            let (key, mapped) = (ObjectKey::of(&object), mapper(object));
-            let (key, mut lost) = known.see(key, Vec::new());
-            if let Ok(requests) = &mapped {
-                let named = names(requests);
-                lost.retain(|name| !named.contains(name));
-            }
-            (mapped, vec![(key, lost)])
-        }
     }
 }
 

@@ -4,9 +4,9 @@ use super::{
     Action, Config, Error as ControllerError,
     action::Again,
     guard::{CallbackPanic, Trouble, guard_call},
+    pending_writes::{Parked, PendingWrites},
     reconcile::{Failure, Judged},
     request::{Asked, ReconcileReason},
-    written::Unseen,
 };
 use crate::{
     delay::after,
@@ -127,7 +127,8 @@ const LISTS_WAIT: Duration = Duration::from_secs(5);
 /// Calls `start` for each object that is due, and `conclude` with what comes of it.
 pub(super) struct Runner<K: Reconcilable, Q, F, Start, Conclude> {
     pub(super) store: Store<K>,
-    pub(super) triggers: Pin<Box<Q>>,
+    /// `None` once they have ended: then what they hold, such as the writer of a store, is gone too.
+    triggers: Option<Pin<Box<Q>>>,
     pub(super) start: Start,
     pub(super) conclude: Conclude,
     /// When this is done, nothing new is started.
@@ -135,10 +136,9 @@ pub(super) struct Runner<K: Reconcilable, Q, F, Start, Conclude> {
     debounce: Duration,
     queue: Queue<Arc<ObjectKey>, ReconcileReason>,
     retries: Retries<Arc<ObjectKey>>,
-    unseen: Unseen,
+    pending_writes: PendingWrites,
     running: FuturesUnordered<Running<K, F>>,
     stage: Stage,
-    triggers_open: bool,
     /// How many sources have not reported their first list.
     lists: usize,
     /// Whether anything was ever started.
@@ -150,22 +150,24 @@ pub(super) struct Runner<K: Reconcilable, Q, F, Start, Conclude> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Stage {
     /// The store is not complete yet: triggers are taken in, nothing is started.
-    Filling,
+    SyncingPrimary,
     /// The store is complete, the lists of related objects are not.
-    Gathering {
+    SyncingRelated {
         until: Instant,
     },
-    Working,
-    /// Only what runs is waited for.
+    Running,
+    /// Only what runs is waited for. Sources are still polled, since what runs may wait for the store that they fill; what they ask
+    /// for is dropped.
     Draining,
 }
 
 /// What a runner waits for.
-enum News<A, D> {
+enum RunnerEvent<A, D> {
     Shutdown,
     StoreReady(Result<(), WriterDropped>),
     Asked(Option<A>),
     Done(D),
+    WriteVisible(Arc<ObjectKey>, Option<Parked>),
     Due,
 }
 
@@ -189,17 +191,16 @@ where
     ) -> Self {
         Self {
             store,
-            triggers: Box::pin(triggers),
+            triggers: Some(Box::pin(triggers)),
             start,
             conclude,
             shutdown,
             debounce: config.debounce,
             queue: Queue::new(config.concurrency),
             retries: Retries::new(config.retries, Rng::new()),
-            unseen: Unseen::new(config.longest_write_wait()),
+            pending_writes: PendingWrites::new(config.longest_write_wait()),
             running: FuturesUnordered::new(),
-            stage: Stage::Filling,
-            triggers_open: true,
+            stage: Stage::SyncingPrimary,
             lists: 0,
             begun: false,
             triggers_first: true,
@@ -230,51 +231,60 @@ where
             if self.is_done() {
                 return None;
             }
-            match self.news().await {
-                News::Shutdown => self.stage = Stage::Draining,
-                News::StoreReady(Ok(())) => {
-                    self.stage = Stage::Gathering { until: after(Instant::now(), LISTS_WAIT) };
+            match self.event().await {
+                RunnerEvent::Shutdown => self.stage = Stage::Draining,
+                RunnerEvent::StoreReady(Ok(())) => {
+                    self.stage = Stage::SyncingRelated { until: after(Instant::now(), LISTS_WAIT) };
                 }
-                News::StoreReady(Err(error)) => return Some(Err(self.give_up(error))),
-                News::Asked(Some(Ok(Asked::CallbackPanicked(panic)))) => return Some(Err(panic.into())),
-                News::Asked(Some(Ok(asked))) => self.take_in(asked),
-                News::Asked(Some(Err(error))) => return Some(Err(ControllerError::QueueError(error))),
-                News::Asked(None) => self.close(),
-                News::Done(done) => return Some(self.finish(done)),
-                News::Due => {}
+                RunnerEvent::StoreReady(Err(error)) => return Some(Err(self.give_up(error))),
+                RunnerEvent::Asked(Some(Ok(_))) if self.stage == Stage::Draining => {
+                    tokio::task::consume_budget().await; // or a source without end would keep what runs from running
+                }
+                RunnerEvent::Asked(Some(Ok(Asked::CallbackPanicked(panic)))) => {
+                    return Some(Err(panic.into()));
+                }
+                RunnerEvent::Asked(Some(Ok(asked))) => self.take_in(asked),
+                RunnerEvent::Asked(Some(Err(error))) => return Some(Err(ControllerError::QueueError(error))),
+                RunnerEvent::Asked(None) => self.close(),
+                RunnerEvent::Done(done) => return Some(self.finish(done)),
+                RunnerEvent::WriteVisible(key, parked) => self.unpark(key, parked),
+                RunnerEvent::Due => {}
             }
         }
     }
 
-    async fn news(&mut self) -> News<Result<Asked<K>, QErr>, Done<K, F::Output>> {
+    async fn event(&mut self) -> RunnerEvent<Result<Asked<K>, QErr>, Done<K, F::Output>> {
         let due = match self.stage {
-            Stage::Working => self.queue.next_due(),
-            Stage::Gathering { until } => Some(until),
-            Stage::Filling | Stage::Draining => None,
+            Stage::Running => self.queue.next_due(),
+            Stage::SyncingRelated { until } => Some(until),
+            Stage::SyncingPrimary | Stage::Draining => None,
         };
-        let Self { shutdown, store, triggers, running, .. } = self;
-        let more = self.triggers_open && self.stage != Stage::Draining;
+        let Self { shutdown, store, triggers, running, pending_writes, .. } = self;
         self.triggers_first = !self.triggers_first;
         let work = poll_fn(|cx| {
+            if let Poll::Ready((key, parked)) = pending_writes.poll_visible(cx) {
+                return Poll::Ready(RunnerEvent::WriteVisible(key, parked));
+            }
             if self.triggers_first {
-                poll_asked(triggers, more, cx).or_else(|| poll_done(running, cx))
+                poll_asked(triggers, cx).or_else(|| poll_done(running, cx))
             } else {
-                poll_done(running, cx).or_else(|| poll_asked(triggers, more, cx))
+                poll_done(running, cx).or_else(|| poll_asked(triggers, cx))
             }
             .map_or(Poll::Pending, Poll::Ready)
         });
         tokio::select! {
             biased; // what comes first must not be chance: simulations are to be repeated
-            () = shutdown, if self.stage != Stage::Draining => News::Shutdown,
-            ready = store.wait_until_ready(), if self.stage == Stage::Filling => News::StoreReady(ready),
-            news = work => news,
-            () = sleep_until(due.unwrap_or_else(Instant::now)), if due.is_some() => News::Due,
+            () = shutdown, if self.stage != Stage::Draining => RunnerEvent::Shutdown,
+            ready = store.wait_until_ready(), if self.stage == Stage::SyncingPrimary => RunnerEvent::StoreReady(ready),
+            event = work => event,
+            () = sleep_until(due.unwrap_or_else(Instant::now)), if due.is_some() => RunnerEvent::Due,
         }
     }
 
     fn is_done(&self) -> bool {
         self.running.is_empty()
-            && (self.stage == Stage::Draining || (!self.triggers_open && self.queue.is_empty()))
+            && (self.stage == Stage::Draining
+                || (self.triggers.is_none() && self.queue.is_empty() && !self.pending_writes.has_parked()))
     }
 
     fn take_in(&mut self, asked: Asked<K>) {
@@ -304,15 +314,16 @@ where
     fn enqueue(&mut self, key: ObjectKey, reason: ReconcileReason, urgency: Urgency) {
         let now = Instant::now();
         // Before the first list is complete, everything is what was there at the start.
-        let urgency = if self.stage == Stage::Filling { Urgency::Background } else { urgency };
+        let urgency = if self.stage == Stage::SyncingPrimary { Urgency::Background } else { urgency };
         self.queue.push(Arc::new(key), reason, after(now, self.debounce), urgency, now);
     }
 
     /// There will be no more triggers: what was asked for is still done, but nothing is repeated for ever.
     fn close(&mut self) {
-        self.triggers_open = false;
+        self.triggers = None;
         self.lists = 0;
         self.queue.retain_waiting(|reason| !reason.is_own());
+        self.pending_writes.retain(|reason| !reason.is_own());
     }
 
     fn give_up(&mut self, error: WriterDropped) -> ControllerError<E, QErr> {
@@ -324,19 +335,16 @@ where
     fn start_due(&mut self) -> Option<Report<K, E, QErr>> {
         let now = Instant::now();
         match self.stage {
-            Stage::Working => {}
-            Stage::Gathering { until } if self.lists == 0 || until <= now => self.stage = Stage::Working,
-            Stage::Filling | Stage::Gathering { .. } | Stage::Draining => return None,
+            Stage::Running => {}
+            Stage::SyncingRelated { until } if self.lists == 0 || until <= now => self.stage = Stage::Running,
+            Stage::SyncingPrimary | Stage::SyncingRelated { .. } | Stage::Draining => return None,
         }
         while let Some((key, reason)) = self.queue.start(now) {
-            let object = self.store.newest(&key);
-            if let Some(next_look) = self.unseen.look_again(&key, object.as_deref(), now) {
+            let Some(reason) = self.pending_writes.park(&key, reason) else {
                 self.queue.finish(&key, now);
-                let urgency = reason.urgency();
-                self.queue.push(key, reason, next_look, urgency, now);
                 continue;
-            }
-            let Some(object) = object else {
+            };
+            let Some(object) = self.store.newest(&key) else {
                 self.queue.finish(&key, now);
                 self.retries.forget(&key);
                 if reason.is_own() {
@@ -417,13 +425,32 @@ where
             self.retries.forget(key);
         }
         let now = Instant::now();
-        self.unseen.note(key, action, object, || self.store.newest(key), now);
-        if let Some(delay) = delay.filter(|_| self.triggers_open) {
+        self.expect_write(key, action, object);
+        if let Some(delay) = delay.filter(|_| self.triggers.is_some()) {
             let due = after(now, delay.max(self.debounce));
             let urgency = reason.urgency();
             self.queue.push(Arc::clone(key), reason, due, urgency, now);
         }
         self.queue.finish(key, now);
+    }
+
+    /// Holds `key` back until the store shows what `action` says was written.
+    fn expect_write(&mut self, key: &Arc<ObjectKey>, action: &Action, object: &K) {
+        let Some(written) = action.written().filter(|_| self.pending_writes.is_enabled()) else { return };
+        match written.awaited_after(object, self.store.dyntype()) {
+            Some(awaited) => self.pending_writes.expect(key, self.store.wait_until((**key).clone(), awaited)),
+            None => {
+                tracing::warn!(object = %key.name, "Action::after_write was given another object than the one that was reconciled");
+            }
+        }
+    }
+
+    /// The store shows the last write to `key`, or has had its time.
+    fn unpark(&mut self, key: Arc<ObjectKey>, parked: Option<Parked>) {
+        if let Some(Parked { reason, urgency }) = parked {
+            let now = Instant::now();
+            self.queue.push(key, reason, now, urgency, now);
+        }
     }
 
     fn reference(&self, key: &ObjectKey) -> ObjectRef<K> {
@@ -432,15 +459,11 @@ where
 }
 
 fn poll_asked<A, D>(
-    triggers: &mut Pin<Box<impl Stream<Item = A>>>,
-    more: bool,
+    triggers: &mut Option<Pin<Box<impl Stream<Item = A>>>>,
     cx: &mut Context<'_>,
-) -> Option<News<A, D>> {
-    if !more {
-        return None; // a stream that has ended must not be polled
-    }
-    match triggers.as_mut().poll_next(cx) {
-        Poll::Ready(asked) => Some(News::Asked(asked)),
+) -> Option<RunnerEvent<A, D>> {
+    match triggers.as_mut()?.as_mut().poll_next(cx) {
+        Poll::Ready(asked) => Some(RunnerEvent::Asked(asked)),
         Poll::Pending => None,
     }
 }
@@ -448,9 +471,9 @@ fn poll_asked<A, D>(
 fn poll_done<A, K, F: Future + Unpin>(
     running: &mut FuturesUnordered<Running<K, F>>,
     cx: &mut Context<'_>,
-) -> Option<News<A, Done<K, F::Output>>> {
+) -> Option<RunnerEvent<A, Done<K, F::Output>>> {
     match running.poll_next_unpin(cx) {
-        Poll::Ready(Some(done)) => Some(News::Done(done)),
+        Poll::Ready(Some(done)) => Some(RunnerEvent::Done(done)),
         Poll::Ready(None) | Poll::Pending => None, // nothing runs, or nothing is done
     }
 }

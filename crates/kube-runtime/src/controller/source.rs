@@ -5,7 +5,7 @@ use crate::{
     backoff::{Backoff, DefaultBackoff},
     reflector::{Lookup, ObjectRef, store::Store},
     stream_ext::StreamBackoff,
-    watcher,
+    watcher::{self, RetryBackoff},
 };
 use futures::{
     Stream, StreamExt,
@@ -20,14 +20,14 @@ pub(super) type Trigger<K> = BoxStream<'static, watcher::Result<Asked<K>>>;
 
 /// All sources of a controller.
 pub(super) struct Sources<K: Resource> {
-    triggers: Vec<Unpaced<K>>,
+    triggers: Vec<TriggerFactory<K>>,
     /// How many of them report their first list by [`Asked::Reviewed`].
     lists: usize,
     pacing: Pacing,
 }
 
-/// A source to which nobody has said yet how to pace itself.
-pub(super) type Unpaced<K> = Box<dyn FnOnce(&Pacing) -> Trigger<K> + Send>;
+/// A source before it is known how to pace it.
+pub(super) type TriggerFactory<K> = Box<dyn FnOnce(&Pacing) -> Trigger<K> + Send>;
 
 /// How long a source that fails is left alone.
 #[derive(Clone)]
@@ -39,34 +39,46 @@ pub(super) enum Pacing {
 }
 
 impl Pacing {
-    /// The stream with a pause after each error.
-    pub(super) fn pace<T: 'static>(
+    /// For one watch of the controller's own, which paces itself.
+    pub(super) fn retry(&self) -> RetryBackoff {
+        match self {
+            Self::Own => RetryBackoff::at_least(DefaultBackoff::default()),
+            Self::Shared(backoff) => RetryBackoff::at_least(SharedBackoff(Arc::clone(backoff))),
+        }
+    }
+
+    /// A stream that the user has made, with a pause after each error that is not about single objects.
+    fn pace<T: 'static>(
         &self,
         stream: impl Stream<Item = watcher::Result<T>> + Send + 'static,
     ) -> BoxStream<'static, watcher::Result<T>> {
+        let stream = stream.map(|item| match item {
+            Err(error) if error.undecodable().next().is_some() => Ok(Err(error)),
+            item => item.map(Ok),
+        });
         match self {
-            Self::Own => StreamBackoff::new(stream, DefaultBackoff::default()).boxed(),
-            Self::Shared(backoff) => StreamBackoff::new(stream, SharedBackoff(Arc::clone(backoff))).boxed(),
+            Self::Own => StreamBackoff::new(stream, DefaultBackoff::default()).map(Result::flatten).boxed(),
+            Self::Shared(backoff) => {
+                StreamBackoff::new(stream, SharedBackoff(Arc::clone(backoff))).map(Result::flatten).boxed()
+            }
         }
     }
 }
 
 impl<K: Resource + 'static> Sources<K> {
-    pub(super) fn new(main: Unpaced<K>) -> Self {
+    pub(super) fn new(main: TriggerFactory<K>) -> Self {
         Self { triggers: vec![main], lists: 0, pacing: Pacing::Own }
     }
 
+    /// A source that the user has made.
     pub(super) fn add(&mut self, trigger: impl Stream<Item = watcher::Result<Asked<K>>> + Send + 'static) {
-        self.triggers.push(unpaced(trigger));
+        self.triggers.push(paced(trigger));
     }
 
-    /// Like [`Sources::add`], for a source that reports its first list.
-    pub(super) fn add_listed(
-        &mut self,
-        trigger: impl Stream<Item = watcher::Result<Asked<K>>> + Send + 'static,
-    ) {
+    /// A source that paces itself and reports its first list.
+    pub(super) fn add_watches(&mut self, trigger: TriggerFactory<K>) {
         self.lists += 1;
-        self.add(trigger);
+        self.triggers.push(trigger);
     }
 
     pub(super) fn lists(&self) -> usize {
@@ -84,10 +96,10 @@ impl<K: Resource + 'static> Sources<K> {
     }
 }
 
-/// A source that fails as a whole.
-pub(super) fn unpaced<K: Resource + 'static>(
+/// A source that the user has made: it fails as a whole.
+pub(super) fn paced<K: Resource + 'static>(
     trigger: impl Stream<Item = watcher::Result<Asked<K>>> + Send + 'static,
-) -> Unpaced<K> {
+) -> TriggerFactory<K> {
     Box::new(|pacing| pacing.pace(trigger))
 }
 

@@ -1,16 +1,10 @@
 //! Finding the objects of a cache by something else than their names.
 
 use super::{Lookup, by_name::ByName};
+use crate::unwind::catch;
 use ahash::AHashMap;
 use kube_core::ResourceExt;
-use std::{
-    any::Any,
-    borrow::Borrow,
-    fmt,
-    hash::Hash,
-    panic::{AssertUnwindSafe, catch_unwind},
-    sync::Arc,
-};
+use std::{any::Any, borrow::Borrow, fmt, hash::Hash, sync::Arc};
 
 /// Hands each key of an object to a visitor.
 type Visit<K, T> = dyn Fn(&K, &mut dyn FnMut(T)) + Send + Sync;
@@ -48,7 +42,8 @@ impl<K, T> Index<K, T> {
     /// An index by what `keys` makes of an object: an `Option`, a `Vec`, or whatever can be iterated.
     ///
     /// `keys` has to make the same of the same state each time. It runs without a lock, in the task that fills the store, before the
-    /// state that it is called for can be seen. If it panics, the index does not find the object, and an error in the log says so.
+    /// state that it is called for can be seen. If it panics, the index does not find the object; a controller reports it as an error of the object,
+    /// other stores in the log.
     #[must_use]
     pub fn new<I>(keys: impl Fn(&K) -> I + Send + Sync + 'static) -> Self
     where
@@ -128,8 +123,10 @@ pub(super) type IndexKeys = Box<dyn Any + Send>;
 
 /// A declared index, whatever the type of its keys.
 pub(super) trait AnyIndex<K>: Send + Sync {
-    /// Calls the index function. This is code of users, so no lock may be held.
-    fn keys(&self, object: &K) -> IndexKeys;
+    /// Calls the index function. This is code of users, so no lock may be held. `Err` is what its panic said.
+    fn keys(&self, object: &K) -> Result<IndexKeys, String>;
+    /// The keys of an object that the index does not find.
+    fn no_keys(&self) -> IndexKeys;
     /// The index without objects.
     fn buckets(&self) -> Box<dyn AnyBuckets<K>>;
 }
@@ -139,18 +136,14 @@ where
     K: Lookup + Send + Sync + 'static,
     T: Eq + Hash + Send + Sync + 'static,
 {
-    fn keys(&self, object: &K) -> IndexKeys {
+    fn keys(&self, object: &K) -> Result<IndexKeys, String> {
         let mut keys: Vec<T> = Vec::new();
-        let call = AssertUnwindSafe(|| (self.keys)(object, &mut |key| keys.push(key)));
-        if catch_unwind(call).is_err() {
-            keys.clear(); // half of the keys would find it by chance
-            tracing::error!(
-                namespace = object.namespace().as_deref(),
-                name = object.name().as_deref(),
-                "an index function panicked: the index does not find this object",
-            );
-        }
-        Box::new(keys)
+        catch(|| (self.keys)(object, &mut |key| keys.push(key)))?;
+        Ok(Box::new(keys))
+    }
+
+    fn no_keys(&self) -> IndexKeys {
+        Box::new(Vec::<T>::new())
     }
 
     fn buckets(&self) -> Box<dyn AnyBuckets<K>> {

@@ -28,10 +28,22 @@ impl<K> Declared<K> {
         self.0.push(index);
     }
 
-    /// The keys of an object in each of them.
-    pub(super) fn keys(&self, object: &K) -> Vec<IndexKeys> {
-        self.0.iter().map(|index| index.keys(object)).collect()
+    /// The keys of an object in each of them. An index function that panics gives none, and `panicked` is told what it said.
+    pub(super) fn keys(&self, object: &K, mut panicked: impl FnMut(String)) -> Vec<IndexKeys> {
+        self.0.iter().map(|index| keys_or_none(&**index, object, &mut panicked)).collect()
     }
+}
+
+/// The keys of an object in an index.
+pub(super) fn keys_or_none<K>(
+    index: &dyn AnyIndex<K>,
+    object: &K,
+    panicked: &mut impl FnMut(String),
+) -> IndexKeys {
+    index.keys(object).unwrap_or_else(|message| {
+        panicked(message);
+        index.no_keys()
+    })
 }
 
 impl<K> Default for Declared<K> {

@@ -302,3 +302,30 @@ async fn children_are_not_touched_by_it() {
     assert!(both[1].contains("always"), "{both:?}");
     drop(owner.object_ref(&()));
 }
+
+#[tokio::test(start_paused = true)]
+async fn an_index_that_panics_is_an_error_of_the_object() {
+    let (_server, client) = server();
+    let api = config_maps(&client);
+    for name in ["bad", "good"] {
+        api.add(named(name)).await;
+    }
+    let index = Index::new(|map: &ConfigMap| {
+        assert!(map.name_any() != "bad", "cannot read it");
+        [map.name_any()]
+    });
+    let controller = controller(&client).with_index(&index);
+    let store = controller.store();
+    let mut told = Told::by(controller.run(nothing, wait_for_change, Arc::new(())));
+    let mut first = [told.next().await, told.next().await, told.next().await];
+    first.sort();
+    assert_eq!(first[..2], ["done: bad", "done: good"]);
+    assert!(first[2].contains("index") && first[2].contains("ConfigMap.v1/bad.default"), "{first:?}");
+    assert_eq!((store.by_index(&index, "good").len(), store.by_index(&index, "bad").len()), (1, 0));
+    api.touch("good", "1").await;
+    assert_eq!(told.next().await, "done: good");
+    api.remove("bad").await;
+    api.touch("good", "2").await;
+    while told.next().await != "done: good" {}
+    assert_eq!(store.len(), 1);
+}

@@ -12,6 +12,7 @@ pub use writer::{Writer, store, store_shared};
 
 pub(crate) use wait::Waiting;
 pub(crate) use watermarks::Awaited;
+pub(crate) use writer::IndexPanic;
 pub(super) use {namespace::NamespaceList, watermarks::ListVersion};
 
 use super::Lookup;

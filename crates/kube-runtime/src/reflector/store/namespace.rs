@@ -88,7 +88,7 @@ where
         let changed = self.changed_by(list);
         let changes: Vec<TableChange<K>> = gone
             .iter()
-            .map(|last| (Arc::clone(last), self.indexes.keys(last), None))
+            .map(|last| (Arc::clone(last), self.keys_before(last), None))
             .chain(changed.iter().filter_map(|object| {
                 let present = || self.shared().objects.read(|table| table.get_same_key(object).cloned());
                 let (before, after) = self.index_keys(present, object)?;
@@ -103,6 +103,7 @@ where
             changes.into_iter().map(change).collect()
         });
         drop(replaced); // without the lock
+        self.take_index_panics(); // the log has them
         self.shared().objects.publish(gone.iter().chain(&changed).cloned().map(keyed));
         gone.into_iter().map(Event::Delete).chain(changed.into_iter().map(Event::Apply)).collect()
     }

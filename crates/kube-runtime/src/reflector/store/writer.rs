@@ -11,7 +11,7 @@ use crate::{
         index::IndexKeys,
         published::Published,
         registry::Registry,
-        table::{Declared, Table},
+        table::{Declared, Table, keys_or_none},
     },
     version::number,
     watcher::{self, CollectionEvent, Event, UndecodableObject},
@@ -82,7 +82,12 @@ where
     pub(super) indexes: Declared<K>,
     /// The list under way.
     listing: Option<Listing>,
+    /// The objects that index functions panicked at, until somebody asks.
+    index_panics: Mutex<Vec<IndexPanic>>,
 }
+
+/// An object that an index does not find, because its function panicked, and what the panic said.
+pub(crate) type IndexPanic = (ObjectKey, String);
 
 /// What a list under way has shown of its version.
 #[derive(Default)]
@@ -115,7 +120,7 @@ where
             wanted_indexes: Mutex::default(),
         };
         let reader = Store { shared: Arc::new(shared), ready: is_ready };
-        Self { reader, ready, indexes: Declared::default(), listing: None }
+        Self { reader, ready, indexes: Declared::default(), listing: None, index_panics: Mutex::default() }
     }
 
     /// Declares an index, so that [`Store::by_index`] finds its objects without looking at the others.
@@ -166,6 +171,7 @@ where
             Event::Apply(object) => drop(self.apply(Cow::Borrowed(object))),
             Event::Delete(object) => self.delete(&Arc::new(object.clone())),
         }
+        self.index_panics.get_mut().clear(); // the log has them
     }
 
     /// Takes an event in, and returns it for whoever comes after.
@@ -186,6 +192,7 @@ where
 
     /// Takes an event in without a copy, and returns it with the object in its place in memory.
     pub(crate) fn take_in(&mut self, event: Event<K>) -> Event<Arc<K>> {
+        self.index_panics.get_mut().clear(); // the log has them
         match event {
             Event::Init => {
                 self.start_list();
@@ -380,7 +387,7 @@ where
     /// Takes the object of this name out of everything.
     fn take_out(&self, object: &K) {
         let shared = self.shared();
-        let keys = |present: Option<Arc<K>>| present.map(|it| self.indexes.keys(&it)).unwrap_or_default();
+        let keys = |present: Option<Arc<K>>| present.map(|it| self.keys_before(&it)).unwrap_or_default();
         if self.listing.is_some() {
             let before = keys(shared.listed.read().as_ref().and_then(|it| it.get_same_key(object).cloned()));
             let removed = shared.listed.write().as_mut().and_then(|table| table.remove(object, before));
@@ -402,10 +409,33 @@ where
         }
         let before = match present() {
             Some(present) if Arc::ptr_eq(&present, object) => return None,
-            Some(present) => self.indexes.keys(&present),
+            Some(present) => self.keys_before(&present),
             None => Vec::new(),
         };
-        Some((before, self.indexes.keys(object)))
+        let keys = self.indexes.keys(object, |message| self.index_panicked(object, message));
+        Some((before, keys))
+    }
+
+    /// The keys of a state that is there: the index functions have been called with it before.
+    pub(super) fn keys_before(&self, object: &K) -> Vec<IndexKeys> {
+        self.indexes.keys(object, |_panic| ())
+    }
+
+    fn index_panicked(&self, object: &K, message: String) {
+        let key = ObjectKey::of(object);
+        let (namespace, name) = (key.namespace.as_deref(), &*key.name);
+        tracing::error!(
+            namespace,
+            name,
+            message,
+            "an index function panicked: the index does not find this object"
+        );
+        self.index_panics.lock().push((key, message));
+    }
+
+    /// The objects that index functions have panicked at since this was last asked.
+    pub(crate) fn take_index_panics(&mut self) -> Vec<IndexPanic> {
+        std::mem::take(self.index_panics.get_mut())
     }
 
     /// Adds the indexes that were declared since the last change. Only the writer changes tables, so that index functions can run
@@ -414,7 +444,10 @@ where
         let wanted = std::mem::take(&mut *self.reader.shared.wanted_indexes.lock());
         for index in wanted {
             let keyed = |objects: Vec<Arc<K>>| -> Vec<_> {
-                objects.into_iter().map(|object| (Arc::clone(&object), index.keys(&object))).collect()
+                let keys = |object: &Arc<K>| {
+                    keys_or_none(&*index, object, &mut |message| self.index_panicked(object, message))
+                };
+                objects.into_iter().map(|object| (Arc::clone(&object), keys(&object))).collect()
             };
             let shared = &self.reader.shared;
             let shown = keyed(shared.objects.read(|table| table.iter().cloned().collect()));
