@@ -81,7 +81,7 @@ async fn answer(faults: Arc<Faults>, server: ApiServer, request: Request<Body>) 
 /// in no particular order, and which of them comes first would be the one thing that a seed does not decide.
 fn lag_of(request: &Request<Body>) -> Duration {
     let path = request.uri().path();
-    let (second_kind, second_namespace) = (path.ends_with("/secrets"), path.contains("/empty/"));
+    let (second_kind, second_namespace) = (path.ends_with("/secrets"), path.contains("/second/"));
     Duration::from_millis(u64::from(second_kind) + 2 * u64::from(second_namespace))
 }
 

@@ -11,7 +11,7 @@ use futures::{
     future::{pending, ready, select},
     stream::{self, BoxStream},
 };
-use k8s_openapi::api::core::v1::{ConfigMap, Secret};
+use k8s_openapi::api::core::v1::{ConfigMap, Namespace, Secret};
 use kube_client::{Api, Client};
 use kube_core::{
     ResourceExt,
@@ -37,8 +37,8 @@ use tokio::{
 /// How long after the last fault everything has to be in order, at the latest.
 const SETTLED: Duration = Duration::from_secs(600);
 
-/// What a controller of several namespaces watches. In the second one nothing ever is.
-const NAMESPACES: [&str; 2] = ["default", "empty"];
+/// What a controller of several namespaces watches. Names are those of one namespace only.
+pub(super) const NAMESPACES: [&str; 2] = ["default", "second"];
 
 /// What is left of a life.
 pub(super) struct Life {
@@ -56,8 +56,10 @@ pub(super) struct Life {
 pub(super) async fn live(seed: u64) -> Life {
     let mut dice = Dice::new(seed);
     let server = ApiServer::new();
-    let objects = Api::default_namespaced(Client::new(server.clone(), "default"));
-    let (faults, world) = (Faults::new(dice.split()), World::new(dice.split(), objects));
+    let client = Client::new(server.clone(), "default");
+    let spaces = Api::<Namespace>::all(client.clone());
+    spaces.create(&PostParams::default(), &named(NAMESPACES[1])).await.unwrap();
+    let (faults, world) = (Faults::new(dice.split()), World::new(dice.split(), client));
     let changes = Changes::new(&server, dice.split(), &world);
     let tasks = Handle::current().metrics().num_alive_tasks();
     let mut outcome = go_through(dice, &faults, &world, changes, faults.client(&server)).await;
@@ -111,16 +113,16 @@ async fn go_through(
     faults.end();
     world.calm.store(true, Ordering::Relaxed);
     world.tell("from here on, nothing goes wrong any more");
-    settle(&controller.store, world, &changes).await?;
+    settle(&controller, world, &changes).await?;
     controller.stop(world).await
 }
 
 /// Waits until nothing is out of order.
-async fn settle(store: &Store<ConfigMap>, world: &World, changes: &Changes) -> Result<(), String> {
+async fn settle(controller: &Running, world: &World, changes: &Changes) -> Result<(), String> {
     let end = Instant::now() + SETTLED;
     loop {
         sleep(Duration::from_secs(5)).await;
-        match changes.all_arrived(store, world).await {
+        match changes.all_arrived(controller, world).await {
             Err(wrong) if Instant::now() > end => return Err(wrong),
             Err(_not_yet) => {}
             Ok(()) => return Ok(()),
@@ -131,6 +133,8 @@ async fn settle(store: &Store<ConfigMap>, world: &World, changes: &Changes) -> R
 /// A controller at work.
 struct Running {
     store: Store<ConfigMap>,
+    /// The namespaces of its objects, and those of which it hears of children.
+    covers: (usize, usize),
     stop: oneshot::Sender<()>,
     task: JoinHandle<()>,
 }
@@ -138,8 +142,9 @@ struct Running {
 impl Running {
     fn start(client: &Client, world: &Arc<World>, dice: &mut Dice) -> Self {
         world.begin();
-        let (main, shared) = main_source(client, world, dice);
+        let (main, of_objects, shared) = main_source(client, world, dice);
         let store = main.store();
+        world.set_store(Some(store.clone()));
         let config = Config::default()
             .concurrency(u16::try_from(dice.below(4)).unwrap())
             .debounce(Duration::from_millis(dice.below(3) * 400))
@@ -147,13 +152,7 @@ impl Running {
             .write_wait(Duration::from_secs(3600))
             .timeout(Duration::from_secs(15));
         let (stop, stopped) = oneshot::channel();
-        let (children, owner) = (watch(dice), |child: Secret| owner_of(&child));
-        let main = if dice.one_in(3) {
-            world.tell("which watches children in two namespaces");
-            main.watches_in_namespaces(client.clone(), NAMESPACES, children, owner)
-        } else {
-            main.watches(Api::default_namespaced(client.clone()), children, owner)
-        };
+        let (main, of_children) = with_children(main, client, world, dice);
         let main = main.with_config(config).graceful_shutdown_on(async { drop(stopped.await) });
         let output = if dice.one_in(2) {
             main.run(reconcile, error_policy, Arc::clone(world)).map(told).boxed()
@@ -167,7 +166,8 @@ impl Running {
         });
         // The shared stream, where there is one, is polled beside the controller, and ends with it.
         let beside = shared.for_each(|()| ready(())).then(|()| pending::<()>()).boxed();
-        Self { store, stop, task: tokio::spawn(select(output.boxed(), beside).map(drop)) }
+        let covers = (of_objects, of_children);
+        Self { store, covers, stop, task: tokio::spawn(select(output.boxed(), beside).map(drop)) }
     }
 
     /// Waits for what runs; nothing new may start.
@@ -177,23 +177,25 @@ impl Running {
         let ended = timeout(Duration::from_secs(60), self.task).await;
         ended.map_err(|_| "a graceful end takes too long".to_owned())?.map_err(|error| error.to_string())?;
         world.stopping.store(false, Ordering::Relaxed);
+        world.set_store(None);
         if world.is_idle() { Ok(()) } else { Err("a graceful end did not wait for a reconcile".to_owned()) }
     }
 
     async fn drop(self, world: &World) -> Result<(), String> {
         self.task.abort();
         let _cancelled = self.task.await;
+        world.set_store(None);
         sleep(Duration::from_millis(1)).await;
         if world.is_idle() { Ok(()) } else { Err("a reconcile outlived its controller".to_owned()) }
     }
 }
 
-/// A controller by one of four kinds of watches, and what has to be polled beside it.
+/// A controller by one of four kinds of watches, how many namespaces it covers, and what has to be polled beside it.
 fn main_source(
     client: &Client,
     world: &World,
     dice: &mut Dice,
-) -> (Controller<ConfigMap>, BoxStream<'static, ()>) {
+) -> (Controller<ConfigMap>, usize, BoxStream<'static, ()>) {
     let api = Api::<ConfigMap>::default_namespaced(client.clone());
     match dice.below(5) {
         0 => {
@@ -201,7 +203,7 @@ fn main_source(
             let (store, writer) = reflector::store_shared(4);
             let objects = writer.subscribe().unwrap();
             let watch = watcher::watcher(api, watch(dice)).default_backoff().reflect_shared(writer);
-            (Controller::for_shared_stream(objects, store), watch.map(drop).boxed())
+            (Controller::for_shared_stream(objects, store), 1, watch.map(drop).boxed())
         }
         1 => {
             world.tell("a controller of a stream of two namespaces");
@@ -211,14 +213,40 @@ fn main_source(
             let objects = reflector::reflect_namespaces(writer, namespaces, move |namespace| {
                 watcher::watcher(Api::namespaced(client.clone(), namespace), config.clone()).default_backoff()
             });
-            (Controller::for_stream(objects.applied_objects(), store), stream::pending().boxed())
+            (Controller::for_stream(objects.applied_objects(), store), 2, stream::pending().boxed())
         }
         2 => {
             world.tell("a controller of two namespaces");
             let main = Controller::for_namespaces(client.clone(), NAMESPACES, watch(dice));
-            (main, stream::pending().boxed())
+            (main, 2, stream::pending().boxed())
         }
-        _ => (Controller::new(api, watch(dice)), stream::pending().boxed()),
+        _ => (Controller::new(api, watch(dice)), 1, stream::pending().boxed()),
+    }
+}
+
+/// The controller with children, of which it hears in one of four ways, and in how many namespaces.
+fn with_children(
+    main: Controller<ConfigMap>,
+    client: &Client,
+    world: &World,
+    dice: &mut Dice,
+) -> (Controller<ConfigMap>, usize) {
+    let (config, owner) = (watch(dice), |child: Secret| owner_of(&child));
+    let api = Api::<Secret>::default_namespaced(client.clone());
+    match dice.below(6) {
+        0 | 1 => {
+            world.tell("which watches children in two namespaces");
+            (main.watches_in_namespaces(client.clone(), NAMESPACES, config, owner), 2)
+        }
+        2 => {
+            world.tell("which owns children in two namespaces");
+            (main.owns_in_namespaces::<Secret>(client.clone(), NAMESPACES, config), 2)
+        }
+        3 => {
+            world.tell("which owns children");
+            (main.owns(api, config), 1)
+        }
+        _ => (main.watches(api, config, owner), 1),
     }
 }
 
@@ -247,8 +275,7 @@ fn watch(dice: &mut Dice) -> watcher::Config {
 /// Changes at random, by a client without faults.
 struct Changes {
     server: ApiServer,
-    objects: Api<ConfigMap>,
-    children: Api<Secret>,
+    client: Client,
     dice: Dice,
     world: Arc<World>,
     /// When a child of the object was last changed.
@@ -261,8 +288,7 @@ impl Changes {
         let client = Client::new(server.clone(), "default");
         Self {
             server: server.clone(),
-            objects: Api::default_namespaced(client.clone()),
-            children: Api::default_namespaced(client),
+            client,
             dice,
             world: Arc::clone(world),
             children_changed: BTreeMap::new(),
@@ -270,46 +296,61 @@ impl Changes {
         }
     }
 
+    fn objects(&self, namespace: &str) -> Api<ConfigMap> {
+        Api::namespaced(self.client.clone(), namespace)
+    }
+
+    fn children(&self, namespace: &str) -> Api<Secret> {
+        Api::namespaced(self.client.clone(), namespace)
+    }
+
     /// One change, if what it needs is there.
     async fn next(&mut self) {
         self.count += 1;
-        let name = format!("object-{}", self.dice.below(6));
+        let namespace = NAMESPACES[usize::from(self.dice.one_in(4))];
+        let name = format!("{namespace}-{}", self.dice.below(6));
         let label = json!({ "metadata": { "labels": { "change": self.count.to_string() } } });
         let (patch, params) = (Patch::Merge(label), PatchParams::default());
         let what = self.dice.below(13);
         self.world.tell(format!("change {what} of {name}"));
+        let objects = self.objects(namespace);
         match what {
-            0..=2 => drop(self.objects.create(&PostParams::default(), &named(&name)).await),
-            3..=6 => drop(self.objects.patch(&name, &params, &patch).await),
-            7 => drop(self.objects.delete(&name, &DeleteParams::default()).await),
-            8 | 9 => self.change_child(&name, &patch).await,
+            0..=2 => drop(objects.create(&PostParams::default(), &named(&name)).await),
+            3..=6 => drop(objects.patch(&name, &params, &patch).await),
+            7 => drop(objects.delete(&name, &DeleteParams::default()).await),
+            8 | 9 => self.change_child(namespace, &name, &patch).await,
             10 => self.server.compact(),
-            11 => self.remove_child(&name).await,
+            11 => self.remove_child(namespace, &name).await,
             _ => self.server.end_watches(),
         }
     }
 
-    async fn change_child(&mut self, name: &str, patch: &Patch<serde_json::Value>) {
-        let Ok(owner) = self.objects.get(name).await else { return };
-        let child = format!("child-of-{name}");
-        let changed = match self.children.get_opt(&child).await.unwrap() {
-            Some(_) => self.children.patch(&child, &PatchParams::default(), patch).await.is_ok(),
-            None => self.children.create(&PostParams::default(), &owned(&child, &owner)).await.is_ok(),
+    async fn change_child(&mut self, namespace: &str, name: &str, patch: &Patch<serde_json::Value>) {
+        let Ok(owner) = self.objects(namespace).get(name).await else { return };
+        let (child, children) = (format!("child-of-{name}"), self.children(namespace));
+        let changed = match children.get_opt(&child).await.unwrap() {
+            Some(_) => children.patch(&child, &PatchParams::default(), patch).await.is_ok(),
+            None => children.create(&PostParams::default(), &owned(&child, &owner)).await.is_ok(),
         };
         if changed {
             self.children_changed.insert(name.to_owned(), Instant::now());
         }
     }
 
-    async fn remove_child(&mut self, name: &str) {
-        if self.children.delete(&format!("child-of-{name}"), &DeleteParams::default()).await.is_ok() {
+    async fn remove_child(&mut self, namespace: &str, name: &str) {
+        let child = format!("child-of-{name}");
+        if self.children(namespace).delete(&child, &DeleteParams::default()).await.is_ok() {
             self.children_changed.insert(name.to_owned(), Instant::now());
         }
     }
 
     /// Whether the store has what the server has, and all of it was reconciled.
-    async fn all_arrived(&self, store: &Store<ConfigMap>, world: &World) -> Result<(), String> {
-        let there = self.objects.list(&ListParams::default()).await.unwrap().items;
+    async fn all_arrived(&self, controller: &Running, world: &World) -> Result<(), String> {
+        let (store, (of_objects, of_children)) = (&controller.store, controller.covers);
+        let mut there = Vec::new();
+        for namespace in &NAMESPACES[..of_objects] {
+            there.extend(self.objects(namespace).list(&ListParams::default()).await.unwrap().items);
+        }
         let versions = |object: &ConfigMap| (object.name_any(), object.resource_version());
         let on_server: BTreeMap<_, _> = there.iter().map(versions).collect();
         let in_store: BTreeMap<_, _> = store.state().iter().map(|object| versions(object)).collect();
@@ -321,7 +362,8 @@ impl Changes {
             if last.version != version {
                 return Err(format!("{name} was reconciled at {:?}, and is at {version:?}", last.version));
             }
-            if self.children_changed.get(&name).is_some_and(|changed| last.started < *changed) {
+            let hears = NAMESPACES[..of_children].iter().any(|namespace| name.starts_with(namespace));
+            if hears && self.children_changed.get(&name).is_some_and(|changed| last.started < *changed) {
                 return Err(format!("{name} was not reconciled for the last change of its child"));
             }
         }

@@ -2,14 +2,14 @@
 
 use super::dice::Dice;
 use k8s_openapi::api::core::v1::{ConfigMap, Secret};
-use kube_client::Api;
+use kube_client::{Api, Client};
 use kube_core::{
     ResourceExt,
     params::{Patch, PatchParams},
 };
 use kube_runtime::{
     controller::{Action, Reconcile},
-    reflector::ObjectRef,
+    reflector::{ObjectRef, Store},
 };
 use serde_json::json;
 use std::{
@@ -28,7 +28,9 @@ use tokio::time::{Instant, sleep};
 pub(super) struct World {
     dice: Mutex<Dice>,
     /// For the writes of reconciles. Without faults.
-    objects: Api<ConfigMap>,
+    client: Client,
+    /// The store of the controller that runs.
+    store: Mutex<Option<Store<ConfigMap>>>,
     born: Instant,
     /// Reconciles succeed.
     pub(super) calm: AtomicBool,
@@ -63,10 +65,11 @@ fn version_of(object: &ConfigMap) -> u64 {
 pub(super) struct Misfortune;
 
 impl World {
-    pub(super) fn new(dice: Dice, objects: Api<ConfigMap>) -> Arc<Self> {
+    pub(super) fn new(dice: Dice, client: Client) -> Arc<Self> {
         Arc::new(Self {
             dice: Mutex::new(dice),
-            objects,
+            client,
+            store: Mutex::default(),
             born: Instant::now(),
             calm: AtomicBool::new(false),
             stopping: AtomicBool::new(false),
@@ -85,6 +88,10 @@ impl World {
 
     pub(super) fn reconciled(&self, name: &str) -> Option<Reconciled> {
         self.reconciled.lock().unwrap().get(name).cloned()
+    }
+
+    pub(super) fn set_store(&self, store: Option<Store<ConfigMap>>) {
+        *self.store.lock().unwrap() = store;
     }
 
     /// Another controller begins: it knows nothing of the writes of the one before.
@@ -128,16 +135,37 @@ impl World {
         self.handed_out.lock().unwrap().push(Arc::downgrade(object));
     }
 
-    /// Writes to the object, or the one that has taken its place, and notes that the next reconcile has to see it.
-    async fn write(&self, object: &ConfigMap, action: Action) -> Action {
-        let name = object.name_any();
+    /// Writes to the object, or the one that has taken its place. `None` where there is none.
+    async fn write(&self, object: &ConfigMap) -> Option<ConfigMap> {
+        let objects: Api<ConfigMap> = Api::namespaced(self.client.clone(), &object.namespace()?);
         let label = json!({ "metadata": { "labels": { "by": "reconciler", "at": self.now() } } });
-        match self.objects.patch(&name, &PatchParams::default(), &Patch::Merge(label)).await {
-            Ok(written) => {
-                self.writes.lock().unwrap().insert(name, version_of(&written));
-                action.after_write(&written)
+        let patch = Patch::Merge(label);
+        objects.patch(&object.name_any(), &PatchParams::default(), &patch).await.ok()
+    }
+
+    /// Notes that the next reconcile has to see a write.
+    fn expects(&self, written: &ConfigMap, action: Action) -> Action {
+        self.writes.lock().unwrap().insert(written.name_any(), version_of(written));
+        action.after_write(written)
+    }
+
+    /// Waits for the store to show a write. The time that a reconcile may take is the end of it.
+    async fn wait_for(&self, written: &ConfigMap) {
+        let store = self.store.lock().unwrap().clone();
+        let Some(store) = store else { return };
+        let name = written.name_any();
+        self.tell(format!("{name} waits for {}", version_of(written)));
+        match store.wait_for(written).await {
+            Ok(shown) if shown.as_deref().is_none_or(|shown| version_of(shown) >= version_of(written)) => {
+                self.tell(format!("{name} is seen"));
             }
-            Err(_gone) => action,
+            Ok(shown) => {
+                self.violated(format!(
+                    "{name} was waited for and is shown at {:?}",
+                    shown.map(|it| version_of(&it))
+                ));
+            }
+            Err(error) => self.violated(format!("{name} is waited for in vain: {error}")),
         }
     }
 
@@ -148,7 +176,10 @@ impl World {
 
 /// The owner of a child, by its name.
 pub(super) fn owner_of(child: &Secret) -> Option<ObjectRef<ConfigMap>> {
-    child.name_any().strip_prefix("child-of-").map(|owner| ObjectRef::new(owner).within("default"))
+    child
+        .name_any()
+        .strip_prefix("child-of-")
+        .map(|owner| ObjectRef::new(owner).within(&child.namespace().unwrap_or_default()))
 }
 
 /// Succeeds, fails, panics or hangs.
@@ -157,7 +188,7 @@ pub(super) async fn reconcile(object: Arc<ConfigMap>, world: Arc<World>) -> Resu
     world.check_start(&object);
     let (what, duration) = {
         let mut dice = world.dice.lock().unwrap();
-        (dice.below(14), dice.millis(4000))
+        (dice.below(16), dice.millis(4000))
     };
     let what = if world.calm.load(Ordering::Relaxed) { 0 } else { what };
     let version = object.resource_version();
@@ -172,7 +203,14 @@ pub(super) async fn reconcile(object: Arc<ConfigMap>, world: Arc<World>) -> Resu
         _ => {}
     }
     let action = if what == 7 { Action::requeue(duration * 3) } else { Action::await_change() };
-    let action = if what > 11 { world.write(&object, action).await } else { action };
+    let written = if what > 11 { world.write(&object).await } else { None };
+    if let (14.., Some(written)) = (what, &written) {
+        world.wait_for(written).await;
+    }
+    let action = match written {
+        Some(written) if what < 15 => world.expects(&written, action),
+        _ => action,
+    };
     world.tell(format!("{name} is done"));
     world.reconciled.lock().unwrap().insert(name, Reconciled { version, started });
     Ok(action)
