@@ -1,7 +1,8 @@
 //! One controller for several namespaces.
 
-use crate::common::{
-    Change, Outputs, labelled, named, owned, quiet, server, soon, spawn_outputs, wait_for_change,
+use crate::{
+    common::{Change, Outputs, labelled, named, owned, quiet, server, soon, spawn_outputs, wait_for_change},
+    layers::delayed,
 };
 use futures::{StreamExt, channel::mpsc};
 use k8s_openapi::api::core::v1::{ConfigMap, Namespace, Secret};
@@ -15,7 +16,7 @@ use kube_runtime::{
 };
 use kube_testserver::{ApiServer, Fault, Match};
 use std::{collections::BTreeSet, convert::Infallible, sync::Arc, time::Duration};
-use tokio::time::Instant;
+use tokio::time::{Instant, sleep};
 
 const WATCHED: [&str; 2] = ["a", "b"];
 
@@ -197,4 +198,35 @@ async fn they_may_come_and_go_with_what_is_owned_in_them() {
     quiet(&mut outputs.items).await;
     secrets.remove("child").await;
     assert_eq!(soon(&mut outputs.items).await, "done: one");
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_is_owned_in_many_namespaces_is_one_pass_when_all_have_listed() {
+    let (server, client) = server();
+    let namespaces: Vec<String> = (0..8).map(|n| format!("n{n}")).collect();
+    for namespace in &namespaces {
+        let spaces = Api::<Namespace>::all(client.clone());
+        spaces.create(&PostParams::default(), &named(namespace)).await.unwrap();
+        maps(&client, namespace).add(named("one")).await;
+    }
+    for forbidden in [None, Some("n3")] {
+        // Each namespace's Secrets are listed a second after those of the one before, the first one after reconciles have begun.
+        let slow = delayed(&server, |path| {
+            let number: u64 = path.split("/n").nth(2).and_then(|rest| rest[..1].parse().ok()).unwrap_or(0);
+            Duration::from_secs(if path.contains("secrets") { 7 + number } else { 0 })
+        });
+        let refused = forbidden.map(|namespace| {
+            server.fault(Match::list::<Secret>().namespace(namespace), Fault::status(403, "Forbidden"))
+        });
+        let controller = Controller::for_namespaces(slow.clone(), namespaces.clone(), all())
+            .owns_in_namespaces::<Secret>(slow, namespaces.clone(), all());
+        let mut outputs = run(controller);
+        sleep(Duration::from_secs(60)).await;
+        let mut done = 0;
+        while let Ok(item) = outputs.items.try_recv() {
+            done += usize::from(item.starts_with("done: "));
+        }
+        assert_eq!(done, 2 * namespaces.len(), "once at the start and once when all have listed");
+        drop(refused);
+    }
 }

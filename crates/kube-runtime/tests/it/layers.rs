@@ -60,6 +60,22 @@ pub(crate) fn gated(server: &ApiServer, part: &'static str) -> (Client, watch::S
     (Client::new(service, "default"), gate)
 }
 
+/// A client whose requests wait so long, by their path.
+pub(crate) fn delayed(
+    server: &ApiServer,
+    delay: impl Fn(&str) -> Duration + Send + Sync + 'static,
+) -> Client {
+    let (server, delay) = (server.clone(), Arc::new(delay));
+    let service = service_fn(move |request: Request<Body>| {
+        let (server, wait) = (server.clone(), delay(request.uri().path()));
+        async move {
+            sleep(wait).await;
+            pass(server, request).await
+        }
+    });
+    Client::new(service, "default")
+}
+
 /// A client, and the methods of the requests that it made.
 pub(crate) fn counted(server: &ApiServer) -> (Client, Arc<Mutex<Vec<String>>>) {
     let requests = Arc::new(Mutex::new(Vec::new()));

@@ -26,6 +26,7 @@ mod shutdown;
 mod simulation;
 mod spec_watcher;
 mod undecodable;
+mod undecodable_in_store;
 mod urgency;
 mod wait;
 mod watcher;

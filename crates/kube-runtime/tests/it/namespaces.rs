@@ -6,7 +6,8 @@ use k8s_openapi::api::core::v1::{ConfigMap, Namespace};
 use kube_client::{Api, Client};
 use kube_core::params::PostParams;
 use kube_runtime::{
-    WatchStreamExt,
+    Controller, WatchStreamExt,
+    controller::Action,
     reflector::{self, ObjectRef, Store, reflect_namespaces},
     watcher::{self, Config, Event, watcher},
 };
@@ -159,4 +160,91 @@ async fn writes_in_each_can_be_waited_for() {
         }
     }
     filling.abort();
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_write_to_what_was_deleted_in_a_gap_is_not_waited_for_for_ever() {
+    for by_events in [false, true] {
+        let (server, client) = world().await;
+        for namespace in ["a", "b"] {
+            maps(&client, namespace).add(named("one")).await;
+        }
+        let (store, filling) = if by_events {
+            let (store, told) = watched(&client, stream::iter([vec!["a", "b"]]));
+            (store, tokio::spawn(told.for_each(|_| async {})))
+        } else {
+            let controller = Controller::for_namespaces(client.clone(), ["a", "b"], Config::default());
+            let nothing = async |_, _| Ok::<_, std::convert::Infallible>(Action::await_change());
+            let store = controller.store();
+            let output = controller.run(nothing, |_, _, _| Action::retry(), std::sync::Arc::new(()));
+            (store, tokio::spawn(output.for_each(|_| async {})))
+        };
+        store.wait_until_ready().await.unwrap();
+        for _ in 0..2 {
+            let away = server
+                .fault(Match::watch::<ConfigMap>().namespace("a"), Fault::status(503, "ServiceUnavailable"));
+            server.end_watches();
+            tokio::time::sleep(Duration::from_secs(1)).await;
+            let written = maps(&client, "a").add(named("gone")).await;
+            let waiting = tokio::spawn({
+                let store = store.clone();
+                async move { store.wait_for(&written).await }
+            });
+            tokio::task::yield_now().await;
+            maps(&client, "a").remove("gone").await;
+            server.compact();
+            away.remove();
+            if by_events {
+                // The first list may have been requested before: only the next one is known not to.
+                tokio::time::sleep(Duration::from_secs(30)).await;
+                server.end_watches();
+                server.fault(Match::watch::<ConfigMap>().namespace("a").times(1), Fault::Expired);
+            }
+            let cached = tokio::time::timeout(Duration::from_secs(60), waiting).await;
+            assert!(cached.expect("the list counts").unwrap().unwrap().is_none());
+        }
+        filling.abort();
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_write_to_a_namespace_that_is_not_watched_is_an_error() {
+    let (_server, client) = world().await;
+    let (change, changes) = mpsc::unbounded();
+    let (store, told) = watched(&client, changes);
+    let filling = tokio::spawn(told.for_each(|_| async {}));
+    change.unbounded_send(vec!["a", "b"]).unwrap();
+    store.wait_until_ready().await.unwrap();
+    let elsewhere = maps(&client, "c").add(named("one")).await;
+    let waiting = tokio::time::timeout(Duration::from_secs(60), store.wait_for(&elsewhere)).await;
+    let error = waiting.expect("nothing will ever bring it").unwrap_err();
+    assert!(error.to_string().contains("\"c\" is not watched"), "{error}");
+    let mut later = maps(&client, "b").add(named("one")).await;
+    later.metadata.resource_version = Some("1000000".into());
+    let (waiting, leave) = tokio::join!(store.wait_for(&later), async {
+        tokio::time::sleep(Duration::from_secs(1)).await;
+        change.unbounded_send(vec!["a"]).unwrap();
+    });
+    let () = leave;
+    assert!(waiting.unwrap_err().to_string().contains("\"b\" is not watched"));
+    filling.abort();
+}
+
+#[tokio::test(start_paused = true)]
+async fn ends_when_the_namespaces_and_every_watch_have_ended() {
+    let list = |namespace: &str| {
+        let events = [Event::<ConfigMap>::Init, Event::InitDone].map(Ok);
+        let late = if namespace == "a" { 1 } else { 5 };
+        let end = stream::once(tokio::time::sleep(Duration::from_secs(late))).filter_map(async |()| None);
+        stream::iter(events).chain(end)
+    };
+    for namespaces in [vec![vec!["a", "b"]], vec![vec!["a"]], vec![vec![]], vec![]] {
+        let (store, writer) = reflector::store();
+        let events = reflect_namespaces(writer, stream::iter(namespaces), list);
+        let ended = tokio::time::timeout(Duration::from_secs(3600), events.count()).await;
+        assert!(ended.is_ok(), "its last watch has ended");
+        let mut written: ConfigMap = named("x");
+        written.metadata.resource_version = Some("5".into());
+        assert!(store.wait_for(&written).await.is_err(), "and the writer is gone");
+    }
 }

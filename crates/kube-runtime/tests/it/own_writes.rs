@@ -5,9 +5,12 @@ use crate::{
     layers::lagging,
 };
 use futures::{StreamExt, channel::mpsc, future::ready, stream};
-use k8s_openapi::api::core::v1::ConfigMap;
+use k8s_openapi::api::core::v1::{ConfigMap, Secret};
 use kube_client::{Api, Client};
-use kube_core::ResourceExt;
+use kube_core::{
+    ApiResource, DynamicObject, ResourceExt,
+    params::{Patch, PatchParams},
+};
 use kube_runtime::{
     Config, Controller, WatchStreamExt,
     controller::Action,
@@ -175,4 +178,37 @@ async fn an_object_made_anew_is_waited_for() {
     let uids = seen.uids.lock().unwrap().clone();
     let distinct: std::collections::BTreeSet<_> = uids[..4].iter().collect();
     assert_eq!(distinct.len(), 4, "none was given to a reconcile after it had been replaced: {uids:?}");
+}
+
+/// Writes a Secret of the same name, and says so by mistake.
+async fn write_another_kind(
+    object: Arc<DynamicObject>,
+    (secrets, runs): (Api<DynamicObject>, Arc<Mutex<Vec<Instant>>>),
+) -> Result<Action, Infallible> {
+    runs.lock().unwrap().push(Instant::now());
+    let kind = ApiResource::erase::<Secret>(&());
+    let secret = DynamicObject::new(&object.name_any(), &kind);
+    let patch = PatchParams::apply("test").force();
+    let written = secrets.patch(&object.name_any(), &patch, &Patch::Apply(&secret)).await.unwrap();
+    Ok(Action::requeue(Duration::from_secs(1)).after_write(&written))
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_object_of_another_kind_and_the_same_name_is_not_waited_for() {
+    let (_server, client) = server();
+    config_maps(&client).add(named("one")).await;
+    let [map, secret] = [ApiResource::erase::<ConfigMap>(&()), ApiResource::erase::<Secret>(&())];
+    let secrets: Api<DynamicObject> = Api::default_namespaced_with(client.clone(), &secret);
+    let runs = Arc::new(Mutex::new(Vec::new()));
+    let main = Api::default_namespaced_with(client, &map);
+    let told = Arc::clone(&runs);
+    let output = Controller::<DynamicObject>::new_with(main, watcher::Config::default(), map).run(
+        move |object, _: Arc<()>| write_another_kind(object, (secrets.clone(), Arc::clone(&told))),
+        wait_for_change,
+        Arc::new(()),
+    );
+    let running = tokio::spawn(output.for_each(|_| ready(())));
+    sleep(Duration::from_millis(3500)).await;
+    running.abort();
+    assert_eq!(runs.lock().unwrap().len(), 4, "once a second");
 }

@@ -9,7 +9,7 @@ use kube_runtime::{
     Config, Controller, WatchStreamExt, applier,
     controller::{Action, Error, Reconcile},
     predicates,
-    reflector::{self, ObjectRef},
+    reflector::{self, Index, ObjectRef},
     watcher,
 };
 use std::{

@@ -1,10 +1,18 @@
 //! Ending a controller.
 
-use crate::common::{Change, config_maps, named, server, soon, spawn_outputs, wait_for_change};
-use futures::{StreamExt, channel::mpsc};
+use crate::{
+    common::{Change, config_maps, named, server, soon, spawn_outputs, wait_for_change},
+    layers::lagging,
+};
+use futures::{FutureExt, StreamExt, channel::mpsc};
 use k8s_openapi::api::core::v1::ConfigMap;
 use kube_core::ResourceExt;
-use kube_runtime::{Config, Controller, controller::Action, watcher};
+use kube_runtime::{
+    Config, Controller, WatchStreamExt, applier,
+    controller::{Action, trigger_self},
+    reflector::{self, ObjectRef, Store},
+    watcher::{self, Event},
+};
 use std::{
     convert::Infallible,
     sync::{Arc, Mutex},
@@ -112,4 +120,116 @@ async fn send_signal(name: &str) {
     let process = std::process::id().to_string();
     let status = tokio::process::Command::new("kill").args(["-s", name, &process]).status().await.unwrap();
     assert!(status.success());
+}
+
+/// Waits in its reconcile for the store to show its own write.
+async fn write_and_wait(
+    object: Arc<ConfigMap>,
+    (api, store, runs): (kube_client::Api<ConfigMap>, Store<ConfigMap>, Arc<Runs>),
+) -> Result<Action, Infallible> {
+    let name = object.name_any();
+    runs.started.lock().unwrap().push(name.clone());
+    let written = api.touch(&name, "by-reconciler").await;
+    let shown = store.wait_for(&written).await;
+    runs.finished.lock().unwrap().push(format!("{name}: {}", if shown.is_ok() { "seen" } else { "lost" }));
+    Ok(Action::await_change())
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_graceful_end_goes_on_filling_the_store_for_what_runs() {
+    let (server, client) = server();
+    let api = config_maps(&client);
+    for name in ["a", "b"] {
+        api.add(named(name)).await;
+    }
+    let (runs, (stop, stopped)) = (Arc::new(Runs::default()), oneshot::channel::<()>());
+    let controller =
+        Controller::new(config_maps(&lagging(&server, Duration::from_secs(3))), watcher::Config::default());
+    let (store, context) = (controller.store(), Arc::clone(&runs));
+    let output = controller
+        .with_config(Config::default().concurrency(1))
+        .graceful_shutdown_on(async { drop(stopped.await) })
+        .run(
+            move |object, context| write_and_wait(object, (api.clone(), store.clone(), context)),
+            wait_for_change,
+            context,
+        );
+    let mut outputs = spawn_outputs(output);
+    while runs.started.lock().unwrap().is_empty() {
+        sleep(Duration::from_millis(100)).await;
+    }
+    stop.send(()).unwrap();
+    timeout(Duration::from_secs(10), &mut outputs.task).await.expect("the controller ends").unwrap();
+    assert_eq!(*runs.finished.lock().unwrap(), ["a: seen"]);
+    assert_eq!(*runs.started.lock().unwrap(), ["a"], "nothing new is started");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_graceful_end_does_not_hang_on_a_source_that_always_has_something() {
+    let (_server, client) = server();
+    let api = config_maps(&client);
+    api.add(named("a")).await;
+    let (stop, stopped) = oneshot::channel::<()>();
+    let stopped = stopped.map(drop).shared();
+    // From the shutdown on, an item at each poll.
+    let flood = futures::stream::once(stopped.clone())
+        .flat_map(|()| futures::stream::repeat_with(|| ObjectRef::new("a").within("default")));
+    let runs = Arc::new(Runs::default());
+    let output = Controller::new(api, watcher::Config::default())
+        .reconcile_on(flood)
+        .graceful_shutdown_on(stopped)
+        .run(
+            |object: Arc<ConfigMap>, runs: Arc<Runs>| async move {
+                runs.started.lock().unwrap().push(object.name_any());
+                sleep(Duration::from_secs(1)).await;
+                Ok::<_, Infallible>(Action::await_change())
+            },
+            wait_for_change,
+            Arc::clone(&runs),
+        );
+    let mut outputs = spawn_outputs(output);
+    while runs.started.lock().unwrap().is_empty() {
+        sleep(Duration::from_millis(100)).await;
+    }
+    stop.send(()).unwrap();
+    // By the real clock: where somebody always has something to do, the paused one does not move by itself.
+    let start = std::time::Instant::now();
+    while !outputs.task.is_finished() {
+        assert!(start.elapsed() < Duration::from_secs(20), "the controller does not end");
+        tokio::time::advance(Duration::from_millis(100)).await;
+    }
+    (&mut outputs.task).await.unwrap();
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_wait_ends_with_an_error_when_the_sources_end() {
+    let (store, writer) = reflector::store::<ConfigMap>();
+    let mut object: ConfigMap = named("a");
+    object.metadata.resource_version = Some("5".into());
+    let events =
+        [Event::Init, Event::InitApply(object.clone()), Event::InitDone].map(Ok::<_, watcher::Error>);
+    let queue = reflector::reflector(writer, futures::stream::iter(events)).applied_objects();
+    let queue = trigger_self(queue, ()); // which holds the writer for as long as it lives
+    let later = ConfigMap {
+        metadata: kube_core::ObjectMeta { resource_version: Some("9".into()), ..object.metadata.clone() },
+        ..ConfigMap::default()
+    };
+    let (waiting, outcome) = (store.clone(), Arc::new(Mutex::new(None)));
+    let told = Arc::clone(&outcome);
+    let output = applier(
+        move |_, _: Arc<()>| {
+            let (store, later, told) = (waiting.clone(), later.clone(), Arc::clone(&told));
+            Box::pin(async move {
+                *told.lock().unwrap() = Some(store.wait_for(&later).await.is_err());
+                Ok::<_, Infallible>(Action::await_change())
+            })
+        },
+        wait_for_change,
+        Arc::new(()),
+        store,
+        queue,
+        Config::default(),
+    );
+    assert_eq!(timeout(Duration::from_secs(60), output.count()).await.expect("it ends"), 1);
+    assert_eq!(*outcome.lock().unwrap(), Some(true));
 }
