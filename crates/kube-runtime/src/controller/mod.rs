@@ -19,6 +19,7 @@ mod related_watch;
 mod request;
 mod run;
 mod runner;
+mod running;
 mod shutdown;
 mod source;
 mod trigger;

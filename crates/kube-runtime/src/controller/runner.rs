@@ -7,6 +7,7 @@ use super::{
     pending_writes::{Parked, PendingWrites},
     reconcile::{Failure, Judged},
     request::{Asked, ReconcileReason},
+    running::{Done, Running},
 };
 use crate::{
     delay::after,
@@ -29,11 +30,10 @@ use std::{
     hash::Hash,
     pin::Pin,
     sync::Arc,
-    task::{Context, Poll, ready},
+    task::{Context, Poll},
     time::Duration,
 };
 use tokio::time::{Instant, sleep_until};
-use tracing::Span;
 
 /// What can go wrong with running reconcilers, apart from what they report themselves.
 ///
@@ -475,26 +475,5 @@ fn poll_done<A, K, F: Future + Unpin>(
     match running.poll_next_unpin(cx) {
         Poll::Ready(Some(done)) => Some(RunnerEvent::Done(done)),
         Poll::Ready(None) | Poll::Pending => None, // nothing runs, or nothing is done
-    }
-}
-
-/// A reconcile under way.
-struct Running<K, F> {
-    key: Arc<ObjectKey>,
-    object: Arc<K>,
-    span: Span,
-    future: F,
-}
-
-type Done<K, T> = (Arc<ObjectKey>, Arc<K>, Span, T);
-
-impl<K, F: Future + Unpin> Future for Running<K, F> {
-    type Output = Done<K, F::Output>;
-
-    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
-        let this = &mut *self;
-        let _inside = this.span.enter();
-        let output = ready!(Pin::new(&mut this.future).poll(cx));
-        Poll::Ready((Arc::clone(&this.key), Arc::clone(&this.object), this.span.clone(), output))
     }
 }

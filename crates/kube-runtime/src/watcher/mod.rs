@@ -42,12 +42,10 @@ pub use event::Event;
 pub use stream::metadata_watcher;
 pub use stream::{watch_object, watcher};
 
-// No consumer outside this module yet.
-#[allow(unused_imports)]
 pub(crate) use {
     event::CollectionEvent,
     projection::ObjectState,
     retry::RetryBackoff,
-    stream::{collection_events, metadata_collection_events, metadata_events, object_states},
+    stream::{collection_events, metadata_collection_events, object_states},
     undecodable::UndecodableObject,
 };

@@ -63,7 +63,7 @@ pub fn metadata_watcher<K: Resource + Clone + DeserializeOwned + Debug + Send + 
 }
 
 /// The events of objects reduced to their metadata by the server.
-pub(crate) fn metadata_events<K: Watchable>(
+fn metadata_events<K: Watchable>(
     api: Api<K>,
     config: Config,
 ) -> impl Stream<Item = Result<Event<PartialObjectMeta<K>>>> + Send {

@@ -1,5 +1,6 @@
 //! The cache itself: one [`Writer`], any number of [`Store`]s to read it.
 
+mod indexing;
 mod namespace;
 mod reader;
 mod wait;
@@ -10,9 +11,9 @@ pub use reader::WriterDropped;
 pub use wait::WaitForError;
 pub use writer::{Writer, store, store_shared};
 
+pub(crate) use indexing::IndexPanic;
 pub(crate) use wait::Waiting;
 pub(crate) use watermarks::Awaited;
-pub(crate) use writer::IndexPanic;
 pub(super) use {namespace::NamespaceList, watermarks::ListVersion};
 
 use super::Lookup;
