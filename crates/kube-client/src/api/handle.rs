@@ -70,12 +70,12 @@ where
         Self::all_with(client, &K::DynamicType::default())
     }
 
-    /// The objects in namespace `ns`.
+    /// The objects in namespace `ns`; in all namespaces if it is empty.
     pub fn namespaced(client: Client, ns: &str) -> Self
     where
         K: Resource<Scope = NamespaceResourceScope>,
     {
-        Self::new(client, &K::DynamicType::default(), Place::Namespace(ns.to_owned()))
+        Self::new(client, &K::DynamicType::default(), Place::in_namespace(ns))
     }
 
     /// The objects in the client's default namespace.
@@ -94,12 +94,12 @@ impl<K: Resource> Api<K> {
         Self::new(client, dyntype, Place::Anywhere)
     }
 
-    /// The objects in namespace `ns`, of a kind that `dyntype` names.
+    /// The objects in namespace `ns` (in all if it is empty), of a kind that `dyntype` names.
     pub fn namespaced_with(client: Client, ns: &str, dyntype: &K::DynamicType) -> Self
     where
         K: Resource<Scope = DynamicResourceScope>,
     {
-        Self::new(client, dyntype, Place::Namespace(ns.to_owned()))
+        Self::new(client, dyntype, Place::in_namespace(ns))
     }
 
     /// The objects in the client's default namespace, of a kind that `dyntype` names.

@@ -17,6 +17,11 @@ pub(super) enum Place {
 }
 
 impl Place {
+    /// In this namespace; the empty one means all, as in client-go.
+    pub(super) fn in_namespace(ns: &str) -> Self {
+        if ns.is_empty() { Self::Anywhere } else { Self::Namespace(ns.to_owned()) }
+    }
+
     pub(super) fn namespace(&self) -> Option<&str> {
         match self {
             Self::Namespace(namespace) => Some(namespace),
@@ -52,13 +57,13 @@ impl<K: Resource> Api<K> {
         Self::new(client, dyntype, place)
     }
 
-    /// The same kind in namespace `ns`.
+    /// The same kind in namespace `ns`; in all namespaces if it is empty.
     #[must_use]
     pub fn constrain(self, ns: &str) -> Self
     where
         K::Scope: NamespaceScope,
     {
-        self.moved_to(Place::Namespace(ns.to_owned()))
+        self.moved_to(Place::in_namespace(ns))
     }
 
     /// The same kind in the client's default namespace.
@@ -67,7 +72,7 @@ impl<K: Resource> Api<K> {
     where
         K::Scope: NamespaceScope,
     {
-        let place = Place::Namespace(self.client.default_namespace().to_owned());
+        let place = Place::in_namespace(self.client.default_namespace());
         self.moved_to(place)
     }
 
@@ -105,6 +110,8 @@ fn relocate(path: &str, from: Option<&str>, to: Option<&str>) -> String {
 
 #[cfg(test)]
 mod tests {
+    use k8s_openapi::api::core::v1::ConfigMap;
+
     use super::*;
 
     #[test]
@@ -117,6 +124,26 @@ mod tests {
             assert_eq!(relocate(inside, Some("web"), None), all);
             assert_eq!(relocate(inside, Some("web"), Some("other")), inside.replace("web", "other"));
             assert_eq!(relocate(all, None, None), all);
+        }
+    }
+
+    #[test]
+    fn the_empty_namespace_is_the_whole_cluster() {
+        let server = tower::service_fn(|_: http::Request<crate::client::Body>| async {
+            Ok::<_, std::io::Error>(http::Response::new(crate::client::Body::empty()))
+        });
+        let client = Client::new(server, "");
+        let all = || Api::<ConfigMap>::all(client.clone());
+        for api in [
+            all().constrain(""),
+            all().constrain_default(),
+            all().constrain("web").constrain(""),
+            Api::namespaced(client.clone(), ""),
+            Api::default_namespaced(client.clone()),
+        ] {
+            assert_eq!(api.resource_url(), "/api/v1/configmaps");
+            assert_eq!(api.namespace(), None);
+            assert_eq!(api.constrain("web").resource_url(), "/api/v1/namespaces/web/configmaps");
         }
     }
 }
