@@ -33,6 +33,9 @@ pub enum ChannelError {
     /// The websocket broke.
     #[error("the websocket broke")]
     WebSocket(#[source] tungstenite::Error),
+    /// The connection ended before the status of the process arrived. The output may be cut off.
+    #[error("the connection ended before the status of the process arrived: its output may be incomplete")]
+    NoStatus,
     /// A terminal size could not be encoded.
     #[error("the terminal size cannot be encoded")]
     TerminalSize(#[source] serde_json::Error),

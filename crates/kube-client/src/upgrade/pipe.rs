@@ -45,4 +45,14 @@ mod tests {
         tokio::time::timeout(std::time::Duration::from_secs(1), reading).await.unwrap().unwrap();
         assert_eq!(text, "abc");
     }
+
+    /// Why [`AttachedProcess`](crate::api::AttachedProcess) cannot react to a dropped reader. If this fails, tokio has learned to report it.
+    #[test]
+    fn tokio_does_not_report_that_a_reader_is_gone() {
+        let (reader, writer) = tokio::io::simplex(8);
+        let mut feed = tokio_test::task::spawn(async move { Feed::new(writer).send(&[0; 9]).await });
+        assert!(feed.poll().is_pending());
+        drop(reader);
+        assert!(!feed.is_woken() && feed.poll().is_pending());
+    }
 }

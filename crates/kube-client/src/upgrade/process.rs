@@ -6,7 +6,7 @@ use futures::channel::mpsc;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Status;
 use kube_core::subresource::AttachParams;
 use serde::{Deserialize, Serialize};
-use tokio::io::{ReadHalf, SimplexStream, WriteHalf};
+use tokio::io::{AsyncWriteExt, ReadHalf, SimplexStream, WriteHalf};
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 
@@ -26,9 +26,33 @@ pub struct TerminalSize {
 
 /// A process in a container whose streams are here. Dropping it closes the connection; readers then come to an end.
 ///
-/// Each stream can be taken once. Read those that were asked for: what is not read holds up the process when the buffer is full, as
-/// with any pipe. Close the input by `shutdown`, dropping it does not tell anybody; processes that read to the end need version 5 of
-/// the protocol for that (Kubernetes 1.30 and later).
+/// Each stream can be taken once. Close the input by `shutdown`, dropping it does not tell anybody; processes that read to the end
+/// need version 5 of the protocol for that (Kubernetes 1.30 and later).
+///
+/// # Output that nobody reads
+/// Up to `max_stdout_buf_size` and `max_stderr_buf_size` bytes of output wait for their reader, 1 MiB each unless set. A reader that
+/// takes nothing beyond that holds up the process, the other stream and the status, as a full pipe does. That includes a reader that
+/// was taken and dropped, because tokio's `SimplexStream` does not report that its reader is gone. So do not ask for a stream that is
+/// of no interest (`AttachParams::stdout(false)`), or do not take it: [`AttachedProcess::join`] reads on and discards the output.
+///
+/// # Output that was cut off
+/// The end of a stream does not say that the output is complete: a connection that breaks ends the streams too. The output is complete
+/// if [`AttachedProcess::join`] is `Ok`, or if [`AttachedProcess::take_status`] gives a status.
+///
+/// ```no_run
+/// # use {k8s_openapi::api::core::v1::Pod, kube_client::{Api, api::AttachParams}};
+/// # async fn copy(pods: Api<Pod>) -> Result<(), Box<dyn std::error::Error>> {
+/// let params = AttachParams::default().stderr(false);
+/// let mut process = pods.exec("web", ["tar", "cf", "-", "/data"], &params).await?;
+/// let mut stdout = process.stdout().ok_or("asked for")?;
+/// let status = process.take_status().ok_or("not taken yet")?;
+/// let mut archive = tokio::io::sink(); // for example a file
+/// tokio::io::copy(&mut stdout, &mut archive).await?;
+/// process.join().await?; // an error: the archive may be cut off
+/// let succeeded = status.await.is_some_and(|status| status.status.as_deref() == Some("Success"));
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Debug)]
 pub struct AttachedProcess {
     stdin: Option<WriteHalf<SimplexStream>>,
@@ -39,18 +63,19 @@ pub struct AttachedProcess {
     task: JoinHandle<Result<(), ChannelError>>,
 }
 
-/// Bytes that are buffered in each direction unless said otherwise.
-const BUFFER: usize = 1024;
+/// Bytes of input that are buffered unless said otherwise.
+const INPUT_BUFFER: usize = 1024;
+
+/// Bytes that are buffered of each output unless said otherwise. Memory is used for what waits there, not ahead of it.
+const OUTPUT_BUFFER: usize = 1 << 20;
 
 impl AttachedProcess {
     /// Starts the task that serves the streams.
     pub(crate) fn start(connection: Connection, ap: &AttachParams) -> Self {
-        let pipe = |wanted: bool, size: Option<usize>| {
-            wanted.then(|| tokio::io::simplex(size.unwrap_or(BUFFER).max(1))).unzip()
-        };
-        let (stdin_reader, stdin) = pipe(ap.stdin, ap.max_stdin_buf_size);
-        let (stdout, stdout_writer) = pipe(ap.stdout, ap.max_stdout_buf_size);
-        let (stderr, stderr_writer) = pipe(ap.stderr, ap.max_stderr_buf_size);
+        let pipe = |wanted: bool, size: usize| wanted.then(|| tokio::io::simplex(size.max(1))).unzip();
+        let (stdin_reader, stdin) = pipe(ap.stdin, ap.max_stdin_buf_size.unwrap_or(INPUT_BUFFER));
+        let (stdout, stdout_writer) = pipe(ap.stdout, ap.max_stdout_buf_size.unwrap_or(OUTPUT_BUFFER));
+        let (stderr, stderr_writer) = pipe(ap.stderr, ap.max_stderr_buf_size.unwrap_or(OUTPUT_BUFFER));
         let (terminal_size, sizes) = ap.tty.then(|| mpsc::channel(4)).unzip();
         let (status_sender, status) = oneshot::channel();
         let ends = Ends {
@@ -97,11 +122,16 @@ impl AttachedProcess {
         self.task.abort();
     }
 
-    /// Waits until the process has ended. Output that nobody has taken is thrown away.
+    /// Waits until the process has ended. Input that nobody has taken is closed, output that nobody has taken is read and discarded.
     ///
     /// # Errors
-    /// If the connection broke before the end. That the process failed is no error here but told by [`AttachedProcess::take_status`].
+    /// If the connection ended before the status of the process arrived; the output may be cut off then. That the process failed is no
+    /// error here: [`AttachedProcess::take_status`] tells that.
     pub async fn join(mut self) -> Result<(), ChannelError> {
+        if let Some(mut stdin) = self.stdin.take() {
+            // It is in memory: this neither waits nor fails.
+            let _ = stdin.shutdown().await;
+        }
         let (stdout, stderr) = (self.stdout.take(), self.stderr.take());
         let ((), (), ended) = tokio::join!(discard(stdout), discard(stderr), &mut self.task);
         ended.unwrap_or_else(|err| {

@@ -52,8 +52,9 @@ where
     loop {
         let (channel, data) = match receiver.next().await {
             Ok(Some(received)) => received,
-            Ok(None) => return Ok(()),
-            Err(_) if streams.has_status() => return Ok(()),
+            // How the connection ends does not matter once it is known how the process ended.
+            Ok(None) | Err(_) if streams.has_status() => return Ok(()),
+            Ok(None) => return Err(ChannelError::NoStatus),
             Err(err) => return Err(err),
         };
         match streams.receive(channel, data)? {

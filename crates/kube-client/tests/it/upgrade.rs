@@ -161,6 +161,71 @@ async fn output_that_nobody_takes_does_not_hold_up_the_end() {
 }
 
 #[tokio::test]
+async fn a_process_that_is_cut_off_is_an_error() {
+    // Each ends the connection behind the first half of an archive, and none of them tells how the process ended.
+    enum Cut {
+        Eof,
+        Reset,
+        CloseFrame,
+    }
+    for cut in [Cut::Eof, Cut::Reset, Cut::CloseFrame] {
+        let (pods, server) = serve(V5, |mut socket| async move {
+            socket.send(data(1, b"half a tar")).await.unwrap();
+            match cut {
+                Cut::Eof => {}
+                Cut::Reset => {
+                    // What the client has sent stays unread, so that closing the socket resets the connection.
+                    socket.get_ref().readable().await.unwrap();
+                }
+                Cut::CloseFrame => socket.close(None).await.unwrap(),
+            }
+        })
+        .await;
+        let params = AttachParams::default().stdin(true);
+        let mut process = within(pods.exec("web", ["tar", "cf", "-", "/"], &params)).await.unwrap();
+        process.stdin().unwrap().write_all(b"x").await.unwrap();
+        let (mut stdout, status) = (process.stdout().unwrap(), process.take_status().unwrap());
+        let mut archive = Vec::new();
+        within(stdout.read_to_end(&mut archive)).await.unwrap();
+        assert!(b"half a tar".starts_with(&archive));
+        let err = within(process.join()).await.unwrap_err();
+        assert!(within(status).await.is_none(), "{err}");
+        server.await.unwrap();
+    }
+}
+
+#[tokio::test]
+async fn joining_closes_an_input_that_nobody_took() {
+    let (pods, server) = serve(V5, |mut socket| async move {
+        assert_eq!(next_data(&mut socket).await.unwrap(), [255, 0]);
+        socket.send(data(3, SUCCESS)).await.unwrap();
+    })
+    .await;
+    let process = within(pods.exec("web", ["cat"], &AttachParams::default().stdin(true))).await.unwrap();
+    within(process.join()).await.unwrap();
+    server.await.unwrap();
+}
+
+#[tokio::test]
+async fn output_that_was_taken_and_dropped_does_not_hold_up_the_rest() {
+    let (pods, server) = serve(V5, |mut socket| async move {
+        for _ in 0..64 {
+            socket.send(data(1, &[b'x'; 8 << 10])).await.unwrap();
+        }
+        socket.send(data(2, b"what went wrong")).await.unwrap();
+        socket.send(data(3, SUCCESS)).await.unwrap();
+    })
+    .await;
+    let mut process = within(pods.exec("web", ["make"], &AttachParams::default())).await.unwrap();
+    drop(process.stdout());
+    let mut text = String::new();
+    within(process.stderr().unwrap().read_to_string(&mut text)).await.unwrap();
+    assert_eq!(text, "what went wrong");
+    within(process.join()).await.unwrap();
+    server.await.unwrap();
+}
+
+#[tokio::test]
 async fn dropping_a_process_closes_the_connection_and_ends_its_readers() {
     let (pods, server) = serve(V5, |mut socket| async move {
         assert!(next_data(&mut socket).await.is_none());
