@@ -20,9 +20,9 @@ pub enum AuthError {
     /// The credential program ended with a failure.
     #[error("the credential program `{cmd}` failed ({}): {}", .out.status, tail(&.out.stderr))]
     AuthExecRun {
-        /// The program and its arguments.
+        /// The program and its arguments, without values that look like secrets.
         cmd: String,
-        /// What it printed, and how it ended.
+        /// How it ended, and the end of what it printed on its standard error. Its standard output is left out: it may hold credentials.
         out: Box<Output>,
     },
     /// What the credential program printed is not an `ExecCredential`.

@@ -13,8 +13,10 @@ use tokio::time::Instant;
 use super::AuthError;
 use super::cache::{Renewed, renewal};
 use super::header::bearer;
-use super::program::Program;
-use crate::config::{ClientIdentityPem, ExecAuthCluster, ExecConfig, ExecInteractiveMode};
+use super::program::{Program, shown};
+use crate::config::{
+    ClientIdentityPem, ExecAuthCluster, ExecConfig, ExecInteractiveMode, without_quoted_value,
+};
 
 /// A credential program, and all there is to know to run it.
 #[derive(Debug)]
@@ -153,8 +155,7 @@ impl ExecPlugin {
     }
 
     fn shown(&self) -> String {
-        let args = self.config.args.iter().flatten().map(String::as_str);
-        std::iter::once(self.command.as_str()).chain(args).collect::<Vec<_>>().join(" ")
+        shown(&self.command, self.config.args.as_deref().unwrap_or_default())
     }
 }
 
@@ -171,7 +172,7 @@ fn parse(stdout: &[u8]) -> Result<ExecCredential, AuthError> {
         with_snippet: false,
     };
     serde_saphyr::from_slice_with_options(stdout, options)
-        .map_err(|err| AuthError::AuthExecParse(Box::new(err)))
+        .map_err(|err| AuthError::AuthExecParse(Box::new(without_quoted_value(err))))
 }
 
 /// When and how long the credential can be used, seen from now.

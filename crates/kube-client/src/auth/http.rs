@@ -3,13 +3,15 @@
 use std::time::Duration;
 
 use bytes::Bytes;
+use http::header::AUTHORIZATION;
 use http::{Request, Response};
 use http_body_util::{BodyExt, Full};
 use hyper_util::client::legacy::Client;
 use hyper_util::rt::TokioExecutor;
 
 use super::AuthError;
-use crate::config::Config;
+use super::header::basic;
+use crate::config::{Config, Redacted, credentials_of, without_user};
 use crate::connect::connector;
 use crate::tls::{Backend, Offer, Peer};
 use crate::transport::DeadlineConnector;
@@ -29,9 +31,18 @@ pub(super) enum AskError {
 }
 
 /// Sends `request` to the server of `config`, by whose settings it is trusted and reached.
-pub(super) async fn ask(config: &Config, request: Request<Bytes>) -> Result<Response<Bytes>, AskError> {
+///
+/// User and password in its URL are sent as a header, if it has no credentials of its own.
+pub(super) async fn ask(config: &Config, mut request: Request<Bytes>) -> Result<Response<Bytes>, AskError> {
     let url = request.uri().clone();
-    let other = |text: String| AskError::Other(AuthError::AuthExec(format!("{url}: {text}")));
+    if let Some((name, password)) = credentials_of(&url) {
+        *request.uri_mut() = without_user(&url);
+        if !request.headers().contains_key(AUTHORIZATION) {
+            request.headers_mut().insert(AUTHORIZATION, basic(&name, &password).map_err(AskError::Other)?);
+        }
+    }
+    let other =
+        |text: String| AskError::Other(AuthError::AuthExec(format!("{}: {text}", Redacted::Url(&url))));
     let connector = connector(Backend::usual(), config, &Peer::Server { giver: None }, Offer::Http1)
         .map_err(|err| other(err.to_string()))?;
     let client: Client<_, Full<Bytes>> =

@@ -13,7 +13,7 @@ use super::gcp::Gcp;
 use super::header::{basic, bearer};
 use super::renew::{Renewing, Source};
 use super::shared::one_for_all;
-use crate::config::{AuthProviderConfig, Config};
+use crate::config::{AuthProviderConfig, Config, credentials_of};
 use crate::tls::GivesIdentity;
 
 /// What stands in the `Authorization` header of each request. Clones share what is renewed.
@@ -26,8 +26,8 @@ pub(crate) enum Credential {
 }
 
 impl Credential {
-    /// Decides as kubectl does: a token file before a token, a token before a password, each of them before a credential
-    /// program, and that before a provider. `None` if the user has none of these; a client certificate works on its own.
+    /// Decides as kubectl does: what stands in the URL before all else, a token file before a token, a token before a password, each of
+    /// them before a credential program, and that before a provider. `None` if the user has none of these; a client certificate works on its own.
     ///
     /// A program or provider with the same settings is one and the same for all who ask, so that it never does anything twice.
     pub(crate) fn plan(config: &Config) -> Result<Option<Self>, AuthError> {
@@ -35,6 +35,9 @@ impl Credential {
         let file = user.token_file.as_deref().filter(|path| !path.is_empty());
         let token = user.token.as_ref().map(ExposeSecret::expose_secret).filter(|token| !token.is_empty());
         let name = user.username.as_deref().filter(|name| !name.is_empty());
+        if let Some((name, password)) = credentials_of(&config.cluster_url) {
+            return basic(&name, &password).map(Self::Fixed).map(Some);
+        }
         if let Some(path) = file {
             let renewing = Renewing::new(Source::File(TokenFile::new(path.into())));
             return Ok(Some(Self::Renewing(Arc::new(renewing))));
@@ -125,6 +128,14 @@ mod tests {
         assert!(matches!(plan(&user), Ok(Some(Credential::Renewing(_)))));
         user.exec = None;
         assert!(matches!(plan(&user), Ok(None)));
+    }
+
+    #[test]
+    fn credentials_in_the_url_come_first() {
+        let config =
+            Config { auth_info: everything(), ..Config::new("https://me:p%40ss@h".parse().unwrap()) };
+        let planned = Credential::plan(&config);
+        assert!(matches!(planned, Ok(Some(Credential::Fixed(value))) if value == "Basic bWU6cEBzcw=="));
     }
 
     #[test]

@@ -7,6 +7,7 @@ use tokio::io::{AsyncRead, AsyncReadExt};
 use tokio::process::{Child, Command};
 
 use super::AuthError;
+use crate::config::redacted_args;
 
 /// A program about to run.
 pub(super) struct Program<'a> {
@@ -25,6 +26,16 @@ const MOST_OUTPUT: usize = 1 << 20;
 
 /// Of what a program prints to say what is wrong, the end is kept.
 const MOST_REASON: usize = 1 << 16;
+
+/// A program and its arguments as errors show them.
+pub(super) fn shown(command: &str, args: &[String]) -> String {
+    let mut shown = command.to_owned();
+    for arg in redacted_args(args) {
+        shown.push(' ');
+        shown.push_str(&arg);
+    }
+    shown
+}
 
 impl Program<'_> {
     /// What the program prints. It is killed when it takes too long, prints too much, or nobody waits for it any more.
@@ -47,7 +58,8 @@ impl Program<'_> {
         };
         let (status, stdout, stderr) = finished?;
         if !status.success() {
-            let out = Box::new(Output { status, stdout, stderr });
+            // What it printed may be, or hold, a credential.
+            let out = Box::new(Output { status, stdout: Vec::new(), stderr });
             return Err(AuthError::AuthExecRun { cmd: self.shown.to_owned(), out });
         }
         if !self.interactive && !stderr.is_empty() {

@@ -9,6 +9,7 @@ mod infer;
 mod kubeconfig;
 mod loader;
 mod proxy;
+mod secrets;
 mod settings;
 
 pub use error::{InClusterError, InferConfigError, KubeconfigError, LoadDataError, NoProxyError};
@@ -23,5 +24,8 @@ pub use kubeconfig::{
 #[cfg(any(feature = "oidc", feature = "oauth"))]
 pub(crate) use proxy::proxy_from_env;
 #[cfg(feature = "client")]
-pub(crate) use proxy::without_credentials;
+pub(crate) use secrets::{
+    Redacted, credentials_of, host_of, redacted_args, without_credentials, without_quoted_value,
+    without_user, write_origin, write_query,
+};
 pub use settings::*;

@@ -2,9 +2,10 @@
 
 use std::net::IpAddr;
 
-use http::{Uri, uri};
+use http::Uri;
 use ipnet::IpNet;
 
+use super::secrets::without_credentials;
 use super::{KubeconfigError, NoProxyError};
 
 /// The proxy that the environment wants for `target`, by the rules that Go programs such as kubectl follow.
@@ -34,17 +35,6 @@ fn decide(target: &Uri, variable: impl Fn(&str) -> Option<String>) -> Result<Opt
     with_scheme.parse().map(Some).map_err(KubeconfigError::ParseProxyUrl)
 }
 
-/// The same URL without user and password, fit for logs.
-pub(crate) fn without_credentials(url: &Uri) -> Uri {
-    let mut parts = url.clone().into_parts();
-    if let Some(authority) = &parts.authority
-        && let Some((_, host)) = authority.as_str().rsplit_once('@')
-    {
-        parts.authority = host.parse::<uri::Authority>().ok();
-    }
-    Uri::from_parts(parts).unwrap_or_default()
-}
-
 /// Where a connection is to go.
 struct Destination {
     /// Lower case, without the brackets of an IPv6 address.
@@ -56,7 +46,7 @@ struct Destination {
 impl Destination {
     fn of(url: &Uri) -> Result<Self, NoProxyError> {
         let host = url.host().filter(|host| !host.is_empty());
-        let host = host.ok_or_else(|| NoProxyError::NoHost { uri: Box::new(url.clone()) })?;
+        let host = host.ok_or_else(|| NoProxyError::NoHost { uri: Box::new(without_credentials(url)) })?;
         let host = unbracketed(host).to_ascii_lowercase();
         let default = if url.scheme_str() == Some("http") { 80 } else { 443 };
         Ok(Self { address: host.parse().ok(), host, port: url.port_u16().unwrap_or(default) })
@@ -198,13 +188,5 @@ mod tests {
         assert!(matches!(hostless, Err(KubeconfigError::ParseNoProxy(NoProxyError::NoHost { .. }))));
         let odd = decided("https://h", &[("HTTPS_PROXY", "http://a b")]);
         assert!(matches!(odd, Err(KubeconfigError::ParseProxyUrl(_))));
-    }
-
-    #[test]
-    fn credentials_are_left_out_and_the_rest_stays() {
-        let shown = |url: &str| without_credentials(&url.parse().unwrap()).to_string();
-        assert_eq!(shown("http://me:p%40ss@proxy:3128/"), "http://proxy:3128/");
-        assert_eq!(shown("socks5://[::1]:1080"), "socks5://[::1]:1080/");
-        assert_eq!(shown("proxy:3128"), "proxy:3128");
     }
 }

@@ -7,7 +7,7 @@ use std::time::Duration;
 use http::{HeaderName, HeaderValue, Uri};
 
 use super::AuthInfo;
-use super::proxy::without_credentials;
+use super::secrets::Redacted;
 
 /// Everything a [`Client`](crate::Client) needs to know about its cluster.
 ///
@@ -19,7 +19,8 @@ use super::proxy::without_credentials;
 #[derive(Clone)]
 #[non_exhaustive]
 pub struct Config {
-    /// URL of the API server. A path in it stands before the path of every request.
+    /// URL of the API server. A path in it stands before the path of every request; a user and password in it (percent-encoded) are
+    /// the credentials to use, before all others.
     pub cluster_url: Uri,
     /// Namespace where none is asked for.
     pub default_namespace: String,
@@ -115,7 +116,7 @@ impl Config {
             match url.parse() {
                 Ok(url) => self.cluster_url = url,
                 Err(err) => {
-                    tracing::warn!(%url, error = %err, "KUBE_RS_DEBUG_OVERRIDE_URL is not a URL and is ignored");
+                    tracing::warn!(url = %Redacted::Text(&url), error = %err, "KUBE_RS_DEBUG_OVERRIDE_URL is not a URL and is ignored");
                 }
             }
         }
@@ -140,7 +141,7 @@ const DEFAULT_EXEC_TIMEOUT: Duration = Duration::from_secs(60);
 impl fmt::Debug for Config {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Config")
-            .field("cluster_url", &self.cluster_url)
+            .field("cluster_url", &Redacted::Url(&self.cluster_url))
             .field("default_namespace", &self.default_namespace)
             .field("root_cert", &self.root_cert.as_ref().map(Vec::len))
             .field("root_cert_file", &self.root_cert_file)
@@ -154,7 +155,7 @@ impl fmt::Debug for Config {
             .field("auth_info", &self.auth_info)
             .field("exec_timeout", &self.exec_timeout)
             .field("disable_compression", &self.disable_compression)
-            .field("proxy_url", &self.proxy_url.as_ref().map(without_credentials))
+            .field("proxy_url", &self.proxy_url.as_ref().map(Redacted::Url))
             .field("tls_server_name", &self.tls_server_name)
             .field("headers", &self.headers)
             .field("default_retry", &self.default_retry)
@@ -171,7 +172,7 @@ mod tests {
         let mut config = Config::new("https://a".parse().unwrap());
         config.proxy_url = Some("http://me:hush@proxy:3128".parse().unwrap());
         let shown = format!("{config:?}");
-        assert!(shown.contains("http://proxy:3128") && !shown.contains("hush"), "{shown}");
+        assert!(shown.contains("http://proxy:3128/") && !shown.contains("hush"), "{shown}");
     }
 
     #[test]

@@ -16,7 +16,7 @@ use tower_service::Service;
 use super::ConfigExt;
 use crate::auth::Credential;
 use crate::body::Body;
-use crate::config::Config;
+use crate::config::{Config, without_credentials};
 use crate::connect::connector;
 use crate::error::Error;
 use crate::layer::{AuthLayer, ProbeLayer, ReauthLayer, RetryPolicy};
@@ -85,7 +85,7 @@ where
     let giver = credential.as_ref().and_then(Credential::giver);
     let epoch = IdentityEpoch::of(&config.auth_info, giver)?;
     let transport = Transport::new(
-        config.cluster_url.clone(),
+        without_credentials(&config.cluster_url),
         connectors.map(|connector| DeadlineConnector::of(config, connector)),
         Arc::new(move |task| executor.execute(task)),
         move || epoch.current(Instant::now()),

@@ -39,7 +39,8 @@ pub trait ConfigExt: sealed::Sealed {
 
     /// Adds the `Authorization` header. `None` if the user has no credentials of that kind.
     ///
-    /// Of several, the first of these counts: token file, token, user name and password, credential program. The service under
+    /// Of several, the first of these counts: user and password in the cluster's URL, token file, token, user name and password,
+    /// credential program. The service under
     /// this layer has to fail with `tower::BoxError`, as renewing a credential can fail too.
     ///
     /// # Errors

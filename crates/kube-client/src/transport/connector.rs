@@ -10,7 +10,7 @@ use tower::BoxError;
 use tower_service::Service;
 
 use super::io::DeadlineIo;
-use crate::config::Config;
+use crate::config::{Config, host_of};
 
 /// Wraps a connector: connecting, handshakes included, may take so long, and so may silence afterwards.
 #[derive(Clone, Debug)]
@@ -57,7 +57,7 @@ where
 
     fn call(&mut self, target: Uri) -> Self::Future {
         let limits = self.limits;
-        let host = target.authority().map(ToString::to_string).unwrap_or_default();
+        let host = host_of(&target);
         let connecting = self.inner.call(target);
         Box::pin(async move {
             let connected = match limits.connect {

@@ -118,8 +118,8 @@ const BROKEN: &[(&str, &str)] = &[
     ),
     (
         "quoted-yes",
-        "not a kubeconfig: DIR/quoted-yes.yaml: invalid type: string \"yes\", expected true or false without quotes as \
-         `insecure-skip-tls-verify` at line 7, column 5",
+        "not a kubeconfig: DIR/quoted-yes.yaml: the text \"yes\", expected true or false without quotes as \
+         `insecure-skip-tls-verify` at line 7, column 31",
     ),
     (
         "twins",

@@ -20,6 +20,8 @@ mod pods;
 mod program;
 #[cfg(feature = "unstable-client")]
 mod scope;
+#[cfg(unix)]
+mod secrets;
 mod server;
 mod transport;
 #[cfg(feature = "ws")]

@@ -1,6 +1,7 @@
 //! A program, usually `gcloud`, that prints JSON with a token in it.
 
 use std::collections::HashMap;
+use std::fmt;
 use std::time::Duration;
 
 use jiff::Timestamp;
@@ -11,10 +12,9 @@ use tokio::time::Instant;
 use crate::auth::AuthError;
 use crate::auth::cache::{Renewed, renewal};
 use crate::auth::header::bearer;
-use crate::auth::program::Program;
+use crate::auth::program::{Program, shown};
 
 /// The command, and where in its output the token stands.
-#[derive(Debug)]
 pub(super) struct GcpCommand {
     command: String,
     args: Vec<String>,
@@ -39,9 +39,8 @@ impl GcpCommand {
     }
 
     pub(super) async fn run(&self) -> Result<Renewed, AuthError> {
-        let shown = format!("{} {}", self.command, self.args.join(" "));
-        let program =
-            Program { shown: shown.trim(), install_hint: None, interactive: false, limit: self.timeout };
+        let shown = shown(&self.command, &self.args);
+        let program = Program { shown: &shown, install_hint: None, interactive: false, limit: self.timeout };
         let mut command = Command::new(&self.command);
         command.args(&self.args);
         let printed: Value =
@@ -61,6 +60,14 @@ impl GcpCommand {
         let expiry = expiry.transpose().map_err(AuthError::MalformedTokenExpirationDate)?;
         let renew_at = expiry.map(|expiry| renewal(expiry, now, instant));
         Ok(Renewed { renew_at, ..Renewed::once(Some(bearer(token)?)) })
+    }
+}
+
+impl fmt::Debug for GcpCommand {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("GcpCommand")
+            .field("command", &shown(&self.command, &self.args))
+            .finish_non_exhaustive()
     }
 }
 

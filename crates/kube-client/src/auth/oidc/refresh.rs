@@ -14,7 +14,7 @@ use serde::Deserialize;
 use super::errors::{Error, RefreshError, RefreshInitError};
 use crate::auth::AuthError;
 use crate::auth::http::{AskError, ask};
-use crate::config::{Config, certificates_from_pem, proxy_from_env};
+use crate::config::{Config, Redacted, certificates_from_pem, proxy_from_env, without_quoted_value};
 
 /// All that is needed to get a new ID token, again and again.
 pub(super) struct Refresher {
@@ -70,7 +70,7 @@ impl Refresher {
         }
         let answer = answer.ok_or_else(|| failed(RefreshError::AuthorizationFailure))?;
         let tokens: Tokens = serde_json::from_slice(answer.body())
-            .map_err(|err| failed(RefreshError::InvalidTokenResponse(err)))?;
+            .map_err(|err| failed(RefreshError::InvalidTokenResponse(without_quoted_value(err))))?;
         if let Some(next) = tokens.refresh_token {
             *self.refresh_token.lock().unwrap_or_else(PoisonError::into_inner) = next;
         }
@@ -128,7 +128,7 @@ impl Refresher {
 /// Tokens do not show.
 impl fmt::Debug for Refresher {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Refresher").field("issuer", &self.issuer).finish_non_exhaustive()
+        f.debug_struct("Refresher").field("issuer", &Redacted::Text(&self.issuer)).finish_non_exhaustive()
     }
 }
 

@@ -1,6 +1,6 @@
 //! A user's credentials in a kubeconfig.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fmt;
 
 use secrecy::SecretString;
@@ -9,12 +9,13 @@ use serde_json::Value;
 
 use super::NamedExtension;
 use super::flag::flag;
+use crate::config::secrets::{Keys, Redacted, redacted_args};
 
 /// The credentials of one user. Several may be given: see [`ConfigExt::auth_layer`](crate::client::ConfigExt::auth_layer)
 /// for which of them is used.
 ///
-/// Tokens, passwords and keys do not show in the `Debug` form.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+/// Tokens, passwords and keys do not show in the `Debug` form, nor do the values of unknown keys.
+#[derive(Clone, Default, Serialize, Deserialize)]
 pub struct AuthInfo {
     /// User name for basic authentication.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -66,6 +67,29 @@ pub struct AuthInfo {
     pub other: BTreeMap<String, Value>,
 }
 
+impl fmt::Debug for AuthInfo {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("AuthInfo")
+            .field("username", &self.username)
+            .field("password", &self.password)
+            .field("token", &self.token)
+            .field("token_file", &self.token_file)
+            .field("client_certificate", &self.client_certificate)
+            .field("client_certificate_data", &self.client_certificate_data)
+            .field("client_key", &self.client_key)
+            .field("client_key_data", &self.client_key_data)
+            .field("impersonate", &self.impersonate)
+            .field("impersonate_uid", &self.impersonate_uid)
+            .field("impersonate_groups", &self.impersonate_groups)
+            .field("impersonate_user_extra", &self.impersonate_user_extra)
+            .field("auth_provider", &self.auth_provider)
+            .field("exec", &self.exec)
+            .field("extensions", &self.extensions)
+            .field("other", &Keys(&self.other))
+            .finish()
+    }
+}
+
 /// A provider of tokens by name, with its settings. The settings hold tokens: `Debug` shows only their keys.
 #[derive(Clone, Default, Serialize, Deserialize)]
 pub struct AuthProviderConfig {
@@ -83,14 +107,16 @@ impl fmt::Debug for AuthProviderConfig {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("AuthProviderConfig")
             .field("name", &self.name)
-            .field("config", &self.config.keys().collect::<Vec<_>>())
-            .field("other", &self.other)
+            .field("config", &self.config.keys().collect::<BTreeSet<_>>())
+            .field("other", &Keys(&self.other))
             .finish()
     }
 }
 
 /// A program that prints credentials, and how to run it.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+///
+/// `Debug` shows neither the values of `env` nor of arguments that look like secrets by their name (`--client-secret=...`).
+#[derive(Clone, Default, Serialize, Deserialize)]
 pub struct ExecConfig {
     /// `client.authentication.k8s.io/v1` or `/v1beta1`: the form of what the program is given and prints.
     #[serde(rename = "apiVersion", skip_serializing_if = "Option::is_none")]
@@ -124,6 +150,25 @@ pub struct ExecConfig {
     pub other: BTreeMap<String, Value>,
 }
 
+impl fmt::Debug for ExecConfig {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let env =
+            self.env.as_ref().map(|env| env.iter().map(|variable| variable.get("name")).collect::<Vec<_>>());
+        f.debug_struct("ExecConfig")
+            .field("api_version", &self.api_version)
+            .field("install_hint", &self.install_hint)
+            .field("command", &self.command)
+            .field("args", &self.args.as_deref().map(redacted_args))
+            .field("env", &env)
+            .field("drop_env", &self.drop_env)
+            .field("interactive_mode", &self.interactive_mode)
+            .field("provide_cluster_info", &self.provide_cluster_info)
+            .field("cluster", &self.cluster)
+            .field("other", &Keys(&self.other))
+            .finish()
+    }
+}
+
 /// Whether a credential program may ask on the terminal.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum ExecInteractiveMode {
@@ -135,8 +180,8 @@ pub enum ExecInteractiveMode {
     Always,
 }
 
-/// What a credential program is told about the cluster.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+/// What a credential program is told about the cluster. `Debug` shows no passwords in URLs, and leaves `config` out.
+#[derive(Clone, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct ExecAuthCluster {
     /// URL of the API server.
@@ -157,6 +202,18 @@ pub struct ExecAuthCluster {
     /// The cluster's extension meant for credential programs.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub config: Option<Value>,
+}
+
+impl fmt::Debug for ExecAuthCluster {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ExecAuthCluster")
+            .field("server", &self.server.as_deref().map(Redacted::Text))
+            .field("insecure_skip_tls_verify", &self.insecure_skip_tls_verify)
+            .field("certificate_authority_data", &self.certificate_authority_data.as_ref().map(Vec::len))
+            .field("proxy_url", &self.proxy_url.as_deref().map(Redacted::Text))
+            .field("tls_server_name", &self.tls_server_name)
+            .finish_non_exhaustive()
+    }
 }
 
 fn provide_cluster_info<'de, D: Deserializer<'de>>(deserializer: D) -> Result<bool, D::Error> {

@@ -26,6 +26,13 @@ impl Visitor<'_> for Flag {
         Ok(Some(value))
     }
 
+    fn visit_str<E: Error>(self, text: &str) -> Result<Self::Value, E> {
+        Err(E::custom(format_args!(
+            "the text {text:?}, expected true or false without quotes as `{}`",
+            self.0
+        )))
+    }
+
     fn visit_unit<E: Error>(self) -> Result<Self::Value, E> {
         Ok(None)
     }

@@ -9,6 +9,7 @@ use serde::de::Error as _;
 use super::Kubeconfig;
 use super::paths::resolve_relative_paths;
 use crate::config::KubeconfigError;
+use crate::config::secrets::without_quoted_value;
 
 impl Kubeconfig {
     /// Parses YAML or JSON text. Several documents in it are merged as several files would be.
@@ -31,7 +32,7 @@ impl Kubeconfig {
     /// all reason is refused instead of eating memory.
     pub fn from_yaml(text: &str) -> Result<Kubeconfig, KubeconfigError> {
         let documents: Vec<Kubeconfig> = serde_saphyr::from_multiple_with_options(text, limits())
-            .map_err(|err| KubeconfigError::Parse(Box::new(err)))?;
+            .map_err(|err| KubeconfigError::Parse(Box::new(without_quoted_value(err))))?;
         documents.iter().try_for_each(refuse_twins)?;
         merge_all(documents).map(Option::unwrap_or_default)
     }

@@ -9,6 +9,7 @@ use serde_json::Value;
 
 use super::AuthInfo;
 use super::flag::flag;
+use crate::config::secrets::{Keys, Redacted};
 
 /// A kubeconfig: which clusters there are, who one may be there, and which pairing is current.
 ///
@@ -59,13 +60,19 @@ pub struct Preferences {
     pub other: BTreeMap<String, Value>,
 }
 
-/// Data of another tool under a name.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+/// Data of another tool under a name. `Debug` shows the name alone: nobody knows what is secret in the data.
+#[derive(Clone, Serialize, Deserialize)]
 pub struct NamedExtension {
     /// The tool's name for it.
     pub name: String,
     /// The data, of any shape.
     pub extension: Value,
+}
+
+impl fmt::Debug for NamedExtension {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("NamedExtension").field("name", &self.name).finish_non_exhaustive()
+    }
 }
 
 /// A cluster under the name by which contexts refer to it.
@@ -123,26 +130,25 @@ pub struct Cluster {
     pub other: BTreeMap<String, Value>,
 }
 
-/// The password that a `proxy-url` may hold does not show.
+/// The passwords that a URL may hold do not show, nor do the values of unknown keys.
 impl fmt::Debug for Cluster {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let proxy = self.proxy_url.as_ref().map(|url| url.rsplit('@').next().unwrap_or_default());
         f.debug_struct("Cluster")
-            .field("server", &self.server)
+            .field("server", &self.server.as_deref().map(Redacted::Text))
             .field("insecure_skip_tls_verify", &self.insecure_skip_tls_verify)
             .field("certificate_authority", &self.certificate_authority)
             .field("certificate_authority_data", &self.certificate_authority_data)
-            .field("proxy_url", &proxy)
+            .field("proxy_url", &self.proxy_url.as_deref().map(Redacted::Text))
             .field("disable_compression", &self.disable_compression)
             .field("tls_server_name", &self.tls_server_name)
             .field("extensions", &self.extensions)
-            .field("other", &self.other)
+            .field("other", &Keys(&self.other))
             .finish()
     }
 }
 
 /// A user under the name by which contexts refer to it.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, Default, Serialize, Deserialize)]
 pub struct NamedAuthInfo {
     /// The name.
     pub name: String,
@@ -152,6 +158,16 @@ pub struct NamedAuthInfo {
     /// Every other key.
     #[serde(flatten)]
     pub other: BTreeMap<String, Value>,
+}
+
+impl fmt::Debug for NamedAuthInfo {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("NamedAuthInfo")
+            .field("name", &self.name)
+            .field("auth_info", &self.auth_info)
+            .field("other", &Keys(&self.other))
+            .finish()
+    }
 }
 
 /// A context under its name.

@@ -1,19 +1,10 @@
-//! What both kinds of proxies need: credentials, ports, and errors that say which proxy it was.
+//! What both kinds of proxies need: ports, and errors that say which proxy it was.
 
 use http::{Uri, uri};
-use percent_encoding::percent_decode_str;
 use thiserror::Error;
 use tower::{BoxError, ServiceExt};
 
 use crate::transport::{AnyConnector, Connects, any};
-
-/// User and password of a URL, their percent-escapes undone.
-pub(super) fn credentials_of(url: &Uri) -> Option<(String, String)> {
-    let (credentials, _) = url.authority()?.as_str().rsplit_once('@')?;
-    let (user, password) = credentials.split_once(':').unwrap_or((credentials, ""));
-    let decoded = |text| percent_decode_str(text).decode_utf8_lossy().into_owned();
-    Some((decoded(user), decoded(password)))
-}
 
 /// The URL with a port, its own if it has one.
 pub(super) fn with_port(url: Uri, port: u16) -> Uri {
@@ -49,14 +40,6 @@ struct ThroughProxy {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn credentials_are_decoded() {
-        let of = |url: &str| credentials_of(&url.parse().unwrap());
-        assert_eq!(of("http://me:p%40ss%3A@h:1"), Some(("me".into(), "p@ss:".into())));
-        assert_eq!(of("http://me@h"), Some(("me".into(), String::new())));
-        assert_eq!(of("http://h"), None);
-    }
 
     #[test]
     fn ports_are_added_where_there_are_none() {

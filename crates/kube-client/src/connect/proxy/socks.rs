@@ -10,8 +10,9 @@ mod enabled {
     use http::Uri;
     use hyper_util::client::legacy::connect::proxy::SocksV5;
 
+    use crate::config::credentials_of;
     use crate::connect::ConnectError;
-    use crate::connect::proxy::named::{credentials_of, named, with_port};
+    use crate::connect::proxy::named::{named, with_port};
     use crate::transport::{AnyConnector, tcp_connector};
 
     /// The port that RFC 1928 names.

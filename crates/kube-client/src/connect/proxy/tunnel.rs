@@ -11,10 +11,10 @@ mod enabled {
     use http::{HeaderValue, Uri};
     use hyper_util::client::legacy::connect::proxy::Tunnel;
 
-    use crate::config::Config;
+    use crate::config::{Config, credentials_of};
     use crate::connect::ConnectError;
     use crate::connect::connector::is_https;
-    use crate::connect::proxy::named::{credentials_of, named, with_port};
+    use crate::connect::proxy::named::{named, with_port};
     use crate::tls::{Backend, Offer, Peer, secure};
     use crate::transport::{AnyConnector, any, tcp_connector};
 

@@ -4,6 +4,7 @@ use http::Uri;
 use tower_layer::Layer;
 
 use super::BaseUri;
+use crate::config::without_credentials;
 
 /// Puts a base URL before the path of each request.
 #[derive(Clone, Debug)]
@@ -12,9 +13,10 @@ pub struct BaseUriLayer {
 }
 
 impl BaseUriLayer {
-    /// A layer for the server at `base_uri`. A path in it stands before the path of each request.
+    /// A layer for the server at `base_uri`. A path in it stands before the path of each request; a user and password in it are left
+    /// out, see [`ConfigExt::auth_layer`](crate::client::ConfigExt::auth_layer).
     pub fn new(base_uri: Uri) -> Self {
-        Self { base_uri: Arc::new(base_uri) }
+        Self { base_uri: Arc::new(without_credentials(&base_uri)) }
     }
 }
 

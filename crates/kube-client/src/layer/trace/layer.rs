@@ -4,6 +4,7 @@ use http::Uri;
 use tower_layer::Layer;
 
 use super::Trace;
+use crate::config::without_credentials;
 
 /// Opens a span `HTTP` at level debug for each request; it lasts until the head of the answer is there.
 ///
@@ -35,7 +36,7 @@ impl TraceLayer {
 
     /// For requests that carry a path only, and go to `server`.
     pub fn to(server: Uri) -> Self {
-        Self { server: Some(Arc::new(server)) }
+        Self { server: Some(Arc::new(without_credentials(&server))) }
     }
 }
 

@@ -4,6 +4,8 @@ use std::fmt;
 
 use http::Uri;
 
+use crate::config::{write_origin, write_query};
+
 /// A request's whole URL without user, password and commands.
 pub(super) struct Shown<'a> {
     /// What stands before the path if the request has only that.
@@ -24,23 +26,12 @@ impl Shown<'_> {
 impl fmt::Display for Shown<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let server = self.server();
-        if let (Some(scheme), Some(host)) = (server.scheme_str(), server.host()) {
-            write!(f, "{scheme}://{host}")?;
-            if let Some(port) = server.port_u16() {
-                write!(f, ":{port}")?;
-            }
-        }
+        write_origin(server, f)?;
         if !std::ptr::eq(server, self.request) {
             f.write_str(server.path().trim_end_matches('/'))?;
         }
         f.write_str(self.request.path())?;
-        let mut separator = '?';
-        for pair in self.request.query().into_iter().flat_map(|query| query.split('&')) {
-            let shown = if pair.starts_with("command=") { "command=REDACTED" } else { pair };
-            write!(f, "{separator}{shown}")?;
-            separator = '&';
-        }
-        Ok(())
+        write_query(self.request, f)
     }
 }
 

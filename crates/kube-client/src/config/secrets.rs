@@ -1,0 +1,243 @@
+//! What must not be printed: URLs, arguments and maps that may hold credentials, in a form that shows the rest.
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+use std::fmt;
+
+use http::{Uri, uri};
+
+/// Stands in place of a secret.
+pub(crate) const REDACTED: &str = "REDACTED";
+
+/// A URL as it may be printed: without user and password, and without the values of query parameters that may be secret.
+#[derive(Clone, Copy)]
+pub(crate) enum Redacted<'a> {
+    Url(&'a Uri),
+    /// What should be a URL, and may not be one.
+    Text(&'a str),
+}
+
+impl fmt::Display for Redacted<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Url(url) => {
+                write_origin(url, f)?;
+                f.write_str(url.path())?;
+                write_query(url, f)
+            }
+            Self::Text(text) => match text.parse::<Uri>() {
+                Ok(url) if !url.path().contains('@') => Redacted::Url(&url).fmt(f),
+                // Nobody knows where a password ends that makes this no URL: all up to the last @ goes, and so does the query.
+                _ => {
+                    let (scheme, rest) = text.split_once("://").unwrap_or(("", text));
+                    let separator = if scheme.is_empty() { "" } else { "://" };
+                    let rest = rest.rsplit('@').next().unwrap_or_default();
+                    write!(f, "{scheme}{separator}{}", rest.split('?').next().unwrap_or_default())
+                }
+            },
+        }
+    }
+}
+
+impl fmt::Debug for Redacted<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "\"{self}\"")
+    }
+}
+
+/// Scheme, host and port of a URL, as far as it has them.
+pub(crate) fn write_origin(url: &Uri, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    if let (Some(scheme), Some(host)) = (url.scheme_str(), url.host()) {
+        write!(f, "{scheme}://{host}")?;
+    } else if let Some(host) = url.host() {
+        f.write_str(host)?;
+    }
+    match url.port_u16() {
+        Some(port) => write!(f, ":{port}"),
+        None => Ok(()),
+    }
+}
+
+/// The query of a URL with its question mark, without what may be secret. The command of an exec may hold passwords.
+pub(crate) fn write_query(url: &Uri, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    let mut separator = '?';
+    for pair in url.query().into_iter().flat_map(|query| query.split('&')) {
+        match pair.split_once('=') {
+            Some((name, _)) if name == "command" || names_a_secret(name) => {
+                write!(f, "{separator}{name}={REDACTED}")?;
+            }
+            _ => write!(f, "{separator}{pair}")?,
+        }
+        separator = '&';
+    }
+    Ok(())
+}
+
+/// The same URL without user and password.
+pub(crate) fn without_user(url: &Uri) -> Uri {
+    let mut parts = url.clone().into_parts();
+    if let Some(authority) = &parts.authority
+        && let Some((_, host)) = authority.as_str().rsplit_once('@')
+    {
+        parts.authority = host.parse::<uri::Authority>().ok();
+    }
+    Uri::from_parts(parts).unwrap_or_default()
+}
+
+/// The same URL without user, password and query.
+pub(crate) fn without_credentials(url: &Uri) -> Uri {
+    let mut parts = without_user(url).into_parts();
+    if url.query().is_some() {
+        parts.path_and_query = url.path().parse().ok();
+    }
+    Uri::from_parts(parts).unwrap_or_default()
+}
+
+/// Host and port of a URL, as errors name a server.
+#[cfg(feature = "client")]
+pub(crate) fn host_of(url: &Uri) -> String {
+    let authority = url.authority().map_or("", uri::Authority::as_str);
+    authority.rsplit('@').next().unwrap_or_default().to_owned()
+}
+
+/// User and password of a URL, their percent-escapes undone.
+#[cfg(feature = "client")]
+pub(crate) fn credentials_of(url: &Uri) -> Option<(String, String)> {
+    let (credentials, _) = url.authority()?.as_str().rsplit_once('@')?;
+    let (user, password) = credentials.split_once(':').unwrap_or((credentials, ""));
+    let decoded = |text| percent_encoding::percent_decode_str(text).decode_utf8_lossy().into_owned();
+    Some((decoded(user), decoded(password)))
+}
+
+/// The arguments of a program as they may be printed: `--client-secret=REDACTED`, `--token REDACTED`.
+#[cfg_attr(not(feature = "client"), allow(dead_code, reason = "only the client runs programs"))]
+pub(crate) fn redacted_args(args: &[String]) -> Vec<Cow<'_, str>> {
+    let mut secret_follows = false;
+    let redacted = |arg: &'_ String| {
+        let is_flag = arg.starts_with('-');
+        if std::mem::take(&mut secret_follows) && !is_flag {
+            return REDACTED.into();
+        }
+        match arg.split_once('=') {
+            Some((flag, _)) if is_flag && names_a_secret(flag) => format!("{flag}={REDACTED}").into(),
+            _ => {
+                secret_follows = is_flag && names_a_secret(arg);
+                arg.clone().into()
+            }
+        }
+    };
+    args.iter().map(redacted).collect()
+}
+
+/// Whether what goes by this name (a flag, a query parameter) is likely to be a secret. Errs on the side of yes.
+fn names_a_secret(name: &str) -> bool {
+    const PARTS: [&str; 11] = [
+        "token",
+        "secret",
+        "passw",
+        "passphrase",
+        "credential",
+        "signature",
+        "apikey",
+        "api-key",
+        "api_key",
+        "private",
+        "assertion",
+    ];
+    const NAMES: [&str; 6] = ["key", "sig", "pwd", "code", "auth", "authorization"];
+    let name = name.trim_start_matches('-').to_ascii_lowercase();
+    PARTS.iter().any(|part| name.contains(part)) || NAMES.contains(&name.as_str())
+}
+
+/// The error of a decoder without the value that it quotes: a token where a map was expected must not end up in a log.
+pub(crate) fn without_quoted_value<E: serde::de::Error>(err: E) -> E {
+    match without_values(&err.to_string()) {
+        Cow::Borrowed(_) => err,
+        Cow::Owned(text) => E::custom(text),
+    }
+}
+
+/// The text of a serde error without the value that it quotes.
+fn without_values(error: &str) -> Cow<'_, str> {
+    const END: &str = ", expected ";
+    for start in ["invalid type: ", "invalid value: "] {
+        let Some(from) = error.find(start).map(|at| at + start.len()) else { continue };
+        let Some(to) = error.rfind(END).filter(|to| *to >= from) else { continue };
+        // Of `string "hush"` the type remains.
+        let kept = error[from..to].find(['"', '`']).unwrap_or(to - from);
+        return format!("{}{}{}", &error[..from], error[from..from + kept].trim_end(), &error[to..]).into();
+    }
+    error.into()
+}
+
+/// Prints the keys of a map whose values may be secret.
+pub(crate) struct Keys<'a, V>(pub(crate) &'a BTreeMap<String, V>);
+
+impl<V> fmt::Debug for Keys<'_, V> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_set().entries(self.0.keys()).finish()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn urls_show_where_they_lead_and_no_secrets() {
+        for (url, shown) in [
+            ("https://me:hush@h:6443/k8s?a=1&b", "https://h:6443/k8s?a=1&b"),
+            (
+                "https://h/?token=hush&limit=5&X-Amz-Signature=hush",
+                "https://h/?token=REDACTED&limit=5&X-Amz-Signature=REDACTED",
+            ),
+            (
+                "/exec?command=login&stdin=true&command=hush",
+                "/exec?command=REDACTED&stdin=true&command=REDACTED",
+            ),
+            ("https://me@[::1]:1", "https://[::1]:1/"),
+            ("me:hush@h:1", "h:1"),
+        ] {
+            assert_eq!(Redacted::Url(&url.parse().unwrap()).to_string(), shown);
+            assert_eq!(Redacted::Text(url).to_string(), shown);
+        }
+        assert_eq!(Redacted::Text("https://me:a b/hush@h x?hush").to_string(), "https://h x");
+        assert_eq!(Redacted::Text("https://me:1/hush@h/x").to_string(), "https://h/x");
+        assert_eq!(Redacted::Text("").to_string(), "");
+        assert_eq!(format!("{:?}", Redacted::Text("http://a:b@h")), "\"http://h/\"");
+    }
+
+    #[test]
+    fn credentials_are_taken_out_and_decoded() {
+        let of = |url: &str| credentials_of(&url.parse().unwrap());
+        assert_eq!(of("http://me:p%40ss%3A@h:1"), Some(("me".into(), "p@ss:".into())));
+        assert_eq!(of("http://me@h"), Some(("me".into(), String::new())));
+        assert_eq!(of("http://h"), None);
+        let without = |url: &str| without_credentials(&url.parse().unwrap()).to_string();
+        assert_eq!(without("http://me:hush@h:1/x?token=hush"), "http://h:1/x");
+        assert_eq!(without("socks5://h"), "socks5://h/");
+        assert_eq!(host_of(&"https://a:b@[::1]:1/x".parse().unwrap()), "[::1]:1");
+    }
+
+    #[test]
+    fn arguments_show_the_names_of_secrets_alone() {
+        let args =
+            ["get-token", "--oidc-client-secret=hush", "-v=1", "--password", "hush", "--token", "--last"];
+        let shown = redacted_args(&args.map(str::to_owned)).join(" ");
+        assert_eq!(shown, "get-token --oidc-client-secret=REDACTED -v=1 --password REDACTED --token --last");
+    }
+
+    #[test]
+    fn errors_of_serde_do_not_quote_values() {
+        for (error, shown) in [
+            (
+                "invalid type: string \"hush, expected x\", expected a map at line 1",
+                "invalid type: string, expected a map at line 1",
+            ),
+            ("a: invalid value: integer `5`, expected a bool", "a: invalid value: integer, expected a bool"),
+            ("invalid type: map, expected a string", "invalid type: map, expected a string"),
+        ] {
+            assert_eq!(without_values(error), shown);
+        }
+    }
+}
