@@ -6,8 +6,12 @@ use thiserror::Error;
 pub use kube_core::ErrorResponse;
 pub use kube_core::Status;
 
+pub use crate::chain::ErrorChain;
+
 #[cfg(feature = "client")]
 use crate::auth::AuthError;
+#[cfg(feature = "client")]
+use crate::chain::hint;
 use crate::config::{InferConfigError, KubeconfigError};
 #[cfg(feature = "client")]
 use crate::connect::ConnectError;
@@ -16,7 +20,8 @@ use crate::tls::TlsError;
 
 /// Why a call failed.
 ///
-/// `Display` tells of this level only; the causes are in [`source`](std::error::Error::source).
+/// `{}` shows the causes too, in one line; they are in [`source`](std::error::Error::source) as well. What a program wraps around it is
+/// best printed by [`ErrorChain`].
 #[derive(Debug, Error)]
 pub enum Error {
     /// The server answered, and the answer is no. Holds its code, reason and message.
@@ -25,12 +30,12 @@ pub enum Error {
 
     /// The connection failed while an answer was on its way.
     #[cfg(feature = "client")]
-    #[error("the connection to the API server failed")]
+    #[error("the connection to the API server failed: {}", ErrorChain(.0))]
     HyperError(#[source] hyper::Error),
 
     /// The request could not be sent, or no answer came: no connection, a failed handshake, a layer that gave up.
     #[cfg(feature = "client")]
-    #[error("the request could not be carried out")]
+    #[error("the request could not be carried out: {}{}", ErrorChain(.0.as_ref()), hint(.0.as_ref()))]
     Service(#[source] tower::BoxError),
 
     /// A proxy of a kind whose feature is not enabled.
@@ -50,7 +55,7 @@ pub enum Error {
     },
 
     /// The answer is text, but not UTF-8.
-    #[error("the answer is not UTF-8 text")]
+    #[error("the answer is not UTF-8 text: {}", ErrorChain(.0))]
     FromUtf8(#[source] std::string::FromUtf8Error),
 
     /// A line of a watch is longer than any object can be.
@@ -58,31 +63,31 @@ pub enum Error {
     LinesCodecMaxLineLengthExceeded,
 
     /// The body of a watch broke off.
-    #[error("the watch broke off")]
+    #[error("the watch broke off: {}", ErrorChain(.0))]
     ReadEvents(#[source] std::io::Error),
 
     /// A request of a form that HTTP does not allow.
-    #[error("not a valid HTTP request")]
+    #[error("not a valid HTTP request: {}", ErrorChain(.0))]
     HttpError(#[source] http::Error),
 
     /// An object could not be encoded, or an answer not decoded.
-    #[error("JSON that does not match the type")]
+    #[error("JSON that does not match the type: {}", ErrorChain(.0))]
     SerdeError(#[source] serde_json::Error),
 
     /// The request could not be built from its parameters.
-    #[error("the request cannot be built")]
+    #[error("the request cannot be built: {}", ErrorChain(.0))]
     BuildRequest(#[source] kube_core::request::Error),
 
     /// No configuration was found.
-    #[error("no configuration for a cluster")]
+    #[error("no configuration for a cluster: {}", ErrorChain(.0))]
     InferConfig(#[source] InferConfigError),
 
     /// What discovery asked for is not there.
-    #[error("discovery failed")]
+    #[error("discovery failed: {}", ErrorChain(.0))]
     Discovery(#[source] DiscoveryError),
 
     /// The kubeconfig cannot be used.
-    #[error("the kubeconfig cannot be used")]
+    #[error("the kubeconfig cannot be used: {}", ErrorChain(.0))]
     InferKubeconfig(#[source] KubeconfigError),
 
     /// The URL of the cluster or of its proxy is https, and no TLS feature is enabled.
@@ -93,22 +98,22 @@ pub enum Error {
 
     /// TLS could not be set up.
     #[cfg(feature = "rustls-tls")]
-    #[error("TLS cannot be set up")]
+    #[error("TLS cannot be set up: {}", ErrorChain(.0))]
     RustlsTls(#[source] crate::tls::RustlsTlsError),
 
     /// TLS could not be set up.
     #[cfg(feature = "openssl-tls")]
-    #[error("TLS cannot be set up")]
+    #[error("TLS cannot be set up: {}", ErrorChain(.0))]
     OpensslTls(#[source] crate::tls::OpensslTlsError),
 
     /// The credentials could not be obtained.
     #[cfg(feature = "client")]
-    #[error("the credentials cannot be used")]
+    #[error("the credentials cannot be used: {}", ErrorChain(.0))]
     Auth(#[source] AuthError),
 
     /// The connection could not be turned into a websocket.
     #[cfg(feature = "ws")]
-    #[error("the connection cannot be turned into a websocket")]
+    #[error("the connection cannot be turned into a websocket: {}", ErrorChain(.0))]
     UpgradeConnection(#[source] crate::upgrade::UpgradeConnectionError),
 
     /// A reference between objects could not be followed.

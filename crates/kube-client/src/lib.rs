@@ -49,6 +49,8 @@ pub mod api;
 mod auth;
 #[cfg(feature = "client")]
 mod body;
+#[cfg(feature = "config")]
+mod chain;
 #[cfg(feature = "client")]
 pub mod client;
 #[cfg(feature = "config")]

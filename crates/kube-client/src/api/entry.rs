@@ -9,6 +9,7 @@ use serde::de::DeserializeOwned;
 use thiserror::Error;
 
 use super::Api;
+use crate::chain::ErrorChain;
 use crate::error::Error as CallError;
 
 impl<K: Resource + Clone + DeserializeOwned + Debug> Api<K> {
@@ -214,10 +215,10 @@ impl<K> OccupiedEntry<'_, K> {
 #[derive(Debug, Error)]
 pub enum CommitError {
     /// The object does not belong to the entry.
-    #[error("the object does not belong to this entry")]
+    #[error("the object does not belong to this entry: {}", ErrorChain(.0))]
     Validate(#[source] CommitValidationError),
     /// The server did not take it.
-    #[error("the object could not be saved")]
+    #[error("the object could not be saved: {}", ErrorChain(.0))]
     Save(#[source] CallError),
 }
 

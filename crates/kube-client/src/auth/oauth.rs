@@ -16,6 +16,7 @@ use super::AuthError;
 use super::cache::{Renewed, renewal};
 use super::header::bearer;
 use super::http::{AskError, ask};
+use crate::chain::ErrorChain;
 use crate::config::{Config, proxy_from_env};
 
 /// Google's default credentials gave no token.
@@ -27,41 +28,41 @@ pub enum OAuthError {
     )]
     NoDefaultProvider,
     /// The default credentials cannot be used.
-    #[error("the default credentials cannot be used")]
+    #[error("the default credentials cannot be used: {}", ErrorChain(.0))]
     InvalidDefaultProviderConfig(#[source] Error),
     /// The service account's key is in no known format.
-    #[error("the service account's key is in no known format: expected PKCS#8 PEM")]
+    #[error("the service account's key is in no known format: expected PKCS#8 PEM: {}", ErrorChain(.0))]
     InvalidKeyFormat(#[source] Error),
     /// The service account's key is no RSA key.
-    #[error("the service account's key is no RSA key")]
+    #[error("the service account's key is no RSA key: {}", ErrorChain(.0))]
     InvalidRsaKey(#[source] Error),
     /// The credentials' file could not be read.
-    #[error("the credentials cannot be read")]
+    #[error("the credentials cannot be read: {}", ErrorChain(.0))]
     LoadCredentials(#[source] std::io::Error),
     /// The credentials' file is not JSON.
-    #[error("the credentials are not JSON")]
+    #[error("the credentials are not JSON: {}", ErrorChain(.0))]
     ParseCredentials(#[source] serde_json::Error),
     /// The request for a token could not be built.
-    #[error("the request for a token cannot be built")]
+    #[error("the request for a token cannot be built: {}", ErrorChain(.0))]
     BuildRequest(#[source] http::Error),
     /// No answer came.
-    #[error("the token endpoint cannot be reached")]
+    #[error("the token endpoint cannot be reached: {}", ErrorChain(.0))]
     RequestToken(#[source] hyper_util::client::legacy::Error),
     /// The answer broke off.
-    #[error("the token endpoint's answer broke off")]
+    #[error("the token endpoint's answer broke off: {}", ErrorChain(.0))]
     ConcatBuffers(#[source] hyper::Error),
     /// The token endpoint refused.
-    #[error("the token endpoint gave no token")]
+    #[error("the token endpoint gave no token: {}", ErrorChain(.0))]
     RetrieveCredentials(#[source] Error),
     /// The answer with the token cannot be read.
-    #[error("the token endpoint's answer is not JSON with a token")]
+    #[error("the token endpoint's answer is not JSON with a token: {}", ErrorChain(.0))]
     ParseToken(#[source] serde_json::Error),
     /// The platform has no authorities.
-    #[error("the platform has no certificate authorities")]
+    #[error("the platform has no certificate authorities: {}", ErrorChain(.0))]
     NoValidNativeRootCA(#[source] std::io::Error),
     /// OpenSSL made no connector.
     #[cfg(feature = "openssl-tls")]
-    #[error("the connector for TLS cannot be made")]
+    #[error("the connector for TLS cannot be made: {}", ErrorChain(.0))]
     CreateOpensslHttpsConnector(#[source] openssl::error::ErrorStack),
     /// Anything else.
     #[error("{0}")]

@@ -12,6 +12,7 @@ use super::file::TokenFile;
 use super::gcp::Gcp;
 #[cfg(feature = "oidc")]
 use super::oidc::Oidc;
+use crate::chain::ErrorChain;
 use crate::config::ClientIdentityPem;
 use crate::measure::plugin_called;
 use crate::tls::GivesIdentity;
@@ -107,7 +108,7 @@ impl Renewing {
                 Ok(header)
             }
             Err(err) => {
-                let cause = with_causes(&err);
+                let cause = ErrorChain(&err).to_string();
                 if let Some(old) = state.cache.source_failed(now) {
                     tracing::warn!(error = %cause, "credentials cannot be renewed, using the old ones on");
                     return Ok(old.header.clone());
@@ -145,18 +146,6 @@ impl GivesIdentity for Renewing {
     fn identity(&self) -> Option<Arc<ClientIdentityPem>> {
         self.state().cache.last()?.identity.clone()
     }
-}
-
-/// The error and what led to it, for those who get a copy of it.
-fn with_causes(err: &AuthError) -> String {
-    let mut text = err.to_string();
-    let mut cause = std::error::Error::source(err);
-    while let Some(err) = cause {
-        text.push_str(": ");
-        text.push_str(&err.to_string());
-        cause = err.source();
-    }
-    text
 }
 
 #[cfg(test)]

@@ -4,6 +4,8 @@ use std::path::PathBuf;
 
 use thiserror::Error;
 
+use crate::chain::ErrorChain;
+
 /// A kubeconfig could not be found, read or used.
 #[derive(Debug, Error)]
 pub enum KubeconfigError {
@@ -18,48 +20,47 @@ pub enum KubeconfigError {
     /// Merging kubeconfigs of different `apiVersion`s.
     #[error("kubeconfigs of different `apiVersion` cannot be merged: each has to be `v1`")]
     ApiVersionMismatch,
-    /// The context is not in the kubeconfig. Holds its name and which ones there are.
-    #[error("no context named {0}")]
+    /// The context, or its user, is not in the kubeconfig. Says which one, and which ones there are.
+    #[error("{0}")]
     LoadContext(String),
-    /// The context's cluster is not in the kubeconfig. Holds its name and which ones there are.
-    #[error("no cluster named {0}")]
+    /// The context's cluster is not in the kubeconfig. Says which one, and which ones there are.
+    #[error("{0}")]
     LoadClusterOfContext(String),
     /// There is no home directory to look for `.kube/config` in.
     #[error(
         "no kubeconfig: `KUBECONFIG` is not set and there is no home directory to find `.kube/config` in"
     )]
     FindPath,
-    /// A kubeconfig file could not be read.
-    #[error("cannot read the kubeconfig {}", .1.display())]
+    /// A kubeconfig file could not be read, or a value in it cannot be used. Then the error names the cluster or user and the value, and
+    /// its `source()` is the error that [`Config::from_custom_kubeconfig`](super::Config::from_custom_kubeconfig) gives.
+    #[error("the kubeconfig {} cannot be used: {}", .1.display(), ErrorChain(.0))]
     ReadConfig(#[source] std::io::Error, PathBuf),
     /// The text is not a kubeconfig.
-    #[error("not a kubeconfig")]
+    #[error("not a kubeconfig: {}", ErrorChain(.0.as_ref()))]
     Parse(#[source] Box<serde_saphyr::Error>),
     /// The cluster has no `server`.
     #[error("the cluster has no `server`: expected a URL such as https://host:6443")]
     MissingClusterUrl,
     /// The cluster's `server` is not a URL.
-    #[error("the cluster's `server` is not a URL: expected one such as https://host:6443")]
+    #[error("the cluster's `server` is not a URL: expected one such as https://host:6443: {}", ErrorChain(.0))]
     ParseClusterUrl(#[source] http::uri::InvalidUri),
     /// The cluster's `proxy-url`, or the proxy that the environment names in its place, is not a URL.
-    #[error(
-        "the proxy (`proxy-url` of the cluster, else HTTPS_PROXY or HTTP_PROXY) is not a URL: expected one such as http://host:3128"
-    )]
+    #[error("the proxy (`proxy-url` of the cluster, else HTTPS_PROXY or HTTP_PROXY) is not a URL: expected one such as http://host:3128: {}", ErrorChain(.0))]
     ParseProxyUrl(#[source] http::uri::InvalidUri),
     /// `NO_PROXY` cannot be understood.
-    #[error("the environment's NO_PROXY cannot be used")]
+    #[error("the environment's NO_PROXY cannot be used: {}", ErrorChain(.0))]
     ParseNoProxy(#[source] NoProxyError),
     /// The cluster's authorities could not be loaded.
-    #[error("cannot load the cluster's `certificate-authority`")]
+    #[error("cannot load the cluster's `certificate-authority`: {}", ErrorChain(.0))]
     LoadCertificateAuthority(#[source] LoadDataError),
     /// The user's certificate could not be loaded.
-    #[error("cannot load the user's `client-certificate`")]
+    #[error("cannot load the user's `client-certificate`: {}", ErrorChain(.0))]
     LoadClientCertificate(#[source] LoadDataError),
     /// The user's key could not be loaded.
-    #[error("cannot load the user's `client-key`")]
+    #[error("cannot load the user's `client-key`: {}", ErrorChain(.0))]
     LoadClientKey(#[source] LoadDataError),
     /// The cluster's authorities are not PEM.
-    #[error("the cluster's `certificate-authority` is not a list of PEM certificates")]
+    #[error("the cluster's `certificate-authority` is not a list of PEM certificates: {}", ErrorChain(.0))]
     ParseCertificates(#[source] pem::PemError),
 }
 
@@ -67,10 +68,10 @@ pub enum KubeconfigError {
 #[derive(Debug, Error)]
 pub enum LoadDataError {
     /// The `-data` form is not base64.
-    #[error("its `-data` is not base64")]
+    #[error("its `-data` is not base64: {}", ErrorChain(.0))]
     DecodeBase64(#[source] base64::DecodeError),
     /// The file could not be read.
-    #[error("cannot read {}", .1.display())]
+    #[error("cannot read {}: {}", .1.display(), ErrorChain(.0))]
     ReadFile(#[source] std::io::Error, PathBuf),
     /// Neither form is given.
     #[error("neither the file nor its `-data` is given")]
@@ -108,22 +109,22 @@ pub enum NoProxyError {
 #[derive(Debug, Error)]
 pub enum InClusterError {
     /// The namespace file could not be read.
-    #[error("cannot read the pod's namespace from {NAMESPACE_FILE}")]
+    #[error("cannot read the pod's namespace from {NAMESPACE_FILE}: {}", ErrorChain(.0))]
     ReadDefaultNamespace(#[source] std::io::Error),
     /// `KUBERNETES_SERVICE_HOST` or `KUBERNETES_SERVICE_PORT` is not set.
-    #[error("not inside a cluster: KUBERNETES_SERVICE_HOST and KUBERNETES_SERVICE_PORT are not both set")]
+    #[error("not inside a cluster: KUBERNETES_SERVICE_HOST and KUBERNETES_SERVICE_PORT are not both set: {}", ErrorChain(.0))]
     ReadEnvironmentVariable(#[source] std::env::VarError),
     /// The authorities' file could not be read.
-    #[error("cannot read the cluster's authorities from {CA_FILE}")]
+    #[error("cannot read the cluster's authorities from {CA_FILE}: {}", ErrorChain(.0))]
     ReadCertificateBundle(#[source] std::io::Error),
     /// `KUBERNETES_SERVICE_PORT` is not a port.
-    #[error("KUBERNETES_SERVICE_PORT is not a port number")]
+    #[error("KUBERNETES_SERVICE_PORT is not a port number: {}", ErrorChain(.0))]
     ParseClusterPort(#[source] std::num::ParseIntError),
     /// `KUBERNETES_SERVICE_HOST` does not make a URL.
-    #[error("KUBERNETES_SERVICE_HOST is not a host name or address")]
+    #[error("KUBERNETES_SERVICE_HOST is not a host name or address: {}", ErrorChain(.0))]
     ParseClusterUrl(#[source] http::uri::InvalidUri),
     /// The authorities' file is not PEM.
-    #[error("{CA_FILE} is not a list of PEM certificates")]
+    #[error("{CA_FILE} is not a list of PEM certificates: {}", ErrorChain(.0))]
     ParseCertificates(#[source] pem::PemError),
 }
 
@@ -136,7 +137,7 @@ pub(super) const TOKEN_FILE: &str = "/var/run/secrets/kubernetes.io/serviceaccou
 
 /// Neither a kubeconfig nor a pod's own configuration could be used.
 #[derive(Debug, Error)]
-#[error("no usable cluster configuration: {}", explain(.kubeconfig, .in_cluster.as_ref()))]
+#[error("no usable cluster configuration: {}", both(.kubeconfig, .in_cluster.as_ref()))]
 pub struct InferConfigError {
     #[source]
     kubeconfig: KubeconfigError,
@@ -156,14 +157,7 @@ impl InferConfigError {
 }
 
 /// Two causes cannot both be a `source()`, so the second one stands in the text.
-fn explain(kubeconfig: &KubeconfigError, in_cluster: Option<&InClusterError>) -> String {
-    match in_cluster {
-        None => "the kubeconfig cannot be used".to_owned(),
-        Some(cause) => match kubeconfig {
-            KubeconfigError::ReadConfig(_, path) => {
-                format!("the kubeconfig {} is not there, and {cause}", path.display())
-            }
-            _ => format!("there is no kubeconfig to use, and {cause}"),
-        },
-    }
+fn both(kubeconfig: &KubeconfigError, in_cluster: Option<&InClusterError>) -> String {
+    let second = in_cluster.map(|cause| format!("; {cause}"));
+    format!("{kubeconfig}{}", second.unwrap_or_default())
 }

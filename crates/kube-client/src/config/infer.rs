@@ -55,7 +55,7 @@ mod tests {
         let outside = InClusterError::ReadEnvironmentVariable(std::env::VarError::NotPresent);
         let err = InferConfigError::nowhere(missing, outside);
         let text = err.to_string();
-        assert!(text.contains("/home/x/.kube/config is not there"), "{text}");
+        assert!(text.contains("the kubeconfig /home/x/.kube/config cannot be used: "), "{text}");
         assert!(text.contains("KUBERNETES_SERVICE_HOST"), "{text}");
         assert!(err.source().is_some());
     }

@@ -4,7 +4,8 @@ use std::path::PathBuf;
 
 use http::Uri;
 
-use super::kubeconfig::{Selection, certificates_from_pem};
+use super::kubeconfig::{Selection, certificates_from_pem, merge_all, read_files};
+use super::place::{in_files, in_place};
 use super::proxy::proxy_from_env;
 use super::settings::DEFAULT_NAMESPACE;
 use super::{Cluster, Config, KubeConfigOptions, Kubeconfig, KubeconfigError};
@@ -16,7 +17,7 @@ impl Config {
     /// Which file, context or field is missing or wrong, and what was expected.
     pub async fn from_kubeconfig(options: &KubeConfigOptions) -> Result<Self, KubeconfigError> {
         // Reading is blocking but short; see `from_custom_kubeconfig` for what is still to be waited for.
-        Self::from_custom_kubeconfig(Kubeconfig::read()?, options).await
+        load_files(&read_files()?, options)
     }
 
     /// The part of `kubeconfig` that `options` ask for.
@@ -56,7 +57,7 @@ impl Config {
         kubeconfig: Kubeconfig,
         options: &KubeConfigOptions,
     ) -> Result<Self, KubeconfigError> {
-        load(&kubeconfig, options)
+        configure(Selection::of(&kubeconfig, options)?)
     }
 }
 
@@ -64,12 +65,23 @@ impl TryFrom<Kubeconfig> for Config {
     type Error = KubeconfigError;
 
     fn try_from(kubeconfig: Kubeconfig) -> Result<Self, KubeconfigError> {
-        load(&kubeconfig, &KubeConfigOptions::default())
+        configure(Selection::of(&kubeconfig, &KubeConfigOptions::default())?)
     }
 }
 
-fn load(kubeconfig: &Kubeconfig, options: &KubeConfigOptions) -> Result<Config, KubeconfigError> {
-    let Selection { cluster, auth_info, namespace } = Selection::of(kubeconfig, options)?;
+/// Errors name the file, and in it the cluster or user and the value.
+fn load_files(
+    files: &[(PathBuf, Kubeconfig)],
+    options: &KubeConfigOptions,
+) -> Result<Config, KubeconfigError> {
+    let merged = merge_all(files.iter().map(|(_, config)| config.clone()))?.unwrap_or_default();
+    let selection = Selection::of(&merged, options).map_err(|err| in_files(err, files))?;
+    let names = selection.names.clone();
+    configure(selection).map_err(|err| in_place(err, &names, files))
+}
+
+fn configure(selection: Selection) -> Result<Config, KubeconfigError> {
+    let Selection { cluster, auth_info, namespace, .. } = selection;
     let authorities = cluster.load_certificate_authority()?;
     let identity = auth_info.load_client_identity()?;
     let insecure = cluster.insecure_skip_tls_verify.unwrap_or(false);

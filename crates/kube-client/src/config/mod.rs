@@ -8,6 +8,7 @@ mod incluster;
 mod infer;
 mod kubeconfig;
 mod loader;
+mod place;
 mod proxy;
 mod secrets;
 mod settings;

@@ -4,6 +4,8 @@ use http::StatusCode;
 use thiserror::Error;
 use tokio_tungstenite::tungstenite;
 
+use crate::chain::ErrorChain;
+
 /// Why there is no websocket.
 #[derive(Debug, Error)]
 pub enum UpgradeConnectionError {
@@ -23,7 +25,7 @@ pub enum UpgradeConnectionError {
     #[error("the server chose none of the channel protocols that were offered")]
     SecWebSocketProtocolMismatch,
     /// The connection broke before it was handed over.
-    #[error("the connection was not handed over")]
+    #[error("the connection was not handed over: {}", ErrorChain(.0))]
     GetPendingUpgrade(#[source] hyper::Error),
 }
 
@@ -31,13 +33,13 @@ pub enum UpgradeConnectionError {
 #[derive(Debug, Error)]
 pub enum ChannelError {
     /// The websocket broke.
-    #[error("the websocket broke")]
+    #[error("the websocket broke: {}", ErrorChain(.0))]
     WebSocket(#[source] tungstenite::Error),
     /// The connection ended before the status of the process arrived. The output may be cut off.
     #[error("the connection ended before the status of the process arrived: its output may be incomplete")]
     NoStatus,
     /// A terminal size could not be encoded.
-    #[error("the terminal size cannot be encoded")]
+    #[error("the terminal size cannot be encoded: {}", ErrorChain(.0))]
     TerminalSize(#[source] serde_json::Error),
     /// The server sent something that is not of the protocol.
     #[error("the server does not keep to the channel protocol: {0}")]

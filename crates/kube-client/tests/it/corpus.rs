@@ -5,6 +5,7 @@
 use std::path::{Path, PathBuf};
 
 use kube_client::config::{AuthInfo, Kubeconfig, KubeconfigError};
+use kube_client::error::ErrorChain;
 use kube_client::{Client, Config};
 use secrecy::ExposeSecret;
 
@@ -75,7 +76,7 @@ const BROKEN: &[(&str, &str)] = &[
     ("cluster-of-another-file", "no cluster named \"d\" (the kubeconfig has \"c\")"),
     (
         "user-of-another-file",
-        "no context named whose user is there: it refers to the user \"v\" (the kubeconfig has \"u\")",
+        "the context refers to a user that does not exist: \"v\" (the kubeconfig has \"u\")",
     ),
     ("no-server", "the cluster has no `server`: expected a URL such as https://host:6443"),
     (
@@ -164,9 +165,11 @@ fn read(files: &str) -> Result<Kubeconfig, KubeconfigError> {
     read.try_fold(first, |merged, next| merged.merge(next?))
 }
 
-fn told(err: &dyn std::error::Error) -> String {
-    let causes = std::iter::successors(err.source(), |err| err.source()).map(ToString::to_string);
-    std::iter::once(err.to_string()).chain(causes).collect::<Vec<_>>().join(": ")
+/// What `{}` alone tells.
+fn told(err: &(dyn std::error::Error + 'static)) -> String {
+    let told = err.to_string();
+    assert_eq!(told, ErrorChain(err).to_string(), "the causes stand in it");
+    told
 }
 
 fn summary(config: &Config) -> String {

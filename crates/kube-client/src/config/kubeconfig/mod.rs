@@ -13,8 +13,9 @@ pub use auth_info::{AuthInfo, AuthProviderConfig, ExecAuthCluster, ExecConfig, E
 #[cfg(feature = "client")]
 pub(crate) use data::ClientIdentityPem;
 pub(crate) use data::certificates_from_pem;
+pub(super) use read::{merge_all, read_files};
 pub use select::KubeConfigOptions;
-pub(super) use select::Selection;
+pub(super) use select::{Selected, Selection};
 pub use types::{
     Cluster, Context, Kubeconfig, NamedAuthInfo, NamedCluster, NamedContext, NamedExtension, Preferences,
 };

@@ -59,7 +59,7 @@ impl Kubeconfig {
     /// As [`Kubeconfig::read_from`]; also if none of the listed files exists.
     pub fn from_env() -> Result<Option<Self>, KubeconfigError> {
         match std::env::var_os("KUBECONFIG") {
-            Some(list) => Self::from_path_list(&list),
+            Some(list) => merge_all(files_in(&list)?.into_iter().map(|(_, config)| config)),
             None => Ok(None),
         }
     }
@@ -69,28 +69,36 @@ impl Kubeconfig {
     /// # Errors
     /// As [`Kubeconfig::read_from`], and [`KubeconfigError::FindPath`] without a home directory.
     pub fn read() -> Result<Kubeconfig, KubeconfigError> {
-        match Self::from_env()? {
-            Some(config) => Ok(config),
-            None => Self::read_from(default_path()?),
+        Ok(merge_all(read_files()?.into_iter().map(|(_, config)| config))?.unwrap_or_default())
+    }
+}
+
+/// The files that [`Kubeconfig::read`] merges, at least one.
+pub(in crate::config) fn read_files() -> Result<Vec<(PathBuf, Kubeconfig)>, KubeconfigError> {
+    let listed = std::env::var_os("KUBECONFIG").map(|list| files_in(&list)).transpose()?.unwrap_or_default();
+    if !listed.is_empty() {
+        return Ok(listed);
+    }
+    let path = default_path()?;
+    Ok(vec![(path.clone(), Kubeconfig::read_from(path)?)])
+}
+
+/// The files of a list that are there. That none of them is there is an error; an empty list is not.
+fn files_in(list: &OsStr) -> Result<Vec<(PathBuf, Kubeconfig)>, KubeconfigError> {
+    let mut found = Vec::new();
+    let mut absent = None;
+    for path in std::env::split_paths(list).filter(|path| !path.as_os_str().is_empty()) {
+        match Kubeconfig::read_from(&path) {
+            Ok(config) => found.push((path, config)),
+            Err(KubeconfigError::ReadConfig(err, path)) if err.kind() == std::io::ErrorKind::NotFound => {
+                absent.get_or_insert(KubeconfigError::ReadConfig(err, path));
+            }
+            Err(err) => return Err(err),
         }
     }
-
-    fn from_path_list(list: &OsStr) -> Result<Option<Self>, KubeconfigError> {
-        let mut found = Vec::new();
-        let mut absent = None;
-        for path in std::env::split_paths(list).filter(|path| !path.as_os_str().is_empty()) {
-            match Self::read_from(&path) {
-                Ok(config) => found.push(config),
-                Err(KubeconfigError::ReadConfig(err, path)) if err.kind() == std::io::ErrorKind::NotFound => {
-                    absent.get_or_insert(KubeconfigError::ReadConfig(err, path));
-                }
-                Err(err) => return Err(err),
-            }
-        }
-        match (merge_all(found)?, absent) {
-            (None, Some(err)) => Err(err),
-            (merged, _) => Ok(merged),
-        }
+    match absent {
+        Some(err) if found.is_empty() => Err(err),
+        _ => Ok(found),
     }
 }
 
@@ -99,7 +107,9 @@ fn default_path() -> Result<PathBuf, KubeconfigError> {
     Ok(home.ok_or(KubeconfigError::FindPath)?.join(".kube").join("config"))
 }
 
-fn merge_all(documents: Vec<Kubeconfig>) -> Result<Option<Kubeconfig>, KubeconfigError> {
+pub(in crate::config) fn merge_all(
+    documents: impl IntoIterator<Item = Kubeconfig>,
+) -> Result<Option<Kubeconfig>, KubeconfigError> {
     let mut documents = documents.into_iter();
     let Some(first) = documents.next() else { return Ok(None) };
     documents.try_fold(first, Kubeconfig::merge).map(Some)

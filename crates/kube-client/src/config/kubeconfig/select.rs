@@ -19,6 +19,14 @@ pub(in crate::config) struct Selection {
     pub(in crate::config) cluster: Cluster,
     pub(in crate::config) auth_info: AuthInfo,
     pub(in crate::config) namespace: Option<String>,
+    pub(in crate::config) names: Selected,
+}
+
+/// The names under which the parts of a selection stand in the kubeconfig.
+#[derive(Clone)]
+pub(in crate::config) struct Selected {
+    pub(in crate::config) cluster: String,
+    pub(in crate::config) user: Option<String>,
 }
 
 impl Selection {
@@ -34,7 +42,9 @@ impl Selection {
                 let found = config.contexts.iter().find(|named| named.name == *name);
                 let context = found.and_then(|named| named.context.clone());
                 let known = config.contexts.iter().map(|named| named.name.as_str());
-                Some(context.ok_or_else(|| KubeconfigError::LoadContext(absent(name, known)))?)
+                Some(context.ok_or_else(|| {
+                    KubeconfigError::LoadContext(format!("no context named {}", absent(name, known)))
+                })?)
             }
             // With cluster and user both asked for, no context is needed.
             None if options.cluster.is_some() && options.user.is_some() => None,
@@ -47,11 +57,12 @@ impl Selection {
         let cluster_name = options.cluster.clone().or(context_cluster).unwrap_or_default();
         let cluster = find_cluster(config, &cluster_name)?;
         let user_name = options.user.clone().or(context_user).filter(|name| !name.is_empty());
-        let auth_info = match user_name {
-            Some(user) => find_user(config, &user, &cluster)?,
+        let auth_info = match &user_name {
+            Some(user) => find_user(config, user, &cluster)?,
             None => AuthInfo::default(),
         };
-        Ok(Self { cluster, auth_info, namespace: namespace.filter(|name| !name.is_empty()) })
+        let names = Selected { cluster: cluster_name, user: user_name };
+        Ok(Self { cluster, auth_info, namespace: namespace.filter(|name| !name.is_empty()), names })
     }
 }
 
@@ -59,7 +70,7 @@ fn find_cluster(config: &Kubeconfig, name: &str) -> Result<Cluster, KubeconfigEr
     let found = config.clusters.iter().find(|named| named.name == name);
     found.and_then(|named| named.cluster.clone()).ok_or_else(|| {
         let known = config.clusters.iter().map(|named| named.name.as_str());
-        KubeconfigError::LoadClusterOfContext(absent(name, known))
+        KubeconfigError::LoadClusterOfContext(format!("no cluster named {}", absent(name, known)))
     })
 }
 
@@ -68,7 +79,7 @@ fn find_user(config: &Kubeconfig, name: &str, cluster: &Cluster) -> Result<AuthI
     let found = config.auth_infos.iter().find(|named| named.name == name);
     let Some(mut auth_info) = found.map(|named| named.auth_info.clone().unwrap_or_default()) else {
         let known = config.auth_infos.iter().map(|named| named.name.as_str());
-        let wanted = format!("whose user is there: it refers to the user {}", absent(name, known));
+        let wanted = format!("the context refers to a user that does not exist: {}", absent(name, known));
         return Err(KubeconfigError::LoadContext(wanted));
     };
     if let Some(exec) = auth_info.exec.as_mut().filter(|exec| exec.provide_cluster_info) {
@@ -141,7 +152,8 @@ current-context: first
             "no cluster named \"nowhere\" (the kubeconfig has \"c1\", \"c2\")"
         );
         assert!(
-            text(select("stranger", "", "")).contains("user \"nobody\" (the kubeconfig has \"u1\", \"u2\")")
+            text(select("stranger", "", ""))
+                .contains("does not exist: \"nobody\" (the kubeconfig has \"u1\", \"u2\")")
         );
     }
 

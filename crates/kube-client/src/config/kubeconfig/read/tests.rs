@@ -174,14 +174,16 @@ fn listed_files_are_merged_and_absent_ones_passed_over() {
     fs::write(path("b"), "clusters: [{name: c, cluster: {server: https://b}}]\ncurrent-context: x\n")
         .unwrap();
     let list = std::env::join_paths([path("missing"), path("a"), path("b")]).unwrap();
-    let config = Kubeconfig::from_path_list(&list).unwrap().unwrap();
+    let files = files_in(&list).unwrap();
+    assert_eq!(files.iter().map(|(path, _)| path.clone()).collect::<Vec<_>>(), [path("a"), path("b")]);
+    let config = merge_all(files.into_iter().map(|(_, config)| config)).unwrap().unwrap();
     assert_eq!(config.clusters[0].cluster.as_ref().unwrap().server.as_deref(), Some("https://a"));
     assert_eq!(config.current_context.as_deref(), Some("x"));
 
-    assert!(Kubeconfig::from_path_list(&OsString::new()).unwrap().is_none());
-    let none = Kubeconfig::from_path_list(path("missing").as_os_str());
+    assert!(files_in(&OsString::new()).unwrap().is_empty());
+    let none = files_in(path("missing").as_os_str());
     assert!(matches!(none, Err(KubeconfigError::ReadConfig(_, _))));
     fs::write(path("broken"), "clusters: 5").unwrap();
     let list = std::env::join_paths([path("a"), path("broken")]).unwrap();
-    assert!(matches!(Kubeconfig::from_path_list(&list), Err(KubeconfigError::Parse(_))));
+    assert!(matches!(files_in(&list), Err(KubeconfigError::Parse(_))));
 }
