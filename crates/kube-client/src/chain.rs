@@ -38,10 +38,10 @@ pub struct ErrorChain<'a>(pub &'a (dyn Error + 'static));
 
 impl fmt::Display for ErrorChain<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut line = one_line(self.0);
+        let mut line = one_line(&self.0.to_string());
         let mut next = self.0.source();
         while let Some(cause) = next {
-            let text = one_line(cause);
+            let text = one_line(&cause.to_string());
             if !line.contains(&text) {
                 line.push_str(": ");
                 line.push_str(&text);
@@ -58,8 +58,8 @@ impl fmt::Debug for ErrorChain<'_> {
     }
 }
 
-fn one_line(err: &dyn Error) -> String {
-    let text = err.to_string();
+/// The text with spaces for line breaks.
+pub(crate) fn one_line(text: &str) -> String {
     let lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
     lines.collect::<Vec<_>>().join(" ")
 }

@@ -240,7 +240,7 @@ pub enum CommitValidationError {
         expected: String,
     },
     /// It is in another namespace.
-    #[error("the object is in namespace {object_namespace:?}: expected {expected:?}")]
+    #[error("the object is in {}: expected {}", place(.object_namespace), place(.expected))]
     NamespaceMismatch {
         /// The object's namespace.
         object_namespace: Option<String>,
@@ -253,6 +253,10 @@ pub enum CommitValidationError {
         /// The beginning of the name.
         object_generate_name: String,
     },
+}
+
+fn place(namespace: &Option<String>) -> String {
+    namespace.as_ref().map_or("no namespace".to_owned(), |name| format!("namespace {name:?}"))
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@ use std::process::Output;
 
 use thiserror::Error;
 
-use crate::chain::ErrorChain;
+use crate::chain::{ErrorChain, one_line};
 
 /// Credentials are missing, unusable, or their source failed.
 #[derive(Debug, Error)]
@@ -81,11 +81,11 @@ impl AuthError {
     }
 }
 
-/// The end of a text, where programs put their reason.
+/// The end of a text, where programs put their reason, in one line.
 fn tail(text: &[u8]) -> String {
     const SHOWN: usize = 2048;
     let text = String::from_utf8_lossy(text);
-    let text = text.trim();
+    let text = one_line(&text);
     let start = text.char_indices().rev().take(SHOWN).last().map_or(0, |(index, _)| index);
     text[start..].to_owned()
 }

@@ -58,5 +58,6 @@ mod tests {
         assert!(text.contains("the kubeconfig /home/x/.kube/config cannot be used: "), "{text}");
         assert!(text.contains("KUBERNETES_SERVICE_HOST"), "{text}");
         assert!(err.source().is_some());
+        assert_eq!(text, crate::chain::ErrorChain(&err).to_string());
     }
 }

@@ -14,7 +14,7 @@ use serde::de::{DeserializeOwned, Error as _};
 use serde_json::value::RawValue;
 
 use super::caught::caught;
-use super::invalid::invalid_object;
+use super::invalid::{field_path, invalid_object};
 use super::lines::LineSplitter;
 use super::prune::Prune;
 use super::reader::read;
@@ -113,7 +113,7 @@ fn broken(err: Error) -> Option<Error> {
 }
 
 fn decode<K: DeserializeOwned>(line: &[u8], prune: Prune) -> Result<WatchEvent<K>, Error> {
-    event(line, prune).map_err(|err| explain(line, &err))
+    event(line, prune).map_err(|err| explain::<K>(line, &err))
 }
 
 fn event<K: DeserializeOwned>(line: &[u8], prune: Prune) -> Result<WatchEvent<K>, serde_json::Error> {
@@ -133,17 +133,18 @@ fn decode_guarded<K: DeserializeOwned>(
         Ok(WatchEvent::Error(status)) => return Ok(WatchEvent::Error(status)),
         Err(err) => err,
     };
-    let invalid = |object: &RawValue| DeserializeGuard(Err(invalid_object(object.get().as_bytes(), &err)));
+    let invalid =
+        |object: &RawValue| DeserializeGuard(Err(invalid_object::<K>(object.get().as_bytes(), &err, None)));
     match serde_json::from_slice::<WatchEvent<Box<RawValue>>>(line) {
         Ok(WatchEvent::Added(object)) => Ok(WatchEvent::Added(invalid(&object))),
         Ok(WatchEvent::Modified(object)) => Ok(WatchEvent::Modified(invalid(&object))),
         Ok(WatchEvent::Deleted(object)) => Ok(WatchEvent::Deleted(invalid(&object))),
-        _ => Err(explain(line, &err)),
+        _ => Err(explain::<K>(line, &err)),
     }
 }
 
 /// Names the object that cannot be decoded. Where a server answers with a bare `Status` instead, that is the error.
-fn explain(line: &[u8], err: &serde_json::Error) -> Error {
+fn explain<K: DeserializeOwned>(line: &[u8], err: &serde_json::Error) -> Error {
     #[derive(Default, Deserialize)]
     #[serde(default)]
     struct Probe {
@@ -164,6 +165,12 @@ fn explain(line: &[u8], err: &serde_json::Error) -> Error {
         namespace: Option<String>,
     }
 
+    #[derive(Deserialize)]
+    struct RawObject<'a> {
+        #[serde(borrow)]
+        object: &'a RawValue,
+    }
+
     let probe: Probe = serde_json::from_slice(line).unwrap_or_default();
     if probe.kind == "Status"
         && probe.r#type.is_empty()
@@ -181,7 +188,13 @@ fn explain(line: &[u8], err: &serde_json::Error) -> Error {
         }
     };
     let event = if probe.r#type.is_empty() { "unknown" } else { &probe.r#type };
-    Error::SerdeError(serde_json::Error::custom(format!("watch event {event} of {}: {err}", named.trim())))
+    let object = serde_json::from_slice::<RawObject<'_>>(line).ok();
+    let path = object.and_then(|line| field_path::<K>(line.object.get().as_bytes()));
+    let field = path.map(|path| format!("{path}: ")).unwrap_or_default();
+    Error::SerdeError(serde_json::Error::custom(format!(
+        "watch event {event} of {}: {field}{err}",
+        named.trim()
+    )))
 }
 
 /// How much of an unreadable line is shown.
@@ -230,7 +243,10 @@ mod tests {
         let events = events(vec![Ok(A), Ok(bad), Ok(A)]).await;
         assert_eq!(events.len(), 3);
         let Err(Error::SerdeError(cause)) = &events[1] else { panic!("{:?}", events[1]) };
-        assert!(cause.to_string().starts_with("watch event MODIFIED of ConfigMap ns/b: "), "{cause}");
+        assert!(
+            cause.to_string().starts_with("watch event MODIFIED of ConfigMap ns/b: data: invalid type"),
+            "{cause}"
+        );
         assert!(events[2].is_ok());
     }
 
@@ -247,7 +263,7 @@ mod tests {
         assert!(matches!(&events[0], Ok(WatchEvent::Added(DeserializeGuard(Ok(_))))));
         let Ok(WatchEvent::Deleted(DeserializeGuard(Err(invalid)))) = &events[1] else { panic!() };
         assert_eq!(invalid.metadata.resource_version.as_deref(), Some("7"));
-        assert!(invalid.to_string().starts_with("cannot decode object b: "), "{invalid}");
+        assert!(invalid.to_string().starts_with("cannot decode object b: data: invalid type"), "{invalid}");
         assert!(matches!(&events[2], Err(Error::SerdeError(_))));
         assert!(events[3].is_ok());
     }

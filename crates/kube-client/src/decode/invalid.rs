@@ -6,11 +6,42 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-/// Reads the metadata of an object, given as JSON, as far as that can be read. Rare, so it may cost another pass.
-pub(super) fn invalid_object(json: &[u8], error: &serde_json::Error) -> InvalidObject {
+use super::caught::caught;
+
+/// Reads the metadata of an object, given as JSON, as far as that can be read, and finds out which field of `K` is wrong. Rare, so it
+/// may cost other passes. `kind` counts where the object does not say its own.
+pub(super) fn invalid_object<K: DeserializeOwned>(
+    json: &[u8],
+    error: &serde_json::Error,
+    kind: Option<&str>,
+) -> InvalidObject {
     let metadata =
         Object::<ObjectMeta>::read(json).or_else(|| Object::<Names>::read(json).map(Names::into_meta));
-    InvalidObject { error: error.to_string(), metadata: without_managed_fields(metadata.unwrap_or_default()) }
+    let own_kind = serde_json::from_slice::<Kind>(json).ok().and_then(|object| object.kind);
+    let place = match (own_kind.as_deref().or(kind), field_path::<K>(json)) {
+        (Some(kind), Some(path)) => format!("{kind}.{path}: "),
+        (Some(kind), None) => format!("{kind}: "),
+        (None, Some(path)) => format!("{path}: "),
+        (None, None) => String::new(),
+    };
+    let metadata = without_managed_fields(metadata.unwrap_or_default());
+    InvalidObject { error: format!("{place}{error}"), metadata }
+}
+
+/// Where in `json` decoding it as a `K` fails, such as `spec.containers[0].image`. `None` if that is no field, or if it does not fail.
+pub(super) fn field_path<K: DeserializeOwned>(json: &[u8]) -> Option<String> {
+    let decode = || {
+        let mut deserializer = serde_json::Deserializer::from_slice(json);
+        Ok(serde_path_to_error::deserialize::<_, K>(&mut deserializer).err())
+    };
+    // A field that is missing is named by the error; its path is that of the object around it.
+    let path = caught(decode).ok()??.path().to_string();
+    (path != ".").then_some(path)
+}
+
+#[derive(Deserialize)]
+struct Kind {
+    kind: Option<String>,
 }
 
 /// An object of which only the metadata counts.
@@ -60,7 +91,7 @@ mod tests {
     use super::*;
 
     fn read(json: &str) -> InvalidObject {
-        invalid_object(json.as_bytes(), &serde_json::Error::custom("odd"))
+        invalid_object::<Value>(json.as_bytes(), &serde_json::Error::custom("odd"), None)
     }
 
     #[test]

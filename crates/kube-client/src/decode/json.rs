@@ -6,8 +6,9 @@ use std::marker::PhantomData;
 use either::Either;
 use kube_core::Status;
 use serde::Deserialize;
-use serde::de::DeserializeOwned;
+use serde::de::{DeserializeOwned, Error as _};
 
+use super::invalid::invalid_object;
 use super::prune::Prune;
 use super::reader::read;
 use crate::body::Body;
@@ -42,7 +43,19 @@ pub(crate) async fn object_or_status<T: DeserializeOwned>(body: Body) -> Result<
 }
 
 fn whole<T: DeserializeOwned>(json: &[u8], prune: Prune) -> Result<T, Error> {
-    read(json, &[], prune, PhantomData).map_err(Error::SerdeError)
+    read(json, &[], prune, PhantomData).map_err(|err| Error::SerdeError(explain::<T>(json, err)))
+}
+
+/// Names the object and the field that do not fit `T`. Broken JSON stays the error that it is.
+fn explain<T: DeserializeOwned>(json: &[u8], err: serde_json::Error) -> serde_json::Error {
+    if !err.is_data() {
+        return err;
+    }
+    let invalid = invalid_object::<T>(json, &err, None);
+    match invalid.metadata.name {
+        Some(_) => serde_json::Error::custom(invalid),
+        None => serde_json::Error::custom(invalid.error),
+    }
 }
 
 #[cfg(test)]
@@ -64,6 +77,23 @@ mod tests {
         assert_eq!(object.metadata.name.as_deref(), Some("a"));
         let custom = body(r#"{"kind":"Status","apiVersion":"example.org/v1"}"#);
         assert!(object_or_status::<serde_json::Value>(custom).await.unwrap().is_left());
+    }
+
+    #[tokio::test]
+    async fn an_object_that_does_not_fit_is_named_with_its_field() {
+        let told = async |text| match from_body::<ConfigMap>(body(text), Prune::default()).await {
+            Err(Error::SerdeError(err)) => err.to_string(),
+            other => panic!("{other:?}"),
+        };
+        let odd =
+            told(r#"{"kind":"ConfigMap","metadata":{"name":"b","namespace":"ns"},"data":{"key":5}}"#).await;
+        assert!(
+            odd.starts_with("cannot decode object ns/b: ConfigMap.data.key: invalid type: integer `5`"),
+            "{odd}"
+        );
+        let unnamed = told(r#"{"data":[]}"#).await;
+        assert!(unnamed.starts_with("data: invalid type: sequence"), "{unnamed}");
+        assert!(told("{").await.starts_with("EOF"));
     }
 
     #[tokio::test]

@@ -41,11 +41,11 @@ impl ListBody {
     where
         K: Clone + DeserializeOwned,
     {
-        let (defaults, prune) = (self.defaults().await?, self.prune);
+        let (defaults, kind, prune) = (self.defaults().await?, self.kind(), self.prune);
         let mut items = Vec::new();
         while let Some(item) = self.next_item().await? {
             items.push(decode(item.json, item.lengths, &defaults, prune).map_err(|err| {
-                let (at, invalid) = (items.len(), invalid_object(item.json, &err));
+                let (at, invalid) = (items.len(), invalid_object::<K>(item.json, &err, kind.as_deref()));
                 Error::SerdeError(serde_json::Error::custom(format!("item {at} of the list: {invalid}")))
             })?);
         }
@@ -57,10 +57,12 @@ impl ListBody {
     where
         K: Clone + DeserializeOwned,
     {
-        let (defaults, prune) = (self.defaults().await?, self.prune);
+        let (defaults, kind, prune) = (self.defaults().await?, self.kind(), self.prune);
         let mut items = Vec::new();
         while let Some(item) = self.next_item().await? {
-            items.push(decode_guarded(item.json, item.lengths, &defaults, prune));
+            let decoded = caught(|| decode(item.json, item.lengths, &defaults, prune));
+            let invalid = |err| invalid_object::<K>(item.json, &err, kind.as_deref());
+            items.push(DeserializeGuard(decoded.map_err(invalid)));
         }
         self.finish(items)
     }
@@ -104,23 +106,16 @@ impl ListBody {
         Ok(DefaultTypes::of_list(&self.opening().types))
     }
 
+    /// The kind that the list implies for its items.
+    fn kind(&self) -> Option<String> {
+        self.opening().types.kind.strip_suffix("List").filter(|kind| !kind.is_empty()).map(str::to_owned)
+    }
+
     fn finish<T: Clone>(self, items: Vec<T>) -> Result<ObjectList<T>, Error> {
         let envelope: ObjectList<IgnoredAny> =
             serde_json::from_slice(self.splitter.envelope()).map_err(Error::SerdeError)?;
         Ok(ObjectList { types: envelope.types, metadata: envelope.metadata, items })
     }
-}
-
-/// Decodes one item, whatever becomes of it.
-fn decode_guarded<K: DeserializeOwned>(
-    json: &[u8],
-    lengths: &Lengths,
-    defaults: &DefaultTypes,
-    prune: Prune,
-) -> DeserializeGuard<K> {
-    DeserializeGuard(
-        caught(|| decode(json, lengths, defaults, prune)).map_err(|err| invalid_object(json, &err)),
-    )
 }
 
 fn decode<K: DeserializeOwned>(
@@ -181,7 +176,12 @@ mod tests {
     async fn one_bad_item_is_one_error_that_names_it() {
         let err = begun(body(LIST)).decode::<ConfigMap>().await.unwrap_err();
         let Error::SerdeError(cause) = err else { panic!("{err:?}") };
-        assert!(cause.to_string().starts_with("item 1 of the list: cannot decode object ns/b: "), "{cause}");
+        assert!(
+            cause
+                .to_string()
+                .starts_with("item 1 of the list: cannot decode object ns/b: ConfigMap.data: invalid type"),
+            "{cause}"
+        );
         let list = begun(body(LIST)).decode_guarded::<ConfigMap>().await.unwrap();
         assert_eq!(list.metadata.resource_version.as_deref(), Some("9"));
         let decoded: Vec<_> = list

@@ -6,6 +6,15 @@ mod corpus;
 mod cut;
 mod dead;
 mod deep;
+#[cfg(all(
+    feature = "oauth",
+    feature = "oidc",
+    feature = "rustls-tls",
+    feature = "openssl-tls",
+    feature = "ws",
+    feature = "unstable-client"
+))]
+mod errors;
 mod failure;
 #[cfg(feature = "gzip")]
 mod gzip;

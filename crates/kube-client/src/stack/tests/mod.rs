@@ -40,7 +40,6 @@ async fn ask(client: &Client) -> Result<String, Error> {
 }
 
 /// An error and all that led to it.
-fn told(err: &dyn std::error::Error) -> String {
-    let causes = std::iter::successors(err.source(), |err| err.source()).map(ToString::to_string);
-    std::iter::once(err.to_string()).chain(causes).collect::<Vec<_>>().join(": ")
+fn told(err: &(dyn std::error::Error + 'static)) -> String {
+    crate::error::ErrorChain(err).to_string()
 }

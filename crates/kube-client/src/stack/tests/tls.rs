@@ -50,6 +50,26 @@ async fn the_right_authority_is_trusted_and_a_wrong_one_is_named_as_the_reason()
     }
 }
 
+#[tokio::test]
+async fn tls_to_a_port_without_tls_says_so() {
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("https://{}", listener.local_addr().unwrap());
+    tokio::spawn(async move {
+        loop {
+            let (mut stream, _) = listener.accept().await.unwrap();
+            let answer = b"HTTP/1.1 400 Bad Request\r\nconnection: close\r\ncontent-length: 0\r\n\r\n";
+            tokio::io::AsyncWriteExt::write_all(&mut stream, answer).await.unwrap();
+            // Reading what has come avoids a reset, which would take the answer away.
+            let _ = tokio::io::copy(&mut stream, &mut tokio::io::sink()).await;
+        }
+    });
+    for (way, backend) in ways() {
+        let client = client(&Config::new(url.parse().unwrap()), backend).unwrap();
+        let text = ask(&client).await.unwrap_err().to_string();
+        assert!(text.contains("the server does not speak TLS on this port"), "{way}: {text}");
+    }
+}
+
 /// As kubectl has it.
 #[tokio::test]
 async fn a_certificate_that_vouches_for_itself_is_trusted_where_it_is_given() {
