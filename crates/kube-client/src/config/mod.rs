@@ -24,9 +24,11 @@ pub use kubeconfig::{
 };
 #[cfg(any(feature = "oidc", feature = "oauth"))]
 pub(crate) use proxy::proxy_from_env;
+#[cfg(any(feature = "oidc", feature = "oauth"))]
+pub(crate) use secrets::{Redacted, without_user};
 #[cfg(feature = "client")]
 pub(crate) use secrets::{
-    Redacted, credentials_of, host_of, redacted_args, without_credentials, without_quoted_value,
-    without_user, write_origin, write_query,
+    credentials_of, host_of, redacted_args, without_credentials, without_quoted_value, write_origin,
+    write_query,
 };
 pub use settings::*;

@@ -41,7 +41,7 @@ use tokio::time::{Instant, sleep_until};
 #[derive(Debug, thiserror::Error)]
 pub enum Error<R: std::error::Error + 'static> {
     /// The store can never become ready, so nothing can be reconciled. The controller ends.
-    #[error("the store of the controller never became ready")]
+    #[error("the store of the controller never became ready: {0}")]
     Readiness(#[source] R),
     /// The reconciler of this object, or the error policy, panicked. The object is reconciled again as after
     /// [`Action::retry`].

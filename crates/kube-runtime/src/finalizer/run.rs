@@ -35,16 +35,16 @@ where
     ReconcileErr: std::error::Error + 'static,
 {
     /// The reconciler failed for [`Event::Apply`].
-    #[error("failed to apply the object")]
+    #[error("failed to apply the object: {0}")]
     ApplyFailed(#[source] ReconcileErr),
     /// The reconciler failed for [`Event::Cleanup`], so the finalizer stays and the object waits.
-    #[error("failed to clean up after the object; it stays until that succeeds")]
+    #[error("failed to clean up after the object; it stays until that succeeds: {0}")]
     CleanupFailed(#[source] ReconcileErr),
     /// The finalizer could not be added, so the reconciler was not called.
-    #[error("failed to add the finalizer")]
+    #[error("failed to add the finalizer: {0}")]
     AddFinalizer(#[source] kube_client::Error),
     /// The clean-up has succeeded, but the finalizer could not be removed; the clean-up will run again.
-    #[error("failed to remove the finalizer")]
+    #[error("failed to remove the finalizer: {0}")]
     RemoveFinalizer(#[source] kube_client::Error),
     /// The object has no name, so it cannot be patched.
     #[error("the object has no metadata.name")]

@@ -13,10 +13,10 @@ pub enum Error {
     #[error("the deleted object has no metadata.uid, so there is no telling when it is gone")]
     NoUid,
     /// The server did not take the deletion.
-    #[error("failed to delete the object")]
+    #[error("failed to delete the object: {0}")]
     Delete(#[source] kube_client::Error),
     /// The deletion was taken, but its end could not be waited for.
-    #[error("failed to wait until the object is gone")]
+    #[error("failed to wait until the object is gone: {0}")]
     Await(#[source] super::Error),
 }
 

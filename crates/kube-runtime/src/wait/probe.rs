@@ -16,7 +16,7 @@ const PATIENCE: Duration = Duration::from_secs(60);
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// The object cannot be watched.
-    #[error("failed to watch the object that was waited for")]
+    #[error("failed to watch the object that was waited for: {0}")]
     ProbeFailed(#[source] watcher::Error),
 }
 

@@ -16,6 +16,7 @@
 //! [`Error::InitialListFailed`], ahead of its [`Event::InitDone`]; one that changes is an [`Error::WatchFailed`]. Where such an object is
 //! deleted, everything is listed again, as no event can tell which object it was.
 
+mod collection;
 mod config;
 mod error;
 mod event;

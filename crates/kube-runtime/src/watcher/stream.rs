@@ -159,7 +159,7 @@ fn run<K: Watchable>(
         wake: Instant::now(),
     };
     stream::unfold(shell, |mut shell| async move {
-        let event = shell.next().await;
+        let event = shell.next().await.map_err(|error| error.in_collection(shell.source.path()));
         Some((event, shell))
     })
 }

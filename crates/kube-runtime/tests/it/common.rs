@@ -129,6 +129,11 @@ pub(crate) fn wait_for_change<K, E, C>(_object: K, _error: &E, _context: C) -> A
 #[error("{0}")]
 pub(crate) struct Failure(pub(crate) &'static str);
 
+/// What failed, without why.
+fn without_causes(error: &impl std::error::Error) -> String {
+    error.to_string().split(": ").next().unwrap_or_default().to_owned()
+}
+
 /// Runs a controller's output in the background, and gives its items in words.
 pub(crate) fn spawn_outputs<K, E>(
     output: impl Stream<Item = Result<(ObjectRef<K>, Action), Error<E, watcher::Error>>> + Send + 'static,
@@ -139,7 +144,7 @@ where
 {
     let (send, receive) = mpsc::unbounded();
     let told = output.map(|item| {
-        item.map_or_else(|error| error.to_string(), |(object, _)| format!("done: {}", object.name))
+        item.map_or_else(|error| without_causes(&error), |(object, _)| format!("done: {}", object.name))
     });
     let task = tokio::spawn(told.for_each(move |item| {
         send.unbounded_send(item).ok();

@@ -7,6 +7,7 @@ mod common;
 mod controller;
 mod controller_namespaces;
 mod controller_related;
+mod errors;
 mod events;
 mod finalizer;
 mod layers;

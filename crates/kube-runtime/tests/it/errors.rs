@@ -1,0 +1,170 @@
+//! The message of every public error, in one list: what a person on call reads in a log. `{}` alone has to tell the cause, and of a
+//! watch its kind and scope.
+
+use crate::common::{Failure, config_maps, named, server, soon};
+use futures::StreamExt;
+use k8s_openapi::api::core::v1::ConfigMap;
+use kube_client::{Api, Client, error::ErrorChain};
+use kube_core::{ApiResource, DynamicObject, GroupVersionKind, Status, params::PostParams};
+use kube_runtime::{
+    Controller,
+    controller::{self, Action, RunnerError},
+    finalizer,
+    reflector::{ObjectRef, store},
+    wait::{self, delete},
+    watcher,
+};
+use kube_testserver::{Fault, Match};
+use std::{error::Error as StdError, io, pin::pin, sync::Arc, time::Duration};
+
+/// Messages in the order of the enums.
+#[derive(Default)]
+struct Messages(String);
+
+impl Messages {
+    fn add(&mut self, name: &str, error: &(dyn StdError + 'static)) {
+        let message = error.to_string();
+        assert_eq!(message, ErrorChain(error).to_string(), "{name}: `{{}}` tells all, in one line");
+        self.0.push_str(&format!("{name}\n    {message}\n"));
+    }
+}
+
+/// One error for each variant; without one it does not compile.
+macro_rules! every {
+    ($messages:ident, $name:literal, $type:ty: $module:path { $($variant:ident => $value:expr),* $(,)? }) => {
+        {
+            use $module as given;
+            let _ = |error: &$type| match error { $(given::$variant { .. } => ()),* };
+            $({
+                #[allow(unused_imports)]
+                use given::*;
+                let error: $type = $value;
+                $messages.add(concat!($name, "::", stringify!($variant)), &error);
+            })*
+        }
+    };
+}
+
+fn refused() -> kube_client::Error {
+    kube_client::Error::Service(io::Error::new(io::ErrorKind::ConnectionRefused, "connection refused").into())
+}
+
+fn missing() -> Box<Status> {
+    Status::failure("404 page not found", "NotFound").with_code(404).boxed()
+}
+
+fn object() -> Box<ObjectRef<DynamicObject>> {
+    Box::new(ObjectRef::new_with("web", ApiResource::erase::<ConfigMap>(&())).within("default"))
+}
+
+async fn never_ready() -> RunnerError {
+    let (store, writer) = store::<ConfigMap>();
+    drop(writer);
+    RunnerError::Readiness(store.wait_until_ready().await.unwrap_err())
+}
+
+#[tokio::test]
+async fn of_the_runtime() {
+    let mut list = Messages::default();
+    every!(list, "watcher::Error", watcher::Error: watcher::Error {
+        InitialListFailed => InitialListFailed(refused()),
+        WatchStartFailed => WatchStartFailed(kube_client::Error::Api(missing())),
+        WatchError => WatchError(missing()),
+        WatchFailed => WatchFailed(kube_client::Error::ReadEvents(io::Error::other("reset"))),
+        NoResourceVersion => NoResourceVersion,
+    });
+    every!(list, "controller::Error", controller::Error<Failure, watcher::Error>: controller::Error {
+        ObjectNotFound => ObjectNotFound(object()),
+        ReconcilerFailed => ReconcilerFailed(Failure("not yet"), object()),
+        QueueError => QueueError(watcher::Error::WatchError(missing())),
+        RunnerError => RunnerError(never_ready().await),
+    });
+    for error in [
+        never_ready().await,
+        RunnerError::Panicked { object: object(), message: "oh".into() },
+        RunnerError::TimedOut { object: object(), limit: Duration::from_secs(10) },
+    ] {
+        let name = match &error {
+            RunnerError::Readiness(_) => "RunnerError::Readiness",
+            RunnerError::Panicked { .. } => "RunnerError::Panicked",
+            RunnerError::TimedOut { .. } => "RunnerError::TimedOut",
+        };
+        list.add(name, &error);
+    }
+    every!(list, "finalizer::Error", finalizer::Error<Failure>: finalizer::Error {
+        ApplyFailed => ApplyFailed(Failure("not yet")),
+        CleanupFailed => CleanupFailed(Failure("not yet")),
+        AddFinalizer => AddFinalizer(refused()),
+        RemoveFinalizer => RemoveFinalizer(refused()),
+        UnnamedObject => UnnamedObject,
+        InvalidFinalizer => InvalidFinalizer,
+    });
+    every!(list, "wait::Error", wait::Error: wait::Error {
+        ProbeFailed => ProbeFailed(watcher::Error::InitialListFailed(refused())),
+    });
+    every!(list, "delete::Error", delete::Error: delete::Error {
+        NoUid => NoUid,
+        Delete => Delete(refused()),
+        Await => Await(wait::Error::ProbeFailed(watcher::Error::InitialListFailed(refused()))),
+    });
+    insta::assert_snapshot!(list.0);
+}
+
+/// The first error of a watch of these objects.
+async fn first_error(client: &Client, resource: &ApiResource, namespace: Option<&str>) -> String {
+    let api: Api<DynamicObject> = match namespace {
+        Some(namespace) => Api::namespaced_with(client.clone(), namespace, resource),
+        None => Api::all_with(client.clone(), resource),
+    };
+    let mut events = pin!(watcher(api, watcher::Config::default()));
+    loop {
+        if let Err(error) = soon(&mut events).await {
+            return error.to_string();
+        }
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_watch_names_kind_and_scope() {
+    let (server, client) = server();
+    let widgets = ApiResource::from_gvk(&GroupVersionKind::gvk("example.com", "v1", "Widget"));
+    let unknown = first_error(&client, &widgets, Some("shop")).await;
+    assert!(
+        unknown.starts_with("failed to list the objects (widgets.example.com in namespace shop): ")
+            && unknown.contains("code 404"),
+        "{unknown}"
+    );
+    server.fault(Match::watch::<ConfigMap>(), Fault::status(500, "InternalError"));
+    let ill = first_error(&client, &ApiResource::erase::<ConfigMap>(&()), None).await;
+    assert!(ill.starts_with("failed to start the watch (configmaps cluster-wide): "), "{ill}");
+    let dead = Client::new(tower::service_fn(|_: http::Request<_>| async { gone() }), "default");
+    let dead = first_error(&dead, &ApiResource::erase::<ConfigMap>(&()), Some("shop")).await;
+    assert_eq!(
+        dead,
+        "failed to list the objects (configmaps in namespace shop): the request could not be carried out: no route"
+    );
+}
+
+fn gone() -> Result<http::Response<kube_client::client::Body>, io::Error> {
+    Err(io::Error::other("no route"))
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_queue_error_of_a_controller_names_the_kind() {
+    let (server, client) = server();
+    config_maps(&client).create(&PostParams::default(), &named("a")).await.unwrap();
+    server.fault(Match::watch::<ConfigMap>(), Fault::status(500, "InternalError"));
+    let output = Controller::new(config_maps(&client), watcher::Config::default()).run(
+        |_: Arc<ConfigMap>, _| async { Ok::<_, Failure>(Action::await_change()) },
+        |_, _, _| Action::await_change(),
+        Arc::new(()),
+    );
+    let mut errors = pin!(output.filter_map(|item| async { item.err() }));
+    let told = soon(&mut errors).await.to_string();
+    assert!(
+        told.starts_with(
+            "a stream of triggers failed: failed to start the watch (configmaps in namespace default): "
+        ),
+        "{told}"
+    );
+}
