@@ -20,6 +20,7 @@ mod story;
 
 use std::process::ExitCode;
 
+use kube::error::ErrorChain;
 use tracing_subscriber::EnvFilter;
 
 const USAGE: &str = "usage: quickstart [--cluster] [--stay]
@@ -72,7 +73,7 @@ async fn main() -> ExitCode {
     match story::tell(&options).await {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            eprintln!("quickstart: {error:#}");
+            eprintln!("quickstart: {}", ErrorChain(error.as_ref()));
             ExitCode::FAILURE
         }
     }

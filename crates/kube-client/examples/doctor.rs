@@ -5,6 +5,7 @@
 use k8s_openapi::api::core::v1::Namespace;
 use kube_client::api::ListParams;
 use kube_client::config::KubeConfigOptions;
+use kube_client::error::ErrorChain;
 use kube_client::{Api, Client, Config, Discovery, ResourceExt};
 
 #[tokio::main]
@@ -12,12 +13,7 @@ async fn main() -> std::process::ExitCode {
     match examine(std::env::args().nth(1)).await {
         Ok(()) => std::process::ExitCode::SUCCESS,
         Err(err) => {
-            eprintln!("error: {err}");
-            let mut cause = err.source();
-            while let Some(err) = cause {
-                eprintln!("  because: {err}");
-                cause = err.source();
-            }
+            eprintln!("error: {}", ErrorChain(&*err));
             std::process::ExitCode::FAILURE
         }
     }
@@ -30,7 +26,7 @@ async fn examine(context: Option<String>) -> Result<(), Box<dyn std::error::Erro
         }
         None => Config::infer().await?,
     };
-    println!("server:     {}", config.cluster_url);
+    println!("server:     {}", config.cluster_url.host().unwrap_or_default()); // the URL may hold a password
     println!("namespace:  {}", config.default_namespace);
     let client = Client::try_from(config)?;
     println!("version:    {}", client.apiserver_version().await?.git_version);

@@ -6,6 +6,7 @@
 #[path = "../tests/it/churn/load.rs"]
 mod load;
 
+use kube_client::error::ErrorChain;
 use load::{Latencies, Plan, run};
 use std::{env, process::ExitCode, time::Duration};
 
@@ -32,7 +33,7 @@ async fn main() -> ExitCode {
     let report = match run(plan).await {
         Ok(report) => report,
         Err(error) => {
-            eprintln!("the server in the process refused: {error}");
+            eprintln!("the server in the process refused: {}", ErrorChain(&error));
             return ExitCode::FAILURE;
         }
     };

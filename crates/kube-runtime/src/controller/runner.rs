@@ -377,6 +377,7 @@ where
         let reference = self.reference(&key);
         let span =
             tracing::info_span!("reconciling object", "object.ref" = %reference, "object.reason" = %reason);
+        tracing::debug!(parent: &span, "a reconcile starts");
         match span.in_scope(|| guard_call(|| (self.start)(Arc::clone(&object)))) {
             Ok(future) => {
                 self.running.push(Running { key, object, span, future });
@@ -421,6 +422,7 @@ where
             Again::After(delay) => Some(delay),
             Again::OnChange => None,
         };
+        tracing::debug!(namespace = key.namespace.as_deref(), name = %key.name, again = ?delay, "a reconcile is over");
         if action.again() != Again::BackingOff {
             self.retries.forget(key);
         }

@@ -12,6 +12,7 @@ mod events;
 mod finalizer;
 mod layers;
 mod lifetime;
+mod log;
 mod longest_delays;
 mod namespaces;
 mod own_writes;
