@@ -3,10 +3,10 @@
 use std::{path::PathBuf, sync::Arc};
 
 use crate::{
-    Answered, ApiServer, BuiltInController, Manifests, StartError, TestServer, User,
+    ApiServer, BuiltInController, Manifests, RequestRecord, StartError, TestServer, User,
+    cluster::Settings,
     server::Observer,
     socket::{self, Socket},
-    world::Settings,
 };
 
 /// Settings of a server before it starts: [`start`](Self::start) it behind a socket, or [`service`](Self::service) without.
@@ -102,7 +102,7 @@ impl Builder {
     /// # Ok::<_, Box<dyn std::error::Error>>(()) }).unwrap();
     /// ```
     pub fn with(mut self, controller: BuiltInController) -> Self {
-        self.settings.off.remove(&controller);
+        self.settings.disabled.remove(&controller);
         self
     }
 
@@ -130,7 +130,7 @@ impl Builder {
 
     /// Switches a built-in controller off.
     pub fn without(mut self, controller: BuiltInController) -> Self {
-        self.settings.off.insert(controller);
+        self.settings.disabled.insert(controller);
         self
     }
 
@@ -138,7 +138,7 @@ impl Builder {
     /// that nobody has is answered with 401, and what no role grants with 403. The kubeconfig's first context is that of an
     /// administrator; handles such as [`TestServer::api`] act as one too.
     pub fn with_rbac(mut self) -> Self {
-        self.settings.access = true;
+        self.settings.rbac = true;
         self
     }
 
@@ -159,13 +159,13 @@ impl Builder {
     /// let seen = Arc::new(Mutex::new(Vec::new()));
     /// let log = seen.clone();
     /// let builder = kube_testserver::TestServer::builder();
-    /// let server = builder.on_answer(move |answered| log.lock().unwrap().push(answered.clone())).service()?;
+    /// let server = builder.on_response(move |answered| log.lock().unwrap().push(answered.clone())).service()?;
     /// server.oneshot(http::Request::get("/api/v1/pods?limit=1").body(Full::<bytes::Bytes>::default())?).await?;
     /// let seen = seen.lock().unwrap();
     /// assert_eq!((seen[0].method.as_str(), seen[0].uri.path(), seen[0].code), ("GET", "/api/v1/pods", 200));
     /// # Ok::<_, Box<dyn std::error::Error>>(()) }).unwrap();
     /// ```
-    pub fn on_answer(mut self, observer: impl Fn(&Answered) + Send + Sync + 'static) -> Self {
+    pub fn on_response(mut self, observer: impl Fn(&RequestRecord) + Send + Sync + 'static) -> Self {
         self.observer = Some(Observer(Arc::new(observer)));
         self
     }
@@ -218,7 +218,7 @@ impl Builder {
             }
         }
         if let Some(dir) = &self.data {
-            api.keep_in(dir)?;
+            api.open_data_dir(dir)?;
         }
         if let Some(snapshot) = self.snapshot {
             api.restore(snapshot)?;
@@ -235,7 +235,7 @@ impl Builder {
     /// [`StartError`] says what was missing.
     pub async fn start(self) -> Result<TestServer, StartError> {
         let socket = self.socket.clone();
-        let access = self.settings.access;
+        let access = self.settings.rbac;
         let admin = access.then(User::admin);
         let users = admin.into_iter().chain(self.users.clone()).collect();
         socket::open(socket, users, self.service()?).await

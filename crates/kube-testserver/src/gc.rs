@@ -8,13 +8,13 @@ use crate::{
 };
 
 /// Where an object is.
-pub(crate) type Place = (TableId, Key);
+pub(crate) type ObjectId = (TableId, Key);
 
 /// Live objects by uid, and dependents by the uid of their owner.
 #[derive(Debug, Default)]
 pub(crate) struct OwnerIndex {
-    live: HashMap<Box<str>, Place>,
-    dependents: HashMap<String, BTreeSet<Place>>,
+    live: HashMap<Box<str>, ObjectId>,
+    dependents: HashMap<String, BTreeSet<ObjectId>>,
 }
 
 /// What an owner reference turned out to point at.
@@ -25,14 +25,14 @@ pub(crate) enum OwnerState {
     /// Nobody can say: the server does not know the kind, or the reference does not say which namespace.
     Unknown,
     /// It is being deleted in the foreground and waits for this dependent.
-    Waiting,
+    WaitingForDependents,
     /// It is gone.
-    Absent,
+    Dangling,
 }
 
 /// What is to be done about a dependent.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Verdict {
+pub(crate) enum DependentAction {
     Keep,
     /// Some owner is left: only these references go.
     DropReferences(Vec<String>),
@@ -68,29 +68,31 @@ impl OwnerIndex {
         }
     }
 
-    pub(crate) fn live(&self, uid: &str) -> Option<&Place> {
+    pub(crate) fn live(&self, uid: &str) -> Option<&ObjectId> {
         self.live.get(uid)
     }
 
-    pub(crate) fn dependents(&self, uid: &str) -> Vec<Place> {
+    pub(crate) fn dependents(&self, uid: &str) -> Vec<ObjectId> {
         self.dependents.get(uid).into_iter().flatten().cloned().collect()
     }
 }
 
 /// Judges a dependent by the states of its owners, in the order of its references.
-pub(crate) fn judge(owners: &[Owner], states: &[OwnerState], has_dependents: bool) -> Verdict {
+pub(crate) fn decide(owners: &[Owner], states: &[OwnerState], has_dependents: bool) -> DependentAction {
     // As long as one owner is in doubt, nothing is done about the others either.
     if states.contains(&OwnerState::Unknown) {
-        return Verdict::Keep;
+        return DependentAction::Keep;
     }
     let gone = owners.iter().zip(states).filter(|(_, state)| **state != OwnerState::Solid);
     let gone: Vec<String> = gone.map(|(owner, _)| owner.uid.clone()).collect();
     if gone.is_empty() {
-        Verdict::Keep
+        DependentAction::Keep
     } else if gone.len() < owners.len() {
-        Verdict::DropReferences(gone)
+        DependentAction::DropReferences(gone)
     } else {
-        Verdict::Delete { foreground: has_dependents && states.contains(&OwnerState::Waiting) }
+        DependentAction::Delete {
+            foreground: has_dependents && states.contains(&OwnerState::WaitingForDependents),
+        }
     }
 }
 
@@ -118,7 +120,7 @@ mod tests {
         fn the_index_equals_a_count(
             steps in prop::collection::vec((0..4u8, 0..2u8, prop::collection::vec(0..3u8, 0..3), any::<bool>()), 0..30)
         ) {
-            let table = Store::new(1).open();
+            let table = Store::new(1).add_table();
             let (mut index, mut objects) = (OwnerIndex::default(), BTreeMap::new());
             for (name, generation, owners, remove) in steps {
                 let after = (!remove).then(|| object(name, generation, &owners));
@@ -130,7 +132,7 @@ mod tests {
             }
             for uid in ["u0", "u1", "u2"] {
                 let owned = objects.values().filter(|o| o.owners.iter().any(|owner| owner.uid == uid));
-                let owned: Vec<Place> = owned.map(|o| (table, o.key.clone())).collect();
+                let owned: Vec<ObjectId> = owned.map(|o| (table, o.key.clone())).collect();
                 prop_assert_eq!(index.dependents(uid), owned);
             }
             for (name, generation) in (0..4).flat_map(|n| [(n, 0), (n, 1)]) {
@@ -151,13 +153,28 @@ mod tests {
             blocks_deletion: true,
         };
         let owners = [owner("a"), owner("b")];
-        assert_eq!(judge(&[], &[], false), Verdict::Keep);
-        assert_eq!(judge(&owners, &[Solid, Solid], true), Verdict::Keep);
-        assert_eq!(judge(&owners, &[Solid, Absent], true), Verdict::DropReferences(vec!["b".into()]));
-        assert_eq!(judge(&owners, &[Waiting, Solid], true), Verdict::DropReferences(vec!["a".into()]));
-        assert_eq!(judge(&owners, &[Unknown, Absent], true), Verdict::Keep);
-        assert_eq!(judge(&owners, &[Absent, Absent], true), Verdict::Delete { foreground: false });
-        assert_eq!(judge(&owners, &[Absent, Waiting], true), Verdict::Delete { foreground: true });
-        assert_eq!(judge(&owners, &[Waiting, Waiting], false), Verdict::Delete { foreground: false });
+        assert_eq!(decide(&[], &[], false), DependentAction::Keep);
+        assert_eq!(decide(&owners, &[Solid, Solid], true), DependentAction::Keep);
+        assert_eq!(
+            decide(&owners, &[Solid, Dangling], true),
+            DependentAction::DropReferences(vec!["b".into()])
+        );
+        assert_eq!(
+            decide(&owners, &[WaitingForDependents, Solid], true),
+            DependentAction::DropReferences(vec!["a".into()])
+        );
+        assert_eq!(decide(&owners, &[Unknown, Dangling], true), DependentAction::Keep);
+        assert_eq!(
+            decide(&owners, &[Dangling, Dangling], true),
+            DependentAction::Delete { foreground: false }
+        );
+        assert_eq!(
+            decide(&owners, &[Dangling, WaitingForDependents], true),
+            DependentAction::Delete { foreground: true }
+        );
+        assert_eq!(
+            decide(&owners, &[WaitingForDependents, WaitingForDependents], false),
+            DependentAction::Delete { foreground: false }
+        );
     }
 }

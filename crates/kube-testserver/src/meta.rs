@@ -32,7 +32,7 @@ pub(crate) fn set(object: &mut Value, field: &str, value: impl Into<Value>) {
 }
 
 /// Copies `metadata.<field>` from another object, its absence included.
-pub(crate) fn keep(object: &mut Value, from: &Value, field: &str) {
+pub(crate) fn copy(object: &mut Value, from: &Value, field: &str) {
     set(object, field, from.get("metadata").and_then(|m| m.get(field)).cloned().unwrap_or_default());
 }
 
@@ -43,7 +43,7 @@ pub(crate) fn set_finalizers<'a>(object: &mut Value, finalizers: impl IntoIterat
 }
 
 /// Drops what is as good as absent: empty strings, lists and maps.
-pub(crate) fn tidy(object: &mut Value) {
+pub(crate) fn drop_empty(object: &mut Value) {
     let empty = |value: &Value| match value {
         Value::Null => true,
         Value::String(text) => text.is_empty(),

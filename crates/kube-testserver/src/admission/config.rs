@@ -49,7 +49,7 @@ impl Check<'_> {
             self.errors.push(FieldError::invalid(format!("{}.timeoutSeconds", self.at), seconds, why));
         }
         let client = format!("{}.clientConfig", self.at);
-        self.errors.extend(webhook::check_client(&client, &self.hook["clientConfig"]));
+        self.errors.extend(webhook::validate_client_config(&client, &self.hook["clientConfig"]));
         for (i, rule) in self.hook["rules"].as_array().into_iter().flatten().enumerate() {
             self.rule(&format!("{}.rules[{i}]", self.at), rule);
         }

@@ -2,12 +2,12 @@
 //! matter of the verbs.
 
 mod config;
-mod hook;
 mod response;
+mod webhook;
 
 #[cfg(test)]
 mod tests;
 
 pub(crate) use config::validate as validate_config;
-pub(crate) use hook::{Hook, Hooks};
-pub(crate) use response::{Verdict, unanswered};
+pub(crate) use response::{AdmissionResponse, call_failed};
+pub(crate) use webhook::{Webhook, Webhooks};

@@ -3,11 +3,11 @@
 use http::StatusCode;
 use serde_json::{Value, json};
 
-use crate::failure::{Cause, Details, Failure};
+use crate::status_error::{Cause, Details, StatusError};
 
 /// An answer that could be read.
 #[derive(Debug)]
-pub(crate) struct Verdict {
+pub(crate) struct AdmissionResponse {
     pub(crate) allowed: bool,
     pub(crate) status: Value,
     /// Base64 of a JSON patch.
@@ -15,7 +15,7 @@ pub(crate) struct Verdict {
     pub(crate) warnings: Vec<String>,
 }
 
-impl Verdict {
+impl AdmissionResponse {
     /// Reads a review that came back; the error is what the client hears after "failed calling webhook".
     pub(crate) fn read(review: &Value, uid: &Value, mutating: bool) -> Result<Self, String> {
         let api_version = review["apiVersion"].as_str().unwrap_or_default();
@@ -62,7 +62,7 @@ impl Verdict {
     }
 
     /// The refusal as the client hears it: the webhook's own status, with an error's code.
-    pub(crate) fn refusal(&self, hook: &str) -> Failure {
+    pub(crate) fn refusal(&self, hook: &str) -> StatusError {
         let text = |field: &str| self.status[field].as_str().unwrap_or_default();
         let why = match (text("message"), text("reason")) {
             ("", "") => " without explanation".to_string(),
@@ -73,7 +73,7 @@ impl Verdict {
         let code = code.and_then(|code| StatusCode::from_u16(code).ok()).filter(|code| code.as_u16() >= 400);
         let message = format!("admission webhook {hook:?} denied the request{why}");
         let reason = text("reason").to_string();
-        let failure = Failure::new(code.unwrap_or(StatusCode::BAD_REQUEST), reason, message);
+        let failure = StatusError::new(code.unwrap_or(StatusCode::BAD_REQUEST), reason, message);
         match self.status.get("details").filter(|details| details.is_object()) {
             Some(details) => failure.about(details_of(details)),
             None => failure,
@@ -82,8 +82,8 @@ impl Verdict {
 }
 
 /// There was no usable answer from somebody who must give one.
-pub(crate) fn unanswered(hook: &str, why: &str) -> Failure {
-    Failure::internal(format!("failed calling webhook {hook:?}: {why}"))
+pub(crate) fn call_failed(hook: &str, why: &str) -> StatusError {
+    StatusError::internal(format!("failed calling webhook {hook:?}: {why}"))
 }
 
 fn details_of(details: &Value) -> Details {

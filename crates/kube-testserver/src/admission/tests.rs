@@ -1,9 +1,9 @@
 use serde_json::{Value, json};
 
-use super::{Verdict, config};
+use super::{AdmissionResponse, config};
 
-fn verdict(review: Value, mutating: bool) -> Result<Verdict, String> {
-    Verdict::read(&review, &json!("u"), mutating)
+fn read(review: Value, mutating: bool) -> Result<AdmissionResponse, String> {
+    AdmissionResponse::read(&review, &json!("u"), mutating)
 }
 
 fn response(response: Value) -> Value {
@@ -32,17 +32,17 @@ fn answers_that_are_none_are_told_apart() {
             "webhook returned response.patchType but not response.patch",
         ),
     ] {
-        assert_eq!(verdict(review, mutating).unwrap_err(), why);
+        assert_eq!(read(review, mutating).unwrap_err(), why);
     }
     let other = json!({"apiVersion": "admission.k8s.io/v1beta1", "kind": "AdmissionReview", "response": {"uid": "u"}});
-    assert!(verdict(other, false).unwrap_err().contains("admission.k8s.io/v1"));
+    assert!(read(other, false).unwrap_err().contains("admission.k8s.io/v1"));
 }
 
 /// What `core` answered to each.
 #[test]
 fn refusals_are_the_webhooks_own() {
     let refusal = |status: Value| {
-        let read = verdict(response(json!({"uid": "u", "allowed": false, "status": status})), false).unwrap();
+        let read = read(response(json!({"uid": "u", "allowed": false, "status": status})), false).unwrap();
         read.refusal("h")
     };
     let plain = refusal(json!({}));

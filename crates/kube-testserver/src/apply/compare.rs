@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use serde_json::{Map, Value};
 
 use super::fields::FieldSet;
-use super::path::{Scalar, Step};
-use super::shape::{At, Keyed, Members, Shape};
+use super::path::{PathElement, Scalar};
+use super::shape::{Keyed, Members, SchemaPosition, Shape};
 
 /// The difference between two objects. A container that came or went is listed together with all that is in it.
 #[derive(Debug, Default, PartialEq)]
@@ -24,8 +24,8 @@ impl Changes {
 }
 
 /// Compares field by field; the order of owned list elements does not count.
-pub(super) fn compare(root: At<'_>, old: &Value, new: &Value) -> Changes {
-    let mut walk = Walk { at: Vec::new(), out: Changes::default() };
+pub(super) fn compare(root: SchemaPosition<'_>, old: &Value, new: &Value) -> Changes {
+    let mut walk = Comparer { at: Vec::new(), out: Changes::default() };
     walk.both(root, old, new);
     walk.out
 }
@@ -36,19 +36,19 @@ enum Side {
     Removed,
 }
 
-struct Walk {
-    at: Vec<Step>,
+struct Comparer {
+    at: Vec<PathElement>,
     out: Changes,
 }
 
-impl Walk {
-    fn both(&mut self, at: At<'_>, old: &Value, new: &Value) {
+impl Comparer {
+    fn both(&mut self, at: SchemaPosition<'_>, old: &Value, new: &Value) {
         match (at.shape(old), at.shape(new), old, new) {
             (Shape::Members(_), Shape::Members(members), Value::Object(old), Value::Object(new)) => {
                 self.members(members, old, new);
             }
             (_, Shape::Set, Value::Array(old), Value::Array(new)) => {
-                let step = |value: &Value| Scalar::from_json(value).map(Step::Value);
+                let step = |value: &Value| Scalar::from_json(value).map(PathElement::Value);
                 self.elements(None, &by_step(old, step), &by_step(new, step));
             }
             (_, Shape::Keyed(keyed), Value::Array(old), Value::Array(new)) => {
@@ -70,7 +70,7 @@ impl Walk {
     fn members(&mut self, members: Members<'_>, old: &Map<String, Value>, new: &Map<String, Value>) {
         for (name, value) in old {
             let at = members.tolerant(name);
-            self.at.push(Step::field(name));
+            self.at.push(PathElement::field(name));
             match new.get(name) {
                 Some(other) => self.both(at, value, other),
                 None => self.all(at, value, Side::Removed),
@@ -78,14 +78,14 @@ impl Walk {
             self.at.pop();
         }
         for (name, value) in new.iter().filter(|(name, _)| !old.contains_key(*name)) {
-            self.at.push(Step::field(name));
+            self.at.push(PathElement::field(name));
             self.all(members.tolerant(name), value, Side::Added);
             self.at.pop();
         }
     }
 
     fn elements(&mut self, keyed: Option<Keyed<'_>>, old: &ByStep<'_>, new: &ByStep<'_>) {
-        let steps: std::collections::BTreeSet<&Step> = old.keys().chain(new.keys()).collect();
+        let steps: std::collections::BTreeSet<&PathElement> = old.keys().chain(new.keys()).collect();
         for step in steps {
             self.at.push(step.clone());
             match (old.get(step).map(Vec::as_slice), new.get(step).map(Vec::as_slice), keyed) {
@@ -108,7 +108,7 @@ impl Walk {
     }
 
     /// The value and everything in it came or went.
-    fn all(&mut self, at: At<'_>, value: &Value, side: Side) {
+    fn all(&mut self, at: SchemaPosition<'_>, value: &Value, side: Side) {
         self.mark(side);
         self.contents(&at.shape(value), value, side);
     }
@@ -125,13 +125,13 @@ impl Walk {
         match (shape, value) {
             (Shape::Members(members), Value::Object(map)) => {
                 for (name, value) in map {
-                    self.at.push(Step::field(name));
+                    self.at.push(PathElement::field(name));
                     self.all(members.tolerant(name), value, side);
                     self.at.pop();
                 }
             }
             (Shape::Set, Value::Array(list)) => {
-                let step = |value: &Value| Scalar::from_json(value).map(Step::Value);
+                let step = |value: &Value| Scalar::from_json(value).map(PathElement::Value);
                 self.inside_list(None, &by_step(list, step), side);
             }
             (Shape::Keyed(keyed), Value::Array(list)) => {
@@ -160,12 +160,12 @@ impl Walk {
 }
 
 /// Elements by what tells them apart. Stored lists may hold several of one key, or none: nothing is lost here.
-type ByStep<'v> = BTreeMap<Step, Vec<&'v Value>>;
+type ByStep<'v> = BTreeMap<PathElement, Vec<&'v Value>>;
 
-fn by_step<'v>(list: &'v [Value], step: impl Fn(&Value) -> Option<Step>) -> ByStep<'v> {
+fn by_step<'v>(list: &'v [Value], step: impl Fn(&Value) -> Option<PathElement>) -> ByStep<'v> {
     let mut out = ByStep::new();
     for (i, value) in list.iter().enumerate() {
-        out.entry(step(value).unwrap_or(Step::Index(i as u64))).or_default().push(value);
+        out.entry(step(value).unwrap_or(PathElement::Index(i as u64))).or_default().push(value);
     }
     out
 }

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use super::fields::FieldSet;
-use super::managed::{Entry, Operation};
+use super::managed::{ManagedFieldsEntry, ManagedFieldsOperation};
 use super::path;
 
 /// One field that somebody else owns and that the configuration wants to change.
@@ -23,18 +23,18 @@ impl Conflict {
 }
 
 /// The conflicts of a set of fields with one owner, in order of the fields.
-pub(super) fn with_owner(owner: &Entry, taken: &FieldSet) -> Vec<Conflict> {
+pub(super) fn with_owner(owner: &ManagedFieldsEntry, taken: &FieldSet) -> Vec<Conflict> {
     let name = describe(owner);
     let fields = owner.fields.intersection(taken).paths();
     fields.iter().map(|field| Conflict { owner: name.clone(), field: path::show(field) }).collect()
 }
 
-fn describe(owner: &Entry) -> String {
+fn describe(owner: &ManagedFieldsEntry) -> String {
     let mut text = format!("{:?}", owner.manager);
     if !owner.subresource.is_empty() {
         text.push_str(&format!(" with subresource {:?}", owner.subresource));
     }
-    if owner.operation == Operation::Update {
+    if owner.operation == ManagedFieldsOperation::Update {
         text.push_str(&format!(" using {}", owner.api_version));
     }
     text

@@ -2,13 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use super::path::Step;
+use super::path::PathElement;
 
 /// A set of field paths. Every operation is linear in the size of its operands.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct FieldSet {
     /// No branch is both not a member and empty below, so equal sets have equal tries.
-    pub(super) branches: BTreeMap<Step, Branch>,
+    pub(super) branches: BTreeMap<PathElement, Branch>,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -26,7 +26,7 @@ impl FieldSet {
     }
 
     /// Puts a path in; the empty path is not a field and is passed over.
-    pub(crate) fn insert(&mut self, path: &[Step]) {
+    pub(crate) fn insert(&mut self, path: &[PathElement]) {
         let Some((first, rest)) = path.split_first() else { return };
         let branch = self.branches.entry(first.clone()).or_default();
         if rest.is_empty() {
@@ -37,7 +37,7 @@ impl FieldSet {
     }
 
     /// Takes exactly this path out; what is below it stays.
-    pub(crate) fn remove(&mut self, path: &[Step]) {
+    pub(crate) fn remove(&mut self, path: &[PathElement]) {
         let Some((first, rest)) = path.split_first() else { return };
         let Some(branch) = self.branches.get_mut(first) else { return };
         if rest.is_empty() {
@@ -51,12 +51,12 @@ impl FieldSet {
     }
 
     /// Whether the path that consists of this one step is in the set.
-    pub(crate) fn has(&self, step: &Step) -> bool {
+    pub(crate) fn has(&self, step: &PathElement) -> bool {
         self.branches.get(step).is_some_and(|b| b.member)
     }
 
     /// The paths below a step.
-    pub(crate) fn below(&self, step: &Step) -> &FieldSet {
+    pub(crate) fn below(&self, step: &PathElement) -> &FieldSet {
         self.branches.get(step).map_or(&NOTHING, |b| &b.below)
     }
 
@@ -92,7 +92,7 @@ impl FieldSet {
     }
 
     /// A set with the same steps, or fewer: `f` says for each whether it is a member, and what is below it.
-    pub(super) fn map(&self, f: impl Fn(&Step, bool, &Self) -> (bool, Self)) -> Self {
+    pub(super) fn map(&self, f: impl Fn(&PathElement, bool, &Self) -> (bool, Self)) -> Self {
         let branches = self.branches.iter().filter_map(|(step, branch)| {
             let (member, below) = f(step, branch.member, &branch.below);
             let branch = Branch { member, below };
@@ -104,7 +104,7 @@ impl FieldSet {
     /// Takes out a path and everything below it.
     pub(crate) fn cut(&mut self, path: &[&str]) {
         let Some((first, rest)) = path.split_first() else { return };
-        let step = Step::field(first);
+        let step = PathElement::field(first);
         if rest.is_empty() {
             self.branches.remove(&step);
         } else if let Some(branch) = self.branches.get_mut(&step) {
@@ -116,13 +116,13 @@ impl FieldSet {
     }
 
     /// All paths, level by level within each container: what is in it directly, then what is further down.
-    pub(crate) fn paths(&self) -> Vec<Vec<Step>> {
+    pub(crate) fn paths(&self) -> Vec<Vec<PathElement>> {
         let mut out = Vec::new();
         self.collect(&mut Vec::new(), &mut out);
         out
     }
 
-    fn collect(&self, at: &mut Vec<Step>, out: &mut Vec<Vec<Step>>) {
+    fn collect(&self, at: &mut Vec<PathElement>, out: &mut Vec<Vec<PathElement>>) {
         for (step, _) in self.branches.iter().filter(|(_, branch)| branch.member) {
             at.push(step.clone());
             out.push(at.clone());
@@ -142,8 +142,8 @@ impl Branch {
     }
 }
 
-impl FromIterator<Vec<Step>> for FieldSet {
-    fn from_iter<I: IntoIterator<Item = Vec<Step>>>(paths: I) -> Self {
+impl FromIterator<Vec<PathElement>> for FieldSet {
+    fn from_iter<I: IntoIterator<Item = Vec<PathElement>>>(paths: I) -> Self {
         let mut out = Self::default();
         paths.into_iter().for_each(|path| out.insert(&path));
         out

@@ -4,20 +4,20 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::fields::FieldSet;
-use super::path::Step;
+use super::path::PathElement;
 use super::wire;
 
 /// How many managers that update are remembered one by one.
 const MAX_UPDATERS: usize = 10;
 /// The manager that stands for all older ones.
-const ANCIENT: &str = "ancient-changes";
+const ANCIENT_MANAGER: &str = "ancient-changes";
 
 /// One entry of `managedFields`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(try_from = "Wire", into = "Wire")]
-pub(crate) struct Entry {
+#[serde(try_from = "EntryJson", into = "EntryJson")]
+pub(crate) struct ManagedFieldsEntry {
     pub(crate) manager: String,
-    pub(crate) operation: Operation,
+    pub(crate) operation: ManagedFieldsOperation,
     pub(crate) api_version: String,
     /// RFC 3339. None for an apply that changed nothing.
     pub(crate) time: Option<String>,
@@ -28,7 +28,7 @@ pub(crate) struct Entry {
 
 /// How a manager came to own its fields.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-pub(crate) enum Operation {
+pub(crate) enum ManagedFieldsOperation {
     Apply,
     Update,
 }
@@ -36,10 +36,10 @@ pub(crate) enum Operation {
 /// The JSON form.
 #[derive(Clone, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Wire {
+struct EntryJson {
     #[serde(default, skip_serializing_if = "String::is_empty")]
     manager: String,
-    operation: Operation,
+    operation: ManagedFieldsOperation,
     api_version: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     time: Option<String>,
@@ -50,58 +50,62 @@ struct Wire {
     subresource: String,
 }
 
-impl TryFrom<Wire> for Entry {
+impl TryFrom<EntryJson> for ManagedFieldsEntry {
     type Error = String;
 
-    fn try_from(wire: Wire) -> Result<Self, String> {
+    fn try_from(wire: EntryJson) -> Result<Self, String> {
         if wire.fields_type != "FieldsV1" {
             return Err(format!("fieldsType {:?} is not FieldsV1", wire.fields_type));
         }
         let fields = wire.fields_v1.as_ref().map(wire::read).transpose()?.unwrap_or_default();
-        let Wire { manager, operation, api_version, time, subresource, .. } = wire;
+        let EntryJson { manager, operation, api_version, time, subresource, .. } = wire;
         Ok(Self { manager, operation, api_version, time, subresource, fields })
     }
 }
 
-impl From<Entry> for Wire {
-    fn from(entry: Entry) -> Self {
+impl From<ManagedFieldsEntry> for EntryJson {
+    fn from(entry: ManagedFieldsEntry) -> Self {
         let fields_v1 = Some(wire::write(&entry.fields));
-        let Entry { manager, operation, api_version, time, subresource, .. } = entry;
+        let ManagedFieldsEntry { manager, operation, api_version, time, subresource, .. } = entry;
         Self { manager, operation, api_version, time, fields_type: "FieldsV1".into(), fields_v1, subresource }
     }
 }
 
-impl Entry {
+impl ManagedFieldsEntry {
     /// Whether both stand for the same manager: an applier is one whatever version it speaks.
     fn same_manager(&self, other: &Self) -> bool {
         self.manager == other.manager
             && self.operation == other.operation
             && self.subresource == other.subresource
-            && (self.operation == Operation::Apply || self.api_version == other.api_version)
+            && (self.operation == ManagedFieldsOperation::Apply || self.api_version == other.api_version)
     }
 }
 
 /// The entries of all managers but `own`, and the entry of `own` itself, if there is one.
-pub(super) fn split(managers: &[Entry], own: &Entry) -> (Vec<Entry>, Option<Entry>) {
+pub(super) fn split(
+    managers: &[ManagedFieldsEntry],
+    own: &ManagedFieldsEntry,
+) -> (Vec<ManagedFieldsEntry>, Option<ManagedFieldsEntry>) {
     let (mut ours, others): (Vec<_>, Vec<_>) =
         managers.iter().cloned().partition(|entry| entry.same_manager(own));
     (others, ours.pop())
 }
 
 /// The entries as they are stored: nobody who owns nothing, the oldest updaters as one, in order.
-pub(super) fn tidy(mut entries: Vec<Entry>) -> Vec<Entry> {
+pub(super) fn normalize(mut entries: Vec<ManagedFieldsEntry>) -> Vec<ManagedFieldsEntry> {
     entries.retain(|entry| !entry.fields.is_empty());
-    let order = |e: &Entry| {
+    let order = |e: &ManagedFieldsEntry| {
         (e.operation, e.time.clone(), e.manager.clone(), e.api_version.clone(), e.subresource.clone())
     };
     entries.sort_by_cached_key(order);
-    let updaters = entries.iter().filter(|e| e.operation == Operation::Update).count();
+    let updaters = entries.iter().filter(|e| e.operation == ManagedFieldsOperation::Update).count();
     if updaters > MAX_UPDATERS {
         let start = entries.len() - updaters;
         let old: Vec<_> = entries.drain(start..=start + (updaters - MAX_UPDATERS)).collect();
         for entry in old {
             let time = entry.time.clone();
-            let ancient = Entry { manager: ANCIENT.into(), subresource: String::new(), ..entry };
+            let ancient =
+                ManagedFieldsEntry { manager: ANCIENT_MANAGER.into(), subresource: String::new(), ..entry };
             match entries.iter_mut().find(|e| e.same_manager(&ancient)) {
                 Some(known) => {
                     known.fields = known.fields.union(&ancient.fields);
@@ -133,19 +137,20 @@ pub(super) fn ownable(mut set: FieldSet) -> FieldSet {
     ] {
         set.cut(&["metadata", name]);
     }
-    set.remove(&[Step::field("metadata")]);
+    set.remove(&[PathElement::field("metadata")]);
     set
 }
 
 /// The entries an incoming object starts from: its own if it brings some, none if it asks to forget them (`[{}]`), and
 /// those of the live object otherwise.
-pub(crate) fn requested(incoming: &Value, live: &[Entry]) -> Vec<Entry> {
+pub(crate) fn requested(incoming: &Value, live: &[ManagedFieldsEntry]) -> Vec<ManagedFieldsEntry> {
     let Some(Value::Array(list)) = incoming.pointer("/metadata/managedFields") else { return live.to_vec() };
     match list.as_slice() {
         [] => live.to_vec(),
         [Value::Object(one)] if one.is_empty() => Vec::new(),
         entries => {
-            let read: Result<Vec<Entry>, _> = entries.iter().map(Entry::deserialize).collect();
+            let read: Result<Vec<ManagedFieldsEntry>, _> =
+                entries.iter().map(ManagedFieldsEntry::deserialize).collect();
             read.unwrap_or_else(|_| live.to_vec())
         }
     }

@@ -5,12 +5,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde_json::{Map, Value};
 
 use super::fields::FieldSet;
-use super::path::{Scalar, Step};
-use super::shape::{At, Keyed, Members, Shape};
+use super::path::{PathElement, Scalar};
+use super::shape::{Keyed, Members, SchemaPosition, Shape};
 
 /// The live value with every field of `config` put in. Elements of sets and keyed lists come in the order of `config`;
 /// those that only the live list has keep their place before the next one they share.
-pub(super) fn merge(at: At<'_>, live: &Value, config: &Value) -> Value {
+pub(super) fn merge(at: SchemaPosition<'_>, live: &Value, config: &Value) -> Value {
     match (at.shape(config), live, config) {
         (Shape::Members(members), Value::Object(live), Value::Object(config)) => {
             let mut out = live.clone();
@@ -24,7 +24,7 @@ pub(super) fn merge(at: At<'_>, live: &Value, config: &Value) -> Value {
             Value::Object(out)
         }
         (Shape::Set, Value::Array(live), Value::Array(config)) => {
-            let step = |value: &Value| Scalar::from_json(value).map(Step::Value);
+            let step = |value: &Value| Scalar::from_json(value).map(PathElement::Value);
             interleave(live, config, step, |_, new| new.clone())
         }
         (Shape::Keyed(keyed), Value::Array(live), Value::Array(config)) => {
@@ -39,15 +39,15 @@ pub(super) fn merge(at: At<'_>, live: &Value, config: &Value) -> Value {
 fn interleave(
     live: &[Value],
     config: &[Value],
-    step: impl Fn(&Value) -> Option<Step>,
+    step: impl Fn(&Value) -> Option<PathElement>,
     merge: impl Fn(&Value, &Value) -> Value,
 ) -> Value {
     let live: Vec<_> = live.iter().map(|value| (step(value), value)).collect();
     let config: Vec<_> = config.iter().map(|value| (step(value), value)).collect();
-    let by_step: BTreeMap<&Step, &Value> =
+    let by_step: BTreeMap<&PathElement, &Value> =
         live.iter().rev().filter_map(|(s, value)| Some((s.as_ref()?, *value))).collect();
-    let wanted: BTreeSet<&Step> = config.iter().filter_map(|(s, _)| s.as_ref()).collect();
-    let only_live = |s: &Option<Step>| s.as_ref().is_none_or(|s| !wanted.contains(s));
+    let wanted: BTreeSet<&PathElement> = config.iter().filter_map(|(s, _)| s.as_ref()).collect();
+    let only_live = |s: &Option<PathElement>| s.as_ref().is_none_or(|s| !wanted.contains(s));
     let next_shared = next_shared(&config, &by_step);
 
     let mut out = Vec::with_capacity(live.len() + config.len());
@@ -69,9 +69,9 @@ fn interleave(
 
 /// For each element, the first from there on that the live list has as well.
 fn next_shared<'c>(
-    config: &'c [(Option<Step>, &Value)],
-    live: &BTreeMap<&Step, &Value>,
-) -> Vec<Option<&'c Step>> {
+    config: &'c [(Option<PathElement>, &Value)],
+    live: &BTreeMap<&PathElement, &Value>,
+) -> Vec<Option<&'c PathElement>> {
     let mut next = None;
     let mut out: Vec<_> = config
         .iter()
@@ -87,7 +87,7 @@ fn next_shared<'c>(
 
 /// Takes out everything that `unwanted` names, with all that is below it. A list or map that this empties becomes
 /// null, as on the genuine server.
-pub(super) fn remove(at: At<'_>, value: &mut Value, unwanted: &FieldSet) {
+pub(super) fn remove(at: SchemaPosition<'_>, value: &mut Value, unwanted: &FieldSet) {
     if unwanted.is_empty() {
         return;
     }
@@ -99,7 +99,9 @@ pub(super) fn remove(at: At<'_>, value: &mut Value, unwanted: &FieldSet) {
         }
         (Shape::Set, Value::Array(list)) => {
             let had = !list.is_empty();
-            list.retain(|value| !Scalar::from_json(value).is_some_and(|s| unwanted.has(&Step::Value(s))));
+            list.retain(|value| {
+                !Scalar::from_json(value).is_some_and(|s| unwanted.has(&PathElement::Value(s)))
+            });
             had && list.is_empty()
         }
         (Shape::Keyed(keyed), Value::Array(list)) => {
@@ -115,18 +117,18 @@ pub(super) fn remove(at: At<'_>, value: &mut Value, unwanted: &FieldSet) {
 }
 
 /// The set with the structs that hold its fields: whoever owns a field of a struct keeps the struct.
-pub(super) fn with_structs(at: At<'_>, set: &FieldSet) -> FieldSet {
+pub(super) fn with_structs(at: SchemaPosition<'_>, set: &FieldSet) -> FieldSet {
     let members = match at.shape(&Value::Object(Map::new())) {
         Shape::Members(members) => Some(members),
         _ => None,
     };
     set.map(|step, member, below| match (step, members) {
-        (Step::Field(name), Some(members)) => {
+        (PathElement::Field(name), Some(members)) => {
             let inner = members.tolerant(name);
             let below = with_structs(inner, below);
             (member || (members.named(name) && !below.is_empty()), below)
         }
-        (Step::Key(_), _) => match at.shape(&Value::Array(Vec::new())) {
+        (PathElement::Key(_), _) => match at.shape(&Value::Array(Vec::new())) {
             Shape::Keyed(keyed) => (member, with_structs(keyed.element(), below)),
             _ => (member, below.clone()),
         },
@@ -136,7 +138,7 @@ pub(super) fn with_structs(at: At<'_>, set: &FieldSet) -> FieldSet {
 
 fn remove_members(members: Members<'_>, map: &mut Map<String, Value>, unwanted: &FieldSet) {
     map.retain(|name, value| {
-        let step = Step::field(name);
+        let step = PathElement::field(name);
         if unwanted.has(&step) {
             return false;
         }

@@ -16,6 +16,6 @@ mod typed;
 mod update;
 pub(crate) mod wire;
 
-pub(crate) use managed::{Entry, requested};
+pub(crate) use managed::{ManagedFieldsEntry, requested};
 pub(crate) use server_side::{Applied, Apply, ApplyError, apply};
 pub(crate) use update::update;

@@ -7,7 +7,7 @@ use serde_json::Value;
 
 /// One step down into an object.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Step {
+pub(crate) enum PathElement {
     /// A member of an object.
     Field(Box<str>),
     /// An element of a list of objects, by its key members (sorted by name).
@@ -106,7 +106,7 @@ impl fmt::Display for Scalar {
     }
 }
 
-impl Step {
+impl PathElement {
     /// A member of an object.
     pub(crate) fn field(name: &str) -> Self {
         Self::Field(name.into())
@@ -157,7 +157,7 @@ impl Step {
 }
 
 /// The spelling of messages: `.name`, `[port=80,protocol="TCP"]`, `[="x"]`, `[0]`.
-impl fmt::Display for Step {
+impl fmt::Display for PathElement {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Field(name) => write!(f, ".{name}"),
@@ -176,6 +176,6 @@ impl fmt::Display for Step {
 }
 
 /// A whole path in the spelling of messages.
-pub(crate) fn show(path: &[Step]) -> String {
-    path.iter().map(Step::to_string).collect()
+pub(crate) fn show(path: &[PathElement]) -> String {
+    path.iter().map(PathElement::to_string).collect()
 }

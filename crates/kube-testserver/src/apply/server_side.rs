@@ -6,15 +6,15 @@ use thiserror::Error;
 use super::compare::compare;
 use super::conflict::{self, Conflict};
 use super::fields::FieldSet;
-use super::managed::{self, Entry, Operation};
+use super::managed::{self, ManagedFieldsEntry, ManagedFieldsOperation};
 use super::merge::{merge, remove, with_structs};
-use super::shape::At;
+use super::shape::SchemaPosition;
 use super::typed;
 use super::update::update;
 use crate::schema::Schema;
 
 /// Who is named as the owner of everything that was there before anybody applied.
-const BEFORE: &str = "before-first-apply";
+const BEFORE_FIRST_APPLY: &str = "before-first-apply";
 
 /// One apply request.
 pub(crate) struct Apply<'a> {
@@ -22,7 +22,7 @@ pub(crate) struct Apply<'a> {
     /// The object as it is stored, if it exists.
     pub(crate) live: Option<&'a Value>,
     /// Its `managedFields`; what `live` itself says of them is not looked at.
-    pub(crate) managers: &'a [Entry],
+    pub(crate) managers: &'a [ManagedFieldsEntry],
     /// What the manager wants.
     pub(crate) config: &'a Value,
     pub(crate) manager: &'a str,
@@ -43,7 +43,7 @@ pub(crate) struct Apply<'a> {
 pub(crate) struct Applied {
     /// Without `metadata.managedFields`, and before defaults.
     pub(crate) object: Value,
-    pub(crate) managers: Vec<Entry>,
+    pub(crate) managers: Vec<ManagedFieldsEntry>,
 }
 
 /// Why an apply was refused.
@@ -72,7 +72,7 @@ impl std::fmt::Display for Summary<'_> {
 /// leaves out go (unless others own them), everything else stays.
 pub(crate) fn apply(request: Apply<'_>) -> Result<Applied, ApplyError> {
     let Apply { schema, config, force, now, .. } = request;
-    let root = At::root(schema.root());
+    let root = SchemaPosition::root(schema.root());
     if config.pointer("/metadata/managedFields").is_some_and(|v| {
         !matches!(v, Value::Null | Value::Array(_)) || v.as_array().is_some_and(|l| !l.is_empty())
     }) {
@@ -83,9 +83,9 @@ pub(crate) fn apply(request: Apply<'_>) -> Result<Applied, ApplyError> {
 
     let live = request.live.map_or_else(|| Value::Object(Default::default()), without_managed_fields);
     let managers = known_managers(&request, &live);
-    let own = Entry {
+    let own = ManagedFieldsEntry {
         manager: request.manager.into(),
-        operation: Operation::Apply,
+        operation: ManagedFieldsOperation::Apply,
         api_version: request.api_version.into(),
         time: None,
         subresource: request.subresource.into(),
@@ -102,15 +102,20 @@ pub(crate) fn apply(request: Apply<'_>) -> Result<Applied, ApplyError> {
 
     let changes = compare(root, &live, &object);
     let (taken, removed) = (managed::ownable(changes.taken()), managed::ownable(changes.removed));
-    settle(&mut others, &taken, &removed, force)?;
+    transfer_ownership(&mut others, &taken, &removed, force)?;
 
     let time = if object == live { before.and_then(|entry| entry.time) } else { Some(now.to_owned()) };
-    others.push(Entry { time, ..own });
-    Ok(Applied { object, managers: managed::tidy(others) })
+    others.push(ManagedFieldsEntry { time, ..own });
+    Ok(Applied { object, managers: managed::normalize(others) })
 }
 
 /// Takes fields from their owners, or names those who object.
-fn settle(others: &mut [Entry], taken: &FieldSet, removed: &FieldSet, force: bool) -> Result<(), ApplyError> {
+fn transfer_ownership(
+    others: &mut [ManagedFieldsEntry],
+    taken: &FieldSet,
+    removed: &FieldSet,
+    force: bool,
+) -> Result<(), ApplyError> {
     let mut conflicts: Vec<_> = others.iter().flat_map(|owner| conflict::with_owner(owner, taken)).collect();
     if !force && !conflicts.is_empty() {
         conflicts.sort_by(|a, b| a.owner.cmp(&b.owner));
@@ -123,10 +128,10 @@ fn settle(others: &mut [Entry], taken: &FieldSet, removed: &FieldSet, force: boo
 }
 
 /// On the first apply to an object nobody is known to own, everything in it belongs to a manager of its own.
-fn known_managers(request: &Apply<'_>, live: &Value) -> Vec<Entry> {
+fn known_managers(request: &Apply<'_>, live: &Value) -> Vec<ManagedFieldsEntry> {
     match request.live {
         Some(_) if request.managers.is_empty() => {
-            update(request.schema, None, live, &[], BEFORE, request.api_version, "", request.now)
+            update(request.schema, None, live, &[], BEFORE_FIRST_APPLY, request.api_version, "", request.now)
         }
         _ => request.managers.to_vec(),
     }

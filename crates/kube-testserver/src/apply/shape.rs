@@ -2,12 +2,12 @@
 
 use serde_json::{Map, Value};
 
-use super::path::{Scalar, Step};
+use super::path::{PathElement, Scalar};
 use crate::schema::model::{Field, ListType, Node, Type};
 
 /// The place of a value in the schema. Unknown data has none, and is judged by what it looks like.
 #[derive(Clone, Copy)]
-pub(super) struct At<'s>(Option<&'s Field>);
+pub(super) struct SchemaPosition<'s>(Option<&'s Field>);
 
 /// What the schema says about the value at a place.
 pub(super) enum Shape<'s> {
@@ -29,10 +29,10 @@ pub(super) struct Members<'s>(Option<&'s Node>);
 #[derive(Clone, Copy)]
 pub(super) struct Keyed<'s> {
     keys: &'s [Box<str>],
-    element: At<'s>,
+    element: SchemaPosition<'s>,
 }
 
-impl<'s> At<'s> {
+impl<'s> SchemaPosition<'s> {
     pub(super) fn root(field: &'s Field) -> Self {
         Self(Some(field))
     }
@@ -69,17 +69,17 @@ impl<'s> At<'s> {
 
 impl<'s> Members<'s> {
     /// The place of a member. None: the schema does not allow it.
-    pub(super) fn member(self, name: &str) -> Option<At<'s>> {
-        let Some(node) = self.0 else { return Some(At::unknown()) };
+    pub(super) fn member(self, name: &str) -> Option<SchemaPosition<'s>> {
+        let Some(node) = self.0 else { return Some(SchemaPosition::unknown()) };
         match node.properties.get(name).or(node.additional.as_deref()) {
-            Some(field) => Some(At(Some(field))),
-            None => (node.preserve_unknown || node.ty.is_none()).then(At::unknown),
+            Some(field) => Some(SchemaPosition(Some(field))),
+            None => (node.preserve_unknown || node.ty.is_none()).then(SchemaPosition::unknown),
         }
     }
 
     /// The place of a member; unknown data where the schema does not allow it.
-    pub(super) fn tolerant(self, name: &str) -> At<'s> {
-        self.member(name).unwrap_or(At::unknown())
+    pub(super) fn tolerant(self, name: &str) -> SchemaPosition<'s> {
+        self.member(name).unwrap_or(SchemaPosition::unknown())
     }
 
     /// Whether the member is named in the schema, as a field of a struct is and a key of a map is not.
@@ -89,12 +89,12 @@ impl<'s> Members<'s> {
 }
 
 impl<'s> Keyed<'s> {
-    pub(super) fn element(self) -> At<'s> {
+    pub(super) fn element(self) -> SchemaPosition<'s> {
         self.element
     }
 
     /// What tells this element apart. Keys that are missing take their default, or are left out; None where none is left.
-    pub(super) fn key(self, element: &Map<String, Value>) -> Option<Step> {
+    pub(super) fn key(self, element: &Map<String, Value>) -> Option<PathElement> {
         let properties = self.element.0.map(|field| &field.node().properties);
         let member = |name: &str| {
             let default = || properties?.get(name)?.default_value();
@@ -103,7 +103,7 @@ impl<'s> Keyed<'s> {
         };
         let mut members: Vec<_> = self.keys.iter().filter_map(|name| member(name)).collect();
         members.sort();
-        (!members.is_empty()).then_some(Step::Key(members))
+        (!members.is_empty()).then_some(PathElement::Key(members))
     }
 
     /// Names of the keys, for messages.

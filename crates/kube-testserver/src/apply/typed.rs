@@ -5,27 +5,27 @@ use std::collections::BTreeSet;
 use serde_json::{Map, Value};
 
 use super::fields::FieldSet;
-use super::path::{self, Scalar, Step};
-use super::shape::{At, Keyed, Members, Shape};
+use super::path::{self, PathElement, Scalar};
+use super::shape::{Keyed, Members, SchemaPosition, Shape};
 use crate::schema::golang;
 use crate::schema::model::Type;
 
 /// The fields that `config` has an opinion about: its leaves, its list elements, and containers it leaves empty.
 ///
 /// The error names the first field that does not fit the schema, worded as the genuine server does.
-pub(super) fn named_fields(root: At<'_>, config: &Value) -> Result<FieldSet, String> {
-    let mut walk = Walk { at: Vec::new(), out: FieldSet::default() };
+pub(super) fn named_fields(root: SchemaPosition<'_>, config: &Value) -> Result<FieldSet, String> {
+    let mut walk = FieldCollector { at: Vec::new(), out: FieldSet::default() };
     walk.value(root, config)?;
     Ok(walk.out)
 }
 
-struct Walk {
-    at: Vec<Step>,
+struct FieldCollector {
+    at: Vec<PathElement>,
     out: FieldSet,
 }
 
-impl Walk {
-    fn value(&mut self, at: At<'_>, value: &Value) -> Result<(), String> {
+impl FieldCollector {
+    fn value(&mut self, at: SchemaPosition<'_>, value: &Value) -> Result<(), String> {
         match (at.shape(value), value) {
             (_, Value::Null) => {
                 self.out.insert(&self.at);
@@ -46,7 +46,7 @@ impl Walk {
 
     fn members(&mut self, members: Members<'_>, map: &Map<String, Value>) -> Result<(), String> {
         for (name, value) in map {
-            self.at.push(Step::field(name));
+            self.at.push(PathElement::field(name));
             let at = members.member(name).ok_or_else(|| self.wrong("field not declared in schema"))?;
             self.value(at, value)?;
             let empty = value.as_object().is_some_and(Map::is_empty);
@@ -63,7 +63,7 @@ impl Walk {
         for value in list {
             let scalar =
                 Scalar::from_json(value).ok_or_else(|| self.wrong("sets may only contain scalars"))?;
-            let step = Step::Value(scalar);
+            let step = PathElement::Value(scalar);
             if !seen.insert(step.clone()) {
                 return Err(self.wrong(&format!("duplicate entries for key {step}")));
             }
@@ -100,7 +100,7 @@ impl Walk {
     }
 
     /// The type of a value that is owned in one piece.
-    fn scalar(&self, at: At<'_>, value: &Value) -> Result<(), String> {
+    fn scalar(&self, at: SchemaPosition<'_>, value: &Value) -> Result<(), String> {
         match (at.declared(), value) {
             (Some(Type::String), v) if !v.is_string() => Err(self.expected("string", &go_detail(v))),
             (Some(Type::Boolean), v) if !v.is_boolean() => Err(self.expected("boolean", &go_value(v))),

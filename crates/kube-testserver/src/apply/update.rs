@@ -3,8 +3,8 @@
 use serde_json::{Map, Value};
 
 use super::compare::compare;
-use super::managed::{self, Entry, Operation};
-use super::shape::At;
+use super::managed::{self, ManagedFieldsEntry, ManagedFieldsOperation};
+use super::shape::SchemaPosition;
 use crate::schema::Schema;
 use crate::schema::model::{Field, Type};
 
@@ -17,12 +17,12 @@ pub(crate) fn update(
     schema: &Schema,
     old: Option<&Value>,
     new: &Value,
-    managers: &[Entry],
+    managers: &[ManagedFieldsEntry],
     manager: &str,
     api_version: &str,
     subresource: &str,
     now: &str,
-) -> Vec<Entry> {
+) -> Vec<ManagedFieldsEntry> {
     if old.is_some() && managers.is_empty() {
         return Vec::new();
     }
@@ -34,11 +34,11 @@ pub(crate) fn update(
             &nothing
         }
     };
-    let changes = compare(At::root(schema.root()), old, new);
+    let changes = compare(SchemaPosition::root(schema.root()), old, new);
     let (taken, removed) = (managed::ownable(changes.taken()), managed::ownable(changes.removed));
-    let own = Entry {
+    let own = ManagedFieldsEntry {
         manager: manager.into(),
-        operation: Operation::Update,
+        operation: ManagedFieldsOperation::Update,
         api_version: api_version.into(),
         time: None,
         subresource: subresource.into(),
@@ -55,7 +55,7 @@ pub(crate) fn update(
         own.time = (subresource != "scale").then(|| now.into());
     }
     entries.push(own);
-    managed::tidy(entries)
+    managed::normalize(entries)
 }
 
 /// What a built-in object holds before anything is in it: the structs that Go keeps by value, and null for the lists

@@ -3,7 +3,7 @@
 use serde_json::{Map, Value};
 
 use super::fields::{Branch, FieldSet};
-use super::path::Step;
+use super::path::PathElement;
 
 /// The set as `fieldsV1`.
 pub(crate) fn write(set: &FieldSet) -> Value {
@@ -24,7 +24,7 @@ pub(crate) fn read(value: &Value) -> Result<FieldSet, String> {
     };
     let mut set = FieldSet::default();
     for (name, below) in members.iter().filter(|(name, _)| *name != ".") {
-        let step = Step::from_wire(name)?;
+        let step = PathElement::from_wire(name)?;
         let Value::Object(inner) = below else {
             return Err(format!("fieldsV1 at {name:?} must be an object"));
         };

@@ -1,9 +1,9 @@
-use super::{Question, Rule, User};
+use super::{AuthorizationAttributes, PolicyRule, User};
 
 /// The rights among `granted` that are not held: of each rule what is missing, resource by resource.
-pub(crate) fn missing(held: &[&Rule], granted: &[Rule]) -> Vec<Rule> {
-    let holds = |question: &Question| held.iter().any(|rule| rule.allows(question));
-    let mut missing: Vec<Rule> = Vec::new();
+pub(crate) fn missing(held: &[&PolicyRule], granted: &[PolicyRule]) -> Vec<PolicyRule> {
+    let holds = |attributes: &AuthorizationAttributes| held.iter().any(|rule| rule.allows(attributes));
+    let mut missing: Vec<PolicyRule> = Vec::new();
     for rule in granted {
         for (group, resource) in pairs(&rule.api_groups, &rule.resources) {
             let names = if rule.resource_names.is_empty() {
@@ -14,10 +14,16 @@ pub(crate) fn missing(held: &[&Rule], granted: &[Rule]) -> Vec<Rule> {
             for name in names {
                 let lacks = |verb: &&String| {
                     let [verb, group, resource, name] = [verb, group, resource, &name].map(String::clone);
-                    !holds(&Question::Resource { verb, group, resource, namespace: String::new(), name })
+                    !holds(&AuthorizationAttributes::Resource {
+                        verb,
+                        group,
+                        resource,
+                        namespace: String::new(),
+                        name,
+                    })
                 };
                 let verbs: Vec<String> = rule.verbs.iter().filter(lacks).cloned().collect();
-                missing.push(Rule {
+                missing.push(PolicyRule {
                     verbs,
                     api_groups: vec![group.clone()],
                     resources: vec![resource.clone()],
@@ -27,10 +33,15 @@ pub(crate) fn missing(held: &[&Rule], granted: &[Rule]) -> Vec<Rule> {
             }
         }
         for path in &rule.non_resource_urls {
-            let lacks =
-                |verb: &&String| !holds(&Question::Path { verb: (*verb).clone(), path: path.clone() });
+            let lacks = |verb: &&String| {
+                !holds(&AuthorizationAttributes::NonResource { verb: (*verb).clone(), path: path.clone() })
+            };
             let verbs = rule.verbs.iter().filter(lacks).cloned().collect();
-            missing.push(Rule { verbs, non_resource_urls: vec![path.clone()], ..Rule::default() });
+            missing.push(PolicyRule {
+                verbs,
+                non_resource_urls: vec![path.clone()],
+                ..PolicyRule::default()
+            });
         }
     }
     missing.retain(|rule| !rule.verbs.is_empty());
@@ -38,7 +49,7 @@ pub(crate) fn missing(held: &[&Rule], granted: &[Rule]) -> Vec<Rule> {
 }
 
 /// Why such a write is refused.
-pub(crate) fn refusal(user: &User, missing: &[Rule]) -> String {
+pub(crate) fn refusal(user: &User, missing: &[PolicyRule]) -> String {
     let rules: Vec<String> = missing.iter().map(shown).collect();
     format!(
         "user {:?} (groups={}) is attempting to grant RBAC permissions not currently held:\n{}",
@@ -48,7 +59,7 @@ pub(crate) fn refusal(user: &User, missing: &[Rule]) -> String {
     )
 }
 
-fn shown(rule: &Rule) -> String {
+fn shown(rule: &PolicyRule) -> String {
     let parts = [
         ("APIGroups", &rule.api_groups),
         ("Resources", &rule.resources),
@@ -79,10 +90,10 @@ mod tests {
 
     #[test]
     fn what_is_not_held_is_named() {
-        let rules = |value| serde_json::from_value::<Vec<Rule>>(value).unwrap();
+        let rules = |value| serde_json::from_value::<Vec<PolicyRule>>(value).unwrap();
         let held = rules(json!([{"apiGroups": [""], "resources": ["pods", "secrets"], "verbs": ["get"]}]));
-        let user = User::new("carl").with_standing();
-        let held: Vec<&Rule> = held.iter().collect();
+        let user = User::new("carl").with_implicit_group();
+        let held: Vec<&PolicyRule> = held.iter().collect();
         let granted = rules(json!([
             {"apiGroups": [""], "resources": ["secrets", "pods"], "verbs": ["get"]},
             {"apiGroups": ["*"], "resources": ["*"], "verbs": ["*"]},

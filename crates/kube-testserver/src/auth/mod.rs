@@ -1,18 +1,16 @@
 //! Who asks, and what they may do: pure functions over users, requests and the RBAC objects.
 
-mod bindings;
-mod bootstrap;
+mod credentials;
 mod escalation;
-mod login;
-mod rule;
+mod policy_rule;
+mod rbac;
 mod signer;
 mod user;
 
 pub use user::User;
 
-pub(crate) use bindings::Bindings;
-pub(crate) use bootstrap::objects as bootstrap;
+pub(crate) use credentials::{Credentials, bearer_token};
 pub(crate) use escalation::{missing, refusal};
-pub(crate) use login::{Login, bearer};
-pub(crate) use rule::{Question, Rule};
-pub(crate) use signer::{ISSUER, Signer};
+pub(crate) use policy_rule::{AuthorizationAttributes, PolicyRule};
+pub(crate) use rbac::{RbacAuthorizer, bootstrap_objects};
+pub(crate) use signer::{ISSUER, TokenSigner};

@@ -16,9 +16,9 @@ pub(crate) const ISSUER: &str = "https://kubernetes.default.svc";
 
 /// The key, made when it is first needed.
 #[derive(Debug, Default)]
-pub(crate) struct Signer(OnceLock<EcdsaKeyPair>);
+pub(crate) struct TokenSigner(OnceLock<EcdsaKeyPair>);
 
-impl Signer {
+impl TokenSigner {
     pub(crate) fn sign(&self, claims: &Value) -> String {
         let text = |value: &Value| BASE64_URL_SAFE_NO_PAD.encode(value.to_string());
         let signed = format!("{}.{}", text(&json!({"alg": "ES256", "kid": "testserver"})), text(claims));
@@ -27,7 +27,7 @@ impl Signer {
         format!("{signed}.{}", BASE64_URL_SAFE_NO_PAD.encode(signature))
     }
 
-    /// The claims of a token that was signed here; whether they still hold is another question.
+    /// The claims of a token that was signed here; whether they still hold is another attributes.
     pub(crate) fn verify(&self, token: &str) -> Option<Value> {
         let (signed, signature) = token.rsplit_once('.')?;
         let (_, claims) = signed.split_once('.')?;
@@ -54,7 +54,7 @@ mod tests {
 
     #[test]
     fn only_what_was_signed_here_is_taken() {
-        let (here, elsewhere) = (Signer::default(), Signer::default());
+        let (here, elsewhere) = (TokenSigner::default(), TokenSigner::default());
         let claims = json!({"sub": "system:serviceaccount:a:b"});
         let token = here.sign(&claims);
         assert_eq!(here.verify(&token), Some(claims));

@@ -71,7 +71,7 @@ impl User {
     }
 
     /// With the group to which everyone belongs: known, or not.
-    pub(crate) fn with_standing(mut self) -> Self {
+    pub(crate) fn with_implicit_group(mut self) -> Self {
         let standing = if self.name == ANONYMOUS { UNAUTHENTICATED } else { AUTHENTICATED };
         if !self.groups.iter().any(|group| group == standing) {
             self.groups.push(standing.into());
@@ -80,7 +80,7 @@ impl User {
     }
 
     /// Authorization is not even asked about these.
-    pub(crate) fn may_do_everything(&self) -> bool {
+    pub(crate) fn is_superuser(&self) -> bool {
         self.groups.iter().any(|group| group == MASTERS)
     }
 

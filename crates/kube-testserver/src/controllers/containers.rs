@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::conditions;
-use crate::kubelet::Life;
+use crate::kubelet::ContainerState;
 
 /// Puts a pod on a node, as a scheduler does.
 pub(crate) fn bind(pod: &mut Value, node: &str, now: &str) {
@@ -15,10 +15,10 @@ pub(crate) fn bind(pod: &mut Value, node: &str, now: &str) {
 
 /// What a container does for which no script says so: it runs. One that is to end does so, well, when nothing is known of
 /// what it does; `None` when its command decides.
-pub(crate) fn default_life(pod: &Value, container: &Value) -> Option<Life> {
+pub(crate) fn default_state(pod: &Value, container: &Value) -> Option<ContainerState> {
     let policy = pod["spec"]["restartPolicy"].as_str().unwrap_or("Always");
     if policy == "Always" {
-        return Some(Life::Running);
+        return Some(ContainerState::Running);
     }
     let has_command = container["command"].is_array() || container["args"].is_array();
     if has_command {
@@ -26,15 +26,18 @@ pub(crate) fn default_life(pod: &Value, container: &Value) -> Option<Life> {
     }
     let owners = pod["metadata"]["ownerReferences"].as_array();
     let in_job = owners.is_some_and(|owners| owners.iter().any(|owner| owner["kind"] == "Job"));
-    Some(if in_job { Life::Ended(0) } else { Life::Running })
+    Some(if in_job { ContainerState::Terminated(0) } else { ContainerState::Running })
 }
 
 /// Starts all containers of a pod: its status, as a kubelet reports it. `number` makes the address of the pod.
-pub(crate) fn run(pod: &mut Value, lives: &[Life], number: u64, now: &str) {
+pub(crate) fn run(pod: &mut Value, states: &[ContainerState], number: u64, now: &str) {
     let policy = pod["spec"]["restartPolicy"].as_str().unwrap_or("Always").to_owned();
     let containers = list(&pod["spec"]["containers"]);
-    let statuses: Vec<Value> =
-        containers.iter().zip(lives).map(|(container, life)| status(container, life, &policy, now)).collect();
+    let statuses: Vec<Value> = containers
+        .iter()
+        .zip(states)
+        .map(|(container, state_)| status(container, state_, &policy, now))
+        .collect();
     let ready = statuses.iter().all(|status| status["ready"] == true);
     let phase = phase(&statuses);
     let address = format!("10.244.{}.{}", (number >> 8) & 0xff, (number & 0xff).max(1));
@@ -99,23 +102,23 @@ fn why_unready(phase: &str, statuses: &[Value]) -> (&'static str, String) {
     }
 }
 
-fn status(container: &Value, life: &Life, policy: &str, now: &str) -> Value {
-    let again = match life {
-        Life::Ended(code) => policy == "Always" || policy == "OnFailure" && *code != 0,
-        Life::Running | Life::Waiting(_) => false,
+fn status(container: &Value, state_: &ContainerState, policy: &str, now: &str) -> Value {
+    let again = match state_ {
+        ContainerState::Terminated(code) => policy == "Always" || policy == "OnFailure" && *code != 0,
+        ContainerState::Running | ContainerState::Waiting(_) => false,
     };
     let (mut state, mut last) = (json!({}), json!({}));
-    match life {
-        Life::Running => state["running"] = json!({"startedAt": now}),
-        Life::Waiting(reason) => state["waiting"] = json!({"reason": reason}),
-        Life::Ended(code) if again => {
+    match state_ {
+        ContainerState::Running => state["running"] = json!({"startedAt": now}),
+        ContainerState::Waiting(reason) => state["waiting"] = json!({"reason": reason}),
+        ContainerState::Terminated(code) if again => {
             last["terminated"] = terminated(*code, now);
             let message = format!("back-off 10s restarting failed container={}", text(&container["name"]));
             state["waiting"] = json!({"reason": "CrashLoopBackOff", "message": message});
         }
-        Life::Ended(code) => state["terminated"] = terminated(*code, now),
+        ContainerState::Terminated(code) => state["terminated"] = terminated(*code, now),
     }
-    let runs = *life == Life::Running;
+    let runs = *state_ == ContainerState::Running;
     base(container, (state, last), (runs, runs), i32::from(again))
 }
 
@@ -160,12 +163,12 @@ fn list(value: &Value) -> Vec<Value> {
 mod tests {
     use super::*;
 
-    fn ran(policy: &str, lives: &[Life]) -> Value {
+    fn ran(policy: &str, states: &[ContainerState]) -> Value {
         let containers: Vec<Value> =
-            (0..lives.len()).map(|i| json!({"name": format!("c{i}"), "image": "i"})).collect();
+            (0..states.len()).map(|i| json!({"name": format!("c{i}"), "image": "i"})).collect();
         let mut pod = json!({"spec": {"restartPolicy": policy, "containers": containers}, "status": {"phase": "Pending"}});
         bind(&mut pod, "n", "t0");
-        run(&mut pod, lives, 7, "t1");
+        run(&mut pod, states, 7, "t1");
         pod["status"].take()
     }
 
@@ -175,7 +178,7 @@ mod tests {
 
     #[test]
     fn a_running_pod_is_ready() {
-        let status = ran("Always", &[Life::Running, Life::Running]);
+        let status = ran("Always", &[ContainerState::Running, ContainerState::Running]);
         assert_eq!((&status["phase"], &status["podIP"]), (&json!("Running"), &json!("10.244.0.7")));
         assert_eq!(condition(&status, "Ready")["status"], "True");
         assert_eq!(condition(&status, "PodScheduled")["lastTransitionTime"], "t0", "that did not change");
@@ -184,15 +187,24 @@ mod tests {
 
     #[test]
     fn how_containers_end_is_the_phase_of_the_pod() {
-        assert_eq!(ran("Never", &[Life::Ended(0), Life::Ended(0)])["phase"], "Succeeded");
-        assert_eq!(ran("Never", &[Life::Ended(0), Life::Ended(3)])["phase"], "Failed");
-        assert_eq!(ran("Never", &[Life::Ended(0), Life::Running])["phase"], "Running");
-        assert_eq!(ran("OnFailure", &[Life::Ended(0)])["phase"], "Succeeded");
-        let crashed = ran("Always", &[Life::Ended(1)]);
+        assert_eq!(
+            ran("Never", &[ContainerState::Terminated(0), ContainerState::Terminated(0)])["phase"],
+            "Succeeded"
+        );
+        assert_eq!(
+            ran("Never", &[ContainerState::Terminated(0), ContainerState::Terminated(3)])["phase"],
+            "Failed"
+        );
+        assert_eq!(
+            ran("Never", &[ContainerState::Terminated(0), ContainerState::Running])["phase"],
+            "Running"
+        );
+        assert_eq!(ran("OnFailure", &[ContainerState::Terminated(0)])["phase"], "Succeeded");
+        let crashed = ran("Always", &[ContainerState::Terminated(1)]);
         assert_eq!(crashed["phase"], "Running");
         assert_eq!(crashed["containerStatuses"][0]["state"]["waiting"]["reason"], "CrashLoopBackOff");
         assert_eq!(crashed["containerStatuses"][0]["lastState"]["terminated"]["exitCode"], 1);
-        let waiting = ran("Always", &[Life::Waiting("ImagePullBackOff".into())]);
+        let waiting = ran("Always", &[ContainerState::Waiting("ImagePullBackOff".into())]);
         assert_eq!(waiting["phase"], "Pending");
         assert_eq!(condition(&waiting, "Ready")["message"], "containers with unready status: [c0]");
     }

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::{
     conditions,
-    replicas::{is_active, is_ready, places},
+    replicas::{is_active, is_ready, remaining_capacity},
 };
 
 /// What a Job needs.
@@ -16,7 +16,7 @@ pub(crate) struct JobPlan {
     /// Whether it has been over for as long as it is kept.
     pub(crate) expired: bool,
     /// In how many seconds time itself changes what it needs.
-    pub(crate) again: Option<u64>,
+    pub(crate) requeue_after: Option<u64>,
     pub(crate) status: Value,
 }
 
@@ -66,7 +66,8 @@ pub(crate) fn plan_job(job: &Value, pods: &[Value], now: &str) -> JobPlan {
     let ended = ended.and_then(|ended| conditions::seconds_since(&ended["lastTransitionTime"], now));
     let kept = left("ttlSecondsAfterFinished", ended).filter(|_| over);
     let room = number("parallelism", 1).min(completions.saturating_sub(succeeded));
-    let create = if over || suspended { 0 } else { room.saturating_sub(active.len()).min(places(pods)) };
+    let create =
+        if over || suspended { 0 } else { room.saturating_sub(active.len()).min(remaining_capacity(pods)) };
     if status["startTime"].is_null() && !suspended {
         status["startTime"] = now.into();
     }
@@ -85,12 +86,12 @@ pub(crate) fn plan_job(job: &Value, pods: &[Value], now: &str) -> JobPlan {
     }
     // Before it has started, the deadline is as long as it can be.
     let begins = job["spec"]["activeDeadlineSeconds"].as_u64().filter(|_| !suspended && deadline.is_none());
-    let again = if over { kept } else { deadline.or(begins) }.filter(|left| *left > 0);
+    let requeue_after = if over { kept } else { deadline.or(begins) }.filter(|left| *left > 0);
     JobPlan {
         create,
         stop: (over || suspended) && !active.is_empty(),
         expired: kept == Some(0),
-        again,
+        requeue_after,
         status,
     }
 }
@@ -101,7 +102,7 @@ fn condition(kind: &str, reason: &str, message: &str, now: &str) -> Value {
 
 #[cfg(test)]
 mod tests {
-    use super::{super::replicas::MOST_PODS, *};
+    use super::{super::replicas::MAX_PODS, *};
 
     fn pods(phases: &[&str]) -> Vec<Value> {
         phases.iter().map(|phase| json!({"metadata": {}, "status": {"phase": phase}})).collect()
@@ -118,8 +119,8 @@ mod tests {
         assert_eq!(plan_job(&job, &[], "t").create, 2);
         assert_eq!(plan_job(&job, &pods(&["Succeeded", "Running"]), "t").create, 1);
         let many = json!({"spec": {"parallelism": i32::MAX, "completions": i32::MAX}});
-        assert_eq!(plan_job(&many, &[], "t").create, MOST_PODS);
-        assert_eq!(plan_job(&many, &pods(&["Succeeded"; MOST_PODS]), "t").create, 0);
+        assert_eq!(plan_job(&many, &[], "t").create, MAX_PODS);
+        assert_eq!(plan_job(&many, &pods(&["Succeeded"; MAX_PODS]), "t").create, 0);
         assert_eq!(plan_job(&job, &pods(&["Succeeded"; 4]), "t").create, 1, "no more than are still needed");
         let done = plan_job(&job, &pods(&["Succeeded"; 5]), "t");
         assert!(done.create == 0 && has(&done, "Complete") && done.status["completionTime"] == "t");
@@ -141,12 +142,12 @@ mod tests {
         let at = |second: u32| format!("2026-01-01T00:00:{second:02}Z");
         let mut job = json!({"spec": {"activeDeadlineSeconds": 5, "ttlSecondsAfterFinished": 10}});
         let begun = plan_job(&job, &[], &at(0));
-        assert_eq!((begun.again, begun.create), (Some(5), 1));
+        assert_eq!((begun.requeue_after, begun.create), (Some(5), 1));
         job["status"] = begun.status;
         let running = plan_job(&job, &pods(&["Running"]), &at(3));
-        assert_eq!((running.again, running.stop), (Some(2), false));
+        assert_eq!((running.requeue_after, running.stop), (Some(2), false));
         let late = plan_job(&job, &pods(&["Running"]), &at(5));
-        assert!(late.stop && late.create == 0 && has(&late, "Failed") && late.again == Some(10));
+        assert!(late.stop && late.create == 0 && has(&late, "Failed") && late.requeue_after == Some(10));
         assert_eq!(late.status["conditions"][0]["reason"], "DeadlineExceeded");
         job["status"] = late.status;
         assert!(!plan_job(&job, &[], &at(14)).expired && plan_job(&job, &[], &at(15)).expired);

@@ -1,4 +1,4 @@
-//! What controllers decide, as functions from objects to objects. [`World`](crate::world) does what they say.
+//! What controllers decide, as functions from objects to objects. [`ClusterState`](crate::cluster) does what they say.
 
 mod budget;
 mod conditions;
@@ -9,8 +9,8 @@ mod replicas;
 mod rollout;
 
 pub(crate) use budget::plan_budget;
-pub(crate) use containers::{bind, default_life, run};
+pub(crate) use containers::{bind, default_state, run};
 pub(crate) use job::plan_job;
-pub(crate) use node::{NODE, node};
-pub(crate) use replicas::{adopt, plan_replicas, pod_of};
+pub(crate) use node::{NODE_NAME, node_object};
+pub(crate) use replicas::{adopt, plan_replicas, pod_from_template};
 pub(crate) use rollout::plan_rollout;

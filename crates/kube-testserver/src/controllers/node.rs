@@ -1,10 +1,10 @@
 use serde_json::{Value, json};
 
 /// The name of the node that runs pods.
-pub(crate) const NODE: &str = "testserver";
+pub(crate) const NODE_NAME: &str = "testserver";
 
 /// The node, as its kubelet registers it.
-pub(crate) fn node(now: &str) -> Value {
+pub(crate) fn node_object(now: &str) -> Value {
     let condition = |kind: &str, status: &str, reason: &str, message: &str| {
         json!({"type": kind, "status": status, "reason": reason, "message": message,
             "lastHeartbeatTime": now, "lastTransitionTime": now})
@@ -14,8 +14,8 @@ pub(crate) fn node(now: &str) -> Value {
         "apiVersion": "v1",
         "kind": "Node",
         "metadata": {
-            "name": NODE,
-            "labels": {"kubernetes.io/hostname": NODE, "kubernetes.io/os": "linux", "kubernetes.io/arch": "amd64"},
+            "name": NODE_NAME,
+            "labels": {"kubernetes.io/hostname": NODE_NAME, "kubernetes.io/os": "linux", "kubernetes.io/arch": "amd64"},
         },
         "spec": {},
         "status": {
@@ -29,7 +29,7 @@ pub(crate) fn node(now: &str) -> Value {
             ],
             "addresses": [
                 {"type": "InternalIP", "address": "127.0.0.1"},
-                {"type": "Hostname", "address": NODE},
+                {"type": "Hostname", "address": NODE_NAME},
             ],
             "nodeInfo": {
                 "architecture": "amd64", "operatingSystem": "linux", "osImage": "kube-testserver", "kernelVersion": "none",

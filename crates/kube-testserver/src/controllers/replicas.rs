@@ -6,11 +6,11 @@ use crate::selector::LabelSelector;
 
 /// The most pods of one owner. They are made before a request is answered: without a limit a slip of the pen, two billion replicas,
 /// would never be. Real nodes hold 110.
-pub(super) const MOST_PODS: usize = 1000;
+pub(super) const MAX_PODS: usize = 1000;
 
 /// How many pods there may be besides these of one owner.
-pub(super) fn places(pods: &[Value]) -> usize {
-    MOST_PODS.saturating_sub(pods.len())
+pub(super) fn remaining_capacity(pods: &[Value]) -> usize {
+    MAX_PODS.saturating_sub(pods.len())
 }
 
 /// What a ReplicaSet needs.
@@ -64,7 +64,7 @@ pub(crate) fn plan_replicas(set: &Value, pods: &[Value]) -> ReplicaPlan {
             status.insert(name.into(), count.into());
         }
     }
-    let create = wanted.saturating_sub(active.len()).min(places(pods));
+    let create = wanted.saturating_sub(active.len()).min(remaining_capacity(pods));
     // Those that do the least go first: not ready before ready, then the youngest.
     active.sort_by_key(|at| {
         (is_ready(&pods[*at]), std::cmp::Reverse(pods[*at]["metadata"]["creationTimestamp"].to_string()))
@@ -78,7 +78,7 @@ pub(crate) fn plan_replicas(set: &Value, pods: &[Value]) -> ReplicaPlan {
 }
 
 /// A pod from the template of its owner.
-pub(crate) fn pod_of(owner: &Value, template: &Value) -> Value {
+pub(crate) fn pod_from_template(owner: &Value, template: &Value) -> Value {
     let name = owner["metadata"]["name"].as_str().unwrap_or_default();
     let mut metadata = Map::new();
     for field in ["labels", "annotations", "finalizers"] {
@@ -125,7 +125,7 @@ mod tests {
         let pods = [pod(true, "1"), pod(true, "3"), pod(false, "0"), pod(true, "2")];
         let plan = plan_replicas(&set(2), &pods);
         assert_eq!((plan.create, plan.delete), (0, vec![2, 1]), "the unready one, then the youngest");
-        assert_eq!(plan_replicas(&set(i64::from(i32::MAX)), &[]).create, MOST_PODS);
+        assert_eq!(plan_replicas(&set(i64::from(i32::MAX)), &[]).create, MAX_PODS);
         let none = plan_replicas(&set(0), &[]);
         assert_eq!(none.status, json!({"replicas": 0, "observedGeneration": 2}));
     }

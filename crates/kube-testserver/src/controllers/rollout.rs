@@ -25,13 +25,13 @@ pub(crate) struct Rollout {
     /// What the ReplicaSets that are scaled note of their Deployment: the replicas it wants, and the most there may be.
     pub(crate) sizes: [(&'static str, String); 2],
     /// In how many seconds it will have taken too long.
-    pub(crate) again: Option<u64>,
+    pub(crate) requeue_after: Option<u64>,
     pub(crate) status: Value,
 }
 
 /// The counts of a Deployment that decide its way.
 #[derive(Clone, Copy, Debug)]
-struct Limits {
+struct ReplicaBounds {
     replicas: i64,
     /// The most pods there may be for a while.
     most: i64,
@@ -44,8 +44,8 @@ pub(crate) fn plan_rollout(deployment: &Value, sets: &[Value], now: &str) -> Rol
     let template = &deployment["spec"]["template"];
     let current = sets.iter().position(|set| same_template(&set["spec"]["template"], template));
     let limits = limits(&deployment["spec"]);
-    let (status, again) = status(deployment, sets, current, limits, now);
-    let mut rollout = Rollout { status, again, sizes: sizes(limits), ..Rollout::default() };
+    let (status, requeue_after) = status(deployment, sets, current, limits, now);
+    let mut rollout = Rollout { status, requeue_after, sizes: sizes(limits), ..Rollout::default() };
     if deployment["metadata"]["deletionTimestamp"].is_string() {
         return rollout;
     }
@@ -66,7 +66,7 @@ pub(crate) fn plan_rollout(deployment: &Value, sets: &[Value], now: &str) -> Rol
 }
 
 /// The next step of the way to the present version; none once it is reached.
-fn scale(deployment: &Value, sets: &[Value], current: usize, limits: Limits) -> Vec<(usize, i64)> {
+fn scale(deployment: &Value, sets: &[Value], current: usize, limits: ReplicaBounds) -> Vec<(usize, i64)> {
     let total: i64 = sets.iter().map(wanted).sum();
     let recreate = deployment["spec"]["strategy"]["type"] == "Recreate";
     let old = || (0..sets.len()).filter(|at| *at != current && wanted(&sets[*at]) > 0);
@@ -100,7 +100,7 @@ fn scale(deployment: &Value, sets: &[Value], current: usize, limits: Limits) -> 
     steps
 }
 
-fn limits(spec: &Value) -> Limits {
+fn limits(spec: &Value) -> ReplicaBounds {
     let replicas = spec["replicas"].as_i64().unwrap_or(1);
     let rolling = &spec["strategy"]["rollingUpdate"];
     let part = |value: &Value, up: bool| {
@@ -116,7 +116,7 @@ fn limits(spec: &Value) -> Limits {
         // Otherwise nothing could ever move.
         unavailable = 1;
     }
-    Limits { replicas, most: replicas + surge, least: replicas - unavailable.min(replicas) }
+    ReplicaBounds { replicas, most: replicas + surge, least: replicas - unavailable.min(replicas) }
 }
 
 /// The status, and the seconds until the deadline of progress.
@@ -124,7 +124,7 @@ fn status(
     deployment: &Value,
     sets: &[Value],
     current: Option<usize>,
-    limits: Limits,
+    limits: ReplicaBounds,
     now: &str,
 ) -> (Value, Option<u64>) {
     let sum = |field: &str| sets.iter().map(|set| count(set, field)).sum::<i64>();
@@ -149,7 +149,7 @@ fn status(
         status.insert("collisionCount".into(), deployment["status"]["collisionCount"].clone());
     }
     let mut all = deployment["status"]["conditions"].as_array().cloned().unwrap_or_default();
-    let mut again = None;
+    let mut requeue_after = None;
     let condition = |kind: &str, status: &str, reason: &str, message: &str| json!({"type": kind, "status": status, "reason": reason, "message": message, "lastUpdateTime": now});
     let enough = available >= limits.least;
     let (state, reason, message) = match enough {
@@ -182,11 +182,12 @@ fn status(
         if progressed && let Some(progressing) = all.iter_mut().find(|c| c["type"] == "Progressing") {
             progressing["lastUpdateTime"] = now.into();
         }
-        again = if progressed { deployment["spec"]["progressDeadlineSeconds"].as_u64() } else { left };
-        again = again.filter(|left| !done && !scaled && *left > 0);
+        requeue_after =
+            if progressed { deployment["spec"]["progressDeadlineSeconds"].as_u64() } else { left };
+        requeue_after = requeue_after.filter(|left| !done && !scaled && *left > 0);
     }
     status.insert("conditions".into(), all.into());
-    (status.into(), again)
+    (status.into(), requeue_after)
 }
 
 /// Whether something has moved since the last status; and how many seconds are left in which something has to.
@@ -244,7 +245,7 @@ fn replica_set(deployment: &Value, revision: u64) -> Value {
     })
 }
 
-fn sizes(limits: Limits) -> [(&'static str, String); 2] {
+fn sizes(limits: ReplicaBounds) -> [(&'static str, String); 2] {
     [
         ("deployment.kubernetes.io/desired-replicas", limits.replicas.to_string()),
         ("deployment.kubernetes.io/max-replicas", limits.most.to_string()),

@@ -4,80 +4,81 @@ use http::StatusCode;
 use serde_json::{Value, json};
 
 use crate::{
-    failure::Failure,
+    cluster::ClusterState,
     ids, meta,
-    registry::{Endpoint, Resource},
+    scheme::{Endpoint, Resource},
+    status_error::StatusError,
     store::Stored,
-    webhook::{Answers, Inquiry},
-    world::World,
+    webhook::{WebhookCall, WebhookResponses},
 };
 
 /// How long a conversion may take.
-const PATIENCE: Duration = Duration::from_secs(30);
+const TIMEOUT: Duration = Duration::from_secs(30);
 
 /// A stored object as of the version that is asked for.
-pub(crate) fn read(
-    world: &World,
+pub(crate) fn from_storage(
+    cluster: &ClusterState,
     endpoint: &Endpoint,
-    answers: &Answers,
+    responses: &WebhookResponses,
     stored: &Stored,
-) -> Result<Value, Failure> {
-    match endpoint.resource.twin {
-        Some(twin) => Ok(twin.shown(stored.value(), &endpoint.api_version())),
-        None => one(world, endpoint, answers, stored.value(), &endpoint.api_version()),
+) -> Result<Value, StatusError> {
+    match endpoint.resource.equivalent {
+        Some(equivalent) => Ok(equivalent.from_storage(stored.value(), &endpoint.api_version())),
+        None => one(cluster, endpoint, responses, stored.value(), &endpoint.api_version()),
     }
 }
 
 /// An object as of the version that is stored.
-pub(crate) fn store(
-    world: &World,
+pub(crate) fn to_storage(
+    cluster: &ClusterState,
     endpoint: &Endpoint,
-    answers: &Answers,
+    responses: &WebhookResponses,
     object: Value,
-) -> Result<Value, Failure> {
-    match endpoint.resource.twin {
-        Some(twin) => Ok(twin.stored(object)),
-        None => one(world, endpoint, answers, object, &endpoint.resource.storage().api_version()),
+) -> Result<Value, StatusError> {
+    match endpoint.resource.equivalent {
+        Some(equivalent) => Ok(equivalent.to_storage(object)),
+        None => one(cluster, endpoint, responses, object, &endpoint.resource.storage().api_version()),
     }
 }
 
 fn one(
-    world: &World,
+    cluster: &ClusterState,
     endpoint: &Endpoint,
-    answers: &Answers,
+    responses: &WebhookResponses,
     object: Value,
     to: &str,
-) -> Result<Value, Failure> {
-    let mut converted = convert(world, &endpoint.resource, answers, vec![object], to)?;
+) -> Result<Value, StatusError> {
+    let mut converted = convert(cluster, &endpoint.resource, responses, vec![object], to)?;
     Ok(converted.pop().expect("invariant: a conversion gives as many objects as it takes"))
 }
 
 /// Converts objects of one version, as many and in the same order.
 pub(super) fn convert(
-    world: &World,
+    cluster: &ClusterState,
     resource: &Resource,
-    answers: &Answers,
+    responses: &WebhookResponses,
     mut objects: Vec<Value>,
     to: &str,
-) -> Result<Vec<Value>, Failure> {
+) -> Result<Vec<Value>, StatusError> {
     let from = objects.first().and_then(|object| object["apiVersion"].as_str()).unwrap_or(to).to_owned();
-    let Some(client) = resource.conversion.as_ref().filter(|_| from != to && !answers.are_closed()) else {
+    let Some(client) = resource.conversion.as_ref().filter(|_| from != to && !responses.are_disabled())
+    else {
         for object in &mut objects {
             object["apiVersion"] = to.into();
         }
         return Ok(objects);
     };
     let sent: Vec<Value> = objects.iter().map(without_version).collect();
-    let lasting: Vec<Value> = sent.iter().map(lasting).collect();
-    let key = json!({"conversion": resource.plural, "group": resource.group, "to": to, "objects": lasting});
+    let without_volatile_fields: Vec<Value> = sent.iter().map(without_volatile_fields).collect();
+    let key = json!({"conversion": resource.plural, "group": resource.group, "to": to, "objects": without_volatile_fields});
     let failed = |why: &str| {
         let message = format!("conversion webhook for {from}, Kind={} {why}", resource.kind);
-        Failure::new(StatusCode::INTERNAL_SERVER_ERROR, "", message)
+        StatusError::new(StatusCode::INTERNAL_SERVER_ERROR, "", message)
     };
-    match answers.find(&key) {
-        None => Err(Failure::asking(Inquiry {
-            target: world.webhook_target(client).map(|target| target.within(PATIENCE.as_secs())),
-            timeout: PATIENCE,
+    match responses.find(&key) {
+        None => Err(StatusError::webhook_needed(WebhookCall {
+            target: cluster.webhook_target(client).map(|target| target.within(TIMEOUT.as_secs())),
+            timeout: TIMEOUT,
             key,
             body: json!({
                 "kind": "ConversionReview",
@@ -142,7 +143,7 @@ fn accept(object: &Value, converted: &Value, to: &str, at: usize) -> Result<Valu
     let mut out = converted.clone();
     out["metadata"] = object["metadata"].clone();
     for field in ["labels", "annotations"] {
-        meta::keep(&mut out, converted, field);
+        meta::copy(&mut out, converted, field);
     }
     Ok(out)
 }
@@ -155,7 +156,7 @@ fn without_version(object: &Value) -> Value {
 }
 
 /// An object without what differs from one run of its verb to the next.
-fn lasting(object: &Value) -> Value {
+fn without_volatile_fields(object: &Value) -> Value {
     let mut object = object.clone();
     for field in ["managedFields", "creationTimestamp"] {
         meta::set(&mut object, field, Value::Null);

@@ -2,7 +2,7 @@
 //! strategy `Webhook` somebody outside converts. Built-in twins are renamed.
 
 mod convert;
-mod present;
+mod response;
 
-pub(crate) use convert::{read, store};
-pub(crate) use present::present;
+pub(crate) use convert::{from_storage, to_storage};
+pub(crate) use response::to_requested_version;

@@ -2,7 +2,7 @@ use std::time::Duration;
 
 use http::Response;
 
-use super::Answer;
+use super::FaultResponse;
 use crate::body::Body;
 
 /// What goes wrong with a request.
@@ -35,7 +35,7 @@ use crate::body::Body;
 #[non_exhaustive]
 pub enum Fault {
     /// The request is not carried out; this is the answer.
-    Answer(Answer),
+    Response(FaultResponse),
     /// The answer ends early, cleanly: a watch between two lines, any other answer before its first byte.
     Cut,
     /// The connection breaks, before anything was done. In the process the service returns an error; over a socket the
@@ -68,12 +68,12 @@ pub enum Fault {
 }
 
 impl Fault {
-    /// A `Status` answer; [`Answer`] has headers and bodies.
+    /// A `Status` answer; [`FaultResponse`] has headers and bodies.
     ///
     /// # Panics
     /// When `code` is no HTTP status, which is 100 to 999.
     pub fn status(code: u16, reason: &'static str) -> Self {
-        Answer::status(code, reason).into()
+        FaultResponse::status(code, reason).into()
     }
 
     /// Lets so many lines of a watch through before the fault. Bookmarks and the initial objects are lines as well.
@@ -83,13 +83,13 @@ impl Fault {
     }
 }
 
-impl From<Answer> for Fault {
-    fn from(answer: Answer) -> Self {
-        Self::Answer(answer)
+impl From<FaultResponse> for Fault {
+    fn from(answer: FaultResponse) -> Self {
+        Self::Response(answer)
     }
 }
 
-impl Answer {
+impl FaultResponse {
     pub(crate) fn into_response(self) -> Response<Body> {
         self.0.map(Body::whole)
     }

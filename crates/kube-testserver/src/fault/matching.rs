@@ -1,6 +1,6 @@
 use kube_core::Resource;
 
-use crate::route::Asked;
+use crate::route::RequestInfo;
 
 /// Which requests a fault is for.
 ///
@@ -142,12 +142,12 @@ impl Match {
     }
 
     /// Whether a request is one of those that are counted.
-    pub(super) fn covers(&self, asked: &Asked) -> bool {
-        let at = asked.place.as_ref();
+    pub(super) fn covers(&self, request: &RequestInfo) -> bool {
+        let at = request.resource.as_ref();
         let same = |wanted: &Option<String>, got: Option<&String>| {
             wanted.as_ref().is_none_or(|wanted| got == Some(wanted))
         };
-        self.verb.is_none_or(|verb| asked.verb == verb)
+        self.verb.is_none_or(|verb| request.verb == verb)
             && self
                 .resource
                 .as_ref()
@@ -155,15 +155,15 @@ impl Match {
             && self.subresource.as_ref().is_none_or(|sub| at.is_some_and(|p| p.subresource == *sub))
             && same(&self.namespace, at.and_then(|p| p.namespace.as_ref()))
             && same(&self.name, at.and_then(|p| p.name.as_ref()))
-            && self.path.as_ref().is_none_or(|path| asked.path.starts_with(path.as_str()))
+            && self.path.as_ref().is_none_or(|path| request.path.starts_with(path.as_str()))
     }
 
-    /// Whether the `number`th of those is hit, with a roll of the dice from 0 to 1.
-    pub(super) fn hits(&self, number: u64, roll: f64) -> bool {
+    /// Whether the `number`th of those is hit, with a random of the dice from 0 to 1.
+    pub(super) fn hits(&self, number: u64, random: f64) -> bool {
         let first = self.first.max(1);
         number >= first
             && self.times.is_none_or(|times| number - first < times)
-            && self.chance.is_none_or(|(probability, _)| roll < probability)
+            && self.chance.is_none_or(|(probability, _)| random < probability)
     }
 
     pub(super) fn seed(&self) -> u64 {
@@ -177,32 +177,32 @@ mod tests {
 
     use super::*;
 
-    fn asked(method: &str, uri: &str) -> Asked {
-        Asked::of(&http::Request::builder().method(method).uri(uri).body(()).unwrap().into_parts().0)
+    fn request(method: &str, uri: &str) -> RequestInfo {
+        RequestInfo::of(&http::Request::builder().method(method).uri(uri).body(()).unwrap().into_parts().0)
     }
 
     #[test]
     fn requests_are_told_apart() {
         let pods = "/api/v1/namespaces/a/pods";
         let one = "/api/v1/namespaces/a/pods/b";
-        assert!(Match::watch::<Pod>().covers(&asked("GET", &format!("{pods}?watch=1"))));
-        assert!(!Match::watch::<Pod>().covers(&asked("GET", pods)));
-        assert!(Match::list::<Pod>().covers(&asked("GET", pods)));
-        assert!(Match::get::<Pod>().name("b").namespace("a").covers(&asked("GET", one)));
-        assert!(!Match::get::<Pod>().name("c").covers(&asked("GET", one)));
-        assert!(!Match::get::<Pod>().namespace("b").covers(&asked("GET", one)));
-        assert!(!Match::list::<Pod>().namespace("a").covers(&asked("GET", "/api/v1/pods")));
-        assert!(Match::patch::<Pod>().covers(&asked("PATCH", one)));
-        assert!(!Match::patch::<Pod>().covers(&asked("PATCH", &format!("{one}/status"))));
+        assert!(Match::watch::<Pod>().covers(&request("GET", &format!("{pods}?watch=1"))));
+        assert!(!Match::watch::<Pod>().covers(&request("GET", pods)));
+        assert!(Match::list::<Pod>().covers(&request("GET", pods)));
+        assert!(Match::get::<Pod>().name("b").namespace("a").covers(&request("GET", one)));
+        assert!(!Match::get::<Pod>().name("c").covers(&request("GET", one)));
+        assert!(!Match::get::<Pod>().namespace("b").covers(&request("GET", one)));
+        assert!(!Match::list::<Pod>().namespace("a").covers(&request("GET", "/api/v1/pods")));
+        assert!(Match::patch::<Pod>().covers(&request("PATCH", one)));
+        assert!(!Match::patch::<Pod>().covers(&request("PATCH", &format!("{one}/status"))));
         assert!(
-            Match::patch::<Pod>().subresource("status").covers(&asked("PATCH", &format!("{one}/status")))
+            Match::patch::<Pod>().subresource("status").covers(&request("PATCH", &format!("{one}/status")))
         );
-        assert!(!Match::kind::<Deployment>().covers(&asked("GET", pods)));
-        assert!(Match::kind::<Pod>().verb("deletecollection").covers(&asked("DELETE", pods)));
-        assert!(Match::any().covers(&asked("GET", "/version")));
-        assert!(Match::path("/openapi/").covers(&asked("GET", "/openapi/v3?x=1")));
-        assert!(!Match::path("/openapi/").covers(&asked("GET", pods)));
-        assert!(Match::resource("x.io", "foos").covers(&asked("POST", "/apis/x.io/v1/foos")));
+        assert!(!Match::kind::<Deployment>().covers(&request("GET", pods)));
+        assert!(Match::kind::<Pod>().verb("deletecollection").covers(&request("DELETE", pods)));
+        assert!(Match::any().covers(&request("GET", "/version")));
+        assert!(Match::path("/openapi/").covers(&request("GET", "/openapi/v3?x=1")));
+        assert!(!Match::path("/openapi/").covers(&request("GET", pods)));
+        assert!(Match::resource("x.io", "foos").covers(&request("POST", "/apis/x.io/v1/foos")));
     }
 
     #[test]

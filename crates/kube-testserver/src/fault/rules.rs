@@ -3,14 +3,14 @@ use std::{fmt, sync::Arc};
 use parking_lot::Mutex;
 
 use super::{Fault, Match};
-use crate::route::Asked;
+use crate::route::RequestInfo;
 
 /// The faults of one server, in the order in which they were added.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Rules(Arc<Mutex<Vec<Rule>>>);
+pub(crate) struct FaultRules(Arc<Mutex<Vec<RuleEntry>>>);
 
 #[derive(Debug)]
-struct Rule {
+struct RuleEntry {
     matching: Match,
     fault: Fault,
     count: Arc<Mutex<Count>>,
@@ -20,20 +20,20 @@ struct Rule {
 struct Count {
     matched: u64,
     hit: u64,
-    dice: u64,
+    rng_state: u64,
 }
 
 /// A fault that was added to a server: counts what it hit, and takes it away again. Dropping it changes nothing.
 #[derive(Clone)]
 pub struct FaultRule {
-    rules: Rules,
+    rules: FaultRules,
     count: Arc<Mutex<Count>>,
 }
 
-impl Rules {
+impl FaultRules {
     pub(crate) fn add(&self, matching: Match, fault: Fault) -> FaultRule {
-        let count = Arc::new(Mutex::new(Count { matched: 0, hit: 0, dice: matching.seed() }));
-        self.0.lock().push(Rule { matching, fault, count: count.clone() });
+        let count = Arc::new(Mutex::new(Count { matched: 0, hit: 0, rng_state: matching.seed() }));
+        self.0.lock().push(RuleEntry { matching, fault, count: count.clone() });
         FaultRule { rules: self.clone(), count }
     }
 
@@ -42,23 +42,23 @@ impl Rules {
     }
 
     /// The fault that a request meets: that of the first rule which hits it. Later rules do not count the request.
-    pub(crate) fn strike(&self, asked: impl FnOnce() -> Asked) -> Option<Fault> {
+    pub(crate) fn matching_fault(&self, request: impl FnOnce() -> RequestInfo) -> Option<Fault> {
         let rules = self.0.lock();
         if rules.is_empty() {
             return None;
         }
-        let asked = asked();
-        let hit = rules.iter().find(|rule| rule.matching.covers(&asked) && rule.count());
+        let request = request();
+        let hit = rules.iter().find(|rule| rule.matching.covers(&request) && rule.count());
         hit.map(|rule| rule.fault.clone())
     }
 }
 
-impl Rule {
+impl RuleEntry {
     fn count(&self) -> bool {
         let mut count = self.count.lock();
         count.matched += 1;
-        let roll = roll(&mut count.dice);
-        let hits = self.matching.hits(count.matched, roll);
+        let random = next_random(&mut count.rng_state);
+        let hits = self.matching.hits(count.matched, random);
         count.hit += u64::from(hits);
         hits
     }
@@ -83,7 +83,7 @@ impl fmt::Debug for FaultRule {
 }
 
 /// SplitMix64, as a number from 0 (included) to 1 (excluded).
-fn roll(state: &mut u64) -> f64 {
+fn next_random(state: &mut u64) -> f64 {
     *state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
     let mut z = *state;
     z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -96,32 +96,32 @@ fn roll(state: &mut u64) -> f64 {
 mod tests {
     use super::*;
 
-    fn strike(rules: &Rules) -> Option<Fault> {
-        rules.strike(|| Asked { verb: "get".into(), path: "/version".into(), place: None })
+    fn matching_fault(rules: &FaultRules) -> Option<Fault> {
+        rules.matching_fault(|| RequestInfo { verb: "get".into(), path: "/version".into(), resource: None })
     }
 
     #[test]
     fn the_first_rule_that_hits_is_taken_and_counts() {
-        let rules = Rules::default();
+        let rules = FaultRules::default();
         let first = rules.add(Match::any().nth(2), Fault::Cut);
         let second = rules.add(Match::any().times(1), Fault::Stall);
-        assert!(matches!(strike(&rules), Some(Fault::Stall)));
-        assert!(matches!(strike(&rules), Some(Fault::Cut)));
-        assert!(strike(&rules).is_none());
+        assert!(matches!(matching_fault(&rules), Some(Fault::Stall)));
+        assert!(matches!(matching_fault(&rules), Some(Fault::Cut)));
+        assert!(matching_fault(&rules).is_none());
         assert_eq!((first.hits(), second.hits()), (1, 1));
         let third = rules.add(Match::any(), Fault::Reset);
-        assert!(strike(&rules).is_some());
+        assert!(matching_fault(&rules).is_some());
         third.remove();
-        assert!(strike(&rules).is_none());
+        assert!(matching_fault(&rules).is_none());
         assert_eq!(third.hits(), 1);
     }
 
     #[test]
     fn dice_are_fair_and_the_same_for_the_same_seed() {
         let hits = |seed| {
-            let rules = Rules::default();
+            let rules = FaultRules::default();
             rules.add(Match::any().chance(0.25, seed), Fault::Cut);
-            (0..4000).map(|_| strike(&rules).is_some()).collect::<Vec<_>>()
+            (0..4000).map(|_| matching_fault(&rules).is_some()).collect::<Vec<_>>()
         };
         let count = hits(7).iter().filter(|hit| **hit).count();
         assert!((850..1150).contains(&count), "{count}");

@@ -5,7 +5,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use super::{Line, Record};
+use super::{JournalLine, Record};
 
 /// A file may grow by this before it is begun anew, however small the state is.
 const SLACK: u64 = 16 << 20;
@@ -19,14 +19,14 @@ pub(crate) struct Journal {
     begun: u64,
     size: u64,
     /// Why writing failed; from then on nothing more is written.
-    failure: Option<String>,
+    write_error: Option<String>,
     /// Held as long as the directory is in use.
     _lock: File,
 }
 
 /// What a directory held.
 #[derive(Debug, Default)]
-pub(crate) struct Saved {
+pub(crate) struct PersistedState {
     /// 0 when there was nothing.
     pub(crate) revision: u64,
     /// By group, plural and key.
@@ -66,8 +66,8 @@ pub enum DataError {
 
 impl Journal {
     /// Opens a directory, made where it is missing, and reads what is there. Nothing is written before
-    /// [`begin`](Self::begin).
-    pub(crate) fn open(dir: &Path) -> Result<(Self, Saved), DataError> {
+    /// [`begin`](Self::rewrite).
+    pub(crate) fn open(dir: &Path) -> Result<(Self, PersistedState), DataError> {
         let refused = |source| DataError::Io { path: dir.into(), source };
         fs::create_dir_all(dir).map_err(refused)?;
         let lock = OpenOptions::new().create(true).append(true).open(dir.join("lock")).map_err(refused)?;
@@ -79,15 +79,15 @@ impl Journal {
         let path = dir.join("state");
         let saved = match fs::read(&path) {
             Ok(bytes) => read(&path, &bytes)?,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Saved::default(),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => PersistedState::default(),
             Err(source) => return Err(DataError::Io { path, source }),
         };
         let file = OpenOptions::new().create(true).append(true).open(&path).map_err(refused)?;
-        Ok((Self { dir: dir.into(), file, begun: 0, size: 0, failure: None, _lock: lock }, saved))
+        Ok((Self { dir: dir.into(), file, begun: 0, size: 0, write_error: None, _lock: lock }, saved))
     }
 
     /// Replaces the file by one with this state, and appends to that from now on.
-    pub(crate) fn begin(&mut self, lines: impl Iterator<Item = Vec<u8>>) {
+    pub(crate) fn rewrite(&mut self, lines: impl Iterator<Item = Vec<u8>>) {
         let begun = begin(&self.dir, lines);
         match begun {
             Ok((file, size)) => (self.file, self.begun, self.size) = (file, size, size),
@@ -97,7 +97,7 @@ impl Journal {
 
     /// Hands a line to the system, so that it outlives this process.
     pub(crate) fn append(&mut self, line: &[u8]) {
-        if self.failure.is_some() {
+        if self.write_error.is_some() {
             return;
         }
         match self.file.write_all(line) {
@@ -111,14 +111,14 @@ impl Journal {
         self.size > 2 * self.begun + SLACK
     }
 
-    pub(crate) fn failure(&self) -> Option<&str> {
-        self.failure.as_deref()
+    pub(crate) fn write_error(&self) -> Option<&str> {
+        self.write_error.as_deref()
     }
 
     fn fail(&mut self, error: &io::Error) {
         let why = format!("cannot write to the data directory {}: {error}", self.dir.display());
         tracing::error!("{why}; nothing more is written");
-        self.failure = Some(why);
+        self.write_error = Some(why);
     }
 }
 
@@ -144,18 +144,18 @@ fn begin(dir: &Path, lines: impl Iterator<Item = Vec<u8>>) -> io::Result<(File, 
 }
 
 /// Draws the records together. A last line that is not whole was not finished when the process ended, and is left out.
-fn read(path: &Path, bytes: &[u8]) -> Result<Saved, DataError> {
-    let mut saved = Saved::default();
+fn read(path: &Path, bytes: &[u8]) -> Result<PersistedState, DataError> {
+    let mut saved = PersistedState::default();
     let lines: Vec<&[u8]> = bytes.split_inclusive(|byte| *byte == b'\n').collect();
     for (at, line) in lines.iter().enumerate() {
         let whole = line.strip_suffix(b"\n").ok_or_else(|| "it is not finished".to_string());
-        let parsed = whole.and_then(Line::read).and_then(|line| match (at, &line) {
-            (0, Line::Record(_)) => Err("it is not the head of a state file".into()),
+        let parsed = whole.and_then(JournalLine::read).and_then(|line| match (at, &line) {
+            (0, JournalLine::Record(_)) => Err("it is not the head of a state file".into()),
             _ => Ok(line),
         });
         match parsed {
-            Ok(Line::Head(revision)) => saved.revision = saved.revision.max(revision),
-            Ok(Line::Record(record)) => saved.apply(record),
+            Ok(JournalLine::Head(revision)) => saved.revision = saved.revision.max(revision),
+            Ok(JournalLine::Record(record)) => saved.apply(record),
             Err(why) if at + 1 == lines.len() && at > 0 => {
                 let (path, line) = (path.display(), at + 1);
                 tracing::warn!("{path}: the last line ({line}) is left out: {why}; the change in it is lost");
@@ -166,7 +166,7 @@ fn read(path: &Path, bytes: &[u8]) -> Result<Saved, DataError> {
     Ok(saved)
 }
 
-impl Saved {
+impl PersistedState {
     fn apply(&mut self, record: Record) {
         let Record { revision, group, plural, key, object } = record;
         self.revision = self.revision.max(revision);
@@ -186,10 +186,10 @@ mod tests {
 
     fn change(revision: u64, key: &str, gone: bool) -> Vec<u8> {
         let object = Bytes::from(format!("{{\"n\":{revision}}}"));
-        Line::change(revision, "", "pods", key, Some(&object).filter(|_| !gone))
+        JournalLine::change(revision, "", "pods", key, Some(&object).filter(|_| !gone))
     }
 
-    fn saved(dir: &Path) -> Result<Saved, DataError> {
+    fn saved(dir: &Path) -> Result<PersistedState, DataError> {
         Journal::open(dir).map(|(_, saved)| saved)
     }
 
@@ -199,7 +199,7 @@ mod tests {
         let dir = dir.path().join("made/when/missing");
         let (mut journal, empty) = Journal::open(&dir).unwrap();
         assert_eq!((empty.revision, empty.objects.len()), (0, 0));
-        journal.begin([Line::head(3), change(2, "a", false)].into_iter());
+        journal.rewrite([JournalLine::head(3), change(2, "a", false)].into_iter());
         for line in
             [change(4, "b", false), change(5, "a", false), change(6, "c", false), change(7, "c", true)]
         {
@@ -215,10 +215,10 @@ mod tests {
 
     #[test]
     fn an_unfinished_end_is_left_out_and_other_damage_is_refused() {
-        let whole = [Line::head(1), change(2, "a", false), change(3, "b", false)].concat();
+        let whole = [JournalLine::head(1), change(2, "a", false), change(3, "b", false)].concat();
         let dir = tempfile::tempdir().unwrap();
         let state = dir.path().join("state");
-        let second = Line::head(1).len() + change(2, "a", false).len();
+        let second = JournalLine::head(1).len() + change(2, "a", false).len();
         for cut in second + 1..whole.len() {
             fs::write(&state, &whole[..cut]).unwrap();
             let found = saved(dir.path()).unwrap();

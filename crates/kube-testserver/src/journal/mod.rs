@@ -10,4 +10,4 @@ mod record;
 pub use file::DataError;
 
 pub(crate) use file::Journal;
-pub(crate) use record::{Line, Record};
+pub(crate) use record::{JournalLine, Record};

@@ -16,7 +16,7 @@ pub(crate) struct Record {
 
 /// What a line of the file holds.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) enum Line {
+pub(crate) enum JournalLine {
     /// The first one: the revision of the state that follows.
     Head(u64),
     Record(Record),
@@ -31,10 +31,10 @@ struct Head {
 
 const FORMAT: &str = "kube-testserver/1";
 
-impl Line {
+impl JournalLine {
     pub(crate) fn head(revision: u64) -> Vec<u8> {
         let head = Head { format: FORMAT.into(), revision };
-        seal(&serde_json::to_vec(&head).expect("invariant: a text and a number can be written"))
+        with_checksum(&serde_json::to_vec(&head).expect("invariant: a text and a number can be written"))
     }
 
     /// The line of a change; `object` is JSON already.
@@ -49,7 +49,7 @@ impl Line {
         let place = place.expect("invariant: texts and a number can be written");
         let object = object.map_or(&b"null"[..], |object| object);
         let text = [&place.as_bytes()[..place.len() - 1], b",", object, b"]"].concat();
-        seal(&text)
+        with_checksum(&text)
     }
 
     /// Reads a line without its end. The error says what is wrong with it.
@@ -76,7 +76,7 @@ impl Line {
 }
 
 /// Checksum, space, text, end of line.
-fn seal(text: &[u8]) -> Vec<u8> {
+fn with_checksum(text: &[u8]) -> Vec<u8> {
     [format!("{:08x} ", crc32fast::hash(text)).as_bytes(), text, b"\n"].concat()
 }
 
@@ -91,7 +91,7 @@ mod tests {
     fn lines_read_back_as_they_were_written() {
         let object = json!({"metadata": {"name": "a\nb\"", "labels": {"x": "ü"}}});
         let bytes = Bytes::from(object.to_string());
-        let line = Line::change(7, "g.x", "things", "ns/a\nb\"", Some(&bytes));
+        let line = JournalLine::change(7, "g.x", "things", "ns/a\nb\"", Some(&bytes));
         assert_eq!(line.iter().filter(|byte| **byte == b'\n').count(), 1);
         let record = |object| Record {
             revision: 7,
@@ -100,23 +100,23 @@ mod tests {
             key: "ns/a\nb\"".into(),
             object,
         };
-        assert_eq!(Line::read(&line[..line.len() - 1]), Ok(Line::Record(record(Some(object)))));
-        let gone = Line::change(7, "g.x", "things", "ns/a\nb\"", None);
-        assert_eq!(Line::read(gone.trim_ascii_end()), Ok(Line::Record(record(None))));
-        assert_eq!(Line::read(Line::head(9).trim_ascii_end()), Ok(Line::Head(9)));
+        assert_eq!(JournalLine::read(&line[..line.len() - 1]), Ok(JournalLine::Record(record(Some(object)))));
+        let gone = JournalLine::change(7, "g.x", "things", "ns/a\nb\"", None);
+        assert_eq!(JournalLine::read(gone.trim_ascii_end()), Ok(JournalLine::Record(record(None))));
+        assert_eq!(JournalLine::read(JournalLine::head(9).trim_ascii_end()), Ok(JournalLine::Head(9)));
     }
 
     proptest! {
         /// Any single byte that differs is noticed, and no bytes make it panic.
         #[test]
         fn damage_is_noticed(at in 0usize..40, byte in any::<u8>(), noise in prop::collection::vec(any::<u8>(), 0..40)) {
-            let _ = Line::read(&noise);
-            let mut line = Line::change(7, "", "pods", "default/a", None);
+            let _ = JournalLine::read(&noise);
+            let mut line = JournalLine::change(7, "", "pods", "default/a", None);
             line.pop();
             let at = at % line.len();
             let same = line[at].eq_ignore_ascii_case(&byte) || at == 8;
             line[at] = byte;
-            prop_assert!(same || Line::read(&line).is_err());
+            prop_assert!(same || JournalLine::read(&line).is_err());
         }
     }
 }

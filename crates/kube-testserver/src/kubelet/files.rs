@@ -10,22 +10,22 @@ use parking_lot::Mutex;
 
 use super::Container;
 
-/// The disks of all containers.
+/// The file_systems of all containers.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Disks(Arc<Mutex<BTreeMap<Container, Disk>>>);
+pub(super) struct FileSystems(Arc<Mutex<BTreeMap<Container, FileSystem>>>);
 
 /// Files and directories by absolute path without a slash at the end; `/` and `/tmp` are there from the start.
 #[derive(Debug)]
-pub(super) struct Disk(BTreeMap<String, Entry>);
+pub(super) struct FileSystem(BTreeMap<String, FileEntry>);
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Entry {
+pub(super) enum FileEntry {
     File(Vec<u8>),
     Directory,
 }
 
-impl Disks {
-    pub(super) fn with<T>(&self, container: &Container, work: impl FnOnce(&mut Disk) -> T) -> T {
+impl FileSystems {
+    pub(super) fn with<T>(&self, container: &Container, work: impl FnOnce(&mut FileSystem) -> T) -> T {
         work(self.0.lock().entry(container.clone()).or_default())
     }
 
@@ -34,14 +34,14 @@ impl Disks {
     }
 }
 
-impl Default for Disk {
+impl Default for FileSystem {
     fn default() -> Self {
-        Self(["/", "/tmp"].map(|path| (path.to_owned(), Entry::Directory)).into())
+        Self(["/", "/tmp"].map(|path| (path.to_owned(), FileEntry::Directory)).into())
     }
 }
 
-impl Disk {
-    pub(super) fn entry(&self, path: &str) -> Option<&Entry> {
+impl FileSystem {
+    pub(super) fn entry(&self, path: &str) -> Option<&FileEntry> {
         self.0.get(&absolute(path))
     }
 
@@ -49,21 +49,21 @@ impl Disk {
     pub(super) fn write(&mut self, path: &str, content: Vec<u8>) {
         let path = absolute(path);
         self.make_parents(&path);
-        self.0.insert(path, Entry::File(content));
+        self.0.insert(path, FileEntry::File(content));
     }
 
     pub(super) fn make_directory(&mut self, path: &str) {
         let path = absolute(path);
         self.make_parents(&path);
-        self.0.entry(path).or_insert(Entry::Directory);
+        self.0.entry(path).or_insert(FileEntry::Directory);
     }
 
     /// The names in a directory, or the path itself when it is a file; `None` when there is nothing.
     pub(super) fn list(&self, path: &str) -> Option<Vec<String>> {
         let path = absolute(path);
         match self.0.get(&path)? {
-            Entry::File(_) => Some(vec![path]),
-            Entry::Directory => {
+            FileEntry::File(_) => Some(vec![path]),
+            FileEntry::Directory => {
                 let prefix = format!("{}/", path.trim_end_matches('/'));
                 let below = self.0.keys().filter_map(|key| key.strip_prefix(&prefix));
                 Some(below.filter(|rest| !rest.is_empty() && !rest.contains('/')).map(Into::into).collect())
@@ -85,12 +85,12 @@ impl Disk {
             }
             let mut header = tar::Header::new_gnu();
             match entry {
-                Entry::File(content) => {
+                FileEntry::File(content) => {
                     header.set_mode(0o644);
                     header.set_size(content.len() as u64);
                     archive.append_data(&mut header, name, content.as_slice())?;
                 }
-                Entry::Directory => {
+                FileEntry::Directory => {
                     header.set_mode(0o755);
                     header.set_entry_type(tar::EntryType::Directory);
                     header.set_size(0);
@@ -120,7 +120,7 @@ impl Disk {
 
     fn make_parents(&mut self, path: &str) {
         for (at, _) in path.match_indices('/').skip(1) {
-            self.0.entry(path[..at].to_owned()).or_insert(Entry::Directory);
+            self.0.entry(path[..at].to_owned()).or_insert(FileEntry::Directory);
         }
     }
 }
@@ -144,14 +144,14 @@ mod tests {
 
     #[test]
     fn what_is_packed_can_be_unpacked_elsewhere() {
-        let mut disk = Disk::default();
+        let mut disk = FileSystem::default();
         disk.write("/data/a.txt", b"one".to_vec());
         disk.write("data/deep/../deeper/b", b"two".to_vec());
         assert_eq!(disk.list("/data").unwrap(), ["a.txt", "deeper"]);
         let archive = disk.pack("/data/").unwrap();
-        let mut other = Disk::default();
+        let mut other = FileSystem::default();
         other.unpack("/tmp", &archive).unwrap();
-        assert_eq!(other.entry("/tmp/data/deeper/b"), Some(&Entry::File(b"two".to_vec())));
+        assert_eq!(other.entry("/tmp/data/deeper/b"), Some(&FileEntry::File(b"two".to_vec())));
         assert_eq!(other.list("/tmp/data").unwrap(), ["a.txt", "deeper"]);
         assert!(disk.pack("/nowhere").unwrap_err().to_string().contains("/nowhere"));
         assert_eq!(disk.list("/nowhere"), None);

@@ -9,14 +9,14 @@ use tokio::{
 };
 
 use super::{
-    Connection, Container, Exit, Life, LogQuery, Process, Recorder, Session, Streams, Tail, files::Disks,
-    logs::LogBook, session::Sessions, shell,
+    Connection, Container, ContainerState, Exit, LogQuery, LogTail, Process, Session, SessionRecorder,
+    Streams, files::FileSystems, logs::ContainerLogs, session::SessionLog, shell,
 };
 use crate::clock::Clock;
 
-type Command = Arc<dyn Fn(Process) -> BoxFuture<'static, Exit> + Send + Sync>;
-type Start = Arc<dyn Fn(&Container, &Value) -> Life + Send + Sync>;
-type Forward = Arc<dyn Fn(Connection) -> BoxFuture<'static, Result<(), String>> + Send + Sync>;
+type CommandScript = Arc<dyn Fn(Process) -> BoxFuture<'static, Exit> + Send + Sync>;
+type StartScript = Arc<dyn Fn(&Container, &Value) -> ContainerState + Send + Sync>;
+type ForwardScript = Arc<dyn Fn(Connection) -> BoxFuture<'static, Result<(), String>> + Send + Sync>;
 
 /// What containers do: answers `exec`, `attach`, `port-forward` and `logs` from scripts of the test.
 ///
@@ -51,24 +51,24 @@ pub struct Kubelet {
 }
 
 struct Inner {
-    start: RwLock<Option<Start>>,
-    exec: RwLock<Command>,
-    attach: RwLock<Command>,
-    forward: RwLock<Option<Forward>>,
+    start: RwLock<Option<StartScript>>,
+    exec: RwLock<CommandScript>,
+    attach: RwLock<CommandScript>,
+    forward: RwLock<Option<ForwardScript>>,
     listening: Mutex<HashMap<u16, SocketAddr>>,
-    logs: LogBook,
-    sessions: Sessions,
-    disks: Disks,
+    logs: ContainerLogs,
+    sessions: SessionLog,
+    file_systems: FileSystems,
 }
 
 impl Kubelet {
     pub(crate) fn new(clock: Clock) -> Self {
-        let (logs, disks) = (LogBook::new(clock), Disks::default());
-        let exec: Command = {
-            let disks = disks.clone();
-            Arc::new(move |process| shell::run(process, disks.clone()).boxed())
+        let (logs, file_systems) = (ContainerLogs::new(clock), FileSystems::default());
+        let exec: CommandScript = {
+            let file_systems = file_systems.clone();
+            Arc::new(move |process| shell::run(process, file_systems.clone()).boxed())
         };
-        let attach: Command = {
+        let attach: CommandScript = {
             let logs = logs.clone();
             Arc::new(move |process| shell::attach(process, logs.clone()).boxed())
         };
@@ -79,8 +79,8 @@ impl Kubelet {
             forward: RwLock::new(None),
             listening: Mutex::default(),
             logs,
-            sessions: Sessions::default(),
-            disks,
+            sessions: SessionLog::default(),
+            file_systems,
         };
         Self { inner: Arc::new(inner) }
     }
@@ -92,16 +92,16 @@ impl Kubelet {
     /// small shell, and those of Jobs without a command succeed.
     ///
     /// ```
-    /// use kube_testserver::{ApiServer, BuiltInController, Life};
+    /// use kube_testserver::{ApiServer, BuiltInController, ContainerState};
     ///
     /// let server = ApiServer::builder().with(BuiltInController::Kubelet).service()?;
     /// server.kubelet().on_start(|container, _pod| match container.name.as_str() {
-    ///     "broken" => Life::Waiting("ImagePullBackOff".into()),
-    ///     _ => Life::Running,
+    ///     "broken" => ContainerState::Waiting("ImagePullBackOff".into()),
+    ///     _ => ContainerState::Running,
     /// });
     /// # Ok::<_, kube_testserver::StartError>(())
     /// ```
-    pub fn on_start(&self, script: impl Fn(&Container, &Value) -> Life + Send + Sync + 'static) {
+    pub fn on_start(&self, script: impl Fn(&Container, &Value) -> ContainerState + Send + Sync + 'static) {
         *self.inner.start.write() = Some(Arc::new(script));
     }
 
@@ -148,17 +148,17 @@ impl Kubelet {
     /// assert_eq!(api.kubelet().logged("default", "web", "main"), ["listening", "ready"]);
     /// ```
     pub fn log(&self, namespace: &str, pod: &str, container: &str, text: &str) {
-        self.inner.logs.append(&place(namespace, pod, container), text);
+        self.inner.logs.append(&container_id(namespace, pod, container), text);
     }
 
     /// What a container has logged so far.
     pub fn logged(&self, namespace: &str, pod: &str, container: &str) -> Vec<String> {
-        self.inner.logs.lines(&place(namespace, pod, container))
+        self.inner.logs.lines(&container_id(namespace, pod, container))
     }
 
     /// A container starts again: what it has logged is now what `previous` shows, and its log is empty.
     pub fn rotate_log(&self, namespace: &str, pod: &str, container: &str) {
-        self.inner.logs.rotate(&place(namespace, pod, container));
+        self.inner.logs.rotate(&container_id(namespace, pod, container));
     }
 
     /// Every `exec` and `attach` so far, oldest first; the last 1000 are kept.
@@ -167,27 +167,29 @@ impl Kubelet {
     }
 
     /// Starts a container of a pod. Without a script of the test, and where `default` does not say it, its command decides.
-    pub(crate) fn begin(
+    pub(crate) fn start_container(
         &self,
         place: Container,
         pod: &Value,
         container: &Value,
-        default: Option<Life>,
-    ) -> Life {
+        default: Option<ContainerState>,
+    ) -> ContainerState {
         let script = self.inner.start.read().clone();
         if let Some(script) = script {
             return script(&place, pod);
         }
-        default.unwrap_or_else(|| shell::live(&place, container, &self.inner.disks, &self.inner.logs))
+        default.unwrap_or_else(|| {
+            shell::run_to_completion(&place, container, &self.inner.file_systems, &self.inner.logs)
+        })
     }
 
     /// The future that runs a command, the client's ends of it, and where to write down how it goes.
-    pub(crate) fn start(
+    pub(crate) fn start_command(
         &self,
         container: Container,
         command: Option<Vec<String>>,
         tty: bool,
-    ) -> (BoxFuture<'static, Exit>, Streams, Recorder) {
+    ) -> (BoxFuture<'static, Exit>, Streams, SessionRecorder) {
         let script = if command.is_some() { &self.inner.exec } else { &self.inner.attach };
         let script = script.read().clone();
         let command = command.unwrap_or_default();
@@ -213,14 +215,14 @@ impl Kubelet {
         }
     }
 
-    pub(crate) fn tail(&self, container: &Container, query: LogQuery) -> Tail {
+    pub(crate) fn tail(&self, container: &Container, query: LogQuery) -> LogTail {
         self.inner.logs.tail(container, query)
     }
 
     /// Forgets everything about a pod that is gone, and ends those who follow its logs.
-    pub(crate) fn forget(&self, namespace: &str, pod: &str) {
+    pub(crate) fn remove_pod(&self, namespace: &str, pod: &str) {
         self.inner.logs.forget(namespace, pod);
-        self.inner.disks.forget(namespace, pod);
+        self.inner.file_systems.forget(namespace, pod);
     }
 }
 
@@ -230,7 +232,7 @@ impl fmt::Debug for Kubelet {
     }
 }
 
-fn command<F, R, E>(script: F) -> Command
+fn command<F, R, E>(script: F) -> CommandScript
 where
     F: Fn(Process) -> R + Send + Sync + 'static,
     R: Future<Output = E> + Send + 'static,
@@ -239,7 +241,7 @@ where
     Arc::new(move |process| script(process).map(Into::into).boxed())
 }
 
-fn place(namespace: &str, pod: &str, container: &str) -> Container {
+fn container_id(namespace: &str, pod: &str, container: &str) -> Container {
     Container { namespace: namespace.into(), pod: pod.into(), name: container.into() }
 }
 

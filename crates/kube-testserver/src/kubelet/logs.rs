@@ -13,7 +13,7 @@ use crate::clock::Clock;
 
 /// What containers have printed, line by line.
 #[derive(Clone, Debug)]
-pub(super) struct LogBook {
+pub(super) struct ContainerLogs {
     logs: Arc<Mutex<BTreeMap<Container, Log>>>,
     /// Told of every change.
     changed: Arc<watch::Sender<()>>,
@@ -22,15 +22,15 @@ pub(super) struct LogBook {
 
 #[derive(Debug, Default)]
 struct Log {
-    lines: Vec<Line>,
+    lines: Vec<LogLine>,
     /// What the container printed before it was started again.
-    previous: Vec<Line>,
+    previous: Vec<LogLine>,
     /// How often it was started again.
     restarts: usize,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct Line {
+struct LogLine {
     time: Timestamp,
     text: String,
 }
@@ -61,8 +61,8 @@ pub(crate) enum Since {
 
 /// A log on its way to a client: call [`next`](Self::next) for piece after piece.
 #[derive(Debug)]
-pub(crate) struct Tail {
-    book: LogBook,
+pub(crate) struct LogTail {
+    book: ContainerLogs,
     container: Container,
     query: LogQuery,
     /// How many lines of the present log were seen, and in which run of the container.
@@ -74,14 +74,14 @@ pub(crate) struct Tail {
     changed: watch::Receiver<()>,
 }
 
-impl LogBook {
+impl ContainerLogs {
     pub(super) fn new(clock: Clock) -> Self {
         Self { logs: Arc::default(), changed: Arc::new(watch::Sender::new(())), clock }
     }
 
     pub(super) fn append(&self, container: &Container, text: &str) {
         let time = self.clock.timestamp();
-        let lines = text.lines().map(|line| Line { time, text: line.to_owned() });
+        let lines = text.lines().map(|line| LogLine { time, text: line.to_owned() });
         self.logs.lock().entry(container.clone()).or_default().lines.extend(lines);
         self.changed.send_replace(());
     }
@@ -107,14 +107,14 @@ impl LogBook {
     }
 
     /// A reader of a log, which exists from now on even if nothing was printed yet.
-    pub(super) fn tail(&self, container: &Container, query: LogQuery) -> Tail {
+    pub(super) fn tail(&self, container: &Container, query: LogQuery) -> LogTail {
         let changed = self.changed.subscribe();
         let mut logs = self.logs.lock();
         let log = logs.entry(container.clone()).or_default();
         let lines = if query.previous { &log.previous } else { &log.lines };
         let text = select(lines, &query, self.clock.timestamp());
         let (seen, run) = (log.lines.len(), log.restarts);
-        let mut tail = Tail {
+        let mut tail = LogTail {
             book: self.clone(),
             container: container.clone(),
             left: query.limit.unwrap_or(usize::MAX),
@@ -129,7 +129,7 @@ impl LogBook {
     }
 }
 
-impl Tail {
+impl LogTail {
     /// Whether the log has no lines so far.
     pub(crate) fn begins_empty(&self) -> bool {
         self.start.as_ref().is_none_or(Bytes::is_empty)
@@ -142,7 +142,7 @@ impl Tail {
         }
         while self.query.follow && !self.query.previous && self.left > 0 {
             self.changed.borrow_and_update();
-            match self.news()? {
+            match self.new_lines()? {
                 text if text.is_empty() => self.changed.changed().await.ok()?,
                 text => return Some(self.cut(text)),
             }
@@ -151,7 +151,7 @@ impl Tail {
     }
 
     /// What was printed since the last call; `None` once the run of the container that is followed is over.
-    fn news(&mut self) -> Option<String> {
+    fn new_lines(&mut self) -> Option<String> {
         let logs = self.book.logs.lock();
         let log = logs.get(&self.container).filter(|log| log.restarts == self.run)?;
         let new = &log.lines[self.seen..];
@@ -168,20 +168,20 @@ impl Tail {
     }
 }
 
-impl Line {
+impl LogLine {
     fn print(&self, timestamps: bool) -> String {
         if timestamps { format!("{:.9} {}\n", self.time, self.text) } else { format!("{}\n", self.text) }
     }
 }
 
-fn select(lines: &[Line], query: &LogQuery, now: Timestamp) -> String {
+fn select(lines: &[LogLine], query: &LogQuery, now: Timestamp) -> String {
     let since = query.since.map(|since| match since {
         Since::Time(time) => time,
         Since::Seconds(seconds) => {
             now.checked_sub(SignedDuration::from_secs(seconds)).unwrap_or(Timestamp::MIN)
         }
     });
-    let mut chosen: VecDeque<&Line> =
+    let mut chosen: VecDeque<&LogLine> =
         lines.iter().filter(|line| since.is_none_or(|since| line.time >= since)).collect();
     let first = chosen.len().saturating_sub(query.tail.unwrap_or(usize::MAX));
     chosen.drain(..first);
@@ -196,8 +196,8 @@ mod tests {
         Container { namespace: "default".into(), pod: "web".into(), name: "main".into() }
     }
 
-    fn at(second: i64, text: &str) -> Line {
-        Line { time: Timestamp::from_second(second).unwrap(), text: text.into() }
+    fn at(second: i64, text: &str) -> LogLine {
+        LogLine { time: Timestamp::from_second(second).unwrap(), text: text.into() }
     }
 
     fn selected(query: LogQuery) -> String {
@@ -221,7 +221,7 @@ mod tests {
 
     #[tokio::test]
     async fn followers_see_what_comes_until_the_container_is_gone() {
-        let book = LogBook::new(Clock::new());
+        let book = ContainerLogs::new(Clock::new());
         book.append(&container(), "one\ntwo");
         let follow = LogQuery { follow: true, tail: Some(1), limit: Some(9), ..LogQuery::default() };
         let mut tail = book.tail(&container(), follow);

@@ -9,10 +9,10 @@ mod session;
 mod shell;
 
 pub use handle::Kubelet;
-pub use process::{Connection, Container, Exit, Life, Process, TerminalSize};
+pub use process::{Connection, Container, ContainerState, Exit, Process, TerminalSize};
 pub use session::Session;
 
-pub(crate) use logs::{LogQuery, Since, Tail};
+pub(crate) use logs::{LogQuery, LogTail, Since};
 pub(crate) use process::Streams;
 pub(crate) use select::{container_of, is_running, status_of};
-pub(crate) use session::Recorder;
+pub(crate) use session::SessionRecorder;

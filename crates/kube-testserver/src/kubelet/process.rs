@@ -52,12 +52,12 @@ pub struct Process {
 /// What becomes of a container when its pod comes to a node.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum Life {
+pub enum ContainerState {
     /// It runs, and is ready, until its pod is deleted.
     Running,
     /// It ran and has ended with this exit code. Where the pod's restart policy has it started again, it is in
     /// `CrashLoopBackOff` from then on.
-    Ended(i32),
+    Terminated(i32),
     /// It does not come to run, for this reason, such as `ImagePullBackOff`.
     Waiting(String),
 }

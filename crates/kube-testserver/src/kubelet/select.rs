@@ -3,10 +3,14 @@
 use serde_json::Value;
 
 use super::Container;
-use crate::{failure::Failure, meta};
+use crate::{meta, status_error::StatusError};
 
 /// The container that is asked for, or the only one.
-pub(crate) fn container_of(namespace: &str, pod: &Value, asked: Option<&str>) -> Result<Container, Failure> {
+pub(crate) fn container_of(
+    namespace: &str,
+    pod: &Value,
+    asked: Option<&str>,
+) -> Result<Container, StatusError> {
     let name = meta::name(pod);
     let of = |kind: &str| -> Vec<&str> {
         let list = pod["spec"][kind].as_array().into_iter().flatten();
@@ -17,12 +21,12 @@ pub(crate) fn container_of(namespace: &str, pod: &Value, asked: Option<&str>) ->
     let chosen = match (asked, main.as_slice()) {
         (Some(asked), _) if all.contains(&asked) => asked,
         (Some(asked), _) => {
-            return Err(Failure::bad_request(format!("container {asked} is not valid for pod {name}")));
+            return Err(StatusError::bad_request(format!("container {asked} is not valid for pod {name}")));
         }
         (None, [only]) => only,
         (None, _) => {
             let names = all.join(" ");
-            return Err(Failure::bad_request(format!(
+            return Err(StatusError::bad_request(format!(
                 "a container name must be specified for pod {name}, choose one of: [{names}]"
             )));
         }

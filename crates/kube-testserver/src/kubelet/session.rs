@@ -5,7 +5,7 @@ use parking_lot::Mutex;
 use super::{Container, Exit, TerminalSize};
 
 /// How many sessions are remembered; the oldest are forgotten first.
-const REMEMBERED: usize = 1000;
+const MAX_SESSIONS: usize = 1000;
 
 /// One `exec` or `attach`, as it was asked for and as it went.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -25,23 +25,23 @@ pub struct Session {
 
 /// The sessions so far, oldest first.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Sessions(Arc<Mutex<VecDeque<Arc<Mutex<Session>>>>>);
+pub(super) struct SessionLog(Arc<Mutex<VecDeque<Arc<Mutex<Session>>>>>);
 
 /// Writes down how one session goes.
 #[derive(Clone, Debug)]
-pub(crate) struct Recorder(Arc<Mutex<Session>>);
+pub(crate) struct SessionRecorder(Arc<Mutex<Session>>);
 
-impl Sessions {
-    pub(super) fn begin(&self, container: &Container, command: &[String], tty: bool) -> Recorder {
+impl SessionLog {
+    pub(super) fn begin(&self, container: &Container, command: &[String], tty: bool) -> SessionRecorder {
         let (container, command) = (container.clone(), command.to_vec());
         let session =
             Arc::new(Mutex::new(Session { container, command, tty, sizes: Vec::new(), exit: None }));
         let mut all = self.0.lock();
         all.push_back(session.clone());
-        if all.len() > REMEMBERED {
+        if all.len() > MAX_SESSIONS {
             all.pop_front();
         }
-        Recorder(session)
+        SessionRecorder(session)
     }
 
     pub(super) fn all(&self) -> Vec<Session> {
@@ -49,7 +49,7 @@ impl Sessions {
     }
 }
 
-impl Recorder {
+impl SessionRecorder {
     pub(crate) fn resized(&self, size: TerminalSize) {
         self.0.lock().sizes.push(size);
     }

@@ -7,35 +7,35 @@ use serde_json::Value;
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader, copy};
 
 use super::{
-    Container, Exit, Life, Process, Streams,
-    files::{Disks, Entry},
-    logs::{LogBook, LogQuery},
+    Container, ContainerState, Exit, Process, Streams,
+    files::{FileEntry, FileSystems},
+    logs::{ContainerLogs, LogQuery},
 };
 
 /// The most that a command reads from its input at once, for files and archives.
 const INPUT_LIMIT: u64 = 64 << 20;
 
 /// Runs the command of `exec`.
-pub(super) async fn run(mut process: Process, disks: Disks) -> Exit {
+pub(super) async fn run(mut process: Process, file_systems: FileSystems) -> Exit {
     let command = std::mem::take(&mut process.command);
     let words: Vec<&str> = command.iter().map(String::as_str).collect();
     match words.as_slice() {
         [shell, "-c", script, ..] if is_shell(shell) => {
-            Exit::Code(lines(&mut process, &disks, script).await.code())
+            Exit::Code(lines(&mut process, &file_systems, script).await.code())
         }
-        [shell] if is_shell(shell) => interactive(process, disks).await,
+        [shell] if is_shell(shell) => interactive(process, file_systems).await,
         [program, ..] if !KNOWN.contains(&base(program)) => Exit::Failed(format!(
             "error executing command in container: exec: {program:?}: executable file not found in $PATH"
         )),
         words => {
             let words = words.iter().map(|word| (*word).to_owned()).collect();
-            Exit::Code(simple(&mut process, &disks, words).await.code())
+            Exit::Code(simple(&mut process, &file_systems, words).await.code())
         }
     }
 }
 
 /// Shows what the container logs, or sends back what comes in.
-pub(super) async fn attach(mut process: Process, logs: LogBook) -> Exit {
+pub(super) async fn attach(mut process: Process, logs: ContainerLogs) -> Exit {
     let container = process.container.clone();
     let mut tail = logs.tail(&container, LogQuery { follow: true, tail: Some(0), ..LogQuery::default() });
     let shown = async {
@@ -68,13 +68,18 @@ pub(super) async fn attach(mut process: Process, logs: LogBook) -> Exit {
 
 /// The whole life of a container with a command: it has ended where the shell knows the command and need not wait for
 /// anything, and runs for ever else.
-pub(super) fn live(place: &Container, container: &Value, disks: &Disks, logs: &LogBook) -> Life {
+pub(super) fn run_to_completion(
+    place: &Container,
+    container: &Value,
+    file_systems: &FileSystems,
+    logs: &ContainerLogs,
+) -> ContainerState {
     let words = |field: &str| container[field].as_array().into_iter().flatten();
     let command: Vec<String> =
         words("command").chain(words("args")).filter_map(|word| word.as_str().map(Into::into)).collect();
     let waits = command.iter().any(|word| word.contains("sleep"));
     if waits || !command.first().is_some_and(|program| KNOWN.contains(&base(program))) {
-        return Life::Running;
+        return ContainerState::Running;
     }
     let (process, streams) = Process::new(place.clone(), command, false);
     let Streams { stdin, mut stdout, mut stderr, .. } = streams;
@@ -85,13 +90,13 @@ pub(super) fn live(place: &Container, container: &Value, disks: &Disks, logs: &L
         drop(stdout.read_to_end(&mut text).await);
         drop(stderr.read_to_end(&mut text).await);
     };
-    let ran = async { tokio::join!(run(process, disks.clone()), printed).0 };
+    let ran = async { tokio::join!(run(process, file_systems.clone()), printed).0 };
     let exit = ran.now_or_never();
     logs.append(place, &String::from_utf8_lossy(&text));
     match exit {
-        Some(Exit::Code(code)) => Life::Ended(code),
-        Some(Exit::Failed(_)) => Life::Ended(127),
-        None => Life::Running,
+        Some(Exit::Code(code)) => ContainerState::Terminated(code),
+        Some(Exit::Failed(_)) => ContainerState::Terminated(127),
+        None => ContainerState::Running,
     }
 }
 
@@ -124,12 +129,12 @@ fn is_shell(program: &str) -> bool {
     matches!(base(program), "sh" | "bash")
 }
 
-async fn interactive(mut process: Process, disks: Disks) -> Exit {
+async fn interactive(mut process: Process, file_systems: FileSystems) -> Exit {
     let stdin = std::mem::replace(&mut process.stdin, tokio::io::duplex(1).0);
     let mut input = BufReader::new(stdin).lines();
     let mut code = 0;
     while let Ok(Some(line)) = input.next_line().await {
-        match lines(&mut process, &disks, line.trim_end()).await {
+        match lines(&mut process, &file_systems, line.trim_end()).await {
             Flow::Next(next) => code = next,
             Flow::Leave(code) => return Exit::Code(code),
         }
@@ -138,7 +143,7 @@ async fn interactive(mut process: Process, disks: Disks) -> Exit {
 }
 
 /// Commands separated by `;`, `&&`, `||` and line ends.
-async fn lines(process: &mut Process, disks: &Disks, script: &str) -> Flow {
+async fn lines(process: &mut Process, file_systems: &FileSystems, script: &str) -> Flow {
     let mut code = 0;
     let mut wanted = true;
     for token in parse(script) {
@@ -146,7 +151,7 @@ async fn lines(process: &mut Process, disks: &Disks, script: &str) -> Flow {
             Token::Then(Join::Always) => wanted = true,
             Token::Then(Join::And) => wanted = code == 0,
             Token::Then(Join::Or) => wanted = code != 0,
-            Token::Command(words) if wanted => match simple(process, disks, words).await {
+            Token::Command(words) if wanted => match simple(process, file_systems, words).await {
                 Flow::Next(next) => code = next,
                 leave @ Flow::Leave(_) => return leave,
             },
@@ -157,7 +162,7 @@ async fn lines(process: &mut Process, disks: &Disks, script: &str) -> Flow {
 }
 
 /// One command, with `> file` at its end perhaps.
-async fn simple(process: &mut Process, disks: &Disks, mut words: Vec<String>) -> Flow {
+async fn simple(process: &mut Process, file_systems: &FileSystems, mut words: Vec<String>) -> Flow {
     let target = match words.iter().position(|word| word == ">") {
         Some(at) if at + 2 == words.len() => {
             let target = words.pop();
@@ -167,10 +172,10 @@ async fn simple(process: &mut Process, disks: &Disks, mut words: Vec<String>) ->
         _ => None,
     };
     let mut output = Output::default();
-    let flow = builtin(process, disks, &words, target.is_none(), &mut output).await;
+    let flow = builtin(process, file_systems, &words, target.is_none(), &mut output).await;
     let container = process.container.clone();
     match target {
-        Some(path) => disks.with(&container, |disk| disk.write(&path, output.out)),
+        Some(path) => file_systems.with(&container, |disk| disk.write(&path, output.out)),
         // A client that has gone away is no failure of the command.
         None => drop(process.stdout.write_all(&output.out).await),
     }
@@ -187,7 +192,7 @@ struct Output {
 
 async fn builtin(
     process: &mut Process,
-    disks: &Disks,
+    file_systems: &FileSystems,
     words: &[String],
     direct: bool,
     output: &mut Output,
@@ -227,18 +232,18 @@ async fn builtin(
             output.out = read_all(process).await;
             0
         }
-        ("tar", args) => tar(process, disks, args, output).await,
-        (name, args) => disks.with(&container, |disk| on_disk(disk, name, args, output)),
+        ("tar", args) => tar(process, file_systems, args, output).await,
+        (name, args) => file_systems.with(&container, |disk| on_disk(disk, name, args, output)),
     };
     Flow::Next(code)
 }
 
-fn on_disk(disk: &mut super::files::Disk, name: &str, args: &[&str], output: &mut Output) -> i32 {
+fn on_disk(disk: &mut super::files::FileSystem, name: &str, args: &[&str], output: &mut Output) -> i32 {
     match (name, args) {
         ("cat", paths) => {
             for path in paths {
                 match disk.entry(path) {
-                    Some(Entry::File(content)) => output.out.extend_from_slice(content),
+                    Some(FileEntry::File(content)) => output.out.extend_from_slice(content),
                     _ => {
                         output.err = format!("cat: {path}: No such file or directory\n");
                         return 1;
@@ -258,8 +263,8 @@ fn on_disk(disk: &mut super::files::Disk, name: &str, args: &[&str], output: &mu
         }
         ("test", [what, path]) => {
             let found = match disk.entry(path) {
-                Some(Entry::Directory) => matches!(*what, "-d" | "-e"),
-                Some(Entry::File(_)) => matches!(*what, "-f" | "-e"),
+                Some(FileEntry::Directory) => matches!(*what, "-d" | "-e"),
+                Some(FileEntry::File(_)) => matches!(*what, "-f" | "-e"),
                 None => false,
             };
             i32::from(!found)
@@ -276,17 +281,17 @@ fn on_disk(disk: &mut super::files::Disk, name: &str, args: &[&str], output: &mu
 }
 
 /// `tar cf - PATH` and `tar xf - -C DIRECTORY`, with whatever other options `kubectl cp` adds.
-async fn tar(process: &mut Process, disks: &Disks, args: &[&str], output: &mut Output) -> i32 {
+async fn tar(process: &mut Process, file_systems: &FileSystems, args: &[&str], output: &mut Output) -> i32 {
     let container = process.container.clone();
     let mode = args.iter().find(|arg| !arg.starts_with("--")).map_or("", |arg| arg.trim_start_matches('-'));
     let directory = args.iter().position(|arg| *arg == "-C").and_then(|at| args.get(at + 1));
     let result = if mode.contains('x') {
         let archive = read_all(process).await;
         let directory = directory.copied().unwrap_or("/");
-        disks.with(&container, |disk| disk.unpack(directory, &archive))
+        file_systems.with(&container, |disk| disk.unpack(directory, &archive))
     } else {
         let path = args.last().copied().unwrap_or("/");
-        disks.with(&container, |disk| disk.pack(path)).map(|archive| output.out = archive)
+        file_systems.with(&container, |disk| disk.pack(path)).map(|archive| output.out = archive)
     };
     match result {
         Ok(()) => 0,

@@ -2,10 +2,10 @@ use super::*;
 use crate::{clock::Clock, kubelet::Container};
 
 async fn output_of(command: &[&str], input: &[u8]) -> (String, String, Exit) {
-    output_on(&Disks::default(), command, input).await
+    output_on(&FileSystems::default(), command, input).await
 }
 
-async fn output_on(disks: &Disks, command: &[&str], input: &[u8]) -> (String, String, Exit) {
+async fn output_on(file_systems: &FileSystems, command: &[&str], input: &[u8]) -> (String, String, Exit) {
     let container = Container { namespace: "default".into(), pod: "web".into(), name: "main".into() };
     let command = command.iter().map(|word| (*word).to_owned()).collect();
     let (process, mut streams) = Process::new(container, command, false);
@@ -19,7 +19,7 @@ async fn output_on(disks: &Disks, command: &[&str], input: &[u8]) -> (String, St
         both.1.unwrap();
         (String::from_utf8_lossy(&out).into_owned(), err)
     };
-    let ((out, err), exit) = tokio::join!(client, run(process, disks.clone()));
+    let ((out, err), exit) = tokio::join!(client, run(process, file_systems.clone()));
     (out, err, exit)
 }
 
@@ -40,22 +40,25 @@ async fn commands_have_output_errors_and_codes() {
 
 #[tokio::test]
 async fn files_are_kept_per_container_and_travel_as_archives() {
-    let disks = Disks::default();
-    assert_eq!(output_on(&disks, &["sh", "-c", "echo hi > /data/f && ls /data"], b"").await.0, "f\n");
-    assert_eq!(output_on(&disks, &["test", "-d", "/data"], b"").await.2, Exit::Code(0));
-    assert_eq!(output_on(&disks, &["test", "-d", "/data/f"], b"").await.2, Exit::Code(1));
+    let file_systems = FileSystems::default();
+    assert_eq!(output_on(&file_systems, &["sh", "-c", "echo hi > /data/f && ls /data"], b"").await.0, "f\n");
+    assert_eq!(output_on(&file_systems, &["test", "-d", "/data"], b"").await.2, Exit::Code(0));
+    assert_eq!(output_on(&file_systems, &["test", "-d", "/data/f"], b"").await.2, Exit::Code(1));
     let container = Container { namespace: "default".into(), pod: "web".into(), name: "main".into() };
-    let archive = disks.with(&container, |disk| disk.pack("/data").unwrap());
-    assert_eq!(output_on(&disks, &["tar", "-xmf", "-", "-C", "/tmp"], &archive).await.2, Exit::Code(0));
-    assert_eq!(output_on(&disks, &["cat", "/tmp/data/f"], b"").await.0, "hi\n");
-    assert!(output_on(&disks, &["tar", "cf", "-", "/tmp/data"], b"").await.0.contains("tmp/data/f"));
-    assert_eq!(output_on(&disks, &["tar", "cf", "-", "/none"], b"").await.2, Exit::Code(2));
+    let archive = file_systems.with(&container, |disk| disk.pack("/data").unwrap());
+    assert_eq!(
+        output_on(&file_systems, &["tar", "-xmf", "-", "-C", "/tmp"], &archive).await.2,
+        Exit::Code(0)
+    );
+    assert_eq!(output_on(&file_systems, &["cat", "/tmp/data/f"], b"").await.0, "hi\n");
+    assert!(output_on(&file_systems, &["tar", "cf", "-", "/tmp/data"], b"").await.0.contains("tmp/data/f"));
+    assert_eq!(output_on(&file_systems, &["tar", "cf", "-", "/none"], b"").await.2, Exit::Code(2));
 }
 
 #[tokio::test]
 async fn attached_clients_hear_what_is_logged_or_what_they_said() {
     let container = Container { namespace: "default".into(), pod: "web".into(), name: "main".into() };
-    let logs = LogBook::new(Clock::new());
+    let logs = ContainerLogs::new(Clock::new());
     let (process, mut streams) = Process::new(container.clone(), Vec::new(), false);
     drop(streams.stdin);
     let looker = tokio::spawn(attach(process, logs.clone()));

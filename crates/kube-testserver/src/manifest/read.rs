@@ -6,7 +6,7 @@ use std::{
 use serde::Serialize;
 use serde_json::Value;
 
-use super::LoadError;
+use super::error::LoadError;
 
 /// Objects for a server to hold, from values or from YAML.
 ///

@@ -2,14 +2,14 @@ use serde_json::Value;
 
 use super::{LoadError, Manifests};
 use crate::{
+    cluster::{ClusterState, StateEntry},
     meta,
     store::Key,
-    world::{Object, World},
 };
 
 /// Everything that the server holds, as YAML documents that say all about an object.
-pub(crate) fn take(world: &World) -> String {
-    let contents = world.contents(None).expect("invariant: the present state can always be read");
+pub(crate) fn take(cluster: &ClusterState) -> String {
+    let contents = cluster.contents(None).expect("invariant: the present state can always be read");
     let mut out = String::new();
     for object in contents {
         // JSON that was parsed can be written as YAML; were it not so, JSON is YAML as well.
@@ -21,7 +21,7 @@ pub(crate) fn take(world: &World) -> String {
 }
 
 /// Replaces the whole state by a snapshot, uids and resourceVersions included. On error everything stays as it was.
-pub(crate) fn restore(world: &mut World, manifests: Manifests) -> Result<(), LoadError> {
+pub(crate) fn restore(cluster: &mut ClusterState, manifests: Manifests) -> Result<(), LoadError> {
     let documents = manifests.read()?;
     let definitions: Vec<Value> = documents
         .iter()
@@ -29,29 +29,29 @@ pub(crate) fn restore(world: &mut World, manifests: Manifests) -> Result<(), Loa
         .filter(|value| value["kind"] == "CustomResourceDefinition")
         .cloned()
         .collect();
-    let contents: Result<Vec<Object>, LoadError> = documents
+    let contents: Result<Vec<StateEntry>, LoadError> = documents
         .into_iter()
         .map(|document| {
             let why = "expected an object as a snapshot has it: apiVersion and kind that are built in or defined in \
                        the snapshot, a name, and a namespace where the kind is namespaced";
             let origin = document.origin;
-            place(world, &definitions, document.value).ok_or_else(|| LoadError::object(origin, why))
+            place(cluster, &definitions, document.value).ok_or_else(|| LoadError::object(origin, why))
         })
         .collect();
     let contents = contents?;
     let revision = contents.iter().map(revision).max().unwrap_or(1);
-    for object in world.refill(contents, revision) {
+    for object in cluster.replace_state(contents, revision) {
         tracing::warn!(object = %object.key, resource = object.plural, "the CRD of an object is not established: left out");
     }
     Ok(())
 }
 
-fn revision(object: &Object) -> u64 {
+fn revision(object: &StateEntry) -> u64 {
     meta::text(&object.value, "resourceVersion").and_then(|version| version.parse().ok()).unwrap_or(1)
 }
 
 /// Where an object belongs. A custom kind is looked up in the snapshot's own definitions.
-fn place(world: &World, definitions: &[Value], value: Value) -> Option<Object> {
+fn place(cluster: &ClusterState, definitions: &[Value], value: Value) -> Option<StateEntry> {
     let (group, version) = meta::split_api_version(value["apiVersion"].as_str()?);
     let kind = value["kind"].as_str()?;
     let defined = definitions.iter().map(|definition| &definition["spec"]);
@@ -59,11 +59,11 @@ fn place(world: &World, definitions: &[Value], value: Value) -> Option<Object> {
     let (plural, namespaced) = match defined {
         Some(spec) => (spec["names"]["plural"].as_str()?.to_string(), spec["scope"] == "Namespaced"),
         None => {
-            let endpoint = world.registry.by_kind(group, version, kind).filter(|e| !e.resource.custom)?;
+            let endpoint = cluster.scheme.by_kind(group, version, kind).filter(|e| !e.resource.custom)?;
             (endpoint.plural().to_string(), endpoint.resource.namespaced)
         }
     };
     let namespace = if namespaced { Some(meta::text(&value, "namespace")?) } else { None };
     let key = Key::new(namespace, meta::text(&value, "name")?);
-    Some(Object { group: group.into(), plural, key, value })
+    Some(StateEntry { group: group.into(), plural, key, value })
 }

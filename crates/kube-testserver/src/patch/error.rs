@@ -17,7 +17,7 @@ pub(crate) enum PatchError {
     /// A well-formed JSON patch does not fit the object (422 Invalid). The genuine server hides the reason from the
     /// caller; it is kept here for logs.
     #[error("the server rejected our request due to an error in our request")]
-    DoesNotFit(String),
+    NotApplicable(String),
     /// The patch has a directive that means nothing where it stands (the genuine server answers 500, with this text).
     #[error("{0}")]
     Failed(String),

@@ -17,11 +17,11 @@ pub(crate) fn apply(target: &mut Value, patch: &Value) -> Result<(), PatchError>
     if operations.len() > LIMIT {
         return Err(PatchError::TooLong { limit: LIMIT, given: operations.len() });
     }
-    let operations = operations.iter().map(Operation::read).collect::<Result<Vec<_>, _>>()?;
-    operations.iter().try_for_each(|op| op.run(target)).map_err(PatchError::DoesNotFit)
+    let operations = operations.iter().map(JsonPatchOp::read).collect::<Result<Vec<_>, _>>()?;
+    operations.iter().try_for_each(|op| op.run(target)).map_err(PatchError::NotApplicable)
 }
 
-enum Operation<'p> {
+enum JsonPatchOp<'p> {
     Add(Vec<String>, &'p Value),
     Remove(Vec<String>),
     Replace(Vec<String>, &'p Value),
@@ -30,7 +30,7 @@ enum Operation<'p> {
     Test(Vec<String>, &'p Value),
 }
 
-impl<'p> Operation<'p> {
+impl<'p> JsonPatchOp<'p> {
     fn read(op: &'p Value) -> Result<Self, PatchError> {
         let Value::Object(fields) = op else {
             return Err(not_a(op, "handlers.jsonPatchOp"));

@@ -1,4 +1,4 @@
-use crate::{failure::Failure, route::Query};
+use crate::{route::Query, status_error::StatusError};
 
 /// The form a client asks for by its `Accept` header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -21,7 +21,7 @@ const OFFERED: &str = "application/json, application/yaml";
 
 impl View {
     /// Takes the first form that the server has.
-    pub(crate) fn negotiate(accept: &str, query: &Query) -> Result<Self, Failure> {
+    pub(crate) fn negotiate(accept: &str, query: &Query) -> Result<Self, StatusError> {
         if accept.trim().is_empty() {
             return Ok(Self::Object);
         }
@@ -30,10 +30,13 @@ impl View {
             Some("None") => Include::Nothing,
             Some("Object") => Include::Object,
             Some(other) => {
-                return Err(Failure::bad_request(format!("unrecognized includeObject value: {other:?}")));
+                return Err(StatusError::bad_request(format!("unrecognized includeObject value: {other:?}")));
             }
         };
-        accept.split(',').find_map(|part| view(part, include)).ok_or_else(|| Failure::not_acceptable(OFFERED))
+        accept
+            .split(',')
+            .find_map(|part| view(part, include))
+            .ok_or_else(|| StatusError::not_acceptable(OFFERED))
     }
 }
 

@@ -3,7 +3,7 @@ use serde_json::{Map, Value, json};
 
 use super::{Include, View, table::Columns};
 use crate::{
-    registry::Endpoint,
+    scheme::Endpoint,
     store::{EventType, Stored},
 };
 
@@ -15,8 +15,8 @@ pub(crate) struct Encoder {
     /// Asked for in the version they are stored in: their bytes can be sent as they are.
     as_stored: bool,
     columns: Option<Columns>,
-    /// The columns were told already: a watch tells them once.
-    told: bool,
+    /// The columns were columns_sent already: a watch tells them once.
+    columns_sent: bool,
 }
 
 impl Encoder {
@@ -28,7 +28,7 @@ impl Encoder {
             as_stored: endpoint.version().storage,
             columns,
             endpoint,
-            told: false,
+            columns_sent: false,
         }
     }
 
@@ -92,14 +92,14 @@ impl Encoder {
         let mut out = format!("{{\"type\":\"{}\",\"object\":", event.name()).into_bytes();
         out.extend_from_slice(&self.object(object, now));
         out.extend_from_slice(b"}\n");
-        self.told = true;
+        self.columns_sent = true;
         out.into()
     }
 
     /// A bookmark line; the one that ends the initial events is marked.
     pub(crate) fn bookmark(&mut self, revision: u64, ends_initial_events: bool) -> Bytes {
         let definitions = self.definitions();
-        self.told = true;
+        self.columns_sent = true;
         let mut metadata = json!({"resourceVersion": revision.to_string()});
         if ends_initial_events {
             metadata["annotations"] = json!({"k8s.io/initial-events-end": "true"});
@@ -174,7 +174,7 @@ impl Encoder {
     }
 
     fn definitions(&self) -> Value {
-        let columns = self.columns.as_ref().filter(|_| !self.told);
+        let columns = self.columns.as_ref().filter(|_| !self.columns_sent);
         columns.map_or(Value::Null, |columns| columns.definitions().clone())
     }
 }

@@ -2,10 +2,10 @@ use serde_json::Value;
 
 /// The part of Kubernetes' JSONPath that printer columns use: members, indexes, `[*]` and `[?(@.a=="b")]`.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct JsonPath(Vec<Step>);
+pub(super) struct JsonPath(Vec<PathStep>);
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum Step {
+enum PathStep {
     Member(String),
     Index(i64),
     All,
@@ -37,7 +37,7 @@ impl JsonPath {
     }
 }
 
-impl Step {
+impl PathStep {
     fn apply<'a>(&self, value: &'a Value) -> Vec<&'a Value> {
         match (self, value) {
             (Self::Member(name), value) => value.get(name).into_iter().collect(),
@@ -66,7 +66,7 @@ pub(super) fn plain(value: &Value) -> String {
     }
 }
 
-fn member(text: &str) -> Option<(Option<Step>, &str)> {
+fn member(text: &str) -> Option<(Option<PathStep>, &str)> {
     let (mut name, mut escaped) = (String::new(), false);
     for (at, c) in text.char_indices() {
         match c {
@@ -81,15 +81,15 @@ fn member(text: &str) -> Option<(Option<Step>, &str)> {
     Some((step(name), ""))
 }
 
-fn step(name: String) -> Option<Step> {
+fn step(name: String) -> Option<PathStep> {
     match name.as_str() {
         "" => None,
-        "*" => Some(Step::All),
-        _ => Some(Step::Member(name)),
+        "*" => Some(PathStep::All),
+        _ => Some(PathStep::Member(name)),
     }
 }
 
-fn bracket(inside: &str) -> Option<(Option<Step>, &str)> {
+fn bracket(inside: &str) -> Option<(Option<PathStep>, &str)> {
     if let Some(filter) = inside.strip_prefix("?(") {
         let (condition, rest) = filter.split_once(")]")?;
         let (path, equal, value) = match condition.split_once("==") {
@@ -97,14 +97,14 @@ fn bracket(inside: &str) -> Option<(Option<Step>, &str)> {
             None => condition.split_once("!=").map(|(path, value)| (path, false, value))?,
         };
         let path = JsonPath::parse(path.trim().strip_prefix('@')?)?;
-        return Some((Some(Step::Where { path, equal, value: unquote(value.trim()).into() }), rest));
+        return Some((Some(PathStep::Where { path, equal, value: unquote(value.trim()).into() }), rest));
     }
     if let Some(quote) = inside.chars().next().filter(|c| matches!(c, '\'' | '"')) {
         let (name, rest) = inside[1..].split_once(&format!("{quote}]"))?;
-        return Some((Some(Step::Member(name.replace('\\', ""))), rest));
+        return Some((Some(PathStep::Member(name.replace('\\', ""))), rest));
     }
     let (index, rest) = inside.split_once(']')?;
-    let step = if index == "*" { Step::All } else { Step::Index(index.parse().ok()?) };
+    let step = if index == "*" { PathStep::All } else { PathStep::Index(index.parse().ok()?) };
     Some((Some(step), rest))
 }
 

@@ -4,16 +4,16 @@ use super::{
     age, columns,
     jsonpath::{JsonPath, plain},
 };
-use crate::registry::{Column, Endpoint};
+use crate::scheme::{Endpoint, PrinterColumn};
 
 /// The columns of a resource and how to fill them.
 pub(super) struct Columns {
     definitions: Value,
-    cells: Vec<Cell>,
+    cells: Vec<CellSource>,
 }
 
 /// Where one cell comes from.
-enum Cell {
+enum CellSource {
     Name,
     /// A path of a CRD's printer column, and its type.
     Path {
@@ -27,10 +27,17 @@ impl Columns {
     pub(super) fn of(endpoint: &Endpoint) -> Self {
         let mut made = Self { definitions: json!([]), cells: Vec::new() };
         if endpoint.resource.custom {
-            made.add("Name", "string", "name", "Name must be unique within a namespace.", 0, Cell::Name);
+            made.add(
+                "Name",
+                "string",
+                "name",
+                "Name must be unique within a namespace.",
+                0,
+                CellSource::Name,
+            );
             for column in &endpoint.version().columns {
-                let Column { name, kind, format, description, priority, path } = column;
-                let cell = Cell::Path { path: JsonPath::parse(path), kind: kind.clone() };
+                let PrinterColumn { name, kind, format, description, priority, path } = column;
+                let cell = CellSource::Path { path: JsonPath::parse(path), kind: kind.clone() };
                 // Dates are shown as ages, which are text.
                 let shown = if kind == "date" { "date" } else { kind };
                 made.add(name, shown, format, description, *priority, cell);
@@ -39,7 +46,7 @@ impl Columns {
         }
         for column in columns::of(endpoint.group(), endpoint.plural()) {
             let priority = i64::from(column.wide);
-            made.add(column.name, column.kind, column.format, "", priority, Cell::BuiltIn(column.cell));
+            made.add(column.name, column.kind, column.format, "", priority, CellSource::BuiltIn(column.cell));
         }
         made
     }
@@ -53,14 +60,22 @@ impl Columns {
         self.cells.iter().map(|cell| cell.fill(object, now)).collect()
     }
 
-    fn add(&mut self, name: &str, kind: &str, format: &str, description: &str, priority: i64, cell: Cell) {
+    fn add(
+        &mut self,
+        name: &str,
+        kind: &str,
+        format: &str,
+        description: &str,
+        priority: i64,
+        cell: CellSource,
+    ) {
         let definition = json!({"name": name, "type": kind, "format": format, "description": description, "priority": priority});
         self.definitions.as_array_mut().expect("invariant: made as an array").push(definition);
         self.cells.push(cell);
     }
 }
 
-impl Cell {
+impl CellSource {
     fn fill(&self, object: &Value, now: &str) -> Value {
         match self {
             Self::Name => object["metadata"]["name"].clone(),

@@ -1,11 +1,11 @@
 //! From the request line to what it asks for: paths, queries, options.
 
-mod asked;
 mod options;
 mod path;
 mod query;
+mod request_info;
 
-pub(crate) use asked::Asked;
-pub(crate) use options::{DeleteOptions, FieldValidation, ListOptions, Match, WriteOptions};
+pub(crate) use options::{DeleteOptions, FieldValidation, ListOptions, ResourceVersionMatch, WriteOptions};
 pub(crate) use path::{ResourcePath, Route};
 pub(crate) use query::{Query, decode};
+pub(crate) use request_info::RequestInfo;

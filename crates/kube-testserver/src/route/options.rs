@@ -1,11 +1,11 @@
 use serde_json::Value;
 
 use super::Query;
-use crate::{failure::Failure, schema::FieldError, selector::LabelSelector, world::Propagation};
+use crate::{cluster::Propagation, schema::FieldError, selector::LabelSelector, status_error::StatusError};
 
 /// `resourceVersionMatch`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Match {
+pub(crate) enum ResourceVersionMatch {
     Exact,
     NotOlderThan,
 }
@@ -21,7 +21,7 @@ pub(crate) struct ListOptions {
     pub(crate) continue_token: Option<String>,
     /// `None` when it is not given or empty; 0 has its own meaning.
     pub(crate) resource_version: Option<u64>,
-    pub(crate) version_match: Option<Match>,
+    pub(crate) version_match: Option<ResourceVersionMatch>,
     pub(crate) timeout_seconds: Option<u64>,
     pub(crate) bookmarks: bool,
     /// `None` when not given.
@@ -29,9 +29,9 @@ pub(crate) struct ListOptions {
 }
 
 impl ListOptions {
-    pub(crate) fn parse(query: &Query) -> Result<Self, Failure> {
+    pub(crate) fn parse(query: &Query) -> Result<Self, StatusError> {
         let labels = LabelSelector::parse(query.get("labelSelector").unwrap_or_default())
-            .map_err(Failure::bad_request)?;
+            .map_err(StatusError::bad_request)?;
         let options = Self {
             watch: query.flag("watch"),
             labels,
@@ -46,7 +46,7 @@ impl ListOptions {
             initial_events: query.has("sendInitialEvents").then(|| query.flag("sendInitialEvents")),
         };
         let errors = if options.watch { options.watch_errors() } else { options.list_errors(query) };
-        if errors.is_empty() { Ok(options) } else { Err(Failure::invalid_option("ListOptions", &errors)) }
+        if errors.is_empty() { Ok(options) } else { Err(StatusError::invalid_option("ListOptions", &errors)) }
     }
 
     fn list_errors(&self, query: &Query) -> Vec<FieldError> {
@@ -60,7 +60,7 @@ impl ListOptions {
                 let detail = "resourceVersionMatch is forbidden when continue is provided";
                 errors.push(FieldError::forbidden("resourceVersionMatch", detail));
             }
-            if self.version_match == Some(Match::Exact) && self.resource_version == Some(0) {
+            if self.version_match == Some(ResourceVersionMatch::Exact) && self.resource_version == Some(0) {
                 let detail = "resourceVersionMatch \"exact\" is forbidden for resourceVersion \"0\"";
                 errors.push(FieldError::forbidden("resourceVersionMatch", detail));
             }
@@ -75,7 +75,7 @@ impl ListOptions {
     fn watch_errors(&self) -> Vec<FieldError> {
         let mut errors = Vec::new();
         match (self.initial_events, self.version_match) {
-            (Some(_), Some(Match::NotOlderThan)) | (None, None) => {}
+            (Some(_), Some(ResourceVersionMatch::NotOlderThan)) | (None, None) => {}
             (Some(_), _) => {
                 let detail = "sendInitialEvents requires setting resourceVersionMatch to NotOlderThan";
                 errors.push(FieldError::forbidden("resourceVersionMatch", detail));
@@ -111,12 +111,12 @@ pub(crate) struct WriteOptions {
     pub(crate) validation: FieldValidation,
     pub(crate) force: Option<bool>,
     /// Fields that the body gives more than once; filled in by who reads the body.
-    pub(crate) repeated: Vec<String>,
+    pub(crate) duplicates: Vec<String>,
 }
 
 impl WriteOptions {
     /// `name` is that of the options type in errors: `CreateOptions` and so on.
-    pub(crate) fn parse(query: &Query, name: &str) -> Result<Self, Failure> {
+    pub(crate) fn parse(query: &Query, name: &str) -> Result<Self, StatusError> {
         let mut errors = Vec::new();
         let dry_run = dry_run(query.all("dryRun"), &mut errors);
         let validation = match query.get("fieldValidation") {
@@ -139,9 +139,9 @@ impl WriteOptions {
         }
         let force = query.has("force").then(|| query.flag("force"));
         if errors.is_empty() {
-            return Ok(Self { dry_run, manager, validation, force, repeated: Vec::new() });
+            return Ok(Self { dry_run, manager, validation, force, duplicates: Vec::new() });
         }
-        Err(Failure::invalid_option(name, &errors))
+        Err(StatusError::invalid_option(name, &errors))
     }
 }
 
@@ -157,7 +157,7 @@ pub(crate) struct DeleteOptions {
 }
 
 impl DeleteOptions {
-    pub(crate) fn parse(query: &Query, body: &Value) -> Result<Self, Failure> {
+    pub(crate) fn parse(query: &Query, body: &Value) -> Result<Self, StatusError> {
         let mut errors = Vec::new();
         let text = |value: &Value| value.as_str().map(str::to_string);
         let in_body: Vec<&str> =
@@ -182,7 +182,7 @@ impl DeleteOptions {
             }
         };
         if !errors.is_empty() {
-            return Err(Failure::invalid_option("DeleteOptions", &errors));
+            return Err(StatusError::invalid_option("DeleteOptions", &errors));
         }
         let conditions = &body["preconditions"];
         Ok(Self {
@@ -209,31 +209,31 @@ fn dry_run<'a>(given: impl Iterator<Item = &'a str>, errors: &mut Vec<FieldError
     dry
 }
 
-fn integer(query: &Query, key: &str) -> Result<Option<i64>, Failure> {
+fn integer(query: &Query, key: &str) -> Result<Option<i64>, StatusError> {
     let Some(text) = query.get(key) else { return Ok(None) };
-    let wrong = |_| Failure::bad_request(format!("strconv.ParseInt: parsing {text:?}: invalid syntax"));
+    let wrong = |_| StatusError::bad_request(format!("strconv.ParseInt: parsing {text:?}: invalid syntax"));
     text.parse().map(Some).map_err(wrong)
 }
 
 /// Lists refuse what is no number as a mistake of the caller; watches, as reads of one object, fail.
-fn resource_version(query: &Query, watch: bool) -> Result<Option<u64>, Failure> {
+fn resource_version(query: &Query, watch: bool) -> Result<Option<u64>, StatusError> {
     let Some(text) = query.get("resourceVersion") else { return Ok(None) };
-    let failure = Failure::unreadable_resource_version(text);
+    let failure = StatusError::unreadable_resource_version(text);
     text.parse().map(Some).map_err(|_| match watch {
         true => failure,
-        false => Failure::bad_request(format!("invalid resource version: {}", failure.message)),
+        false => StatusError::bad_request(format!("invalid resource version: {}", failure.message)),
     })
 }
 
-fn version_match(query: &Query) -> Result<Option<Match>, Failure> {
+fn version_match(query: &Query) -> Result<Option<ResourceVersionMatch>, StatusError> {
     match query.get("resourceVersionMatch") {
         None => Ok(None),
-        Some("Exact") => Ok(Some(Match::Exact)),
-        Some("NotOlderThan") => Ok(Some(Match::NotOlderThan)),
+        Some("Exact") => Ok(Some(ResourceVersionMatch::Exact)),
+        Some("NotOlderThan") => Ok(Some(ResourceVersionMatch::NotOlderThan)),
         Some(other) => {
             let supported = ["\"Exact\"", "\"NotOlderThan\"", "\"\""].map(String::from);
             let error = FieldError::not_supported("resourceVersionMatch", format!("{other:?}"), &supported);
-            Err(Failure::invalid_option("ListOptions", &[error]))
+            Err(StatusError::invalid_option("ListOptions", &[error]))
         }
     }
 }
@@ -242,7 +242,7 @@ fn version_match(query: &Query) -> Result<Option<Match>, Failure> {
 mod tests {
     use super::*;
 
-    fn list(query: &str) -> Result<ListOptions, Failure> {
+    fn list(query: &str) -> Result<ListOptions, StatusError> {
         ListOptions::parse(&Query::parse(query))
     }
 

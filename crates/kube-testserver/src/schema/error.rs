@@ -33,6 +33,11 @@ impl FieldError {
         Self::new(field, "FieldValueInvalid", with_detail(&format!("Invalid value: {shown}"), detail))
     }
 
+    /// An error that the genuine server gives no field.
+    pub(crate) fn without_field(why: &str) -> Self {
+        Self::invalid("<nil>", "\"\"", why)
+    }
+
     /// The value is not one of `supported`; both are printed forms.
     pub(crate) fn not_supported(
         field: impl Into<String>,

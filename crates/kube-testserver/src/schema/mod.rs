@@ -8,6 +8,7 @@
 mod cel;
 mod default;
 pub(crate) mod descriptions;
+mod duplicates;
 pub(crate) mod error;
 pub(crate) mod golang;
 pub(crate) mod model;
@@ -16,12 +17,11 @@ mod openapi;
 mod parse;
 mod path;
 mod prune;
-mod repeated;
 mod structural;
 pub(crate) mod types;
 mod validate;
 
 pub(crate) use cel::{Expression, Scope, untyped};
+pub(crate) use duplicates::duplicate_fields;
 pub(crate) use error::FieldError;
 pub(crate) use model::Schema;
-pub(crate) use repeated::repeated_fields;

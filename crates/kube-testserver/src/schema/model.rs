@@ -3,7 +3,7 @@ use std::sync::{Arc, LazyLock};
 
 use serde_json::Value;
 
-use super::cel::Rule;
+use super::cel::ValidationRule;
 
 /// The schema of one kind, or of a part of it. Cheap to clone.
 #[derive(Clone)]
@@ -26,11 +26,11 @@ impl Schema {
     }
 }
 
-/// What a place in an object may hold: the rules of its type, and what belongs to this use of the type.
+/// What a meta in an object may hold: the rules of its type, and what belongs to this use of the type.
 #[derive(Clone)]
 pub(crate) struct Field {
     pub(super) link: Link,
-    pub(super) place: Option<Arc<Place>>,
+    pub(super) meta: Option<Arc<FieldMeta>>,
 }
 
 #[derive(Clone)]
@@ -44,18 +44,18 @@ pub(super) type LazyType = LazyLock<Node, Box<dyn FnOnce() -> Node + Send + Sync
 
 /// What is said of one use of a type, and not of the type.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(crate) struct Place {
+pub(crate) struct FieldMeta {
     /// Filled in where nothing is given.
     pub(crate) default: Option<Value>,
     /// A Go struct held by value: always there, as `{}` when nothing is in it.
     pub(crate) by_value: bool,
     /// How strategic merge patch treats it.
-    pub(crate) strategy: Strategy,
+    pub(crate) strategy: PatchStrategy,
 }
 
 /// How a strategic merge patch treats a field.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Strategy {
+pub(crate) struct PatchStrategy {
     /// Lists merge element by element instead of being replaced.
     pub(crate) merge: bool,
     /// Members that `$retainKeys` does not name are dropped.
@@ -78,19 +78,19 @@ impl Field {
         matches!(self.link, Link::Named(_))
     }
 
-    /// The default of this place.
+    /// The default of this meta.
     pub(crate) fn default_value(&self) -> Option<&Value> {
-        self.place.as_ref()?.default.as_ref()
+        self.meta.as_ref()?.default.as_ref()
     }
 
     /// Whether this is a Go struct held by value.
     pub(crate) fn by_value(&self) -> bool {
-        self.place.as_ref().is_some_and(|p| p.by_value)
+        self.meta.as_ref().is_some_and(|p| p.by_value)
     }
 
-    /// How strategic merge patch treats this place.
-    pub(crate) fn strategy(&self) -> Option<&Strategy> {
-        self.place.as_ref().map(|p| &p.strategy)
+    /// How strategic merge patch treats this meta.
+    pub(crate) fn strategy(&self) -> Option<&PatchStrategy> {
+        self.meta.as_ref().map(|p| &p.strategy)
     }
 }
 
@@ -123,7 +123,7 @@ pub(crate) struct Node {
     pub(crate) list: ListType,
     /// The object is one indivisible value.
     pub(crate) atomic: bool,
-    pub(crate) rules: Option<Box<Rules>>,
+    pub(crate) rules: Option<Box<ValueValidation>>,
     /// Whether there are CEL rules here or below.
     pub(crate) ruled: bool,
 }
@@ -142,7 +142,7 @@ pub(crate) enum ListType {
 
 /// Limits on values, beyond their type.
 #[derive(Default)]
-pub(crate) struct Rules {
+pub(crate) struct ValueValidation {
     pub(crate) required: Vec<Box<str>>,
     pub(crate) allowed: Vec<Value>,
     pub(crate) pattern: Option<Pattern>,
@@ -161,7 +161,7 @@ pub(crate) struct Rules {
     pub(crate) not: Option<Field>,
     /// What a custom resource's schema says of its own `metadata`.
     pub(crate) metadata: Option<Field>,
-    pub(in crate::schema) cel: Vec<Rule>,
+    pub(in crate::schema) cel: Vec<ValidationRule>,
 }
 
 /// A compiled pattern and its text.

@@ -6,7 +6,9 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value};
 
-use super::model::{Bound, Field, Link, ListType, Node, Pattern, Place, Range, Rules, Strategy, Type};
+use super::model::{
+    Bound, Field, FieldMeta, Link, ListType, Node, PatchStrategy, Pattern, Range, Type, ValueValidation,
+};
 use super::{cel, types};
 
 /// Whether a schema describes a whole object.
@@ -19,12 +21,12 @@ pub(super) enum Extent {
 
 /// One use of a type.
 pub(super) fn field(doc: &Value, extent: Extent) -> Field {
-    let place = place(doc);
+    let meta = meta(doc);
     let mut field = match text(doc, "$ref") {
         Some(name) => types::reference(name),
-        None => Field { link: Link::Inline(Arc::new(node_of(doc, extent))), place: None },
+        None => Field { link: Link::Inline(Arc::new(node_of(doc, extent))), meta: None },
     };
-    field.place = (place != Place::default()).then(|| Arc::new(place));
+    field.meta = (meta != FieldMeta::default()).then(|| Arc::new(meta));
     field
 }
 
@@ -66,15 +68,15 @@ pub(super) fn node_of(doc: &Value, extent: Extent) -> Node {
 
 fn string() -> Field {
     let node = Node { ty: Some(Type::String), ..Node::default() };
-    Field { link: Link::Inline(Arc::new(node)), place: None }
+    Field { link: Link::Inline(Arc::new(node)), meta: None }
 }
 
-fn place(doc: &Value) -> Place {
+fn meta(doc: &Value) -> FieldMeta {
     let strategy = text(doc, "x-kubernetes-patch-strategy").unwrap_or_default();
-    Place {
+    FieldMeta {
         default: doc.get("default").cloned(),
         by_value: flag(doc, "x-by-value"),
-        strategy: Strategy {
+        strategy: PatchStrategy {
             merge: strategy.split(',').any(|s| s == "merge"),
             retain_keys: strategy.split(',').any(|s| s == "retainKeys"),
             merge_key: text(doc, "x-kubernetes-patch-merge-key").map(Into::into),
@@ -86,7 +88,7 @@ fn additional(doc: &Value) -> Option<Box<Field>> {
     match doc.get("additionalProperties")? {
         Value::Bool(true) => {
             let anything = Node { preserve_unknown: true, ..Node::default() };
-            Some(Box::new(Field { link: Link::Inline(Arc::new(anything)), place: None }))
+            Some(Box::new(Field { link: Link::Inline(Arc::new(anything)), meta: None }))
         }
         inner @ Value::Object(_) => Some(Box::new(field(inner, Extent::Part))),
         _ => None,
@@ -101,7 +103,7 @@ fn list_type(doc: &Value) -> ListType {
     }
 }
 
-fn rules(doc: &Value) -> Rules {
+fn rules(doc: &Value) -> ValueValidation {
     let bound = |at: &str, exclusive: &str| {
         doc.get(at).and_then(Value::as_f64).map(|at| Bound { at, exclusive: flag(doc, exclusive) })
     };
@@ -113,7 +115,7 @@ fn rules(doc: &Value) -> Rules {
         let list = doc.get(name).and_then(Value::as_array);
         list.into_iter().flatten().map(|doc| field(doc, Extent::Part)).collect()
     };
-    Rules {
+    ValueValidation {
         required: strings(doc, "required"),
         allowed: doc.get("enum").and_then(Value::as_array).cloned().unwrap_or_default(),
         pattern: text(doc, "pattern")
@@ -135,7 +137,7 @@ fn rules(doc: &Value) -> Rules {
     }
 }
 
-impl Rules {
+impl ValueValidation {
     /// Whether any rule is set; most places of an object have none.
     fn matter(&self) -> bool {
         let limits = [self.length, self.items, self.members];

@@ -45,12 +45,12 @@ pub(crate) fn names() -> impl Iterator<Item = &'static str> {
 pub(super) fn reference(name: &str) -> Field {
     match TYPES.get(name) {
         Some(entry) => named(entry),
-        None => Field { link: Link::Inline(Arc::default()), place: None },
+        None => Field { link: Link::Inline(Arc::default()), meta: None },
     }
 }
 
 fn named(entry: &'static Entry) -> Field {
-    Field { link: Link::Named(&entry.node), place: None }
+    Field { link: Link::Named(&entry.node), meta: None }
 }
 
 /// The parsed text of a line.

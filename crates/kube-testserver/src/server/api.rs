@@ -1,32 +1,20 @@
-use std::{
-    fmt,
-    future::Future,
-    io,
-    path::Path,
-    pin::Pin,
-    sync::Arc,
-    task::{Context, Poll},
-    time::Duration,
-};
+use std::{fmt, path::Path, sync::Arc, time::Duration};
 
-use bytes::Bytes;
 use http::request::Parts;
 use parking_lot::Mutex;
 use tokio::sync::watch;
-use tower::Service;
 
-use super::{handle, observer::Observer};
+use super::observer::Observer;
 use crate::{
     auth::User,
-    body::Body,
     clock::Clock,
-    fault::{Fault, FaultRule, Match, Rules},
+    cluster::{ClusterState, Settings},
+    fault::{Fault, FaultRule, FaultRules, Match},
     journal::DataError,
     kubelet::Kubelet,
     manifest::{self, LoadError, Manifests},
-    route::Asked,
-    stream::Sessions,
-    world::{Settings, World},
+    route::RequestInfo,
+    stream::StreamConnections,
 };
 
 /// A Kubernetes API server in the process.
@@ -54,15 +42,15 @@ use crate::{
 /// ```
 #[derive(Clone)]
 pub struct ApiServer {
-    world: Arc<Mutex<World>>,
-    faults: Rules,
-    /// Who asks through this handle without credentials.
+    cluster: Arc<Mutex<ClusterState>>,
+    faults: FaultRules,
+    /// Who webhook_call through this handle without credentials.
     identity: Arc<User>,
     observer: Option<Observer>,
     /// Its value changes when the watches of this handle (and its clones) are to end.
     cut: Arc<watch::Sender<u64>>,
     /// Connections to pods that were made through this handle (and its clones).
-    sessions: Arc<Sessions>,
+    connections: Arc<StreamConnections>,
     kubelet: Kubelet,
 }
 
@@ -83,12 +71,12 @@ impl ApiServer {
     }
 
     pub(crate) fn with_settings(settings: Settings) -> Self {
-        let world = World::new(settings);
-        let kubelet = world.kubelet.clone();
-        let (world, cut) = (Arc::new(Mutex::new(world)), Arc::new(watch::Sender::new(0)));
-        let identity = Arc::new(User::admin().with_standing());
-        let (faults, sessions) = (Rules::default(), Arc::new(Sessions::new()));
-        Self { world, faults, identity, observer: None, cut, sessions, kubelet }
+        let cluster = ClusterState::new(settings);
+        let kubelet = cluster.kubelet.clone();
+        let (cluster, cut) = (Arc::new(Mutex::new(cluster)), Arc::new(watch::Sender::new(0)));
+        let identity = Arc::new(User::admin().with_implicit_group());
+        let (faults, connections) = (FaultRules::default(), Arc::new(StreamConnections::new()));
+        Self { cluster, faults, identity, observer: None, cut, connections, kubelet }
     }
 
     /// Lets requests that match go wrong from now on, whichever handle or socket they come in through. Of several rules
@@ -113,8 +101,8 @@ impl ApiServer {
     }
 
     /// Takes over the state in a data directory, and keeps every change there.
-    pub(crate) fn keep_in(&self, dir: &Path) -> Result<(), DataError> {
-        self.world.lock().keep_in(dir)
+    pub(crate) fn open_data_dir(&self, dir: &Path) -> Result<(), DataError> {
+        self.cluster.lock().open_data_dir(dir)
     }
 
     /// Takes in objects as a client would create them, CRDs and namespaces first; what they say of their status is taken
@@ -123,7 +111,7 @@ impl ApiServer {
     /// # Errors
     /// [`LoadError`] names the first object that could not be read or was refused; the ones before it are there.
     pub fn load(&self, objects: impl Into<Manifests>) -> Result<(), LoadError> {
-        manifest::load(&mut self.world.lock(), objects.into())
+        manifest::load(&mut self.cluster.lock(), objects.into())
     }
 
     /// Everything the server holds as YAML, one document per object, uids and resourceVersions included.
@@ -140,7 +128,7 @@ impl ApiServer {
     /// # Ok::<_, kube_testserver::LoadError>(())
     /// ```
     pub fn snapshot(&self) -> String {
-        manifest::take(&self.world.lock())
+        manifest::take(&self.cluster.lock())
     }
 
     /// Replaces the whole state by a snapshot, as it is: nothing is validated or changed. Every watch ends, and the history
@@ -149,7 +137,7 @@ impl ApiServer {
     /// # Errors
     /// [`LoadError`] when it is no snapshot; the state is as before then.
     pub fn restore(&self, snapshot: impl Into<Manifests>) -> Result<(), LoadError> {
-        manifest::restore(&mut self.world.lock(), snapshot.into())
+        manifest::restore(&mut self.cluster.lock(), snapshot.into())
     }
 
     /// Puts the server's clock ahead: timestamps, watch timeouts, bookmarks, delays, the expiry of tokens and of Events, the
@@ -157,7 +145,7 @@ impl ApiServer {
     /// The clock also follows tokio's, so paused time moves it as well.
     pub fn advance(&self, by: Duration) {
         self.clock().advance(by);
-        self.world.lock().catch_up();
+        self.cluster.lock().run_due_tasks();
     }
 
     /// Forgets the history of changes now, as etcd does when it compacts.
@@ -165,7 +153,7 @@ impl ApiServer {
     /// Watches from older resourceVersions get `410 Expired` as an event, older continue tokens and exact lists as a
     /// status. Watches that are up to date go on; one that has not yet read all changes is cut.
     pub fn compact(&self) {
-        self.world.lock().store.compact();
+        self.cluster.lock().store.compact();
     }
 
     /// Goes back to an earlier resourceVersion, as a cluster does whose etcd is restored from a backup: objects are as they
@@ -187,7 +175,7 @@ impl ApiServer {
     /// # Errors
     /// When the history does not reach back so far; nothing is changed then.
     pub fn rewind(&self, resource_version: u64) -> Result<(), RewindError> {
-        let rewound = self.world.lock().rewind(resource_version);
+        let rewound = self.cluster.lock().rewind(resource_version);
         rewound.map_err(|old| RewindError { asked: resource_version, oldest: old.oldest })
     }
 
@@ -199,7 +187,7 @@ impl ApiServer {
 
     /// The resourceVersion of the newest change.
     pub fn resource_version(&self) -> u64 {
-        self.world.lock().store.revision()
+        self.cluster.lock().store.revision()
     }
 
     /// A handle on the same state through which requests without credentials come from `user`, for servers that enforce
@@ -219,7 +207,7 @@ impl ApiServer {
     /// ```
     #[must_use]
     pub fn as_user(&self, user: User) -> Self {
-        Self { identity: Arc::new(user.with_standing()), ..self.clone() }
+        Self { identity: Arc::new(user.with_implicit_group()), ..self.clone() }
     }
 
     /// What answers `exec`, `attach`, `port-forward` and `logs`.
@@ -229,8 +217,8 @@ impl ApiServer {
 
     /// A handle for a socket: its watches and connections to pods end on their own, and strangers come in through it.
     pub(crate) fn for_socket(&self) -> Self {
-        let (cut, sessions) = (Arc::new(watch::Sender::new(0)), Arc::new(Sessions::new()));
-        Self { cut, sessions, ..self.as_user(User::anonymous()) }
+        let (cut, connections) = (Arc::new(watch::Sender::new(0)), Arc::new(StreamConnections::new()));
+        Self { cut, connections, ..self.as_user(User::anonymous()) }
     }
 
     pub(crate) fn observed_by(self, observer: Observer) -> Self {
@@ -243,40 +231,40 @@ impl ApiServer {
 
     /// Lets somebody in by a client certificate.
     pub(crate) fn add_certificate(&self, certificate: Vec<u8>, user: User) {
-        self.world.lock().login.add_certificate(certificate, user);
+        self.cluster.lock().credentials.add_certificate(certificate, user);
     }
 
     /// Lets somebody in by a token.
     pub(crate) fn add_token(&self, token: String, user: User) {
-        self.world.lock().login.add_token(token, user);
+        self.cluster.lock().credentials.add_token(token, user);
     }
 
     /// Tells pods by which certificate the server is known.
     pub(crate) fn set_ca(&self, pem: &str) {
-        self.world.lock().set_ca(pem);
+        self.cluster.lock().set_ca(pem);
     }
 
-    pub(crate) fn sessions(&self) -> &Sessions {
-        &self.sessions
+    pub(crate) fn connections(&self) -> &StreamConnections {
+        &self.connections
     }
 
     pub(super) fn identity(&self) -> Arc<User> {
         self.identity.clone()
     }
 
-    pub(super) fn world(&self) -> &Arc<Mutex<World>> {
-        &self.world
+    pub(super) fn cluster(&self) -> &Arc<Mutex<ClusterState>> {
+        &self.cluster
     }
 
     pub(super) fn clock(&self) -> Clock {
-        self.world.lock().clock.clone()
+        self.cluster.lock().clock.clone()
     }
 
-    pub(super) fn strike(&self, parts: &Parts) -> Option<Fault> {
-        self.faults.strike(|| Asked::of(parts))
+    pub(super) fn matching_fault(&self, parts: &Parts) -> Option<Fault> {
+        self.faults.matching_fault(|| RequestInfo::of(parts))
     }
 
-    pub(super) fn cut_signal(&self) -> watch::Receiver<u64> {
+    pub(super) fn end_signal(&self) -> watch::Receiver<u64> {
         self.cut.subscribe()
     }
 }
@@ -292,23 +280,5 @@ impl fmt::Debug for ApiServer {
         f.debug_struct("ApiServer")
             .field("resource_version", &self.resource_version())
             .finish_non_exhaustive()
-    }
-}
-
-impl<B> Service<http::Request<B>> for ApiServer
-where
-    B: http_body::Body<Data = Bytes, Error: fmt::Display> + Send + 'static,
-{
-    type Response = http::Response<Body>;
-    type Error = io::Error;
-    type Future = Pin<Box<dyn Future<Output = Result<Self::Response, Self::Error>> + Send>>;
-
-    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Self::Error>> {
-        Poll::Ready(Ok(()))
-    }
-
-    fn call(&mut self, request: http::Request<B>) -> Self::Future {
-        let server = self.clone();
-        Box::pin(handle::handle(server, request))
     }
 }

@@ -6,15 +6,15 @@ use serde_json::json;
 use super::respond;
 use crate::{
     body::Body,
-    failure::Failure,
-    registry::{discovery, openapi, swagger},
+    cluster::ClusterState,
     render,
     route::{Query, Route},
-    world::World,
+    scheme::{discovery, openapi, openapi_v2},
+    status_error::StatusError,
 };
 
-pub(super) fn answer(world: &World, route: &Route, parts: &Parts) -> Response<Body> {
-    let registry = &world.registry;
+pub(super) fn respond(cluster: &ClusterState, route: &Route, parts: &Parts) -> Response<Body> {
+    let scheme = &cluster.scheme;
     let accept = parts.headers.get(header::ACCEPT).and_then(|value| value.to_str().ok()).unwrap_or_default();
     let query = Query::parse(parts.uri.query().unwrap_or_default());
     let found = match route {
@@ -26,20 +26,20 @@ pub(super) fn answer(world: &World, route: &Route, parts: &Parts) -> Response<Bo
         Route::CoreVersions | Route::Groups => {
             let core = *route == Route::CoreVersions;
             if let Some(form) = render::discovery_form(accept) {
-                return aggregated(world, core, form);
+                return aggregated(cluster, core, form);
             }
-            Some(if core { discovery::core_versions() } else { discovery::groups(registry) })
+            Some(if core { discovery::core_versions() } else { discovery::groups(scheme) })
         }
-        Route::Group(group) => discovery::group(registry, group),
-        Route::GroupVersion { group, version } => discovery::version(registry, group, version),
-        Route::OpenApiIndex => Some(openapi::index(registry, world.store.revision())),
-        Route::OpenApi(name) => match openapi::document(registry, name) {
+        Route::Group(group) => discovery::group(scheme, group),
+        Route::GroupVersion { group, version } => discovery::version(scheme, group, version),
+        Route::OpenApiIndex => Some(openapi::index(scheme, cluster.store.revision())),
+        Route::OpenApi(name) => match openapi::document(scheme, name) {
             // The address names the content, so it never changes there.
             Some(document) if query.has("hash") => return immutable(&document),
             found => found,
         },
         Route::OpenApiV2 if !render::wants_json(accept) => return respond::empty(StatusCode::NOT_ACCEPTABLE),
-        Route::OpenApiV2 => Some(swagger::document(registry)),
+        Route::OpenApiV2 => Some(openapi_v2::document(scheme)),
         Route::Resource(_) | Route::Unknown => None,
     };
     match found {
@@ -67,8 +67,8 @@ pub(super) fn not_found() -> Response<Body> {
     respond::text(StatusCode::NOT_FOUND, "404 page not found\n")
 }
 
-fn aggregated(world: &World, core: bool, form: &'static str) -> Response<Body> {
-    let mut response = respond::document(StatusCode::OK, &discovery::aggregated(&world.registry, core, form));
+fn aggregated(cluster: &ClusterState, core: bool, form: &'static str) -> Response<Body> {
+    let mut response = respond::document(StatusCode::OK, &discovery::aggregated(&cluster.scheme, core, form));
     let media = match form {
         "v2" => "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList",
         _ => "application/json;g=apidiscovery.k8s.io;v=v2beta1;as=APIGroupDiscoveryList",
@@ -98,9 +98,9 @@ fn version() -> serde_json::Value {
 }
 
 /// A path that a group might have, but none has.
-pub(super) fn unknown_resource(world: &World, group: &str, version: &str) -> Response<Body> {
-    if world.registry.version(group, version).next().is_some() {
-        respond::failure(&Failure::no_such_path())
+pub(super) fn unknown_resource(cluster: &ClusterState, group: &str, version: &str) -> Response<Body> {
+    if cluster.scheme.version(group, version).next().is_some() {
+        respond::status_error(&StatusError::no_such_path())
     } else {
         not_found()
     }

@@ -3,19 +3,19 @@ use std::collections::BTreeMap;
 use http::HeaderMap;
 
 use crate::{
-    auth::{Question, User},
+    auth::{AuthorizationAttributes, User},
     route::decode,
 };
 
 /// A request to act as somebody else.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Wish {
+pub(super) struct ImpersonationRequest {
     pub(super) user: User,
     /// Every right that it takes.
-    pub(super) questions: Vec<Question>,
+    pub(super) required: Vec<AuthorizationAttributes>,
 }
 
-impl Wish {
+impl ImpersonationRequest {
     /// What the headers ask for, if anything. The error says what is wrong with them.
     pub(super) fn read(headers: &HeaderMap) -> Result<Option<Self>, String> {
         let all = |name: &str| -> Vec<String> {
@@ -33,16 +33,17 @@ impl Wish {
             return Err(format!("requested [{}] without impersonating a user", asked.join(" ")));
         };
         let mut user = User::new(name);
-        let mut questions = vec![match user.service_account() {
-            Some((namespace, account)) => question("", "serviceaccounts", namespace, account),
-            None => question("", "users", "", name),
+        let mut required = vec![match user.service_account() {
+            Some((namespace, account)) => attributes("", "serviceaccounts", namespace, account),
+            None => attributes("", "users", "", name),
         }];
-        questions.extend(groups.iter().map(|group| question("", "groups", "", group)));
+        required.extend(groups.iter().map(|group| attributes("", "groups", "", group)));
         let group = "authentication.k8s.io";
-        questions.extend(uids.iter().map(|uid| question(group, "uids", "", uid)));
+        required.extend(uids.iter().map(|uid| attributes(group, "uids", "", uid)));
         for (key, values) in &extra {
-            questions
-                .extend(values.iter().map(|value| question(group, &format!("userextras/{key}"), "", value)));
+            required.extend(
+                values.iter().map(|value| attributes(group, &format!("userextras/{key}"), "", value)),
+            );
         }
         user.uid = uids.first().cloned().unwrap_or_default();
         if groups.is_empty()
@@ -53,7 +54,7 @@ impl Wish {
         }
         user.groups.extend(groups);
         user.extra = extra;
-        Ok(Some(Self { user: user.with_standing(), questions }))
+        Ok(Some(Self { user: user.with_implicit_group(), required }))
     }
 }
 
@@ -73,9 +74,9 @@ fn percent_decoded(key: &str) -> String {
     decode(key, false).unwrap_or_else(|| key.to_string())
 }
 
-fn question(group: &str, resource: &str, namespace: &str, name: &str) -> Question {
+fn attributes(group: &str, resource: &str, namespace: &str, name: &str) -> AuthorizationAttributes {
     let [group, resource, namespace, name] = [group, resource, namespace, name].map(String::from);
-    Question::Resource { verb: "impersonate".into(), group, resource, namespace, name }
+    AuthorizationAttributes::Resource { verb: "impersonate".into(), group, resource, namespace, name }
 }
 
 #[cfg(test)]
@@ -88,29 +89,31 @@ mod tests {
 
     #[test]
     fn headers_say_whom_to_act_as_and_what_that_takes() {
-        assert_eq!(Wish::read(&headers(&[])), Ok(None));
-        let orphaned = Wish::read(&headers(&[("impersonate-group", "devs")])).unwrap_err();
+        assert_eq!(ImpersonationRequest::read(&headers(&[])), Ok(None));
+        let orphaned = ImpersonationRequest::read(&headers(&[("impersonate-group", "devs")])).unwrap_err();
         assert_eq!(orphaned, "requested [{Group  devs    }] without impersonating a user");
-        let wish = Wish::read(&headers(&[
+        let impersonation = ImpersonationRequest::read(&headers(&[
             ("impersonate-user", "bob"),
             ("impersonate-group", "devs"),
             ("impersonate-uid", "7"),
             ("impersonate-extra-example.com%2fscope", "dev"),
         ]));
-        let wish = wish.unwrap().unwrap();
+        let impersonation = impersonation.unwrap().unwrap();
         let expected = User::new("bob").group("devs").group("system:authenticated").uid("7");
-        assert_eq!(wish.user, expected.extra("example.com/scope", "dev"));
+        assert_eq!(impersonation.user, expected.extra("example.com/scope", "dev"));
         let group = "authentication.k8s.io";
-        let questions = [
-            question("", "users", "", "bob"),
-            question("", "groups", "", "devs"),
-            question(group, "uids", "", "7"),
-            question(group, "userextras/example.com/scope", "", "dev"),
+        let required = [
+            attributes("", "users", "", "bob"),
+            attributes("", "groups", "", "devs"),
+            attributes(group, "uids", "", "7"),
+            attributes(group, "userextras/example.com/scope", "", "dev"),
         ];
-        assert_eq!(wish.questions, questions);
+        assert_eq!(impersonation.required, required);
         let account =
-            Wish::read(&headers(&[("impersonate-user", "system:serviceaccount:n:a")])).unwrap().unwrap();
-        assert_eq!(account.questions, [question("", "serviceaccounts", "n", "a")]);
+            ImpersonationRequest::read(&headers(&[("impersonate-user", "system:serviceaccount:n:a")]))
+                .unwrap()
+                .unwrap();
+        assert_eq!(account.required, [attributes("", "serviceaccounts", "n", "a")]);
         assert!(account.user.groups.contains(&"system:serviceaccounts:n".to_string()));
     }
 }

@@ -1,17 +1,18 @@
 //! The server as a tower service.
 
-mod access;
 mod api;
-mod broken;
+mod authorize;
+mod dispatch;
 mod documents;
-mod form;
-mod handle;
+mod faults;
+mod format;
 mod impersonation;
-mod node;
 mod observer;
+mod pods;
 mod respond;
+mod service;
 
 pub use api::{ApiServer, RewindError};
-pub use observer::Answered;
+pub use observer::RequestRecord;
 
 pub(crate) use observer::Observer;

@@ -3,7 +3,7 @@ use std::{fmt, sync::Arc, time::Duration};
 /// A request and how it was answered.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
-pub struct Answered {
+pub struct RequestRecord {
     /// The method, such as `GET`.
     pub method: http::Method,
     /// Path and query.
@@ -17,7 +17,7 @@ pub struct Answered {
 }
 
 /// One line: `GET /api/v1/pods 200 0.3ms kubectl/v1.32`.
-impl fmt::Display for Answered {
+impl fmt::Display for RequestRecord {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { method, uri, user_agent, code, took } = self;
         let path = uri.path_and_query().map_or("/", |path| path.as_str());
@@ -28,7 +28,7 @@ impl fmt::Display for Answered {
 
 /// Somebody who is told of every answer.
 #[derive(Clone)]
-pub(crate) struct Observer(pub(crate) Arc<dyn Fn(&Answered) + Send + Sync>);
+pub(crate) struct Observer(pub(crate) Arc<dyn Fn(&RequestRecord) + Send + Sync>);
 
 impl fmt::Debug for Observer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

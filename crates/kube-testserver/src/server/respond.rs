@@ -2,7 +2,7 @@ use bytes::Bytes;
 use http::{HeaderMap, HeaderValue, Response, StatusCode, header};
 use serde_json::Value;
 
-use crate::{body::Body, failure::Failure};
+use crate::{body::Body, status_error::StatusError};
 
 const JSON: HeaderValue = HeaderValue::from_static("application/json");
 
@@ -23,7 +23,7 @@ pub(super) fn document(code: StatusCode, document: &Value) -> Response<Body> {
     json(code, document.to_string(), &[])
 }
 
-pub(super) fn failure(failure: &Failure) -> Response<Body> {
+pub(super) fn status_error(failure: &StatusError) -> Response<Body> {
     let mut response = json(failure.code, failure.status().to_string(), &failure.warnings);
     let seconds = failure.details.as_ref().map_or(0, |details| details.retry_after_seconds);
     if seconds > 0 {

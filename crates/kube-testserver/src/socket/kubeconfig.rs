@@ -1,7 +1,7 @@
 use base64::{Engine, prelude::BASE64_STANDARD};
 use serde_json::{Value, json};
 
-use super::identities::{Credential, Identity};
+use super::pki::{ClientCredential, ClientIdentity};
 
 /// The context that is there on every server.
 const NAME: &str = "testserver";
@@ -9,7 +9,7 @@ const NAME: &str = "testserver";
 /// A kubeconfig with the context `testserver`, which is the first identity, and one context for each further identity, all
 /// in the namespace `default`. Without identities the server asks for no credentials; but over TLS `kubectl` would ask for a
 /// user name if there were none, so there is a token.
-pub(super) fn kubeconfig(url: &str, ca: Option<&str>, identities: &[Identity]) -> String {
+pub(super) fn kubeconfig(url: &str, ca: Option<&str>, identities: &[ClientIdentity]) -> String {
     let authority =
         ca.map(|pem| format!("\n    certificate-authority-data: {}", BASE64_STANDARD.encode(pem)));
     let stranger = || if ca.is_some() { json!({"token": "anyone"}) } else { json!({}) };
@@ -39,10 +39,10 @@ users:
     )
 }
 
-fn credential(credential: &Credential) -> Value {
+fn credential(credential: &ClientCredential) -> Value {
     match credential {
-        Credential::Token(token) => json!({"token": token}),
-        Credential::Certificate { pem, key, .. } => {
+        ClientCredential::Token(token) => json!({"token": token}),
+        ClientCredential::Certificate { pem, key, .. } => {
             json!({"client-certificate-data": encoded(pem), "client-key-data": encoded(key)})
         }
     }

@@ -1,6 +1,5 @@
 //! The server behind a real socket.
 
-mod identities;
 mod kubeconfig;
 mod pki;
 mod test_server;

@@ -3,7 +3,7 @@ use rcgen::{
     KeyUsagePurpose,
 };
 
-use super::identities::Credential;
+use crate::{User, ids};
 
 /// A certificate authority of one server's own, and the server's certificate from it.
 pub(super) struct Pki {
@@ -33,7 +33,7 @@ impl Pki {
     }
 
     /// A client certificate: the name as common name, the groups as organizations, as Kubernetes reads them.
-    pub(super) fn issue(&self, name: &str, groups: &[String]) -> Result<Credential, rcgen::Error> {
+    pub(super) fn issue(&self, name: &str, groups: &[String]) -> Result<ClientCredential, rcgen::Error> {
         let mut client = CertificateParams::new([])?;
         client.distinguished_name.push(DnType::CommonName, name);
         // One attribute holds one value here; who is meant is known by the certificate itself.
@@ -44,6 +44,38 @@ impl Pki {
         let key = KeyPair::generate()?;
         let certificate = client.signed_by(&key, &self.issuer)?;
         let der = certificate.der().to_vec();
-        Ok(Credential::Certificate { pem: certificate.pem(), key: key.serialize_pem(), der })
+        Ok(ClientCredential::Certificate { pem: certificate.pem(), key: key.serialize_pem(), der })
+    }
+}
+
+/// A user and what proves it.
+#[derive(Clone, Debug)]
+pub(super) struct ClientIdentity {
+    pub(super) user: User,
+    pub(super) credential: ClientCredential,
+}
+
+#[derive(Clone)]
+pub(super) enum ClientCredential {
+    Token(String),
+    Certificate { pem: String, key: String, der: Vec<u8> },
+}
+
+/// Gives every user a credential: their token, else a certificate where there is a CA, else a random token.
+pub(super) fn issue(users: Vec<User>, pki: Option<&Pki>) -> Result<Vec<ClientIdentity>, rcgen::Error> {
+    let credential = |user: &User| match (&user.token, pki) {
+        (Some(token), _) => Ok(ClientCredential::Token(token.clone())),
+        (None, Some(pki)) => pki.issue(&user.name, &user.groups),
+        (None, None) => Ok(ClientCredential::Token(ids::uid())),
+    };
+    users.into_iter().map(|user| Ok(ClientIdentity { credential: credential(&user)?, user })).collect()
+}
+
+impl std::fmt::Debug for ClientCredential {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Self::Token(_) => "Token",
+            Self::Certificate { .. } => "Certificate",
+        })
     }
 }

@@ -8,9 +8,8 @@ use kube_serve::listener::{Listener, TlsError, TlsSettings};
 use tokio::{sync::oneshot, task::JoinHandle};
 
 use super::{
-    identities::{Credential, Identity, issue},
     kubeconfig::kubeconfig,
-    pki::Pki,
+    pki::{ClientCredential, ClientIdentity, Pki, issue},
 };
 use crate::{ApiServer, DataError, Fault, FaultRule, LoadError, Match, User};
 
@@ -39,7 +38,7 @@ pub struct TestServer {
     served: ApiServer,
     addr: SocketAddr,
     ca: Option<String>,
-    identities: Vec<Identity>,
+    identities: Vec<ClientIdentity>,
     stop: Option<oneshot::Sender<()>>,
     task: JoinHandle<()>,
 }
@@ -130,7 +129,7 @@ impl TestServer {
     pub async fn shutdown(mut self) {
         drop(self.stop.take());
         self.served.end_watches();
-        self.served.sessions().end().await;
+        self.served.connections().end().await;
         // The task ends by itself now; it cannot have been aborted, that is only done on drop.
         if let Err(error) = (&mut self.task).await {
             tracing::error!(%error, "the server's task ended badly");
@@ -140,7 +139,7 @@ impl TestServer {
 
 impl Drop for TestServer {
     fn drop(&mut self) {
-        self.served.sessions().cut();
+        self.served.connections().cut();
         self.task.abort();
     }
 }
@@ -163,8 +162,10 @@ pub(crate) async fn open(socket: Socket, users: Vec<User>, api: ApiServer) -> Re
     let identities = issue(users, pki.as_ref()).map_err(StartError::Certificates)?;
     for identity in &identities {
         match &identity.credential {
-            Credential::Token(token) => api.add_token(token.clone(), identity.user.clone()),
-            Credential::Certificate { der, .. } => api.add_certificate(der.clone(), identity.user.clone()),
+            ClientCredential::Token(token) => api.add_token(token.clone(), identity.user.clone()),
+            ClientCredential::Certificate { der, .. } => {
+                api.add_certificate(der.clone(), identity.user.clone())
+            }
         }
     }
     let addr = listener.local_addr();

@@ -2,7 +2,7 @@
 //!
 //! Objects are kept as the bytes of their watch line, serialised once: reads, lists and every watcher share them.
 //! One counter numbers all changes of all resources; each resource keeps its recent changes, and the sum of them is
-//! bounded, the oldest being forgotten first.
+//! bounded, the oldest being dropped first.
 
 mod key;
 mod list;

@@ -9,7 +9,7 @@ use tokio::sync::watch;
 use super::{EventType, Key, Stored};
 use crate::meta;
 
-/// One resource's place in the [`Store`]; never used again after [`Store::close`].
+/// One resource's place in the [`Store`]; never used again after [`Store::close_table`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct TableId(usize);
 
@@ -37,12 +37,12 @@ pub(crate) struct Store {
     /// Which table each remembered change is in, oldest first.
     order: VecDeque<TableId>,
     bytes: usize,
-    limits: Limits,
+    limits: HistoryLimits,
 }
 
 /// How much history is kept: whichever is reached first.
 #[derive(Clone, Copy, Debug)]
-struct Limits {
+struct HistoryLimits {
     changes: usize,
     bytes: usize,
 }
@@ -51,8 +51,8 @@ struct Limits {
 pub(super) struct Table {
     pub(super) objects: BTreeMap<Key, Arc<Stored>>,
     history: VecDeque<Change>,
-    /// The revision of the newest change that was forgotten.
-    forgotten: u64,
+    /// The revision of the newest change that was dropped.
+    dropped: u64,
     /// Tells watchers the newest revision; gone once the resource is.
     signal: Option<watch::Sender<u64>>,
 }
@@ -68,17 +68,17 @@ impl Table {
 impl Store {
     pub(crate) fn new(changes: usize) -> Self {
         // Like etcd, the first revision that anybody sees is not 0: that one has a meaning of its own.
-        let limits = Limits { changes, bytes: 64 << 20 };
+        let limits = HistoryLimits { changes, bytes: 64 << 20 };
         Self { revision: 1, compacted: 0, tables: Vec::new(), order: VecDeque::new(), bytes: 0, limits }
     }
 
     /// An empty store with the limits of another, which goes on from `revision` and knows nothing of before.
-    pub(crate) fn again(&self, revision: u64) -> Self {
+    pub(crate) fn restarted_at(&self, revision: u64) -> Self {
         Self { revision, compacted: revision, ..Self::new(self.limits.changes) }
     }
 
     /// Takes in an object as it is, at the revision that its metadata says. Nobody is told.
-    pub(crate) fn load(&mut self, table: TableId, key: Key, object: &Value) -> Arc<Stored> {
+    pub(crate) fn restore(&mut self, table: TableId, key: Key, object: &Value) -> Arc<Stored> {
         let revision =
             meta::text(object, "resourceVersion").and_then(|v| v.parse().ok()).unwrap_or(self.revision);
         let stored = Arc::new(Stored::new(key.clone(), revision, EventType::Added, object));
@@ -91,15 +91,15 @@ impl Store {
     }
 
     /// Makes room for one more resource.
-    pub(crate) fn open(&mut self) -> TableId {
+    pub(crate) fn add_table(&mut self) -> TableId {
         let signal = Some(watch::Sender::new(self.revision));
-        let table = Table { objects: BTreeMap::new(), history: VecDeque::new(), forgotten: 0, signal };
+        let table = Table { objects: BTreeMap::new(), history: VecDeque::new(), dropped: 0, signal };
         self.tables.push(table);
         TableId(self.tables.len() - 1)
     }
 
     /// Ends a resource: its watchers end once they have seen the last change.
-    pub(crate) fn close(&mut self, table: TableId) {
+    pub(crate) fn close_table(&mut self, table: TableId) {
         self.tables[table.0].signal = None;
     }
 
@@ -138,7 +138,7 @@ impl Store {
         };
         let stored = self.version(key, event, &mut object);
         let previous = self.tables[table.0].objects.insert(stored.key.clone(), stored.clone());
-        self.remember(table, Change { object: stored.clone(), previous });
+        self.record_change(table, Change { object: stored.clone(), previous });
         stored
     }
 
@@ -146,12 +146,12 @@ impl Store {
     pub(crate) fn remove(&mut self, table: TableId, key: &Key, mut last: Value) -> Option<Arc<Stored>> {
         let previous = self.tables[table.0].objects.remove(key)?;
         let stored = self.version(key.clone(), EventType::Deleted, &mut last);
-        self.remember(table, Change { object: stored.clone(), previous: Some(previous) });
+        self.record_change(table, Change { object: stored.clone(), previous: Some(previous) });
         Some(stored)
     }
 
     /// Changes how the present objects read. They stay at their revisions, and nobody is told.
-    pub(crate) fn reread(&mut self, table: TableId, read: impl Fn(&mut Value)) {
+    pub(crate) fn rewrite_in_place(&mut self, table: TableId, read: impl Fn(&mut Value)) {
         for stored in self.tables[table.0].objects.values_mut() {
             let before = stored.value();
             let mut object = before.clone();
@@ -165,20 +165,20 @@ impl Store {
     /// Forgets all history: every older revision is expired from now on.
     pub(crate) fn compact(&mut self) {
         self.compacted = self.revision;
-        while self.forget_oldest() {}
+        while self.drop_oldest() {}
     }
 
     /// Whether a new reader may start from the state at `revision`.
     pub(crate) fn check_readable(&self, table: TableId, revision: u64) -> Result<(), TooOld> {
-        let oldest = self.compacted.max(self.tables[table.0].forgotten);
+        let oldest = self.compacted.max(self.tables[table.0].dropped);
         if revision < oldest { Err(TooOld { oldest }) } else { Ok(()) }
     }
 
-    /// At most `most` changes after `revision`, oldest first. Refused when some of them are forgotten.
+    /// At most `most` changes after `revision`, oldest first. Refused when some of them are dropped.
     pub(crate) fn changes(&self, table: TableId, revision: u64, most: usize) -> Result<Vec<Change>, TooOld> {
         let table = self.table(table);
-        if revision < table.forgotten {
-            return Err(TooOld { oldest: table.forgotten });
+        if revision < table.dropped {
+            return Err(TooOld { oldest: table.dropped });
         }
         Ok(table.since(revision).take(most).cloned().collect())
     }
@@ -194,24 +194,24 @@ impl Store {
         Arc::new(Stored::new(key, self.revision, event, object))
     }
 
-    fn remember(&mut self, table: TableId, change: Change) {
+    fn record_change(&mut self, table: TableId, change: Change) {
         self.bytes += change.object.size();
         self.tables[table.0].history.push_back(change);
         self.order.push_back(table);
         while self.order.len() > self.limits.changes || self.bytes > self.limits.bytes && self.order.len() > 1
         {
-            self.forget_oldest();
+            self.drop_oldest();
         }
         if let Some(signal) = &self.tables[table.0].signal {
             signal.send_replace(self.revision);
         }
     }
 
-    fn forget_oldest(&mut self) -> bool {
+    fn drop_oldest(&mut self) -> bool {
         let Some(table) = self.order.pop_front() else { return false };
         let table = &mut self.tables[table.0];
         if let Some(change) = table.history.pop_front() {
-            table.forgotten = change.object.revision;
+            table.dropped = change.object.revision;
             self.bytes -= change.object.size();
         }
         true

@@ -22,7 +22,7 @@ fn all(store: &Store, table: TableId, at: Option<u64>) -> Result<Page, TooOld> {
 #[test]
 fn one_serialisation_holds_line_object_and_tail() {
     let mut store = Store::new(10);
-    let table = store.open();
+    let table = store.add_table();
     let stored = store.put(table, Key::new(None, "a\"b"), object("a\"b", "x"));
     let line: Value = serde_json::from_slice(&stored.line()).unwrap();
     assert_eq!(line, json!({"type": "ADDED", "object": stored.value()}));
@@ -37,7 +37,7 @@ fn one_serialisation_holds_line_object_and_tail() {
 #[test]
 fn a_page_shows_the_state_of_its_revision() {
     let mut store = Store::new(100);
-    let table = store.open();
+    let table = store.add_table();
     for name in ["b", "c", "d"] {
         put(&mut store, table, name, "old");
     }
@@ -81,7 +81,7 @@ fn a_page_shows_the_state_of_its_revision() {
 #[test]
 fn namespaces_that_share_a_prefix_stay_apart() {
     let mut store = Store::new(100);
-    let table = store.open();
+    let table = store.add_table();
     for namespace in ["a", "a-b", "a.b", "ab"] {
         store.put(table, Key::new(Some(namespace), "x"), object("x", namespace));
     }
@@ -95,7 +95,7 @@ fn namespaces_that_share_a_prefix_stay_apart() {
 #[test]
 fn history_is_bounded_over_all_resources_and_says_what_it_lost() {
     let mut store = Store::new(3);
-    let (busy, quiet) = (store.open(), store.open());
+    let (busy, quiet) = (store.add_table(), store.add_table());
     let first = put(&mut store, quiet, "q", "1");
     let revisions: Vec<u64> = (0..5).map(|i| put(&mut store, busy, "b", &i.to_string())).collect();
     assert_eq!(store.changes(busy, revisions[1], 9).unwrap().len(), 3);
@@ -115,12 +115,12 @@ fn history_is_bounded_over_all_resources_and_says_what_it_lost() {
 #[test]
 fn watchers_are_woken_and_end_with_their_resource() {
     let mut store = Store::new(3);
-    let table = store.open();
+    let table = store.add_table();
     let mut signal = store.signal(table).unwrap();
     assert!(!signal.has_changed().unwrap());
     let revision = put(&mut store, table, "a", "");
     assert_eq!(*signal.borrow_and_update(), revision);
-    store.close(table);
+    store.close_table(table);
     signal.has_changed().unwrap_err();
     assert!(store.signal(table).is_none());
 }
@@ -130,7 +130,7 @@ proptest! {
     #[test]
     fn past_lists_equal_what_was_listed_then(steps in prop::collection::vec((0..6u8, any::<bool>()), 0..40)) {
         let mut store = Store::new(1000);
-        let table = store.open();
+        let table = store.add_table();
         let mut seen = Vec::new();
         for (i, (name, delete)) in steps.into_iter().enumerate() {
             let name = format!("n{name}");

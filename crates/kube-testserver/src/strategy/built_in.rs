@@ -3,10 +3,10 @@
 use base64::{Engine, prelude::BASE64_STANDARD};
 use serde_json::{Value, json};
 
-use super::{Part, rbac};
+use super::{WritePart, rbac};
 use crate::{
     meta,
-    registry::{Endpoint, autoscaler},
+    scheme::{Endpoint, autoscaler},
 };
 
 /// Kinds whose `metadata.generation` counts changes of what is wanted. All custom resources do.
@@ -27,11 +27,11 @@ pub(super) fn has_generation(endpoint: &Endpoint) -> bool {
 }
 
 /// Annotations that stand for members which this write is not about stay as they were. `old` is null for what is new.
-pub(super) fn keep_annotations(endpoint: &Endpoint, part: Part, old: &Value, new: &mut Value) {
+pub(super) fn keep_annotations(endpoint: &Endpoint, part: WritePart, old: &Value, new: &mut Value) {
     if !endpoint.resource.is("autoscaling", "horizontalpodautoscalers") || endpoint.version().name != "v1" {
         return;
     }
-    let kept = if part == Part::Main { autoscaler::OF_STATUS } else { autoscaler::OF_SPEC };
+    let kept = if part == WritePart::Main { autoscaler::OF_STATUS } else { autoscaler::OF_SPEC };
     for name in kept {
         let before = old["metadata"]["annotations"].get(name);
         let now = new.pointer_mut("/metadata/annotations").and_then(Value::as_object_mut);

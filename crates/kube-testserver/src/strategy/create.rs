@@ -1,7 +1,7 @@
 use serde_json::Value;
 
-use super::{Part, built_in, settle};
-use crate::{ids, meta, registry::Endpoint};
+use super::{WritePart, allocate, built_in};
+use crate::{ids, meta, scheme::Endpoint};
 
 /// Gives a new object what the server owns: uid, timestamps, generation; takes what a client may not set.
 pub(crate) fn prepare(endpoint: &Endpoint, object: &mut Value, uid: &str, now: &str) {
@@ -28,8 +28,8 @@ pub(crate) fn prepare(endpoint: &Endpoint, object: &mut Value, uid: &str, now: &
         }
     }
     built_in::prepare_create(endpoint, object);
-    built_in::keep_annotations(endpoint, Part::Main, &Value::Null, object);
-    settle::create(endpoint, object);
+    built_in::keep_annotations(endpoint, WritePart::Main, &Value::Null, object);
+    allocate::create(endpoint, object);
 }
 
 #[cfg(test)]
@@ -37,11 +37,11 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::{registry::Registry, store::Store};
+    use crate::{scheme::Scheme, store::Store};
 
     fn prepared(group: &str, plural: &str, mut object: Value) -> Value {
-        let registry = Registry::with_built_in(&mut Store::new(1));
-        prepare(registry.by_plural(group, plural).unwrap(), &mut object, "u", "2026-01-01T00:00:00Z");
+        let scheme = Scheme::with_built_in(&mut Store::new(1));
+        prepare(scheme.by_plural(group, plural).unwrap(), &mut object, "u", "2026-01-01T00:00:00Z");
         object
     }
 

@@ -4,7 +4,7 @@ mod autoscaler;
 
 use serde_json::{Value, json};
 
-use crate::registry::Endpoint;
+use crate::scheme::Endpoint;
 
 const RBAC: &str = "rbac.authorization.k8s.io";
 

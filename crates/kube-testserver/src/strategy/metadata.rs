@@ -1,8 +1,8 @@
 use serde_json::Value;
 
-use crate::{meta, names, registry::Endpoint, schema::FieldError};
+use crate::{meta, names, schema::FieldError, scheme::Endpoint};
 
-const LARGEST_ANNOTATIONS: usize = 256 * 1024;
+const MAX_ANNOTATION_BYTES: usize = 256 * 1024;
 
 /// Everything that is wrong with the metadata of an object about to be written; `old` is what it replaces.
 pub(crate) fn validate(endpoint: &Endpoint, object: &Value, old: Option<&Value>) -> Vec<FieldError> {
@@ -54,8 +54,8 @@ fn annotations(object: &Value, errors: &mut Vec<FieldError>) {
             errors.push(FieldError::invalid("metadata.annotations", format!("{key:?}"), &wrong));
         }
     }
-    if size > LARGEST_ANNOTATIONS {
-        let message = format!("Too long: may not be more than {LARGEST_ANNOTATIONS} bytes");
+    if size > MAX_ANNOTATION_BYTES {
+        let message = format!("Too long: may not be more than {MAX_ANNOTATION_BYTES} bytes");
         errors.push(FieldError::new("metadata.annotations", "FieldValueTooLong", message));
     }
 }
@@ -110,11 +110,11 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::{registry::Registry, store::Store};
+    use crate::{scheme::Scheme, store::Store};
 
     fn fields(plural: &str, object: Value, old: Option<Value>) -> Vec<String> {
-        let registry = Registry::with_built_in(&mut Store::new(1));
-        let endpoint = registry.by_plural("", plural).unwrap();
+        let scheme = Scheme::with_built_in(&mut Store::new(1));
+        let endpoint = scheme.by_plural("", plural).unwrap();
         validate(endpoint, &object, old.as_ref()).into_iter().map(|e| e.field).collect()
     }
 

@@ -1,5 +1,6 @@
 //! What the server does to an object before it is written: fields it owns, rules of metadata, special kinds.
 
+mod allocate;
 mod built_in;
 mod create;
 mod defaults;
@@ -7,15 +8,14 @@ mod metadata;
 mod part;
 mod rbac;
 mod rules;
-mod settle;
 mod update;
 
+pub(crate) use allocate::{CLAIM_IN_USE, VOLUME_IN_USE};
 pub(crate) use built_in::{created_by_put, needs_version};
 pub(crate) use create::prepare as prepare_create;
 pub(crate) use defaults::default;
 pub(crate) use metadata::validate as validate_metadata;
-pub(crate) use part::{Part, validate as validate_part};
+pub(crate) use part::{WritePart, validate as validate_part};
 pub(crate) use rbac::validate as validate_rights;
 pub(crate) use rules::validate as validate_kind;
-pub(crate) use settle::{CLAIM_IN_USE, VOLUME_IN_USE};
 pub(crate) use update::prepare as prepare_update;

@@ -2,12 +2,12 @@
 
 use serde_json::Value;
 
-use super::settle::quality;
+use super::allocate::qos_class;
 use crate::schema::FieldError;
 
 /// Which part of an object a write is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Part {
+pub(crate) enum WritePart {
     /// Everything but what has a subresource of its own.
     Main,
     Status,
@@ -22,13 +22,13 @@ pub(crate) enum Part {
 }
 
 /// Puts the part out of `given` into `object`, which is the old one otherwise.
-pub(super) fn take_over(part: Part, given: &Value, object: &mut Value) {
+pub(super) fn copy_part(part: WritePart, given: &Value, object: &mut Value) {
     match part {
-        Part::Approval => set(&mut object["status"], "conditions", &given["status"]["conditions"]),
-        Part::EphemeralContainers => {
+        WritePart::Approval => set(&mut object["status"], "conditions", &given["status"]["conditions"]),
+        WritePart::EphemeralContainers => {
             set(&mut object["spec"], "ephemeralContainers", &given["spec"]["ephemeralContainers"]);
         }
-        Part::Resize => {
+        WritePart::Resize => {
             for list in ["containers", "initContainers"] {
                 let containers = object["spec"].get_mut(list).and_then(Value::as_array_mut);
                 for container in containers.into_iter().flatten() {
@@ -39,17 +39,17 @@ pub(super) fn take_over(part: Part, given: &Value, object: &mut Value) {
                 }
             }
         }
-        Part::Main | Part::Status | Part::Finalize => {}
+        WritePart::Main | WritePart::Status | WritePart::Finalize => {}
     }
 }
 
 /// What a write of the part may not do, seen from what it has become.
-pub(crate) fn validate(part: Part, old: &Value, new: &Value) -> Vec<FieldError> {
+pub(crate) fn validate(part: WritePart, old: &Value, new: &Value) -> Vec<FieldError> {
     match part {
-        Part::EphemeralContainers => kept(&old["spec"]["ephemeralContainers"], new),
-        Part::Resize => {
-            let class = quality(&new["spec"]);
-            let same = class == quality(&old["spec"]);
+        WritePart::EphemeralContainers => kept(&old["spec"]["ephemeralContainers"], new),
+        WritePart::Resize => {
+            let class = qos_class(&new["spec"]);
+            let same = class == qos_class(&old["spec"]);
             let why = "Pod QOS Class may not change as a result of resizing";
             if same { Vec::new() } else { vec![FieldError::invalid("spec", format!("{class:?}"), why)] }
         }
@@ -111,7 +111,7 @@ mod tests {
         let old = json!({"spec": {"request": "r"}, "status": {"certificate": "c"}});
         let given = json!({"spec": {"request": "other"}, "status": {"conditions": [1], "certificate": "x"}});
         let mut object = old.clone();
-        take_over(Part::Approval, &given, &mut object);
+        copy_part(WritePart::Approval, &given, &mut object);
         assert_eq!(
             object,
             json!({"spec": {"request": "r"}, "status": {"certificate": "c", "conditions": [1]}})
@@ -120,13 +120,13 @@ mod tests {
         let old = json!({"spec": {"containers": [{"name": "a", "image": "i"}, {"name": "b"}]}});
         let given = json!({"spec": {"nodeName": "n", "containers": [{"name": "b"}, {"name": "a", "image": "j", "resources": {"limits": 1}}]}});
         let mut object = old.clone();
-        take_over(Part::Resize, &given, &mut object);
+        copy_part(WritePart::Resize, &given, &mut object);
         let containers = json!([{"name": "a", "image": "i", "resources": {"limits": 1}}, {"name": "b"}]);
         assert_eq!(object, json!({"spec": {"containers": containers}}));
 
         let given = json!({"spec": {"ephemeralContainers": [{"name": "d"}], "containers": []}});
         let mut object = old.clone();
-        take_over(Part::EphemeralContainers, &given, &mut object);
+        copy_part(WritePart::EphemeralContainers, &given, &mut object);
         assert_eq!(object["spec"]["ephemeralContainers"], given["spec"]["ephemeralContainers"]);
         assert_eq!(object["spec"]["containers"], old["spec"]["containers"]);
     }
@@ -142,17 +142,19 @@ mod tests {
                 .collect()
         };
         let old = pod(json!([{"name": "d", "image": "i"}]));
-        let part = Part::EphemeralContainers;
+        let part = WritePart::EphemeralContainers;
         assert!(told(part, old.clone(), pod(json!([{"name": "d", "image": "i"}, {"name": "e"}]))).is_empty());
         assert!(told(part, old.clone(), pod(json!([{"name": "d"}])))[0].contains("\"d\" may not be changed"));
         assert!(told(part, old.clone(), pod(json!([])))[0].contains("\"d\" may not be removed"));
-        let twin = pod(json!([{"name": "d", "image": "i"}, {"name": "a"}]));
-        assert!(told(part, old, twin)[0].starts_with("spec.ephemeralContainers[1].name: Duplicate value"));
+        let equivalent = pod(json!([{"name": "d", "image": "i"}, {"name": "a"}]));
+        assert!(
+            told(part, old, equivalent)[0].starts_with("spec.ephemeralContainers[1].name: Duplicate value")
+        );
 
         let sized =
             |cpu: Value| json!({"spec": {"containers": [{"name": "a", "resources": {"requests": cpu}}]}});
         let (small, large) = (sized(json!({"cpu": "1"})), sized(json!({"cpu": "2"})));
-        assert!(told(Part::Resize, small.clone(), large).is_empty());
-        assert!(told(Part::Resize, small, sized(json!({})))[0].contains("QOS Class may not change"));
+        assert!(told(WritePart::Resize, small.clone(), large).is_empty());
+        assert!(told(WritePart::Resize, small, sized(json!({})))[0].contains("QOS Class may not change"));
     }
 }

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::{registry::Endpoint, schema::FieldError};
+use crate::{schema::FieldError, scheme::Endpoint};
 
 const GROUP: &str = "rbac.authorization.k8s.io";
 

@@ -1,12 +1,12 @@
 use serde_json::{Map, Value};
 
-use super::{Part, built_in, part, settle};
-use crate::{meta, registry::Endpoint};
+use super::{WritePart, allocate, built_in, part};
+use crate::{meta, scheme::Endpoint};
 
 /// Restores in `new` what this write may not change, and counts the generation.
-pub(crate) fn prepare(endpoint: &Endpoint, part: Part, old: &Value, new: &mut Value) {
+pub(crate) fn prepare(endpoint: &Endpoint, part: WritePart, old: &Value, new: &mut Value) {
     match part {
-        Part::Main => {
+        WritePart::Main => {
             if endpoint.has_status() {
                 keep(new, old, "status");
             }
@@ -14,25 +14,25 @@ pub(crate) fn prepare(endpoint: &Endpoint, part: Part, old: &Value, new: &mut Va
                 keep(new, old, "spec");
             }
             built_in::prepare_update(endpoint, new);
-            settle::update(endpoint, old, new);
+            allocate::update(endpoint, old, new);
         }
-        Part::Status => only(new, old, &["status"], endpoint),
-        Part::Finalize => only(new, old, &["spec"], endpoint),
-        Part::Approval | Part::EphemeralContainers | Part::Resize => {
+        WritePart::Status => only(new, old, &["status"], endpoint),
+        WritePart::Finalize => only(new, old, &["spec"], endpoint),
+        WritePart::Approval | WritePart::EphemeralContainers | WritePart::Resize => {
             let given = new.clone();
             only(new, old, &[], endpoint);
-            part::take_over(part, &given, new);
+            part::copy_part(part, &given, new);
         }
     }
     built_in::keep_annotations(endpoint, part, old, new);
     for field in
         ["name", "namespace", "uid", "creationTimestamp", "generateName", "generation", "resourceVersion"]
     {
-        meta::keep(new, old, field);
+        meta::copy(new, old, field);
     }
-    if part != Part::Main || meta::is_deleting(old) || meta::is_deleting(new) {
-        meta::keep(new, old, "deletionTimestamp");
-        meta::keep(new, old, "deletionGracePeriodSeconds");
+    if part != WritePart::Main || meta::is_deleting(old) || meta::is_deleting(new) {
+        meta::copy(new, old, "deletionTimestamp");
+        meta::copy(new, old, "deletionGracePeriodSeconds");
     }
     meta::set(new, "selfLink", Value::Null);
     if built_in::has_generation(endpoint) && wanted_differs(endpoint, old, new) {
@@ -52,11 +52,11 @@ fn only(new: &mut Value, old: &Value, members: &[&str], endpoint: &Endpoint) {
         }
     }
     let metadata = given.remove("metadata").unwrap_or_default();
-    meta::keep(new, &serde_json::json!({"metadata": metadata.clone()}), "managedFields");
+    meta::copy(new, &serde_json::json!({"metadata": metadata.clone()}), "managedFields");
     // Statuses of built-in kinds are written together with labels and annotations, by kubelets for one.
     if !endpoint.resource.custom {
         for field in ["labels", "annotations"] {
-            meta::keep(new, &serde_json::json!({"metadata": metadata.clone()}), field);
+            meta::copy(new, &serde_json::json!({"metadata": metadata.clone()}), field);
         }
     }
 }
@@ -90,11 +90,11 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::{registry::Registry, store::Store};
+    use crate::{scheme::Scheme, store::Store};
 
-    fn updated(group: &str, plural: &str, part: Part, old: &Value, mut new: Value) -> Value {
-        let registry = Registry::with_built_in(&mut Store::new(1));
-        prepare(registry.by_plural(group, plural).unwrap(), part, old, &mut new);
+    fn updated(group: &str, plural: &str, part: WritePart, old: &Value, mut new: Value) -> Value {
+        let scheme = Scheme::with_built_in(&mut Store::new(1));
+        prepare(scheme.by_plural(group, plural).unwrap(), part, old, &mut new);
         new
     }
 
@@ -110,21 +110,21 @@ mod tests {
         let mut new = old.clone();
         new["metadata"]["labels"] = json!({"a": "c"});
         new["status"] = json!({"replicas": 5});
-        let labels = updated("apps", "deployments", Part::Main, &old, new.clone());
+        let labels = updated("apps", "deployments", WritePart::Main, &old, new.clone());
         assert_eq!(
             (&labels["metadata"]["generation"], &labels["status"]["replicas"]),
             (&json!(1), &json!(1))
         );
         new["spec"]["replicas"] = json!(2);
         new["metadata"]["generation"] = json!(77);
-        assert_eq!(updated("apps", "deployments", Part::Main, &old, new)["metadata"]["generation"], 2);
+        assert_eq!(updated("apps", "deployments", WritePart::Main, &old, new)["metadata"]["generation"], 2);
     }
 
     #[test]
     fn a_status_write_changes_status_only() {
         let old = deployment();
         let new = json!({"metadata": {"name": "a", "finalizers": ["x"]}, "spec": {"replicas": 9}, "status": {"replicas": 3}});
-        let new = updated("apps", "deployments", Part::Status, &old, new);
+        let new = updated("apps", "deployments", WritePart::Status, &old, new);
         assert_eq!((&new["spec"]["replicas"], &new["status"]["replicas"]), (&json!(1), &json!(3)));
         assert!(new["metadata"].get("finalizers").is_none());
         assert_eq!(new["metadata"]["generation"], 1);
@@ -136,7 +136,7 @@ mod tests {
         old["metadata"]["deletionTimestamp"] = json!("d");
         let new =
             json!({"metadata": {"name": "a", "uid": "v", "creationTimestamp": "z"}, "spec": {"replicas": 1}});
-        let new = updated("apps", "deployments", Part::Main, &old, new);
+        let new = updated("apps", "deployments", WritePart::Main, &old, new);
         assert_eq!(
             (&new["metadata"]["uid"], &new["metadata"]["creationTimestamp"]),
             (&json!("u"), &json!("t"))

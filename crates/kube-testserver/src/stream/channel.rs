@@ -1,13 +1,14 @@
 //! The channels of a process in messages of a websocket: one byte of channel, then data.
 
 use bytes::Bytes;
+use serde_json::{Value, json};
 use tokio_tungstenite::tungstenite::{
     Message,
     protocol::{CloseFrame, frame::coding::CloseCode},
 };
 
 use super::handshake::V5;
-use crate::kubelet::TerminalSize;
+use crate::kubelet::{Exit, TerminalSize};
 
 const STDIN: u8 = 0;
 pub(super) const STDOUT: u8 = 1;
@@ -46,13 +47,35 @@ impl Input {
 }
 
 /// The end of a connection that went well. Clients take an end without a code for a failure.
-pub(super) fn goodbye() -> Message {
+pub(super) fn close_normal() -> Message {
     Message::Close(Some(CloseFrame { code: CloseCode::Normal, reason: "".into() }))
 }
 
 /// A message of the server.
 pub(super) fn message(channel: u8, data: &[u8]) -> Bytes {
     [&[channel], data].concat().into()
+}
+
+/// How a process ended, as the `Status` that the error channel carries.
+pub(super) fn exit_status(exit: &Exit) -> Value {
+    match exit {
+        Exit::Code(0) => json!({"metadata": {}, "status": "Success"}),
+        Exit::Code(code) => json!({
+            "metadata": {},
+            "status": "Failure",
+            "message": format!("command terminated with non-zero exit code: exit status {code}"),
+            "reason": "NonZeroExitCode",
+            "details": {"causes": [{"reason": "ExitCode", "message": code.to_string()}]},
+        }),
+        Exit::Failed(why) => json!({
+            "metadata": {},
+            "status": "Failure",
+            "message": format!("Internal error occurred: {why}"),
+            "reason": "InternalError",
+            "details": {"causes": [{"message": why}]},
+            "code": 500,
+        }),
+    }
 }
 
 #[cfg(test)]

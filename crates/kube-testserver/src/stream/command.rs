@@ -14,43 +14,43 @@ use tokio_tungstenite::{
 };
 
 use super::{
-    ask::Command,
     channel::{self, ERROR, Input, STDERR, STDOUT},
-    outcome,
+    request::CommandRequest,
 };
-use crate::kubelet::{Kubelet, Recorder, Streams};
+use crate::kubelet::{Kubelet, SessionRecorder, Streams};
 
 /// How long a client may take to close its side after the end. Closing at once could lose what is still on its way.
-pub(super) const LINGER: Duration = Duration::from_secs(2);
+pub(super) const CLOSE_TIMEOUT: Duration = Duration::from_secs(2);
 /// Output is sent in pieces of at most this.
-const PIECE: usize = 16 * 1024;
+const CHUNK: usize = 16 * 1024;
 
 /// Serves until the process has ended and its outcome is sent, or the client is gone; then the process is dropped.
-pub(super) async fn serve<I>(io: I, protocol: &'static str, ask: Command, kubelet: &Kubelet)
+pub(super) async fn serve<I>(io: I, protocol: &'static str, request: CommandRequest, kubelet: &Kubelet)
 where
     I: AsyncRead + AsyncWrite + Unpin,
 {
     let socket = WebSocketStream::from_raw_socket(io, Role::Server, None).await;
     let (mut sink, source) = socket.split();
-    let (script, streams, recorder) = kubelet.start(ask.container.clone(), ask.argv.clone(), ask.tty);
+    let (script, streams, recorder) =
+        kubelet.start_command(request.container.clone(), request.argv.clone(), request.tty);
     let Streams { stdin, stdout, stderr, sizes } = streams;
-    let input = Feed { stdin: ask.stdin.then_some(stdin), sizes, recorder: recorder.clone() };
+    let input = ClientInput { stdin: request.stdin.then_some(stdin), sizes, recorder: recorder.clone() };
     let mut input = pin!(input.run(source, protocol));
     let process = async {
         // An empty message tells the client that it is connected.
-        let first = if ask.stdout {
+        let first = if request.stdout {
             STDOUT
-        } else if ask.stderr {
+        } else if request.stderr {
             STDERR
         } else {
             ERROR
         };
         let opened = send(&mut sink, first, b"").await;
-        let (exit, sent) = tokio::join!(script, output(&mut sink, &ask, stdout, stderr));
+        let (exit, sent) = tokio::join!(script, output(&mut sink, &request, stdout, stderr));
         recorder.ended(&exit);
-        let status = outcome::status(&exit).to_string();
+        let status = channel::exit_status(&exit).to_string();
         if opened && sent && send(&mut sink, ERROR, status.as_bytes()).await {
-            drop(sink.send(channel::goodbye()).await);
+            drop(sink.send(channel::close_normal()).await);
         }
     };
     let ended = tokio::select! {
@@ -59,18 +59,18 @@ where
     };
     if ended {
         // What still comes in is read away, so that nothing that was sent is lost to a reset.
-        drop(tokio::time::timeout(LINGER, input).await);
+        drop(tokio::time::timeout(CLOSE_TIMEOUT, input).await);
     }
 }
 
 /// Where the messages of the client go.
-struct Feed {
+struct ClientInput {
     stdin: Option<tokio::io::DuplexStream>,
     sizes: tokio::sync::mpsc::UnboundedSender<crate::kubelet::TerminalSize>,
-    recorder: Recorder,
+    recorder: SessionRecorder,
 }
 
-impl Feed {
+impl ClientInput {
     /// Returns when the client is gone.
     async fn run<I>(mut self, mut source: SplitStream<WebSocketStream<I>>, protocol: &str)
     where
@@ -107,22 +107,23 @@ impl Feed {
 /// Sends what the process prints until it prints no more; `false` when the client is gone.
 async fn output<I>(
     sink: &mut SplitSink<WebSocketStream<I>, Message>,
-    ask: &Command,
+    request: &CommandRequest,
     mut stdout: tokio::io::DuplexStream,
     mut stderr: tokio::io::DuplexStream,
 ) -> bool
 where
     I: AsyncRead + AsyncWrite + Unpin,
 {
-    let (mut out, mut err) = (vec![0; PIECE], vec![0; PIECE]);
+    let (mut out, mut err) = (vec![0; CHUNK], vec![0; CHUNK]);
     let (mut out_open, mut err_open, mut sent) = (true, true, true);
     // A terminal has one output.
-    let (err_channel, err_wanted) = if ask.tty { (STDOUT, ask.stdout) } else { (STDERR, ask.stderr) };
+    let (err_channel, err_wanted) =
+        if request.tty { (STDOUT, request.stdout) } else { (STDERR, request.stderr) };
     while out_open || err_open {
         let (channel, wanted, open, piece) = tokio::select! {
             biased;
             read = stdout.read(&mut out), if out_open => {
-                (STDOUT, ask.stdout, &mut out_open, &out[..read.unwrap_or(0)])
+                (STDOUT, request.stdout, &mut out_open, &out[..read.unwrap_or(0)])
             }
             read = stderr.read(&mut err), if err_open => {
                 (err_channel, err_wanted, &mut err_open, &err[..read.unwrap_or(0)])

@@ -12,16 +12,16 @@ use tokio_tungstenite::{
     tungstenite::{Message, protocol::Role},
 };
 
-use super::{ask::Forward, channel, command::LINGER};
+use super::{channel, command::CLOSE_TIMEOUT, request::ForwardRequest};
 use crate::kubelet::{Connection, Kubelet};
 
 /// Data is sent in pieces of at most this.
-const PIECE: usize = 16 * 1024;
+const CHUNK: usize = 16 * 1024;
 /// So many pieces wait for the client at most; then the ports do.
 const QUEUE: usize = 8;
 
 /// Serves until all ports are closed or the client is gone.
-pub(super) async fn serve<I>(io: I, ask: Forward, kubelet: &Kubelet)
+pub(super) async fn serve<I>(io: I, request: ForwardRequest, kubelet: &Kubelet)
 where
     I: AsyncRead + AsyncWrite + Unpin,
 {
@@ -30,8 +30,8 @@ where
     let (queue, mut queued) = mpsc::channel(QUEUE);
     let (mut ports, mut inputs) = (Vec::new(), Vec::new());
     // There are fewer channels than bytes; whoever asks for more ports gets the first ones.
-    for (index, port) in (0..=126u8).zip(&ask.ports) {
-        let (connection, client) = Connection::new(&ask.namespace, &ask.pod, *port);
+    for (index, port) in (0..=126u8).zip(&request.ports) {
+        let (connection, client) = Connection::new(&request.namespace, &request.pod, *port);
         let (read, write) = split(client);
         inputs.push(Some(write));
         ports.push(serve_port(index * 2, *port, kubelet.connect(connection), read, queue.clone()));
@@ -43,7 +43,7 @@ where
                 return;
             }
         }
-        drop(sink.send(channel::goodbye()).await);
+        drop(sink.send(channel::close_normal()).await);
     };
     let mut incoming = std::pin::pin!(feed(source, inputs));
     let ended = tokio::select! {
@@ -51,7 +51,7 @@ where
         () = incoming.as_mut() => false,
     };
     if ended {
-        drop(tokio::time::timeout(LINGER, incoming).await);
+        drop(tokio::time::timeout(CLOSE_TIMEOUT, incoming).await);
     }
 }
 
@@ -68,7 +68,7 @@ async fn serve_port(
         drop(queue.send(channel::message(channel, &port.to_le_bytes())).await);
     }
     let output = async {
-        let mut piece = vec![0; PIECE];
+        let mut piece = vec![0; CHUNK];
         while let Ok(length @ 1..) = read.read(&mut piece).await {
             drop(queue.send(channel::message(data, &piece[..length])).await);
         }

@@ -6,7 +6,7 @@ use http::{
 };
 use tokio_tungstenite::tungstenite::handshake::derive_accept_key;
 
-use crate::failure::Failure;
+use crate::status_error::StatusError;
 
 /// The protocols of a subresource, by the names that clients offer.
 #[derive(Clone, Copy, Debug)]
@@ -17,7 +17,7 @@ pub(super) struct Protocols {
 
 /// What carries a protocol.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Wire {
+pub(super) enum Transport {
     WebSocket,
     Spdy,
     /// SPDY in the messages of a websocket.
@@ -42,14 +42,14 @@ const STREAM_PROTOCOL: HeaderName = HeaderName::from_static("x-stream-protocol-v
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Agreed {
     pub(super) protocol: &'static str,
-    pub(super) wire: Wire,
+    pub(super) transport: Transport,
     /// The headers of the answer.
     pub(super) headers: Vec<(HeaderName, HeaderValue)>,
 }
 
 impl Protocols {
     /// The client's first choice that is spoken here.
-    pub(super) fn agree(self, headers: &HeaderMap) -> Result<Agreed, Failure> {
+    pub(super) fn agree(self, headers: &HeaderMap) -> Result<Agreed, StatusError> {
         let upgrade = words(headers, &UPGRADE).next().unwrap_or_default();
         if !words(headers, &CONNECTION).any(|word| word.eq_ignore_ascii_case("upgrade")) {
             return Err(required());
@@ -61,17 +61,17 @@ impl Protocols {
         }
     }
 
-    fn spdy(self, headers: &HeaderMap) -> Result<Agreed, Failure> {
+    fn spdy(self, headers: &HeaderMap) -> Result<Agreed, StatusError> {
         let protocol = choose(words(headers, &STREAM_PROTOCOL), self.spdy)?;
         let headers = vec![
             (CONNECTION, HeaderValue::from_static("Upgrade")),
             (UPGRADE, HeaderValue::from_static(SPDY)),
             (STREAM_PROTOCOL, HeaderValue::from_static(protocol)),
         ];
-        Ok(Agreed { protocol, wire: Wire::Spdy, headers })
+        Ok(Agreed { protocol, transport: Transport::Spdy, headers })
     }
 
-    fn websocket(self, headers: &HeaderMap) -> Result<Agreed, Failure> {
+    fn websocket(self, headers: &HeaderMap) -> Result<Agreed, StatusError> {
         let key = headers.get(SEC_WEBSOCKET_KEY).ok_or_else(required)?;
         let protocol = choose(words(headers, &SEC_WEBSOCKET_PROTOCOL), self.websocket)?;
         let accept = HeaderValue::from_str(&derive_accept_key(key.as_bytes()));
@@ -82,20 +82,20 @@ impl Protocols {
             (SEC_WEBSOCKET_ACCEPT, accept),
             (SEC_WEBSOCKET_PROTOCOL, HeaderValue::from_static(protocol)),
         ];
-        let wire = if protocol == TUNNEL { Wire::Tunnel } else { Wire::WebSocket };
-        Ok(Agreed { protocol, wire, headers })
+        let transport = if protocol == TUNNEL { Transport::Tunnel } else { Transport::WebSocket };
+        Ok(Agreed { protocol, transport, headers })
     }
 }
 
 fn choose<'a>(
     offered: impl Iterator<Item = &'a str>,
     spoken: &[&'static str],
-) -> Result<&'static str, Failure> {
+) -> Result<&'static str, StatusError> {
     let offered: Vec<&str> = offered.collect();
     let chosen = offered.iter().find_map(|offer| spoken.iter().find(|name| *name == offer));
     chosen.copied().ok_or_else(|| {
         let (offered, spoken) = (offered.join(", "), spoken.join(", "));
-        Failure::bad_request(format!(
+        StatusError::bad_request(format!(
             "unable to upgrade: none of the offered protocols [{offered}] is among [{spoken}]"
         ))
     })
@@ -107,8 +107,8 @@ fn words<'a>(headers: &'a HeaderMap, name: &HeaderName) -> impl Iterator<Item = 
     lines.flat_map(|line| line.split(',')).map(str::trim).filter(|word| !word.is_empty())
 }
 
-fn required() -> Failure {
-    Failure::bad_request("Upgrade request required")
+fn required() -> StatusError {
+    StatusError::bad_request("Upgrade request required")
 }
 
 #[cfg(test)]

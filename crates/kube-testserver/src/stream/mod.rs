@@ -1,16 +1,15 @@
 //! Connections that leave HTTP behind: `exec`, `attach` and `port-forward` over websockets and SPDY.
 
-mod answer;
-mod ask;
+mod accept;
 mod channel;
 mod command;
+mod connections;
 mod forward;
 mod handshake;
-mod outcome;
-mod sessions;
+mod request;
 mod spdy;
 mod tunnel;
 
-pub(crate) use answer::answer;
-pub(crate) use ask::is_stream;
-pub(crate) use sessions::Sessions;
+pub(crate) use accept::accept;
+pub(crate) use connections::StreamConnections;
+pub(crate) use request::is_stream;

@@ -7,9 +7,9 @@ use tokio_tungstenite::{
     tungstenite::{Message, protocol::Role},
 };
 
-use super::channel::goodbye;
+use super::channel::close_normal;
 
-const PIECE: usize = 16 * 1024;
+const CHUNK: usize = 16 * 1024;
 
 /// Carries bytes both ways until one side ends.
 pub(super) async fn run<I>(io: I, inner: DuplexStream)
@@ -20,13 +20,13 @@ where
     let (mut sink, mut source) = socket.split();
     let (mut read, mut write) = split(inner);
     let outgoing = async {
-        let mut piece = vec![0; PIECE];
+        let mut piece = vec![0; CHUNK];
         while let Ok(length @ 1..) = read.read(&mut piece).await {
             if sink.send(Message::binary(piece[..length].to_vec())).await.is_err() {
                 return;
             }
         }
-        drop(sink.send(goodbye()).await);
+        drop(sink.send(close_normal()).await);
     };
     let incoming = async {
         while let Some(Ok(message)) = source.next().await {

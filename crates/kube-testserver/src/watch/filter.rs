@@ -24,7 +24,7 @@ impl Filter {
 
     /// What a change looks like from inside the restriction: an object that comes into it is added, one that leaves
     /// is deleted (and shown as it last was inside). `None` when it concerns only others.
-    pub(crate) fn see(&self, change: &Change) -> Option<(EventType, Arc<Stored>)> {
+    pub(crate) fn event_for(&self, change: &Change) -> Option<(EventType, Arc<Stored>)> {
         let was_in = change.previous.as_ref().is_some_and(|previous| self.matches(previous));
         if change.object.event == EventType::Deleted {
             return was_in.then(|| (EventType::Deleted, change.object.clone()));
@@ -52,7 +52,7 @@ mod tests {
     #[test]
     fn objects_enter_and_leave_a_selection() {
         let mut store = Store::new(100);
-        let table = store.open();
+        let table = store.add_table();
         let key = || Key::new(Some("ns"), "a");
         let object =
             |app: &str| json!({"metadata": {"name": "a", "labels": {"app": app}}, "spec": {"app": app}});
@@ -65,7 +65,7 @@ mod tests {
 
         let seen = |filter: &Filter| -> Vec<(EventType, u64, String)> {
             let changes = store.changes(table, 1, 100).unwrap();
-            let seen = changes.iter().filter_map(|change| filter.see(change));
+            let seen = changes.iter().filter_map(|change| filter.event_for(change));
             seen.map(|(event, object)| {
                 let value = object.value();
                 let revision = value["metadata"]["resourceVersion"].as_str().unwrap().parse().unwrap();

@@ -8,11 +8,11 @@ use tokio::sync::watch;
 use super::Filter;
 use crate::{
     clock::Clock,
+    cluster::ClusterState,
     conversion,
-    failure::Failure,
     render::Encoder,
+    status_error::StatusError,
     store::{Change, EventType, PageRequest, Stored, TableId, TooOld},
-    world::World,
 };
 
 /// A watcher that has nothing else to hear gets a bookmark this often, when it wants them.
@@ -28,7 +28,7 @@ pub(crate) enum Start {
     /// With the first change after a revision.
     After(u64),
     /// With every object that is there now; then, if asked for, a bookmark that says that these were all.
-    Present {
+    Current {
         announce_end: bool,
         /// As it was at this revision; `None` is now.
         at: Option<u64>,
@@ -37,7 +37,7 @@ pub(crate) enum Start {
 
 /// One running watch: call [`next`](Self::next) for line after line.
 pub(crate) struct Watch {
-    world: Arc<Mutex<World>>,
+    cluster: Arc<Mutex<ClusterState>>,
     table: TableId,
     filter: Filter,
     encoder: Encoder,
@@ -48,32 +48,32 @@ pub(crate) struct Watch {
     announce_end: bool,
     changes: vec::IntoIter<Change>,
     /// Said instead of anything else, and then the end.
-    failure: Option<Failure>,
+    failure: Option<StatusError>,
     /// `None` once the stream is to end.
     signal: Option<watch::Receiver<u64>>,
-    cut: watch::Receiver<u64>,
-    /// When the world has something to do that may be an event: somebody has to wake up for it.
+    end_requested: watch::Receiver<u64>,
+    /// When the cluster has something to do that may be an event: somebody has to wake up for it.
     due: watch::Receiver<Option<Duration>>,
     /// When the next bookmark is due, in the clock's time since start.
     bookmark: Option<Duration>,
     deadline: Duration,
-    /// That of the world at the beginning: in another one this watch knows nothing.
+    /// That of the cluster at the beginning: in another one this watch knows nothing.
     incarnation: u64,
 }
 
 impl Watch {
-    /// Takes the present state (or the position in the history) at this moment; `world` is locked by the caller.
+    /// Takes the present state (or the position in the history) at this moment; `cluster` is locked by the caller.
     pub(crate) fn begin(
-        shared: Arc<Mutex<World>>,
-        world: &World,
+        shared: Arc<Mutex<ClusterState>>,
+        cluster: &ClusterState,
         table: TableId,
         (start, filter, encoder): (Start, Filter, Encoder),
-        cut: watch::Receiver<u64>,
+        end_requested: watch::Receiver<u64>,
     ) -> Self {
         let (mut position, mut initial, mut failure, mut announce) =
-            (world.store.revision(), Vec::new(), None, false);
+            (cluster.store.revision(), Vec::new(), None, false);
         match start {
-            Start::Present { announce_end, at } => {
+            Start::Current { announce_end, at } => {
                 let all = PageRequest {
                     table,
                     namespace: filter.namespace.as_deref(),
@@ -82,7 +82,7 @@ impl Watch {
                     limit: 0,
                     matches: &|stored| filter.matches(stored),
                 };
-                match world.store.page(all) {
+                match cluster.store.page(all) {
                     Ok(page) => (position, initial) = (page.revision, page.objects),
                     Err(old) => failure = Some(too_old(at.unwrap_or_default(), &old)),
                 }
@@ -91,13 +91,13 @@ impl Watch {
             Start::After(revision) => {
                 position = revision;
                 failure =
-                    world.store.check_readable(table, revision).err().map(|old| too_old(revision, &old));
+                    cluster.store.check_readable(table, revision).err().map(|old| too_old(revision, &old));
             }
         }
         Self {
-            signal: world.store.signal(table),
-            world: shared,
-            clock: world.clock.clone(),
+            signal: cluster.store.signal(table),
+            cluster: shared,
+            clock: cluster.clock.clone(),
             table,
             filter,
             encoder,
@@ -106,11 +106,11 @@ impl Watch {
             announce_end: announce,
             changes: Vec::new().into_iter(),
             failure,
-            cut,
-            due: world.next_due(),
+            end_requested,
+            due: cluster.next_due(),
             bookmark: None,
-            deadline: world.clock.elapsed() + DEFAULT_TIMEOUT,
-            incarnation: world.incarnation,
+            deadline: cluster.clock.elapsed() + DEFAULT_TIMEOUT,
+            incarnation: cluster.incarnation,
         }
     }
 
@@ -138,7 +138,12 @@ impl Watch {
             match self.ready() {
                 Some(Ready::Line(line)) => return Some(line),
                 Some(Ready::Object(event, object)) => {
-                    let shown = conversion::present(&self.world, self.encoder.endpoint(), vec![object]).await;
+                    let shown = conversion::to_requested_version(
+                        &self.cluster,
+                        self.encoder.endpoint(),
+                        vec![object],
+                    )
+                    .await;
                     match shown {
                         Ok(shown) => return shown.first().map(|object| self.line(event, object)),
                         Err(failure) => self.failure = Some(failure),
@@ -149,7 +154,7 @@ impl Watch {
             }
             // Marked as seen before reading, so that nothing falls between reading and waiting.
             self.signal.as_mut()?.borrow_and_update();
-            if self.read_on().is_err() {
+            if self.fetch_changes().is_err() {
                 return None;
             }
             if self.changes.len() > 0 {
@@ -181,7 +186,7 @@ impl Watch {
         }
         for change in self.changes.by_ref() {
             self.position = change.object.revision;
-            if let Some((event, object)) = self.filter.see(&change) {
+            if let Some((event, object)) = self.filter.event_for(&change) {
                 return Some(Ready::Object(event, object));
             }
         }
@@ -189,14 +194,14 @@ impl Watch {
     }
 
     /// Fetches what happened since; with nothing new, all of the store's present revision counts as seen.
-    fn read_on(&mut self) -> Result<(), TooOld> {
-        let world = self.world.lock();
-        if world.incarnation != self.incarnation {
-            return Err(TooOld { oldest: world.store.revision() });
+    fn fetch_changes(&mut self) -> Result<(), TooOld> {
+        let cluster = self.cluster.lock();
+        if cluster.incarnation != self.incarnation {
+            return Err(TooOld { oldest: cluster.store.revision() });
         }
-        let changes = world.store.changes(self.table, self.position, BATCH)?;
+        let changes = cluster.store.changes(self.table, self.position, BATCH)?;
         if changes.is_empty() {
-            self.position = self.position.max(world.store.revision());
+            self.position = self.position.max(cluster.store.revision());
         }
         self.changes = changes.into_iter();
         Ok(())
@@ -209,17 +214,17 @@ impl Watch {
         tokio::select! {
             biased;
             changed = signal.changed() => if changed.is_ok() { Wake::Changed } else { Wake::End { bookmark: false } },
-            _ = self.cut.changed() => Wake::End { bookmark: false },
-            // The world has the sender, and this watch the world.
+            _ = self.end_requested.changed() => Wake::End { bookmark: false },
+            // The cluster has the sender, and this watch the cluster.
             _ = self.due.changed() => Wake::Changed,
-            () = self.clock.sleep_until(next) => self.time_is_up(),
+            () = self.clock.sleep_until(next) => self.on_timer(),
         }
     }
 
-    fn time_is_up(&mut self) -> Wake {
+    fn on_timer(&mut self) -> Wake {
         let now = self.clock.elapsed();
         if self.due.borrow().is_some_and(|due| due <= now) {
-            self.world.lock().catch_up();
+            self.cluster.lock().run_due_tasks();
             return Wake::Changed;
         }
         if now >= self.deadline {
@@ -230,8 +235,8 @@ impl Watch {
     }
 }
 
-fn too_old(revision: u64, old: &TooOld) -> Failure {
-    Failure::expired(format!("too old resource version: {revision} ({})", old.oldest))
+fn too_old(revision: u64, old: &TooOld) -> StatusError {
+    StatusError::expired(format!("too old resource version: {revision} ({})", old.oldest))
 }
 
 /// What is to be said next.

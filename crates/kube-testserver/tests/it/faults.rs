@@ -3,7 +3,7 @@ use std::time::Duration;
 use http::{HeaderValue, header};
 use http_body_util::{BodyExt, Full};
 use k8s_openapi::api::core::v1::{ConfigMap, Namespace};
-use kube_testserver::{Answer, ApiServer, Fault, Match};
+use kube_testserver::{ApiServer, Fault, FaultResponse, Match};
 use serde_json::json;
 use tokio::time::timeout;
 use tower::ServiceExt;
@@ -42,7 +42,7 @@ const WATCH: &str = "/api/v1/namespaces?watch=1&timeoutSeconds=1";
 #[tokio::test(start_paused = true)]
 async fn an_answer_replaces_the_servers_own() {
     let api = ApiServer::new();
-    let answer = Answer::status(429, "TooManyRequests")
+    let answer = FaultResponse::status(429, "TooManyRequests")
         .retry_after(7)
         .header(header::WARNING, HeaderValue::from_static("299 - \"slow down\""));
     let rule = api.fault(Match::create::<ConfigMap>().times(1), answer);
@@ -55,7 +55,7 @@ async fn an_answer_replaces_the_servers_own() {
     let created = call(&api, "POST", CONFIG_MAPS, &config_map("a").to_string()).await.unwrap();
     assert_eq!((created.status().as_u16(), rule.hits()), (201, 1));
 
-    api.fault(Match::path("/version"), Answer::status(500, "InternalError").body("<html>"));
+    api.fault(Match::path("/version"), FaultResponse::status(500, "InternalError").body("<html>"));
     assert_eq!(read(get(&api, "/version").await).await, (b"<html>".to_vec(), true));
     api.clear_faults();
     assert_eq!(get(&api, "/version").await.unwrap().status(), 200);

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use kube_testserver::{ApiServer, BuiltInController, Life};
+use kube_testserver::{ApiServer, BuiltInController, ContainerState};
 use serde_json::{Value, json};
 
 use crate::rig::{Rig, WIDGETS, with_widgets};
@@ -65,7 +65,7 @@ async fn a_job_fails_at_its_deadline_and_goes_when_it_is_no_longer_kept() {
     let rig = workloads();
     let spec = json!({"activeDeadlineSeconds": 30, "ttlSecondsAfterFinished": 60, "template": {"spec": {
         "restartPolicy": "Never", "containers": [{"name": "c", "image": "i", "command": ["sleep", "infinity"]}]}}});
-    rig.api.kubelet().on_start(|_, _| Life::Running);
+    rig.api.kubelet().on_start(|_, _| ContainerState::Running);
     rig.post(JOBS, json!({"metadata": {"name": "slow"}, "spec": spec})).await.ok();
     let path = format!("{JOBS}/slow");
     rig.api.advance(seconds(29));
@@ -87,7 +87,7 @@ async fn a_deadline_outlives_the_server_that_noted_it() {
     let rig = workloads();
     let spec = json!({"activeDeadlineSeconds": 30, "template": {"spec": {
         "restartPolicy": "Never", "containers": [{"name": "c", "image": "i", "command": ["sleep", "infinity"]}]}}});
-    rig.api.kubelet().on_start(|_, _| Life::Running);
+    rig.api.kubelet().on_start(|_, _| ContainerState::Running);
     rig.post(JOBS, json!({"metadata": {"name": "slow"}, "spec": spec})).await.ok();
     let next = workloads();
     next.api.restore(rig.api.snapshot()).unwrap();
@@ -101,7 +101,7 @@ async fn a_deadline_outlives_the_server_that_noted_it() {
 #[tokio::test(start_paused = true)]
 async fn a_rollout_that_does_not_move_times_out() {
     let rig = workloads();
-    rig.api.kubelet().on_start(|_, _| Life::Waiting("ImagePullBackOff".into()));
+    rig.api.kubelet().on_start(|_, _| ContainerState::Waiting("ImagePullBackOff".into()));
     let template =
         json!({"metadata": {"labels": {"app": "w"}}, "spec": {"containers": [{"name": "c", "image": "i"}]}});
     let spec = json!({"progressDeadlineSeconds": 20, "selector": {"matchLabels": {"app": "w"}}, "template": template});

@@ -1,6 +1,6 @@
 //! Pods that run, and the controllers that make them.
 
-use kube_testserver::{ApiServer, BuiltInController, Life};
+use kube_testserver::{ApiServer, BuiltInController, ContainerState};
 use serde_json::{Value, json};
 
 use crate::rig::{MERGE, Rig};
@@ -156,8 +156,8 @@ async fn a_version_that_does_not_start_leaves_the_old_one_running() {
     let rig = rig();
     rig.post(DEPLOYMENTS, deployment(4, "good")).await.ok();
     rig.api.kubelet().on_start(|_, pod| match pod["spec"]["containers"][0]["image"].as_str() {
-        Some("bad") => Life::Waiting("ImagePullBackOff".into()),
-        _ => Life::Running,
+        Some("bad") => ContainerState::Waiting("ImagePullBackOff".into()),
+        _ => ContainerState::Running,
     });
     let image = json!({"spec": {"template": {"spec": {"containers": [{"name": "main", "image": "bad"}]}}}});
     rig.patch(MERGE, &format!("{DEPLOYMENTS}/web"), image).await.ok();

@@ -4,10 +4,10 @@ use proptest::prelude::*;
 use serde_json::json;
 
 use super::FieldSet;
-use crate::apply::path::{Scalar, Step};
+use crate::apply::path::{PathElement, Scalar};
 use crate::apply::wire;
 
-fn step() -> impl Strategy<Value = Step> {
+fn step() -> impl Strategy<Value = PathElement> {
     let scalar = || {
         prop_oneof![
             Just(Scalar::Null),
@@ -18,19 +18,19 @@ fn step() -> impl Strategy<Value = Step> {
         ]
     };
     prop_oneof![
-        4 => "[abc]".prop_map(|name| Step::Field(name.into())),
-        1 => scalar().prop_map(Step::Value),
-        1 => (0..2u64).prop_map(Step::Index),
+        4 => "[abc]".prop_map(|name| PathElement::Field(name.into())),
+        1 => scalar().prop_map(PathElement::Value),
+        1 => (0..2u64).prop_map(PathElement::Index),
         1 => prop::collection::btree_map("[kl]", scalar(), 1..3)
-            .prop_map(|m| Step::Key(m.into_iter().map(|(k, v)| (k.into(), v)).collect())),
+            .prop_map(|m| PathElement::Key(m.into_iter().map(|(k, v)| (k.into(), v)).collect())),
     ]
 }
 
-fn paths() -> impl Strategy<Value = BTreeSet<Vec<Step>>> {
+fn paths() -> impl Strategy<Value = BTreeSet<Vec<PathElement>>> {
     prop::collection::btree_set(prop::collection::vec(step(), 1..4), 0..8)
 }
 
-fn trie(paths: &BTreeSet<Vec<Step>>) -> FieldSet {
+fn trie(paths: &BTreeSet<Vec<PathElement>>) -> FieldSet {
     paths.iter().cloned().collect()
 }
 

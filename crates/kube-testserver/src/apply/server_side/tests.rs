@@ -7,7 +7,7 @@ use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 use super::{Apply, ApplyError, apply};
-use crate::apply::managed::{Entry, requested};
+use crate::apply::managed::{ManagedFieldsEntry, requested};
 use crate::apply::update;
 use crate::patch;
 use crate::schema::{Schema, types};
@@ -47,7 +47,7 @@ struct Server {
     schema: Schema,
     api_version: &'static str,
     live: Option<Value>,
-    managers: Vec<Entry>,
+    managers: Vec<ManagedFieldsEntry>,
 }
 
 impl Server {
@@ -79,7 +79,7 @@ impl Server {
     }
 
     /// Create, put and the patches.
-    fn write(&self, op: &str, step: &Recorded, now: &str) -> (Value, Vec<Entry>) {
+    fn write(&self, op: &str, step: &Recorded, now: &str) -> (Value, Vec<ManagedFieldsEntry>) {
         let mut new = match op {
             "create" | "put" => step.body.clone(),
             _ => {
@@ -112,7 +112,7 @@ impl Server {
 }
 
 /// Entries as recorded: times are the number of the step at which they were first seen.
-fn entries(managers: &[Entry], times: &mut HashMap<String, usize>, step: usize) -> Value {
+fn entries(managers: &[ManagedFieldsEntry], times: &mut HashMap<String, usize>, step: usize) -> Value {
     let mut entries = json!(managers);
     for entry in entries.as_array_mut().unwrap() {
         let time =
@@ -235,11 +235,11 @@ fn config(manager: &'static str) -> impl Strategy<Value = Value> {
 
 fn forced(
     schema: &Schema,
-    live: Option<&(Value, Vec<Entry>)>,
+    live: Option<&(Value, Vec<ManagedFieldsEntry>)>,
     manager: &str,
     config: &Value,
     now: &str,
-) -> (Value, Vec<Entry>) {
+) -> (Value, Vec<ManagedFieldsEntry>) {
     let applied = apply(Apply {
         schema,
         live: live.map(|(object, _)| object),

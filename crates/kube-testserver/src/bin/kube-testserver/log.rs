@@ -21,7 +21,7 @@ impl Subscriber for Stderr {
     }
 
     fn event(&self, event: &Event<'_>) {
-        let mut line = Line(event.metadata().level().to_string().to_lowercase());
+        let mut line = LogLine(event.metadata().level().to_string().to_lowercase());
         event.record(&mut line);
         eprintln!("{}", line.0);
     }
@@ -37,9 +37,9 @@ impl Subscriber for Stderr {
 }
 
 /// The level, the message, and the other fields behind it.
-struct Line(String);
+struct LogLine(String);
 
-impl Visit for Line {
+impl Visit for LogLine {
     fn record_debug(&mut self, field: &Field, value: &dyn fmt::Debug) {
         // Writing to a string cannot fail.
         let _ = match field.name() {

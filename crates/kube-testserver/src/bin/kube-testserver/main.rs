@@ -83,7 +83,7 @@ async fn start(args: &Args) -> Result<TestServer, StartError> {
         builder = builder.with(BuiltInController::ServiceAccounts);
     }
     if args.verbose {
-        builder = builder.on_answer(|answered| eprintln!("{answered}"));
+        builder = builder.on_response(|record| eprintln!("{record}"));
     }
     let server = builder.start().await?;
     for (port, address) in &args.listen {

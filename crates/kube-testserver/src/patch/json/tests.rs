@@ -37,7 +37,7 @@ fn as_the_genuine_server() {
         json!([{"op":"test","path":"","value":{}}]),
     ] {
         let error = run(object(), patch.clone()).unwrap_err();
-        assert!(matches!(error, PatchError::DoesNotFit(_)), "{patch}: {error:?}");
+        assert!(matches!(error, PatchError::NotApplicable(_)), "{patch}: {error:?}");
         assert_eq!(error.to_string(), "the server rejected our request due to an error in our request");
     }
 

@@ -1,6 +1,6 @@
 use serde_json::{Map, Value};
 
-use super::map::{self, Directive, fresh};
+use super::map::{self, Directive, new_value};
 use super::{order, restore};
 use crate::patch::PatchError;
 use crate::schema::golang;
@@ -87,7 +87,7 @@ fn elements(
     }
     if changes.iter().any(|(_, directive)| *directive == Some(Directive::Replace)) {
         let plain = changes.iter().filter(|(_, directive)| directive.is_none());
-        *target = plain.map(|(map, _)| fresh(&Value::Object((*map).clone()))).collect();
+        *target = plain.map(|(map, _)| new_value(&Value::Object((*map).clone()))).collect();
         return Ok(None);
     }
     let mut named = Vec::new();
@@ -100,7 +100,7 @@ fn elements(
         named.push(Value::Object(map.clone()));
         match target.iter_mut().find(|element| element.get(key) == Some(wanted)) {
             Some(Value::Object(old)) => map::merge(field.and_then(|f| f.node().items.as_deref()), old, map)?,
-            _ => target.push(fresh(&Value::Object(map.clone()))),
+            _ => target.push(new_value(&Value::Object(map.clone()))),
         }
     }
     Ok(Some(named))

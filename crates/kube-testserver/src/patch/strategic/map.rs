@@ -30,7 +30,7 @@ pub(super) fn merge(
             return Ok(());
         }
         Some(Directive::Replace) => {
-            *target = fresh_members(patch);
+            *target = new_members(patch);
             return Ok(());
         }
         Some(Directive::Merge) => return Err(unknown("merge", patch)),
@@ -53,7 +53,7 @@ pub(super) fn merge(
             }
             _ => {
                 restore::check(inner, value)?;
-                target.insert(name.clone(), fresh(value));
+                target.insert(name.clone(), new_value(value));
             }
         }
     }
@@ -103,15 +103,15 @@ fn member<'s>(field: Option<&'s Field>, name: &str) -> Option<&'s Field> {
 }
 
 /// A value that is new to the object: without directives, and without nulls.
-pub(super) fn fresh(value: &Value) -> Value {
+pub(super) fn new_value(value: &Value) -> Value {
     match value {
-        Value::Object(map) => Value::Object(fresh_members(map)),
-        Value::Array(list) => Value::Array(list.iter().map(fresh).collect()),
+        Value::Object(map) => Value::Object(new_members(map)),
+        Value::Array(list) => Value::Array(list.iter().map(new_value).collect()),
         other => other.clone(),
     }
 }
 
-fn fresh_members(map: &Map<String, Value>) -> Map<String, Value> {
+fn new_members(map: &Map<String, Value>) -> Map<String, Value> {
     let keep = map.iter().filter(|(name, value)| !name.starts_with('$') && !value.is_null());
-    keep.map(|(name, value)| (name.clone(), fresh(value))).collect()
+    keep.map(|(name, value)| (name.clone(), new_value(value))).collect()
 }

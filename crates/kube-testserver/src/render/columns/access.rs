@@ -3,14 +3,14 @@
 use serde_json::Value;
 
 use super::{
-    column::{AGE, CREATED_AT, Column, NAME, text, wide},
+    column::{AGE, CREATED_AT, NAME, TableColumn, text, wide},
     values::{NONE, items},
 };
 use crate::render::age;
 
 const RBAC: &str = "rbac.authorization.k8s.io";
 
-pub(super) fn columns(group: &str, plural: &str) -> Option<&'static [Column]> {
+pub(super) fn columns(group: &str, plural: &str) -> Option<&'static [TableColumn]> {
     Some(match (group, plural) {
         (RBAC, "roles" | "clusterroles") => const { &[NAME, CREATED_AT] },
         (RBAC, "rolebindings" | "clusterrolebindings") => {

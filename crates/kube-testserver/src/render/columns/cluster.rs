@@ -3,11 +3,11 @@
 use serde_json::Value;
 
 use super::{
-    column::{AGE, CREATED_AT, Column, NAME, boolean, integer, text},
+    column::{AGE, CREATED_AT, NAME, TableColumn, boolean, integer, text},
     values::{NONE, condition, count, or_none, text_or},
 };
 
-pub(super) fn columns(group: &str, plural: &str) -> Option<&'static [Column]> {
+pub(super) fn columns(group: &str, plural: &str) -> Option<&'static [TableColumn]> {
     Some(match (group, plural) {
         ("coordination.k8s.io", "leases") => {
             const { &[NAME, text("Holder", |o| text_or(&o["spec"]["holderIdentity"], "")), AGE] }

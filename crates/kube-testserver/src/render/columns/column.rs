@@ -4,7 +4,7 @@ use crate::render::age;
 
 /// One column of a table.
 #[derive(Clone, Copy)]
-pub(in crate::render) struct Column {
+pub(in crate::render) struct TableColumn {
     pub(in crate::render) name: &'static str,
     /// Type and format, as the table states them.
     pub(in crate::render) kind: &'static str,
@@ -23,31 +23,33 @@ pub(in crate::render) enum Cell {
     Time(fn(&Value, &str) -> Value),
 }
 
-pub(super) const NAME: Column =
-    Column { format: "name", ..text("Name", |object| object["metadata"]["name"].clone()) };
-pub(super) const AGE: Column = timed("Age", |object, now| {
+pub(super) const NAME: TableColumn =
+    TableColumn { format: "name", ..text("Name", |object| object["metadata"]["name"].clone()) };
+pub(super) const AGE: TableColumn = timed("Age", |object, now| {
     age::since(object["metadata"]["creationTimestamp"].as_str().unwrap_or_default(), now).into()
 });
-pub(super) const CREATED_AT: Column =
-    Column { kind: "date", ..text("Created At", |object| object["metadata"]["creationTimestamp"].clone()) };
+pub(super) const CREATED_AT: TableColumn = TableColumn {
+    kind: "date",
+    ..text("Created At", |object| object["metadata"]["creationTimestamp"].clone())
+};
 
-pub(super) const fn text(name: &'static str, make: fn(&Value) -> Value) -> Column {
-    Column { name, kind: "string", format: "", wide: false, cell: Cell::Object(make) }
+pub(super) const fn text(name: &'static str, make: fn(&Value) -> Value) -> TableColumn {
+    TableColumn { name, kind: "string", format: "", wide: false, cell: Cell::Object(make) }
 }
 
-pub(super) const fn integer(name: &'static str, make: fn(&Value) -> Value) -> Column {
-    Column { kind: "integer", ..text(name, make) }
+pub(super) const fn integer(name: &'static str, make: fn(&Value) -> Value) -> TableColumn {
+    TableColumn { kind: "integer", ..text(name, make) }
 }
 
-pub(super) const fn boolean(name: &'static str, make: fn(&Value) -> Value) -> Column {
-    Column { kind: "boolean", ..text(name, make) }
+pub(super) const fn boolean(name: &'static str, make: fn(&Value) -> Value) -> TableColumn {
+    TableColumn { kind: "boolean", ..text(name, make) }
 }
 
-pub(super) const fn timed(name: &'static str, make: fn(&Value, &str) -> Value) -> Column {
-    Column { cell: Cell::Time(make), ..text(name, |_| Value::Null) }
+pub(super) const fn timed(name: &'static str, make: fn(&Value, &str) -> Value) -> TableColumn {
+    TableColumn { cell: Cell::Time(make), ..text(name, |_| Value::Null) }
 }
 
 /// The same column, but only for those who ask for more.
-pub(super) const fn wide(column: Column) -> Column {
-    Column { wide: true, ..column }
+pub(super) const fn wide(column: TableColumn) -> TableColumn {
+    TableColumn { wide: true, ..column }
 }

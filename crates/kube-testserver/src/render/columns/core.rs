@@ -3,12 +3,12 @@
 use serde_json::Value;
 
 use super::{
-    column::{AGE, CREATED_AT, Column, NAME, text, timed, wide},
+    column::{AGE, CREATED_AT, NAME, TableColumn, text, timed, wide},
     pods,
     values::{condition, count, each, first_three, items, joined, labels, number, or_none, since, text_or},
 };
 
-pub(super) fn columns(group: &str, plural: &str) -> Option<&'static [Column]> {
+pub(super) fn columns(group: &str, plural: &str) -> Option<&'static [TableColumn]> {
     Some(match (group, plural) {
         ("", "pods") => {
             const {

@@ -10,11 +10,11 @@ mod storage;
 mod values;
 mod workloads;
 
-pub(super) use column::{Cell, Column};
+pub(super) use column::{Cell, TableColumn};
 
 /// The columns of a built-in kind. Kinds that have none of their own show name and age.
-pub(super) fn of(group: &str, plural: &str) -> &'static [Column] {
-    const DEFAULT: &[Column] = &[column::NAME, column::AGE];
+pub(super) fn of(group: &str, plural: &str) -> &'static [TableColumn] {
+    const DEFAULT: &[TableColumn] = &[column::NAME, column::AGE];
     [core::columns, workloads::columns, network::columns, storage::columns, access::columns, cluster::columns]
         .iter()
         .find_map(|columns| columns(group, plural))

@@ -3,11 +3,11 @@
 use serde_json::Value;
 
 use super::{
-    column::{AGE, Column, NAME, text},
+    column::{AGE, NAME, TableColumn, text},
     values::{NONE, UNSET, count, each, first_three, items, or_none, selector, text_or},
 };
 
-pub(super) fn columns(group: &str, plural: &str) -> Option<&'static [Column]> {
+pub(super) fn columns(group: &str, plural: &str) -> Option<&'static [TableColumn]> {
     Some(match (group, plural) {
         ("networking.k8s.io", "ingresses") => {
             const {

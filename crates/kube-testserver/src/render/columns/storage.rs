@@ -3,11 +3,11 @@
 use serde_json::Value;
 
 use super::{
-    column::{AGE, Column, NAME, boolean, integer, text, wide},
+    column::{AGE, NAME, TableColumn, boolean, integer, text, wide},
     values::{UNSET, count, items, text_or},
 };
 
-pub(super) fn columns(group: &str, plural: &str) -> Option<&'static [Column]> {
+pub(super) fn columns(group: &str, plural: &str) -> Option<&'static [TableColumn]> {
     Some(match (group, plural) {
         ("", "persistentvolumes") => {
             const {
@@ -44,7 +44,7 @@ pub(super) fn columns(group: &str, plural: &str) -> Option<&'static [Column]> {
         ("storage.k8s.io", "storageclasses") => {
             const {
                 &[
-                    Column { format: "name", ..text("Name", class_name) },
+                    TableColumn { format: "name", ..text("Name", class_name) },
                     text("Provisioner", |o| o["provisioner"].clone()),
                     text("ReclaimPolicy", |o| text_or(&o["reclaimPolicy"], "Delete")),
                     text("VolumeBindingMode", |o| text_or(&o["volumeBindingMode"], "Immediate")),
@@ -93,9 +93,9 @@ pub(super) fn columns(group: &str, plural: &str) -> Option<&'static [Column]> {
     })
 }
 
-const ATTRIBUTES: Column =
+const ATTRIBUTES: TableColumn =
     text("VolumeAttributesClass", |o| text_or(&o["spec"]["volumeAttributesClassName"], UNSET));
-const MODE: Column = wide(text("VolumeMode", |o| text_or(&o["spec"]["volumeMode"], UNSET)));
+const MODE: TableColumn = wide(text("VolumeMode", |o| text_or(&o["spec"]["volumeMode"], UNSET)));
 
 fn is(value: &Value) -> Value {
     (*value == true).into()

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::{
-    column::{AGE, Column, NAME, boolean, integer, text, timed, wide},
+    column::{AGE, NAME, TableColumn, boolean, integer, text, timed, wide},
     values::{
         NONE, UNSET, condition, count, each, given, items, joined, labels, number, or_none, ratio, selector,
         since, switch,
@@ -11,7 +11,7 @@ use super::{
 };
 use crate::render::age;
 
-pub(super) fn columns(group: &str, plural: &str) -> Option<&'static [Column]> {
+pub(super) fn columns(group: &str, plural: &str) -> Option<&'static [TableColumn]> {
     Some(match (group, plural) {
         ("apps", "deployments") => {
             const {
@@ -131,12 +131,12 @@ pub(super) fn columns(group: &str, plural: &str) -> Option<&'static [Column]> {
     })
 }
 
-const DESIRED: Column = integer("Desired", |o| number(&o["spec"]["replicas"]).into());
-const CURRENT: Column = integer("Current", |o| number(&o["status"]["replicas"]).into());
-const READY: Column = integer("Ready", |o| number(&o["status"]["readyReplicas"]).into());
-const CONTAINERS: Column = wide(text("Containers", |o| containers(o, "name")));
-const IMAGES: Column = wide(text("Images", |o| containers(o, "image")));
-const SELECTOR: Column = wide(text("Selector", |o| selector(&o["spec"]["selector"])));
+const DESIRED: TableColumn = integer("Desired", |o| number(&o["spec"]["replicas"]).into());
+const CURRENT: TableColumn = integer("Current", |o| number(&o["status"]["replicas"]).into());
+const READY: TableColumn = integer("Ready", |o| number(&o["status"]["readyReplicas"]).into());
+const CONTAINERS: TableColumn = wide(text("Containers", |o| containers(o, "name")));
+const IMAGES: TableColumn = wide(text("Images", |o| containers(o, "image")));
+const SELECTOR: TableColumn = wide(text("Selector", |o| selector(&o["spec"]["selector"])));
 
 fn containers(object: &Value, field: &str) -> Value {
     each(&object["spec"]["template"]["spec"]["containers"], field).collect::<Vec<_>>().join(",").into()

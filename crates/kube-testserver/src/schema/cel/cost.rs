@@ -15,11 +15,11 @@ const RULE_BUDGET: u64 = 10_000_000;
 /// Of all rules of a schema.
 const SCHEMA_BUDGET: u64 = 100_000_000;
 /// The largest request that is read, in bytes.
-const LARGEST: u64 = 3 * 1024 * 1024;
+const MAX_REQUEST: u64 = 3 * 1024 * 1024;
 /// A byte of text costs a tenth of a step.
 const BYTES_A_STEP: u64 = 10;
 /// Of so many rules it is said that they contribute to a schema that costs too much.
-const BLAMED: usize = 4;
+const MAX_CONTRIBUTORS: usize = 4;
 const HINT: &str = "(try simplifying the rule, or adding maxItems, maxProperties, and maxLength where arrays, maps, and strings are declared)";
 
 /// Refuses rules that may cost too much, of the structural schema whose path is `at`.
@@ -34,7 +34,7 @@ pub(super) fn check(at: &str, doc: &Value) -> Vec<FieldError> {
     let total = rules.iter().fold(0u64, |total, (_, cost)| total.saturating_add(*cost));
     if total > SCHEMA_BUDGET {
         rules.sort_by_key(|(_, cost)| std::cmp::Reverse(*cost));
-        for (at, _) in rules.iter().take(BLAMED) {
+        for (at, _) in rules.iter().take(MAX_CONTRIBUTORS) {
             let why =
                 "contributed to estimated rule cost total exceeding cost limit for entire OpenAPIv3 schema";
             errors.push(FieldError::forbidden(at.as_str(), why));
@@ -52,7 +52,7 @@ pub(super) fn check(at: &str, doc: &Value) -> Vec<FieldError> {
 /// limits that.
 fn below(rules: &mut Vec<(String, u64)>, at: &str, doc: &Value, times: Option<u64>) {
     // Without limits it occurs as often as fits into a request.
-    let occurs = times.unwrap_or_else(|| LARGEST / (smallest(doc) + 1));
+    let occurs = times.unwrap_or_else(|| MAX_REQUEST / (min_json_size(doc) + 1));
     let own = doc["x-kubernetes-validations"].as_array().map_or(&[][..], Vec::as_slice);
     for (i, rule) in own.iter().enumerate() {
         let text = rule["rule"].as_str().unwrap_or_default();
@@ -76,7 +76,7 @@ fn below(rules: &mut Vec<(String, u64)>, at: &str, doc: &Value, times: Option<u6
 
 /// The most steps that an expression takes where the schema is `doc`.
 fn of(ast: &IdedExpr, doc: &Value) -> u64 {
-    let place = Shape::Place(doc);
+    let place = SizedValue::Schema(doc);
     let mut scope = BTreeMap::from([("self".to_owned(), place.clone()), ("oldSelf".to_owned(), place)]);
     estimate(ast, &mut scope).0
 }
@@ -94,32 +94,32 @@ fn factor(cost: u64, budget: u64) -> String {
 
 /// What is known of a value.
 #[derive(Clone)]
-enum Shape<'d> {
+enum SizedValue<'d> {
     /// One of the schema.
-    Place(&'d Value),
+    Schema(&'d Value),
     /// At most so many bytes.
     Text(u64),
     /// At most so many elements.
-    List(u64, Box<Shape<'d>>),
+    List(u64, Box<SizedValue<'d>>),
     Scalar,
 }
 
-type Shapes<'d> = BTreeMap<String, Shape<'d>>;
+type Scope_<'d> = BTreeMap<String, SizedValue<'d>>;
 
-impl<'d> Shape<'d> {
+impl<'d> SizedValue<'d> {
     /// How large the value can be: bytes of a text, elements of a collection, nothing for a number.
     fn size(&self) -> u64 {
         match self {
             Self::Text(size) | Self::List(size, _) => *size,
             Self::Scalar => 0,
-            Self::Place(doc) => match doc["type"].as_str() {
-                Some("string") => longest_text(doc),
+            Self::Schema(doc) => match doc["type"].as_str() {
+                Some("string") => max_text_size(doc),
                 Some("array") => {
-                    doc["maxItems"].as_u64().unwrap_or(LARGEST_BODY / (smallest(&doc["items"]) + 1))
+                    doc["maxItems"].as_u64().unwrap_or(MAX_BODY / (min_json_size(&doc["items"]) + 1))
                 }
                 Some("object") if doc["additionalProperties"].is_object() => {
-                    let pair = smallest(&doc["additionalProperties"]) + 6;
-                    doc["maxProperties"].as_u64().unwrap_or(LARGEST_BODY / pair)
+                    let pair = min_json_size(&doc["additionalProperties"]) + 6;
+                    doc["maxProperties"].as_u64().unwrap_or(MAX_BODY / pair)
                 }
                 _ => 0,
             },
@@ -130,17 +130,17 @@ impl<'d> Shape<'d> {
     fn element(&self) -> Self {
         match self {
             Self::List(_, inner) => (**inner).clone(),
-            Self::Place(doc) if doc["items"].is_object() => Self::Place(&doc["items"]),
+            Self::Schema(doc) if doc["items"].is_object() => Self::Schema(&doc["items"]),
             // The keys of a map.
-            Self::Place(doc) if doc["type"] == "object" => Self::Text(LARGEST_BODY),
+            Self::Schema(doc) if doc["type"] == "object" => Self::Text(MAX_BODY),
             _ => Self::Scalar,
         }
     }
 
     fn indexed(&self) -> Self {
         match self {
-            Self::Place(doc) if doc["additionalProperties"].is_object() => {
-                Self::Place(&doc["additionalProperties"])
+            Self::Schema(doc) if doc["additionalProperties"].is_object() => {
+                Self::Schema(&doc["additionalProperties"])
             }
             other => other.element(),
         }
@@ -148,8 +148,8 @@ impl<'d> Shape<'d> {
 
     fn member(&self, name: &str) -> Self {
         match self {
-            Self::Place(doc) => match doc["properties"].as_object().and_then(|all| all.get(name)) {
-                Some(property) => Self::Place(property),
+            Self::Schema(doc) => match doc["properties"].as_object().and_then(|all| all.get(name)) {
+                Some(property) => Self::Schema(property),
                 None => self.indexed(),
             },
             _ => Self::Scalar,
@@ -159,29 +159,31 @@ impl<'d> Shape<'d> {
     fn is_text(&self) -> bool {
         match self {
             Self::Text(_) => true,
-            Self::Place(doc) => doc["type"] == "string",
+            Self::Schema(doc) => doc["type"] == "string",
             Self::List(..) | Self::Scalar => false,
         }
     }
 }
 
 /// What is left of a request between its brackets.
-const LARGEST_BODY: u64 = LARGEST - 2;
+const MAX_BODY: u64 = MAX_REQUEST - 2;
 
 /// The fewest bytes of JSON that a value of this schema takes.
-fn smallest(doc: &Value) -> u64 {
+fn min_json_size(doc: &Value) -> u64 {
     let required = doc["required"].as_array().into_iter().flatten().filter_map(Value::as_str);
     match doc["type"].as_str() {
         Some("boolean") => 4,
         Some("string" | "array") => 2,
         Some("object") => {
-            2 + required.map(|name| name.len() as u64 + 4 + smallest(&doc["properties"][name])).sum::<u64>()
+            2 + required
+                .map(|name| name.len() as u64 + 4 + min_json_size(&doc["properties"][name]))
+                .sum::<u64>()
         }
         _ => 1,
     }
 }
 
-fn longest_text(doc: &Value) -> u64 {
+fn max_text_size(doc: &Value) -> u64 {
     let named = doc["enum"].as_array().map(|all| all.iter().filter_map(Value::as_str).map(str::len).max());
     match (named, doc["format"].as_str(), doc["maxLength"].as_u64()) {
         (Some(longest), ..) => longest.unwrap_or(0) as u64,
@@ -190,7 +192,7 @@ fn longest_text(doc: &Value) -> u64 {
         (None, Some("duration"), _) => 32,
         // A character may take four bytes.
         (None, _, Some(most)) => most.saturating_mul(4),
-        (None, _, None) => LARGEST_BODY,
+        (None, _, None) => MAX_BODY,
     }
 }
 
@@ -199,94 +201,94 @@ fn steps(bytes: u64) -> u64 {
     bytes.div_ceil(BYTES_A_STEP)
 }
 
-fn estimate<'d>(expr: &IdedExpr, scope: &mut Shapes<'d>) -> (u64, Shape<'d>) {
+fn estimate<'d>(expr: &IdedExpr, scope: &mut Scope_<'d>) -> (u64, SizedValue<'d>) {
     match &expr.expr {
-        Expr::Literal(LiteralValue::String(text)) => (0, Shape::Text(text.inner().len() as u64)),
-        Expr::Literal(_) | Expr::Unspecified => (0, Shape::Scalar),
-        Expr::Ident(name) => (1, scope.get(name).cloned().unwrap_or(Shape::Scalar)),
+        Expr::Literal(LiteralValue::String(text)) => (0, SizedValue::Text(text.inner().len() as u64)),
+        Expr::Literal(_) | Expr::Unspecified => (0, SizedValue::Scalar),
+        Expr::Ident(name) => (1, scope.get(name).cloned().unwrap_or(SizedValue::Scalar)),
         Expr::Select(select) => {
             let (cost, operand) = estimate(&select.operand, scope);
-            if select.test { (cost, Shape::Scalar) } else { (cost + 1, operand.member(&select.field)) }
+            if select.test { (cost, SizedValue::Scalar) } else { (cost + 1, operand.member(&select.field)) }
         }
         Expr::Call(made) => call(made, scope),
         Expr::Comprehension(looped) => comprehension(looped, scope),
         Expr::List(list) => {
             let parts: Vec<_> = list.elements.iter().map(|element| estimate(element, scope)).collect();
-            let inner = parts.first().map_or(Shape::Scalar, |(_, shape)| shape.clone());
-            (sum(&parts).saturating_add(10), Shape::List(parts.len() as u64, Box::new(inner)))
+            let inner = parts.first().map_or(SizedValue::Scalar, |(_, shape)| shape.clone());
+            (sum(&parts).saturating_add(10), SizedValue::List(parts.len() as u64, Box::new(inner)))
         }
         Expr::Map(map) => {
             let entries = map.entries.iter().flat_map(|entry| entry_parts(&entry.expr));
             let parts: Vec<_> = entries.map(|part| estimate(part, scope)).collect();
-            (sum(&parts).saturating_add(30), Shape::Scalar)
+            (sum(&parts).saturating_add(30), SizedValue::Scalar)
         }
         Expr::Struct(made) => {
             let entries = made.entries.iter().flat_map(|entry| entry_parts(&entry.expr));
             let parts: Vec<_> = entries.map(|part| estimate(part, scope)).collect();
-            (sum(&parts).saturating_add(40), Shape::Scalar)
+            (sum(&parts).saturating_add(40), SizedValue::Scalar)
         }
     }
 }
 
-fn sum(parts: &[(u64, Shape<'_>)]) -> u64 {
+fn sum(parts: &[(u64, SizedValue<'_>)]) -> u64 {
     parts.iter().fold(0u64, |sum, (cost, _)| sum.saturating_add(*cost))
 }
 
-fn call<'d>(call: &CallExpr, scope: &mut Shapes<'d>) -> (u64, Shape<'d>) {
+fn call<'d>(call: &CallExpr, scope: &mut Scope_<'d>) -> (u64, SizedValue<'d>) {
     let operands = call.target.as_deref().into_iter().chain(&call.args);
-    let parts: Vec<(u64, Shape<'d>)> = operands.map(|operand| estimate(operand, scope)).collect();
+    let parts: Vec<(u64, SizedValue<'d>)> = operands.map(|operand| estimate(operand, scope)).collect();
     let size = |at: usize| parts.get(at).map_or(0, |(_, shape)| shape.size());
-    let shape = |at: usize| parts.get(at).map_or(Shape::Scalar, |(_, shape)| shape.clone());
+    let shape = |at: usize| parts.get(at).map_or(SizedValue::Scalar, |(_, shape)| shape.clone());
     let (own, result) = match call.func_name.as_str() {
-        "_&&_" | "_||_" => (0, Shape::Scalar),
+        "_&&_" | "_||_" => (0, SizedValue::Scalar),
         "_?_:_" => {
             // Only one branch is taken.
             let branches = |at: usize| parts.get(at).map_or(0, |(cost, _)| *cost);
             let spared = branches(1).min(branches(2));
             return (sum(&parts).saturating_sub(spared), if size(1) > size(2) { shape(1) } else { shape(2) });
         }
-        "_==_" | "_!=_" => (steps(size(0).min(size(1))), Shape::Scalar),
-        "@in" | "_in_" if matches!(shape(1), Shape::List(..)) || shape(1).is_list() => {
-            (size(1), Shape::Scalar)
+        "_==_" | "_!=_" => (steps(size(0).min(size(1))), SizedValue::Scalar),
+        "@in" | "_in_" if matches!(shape(1), SizedValue::List(..)) || shape(1).is_list() => {
+            (size(1), SizedValue::Scalar)
         }
-        "startsWith" | "endsWith" => (steps(size(1)), Shape::Scalar),
-        "contains" => (steps(size(0)).saturating_mul(steps(size(1))), Shape::Scalar),
-        "matches" => (steps(size(0) + 1).saturating_mul(size(1).div_ceil(4)), Shape::Scalar),
+        "startsWith" | "endsWith" => (steps(size(1)), SizedValue::Scalar),
+        "contains" => (steps(size(0)).saturating_mul(steps(size(1))), SizedValue::Scalar),
+        "matches" => (steps(size(0) + 1).saturating_mul(size(1).div_ceil(4)), SizedValue::Scalar),
         "_+_" if shape(0).is_text() => {
             let both = size(0).saturating_add(size(1));
-            (steps(both), Shape::Text(both))
+            (steps(both), SizedValue::Text(both))
         }
-        "_+_" if matches!(shape(0), Shape::List(..)) || shape(0).is_list() => {
-            (1, Shape::List(size(0).saturating_add(size(1)), Box::new(shape(1).element())))
+        "_+_" if matches!(shape(0), SizedValue::List(..)) || shape(0).is_list() => {
+            (1, SizedValue::List(size(0).saturating_add(size(1)), Box::new(shape(1).element())))
         }
         "_[_]" => (1, shape(0).indexed()),
-        "_<_" | "_<=_" | "_>_" | "_>=_" => (steps(size(0).min(size(1))).max(1), Shape::Scalar),
-        "size" => (1, Shape::Scalar),
+        "_<_" | "_<=_" | "_>_" | "_>=_" => (steps(size(0).min(size(1))).max(1), SizedValue::Scalar),
+        "size" => (1, SizedValue::Scalar),
         "lowerAscii" | "upperAscii" | "trim" | "replace" | "substring" | "string" | "quote" => {
-            (steps(size(0)).max(1), Shape::Text(size(0)))
+            (steps(size(0)).max(1), SizedValue::Text(size(0)))
         }
         "sum" | "min" | "max" | "isSorted" | "indexOf" | "lastIndexOf" | "join" | "split" | "find"
         | "findAll" | "reverse" | "flatten" | "sort" => {
             let steps = if shape(0).is_text() { steps(size(0)) } else { size(0) };
-            (steps.max(1), Shape::List(size(0), Box::new(shape(0).element())))
+            (steps.max(1), SizedValue::List(size(0), Box::new(shape(0).element())))
         }
-        _ => (1, Shape::Scalar),
+        _ => (1, SizedValue::Scalar),
     };
     (sum(&parts).saturating_add(own), result)
 }
 
-impl Shape<'_> {
+impl SizedValue<'_> {
     fn is_list(&self) -> bool {
-        matches!(self, Self::Place(doc) if doc["type"] == "array")
+        matches!(self, Self::Schema(doc) if doc["type"] == "array")
     }
 }
 
-fn comprehension<'d>(looped: &ComprehensionExpr, scope: &mut Shapes<'d>) -> (u64, Shape<'d>) {
+fn comprehension<'d>(looped: &ComprehensionExpr, scope: &mut Scope_<'d>) -> (u64, SizedValue<'d>) {
     let (range, over) = estimate(&looped.iter_range, scope);
     let (init, start) = estimate(&looped.accu_init, scope);
     let mut inner = scope.clone();
-    let collects = matches!(start, Shape::List(..));
-    let first = if looped.iter_var2.is_some() { Shape::Scalar } else { over.element() };
+    let collects = matches!(start, SizedValue::List(..));
+    let first = if looped.iter_var2.is_some() { SizedValue::Scalar } else { over.element() };
     inner.insert(looped.iter_var.clone(), first);
     if let Some(name) = &looped.iter_var2 {
         inner.insert(name.clone(), over.indexed());
@@ -295,8 +297,8 @@ fn comprehension<'d>(looped: &ComprehensionExpr, scope: &mut Shapes<'d>) -> (u64
     let (condition, _) = estimate(&looped.loop_cond, &mut inner);
     let (step, grown) = estimate(&looped.loop_step, &mut inner);
     let collected = match (collects, grown) {
-        (true, Shape::List(_, element)) => Shape::List(over.size(), element),
-        (true, _) => Shape::List(over.size(), Box::new(Shape::Scalar)),
+        (true, SizedValue::List(_, element)) => SizedValue::List(over.size(), element),
+        (true, _) => SizedValue::List(over.size(), Box::new(SizedValue::Scalar)),
         (false, other) => other,
     };
     inner.insert(looped.accu_var.clone(), collected);

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use kube_cel::cel::{Value as Cel, objects::OptionalValue};
 use serde_json::Value;
 
-use super::{Rule, Scope, rule::shown_path, value};
+use super::{Scope, ValidationRule, rule::shown_path, value};
 use crate::schema::{
     FieldError, Schema,
     model::{Field, Node},
@@ -21,10 +21,10 @@ const BLOCKING: [&str; 4] =
 
 /// What rules object to.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(crate) struct Objections {
-    pub(crate) refused: Vec<FieldError>,
+pub(crate) struct RuleViolations {
+    pub(crate) errors: Vec<FieldError>,
     /// In places that have not changed, which were let in under earlier rules: the client is warned of them.
-    pub(crate) tolerated: Vec<FieldError>,
+    pub(crate) ratcheted: Vec<FieldError>,
 }
 
 impl Schema {
@@ -35,16 +35,16 @@ impl Schema {
         object: &Value,
         old: Option<&Value>,
         errors: &[FieldError],
-    ) -> Objections {
+    ) -> RuleViolations {
         if !self.root().node().ruled {
-            return Objections::default();
+            return RuleViolations::default();
         }
         if errors.iter().any(|error| BLOCKING.contains(&error.reason)) {
             let why = "some validation rules were not checked because the object was invalid; correct the existing \
                        errors to complete validation";
-            return Objections {
-                refused: vec![FieldError::invalid("<nil>", "null", why)],
-                tolerated: Vec::new(),
+            return RuleViolations {
+                errors: vec![FieldError::invalid("<nil>", "null", why)],
+                ratcheted: Vec::new(),
             };
         }
         walk(self.root(), object, old)
@@ -53,21 +53,21 @@ impl Schema {
 
 /// The rules of one place and of all below.
 pub(in crate::schema) fn place(field: &Field, value: &Value, old: Option<&Value>) -> Vec<FieldError> {
-    walk(field, value, old).refused
+    walk(field, value, old).errors
 }
 
-fn walk(field: &Field, value: &Value, old: Option<&Value>) -> Objections {
-    let mut walk = Walk { found: Objections::default(), budget: BUDGET };
+fn walk(field: &Field, value: &Value, old: Option<&Value>) -> RuleViolations {
+    let mut walk = RuleWalk { found: RuleViolations::default(), budget: BUDGET };
     walk.place(field, value, old, &Path::Root);
     walk.found
 }
 
-struct Walk {
-    found: Objections,
+struct RuleWalk {
+    found: RuleViolations,
     budget: u64,
 }
 
-impl Walk {
+impl RuleWalk {
     fn place(&mut self, field: &Field, value: &Value, old: Option<&Value>, path: &Path<'_>) {
         let node = field.node();
         if !node.ruled || value.is_null() || self.budget == 0 {
@@ -102,7 +102,14 @@ impl Walk {
         }
     }
 
-    fn own(&mut self, field: &Field, rules: &[Rule], value: &Value, old: Option<&Value>, path: &Path<'_>) {
+    fn own(
+        &mut self,
+        field: &Field,
+        rules: &[ValidationRule],
+        value: &Value,
+        old: Option<&Value>,
+        path: &Path<'_>,
+    ) {
         let mut scope = Scope::new();
         scope.set("self", value::typed(field, value));
         let former = old.filter(|_| rules.iter().any(|rule| rule.transition));
@@ -116,19 +123,19 @@ impl Walk {
             }
             if !self.afford(rule, value, old) {
                 let why = "validation failed due to running out of cost budget, no further validation rules will be run";
-                self.found.refused.push(FieldError::forbidden(shown_path(&path.to_string()), why));
+                self.found.errors.push(FieldError::forbidden(shown_path(&path.to_string()), why));
                 return;
             }
-            let objection = rule.objection(&scope, value, &path.to_string());
+            let violation = rule.violation(&scope, value, &path.to_string());
             match !rule.transition && old == Some(value) {
-                true => self.found.tolerated.extend(objection),
-                false => self.found.refused.extend(objection),
+                true => self.found.ratcheted.extend(violation),
+                false => self.found.errors.extend(violation),
             }
         }
     }
 
     /// Takes what a rule may cost from the budget.
-    fn afford(&mut self, rule: &Rule, value: &Value, old: Option<&Value>) -> bool {
+    fn afford(&mut self, rule: &ValidationRule, value: &Value, old: Option<&Value>) -> bool {
         let lengths = || value::longest(value).max(old.map_or(0, value::longest));
         let longest = if rule.expression.has_loops() { lengths() } else { 0 };
         match self.budget.checked_sub(rule.expression.cost(longest)) {
@@ -139,7 +146,7 @@ impl Walk {
     }
 }
 
-fn old_self(rule: &Rule, former: Option<Cel>) -> Cel {
+fn old_self(rule: &ValidationRule, former: Option<Cel>) -> Cel {
     match (rule.optional_old, former) {
         (false, Some(value)) => value,
         (false, None) => Cel::Null,

@@ -1,10 +1,10 @@
 //! `x-kubernetes-validations`: rules in the Common Expression Language
 //! ([KEP-2876](https://github.com/kubernetes/enhancements/tree/master/keps/sig-api-machinery/2876-crd-validation-expression-language)).
 //!
-//! `admit` looks at the rules of a new schema, `evaluate` applies them to objects. The language itself and Kubernetes'
+//! `check` looks at the rules of a new schema, `evaluate` applies them to objects. The language itself and Kubernetes'
 //! functions come from the `cel` and `kube-cel` crates.
 
-mod admit;
+mod check;
 mod cost;
 mod escape;
 mod evaluate;
@@ -16,8 +16,8 @@ mod value;
 #[cfg(test)]
 mod tests;
 
-pub(super) use admit::check as check_definition;
+pub(super) use check::check as check_definition;
 pub(super) use evaluate::place as check_place;
 pub(crate) use program::{Expression, Scope};
-pub(super) use rule::{Rule, rules_of};
+pub(super) use rule::{ValidationRule, rules_of};
 pub(crate) use value::untyped;

@@ -12,9 +12,9 @@ use kube_cel::{
 };
 
 /// No expression is longer: what the genuine server sets as the limit of its parser.
-const LONGEST: usize = 100_000;
+const MAX_LENGTH: usize = 100_000;
 /// No expression nests deeper. Parser and evaluator recurse, and the stack of a request is limited.
-const DEEPEST: usize = 60;
+const MAX_NESTING: usize = 60;
 
 /// A compiled expression.
 #[derive(Debug)]
@@ -32,14 +32,14 @@ pub(crate) struct Scope<'a>(Context<'a>);
 impl Expression {
     /// Compiles; the error is the parser's.
     pub(crate) fn compile(text: &str) -> Result<Self, String> {
-        if text.len() > LONGEST {
+        if text.len() > MAX_LENGTH {
             return Err(format!(
-                "expression code point size exceeds limit: size: {}, limit {LONGEST}",
+                "expression code point size exceeds limit: size: {}, limit {MAX_LENGTH}",
                 text.len()
             ));
         }
-        if nesting(text) > DEEPEST {
-            return Err(format!("expression recursion limit exceeded: {DEEPEST}"));
+        if nesting(text) > MAX_NESTING {
+            return Err(format!("expression recursion limit exceeded: {MAX_NESTING}"));
         }
         let program = Program::compile(text).map_err(|error| error.to_string())?;
         let (loops, steps) = measure(program.expression());

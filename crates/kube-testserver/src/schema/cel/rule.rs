@@ -11,7 +11,7 @@ pub(super) const REASONS: [&str; 4] =
 
 /// A rule, compiled.
 #[derive(Debug)]
-pub(crate) struct Rule {
+pub(crate) struct ValidationRule {
     text: Box<str>,
     pub(super) expression: Expression,
     message: Option<Box<str>>,
@@ -26,12 +26,12 @@ pub(crate) struct Rule {
 }
 
 /// The rules of one place. What does not compile was refused when the definition was written.
-pub(in crate::schema) fn rules_of(doc: &Value) -> Vec<Rule> {
+pub(in crate::schema) fn rules_of(doc: &Value) -> Vec<ValidationRule> {
     let rules = doc.get("x-kubernetes-validations").and_then(Value::as_array);
-    rules.into_iter().flatten().filter_map(Rule::read).collect()
+    rules.into_iter().flatten().filter_map(ValidationRule::read).collect()
 }
 
-impl Rule {
+impl ValidationRule {
     fn read(doc: &Value) -> Option<Self> {
         let text = |name: &str| doc.get(name).and_then(Value::as_str).filter(|text| !text.trim().is_empty());
         let rule = text("rule")?;
@@ -52,7 +52,7 @@ impl Rule {
     }
 
     /// What is wrong with the value at `path`, if anything is.
-    pub(super) fn objection(&self, scope: &Scope<'_>, value: &Value, path: &str) -> Option<FieldError> {
+    pub(super) fn violation(&self, scope: &Scope<'_>, value: &Value, path: &str) -> Option<FieldError> {
         match self.expression.run(scope) {
             Ok(Cel::Bool(true)) => None,
             Ok(_) => Some(self.broken(scope, value, path)),

@@ -9,7 +9,7 @@ fn objections(spec: Value, object: Value, old: Option<Value>) -> Vec<String> {
         |spec: Value| json!({"apiVersion": "g/v1", "kind": "K", "metadata": {"name": "n"}, "spec": spec});
     let object = whole(object);
     let errors = schema.validate(&object);
-    let rules = schema.check_rules(&object, old.map(whole).as_ref(), &errors).refused;
+    let rules = schema.check_rules(&object, old.map(whole).as_ref(), &errors).errors;
     errors.iter().chain(&rules).map(ToString::to_string).collect()
 }
 
@@ -178,7 +178,7 @@ fn of_metadata_rules_see_the_names() {
         {"rule": "self.metadata.name != 'n' && !has(self.metadata.labels) && self.kind == 'K'"}]});
     let schema = Schema::from_openapi(&doc).unwrap();
     let object = json!({"apiVersion": "g/v1", "kind": "K", "metadata": {"name": "n", "labels": {}}});
-    let found = schema.check_rules(&object, None, &[]).refused;
+    let found = schema.check_rules(&object, None, &[]).errors;
     assert_eq!(found.len(), 1);
     assert_eq!(found[0].field, "<nil>");
 }

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::place::flag;
+use super::document::flag;
 use crate::schema::FieldError;
 
 /// Checks the branches of a place.

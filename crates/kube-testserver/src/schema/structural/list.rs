@@ -1,8 +1,8 @@
-//! Rules of `x-kubernetes-list-type`, its keys, and `x-kubernetes-map-type`.
+//! ValueValidation of `x-kubernetes-list-type`, its keys, and `x-kubernetes-map-type`.
 
 use serde_json::Value;
 
-use super::place::{flag, text};
+use super::document::{flag, text};
 use crate::schema::FieldError;
 
 const LIST: &str = "x-kubernetes-list-type";

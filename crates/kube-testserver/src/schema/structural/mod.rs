@@ -1,13 +1,12 @@
 //! The rules that make a schema structural, worded as the genuine server words them.
 
 mod branch;
-mod default;
+mod check;
+mod document;
 mod list;
-mod place;
-mod root;
-mod vocabulary;
+mod unsupported;
 
 #[cfg(test)]
 mod tests;
 
-pub(super) use root::check;
+pub(super) use check::check;

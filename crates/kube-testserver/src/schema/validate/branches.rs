@@ -2,19 +2,20 @@
 
 use serde_json::Value;
 
-use super::walk::{Walk, unplaced};
+use super::walk::Walk;
 use crate::schema::FieldError;
-use crate::schema::model::{Field, Rules};
+use crate::schema::model::{Field, ValueValidation};
 use crate::schema::path::Path;
 
-pub(super) fn check(walk: &mut Walk<'_>, rules: &Rules, value: &Value, path: &Path<'_>) {
+pub(super) fn check(walk: &mut Walk<'_>, rules: &ValueValidation, value: &Value, path: &Path<'_>) {
     any_of(walk, &rules.any_of, value, path);
     one_of(walk, &rules.one_of, value, path);
     all_of(walk, &rules.all_of, value, path);
     if let Some(field) = &rules.not
         && failures(walk, field, value, path).is_empty()
     {
-        walk.errors.push(unplaced(&format!("\"{path}\" must not validate the schema (not)")));
+        walk.errors
+            .push(FieldError::without_field(&format!("\"{path}\" must not validate the schema (not)")));
     }
 }
 
@@ -23,8 +24,10 @@ fn any_of(walk: &mut Walk<'_>, fields: &[Field], value: &Value, path: &Path<'_>)
     if tried.is_empty() || tried.iter().any(Vec::is_empty) {
         return;
     }
-    if !walk.lenient {
-        walk.errors.push(unplaced(&format!("\"{path}\" must validate at least one schema (anyOf)")));
+    if !walk.built_in {
+        walk.errors.push(FieldError::without_field(&format!(
+            "\"{path}\" must validate at least one schema (anyOf)"
+        )));
     }
     walk.errors.extend(nearest(tried));
 }
@@ -39,9 +42,9 @@ fn one_of(walk: &mut Walk<'_>, fields: &[Field], value: &Value, path: &Path<'_>)
         n => format!("Found {n} valid alternatives"),
     };
     // In built-in kinds the alternatives are spellings of one type: what is wrong with the nearest says it all.
-    if !walk.lenient {
+    if !walk.built_in {
         let why = format!("\"{path}\" must validate one and only one schema (oneOf). {found}");
-        walk.errors.push(unplaced(&why));
+        walk.errors.push(FieldError::without_field(&why));
     }
     if valid == 0 {
         walk.errors.extend(nearest(tried));
@@ -54,13 +57,14 @@ fn all_of(walk: &mut Walk<'_>, fields: &[Field], value: &Value, path: &Path<'_>)
         walk.value(field, value, path);
     }
     if walk.errors.len() > before {
-        walk.errors.push(unplaced(&format!("\"{path}\" must validate all the schemas (allOf)")));
+        walk.errors
+            .push(FieldError::without_field(&format!("\"{path}\" must validate all the schemas (allOf)")));
     }
 }
 
 fn failures(walk: &Walk<'_>, field: &Field, value: &Value, path: &Path<'_>) -> Vec<FieldError> {
     let mut errors = Vec::new();
-    walk.aside(&mut errors).value(field, value, path);
+    walk.with_errors(&mut errors).value(field, value, path);
     errors
 }
 

@@ -3,10 +3,9 @@
 use serde_json::Value;
 
 use super::format;
-use super::walk::unplaced;
 use crate::schema::FieldError;
 use crate::schema::golang;
-use crate::schema::model::{Node, Range, Rules, Type};
+use crate::schema::model::{Node, Range, Type, ValueValidation};
 use crate::schema::path::Path;
 
 /// Whether the format is one that only strings can have.
@@ -20,7 +19,7 @@ pub(super) fn check(
     node: &Node,
     value: &Value,
     path: &Path<'_>,
-    lenient: bool,
+    built_in: bool,
 ) {
     let Some(rules) = &node.rules else { return };
     if !rules.allowed.is_empty() && !rules.allowed.contains(value) {
@@ -31,7 +30,7 @@ pub(super) fn check(
         Value::Number(n) => number(errors, node, rules, n.as_f64().unwrap_or_default(), value, path),
         Value::String(text) => {
             string(errors, rules, text, path);
-            formatted(errors, node, text, path, lenient);
+            formatted(errors, node, text, path, built_in);
         }
         Value::Array(list) => {
             let count = list.len() as u64;
@@ -45,7 +44,14 @@ pub(super) fn check(
     }
 }
 
-fn number(errors: &mut Vec<FieldError>, node: &Node, rules: &Rules, n: f64, shown: &Value, path: &Path<'_>) {
+fn number(
+    errors: &mut Vec<FieldError>,
+    node: &Node,
+    rules: &ValueValidation,
+    n: f64,
+    shown: &Value,
+    path: &Path<'_>,
+) {
     let mut wrong = |what: String| {
         errors.push(FieldError::invalid(
             path.to_string(),
@@ -79,7 +85,7 @@ fn number(errors: &mut Vec<FieldError>, node: &Node, rules: &Rules, n: f64, show
             _ => return,
         };
         if !fits {
-            errors.push(unplaced(&format!(
+            errors.push(FieldError::without_field(&format!(
                 "Checked value must be of type integer with format {format} in {path}"
             )));
         }
@@ -87,7 +93,7 @@ fn number(errors: &mut Vec<FieldError>, node: &Node, rules: &Rules, n: f64, show
 }
 
 /// Too long, too short, or not of the pattern: the first of these.
-fn string(errors: &mut Vec<FieldError>, rules: &Rules, text: &str, path: &Path<'_>) {
+fn string(errors: &mut Vec<FieldError>, rules: &ValueValidation, text: &str, path: &Path<'_>) {
     let Range { min, max } = rules.length;
     let length = text.chars().count() as u64;
     let wrong = |what: String| {
@@ -103,10 +109,10 @@ fn string(errors: &mut Vec<FieldError>, rules: &Rules, text: &str, path: &Path<'
     }
 }
 
-fn formatted(errors: &mut Vec<FieldError>, node: &Node, text: &str, path: &Path<'_>, lenient: bool) {
+fn formatted(errors: &mut Vec<FieldError>, node: &Node, text: &str, path: &Path<'_>, built_in: bool) {
     let Some(name) = node.rules.as_ref().and_then(|rules| rules.format.as_deref()) else { return };
     // Go decodes the empty string to no bytes.
-    if lenient && name == "byte" && text.is_empty() {
+    if built_in && name == "byte" && text.is_empty() {
         return;
     }
     if format::known(name).is_some_and(|check| !check(text)) {

@@ -23,8 +23,8 @@ impl Schema {
 
     fn compared(&self, object: &Value, old: Option<&Value>) -> Vec<FieldError> {
         let mut errors = Vec::new();
-        let lenient = matches!(self.source, Source::Table { .. });
-        let mut walk = Walk { errors: &mut errors, lenient, require: !lenient };
+        let built_in = matches!(self.source, Source::Table { .. });
+        let mut walk = Walk { errors: &mut errors, built_in, require: !built_in };
         walk.compared(self.root(), object, old, &Path::Root);
         errors
     }
@@ -36,22 +36,22 @@ pub(in crate::schema) fn value(field: &Field, value: &Value) -> Vec<FieldError> 
     if let (true, Value::Object(map)) = (field.node().resource, value) {
         embedded::check(&mut errors, map, &Path::Root);
     }
-    Walk { errors: &mut errors, lenient: false, require: true }.value(field, value, &Path::Root);
+    Walk { errors: &mut errors, built_in: false, require: true }.value(field, value, &Path::Root);
     errors
 }
 
 pub(super) struct Walk<'e> {
     pub(super) errors: &'e mut Vec<FieldError>,
     /// Built-in kinds: nulls and empty bytes are nothing to complain about.
-    pub(super) lenient: bool,
+    pub(super) built_in: bool,
     /// Fields that are required are missed.
     require: bool,
 }
 
 impl Walk<'_> {
     /// The same walk, writing elsewhere.
-    pub(super) fn aside<'e>(&self, errors: &'e mut Vec<FieldError>) -> Walk<'e> {
-        Walk { errors, lenient: self.lenient, require: self.require }
+    pub(super) fn with_errors<'e>(&self, errors: &'e mut Vec<FieldError>) -> Walk<'e> {
+        Walk { errors, built_in: self.built_in, require: self.require }
     }
 
     pub(super) fn value(&mut self, field: &Field, value: &Value, path: &Path<'_>) {
@@ -64,11 +64,11 @@ impl Walk<'_> {
             return;
         }
         let node = field.node();
-        if value.is_null() && (node.nullable || self.lenient || node.ty.is_none() && !node.int_or_string) {
+        if value.is_null() && (node.nullable || self.built_in || node.ty.is_none() && !node.int_or_string) {
             return;
         }
         self.kind(node, value, path);
-        values::check(self.errors, node, value, path, self.lenient);
+        values::check(self.errors, node, value, path, self.built_in);
         match value {
             Value::Object(map) => self.object(node, map, old, path),
             Value::Array(list) => self.array(node, list, old, path),
@@ -101,7 +101,7 @@ impl Walk<'_> {
         self.errors.push(FieldError::new(path.to_string(), "FieldValueTypeInvalid", message));
         if wanted == "integer" && got == "number" {
             let why = format!("Checked value must be of type integer (default format) in {path}");
-            self.errors.push(unplaced(&why));
+            self.errors.push(FieldError::without_field(&why));
         }
     }
 
@@ -120,7 +120,7 @@ impl Walk<'_> {
             let Some(field) = node.properties.get(name.as_str()).or(node.additional.as_deref()) else {
                 continue;
             };
-            if self.lenient && top {
+            if self.built_in && top {
                 self.require = name != "status";
             }
             match (name.as_str(), &node.rules) {
@@ -151,11 +151,6 @@ impl Walk<'_> {
             lists::check(self.errors, node, list, path);
         }
     }
-}
-
-/// An error that the genuine server gives no field.
-pub(super) fn unplaced(why: &str) -> FieldError {
-    FieldError::invalid("<nil>", "\"\"", why)
 }
 
 fn name(ty: Type) -> &'static str {

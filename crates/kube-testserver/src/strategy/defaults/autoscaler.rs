@@ -1,7 +1,7 @@
 use serde_json::{Value, json};
 
 use super::fill;
-use crate::registry::{Endpoint, autoscaler};
+use crate::scheme::{Endpoint, autoscaler};
 
 pub(super) fn default(endpoint: &Endpoint, object: &mut Value) {
     if endpoint.version().name == "v1" {

@@ -4,12 +4,12 @@
 use serde_json::Value;
 
 use super::{Errors, text};
-use crate::{meta, names, registry::Endpoint, schema::FieldError};
+use crate::{meta, names, schema::FieldError, scheme::Endpoint};
 
 /// `event` has the names of `v1`: errors are told in these.
 pub(super) fn validate(endpoint: &Endpoint, object: &Value, created: bool, errors: &mut Errors) {
-    let event = match endpoint.resource.twin {
-        Some(twin) => twin.stored(object.clone()),
+    let event = match endpoint.resource.equivalent {
+        Some(equivalent) => equivalent.to_storage(object.clone()),
         None => object.clone(),
     };
     let timed = !text(&event["eventTime"]).is_empty();
@@ -24,7 +24,7 @@ pub(super) fn validate(endpoint: &Endpoint, object: &Value, created: bool, error
         }
         length("message", text(&event["message"]), 1024, errors);
     }
-    if created && endpoint.resource.twin.is_some() {
+    if created && endpoint.resource.equivalent.is_some() {
         newer(&event, timed, errors);
     }
 }

@@ -8,7 +8,7 @@ mod workload;
 
 use serde_json::Value;
 
-use crate::{registry::Endpoint, schema::FieldError};
+use crate::{schema::FieldError, scheme::Endpoint};
 
 /// What a built-in kind may not be, besides what its schema says.
 pub(crate) fn validate(endpoint: &Endpoint, object: &Value, created: bool) -> Vec<FieldError> {

@@ -7,13 +7,13 @@ use tokio::{
 
 use super::session::Stream;
 use crate::{
-    kubelet::{Kubelet, Recorder, Streams, TerminalSize},
-    stream::{ask::Command, outcome},
+    kubelet::{Kubelet, SessionRecorder, Streams, TerminalSize},
+    stream::{channel, request::CommandRequest},
 };
 
 /// The streams of the client, as far as it asked for them.
 #[derive(Debug, Default)]
-struct Parts {
+struct ClientStreams {
     stdin: Option<DuplexStream>,
     stdout: Option<DuplexStream>,
     stderr: Option<DuplexStream>,
@@ -22,9 +22,10 @@ struct Parts {
 }
 
 /// Serves until the process has ended and its outcome is handed over.
-pub(super) async fn serve(mut streams: mpsc::Receiver<Stream>, ask: Command, kubelet: &Kubelet) {
-    let Some(parts) = gather(&mut streams, &ask).await else { return };
-    let (script, ours, recorder) = kubelet.start(ask.container.clone(), ask.argv.clone(), ask.tty);
+pub(super) async fn serve(mut streams: mpsc::Receiver<Stream>, request: CommandRequest, kubelet: &Kubelet) {
+    let Some(parts) = gather(&mut streams, &request).await else { return };
+    let (script, ours, recorder) =
+        kubelet.start_command(request.container.clone(), request.argv.clone(), request.tty);
     let Streams { stdin, stdout, stderr, sizes } = ours;
     let input = async {
         tokio::join!(feed(parts.stdin, stdin), resize(parts.resize, sizes, recorder.clone()));
@@ -38,15 +39,16 @@ pub(super) async fn serve(mut streams: mpsc::Receiver<Stream>, ask: Command, kub
     recorder.ended(&exit);
     if let Some(mut error) = parts.error {
         // Whoever has gone away need not be told.
-        drop(error.write_all(outcome::status(&exit).to_string().as_bytes()).await);
+        drop(error.write_all(channel::exit_status(&exit).to_string().as_bytes()).await);
     }
 }
 
 /// Waits for all streams that were announced; `None` when the connection ends before.
-async fn gather(streams: &mut mpsc::Receiver<Stream>, ask: &Command) -> Option<Parts> {
-    let mut parts = Parts::default();
-    let stderr = ask.stderr && !ask.tty;
-    let expected = 1 + [ask.stdin, ask.stdout, stderr, ask.tty].into_iter().filter(|wanted| *wanted).count();
+async fn gather(streams: &mut mpsc::Receiver<Stream>, request: &CommandRequest) -> Option<ClientStreams> {
+    let mut parts = ClientStreams::default();
+    let stderr = request.stderr && !request.tty;
+    let expected =
+        1 + [request.stdin, request.stdout, stderr, request.tty].into_iter().filter(|wanted| *wanted).count();
     for _ in 0..expected {
         let stream = streams.recv().await?;
         let part = match stream.headers.get("streamtype").map(String::as_str) {
@@ -72,7 +74,11 @@ async fn feed(from: Option<DuplexStream>, mut to: DuplexStream) {
     }
 }
 
-async fn resize(from: Option<DuplexStream>, sizes: mpsc::UnboundedSender<TerminalSize>, recorder: Recorder) {
+async fn resize(
+    from: Option<DuplexStream>,
+    sizes: mpsc::UnboundedSender<TerminalSize>,
+    recorder: SessionRecorder,
+) {
     let Some(from) = from else { return };
     let mut lines = BufReader::new(from).lines();
     while let Ok(Some(line)) = lines.next_line().await {

@@ -9,11 +9,11 @@ use tokio::{io::AsyncWriteExt, sync::mpsc};
 use super::session::Stream;
 use crate::{
     kubelet::{Connection, Kubelet},
-    stream::ask::Forward,
+    stream::request::ForwardRequest,
 };
 
 /// Serves until no more streams can come and all connections are over.
-pub(super) async fn serve(mut streams: mpsc::Receiver<Stream>, ask: Forward, kubelet: &Kubelet) {
+pub(super) async fn serve(mut streams: mpsc::Receiver<Stream>, request: ForwardRequest, kubelet: &Kubelet) {
     let mut errors: HashMap<String, Stream> = HashMap::new();
     let mut running = FuturesUnordered::new();
     loop {
@@ -24,7 +24,7 @@ pub(super) async fn serve(mut streams: mpsc::Receiver<Stream>, ask: Forward, kub
                 match text(&stream, "streamtype").as_str() {
                     "error" => drop(errors.insert(id, stream)),
                     "data" => if let Some(error) = errors.remove(&id) {
-                        running.push(connect(&ask, kubelet, error, stream));
+                        running.push(connect(&request, kubelet, error, stream));
                     },
                     other => tracing::debug!(other, "a stream of no known type"),
                 }
@@ -35,10 +35,10 @@ pub(super) async fn serve(mut streams: mpsc::Receiver<Stream>, ask: Forward, kub
     while running.next().await.is_some() {}
 }
 
-async fn connect(ask: &Forward, kubelet: &Kubelet, mut error: Stream, data: Stream) {
+async fn connect(request: &ForwardRequest, kubelet: &Kubelet, mut error: Stream, data: Stream) {
     let result = match text(&data, "port").parse::<u16>() {
         Ok(port) => {
-            let (namespace, pod) = (ask.namespace.clone(), ask.pod.clone());
+            let (namespace, pod) = (request.namespace.clone(), request.pod.clone());
             kubelet.connect(Connection { namespace, pod, port, stream: data.io }).await
         }
         Err(_) => Err(format!("{:?} is no port", text(&data, "port"))),

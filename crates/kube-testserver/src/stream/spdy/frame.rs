@@ -5,7 +5,7 @@ use bytes::{Buf, BufMut, Bytes, BytesMut};
 const CONTROL: u32 = 0x8003_0000;
 const FIN: u8 = 1;
 /// The most data in one frame.
-pub(super) const PIECE: usize = 16 * 1024;
+pub(super) const CHUNK: usize = 16 * 1024;
 
 /// What a peer says.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -83,7 +83,7 @@ fn control(kind: u32, mut body: Bytes, last: bool) -> Option<Frame> {
     })
 }
 
-/// Data of a stream, at most [`PIECE`] bytes.
+/// Data of a stream, at most [`CHUNK`] bytes.
 pub(super) fn data(stream: u32, data: &[u8], last: bool) -> Bytes {
     let mut frame = BytesMut::with_capacity(8 + data.len());
     frame.put_u32(stream);

@@ -6,19 +6,23 @@ use tokio::{
 use super::{command, forward, session};
 use crate::{
     kubelet::Kubelet,
-    stream::{ask::Ask, command::LINGER},
+    stream::{command::CLOSE_TIMEOUT, request::StreamRequest},
 };
 
 /// Serves what was asked for over one connection, until it is done or the client is gone.
-pub(in crate::stream) async fn serve(io: impl AsyncRead + AsyncWrite, ask: Ask, kubelet: &Kubelet) {
+pub(in crate::stream) async fn serve(
+    io: impl AsyncRead + AsyncWrite,
+    request: StreamRequest,
+    kubelet: &Kubelet,
+) {
     let (opened, streams) = mpsc::channel(8);
     let answers = async {
-        match ask {
-            Ask::Command(ask) => command::serve(streams, ask, kubelet).await,
-            Ask::Forward(ask) => forward::serve(streams, ask, kubelet).await,
+        match request {
+            StreamRequest::Command(request) => command::serve(streams, request, kubelet).await,
+            StreamRequest::Forward(request) => forward::serve(streams, request, kubelet).await,
         }
         // The client closes the connection once it has read all.
-        tokio::time::sleep(LINGER).await;
+        tokio::time::sleep(CLOSE_TIMEOUT).await;
     };
     tokio::select! {
         () = session::run(io, opened) => {}

@@ -12,7 +12,7 @@ use tokio::{
 };
 
 use super::{
-    frame::{self, Decoder, Frame, PIECE},
+    frame::{self, CHUNK, Decoder, Frame},
     headers::{Packer, Unpacker},
 };
 
@@ -88,7 +88,7 @@ struct Reader {
 impl Reader {
     async fn run<I: AsyncRead>(mut self, mut read: ReadHalf<I>) -> Result<(), String> {
         let mut decoder = Decoder::default();
-        let mut piece = vec![0; PIECE];
+        let mut piece = vec![0; CHUNK];
         loop {
             while let Some(frame) = decoder.next()? {
                 if frame == Frame::GoAway {
@@ -148,7 +148,7 @@ impl Reader {
 
 /// Sends what a stream has to say, and then its end.
 async fn pump(stream: u32, mut output: ReadHalf<DuplexStream>, out: mpsc::Sender<Bytes>) {
-    let mut piece = vec![0; PIECE];
+    let mut piece = vec![0; CHUNK];
     while let Ok(length @ 1..) = output.read(&mut piece).await {
         if out.send(frame::data(stream, &piece[..length], false)).await.is_err() {
             return;

@@ -1,0 +1,155 @@
+use std::collections::HashMap;
+
+use serde_json::{Value, json};
+
+use crate::{schema::FieldError, store::Key};
+
+/// The ports of nodes that services may have.
+const NODE_PORTS: std::ops::RangeInclusive<u64> = 30_000..=32_767;
+
+/// Which service has which address and which ports of nodes, so that no two have the same.
+#[derive(Debug, Default)]
+pub(super) struct ServiceAllocator {
+    ips: HashMap<String, Key>,
+    /// By number and protocol.
+    ports: HashMap<(u64, String), Key>,
+}
+
+impl ServiceAllocator {
+    pub(super) fn record(&mut self, key: &Key, before: Option<&Value>, after: Option<&Value>) {
+        if let Some(ip) = before.and_then(ip_of) {
+            self.ips.remove(ip);
+        }
+        for port in before.into_iter().flat_map(ports_of) {
+            self.ports.remove(&port);
+        }
+        if let Some(ip) = after.and_then(ip_of) {
+            self.ips.insert(ip.into(), key.clone());
+        }
+        for port in after.into_iter().flat_map(ports_of) {
+            self.ports.insert(port, key.clone());
+        }
+    }
+
+    /// Moves what was made up for a service on to what is free, and says what cannot be of what was `requested` for.
+    pub(super) fn allocate(&self, key: &Key, requested: &Value, service: &mut Value) -> Vec<FieldError> {
+        let mut errors = Vec::new();
+        let taken = |owner: Option<&Key>| owner.is_some_and(|owner| owner != key);
+        if let Some(ip) = ip_of(service).map(str::to_owned).filter(|ip| taken(self.ips.get(ip))) {
+            if requested["clusterIP"] == ip.as_str() {
+                let shown = format!("[{ip:?}]");
+                let why = format!("failed to allocate IP {ip}: provided IP is already allocated");
+                errors.push(FieldError::invalid("spec.clusterIPs", shown, &why));
+            } else if let Some(free) = following(&ip).find(|ip| !taken(self.ips.get(ip))) {
+                service["spec"]["clusterIPs"] = json!([free]);
+                service["spec"]["clusterIP"] = free.into();
+            }
+        }
+        let mut own: Vec<(u64, String)> = Vec::new();
+        for at in 0..service["spec"]["ports"].as_array().map_or(0, Vec::len) {
+            let Some((number, protocol)) = port_of(&service["spec"]["ports"][at]) else { continue };
+            let is_requested = requested["ports"][at]["nodePort"] == number;
+            let free = |number: u64| {
+                let port = (number, protocol.clone());
+                !taken(self.ports.get(&port)) && !own.contains(&port)
+            };
+            let refused = |why: &str| {
+                FieldError::invalid(format!("spec.ports[{at}].nodePort"), number.to_string(), why)
+            };
+            let mut given = number;
+            if is_requested && !NODE_PORTS.contains(&number) {
+                let why = "provided port is not in the valid range. The range of valid ports is 30000-32767";
+                errors.push(refused(why));
+            } else if is_requested && own.contains(&(number, protocol.clone())) {
+                errors.push(FieldError::duplicate(format!("spec.ports[{at}].nodePort"), number));
+            } else if is_requested && !free(number) {
+                errors.push(refused("provided port is already allocated"));
+            } else if !is_requested
+                && let Some(next) = (number..=*NODE_PORTS.end()).chain(NODE_PORTS).find(|port| free(*port))
+            {
+                service["spec"]["ports"][at]["nodePort"] = next.into();
+                given = next;
+            }
+            own.push((given, protocol));
+        }
+        errors
+    }
+}
+
+/// The address of a service that has one.
+fn ip_of(service: &Value) -> Option<&str> {
+    service["spec"]["clusterIP"].as_str().filter(|ip| !matches!(*ip, "" | "None"))
+}
+
+fn ports_of(service: &Value) -> impl Iterator<Item = (u64, String)> {
+    service["spec"]["ports"].as_array().into_iter().flatten().filter_map(port_of)
+}
+
+fn port_of(port: &Value) -> Option<(u64, String)> {
+    let number = port["nodePort"].as_u64().filter(|number| *number > 0)?;
+    Some((number, port["protocol"].as_str().unwrap_or("TCP").into()))
+}
+
+/// The addresses after this one, within its network.
+fn following(ip: &str) -> impl Iterator<Item = String> {
+    let octets: Vec<u32> = ip.split('.').filter_map(|part| part.parse().ok()).collect();
+    let number = octets.iter().fold(0u32, |number, octet| (number << 8) | octet);
+    (1..0x00ff_ffff).filter_map(move |more| {
+        let [a, b, c, d] = (number & 0xff00_0000 | number.wrapping_add(more) & 0x00ff_ffff).to_be_bytes();
+        // Neither the first nor the last of a network.
+        (1..255).contains(&d).then(|| format!("{a}.{b}.{c}.{d}"))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn service(ip: &str, port: u64) -> Value {
+        json!({"spec": {"clusterIP": ip, "clusterIPs": [ip], "ports": [{"port": 80, "protocol": "TCP", "nodePort": port}]}})
+    }
+
+    #[test]
+    fn what_is_made_up_moves_on_and_what_is_asked_for_is_refused() {
+        let mut addresses = ServiceAllocator::default();
+        let (one, other) = (Key::new(Some("n"), "one"), Key::new(Some("n"), "other"));
+        let first = service("10.1.2.254", 32_767);
+        addresses.record(&one, None, Some(&first));
+        let mut second = first.clone();
+        assert_eq!(addresses.allocate(&one, &Value::Null, &mut second), [], "its own");
+        assert_eq!(addresses.allocate(&other, &json!({}), &mut second), []);
+        assert_eq!(second, service("10.1.3.1", 30_000));
+        let refused = addresses.allocate(&other, &first["spec"], &mut first.clone());
+        assert_eq!(
+            refused[0].to_string(),
+            "spec.clusterIPs: Invalid value: [\"10.1.2.254\"]: failed to allocate IP 10.1.2.254: provided IP is already allocated"
+        );
+        assert_eq!(
+            refused[1].to_string(),
+            "spec.ports[0].nodePort: Invalid value: 32767: provided port is already allocated"
+        );
+        addresses.record(&one, Some(&first), None);
+        assert_eq!(addresses.allocate(&other, &first["spec"], &mut first.clone()), []);
+        let far = service("10.0.0.1", 80);
+        assert!(
+            addresses.allocate(&other, &far["spec"], &mut far.clone())[0]
+                .message
+                .contains("not in the valid range")
+        );
+    }
+
+    #[test]
+    fn one_service_does_not_have_a_port_twice() {
+        let mut twice = json!({"spec": {"ports": [{"nodePort": 30_001}, {"nodePort": 30_001}, {"nodePort": 30_001, "protocol": "UDP"}]}});
+        let requested = twice["spec"].clone();
+        let key = Key::new(Some("n"), "a");
+        let refused = ServiceAllocator::default().allocate(&key, &requested, &mut twice.clone());
+        assert_eq!(refused.len(), 1, "{refused:?}");
+        assert_eq!(
+            (refused[0].field.as_str(), refused[0].reason),
+            ("spec.ports[1].nodePort", "FieldValueDuplicate")
+        );
+        assert_eq!(ServiceAllocator::default().allocate(&key, &json!({}), &mut twice), []);
+        assert_eq!(twice["spec"]["ports"][1]["nodePort"], 30_002);
+    }
+}

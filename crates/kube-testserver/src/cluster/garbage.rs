@@ -1,0 +1,79 @@
+use serde_json::Value;
+
+use super::{ClusterState, Propagation, delete::FOREGROUND};
+use crate::{
+    gc::{DependentAction, ObjectId, OwnerState, decide},
+    meta::{self, Owner},
+    store::{Key, TableId},
+};
+
+impl ClusterState {
+    pub(super) fn check_owners(&mut self, (table, key): &ObjectId) {
+        let Some(resource) = self.scheme.by_table(*table).cloned() else { return };
+        let Some(stored) = self.store.get(*table, key).cloned() else { return };
+        let states: Vec<OwnerState> =
+            stored.owners.iter().map(|owner| self.owner_state(owner, key.namespace())).collect();
+        let has_dependents = !self.owners.dependents(&stored.uid).is_empty();
+        match decide(&stored.owners, &states, has_dependents) {
+            DependentAction::Keep => {}
+            DependentAction::DropReferences(uids) => self.drop_references(*table, key, &uids),
+            DependentAction::Delete { .. } if meta::is_deleting(&stored.value()) => {}
+            DependentAction::Delete { foreground } => {
+                // Finalizers of the collector on the object itself come first.
+                let policy = foreground.then_some(Propagation::Foreground);
+                self.delete(&resource, key, policy);
+            }
+        }
+    }
+
+    /// Lets an owner go that waits in the foreground, unless a dependent still blocks it.
+    pub(super) fn finish_foreground(&mut self, uid: &str) {
+        let Some((table, key)) = self.owners.live(uid).cloned() else { return };
+        let Some(resource) = self.scheme.by_table(table).cloned() else { return };
+        let Some(object) = self.store.get(table, &key).map(|stored| stored.value()) else { return };
+        if !waits_in_foreground(&object) {
+            return;
+        }
+        let blocked = self.owners.dependents(uid).into_iter().any(|(table, key)| {
+            let dependent = self.store.get(table, &key);
+            dependent.is_some_and(|d| d.owners.iter().any(|owner| owner.uid == uid && owner.blocks_deletion))
+        });
+        if !blocked {
+            self.drop_finalizer(&resource, &key, &object, FOREGROUND);
+        }
+    }
+
+    pub(super) fn drop_references(&mut self, table: TableId, key: &Key, uids: &[String]) {
+        let Some(resource) = self.scheme.by_table(table).cloned() else { return };
+        let Some(mut object) = self.store.get(table, key).map(|stored| stored.value()) else { return };
+        let references = object["metadata"]["ownerReferences"].as_array().cloned().unwrap_or_default();
+        let left: Vec<Value> =
+            references.into_iter().filter(|r| !uids.iter().any(|uid| r["uid"] == uid.as_str())).collect();
+        meta::set(&mut object, "ownerReferences", if left.is_empty() { Value::Null } else { left.into() });
+        self.put(&resource, key.clone(), object);
+    }
+
+    /// What an owner reference in `namespace` points at.
+    fn owner_state(&self, owner: &Owner, namespace: Option<&str>) -> OwnerState {
+        let (group, version) = meta::split_api_version(&owner.api_version);
+        let Some(endpoint) = self.scheme.by_kind(group, version, &owner.kind) else {
+            return OwnerState::Unknown;
+        };
+        if endpoint.resource.namespaced && namespace.is_none() {
+            return OwnerState::Unknown;
+        }
+        let namespace = namespace.filter(|_| endpoint.resource.namespaced);
+        let key = Key::new(namespace, &owner.name);
+        match self.store.get(endpoint.resource.table, &key) {
+            Some(found) if *found.uid == *owner.uid => {
+                let waiting = owner.blocks_deletion && waits_in_foreground(&found.value());
+                if waiting { OwnerState::WaitingForDependents } else { OwnerState::Solid }
+            }
+            _ => OwnerState::Dangling,
+        }
+    }
+}
+
+fn waits_in_foreground(object: &Value) -> bool {
+    meta::is_deleting(object) && meta::strings(object, "finalizers").contains(&FOREGROUND)
+}

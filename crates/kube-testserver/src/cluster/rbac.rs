@@ -1,0 +1,150 @@
+use std::sync::Arc;
+
+use serde_json::Value;
+
+use super::{ClusterState, task::Task};
+use crate::{
+    auth::{self, RbacAuthorizer},
+    ids, meta,
+    scheme::Resource,
+    selector::LabelSelector,
+    store::Key,
+    strategy,
+};
+
+const RBAC: &str = "rbac.authorization.k8s.io";
+
+impl ClusterState {
+    /// Whether users are told apart, and each may do only what RBAC says.
+    pub(crate) fn enforces_rbac(&self) -> bool {
+        self.settings.rbac
+    }
+
+    /// The RBAC objects, read.
+    pub(crate) fn rbac_authorizer(&self) -> Arc<RbacAuthorizer> {
+        let read = || {
+            let kinds = ["clusterroles", "clusterrolebindings", "roles", "rolebindings"];
+            let tables =
+                kinds.iter().filter_map(|plural| Some(self.scheme.by_plural(RBAC, plural)?.resource.table));
+            let objects =
+                tables.flat_map(|table| self.store.objects(table, None)).map(|stored| stored.value());
+            Arc::new(RbacAuthorizer::read(objects))
+        };
+        self.rbac_authorizer.get_or_init(read).clone()
+    }
+
+    /// The roles and bindings that every cluster with RBAC begins with.
+    pub(super) fn bootstrap_rbac(&mut self) {
+        for mut object in auth::bootstrap_objects() {
+            let kind = object["kind"].as_str().unwrap_or_default().to_string();
+            let Some(endpoint) = self.scheme.by_kind(RBAC, "v1", &kind).cloned() else { continue };
+            strategy::prepare_create(&endpoint, &mut object, &ids::uid(), &self.now());
+            let key = Key::new(None, meta::name(&object));
+            self.put(&endpoint.resource, key, object);
+        }
+        self.run_tasks();
+    }
+
+    /// Adds what every cluster with RBAC has, where a state from elsewhere lacks it.
+    pub(super) fn ensure_rbac_bootstrap(&mut self) {
+        let roles = self.scheme.by_plural(RBAC, "clusterroles").map(|endpoint| endpoint.resource.table);
+        let has_some =
+            roles.is_some_and(|table| self.store.get(table, &Key::new(None, "cluster-admin")).is_some());
+        if self.settings.rbac && !has_some {
+            self.bootstrap_rbac();
+        }
+    }
+
+    /// Notes a change of a resource's objects, as far as it is about rights.
+    pub(super) fn on_rbac_change(&mut self, resource: &Resource) {
+        if resource.group == RBAC {
+            self.rbac_authorizer.take();
+            if resource.plural == "clusterroles" {
+                self.enqueue(Task::AggregateRoles);
+            }
+        }
+    }
+
+    /// Gives every ClusterRole with an aggregation rule the rules of those that it selects.
+    pub(super) fn aggregate_roles(&mut self) {
+        let Some(resource) = self.scheme.by_plural(RBAC, "clusterroles").map(|e| e.resource.clone()) else {
+            return;
+        };
+        // Roles may be made up of roles that are made up of others: at worst one more is right after every round. Roles that
+        // select each other would change for ever.
+        let rounds = self.store.objects(resource.table, None).count();
+        for _ in 0..=rounds {
+            if !self.aggregate_once(&resource) {
+                break;
+            }
+        }
+        self.tasks.remove(&Task::AggregateRoles);
+    }
+
+    /// Whether a role changed.
+    fn aggregate_once(&mut self, resource: &Resource) -> bool {
+        let roles: Vec<Value> =
+            self.store.objects(resource.table, None).map(|stored| stored.value()).collect();
+        let mut changed = false;
+        for role in &roles {
+            let Some(rules) = aggregated(role, &roles) else { continue };
+            if !same_rules(&rules, role["rules"].as_array().map_or(&[], Vec::as_slice)) {
+                let mut role = role.clone();
+                role["rules"] = rules.into();
+                self.put(resource, Key::new(None, meta::name(&role)), role);
+                changed = true;
+            }
+        }
+        changed
+    }
+}
+
+/// `None` when the role has no aggregation rule.
+fn aggregated(role: &Value, roles: &[Value]) -> Option<Vec<Value>> {
+    let selectors = role["aggregationRule"]["clusterRoleSelectors"].as_array()?;
+    let selectors: Vec<LabelSelector> = selectors.iter().filter_map(LabelSelector::from_object).collect();
+    let mut rules: Vec<Value> = Vec::new();
+    for other in roles.iter().filter(|other| meta::name(other) != meta::name(role)) {
+        let label = |key: &str| other["metadata"]["labels"][key].as_str();
+        if selectors.iter().any(|selector| selector.matches(label)) {
+            for rule in other["rules"].as_array().into_iter().flatten() {
+                if !rules.contains(rule) {
+                    rules.push(rule.clone());
+                }
+            }
+        }
+    }
+    Some(rules)
+}
+
+/// Order does not matter.
+fn same_rules(one: &[Value], other: &[Value]) -> bool {
+    one.len() == other.len() && one.iter().all(|rule| other.contains(rule))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn roles_that_select_each_other_come_to_rest() {
+        let mut cluster = ClusterState::new(super::super::Settings { rbac: true, ..Default::default() });
+        let clusterroles = cluster.scheme.by_plural(RBAC, "clusterroles").unwrap().resource.clone();
+        let role = |name: &str, verb: &str, selects: &str| {
+            json!({"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRole",
+                "metadata": {"name": name, "labels": {"is": name}},
+                "aggregationRule": {"clusterRoleSelectors": [{"matchLabels": {"is": selects}}]},
+                "rules": [{"apiGroups": [""], "resources": ["pods"], "verbs": [verb]}]})
+        };
+        for role in [role("a", "get", "b"), role("b", "list", "a")] {
+            cluster.put(&clusterroles, Key::new(None, meta::name(&role)), role);
+        }
+        cluster.run_tasks();
+        let edit = cluster.store.get(clusterroles.table, &Key::new(None, "edit")).unwrap().value();
+        let view = cluster.store.get(clusterroles.table, &Key::new(None, "view")).unwrap().value();
+        let (edit, view) = (edit["rules"].as_array().unwrap(), view["rules"].as_array().unwrap());
+        assert!(!view.is_empty() && edit.len() > view.len() && view.iter().all(|rule| edit.contains(rule)));
+    }
+}

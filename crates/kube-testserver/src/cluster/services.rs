@@ -1,0 +1,91 @@
+use base64::{Engine, prelude::BASE64_STANDARD};
+use serde_json::Value;
+
+use super::ClusterState;
+use crate::{
+    schema::FieldError,
+    scheme::Resource,
+    store::{Key, Stored},
+    webhook::Target,
+};
+
+impl ClusterState {
+    /// Gives a service what it has requested for, else what is free. `requested` is its spec as it came.
+    pub(crate) fn allocate_addresses(
+        &self,
+        key: &Key,
+        requested: &Value,
+        service: &mut Value,
+    ) -> Vec<FieldError> {
+        self.allocator.allocate(key, requested, service)
+    }
+
+    pub(super) fn record_allocations(
+        &mut self,
+        resource: &Resource,
+        before: Option<&Stored>,
+        after: Option<&Stored>,
+    ) {
+        if !resource.is("", "services") {
+            return;
+        }
+        if let Some(any) = after.or(before) {
+            let value = |stored: Option<&Stored>| stored.map(Stored::value);
+            self.allocator.record(&any.key, value(before).as_ref(), value(after).as_ref());
+        }
+    }
+
+    /// Finds the address of a webhook's `clientConfig`: that of its URL, or what the service it names stands for.
+    ///
+    /// # Errors
+    /// Why there is none, in the words that a client hears.
+    pub(crate) fn webhook_target(&self, config: &Value) -> Result<Target, String> {
+        let ca = config["caBundle"].as_str().unwrap_or_default();
+        let ca_bundle = BASE64_STANDARD.decode(ca).unwrap_or_default();
+        if let Some(url) = config["url"].as_str() {
+            return Target::of_url(url, ca_bundle);
+        }
+        let service = &config["service"];
+        let text = |field: &str| service[field].as_str().unwrap_or_default();
+        let (namespace, name) = (text("namespace"), text("name"));
+        let port = service["port"].as_u64().and_then(|port| u16::try_from(port).ok()).unwrap_or(443);
+        let path = format!("/{}", text("path").trim_start_matches('/'));
+        let server_name = format!("{name}.{namespace}.svc");
+        let (host, port) = service_address(self, namespace, name, port)
+            .map_err(|why| format!("Post \"https://{server_name}:{port}{path}\": {why}"))?;
+        Ok(Target { host, port, server_name, path, ca_bundle })
+    }
+}
+
+/// Host and port behind a service: its external name, else its first endpoint, else its address in the cluster.
+fn service_address(
+    cluster: &ClusterState,
+    namespace: &str,
+    name: &str,
+    port: u16,
+) -> Result<(String, u16), String> {
+    let object = |plural: &str| {
+        let table = cluster.scheme.by_plural("", plural)?.resource.table;
+        Some(cluster.store.get(table, &Key::new(Some(namespace), name))?.value())
+    };
+    let service = object("services").ok_or_else(|| format!("service {name:?} not found"))?;
+    let spec = &service["spec"];
+    if spec["type"] == "ExternalName" {
+        return Ok((spec["externalName"].as_str().unwrap_or_default().into(), port));
+    }
+    let known = spec["ports"].as_array().into_iter().flatten().find(|known| known["port"] == port);
+    let known = known.ok_or_else(|| format!("no service port {port} found for service {name:?}"))?;
+    let endpoints = object("endpoints").unwrap_or_default();
+    for subset in endpoints["subsets"].as_array().into_iter().flatten() {
+        let mut ports = subset["ports"].as_array().into_iter().flatten();
+        let behind = ports.find(|port| port["name"] == known["name"]).and_then(|port| port["port"].as_u64());
+        let behind = behind.and_then(|port| u16::try_from(port).ok());
+        if let (Some(ip), Some(behind)) = (subset["addresses"][0]["ip"].as_str(), behind) {
+            return Ok((ip.into(), behind));
+        }
+    }
+    match spec["clusterIP"].as_str() {
+        Some(ip) if !ip.is_empty() && ip != "None" => Ok((ip.into(), port)),
+        _ => Err(format!("no endpoints available for service {name:?}")),
+    }
+}

@@ -1,0 +1,277 @@
+use std::{
+    collections::BTreeSet,
+    sync::{Arc, OnceLock},
+};
+
+use serde_json::{Value, json};
+
+use super::{BuiltInController, Settings, allocator::ServiceAllocator, task::Task, timers::Timers};
+use crate::{
+    admission::Webhooks,
+    auth::{Credentials, RbacAuthorizer, TokenSigner},
+    clock::Clock,
+    gc::OwnerIndex,
+    ids,
+    journal::Journal,
+    kubelet::Kubelet,
+    meta,
+    scheme::{Resource, Scheme, crd},
+    store::{Key, Store, Stored},
+};
+
+const NAMESPACES: [&str; 4] = ["default", "kube-node-lease", "kube-public", "kube-system"];
+
+/// Store, scheme and clock of one server.
+#[derive(Debug)]
+pub(crate) struct ClusterState {
+    pub(crate) store: Store,
+    pub(crate) scheme: Scheme,
+    pub(crate) clock: Clock,
+    pub(crate) kubelet: Kubelet,
+    pub(crate) webhooks: Webhooks,
+    pub(super) owners: OwnerIndex,
+    pub(super) tasks: BTreeSet<Task>,
+    pub(super) timers: Timers,
+    pub(super) allocator: ServiceAllocator,
+    pub(super) settings: Settings,
+    /// Custom resources whose definition is gone; their history is still there.
+    pub(super) unserved: Vec<Arc<Resource>>,
+    /// The RBAC objects, read when they are first needed after a change.
+    pub(super) rbac_authorizer: OnceLock<Arc<RbacAuthorizer>>,
+    pub(crate) credentials: Credentials,
+    /// Where changes are kept, if anywhere.
+    pub(super) journal: Option<Journal>,
+    pub(crate) token_signer: TokenSigner,
+    /// The certificate of the server, as pods are told it; empty where there is none.
+    pub(super) ca: String,
+    /// Another number whenever the whole state was replaced: whoever remembers a id in it has to begin anew.
+    pub(crate) incarnation: u64,
+}
+
+impl ClusterState {
+    /// A server with its first namespaces and an empty rest.
+    pub(crate) fn new(settings: Settings) -> Self {
+        let mut store = Store::new(settings.history);
+        let scheme = Scheme::with_built_in(&mut store);
+        let clock = Clock::new();
+        let mut cluster = Self {
+            store,
+            scheme,
+            kubelet: Kubelet::new(clock.clone()),
+            clock,
+            webhooks: Webhooks::default(),
+            owners: OwnerIndex::default(),
+            tasks: BTreeSet::new(),
+            timers: Timers::new(),
+            allocator: ServiceAllocator::default(),
+            settings,
+            unserved: Vec::new(),
+            rbac_authorizer: OnceLock::new(),
+            credentials: Credentials::default(),
+            journal: None,
+            token_signer: TokenSigner::default(),
+            ca: String::new(),
+            incarnation: 0,
+        };
+        cluster.bootstrap();
+        if cluster.settings.rbac {
+            cluster.bootstrap_rbac();
+        }
+        if !cluster.settings.disabled.contains(&BuiltInController::Kubelet) {
+            cluster.join_node();
+        }
+        cluster.run_tasks();
+        // What every cluster has is there before anybody could have looked.
+        cluster.store.compact();
+        cluster
+    }
+
+    /// The objects that every cluster has from its first second.
+    pub(super) fn bootstrap(&mut self) {
+        let namespaces = self.scheme.by_plural("", "namespaces").map(|endpoint| endpoint.resource.clone());
+        let namespaces = namespaces.expect("invariant: namespaces are in the table of built-in kinds");
+        for name in NAMESPACES {
+            let namespace = json!({
+                "apiVersion": "v1",
+                "kind": "Namespace",
+                "metadata": {
+                    "name": name,
+                    "uid": ids::uid(),
+                    "creationTimestamp": self.now(),
+                    "labels": {"kubernetes.io/metadata.name": name},
+                },
+                "spec": {"finalizers": ["kubernetes"]},
+                "status": {"phase": "Active"},
+            });
+            self.put(&namespaces, Key::new(None, name), namespace);
+        }
+    }
+
+    pub(crate) fn now(&self) -> String {
+        self.clock.now()
+    }
+
+    /// Writes a new version of an object and notes what follows from it.
+    pub(crate) fn put(&mut self, resource: &Resource, key: Key, object: Value) -> Arc<Stored> {
+        let before = self.store.get(resource.table, &key).cloned();
+        let stored = self.store.put(resource.table, key, object);
+        self.owners.record(resource.table, before.as_deref(), Some(&stored));
+        self.on_rbac_change(resource);
+        self.append_to_journal(resource, &stored, false);
+        if !stored.owners.is_empty() && before.as_ref().is_none_or(|b| b.owners != stored.owners) {
+            self.enqueue(Task::CheckOwners((resource.table, stored.key.clone())));
+        }
+        self.enqueue_workload(resource, &stored);
+        self.schedule_event_expiry(resource, &stored, false);
+        self.record_allocations(resource, before.as_deref(), Some(&stored));
+        self.enqueue_service_account(resource, &stored.key);
+        if let Some(before) = &before {
+            self.enqueue_unblocked_owners(before, &stored);
+        }
+        if is_webhook_configuration(resource) {
+            self.reload_webhooks();
+        }
+        if resource.is("apiextensions.k8s.io", "customresourcedefinitions") {
+            let definition = stored.value();
+            self.serve_crd(&definition);
+            if before
+                .is_some_and(|before| before.value()["spec"]["versions"] != definition["spec"]["versions"])
+            {
+                self.reapply_schema(&definition);
+            }
+        }
+        stored
+    }
+
+    /// Removes an object and notes what follows from it.
+    pub(crate) fn remove(&mut self, resource: &Resource, key: &Key) -> Option<Arc<Stored>> {
+        let before = self.store.get(resource.table, key)?.clone();
+        let last = self.store.remove(resource.table, key, before.value())?;
+        self.owners.record(resource.table, Some(&before), None);
+        self.append_to_journal(resource, &last, true);
+        self.on_rbac_change(resource);
+        for dependent in self.owners.dependents(&before.uid) {
+            self.enqueue(Task::CheckOwners(dependent));
+        }
+        for owner in &before.owners {
+            self.enqueue(Task::FinishForeground(owner.uid.clone()));
+        }
+        if let Some(namespace) = key.namespace() {
+            self.enqueue(Task::FinishNamespace(namespace.into()));
+        }
+        self.enqueue_controller(&before);
+        self.schedule_event_expiry(resource, &before, true);
+        self.record_allocations(resource, Some(&before), None);
+        self.enqueue_service_account(resource, key);
+        if resource.is("", "pods") {
+            self.enqueue_budgets(key);
+            self.enqueue_claims(key, &before.value());
+            self.kubelet.remove_pod(key.namespace().unwrap_or_default(), key.name());
+        }
+        if resource.custom {
+            self.enqueue(Task::FinishResource(resource.table));
+        }
+        if is_webhook_configuration(resource) {
+            self.reload_webhooks();
+        }
+        if resource.is("apiextensions.k8s.io", "customresourcedefinitions") {
+            self.stop_serving_crd(&before.value());
+        }
+        Some(last)
+    }
+
+    pub(super) fn reload_webhooks(&mut self) {
+        let table = |plural| Some(self.scheme.by_plural(HOOKS, plural)?.resource.table);
+        if let (Some(mutating), Some(validating)) =
+            (table("mutatingwebhookconfigurations"), table("validatingwebhookconfigurations"))
+        {
+            self.webhooks = Webhooks::read(&self.store, mutating, validating);
+        }
+    }
+
+    /// Draws all consequences, and theirs.
+    pub(crate) fn run_tasks(&mut self) {
+        while let Some(task) = self.tasks.pop_first() {
+            if self.settings.disabled.iter().any(|controller| controller.performs(&task)) {
+                continue;
+            }
+            match task {
+                Task::CheckOwners(id) => self.check_owners(&id),
+                Task::FinishForeground(uid) => self.finish_foreground(&uid),
+                Task::EmptyNamespace(name) => self.empty_namespace(&name),
+                Task::FinishNamespace(name) => self.finish_namespace(&name),
+                Task::EmptyResource(table) => self.empty_resource(table),
+                Task::FinishResource(table) => self.finish_resource(table),
+                Task::FreeStorage(id) => self.free_storage(&id),
+                Task::AggregateRoles => self.aggregate_roles(),
+                Task::RunPod(id) => self.run_pod(&id),
+                Task::Adopt(namespace, pod) => self.adopt_pods(&namespace, pod.as_ref()),
+                Task::Job(id) => self.reconcile_job(&id),
+                Task::ReplicaSet(id) => self.reconcile_replica_set(&id),
+                Task::Deployment(id) => self.reconcile_deployment(&id),
+                Task::Budgets(namespace) => self.count_budgets(&namespace),
+                Task::ServiceAccounts(namespace) => self.ensure_service_account(&namespace),
+                Task::ExpireEvent(id) => self.expire_event(&id),
+            }
+        }
+    }
+
+    pub(super) fn enqueue(&mut self, task: Task) {
+        self.tasks.insert(task);
+    }
+
+    /// A dependent that no longer blocks its owner may have been the last one to.
+    fn enqueue_unblocked_owners(&mut self, before: &Stored, after: &Stored) {
+        for owner in
+            before.owners.iter().filter(|owner| owner.blocks_deletion && !after.owners.contains(owner))
+        {
+            self.enqueue(Task::FinishForeground(owner.uid.clone()));
+        }
+    }
+
+    /// Serves what an established CRD defines, keeping the table it has.
+    pub(super) fn serve_crd(&mut self, definition: &Value) {
+        let table = self.defined_by(definition).map(|resource| resource.table);
+        if !crd::is_established(definition) {
+            return;
+        }
+        let table = table.unwrap_or_else(|| self.store.add_table());
+        let resource = crd::compile(definition, table);
+        let resource = resource.expect("invariant: a CRD was compiled before it was written");
+        self.scheme.insert(Arc::new(resource));
+    }
+
+    /// Objects are read by the schema of now, whichever they were written by: pruned, and defaulted. What a schema
+    /// drops is gone for good here; a genuine server has it again when the schema takes it back.
+    fn reapply_schema(&mut self, definition: &Value) {
+        let Some(resource) = self.defined_by(definition).cloned() else { return };
+        let stored = resource.storage();
+        self.store.rewrite_in_place(resource.table, |object| {
+            object["apiVersion"] = stored.api_version().into();
+            stored.schema().prune(object);
+            stored.schema().default(object);
+        });
+        self.rewrite_journal();
+    }
+
+    /// Ends the resource that a removed CRD defined, and its watches.
+    fn stop_serving_crd(&mut self, definition: &Value) {
+        if let Some(resource) = self.defined_by(definition).cloned() {
+            self.scheme.remove(resource.table);
+            self.store.close_table(resource.table);
+            self.unserved.push(resource);
+        }
+    }
+
+    pub(super) fn defined_by(&self, definition: &Value) -> Option<&Arc<Resource>> {
+        let (plural, group) = meta::name(definition).split_once('.')?;
+        let mut resources = self.scheme.resources();
+        resources.find(|resource| resource.custom && resource.is(group, plural))
+    }
+}
+
+const HOOKS: &str = "admissionregistration.k8s.io";
+
+fn is_webhook_configuration(resource: &Resource) -> bool {
+    resource.group == HOOKS && resource.plural.ends_with("webhookconfigurations")
+}

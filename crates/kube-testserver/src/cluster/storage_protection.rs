@@ -1,0 +1,59 @@
+//! Volumes and claims that are being deleted stay for as long as a pod uses them.
+
+use serde_json::Value;
+
+use super::{ClusterState, task::Task};
+use crate::{
+    gc::ObjectId,
+    meta,
+    store::Key,
+    strategy::{CLAIM_IN_USE, VOLUME_IN_USE},
+};
+
+impl ClusterState {
+    /// A pod is gone: its claims may be free now.
+    pub(super) fn enqueue_claims(&mut self, key: &Key, pod: &Value) {
+        let claims: Vec<String> = claims(pod).map(Into::into).collect();
+        if claims.is_empty() {
+            return;
+        }
+        let Some(table) = self.scheme.by_plural("", "persistentvolumeclaims").map(|e| e.resource.table)
+        else {
+            return;
+        };
+        for claim in claims {
+            self.enqueue(Task::FreeStorage((table, Key::new(key.namespace(), &claim))));
+        }
+    }
+
+    /// Lets a volume or claim go that is being deleted, unless somebody uses it. Looks at all pods of the namespace.
+    pub(super) fn free_storage(&mut self, (table, key): &ObjectId) {
+        let Some(resource) = self.scheme.by_table(*table).cloned() else { return };
+        let Some(object) = self.store.get(*table, key).map(|stored| stored.value()) else { return };
+        if !meta::is_deleting(&object) {
+            return;
+        }
+        let (finalizer, used) = match resource.plural.as_str() {
+            "persistentvolumes" => (VOLUME_IN_USE, object["status"]["phase"] == "Bound"),
+            _ => (CLAIM_IN_USE, self.is_claimed(key)),
+        };
+        if !used && meta::strings(&object, "finalizers").contains(&finalizer) {
+            self.drop_finalizer(&resource, key, &object, finalizer);
+        }
+    }
+
+    /// Whether a pod that runs, or is about to, has this claim.
+    fn is_claimed(&self, claim: &Key) -> bool {
+        let Some(table) = self.scheme.by_plural("", "pods").map(|e| e.resource.table) else { return false };
+        self.store.objects(table, claim.namespace()).any(|stored| {
+            let pod = stored.value();
+            let over = matches!(pod["status"]["phase"].as_str(), Some("Succeeded" | "Failed"));
+            !over && pod["spec"]["nodeName"].is_string() && claims(&pod).any(|name| name == claim.name())
+        })
+    }
+}
+
+fn claims(pod: &Value) -> impl Iterator<Item = &str> {
+    let volumes = pod["spec"]["volumes"].as_array().into_iter().flatten();
+    volumes.filter_map(|volume| volume["persistentVolumeClaim"]["claimName"].as_str())
+}

@@ -1,0 +1,83 @@
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    time::Duration,
+};
+
+use tokio::sync::watch;
+
+use super::task::Task;
+
+/// Tasks that wait for their time, each for one time only. Times are those of the server's clock since its start.
+#[derive(Debug)]
+pub(super) struct Timers {
+    times: BTreeMap<Task, Duration>,
+    order: BTreeSet<(Duration, Task)>,
+    pub(super) next: watch::Sender<Option<Duration>>,
+}
+
+impl Timers {
+    pub(super) fn new() -> Self {
+        Self { times: BTreeMap::new(), order: BTreeSet::new(), next: watch::Sender::new(None) }
+    }
+
+    /// Lets a task wait until `at`, whatever it waited for before.
+    pub(super) fn set(&mut self, task: Task, at: Duration) {
+        if let Some(before) = self.times.insert(task.clone(), at) {
+            self.order.remove(&(before, task.clone()));
+        }
+        self.order.insert((at, task));
+        self.notify();
+    }
+
+    pub(super) fn cancel(&mut self, task: Task) {
+        if let Some(at) = self.times.remove(&task) {
+            self.order.remove(&(at, task));
+            self.notify();
+        }
+    }
+
+    pub(super) fn clear(&mut self) {
+        self.times.clear();
+        self.order.clear();
+        self.notify();
+    }
+
+    /// Takes the tasks whose time has come.
+    pub(super) fn due(&mut self, now: Duration) -> Vec<Task> {
+        let mut due = Vec::new();
+        while self.order.first().is_some_and(|(at, _)| *at <= now) {
+            let Some((_, task)) = self.order.pop_first() else { break };
+            self.times.remove(&task);
+            due.push(task);
+        }
+        self.notify();
+        due
+    }
+
+    /// Whoever waits need only know when the first is due.
+    fn notify(&self) {
+        let first = self.order.first().map(|(at, _)| *at);
+        self.next.send_if_modified(|next| std::mem::replace(next, first) != first);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tasks_come_in_the_order_of_their_times_and_once() {
+        let (mut timers, second) = (Timers::new(), Duration::from_secs);
+        let (one, other) = (Task::Budgets("a".into()), Task::Budgets("b".into()));
+        timers.set(one.clone(), second(5));
+        timers.set(other.clone(), second(3));
+        timers.set(one.clone(), second(2));
+        assert_eq!(*timers.next.borrow(), Some(second(2)));
+        assert_eq!(timers.due(second(1)), []);
+        assert_eq!(timers.due(second(9)), [one.clone(), other]);
+        assert_eq!((timers.due(second(99)), *timers.next.borrow()), (vec![], None));
+        timers.set(one.clone(), second(1));
+        timers.cancel(one);
+        assert!(timers.times.is_empty() && timers.order.is_empty());
+    }
+}

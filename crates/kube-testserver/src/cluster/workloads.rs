@@ -1,0 +1,304 @@
+//! What controllers of workloads do: plans come from [`controllers`](crate::controllers), writes are made here.
+
+use std::sync::Arc;
+
+use serde_json::Value;
+
+use super::{ClusterState, Propagation, task::Task};
+use crate::{
+    controllers::{
+        NODE_NAME, adopt, bind, default_state, node_object, plan_budget, plan_job, plan_replicas,
+        plan_rollout, pod_from_template, run,
+    },
+    gc::ObjectId,
+    ids,
+    kubelet::Container,
+    meta,
+    scheme::Resource,
+    selector::LabelSelector,
+    store::{EventType, Key, Stored},
+    strategy,
+};
+
+impl ClusterState {
+    /// Queues what a change of this object may mean for controllers.
+    pub(super) fn enqueue_workload(&mut self, resource: &Resource, stored: &Stored) {
+        let id = (resource.table, stored.key.clone());
+        match (resource.group.as_str(), resource.plural.as_str()) {
+            ("", "pods") => {
+                self.enqueue_budgets(&stored.key);
+                self.enqueue(Task::RunPod(id));
+                if stored.event == EventType::Added && stored.owners.is_empty() {
+                    self.enqueue_adoption(&stored.key);
+                }
+            }
+            ("policy", "poddisruptionbudgets") => {
+                self.enqueue(Task::Budgets(stored.key.namespace().unwrap_or_default().into()));
+            }
+            ("batch", "jobs") => self.enqueue(Task::Job(id)),
+            ("apps", "replicasets") => {
+                if stored.event == EventType::Added {
+                    self.enqueue(Task::Adopt(stored.key.namespace().unwrap_or_default().into(), None));
+                }
+                self.enqueue(Task::ReplicaSet(id));
+            }
+            ("apps", "deployments") => self.enqueue(Task::Deployment(id)),
+            _ => return,
+        }
+        self.enqueue_controller(stored);
+    }
+
+    /// Queues the controller that owns an object.
+    pub(super) fn enqueue_controller(&mut self, stored: &Stored) {
+        for owner in &stored.owners {
+            let (group, _) = meta::split_api_version(&owner.api_version);
+            let (plural, task): (_, fn(ObjectId) -> Task) = match (group, owner.kind.as_str()) {
+                ("batch", "Job") => ("jobs", Task::Job),
+                ("apps", "ReplicaSet") => ("replicasets", Task::ReplicaSet),
+                ("apps", "Deployment") => ("deployments", Task::Deployment),
+                _ => continue,
+            };
+            let table = self.scheme.by_plural(group, plural).map(|endpoint| endpoint.resource.table);
+            let key = Key::new(stored.key.namespace(), &owner.name);
+            if let Some(table) = table {
+                self.enqueue(task((table, key)));
+            }
+        }
+    }
+
+    /// Queues the budgets of a namespace in which a pod has changed, if there are any.
+    pub(super) fn enqueue_budgets(&mut self, pod: &Key) {
+        let Some(budgets) = self.resource("policy", "poddisruptionbudgets") else { return };
+        if self.store.objects(budgets.table, pod.namespace()).next().is_some() {
+            self.enqueue(Task::Budgets(pod.namespace().unwrap_or_default().into()));
+        }
+    }
+
+    /// Queues the question whose a new pod is, where there is somebody to have it.
+    fn enqueue_adoption(&mut self, pod: &Key) {
+        let Some(sets) = self.resource("apps", "replicasets") else { return };
+        if self.store.objects(sets.table, pod.namespace()).next().is_some() {
+            self.enqueue(Task::Adopt(pod.namespace().unwrap_or_default().into(), Some(pod.clone())));
+        }
+    }
+
+    /// Gives pods that nobody controls to the first ReplicaSet that selects them. Looks at all pods of the namespace when a
+    /// ReplicaSet is new, at one when a pod is.
+    pub(super) fn adopt_pods(&mut self, namespace: &str, only: Option<&Key>) {
+        let (sets, pods) = (self.resource("apps", "replicasets"), self.resource("", "pods"));
+        let (Some(sets), Some(pods)) = (sets, pods) else { return };
+        let sets: Vec<Value> =
+            self.store.objects(sets.table, Some(namespace)).map(|stored| stored.value()).collect();
+        let orphans: Vec<Arc<Stored>> = match only {
+            Some(key) => self.store.get(pods.table, key).into_iter().cloned().collect(),
+            None => self.store.objects(pods.table, Some(namespace)).cloned().collect(),
+        };
+        for orphan in orphans.iter().filter(|pod| pod.owners.is_empty()) {
+            let pod = orphan.value();
+            if let Some(adopted) = sets.iter().find_map(|set| adopt(set, &pod)) {
+                self.put(&pods, orphan.key.clone(), adopted);
+            }
+        }
+    }
+
+    /// Once per request that has changed pods of a namespace with budgets: looks at all its pods.
+    pub(super) fn count_budgets(&mut self, namespace: &str) {
+        let (budgets, pods) = (self.resource("policy", "poddisruptionbudgets"), self.resource("", "pods"));
+        let (Some(budgets), Some(pods)) = (budgets, pods) else { return };
+        let all: Vec<_> = self.store.objects(budgets.table, Some(namespace)).cloned().collect();
+        for stored in all {
+            let budget = stored.value();
+            let Some(selector) = LabelSelector::from_object(&budget["spec"]["selector"]) else { continue };
+            let selected = self.store.objects(pods.table, Some(namespace));
+            let selected = selected.filter(|pod| selector.matches(|key| pod.label(key)));
+            let selected: Vec<Value> = selected.map(|pod| pod.value()).collect();
+            self.write_status(&budgets, &stored.key, &budget, plan_budget(&budget, &selected));
+        }
+    }
+
+    /// Registers the node.
+    pub(super) fn join_node(&mut self) {
+        let mut node = node_object(&self.now());
+        let status = node["status"].take();
+        let made = self.create("", "nodes", node);
+        let (Some(made), Some(nodes)) = (made, self.resource("", "nodes")) else { return };
+        let mut node = made.value();
+        node["status"] = status;
+        self.put(&nodes, made.key.clone(), node);
+    }
+
+    /// Brings a pod to a node, to life, and to its end.
+    pub(super) fn run_pod(&mut self, (table, key): &ObjectId) {
+        let Some(resource) = self.scheme.by_table(*table).cloned() else { return };
+        let Some(mut pod) = self.store.get(*table, key).map(|stored| stored.value()) else { return };
+        let scheduler = pod["spec"]["schedulerName"].as_str().unwrap_or("default-scheduler");
+        if meta::is_deleting(&pod) {
+            if pod["spec"]["nodeName"] == NODE_NAME && meta::grace(&pod) > 0 {
+                // All its containers have ended: the kubelet lets it go.
+                meta::set(&mut pod, "deletionGracePeriodSeconds", 0);
+                drop(self.put_or_remove(&resource, key.clone(), pod));
+            }
+            return;
+        }
+        let gated = pod["spec"]["schedulingGates"].as_array().is_some_and(|gates| !gates.is_empty());
+        if pod["spec"]["nodeName"].is_null() && scheduler == "default-scheduler" && !gated {
+            bind(&mut pod, NODE_NAME, &self.now());
+            self.put(&resource, key.clone(), pod);
+        } else if pod["spec"]["nodeName"] == NODE_NAME && pod["status"]["startTime"].is_null() {
+            let states: Vec<_> = (pod["spec"]["containers"].as_array().into_iter().flatten())
+                .map(|container| {
+                    let name = container["name"].as_str().unwrap_or_default().to_owned();
+                    let namespace = key.namespace().unwrap_or_default().to_owned();
+                    let id = Container { namespace, pod: key.name().into(), name };
+                    self.kubelet.start_container(id, &pod, container, default_state(&pod, container))
+                })
+                .collect();
+            run(&mut pod, &states, self.store.revision(), &self.now());
+            self.put(&resource, key.clone(), pod);
+        }
+    }
+
+    pub(super) fn reconcile_replica_set(&mut self, id: &ObjectId) {
+        let Some((resource, set)) = self.reconciled(id) else { return };
+        let (keys, pods) = self.owned(&set, "", "pods");
+        let plan = plan_replicas(&set, &pods);
+        self.write_status(&resource, &id.1, &set, plan.status);
+        for at in plan.delete {
+            self.delete_owned("", "pods", &keys[at]);
+        }
+        for _ in 0..plan.create {
+            self.create("", "pods", pod_from_template(&set, &set["spec"]["template"]));
+        }
+    }
+
+    pub(super) fn reconcile_job(&mut self, id: &ObjectId) {
+        let Some((resource, job)) = self.reconciled(id) else { return };
+        if meta::is_deleting(&job) {
+            return;
+        }
+        let (keys, pods) = self.owned(&job, "", "pods");
+        let plan = plan_job(&job, &pods, &self.now());
+        if plan.expired {
+            self.delete(&resource, &id.1, Some(Propagation::Background));
+            return;
+        }
+        if let Some(seconds) = plan.requeue_after {
+            self.enqueue_after(Task::Job(id.clone()), seconds);
+        }
+        self.write_status(&resource, &id.1, &job, plan.status);
+        if plan.stop {
+            for key in keys
+                .iter()
+                .zip(&pods)
+                .filter(|(_, pod)| pod["status"]["phase"] == "Running")
+                .map(|(key, _)| key)
+            {
+                self.delete_owned("", "pods", key);
+            }
+        }
+        for _ in 0..plan.create {
+            let mut pod = pod_from_template(&job, &job["spec"]["template"]);
+            for (label, value) in [
+                ("batch.kubernetes.io/job-name", job["metadata"]["name"].clone()),
+                ("batch.kubernetes.io/controller-uid", job["metadata"]["uid"].clone()),
+                ("job-name", job["metadata"]["name"].clone()),
+                ("controller-uid", job["metadata"]["uid"].clone()),
+            ] {
+                pod["metadata"]["labels"][label] = value;
+            }
+            self.create("", "pods", pod);
+        }
+    }
+
+    pub(super) fn reconcile_deployment(&mut self, id: &ObjectId) {
+        let Some((resource, mut deployment)) = self.reconciled(id) else { return };
+        let (keys, sets) = self.owned(&deployment, "apps", "replicasets");
+        let plan = plan_rollout(&deployment, &sets, &self.now());
+        if let Some(seconds) = plan.requeue_after {
+            self.enqueue_after(Task::Deployment(id.clone()), seconds);
+        }
+        if let Some(set) = plan.create {
+            self.create("apps", "replicasets", set);
+        }
+        let replica_sets = self.resource("apps", "replicasets");
+        let mut changed = sets.clone();
+        for (at, replicas) in plan.scale {
+            changed[at]["spec"]["replicas"] = replicas.into();
+            for (name, size) in &plan.sizes {
+                changed[at]["metadata"]["annotations"][*name] = size.as_str().into();
+            }
+            let generation = changed[at]["metadata"]["generation"].as_i64().unwrap_or(0) + 1;
+            meta::set(&mut changed[at], "generation", generation);
+        }
+        if let Some((at, revision)) = plan.revision {
+            for object in [&mut changed[at], &mut deployment] {
+                object["metadata"]["annotations"]["deployment.kubernetes.io/revision"] =
+                    revision.as_str().into();
+            }
+            self.put(&resource, id.1.clone(), deployment.clone());
+        }
+        for at in 0..sets.len() {
+            if changed[at] != sets[at]
+                && let Some(replica_sets) = &replica_sets
+            {
+                self.put(replica_sets, keys[at].clone(), changed[at].take());
+            }
+        }
+        for at in plan.delete {
+            self.delete_owned("apps", "replicasets", &keys[at]);
+        }
+        self.write_status(&resource, &id.1, &deployment, plan.status);
+    }
+
+    /// Creates an object as a client would: with defaults, a name, a uid.
+    pub(super) fn create(&mut self, group: &str, plural: &str, mut object: Value) -> Option<Arc<Stored>> {
+        let endpoint = self.scheme.by_plural(group, plural)?.clone();
+        endpoint.schema().default(&mut object);
+        strategy::default(&endpoint, &mut object);
+        strategy::prepare_create(&endpoint, &mut object, &ids::uid(), &self.now());
+        meta::drop_empty(&mut object);
+        let key = Key::new(meta::text(&object, "namespace"), meta::name(&object));
+        if self.store.get(endpoint.resource.table, &key).is_some() {
+            return None;
+        }
+        Some(self.put(&endpoint.resource, key, object))
+    }
+
+    fn resource(&self, group: &str, plural: &str) -> Option<Arc<Resource>> {
+        self.scheme.by_plural(group, plural).map(|endpoint| endpoint.resource.clone())
+    }
+
+    fn reconciled(&self, (table, key): &ObjectId) -> Option<(Arc<Resource>, Value)> {
+        let resource = self.scheme.by_table(*table)?.clone();
+        Some((resource, self.store.get(*table, key)?.value()))
+    }
+
+    /// What an object owns of a resource, in order of names.
+    fn owned(&self, owner: &Value, group: &str, plural: &str) -> (Vec<Key>, Vec<Value>) {
+        let Some(resource) = self.resource(group, plural) else { return Default::default() };
+        let uid = meta::text(owner, "uid").unwrap_or_default();
+        let dependents =
+            self.owners.dependents(uid).into_iter().filter(|(table, _)| *table == resource.table);
+        dependents
+            .filter_map(|(table, key)| {
+                let value = self.store.get(table, &key)?.value();
+                Some((key, value))
+            })
+            .unzip()
+    }
+
+    fn delete_owned(&mut self, group: &str, plural: &str, key: &Key) {
+        if let Some(resource) = self.resource(group, plural) {
+            self.delete(&resource, key, None);
+        }
+    }
+
+    fn write_status(&mut self, resource: &Resource, key: &Key, object: &Value, status: Value) {
+        // What the status does not say was none before as well.
+        if object["status"] != status {
+            let mut object = object.clone();
+            object["status"] = status;
+            self.put(resource, key.clone(), object);
+        }
+    }
+}

@@ -1,0 +1,132 @@
+use serde_json::{Map, Value, json};
+
+use super::super::Call;
+use crate::scheme::Endpoint;
+
+/// What is about to be done to an object.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::handlers) enum Operation {
+    Create,
+    Update,
+    Delete,
+    /// A connection into a pod. Its object is what was asked for.
+    Connect,
+}
+
+impl Operation {
+    pub(in crate::handlers) fn name(self) -> &'static str {
+        match self {
+            Self::Create => "CREATE",
+            Self::Update => "UPDATE",
+            Self::Delete => "DELETE",
+            Self::Connect => "CONNECT",
+        }
+    }
+
+    fn options(self) -> Option<&'static str> {
+        match self {
+            Self::Create => Some("CreateOptions"),
+            Self::Update => Some("UpdateOptions"),
+            Self::Delete => Some("DeleteOptions"),
+            Self::Connect => None,
+        }
+    }
+}
+
+/// A write, as webhooks are told of it. `object` and `old` are the objects of the endpoint, or of its subresource.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::handlers) struct Attributes<'a> {
+    pub(in crate::handlers) operation: Operation,
+    pub(in crate::handlers) call: &'a Call,
+    pub(in crate::handlers) object: Option<&'a Value>,
+    pub(in crate::handlers) old: Option<&'a Value>,
+    pub(in crate::handlers) dry_run: bool,
+}
+
+impl Attributes<'_> {
+    pub(super) fn endpoint(&self) -> &Endpoint {
+        &self.call.endpoint
+    }
+
+    /// The object that the write is about, whichever there is.
+    pub(super) fn subject(&self) -> Option<&Value> {
+        self.object.or(self.old)
+    }
+
+    /// The name in the path, else that of the object; empty for one that is still to be generated.
+    pub(super) fn name(&self) -> &str {
+        let of_object = || self.object.map(crate::meta::name).unwrap_or_default();
+        self.call.name.as_deref().unwrap_or_else(of_object)
+    }
+
+    /// The request of an `AdmissionReview`, without its uid, as of the version `endpoint` of the resource.
+    pub(super) fn request(&self, endpoint: &Endpoint) -> Value {
+        let mine = self.endpoint();
+        let resource = |of: &Endpoint| json!({"group": of.group(), "version": of.version().name, "resource": of.plural()});
+        let mut out = Map::new();
+        out.insert("kind".into(), self.kind(endpoint));
+        out.insert("resource".into(), resource(endpoint));
+        out.insert("requestKind".into(), self.kind(mine));
+        out.insert("requestResource".into(), resource(mine));
+        if let Some(sub) = &self.call.subresource {
+            out.insert("subResource".into(), sub.as_str().into());
+            out.insert("requestSubResource".into(), sub.as_str().into());
+        }
+        if !self.name().is_empty() {
+            out.insert("name".into(), self.name().into());
+        }
+        if let Some(namespace) = self.namespace() {
+            out.insert("namespace".into(), namespace.into());
+        }
+        out.insert("operation".into(), self.operation.name().into());
+        out.insert("userInfo".into(), self.call.user.to_value());
+        out.insert(
+            "object".into(),
+            self.object.map_or(Value::Null, |object| renamed(object, mine, endpoint)),
+        );
+        out.insert(
+            "oldObject".into(),
+            self.old.map_or(Value::Null, |object| renamed(object, mine, endpoint)),
+        );
+        out.insert("dryRun".into(), self.dry_run.into());
+        out.insert("options".into(), self.options());
+        Value::Object(out)
+    }
+
+    /// Namespaces are in themselves.
+    pub(super) fn namespace(&self) -> Option<&str> {
+        if self.endpoint().is_core("namespaces") { Some(self.name()) } else { self.call.namespace.as_deref() }
+    }
+
+    fn kind(&self, endpoint: &Endpoint) -> Value {
+        let sub = self.call.subresource.as_deref().and_then(|name| endpoint.subresource(name));
+        let (group, version, kind) = match sub {
+            Some(sub) => (sub.group.as_str(), sub.version.as_str(), sub.kind.as_str()),
+            None => (endpoint.group(), endpoint.version().name.as_str(), endpoint.kind()),
+        };
+        json!({"group": group, "version": version, "kind": kind})
+    }
+
+    fn options(&self) -> Value {
+        let Some(kind) = self.operation.options() else { return Value::Null };
+        let mut options = json!({"kind": kind, "apiVersion": "meta.k8s.io/v1"});
+        if self.dry_run {
+            options["dryRun"] = json!(["All"]);
+        }
+        for option in ["fieldManager", "fieldValidation"] {
+            if let Some(value) = self.call.query.get(option).filter(|_| self.operation != Operation::Delete) {
+                options[option] = value.into();
+            }
+        }
+        options
+    }
+}
+
+/// An object as of another version of its resource: with conversion `None` nothing but the name of the version differs.
+fn renamed(object: &Value, from: &Endpoint, to: &Endpoint) -> Value {
+    let mut object = object.clone();
+    if object["apiVersion"] == from.api_version() {
+        object["apiVersion"] = to.api_version().into();
+    }
+    object
+}

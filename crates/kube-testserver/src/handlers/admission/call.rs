@@ -1,0 +1,67 @@
+//! One write before the webhooks.
+
+use serde_json::{Value, json};
+
+use super::{Attributes, matching};
+use crate::{
+    admission::{AdmissionResponse, Webhook, call_failed},
+    cluster::ClusterState,
+    ids,
+    scheme::Endpoint,
+    status_error::StatusError,
+    webhook::WebhookCall,
+};
+
+/// What a hook says to a write, or `None` when it was not asked, or gave no response and need not.
+pub(super) fn call_webhook(
+    cluster: &ClusterState,
+    hook: &Webhook,
+    write: &Attributes<'_>,
+    round: usize,
+    mutating: bool,
+) -> Result<Option<(AdmissionResponse, Endpoint)>, StatusError> {
+    if write.call.webhook_responses.are_disabled() {
+        return Ok(None);
+    }
+    let endpoint = match matching::matching_version(cluster, hook, write) {
+        Ok(None) => return Ok(None),
+        Ok(Some(endpoint)) => endpoint,
+        Err(_) if !hook.fail_closed => return Ok(None),
+        Err(why) => return Err(call_failed(&hook.name, &why)),
+    };
+    let mut request = write.request(&endpoint);
+    let key = json!({"hook": hook.id, "round": round, "mutating": mutating, "request": without_volatile_fields(request.clone())});
+    let Some(response) = write.call.webhook_responses.find(&key) else {
+        request["uid"] = ids::uid().into();
+        let seconds = hook.timeout.as_secs();
+        return Err(StatusError::webhook_needed(WebhookCall {
+            target: cluster.webhook_target(&hook.client).map(|target| target.within(seconds)),
+            timeout: hook.timeout,
+            key,
+            body: json!({"kind": "AdmissionReview", "apiVersion": "admission.k8s.io/v1", "request": request}),
+        }));
+    };
+    let response = match response {
+        Ok(exchange) => AdmissionResponse::read(&exchange["answer"], &exchange["uid"], mutating),
+        Err(why) => Err(why.clone()),
+    };
+    match response {
+        Ok(response) => Ok(Some((response, endpoint))),
+        Err(_) if !hook.fail_closed => Ok(None),
+        Err(why) => Err(call_failed(&hook.name, &why)),
+    }
+}
+
+/// A request without what differs from one run of its verb to the next.
+fn without_volatile_fields(mut request: Value) -> Value {
+    for object in ["object", "oldObject"] {
+        if let Some(metadata) = request.get_mut(object).and_then(|object| object.get_mut("metadata"))
+            && let Some(metadata) = metadata.as_object_mut()
+        {
+            for field in ["managedFields", "creationTimestamp"] {
+                metadata.remove(field);
+            }
+        }
+    }
+    request
+}

@@ -1,0 +1,101 @@
+use std::collections::BTreeSet;
+
+use base64::{Engine, prelude::BASE64_STANDARD};
+use serde_json::Value;
+
+use super::{Attributes, call::call_webhook};
+use crate::{
+    cluster::ClusterState,
+    patch::{self, PatchError},
+    status_error::StatusError,
+};
+
+/// Lets the mutating webhooks change an object that is about to be written, one after the other. One that is to be
+/// reinvoke is asked once more when a later one changed the object. Returns whether anything changed.
+///
+/// The object is given apart from the rest of the write, as it changes; there is none in a deletion.
+pub(in crate::handlers) fn mutate(
+    cluster: &ClusterState,
+    write: Attributes<'_>,
+    mut object: Option<&mut Value>,
+    warnings: &mut Vec<String>,
+) -> Result<bool, StatusError> {
+    let hooks = &cluster.webhooks.mutating;
+    let mut changed = false;
+    let (mut called, mut again) = (BTreeSet::new(), BTreeSet::new());
+    for round in 0..2 {
+        for (i, hook) in hooks.iter().enumerate() {
+            if round > 0 && !again.contains(&i) {
+                continue;
+            }
+            let seen = object.as_deref().cloned();
+            let current = Attributes { object: seen.as_ref(), ..write };
+            let Some((response, endpoint)) =
+                call_webhook(cluster, hook, &current, round, true).map_err(|f| f.warning(warnings))?
+            else {
+                continue;
+            };
+            warnings.extend(response.warnings.iter().cloned());
+            if !response.allowed {
+                return Err(response.refusal(&hook.name).warning(warnings));
+            }
+            if let (Some(patch), Some(object)) = (&response.patch, object.as_deref_mut()) {
+                apply(object, patch, &endpoint.api_version()).map_err(StatusError::internal)?;
+            }
+            if object.as_deref() != seen.as_ref() {
+                changed = true;
+                again.append(&mut called);
+            }
+            if hook.reinvoke {
+                called.insert(i);
+            }
+        }
+        if again.is_empty() {
+            break;
+        }
+    }
+    Ok(changed)
+}
+
+/// Asks the validating webhooks whether the write may be. The first in order that says no is call_webhook.
+pub(in crate::handlers) fn validate(
+    cluster: &ClusterState,
+    write: &Attributes<'_>,
+    warnings: &mut Vec<String>,
+) -> Result<(), StatusError> {
+    for hook in &cluster.webhooks.validating {
+        let Some((response, _)) =
+            call_webhook(cluster, hook, write, 0, false).map_err(|failure| failure.warning(warnings))?
+        else {
+            continue;
+        };
+        warnings.extend(response.warnings.iter().cloned());
+        if !response.allowed {
+            return Err(response.refusal(&hook.name).warning(warnings));
+        }
+    }
+    Ok(())
+}
+
+/// Applies a patch to the object as the webhook saw it: in the version `api_version`.
+fn apply(object: &mut Value, patch: &str, api_version: &str) -> Result<(), String> {
+    let bytes = BASE64_STANDARD.decode(patch).map_err(|why| format!("the patch is not base64: {why}"))?;
+    let changes: Value =
+        serde_json::from_slice(&bytes).map_err(|why| format!("the patch is no JSON: {why}"))?;
+    let own = object["apiVersion"].clone();
+    let of_resource = own.as_str().is_some_and(|own| own != api_version) && own != "autoscaling/v1";
+    if of_resource {
+        object["apiVersion"] = api_version.into();
+    }
+    patch::json::apply(object, &changes).map_err(|error| match error {
+        PatchError::NotApplicable(why) => why,
+        other => other.to_string(),
+    })?;
+    if !object.is_object() {
+        return Err("the patch leaves no object".into());
+    }
+    if of_resource && object["apiVersion"] == api_version {
+        object["apiVersion"] = own;
+    }
+    Ok(())
+}

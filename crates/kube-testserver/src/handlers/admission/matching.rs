@@ -1,0 +1,103 @@
+//! Whether a webhook wants to hear of a write.
+
+use serde_json::Value;
+
+use super::Attributes;
+use crate::{
+    admission::Webhook,
+    cluster::ClusterState,
+    schema::{Scope, untyped},
+    scheme::{Endpoint, Scheme},
+    selector::LabelSelector,
+    store::Key,
+};
+
+/// The version of the resource in which the webhook wants to see the object; `None` when it does not want to at all.
+///
+/// # Errors
+/// A condition that cannot be evaluated.
+pub(super) fn matching_version(
+    cluster: &ClusterState,
+    hook: &Webhook,
+    write: &Attributes<'_>,
+) -> Result<Option<Endpoint>, String> {
+    // Nobody may keep himself from being reconfigured.
+    if write.endpoint().group() == "admissionregistration.k8s.io"
+        && write.endpoint().plural().ends_with("webhookconfigurations")
+    {
+        return Ok(None);
+    }
+    let Some(endpoint) = by_rules(&cluster.scheme, hook, write) else { return Ok(None) };
+    if !in_namespace(cluster, hook, write) || !labelled(&hook.object_selector, write) {
+        return Ok(None);
+    }
+    Ok(conditions_hold(hook, write, &endpoint)?.then_some(endpoint))
+}
+
+fn by_rules(scheme: &Scheme, hook: &Webhook, write: &Attributes<'_>) -> Option<Endpoint> {
+    let (sub, namespaced) = (write.call.subresource.as_deref(), write.call.namespace.is_some());
+    let matches = |endpoint: &Endpoint| {
+        let mut rules = hook.rules.iter();
+        rules.any(|rule| rule.matches(write.operation.name(), endpoint, sub, namespaced))
+    };
+    let own = write.endpoint();
+    if matches(own) {
+        return Some(own.clone());
+    }
+    let mut others = scheme.endpoints_of(own.resource.table).filter(|_| hook.equivalent);
+    others.find(|other| matches(other))
+}
+
+fn in_namespace(cluster: &ClusterState, hook: &Webhook, write: &Attributes<'_>) -> bool {
+    if hook.namespace_selector.is_empty() {
+        return true;
+    }
+    let endpoint = write.endpoint();
+    if endpoint.is_core("namespaces") && write.call.subresource.is_none() {
+        return write.subject().is_none_or(|object| selects(&hook.namespace_selector, object));
+    }
+    let Some(name) = write.call.namespace.as_deref() else { return true };
+    let namespaces = cluster.scheme.by_plural("", "namespaces");
+    let found = namespaces.and_then(|e| cluster.store.get(e.resource.table, &Key::new(None, name)));
+    found.is_some_and(|namespace| hook.namespace_selector.matches(|key| namespace.label(key)))
+}
+
+fn labelled(selector: &LabelSelector, write: &Attributes<'_>) -> bool {
+    selector.is_empty()
+        || [write.object, write.old]
+            .into_iter()
+            .flatten()
+            // What is no object, such as the options of a connection, has no labels, not even none.
+            .any(|object| object["metadata"].is_object() && selects(selector, object))
+}
+
+fn selects(selector: &LabelSelector, object: &Value) -> bool {
+    selector.matches(|key| object["metadata"]["labels"][key].as_str())
+}
+
+/// One condition that does not hold is enough, even when another cannot be evaluated.
+fn conditions_hold(hook: &Webhook, write: &Attributes<'_>, endpoint: &Endpoint) -> Result<bool, String> {
+    if hook.match_conditions.is_empty() {
+        return Ok(true);
+    }
+    let mut request = write.request(endpoint);
+    let mut scope = Scope::new();
+    for (variable, field) in [("object", "object"), ("oldObject", "oldObject")] {
+        scope.set(variable, untyped(&request[field].take()));
+    }
+    // Within a request that is evaluated, the objects have names of their own.
+    if let Some(map) = request.as_object_mut() {
+        map.remove("object");
+        map.remove("oldObject");
+    }
+    scope.set("request", untyped(&request));
+    let mut failed = None;
+    for (name, condition) in &hook.match_conditions {
+        match condition.holds(&scope) {
+            Ok(true) => {}
+            Ok(false) => return Ok(false),
+            Err(why) => failed = Some(format!("the match condition {name:?} could not be evaluated: {why}")),
+        }
+    }
+    failed.map_or(Ok(true), Err)
+}

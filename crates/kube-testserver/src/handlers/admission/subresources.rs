@@ -1,0 +1,72 @@
+//! What is posted below an object, and what a client wants to be connected to: no write of the object itself.
+
+use serde_json::{Value, json};
+
+use super::{Attributes, Operation, mutate, validate};
+use crate::{cluster::ClusterState, handlers::Call, status_error::StatusError};
+
+/// Asks all webhooks about what was posted to a subresource.
+pub(in crate::handlers) fn admit_posted(
+    cluster: &ClusterState,
+    call: &Call,
+    object: &mut Value,
+    dry_run: bool,
+    warnings: &mut Vec<String>,
+) -> Result<(), StatusError> {
+    // It is an object with metadata, also when it says nothing of it.
+    if object["metadata"].is_null() {
+        object["metadata"] = json!({});
+    }
+    admit(
+        cluster,
+        Attributes { operation: Operation::Create, call, object: None, old: None, dry_run },
+        object,
+        warnings,
+    )
+}
+
+/// Asks all webhooks about a connection into a pod. What they make of the options is not looked at: the query says what
+/// is done.
+pub(in crate::handlers) fn admit_connection(cluster: &ClusterState, call: &Call) -> Result<(), StatusError> {
+    if cluster.webhooks.is_empty() {
+        return Ok(());
+    }
+    let write = Attributes { operation: Operation::Connect, call, object: None, old: None, dry_run: false };
+    admit(cluster, write, &mut options(call), &mut Vec::new())
+}
+
+fn admit(
+    cluster: &ClusterState,
+    write: Attributes<'_>,
+    object: &mut Value,
+    warnings: &mut Vec<String>,
+) -> Result<(), StatusError> {
+    mutate(cluster, write, Some(object), warnings)?;
+    validate(cluster, &Attributes { object: Some(object), ..write }, warnings)
+}
+
+/// The query as the object that it stands for.
+fn options(call: &Call) -> Value {
+    let query = &call.query;
+    let kind = match call.subresource.as_deref() {
+        Some("attach") => "PodAttachOptions",
+        Some("portforward") => "PodPortForwardOptions",
+        _ => "PodExecOptions",
+    };
+    let mut options = json!({"kind": kind, "apiVersion": "v1"});
+    for flag in ["stdin", "stdout", "stderr", "tty"].into_iter().filter(|flag| query.flag(flag)) {
+        options[flag] = true.into();
+    }
+    if let Some(container) = query.get("container") {
+        options["container"] = container.into();
+    }
+    let command: Vec<&str> = query.all("command").collect();
+    if !command.is_empty() {
+        options["command"] = json!(command);
+    }
+    let ports: Vec<u32> = query.all("ports").filter_map(|port| port.parse().ok()).collect();
+    if !ports.is_empty() {
+        options["ports"] = json!(ports);
+    }
+    options
+}

@@ -1,0 +1,123 @@
+use http::StatusCode;
+use serde_json::Value;
+
+use super::{
+    ApiResponse, Call, body, create,
+    managed_fields::{self, Ownership},
+    update, write,
+};
+use crate::{
+    apply::{self, Applied, Apply, ApplyError},
+    cluster::ClusterState,
+    meta,
+    route::{FieldValidation, WriteOptions},
+    schema::FieldError,
+    status_error::{Cause, Details, StatusError},
+    strategy,
+};
+
+/// Server-side apply: creates the object or merges what the manager wants into it.
+pub(super) fn apply(cluster: &mut ClusterState, call: &Call) -> Result<ApiResponse, StatusError> {
+    let options = WriteOptions::parse(&call.query, "PatchOptions")?;
+    let Some(manager) = options.manager.as_deref() else {
+        let error = FieldError::required("fieldManager", "is required for apply patch");
+        return Err(StatusError::invalid_option("PatchOptions", &[error]));
+    };
+    let mut config = body::yaml(&call.body)
+        .map_err(|why| StatusError::bad_request(format!("error decoding YAML: {why}")))?;
+    if !config.is_object() {
+        return Err(StatusError::bad_request("error decoding YAML: expected an object"));
+    }
+    body::check_applied_type(&call.endpoint, &config)?;
+    body::check_type(&call.endpoint, &mut config)?;
+    // The configuration is applied as it was given; where it is to be put is only checked.
+    write::set_identity(call, &mut config.clone())?;
+
+    let stored = cluster.store.get(call.endpoint.resource.table, &call.key()).cloned();
+    if stored.is_none() && call.subresource.is_some() {
+        return Err(call.not_found());
+    }
+    if let Some(uid) = meta::text(&config, "uid").filter(|_| stored.is_none()) {
+        let why = format!(
+            "uid mismatch: the provided object specified uid {uid}, and no existing object was found"
+        );
+        let endpoint = &call.endpoint;
+        return Err(StatusError::conflict(endpoint.group(), endpoint.plural(), call.object_name(), &why));
+    }
+    let live = stored.as_ref().map(|stored| call.read(cluster, stored)).transpose()?;
+    let applied = apply::apply(Apply {
+        schema: call.endpoint.schema(),
+        live: live.as_ref(),
+        managers: &live.as_ref().map(managed_fields::entries).unwrap_or_default(),
+        config: &config,
+        manager,
+        api_version: &call.endpoint.api_version(),
+        subresource: call.subresource.as_deref().unwrap_or_default(),
+        ignored: fixed_members(call),
+        force: options.force.unwrap_or(false),
+        now: &cluster.now(),
+    });
+    let Applied { mut object, managers } = applied.map_err(refused)?;
+    if manager == "kubectl" {
+        note_last_applied(&mut object, &config);
+    }
+    write::set_identity(call, &mut object)?;
+    for precondition in ["resourceVersion", "uid"] {
+        meta::copy(&mut object, &config, precondition);
+    }
+    // Apply has refused what the schema does not know.
+    let options = WriteOptions { validation: FieldValidation::Ignore, ..options };
+    let ownership = Ownership::FromApply(managers);
+    match stored {
+        Some(_) => update::change(cluster, call, &options, object, ownership),
+        None if meta::text(&object, "resourceVersion").is_some() => Err(call.stale()),
+        None => create::insert(cluster, call, &options, object, ownership),
+    }
+}
+
+/// `kubectl apply` with and without `--server-side` on the same object: where the annotation of the one is, the other keeps it
+/// up to date.
+fn note_last_applied(object: &mut Value, config: &Value) {
+    const NAME: &str = "kubectl.kubernetes.io/last-applied-configuration";
+    let Some(annotation) = object.pointer_mut("/metadata/annotations").and_then(|all| all.get_mut(NAME))
+    else {
+        return;
+    };
+    let mut config = config.clone();
+    if let Some(annotations) = config.pointer_mut("/metadata/annotations").and_then(Value::as_object_mut) {
+        annotations.remove(NAME);
+    }
+    let text = format!("{config}\n");
+    // More than all annotations together may be cannot be kept.
+    *annotation = if text.len() > 256 * 1024 { "".into() } else { text.into() };
+}
+
+/// What this write cannot change: `strategy::prepare_update` would put it back.
+fn fixed_members(call: &Call) -> &'static [&'static str] {
+    match call.part() {
+        strategy::WritePart::Main if call.endpoint.has_status() => &["status"],
+        strategy::WritePart::Main => &[],
+        strategy::WritePart::Status if call.endpoint.resource.custom => &["spec", "metadata"],
+        strategy::WritePart::Status | strategy::WritePart::Approval => &["spec"],
+        strategy::WritePart::Finalize
+        | strategy::WritePart::EphemeralContainers
+        | strategy::WritePart::Resize => &["status", "metadata"],
+    }
+}
+
+fn refused(error: ApplyError) -> StatusError {
+    let message = error.to_string();
+    match error {
+        ApplyError::BringsManagedFields => StatusError::bad_request(message),
+        ApplyError::Invalid(_) => StatusError::new(StatusCode::INTERNAL_SERVER_ERROR, "", message),
+        ApplyError::Conflicts(conflicts) => {
+            let causes = conflicts.iter().map(|conflict| Cause {
+                reason: "FieldManagerConflict".into(),
+                message: conflict.message(),
+                field: conflict.field.to_string(),
+            });
+            let details = Details { causes: causes.collect(), ..Details::default() };
+            StatusError::new(StatusCode::CONFLICT, "Conflict", message).about(details)
+        }
+    }
+}

@@ -1,0 +1,179 @@
+use bytes::Bytes;
+use serde_json::Value;
+
+use super::{Call, protobuf};
+use crate::{
+    schema::{self, FieldError},
+    scheme::Endpoint,
+    status_error::StatusError,
+};
+
+const ACCEPTED: &str = "application/json, application/yaml";
+
+/// The object in the body of a create or update, its type checked.
+pub(super) fn object(call: &Call) -> Result<Value, StatusError> {
+    let mut object = typed(call, call.endpoint.kind())?;
+    check_type(&call.endpoint, &mut object)?;
+    Ok(object)
+}
+
+/// The object in the body, whose type is still to be compared.
+pub(super) fn typed(call: &Call, kind: &str) -> Result<Value, StatusError> {
+    let media = media_type(&call.content_type);
+    let parsed = match media {
+        "" | "application/json" => json(&call.body),
+        "application/yaml" => yaml(&call.body),
+        "application/vnd.kubernetes.protobuf" => {
+            Ok(protobuf::decode(&call.body).map_err(|why| unread(&call.body, why))?)
+        }
+        _ => return Err(StatusError::unsupported_media_type(ACCEPTED)),
+    };
+    let unrecognized = |why: String| {
+        StatusError::bad_request(format!(
+            "the object provided is unrecognized (must be of type {kind}): {why} ({})",
+            start(&call.body)
+        ))
+    };
+    let object =
+        parsed.map_err(|why| unrecognized(format!("couldn't get version/kind; json parse error: {why}")))?;
+    if !object.is_object() {
+        return Err(unrecognized("couldn't get version/kind; json parse error: expected an object".into()));
+    }
+    for (field, shown) in [("kind", "Kind"), ("apiVersion", "apiVersion")] {
+        if !object[field].is_null() && !object[field].is_string() {
+            return Err(unrecognized(format!(
+                "couldn't get version/kind; json parse error: {field} must be a string"
+            )));
+        }
+        if call.endpoint.resource.custom && object[field].as_str().unwrap_or_default().is_empty() {
+            return Err(unrecognized(format!(
+                "Object '{shown}' is missing in '{}'",
+                String::from_utf8_lossy(&call.body)
+            )));
+        }
+    }
+    Ok(object)
+}
+
+/// What is posted to a subresource: of this kind, or of none that it says, and about the object of the path.
+pub(super) fn posted(call: &Call, kind: &str) -> Result<Value, StatusError> {
+    let object = typed(call, kind)?;
+    match object["kind"].as_str() {
+        Some(given) if !given.is_empty() && given != kind => {
+            let version = object["apiVersion"].as_str().unwrap_or_default();
+            let version = version.rsplit('/').next().unwrap_or_default();
+            Err(StatusError::bad_request(format!(
+                "{given} in version {version:?} cannot be handled as a {kind}"
+            )))
+        }
+        _ => Ok(object),
+    }
+}
+
+/// The object of the path is the one that the body names.
+pub(super) fn check_posted_name(call: &Call, object: &Value, kind: &str) -> Result<(), StatusError> {
+    if object["metadata"]["name"].as_str().unwrap_or_default() == call.object_name() {
+        return Ok(());
+    }
+    Err(StatusError::bad_request(format!("name in URL does not match name in {kind} object")))
+}
+
+/// Fills in a type that is missing, and refuses one that is not the endpoint's.
+pub(super) fn check_type(endpoint: &Endpoint, object: &mut Value) -> Result<(), StatusError> {
+    let api_version = endpoint.api_version();
+    let given = |field: &str| object[field].as_str().unwrap_or_default().to_string();
+    let (given_version, given_kind) = (given("apiVersion"), given("kind"));
+    if !given_kind.is_empty() && given_kind != endpoint.kind() {
+        return Err(wrong_kind(endpoint, &given_kind, object));
+    }
+    if !given_version.is_empty() && given_version != api_version {
+        return Err(StatusError::bad_request(format!(
+            "the API version in the data ({given_version}) does not match the expected API version ({api_version})"
+        )));
+    }
+    object["apiVersion"] = api_version.into();
+    object["kind"] = endpoint.kind().into();
+    Ok(())
+}
+
+/// An applied object says itself what it is.
+pub(super) fn check_applied_type(endpoint: &Endpoint, object: &Value) -> Result<(), StatusError> {
+    for field in ["apiVersion", "kind"] {
+        if object[field].as_str().unwrap_or_default().is_empty() {
+            let message =
+                format!("error decoding YAML: {field} is missing, expected that of {}", endpoint.kind());
+            return Err(StatusError::bad_request(message));
+        }
+    }
+    Ok(())
+}
+
+/// The body of a deletion: `DeleteOptions`, or nothing.
+pub(super) fn options(call: &Call) -> Result<Value, StatusError> {
+    if call.body.is_empty() {
+        return Ok(Value::Null);
+    }
+    let parsed = match media_type(&call.content_type) {
+        "" | "application/json" => json(&call.body),
+        "application/yaml" => yaml(&call.body),
+        _ => return Err(StatusError::unsupported_media_type(ACCEPTED)),
+    };
+    parsed.map_err(|why| {
+        StatusError::bad_request(format!("the options of the deletion are not readable: {why}"))
+    })
+}
+
+/// The fields that a JSON body gives more than once, of which the last one counts.
+pub(super) fn duplicates(call: &Call) -> Vec<String> {
+    match media_type(&call.content_type) {
+        ""
+        | "application/json"
+        | "application/merge-patch+json"
+        | "application/strategic-merge-patch+json" => schema::duplicate_fields(&call.body),
+        _ => Vec::new(),
+    }
+}
+
+pub(super) fn media_type(content_type: &str) -> &str {
+    content_type.split(';').next().unwrap_or_default().trim()
+}
+
+pub(super) fn json(body: &Bytes) -> Result<Value, String> {
+    serde_json::from_slice(body).map_err(|error| error.to_string())
+}
+
+pub(super) fn yaml(body: &Bytes) -> Result<Value, String> {
+    let text = std::str::from_utf8(body).map_err(|error| error.to_string())?;
+    serde_saphyr::from_str(text).map_err(|error| error.to_string())
+}
+
+fn wrong_kind(endpoint: &Endpoint, given: &str, object: &Value) -> StatusError {
+    let kind = endpoint.kind();
+    if endpoint.resource.custom {
+        let error = FieldError::invalid("kind", format!("{given:?}"), &format!("must be {kind}"));
+        return StatusError::invalid(endpoint.group(), given, crate::meta::name(object), &[error]);
+    }
+    let version = &endpoint.version().name;
+    StatusError::bad_request(format!("{given} in version {version:?} cannot be handled as a {kind}"))
+}
+
+/// A protobuf body that is not read; clients that can do otherwise learn what to send.
+fn unread(body: &Bytes, why: String) -> StatusError {
+    if !protobuf::is_marked(body) {
+        let shown: String = body.iter().take(16).map(|byte| format!("{byte:02x}")).collect();
+        return StatusError::bad_request(format!(
+            "the object provided is unrecognized: provided data does not appear to be a protobuf message, \
+             expected prefix [107 56 115 0] ({shown})"
+        ));
+    }
+    StatusError::new(http::StatusCode::UNSUPPORTED_MEDIA_TYPE, "UnsupportedMediaType", why)
+}
+
+/// The beginning of a body, for error messages.
+fn start(body: &Bytes) -> String {
+    let text = String::from_utf8_lossy(body);
+    match text.char_indices().nth(30) {
+        Some((at, _)) => format!("{} ...", &text[..at]),
+        None => text.into(),
+    }
+}

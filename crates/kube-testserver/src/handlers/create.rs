@@ -1,0 +1,83 @@
+use http::StatusCode;
+use serde_json::Value;
+
+use super::{
+    ApiResponse, Call,
+    admission::{self, Attributes, Operation},
+    body,
+    managed_fields::Ownership,
+    write,
+};
+use crate::{
+    cluster::ClusterState, meta, route::WriteOptions, status_error::StatusError, store::Key, strategy,
+};
+
+pub(super) fn create(cluster: &mut ClusterState, call: &Call) -> Result<ApiResponse, StatusError> {
+    let endpoint = &call.endpoint;
+    if call.name.is_some() && !endpoint.resource.custom
+        || endpoint.resource.namespaced && call.namespace.is_none()
+    {
+        return Err(StatusError::method_not_allowed());
+    }
+    let mut options = WriteOptions::parse(&call.query, "CreateOptions")?;
+    let mut object = body::object(call)?;
+    options.duplicates = body::duplicates(call);
+    write::set_namespace(call, &mut object)?;
+    insert(cluster, call, &options, object, Ownership::FromDiff)
+}
+
+/// Creates `object`, which has the endpoint's type.
+pub(super) fn insert(
+    cluster: &mut ClusterState,
+    call: &Call,
+    options: &WriteOptions,
+    mut object: Value,
+    ownership: Ownership,
+) -> Result<ApiResponse, StatusError> {
+    let endpoint = &call.endpoint;
+    check_namespace(cluster, call)?;
+    if meta::text(&object, "resourceVersion").is_some() {
+        let message = "resourceVersion should not be set on objects to be created";
+        return Err(StatusError::new(StatusCode::INTERNAL_SERVER_ERROR, "", message));
+    }
+    let mut warnings = write::normalize(endpoint, options, &ownership, &mut object)?;
+    let creation =
+        Attributes { operation: Operation::Create, call, object: None, old: None, dry_run: options.dry_run };
+    write::mutate(cluster, creation, &ownership, &mut object, &mut warnings)?;
+    call.name_new(&mut object);
+    let requested = write::requested_service_spec(endpoint, &object);
+    strategy::prepare_create(endpoint, &mut object, call.new_uid(), &cluster.now());
+    write::allocate_addresses(cluster, call, requested.as_ref(), &mut object)?;
+    warnings.extend(write::finish(cluster, call, None, &mut object, ownership)?);
+    admission::validate(cluster, &Attributes { object: Some(&object), ..creation }, &mut warnings)?;
+    let key = Key::new(call.namespace.as_deref(), meta::name(&object));
+    if let Some(taken) = cluster.store.get(endpoint.resource.table, &key) {
+        let failure = StatusError::already_exists(endpoint.group(), endpoint.plural(), meta::name(&object));
+        return Err(if meta::is_deleting(&taken.value()) { failure.while_deleting() } else { failure });
+    }
+    let object = call.to_storage(cluster, object)?;
+    let stored = write::commit(cluster, endpoint, key, object, options.dry_run);
+    warnings.extend(endpoint.version().warning.clone());
+    Ok(ApiResponse { code: StatusCode::CREATED, content: super::Content::Object(stored), warnings })
+}
+
+/// Nothing is created in a namespace that is missing or on its way out.
+fn check_namespace(cluster: &ClusterState, call: &Call) -> Result<(), StatusError> {
+    let Some(namespace) = call.namespace.as_deref() else { return Ok(()) };
+    let namespaces = cluster.scheme.by_plural("", "namespaces");
+    let found = namespaces.and_then(|e| cluster.store.get(e.resource.table, &Key::new(None, namespace)));
+    let Some(found) = found else { return Err(StatusError::not_found("", "namespaces", namespace)) };
+    if !meta::is_deleting(&found.value()) {
+        return Ok(());
+    }
+    let why = format!("unable to create new content in namespace {namespace} because it is being terminated");
+    let mut failure = StatusError::forbidden(call.endpoint.group(), call.endpoint.plural(), "", &why);
+    if let Some(details) = &mut failure.details {
+        details.causes.push(crate::status_error::Cause {
+            reason: "NamespaceTerminating".into(),
+            message: format!("namespace {namespace} is being terminated"),
+            field: "metadata.namespace".into(),
+        });
+    }
+    Err(failure)
+}

@@ -1,0 +1,154 @@
+use std::sync::Arc;
+
+use serde_json::json;
+
+use super::{
+    ApiResponse, Call, Content,
+    admission::{self, Attributes, Operation},
+    body, read,
+};
+use crate::{
+    cluster::{ClusterState, Deletion},
+    route::{DeleteOptions, ListOptions},
+    scheme::Endpoint,
+    status_error::{Details, StatusError},
+    store::Stored,
+};
+
+pub(super) fn delete(cluster: &mut ClusterState, call: &Call) -> Result<ApiResponse, StatusError> {
+    let options = DeleteOptions::parse(&call.query, &body::options(call)?)?;
+    let endpoint = &call.endpoint;
+    let stored =
+        cluster.store.get(endpoint.resource.table, &call.key()).ok_or_else(|| call.not_found())?.clone();
+    check_preconditions(call, &options, &stored)?;
+    protect(call)?;
+    let warnings = review(cluster, call, &stored, options.dry_run)?;
+    let response = |content| ApiResponse { warnings, ..ApiResponse::ok(content) };
+    if options.dry_run {
+        return Ok(response(success(endpoint, &stored)));
+    }
+    let deletion =
+        cluster.delete_gracefully(&endpoint.resource, &call.key(), options.propagation, options.grace);
+    cluster.run_tasks();
+    match deletion.ok_or_else(|| call.not_found())? {
+        Deletion::Marked(stored) => Ok(response(Content::Object(stored))),
+        Deletion::Removed(last) if answers_with_object(endpoint) => Ok(response(Content::Object(last))),
+        Deletion::Removed(last) => Ok(response(success(endpoint, &last))),
+    }
+}
+
+/// DELETE on a collection: everything that the selectors match. WebhookResponses with what was deleted.
+pub(super) fn delete_all(cluster: &mut ClusterState, call: &Call) -> Result<ApiResponse, StatusError> {
+    let options = DeleteOptions::parse(&call.query, &body::options(call)?)?;
+    let filter = read::filter(&call.endpoint, call.namespace.clone(), &ListOptions::parse(&call.query)?)?;
+    let resource = &call.endpoint.resource;
+    let doomed: Vec<Arc<Stored>> = cluster
+        .store
+        .objects(resource.table, call.namespace.as_deref())
+        .filter(|stored| filter.matches(stored))
+        .cloned()
+        .collect();
+    let mut warnings = Vec::new();
+    for object in &doomed {
+        warnings.extend(review(cluster, call, object, options.dry_run)?);
+    }
+    if !options.dry_run {
+        for object in &doomed {
+            // One that is gone by now went as a consequence of another.
+            cluster.delete(resource, &object.key, options.propagation);
+        }
+        cluster.run_tasks();
+    }
+    let revision = cluster.store.revision();
+    let list = Content::List { objects: doomed, revision, more: read::no_more(call) };
+    Ok(ApiResponse { warnings, ..ApiResponse::ok(list) })
+}
+
+/// Asks the webhooks, of either sort, whether an object may go. Returns their warnings.
+pub(super) fn review(
+    cluster: &ClusterState,
+    call: &Call,
+    stored: &Stored,
+    dry_run: bool,
+) -> Result<Vec<String>, StatusError> {
+    let mut warnings = Vec::new();
+    if cluster.webhooks.is_empty() {
+        return Ok(warnings);
+    }
+    let old = call.read(cluster, stored)?;
+    let deletion = Attributes { operation: Operation::Delete, call, object: None, old: Some(&old), dry_run };
+    admission::mutate(cluster, deletion, None, &mut warnings)?;
+    admission::validate(cluster, &deletion, &mut warnings)?;
+    Ok(warnings)
+}
+
+pub(super) fn check_preconditions(
+    call: &Call,
+    options: &DeleteOptions,
+    stored: &Stored,
+) -> Result<(), StatusError> {
+    let conflict = |what: &str, asked: &str, found: &str| {
+        let why = format!(
+            "the {what} in the precondition ({asked}) does not match the {what} in record ({found}). \
+             The object might have been {}",
+            if what == "UID" { "deleted and then recreated" } else { "modified" }
+        );
+        StatusError::conflict(call.endpoint.group(), call.endpoint.kind(), call.object_name(), &why)
+    };
+    if let Some(uid) = options.uid.as_deref().filter(|uid| **uid != *stored.uid) {
+        return Err(conflict("UID", uid, &stored.uid));
+    }
+    let revision = stored.revision.to_string();
+    match options.resource_version.as_deref() {
+        Some(version) if version != revision => Err(conflict("ResourceVersion", version, &revision)),
+        _ => Ok(()),
+    }
+}
+
+/// Some namespaces are there for ever.
+fn protect(call: &Call) -> Result<(), StatusError> {
+    if call.endpoint.is_core("namespaces")
+        && matches!(call.object_name(), "default" | "kube-system" | "kube-public")
+    {
+        return Err(StatusError::forbidden(
+            "",
+            "namespaces",
+            call.object_name(),
+            "this namespace may not be deleted",
+        ));
+    }
+    Ok(())
+}
+
+/// Kinds whose deletion answers with the object, where others response with a `Status`.
+fn answers_with_object(endpoint: &Endpoint) -> bool {
+    let plural = endpoint.plural();
+    endpoint.group().is_empty()
+        && matches!(
+            plural,
+            "pods"
+                | "podtemplates"
+                | "services"
+                | "serviceaccounts"
+                | "persistentvolumeclaims"
+                | "persistentvolumes"
+                | "resourcequotas"
+        )
+}
+
+fn success(endpoint: &Endpoint, stored: &Stored) -> Content {
+    let details = Details {
+        name: stored.key.name().into(),
+        group: endpoint.group().into(),
+        kind: endpoint.plural().into(),
+        uid: stored.uid.to_string(),
+        ..Details::default()
+    };
+    Content::Document(json!({
+        "kind": "Status",
+        "apiVersion": "v1",
+        "metadata": {},
+        "status": "Success",
+        "details": details.to_value(),
+    }))
+}

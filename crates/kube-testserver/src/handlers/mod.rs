@@ -1,0 +1,65 @@
+//! What a request does to the cluster. Every verb is a function from the cluster and a [`Call`] to an [`ApiResponse`]:
+//! no I/O, no time but the cluster's.
+
+mod admission;
+mod apply;
+mod binding;
+mod body;
+mod call;
+mod create;
+mod delete;
+mod escalation;
+mod eviction;
+mod managed_fields;
+mod patch;
+mod pods;
+mod protobuf;
+mod read;
+mod reviews;
+mod scale;
+mod token;
+mod update;
+mod write;
+
+pub(crate) use call::{ApiResponse, Call, Content};
+pub(crate) use pods::{connect, log};
+pub(crate) use read::{filter, watch_start};
+
+use crate::{cluster::ClusterState, status_error::StatusError};
+
+/// Does what a call webhook_call for. `subresource` names the path below the object, if any.
+pub(crate) fn perform(cluster: &mut ClusterState, call: &Call) -> Result<ApiResponse, StatusError> {
+    let endpoint = &call.endpoint;
+    let verb = call.verb();
+    // Custom resources are routed by a handler of their own, which notices late that there is no name.
+    if endpoint.resource.custom && call.name.is_none() && matches!(call.method.as_str(), "PUT" | "PATCH") {
+        return Err(StatusError::bad_request("name must be provided"));
+    }
+    if let Some(name) = call.subresource.as_deref() {
+        let sub = endpoint.subresource(name).ok_or_else(StatusError::no_such_path)?;
+        if !sub.verbs.iter().any(|v| v == verb) {
+            return Err(StatusError::method_not_allowed());
+        }
+    } else if !endpoint.allows(verb) {
+        return Err(StatusError::method_not_allowed());
+    }
+    let part = call.subresource.as_deref();
+    let as_object =
+        matches!(part, None | Some("status" | "finalize" | "approval" | "ephemeralcontainers" | "resize"));
+    match (verb, part) {
+        ("get" | "update" | "patch", Some("scale")) => scale::perform(cluster, call),
+        ("get", _) if as_object => read::get(cluster, call),
+        ("list", None) => read::list(cluster, call),
+        ("create", None) if endpoint.is_core("bindings") => binding::bind_named(cluster, call),
+        ("create", None) if reviews::is_review(endpoint) => reviews::create(cluster, call),
+        ("create", None) => create::create(cluster, call),
+        ("create", Some("binding")) if endpoint.is_core("pods") => binding::bind(cluster, call),
+        ("create", Some("eviction")) if endpoint.is_core("pods") => eviction::evict(cluster, call),
+        ("create", Some("token")) if endpoint.is_core("serviceaccounts") => token::request(cluster, call),
+        ("update", _) if as_object => update::replace(cluster, call),
+        ("patch", _) if as_object => patch::patch(cluster, call),
+        ("delete", None) => delete::delete(cluster, call),
+        ("deletecollection", None) => delete::delete_all(cluster, call),
+        _ => Err(StatusError::method_not_allowed()),
+    }
+}

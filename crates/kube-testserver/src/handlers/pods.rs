@@ -1,0 +1,123 @@
+//! What is asked of the node that a pod runs on: its logs, and connections into it.
+
+use jiff::Timestamp;
+use serde_json::Value;
+
+use super::{Call, admission};
+use crate::{
+    cluster::ClusterState,
+    kubelet::{Container, LogQuery, Since, container_of, status_of},
+    route::Query,
+    schema::FieldError,
+    status_error::StatusError,
+};
+
+/// The pod that a client wants to be connected to, and its namespace.
+pub(crate) fn connect<'a>(cluster: &ClusterState, call: &'a Call) -> Result<(&'a str, Value), StatusError> {
+    if !matches!(call.verb(), "get" | "create") {
+        return Err(StatusError::method_not_allowed());
+    }
+    admission::admit_connection(cluster, call)?;
+    Ok((call.namespace.as_deref().unwrap_or_default(), pod(cluster, call)?))
+}
+
+/// The container whose log is asked for, which part of it, and whether its pod has a node.
+pub(crate) fn log(cluster: &ClusterState, call: &Call) -> Result<(Container, LogQuery, bool), StatusError> {
+    if call.verb() != "get" {
+        return Err(StatusError::method_not_allowed());
+    }
+    let query = &call.query;
+    let options = Options::parse(query)?;
+    let pod = pod(cluster, call)?;
+    options.check(call.object_name())?;
+    let namespace = call.namespace.as_deref().unwrap_or_default();
+    let container = container_of(namespace, &pod, query.get("container"))?;
+    let log = options.query(query);
+    check_state(&pod, &container, &log)?;
+    Ok((container, log, pod["spec"]["nodeName"].is_string()))
+}
+
+fn pod(cluster: &ClusterState, call: &Call) -> Result<Value, StatusError> {
+    let stored = cluster.store.get(call.endpoint.resource.table, &call.key());
+    Ok(stored.ok_or_else(|| call.not_found())?.value())
+}
+
+/// A container that has not started has no log yet, and one that was never started again no previous one.
+fn check_state(pod: &Value, container: &Container, log: &LogQuery) -> Result<(), StatusError> {
+    let Some(status) = status_of(pod, &container.name) else { return Ok(()) };
+    let (name, pod) = (&container.name, &container.pod);
+    if log.previous && status["restartCount"].as_i64().unwrap_or(0) == 0 {
+        let why = format!("previous terminated container {name:?} in pod {pod:?} not found");
+        return Err(StatusError::bad_request(why));
+    }
+    match status["state"]["waiting"]["reason"].as_str() {
+        Some(reason) if !log.previous => Err(StatusError::bad_request(format!(
+            "container {name:?} in pod {pod:?} is waiting to start: {reason}"
+        ))),
+        _ => Ok(()),
+    }
+}
+
+/// The parameters that have a value, as they were given.
+#[derive(Debug)]
+struct Options {
+    tail: Option<i64>,
+    limit: Option<i64>,
+    seconds: Option<i64>,
+    time: Option<Timestamp>,
+}
+
+impl Options {
+    fn parse(query: &Query) -> Result<Self, StatusError> {
+        let number = |key: &str| query.get(key).map(integer).transpose();
+        let time = query.get("sinceTime").map(|text| {
+            text.parse().map_err(|_| {
+                let why = format!("parsing time {text:?} as \"2006-01-02T15:04:05Z07:00\": cannot parse");
+                StatusError::bad_request(format!("{why} {text:?} as \"2006\""))
+            })
+        });
+        Ok(Self {
+            tail: number("tailLines")?,
+            limit: number("limitBytes")?,
+            seconds: number("sinceSeconds")?,
+            time: time.transpose()?,
+        })
+    }
+
+    fn check(&self, pod: &str) -> Result<(), StatusError> {
+        let least = |field: &str, value: Option<i64>, least: i64, rule: &str| {
+            value.filter(|value| *value < least).map(|value| FieldError::invalid(field, value, rule))
+        };
+        let both = self.seconds.is_some() && self.time.is_some();
+        let both = both.then(|| {
+            FieldError::forbidden("[]", "at most one of `sinceTime` or `sinceSeconds` may be specified")
+        });
+        let errors: Vec<FieldError> = [
+            least("tailLines", self.tail, 0, "must be greater than or equal to 0"),
+            least("limitBytes", self.limit, 1, "must be greater than 0"),
+            both,
+            least("sinceSeconds", self.seconds, 1, "must be greater than 0"),
+        ]
+        .into_iter()
+        .flatten()
+        .collect();
+        if errors.is_empty() { Ok(()) } else { Err(StatusError::invalid("", "PodLogOptions", pod, &errors)) }
+    }
+
+    fn query(&self, query: &Query) -> LogQuery {
+        let size = |number: Option<i64>| number.and_then(|number| usize::try_from(number).ok());
+        LogQuery {
+            follow: query.flag("follow"),
+            previous: query.flag("previous"),
+            timestamps: query.flag("timestamps"),
+            tail: size(self.tail),
+            limit: size(self.limit),
+            since: self.time.map(Since::Time).or(self.seconds.map(Since::Seconds)),
+        }
+    }
+}
+
+fn integer(text: &str) -> Result<i64, StatusError> {
+    text.parse()
+        .map_err(|_| StatusError::bad_request(format!("strconv.ParseInt: parsing {text:?}: invalid syntax")))
+}

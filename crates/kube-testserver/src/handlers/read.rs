@@ -1,0 +1,193 @@
+use base64::{Engine, prelude::BASE64_STANDARD_NO_PAD};
+use serde_json::{Map, Value, json};
+
+use super::{ApiResponse, Call, Content};
+use crate::{
+    cluster::ClusterState,
+    route::{ListOptions, ResourceVersionMatch},
+    scheme::Endpoint,
+    selector::FieldSelector,
+    status_error::StatusError,
+    store::{Key, Page, PageRequest},
+    watch::{Filter, Start},
+};
+
+pub(super) fn get(cluster: &ClusterState, call: &Call) -> Result<ApiResponse, StatusError> {
+    if let Some(version) = call.query.get("resourceVersion") {
+        let asked: u64 = version.parse().map_err(|_| StatusError::unreadable_resource_version(version))?;
+        if asked > cluster.store.revision() {
+            return Err(StatusError::too_large_resource_version(asked, cluster.store.revision()));
+        }
+    }
+    if let Some(stale) = call.stale.filter(|stale| *stale < cluster.store.revision()) {
+        let was = cluster.store.get_at(call.endpoint.resource.table, &call.key(), stale);
+        let was = was.map_err(|old| {
+            StatusError::expired(format!("The resourceVersion is too old: {stale} ({})", old.oldest))
+        })?;
+        return Ok(ApiResponse::ok(Content::Object(was.ok_or_else(|| call.not_found())?.clone())));
+    }
+    let stored =
+        cluster.store.get(call.endpoint.resource.table, &call.key()).ok_or_else(|| call.not_found())?;
+    Ok(ApiResponse::ok(Content::Object(stored.clone())))
+}
+
+pub(super) fn list(cluster: &ClusterState, call: &Call) -> Result<ApiResponse, StatusError> {
+    let options = ListOptions::parse(&call.query)?;
+    let filter = filter(&call.endpoint, call.namespace.clone(), &options)?;
+    let (at, start) = position(cluster, call, &options)?;
+    let request = PageRequest {
+        table: call.endpoint.resource.table,
+        namespace: call.namespace.as_deref(),
+        at,
+        start,
+        limit: options.limit,
+        matches: &|stored| filter.matches(stored),
+    };
+    let page = cluster.store.page(request).map_err(|old| expired(cluster, call, &options, old.oldest))?;
+    let selects_all = options.labels.is_empty() && options.fields.is_empty();
+    let more = continuation(&page, call, selects_all);
+    let content = Content::List { objects: page.objects, revision: page.revision, more };
+    Ok(ApiResponse::ok(content))
+}
+
+/// Where a watch starts, for calls that ask for one.
+pub(crate) fn watch_start(
+    cluster: &ClusterState,
+    options: &ListOptions,
+    stale: Option<u64>,
+) -> Result<Start, StatusError> {
+    let initial = options.initial_events == Some(true);
+    match options.resource_version {
+        // A revision that is still to come is waited for without a word, as the genuine server does.
+        Some(revision) if revision > 0 && !initial => Ok(Start::After(revision)),
+        Some(revision) if revision > cluster.store.revision() => {
+            Err(StatusError::too_large_resource_version(revision, cluster.store.revision()))
+        }
+        _ if options.initial_events == Some(false) => Ok(Start::After(cluster.store.revision())),
+        _ => Ok(Start::Current { announce_end: initial && options.bookmarks, at: stale }),
+    }
+}
+
+/// What a list or watch is restricted to.
+pub(crate) fn filter(
+    endpoint: &Endpoint,
+    namespace: Option<String>,
+    options: &ListOptions,
+) -> Result<Filter, StatusError> {
+    let check =
+        |field: &str| if endpoint.selects(field) { Ok(()) } else { Err(endpoint.refuses_field(field)) };
+    let mut fields = FieldSelector::parse(&options.fields, check).map_err(StatusError::bad_request)?;
+    if let Some(equivalent) = endpoint.resource.equivalent {
+        fields = fields.renamed(|field| equivalent.stored_path(field));
+    }
+    Ok(Filter { namespace, labels: options.labels.clone(), fields })
+}
+
+/// Which state to list, and from which key on.
+fn position(
+    cluster: &ClusterState,
+    call: &Call,
+    options: &ListOptions,
+) -> Result<(Option<u64>, Option<Key>), StatusError> {
+    let now = cluster.store.revision();
+    if let Some(stale) = call.stale.filter(|stale| *stale < now) {
+        return Ok((Some(stale), None));
+    }
+    if let Some(token) = &options.continue_token {
+        if options.resource_version.is_some_and(|version| version > 0) {
+            let message = "specifying resource version is not allowed when using continue";
+            return Err(StatusError::bad_request(message));
+        }
+        let (revision, key) = read_token(token, call.namespace.as_deref())?;
+        return Ok((revision.filter(|revision| *revision != now), Some(key)));
+    }
+    match (options.resource_version, options.version_match) {
+        (Some(asked), _) if asked > now => Err(StatusError::too_large_resource_version(asked, now)),
+        (Some(asked), Some(ResourceVersionMatch::Exact)) if asked < now => Ok((Some(asked), None)),
+        // Everything else is served from the present, which is never older than what was asked for. With a limit,
+        // a plain revision means exactly that one.
+        (Some(asked), None) if asked > 0 && asked < now && options.limit > 0 => Ok((Some(asked), None)),
+        _ => Ok((None, None)),
+    }
+}
+
+fn expired(cluster: &ClusterState, call: &Call, options: &ListOptions, oldest: u64) -> StatusError {
+    let Some(token) = &options.continue_token else {
+        let asked = options.resource_version.unwrap_or(0);
+        return StatusError::expired(format!(
+            "The resourceVersion for the provided list is too old: {asked} ({oldest})"
+        ));
+    };
+    let mut failure = StatusError::expired(
+        "The provided continue parameter is too old to display a consistent list result. You can start a new list \
+         without the continue parameter, or use the continue token in this response to retrieve the remainder of the \
+         results. Continuing with the provided token results in an inconsistent list - objects that were created, \
+         modified, or deleted between the time the first chunk was returned and now may show up in the list.",
+    );
+    let rest = read_token(token, call.namespace.as_deref()).ok();
+    failure.resume = rest.map(|(_, key)| write_token(None, &key, call.namespace.as_deref()));
+    debug_assert!(cluster.store.revision() >= oldest);
+    failure
+}
+
+fn continuation(page: &Page, call: &Call, selects_all: bool) -> Map<String, Value> {
+    let namespace = call.namespace.as_deref();
+    let mut more = no_more(call);
+    if let Some(next) = &page.next {
+        more.insert("continue".into(), write_token(Some(page.revision), next, namespace).into());
+        if selects_all {
+            more.insert("remainingItemCount".into(), page.remaining.into());
+        }
+    }
+    more
+}
+
+/// The metadata of a list that is complete: of custom resources it has the field all the same.
+pub(super) fn no_more(call: &Call) -> Map<String, Value> {
+    let custom = call.endpoint.resource.custom;
+    custom.then(|| ("continue".to_string(), Value::from(""))).into_iter().collect()
+}
+
+/// The token holds the revision of the whole list (none: whatever is present) and the next key below the namespace.
+fn write_token(revision: Option<u64>, key: &Key, namespace: Option<&str>) -> String {
+    let start = match namespace {
+        Some(_) => format!("/{}", key.name()),
+        None => format!("/{key}"),
+    };
+    let revision = revision.map_or(-1, |revision| i64::try_from(revision).unwrap_or(i64::MAX));
+    BASE64_STANDARD_NO_PAD.encode(json!({"v": "meta.k8s.io/v1", "rv": revision, "start": start}).to_string())
+}
+
+fn read_token(token: &str, namespace: Option<&str>) -> Result<(Option<u64>, Key), StatusError> {
+    let invalid = || {
+        StatusError::bad_request(
+            "invalid continue token: continue key is not valid: it is none that this server gave out",
+        )
+    };
+    let bytes = BASE64_STANDARD_NO_PAD.decode(token.trim_end_matches('=')).map_err(|_| invalid())?;
+    let token: Value = serde_json::from_slice(&bytes).map_err(|_| invalid())?;
+    let start = token["start"].as_str().and_then(|start| start.strip_prefix('/')).ok_or_else(invalid)?;
+    let revision = token["rv"].as_i64().ok_or_else(invalid)?;
+    let key = match namespace {
+        Some(namespace) => Key::new(Some(namespace), start),
+        None => Key::raw(start),
+    };
+    Ok((u64::try_from(revision).ok(), key))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tokens_come_back_as_they_went_out() {
+        let key = Key::new(Some("ns"), "a").successor();
+        for (namespace, revision) in [(Some("ns"), Some(7)), (None, Some(7)), (None, None)] {
+            let token = write_token(revision, &key, namespace);
+            assert_eq!(read_token(&token, namespace), Ok((revision, key.clone())));
+        }
+        for bad in ["zzz", "", "e30", "eyJzdGFydCI6ImEifQ"] {
+            assert_eq!(read_token(bad, None).unwrap_err().code, 400, "{bad}");
+        }
+    }
+}

@@ -1,0 +1,163 @@
+use http::Method;
+use serde_json::Value;
+
+use super::{
+    ApiResponse, Call, Content,
+    admission::{self, Attributes, Operation},
+    body, create,
+    managed_fields::Ownership,
+    write,
+};
+use crate::{
+    cluster::ClusterState, meta, route::WriteOptions, schema::FieldError, status_error::StatusError, strategy,
+};
+
+/// PUT: replaces an object, or the part that a subresource stands for.
+pub(super) fn replace(cluster: &mut ClusterState, call: &Call) -> Result<ApiResponse, StatusError> {
+    let mut options = WriteOptions::parse(&call.query, "UpdateOptions")?;
+    let mut object = body::object(call)?;
+    options.duplicates = body::duplicates(call);
+    write::set_identity(call, &mut object)?;
+    let exists = cluster.store.get(call.endpoint.resource.table, &call.key()).is_some();
+    if !exists && call.subresource.is_none() && strategy::created_by_put(&call.endpoint) {
+        return put_new(cluster, call, &options, object);
+    }
+    let conditional = call.subresource.is_none() && strategy::needs_version(&call.endpoint);
+    if exists && conditional && meta::text(&object, "resourceVersion").is_none() {
+        let error = FieldError::invalid("metadata.resourceVersion", 0, "must be specified for an update");
+        return Err(StatusError::invalid(
+            call.endpoint.group(),
+            call.endpoint.plural(),
+            call.object_name(),
+            &[error],
+        ));
+    }
+    change(cluster, call, &options, object, Ownership::FromDiff)
+}
+
+/// A PUT that creates. A uid is a condition that cannot hold; a resourceVersion counts for nothing.
+fn put_new(
+    cluster: &mut ClusterState,
+    call: &Call,
+    options: &WriteOptions,
+    mut object: Value,
+) -> Result<ApiResponse, StatusError> {
+    if let Some(uid) = meta::text(&object, "uid") {
+        return Err(wrong_uid(call, uid, ""));
+    }
+    meta::set(&mut object, "resourceVersion", Value::Null);
+    create::insert(cluster, call, options, object, Ownership::FromDiff)
+}
+
+/// Makes `new` the next version of an object that exists.
+pub(super) fn change(
+    cluster: &mut ClusterState,
+    call: &Call,
+    options: &WriteOptions,
+    mut new: Value,
+    ownership: Ownership,
+) -> Result<ApiResponse, StatusError> {
+    let endpoint = &call.endpoint;
+    let key = call.key();
+    let stored = cluster.store.get(endpoint.resource.table, &key).ok_or_else(|| call.not_found())?.clone();
+    let old = call.read(cluster, &stored)?;
+    check_preconditions(call, &stored, &new)?;
+    check_immutable(call, &old, &new)?;
+    let mut warnings = write::normalize(endpoint, options, &ownership, &mut new)?;
+    let update = Attributes {
+        operation: Operation::Update,
+        call,
+        object: None,
+        old: Some(&old),
+        dry_run: options.dry_run,
+    };
+    // Of a scale, webhooks see the Scale.
+    let reviewed = call.subresource.as_deref() != Some("scale");
+    if reviewed {
+        write::mutate(cluster, update, &ownership, &mut new, &mut warnings)?;
+    }
+    let requested = write::requested_service_spec(endpoint, &new);
+    strategy::prepare_update(endpoint, call.part(), &old, &mut new);
+    let errors = strategy::validate_part(call.part(), &old, &new);
+    if !errors.is_empty() {
+        return Err(StatusError::invalid(endpoint.group(), endpoint.kind(), call.object_name(), &errors));
+    }
+    write::allocate_addresses(cluster, call, requested.as_ref(), &mut new)?;
+    warnings.extend(write::finish(cluster, call, Some(&old), &mut new, ownership)?);
+    if reviewed {
+        admission::validate(cluster, &Attributes { object: Some(&new), ..update }, &mut warnings)?;
+    }
+    warnings.extend(endpoint.version().warning.clone());
+    let response = |content| ApiResponse { warnings, ..ApiResponse::ok(content) };
+    if unchanged(&old, &new) {
+        return Ok(response(Content::Object(stored)));
+    }
+    let new = call.to_storage(cluster, new)?;
+    let written = write::commit(cluster, endpoint, key, new, options.dry_run);
+    Ok(response(Content::Object(written)))
+}
+
+/// The preconditions that the object itself carries: resourceVersion and uid.
+fn check_preconditions(call: &Call, stored: &crate::store::Stored, new: &Value) -> Result<(), StatusError> {
+    let uid = meta::text(new, "uid").filter(|uid| *uid != &*stored.uid);
+    if let Some(uid) = uid.filter(|_| call.method == Method::PUT) {
+        return Err(wrong_uid(call, uid, &stored.uid));
+    }
+    match meta::text(new, "resourceVersion") {
+        None | Some("0") => Ok(()),
+        Some(version) if version.parse::<u64>().is_err() => {
+            let why = format!(
+                "invalid resource version {version:?}: strconv.ParseUint: parsing {version:?}: invalid syntax"
+            );
+            let error = FieldError::invalid("metadata.resourceVersion", format!("{version:?}"), &why);
+            Err(StatusError::invalid(
+                call.endpoint.group(),
+                call.endpoint.kind(),
+                call.object_name(),
+                &[error],
+            ))
+        }
+        Some(version) if version == stored.revision.to_string() => Ok(()),
+        Some(_) => Err(call.stale()),
+    }
+}
+
+fn wrong_uid(call: &Call, requested: &str, found: &str) -> StatusError {
+    let why = format!("Precondition failed: UID in precondition: {requested}, UID in object meta: {found}");
+    StatusError::conflict(call.endpoint.group(), call.endpoint.plural(), call.object_name(), &why)
+}
+
+/// What no write of the whole object may change. Writes of a subresource leave it alone without a word, as every write
+/// does with the time of a deletion that has begun.
+fn check_immutable(call: &Call, old: &Value, new: &Value) -> Result<(), StatusError> {
+    if call.subresource.is_some() {
+        return Ok(());
+    }
+    let mut errors = Vec::new();
+    for field in ["uid", "deletionTimestamp", "deletionGracePeriodSeconds"] {
+        let (given, kept) = (&new["metadata"][field], &old["metadata"][field]);
+        let restored = field == "deletionTimestamp" && meta::is_deleting(old);
+        if !given.is_null() && *given != "" && given != kept && !restored {
+            let field = format!("metadata.{field}");
+            errors.push(FieldError::invalid(field, given, "field is immutable"));
+        }
+    }
+    if errors.is_empty() {
+        return Ok(());
+    }
+    Err(StatusError::invalid(call.endpoint.group(), call.endpoint.kind(), call.object_name(), &errors))
+}
+
+/// A write that changes nothing but the times in managed_fields fields is none.
+fn unchanged(old: &Value, new: &Value) -> bool {
+    fn without_times(object: &Value) -> Value {
+        let mut object = object.clone();
+        if let Some(entries) = object.pointer_mut("/metadata/managedFields").and_then(Value::as_array_mut) {
+            for entry in entries.iter_mut().filter_map(Value::as_object_mut) {
+                entry.remove("time");
+            }
+        }
+        object
+    }
+    old == new || without_times(old) == without_times(new)
+}

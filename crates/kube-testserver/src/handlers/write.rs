@@ -1,0 +1,251 @@
+//! The steps that create, update and patch have in common.
+
+use std::sync::{Arc, LazyLock};
+
+use serde_json::Value;
+
+use super::{
+    Call,
+    admission::{self, Attributes},
+    escalation,
+    managed_fields::Ownership,
+};
+use crate::{
+    admission::validate_config,
+    cluster::ClusterState,
+    meta,
+    route::{FieldValidation, WriteOptions},
+    schema::{
+        FieldError, Schema,
+        types::{self, OBJECT_META},
+    },
+    scheme::{Endpoint, crd},
+    status_error::StatusError,
+    store::{Key, Stored},
+    strategy,
+};
+
+/// Puts a new object into the namespace that the path says. Its name is its own: a name in the path of a custom
+/// resource is not looked at.
+pub(super) fn set_namespace(call: &Call, object: &mut Value) -> Result<(), StatusError> {
+    if meta::map_mut(object).is_none() {
+        return Err(StatusError::bad_request("metadata must be an object"));
+    }
+    let given = meta::text(object, "namespace").unwrap_or_default();
+    let wanted = call.namespace.as_deref().unwrap_or_default();
+    if !given.is_empty() && given != wanted {
+        let message = "the namespace of the provided object does not match the namespace sent on the request";
+        return Err(StatusError::bad_request(message));
+    }
+    meta::set(object, "namespace", call.namespace.clone());
+    Ok(())
+}
+
+/// Puts the object where the path says; a body that says something else is refused.
+pub(super) fn set_identity(call: &Call, object: &mut Value) -> Result<(), StatusError> {
+    set_namespace(call, object)?;
+    let name = meta::name(object);
+    match call.name.as_deref() {
+        Some(wanted) if name.is_empty() => meta::set(object, "name", wanted),
+        Some(wanted) if name != wanted => {
+            return Err(StatusError::bad_request(format!(
+                "the name of the object ({name}) does not match the name on the URL ({wanted})"
+            )));
+        }
+        _ => {}
+    }
+    Ok(())
+}
+
+/// Drops unknown fields, sets defaults, refuses values of a wrong type. Returns warnings about what was dropped.
+/// What was applied keeps its nulls, for they were requested for: validation says what it thinks of them.
+pub(super) fn normalize(
+    endpoint: &Endpoint,
+    options: &WriteOptions,
+    ownership: &Ownership,
+    object: &mut Value,
+) -> Result<Vec<String>, StatusError> {
+    let schema = endpoint.schema();
+    let unknown = schema.prune(object);
+    schema.default(object);
+    strategy::default(endpoint, object);
+    if matches!(ownership, Ownership::FromDiff) || !endpoint.resource.custom {
+        schema.drop_nulls(object);
+    }
+    meta::drop_empty(object);
+    check_types(endpoint, object)?;
+    let problems = unstrict_fields(&options.duplicates, &unknown);
+    match options.validation {
+        FieldValidation::Strict if !problems.is_empty() => {
+            let (kind, version) = (endpoint.kind(), &endpoint.version().name);
+            let fields = problems.join(", ");
+            Err(StatusError::bad_request(format!(
+                "{kind} in version {version:?} cannot be handled as a {kind}: strict decoding error: {fields}"
+            )))
+        }
+        FieldValidation::Warn => Ok(problems),
+        FieldValidation::Strict | FieldValidation::Ignore => Ok(Vec::new()),
+    }
+}
+
+/// Asks the mutating webhooks, and brings what they made of the object into its form.
+pub(super) fn mutate(
+    cluster: &ClusterState,
+    write: Attributes<'_>,
+    ownership: &Ownership,
+    object: &mut Value,
+    warnings: &mut Vec<String>,
+) -> Result<(), StatusError> {
+    if cluster.webhooks.is_empty() || !admission::mutate(cluster, write, Some(object), warnings)? {
+        return Ok(());
+    }
+    let options = WriteOptions { validation: FieldValidation::Ignore, ..WriteOptions::default() };
+    normalize(&write.call.endpoint, &options, ownership, object)
+        .map(drop)
+        .map_err(|failure| StatusError::internal(failure.message))
+}
+
+/// Of a service, what is requested for before the server completes it.
+pub(super) fn requested_service_spec(endpoint: &Endpoint, object: &Value) -> Option<Value> {
+    endpoint.is_core("services").then(|| object["spec"].clone())
+}
+
+/// No two services have the same address or port of nodes.
+pub(super) fn allocate_addresses(
+    cluster: &ClusterState,
+    call: &Call,
+    requested: Option<&Value>,
+    object: &mut Value,
+) -> Result<(), StatusError> {
+    let Some(requested) = requested else { return Ok(()) };
+    let key = Key::new(call.namespace.as_deref(), meta::name(object));
+    let errors = cluster.allocate_addresses(&key, requested, object);
+    if errors.is_empty() {
+        return Ok(());
+    }
+    Err(StatusError::invalid(call.endpoint.group(), call.endpoint.kind(), meta::name(object), &errors))
+}
+
+/// What strict validation refuses and a lax one warns of.
+pub(super) fn unstrict_fields(duplicates: &[String], unknown: &[String]) -> Vec<String> {
+    let duplicates = duplicates.iter().map(|path| format!("duplicate field {path:?}"));
+    duplicates.chain(unknown.iter().map(|path| format!("unknown field {path:?}"))).collect()
+}
+
+/// The last steps before an object is written: ownership of its fields, and every rule it has to keep. Returns warnings of
+/// rules that it breaks where it did so before.
+pub(super) fn finish(
+    cluster: &ClusterState,
+    call: &Call,
+    old: Option<&Value>,
+    object: &mut Value,
+    ownership: Ownership,
+) -> Result<Vec<String>, StatusError> {
+    let endpoint = &call.endpoint;
+    let defines = endpoint.resource.is("apiextensions.k8s.io", "customresourcedefinitions");
+    if defines {
+        crd::complete(object);
+    }
+    ownership.record(call, old, object, &cluster.now());
+    if endpoint.group() == "admissionregistration.k8s.io" && object["webhooks"].is_array() {
+        let errors = validate_config(object);
+        if !errors.is_empty() {
+            return Err(StatusError::invalid(endpoint.group(), endpoint.kind(), meta::name(object), &errors));
+        }
+    }
+    let warnings = check(endpoint, object, old)?;
+    escalation::check(cluster, call, object, old)?;
+    if defines {
+        check_definition(object, old)?;
+        // Served from the moment it is written.
+        crd::accept(object, &cluster.scheme, &cluster.now());
+    }
+    Ok(warnings)
+}
+
+/// Refuses what breaks a rule of metadata or of the schema. Returns warnings.
+fn check(endpoint: &Endpoint, object: &Value, old: Option<&Value>) -> Result<Vec<String>, StatusError> {
+    let schema = endpoint.schema();
+    let mut errors = schema.validate(object);
+    if let Some(old) = old.filter(|_| endpoint.resource.custom && !errors.is_empty()) {
+        errors = schema.validate_update(object, old);
+    }
+    let violations = schema.check_rules(object, old, &errors);
+    errors.extend(violations.errors);
+    let mut of_kind = strategy::validate_rights(endpoint, object, old);
+    of_kind.extend(strategy::validate_kind(endpoint, object, old.is_none()));
+    // The schema knows less of what is needed, and less well.
+    errors.retain(|error| !of_kind.iter().any(|better| better.field == error.field));
+    errors.extend(of_kind);
+    errors.splice(0..0, strategy::validate_metadata(endpoint, object, old));
+    if errors.is_empty() {
+        return Ok(violations.ratcheted.iter().map(ToString::to_string).collect());
+    }
+    // Of twins the one that is stored is named.
+    let group =
+        endpoint.resource.equivalent.map_or(endpoint.group(), |equivalent| equivalent.stored_kind.group);
+    Err(StatusError::invalid(group, endpoint.kind(), meta::name(object), &errors))
+}
+
+/// Refuses a completed CRD that breaks a rule, or changes what it may not.
+fn check_definition(definition: &Value, old: Option<&Value>) -> Result<(), StatusError> {
+    let refused = |errors: &[_]| {
+        StatusError::invalid(
+            "apiextensions.k8s.io",
+            "CustomResourceDefinition",
+            meta::name(definition),
+            errors,
+        )
+    };
+    let mut errors = crd::validate(definition);
+    if let Some(old) = old {
+        errors.extend(crd::validate_update(old, definition));
+    }
+    if !errors.is_empty() {
+        return Err(refused(&errors));
+    }
+    crd::check_schemas(definition).map_err(|errors| refused(&errors))
+}
+
+/// Values of a wrong type, where the genuine server has Go types, do not even come in.
+fn check_types(endpoint: &Endpoint, object: &Value) -> Result<(), StatusError> {
+    let (errors, prefix) = match endpoint.resource.custom {
+        true => (metadata_schema().validate(&object["metadata"]), "metadata."),
+        false => (endpoint.schema().validate(object), ""),
+    };
+    let of_wrong_type = |error: &&FieldError| error.reason == "FieldValueTypeInvalid";
+    let Some(error) = errors.iter().find(of_wrong_type) else { return Ok(()) };
+    let (kind, version) = (endpoint.kind(), &endpoint.version().name);
+    Err(StatusError::bad_request(format!(
+        "{kind} in version {version:?} cannot be handled as a {kind}: json: cannot unmarshal field {prefix}{}: {}",
+        error.field, error.message
+    )))
+}
+
+fn metadata_schema() -> &'static Schema {
+    static SCHEMA: LazyLock<Schema> = LazyLock::new(|| {
+        types::by_name(OBJECT_META).expect("invariant: metadata is in the table of built-in types")
+    });
+    &SCHEMA
+}
+
+/// Writes the object in the version it is stored in, with all that follows; a dry run only shows it.
+pub(super) fn commit(
+    cluster: &mut ClusterState,
+    endpoint: &Endpoint,
+    key: Key,
+    mut object: Value,
+    dry_run: bool,
+) -> Arc<Stored> {
+    if endpoint.resource.equivalent.is_none() {
+        object["apiVersion"] = endpoint.resource.storage().api_version().into();
+    }
+    if dry_run {
+        return Arc::new(Stored::preview(key, &object));
+    }
+    // A write that lets the object go: the response shows what was written, the event what was there before.
+    let last = meta::is_deleting(&object).then(|| Arc::new(Stored::preview(key.clone(), &object)));
+    let written = cluster.put_or_remove(&endpoint.resource, key, object);
+    cluster.run_tasks();
+    written.unwrap_or_else(|before| last.unwrap_or(before))
+}

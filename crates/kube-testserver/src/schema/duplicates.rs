@@ -1,0 +1,128 @@
+//! Fields that a JSON text gives more than once: a parser keeps the last and says nothing.
+
+use std::{borrow::Cow, cell::RefCell, collections::HashSet, fmt};
+
+use serde::{
+    Deserialize,
+    de::{DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor},
+};
+
+/// Their paths, as `spec.ports[0].foo`, in the order they were met. Empty when the text is no JSON.
+pub(crate) fn duplicate_fields(json: &[u8]) -> Vec<String> {
+    let found = RefCell::new(Vec::new());
+    let mut json = serde_json::Deserializer::from_slice(json);
+    // What cannot be read is reported by whoever reads it for its content.
+    let read = JsonPosition { above: None, step: Segment::Member(""), found: &found }.deserialize(&mut json);
+    if read.is_ok() { found.into_inner() } else { Vec::new() }
+}
+
+/// A value that is looked at for maps, and where it is. Every write passes here: its path is written out only when it is told.
+#[derive(Clone, Copy)]
+struct JsonPosition<'p> {
+    above: Option<&'p JsonPosition<'p>>,
+    step: Segment<'p>,
+    found: &'p RefCell<Vec<String>>,
+}
+
+#[derive(Clone, Copy)]
+enum Segment<'p> {
+    Member(&'p str),
+    Element(usize),
+}
+
+/// A name as it stands in the text, where it needs no unescaping.
+#[derive(Deserialize, PartialEq, Eq, Hash)]
+struct Name<'n>(#[serde(borrow)] Cow<'n, str>);
+
+impl JsonPosition<'_> {
+    fn path(&self) -> String {
+        let mut path = self.above.map(JsonPosition::path).unwrap_or_default();
+        match self.step {
+            Segment::Member(name) if path.is_empty() => path.push_str(name),
+            Segment::Member(name) => path.extend([".", name]),
+            Segment::Element(index) => path.push_str(&format!("[{index}]")),
+        }
+        path
+    }
+}
+
+impl<'de> DeserializeSeed<'de> for JsonPosition<'_> {
+    type Value = ();
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
+        deserializer.deserialize_any(self)
+    }
+}
+
+impl<'de> Visitor<'de> for JsonPosition<'_> {
+    type Value = ();
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("any JSON value")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
+        let mut seen = HashSet::new();
+        while let Some(name) = map.next_key::<Name<'de>>()? {
+            let inner =
+                JsonPosition { above: Some(&self), step: Segment::Member(&name.0), found: self.found };
+            if seen.contains(&name) {
+                self.found.borrow_mut().push(inner.path());
+            }
+            map.next_value_seed(inner)?;
+            seen.insert(name);
+        }
+        Ok(())
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<(), A::Error> {
+        let inner =
+            |i: usize| JsonPosition { above: Some(&self), step: Segment::Element(i), found: self.found };
+        let mut next = 0;
+        while list.next_element_seed(inner(next))?.is_some() {
+            next += 1;
+        }
+        Ok(())
+    }
+
+    fn visit_bool<E>(self, _: bool) -> Result<(), E> {
+        Ok(())
+    }
+
+    fn visit_i64<E>(self, _: i64) -> Result<(), E> {
+        Ok(())
+    }
+
+    fn visit_u64<E>(self, _: u64) -> Result<(), E> {
+        Ok(())
+    }
+
+    fn visit_f64<E>(self, _: f64) -> Result<(), E> {
+        Ok(())
+    }
+
+    fn visit_str<E>(self, _: &str) -> Result<(), E> {
+        Ok(())
+    }
+
+    fn visit_unit<E>(self) -> Result<(), E> {
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn repeated_fields_are_named_by_their_paths() {
+        let json = br#"{"a": 1, "l": [{"x": null}, {"x": 1.5, "x": true, "x": "s"}], "m": {"b": {}, "b": -1}, "a": 2}"#;
+        assert_eq!(duplicate_fields(json), ["l[1].x", "l[1].x", "m.b", "a"]);
+        assert_eq!(
+            duplicate_fields(br#"{"a\u0062": 1, "ab": [[{"c": 1, "\u0063": 2}]]}"#),
+            ["ab", "ab[0][0].c"]
+        );
+        assert!(duplicate_fields(br#"{"a": {"b": 1}, "b": 1}"#).is_empty());
+        assert!(duplicate_fields(b"{\"a\": 1, \"a\": ").is_empty());
+    }
+}

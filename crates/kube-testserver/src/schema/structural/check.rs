@@ -1,0 +1,201 @@
+//! ValueValidation of one place in an object, and of all places below it.
+
+use serde_json::Value;
+
+use super::{
+    branch,
+    document::{flag, text},
+    list, unsupported,
+};
+use crate::schema::{FieldError, cel, parse, prune, validate};
+
+/// All violations of the schema of a custom resource; their paths begin with `at`.
+pub(in crate::schema) fn check(at: &str, doc: &Value) -> Vec<FieldError> {
+    let mut errors = Vec::new();
+    unsupported::check(&mut errors, at, doc);
+    if !errors.is_empty() {
+        return errors;
+    }
+    match doc.get("type").and_then(Value::as_str).unwrap_or_default() {
+        "" => errors.push(FieldError::required(format!("{at}.type"), "must not be empty at the root")),
+        "object" => {}
+        other => errors.push(FieldError::invalid(
+            format!("{at}.type"),
+            format!("{other:?}"),
+            "must be object at the root",
+        )),
+    }
+    if doc.get("nullable") == Some(&Value::Bool(true)) {
+        errors.push(FieldError::forbidden(format!("{at}.nullable"), "nullable cannot be true at the root"));
+    }
+    if doc.get("additionalProperties").is_some() {
+        errors.push(FieldError::forbidden(
+            format!("{at}.additionalProperties"),
+            "must not be used at the root",
+        ));
+    }
+    node(&mut errors, at, doc, Role::Root);
+    if errors.is_empty() {
+        errors.extend(cel::check_definition(at, doc));
+    }
+    errors
+}
+
+/// What a schema stands for, which decides how a missing type is called.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Role {
+    Root,
+    Member,
+    Items,
+}
+
+const TYPES: [&str; 6] = ["array", "boolean", "integer", "number", "object", "string"];
+
+fn node(errors: &mut Vec<FieldError>, at: &str, doc: &Value, role: Role) {
+    patterns(errors, at, doc);
+    the_type(errors, at, doc, role);
+    extensions(errors, at, doc);
+    list::check(errors, at, doc);
+    branch::check(errors, at, doc);
+    let resource = role == Role::Root || flag(doc, "x-kubernetes-embedded-resource");
+    if resource {
+        resource_members(errors, at, doc);
+    }
+    if let Some(value) = doc.get("default").filter(|v| !v.is_null()) {
+        default_value(errors, at, doc, value, resource);
+    }
+    below(errors, at, doc, role);
+}
+
+fn below(errors: &mut Vec<FieldError>, at: &str, doc: &Value, role: Role) {
+    for (name, inner) in doc.get("properties").and_then(Value::as_object).into_iter().flatten() {
+        node(errors, &format!("{at}.properties[{name}]"), inner, Role::Member);
+    }
+    match doc.get("items") {
+        Some(inner) => node(errors, &format!("{at}.items"), inner, Role::Items),
+        None if text(doc, "type") == "array" => {
+            errors.push(FieldError::required(format!("{at}.items"), "must be specified"));
+        }
+        None => {}
+    }
+    if let Some(inner @ Value::Object(_)) = doc.get("additionalProperties").filter(|_| role != Role::Root) {
+        let path = format!("{at}.additionalProperties");
+        if doc.get("properties").and_then(Value::as_object).is_some_and(|p| !p.is_empty()) {
+            errors.push(FieldError::forbidden(
+                &path,
+                "additionalProperties and properties are mutual exclusive",
+            ));
+        }
+        node(errors, &path, inner, Role::Member);
+    }
+}
+
+fn patterns(errors: &mut Vec<FieldError>, at: &str, doc: &Value) {
+    let pattern = text(doc, "pattern");
+    if let Err(why) = regex::Regex::new(pattern) {
+        let why = match why {
+            regex::Error::Syntax(text) => text.lines().last().unwrap_or_default().replace("error: ", ""),
+            other => other.to_string(),
+        };
+        let why = format!(
+            "must be a valid regular expression, but isn't: error parsing regexp: {why}: `{pattern}`"
+        );
+        errors.push(FieldError::invalid(format!("{at}.pattern"), format!("{pattern:?}"), &why));
+    }
+}
+
+fn the_type(errors: &mut Vec<FieldError>, at: &str, doc: &Value, role: Role) {
+    let path = format!("{at}.type");
+    let any = flag(doc, "x-kubernetes-int-or-string") || flag(doc, "x-kubernetes-preserve-unknown-fields");
+    match (text(doc, "type"), role) {
+        ("", Role::Root) => {}
+        ("", _) if any => {}
+        ("", Role::Member) => {
+            errors.push(FieldError::required(path, "must not be empty for specified object fields"))
+        }
+        ("", Role::Items) => {
+            errors.push(FieldError::required(path, "must not be empty for specified array items"))
+        }
+        (known, _) if TYPES.contains(&known) => {}
+        (other, _) => {
+            errors.push(FieldError::not_supported(
+                &path,
+                format!("{other:?}"),
+                &TYPES.map(|t| format!("{t:?}")),
+            ));
+            if other == "null" {
+                errors.push(FieldError::forbidden(
+                    path,
+                    "type cannot be set to null, use nullable as an alternative",
+                ));
+            }
+        }
+    }
+}
+
+fn extensions(errors: &mut Vec<FieldError>, at: &str, doc: &Value) {
+    let preserve = "x-kubernetes-preserve-unknown-fields";
+    let ty = text(doc, "type");
+    if flag(doc, "x-kubernetes-embedded-resource") {
+        if !flag(doc, preserve)
+            && doc.get("properties").and_then(Value::as_object).is_none_or(|p| p.is_empty())
+        {
+            let why = "must not be empty if x-kubernetes-embedded-resource is true without \
+                       x-kubernetes-preserve-unknown-fields";
+            errors.push(FieldError::required(format!("{at}.properties"), why));
+        }
+        if ty != "object" {
+            let why = "must be object if x-kubernetes-embedded-resource is true";
+            errors.push(FieldError::invalid(format!("{at}.type"), format!("{ty:?}"), why));
+        }
+    }
+}
+
+/// What a whole object may say of the members that every object has.
+fn resource_members(errors: &mut Vec<FieldError>, at: &str, doc: &Value) {
+    for (name, must) in [("apiVersion", "string"), ("kind", "string"), ("metadata", "object")] {
+        let Some(inner) = doc.pointer(&format!("/properties/{name}")) else { continue };
+        let ty = text(inner, "type");
+        if ty != must && !ty.is_empty() {
+            let path = format!("{at}.properties[{name}].type");
+            errors.push(FieldError::invalid(path, format!("{ty:?}"), &format!("must be {must}")));
+        }
+    }
+    let Some(Value::Object(metadata)) = doc.pointer("/properties/metadata") else { return };
+    let plain = ["type", "description", "properties", "title"];
+    let names =
+        metadata.get("properties").and_then(Value::as_object).into_iter().flatten().map(|(name, _)| name);
+    let other = metadata.keys().any(|k| !plain.contains(&k.as_str()))
+        || names.into_iter().any(|name| name != "name" && name != "generateName");
+    if other {
+        let why = "must not specify anything other than name and generateName, but metadata is implicitly specified";
+        errors.push(FieldError::forbidden(format!("{at}.properties[metadata]"), why));
+    }
+}
+
+fn default_value(errors: &mut Vec<FieldError>, at: &str, doc: &Value, value: &Value, resource: bool) {
+    let at = format!("{at}.default");
+    let extent = if resource { parse::Extent::Resource } else { parse::Extent::Part };
+    let field = parse::field(doc, extent);
+    let mut pruned = value.clone();
+    if !prune::value(&field, &mut pruned).is_empty() {
+        errors.push(FieldError::invalid(&at, value, "must not have unknown fields"));
+    }
+    let mut unplaced = true;
+    let mut wrong = validate::value(&field, &pruned);
+    if wrong.is_empty() {
+        // Of rules, what has no path is about the default as a whole.
+        unplaced = false;
+        wrong = cel::check_place(&field, &pruned, None);
+    }
+    for error in wrong {
+        let field = match error.field.as_str() {
+            "" => at.clone(),
+            "<nil>" if unplaced => error.field.clone(),
+            "<nil>" => at.clone(),
+            below if below.starts_with('[') => format!("{at}{below}"),
+            below => format!("{at}.{below}"),
+        };
+        errors.push(FieldError { field, ..error });
+    }
+}

@@ -1,0 +1,356 @@
+//! From a CustomResourceDefinition to a served resource.
+
+use std::sync::OnceLock;
+
+use serde_json::{Map, Value, json};
+
+use super::{PrinterColumn, Resource, ScalePaths, Scheme, Subresource, Version, conversion};
+use crate::{
+    meta, names,
+    schema::{FieldError, Schema},
+    store::TableId,
+};
+
+/// The finalizer that keeps a CRD while there are objects of it.
+pub(crate) const CLEANUP: &str = "customresourcecleanup.apiextensions.k8s.io";
+const VERBS: [&str; 8] = ["delete", "deletecollection", "get", "list", "patch", "create", "update", "watch"];
+
+/// Fills in what a CRD may leave out.
+pub(crate) fn complete(crd: &mut Value) {
+    let Some(spec) = crd.get_mut("spec").and_then(Value::as_object_mut) else { return };
+    if let Some(names) = spec.get_mut("names").and_then(Value::as_object_mut) {
+        let kind = names.get("kind").and_then(Value::as_str).unwrap_or_default().to_string();
+        fill(names, "singular", &kind.to_lowercase());
+        fill(names, "listKind", &format!("{kind}List"));
+    }
+    let conversion = spec.entry("conversion").or_insert_with(|| json!({}));
+    if let Some(conversion) = conversion.as_object_mut() {
+        fill(conversion, "strategy", "None");
+    }
+}
+
+/// Everything that is wrong with a completed CRD.
+pub(crate) fn validate(crd: &Value) -> Vec<FieldError> {
+    let spec = &crd["spec"];
+    let (group, plural) = (text(&spec["group"]), text(&spec["names"]["plural"]));
+    let mut errors = Vec::new();
+    let name = meta::name(crd);
+    let expected = format!("{plural}.{group}");
+    if name != expected {
+        errors.push(FieldError::invalid(
+            "metadata.name",
+            format!("{name:?}"),
+            "must be spec.names.plural+\".\"+spec.group",
+        ));
+    }
+    if group.is_empty() {
+        errors.push(FieldError::required("spec.group", ""));
+    } else if let Some(wrong) = names::subdomain(group) {
+        errors.push(FieldError::invalid("spec.group", format!("{group:?}"), &wrong));
+    } else if !group.contains('.') {
+        let detail = "should be a domain with at least one dot";
+        errors.push(FieldError::invalid("spec.group", format!("{group:?}"), detail));
+    }
+    match text(&spec["scope"]) {
+        "Namespaced" | "Cluster" => {}
+        "" => errors.push(FieldError::required("spec.scope", "")),
+        other => {
+            let supported = ["\"Cluster\"".to_string(), "\"Namespaced\"".to_string()];
+            errors.push(FieldError::not_supported("spec.scope", format!("{other:?}"), &supported));
+        }
+    }
+    validate_versions(spec, &mut errors);
+    validate_names(&spec["names"], &mut errors);
+    errors.extend(conversion::validate(&spec["conversion"]));
+    errors
+}
+
+/// What may not change once a CRD exists.
+pub(crate) fn validate_update(old: &Value, new: &Value) -> Vec<FieldError> {
+    let mut errors = Vec::new();
+    for (field, value, before) in [
+        ("spec.group", &new["spec"]["group"], &old["spec"]["group"]),
+        ("spec.scope", &new["spec"]["scope"], &old["spec"]["scope"]),
+        ("spec.names.kind", &new["spec"]["names"]["kind"], &old["spec"]["names"]["kind"]),
+        ("spec.names.plural", &new["spec"]["names"]["plural"], &old["spec"]["names"]["plural"]),
+    ] {
+        if value != before {
+            errors.push(FieldError::invalid(field, value, "field is immutable"));
+        }
+    }
+    for stored in list(&old["status"]["storedVersions"]) {
+        if !list(&new["spec"]["versions"]).iter().any(|version| version["name"] == *stored) {
+            let detail = "missing from spec.versions; it was previously a storage version, and must remain in \
+                spec.versions until a storage migration ensures no data remains persisted in it and removes it from \
+                status.storedVersions";
+            errors.push(FieldError::invalid("status.storedVersions[0]", stored, detail));
+        }
+    }
+    errors
+}
+
+/// Whether every version's schema is structural.
+pub(crate) fn check_schemas(crd: &Value) -> Result<(), Vec<FieldError>> {
+    let mut errors = Vec::new();
+    compile_versions(crd, &mut errors);
+    if errors.is_empty() { Ok(()) } else { Err(errors) }
+}
+
+/// Makes the resource that a valid CRD defines.
+///
+/// # Errors
+/// What is not structural in its schemas.
+pub(crate) fn compile(crd: &Value, table: TableId) -> Result<Resource, Vec<FieldError>> {
+    let spec = &crd["spec"];
+    let names = &spec["names"];
+    let mut errors = Vec::new();
+    let versions = compile_versions(crd, &mut errors);
+    if !errors.is_empty() {
+        return Err(errors);
+    }
+    Ok(Resource {
+        group: text(&spec["group"]).into(),
+        plural: text(&names["plural"]).into(),
+        singular: text(&names["singular"]).into(),
+        kind: text(&names["kind"]).into(),
+        list_kind: text(&names["listKind"]).into(),
+        short_names: strings(&names["shortNames"]),
+        categories: strings(&names["categories"]),
+        namespaced: text(&spec["scope"]) == "Namespaced",
+        custom: true,
+        table,
+        equivalent: None,
+        conversion: (spec["conversion"]["strategy"] == "Webhook")
+            .then(|| spec["conversion"]["webhook"]["clientConfig"].clone()),
+        versions,
+    })
+}
+
+/// The status of a CRD whose names are free: accepted and established at once.
+pub(crate) fn accept(crd: &mut Value, scheme: &Scheme, now: &str) {
+    let conflict = name_conflict(crd, scheme);
+    let condition = |kind: &str, status: bool, reason: &str, message: &str| {
+        let status = if status { "True" } else { "False" };
+        json!({"type": kind, "status": status, "lastTransitionTime": now, "reason": reason, "message": message})
+    };
+    let conditions = match &conflict {
+        None => [
+            condition("NamesAccepted", true, "NoConflicts", "no conflicts found"),
+            condition("Established", true, "InitialNamesAccepted", "the initial names have been accepted"),
+        ],
+        Some((reason, message)) => [
+            condition("NamesAccepted", false, reason, message),
+            condition("Established", false, "NotAccepted", "not all names are accepted"),
+        ],
+    };
+    let accepted =
+        if conflict.is_none() { crd["spec"]["names"].clone() } else { json!({"plural": "", "kind": ""}) };
+    let storage =
+        list(&crd["spec"]["versions"]).iter().find(|v| v["storage"] == true).map(|v| v["name"].clone());
+    let mut stored: Vec<Value> = crd["status"]["storedVersions"].as_array().cloned().unwrap_or_default();
+    stored.extend(storage.filter(|name| !stored.contains(name)));
+    let kept = crd["status"]["conditions"].as_array().cloned().unwrap_or_default();
+    let conditions: Vec<Value> = conditions.into_iter().map(|new| keep_transition(new, &kept)).collect();
+    crd["status"] = json!({"conditions": conditions, "acceptedNames": accepted, "storedVersions": stored});
+}
+
+/// Whether the CRD is served.
+pub(crate) fn is_established(crd: &Value) -> bool {
+    list(&crd["status"]["conditions"]).iter().any(|c| c["type"] == "Established" && c["status"] == "True")
+}
+
+fn keep_transition(mut new: Value, kept: &[Value]) -> Value {
+    if let Some(old) = kept.iter().find(|c| c["type"] == new["type"] && c["status"] == new["status"]) {
+        new["lastTransitionTime"] = old["lastTransitionTime"].clone();
+    }
+    new
+}
+
+fn name_conflict(crd: &Value, scheme: &Scheme) -> Option<(&'static str, String)> {
+    let names = &crd["spec"]["names"];
+    let group = text(&crd["spec"]["group"]);
+    let others: Vec<_> = scheme
+        .resources()
+        .filter(|r| r.group == group && format!("{}.{}", r.plural, r.group) != meta::name(crd))
+        .collect();
+    let mut wanted =
+        vec![("PluralConflict", text(&names["plural"])), ("SingularConflict", text(&names["singular"]))];
+    wanted.extend(list(&names["shortNames"]).iter().map(|s| ("ShortNamesConflict", text(s))));
+    for (reason, name) in wanted {
+        if others
+            .iter()
+            .any(|r| r.plural == name || r.singular == name || r.short_names.iter().any(|s| s == name))
+        {
+            return Some((reason, format!("{name:?} is already in use")));
+        }
+    }
+    for (reason, kind) in
+        [("KindConflict", text(&names["kind"])), ("ListKindConflict", text(&names["listKind"]))]
+    {
+        if others.iter().any(|r| r.kind == kind || r.list_kind == kind) {
+            return Some((reason, format!("{kind:?} is already in use")));
+        }
+    }
+    None
+}
+
+fn validate_names(given: &Value, errors: &mut Vec<FieldError>) {
+    for (key, rule) in [("plural", true), ("singular", true), ("kind", false), ("listKind", false)] {
+        let field = format!("spec.names.{key}");
+        let name = text(&given[key]);
+        let lower = name.to_lowercase();
+        if name.is_empty() {
+            errors.push(FieldError::required(field, ""));
+        } else if let Some(wrong) = names::service_name(if rule { name } else { &lower }) {
+            let detail = if rule {
+                wrong
+            } else {
+                format!("may have mixed case, but should otherwise match: {wrong}")
+            };
+            errors.push(FieldError::invalid(field, format!("{name:?}"), &detail));
+        }
+    }
+    if !text(&given["kind"]).is_empty() && given["kind"] == given["listKind"] {
+        let detail = "kind and listKind may not be the same";
+        errors.push(FieldError::invalid("spec.names.listKind", &given["listKind"], detail));
+    }
+}
+
+fn validate_versions(spec: &Value, errors: &mut Vec<FieldError>) {
+    let versions = list(&spec["versions"]);
+    for (i, version) in versions.iter().enumerate() {
+        let name = text(&version["name"]);
+        if let Some(wrong) = names::service_name(name) {
+            errors.push(FieldError::invalid(format!("spec.versions[{i}].name"), format!("{name:?}"), &wrong));
+        }
+        if versions[..i].iter().any(|other| other["name"] == version["name"]) {
+            let detail = "must contain unique version names";
+            errors.push(FieldError::invalid("spec.versions", &spec["versions"], detail));
+        }
+        if !version["schema"]["openAPIV3Schema"].is_object() {
+            let field = format!("spec.versions[{i}].schema.openAPIV3Schema");
+            errors.push(FieldError::required(field, "schemas are required"));
+        }
+    }
+    if versions.iter().filter(|v| v["storage"] == true).count() != 1 {
+        let detail = "must have exactly one version marked as storage version";
+        errors.push(FieldError::invalid("spec.versions", &spec["versions"], detail));
+    }
+}
+
+fn compile_versions(crd: &Value, errors: &mut Vec<FieldError>) -> Vec<Version> {
+    let mut versions = Vec::new();
+    for (i, version) in list(&crd["spec"]["versions"]).iter().enumerate() {
+        match compile_version(crd, version) {
+            Ok(version) => versions.push(version),
+            Err(wrong) => errors.extend(wrong.into_iter().map(|error| FieldError {
+                field: format!("{}.{}", schema_place(crd, i), error.field),
+                ..error
+            })),
+        }
+    }
+    versions
+}
+
+/// Where errors say that the schema of version `i` is: when all versions share one, it counts as that of the CRD.
+fn schema_place(crd: &Value, i: usize) -> String {
+    let versions = list(&crd["spec"]["versions"]);
+    match versions.iter().all(|version| version["schema"] == versions[0]["schema"]) {
+        true => "spec.validation".into(),
+        false => format!("spec.versions[{i}].schema"),
+    }
+}
+
+fn compile_version(crd: &Value, version: &Value) -> Result<Version, Vec<FieldError>> {
+    let schema = Schema::from_openapi(&version["schema"]["openAPIV3Schema"])?;
+    let (group, kind) = (text(&crd["spec"]["group"]), text(&crd["spec"]["names"]["kind"]));
+    let name = text(&version["name"]);
+    let below = |sub: &str, group: &str, version: &str, kind: &str| Subresource {
+        name: sub.into(),
+        group: group.into(),
+        version: version.into(),
+        kind: kind.into(),
+        verbs: ["get", "patch", "update"].map(Into::into).into(),
+    };
+    let mut subresources = Vec::new();
+    let declared = &version["subresources"];
+    if declared["status"].is_object() {
+        subresources.push(below("status", group, name, kind));
+    }
+    let scale = declared["scale"].as_object().map(|scale| {
+        subresources.push(below("scale", "autoscaling", "v1", "Scale"));
+        let path = |key: &str| scale.get(key).and_then(Value::as_str).map(str::to_string);
+        ScalePaths {
+            spec: path("specReplicasPath").unwrap_or_default(),
+            status: path("statusReplicasPath").unwrap_or_default(),
+            selector: path("labelSelectorPath"),
+        }
+    });
+    let warning = (version["deprecated"] == true).then(|| {
+        let default = format!("{group}/{name} {kind} is deprecated");
+        version["deprecationWarning"].as_str().map_or(default, str::to_string)
+    });
+    let selectable = list(&version["selectableFields"])
+        .iter()
+        .map(|f| text(&f["jsonPath"]).trim_start_matches('.').into());
+    Ok(Version {
+        name: name.into(),
+        served: version["served"] == true,
+        storage: version["storage"] == true,
+        verbs: VERBS.map(Into::into).into(),
+        subresources,
+        scale,
+        columns: columns(version),
+        warning,
+        selectable: selectable.collect(),
+        schema: OnceLock::from(schema),
+        built_in: None,
+    })
+}
+
+fn columns(version: &Value) -> Vec<PrinterColumn> {
+    let declared = list(&version["additionalPrinterColumns"]);
+    if declared.is_empty() {
+        return vec![PrinterColumn {
+            name: "Age".into(),
+            kind: "date".into(),
+            format: String::new(),
+            description: "When the object was created.".into(),
+            priority: 0,
+            path: ".metadata.creationTimestamp".into(),
+        }];
+    }
+    let column = |column: &Value| {
+        let path = text(&column["jsonPath"]);
+        PrinterColumn {
+            name: text(&column["name"]).into(),
+            kind: text(&column["type"]).into(),
+            format: text(&column["format"]).into(),
+            description: match text(&column["description"]) {
+                "" => format!("Custom resource definition column (in JSONPath format): {path}"),
+                given => given.into(),
+            },
+            priority: column["priority"].as_i64().unwrap_or(0),
+            path: path.into(),
+        }
+    };
+    declared.iter().map(column).collect()
+}
+
+fn fill(map: &mut Map<String, Value>, key: &str, value: &str) {
+    if map.get(key).and_then(Value::as_str).unwrap_or_default().is_empty() {
+        map.insert(key.into(), value.into());
+    }
+}
+
+fn text(value: &Value) -> &str {
+    value.as_str().unwrap_or_default()
+}
+
+fn list(value: &Value) -> &[Value] {
+    value.as_array().map_or(&[], Vec::as_slice)
+}
+
+fn strings(value: &Value) -> Vec<String> {
+    list(value).iter().map(|v| text(v).to_string()).collect()
+}

@@ -1,0 +1,194 @@
+//! The discovery documents: legacy, one per level, and aggregated, everything at once.
+
+use base64::{Engine, prelude::BASE64_STANDARD};
+use rustls::{SupportedCipherSuite, crypto::ring::cipher_suite::TLS13_AES_128_GCM_SHA256};
+use serde_json::{Map, Value, json};
+
+use super::{Endpoint, Scheme, Subresource};
+use crate::meta;
+
+/// `/api`.
+pub(crate) fn core_versions() -> Value {
+    json!({
+        "kind": "APIVersions",
+        "versions": ["v1"],
+        "serverAddressByClientCIDRs": [{"clientCIDR": "0.0.0.0/0", "serverAddress": ""}],
+    })
+}
+
+/// `/apis`.
+pub(crate) fn groups(scheme: &Scheme) -> Value {
+    let groups = scheme.groups().into_iter().filter(|(name, _)| !name.is_empty());
+    let groups: Vec<Value> =
+        groups.map(|(name, versions)| Value::Object(api_group(name, &versions))).collect();
+    json!({"kind": "APIGroupList", "apiVersion": "v1", "groups": groups})
+}
+
+/// `/apis/{group}`.
+pub(crate) fn group(scheme: &Scheme, name: &str) -> Option<Value> {
+    let (name, versions) =
+        scheme.groups().into_iter().find(|(group, _)| *group == name && !name.is_empty())?;
+    let mut group = api_group(name, &versions);
+    group.insert("kind".into(), "APIGroup".into());
+    group.insert("apiVersion".into(), "v1".into());
+    Some(Value::Object(group))
+}
+
+/// `/api/v1` and `/apis/{group}/{version}`.
+pub(crate) fn version(scheme: &Scheme, group: &str, version: &str) -> Option<Value> {
+    let mut resources = Vec::new();
+    for endpoint in scheme.version(group, version) {
+        resources.push(api_resource(endpoint));
+        resources.extend(endpoint.version().subresources.iter().map(|sub| api_subresource(endpoint, sub)));
+    }
+    let group_version = meta::api_version(group, version);
+    let document = json!({"kind": "APIResourceList", "apiVersion": "v1", "groupVersion": group_version, "resources": resources});
+    (!resources.is_empty()).then_some(document)
+}
+
+/// `/api` and `/apis` in the aggregated form of `apidiscovery.k8s.io/<form>`.
+pub(crate) fn aggregated(scheme: &Scheme, core: bool, form: &str) -> Value {
+    let groups = scheme.groups().into_iter().filter(|(name, _)| name.is_empty() == core);
+    let items: Vec<Value> = groups
+        .map(|(name, versions)| {
+            let versions: Vec<Value> = versions.iter().map(|v| aggregated_version(scheme, name, v)).collect();
+            let metadata = if core { json!({}) } else { json!({"name": name}) };
+            json!({"metadata": metadata, "versions": versions})
+        })
+        .collect();
+    json!({
+        "kind": "APIGroupDiscoveryList",
+        "apiVersion": format!("apidiscovery.k8s.io/{form}"),
+        "metadata": {},
+        "items": items,
+    })
+}
+
+fn api_group(name: &str, versions: &[&str]) -> Map<String, Value> {
+    let each = |version: &&str| json!({"groupVersion": meta::api_version(name, version), "version": version});
+    let mut group = Map::new();
+    group.insert("name".into(), name.into());
+    group.insert("versions".into(), versions.iter().map(each).collect());
+    group.insert("preferredVersion".into(), versions.first().map(each).unwrap_or_default());
+    group
+}
+
+fn api_resource(endpoint: &Endpoint) -> Value {
+    let resource = &endpoint.resource;
+    let mut out = json!({
+        "name": resource.plural,
+        "singularName": resource.singular,
+        "namespaced": resource.namespaced,
+        "kind": resource.kind,
+        "verbs": endpoint.version().verbs,
+    });
+    if !resource.short_names.is_empty() {
+        out["shortNames"] = json!(resource.short_names);
+    }
+    if !resource.categories.is_empty() {
+        out["categories"] = json!(resource.categories);
+    }
+    if let Some(hash) = storage_version_hash(endpoint) {
+        out["storageVersionHash"] = hash.into();
+    }
+    out
+}
+
+/// Which kind objects are stored as, opaque to clients, who only compare it; of kinds that are stored at all.
+fn storage_version_hash(endpoint: &Endpoint) -> Option<String> {
+    let resource = &endpoint.resource;
+    // Events are stored once, as those of the core group.
+    let group = if resource.group == "events.k8s.io" { "" } else { &resource.group };
+    let name = format!("{group}/{}/{}", resource.storage().version().name, resource.kind);
+    // The SHA-256 that TLS brings along.
+    let SupportedCipherSuite::Tls13(suite) = TLS13_AES_128_GCM_SHA256 else { return None };
+    let hash = suite.common.hash_provider.hash(name.as_bytes());
+    endpoint.allows("get").then(|| BASE64_STANDARD.encode(&hash.as_ref()[..8]))
+}
+
+fn api_subresource(endpoint: &Endpoint, sub: &Subresource) -> Value {
+    let mut out = json!({
+        "name": format!("{}/{}", endpoint.plural(), sub.name),
+        "singularName": "",
+        "namespaced": endpoint.resource.namespaced,
+        "kind": sub.kind,
+        "verbs": sub.verbs,
+    });
+    if (sub.group.as_str(), &sub.version) != (endpoint.group(), &endpoint.version().name) {
+        out["group"] = json!(sub.group);
+        out["version"] = json!(sub.version);
+    }
+    out
+}
+
+fn aggregated_version(scheme: &Scheme, group: &str, version: &str) -> Value {
+    let resources: Vec<Value> = scheme.version(group, version).map(aggregated_resource).collect();
+    json!({"version": version, "resources": resources, "freshness": "Current"})
+}
+
+fn aggregated_resource(endpoint: &Endpoint) -> Value {
+    let resource = &endpoint.resource;
+    let mut out = json!({
+        "resource": resource.plural,
+        "responseKind": response_kind(endpoint.group(), &endpoint.version().name, &resource.kind),
+        "scope": if resource.namespaced { "Namespaced" } else { "Cluster" },
+        "singularResource": resource.singular,
+        "verbs": endpoint.version().verbs,
+    });
+    if !resource.short_names.is_empty() {
+        out["shortNames"] = json!(resource.short_names);
+    }
+    if !resource.categories.is_empty() {
+        out["categories"] = json!(resource.categories);
+    }
+    let subresources: Vec<Value> = endpoint
+        .version()
+        .subresources
+        .iter()
+        .map(|sub| {
+            let kind = response_kind(&sub.group, &sub.version, &sub.kind);
+            json!({"subresource": sub.name, "responseKind": kind, "verbs": sub.verbs})
+        })
+        .collect();
+    if !subresources.is_empty() {
+        out["subresources"] = subresources.into();
+    }
+    out
+}
+
+fn response_kind(group: &str, version: &str, kind: &str) -> Value {
+    json!({"group": group, "version": version, "kind": kind})
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::store::Store;
+
+    #[test]
+    fn legacy_and_aggregated_forms_tell_the_same() {
+        let scheme = Scheme::with_built_in(&mut Store::new(1));
+        let legacy = version(&scheme, "apps", "v1").unwrap();
+        let names: Vec<_> =
+            legacy["resources"].as_array().unwrap().iter().map(|r| r["name"].as_str().unwrap()).collect();
+        assert!(names.contains(&"deployments") && names.contains(&"deployments/scale"));
+        let all = aggregated(&scheme, false, "v2");
+        let apps = all["items"].as_array().unwrap().iter().find(|g| g["metadata"]["name"] == "apps").unwrap();
+        let resources = apps["versions"][0]["resources"].as_array().unwrap();
+        let count: usize =
+            resources.iter().map(|r| 1 + r["subresources"].as_array().map_or(0, Vec::len)).sum();
+        assert_eq!(count, names.len());
+        let deployment = resources.iter().find(|r| r["resource"] == "deployments").unwrap();
+        assert_eq!(deployment["responseKind"]["kind"], "Deployment");
+        assert_eq!(deployment["scope"], "Namespaced");
+    }
+
+    #[test]
+    fn unknown_groups_and_versions_have_no_document() {
+        let scheme = Scheme::with_built_in(&mut Store::new(1));
+        assert!(version(&scheme, "apps", "v9").is_none() && group(&scheme, "nope").is_none());
+        assert!(group(&scheme, "").is_none());
+        assert_eq!(group(&scheme, "apps").unwrap()["preferredVersion"]["groupVersion"], "apps/v1");
+        assert!(groups(&scheme)["groups"].as_array().unwrap().iter().all(|g| g["name"] != ""));
+    }
+}

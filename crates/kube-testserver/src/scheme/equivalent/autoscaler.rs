@@ -1,0 +1,406 @@
+//! Autoscalers: `v2` is stored, `v1` shown. What `v1` has no members for it keeps in annotations, as the genuine server does.
+
+use std::collections::HashMap;
+
+use serde::{Serialize, Serializer, ser::SerializeMap};
+use serde_json::{Map, Value, json};
+
+use crate::meta;
+
+const METRICS: &str = "autoscaling.alpha.kubernetes.io/metrics";
+const BEHAVIOR: &str = "autoscaling.alpha.kubernetes.io/behavior";
+const CURRENT_METRICS: &str = "autoscaling.alpha.kubernetes.io/current-metrics";
+const CONDITIONS: &str = "autoscaling.alpha.kubernetes.io/conditions";
+/// Objects of `v2` have none of them.
+pub(crate) const ANNOTATIONS: [&str; 4] = [METRICS, BEHAVIOR, CURRENT_METRICS, CONDITIONS];
+/// What stands for members of `spec`.
+pub(crate) const OF_SPEC: [&str; 2] = [METRICS, BEHAVIOR];
+/// What stands for members of `status`.
+pub(crate) const OF_STATUS: [&str; 2] = [CURRENT_METRICS, CONDITIONS];
+
+/// Where a member of a metric of `v1` is in `v2`, below the member that its type names. What `v1` cannot leave out is there
+/// as "0".
+struct Member {
+    v1: &'static str,
+    v2: &'static str,
+    always: bool,
+}
+
+/// The members of a metric by its type; first what is wanted, then what was found.
+type Members = &'static [(&'static str, [&'static [Member]; 2])];
+
+const fn member(v1: &'static str, v2: &'static str) -> Member {
+    Member { v1, v2, always: false }
+}
+
+const fn always(v1: &'static str, v2: &'static str) -> Member {
+    Member { v1, v2, always: true }
+}
+
+static MEMBERS: Members = &[
+    (
+        "object",
+        [
+            &[
+                member("target", "/describedObject"),
+                member("metricName", "/metric/name"),
+                member("selector", "/metric/selector"),
+                always("targetValue", "/target/value"),
+                member("averageValue", "/target/averageValue"),
+            ],
+            &[
+                member("target", "/describedObject"),
+                member("metricName", "/metric/name"),
+                member("selector", "/metric/selector"),
+                always("currentValue", "/current/value"),
+                member("averageValue", "/current/averageValue"),
+            ],
+        ],
+    ),
+    (
+        "pods",
+        [
+            &[
+                member("metricName", "/metric/name"),
+                member("selector", "/metric/selector"),
+                always("targetAverageValue", "/target/averageValue"),
+            ],
+            &[
+                member("metricName", "/metric/name"),
+                member("selector", "/metric/selector"),
+                always("currentAverageValue", "/current/averageValue"),
+            ],
+        ],
+    ),
+    ("resource", [RESOURCE_WANTED, RESOURCE_FOUND]),
+    ("containerResource", [RESOURCE_WANTED, RESOURCE_FOUND]),
+    (
+        "external",
+        [
+            &[
+                member("metricName", "/metric/name"),
+                member("metricSelector", "/metric/selector"),
+                member("targetValue", "/target/value"),
+                member("targetAverageValue", "/target/averageValue"),
+            ],
+            &[
+                member("metricName", "/metric/name"),
+                member("metricSelector", "/metric/selector"),
+                always("currentValue", "/current/value"),
+                member("currentAverageValue", "/current/averageValue"),
+            ],
+        ],
+    ),
+];
+const RESOURCE_WANTED: &[Member] = &[
+    member("name", "/name"),
+    member("container", "/container"),
+    member("targetAverageUtilization", "/target/averageUtilization"),
+    member("targetAverageValue", "/target/averageValue"),
+];
+const RESOURCE_FOUND: &[Member] = &[
+    member("name", "/name"),
+    member("container", "/container"),
+    member("currentAverageUtilization", "/current/averageUtilization"),
+    always("currentAverageValue", "/current/averageValue"),
+];
+
+/// Which of [`Members`]: metrics of `spec` or of `status`.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Part {
+    Wanted,
+    Found,
+}
+
+/// Whether an object of `v1` says in an annotation what it is to be steered by.
+pub(crate) fn has_metrics(object: &Value) -> bool {
+    let text = object["metadata"]["annotations"][METRICS].as_str().unwrap_or_default();
+    matches!(serde_json::from_str(text), Ok(Value::Array(metrics)) if !metrics.is_empty())
+}
+
+pub(super) fn from_storage(object: &mut Value) {
+    let mut spec = take(object, "spec");
+    let mut status = take(object, "status");
+    let is_plain = |metric: &Value| is_cpu(metric) && utilization(metric, "target").is_some();
+    let (plain, others): (Vec<_>, Vec<_>) = taken_list(&mut spec, "metrics").into_iter().partition(is_plain);
+    if let Some(metric) = plain.first() {
+        spec.insert("targetCPUUtilizationPercentage".into(), utilization(metric, "target").into());
+    }
+    let found = taken_list(&mut status, "currentMetrics");
+    if let Some(value) = found.iter().find(|m| is_cpu(m)).and_then(|m| utilization(m, "current")) {
+        status.insert("currentCPUUtilizationPercentage".into(), value.into());
+    }
+    let in_v1 = |metrics: &[Value], part| metrics.iter().map(|m| metric_of_v1(m, part)).collect::<Vec<_>>();
+    annotate(object, METRICS, in_v1(&others, Part::Wanted));
+    annotate(object, CURRENT_METRICS, in_v1(&found, Part::Found));
+    annotate(object, CONDITIONS, conditions(taken_list(&mut status, "conditions")));
+    annotate(object, BEHAVIOR, spec.remove("behavior").map(|b| capitalized(&b)).into_iter().collect());
+    put_back(object, spec, status);
+}
+
+pub(super) fn to_storage(object: &mut Value) {
+    let mut spec = take(object, "spec");
+    let mut status = take(object, "status");
+    let mut said = taken_annotations(object);
+    let mut list = |name| match said.remove(name) {
+        Some(Value::Array(items)) => items,
+        _ => Vec::new(),
+    };
+    let in_v2 = |metrics: Vec<Value>, part| metrics.iter().map(|m| metric_of_v2(m, part)).collect::<Vec<_>>();
+    let mut metrics = in_v2(list(METRICS), Part::Wanted);
+    if let Some(percent) = spec.remove("targetCPUUtilizationPercentage").filter(|v| !v.is_null()) {
+        let target = json!({"type": "Utilization", "averageUtilization": percent});
+        metrics.push(json!({"type": "Resource", "resource": {"name": "cpu", "target": target}}));
+    }
+    insert_list(&mut spec, "metrics", metrics);
+    let mut found = in_v2(list(CURRENT_METRICS), Part::Found);
+    let percent = status.remove("currentCPUUtilizationPercentage").filter(|v| !v.is_null());
+    if let Some(percent) = percent.filter(|_| !found.iter().any(is_cpu)) {
+        let current = json!({"averageUtilization": percent, "averageValue": "0"});
+        found.push(json!({"type": "Resource", "resource": {"name": "cpu", "current": current}}));
+    }
+    insert_list(&mut status, "currentMetrics", found);
+    insert_list(&mut status, "conditions", list(CONDITIONS));
+    if let Some(behavior) = said.remove(BEHAVIOR).filter(Value::is_object) {
+        spec.insert("behavior".into(), uncapitalized(&behavior));
+    }
+    put_back(object, spec, status);
+}
+
+fn take(object: &mut Value, member: &str) -> Map<String, Value> {
+    match object.get_mut(member).map(Value::take) {
+        Some(Value::Object(members)) => members,
+        _ => Map::new(),
+    }
+}
+
+fn put_back(object: &mut Value, spec: Map<String, Value>, status: Map<String, Value>) {
+    for (name, members) in [("spec", spec), ("status", status)] {
+        if !members.is_empty() || object.get(name).is_some() {
+            object[name] = members.into();
+        }
+    }
+}
+
+fn taken_list(members: &mut Map<String, Value>, name: &str) -> Vec<Value> {
+    match members.remove(name) {
+        Some(Value::Array(items)) => items,
+        _ => Vec::new(),
+    }
+}
+
+fn insert_list(members: &mut Map<String, Value>, name: &str, items: Vec<Value>) {
+    if !items.is_empty() {
+        members.insert(name.into(), items.into());
+    }
+}
+
+/// What the annotations say that can be read; none of them stays.
+fn taken_annotations(object: &mut Value) -> HashMap<&'static str, Value> {
+    let Some(Value::Object(annotations)) = object.pointer_mut("/metadata/annotations") else {
+        return HashMap::new();
+    };
+    let read = ANNOTATIONS.iter().filter_map(|name| {
+        let text = annotations.remove(*name)?;
+        Some((*name, serde_json::from_str(text.as_str()?).ok()?))
+    });
+    let read = read.collect();
+    if annotations.is_empty() {
+        meta::set(object, "annotations", Value::Null);
+    }
+    read
+}
+
+/// A list is written as it is, an object as the only one; nothing is not written.
+fn annotate(object: &mut Value, name: &str, mut values: Vec<Value>) {
+    let value = match values.as_slice() {
+        [] => return,
+        [_] if name == BEHAVIOR => values.remove(0),
+        _ => values.into(),
+    };
+    let text = serde_json::to_string(&InOrder(&value)).expect("invariant: JSON can be written as JSON");
+    let Some(metadata) = meta::map_mut(object) else { return };
+    let annotations = metadata.entry("annotations").or_insert_with(|| json!({}));
+    if let Some(annotations) = annotations.as_object_mut() {
+        annotations.insert(name.into(), text.into());
+    }
+}
+
+fn is_cpu(metric: &Value) -> bool {
+    metric["type"] == "Resource" && metric["resource"]["name"] == "cpu"
+}
+
+fn utilization(metric: &Value, of: &str) -> Option<i64> {
+    metric["resource"][of]["averageUtilization"].as_i64()
+}
+
+fn members_of(source: &str, part: Part) -> &'static [Member] {
+    let found = MEMBERS.iter().find(|(name, _)| *name == source);
+    found.map_or(&[], |(_, parts)| parts[usize::from(part == Part::Found)])
+}
+
+/// A metric of either version, with the member that its type names made anew.
+fn changed(metric: &Value, change: impl Fn(&str, &Value) -> Value) -> Value {
+    let Value::Object(members) = metric else { return metric.clone() };
+    let of = |(name, value): (&String, &Value)| match value {
+        Value::Object(_) => (name.clone(), change(name, value)),
+        other => (name.clone(), other.clone()),
+    };
+    members.iter().map(of).collect()
+}
+
+fn metric_of_v1(metric: &Value, part: Part) -> Value {
+    changed(metric, |source, value| {
+        let of = |member: &Member| match value.pointer(member.v2) {
+            Some(found) => Some((member.v1.to_owned(), found.clone())),
+            None => member.always.then(|| (member.v1.to_owned(), "0".into())),
+        };
+        members_of(source, part).iter().filter_map(of).collect()
+    })
+}
+
+fn metric_of_v2(metric: &Value, part: Part) -> Value {
+    changed(metric, |source, value| {
+        let mut out = json!({});
+        for member in members_of(source, part) {
+            if let Some(found) = value.get(member.v1).filter(|found| !found.is_null()) {
+                let (parent, last) = member.v2.rsplit_once('/').unwrap_or_default();
+                match parent.strip_prefix('/') {
+                    Some(parent) => out[parent][last] = found.clone(),
+                    None => out[last] = found.clone(),
+                }
+            }
+        }
+        if part == Part::Wanted {
+            out["target"]["type"] = kind_of_target(source, &out["target"]).into();
+        }
+        out
+    })
+}
+
+fn kind_of_target(source: &str, target: &Value) -> &'static str {
+    let has = |name: &str| target.get(name).is_some();
+    match source {
+        "object" if !has("averageValue") => "Value",
+        "external" if has("value") => "Value",
+        _ if has("averageUtilization") => "Utilization",
+        _ => "AverageValue",
+    }
+}
+
+/// `v1` cannot leave out when a condition changed.
+fn conditions(mut conditions: Vec<Value>) -> Vec<Value> {
+    for condition in conditions.iter_mut().filter_map(Value::as_object_mut) {
+        condition.entry("lastTransitionTime").or_insert(Value::Null);
+    }
+    conditions
+}
+
+/// The genuine server writes what is unset of a direction as null.
+fn capitalized(behavior: &Value) -> Value {
+    let Value::Object(directions) = behavior else { return behavior.clone() };
+    let of = |(direction, rules): (&String, &Value)| {
+        let mut out = with_names(rules, capital);
+        for name in ["StabilizationWindowSeconds", "SelectPolicy", "Policies"] {
+            if out.is_object() && out.get(name).is_none() {
+                out[name] = Value::Null;
+            }
+        }
+        (capital(direction), out)
+    };
+    directions.iter().map(of).collect()
+}
+
+fn uncapitalized(behavior: &Value) -> Value {
+    let lower = |name: &str| {
+        let mut letters = name.chars();
+        letters.next().map(|first| first.to_ascii_lowercase()).into_iter().chain(letters).collect()
+    };
+    with_names(behavior, lower)
+}
+
+fn capital(name: &str) -> String {
+    let mut letters = name.chars();
+    letters.next().map(|first| first.to_ascii_uppercase()).into_iter().chain(letters).collect()
+}
+
+/// The same under other names, without what is null.
+fn with_names(value: &Value, rename: impl Fn(&str) -> String + Copy) -> Value {
+    match value {
+        Value::Object(members) => {
+            let there = members.iter().filter(|(_, value)| !value.is_null());
+            there.map(|(name, value)| (rename(name), with_names(value, rename))).collect()
+        }
+        Value::Array(items) => items.iter().map(|item| with_names(item, rename)).collect(),
+        other => other.clone(),
+    }
+}
+
+/// JSON whose members come in the order of the genuine server's annotations. MemberNames that are free come by the alphabet.
+struct InOrder<'v>(&'v Value);
+
+const ORDER: [&str; 37] = [
+    "type",
+    "object",
+    "pods",
+    "resource",
+    "containerResource",
+    "external",
+    "kind",
+    "target",
+    "metricName",
+    "name",
+    "apiVersion",
+    "metricSelector",
+    "targetValue",
+    "currentValue",
+    "targetAverageUtilization",
+    "currentAverageUtilization",
+    "targetAverageValue",
+    "currentAverageValue",
+    "selector",
+    "averageValue",
+    "container",
+    "matchLabels",
+    "matchExpressions",
+    "status",
+    "lastTransitionTime",
+    "reason",
+    "message",
+    "ScaleUp",
+    "ScaleDown",
+    "StabilizationWindowSeconds",
+    "SelectPolicy",
+    "Policies",
+    "Tolerance",
+    "Type",
+    "Value",
+    "PeriodSeconds",
+    "key",
+];
+
+impl Serialize for InOrder<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self.0 {
+            Value::Array(items) => serializer.collect_seq(items.iter().map(InOrder)),
+            Value::Object(members) => {
+                let mut members: Vec<_> = members.iter().collect();
+                let rank = |name: &str| ORDER.iter().position(|known| *known == name).unwrap_or(ORDER.len());
+                members.sort_by_key(|(name, _)| rank(name));
+                let mut map = serializer.serialize_map(Some(members.len()))?;
+                for (name, value) in members {
+                    match name.as_str() {
+                        "matchLabels" => map.serialize_entry(name, value)?,
+                        _ => map.serialize_entry(name, &InOrder(value))?,
+                    }
+                }
+                map.end()
+            }
+            other => other.serialize(serializer),
+        }
+    }
+}
+
+#[cfg(test)]
+#[path = "autoscaler_tests.rs"]
+mod tests;

@@ -1,0 +1,81 @@
+use kube_core::Version;
+use serde_json::Value;
+
+use super::{
+    autoscaler,
+    member_names::{self, MemberNames},
+    wrapped::{self, WrappedElements},
+};
+use crate::{
+    meta,
+    scheme::builtin::{BuiltInKind, kinds},
+};
+
+/// A built-in kind whose objects are those of another kind, seen in another difference.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct StorageEquivalent {
+    /// The kind that is stored.
+    pub(crate) stored_kind: &'static BuiltInKind,
+    difference: Difference,
+}
+
+/// In what the two differ, besides the name of the version.
+#[derive(Clone, Copy, Debug)]
+enum Difference {
+    Nothing,
+    MemberNames(&'static MemberNames),
+    WrappedElements(&'static WrappedElements),
+    Autoscaler,
+}
+
+/// Whose equivalent a built-in kind is, if it is one: that of another group, or that of its own newest version.
+pub(crate) fn of(kind: &BuiltInKind) -> Option<StorageEquivalent> {
+    let versions = kinds().iter().filter(|other| other.group == kind.group && other.plural == kind.plural);
+    let newest = versions.map(|other| other.version).max_by_key(|name| Version::parse(name).priority())?;
+    let (group, version, difference) = match (kind.group, kind.plural, kind.version) {
+        ("events.k8s.io", "events", _) => ("", "v1", Difference::MemberNames(&member_names::EVENTS)),
+        ("autoscaling", "horizontalpodautoscalers", "v1") => (kind.group, "v2", Difference::Autoscaler),
+        ("resource.k8s.io", plural, "v1beta1") => {
+            (kind.group, newest, wrapped::of(plural).map_or(Difference::Nothing, Difference::WrappedElements))
+        }
+        _ => (kind.group, newest, Difference::Nothing),
+    };
+    let is_original = |other: &&BuiltInKind| {
+        other.group == group && other.version == version && other.plural == kind.plural && *other != kind
+    };
+    Some(StorageEquivalent { stored_kind: kinds().iter().find(is_original)?, difference })
+}
+
+impl StorageEquivalent {
+    /// A stored object in the difference of the equivalent.
+    pub(crate) fn from_storage(&self, mut object: Value, api_version: &str) -> Value {
+        match self.difference {
+            Difference::Nothing => {}
+            Difference::MemberNames(names) => names.from_storage(&mut object),
+            Difference::WrappedElements(wrapped) => wrapped.from_storage(&mut object),
+            Difference::Autoscaler => autoscaler::from_storage(&mut object),
+        }
+        object["apiVersion"] = api_version.into();
+        object
+    }
+
+    /// An object of the equivalent as it is stored.
+    pub(crate) fn to_storage(&self, mut object: Value) -> Value {
+        match self.difference {
+            Difference::Nothing => {}
+            Difference::MemberNames(names) => names.to_storage(&mut object),
+            Difference::WrappedElements(wrapped) => wrapped.to_storage(&mut object),
+            Difference::Autoscaler => autoscaler::to_storage(&mut object),
+        }
+        object["apiVersion"] = meta::api_version(self.stored_kind.group, self.stored_kind.version).into();
+        object
+    }
+
+    /// A path of the equivalent as it is stored.
+    pub(crate) fn stored_path(&self, path: &str) -> String {
+        match self.difference {
+            Difference::MemberNames(names) => names.stored_path(path),
+            _ => path.to_owned(),
+        }
+    }
+}

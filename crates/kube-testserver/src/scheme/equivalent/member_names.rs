@@ -1,0 +1,109 @@
+use serde_json::{Map, Value};
+
+/// Members of an object that are called differently in the two forms.
+#[derive(Debug)]
+pub(super) struct MemberNames {
+    /// Members as they are stored, and as they are shown.
+    names: &'static [(&'static str, &'static str)],
+    /// Members that are not shown while they are empty.
+    hidden: &'static [&'static str],
+    /// What is always stored.
+    always: &'static [(&'static str, Zero)],
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Zero {
+    Null,
+    Text,
+    Object,
+}
+
+/// Events of `v1` are stored, those of `events.k8s.io` shown.
+pub(super) static EVENTS: MemberNames = MemberNames {
+    names: &[
+        ("involvedObject", "regarding"),
+        ("message", "note"),
+        ("source", "deprecatedSource"),
+        ("firstTimestamp", "deprecatedFirstTimestamp"),
+        ("lastTimestamp", "deprecatedLastTimestamp"),
+        ("count", "deprecatedCount"),
+        ("reportingComponent", "reportingController"),
+    ],
+    hidden: &["reportingController", "reportingInstance"],
+    always: &[
+        ("involvedObject", Zero::Object),
+        ("source", Zero::Object),
+        ("firstTimestamp", Zero::Null),
+        ("lastTimestamp", Zero::Null),
+        ("eventTime", Zero::Null),
+        ("reportingComponent", Zero::Text),
+        ("reportingInstance", Zero::Text),
+    ],
+};
+
+impl MemberNames {
+    pub(super) fn from_storage(&self, object: &mut Value) {
+        self.rename(object, |(stored, shown)| (stored, shown));
+        if let Some(members) = object.as_object_mut() {
+            members.retain(|name, value| value != "" || !self.hidden.contains(&name.as_str()));
+        }
+    }
+
+    pub(super) fn to_storage(&self, object: &mut Value) {
+        self.rename(object, |(stored, shown)| (shown, stored));
+        for (name, zero) in self.always {
+            if object[*name].is_null() {
+                object[*name] = match zero {
+                    Zero::Null => Value::Null,
+                    Zero::Text => "".into(),
+                    Zero::Object => Value::Object(Map::new()),
+                };
+            }
+        }
+    }
+
+    pub(super) fn stored_path(&self, path: &str) -> String {
+        let (first, rest) =
+            path.split_once('.').map_or((path, ""), |(first, _)| (first, &path[first.len()..]));
+        let stored = self.names.iter().find(|(_, shown)| *shown == first).map_or(first, |(stored, _)| stored);
+        format!("{stored}{rest}")
+    }
+
+    fn rename(
+        &self,
+        object: &mut Value,
+        way: impl Fn((&'static str, &'static str)) -> (&'static str, &'static str),
+    ) {
+        let Some(members) = object.as_object_mut() else { return };
+        for (from, to) in self.names.iter().map(|names| way(*names)) {
+            if let Some(value) = members.remove(from) {
+                members.insert(to.into(), value);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn an_event_is_renamed_there_and_back() {
+        let event = json!({"kind": "Event", "regarding": {"name": "p"}, "note": "m",
+            "reportingController": "c", "reportingInstance": "i", "eventTime": "t", "reason": "r"});
+        let mut stored = event.clone();
+        EVENTS.to_storage(&mut stored);
+        assert_eq!(stored["message"], "m");
+        assert_eq!((&stored["involvedObject"]["name"], &stored["source"]), (&json!("p"), &json!({})));
+        let mut shown = stored;
+        EVENTS.from_storage(&mut shown);
+        for (name, value) in event.as_object().unwrap() {
+            assert_eq!(shown[name], *value, "{name}");
+        }
+        assert_eq!(EVENTS.stored_path("regarding.name"), "involvedObject.name");
+        assert_eq!(EVENTS.stored_path("reportingController"), "reportingComponent");
+        assert_eq!(EVENTS.stored_path("metadata.name"), "metadata.name");
+    }
+}

@@ -1,0 +1,91 @@
+use serde_json::{Map, Value};
+
+/// Elements of a list that keep most of their members one level deeper in one of the two forms.
+#[derive(Debug)]
+pub(super) struct WrappedElements {
+    /// Where the list is.
+    list: &'static str,
+    /// The member that holds the others.
+    wrapper: &'static str,
+    /// Members that stay beside it.
+    beside: &'static [&'static str],
+    /// Whether what is stored has the wrapper, and not what is shown.
+    stored: bool,
+}
+
+static CLAIMS: WrappedElements = WrappedElements {
+    list: "/spec/devices/requests",
+    wrapper: "exactly",
+    beside: &["name", "firstAvailable"],
+    stored: true,
+};
+static CLAIM_TEMPLATES: WrappedElements = WrappedElements { list: "/spec/spec/devices/requests", ..CLAIMS };
+static SLICES: WrappedElements =
+    WrappedElements { list: "/spec/devices", wrapper: "basic", beside: &["name"], stored: false };
+
+/// Of the kinds of `resource.k8s.io` those whose `v1beta1` is of another difference than `v1`.
+pub(super) fn of(plural: &str) -> Option<&'static WrappedElements> {
+    match plural {
+        "resourceclaims" => Some(&CLAIMS),
+        "resourceclaimtemplates" => Some(&CLAIM_TEMPLATES),
+        "resourceslices" => Some(&SLICES),
+        _ => None,
+    }
+}
+
+impl WrappedElements {
+    pub(super) fn from_storage(&self, object: &mut Value) {
+        self.change(object, !self.stored);
+    }
+
+    pub(super) fn to_storage(&self, object: &mut Value) {
+        self.change(object, self.stored);
+    }
+
+    fn change(&self, object: &mut Value, wrap: bool) {
+        let list = object.pointer_mut(self.list).and_then(Value::as_array_mut);
+        for members in list.into_iter().flatten().filter_map(Value::as_object_mut) {
+            if wrap {
+                self.wrap(members);
+            } else if let Some(Value::Object(inner)) = members.remove(self.wrapper) {
+                members.extend(inner);
+            }
+        }
+    }
+
+    fn wrap(&self, members: &mut Map<String, Value>) {
+        let (beside, inner): (Map<_, _>, Map<_, _>) =
+            std::mem::take(members).into_iter().partition(|(name, _)| self.beside.contains(&name.as_str()));
+        *members = beside;
+        if !inner.is_empty() {
+            members.insert(self.wrapper.into(), inner.into());
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn what_is_wrapped_in_one_form_is_not_in_the_other() {
+        let stored = json!({"spec": {"devices": {"requests": [
+            {"name": "a", "exactly": {"deviceClassName": "c", "count": 2}}, {"name": "b", "firstAvailable": []}]}}});
+        let shown = json!({"spec": {"devices": {"requests": [
+            {"name": "a", "deviceClassName": "c", "count": 2}, {"name": "b", "firstAvailable": []}]}}});
+        let mut object = stored.clone();
+        CLAIMS.from_storage(&mut object);
+        assert_eq!(object, shown);
+        CLAIMS.to_storage(&mut object);
+        assert_eq!(object, stored);
+
+        let mut slice = json!({"spec": {"devices": [{"name": "d", "basic": {"capacity": {}}}]}});
+        let shown = slice.clone();
+        SLICES.to_storage(&mut slice);
+        assert_eq!(slice, json!({"spec": {"devices": [{"name": "d", "capacity": {}}]}}));
+        SLICES.from_storage(&mut slice);
+        assert_eq!(slice, shown);
+    }
+}

@@ -1,0 +1,160 @@
+use std::{
+    cmp::Reverse,
+    collections::{BTreeMap, HashMap},
+    sync::Arc,
+};
+
+use kube_core::Version;
+
+use super::{Endpoint, Resource, builtin};
+use crate::store::{Store, TableId};
+
+/// All resources, by path, by kind and by table.
+#[derive(Debug, Default)]
+pub(crate) struct Scheme {
+    /// By group, version and plural.
+    endpoints: BTreeMap<(String, String, String), Endpoint>,
+    tables: HashMap<TableId, Arc<Resource>>,
+}
+
+impl Scheme {
+    /// The built-in kinds, each with a table of its own, but for equivalents, which share that of another.
+    pub(crate) fn with_built_in(store: &mut Store) -> Self {
+        let mut scheme = Self::default();
+        let (equivalents, originals): (Vec<_>, Vec<_>) = builtin::kinds()
+            .iter()
+            .map(Resource::built_in)
+            .partition(|resource| resource.equivalent.is_some());
+        for resource in originals {
+            scheme.insert(Arc::new(Resource { table: store.add_table(), ..resource }));
+        }
+        for resource in equivalents {
+            let original = resource.equivalent.map(|equivalent| equivalent.stored_kind);
+            let original = original.and_then(|kind| scheme.find(kind.group, kind.version, kind.plural));
+            let table = original.expect("invariant: what is a twin's original is no twin").resource.table;
+            scheme.insert_paths(&Arc::new(Resource { table, ..resource }));
+        }
+        scheme
+    }
+
+    /// Adds a resource, or replaces the one with the same table.
+    pub(crate) fn insert(&mut self, resource: Arc<Resource>) {
+        self.remove(resource.table);
+        self.insert_paths(&resource);
+        self.tables.insert(resource.table, resource);
+    }
+
+    fn insert_paths(&mut self, resource: &Arc<Resource>) {
+        for (version, name) in
+            resource.versions.iter().enumerate().filter(|(_, v)| v.served).map(|(i, v)| (i, &v.name))
+        {
+            let path = (resource.group.clone(), name.clone(), resource.plural.clone());
+            self.endpoints.insert(path, Endpoint { resource: resource.clone(), version });
+        }
+    }
+
+    pub(crate) fn remove(&mut self, table: TableId) {
+        if self.tables.remove(&table).is_some() {
+            self.endpoints.retain(|_, endpoint| endpoint.resource.table != table);
+        }
+    }
+
+    pub(crate) fn find(&self, group: &str, version: &str, plural: &str) -> Option<&Endpoint> {
+        self.endpoints.get(&(group.to_string(), version.to_string(), plural.to_string()))
+    }
+
+    /// The resource of a kind in a served version: what an owner reference points at.
+    pub(crate) fn by_kind<'a>(
+        &'a self,
+        group: &'a str,
+        version: &'a str,
+        kind: &str,
+    ) -> Option<&'a Endpoint> {
+        self.version(group, version).find(|endpoint| endpoint.kind() == kind)
+    }
+
+    /// Of several versions, the stored one where that is served.
+    pub(crate) fn by_plural<'a>(&'a self, group: &'a str, plural: &'a str) -> Option<&'a Endpoint> {
+        let of_plural = || self.group(group).filter(|endpoint| endpoint.plural() == plural);
+        of_plural().find(|endpoint| endpoint.version().storage).or_else(|| of_plural().next())
+    }
+
+    /// Whose objects a table holds; of equivalents the kind that is stored.
+    pub(crate) fn by_table(&self, table: TableId) -> Option<&Arc<Resource>> {
+        self.tables.get(&table)
+    }
+
+    /// A resource in each version that it is served in.
+    pub(crate) fn endpoints_of(&self, table: TableId) -> impl Iterator<Item = Endpoint> {
+        self.tables.get(&table).into_iter().flat_map(|resource| {
+            let served = resource.versions.iter().enumerate().filter(|(_, version)| version.served);
+            served.map(|(version, _)| Endpoint { resource: resource.clone(), version })
+        })
+    }
+
+    pub(crate) fn resources(&self) -> impl Iterator<Item = &Arc<Resource>> {
+        self.tables.values()
+    }
+
+    /// All endpoints of one version of a group, by plural.
+    pub(crate) fn version<'a>(
+        &'a self,
+        group: &'a str,
+        version: &'a str,
+    ) -> impl Iterator<Item = &'a Endpoint> {
+        self.group(group).filter(move |endpoint| endpoint.version().name == version)
+    }
+
+    /// Every group with its versions, the preferred one first. The core group, named "", is the first.
+    pub(crate) fn groups(&self) -> Vec<(&str, Vec<&str>)> {
+        let mut groups: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+        for (group, version, _) in self.endpoints.keys() {
+            let versions = groups.entry(group).or_default();
+            if !versions.contains(&version.as_str()) {
+                versions.push(version);
+            }
+        }
+        for versions in groups.values_mut() {
+            versions.sort_by_key(|version| Reverse(Version::parse(version).priority()));
+        }
+        groups.into_iter().collect()
+    }
+
+    fn group<'a>(&'a self, group: &'a str) -> impl Iterator<Item = &'a Endpoint> {
+        let first = (group.to_string(), String::new(), String::new());
+        self.endpoints.range(first..).take_while(move |((g, ..), _)| g == group).map(|(_, endpoint)| endpoint)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashSet;
+
+    use super::*;
+
+    #[test]
+    fn built_in_resources_are_found_by_path_and_by_kind() {
+        let scheme = Scheme::with_built_in(&mut Store::new(1));
+        let pods = scheme.find("", "v1", "pods").unwrap();
+        assert!(
+            pods.allows("watch")
+                && pods.has_status()
+                && pods.selects("spec.nodeName")
+                && !pods.selects("spec.x")
+        );
+        assert_eq!(scheme.by_kind("apps", "v1", "Deployment").unwrap().plural(), "deployments");
+        assert!(
+            scheme.find("", "v2", "pods").is_none() && scheme.by_kind("apps", "v9", "Deployment").is_none()
+        );
+        let groups = scheme.groups();
+        assert_eq!(groups[0], ("", vec!["v1"]));
+        assert_eq!(groups.iter().find(|(g, _)| *g == "autoscaling").unwrap().1, ["v2", "v1"]);
+        for plural in ["resourceclaims", "horizontalpodautoscalers", "mutatingadmissionpolicies", "events"] {
+            let of_plural = |endpoint: &&Endpoint| endpoint.plural() == plural;
+            let tables: HashSet<_> =
+                scheme.endpoints.values().filter(of_plural).map(|e| e.resource.table).collect();
+            assert_eq!(tables.len(), 1, "{plural}");
+        }
+        assert_eq!(scheme.by_plural("autoscaling", "horizontalpodautoscalers").unwrap().version().name, "v2");
+    }
+}

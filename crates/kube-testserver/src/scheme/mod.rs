@@ -1,0 +1,17 @@
+//! What kinds the server knows.
+
+pub(crate) mod builtin;
+mod conversion;
+pub(crate) mod crd;
+pub(crate) mod discovery;
+mod equivalent;
+mod fields;
+mod lookup;
+pub(crate) mod openapi;
+pub(crate) mod openapi_v2;
+mod resource;
+
+pub(crate) use equivalent::autoscaler;
+pub(crate) use fields::ScalePaths;
+pub(crate) use lookup::Scheme;
+pub(crate) use resource::{Endpoint, PrinterColumn, Resource, Subresource, Version};

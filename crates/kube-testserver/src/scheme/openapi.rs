@@ -1,0 +1,202 @@
+//! OpenAPI v3: an index, and one document per group version, as far as clients look: paths with their verbs, kinds and
+//! options, and the schemas.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Map, Value, json};
+
+use super::{Endpoint, Scheme};
+use crate::{
+    meta,
+    schema::{
+        descriptions,
+        types::{self, OBJECT_META},
+    },
+};
+
+/// What the documents say the server is.
+pub(super) const VERSION: &str = "v1.36.4";
+const REFERENCE: &str = "#/components/schemas/";
+const WRITE_OPTIONS: [&str; 3] = ["dryRun", "fieldManager", "fieldValidation"];
+const LIST_OPTIONS: [&str; 5] = ["labelSelector", "fieldSelector", "limit", "continue", "resourceVersion"];
+
+/// `/openapi/v3`. `revision` changes the addresses, so that nobody keeps an old document.
+pub(crate) fn index(scheme: &Scheme, revision: u64) -> Value {
+    let mut paths = Map::new();
+    for name in names(scheme) {
+        let url = format!("/openapi/v3/{name}?hash={revision:X}");
+        paths.insert(name, json!({"serverRelativeURL": url}));
+    }
+    json!({"paths": paths})
+}
+
+/// The names of all documents.
+pub(super) fn names(scheme: &Scheme) -> Vec<String> {
+    let of_group = |(group, versions): (&str, Vec<&str>)| {
+        versions.into_iter().map(|version| document_name(group, version)).collect::<Vec<_>>()
+    };
+    scheme.groups().into_iter().flat_map(of_group).collect()
+}
+
+/// One document by its name in the index: `api/v1` or `apis/{group}/{version}`.
+pub(crate) fn document(scheme: &Scheme, name: &str) -> Option<Value> {
+    let (group, version) = match name.split('/').collect::<Vec<_>>().as_slice() {
+        ["api", version] => ("", (*version).to_string()),
+        ["apis", group, version] => (*group, (*version).to_string()),
+        _ => return None,
+    };
+    let endpoints: Vec<&Endpoint> = scheme.version(group, &version).collect();
+    if endpoints.is_empty() {
+        return None;
+    }
+    let mut paths = Map::new();
+    let mut schemas = BTreeMap::new();
+    for endpoint in endpoints {
+        add_paths(endpoint, &mut paths);
+        add_schema(endpoint, &mut schemas);
+    }
+    Some(json!({
+        "openapi": "3.0.0",
+        "info": {"title": "Kubernetes", "version": VERSION},
+        "paths": paths,
+        "components": {"schemas": schemas},
+    }))
+}
+
+fn document_name(group: &str, version: &str) -> String {
+    let root = if group.is_empty() { "api" } else { "apis" };
+    format!("{root}/{}", meta::api_version(group, version))
+}
+
+fn add_paths(endpoint: &Endpoint, paths: &mut Map<String, Value>) {
+    let resource = &endpoint.resource;
+    let base = format!("/{}", document_name(&resource.group, &endpoint.version().name));
+    let collection = match resource.namespaced {
+        true => format!("{base}/namespaces/{{namespace}}/{}", resource.plural),
+        false => format!("{base}/{}", resource.plural),
+    };
+    let verbs = &endpoint.version().verbs;
+    if resource.namespaced && endpoint.allows("list") {
+        let everywhere = operations(endpoint, &["list".to_string()], false);
+        paths.insert(format!("{base}/{}", resource.plural), everywhere);
+    }
+    paths.insert(collection.clone(), operations(endpoint, verbs, false));
+    paths.insert(format!("{collection}/{{name}}"), operations(endpoint, verbs, true));
+    for sub in &endpoint.version().subresources {
+        paths.insert(format!("{collection}/{{name}}/{}", sub.name), operations(endpoint, &sub.verbs, true));
+    }
+}
+
+/// The operations of one path: those on a collection, or those on one object.
+fn operations(endpoint: &Endpoint, verbs: &[String], one: bool) -> Value {
+    let mut out = Map::new();
+    for verb in verbs {
+        let (method, action, options, on_one): (_, _, &[&str], _) = match verb.as_str() {
+            "get" => ("get", "get", &[], true),
+            "list" => ("get", "list", &LIST_OPTIONS, false),
+            "create" => ("post", "post", &WRITE_OPTIONS, false),
+            "update" => ("put", "put", &WRITE_OPTIONS, true),
+            "patch" => ("patch", "patch", &["dryRun", "fieldManager", "fieldValidation", "force"], true),
+            "delete" => ("delete", "delete", &["dryRun", "propagationPolicy"], true),
+            "deletecollection" => ("delete", "deletecollection", &["dryRun", "labelSelector"], false),
+            _ => continue,
+        };
+        if on_one == one {
+            out.insert(method.into(), operation(endpoint, action, options));
+        }
+    }
+    Value::Object(out)
+}
+
+fn operation(endpoint: &Endpoint, action: &str, options: &[&str]) -> Value {
+    let schema = json!({"$ref": format!("{REFERENCE}{}", schema_name(endpoint))});
+    let parameter = |name: &&str| {
+        let kind = if *name == "force" { "boolean" } else { "string" };
+        json!({"name": name, "in": "query", "schema": {"type": kind, "uniqueItems": true}})
+    };
+    let mut out = json!({
+        "parameters": options.iter().map(parameter).collect::<Vec<_>>(),
+        "responses": {"200": {"description": "OK", "content": {"application/json": {"schema": schema}}}},
+        "x-kubernetes-action": action,
+        "x-kubernetes-group-version-kind": group_version_kind(endpoint),
+    });
+    if matches!(action, "post" | "put" | "patch") {
+        out["requestBody"] = json!({"required": true, "content": {"application/json": {"schema": schema}}});
+    }
+    out
+}
+
+fn group_version_kind(endpoint: &Endpoint) -> Value {
+    json!({"group": endpoint.group(), "version": endpoint.version().name, "kind": endpoint.kind()})
+}
+
+/// Built-in types have names of their own; custom ones are named by their group, backwards.
+fn schema_name(endpoint: &Endpoint) -> String {
+    if let Some(name) = endpoint.version().type_name() {
+        return name.into();
+    }
+    let domain: Vec<&str> = endpoint.group().rsplit('.').collect();
+    format!("{}.{}.{}", domain.join("."), endpoint.version().name, endpoint.kind())
+}
+
+fn add_schema(endpoint: &Endpoint, schemas: &mut BTreeMap<String, Value>) {
+    let mut schema = endpoint.schema().to_openapi();
+    schema["x-kubernetes-group-version-kind"] = json!([group_version_kind(endpoint)]);
+    if endpoint.resource.custom {
+        let metadata = json!({"allOf": [{"$ref": format!("{REFERENCE}{OBJECT_META}")}]});
+        let text = json!({"type": "string"});
+        for (field, mut property) in [("apiVersion", text.clone()), ("kind", text), ("metadata", metadata)] {
+            property["description"] = descriptions::of_every_object(field).into();
+            schema["properties"][field] = property;
+        }
+    }
+    let mut wanted = references(&schema);
+    schemas.insert(schema_name(endpoint), schema);
+    while let Some(name) = wanted.pop() {
+        if schemas.contains_key(&name) {
+            continue;
+        }
+        if let Some(schema) = types::by_name(&name) {
+            let schema = schema.to_openapi();
+            wanted.extend(references(&schema));
+            schemas.insert(name, schema);
+        }
+    }
+}
+
+/// The names of all schemas that a document refers to.
+fn references(document: &Value) -> Vec<String> {
+    match document {
+        Value::Object(map) => {
+            let here =
+                map.get("$ref").and_then(Value::as_str).and_then(|target| target.strip_prefix(REFERENCE));
+            here.map(Into::into).into_iter().chain(map.values().flat_map(references)).collect()
+        }
+        Value::Array(items) => items.iter().flat_map(references).collect(),
+        _ => Vec::new(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::store::Store;
+
+    #[test]
+    fn documents_are_complete_and_say_what_kubectl_looks_for() {
+        let scheme = Scheme::with_built_in(&mut Store::new(1));
+        let index = index(&scheme, 1);
+        for name in index["paths"].as_object().unwrap().keys() {
+            let document = document(&scheme, name).unwrap();
+            let schemas = document["components"]["schemas"].as_object().unwrap();
+            for reference in references(&document) {
+                assert!(schemas.contains_key(&reference), "{name}: {reference}");
+            }
+        }
+        let apps = document(&scheme, "apis/apps/v1").unwrap();
+        let patch = &apps["paths"]["/apis/apps/v1/namespaces/{namespace}/deployments/{name}"]["patch"];
+        assert_eq!(patch["x-kubernetes-group-version-kind"]["kind"], "Deployment");
+        assert!(patch["parameters"].as_array().unwrap().iter().any(|p| p["name"] == "fieldValidation"));
+        assert!(document(&scheme, "apis/nope/v1").is_none() && document(&scheme, "version").is_none());
+    }
+}

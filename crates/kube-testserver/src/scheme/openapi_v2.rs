@@ -1,0 +1,125 @@
+//! OpenAPI v2 (Swagger): one document with everything, made from those of v3, for clients that are older than v3.
+
+use serde_json::{Map, Value, json};
+
+use super::{Scheme, openapi};
+
+/// What version 2 has no word for.
+const LEFT_OUT: [&str; 5] = ["oneOf", "anyOf", "not", "nullable", "allOf"];
+const JSON: &str = "application/json";
+
+/// `/openapi/v2`.
+pub(crate) fn document(scheme: &Scheme) -> Value {
+    let (mut paths, mut definitions) = (Map::new(), Map::new());
+    for name in openapi::names(scheme) {
+        let Some(mut document) = openapi::document(scheme, &name) else { continue };
+        if let Value::Object(found) = document["paths"].take() {
+            paths.extend(found.into_iter().map(|(path, operations)| {
+                let operations = operations_of(&path, operations);
+                (path, operations)
+            }));
+        }
+        if let Value::Object(found) = document["components"]["schemas"].take() {
+            definitions.extend(found.into_iter().map(|(name, schema)| (name, schema_of(schema))));
+        }
+    }
+    json!({
+        "swagger": "2.0",
+        "info": {"title": "Kubernetes", "version": openapi::VERSION},
+        "paths": paths,
+        "definitions": definitions,
+    })
+}
+
+fn operations_of(path: &str, operations: Value) -> Value {
+    let Value::Object(operations) = operations else { return operations };
+    let mut out: Map<String, Value> =
+        operations.into_iter().map(|(method, operation)| (method, operation_of(operation))).collect();
+    let named = path.split('/').filter_map(|part| part.strip_prefix('{')?.strip_suffix('}'));
+    let parameter = |name: &str| json!({"name": name, "in": "path", "type": "string", "required": true, "uniqueItems": true});
+    let parameters: Vec<Value> = named.map(parameter).collect();
+    if !parameters.is_empty() {
+        out.insert("parameters".into(), parameters.into());
+    }
+    Value::Object(out)
+}
+
+fn operation_of(mut operation: Value) -> Value {
+    let response = operation["responses"]["200"]["content"][JSON]["schema"].take();
+    let mut parameters = Vec::new();
+    if let Some(Value::Object(body)) = operation.as_object_mut().and_then(|map| map.remove("requestBody")) {
+        let schema = schema_of(body["content"][JSON]["schema"].clone());
+        parameters.push(json!({"name": "body", "in": "body", "required": true, "schema": schema}));
+    }
+    let query = operation["parameters"].take();
+    for option in query.as_array().into_iter().flatten() {
+        let kind = &option["schema"]["type"];
+        parameters.push(json!({"name": option["name"], "in": "query", "type": kind, "uniqueItems": true}));
+    }
+    operation["parameters"] = parameters.into();
+    operation["responses"] = json!({"200": {"description": "OK", "schema": schema_of(response)}});
+    operation["produces"] = json!([JSON, "application/yaml"]);
+    operation["schemes"] = json!(["https"]);
+    operation
+}
+
+/// A schema in the words of version 2. A reference in an `allOf` of its own becomes the reference.
+fn schema_of(schema: Value) -> Value {
+    match schema {
+        Value::Object(mut map) => {
+            if let Some([only]) = map.get("allOf").and_then(Value::as_array).map(Vec::as_slice)
+                && let Some(target) = only.get("$ref").cloned()
+            {
+                map.insert("$ref".into(), target);
+            }
+            let member = |(name, value): (String, Value)| match value {
+                Value::String(target) if name == "$ref" => {
+                    (name, target.replace("#/components/schemas/", "#/definitions/").into())
+                }
+                // The names of properties are not words of the schema.
+                Value::Object(properties) if name == "properties" => {
+                    let each = properties.into_iter().map(|(name, schema)| (name, schema_of(schema)));
+                    (name, Value::Object(each.collect()))
+                }
+                value if matches!(name.as_str(), "default" | "enum" | "x-kubernetes-group-version-kind") => {
+                    (name, value)
+                }
+                value => (name, schema_of(value)),
+            };
+            map.into_iter().filter(|(name, _)| !LEFT_OUT.contains(&name.as_str())).map(member).collect()
+        }
+        Value::Array(list) => list.into_iter().map(schema_of).collect(),
+        other => other,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::store::Store;
+
+    #[test]
+    fn the_document_is_whole_and_in_the_words_of_version_2() {
+        let document = document(&Scheme::with_built_in(&mut Store::new(1)));
+        let text = document.to_string();
+        assert!(!text.contains("#/components/") && !text.contains("requestBody"));
+        let pods = &document["paths"]["/api/v1/namespaces/{namespace}/pods"]["post"];
+        assert_eq!(pods["parameters"][0]["schema"]["$ref"], "#/definitions/io.k8s.api.core.v1.Pod");
+        assert_eq!(pods["x-kubernetes-group-version-kind"]["kind"], "Pod");
+        let named = &document["paths"]["/api/v1/namespaces/{namespace}/pods/{name}"]["parameters"];
+        assert_eq!((&named[0]["name"], &named[1]["name"]), (&json!("namespace"), &json!("name")));
+        let definitions = document["definitions"].as_object().unwrap();
+        let mut references =
+            text.split("\"#/definitions/").skip(1).map(|rest| rest.split('"').next().unwrap());
+        assert!(references.all(|name| definitions.contains_key(name)));
+    }
+
+    #[test]
+    fn what_version_2_cannot_say_is_left_out() {
+        let schema = json!({"type": "object", "nullable": true, "properties": {"not": {"type": "string", "not": {}}},
+            "allOf": [{"$ref": "#/components/schemas/a"}]});
+        let want =
+            json!({"type": "object", "properties": {"not": {"type": "string"}}, "$ref": "#/definitions/a"});
+        assert_eq!(schema_of(schema), want);
+    }
+}

@@ -1,0 +1,226 @@
+use std::{
+    fmt,
+    sync::{Arc, OnceLock},
+};
+
+use serde_json::Value;
+
+use super::{
+    builtin::{self, BuiltInKind},
+    equivalent::{self, StorageEquivalent},
+    fields::{self, ScalePaths},
+};
+use crate::{meta, schema::Schema, store::TableId};
+
+/// One resource: a table of objects and the versions it is served in.
+#[derive(Debug)]
+pub(crate) struct Resource {
+    /// Empty for the core group.
+    pub(crate) group: String,
+    pub(crate) plural: String,
+    pub(crate) singular: String,
+    pub(crate) kind: String,
+    /// Empty for kinds that are only posted.
+    pub(crate) list_kind: String,
+    pub(crate) short_names: Vec<String>,
+    pub(crate) categories: Vec<String>,
+    pub(crate) namespaced: bool,
+    /// Defined by a CRD, not built in.
+    pub(crate) custom: bool,
+    pub(crate) table: TableId,
+    /// The `clientConfig` of who converts between versions; without one they differ in name only.
+    pub(crate) conversion: Option<Value>,
+    /// Its objects are those of another kind in another form.
+    pub(crate) equivalent: Option<StorageEquivalent>,
+    pub(crate) versions: Vec<Version>,
+}
+
+/// One version of a resource.
+pub(crate) struct Version {
+    pub(crate) name: String,
+    pub(crate) served: bool,
+    /// The version objects are kept in.
+    pub(crate) storage: bool,
+    pub(crate) verbs: Vec<String>,
+    pub(crate) subresources: Vec<Subresource>,
+    pub(crate) scale: Option<ScalePaths>,
+    /// Columns after the name; of custom resources only.
+    pub(crate) columns: Vec<PrinterColumn>,
+    /// Sent with every answer of a version that its CRD deprecates.
+    pub(crate) warning: Option<String>,
+    pub(super) selectable: Vec<String>,
+    pub(super) schema: OnceLock<Schema>,
+    pub(super) built_in: Option<&'static BuiltInKind>,
+}
+
+/// A path below an object, and the kind that is exchanged there.
+#[derive(Clone, Debug)]
+pub(crate) struct Subresource {
+    pub(crate) name: String,
+    pub(crate) group: String,
+    pub(crate) version: String,
+    pub(crate) kind: String,
+    pub(crate) verbs: Vec<String>,
+}
+
+/// One printed column.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct PrinterColumn {
+    pub(crate) name: String,
+    pub(crate) kind: String,
+    pub(crate) format: String,
+    pub(crate) description: String,
+    pub(crate) priority: i64,
+    pub(crate) path: String,
+}
+
+/// A resource in one of its versions: what a request addresses.
+#[derive(Clone, Debug)]
+pub(crate) struct Endpoint {
+    pub(crate) resource: Arc<Resource>,
+    pub(super) version: usize,
+}
+
+impl Endpoint {
+    pub(crate) fn version(&self) -> &Version {
+        &self.resource.versions[self.version]
+    }
+
+    pub(crate) fn group(&self) -> &str {
+        &self.resource.group
+    }
+
+    pub(crate) fn plural(&self) -> &str {
+        &self.resource.plural
+    }
+
+    pub(crate) fn kind(&self) -> &str {
+        &self.resource.kind
+    }
+
+    pub(crate) fn api_version(&self) -> String {
+        meta::api_version(&self.resource.group, &self.version().name)
+    }
+
+    pub(crate) fn schema(&self) -> &Schema {
+        self.version().schema()
+    }
+
+    pub(crate) fn allows(&self, verb: &str) -> bool {
+        self.version().verbs.iter().any(|v| v == verb)
+    }
+
+    pub(crate) fn subresource(&self, name: &str) -> Option<&Subresource> {
+        self.version().subresources.iter().find(|s| s.name == name)
+    }
+
+    pub(crate) fn has_status(&self) -> bool {
+        self.subresource("status").is_some()
+    }
+
+    /// Whether a field selector may name this field.
+    pub(crate) fn selects(&self, field: &str) -> bool {
+        match field {
+            "metadata.name" => true,
+            "metadata.namespace" => self.resource.namespaced,
+            _ if self.resource.custom => self.version().selectable.iter().any(|f| f == field),
+            _ => fields::selectable(&self.resource.group, &self.resource.plural).contains(&field),
+        }
+    }
+
+    /// What a request hears that selects by a field which may not be named.
+    pub(crate) fn refuses_field(&self, field: &str) -> String {
+        let plain = !self.resource.custom
+            && fields::selectable(&self.resource.group, &self.resource.plural).is_empty();
+        match (self.resource.kind.as_str(), plain) {
+            ("Job", _) => format!("field label {field:?} not supported for Job"),
+            (_, true) => format!(
+                "{field:?} is not a known field selector: only \"metadata.name\", \"metadata.namespace\""
+            ),
+            (_, false) => format!("field label not supported: {field}"),
+        }
+    }
+
+    /// The core group's resource of this name.
+    pub(crate) fn is_core(&self, plural: &str) -> bool {
+        self.resource.is("", plural)
+    }
+}
+
+impl Resource {
+    pub(crate) fn is(&self, group: &str, plural: &str) -> bool {
+        self.group == group && self.plural == plural
+    }
+
+    /// The version objects are kept in.
+    pub(crate) fn storage(self: &Arc<Self>) -> Endpoint {
+        let version = self.versions.iter().position(|v| v.storage).unwrap_or(0);
+        Endpoint { resource: self.clone(), version }
+    }
+
+    /// Without a table as yet.
+    pub(super) fn built_in(kind: &'static BuiltInKind) -> Self {
+        let owned = |list: &[&str]| list.iter().map(ToString::to_string).collect::<Vec<_>>();
+        let subresources = kind.subresources.iter().map(|sub| Subresource {
+            name: sub.name.into(),
+            group: if sub.version.is_empty() { kind.group } else { sub.group }.into(),
+            version: if sub.version.is_empty() { kind.version } else { sub.version }.into(),
+            kind: sub.kind.into(),
+            verbs: owned(&sub.verbs),
+        });
+        let equivalent = equivalent::of(kind);
+        let version = Version {
+            name: kind.version.into(),
+            served: true,
+            storage: equivalent.is_none(),
+            verbs: owned(&kind.verbs),
+            subresources: subresources.collect(),
+            scale: fields::scale_paths(kind.group, kind.plural),
+            columns: Vec::new(),
+            warning: None,
+            selectable: Vec::new(),
+            schema: OnceLock::new(),
+            built_in: Some(kind),
+        };
+        Self {
+            group: kind.group.into(),
+            plural: kind.plural.into(),
+            singular: kind.singular.into(),
+            kind: kind.kind.into(),
+            list_kind: kind.list_kind.into(),
+            short_names: owned(&kind.short_names),
+            categories: owned(&kind.categories),
+            namespaced: kind.namespaced,
+            custom: false,
+            table: TableId::default(),
+            conversion: None,
+            equivalent,
+            versions: vec![version],
+        }
+    }
+}
+
+impl fmt::Debug for Version {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Version")
+            .field("name", &self.name)
+            .field("served", &self.served)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Version {
+    /// Read when first needed.
+    pub(crate) fn schema(&self) -> &Schema {
+        self.schema.get_or_init(|| {
+            let kind =
+                self.built_in.expect("invariant: versions of custom resources are made with their schema");
+            builtin::schema(kind)
+        })
+    }
+
+    /// The name of the type in OpenAPI documents; of built-in kinds only.
+    pub(crate) fn type_name(&self) -> Option<&'static str> {
+        self.built_in.map(|kind| kind.type_name)
+    }
+}

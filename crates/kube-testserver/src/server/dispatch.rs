@@ -1,0 +1,241 @@
+use std::{fmt, pin::pin, sync::Arc};
+
+use bytes::{Bytes, BytesMut};
+use futures::StreamExt;
+use http::{Method, Response, header, request::Parts};
+use http_body_util::BodyExt;
+
+use super::{ApiServer, authorize, documents, format::OutputFormat, pods, respond};
+use crate::{
+    auth::User,
+    body::Body,
+    cluster::ClusterState,
+    conversion,
+    handlers::{self, ApiResponse, Call, Content},
+    render::{self, Encoder, View},
+    route::{ListOptions, Query, ResourcePath, Route},
+    scheme::Endpoint,
+    status_error::StatusError,
+    watch::Watch,
+    webhook,
+};
+
+/// The largest request body that is read.
+const BODY_LIMIT: usize = 3 * 1024 * 1024;
+/// One that is larger is still taken in, so that its sender comes to read the refusal; but not more than this of it.
+const DISCARD_LIMIT: usize = 16 * BODY_LIMIT;
+/// How often somebody is asked about one request: one that changes under the eyes of its webhooks is asked about again.
+const MAX_WEBHOOK_CALLS: usize = 200;
+
+/// Earlier state that a request is to be record from, as an extension of the request.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Stale(pub(super) u64);
+
+/// The server's own answer.
+pub(super) async fn respond<B>(server: ApiServer, parts: &Parts, body: B) -> Response<Body>
+where
+    B: http_body::Body<Data = Bytes, Error: fmt::Display> + Send + 'static,
+{
+    OutputFormat::of(parts).finish(dispatch(server, parts, body).await)
+}
+
+async fn dispatch<B>(server: ApiServer, parts: &Parts, body: B) -> Response<Body>
+where
+    B: http_body::Body<Data = Bytes, Error: fmt::Display> + Send + 'static,
+{
+    let user = match authorize::authorize(&server, parts) {
+        Ok(user) => user,
+        Err(refusal) => return *refusal,
+    };
+    let path = match Route::parse(parts.uri.path()) {
+        Route::Resource(path) => path,
+        other => return documents::respond(&server.cluster().lock(), &other, parts),
+    };
+    let body = match read(body).await {
+        Ok(body) => body,
+        Err(failure) => return respond::status_error(&failure),
+    };
+    let found = find(&server.cluster().lock(), &path);
+    let Some(endpoint) = found else {
+        return documents::unknown_resource(&server.cluster().lock(), &path.group, &path.version);
+    };
+    run(&server, call(parts, path, endpoint, (user, body)), parts)
+        .await
+        .unwrap_or_else(|failure| respond::status_error(&failure))
+}
+
+/// Runs the handler, and again with each webhook response that it needs. The cluster is not locked while a webhook is called.
+async fn run(server: &ApiServer, mut call: Call, parts: &Parts) -> Result<Response<Body>, StatusError> {
+    server.cluster().lock().run_due_tasks();
+    loop {
+        let result = handle(server, &mut server.cluster().lock(), &call, parts);
+        let mut error = match result {
+            Ok(Handled::Stream(response)) => return Ok(response),
+            Ok(Handled::Response(response, encoder)) => {
+                return encode(server, &call.endpoint, response, &encoder).await;
+            }
+            Err(error) => error,
+        };
+        match error.webhook_call.take() {
+            None => return Err(error),
+            Some(_) if call.webhook_responses.len() >= MAX_WEBHOOK_CALLS => {
+                return Err(StatusError::internal("the object changes faster than its webhooks respond"));
+            }
+            Some(webhook_call) => {
+                let response = webhook::send(&webhook_call).await;
+                call.webhook_responses.record(*webhook_call, response);
+                call.endpoint = current_endpoint(server, &call.endpoint)?;
+            }
+        }
+    }
+}
+
+/// What a handler returned.
+enum Handled {
+    Stream(Response<Body>),
+    Response(ApiResponse, Encoder),
+}
+
+/// Encodes a response in the requested version and format.
+async fn encode(
+    server: &ApiServer,
+    endpoint: &Endpoint,
+    response: ApiResponse,
+    encoder: &Encoder,
+) -> Result<Response<Body>, StatusError> {
+    let now = server.cluster().lock().now();
+    let convert = |objects| conversion::to_requested_version(server.cluster(), endpoint, objects);
+    let body = match response.content {
+        Content::Object(object) => {
+            let converted = convert(vec![object]).await?;
+            converted.first().map(|object| encoder.object(object, &now)).unwrap_or_default()
+        }
+        Content::List { objects, revision, more } => {
+            let converted = convert(objects).await?;
+            encoder.list(converted.iter().map(AsRef::as_ref), &revision.to_string(), more, &now)
+        }
+        Content::Document(document) => document.to_string().into(),
+    };
+    Ok(respond::json(response.code, body, &response.warnings))
+}
+
+/// The same endpoint as it is now.
+fn current_endpoint(server: &ApiServer, endpoint: &Endpoint) -> Result<Endpoint, StatusError> {
+    let cluster = server.cluster().lock();
+    let found = cluster.scheme.find(endpoint.group(), &endpoint.version().name, endpoint.plural());
+    found.cloned().ok_or_else(StatusError::no_such_path)
+}
+
+/// The endpoint of a path, when the path fits its scope.
+fn find(cluster: &ClusterState, path: &ResourcePath) -> Option<Endpoint> {
+    let endpoint = cluster.scheme.find(&path.group, &path.version, &path.plural)?;
+    let fits = match (endpoint.resource.namespaced, &path.namespace, &path.name) {
+        (true, None, Some(_)) | (false, Some(_), _) => false,
+        (true, ..) | (false, None, _) => true,
+    };
+    fits.then(|| endpoint.clone())
+}
+
+fn call(parts: &Parts, path: ResourcePath, endpoint: Endpoint, (user, body): (Arc<User>, Bytes)) -> Call {
+    let text =
+        |name| parts.headers.get(name).and_then(|value| value.to_str().ok()).unwrap_or_default().to_string();
+    Call {
+        method: parts.method.clone(),
+        endpoint,
+        namespace: path.namespace,
+        name: path.name,
+        subresource: path.subresource,
+        query: Query::parse(parts.uri.query().unwrap_or_default()),
+        content_type: text(header::CONTENT_TYPE),
+        user_agent: text(header::USER_AGENT),
+        body,
+        user,
+        webhook_responses: Default::default(),
+        identity: Default::default(),
+        stale: parts.extensions.get::<Stale>().map(|stale| stale.0),
+    }
+}
+
+fn handle(
+    server: &ApiServer,
+    cluster: &mut ClusterState,
+    call: &Call,
+    parts: &Parts,
+) -> Result<Handled, StatusError> {
+    if let Some(response) = pods::respond(server, cluster, call, parts) {
+        return response.map(Handled::Stream);
+    }
+    let headers = &parts.headers;
+    let accept = headers.get(header::ACCEPT).and_then(|value| value.to_str().ok()).unwrap_or_default();
+    let view = View::negotiate(accept, &call.query)?;
+    let encoder = Encoder::new(view, call.endpoint.clone());
+    if call.method == Method::GET
+        && call.name.is_none()
+        && call.subresource.is_none()
+        && call.query.flag("watch")
+    {
+        if render::wants_yaml(accept) {
+            return Err(StatusError::no_such_stream());
+        }
+        return watch(server, cluster, call, encoder)
+            .map(|watch| Handled::Stream(respond::stream(lines(watch))));
+    }
+    if call.method != Method::GET
+        && let Some(why) = cluster.journal_error()
+    {
+        return Err(StatusError::internal(why));
+    }
+    Ok(Handled::Response(handlers::perform(cluster, call)?, encoder))
+}
+
+/// A watch on a collection. On the path of an object `watch` means nothing: one object is watched by a field selector.
+fn watch(
+    server: &ApiServer,
+    cluster: &ClusterState,
+    call: &Call,
+    encoder: Encoder,
+) -> Result<Watch, StatusError> {
+    if !call.endpoint.allows("watch") {
+        return Err(StatusError::method_not_allowed());
+    }
+    let options = ListOptions::parse(&call.query)?;
+    let filter = handlers::filter(&call.endpoint, call.namespace.clone(), &options)?;
+    let start = handlers::watch_start(cluster, &options, call.stale)?;
+    let table = call.endpoint.resource.table;
+    let watch =
+        Watch::begin(server.cluster().clone(), cluster, table, (start, filter, encoder), server.end_signal());
+    Ok(watch.with_timeout(options.timeout_seconds).with_bookmarks(options.bookmarks))
+}
+
+fn lines(watch: Watch) -> Body {
+    let lines = futures::stream::unfold(watch, async |mut watch| Some((Ok(watch.next().await?), watch)));
+    Body::lines(lines.fuse().boxed())
+}
+
+async fn read<B>(body: B) -> Result<Bytes, StatusError>
+where
+    B: http_body::Body<Data = Bytes, Error: fmt::Display> + Send,
+{
+    let (mut body, mut read, mut seen) = (pin!(body), BytesMut::new(), 0);
+    while let Some(frame) = body.frame().await {
+        let frame = frame.map_err(|error| {
+            StatusError::bad_request(format!("the body of the request could not be read: {error}"))
+        })?;
+        let data = frame.into_data().unwrap_or_default();
+        seen += data.len();
+        if seen <= BODY_LIMIT {
+            // Most bodies come in one piece, which need not be copied.
+            if read.is_empty() && body.is_end_stream() {
+                return Ok(data);
+            }
+            read.extend_from_slice(&data);
+        } else if seen > DISCARD_LIMIT {
+            break;
+        }
+    }
+    if seen > BODY_LIMIT { Err(too_large()) } else { Ok(read.freeze()) }
+}
+
+fn too_large() -> StatusError {
+    StatusError::too_large(format!("limit is {BODY_LIMIT}"))
+}

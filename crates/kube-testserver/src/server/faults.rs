@@ -1,0 +1,77 @@
+use std::{fmt, io};
+
+use bytes::Bytes;
+use futures::{StreamExt, future, stream};
+use http::{Response, request::Parts};
+
+use super::{
+    ApiServer,
+    dispatch::{self, Stale},
+    respond,
+};
+use crate::{
+    body::Body,
+    fault::{Fault, expired_line, inject, reset},
+    route::RequestInfo,
+    status_error::StatusError,
+};
+
+/// Answers a request as its fault says. The error breaks the connection.
+pub(super) async fn respond<B>(
+    fault: Fault,
+    server: ApiServer,
+    mut parts: Parts,
+    body: B,
+) -> io::Result<Response<Body>>
+where
+    B: http_body::Body<Data = Bytes, Error: fmt::Display> + Send + 'static,
+{
+    let (fault, lines) = flatten(fault);
+    if lines == 0 {
+        match fault {
+            Fault::Response(answer) => return Ok(answer.into_response()),
+            Fault::Reset => return Err(reset()),
+            Fault::Lost => {
+                drop(dispatch::respond(server, &parts, body).await);
+                return Err(reset());
+            }
+            Fault::Stall => return future::pending().await,
+            Fault::Delay(time) => {
+                let clock = server.clock();
+                clock.sleep(time).await;
+                return Ok(dispatch::respond(server, &parts, body).await);
+            }
+            Fault::Expired => return Ok(expired(&parts)),
+            Fault::Stale(revision) => {
+                parts.extensions.insert(Stale(revision));
+                return Ok(dispatch::respond(server, &parts, body).await);
+            }
+            Fault::Rewind(revision) => {
+                return Ok(match server.rewind(revision) {
+                    Ok(()) => dispatch::respond(server, &parts, body).await,
+                    Err(error) => respond::status_error(&StatusError::internal(error)),
+                });
+            }
+            _ => {}
+        }
+    }
+    let clock = server.clock();
+    Ok(dispatch::respond(server, &parts, body).await.map(|body| inject(fault, lines, body, clock)))
+}
+
+/// How many lines come before the fault itself.
+fn flatten(fault: Fault) -> (Fault, usize) {
+    let (mut fault, mut lines) = (fault, 0usize);
+    while let Fault::After(more, inner) = fault {
+        (fault, lines) = (*inner, lines.saturating_add(more));
+    }
+    (fault, lines)
+}
+
+fn expired(parts: &Parts) -> Response<Body> {
+    if RequestInfo::of(parts).verb == "watch" {
+        let line = stream::iter([Ok(expired_line())]);
+        return respond::stream(Body::lines(line.boxed()));
+    }
+    respond::status_error(&StatusError::expired("history expired by an injected fault"))
+}

@@ -1,0 +1,52 @@
+//! What the node of a pod answers instead of the server: logs, and connections into containers.
+
+use futures::StreamExt;
+use http::{Response, request::Parts};
+use tokio::sync::watch;
+
+use super::{ApiServer, respond};
+use crate::{
+    body::Body,
+    cluster::ClusterState,
+    handlers::{self, Call},
+    kubelet::LogTail,
+    status_error::StatusError,
+    stream,
+};
+
+/// `None` when the call is about something else.
+pub(super) fn respond(
+    server: &ApiServer,
+    cluster: &ClusterState,
+    call: &Call,
+    parts: &Parts,
+) -> Option<Result<Response<Body>, StatusError>> {
+    let subresource = call.subresource.as_deref().filter(|_| call.endpoint.is_core("pods"))?;
+    if subresource == "log" {
+        return Some(handlers::log(cluster, call).map(|(container, query, placed)| {
+            let tail = cluster.kubelet.tail(&container, query);
+            // Without a node there is nobody who could have anything to say.
+            if !placed && tail.begins_empty() {
+                return respond::nothing();
+            }
+            respond::log(log(tail, server.end_signal()))
+        }));
+    }
+    stream::is_stream(subresource).then(|| {
+        let (namespace, pod) = handlers::connect(cluster, call)?;
+        let place = (subresource, namespace, &pod);
+        stream::accept(server.connections(), &cluster.kubelet, place, &call.query, parts).map(respond::switch)
+    })
+}
+
+/// A log, until its end or until `cut` changes.
+fn log(tail: LogTail, cut: watch::Receiver<u64>) -> Body {
+    let pieces = futures::stream::unfold((tail, cut), async |(mut tail, mut cut)| {
+        let piece = tokio::select! {
+            piece = tail.next() => piece?,
+            _ = cut.changed() => return None,
+        };
+        Some((Ok(piece), (tail, cut)))
+    });
+    Body::lines(pieces.fuse().boxed())
+}

@@ -1,0 +1,6 @@
+//! Everything that can be answered instead of a result, as the `Status` object that Kubernetes sends.
+
+mod constructors;
+mod status;
+
+pub(crate) use status::{Cause, Details, StatusError};

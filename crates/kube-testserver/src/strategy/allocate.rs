@@ -1,0 +1,234 @@
+//! What the server gives a new object of a built-in kind besides metadata: names that it makes up, and a first status.
+
+use std::hash::{DefaultHasher, Hash, Hasher};
+
+use serde_json::{Value, json};
+
+use crate::{meta, scheme::Endpoint};
+
+/// The finalizers that add_protection_finalizer claims and volumes while they are used.
+pub(crate) const CLAIM_IN_USE: &str = "kubernetes.io/pvc-protection";
+pub(crate) const VOLUME_IN_USE: &str = "kubernetes.io/pv-protection";
+
+/// Completes a new object; its uid is set.
+pub(super) fn create(endpoint: &Endpoint, object: &mut Value) {
+    match (endpoint.group(), endpoint.plural()) {
+        ("", "pods") => pod(object),
+        ("", "services") => {
+            cluster_ip_and_node_ports(object);
+            object["status"] = json!({"loadBalancer": {}});
+        }
+        ("", "persistentvolumeclaims") => add_protection_finalizer(object, CLAIM_IN_USE),
+        ("", "persistentvolumes") => add_protection_finalizer(object, VOLUME_IN_USE),
+        ("batch", "jobs") => job(object),
+        ("apps", "replicasets") => object["status"] = json!({"replicas": 0}),
+        ("apps", "statefulsets") => object["status"] = json!({"replicas": 0, "availableReplicas": 0}),
+        ("apps", "daemonsets") => {
+            annotate(object, "deprecated.daemonset.template.generation", "1");
+            object["status"] = json!({"currentNumberScheduled": 0, "numberMisscheduled": 0,
+                "desiredNumberScheduled": 0, "numberReady": 0});
+        }
+        ("networking.k8s.io", "ingresses") => object["status"] = json!({"loadBalancer": {}}),
+        _ => {}
+    }
+}
+
+/// Keeps what the server gave and an update leaves out.
+pub(super) fn update(endpoint: &Endpoint, old: &Value, new: &mut Value) {
+    if !endpoint.is_core("services") || new["spec"]["type"] == "ExternalName" || !new["spec"].is_object() {
+        return;
+    }
+    if old["spec"]["type"] == "ExternalName" {
+        return cluster_ip_and_node_ports(new);
+    }
+    if new["spec"]["clusterIP"].as_str().unwrap_or_default().is_empty() {
+        for field in ["clusterIP", "clusterIPs", "ipFamilies", "ipFamilyPolicy"] {
+            if new["spec"][field].is_null() || new["spec"][field] == "" {
+                new["spec"][field] = old["spec"][field].clone();
+            }
+        }
+    }
+    if !matches!(new["spec"]["type"].as_str(), Some("NodePort" | "LoadBalancer")) {
+        return;
+    }
+    let former = old["spec"]["ports"].as_array().cloned().unwrap_or_default();
+    for port in new.pointer_mut("/spec/ports").and_then(Value::as_array_mut).into_iter().flatten() {
+        let same =
+            former.iter().find(|old| old["port"] == port["port"] && old["protocol"] == port["protocol"]);
+        if let Some(node) = same.map(|same| same["nodePort"].clone()).filter(|node| node.is_number())
+            && port["nodePort"].is_null()
+        {
+            port["nodePort"] = node;
+        }
+    }
+    node_ports(new);
+}
+
+fn pod(pod: &mut Value) {
+    let Some(spec) = pod.get_mut("spec").filter(|spec| spec.is_object()) else { return };
+    for (field, value) in [("priority", json!(0)), ("preemptionPolicy", json!("PreemptLowerPriority"))] {
+        if spec[field].is_null() {
+            spec[field] = value;
+        }
+    }
+    let mut tolerations = spec["tolerations"].as_array().cloned().unwrap_or_default();
+    for key in ["node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable"] {
+        let tolerated = tolerations.iter().any(|toleration| {
+            toleration["effect"].as_str().is_none_or(|effect| matches!(effect, "" | "NoExecute"))
+                && toleration["key"].as_str().is_none_or(|known| known.is_empty() || known == key)
+        });
+        if !tolerated {
+            tolerations.push(
+                json!({"key": key, "operator": "Exists", "effect": "NoExecute", "tolerationSeconds": 300}),
+            );
+        }
+    }
+    spec["tolerations"] = tolerations.into();
+    let class = qos_class(spec);
+    pod["status"] = json!({"phase": "Pending", "qosClass": class});
+}
+
+/// The qos_class of service: whether all, some or no resources are asked for.
+pub(super) fn qos_class(spec: &Value) -> &'static str {
+    let (mut any, mut all) = (false, true);
+    for container in ["containers", "initContainers"].iter().flat_map(|list| spec[list].as_array()).flatten()
+    {
+        let resources = &container["resources"];
+        for name in ["cpu", "memory"] {
+            let (limit, request) = (&resources["limits"][name], &resources["requests"][name]);
+            any |= !limit.is_null() || !request.is_null();
+            all &= !limit.is_null() && (request.is_null() || request == limit);
+        }
+    }
+    match (any, all) {
+        (false, _) => "BestEffort",
+        (true, true) => "Guaranteed",
+        (true, false) => "Burstable",
+    }
+}
+
+/// A job selects its pods by its own uid, unless its author does that.
+fn job(job: &mut Value) {
+    if job["spec"]["manualSelector"] == true || !job["spec"]["template"].is_object() {
+        return;
+    }
+    let (name, uid) = (meta::name(job).to_owned(), meta::text(job, "uid").unwrap_or_default().to_owned());
+    let labels = [
+        ("batch.kubernetes.io/controller-uid", &uid),
+        ("batch.kubernetes.io/job-name", &name),
+        ("controller-uid", &uid),
+        ("job-name", &name),
+    ];
+    if job["spec"]["template"]["metadata"].is_null() {
+        job["spec"]["template"]["metadata"] = json!({});
+    }
+    for (key, value) in labels {
+        for place in ["/metadata", "/spec/template/metadata"] {
+            if let Some(metadata) = job.pointer_mut(place).filter(|metadata| metadata.is_object()) {
+                metadata["labels"][key] = value.as_str().into();
+            }
+        }
+    }
+    job["spec"]["selector"] = json!({"matchLabels": {"batch.kubernetes.io/controller-uid": uid}});
+}
+
+/// Addresses and node ports of a service. They follow from its uid, so that nobody has to look at all services.
+fn cluster_ip_and_node_ports(service: &mut Value) {
+    let number = number(service);
+    let Some(spec) =
+        service.get_mut("spec").filter(|spec| spec.is_object() && spec["type"] != "ExternalName")
+    else {
+        return;
+    };
+    let given = spec["clusterIP"].as_str().unwrap_or_default().to_owned();
+    if given.is_empty() {
+        let [_, a, b, c, ..] = number.to_be_bytes();
+        // Neither the first nor the last of a network.
+        spec["clusterIP"] = format!("10.{a}.{b}.{}", 1 + c % 254).into();
+    }
+    spec["clusterIPs"] = json!([spec["clusterIP"]]);
+    for (field, value) in [("ipFamilies", json!(["IPv4"])), ("ipFamilyPolicy", json!("SingleStack"))] {
+        if spec[field].is_null() {
+            spec[field] = value;
+        }
+    }
+    node_ports(service);
+}
+
+fn node_ports(service: &mut Value) {
+    let first = number(service) % 2768;
+    let spec = &mut service["spec"];
+    if !matches!(spec["type"].as_str(), Some("NodePort" | "LoadBalancer"))
+        || spec["allocateLoadBalancerNodePorts"] == false
+    {
+        return;
+    }
+    for (i, port) in (0u64..).zip(spec.get_mut("ports").and_then(Value::as_array_mut).into_iter().flatten()) {
+        if port["nodePort"].as_u64().unwrap_or(0) == 0 && port.is_object() {
+            port["nodePort"] = (30_000 + (first + i) % 2768).into();
+        }
+    }
+}
+
+fn number(object: &Value) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    meta::text(object, "uid").hash(&mut hasher);
+    hasher.finish()
+}
+
+/// Volumes and claims are held while they are used; both begin as pending.
+fn add_protection_finalizer(object: &mut Value, finalizer: &str) {
+    let mut finalizers: Vec<String> =
+        meta::strings(object, "finalizers").into_iter().map(Into::into).collect();
+    if !finalizers.iter().any(|known| known == finalizer) {
+        finalizers.push(finalizer.into());
+    }
+    meta::set_finalizers(object, finalizers.iter().map(String::as_str));
+    object["status"] = json!({"phase": "Pending"});
+}
+
+fn annotate(object: &mut Value, key: &str, value: &str) {
+    if object["metadata"].is_object() {
+        object["metadata"]["annotations"][key] = value.into();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_service_keeps_what_it_was_given() {
+        let mut service = json!({"metadata": {"uid": "u"}, "spec": {"type": "NodePort", "ports": [{"port": 80, "protocol": "TCP"}]}});
+        cluster_ip_and_node_ports(&mut service);
+        let spec = &service["spec"];
+        assert_eq!(spec["clusterIPs"], json!([spec["clusterIP"]]));
+        assert!(spec["ports"][0]["nodePort"].as_u64().is_some_and(|port| (30_000..32_768).contains(&port)));
+        let mut again = service.clone();
+        cluster_ip_and_node_ports(&mut again);
+        assert_eq!(again, service);
+        let mut headless =
+            json!({"metadata": {"uid": "u"}, "spec": {"type": "ClusterIP", "clusterIP": "None"}});
+        cluster_ip_and_node_ports(&mut headless);
+        assert_eq!(headless["spec"]["clusterIPs"], json!(["None"]));
+    }
+
+    #[test]
+    fn a_service_that_is_replaced_without_its_address_keeps_it() {
+        let scheme = crate::scheme::Scheme::with_built_in(&mut crate::store::Store::new(1));
+        let services = scheme.by_plural("", "services").unwrap();
+        let mut old = json!({"metadata": {"uid": "u"}, "spec": {"type": "NodePort", "ports": [{"port": 80, "protocol": "TCP"}]}});
+        cluster_ip_and_node_ports(&mut old);
+        let mut new = json!({"metadata": {"uid": "u"}, "spec": {"type": "NodePort", "ports": [{"port": 80, "protocol": "TCP"}]}});
+        update(services, &old, &mut new);
+        assert_eq!(new, old);
+    }
+
+    #[test]
+    fn quality_follows_from_what_is_asked_for() {
+        let of = |resources: Value| qos_class(&json!({"containers": [{"resources": resources}]}));
+        assert_eq!(of(json!({})), "BestEffort");
+        assert_eq!(of(json!({"requests": {"cpu": "1"}})), "Burstable");
+        assert_eq!(of(json!({"limits": {"cpu": "1", "memory": "1"}})), "Guaranteed");
+    }
+}

@@ -1,0 +1,87 @@
+//! One question, one connection, one answer.
+
+use std::{sync::Arc, sync::mpsc, time::Duration};
+
+use bytes::Bytes;
+use http::{Request, header};
+use http_body_util::{BodyExt, Full, Limited};
+use hyper_util::rt::TokioIo;
+use rustls::pki_types::ServerName;
+use serde_json::Value;
+use tokio::net::TcpStream;
+use tokio_rustls::TlsConnector;
+
+use super::{Target, WebhookCall, tls};
+
+/// No answer is longer: as much as a request may be.
+const MAX_RESPONSE: usize = 3 * 1024 * 1024;
+/// Room for a timeout that passed on this side already to be heard of on the other.
+const GRACE: Duration = Duration::from_millis(50);
+
+/// The review that comes back; the error is what the client hears after "failed calling webhook".
+///
+/// Time is the clock on the wall, whatever the runtime's clock says: whoever answers lives outside of it. A paused clock
+/// does not run ahead in the meantime.
+pub(crate) async fn send(call: &WebhookCall) -> Result<Value, String> {
+    let target = call.target.clone()?;
+    let shown = target.to_string();
+    let (done, waiting) = mpsc::channel::<()>();
+    let timeout = call.timeout + GRACE;
+    // A blocking task also keeps a paused clock where it is.
+    let overdue = tokio::task::spawn_blocking(move || waiting.recv_timeout(timeout));
+    let body = Bytes::from(call.body.to_string());
+    let answered = tokio::select! {
+        answered = exchange(target, body) => answered,
+        _ = overdue => Err("context deadline exceeded".to_string()),
+    };
+    drop(done);
+    match answered.map_err(|why| format!("failed to call webhook: Post \"{shown}\": {why}"))? {
+        (200..=299, body) => serde_json::from_slice(&body).map_err(|why| {
+            format!("couldn't get version/kind; json parse error: the answer is no JSON: {why}")
+        }),
+        (404, _) => Err("the server could not find the requested resource".into()),
+        (_, _) => {
+            Err("an error on the server (\"unknown\") has prevented the request from succeeding".into())
+        }
+    }
+}
+
+async fn exchange(target: Target, body: Bytes) -> Result<(u16, Bytes), String> {
+    let dialled = (target.host.as_str(), target.port);
+    let stream = TcpStream::connect(dialled).await.map_err(|why| {
+        let why = if why.kind() == std::io::ErrorKind::ConnectionRefused {
+            "connect: connection refused".into()
+        } else {
+            why.to_string()
+        };
+        format!("dial tcp {}:{}: {why}", target.host, target.port)
+    })?;
+    let name = ServerName::try_from(target.server_name.clone()).map_err(|why| why.to_string())?;
+    let connector = TlsConnector::from(Arc::new(tls::client_config(&target.ca_bundle)?));
+    let stream = connector.connect(name, stream).await.map_err(|why| format!("tls: {why}"))?;
+    let (mut sender, connection) =
+        hyper::client::conn::http1::handshake(TokioIo::new(stream)).await.map_err(|why| why.to_string())?;
+    let host = format!("{}:{}", target.server_name, target.port);
+    let request = Request::post(target.path)
+        .header(header::HOST, host)
+        .header(header::USER_AGENT, "kube-apiserver-admission")
+        .header(header::ACCEPT, "application/json, */*")
+        .header(header::CONTENT_TYPE, "application/json")
+        .body(Full::new(body))
+        .map_err(|why| why.to_string())?;
+    let answer = async {
+        let response = sender.send_request(request).await.map_err(|why| why.to_string())?;
+        let code = response.status().as_u16();
+        let body = Limited::new(response.into_body(), MAX_RESPONSE)
+            .collect()
+            .await
+            .map_err(|why| why.to_string())?;
+        Ok((code, body.to_bytes()))
+    };
+    // The connection is driven here, so that it ends with the answer, or with whoever stops waiting for it.
+    tokio::select! {
+        biased;
+        answer = answer => answer,
+        ended = connection => Err(ended.err().map_or_else(|| "EOF".into(), |why| why.to_string())),
+    }
+}
