@@ -9,7 +9,7 @@ use kube::api::{ListParams, Patch, PatchParams, PostParams, VersionMatch, WatchE
 use kube::core::Status;
 use kube::runtime::watcher::{self, Event, watcher};
 use kube::{Error, ResourceExt as _};
-use kube_testserver::{Answer, Fault, Match};
+use kube_testserver::{Fault, FaultResponse, Match};
 use serde_json::json;
 
 use crate::widget::{Widget, widget};
@@ -71,7 +71,7 @@ fn a_watch_that_is_refused_with_it_fails_at_its_start() -> anyhow::Result<()> {
     run(Need::Embedded, |world| {
         async move {
             let server = world.server.as_ref().context("the scenario needs the embedded server")?;
-            server.api().fault(Match::watch::<Widget>(), Answer::status(410, "Expired"));
+            server.api().fault(Match::watch::<Widget>(), FaultResponse::status(410, "Expired"));
             is_expired(&answer(world.api::<Widget>().watch(&WatchParams::default(), OLD).await.map(drop))?);
             Ok(())
         }
@@ -86,7 +86,7 @@ fn a_watcher_lists_again_on_either_path() -> anyhow::Result<()> {
             let server = world.server.as_ref().context("the scenario needs the embedded server")?;
             let api = world.api::<Widget>();
             api.create(&PostParams::default(), &widget("a", 1)).await?;
-            for fault in [Fault::Expired, Answer::status(410, "Expired").into()] {
+            for fault in [Fault::Expired, FaultResponse::status(410, "Expired").into()] {
                 let rule = server.api().fault(Match::watch::<Widget>().times(1), fault);
                 let stream = watcher(api.clone(), watcher::Config::default());
                 pin_mut!(stream);

@@ -8,7 +8,7 @@ use kube_runtime::{
     WatchStreamExt, reflector,
     watcher::{Config, watcher},
 };
-use kube_testserver::{Answer, Fault, Match};
+use kube_testserver::{Fault, FaultResponse, Match};
 use std::{pin::pin, time::Duration};
 use tokio::time::sleep;
 
@@ -65,7 +65,7 @@ async fn a_restored_storage_is_noticed_after_an_outage() {
 async fn a_restored_storage_is_noticed_by_those_whom_the_server_refuses_at_first() {
     for refusals in [1, 3] {
         let names = after_a_restore(Config::default(), async |server| {
-            server.fault(Match::list::<ConfigMap>().times(refusals), Answer::status(403, "Forbidden"));
+            server.fault(Match::list::<ConfigMap>().times(refusals), FaultResponse::status(403, "Forbidden"));
         });
         assert_eq!(names.await, ["a", "new"], "{refusals} refusals");
     }
