@@ -1,8 +1,6 @@
-//! What the server costs, as a Markdown table: `cargo run --release -p kube-testserver --example measure`. Exits with 1 when a
-//! bound is broken.
+//! Measures the server and prints a Markdown table: `cargo run --release -p kube-testserver --example measure`. Exits with 1 when a bound is exceeded.
 //!
-//! Times depend on the machine and on what else it does. A debug build measures fewer objects against much wider
-//! bounds of time: no figures to quote, but `.ci/cost` notices when something has become of another order.
+//! Times depend on the machine and its load. A debug build measures fewer objects against wider bounds: `.ci/cost` uses it to detect regressions by an order of magnitude.
 
 use std::{
     error::Error,
@@ -19,22 +17,22 @@ use tower::ServiceExt;
 const CREATES: usize = if cfg!(debug_assertions) { 2000 } else { 10_000 };
 const WATCHERS: usize = 100;
 const MANY: usize = if cfg!(debug_assertions) { 10_000 } else { 100_000 };
-/// How much wider bounds of time are.
+/// The factor of time bounds.
 const SLACK: f64 = if cfg!(debug_assertions) { 20.0 } else { 1.0 };
-/// How much slower it may be: unoptimized, and on a machine where much else is going on.
+/// The factor of rate bounds, for unoptimized builds on a busy machine.
 const SLOWER: f64 = if cfg!(debug_assertions) { 100.0 } else { 1.0 };
 const WRITES_A_SECOND: u64 = 1000;
 const WRITES: usize = 5000;
 const CONFIG_MAPS: &str = "/api/v1/namespaces/default/configmaps";
 
-/// What a measurement is held against.
+/// The bound of a measurement.
 enum Bound {
     AtMost(f64),
     AtLeast(f64),
     None,
 }
 
-/// The table, row by row as it comes, and what is wrong with it.
+/// Prints the table row by row and collects exceeded bounds.
 #[derive(Default)]
 struct Table {
     broken: Vec<String>,
@@ -128,7 +126,7 @@ async fn watch(api: &ApiServer) -> Result<Body, Box<dyn Error>> {
     Ok(api.clone().oneshot(http::Request::get(path).body(Full::<Bytes>::default())?).await?.into_body())
 }
 
-/// Creates objects of about a kilobyte, one after the other; how many a second.
+/// Creates objects of about 1 KB in sequence; returns the rate per second.
 async fn creates(api: &ApiServer, prefix: &str, count: usize) -> Result<f64, Box<dyn Error>> {
     let began = Instant::now();
     for i in 0..count {
@@ -147,7 +145,7 @@ async fn create(api: &ApiServer, name: &str) -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// From the moment before a write to the moment at which a watcher has its event, at an even pace of writes.
+/// The latency from a write to its watch event, at an even rate of writes.
 async fn latencies() -> Result<Vec<Duration>, Box<dyn Error>> {
     let api = ApiServer::new();
     let mut body = watch(&api).await?;

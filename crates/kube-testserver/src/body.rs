@@ -10,7 +10,7 @@ use bytes::Bytes;
 use futures::stream::BoxStream;
 use http_body::{Frame, SizeHint};
 
-/// The body of a response: complete at once, or the endless lines of a watch. It fails only where a [`Fault`] says so.
+/// The body of a response: complete, or the lines of a watch. It fails only where a [`Fault`] breaks it.
 ///
 /// [`Fault`]: crate::Fault
 pub struct Body(Inner);
@@ -20,7 +20,7 @@ enum Inner {
     Lines(Lines),
 }
 
-/// What a body streams: of a watch, each item is one whole line. An error breaks the connection.
+/// A streamed body; items of a watch are whole lines. An error breaks the connection.
 pub(crate) type Lines = BoxStream<'static, io::Result<Bytes>>;
 
 impl Body {
@@ -28,7 +28,7 @@ impl Body {
         Self(Inner::Whole(Some(bytes.into()).filter(|bytes: &Bytes| !bytes.is_empty())))
     }
 
-    /// The JSON document that this is, unless it is a stream or something else.
+    /// The JSON document of a complete body.
     pub(crate) fn document(&self) -> Option<serde_json::Value> {
         match &self.0 {
             Inner::Whole(bytes) => serde_json::from_slice(bytes.as_deref()?).ok(),
@@ -40,7 +40,7 @@ impl Body {
         Self(Inner::Lines(lines))
     }
 
-    /// The stream that this is; `Err` holds the bytes of a body that is complete at once.
+    /// The stream of a streamed body; `Err` holds the bytes of a complete one.
     pub(crate) fn into_lines(self) -> Result<Lines, Bytes> {
         match self.0 {
             Inner::Whole(bytes) => Err(bytes.unwrap_or_default()),

@@ -1,4 +1,4 @@
-//! Settings of a server before it starts.
+//! The builder of a server.
 
 use std::{path::PathBuf, sync::Arc};
 
@@ -9,7 +9,7 @@ use crate::{
     socket::{self, Socket},
 };
 
-/// Settings of a server before it starts: [`start`](Self::start) it behind a socket, or [`service`](Self::service) without.
+/// Configures a server: [`start`](Self::start) opens a socket, [`service`](Self::service) returns it as a tower service.
 ///
 /// ```
 /// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
@@ -42,45 +42,43 @@ pub struct Builder {
 impl TestServer {
     /// Starts a new server on a free loopback port, plain HTTP.
     ///
-    /// # Errors
-    /// When the system gives no port.
+    /// When no port can be bound.
     pub async fn start() -> Result<Self, StartError> {
         Self::builder().start().await
     }
 
-    /// A new server without a socket: a tower service, for clients that take one. The same as [`ApiServer::new`].
+    /// A new server without a socket, as a tower service. The same as [`ApiServer::new`].
     pub fn service() -> ApiServer {
         ApiServer::new()
     }
 
-    /// Starts with settings of your own.
+    /// Configures a new server.
     pub fn builder() -> Builder {
         Builder::default()
     }
 }
 
 impl ApiServer {
-    /// Starts with settings of your own.
+    /// Configures a new server.
     pub fn builder() -> Builder {
         Builder::default()
     }
 }
 
 impl Builder {
-    /// CRDs to be there from the start, before any object: typed, as values, or from YAML files.
+    /// Adds initial CRDs, created before any object: typed, as values, or from YAML files.
     pub fn with_crds(mut self, crds: impl Into<Manifests>) -> Self {
         self.objects.push(crds.into());
         self
     }
 
-    /// Objects to be there from the start: typed, as values, or from YAML files; see [`ApiServer::load`]. May be called
-    /// several times.
+    /// Adds initial objects: typed, as values, or from YAML files; see [`ApiServer::load`]. May be called several times.
     pub fn with_objects(mut self, objects: impl Into<Manifests>) -> Self {
         self.objects.push(objects.into());
         self
     }
 
-    /// Begins with the state that [`ApiServer::snapshot`] gave; CRDs and objects come on top of it.
+    /// Starts with a state from [`ApiServer::snapshot`]; initial CRDs and objects are created on top of it.
     pub fn with_snapshot(mut self, snapshot: impl Into<Manifests>) -> Self {
         self.snapshot = Some(snapshot.into());
         self
@@ -106,10 +104,7 @@ impl Builder {
         self
     }
 
-    /// Keeps the state in a directory, made where it is missing, and begins with what is there: objects, uids and
-    /// resourceVersions outlive the process, however it ends. The history does not: watches from before a restart are
-    /// answered with 410. Every change is handed to the system when it is made; it is forced to the disk only when the server
-    /// is dropped, so a power failure may cost the last changes.
+    /// Keeps the state in a directory, which is created if missing, and starts with the state found there: objects, uids and resourceVersions survive the process, however it ends. The history does not: watches from before a restart get 410. Every change is written to the file when it is made, but synced to disk only when the server is dropped: a power failure may lose the last changes.
     ///
     /// ```
     /// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
@@ -134,9 +129,7 @@ impl Builder {
         self
     }
 
-    /// Tells users apart and enforces RBAC, as clusters do. Requests without credentials over a socket are anonymous, a token
-    /// that nobody has is answered with 401, and what no role grants with 403. The kubeconfig's first context is that of an
-    /// administrator; handles such as [`TestServer::api`] act as one too.
+    /// Authenticates users and enforces RBAC, as clusters do. Requests without credentials over a socket are anonymous, unknown tokens get 401, and requests that no role permits get 403. The kubeconfig's first context is an administrator; handles such as [`TestServer::api`] act as one too.
     pub fn with_rbac(mut self) -> Self {
         self.settings.rbac = true;
         self
@@ -148,7 +141,7 @@ impl Builder {
         self.with_rbac()
     }
 
-    /// Is told of every answer, as soon as its head is complete: for a request log, or to count what a client does.
+    /// Calls `observer` for every response as soon as its head is complete: for a request log, or to count requests.
     ///
     /// ```
     /// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
@@ -170,14 +163,13 @@ impl Builder {
         self
     }
 
-    /// How many changes, over all resources, watches can catch up on: 10 000 by default, at least 1. The oldest are
-    /// forgotten first. However many are asked for, no more than 64 MB of them are kept.
+    /// Sets the number of changes in the history, over all resources: 10 000 by default, at least 1. The oldest are dropped first. The history never exceeds 64 MB.
     pub fn history(mut self, changes: usize) -> Self {
         self.settings.history = changes.max(1);
         self
     }
 
-    /// Speaks TLS with a certificate from a CA of its own, made at start. HTTP/2 and HTTP/1.1 by ALPN.
+    /// Serves TLS with a certificate from a CA generated at start. HTTP/2 and HTTP/1.1 by ALPN.
     pub fn tls(mut self) -> Self {
         self.socket.tls = true;
         self
@@ -189,15 +181,13 @@ impl Builder {
         self
     }
 
-    /// How many requests, watches included, may be under way at once on one HTTP/2 connection: 250 by default, as
-    /// genuine servers allow. Clients with more need a further connection.
+    /// Sets the limit of concurrent requests, watches included, on one HTTP/2 connection: 250 by default, as on genuine servers. Clients with more open further connections.
     pub fn max_concurrent_streams(mut self, streams: u32) -> Self {
         self.socket.streams = streams;
         self
     }
 
-    /// Serves the state of an existing server: for a second socket, or the same one again after a shutdown. Settings of the
-    /// state itself ([`history`](Self::history), [`without`](Self::without)) are those of that server.
+    /// Serves the state of an existing server: for a second socket, or to reopen one after a shutdown. Settings of the state ([`history`](Self::history), [`without`](Self::without)) are those of that server.
     pub fn api(mut self, api: ApiServer) -> Self {
         self.api = Some(api);
         self
@@ -205,8 +195,7 @@ impl Builder {
 
     /// The server without a socket.
     ///
-    /// # Errors
-    /// [`StartError::Objects`] when an object cannot be read or is refused. Without objects it cannot fail.
+    /// [`StartError::Objects`] when an object cannot be read or is rejected, [`StartError::Data`] when the data directory cannot be used.
     pub fn service(self) -> Result<ApiServer, StartError> {
         let mut api = self.api.unwrap_or_else(|| ApiServer::with_settings(self.settings));
         if let Some(observer) = self.observer {
@@ -229,10 +218,9 @@ impl Builder {
         Ok(api)
     }
 
-    /// Binds a loopback socket and serves in a task of its own.
+    /// Binds a loopback socket and serves in a new task.
     ///
-    /// # Errors
-    /// [`StartError`] says what was missing.
+    /// [`StartError`] says what failed.
     pub async fn start(self) -> Result<TestServer, StartError> {
         let socket = self.socket.clone();
         let access = self.settings.rbac;

@@ -1,12 +1,11 @@
-//! The server's time: the wall clock at start, plus tokio's clock since, plus what it was put ahead. Paused time moves it,
-//! and so does `advance`.
+//! The server's clock: the wall clock at start, plus tokio's clock since, plus what it was advanced by. Paused time moves it, and so does `advance`.
 
 use std::{sync::Arc, time::Duration};
 
 use jiff::Timestamp;
 use tokio::{sync::watch, time::Instant};
 
-/// One clock; clones go the same.
+/// A clock; clones share its time.
 #[derive(Clone, Debug)]
 pub(crate) struct Clock {
     wall: Timestamp,
@@ -19,27 +18,27 @@ impl Clock {
         Self { wall: Timestamp::now(), start: Instant::now(), ahead: Arc::default() }
     }
 
-    /// Now, as `metadata` timestamps are written: whole seconds, UTC.
+    /// The current time as a `metadata` timestamp: whole seconds, UTC.
     pub(crate) fn now(&self) -> String {
         self.timestamp().strftime("%Y-%m-%dT%H:%M:%SZ").to_string()
     }
 
-    /// Now.
+    /// The current time.
     pub(crate) fn timestamp(&self) -> Timestamp {
         self.wall.checked_add(self.elapsed()).unwrap_or(Timestamp::MAX)
     }
 
-    /// The time since the server started. It never goes back.
+    /// The time since the server started; monotonic.
     pub(crate) fn elapsed(&self) -> Duration {
         self.start.elapsed().saturating_add(*self.ahead.borrow())
     }
 
-    /// Puts the clock ahead; everyone who waits for a time that is reached thereby wakes up.
+    /// Advances the clock and wakes the sleepers that are due.
     pub(crate) fn advance(&self, by: Duration) {
         self.ahead.send_modify(|ahead| *ahead = ahead.saturating_add(by));
     }
 
-    /// Waits until so much time has passed since the server started.
+    /// Sleeps until this much time has passed since the server started.
     pub(crate) async fn sleep_until(&self, at: Duration) {
         let mut ahead = self.ahead.subscribe();
         loop {
@@ -49,13 +48,13 @@ impl Clock {
             }
             tokio::select! {
                 () = tokio::time::sleep(left) => {}
-                // The sender is part of this clock, so it cannot be gone.
+                // Cannot fail: this clock owns the sender.
                 _ = ahead.changed() => {}
             }
         }
     }
 
-    /// Waits for so long from now on.
+    /// Sleeps for this long from now.
     pub(crate) async fn sleep(&self, time: Duration) {
         self.sleep_until(self.elapsed().saturating_add(time)).await;
     }
@@ -78,7 +77,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn sleepers_wake_when_the_clock_is_put_ahead() {
+    async fn sleepers_wake_when_the_clock_advances() {
         let clock = Clock::new();
         let sleeper = tokio::spawn({
             let clock = clock.clone();

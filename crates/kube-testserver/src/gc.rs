@@ -1,4 +1,4 @@
-//! Who owns whom: a pure index over uids, and what it decides about one dependent.
+//! Garbage collection: an index of owners and dependents by uid, and the decision about one dependent.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -7,7 +7,7 @@ use crate::{
     store::{Key, Stored, TableId},
 };
 
-/// Where an object is.
+/// Table and key of an object.
 pub(crate) type ObjectId = (TableId, Key);
 
 /// Live objects by uid, and dependents by the uid of their owner.
@@ -17,33 +17,33 @@ pub(crate) struct OwnerIndex {
     dependents: HashMap<String, BTreeSet<ObjectId>>,
 }
 
-/// What an owner reference turned out to point at.
+/// The state of an owner, in the terms of Kubernetes' garbage collector.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum OwnerState {
     /// It exists.
     Solid,
-    /// Nobody can say: the server does not know the kind, or the reference does not say which namespace.
+    /// Unresolvable: the server does not serve the kind, or the reference lacks a namespace.
     Unknown,
-    /// It is being deleted in the foreground and waits for this dependent.
+    /// It is being deleted in the foreground and waits for its dependents.
     WaitingForDependents,
-    /// It is gone.
+    /// It does not exist.
     Dangling,
 }
 
-/// What is to be done about a dependent.
+/// What to do with a dependent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum DependentAction {
     Keep,
-    /// Some owner is left: only these references go.
+    /// Some owner exists: remove only these references.
     DropReferences(Vec<String>),
-    /// Nobody is left to own it.
+    /// No owner exists.
     Delete {
         foreground: bool,
     },
 }
 
 impl OwnerIndex {
-    /// Takes note of a new version of an object, or (`after` is `None`) of its removal.
+    /// Records a new version of an object, or its removal (`after` is `None`).
     pub(crate) fn record(&mut self, table: TableId, before: Option<&Stored>, after: Option<&Stored>) {
         if let Some(before) = before {
             if after.is_none_or(|after| after.uid != before.uid) {
@@ -77,9 +77,9 @@ impl OwnerIndex {
     }
 }
 
-/// Judges a dependent by the states of its owners, in the order of its references.
+/// Decides about a dependent by the states of its owners, in the order of its references.
 pub(crate) fn decide(owners: &[Owner], states: &[OwnerState], has_dependents: bool) -> DependentAction {
-    // As long as one owner is in doubt, nothing is done about the others either.
+    // While an owner is unresolvable, nothing is deleted.
     if states.contains(&OwnerState::Unknown) {
         return DependentAction::Keep;
     }
@@ -115,9 +115,9 @@ mod tests {
     }
 
     proptest! {
-        /// After any writes and removals, the index is what counting anew gives.
+        /// After any writes and removals, the index equals one built from scratch.
         #[test]
-        fn the_index_equals_a_count(
+        fn the_index_equals_one_built_from_scratch(
             steps in prop::collection::vec((0..4u8, 0..2u8, prop::collection::vec(0..3u8, 0..3), any::<bool>()), 0..30)
         ) {
             let table = Store::new(1).add_table();
@@ -144,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn a_dependent_lives_as_long_as_one_owner_does() {
+    fn a_dependent_exists_as_long_as_an_owner() {
         let owner = |uid: &str| Owner {
             api_version: "v1".into(),
             kind: "K".into(),

@@ -1,4 +1,4 @@
-//! Random names: uids and the suffixes of `generateName`. Random enough to be unique, not to be secret.
+//! Random uids and `generateName` suffixes: unique, not secret.
 
 use std::{
     collections::hash_map::RandomState,
@@ -14,7 +14,7 @@ pub(crate) fn uid() -> String {
     format!("{a:08x}-{b:04x}-{c:04x}-{d:04x}-{e:012x}")
 }
 
-/// `base` and five characters that cannot form words, cut to a legal length.
+/// `base` and five characters that cannot form words, truncated to a legal length.
 pub(crate) fn generated_name(base: &str) -> String {
     const ALPHABET: &[u8] = b"bcdfghjklmnpqrstvwxz2456789";
     let cut =

@@ -1,15 +1,10 @@
-//! A Kubernetes API server in the process: for tests, demos and offline development.
+//! An in-process Kubernetes API server for tests, demos and offline development.
 //!
-//! [`ApiServer`] is the server as a tower service; [`TestServer`] puts it behind a real socket, plain or TLS, for
-//! `kubectl` and any other client. Both speak the real protocol: discovery, the built-in kinds, custom resources,
-//! watches, patches, garbage collection.
+//! [`ApiServer`] is the server as a tower service; [`TestServer`] opens a socket for it, plain or TLS, for `kubectl` and any other client. Both serve the Kubernetes API: discovery, the built-in kinds, custom resources, watches, patches, garbage collection.
 //!
-//! [`Builder`] starts either with objects of your own. [`ApiServer::fault`] makes it fail on purpose,
-//! [`ApiServer::advance`] moves its clock, [`ApiServer::snapshot`] keeps its state.
+//! [`Builder`] configures either, with initial objects. [`ApiServer::fault`] injects faults, [`ApiServer::advance`] advances its clock, [`ApiServer::snapshot`] saves its state.
 //!
-//! Webhooks, of admission and of conversion, are asked over HTTPS as their configurations say: by URL, or by a service
-//! that has an external name or endpoints. What the server does by itself (its controllers, garbage collection, the
-//! objects it is started with) nobody is asked about, nor about `CONNECT`.
+//! Admission and conversion webhooks are called over HTTPS at their URL, or at a service with an external name or endpoints. No webhook is called for the server's own writes: those of its controllers, garbage collection, and initial objects.
 
 mod admission;
 mod apply;

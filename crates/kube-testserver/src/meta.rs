@@ -1,8 +1,8 @@
-//! Reading and writing `metadata` on plain JSON objects.
+//! Access to `metadata` of JSON objects.
 
 use serde_json::{Map, Value};
 
-/// A string at `metadata.<field>`; absent, null and wrongly typed all read as `None`.
+/// The string at `metadata.<field>`; `None` if it is missing, empty, null or not a string.
 pub(crate) fn text<'a>(object: &'a Value, field: &str) -> Option<&'a str> {
     object.get("metadata")?.get(field)?.as_str().filter(|s| !s.is_empty())
 }
@@ -11,13 +11,13 @@ pub(crate) fn name(object: &Value) -> &str {
     text(object, "name").unwrap_or_default()
 }
 
-/// The strings of a list such as `metadata.finalizers`.
+/// The strings in a list such as `metadata.finalizers`.
 pub(crate) fn strings<'a>(object: &'a Value, field: &str) -> Vec<&'a str> {
     let list = object.get("metadata").and_then(|m| m.get(field)).and_then(Value::as_array);
     list.map(|items| items.iter().filter_map(Value::as_str).collect()).unwrap_or_default()
 }
 
-/// `metadata` as a map, made where it is missing. `None` when the object or its metadata is no JSON object.
+/// `metadata` as a map, created if missing. `None` when the object or its metadata is not a JSON object.
 pub(crate) fn map_mut(object: &mut Value) -> Option<&mut Map<String, Value>> {
     object.as_object_mut()?.entry("metadata").or_insert_with(|| Value::Object(Map::new())).as_object_mut()
 }
@@ -36,13 +36,13 @@ pub(crate) fn copy(object: &mut Value, from: &Value, field: &str) {
     set(object, field, from.get("metadata").and_then(|m| m.get(field)).cloned().unwrap_or_default());
 }
 
-/// Replaces the finalizers; an empty list leaves the field out.
+/// Replaces the finalizers; an empty list removes the field.
 pub(crate) fn set_finalizers<'a>(object: &mut Value, finalizers: impl IntoIterator<Item = &'a str>) {
     let list: Vec<Value> = finalizers.into_iter().map(Value::from).collect();
     set(object, "finalizers", if list.is_empty() { Value::Null } else { Value::Array(list) });
 }
 
-/// Drops what is as good as absent: empty strings, lists and maps.
+/// Removes empty strings, lists and maps.
 pub(crate) fn drop_empty(object: &mut Value) {
     let empty = |value: &Value| match value {
         Value::Null => true,
@@ -56,7 +56,7 @@ pub(crate) fn drop_empty(object: &mut Value) {
     }
 }
 
-/// How long the end of a deleted object may still take, in seconds.
+/// The remaining grace period of a deletion in seconds.
 pub(crate) fn grace(object: &Value) -> i64 {
     object["metadata"]["deletionGracePeriodSeconds"].as_i64().unwrap_or(0)
 }

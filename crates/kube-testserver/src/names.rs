@@ -1,4 +1,4 @@
-//! The rules for names, label keys and label values; each function returns what is wrong, if anything.
+//! Validation of names, label keys and label values; each function returns what is wrong, if anything.
 
 const SUBDOMAIN: &str = "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', \
     and must start and end with an alphanumeric character (e.g. 'example.com', regex used for validation is \
@@ -31,7 +31,7 @@ pub(crate) fn service_name(name: &str) -> Option<String> {
     problem(name, 63, ok, SERVICE_NAME)
 }
 
-/// RBAC names: anything that fits into one path segment.
+/// RBAC names: any path segment.
 pub(crate) fn path_segment(name: &str) -> Option<String> {
     match name {
         "." | ".." => Some(format!("may not be '{name}'")),
@@ -68,9 +68,9 @@ pub(crate) fn label_value(value: &str) -> Option<String> {
     problem(value, 63, value.is_empty() || is_word(value), VALUE)
 }
 
-fn problem(text: &str, longest: usize, ok: bool, otherwise: &str) -> Option<String> {
-    if text.len() > longest {
-        return Some(format!("must be no more than {longest} bytes"));
+fn problem(text: &str, max: usize, ok: bool, otherwise: &str) -> Option<String> {
+    if text.len() > max {
+        return Some(format!("must be no more than {max} bytes"));
     }
     (!ok).then(|| otherwise.into())
 }

@@ -1,4 +1,4 @@
-//! What may be wrong with a configuration of webhooks, in the words of the genuine server.
+//! Validation of webhook configurations, with the messages of the genuine server.
 
 use std::collections::BTreeSet;
 
@@ -12,7 +12,7 @@ use crate::{
 const OPERATORS: [&str; 4] = ["DoesNotExist", "Exists", "In", "NotIn"];
 const VERSIONS: &str = "must specify one of v1, v1beta1";
 
-/// Everything that is wrong with a `MutatingWebhookConfiguration` or `ValidatingWebhookConfiguration`.
+/// Validates a `MutatingWebhookConfiguration` or `ValidatingWebhookConfiguration`.
 pub(crate) fn validate(configuration: &Value) -> Vec<FieldError> {
     let mut errors = Vec::new();
     let mut names = BTreeSet::new();
@@ -61,22 +61,22 @@ impl Check<'_> {
 
     fn versions(&mut self) {
         let at = format!("{}.admissionReviewVersions", self.at);
-        let given: Vec<&str> = self.hook["admissionReviewVersions"]
+        let provided: Vec<&str> = self.hook["admissionReviewVersions"]
             .as_array()
             .into_iter()
             .flatten()
             .filter_map(Value::as_str)
             .collect();
-        if given.is_empty() {
+        if provided.is_empty() {
             self.errors.push(FieldError::required(at, VERSIONS));
-        } else if !given.iter().any(|version| matches!(*version, "v1" | "v1beta1")) {
-            let shown = given.iter().map(|version| format!("{version:?}")).collect::<Vec<_>>().join(", ");
+        } else if !provided.iter().any(|version| matches!(*version, "v1" | "v1beta1")) {
+            let shown = provided.iter().map(|version| format!("{version:?}")).collect::<Vec<_>>().join(", ");
             let shown = format!("[]string{{{shown}}}");
             self.errors.push(FieldError::invalid(at, shown, "must include at least one of v1, v1beta1"));
         }
     }
 
-    /// A field with a few possible values; one that is missing has had its default by now, or has none.
+    /// A field with a fixed set of values; an empty `missing` means that the field is optional.
     fn choice(&mut self, field: &str, missing: &str, possible: &[&str]) {
         let at = format!("{}.{field}", self.at);
         match self.hook[field].as_str() {
@@ -97,10 +97,10 @@ impl Check<'_> {
             }
         }
         let operations = ["*", "CONNECT", "CREATE", "DELETE", "UPDATE"];
-        for (i, given) in rule["operations"].as_array().into_iter().flatten().enumerate() {
-            if !operations.iter().any(|known| given == known) {
+        for (i, provided) in rule["operations"].as_array().into_iter().flatten().enumerate() {
+            if !operations.iter().any(|known| provided == known) {
                 let supported = operations.map(|known| format!("{known:?}"));
-                let error = FieldError::not_supported(format!("{at}.operations[{i}]"), given, &supported);
+                let error = FieldError::not_supported(format!("{at}.operations[{i}]"), provided, &supported);
                 self.errors.push(error);
             }
         }

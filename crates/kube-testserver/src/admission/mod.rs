@@ -1,5 +1,4 @@
-//! Admission webhooks: what their configurations say, and what they answer. Who is asked about a write, and when, is a
-//! matter of the verbs.
+//! Admission webhooks: their configurations and responses. `handlers::admission` decides which are called.
 
 mod config;
 mod response;

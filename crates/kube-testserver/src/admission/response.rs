@@ -1,11 +1,11 @@
-//! What a webhook answered.
+//! The response of an admission webhook.
 
 use http::StatusCode;
 use serde_json::{Value, json};
 
 use crate::status_error::{Cause, Details, StatusError};
 
-/// An answer that could be read.
+/// A valid `AdmissionReview` response.
 #[derive(Debug)]
 pub(crate) struct AdmissionResponse {
     pub(crate) allowed: bool,
@@ -16,7 +16,7 @@ pub(crate) struct AdmissionResponse {
 }
 
 impl AdmissionResponse {
-    /// Reads a review that came back; the error is what the client hears after "failed calling webhook".
+    /// Parses the review in a response; the error is the text after "failed calling webhook".
     pub(crate) fn read(review: &Value, uid: &Value, mutating: bool) -> Result<Self, String> {
         let api_version = review["apiVersion"].as_str().unwrap_or_default();
         let kind = review["kind"].as_str().unwrap_or_default();
@@ -61,7 +61,7 @@ impl AdmissionResponse {
         })
     }
 
-    /// The refusal as the client hears it: the webhook's own status, with an error's code.
+    /// The error response of a refusal: the webhook's own status with an error code.
     pub(crate) fn refusal(&self, hook: &str) -> StatusError {
         let text = |field: &str| self.status[field].as_str().unwrap_or_default();
         let why = match (text("message"), text("reason")) {
@@ -81,7 +81,7 @@ impl AdmissionResponse {
     }
 }
 
-/// There was no usable answer from somebody who must give one.
+/// The error of a failed call to a webhook with `failurePolicy: Fail`.
 pub(crate) fn call_failed(hook: &str, why: &str) -> StatusError {
     StatusError::internal(format!("failed calling webhook {hook:?}: {why}"))
 }

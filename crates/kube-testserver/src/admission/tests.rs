@@ -12,7 +12,7 @@ fn response(response: Value) -> Value {
 
 /// What `core` answered to each.
 #[test]
-fn answers_that_are_none_are_told_apart() {
+fn invalid_responses_are_reported() {
     for (review, mutating, why) in [
         (json!({"foo": 1}), false, "webhook response was absent"),
         (response(json!({"uid": "zz", "allowed": true})), false, "expected response.uid=\"u\", got \"zz\""),

@@ -9,8 +9,7 @@ use crate::{
     store::{Store, TableId},
 };
 
-/// The webhooks that are to be asked, in the order in which they are: by the name of their configuration, then as they
-/// stand in it.
+/// All webhooks in the order in which they are called: by the name of their configuration, then by their place in it.
 #[derive(Debug, Default)]
 pub(crate) struct Webhooks {
     pub(crate) mutating: Vec<Arc<Webhook>>,
@@ -20,24 +19,24 @@ pub(crate) struct Webhooks {
 /// One webhook of a configuration.
 #[derive(Debug)]
 pub(crate) struct Webhook {
-    /// Configuration and webhook.
+    /// `configuration/webhook`.
     pub(crate) id: String,
     pub(crate) name: String,
     pub(crate) client: Value,
     pub(crate) rules: Vec<RuleWithOperations>,
-    /// Takes rules for any version of a resource as rules for all of them.
+    /// `matchPolicy: Equivalent`: rules for one version of a resource match all versions.
     pub(crate) equivalent: bool,
     pub(crate) namespace_selector: LabelSelector,
     pub(crate) object_selector: LabelSelector,
-    /// By name; all have to hold.
+    /// `matchConditions` by name; all have to be true.
     pub(crate) match_conditions: Vec<(String, Expression)>,
-    /// When there is no answer, the write is refused.
+    /// `failurePolicy: Fail`: a failed call refuses the write.
     pub(crate) fail_closed: bool,
     pub(crate) timeout: Duration,
     pub(crate) reinvoke: bool,
 }
 
-/// What a webhook wants to hear of.
+/// One of the `rules` of a webhook.
 #[derive(Debug)]
 pub(crate) struct RuleWithOperations {
     pub(crate) operations: Vec<String>,
@@ -49,12 +48,12 @@ pub(crate) struct RuleWithOperations {
 }
 
 impl Webhooks {
-    /// Whether nobody wants to hear of anything: the usual case.
+    /// Whether there are no webhooks, which is the usual case.
     pub(crate) fn is_empty(&self) -> bool {
         self.mutating.is_empty() && self.validating.is_empty()
     }
 
-    /// Reads all configurations again; `mutating` and `validating` are their tables.
+    /// Reads all configurations; `mutating` and `validating` are their tables.
     pub(crate) fn read(store: &Store, mutating: TableId, validating: TableId) -> Self {
         let all = |table| {
             let configurations = store.objects(table, None);
@@ -93,8 +92,7 @@ impl Webhook {
 }
 
 impl RuleWithOperations {
-    /// Whether an operation on a resource, or on its subresource `sub`, is one of these. Namespaces belong to the
-    /// cluster.
+    /// Whether the rule matches an operation on a resource or its subresource `sub`. Namespaces are cluster-scoped.
     pub(crate) fn matches(
         &self,
         operation: &str,
@@ -115,7 +113,7 @@ impl RuleWithOperations {
             && self.has_resource(endpoint.plural(), sub)
     }
 
-    /// `pods` is the resource only, `pods/*` that and all below, `*` every resource, `*/*` everything.
+    /// `pods` matches the resource, `pods/*` also its subresources, `*` every resource, `*/*` everything.
     fn has_resource(&self, plural: &str, sub: Option<&str>) -> bool {
         let is = |pattern: &str, value: &str| pattern == "*" || pattern == value;
         self.resources.iter().any(|pattern| match (pattern.split_once('/'), sub) {
@@ -141,7 +139,7 @@ impl RuleWithOperations {
     }
 }
 
-/// What could not be read was refused when the configuration was written.
+/// Invalid selectors were refused when the configuration was written.
 fn selector(selector: &Value) -> LabelSelector {
     LabelSelector::from_object(selector).unwrap_or_default()
 }

@@ -1,4 +1,4 @@
-//! What changed between two objects, as sets of field paths.
+//! Compares two objects; the differences are field sets.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +8,7 @@ use super::fields::FieldSet;
 use super::path::{PathElement, Scalar};
 use super::shape::{Keyed, Members, SchemaPosition, Shape};
 
-/// The difference between two objects. A container that came or went is listed together with all that is in it.
+/// The difference between two objects. An added or removed container is listed with everything in it.
 #[derive(Debug, Default, PartialEq)]
 pub(super) struct Changes {
     pub(super) added: FieldSet,
@@ -17,13 +17,13 @@ pub(super) struct Changes {
 }
 
 impl Changes {
-    /// What the author of the change now owns.
+    /// The fields that the writer now owns.
     pub(super) fn taken(&self) -> FieldSet {
         self.added.union(&self.modified)
     }
 }
 
-/// Compares field by field; the order of owned list elements does not count.
+/// Compares field by field; the order of list elements with keys is ignored.
 pub(super) fn compare(root: SchemaPosition<'_>, old: &Value, new: &Value) -> Changes {
     let mut walk = Comparer { at: Vec::new(), out: Changes::default() };
     walk.both(root, old, new);
@@ -56,7 +56,7 @@ impl Comparer {
                 self.elements(Some(keyed), &by_step(old, step), &by_step(new, step));
             }
             _ if old == new => {}
-            // A list or map that was null is not new itself, but all that is in it is, and the other way round.
+            // A list or map that was null is not new itself, only its content; the same in reverse.
             (_, shape, Value::Null, _) => self.inside(&shape, new, Side::Added),
             (shape, _, _, Value::Null) => self.inside(&shape, old, Side::Removed),
             (gone, come, _, _) => {
@@ -107,20 +107,20 @@ impl Comparer {
         }
     }
 
-    /// The value and everything in it came or went.
+    /// The value and everything in it was added or removed.
     fn all(&mut self, at: SchemaPosition<'_>, value: &Value, side: Side) {
         self.mark(side);
         self.contents(&at.shape(value), value, side);
     }
 
-    /// Everything in the value came or went; where there is nothing in it, the value itself.
+    /// Everything in the value was added or removed; an empty value itself.
     fn inside(&mut self, shape: &Shape<'_>, value: &Value, side: Side) {
         if !self.contents(shape, value, side) {
             self.mark(side);
         }
     }
 
-    /// Everything in the value came or went. False if it is of one piece.
+    /// Everything in the value was added or removed. Returns false for a value without parts.
     fn contents(&mut self, shape: &Shape<'_>, value: &Value, side: Side) -> bool {
         match (shape, value) {
             (Shape::Members(members), Value::Object(map)) => {
@@ -159,7 +159,7 @@ impl Comparer {
     }
 }
 
-/// Elements by what tells them apart. Stored lists may hold several of one key, or none: nothing is lost here.
+/// Elements by key. Stored lists may have duplicate or missing keys; all elements are kept.
 type ByStep<'v> = BTreeMap<PathElement, Vec<&'v Value>>;
 
 fn by_step<'v>(list: &'v [Value], step: impl Fn(&Value) -> Option<PathElement>) -> ByStep<'v> {

@@ -1,4 +1,4 @@
-//! Fields that an apply would take from their owners.
+//! Conflicts of an apply with other field managers.
 
 use std::fmt;
 
@@ -6,12 +6,12 @@ use super::fields::FieldSet;
 use super::managed::{ManagedFieldsEntry, ManagedFieldsOperation};
 use super::path;
 
-/// One field that somebody else owns and that the configuration wants to change.
+/// A field that another manager owns and the configuration changes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Conflict {
-    /// The owner, as messages name it: `"kubectl" using v1`.
+    /// The owner as in messages: `"kubectl" using v1`.
     pub(crate) owner: String,
-    /// The field, as `.spec.ports[port=80].name`.
+    /// The field as in messages: `.spec.ports[port=80].name`.
     pub(crate) field: String,
 }
 

@@ -7,7 +7,7 @@ use super::path::PathElement;
 /// A set of field paths. Every operation is linear in the size of its operands.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct FieldSet {
-    /// No branch is both not a member and empty below, so equal sets have equal tries.
+    /// Every branch is a member or has members below, so equal sets have equal tries.
     pub(super) branches: BTreeMap<PathElement, Branch>,
 }
 
@@ -25,7 +25,7 @@ impl FieldSet {
         self.branches.is_empty()
     }
 
-    /// Puts a path in; the empty path is not a field and is passed over.
+    /// Inserts a path; the empty path is ignored.
     pub(crate) fn insert(&mut self, path: &[PathElement]) {
         let Some((first, rest)) = path.split_first() else { return };
         let branch = self.branches.entry(first.clone()).or_default();
@@ -36,7 +36,7 @@ impl FieldSet {
         }
     }
 
-    /// Takes exactly this path out; what is below it stays.
+    /// Removes this path; paths below it stay.
     pub(crate) fn remove(&mut self, path: &[PathElement]) {
         let Some((first, rest)) = path.split_first() else { return };
         let Some(branch) = self.branches.get_mut(first) else { return };
@@ -50,7 +50,7 @@ impl FieldSet {
         }
     }
 
-    /// Whether the path that consists of this one step is in the set.
+    /// Whether the path of this one step is in the set.
     pub(crate) fn has(&self, step: &PathElement) -> bool {
         self.branches.get(step).is_some_and(|b| b.member)
     }
@@ -78,7 +78,7 @@ impl FieldSet {
         self.combine(other, |a, b| a && !b, |ours, theirs| ours.difference(theirs))
     }
 
-    /// For operations whose result is within `self`.
+    /// For operations whose result is a subset of `self`.
     fn combine(&self, other: &Self, keep: fn(bool, bool) -> bool, below: fn(&Self, &Self) -> Self) -> Self {
         let mut branches = BTreeMap::new();
         for (step, ours) in &self.branches {
@@ -91,7 +91,7 @@ impl FieldSet {
         Self { branches }
     }
 
-    /// A set with the same steps, or fewer: `f` says for each whether it is a member, and what is below it.
+    /// Maps each step to whether it is a member and the set below it.
     pub(super) fn map(&self, f: impl Fn(&PathElement, bool, &Self) -> (bool, Self)) -> Self {
         let branches = self.branches.iter().filter_map(|(step, branch)| {
             let (member, below) = f(step, branch.member, &branch.below);
@@ -101,7 +101,7 @@ impl FieldSet {
         Self { branches: branches.collect() }
     }
 
-    /// Takes out a path and everything below it.
+    /// Removes a path and everything below it.
     pub(crate) fn cut(&mut self, path: &[&str]) {
         let Some((first, rest)) = path.split_first() else { return };
         let step = PathElement::field(first);
@@ -115,7 +115,7 @@ impl FieldSet {
         }
     }
 
-    /// All paths, level by level within each container: what is in it directly, then what is further down.
+    /// All paths; members of a container before paths further down.
     pub(crate) fn paths(&self) -> Vec<Vec<PathElement>> {
         let mut out = Vec::new();
         self.collect(&mut Vec::new(), &mut out);

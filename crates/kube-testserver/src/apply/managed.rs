@@ -1,4 +1,4 @@
-//! `metadata.managedFields`: who owns what, since when.
+//! `metadata.managedFields`.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -7,9 +7,9 @@ use super::fields::FieldSet;
 use super::path::PathElement;
 use super::wire;
 
-/// How many managers that update are remembered one by one.
+/// The number of managers with operation Update that are kept; older ones are merged into [`ANCIENT_MANAGER`].
 const MAX_UPDATERS: usize = 10;
-/// The manager that stands for all older ones.
+/// The manager of merged older entries.
 const ANCIENT_MANAGER: &str = "ancient-changes";
 
 /// One entry of `managedFields`.
@@ -19,14 +19,14 @@ pub(crate) struct ManagedFieldsEntry {
     pub(crate) manager: String,
     pub(crate) operation: ManagedFieldsOperation,
     pub(crate) api_version: String,
-    /// RFC 3339. None for an apply that changed nothing.
+    /// RFC 3339; `None` for an apply that changed nothing.
     pub(crate) time: Option<String>,
     /// Empty for the object itself.
     pub(crate) subresource: String,
     pub(crate) fields: FieldSet,
 }
 
-/// How a manager came to own its fields.
+/// The operation by which a manager owns its fields.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub(crate) enum ManagedFieldsOperation {
     Apply,
@@ -72,7 +72,7 @@ impl From<ManagedFieldsEntry> for EntryJson {
 }
 
 impl ManagedFieldsEntry {
-    /// Whether both stand for the same manager: an applier is one whatever version it speaks.
+    /// Whether both entries are of the same manager: appliers are the same across versions.
     fn same_manager(&self, other: &Self) -> bool {
         self.manager == other.manager
             && self.operation == other.operation
@@ -81,7 +81,7 @@ impl ManagedFieldsEntry {
     }
 }
 
-/// The entries of all managers but `own`, and the entry of `own` itself, if there is one.
+/// The entries of other managers, and the entry of `own`, if there is one.
 pub(super) fn split(
     managers: &[ManagedFieldsEntry],
     own: &ManagedFieldsEntry,
@@ -91,7 +91,7 @@ pub(super) fn split(
     (others, ours.pop())
 }
 
-/// The entries as they are stored: nobody who owns nothing, the oldest updaters as one, in order.
+/// Drops empty entries, merges the oldest updaters and sorts.
 pub(super) fn normalize(mut entries: Vec<ManagedFieldsEntry>) -> Vec<ManagedFieldsEntry> {
     entries.retain(|entry| !entry.fields.is_empty());
     let order = |e: &ManagedFieldsEntry| {
@@ -119,7 +119,7 @@ pub(super) fn normalize(mut entries: Vec<ManagedFieldsEntry>) -> Vec<ManagedFiel
     entries
 }
 
-/// The set without fields that belong to the server, or name the object: nobody owns them.
+/// The set without fields that cannot be owned: those of the server, and the object's identity.
 pub(super) fn ownable(mut set: FieldSet) -> FieldSet {
     for name in ["apiVersion", "kind"] {
         set.cut(&[name]);
@@ -141,8 +141,7 @@ pub(super) fn ownable(mut set: FieldSet) -> FieldSet {
     set
 }
 
-/// The entries an incoming object starts from: its own if it brings some, none if it asks to forget them (`[{}]`), and
-/// those of the live object otherwise.
+/// The entries that an incoming object starts with: its own if it has some, none if it resets them (`[{}]`), else those of the live object.
 pub(crate) fn requested(incoming: &Value, live: &[ManagedFieldsEntry]) -> Vec<ManagedFieldsEntry> {
     let Some(Value::Array(list)) = incoming.pointer("/metadata/managedFields") else { return live.to_vec() };
     match list.as_slice() {

@@ -1,4 +1,4 @@
-//! Laying an applied configuration over the live object, and taking out what nobody wants any more.
+//! Merges an applied configuration into the live object and removes fields without an owner.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,8 +8,7 @@ use super::fields::FieldSet;
 use super::path::{PathElement, Scalar};
 use super::shape::{Keyed, Members, SchemaPosition, Shape};
 
-/// The live value with every field of `config` put in. Elements of sets and keyed lists come in the order of `config`;
-/// those that only the live list has keep their place before the next one they share.
+/// The live value with all fields of `config`. Elements of sets and keyed lists have the order of `config`; live-only elements keep their place before the next shared element.
 pub(super) fn merge(at: SchemaPosition<'_>, live: &Value, config: &Value) -> Value {
     match (at.shape(config), live, config) {
         (Shape::Members(members), Value::Object(live), Value::Object(config)) => {
@@ -35,7 +34,7 @@ pub(super) fn merge(at: SchemaPosition<'_>, live: &Value, config: &Value) -> Val
     }
 }
 
-/// Merges two lists whose elements have identities.
+/// Merges two lists whose elements have keys.
 fn interleave(
     live: &[Value],
     config: &[Value],
@@ -53,7 +52,7 @@ fn interleave(
     let mut out = Vec::with_capacity(live.len() + config.len());
     let mut rest = live.iter().peekable();
     for ((s, new), next) in config.iter().zip(next_shared) {
-        // Live-only elements go in front of the next element that both lists have.
+        // Live-only elements precede the next shared element.
         while let Some((l, value)) = rest.next_if(|(l, _)| only_live(l) || l.as_ref() != next) {
             if only_live(l) {
                 out.push((*value).clone());
@@ -67,7 +66,7 @@ fn interleave(
     Value::Array(out)
 }
 
-/// For each element, the first from there on that the live list has as well.
+/// For each element, the next one, itself included, that the live list also has.
 fn next_shared<'c>(
     config: &'c [(Option<PathElement>, &Value)],
     live: &BTreeMap<&PathElement, &Value>,
@@ -85,8 +84,7 @@ fn next_shared<'c>(
     out
 }
 
-/// Takes out everything that `unwanted` names, with all that is below it. A list or map that this empties becomes
-/// null, as on the genuine server.
+/// Removes everything in `unwanted`, with everything below it. A list or map that becomes empty is set to null, as on genuine servers.
 pub(super) fn remove(at: SchemaPosition<'_>, value: &mut Value, unwanted: &FieldSet) {
     if unwanted.is_empty() {
         return;
@@ -116,7 +114,7 @@ pub(super) fn remove(at: SchemaPosition<'_>, value: &mut Value, unwanted: &Field
     }
 }
 
-/// The set with the structs that hold its fields: whoever owns a field of a struct keeps the struct.
+/// The set with the structs that contain its fields: the owner of a field also owns its struct.
 pub(super) fn with_structs(at: SchemaPosition<'_>, set: &FieldSet) -> FieldSet {
     let members = match at.shape(&Value::Object(Map::new())) {
         Shape::Members(members) => Some(members),

@@ -1,8 +1,6 @@
-//! Server-side apply, and ownership of fields, as pure functions.
+//! Server-side apply and field ownership, as pure functions.
 //!
-//! Sets of field paths (`fields`, `path`, `wire`) are computed from values along a schema (`shape`, `typed`, `compare`),
-//! values are combined (`merge`), and owners settled (`managed`, `conflict`), by a request of either kind
-//! (`server_side`, `update`).
+//! Field sets (`fields`, `path`, `wire`) are computed from values and schema (`shape`, `typed`, `compare`), values are merged (`merge`), and ownership is updated (`managed`, `conflict`) by apply requests (`server_side`) or other writes (`update`).
 
 mod compare;
 pub(crate) mod conflict;

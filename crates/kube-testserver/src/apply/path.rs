@@ -1,24 +1,24 @@
-//! One step of a field path, and its three spellings: in `fieldsV1`, in messages, in order.
+//! Elements of a field path, and their spellings in `fieldsV1` and in messages.
 
 use std::cmp::Ordering;
 use std::fmt::{self, Write as _};
 
 use serde_json::Value;
 
-/// One step down into an object.
+/// An element of a field path.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum PathElement {
     /// A member of an object.
     Field(Box<str>),
-    /// An element of a list of objects, by its key members (sorted by name).
+    /// An element of a keyed list, by its key members (sorted by name).
     Key(Vec<(Box<str>, Scalar)>),
     /// An element of a set.
     Value(Scalar),
-    /// An element of a list by place.
+    /// An element of a list by index.
     Index(u64),
 }
 
-/// A JSON scalar with an order; numbers that are whole are equal however they are written.
+/// A JSON scalar with a total order; whole numbers are equal however they are written.
 #[derive(Clone, Debug)]
 pub(crate) enum Scalar {
     Null,
@@ -75,7 +75,7 @@ impl Ord for Scalar {
             (Self::Bool(a), Self::Bool(b)) => a.cmp(b),
             (Self::Int(a), Self::Int(b)) => a.cmp(b),
             (Self::Float(a), Self::Float(b)) => a.total_cmp(b),
-            // A Float is never whole and small, so these two are never equal; ties of rounding go by variant.
+            // A `Float` is never whole and small, so the two are never equal; rounding ties are ordered by variant.
             #[allow(clippy::cast_precision_loss)]
             (Self::Int(a), Self::Float(b)) => (*a as f64).total_cmp(b).then(Ordering::Less),
             #[allow(clippy::cast_precision_loss)]
@@ -131,7 +131,7 @@ impl PathElement {
         }
     }
 
-    /// Reads the spelling of `fieldsV1`; the error says what is wrong with it.
+    /// Parses the spelling of `fieldsV1`; the error says what is wrong with it.
     pub(crate) fn from_wire(text: &str) -> Result<Self, String> {
         let bad = || format!("{text:?} is not a step of a field path (f:, k:, v: or i:)");
         let (kind, rest) = text.split_once(':').ok_or_else(bad)?;

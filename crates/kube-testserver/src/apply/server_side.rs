@@ -1,4 +1,4 @@
-//! Apply itself.
+//! Server-side apply.
 
 use serde_json::Value;
 use thiserror::Error;
@@ -13,32 +13,31 @@ use super::typed;
 use super::update::update;
 use crate::schema::Schema;
 
-/// Who is named as the owner of everything that was there before anybody applied.
+/// The manager of all fields of an object that was never applied before.
 const BEFORE_FIRST_APPLY: &str = "before-first-apply";
 
-/// One apply request.
+/// An apply request.
 pub(crate) struct Apply<'a> {
     pub(crate) schema: &'a Schema,
-    /// The object as it is stored, if it exists.
+    /// The stored object, if it exists.
     pub(crate) live: Option<&'a Value>,
-    /// Its `managedFields`; what `live` itself says of them is not looked at.
+    /// Its `managedFields`; those in `live` are ignored.
     pub(crate) managers: &'a [ManagedFieldsEntry],
-    /// What the manager wants.
+    /// The applied configuration.
     pub(crate) config: &'a Value,
     pub(crate) manager: &'a str,
     pub(crate) api_version: &'a str,
     /// Empty for the object itself.
     pub(crate) subresource: &'a str,
-    /// Members of the object that this write cannot change, as the status where it is a subresource. They must fit the
-    /// schema, and then nothing comes of them. Of `metadata`, what identifies the object stays.
+    /// Members that this write cannot change, such as a status subresource. They must match the schema and are then ignored. In `metadata`, the identity of the object stays.
     pub(crate) ignored: &'a [&'a str],
-    /// Take fields from their owners.
+    /// Take over fields from other managers.
     pub(crate) force: bool,
     /// RFC 3339.
     pub(crate) now: &'a str,
 }
 
-/// What an apply makes of the object.
+/// The result of an apply.
 #[derive(Debug)]
 pub(crate) struct Applied {
     /// Without `metadata.managedFields`, and before defaults.
@@ -49,13 +48,13 @@ pub(crate) struct Applied {
 /// Why an apply was refused.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub(crate) enum ApplyError {
-    /// Others own fields with other values (409 Conflict, one cause each).
+    /// Other managers own fields with other values (409 Conflict, one cause each).
     #[error("{}", Summary(.0))]
     Conflicts(Vec<Conflict>),
-    /// The configuration does not fit the schema (the genuine server answers 500).
+    /// The configuration does not match the schema (genuine servers respond with 500).
     #[error("{0}")]
     Invalid(String),
-    /// The configuration speaks of ownership itself (400 BadRequest).
+    /// The configuration contains `managedFields` (400 BadRequest).
     #[error("metadata.managedFields must be nil")]
     BringsManagedFields,
 }
@@ -68,8 +67,7 @@ impl std::fmt::Display for Summary<'_> {
     }
 }
 
-/// Merges the configuration into the live object: its fields come in, fields that this manager applied before and now
-/// leaves out go (unless others own them), everything else stays.
+/// Merges the configuration into the live object: sets its fields, removes fields that this manager applied before and no longer names (unless another manager owns them), and keeps everything else.
 pub(crate) fn apply(request: Apply<'_>) -> Result<Applied, ApplyError> {
     let Apply { schema, config, force, now, .. } = request;
     let root = SchemaPosition::root(schema.root());
@@ -109,7 +107,7 @@ pub(crate) fn apply(request: Apply<'_>) -> Result<Applied, ApplyError> {
     Ok(Applied { object, managers: managed::normalize(others) })
 }
 
-/// Takes fields from their owners, or names those who object.
+/// Takes over fields from other managers, or returns the conflicts.
 fn transfer_ownership(
     others: &mut [ManagedFieldsEntry],
     taken: &FieldSet,
@@ -127,7 +125,7 @@ fn transfer_ownership(
     Ok(())
 }
 
-/// On the first apply to an object nobody is known to own, everything in it belongs to a manager of its own.
+/// On the first apply to an object without managers, everything in it belongs to [`BEFORE_FIRST_APPLY`].
 fn known_managers(request: &Apply<'_>, live: &Value) -> Vec<ManagedFieldsEntry> {
     match request.live {
         Some(_) if request.managers.is_empty() => {
@@ -150,8 +148,7 @@ fn changeable(mut fields: FieldSet, ignored: &[&str]) -> FieldSet {
     fields
 }
 
-/// The configuration as far as it counts. Clients also send some of what the server sets, mostly as null
-/// (`creationTimestamp`): it is not theirs to set.
+/// The configuration without fields that the server sets. Clients send some of them, mostly as null (`creationTimestamp`).
 fn without_fixed_fields(config: &Value, ignored: &[&str]) -> Value {
     let mut config = without_managed_fields(config);
     let Value::Object(members) = &mut config else { return config };

@@ -1,15 +1,15 @@
-//! How a value at some place is owned: as one piece, member by member, or element by element.
+//! How a value is owned: as one piece, member by member, or element by element.
 
 use serde_json::{Map, Value};
 
 use super::path::{PathElement, Scalar};
 use crate::schema::model::{Field, ListType, Node, Type};
 
-/// The place of a value in the schema. Unknown data has none, and is judged by what it looks like.
+/// The schema of a value. Unknown data has none; its own shape decides.
 #[derive(Clone, Copy)]
 pub(super) struct SchemaPosition<'s>(Option<&'s Field>);
 
-/// What the schema says about the value at a place.
+/// How the value is owned.
 pub(super) enum Shape<'s> {
     /// Owned as one piece: scalars, and atomic lists and maps.
     Whole,
@@ -25,7 +25,7 @@ pub(super) enum Shape<'s> {
 #[derive(Clone, Copy)]
 pub(super) struct Members<'s>(Option<&'s Node>);
 
-/// A list whose elements are told apart by some of their members.
+/// A list whose elements are identified by key members.
 #[derive(Clone, Copy)]
 pub(super) struct Keyed<'s> {
     keys: &'s [Box<str>],
@@ -41,7 +41,7 @@ impl<'s> SchemaPosition<'s> {
         Self(None)
     }
 
-    /// The shape of this place; `value` decides where the schema does not.
+    /// The shape of a value; `value` decides where the schema does not.
     pub(super) fn shape(self, value: &Value) -> Shape<'s> {
         let node =
             self.0.map(Field::node).filter(|n| n.ty.is_some() || n.int_or_string || !n.properties.is_empty());
@@ -68,7 +68,7 @@ impl<'s> SchemaPosition<'s> {
 }
 
 impl<'s> Members<'s> {
-    /// The place of a member. None: the schema does not allow it.
+    /// The schema of a member; `None` if the schema does not allow it.
     pub(super) fn member(self, name: &str) -> Option<SchemaPosition<'s>> {
         let Some(node) = self.0 else { return Some(SchemaPosition::unknown()) };
         match node.properties.get(name).or(node.additional.as_deref()) {
@@ -77,12 +77,12 @@ impl<'s> Members<'s> {
         }
     }
 
-    /// The place of a member; unknown data where the schema does not allow it.
+    /// The schema of a member; unknown data if the schema does not allow it.
     pub(super) fn tolerant(self, name: &str) -> SchemaPosition<'s> {
         self.member(name).unwrap_or(SchemaPosition::unknown())
     }
 
-    /// Whether the member is named in the schema, as a field of a struct is and a key of a map is not.
+    /// Whether the member is a property, like a field of a struct, and not a key of a map.
     pub(super) fn named(self, name: &str) -> bool {
         self.0.is_some_and(|node| node.properties.contains_key(name))
     }
@@ -93,7 +93,7 @@ impl<'s> Keyed<'s> {
         self.element
     }
 
-    /// What tells this element apart. Keys that are missing take their default, or are left out; None where none is left.
+    /// The key of an element. Missing keys have their default or are omitted; `None` if none is left.
     pub(super) fn key(self, element: &Map<String, Value>) -> Option<PathElement> {
         let properties = self.element.0.map(|field| &field.node().properties);
         let member = |name: &str| {

@@ -1,4 +1,4 @@
-//! Reading an applied configuration: which fields it names, and whether it fits the schema at all.
+//! Collects the fields of an applied configuration and checks it against the schema.
 
 use std::collections::BTreeSet;
 
@@ -10,9 +10,9 @@ use super::shape::{Keyed, Members, SchemaPosition, Shape};
 use crate::schema::golang;
 use crate::schema::model::Type;
 
-/// The fields that `config` has an opinion about: its leaves, its list elements, and containers it leaves empty.
+/// The fields that `config` sets: its leaves, list elements and empty containers.
 ///
-/// The error names the first field that does not fit the schema, worded as the genuine server does.
+/// The error names the first field that does not match the schema, with the message of the genuine server.
 pub(super) fn named_fields(root: SchemaPosition<'_>, config: &Value) -> Result<FieldSet, String> {
     let mut walk = FieldCollector { at: Vec::new(), out: FieldSet::default() };
     walk.value(root, config)?;
@@ -99,7 +99,7 @@ impl FieldCollector {
         Ok(())
     }
 
-    /// The type of a value that is owned in one piece.
+    /// Checks the type of a value that is owned as one piece.
     fn scalar(&self, at: SchemaPosition<'_>, value: &Value) -> Result<(), String> {
         match (at.declared(), value) {
             (Some(Type::String), v) if !v.is_string() => Err(self.expected("string", &go_detail(v))),
@@ -122,7 +122,7 @@ impl FieldCollector {
     }
 }
 
-/// Go's `%v` of the server's wrapper around a value.
+/// Go's `%v` of the server's wrapper type.
 fn go_value(value: &Value) -> String {
     format!("&{{{}}}", golang::plain(value))
 }

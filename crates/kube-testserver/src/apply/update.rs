@@ -1,4 +1,4 @@
-//! Ownership after a create, an update, or any patch but apply.
+//! Field ownership after a create, an update, or a patch other than apply.
 
 use serde_json::{Map, Value};
 
@@ -8,10 +8,9 @@ use super::shape::SchemaPosition;
 use crate::schema::Schema;
 use crate::schema::model::{Field, Type};
 
-/// The entries after `manager` changed `old` (None: nothing) into `new`.
+/// The entries after `manager` changed `old` (`None`: it did not exist) to `new`.
 ///
-/// The manager now owns what it added or changed; nobody owns what is gone. An object that nobody is known to own
-/// stays so: `managers` empty means that ownership was reset, or never kept.
+/// The manager owns what it added or changed; removed fields have no owner. Empty `managers` of an existing object mean that ownership was reset: it stays empty.
 #[allow(clippy::too_many_arguments)] // one call site per verb; the names are all different things
 pub(crate) fn update(
     schema: &Schema,
@@ -51,15 +50,14 @@ pub(crate) fn update(
     let mut own = before.unwrap_or(own);
     own.fields = own.fields.difference(&removed).union(&taken);
     if !taken.is_empty() {
-        // The genuine server notes no time for what came by way of a scale.
+        // Genuine servers set no time for changes through `scale`.
         own.time = (subresource != "scale").then(|| now.into());
     }
     entries.push(own);
     managed::normalize(entries)
 }
 
-/// What a built-in object holds before anything is in it: the structs that Go keeps by value, and null for the lists
-/// and maps that it always sends. For custom resources: nothing.
+/// The empty object of a built-in kind: structs that Go holds by value, and null for required lists. Custom resources start empty.
 fn blank(field: &Field) -> Value {
     let node = field.node();
     let mut out = Map::new();

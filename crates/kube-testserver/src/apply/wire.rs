@@ -1,11 +1,11 @@
-//! `fieldsV1`, the JSON form of a set of field paths: steps nest, `.` marks a container that is itself in the set.
+//! `fieldsV1`, the JSON form of a field set: steps nest, and `.` marks a container that is itself in the set.
 
 use serde_json::{Map, Value};
 
 use super::fields::{Branch, FieldSet};
 use super::path::PathElement;
 
-/// The set as `fieldsV1`.
+/// Encodes a set as `fieldsV1`.
 pub(crate) fn write(set: &FieldSet) -> Value {
     let members = set.branches.iter().map(|(step, branch)| {
         let mut below = write(&branch.below);
@@ -17,7 +17,7 @@ pub(crate) fn write(set: &FieldSet) -> Value {
     Value::Object(members.collect())
 }
 
-/// Reads `fieldsV1`; the error names the step that makes no sense.
+/// Parses `fieldsV1`; the error names the invalid step.
 pub(crate) fn read(value: &Value) -> Result<FieldSet, String> {
     let Value::Object(members) = value else {
         return Err(format!("fieldsV1 must be an object, not {value}"));

@@ -4,11 +4,11 @@ use http::{HeaderMap, header};
 
 use super::User;
 
-/// The credentials that a server knows.
+/// The credentials that the server accepts.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Credentials {
     tokens: HashMap<String, Arc<User>>,
-    /// By the certificate itself.
+    /// Keyed by the DER certificate.
     certificates: HashMap<Vec<u8>, Arc<User>>,
 }
 
@@ -25,7 +25,7 @@ impl Credentials {
         self.certificates.get(certificate).cloned()
     }
 
-    /// Whose token it is.
+    /// The user of a token.
     pub(crate) fn token(&self, token: &str) -> Option<Arc<User>> {
         self.tokens.get(token).cloned()
     }
@@ -46,7 +46,7 @@ mod tests {
     }
 
     #[test]
-    fn tokens_are_known_or_not() {
+    fn tokens_are_looked_up() {
         let mut credentials = Credentials::default();
         credentials.add_token("secret", User::new("ann"));
         let bearer = |value| bearer_token(&headers(&[("authorization", value)])).map(str::to_owned);

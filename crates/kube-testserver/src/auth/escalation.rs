@@ -1,6 +1,6 @@
 use super::{AuthorizationAttributes, PolicyRule, User};
 
-/// The rights among `granted` that are not held: of each rule what is missing, resource by resource.
+/// The permissions in `granted` that are not in `held`, by rule and resource.
 pub(crate) fn missing(held: &[&PolicyRule], granted: &[PolicyRule]) -> Vec<PolicyRule> {
     let holds = |attributes: &AuthorizationAttributes| held.iter().any(|rule| rule.allows(attributes));
     let mut missing: Vec<PolicyRule> = Vec::new();
@@ -48,7 +48,7 @@ pub(crate) fn missing(held: &[&PolicyRule], granted: &[PolicyRule]) -> Vec<Polic
     missing
 }
 
-/// Why such a write is refused.
+/// The message of the refusal.
 pub(crate) fn refusal(user: &User, missing: &[PolicyRule]) -> String {
     let rules: Vec<String> = missing.iter().map(shown).collect();
     format!(
@@ -72,7 +72,7 @@ fn shown(rule: &PolicyRule) -> String {
     format!("{{{}}}", parts.join(", "))
 }
 
-/// A list as Go writes quoted strings.
+/// A list of quoted strings in Go's format.
 fn list(items: &[String]) -> String {
     let items: Vec<String> = items.iter().map(|item| format!("{item:?}")).collect();
     format!("[{}]", items.join(" "))
@@ -89,7 +89,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_not_held_is_named() {
+    fn missing_permissions_are_listed() {
         let rules = |value| serde_json::from_value::<Vec<PolicyRule>>(value).unwrap();
         let held = rules(json!([{"apiGroups": [""], "resources": ["pods", "secrets"], "verbs": ["get"]}]));
         let user = User::new("carl").with_implicit_group();

@@ -1,4 +1,4 @@
-//! Who asks, and what they may do: pure functions over users, requests and the RBAC objects.
+//! Authentication and authorization: pure functions over users, requests and RBAC objects.
 
 mod credentials;
 mod escalation;

@@ -15,7 +15,7 @@ pub(crate) struct PolicyRule {
     pub(crate) non_resource_urls: Vec<String>,
 }
 
-/// What somebody wants to do.
+/// The attributes of a request that authorization decides about.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum AuthorizationAttributes {
     Resource {
@@ -23,9 +23,9 @@ pub(crate) enum AuthorizationAttributes {
         group: String,
         /// With its subresource: `pods/log`.
         resource: String,
-        /// Empty: across namespaces, or cluster scope.
+        /// Empty across namespaces and at cluster scope.
         namespace: String,
-        /// Empty: the collection.
+        /// Empty for the collection.
         name: String,
     },
     NonResource {
@@ -55,7 +55,7 @@ impl PolicyRule {
     }
 }
 
-/// `*` is every resource with every subresource, `*/scale` the subresource of every resource.
+/// `*` matches every resource and subresource, `*/scale` that subresource of every resource.
 fn covers_resource(rule: &str, resource: &str) -> bool {
     let sub = resource.split_once('/').map(|(_, sub)| sub);
     rule == "*" || rule == resource || sub.is_some() && rule.strip_prefix("*/") == sub
@@ -67,27 +67,32 @@ mod tests {
 
     use super::*;
 
-    fn asks(verb: &str, group: &str, resource: &str, name: &str) -> AuthorizationAttributes {
+    fn request(verb: &str, group: &str, resource: &str, name: &str) -> AuthorizationAttributes {
         let [verb, group, resource, name] = [verb, group, resource, name].map(String::from);
         AuthorizationAttributes::Resource { verb, group, resource, namespace: String::new(), name }
     }
 
     #[test]
-    fn rules_cover_what_they_name_and_no_more() {
+    fn rules_match_only_what_they_name() {
         let rule = |value| serde_json::from_value::<PolicyRule>(value).unwrap();
         let pods =
             rule(json!({"apiGroups": [""], "resources": ["pods", "*/scale"], "verbs": ["get", "list"]}));
-        assert!(pods.allows(&asks("get", "", "pods", "a")) && pods.allows(&asks("list", "", "pods", "")));
         assert!(
-            !pods.allows(&asks("watch", "", "pods", "")) && !pods.allows(&asks("get", "apps", "pods", ""))
+            pods.allows(&request("get", "", "pods", "a")) && pods.allows(&request("list", "", "pods", ""))
         );
         assert!(
-            !pods.allows(&asks("get", "", "pods/log", "a")) && pods.allows(&asks("get", "", "x/scale", "a"))
+            !pods.allows(&request("watch", "", "pods", ""))
+                && !pods.allows(&request("get", "apps", "pods", ""))
+        );
+        assert!(
+            !pods.allows(&request("get", "", "pods/log", "a"))
+                && pods.allows(&request("get", "", "x/scale", "a"))
         );
         let named =
             rule(json!({"apiGroups": ["*"], "resources": ["*"], "verbs": ["*"], "resourceNames": ["a"]}));
         assert!(
-            named.allows(&asks("get", "x", "pods/log", "a")) && !named.allows(&asks("list", "x", "pods", ""))
+            named.allows(&request("get", "x", "pods/log", "a"))
+                && !named.allows(&request("list", "x", "pods", ""))
         );
         let path =
             |path: &str| AuthorizationAttributes::NonResource { verb: "get".into(), path: path.into() };

@@ -5,10 +5,10 @@ use serde_json::Value;
 
 use super::{AuthorizationAttributes, PolicyRule, User};
 
-/// All RBAC objects of a server, read once after every change of them.
+/// The RBAC authorizer: all RBAC objects, parsed once after every change.
 #[derive(Debug, Default)]
 pub(crate) struct RbacAuthorizer {
-    /// Rules by namespace (empty: a ClusterRole) and name.
+    /// Rules by namespace (empty for ClusterRoles) and name.
     roles: HashMap<(String, String), Vec<PolicyRule>>,
     /// By namespace; empty for ClusterRoleBindings.
     bindings: HashMap<String, Vec<Binding>>,
@@ -17,7 +17,7 @@ pub(crate) struct RbacAuthorizer {
 #[derive(Debug)]
 struct Binding {
     name: String,
-    /// Of the role: empty for a ClusterRole.
+    /// Namespace and name of the role; no namespace for a ClusterRole.
     role: (String, String),
     subjects: Vec<Subject>,
 }
@@ -30,16 +30,16 @@ struct Subject {
     namespace: String,
 }
 
-/// A rule that somebody has, and where from.
+/// A rule granted to a user, and by which binding.
 #[derive(Clone, Debug)]
 pub(crate) struct Grant<'a> {
     pub(crate) rule: &'a PolicyRule,
-    /// Why, in the words of access reviews.
+    /// The reason, as access reviews return it.
     reason: String,
 }
 
 impl RbacAuthorizer {
-    /// From the objects of the four kinds, in any order.
+    /// Reads objects of the four kinds in any order.
     pub(crate) fn read(objects: impl IntoIterator<Item = Value>) -> Self {
         let mut all = Self::default();
         for object in objects {
@@ -64,7 +64,7 @@ impl RbacAuthorizer {
         all
     }
 
-    /// Why somebody may do something; `None` when they may not.
+    /// The reason why the user is allowed; `None` when not.
     pub(crate) fn allows(&self, user: &User, attributes: &AuthorizationAttributes) -> Option<String> {
         if user.is_superuser() {
             return Some(String::new());
@@ -76,7 +76,7 @@ impl RbacAuthorizer {
         self.grants(user, namespace).find(|grant| grant.rule.allows(attributes)).map(|grant| grant.reason)
     }
 
-    /// Every rule that somebody has in a namespace: those of the whole cluster first.
+    /// All rules granted to a user in a namespace, cluster-wide ones first.
     pub(crate) fn grants<'a>(
         &'a self,
         user: &'a User,
@@ -108,11 +108,14 @@ impl Binding {
             namespace => ("RoleBinding", format!("{}/{namespace}", self.name)),
         };
         let role = if self.role.0.is_empty() { "ClusterRole" } else { "Role" };
-        let who = match subject.kind.as_str() {
+        let subject_name = match subject.kind.as_str() {
             "ServiceAccount" => format!("{}/{}", subject.name, subject.namespace),
             _ => subject.name.clone(),
         };
-        format!("RBAC: allowed by {kind} {name:?} of {role} {:?} to {} {who:?}", self.role.1, subject.kind)
+        format!(
+            "RBAC: allowed by {kind} {name:?} of {role} {:?} to {} {subject_name:?}",
+            self.role.1, subject.kind
+        )
     }
 }
 
@@ -132,7 +135,7 @@ impl Subject {
 
 static TABLE: &str = include_str!("../../data/rbac.jsonl");
 
-/// The roles and bindings that every cluster with RBAC has.
+/// The bootstrap roles and bindings of a cluster with RBAC.
 pub(crate) fn bootstrap_objects() -> Vec<Value> {
     let line = |line| {
         serde_json::from_str(line)
@@ -159,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn rights_come_from_bindings() {
+    fn permissions_come_from_bindings() {
         let rules = |resource: &str| json!([{"apiGroups": [""], "resources": [resource], "verbs": ["get"]}]);
         let bindings = RbacAuthorizer::read([
             json!({"kind": "ClusterRole", "metadata": {"name": "pods"}, "rules": rules("pods")}),

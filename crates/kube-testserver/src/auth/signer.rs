@@ -1,4 +1,4 @@
-//! Tokens of service accounts: JWTs, signed by a key that each server makes for itself.
+//! Service account tokens: JWTs signed with a key that each server generates.
 
 use std::sync::OnceLock;
 
@@ -11,10 +11,10 @@ use ring::{
 };
 use serde_json::{Value, json};
 
-/// Who signs, and for whom tokens are when nobody says otherwise.
+/// The issuer of tokens, and their default audience.
 pub(crate) const ISSUER: &str = "https://kubernetes.default.svc";
 
-/// The key, made when it is first needed.
+/// The key, generated when first needed.
 #[derive(Debug, Default)]
 pub(crate) struct TokenSigner(OnceLock<EcdsaKeyPair>);
 
@@ -27,7 +27,7 @@ impl TokenSigner {
         format!("{signed}.{}", BASE64_URL_SAFE_NO_PAD.encode(signature))
     }
 
-    /// The claims of a token that was signed here; whether they still hold is another attributes.
+    /// The claims of a token with a valid signature; expiry is not checked.
     pub(crate) fn verify(&self, token: &str) -> Option<Value> {
         let (signed, signature) = token.rsplit_once('.')?;
         let (_, claims) = signed.split_once('.')?;
@@ -53,7 +53,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_what_was_signed_here_is_taken() {
+    fn only_own_signatures_verify() {
         let (here, elsewhere) = (TokenSigner::default(), TokenSigner::default());
         let claims = json!({"sub": "system:serviceaccount:a:b"});
         let token = here.sign(&claims);

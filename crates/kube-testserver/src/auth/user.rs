@@ -2,7 +2,7 @@ use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 
-/// Somebody who may ask a server, with a way to prove it.
+/// A user of a server, with a credential.
 ///
 /// ```
 /// use kube_testserver::{TestServer, User};
@@ -26,12 +26,12 @@ const ANONYMOUS: &str = "system:anonymous";
 const MASTERS: &str = "system:masters";
 
 impl User {
-    /// A user in no group but `system:authenticated`, to which every known user belongs.
+    /// A user in the group `system:authenticated` only.
     pub fn new(name: impl Into<String>) -> Self {
         Self { name: name.into(), ..Self::default() }
     }
 
-    /// The user `admin` of the group `system:masters`, who may do everything.
+    /// The user `admin` of the group `system:masters`, which is permitted everything.
     pub fn admin() -> Self {
         Self::new("admin").group(MASTERS)
     }
@@ -57,20 +57,19 @@ impl User {
         self
     }
 
-    /// The bearer token by which the user is known. Without one, a server that speaks TLS issues a client certificate, and
-    /// any other server a random token; the kubeconfig has it either way.
+    /// Sets the bearer token. Without one, a server with TLS issues a client certificate, and any other server a random token; the kubeconfig contains it either way.
     #[must_use]
     pub fn token(mut self, token: impl Into<String>) -> Self {
         self.token = Some(token.into());
         self
     }
 
-    /// Who gives no credentials.
+    /// The user of requests without credentials.
     pub(crate) fn anonymous() -> Self {
         Self::new(ANONYMOUS).group(UNAUTHENTICATED)
     }
 
-    /// With the group to which everyone belongs: known, or not.
+    /// Adds the implicit group: `system:authenticated` or `system:unauthenticated`.
     pub(crate) fn with_implicit_group(mut self) -> Self {
         let standing = if self.name == ANONYMOUS { UNAUTHENTICATED } else { AUTHENTICATED };
         if !self.groups.iter().any(|group| group == standing) {
@@ -79,17 +78,17 @@ impl User {
         self
     }
 
-    /// Authorization is not even asked about these.
+    /// `system:masters` bypasses authorization.
     pub(crate) fn is_superuser(&self) -> bool {
         self.groups.iter().any(|group| group == MASTERS)
     }
 
-    /// The namespace and name of the service account that this is.
+    /// Namespace and name, if the user is a service account.
     pub(crate) fn service_account(&self) -> Option<(&str, &str)> {
         self.name.strip_prefix("system:serviceaccount:")?.split_once(':')
     }
 
-    /// `userInfo` as reviews show it.
+    /// `userInfo` of reviews.
     pub(crate) fn to_value(&self) -> Value {
         let mut info = json!({"username": self.name});
         if !self.uid.is_empty() {

@@ -4,14 +4,14 @@ use serde_json::{Value, json};
 
 use crate::{schema::FieldError, store::Key};
 
-/// The ports of nodes that services may have.
+/// The node port range of services.
 const NODE_PORTS: std::ops::RangeInclusive<u64> = 30_000..=32_767;
 
-/// Which service has which address and which ports of nodes, so that no two have the same.
+/// The cluster IPs and node ports of all services; no two services share one.
 #[derive(Debug, Default)]
 pub(super) struct ServiceAllocator {
     ips: HashMap<String, Key>,
-    /// By number and protocol.
+    /// Keyed by number and protocol.
     ports: HashMap<(u64, String), Key>,
 }
 
@@ -31,7 +31,7 @@ impl ServiceAllocator {
         }
     }
 
-    /// Moves what was made up for a service on to what is free, and says what cannot be of what was `requested` for.
+    /// Replaces generated values that are taken by free ones. Returns an error for each `requested` value that is taken or out of range.
     pub(super) fn allocate(&self, key: &Key, requested: &Value, service: &mut Value) -> Vec<FieldError> {
         let mut errors = Vec::new();
         let taken = |owner: Option<&Key>| owner.is_some_and(|owner| owner != key);
@@ -56,7 +56,7 @@ impl ServiceAllocator {
             let refused = |why: &str| {
                 FieldError::invalid(format!("spec.ports[{at}].nodePort"), number.to_string(), why)
             };
-            let mut given = number;
+            let mut provided = number;
             if is_requested && !NODE_PORTS.contains(&number) {
                 let why = "provided port is not in the valid range. The range of valid ports is 30000-32767";
                 errors.push(refused(why));
@@ -68,15 +68,15 @@ impl ServiceAllocator {
                 && let Some(next) = (number..=*NODE_PORTS.end()).chain(NODE_PORTS).find(|port| free(*port))
             {
                 service["spec"]["ports"][at]["nodePort"] = next.into();
-                given = next;
+                provided = next;
             }
-            own.push((given, protocol));
+            own.push((provided, protocol));
         }
         errors
     }
 }
 
-/// The address of a service that has one.
+/// The cluster IP, unless the service is headless or has none yet.
 fn ip_of(service: &Value) -> Option<&str> {
     service["spec"]["clusterIP"].as_str().filter(|ip| !matches!(*ip, "" | "None"))
 }
@@ -90,13 +90,13 @@ fn port_of(port: &Value) -> Option<(u64, String)> {
     Some((number, port["protocol"].as_str().unwrap_or("TCP").into()))
 }
 
-/// The addresses after this one, within its network.
+/// The addresses after this one in the same /8 network.
 fn following(ip: &str) -> impl Iterator<Item = String> {
     let octets: Vec<u32> = ip.split('.').filter_map(|part| part.parse().ok()).collect();
     let number = octets.iter().fold(0u32, |number, octet| (number << 8) | octet);
     (1..0x00ff_ffff).filter_map(move |more| {
         let [a, b, c, d] = (number & 0xff00_0000 | number.wrapping_add(more) & 0x00ff_ffff).to_be_bytes();
-        // Neither the first nor the last of a network.
+        // Skips network and broadcast addresses.
         (1..255).contains(&d).then(|| format!("{a}.{b}.{c}.{d}"))
     })
 }
@@ -110,7 +110,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_made_up_moves_on_and_what_is_asked_for_is_refused() {
+    fn taken_generated_values_move_on_and_taken_requests_are_refused() {
         let mut addresses = ServiceAllocator::default();
         let (one, other) = (Key::new(Some("n"), "one"), Key::new(Some("n"), "other"));
         let first = service("10.1.2.254", 32_767);
@@ -139,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn one_service_does_not_have_a_port_twice() {
+    fn a_node_port_occurs_once_per_service() {
         let mut twice = json!({"spec": {"ports": [{"nodePort": 30_001}, {"nodePort": 30_001}, {"nodePort": 30_001, "protocol": "UDP"}]}});
         let requested = twice["spec"].clone();
         let key = Key::new(Some("n"), "a");

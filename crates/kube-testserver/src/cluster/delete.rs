@@ -10,11 +10,11 @@ use crate::{
     store::{Key, Stored},
 };
 
-/// The finalizers by which an owner waits for the garbage collector.
+/// Finalizers of the garbage collector on an owner.
 pub(super) const FOREGROUND: &str = "foregroundDeletion";
 const ORPHAN: &str = "orphan";
 
-/// What becomes of the dependents of a deleted object.
+/// The propagation policy of a deletion.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Propagation {
     Background,
@@ -22,18 +22,17 @@ pub(crate) enum Propagation {
     Orphan,
 }
 
-/// What a deletion did at once.
+/// The immediate result of a deletion.
 #[derive(Clone, Debug)]
 pub(crate) enum Deletion {
-    /// The object is gone; this was its last version.
+    /// The object was removed; this is its last version.
     Removed(Arc<Stored>),
-    /// The object is marked and waits for its finalizers.
+    /// The object has a deletion timestamp and waits for its finalizers or its grace period.
     Marked(Arc<Stored>),
 }
 
 impl ClusterState {
-    /// Deletes an object, or marks it when somebody has to finish first. `None` when it is not there.
-    /// Without a propagation policy, finalizers of the garbage collector that are on the object decide.
+    /// Deletes an object, or marks it for deletion when finalizers or a grace period hold it. `None` when it does not exist. Without a propagation policy, the finalizers of the garbage collector on the object decide.
     pub(crate) fn delete(
         &mut self,
         resource: &Resource,
@@ -43,7 +42,7 @@ impl ClusterState {
         self.delete_gracefully(resource, key, policy, None)
     }
 
-    /// A pod on a node gets `grace` seconds to end, or as many as it says itself.
+    /// Like [`delete`](Self::delete), with a grace period for pods: `grace` seconds, else `terminationGracePeriodSeconds`.
     pub(crate) fn delete_gracefully(
         &mut self,
         resource: &Resource,
@@ -71,8 +70,7 @@ impl ClusterState {
         Some(Deletion::Marked(stored))
     }
 
-    /// Writes a changed object, or removes it when the change was the last that its deletion waited for.
-    /// `Err` holds the last version that was stored.
+    /// Stores a changed object, or removes it when nothing holds its deletion any more. `Err` holds the last stored version.
     pub(crate) fn put_or_remove(
         &mut self,
         resource: &Resource,
@@ -89,9 +87,8 @@ impl ClusterState {
         Ok(self.put(resource, key, object))
     }
 
-    /// How long an object may take to end. Only pods take any time, and only where somebody runs them: those on a node that
-    /// does not exist end at once, for nobody would report their end.
-    fn grace_seconds(&self, resource: &Resource, object: &Value, asked: Option<i64>) -> i64 {
+    /// The grace period in seconds. Only pods on an existing node have one: without a kubelet, nothing would report the end of their containers.
+    fn grace_seconds(&self, resource: &Resource, object: &Value, requested: Option<i64>) -> i64 {
         let nodes = self.scheme.by_plural("", "nodes").map(|endpoint| endpoint.resource.table);
         let node = object["spec"]["nodeName"].as_str().filter(|_| resource.is("", "pods"));
         let runs = nodes
@@ -101,12 +98,12 @@ impl ClusterState {
             return 0;
         }
         let own = object["spec"]["terminationGracePeriodSeconds"].as_i64().unwrap_or(30);
-        // As genuine servers do, what is below nothing counts as the least.
-        let grace = asked.unwrap_or(own);
+        // As on genuine servers, a negative grace period means 1 second.
+        let grace = requested.unwrap_or(own);
         if grace < 0 { 1 } else { grace }
     }
 
-    /// The time in so many seconds.
+    /// The timestamp `seconds` from now.
     fn timestamp_after(&self, seconds: i64) -> String {
         let later = self.clock.timestamp().checked_add(SignedDuration::from_secs(seconds));
         later.unwrap_or(Timestamp::MAX).strftime("%Y-%m-%dT%H:%M:%SZ").to_string()
@@ -130,7 +127,7 @@ impl ClusterState {
         }
     }
 
-    /// Starts what a marked object waits for, as far as it is the server's own work.
+    /// Starts the server's own part of a deletion: garbage collection, and emptying namespaces and CRDs.
     fn start_deletion(&mut self, resource: &Resource, stored: &Stored, object: &Value) {
         let finalizers = meta::strings(object, "finalizers");
         if finalizers.contains(&ORPHAN) {
@@ -161,7 +158,7 @@ impl ClusterState {
         self.drop_finalizer(resource, &owner.key, object, ORPHAN);
     }
 
-    /// Takes one finalizer off an object; the last one takes the object with it.
+    /// Removes a finalizer, and the object with its last one.
     pub(super) fn drop_finalizer(&mut self, resource: &Resource, key: &Key, object: &Value, finalizer: &str) {
         let mut object = object.clone();
         let left: Vec<String> = meta::strings(&object, "finalizers")
@@ -170,7 +167,7 @@ impl ClusterState {
             .map(Into::into)
             .collect();
         meta::set_finalizers(&mut object, left.iter().map(String::as_str));
-        // Either way the object is as it should be now.
+        // Stored or removed: both are the desired state.
         drop(self.put_or_remove(resource, key.clone(), object));
     }
 }
@@ -190,15 +187,15 @@ fn set_propagation(object: &mut Value, policy: Option<Propagation>) {
     meta::set_finalizers(object, finalizers.iter().map(String::as_str));
 }
 
-/// Sets the deletion timestamp; from then on the object can only go. A second time it can only be brought forward.
+/// Sets the deletion timestamp. A second deletion can only shorten the grace period.
 fn mark_deleting(object: &mut Value, at: &str, grace: i64) {
-    let again = meta::is_deleting(object);
-    if again && grace >= meta::grace(object) {
+    let already_deleting = meta::is_deleting(object);
+    if already_deleting && grace >= meta::grace(object) {
         return;
     }
     meta::set(object, "deletionTimestamp", at);
     meta::set(object, "deletionGracePeriodSeconds", grace);
-    if again {
+    if already_deleting {
         return;
     }
     if let Some(generation) = object["metadata"]["generation"].as_i64().filter(|g| *g > 0) {

@@ -19,7 +19,7 @@ impl ClusterState {
         self.enqueue(Task::FinishNamespace(name.into()));
     }
 
-    /// Removes a namespace that is being deleted and has nothing left in it.
+    /// Removes the `kubernetes` finalizer of a terminating namespace once it has no objects.
     pub(super) fn finish_namespace(&mut self, name: &str) {
         let Some(namespaces) = self.scheme.by_plural("", "namespaces").map(|e| e.resource.clone()) else {
             return;
@@ -35,7 +35,7 @@ impl ClusterState {
         let left: Vec<Value> = finalizers.into_iter().filter(|f| f != "kubernetes").collect();
         object["spec"] = if left.is_empty() { json!({}) } else { json!({"finalizers": left}) };
         if self.store.get(namespaces.table, &key).is_some_and(|stored| stored.value() != object) {
-            // Either way the namespace is as it should be now.
+            // Stored or removed: both are the desired state.
             drop(self.put_or_remove(&namespaces, key, object));
         }
     }
@@ -47,7 +47,7 @@ impl ClusterState {
         self.enqueue(Task::FinishResource(table));
     }
 
-    /// Removes a CRD that is being deleted and has no objects left.
+    /// Removes the cleanup finalizer of a terminating CRD once it has no objects.
     pub(super) fn finish_resource(&mut self, table: TableId) {
         let Some(resource) = self.scheme.by_table(table).cloned() else { return };
         let definitions = self.scheme.by_plural("apiextensions.k8s.io", "customresourcedefinitions");

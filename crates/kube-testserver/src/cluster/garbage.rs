@@ -19,14 +19,14 @@ impl ClusterState {
             DependentAction::DropReferences(uids) => self.drop_references(*table, key, &uids),
             DependentAction::Delete { .. } if meta::is_deleting(&stored.value()) => {}
             DependentAction::Delete { foreground } => {
-                // Finalizers of the collector on the object itself come first.
+                // Background, so that finalizers of the garbage collector on the object itself run first.
                 let policy = foreground.then_some(Propagation::Foreground);
                 self.delete(&resource, key, policy);
             }
         }
     }
 
-    /// Lets an owner go that waits in the foreground, unless a dependent still blocks it.
+    /// Removes the `foregroundDeletion` finalizer of an owner once no dependent blocks its deletion.
     pub(super) fn finish_foreground(&mut self, uid: &str) {
         let Some((table, key)) = self.owners.live(uid).cloned() else { return };
         let Some(resource) = self.scheme.by_table(table).cloned() else { return };
@@ -53,7 +53,7 @@ impl ClusterState {
         self.put(&resource, key.clone(), object);
     }
 
-    /// What an owner reference in `namespace` points at.
+    /// The state of the object that an owner reference in `namespace` points to.
     fn owner_state(&self, owner: &Owner, namespace: Option<&str>) -> OwnerState {
         let (group, version) = meta::split_api_version(&owner.api_version);
         let Some(endpoint) = self.scheme.by_kind(group, version, &owner.kind) else {

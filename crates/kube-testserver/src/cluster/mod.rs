@@ -1,8 +1,6 @@
-//! All state of a server behind one lock, and the consequences of every change.
+//! The state of a server behind one lock, and the controllers that react to every change.
 //!
-//! Verbs read and write through [`ClusterState`]. What a change entails (garbage collection, namespaces and CRDs that
-//! empty themselves) is queued and done by [`ClusterState::run_tasks`] before the lock is released, so nobody sees half of it. What is to be done at a
-//! time waits among the timers, until a request, a watch or the clock brings it about.
+//! Handlers read and write through [`ClusterState`]. A change enqueues tasks (garbage collection, namespace and CRD deletion, workloads); [`ClusterState::run_tasks`] runs them before the lock is released, so no request sees a half-finished change. Tasks with a due time wait in `timers` until a request, a watch or the clock runs them.
 
 mod allocator;
 mod delete;

@@ -8,7 +8,7 @@ use crate::{
 };
 
 impl ClusterState {
-    /// Takes over the state of a data directory, if there is one, and keeps every change there from now on.
+    /// Loads the state of a data directory, if there is one, and journals every change from now on.
     pub(crate) fn open_data_dir(&mut self, dir: &Path) -> Result<(), DataError> {
         let (journal, saved) = Journal::open(dir)?;
         if saved.revision > 0 {
@@ -20,7 +20,7 @@ impl ClusterState {
             });
             for object in self.replace_state(objects.collect(), saved.revision) {
                 let (key, plural, group) = (&object.key, &object.plural, &object.group);
-                tracing::warn!("{plural}.{group} {key} is left out: its CRD is not there");
+                tracing::warn!("skipped {plural}.{group} {key}: its CRD does not exist");
             }
             self.ensure_rbac_bootstrap();
         }
@@ -29,15 +29,15 @@ impl ClusterState {
         Ok(())
     }
 
-    /// Why changes can no longer be kept.
+    /// The error after which changes are no longer written.
     pub(crate) fn journal_error(&self) -> Option<&str> {
         self.journal.as_ref()?.write_error()
     }
 
-    /// Notes the newest version of an object, or that it is gone.
+    /// Appends the new version of an object, or its removal.
     pub(super) fn append_to_journal(&mut self, resource: &Resource, stored: &Stored, gone: bool) {
         let Some(journal) = &mut self.journal else { return };
-        // Whichever of two twins it was written as.
+        // Under the stored kind, also when the object was written as its storage equivalent.
         let resource = self.scheme.by_table(resource.table).map_or(resource, AsRef::as_ref);
         let object = stored.bytes();
         let object = Some(&object).filter(|_| !gone);
@@ -54,7 +54,7 @@ impl ClusterState {
         }
     }
 
-    /// Writes the whole state anew.
+    /// Rewrites the journal with the current state.
     pub(super) fn rewrite_journal(&mut self) {
         let Some(journal) = &mut self.journal else { return };
         let head = JournalLine::head(self.store.revision());

@@ -15,12 +15,12 @@ use crate::{
 const RBAC: &str = "rbac.authorization.k8s.io";
 
 impl ClusterState {
-    /// Whether users are told apart, and each may do only what RBAC says.
+    /// Whether the server authenticates users and enforces RBAC.
     pub(crate) fn enforces_rbac(&self) -> bool {
         self.settings.rbac
     }
 
-    /// The RBAC objects, read.
+    /// The authorizer over the RBAC objects; built when first needed after a change.
     pub(crate) fn rbac_authorizer(&self) -> Arc<RbacAuthorizer> {
         let read = || {
             let kinds = ["clusterroles", "clusterrolebindings", "roles", "rolebindings"];
@@ -33,7 +33,7 @@ impl ClusterState {
         self.rbac_authorizer.get_or_init(read).clone()
     }
 
-    /// The roles and bindings that every cluster with RBAC begins with.
+    /// Creates the roles and bindings that every cluster with RBAC starts with.
     pub(super) fn bootstrap_rbac(&mut self) {
         for mut object in auth::bootstrap_objects() {
             let kind = object["kind"].as_str().unwrap_or_default().to_string();
@@ -45,7 +45,7 @@ impl ClusterState {
         self.run_tasks();
     }
 
-    /// Adds what every cluster with RBAC has, where a state from elsewhere lacks it.
+    /// Creates the bootstrap roles and bindings where a restored state lacks them.
     pub(super) fn ensure_rbac_bootstrap(&mut self) {
         let roles = self.scheme.by_plural(RBAC, "clusterroles").map(|endpoint| endpoint.resource.table);
         let has_some =
@@ -55,7 +55,7 @@ impl ClusterState {
         }
     }
 
-    /// Notes a change of a resource's objects, as far as it is about rights.
+    /// Drops the cached authorizer, and enqueues role aggregation, when an RBAC object changes.
     pub(super) fn on_rbac_change(&mut self, resource: &Resource) {
         if resource.group == RBAC {
             self.rbac_authorizer.take();
@@ -65,13 +65,12 @@ impl ClusterState {
         }
     }
 
-    /// Gives every ClusterRole with an aggregation rule the rules of those that it selects.
+    /// Writes the rules of every ClusterRole with an aggregation rule: those of the roles it selects.
     pub(super) fn aggregate_roles(&mut self) {
         let Some(resource) = self.scheme.by_plural(RBAC, "clusterroles").map(|e| e.resource.clone()) else {
             return;
         };
-        // Roles may be made up of roles that are made up of others: at worst one more is right after every round. Roles that
-        // select each other would change for ever.
+        // Aggregated roles may select aggregated roles: each round completes at least one of them. The bound stops roles that select each other.
         let rounds = self.store.objects(resource.table, None).count();
         for _ in 0..=rounds {
             if !self.aggregate_once(&resource) {
@@ -81,7 +80,7 @@ impl ClusterState {
         self.tasks.remove(&Task::AggregateRoles);
     }
 
-    /// Whether a role changed.
+    /// Returns whether a role changed.
     fn aggregate_once(&mut self, resource: &Resource) -> bool {
         let roles: Vec<Value> =
             self.store.objects(resource.table, None).map(|stored| stored.value()).collect();
@@ -129,7 +128,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn roles_that_select_each_other_come_to_rest() {
+    fn roles_that_select_each_other_converge() {
         let mut cluster = ClusterState::new(super::super::Settings { rbac: true, ..Default::default() });
         let clusterroles = cluster.scheme.by_plural(RBAC, "clusterroles").unwrap().resource.clone();
         let role = |name: &str, verb: &str, selects: &str| {

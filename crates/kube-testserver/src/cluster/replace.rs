@@ -7,7 +7,7 @@ use crate::{
     store::{Key, PageRequest, TooOld},
 };
 
-/// An object with its id, complete with uid and resourceVersion.
+/// An object with its resource and key; uid and resourceVersion are set.
 #[derive(Clone, Debug)]
 pub(crate) struct StateEntry {
     pub(crate) group: String,
@@ -17,7 +17,7 @@ pub(crate) struct StateEntry {
 }
 
 impl ClusterState {
-    /// Everything there is, at one revision: definitions first, then in the order of resources and keys.
+    /// All objects at one revision: CRDs first, then by resource and key.
     pub(crate) fn contents(&self, at: Option<u64>) -> Result<Vec<StateEntry>, TooOld> {
         let at = at.filter(|at| *at < self.store.revision());
         let gone = self.unserved.iter().filter(|_| at.is_some());
@@ -43,8 +43,7 @@ impl ClusterState {
         Ok(contents)
     }
 
-    /// Replaces the whole state. The history is empty afterwards, and every watch ends. Returns the objects that no
-    /// resource is there for.
+    /// Replaces the whole state. The history is empty afterwards, and every watch ends. Returns the objects whose resource is not served.
     pub(crate) fn replace_state(&mut self, contents: Vec<StateEntry>, revision: u64) -> Vec<StateEntry> {
         self.store = self.store.restarted_at(revision);
         self.scheme = Scheme::with_built_in(&mut self.store);
@@ -80,7 +79,7 @@ impl ClusterState {
         unresolved
     }
 
-    /// Goes back to an earlier revision, as a cluster does whose etcd is restored from a backup.
+    /// Restores an earlier revision, like a cluster whose etcd is restored from a backup.
     pub(crate) fn rewind(&mut self, revision: u64) -> Result<(), TooOld> {
         let contents = self.contents(Some(revision))?;
         let revision = revision.min(self.store.revision());

@@ -5,11 +5,11 @@ use tokio::sync::watch;
 use super::{BuiltInController, ClusterState, task::Task};
 use crate::{gc::ObjectId, scheme::Resource, store::Stored};
 
-/// How long an Event is kept after its last write.
+/// Time to live of an Event after its last write.
 const EVENT_TTL: Duration = Duration::from_secs(3600);
 
 impl ClusterState {
-    /// Does what has become due. Requests begin with it, watches wake up for it, and so does putting the clock ahead.
+    /// Runs the tasks that are due. Requests, watches and clock changes call this.
     pub(crate) fn run_due_tasks(&mut self) {
         let due = self.timers.due(self.clock.elapsed());
         if !due.is_empty() {
@@ -23,13 +23,13 @@ impl ClusterState {
         self.timers.next.subscribe()
     }
 
-    /// Comes back to a task after so many seconds, at least one.
+    /// Enqueues a task after this many seconds, at least one.
     pub(super) fn enqueue_after(&mut self, task: Task, seconds: u64) {
         let at = self.clock.elapsed().saturating_add(Duration::from_secs(seconds.max(1)));
         self.timers.set(task, at);
     }
 
-    /// Events are forgotten after a while; every write begins that anew.
+    /// Every write of an Event restarts its time to live.
     pub(super) fn schedule_event_expiry(&mut self, resource: &Resource, stored: &Stored, gone: bool) {
         if resource.plural != "events" || resource.custom {
             return;
@@ -41,7 +41,7 @@ impl ClusterState {
         }
     }
 
-    /// What controllers were waiting for when a state was saved is not in it: they look again a second after it was taken over.
+    /// Timers are not part of a saved state: Jobs and Deployments are reconciled one second after it is restored.
     pub(super) fn requeue_restored(&mut self, resource: &Resource, stored: &Stored) {
         if self.settings.disabled.contains(&BuiltInController::Workloads) {
             return;

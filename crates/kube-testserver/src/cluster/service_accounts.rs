@@ -1,4 +1,4 @@
-//! Service accounts: the one that every namespace has, and whose token a token is.
+//! Service accounts: the default one of each namespace, and authentication by their tokens.
 
 use std::sync::Arc;
 
@@ -15,7 +15,7 @@ use crate::{
 const ROOT_CA: &str = "kube-root-ca.crt";
 
 impl ClusterState {
-    /// Queues what a change of this object may mean for the accounts of its namespace.
+    /// Enqueues the service account task of the namespace that this object belongs to.
     pub(super) fn enqueue_service_account(&mut self, resource: &Resource, key: &Key) {
         if self.settings.disabled.contains(&BuiltInController::ServiceAccounts) || !resource.group.is_empty()
         {
@@ -33,7 +33,7 @@ impl ClusterState {
         }
     }
 
-    /// Gives a namespace what pods in it count on: an account, and the certificate of the server.
+    /// Creates the default service account and the ConfigMap with the CA certificate of a namespace.
     pub(super) fn ensure_service_account(&mut self, namespace: &str) {
         let table = self.scheme.by_plural("", "namespaces").map(|endpoint| endpoint.resource.table);
         let found = table.and_then(|table| self.store.get(table, &Key::new(None, namespace)));
@@ -52,7 +52,7 @@ impl ClusterState {
         self.create("", "configmaps", map);
     }
 
-    /// The certificate by which the server is known, from now on.
+    /// Sets the CA certificate that pods get, and updates every published copy.
     pub(crate) fn set_ca(&mut self, pem: &str) {
         self.ca = pem.to_owned();
         let Some(maps) = self.scheme.by_plural("", "configmaps").map(|endpoint| endpoint.resource.clone())
@@ -73,7 +73,7 @@ impl ClusterState {
         self.run_tasks();
     }
 
-    /// Whose token it is, and for which of the audiences. `Err` says why it is nobody's.
+    /// Authenticates a bearer token for one of the audiences. `Err` is the message of the refusal.
     pub(crate) fn authenticate_token(
         &self,
         token: &str,
@@ -98,7 +98,7 @@ impl ClusterState {
         Ok((Arc::new(user), both))
     }
 
-    /// The account of a token, as long as it holds: in time, and while the account and what the token is bound to are there.
+    /// The service account of a token. `None` when the token has expired, or the account or the object it is bound to no longer exists.
     fn account_of(&self, claims: &Value) -> Option<User> {
         let about = &claims["kubernetes.io"];
         if self.clock.timestamp().as_second() >= claims["exp"].as_i64()? {

@@ -10,7 +10,7 @@ use crate::{
 };
 
 impl ClusterState {
-    /// Gives a service what it has requested for, else what is free. `requested` is its spec as it came.
+    /// Allocates cluster IP and node ports of a service; `requested` is its spec as the client sent it.
     pub(crate) fn allocate_addresses(
         &self,
         key: &Key,
@@ -35,10 +35,9 @@ impl ClusterState {
         }
     }
 
-    /// Finds the address of a webhook's `clientConfig`: that of its URL, or what the service it names stands for.
+    /// Resolves a webhook's `clientConfig`: its URL, or the address of the service it references.
     ///
-    /// # Errors
-    /// Why there is none, in the words that a client hears.
+    /// The message that the client receives.
     pub(crate) fn webhook_target(&self, config: &Value) -> Result<Target, String> {
         let ca = config["caBundle"].as_str().unwrap_or_default();
         let ca_bundle = BASE64_STANDARD.decode(ca).unwrap_or_default();
@@ -57,7 +56,7 @@ impl ClusterState {
     }
 }
 
-/// Host and port behind a service: its external name, else its first endpoint, else its address in the cluster.
+/// Host and port of a service: its external name, else its first endpoint, else its cluster IP.
 fn service_address(
     cluster: &ClusterState,
     namespace: &str,

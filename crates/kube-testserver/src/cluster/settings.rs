@@ -1,12 +1,12 @@
 use std::collections::BTreeSet;
 
-/// What a server is told at its start.
+/// Configuration of a server.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Settings {
-    /// How many changes watches can catch up on.
+    /// The number of changes in the history.
     pub(crate) history: usize,
     pub(crate) disabled: BTreeSet<BuiltInController>,
-    /// Whether users are told apart and RBAC is enforced.
+    /// Whether the server authenticates users and enforces RBAC.
     pub(crate) rbac: bool,
 }
 
@@ -21,27 +21,24 @@ impl Default for Settings {
     }
 }
 
-/// A part of the server that acts by itself, as a cluster's controller manager and nodes do. Those that clean up are on unless
-/// switched disabled with [`Builder::without`](crate::Builder::without); those that make and run pods are disabled unless switched on with
-/// [`Builder::with`](crate::Builder::with), so that a test of a controller has its objects to itself.
+/// A controller that is part of the server, like those of a cluster's controller manager and its nodes. Controllers that clean up are on unless switched off with [`Builder::without`](crate::Builder::without); controllers that create and run pods are off unless switched on with [`Builder::with`](crate::Builder::with), so that they do not interfere with a controller under test.
 ///
-/// They act within the request that gives them reason to: once it is answered, all that follows from it has been done.
+/// Controllers run within the request that triggers them: when it returns, they have finished.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
 pub enum BuiltInController {
-    /// Deletes objects whose owners are gone, and lets owners go that wait in the foreground for their dependents.
+    /// Deletes objects whose owners no longer exist, and finishes foreground deletions.
     GarbageCollection,
-    /// Empties namespaces that are being deleted, and lets them go.
+    /// Deletes the objects of terminating namespaces, then the namespaces.
     NamespaceDeletion,
-    /// Lets volumes and claims that are being deleted go once no pod uses them.
+    /// Removes the protection finalizers of volumes and claims that no pod uses.
     StorageProtection,
-    /// Gives ClusterRoles with an aggregation rule the rules of those that they select.
+    /// Writes the rules of ClusterRoles with an aggregation rule.
     RoleAggregation,
-    /// A node that runs pods: schedules them to itself, reports them running, ends them. See [`Kubelet`](crate::Kubelet) for what
-    /// their containers do.
+    /// A node that runs pods: schedules them to itself, reports them running and finishes their deletion. [`Kubelet`](crate::Kubelet) scripts what their containers do.
     Kubelet,
-    /// Every namespace has a service account `default` and a ConfigMap `kube-root-ca.crt`.
+    /// Creates the service account `default` and the ConfigMap `kube-root-ca.crt` in every namespace.
     ServiceAccounts,
-    /// PodDisruptionBudgets count their pods; Deployments make ReplicaSets, ReplicaSets and Jobs make pods, and all count them in their status.
+    /// The controllers of Deployments, ReplicaSets, Jobs and PodDisruptionBudgets.
     Workloads,
 }

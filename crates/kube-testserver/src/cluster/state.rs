@@ -21,7 +21,7 @@ use crate::{
 
 const NAMESPACES: [&str; 4] = ["default", "kube-node-lease", "kube-public", "kube-system"];
 
-/// Store, scheme and clock of one server.
+/// Store, scheme, clock and controllers of one server.
 #[derive(Debug)]
 pub(crate) struct ClusterState {
     pub(crate) store: Store,
@@ -34,22 +34,22 @@ pub(crate) struct ClusterState {
     pub(super) timers: Timers,
     pub(super) allocator: ServiceAllocator,
     pub(super) settings: Settings,
-    /// Custom resources whose definition is gone; their history is still there.
+    /// Custom resources whose CRD was deleted; their history can still be read.
     pub(super) unserved: Vec<Arc<Resource>>,
-    /// The RBAC objects, read when they are first needed after a change.
+    /// Built when first needed after a change of an RBAC object.
     pub(super) rbac_authorizer: OnceLock<Arc<RbacAuthorizer>>,
     pub(crate) credentials: Credentials,
-    /// Where changes are kept, if anywhere.
+    /// Present with a data directory.
     pub(super) journal: Option<Journal>,
     pub(crate) token_signer: TokenSigner,
-    /// The certificate of the server, as pods are told it; empty where there is none.
+    /// PEM of the CA certificate that pods get; empty without TLS.
     pub(super) ca: String,
-    /// Another number whenever the whole state was replaced: whoever remembers a id in it has to begin anew.
+    /// Increases whenever the whole state is replaced: positions in the history are then invalid.
     pub(crate) incarnation: u64,
 }
 
 impl ClusterState {
-    /// A server with its first namespaces and an empty rest.
+    /// A new cluster: its namespaces, and the bootstrap objects of the enabled controllers.
     pub(crate) fn new(settings: Settings) -> Self {
         let mut store = Store::new(settings.history);
         let scheme = Scheme::with_built_in(&mut store);
@@ -81,12 +81,12 @@ impl ClusterState {
             cluster.join_node();
         }
         cluster.run_tasks();
-        // What every cluster has is there before anybody could have looked.
+        // Bootstrap objects are not part of the history.
         cluster.store.compact();
         cluster
     }
 
-    /// The objects that every cluster has from its first second.
+    /// Creates the initial namespaces.
     pub(super) fn bootstrap(&mut self) {
         let namespaces = self.scheme.by_plural("", "namespaces").map(|endpoint| endpoint.resource.clone());
         let namespaces = namespaces.expect("invariant: namespaces are in the table of built-in kinds");
@@ -111,7 +111,7 @@ impl ClusterState {
         self.clock.now()
     }
 
-    /// Writes a new version of an object and notes what follows from it.
+    /// Stores a new version of an object and enqueues the tasks that follow from it.
     pub(crate) fn put(&mut self, resource: &Resource, key: Key, object: Value) -> Arc<Stored> {
         let before = self.store.get(resource.table, &key).cloned();
         let stored = self.store.put(resource.table, key, object);
@@ -143,7 +143,7 @@ impl ClusterState {
         stored
     }
 
-    /// Removes an object and notes what follows from it.
+    /// Removes an object and enqueues the tasks that follow from it.
     pub(crate) fn remove(&mut self, resource: &Resource, key: &Key) -> Option<Arc<Stored>> {
         let before = self.store.get(resource.table, key)?.clone();
         let last = self.store.remove(resource.table, key, before.value())?;
@@ -189,7 +189,7 @@ impl ClusterState {
         }
     }
 
-    /// Draws all consequences, and theirs.
+    /// Runs all tasks, including those that they enqueue.
     pub(crate) fn run_tasks(&mut self) {
         while let Some(task) = self.tasks.pop_first() {
             if self.settings.disabled.iter().any(|controller| controller.performs(&task)) {
@@ -220,7 +220,7 @@ impl ClusterState {
         self.tasks.insert(task);
     }
 
-    /// A dependent that no longer blocks its owner may have been the last one to.
+    /// Enqueues the owners whose deletion a dependent no longer blocks.
     fn enqueue_unblocked_owners(&mut self, before: &Stored, after: &Stored) {
         for owner in
             before.owners.iter().filter(|owner| owner.blocks_deletion && !after.owners.contains(owner))
@@ -229,7 +229,7 @@ impl ClusterState {
         }
     }
 
-    /// Serves what an established CRD defines, keeping the table it has.
+    /// Serves the resource of an established CRD; an existing table is kept.
     pub(super) fn serve_crd(&mut self, definition: &Value) {
         let table = self.defined_by(definition).map(|resource| resource.table);
         if !crd::is_established(definition) {
@@ -241,8 +241,7 @@ impl ClusterState {
         self.scheme.insert(Arc::new(resource));
     }
 
-    /// Objects are read by the schema of now, whichever they were written by: pruned, and defaulted. What a schema
-    /// drops is gone for good here; a genuine server has it again when the schema takes it back.
+    /// Prunes and defaults stored objects by the new schema. Unlike on a genuine server, fields that a schema drops do not come back with a later schema.
     fn reapply_schema(&mut self, definition: &Value) {
         let Some(resource) = self.defined_by(definition).cloned() else { return };
         let stored = resource.storage();
@@ -254,7 +253,7 @@ impl ClusterState {
         self.rewrite_journal();
     }
 
-    /// Ends the resource that a removed CRD defined, and its watches.
+    /// Stops serving the resource of a deleted CRD and ends its watches.
     fn stop_serving_crd(&mut self, definition: &Value) {
         if let Some(resource) = self.defined_by(definition).cloned() {
             self.scheme.remove(resource.table);

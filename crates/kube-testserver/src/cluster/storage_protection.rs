@@ -1,4 +1,4 @@
-//! Volumes and claims that are being deleted stay for as long as a pod uses them.
+//! Storage protection: finalizers hold volumes and claims while they are in use.
 
 use serde_json::Value;
 
@@ -11,7 +11,7 @@ use crate::{
 };
 
 impl ClusterState {
-    /// A pod is gone: its claims may be free now.
+    /// Enqueues the claims of a removed pod.
     pub(super) fn enqueue_claims(&mut self, key: &Key, pod: &Value) {
         let claims: Vec<String> = claims(pod).map(Into::into).collect();
         if claims.is_empty() {
@@ -26,7 +26,7 @@ impl ClusterState {
         }
     }
 
-    /// Lets a volume or claim go that is being deleted, unless somebody uses it. Looks at all pods of the namespace.
+    /// Removes the protection finalizer of a terminating volume or claim that is not in use. Reads all pods of the namespace.
     pub(super) fn free_storage(&mut self, (table, key): &ObjectId) {
         let Some(resource) = self.scheme.by_table(*table).cloned() else { return };
         let Some(object) = self.store.get(*table, key).map(|stored| stored.value()) else { return };
@@ -42,7 +42,7 @@ impl ClusterState {
         }
     }
 
-    /// Whether a pod that runs, or is about to, has this claim.
+    /// Whether a scheduled pod that has not finished uses this claim.
     fn is_claimed(&self, claim: &Key) -> bool {
         let Some(table) = self.scheme.by_plural("", "pods").map(|e| e.resource.table) else { return false };
         self.store.objects(table, claim.namespace()).any(|stored| {

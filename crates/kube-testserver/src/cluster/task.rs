@@ -4,41 +4,41 @@ use crate::{
     store::{Key, TableId},
 };
 
-/// A consequence that is still to be drawn, in the order in which they are.
+/// A unit of work of a controller. Tasks run in the order of the variants.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Task {
-    /// Are the owners of this object still there?
+    /// Garbage collection: check whether the owners of an object exist.
     CheckOwners(ObjectId),
-    /// An owner that is deleted in the foreground: is it free to go?
+    /// Finish the foreground deletion of the owner with this uid, unless dependents block it.
     FinishForeground(String),
-    /// Delete everything in a namespace.
+    /// Delete all objects in a namespace.
     EmptyNamespace(String),
-    /// A namespace that is being deleted: is it empty?
+    /// Remove a terminating namespace if it is empty.
     FinishNamespace(String),
     /// Delete all objects of a custom resource.
     EmptyResource(TableId),
-    /// A CRD that is being deleted: are all its objects gone?
+    /// Remove a terminating CRD if it has no objects.
     FinishResource(TableId),
-    /// A volume or claim that is being deleted: does anybody use it still?
+    /// Remove the protection finalizer of a terminating volume or claim if it is unused.
     FreeStorage(ObjectId),
-    /// ClusterRoles that are made up of others.
+    /// Aggregate ClusterRoles.
     AggregateRoles,
-    // Pods before those who count them.
-    /// What is next for a pod?
+    // Pods run before the controllers that count them.
+    /// Schedule, start or finish a pod.
     RunPod(ObjectId),
-    /// Do pods that nobody controls belong to a ReplicaSet of this namespace? All of them, or the one that is named.
+    /// Adopt unowned pods of a namespace into ReplicaSets: all of them, or only this one.
     Adopt(String, Option<Key>),
-    /// Has a Job the pods it needs?
+    /// Reconcile a Job.
     Job(ObjectId),
-    /// Has a ReplicaSet the pods it needs?
+    /// Reconcile a ReplicaSet.
     ReplicaSet(ObjectId),
-    /// What is the next step of a Deployment?
+    /// Reconcile a Deployment.
     Deployment(ObjectId),
-    /// How many pods may the budgets of a namespace let go?
+    /// Update the status of all PodDisruptionBudgets of a namespace.
     Budgets(String),
-    /// Has a namespace its service account?
+    /// Create the default service account of a namespace.
     ServiceAccounts(String),
-    /// An Event has been there long enough.
+    /// Delete an Event whose time to live has passed.
     ExpireEvent(ObjectId),
 }
 

@@ -7,7 +7,7 @@ use tokio::sync::watch;
 
 use super::task::Task;
 
-/// Tasks that wait for their time, each for one time only. Times are those of the server's clock since its start.
+/// Tasks with a due time, at most one each. Times are measured from the start of the server's clock.
 #[derive(Debug)]
 pub(super) struct Timers {
     times: BTreeMap<Task, Duration>,
@@ -20,7 +20,7 @@ impl Timers {
         Self { times: BTreeMap::new(), order: BTreeSet::new(), next: watch::Sender::new(None) }
     }
 
-    /// Lets a task wait until `at`, whatever it waited for before.
+    /// Schedules a task at `at`, replacing an earlier schedule.
     pub(super) fn set(&mut self, task: Task, at: Duration) {
         if let Some(before) = self.times.insert(task.clone(), at) {
             self.order.remove(&(before, task.clone()));
@@ -42,7 +42,7 @@ impl Timers {
         self.notify();
     }
 
-    /// Takes the tasks whose time has come.
+    /// Removes and returns the tasks that are due.
     pub(super) fn due(&mut self, now: Duration) -> Vec<Task> {
         let mut due = Vec::new();
         while self.order.first().is_some_and(|(at, _)| *at <= now) {
@@ -54,7 +54,7 @@ impl Timers {
         due
     }
 
-    /// Whoever waits need only know when the first is due.
+    /// Publishes when the next task is due.
     fn notify(&self) {
         let first = self.order.first().map(|(at, _)| *at);
         self.next.send_if_modified(|next| std::mem::replace(next, first) != first);
@@ -66,7 +66,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn tasks_come_in_the_order_of_their_times_and_once() {
+    fn tasks_are_due_in_order_and_once() {
         let (mut timers, second) = (Timers::new(), Duration::from_secs);
         let (one, other) = (Task::Budgets("a".into()), Task::Budgets("b".into()));
         timers.set(one.clone(), second(5));

@@ -1,4 +1,4 @@
-//! What controllers of workloads do: plans come from [`controllers`](crate::controllers), writes are made here.
+//! The workload controllers: [`controllers`](crate::controllers) makes the plans, this file carries them out.
 
 use std::sync::Arc;
 
@@ -21,7 +21,7 @@ use crate::{
 };
 
 impl ClusterState {
-    /// Queues what a change of this object may mean for controllers.
+    /// Enqueues the controllers that depend on this object.
     pub(super) fn enqueue_workload(&mut self, resource: &Resource, stored: &Stored) {
         let id = (resource.table, stored.key.clone());
         match (resource.group.as_str(), resource.plural.as_str()) {
@@ -48,7 +48,7 @@ impl ClusterState {
         self.enqueue_controller(stored);
     }
 
-    /// Queues the controller that owns an object.
+    /// Enqueues the controller that owns an object.
     pub(super) fn enqueue_controller(&mut self, stored: &Stored) {
         for owner in &stored.owners {
             let (group, _) = meta::split_api_version(&owner.api_version);
@@ -66,7 +66,7 @@ impl ClusterState {
         }
     }
 
-    /// Queues the budgets of a namespace in which a pod has changed, if there are any.
+    /// Enqueues the budgets of the pod's namespace, if there are any.
     pub(super) fn enqueue_budgets(&mut self, pod: &Key) {
         let Some(budgets) = self.resource("policy", "poddisruptionbudgets") else { return };
         if self.store.objects(budgets.table, pod.namespace()).next().is_some() {
@@ -74,7 +74,7 @@ impl ClusterState {
         }
     }
 
-    /// Queues the question whose a new pod is, where there is somebody to have it.
+    /// Enqueues adoption of an unowned pod if its namespace has ReplicaSets.
     fn enqueue_adoption(&mut self, pod: &Key) {
         let Some(sets) = self.resource("apps", "replicasets") else { return };
         if self.store.objects(sets.table, pod.namespace()).next().is_some() {
@@ -82,8 +82,7 @@ impl ClusterState {
         }
     }
 
-    /// Gives pods that nobody controls to the first ReplicaSet that selects them. Looks at all pods of the namespace when a
-    /// ReplicaSet is new, at one when a pod is.
+    /// Adopts unowned pods into the first ReplicaSet that selects them: all of the namespace after a new ReplicaSet, one after a new pod.
     pub(super) fn adopt_pods(&mut self, namespace: &str, only: Option<&Key>) {
         let (sets, pods) = (self.resource("apps", "replicasets"), self.resource("", "pods"));
         let (Some(sets), Some(pods)) = (sets, pods) else { return };
@@ -101,7 +100,7 @@ impl ClusterState {
         }
     }
 
-    /// Once per request that has changed pods of a namespace with budgets: looks at all its pods.
+    /// Updates the status of all budgets of a namespace. Reads all its pods, once per request.
     pub(super) fn count_budgets(&mut self, namespace: &str) {
         let (budgets, pods) = (self.resource("policy", "poddisruptionbudgets"), self.resource("", "pods"));
         let (Some(budgets), Some(pods)) = (budgets, pods) else { return };
@@ -127,14 +126,14 @@ impl ClusterState {
         self.put(&nodes, made.key.clone(), node);
     }
 
-    /// Brings a pod to a node, to life, and to its end.
+    /// Binds a pod to the node, starts its containers, or finishes its deletion.
     pub(super) fn run_pod(&mut self, (table, key): &ObjectId) {
         let Some(resource) = self.scheme.by_table(*table).cloned() else { return };
         let Some(mut pod) = self.store.get(*table, key).map(|stored| stored.value()) else { return };
         let scheduler = pod["spec"]["schedulerName"].as_str().unwrap_or("default-scheduler");
         if meta::is_deleting(&pod) {
             if pod["spec"]["nodeName"] == NODE_NAME && meta::grace(&pod) > 0 {
-                // All its containers have ended: the kubelet lets it go.
+                // The containers have ended, so the kubelet finishes the deletion.
                 meta::set(&mut pod, "deletionGracePeriodSeconds", 0);
                 drop(self.put_or_remove(&resource, key.clone(), pod));
             }
@@ -250,7 +249,7 @@ impl ClusterState {
         self.write_status(&resource, &id.1, &deployment, plan.status);
     }
 
-    /// Creates an object as a client would: with defaults, a name, a uid.
+    /// Creates an object with defaults, a name and a uid, as a create request would.
     pub(super) fn create(&mut self, group: &str, plural: &str, mut object: Value) -> Option<Arc<Stored>> {
         let endpoint = self.scheme.by_plural(group, plural)?.clone();
         endpoint.schema().default(&mut object);
@@ -273,7 +272,7 @@ impl ClusterState {
         Some((resource, self.store.get(*table, key)?.value()))
     }
 
-    /// What an object owns of a resource, in order of names.
+    /// The dependents of an object in one resource, by name.
     fn owned(&self, owner: &Value, group: &str, plural: &str) -> (Vec<Key>, Vec<Value>) {
         let Some(resource) = self.resource(group, plural) else { return Default::default() };
         let uid = meta::text(owner, "uid").unwrap_or_default();
@@ -294,7 +293,6 @@ impl ClusterState {
     }
 
     fn write_status(&mut self, resource: &Resource, key: &Key, object: &Value, status: Value) {
-        // What the status does not say was none before as well.
         if object["status"] != status {
             let mut object = object.clone();
             object["status"] = status;

@@ -1,16 +1,16 @@
-//! PodDisruptionBudget: how many of its pods may go.
+//! PodDisruptionBudget: counts pods and allowed disruptions.
 
 use serde_json::{Map, Value, json};
 
 use super::replicas::{is_active, is_ready};
 
-/// `pods` are all that the budget selects.
+/// The status of a budget; `pods` are all pods that it selects.
 pub(crate) fn plan_budget(budget: &Value, pods: &[Value]) -> Value {
     let spec = &budget["spec"];
     let expected: Vec<&Value> = pods.iter().filter(|pod| is_active(pod)).collect();
     let total = i64::try_from(expected.len()).unwrap_or(i64::MAX);
     let healthy = i64::try_from(expected.iter().filter(|pod| is_ready(pod)).count()).unwrap_or(i64::MAX);
-    // Percentages are of the pods that are there, rounded up.
+    // Percentages refer to the existing pods, rounded up.
     let part = |value: &Value| {
         let percent = || Some((total * value.as_str()?.strip_suffix('%')?.parse::<i64>().ok()? + 99) / 100);
         value.as_i64().or_else(percent)
@@ -54,7 +54,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_and_percentages_are_of_the_pods_that_are_there() {
+    fn numbers_and_percentages_refer_to_existing_pods() {
         assert_eq!(allowed(json!({"minAvailable": 1}), &[true, true]), (1, 1));
         assert_eq!(allowed(json!({"minAvailable": "50%"}), &[true, true, true]), (2, 1));
         assert_eq!(allowed(json!({"maxUnavailable": 1}), &[true, true, false]), (2, 0));

@@ -1,11 +1,11 @@
-//! What a kubelet writes about the containers of a pod.
+//! Pod and container status, as a kubelet reports it.
 
 use serde_json::{Value, json};
 
 use super::conditions;
 use crate::kubelet::ContainerState;
 
-/// Puts a pod on a node, as a scheduler does.
+/// Assigns a pod to a node, as a scheduler does.
 pub(crate) fn bind(pod: &mut Value, node: &str, now: &str) {
     pod["spec"]["nodeName"] = node.into();
     let mut all = list(&pod["status"]["conditions"]);
@@ -13,8 +13,7 @@ pub(crate) fn bind(pod: &mut Value, node: &str, now: &str) {
     pod["status"]["conditions"] = all.into();
 }
 
-/// What a container does for which no script says so: it runs. One that is to end does so, well, when nothing is known of
-/// what it does; `None` when its command decides.
+/// The state of a container without a script: running, or terminated with 0 in Jobs; `None` when its command decides.
 pub(crate) fn default_state(pod: &Value, container: &Value) -> Option<ContainerState> {
     let policy = pod["spec"]["restartPolicy"].as_str().unwrap_or("Always");
     if policy == "Always" {
@@ -29,14 +28,14 @@ pub(crate) fn default_state(pod: &Value, container: &Value) -> Option<ContainerS
     Some(if in_job { ContainerState::Terminated(0) } else { ContainerState::Running })
 }
 
-/// Starts all containers of a pod: its status, as a kubelet reports it. `number` makes the address of the pod.
+/// Starts all containers of a pod and sets its status. `number` determines the pod IP.
 pub(crate) fn run(pod: &mut Value, states: &[ContainerState], number: u64, now: &str) {
     let policy = pod["spec"]["restartPolicy"].as_str().unwrap_or("Always").to_owned();
     let containers = list(&pod["spec"]["containers"]);
     let statuses: Vec<Value> = containers
         .iter()
         .zip(states)
-        .map(|(container, state_)| status(container, state_, &policy, now))
+        .map(|(container, state)| status(container, state, &policy, now))
         .collect();
     let ready = statuses.iter().all(|status| status["ready"] == true);
     let phase = phase(&statuses);
@@ -102,24 +101,24 @@ fn why_unready(phase: &str, statuses: &[Value]) -> (&'static str, String) {
     }
 }
 
-fn status(container: &Value, state_: &ContainerState, policy: &str, now: &str) -> Value {
-    let again = match state_ {
+fn status(container: &Value, state: &ContainerState, policy: &str, now: &str) -> Value {
+    let restarted = match state {
         ContainerState::Terminated(code) => policy == "Always" || policy == "OnFailure" && *code != 0,
         ContainerState::Running | ContainerState::Waiting(_) => false,
     };
-    let (mut state, mut last) = (json!({}), json!({}));
-    match state_ {
-        ContainerState::Running => state["running"] = json!({"startedAt": now}),
-        ContainerState::Waiting(reason) => state["waiting"] = json!({"reason": reason}),
-        ContainerState::Terminated(code) if again => {
+    let (mut current, mut last) = (json!({}), json!({}));
+    match state {
+        ContainerState::Running => current["running"] = json!({"startedAt": now}),
+        ContainerState::Waiting(reason) => current["waiting"] = json!({"reason": reason}),
+        ContainerState::Terminated(code) if restarted => {
             last["terminated"] = terminated(*code, now);
             let message = format!("back-off 10s restarting failed container={}", text(&container["name"]));
-            state["waiting"] = json!({"reason": "CrashLoopBackOff", "message": message});
+            current["waiting"] = json!({"reason": "CrashLoopBackOff", "message": message});
         }
-        ContainerState::Terminated(code) => state["terminated"] = terminated(*code, now),
+        ContainerState::Terminated(code) => current["terminated"] = terminated(*code, now),
     }
-    let runs = *state_ == ContainerState::Running;
-    base(container, (state, last), (runs, runs), i32::from(again))
+    let runs = *state == ContainerState::Running;
+    base(container, (current, last), (runs, runs), i32::from(restarted))
 }
 
 fn initialized(container: &Value, now: &str) -> Value {
@@ -186,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn how_containers_end_is_the_phase_of_the_pod() {
+    fn exit_codes_determine_the_phase_of_the_pod() {
         assert_eq!(
             ran("Never", &[ContainerState::Terminated(0), ContainerState::Terminated(0)])["phase"],
             "Succeeded"

@@ -1,4 +1,4 @@
-//! Job: pods until enough of them have succeeded.
+//! Job: creates pods until enough of them have succeeded.
 
 use serde_json::{Value, json};
 
@@ -7,20 +7,20 @@ use super::{
     replicas::{is_active, is_ready, remaining_capacity},
 };
 
-/// What a Job needs.
+/// The next actions for a Job.
 #[derive(Debug, Default, PartialEq)]
 pub(crate) struct JobPlan {
     pub(crate) create: usize,
-    /// Whether pods that still run are to go.
+    /// Whether to delete running pods.
     pub(crate) stop: bool,
-    /// Whether it has been over for as long as it is kept.
+    /// Whether `ttlSecondsAfterFinished` has passed.
     pub(crate) expired: bool,
-    /// In how many seconds time itself changes what it needs.
+    /// Seconds until a deadline or the time to live.
     pub(crate) requeue_after: Option<u64>,
     pub(crate) status: Value,
 }
 
-/// `pods` are all that the Job owns. Failed pods are replaced at once: there is no back-off in time.
+/// Plans a Job; `pods` are all pods that it owns. Failed pods are replaced at once, without back-off.
 pub(crate) fn plan_job(job: &Value, pods: &[Value], now: &str) -> JobPlan {
     let count = |phase: &str| pods.iter().filter(|pod| pod["status"]["phase"] == phase).count();
     let number = |field: &str, default: usize| {
@@ -39,7 +39,7 @@ pub(crate) fn plan_job(job: &Value, pods: &[Value], now: &str) -> JobPlan {
         .iter()
         .any(|c| matches!(c["type"].as_str(), Some("Complete" | "Failed")) && c["status"] == "True");
     let complete = succeeded >= completions;
-    let hopeless = failed > number("backoffLimit", 6);
+    let too_many_failures = failed > number("backoffLimit", 6);
     let since = |field: &str| conditions::seconds_since(&job["status"][field], now);
     let left = |limit: &str, since: Option<u64>| Some(job["spec"][limit].as_u64()?.saturating_sub(since?));
     let deadline = left("activeDeadlineSeconds", since("startTime")).filter(|_| !suspended);
@@ -50,7 +50,7 @@ pub(crate) fn plan_job(job: &Value, pods: &[Value], now: &str) -> JobPlan {
             conditions::set(&mut all, condition(kind, "CompletionsReached", message, now), now);
         }
         status["completionTime"] = now.into();
-    } else if !over && hopeless {
+    } else if !over && too_many_failures {
         let message = "Job has reached the specified backoff limit";
         for kind in ["FailureTarget", "Failed"] {
             conditions::set(&mut all, condition(kind, "BackoffLimitExceeded", message, now), now);
@@ -61,10 +61,10 @@ pub(crate) fn plan_job(job: &Value, pods: &[Value], now: &str) -> JobPlan {
             conditions::set(&mut all, condition(kind, "DeadlineExceeded", message, now), now);
         }
     }
-    let over = over || complete || hopeless || late;
+    let over = over || complete || too_many_failures || late;
     let ended = all.iter().find(|c| matches!(c["type"].as_str(), Some("Complete" | "Failed")));
     let ended = ended.and_then(|ended| conditions::seconds_since(&ended["lastTransitionTime"], now));
-    let kept = left("ttlSecondsAfterFinished", ended).filter(|_| over);
+    let ttl_left = left("ttlSecondsAfterFinished", ended).filter(|_| over);
     let room = number("parallelism", 1).min(completions.saturating_sub(succeeded));
     let create =
         if over || suspended { 0 } else { room.saturating_sub(active.len()).min(remaining_capacity(pods)) };
@@ -84,13 +84,14 @@ pub(crate) fn plan_job(job: &Value, pods: &[Value], now: &str) -> JobPlan {
             None => {}
         }
     }
-    // Before it has started, the deadline is as long as it can be.
-    let begins = job["spec"]["activeDeadlineSeconds"].as_u64().filter(|_| !suspended && deadline.is_none());
-    let requeue_after = if over { kept } else { deadline.or(begins) }.filter(|left| *left > 0);
+    // Before the start, the whole deadline is left.
+    let full_deadline =
+        job["spec"]["activeDeadlineSeconds"].as_u64().filter(|_| !suspended && deadline.is_none());
+    let requeue_after = if over { ttl_left } else { deadline.or(full_deadline) }.filter(|left| *left > 0);
     JobPlan {
         create,
         stop: (over || suspended) && !active.is_empty(),
-        expired: kept == Some(0),
+        expired: ttl_left == Some(0),
         requeue_after,
         status,
     }
@@ -114,7 +115,7 @@ mod tests {
     }
 
     #[test]
-    fn pods_run_side_by_side_until_enough_have_succeeded() {
+    fn pods_run_in_parallel_until_enough_have_succeeded() {
         let job = json!({"spec": {"completions": 5, "parallelism": 2}});
         assert_eq!(plan_job(&job, &[], "t").create, 2);
         assert_eq!(plan_job(&job, &pods(&["Succeeded", "Running"]), "t").create, 1);
@@ -128,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn failures_are_repeated_up_to_the_limit() {
+    fn failures_are_retried_up_to_the_backoff_limit() {
         let job = json!({"spec": {"backoffLimit": 1}});
         assert_eq!(plan_job(&job, &pods(&["Failed"]), "t").create, 1);
         let failed = plan_job(&job, &pods(&["Failed", "Failed"]), "t");
@@ -138,12 +139,12 @@ mod tests {
     }
 
     #[test]
-    fn time_ends_a_job_and_then_its_remembrance() {
+    fn deadline_and_ttl_end_a_job() {
         let at = |second: u32| format!("2026-01-01T00:00:{second:02}Z");
         let mut job = json!({"spec": {"activeDeadlineSeconds": 5, "ttlSecondsAfterFinished": 10}});
-        let begun = plan_job(&job, &[], &at(0));
-        assert_eq!((begun.requeue_after, begun.create), (Some(5), 1));
-        job["status"] = begun.status;
+        let started = plan_job(&job, &[], &at(0));
+        assert_eq!((started.requeue_after, started.create), (Some(5), 1));
+        job["status"] = started.status;
         let running = plan_job(&job, &pods(&["Running"]), &at(3));
         assert_eq!((running.requeue_after, running.stop), (Some(2), false));
         let late = plan_job(&job, &pods(&["Running"]), &at(5));

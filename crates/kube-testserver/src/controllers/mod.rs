@@ -1,4 +1,4 @@
-//! What controllers decide, as functions from objects to objects. [`ClusterState`](crate::cluster) does what they say.
+//! The decisions of controllers, as pure functions of objects. [`ClusterState`](crate::cluster) carries them out.
 
 mod budget;
 mod conditions;

@@ -3,7 +3,7 @@ use serde_json::{Value, json};
 /// The name of the node that runs pods.
 pub(crate) const NODE_NAME: &str = "testserver";
 
-/// The node, as its kubelet registers it.
+/// The Node object, as its kubelet registers it.
 pub(crate) fn node_object(now: &str) -> Value {
     let condition = |kind: &str, status: &str, reason: &str, message: &str| {
         json!({"type": kind, "status": status, "reason": reason, "message": message,

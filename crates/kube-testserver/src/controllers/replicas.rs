@@ -1,28 +1,27 @@
-//! ReplicaSet: as many pods as wanted.
+//! ReplicaSet: keeps the number of pods at `replicas`.
 
 use serde_json::{Map, Value, json};
 
 use crate::selector::LabelSelector;
 
-/// The most pods of one owner. They are made before a request is answered: without a limit a slip of the pen, two billion replicas,
-/// would never be. Real nodes hold 110.
+/// The largest number of pods per owner. Pods are created within the request: without a limit, a mistyped replica count would hang it. Real nodes hold 110.
 pub(super) const MAX_PODS: usize = 1000;
 
-/// How many pods there may be besides these of one owner.
+/// How many pods an owner of these may still create.
 pub(super) fn remaining_capacity(pods: &[Value]) -> usize {
     MAX_PODS.saturating_sub(pods.len())
 }
 
-/// What a ReplicaSet needs.
+/// The next actions for a ReplicaSet.
 #[derive(Debug, Default, PartialEq)]
 pub(crate) struct ReplicaPlan {
     pub(crate) create: usize,
-    /// Places in the list of pods.
+    /// Indexes in the list of pods.
     pub(crate) delete: Vec<usize>,
     pub(crate) status: Value,
 }
 
-/// A pod that nobody controls as that of a ReplicaSet which selects it; `None` for any other.
+/// The pod with an owner reference to the ReplicaSet; `None` if the ReplicaSet cannot adopt it.
 pub(crate) fn adopt(set: &Value, pod: &Value) -> Option<Value> {
     let owners = pod["metadata"]["ownerReferences"].as_array();
     let controlled = owners.is_some_and(|owners| owners.iter().any(|owner| owner["controller"] == true));
@@ -39,7 +38,7 @@ pub(crate) fn adopt(set: &Value, pod: &Value) -> Option<Value> {
     Some(adopted)
 }
 
-/// How a pod names its owner.
+/// The owner reference of a pod.
 fn reference(owner: &Value) -> Value {
     json!({
         "apiVersion": owner["apiVersion"], "kind": owner["kind"], "name": owner["metadata"]["name"],
@@ -47,7 +46,7 @@ fn reference(owner: &Value) -> Value {
     })
 }
 
-/// `pods` are all that the ReplicaSet owns.
+/// Plans a ReplicaSet; `pods` are all pods that it owns.
 pub(crate) fn plan_replicas(set: &Value, pods: &[Value]) -> ReplicaPlan {
     let wanted = usize::try_from(set["spec"]["replicas"].as_i64().unwrap_or(1)).unwrap_or(0);
     let mut active: Vec<usize> = (0..pods.len()).filter(|at| is_active(&pods[*at])).collect();
@@ -56,7 +55,7 @@ pub(crate) fn plan_replicas(set: &Value, pods: &[Value]) -> ReplicaPlan {
         ("replicas".to_owned(), json!(active.len())),
         ("observedGeneration".to_owned(), set["metadata"]["generation"].clone()),
     ]);
-    // Counts of none are left out, as Go does.
+    // Zero counts are omitted, as Go does.
     for (name, count) in
         [("fullyLabeledReplicas", active.len()), ("readyReplicas", ready), ("availableReplicas", ready)]
     {
@@ -65,7 +64,7 @@ pub(crate) fn plan_replicas(set: &Value, pods: &[Value]) -> ReplicaPlan {
         }
     }
     let create = wanted.saturating_sub(active.len()).min(remaining_capacity(pods));
-    // Those that do the least go first: not ready before ready, then the youngest.
+    // Delete unready pods first, then the youngest.
     active.sort_by_key(|at| {
         (is_ready(&pods[*at]), std::cmp::Reverse(pods[*at]["metadata"]["creationTimestamp"].to_string()))
     });
@@ -92,7 +91,7 @@ pub(crate) fn pod_from_template(owner: &Value, template: &Value) -> Value {
     json!({"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": template["spec"]})
 }
 
-/// Neither at its end nor on its way there.
+/// Whether the pod has neither finished nor is being deleted.
 pub(super) fn is_active(pod: &Value) -> bool {
     !matches!(pod["status"]["phase"].as_str(), Some("Succeeded" | "Failed"))
         && pod["metadata"]["deletionTimestamp"].is_null()
@@ -118,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_missing_is_created_and_what_is_too_much_is_deleted() {
+    fn missing_pods_are_created_and_surplus_pods_deleted() {
         let plan = plan_replicas(&set(3), &[pod(true, "1")]);
         assert_eq!((plan.create, plan.delete.len()), (2, 0));
         assert_eq!(plan.status["readyReplicas"], 1);
@@ -131,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn a_pod_without_a_controller_is_adopted_by_who_selects_it() {
+    fn an_unowned_pod_is_adopted_by_a_matching_replica_set() {
         let set = json!({"apiVersion": "apps/v1", "kind": "ReplicaSet", "metadata": {"name": "s", "uid": "u"},
             "spec": {"selector": {"matchLabels": {"app": "a"}}}});
         let mut orphan = pod(true, "1");
@@ -143,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn pods_at_their_end_do_not_count() {
+    fn finished_and_terminating_pods_do_not_count() {
         let mut over = pod(false, "1");
         over["status"]["phase"] = "Failed".into();
         let mut going = pod(true, "1");

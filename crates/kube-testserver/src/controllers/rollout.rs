@@ -1,4 +1,4 @@
-//! Deployment: one ReplicaSet per version of the template, and the way from one to the next.
+//! Deployment: one ReplicaSet per pod template, and the rollout from one to the next.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 
@@ -11,35 +11,35 @@ const LATE: &str = "ProgressDeadlineExceeded";
 const AVAILABLE: &str = "NewReplicaSetAvailable";
 const HASH: &str = "pod-template-hash";
 
-/// What a Deployment needs.
+/// The next actions for a Deployment.
 #[derive(Debug, Default, PartialEq)]
 pub(crate) struct Rollout {
-    /// The ReplicaSet of the present template, when there is none yet.
+    /// The ReplicaSet of the current template, if it does not exist.
     pub(crate) create: Option<Value>,
-    /// New counts of ReplicaSets, by their places in the list.
+    /// New replica counts, by index in the list of ReplicaSets.
     pub(crate) scale: Vec<(usize, i64)>,
-    /// ReplicaSets of old versions, by their places, of which there are more than are to be kept.
+    /// Indexes of old ReplicaSets beyond `revisionHistoryLimit`.
     pub(crate) delete: Vec<usize>,
-    /// The number of the present version, on the Deployment and the ReplicaSet at this place.
+    /// The revision of the current template, set on the Deployment and the ReplicaSet at this index.
     pub(crate) revision: Option<(usize, String)>,
-    /// What the ReplicaSets that are scaled note of their Deployment: the replicas it wants, and the most there may be.
+    /// Annotations of scaled ReplicaSets: desired and maximum replicas.
     pub(crate) sizes: [(&'static str, String); 2],
-    /// In how many seconds it will have taken too long.
+    /// Seconds until the progress deadline.
     pub(crate) requeue_after: Option<u64>,
     pub(crate) status: Value,
 }
 
-/// The counts of a Deployment that decide its way.
+/// The replica counts that bound a rollout.
 #[derive(Clone, Copy, Debug)]
 struct ReplicaBounds {
     replicas: i64,
-    /// The most pods there may be for a while.
-    most: i64,
-    /// The fewest that must be available.
-    least: i64,
+    /// The largest number of pods during the rollout.
+    max_pods: i64,
+    /// The smallest number of available pods.
+    min_available: i64,
 }
 
-/// `sets` are all ReplicaSets that the Deployment owns.
+/// Plans a Deployment; `sets` are all ReplicaSets that it owns.
 pub(crate) fn plan_rollout(deployment: &Value, sets: &[Value], now: &str) -> Rollout {
     let template = &deployment["spec"]["template"];
     let current = sets.iter().position(|set| same_template(&set["spec"]["template"], template));
@@ -61,11 +61,11 @@ pub(crate) fn plan_rollout(deployment: &Value, sets: &[Value], now: &str) -> Rol
     if deployment["metadata"]["annotations"][REVISION] != revision.as_str() {
         rollout.revision = Some((current, revision));
     }
-    rollout.delete = outdated(deployment, sets, current);
+    rollout.delete = surplus_sets(deployment, sets, current);
     rollout
 }
 
-/// The next step of the way to the present version; none once it is reached.
+/// The next step of the rollout; empty once it is complete.
 fn scale(deployment: &Value, sets: &[Value], current: usize, limits: ReplicaBounds) -> Vec<(usize, i64)> {
     let total: i64 = sets.iter().map(wanted).sum();
     let recreate = deployment["spec"]["strategy"]["type"] == "Recreate";
@@ -83,13 +83,13 @@ fn scale(deployment: &Value, sets: &[Value], current: usize, limits: ReplicaBoun
     let grown = if new > limits.replicas {
         limits.replicas
     } else {
-        limits.replicas.min(new + (limits.most - total).max(0))
+        limits.replicas.min(new + (limits.max_pods - total).max(0))
     };
     if grown != new {
         steps.push((current, grown));
     }
     let unavailable = wanted(&sets[current]) - count(&sets[current], "availableReplicas");
-    let mut spare = total - limits.least - unavailable.max(0);
+    let mut spare = total - limits.min_available - unavailable.max(0);
     for at in old() {
         let less = wanted(&sets[at]).min(spare);
         if less > 0 {
@@ -113,13 +113,17 @@ fn limits(spec: &Value) -> ReplicaBounds {
     let surge = part(&rolling["maxSurge"], true).unwrap_or(0);
     let mut unavailable = part(&rolling["maxUnavailable"], false).unwrap_or(0);
     if surge == 0 && unavailable == 0 {
-        // Otherwise nothing could ever move.
+        // With both at zero, a rollout could never proceed.
         unavailable = 1;
     }
-    ReplicaBounds { replicas, most: replicas + surge, least: replicas - unavailable.min(replicas) }
+    ReplicaBounds {
+        replicas,
+        max_pods: replicas + surge,
+        min_available: replicas - unavailable.min(replicas),
+    }
 }
 
-/// The status, and the seconds until the deadline of progress.
+/// The status, and the seconds until the progress deadline.
 fn status(
     deployment: &Value,
     sets: &[Value],
@@ -132,7 +136,7 @@ fn status(
     let updated = current.map_or(0, |at| count(&sets[at], "replicas"));
     let mut status =
         Map::from_iter([("observedGeneration".to_owned(), deployment["metadata"]["generation"].clone())]);
-    // A ReplicaSet that is still to make its pods counts what is wanted.
+    // Counts desired pods of ReplicaSets that have not created them yet.
     let unavailable = (sets.iter().map(wanted).sum::<i64>() - available).max(0);
     for (field, count) in [
         ("replicas", replicas),
@@ -151,7 +155,7 @@ fn status(
     let mut all = deployment["status"]["conditions"].as_array().cloned().unwrap_or_default();
     let mut requeue_after = None;
     let condition = |kind: &str, status: &str, reason: &str, message: &str| json!({"type": kind, "status": status, "reason": reason, "message": message, "lastUpdateTime": now});
-    let enough = available >= limits.least;
+    let enough = available >= limits.min_available;
     let (state, reason, message) = match enough {
         true => ("True", "MinimumReplicasAvailable", "Deployment has minimum availability."),
         false => ("False", "MinimumReplicasUnavailable", "Deployment does not have minimum availability."),
@@ -160,7 +164,7 @@ fn status(
     if let Some(at) = current {
         let name = sets[at]["metadata"]["name"].as_str().unwrap_or_default();
         let done = updated == limits.replicas && replicas == updated && available == updated;
-        // Scaling what was rolled out before is no progress of another rollout.
+        // Scaling a completed rollout does not start a new one.
         let scaled = replicas == updated && all.iter().any(|known| known["reason"] == AVAILABLE);
         let (progressed, left) = progress(deployment, (updated, replicas, available), now);
         let late = !progressed && left == Some(0);
@@ -190,7 +194,7 @@ fn status(
     (status.into(), requeue_after)
 }
 
-/// Whether something has moved since the last status; and how many seconds are left in which something has to.
+/// Whether the rollout progressed since the last status, and the seconds until the progress deadline.
 fn progress(
     deployment: &Value,
     (updated, replicas, available): (i64, i64, i64),
@@ -203,7 +207,7 @@ fn progress(
     let former = deployment["status"]["conditions"].as_array();
     let former = former.and_then(|all| all.iter().find(|c| c["type"] == "Progressing"));
     let since = match former.map(|c| (c["reason"].as_str(), &c["lastUpdateTime"])) {
-        // One that has timed out stays so until it moves.
+        // A timed out rollout stays timed out until it progresses.
         Some((Some(LATE), _)) => Some(u64::MAX),
         Some((Some(AVAILABLE), _)) | None => Some(0),
         Some((_, moved)) => conditions::seconds_since(moved, now),
@@ -214,7 +218,7 @@ fn progress(
     (progressed, left)
 }
 
-/// The ReplicaSet of the present template.
+/// The ReplicaSet of the current template.
 fn replica_set(deployment: &Value, revision: u64) -> Value {
     let (metadata, spec) = (&deployment["metadata"], &deployment["spec"]);
     let hash = hash(&spec["template"]);
@@ -248,7 +252,7 @@ fn replica_set(deployment: &Value, revision: u64) -> Value {
 fn sizes(limits: ReplicaBounds) -> [(&'static str, String); 2] {
     [
         ("deployment.kubernetes.io/desired-replicas", limits.replicas.to_string()),
-        ("deployment.kubernetes.io/max-replicas", limits.most.to_string()),
+        ("deployment.kubernetes.io/max-replicas", limits.max_pods.to_string()),
     ]
 }
 
@@ -258,11 +262,11 @@ fn next_revision(sets: &[Value], current: Option<usize>) -> u64 {
     };
     let others =
         (0..sets.len()).filter(|at| Some(*at) != current).map(|at| revision(&sets[at])).max().unwrap_or(0);
-    // The version that is present already keeps its number, unless it is an old one that has come back.
+    // The current ReplicaSet keeps its revision unless a newer one exists (a rollback).
     current.map_or(0, |at| revision(&sets[at])).max(others + 1)
 }
 
-fn outdated(deployment: &Value, sets: &[Value], current: usize) -> Vec<usize> {
+fn surplus_sets(deployment: &Value, sets: &[Value], current: usize) -> Vec<usize> {
     let keep =
         usize::try_from(deployment["spec"]["revisionHistoryLimit"].as_i64().unwrap_or(10)).unwrap_or(0);
     let idle = |set: &Value| wanted(set) == 0 && count(set, "replicas") == 0;
@@ -288,7 +292,7 @@ fn count(set: &Value, field: &str) -> i64 {
     set["status"][field].as_i64().unwrap_or(0)
 }
 
-/// Ten letters and digits that name a template.
+/// A ten-character hash of a template.
 fn hash(template: &Value) -> String {
     const ALPHABET: &[u8] = b"bcdfghjklmnpqrstvwxz2456789";
     let mut hasher = DefaultHasher::new();

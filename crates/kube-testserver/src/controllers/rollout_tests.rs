@@ -6,7 +6,7 @@ fn deployment(replicas: i64, image: &str) -> Value {
         "spec": {"replicas": replicas, "selector": {"matchLabels": {"app": "a"}}, "template": template}})
 }
 
-/// A ReplicaSet of this version whose pods are all there, and so many of them available.
+/// A ReplicaSet of this image with all pods, `available` of them available.
 fn set(image: &str, replicas: i64, available: i64, revision: u64) -> Value {
     let mut set = replica_set(&deployment(replicas, image), revision);
     set["spec"]["replicas"] = replicas.into();
@@ -15,7 +15,7 @@ fn set(image: &str, replicas: i64, available: i64, revision: u64) -> Value {
 }
 
 #[test]
-fn each_version_has_a_replica_set_of_its_own() {
+fn each_template_has_its_own_replica_set() {
     let rollout = plan_rollout(&deployment(3, "one"), &[], "t");
     let created = rollout.create.unwrap();
     let name = created["metadata"]["name"].as_str().unwrap();
@@ -39,7 +39,7 @@ fn a_rolling_update_keeps_within_its_limits() {
             break;
         }
         for (at, replicas) in scale {
-            // Old pods go at once, new ones are available at the next look.
+            // Old pods are deleted at once, new ones are available at the next step.
             sets[at]["spec"]["replicas"] = replicas.into();
         }
         let total: i64 = sets.iter().map(wanted).sum();
@@ -57,7 +57,7 @@ fn a_rolling_update_keeps_within_its_limits() {
 }
 
 #[test]
-fn what_never_becomes_available_holds_the_rollout() {
+fn unavailable_pods_stop_the_rollout() {
     let sets = [set("one", 3, 3, 1), set("two", 1, 0, 2)];
     assert_eq!(plan_rollout(&deployment(4, "two"), &sets, "t").scale, [(1, 2)], "surge");
     let sets = [set("one", 3, 3, 1), set("two", 2, 0, 2)];
@@ -71,7 +71,7 @@ fn what_never_becomes_available_holds_the_rollout() {
 }
 
 #[test]
-fn recreate_ends_all_old_pods_first() {
+fn recreate_deletes_all_old_pods_first() {
     let mut deployment = deployment(2, "two");
     deployment["spec"]["strategy"] = json!({"type": "Recreate"});
     assert_eq!(plan_rollout(&deployment, &[set("one", 2, 2, 1), set("two", 0, 0, 2)], "t").scale, [(0, 0)]);
@@ -79,7 +79,7 @@ fn recreate_ends_all_old_pods_first() {
 }
 
 #[test]
-fn status_says_when_it_is_done_and_stays_as_it_is() {
+fn a_complete_rollout_is_reported_and_stable() {
     let mut deployment = deployment(2, "one");
     let sets = [set("one", 2, 2, 1)];
     let rollout = plan_rollout(&deployment, &sets, "t");
@@ -95,7 +95,7 @@ fn status_says_when_it_is_done_and_stays_as_it_is() {
 }
 
 #[test]
-fn scaling_is_no_rollout() {
+fn scaling_does_not_start_a_rollout() {
     let mut deployment = deployment(0, "one");
     deployment["status"] = plan_rollout(&deployment, &[set("one", 0, 0, 1)], "t").status;
     deployment["status"]["collisionCount"] = 2.into();
@@ -109,7 +109,7 @@ fn scaling_is_no_rollout() {
 }
 
 #[test]
-fn an_old_version_that_comes_back_is_the_newest() {
+fn a_rollback_gets_the_newest_revision() {
     let sets = [set("one", 0, 0, 1), set("two", 2, 2, 2)];
     let rollout = plan_rollout(&deployment(2, "one"), &sets, "t");
     assert_eq!(rollout.revision, Some((0, "3".to_owned())));

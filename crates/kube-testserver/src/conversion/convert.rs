@@ -12,10 +12,10 @@ use crate::{
     webhook::{WebhookCall, WebhookResponses},
 };
 
-/// How long a conversion may take.
+/// The timeout of a conversion webhook.
 const TIMEOUT: Duration = Duration::from_secs(30);
 
-/// A stored object as of the version that is asked for.
+/// Converts a stored object to the requested version.
 pub(crate) fn from_storage(
     cluster: &ClusterState,
     endpoint: &Endpoint,
@@ -28,7 +28,7 @@ pub(crate) fn from_storage(
     }
 }
 
-/// An object as of the version that is stored.
+/// Converts an object to the storage version.
 pub(crate) fn to_storage(
     cluster: &ClusterState,
     endpoint: &Endpoint,
@@ -52,7 +52,7 @@ fn one(
     Ok(converted.pop().expect("invariant: a conversion gives as many objects as it takes"))
 }
 
-/// Converts objects of one version, as many and in the same order.
+/// Converts objects of one version, keeping number and order.
 pub(super) fn convert(
     cluster: &ClusterState,
     resource: &Resource,
@@ -88,8 +88,8 @@ pub(super) fn convert(
         })),
         Some(Err(why)) => Err(failed(&format!("failed: {why}"))),
         Some(Ok(exchange)) => {
-            let converted =
-                response(&exchange["answer"], &exchange["uid"], objects.len()).map_err(|why| failed(&why))?;
+            let converted = response(&exchange["response"], &exchange["uid"], objects.len())
+                .map_err(|why| failed(&why))?;
             let both = objects.iter().zip(converted).enumerate();
             both.map(|(i, (object, converted))| accept(object, converted, to, i).map_err(|why| failed(&why)))
                 .collect()
@@ -97,7 +97,7 @@ pub(super) fn convert(
     }
 }
 
-/// The objects of a review that came back.
+/// The objects in the response of a webhook.
 fn response<'r>(review: &'r Value, uid: &Value, expected: usize) -> Result<&'r [Value], String> {
     let response = &review["response"];
     if !response.is_object() {
@@ -118,8 +118,7 @@ fn response<'r>(review: &'r Value, uid: &Value, expected: usize) -> Result<&'r [
     Ok(objects)
 }
 
-/// Of metadata, a conversion may change labels and annotations; what it does to the rest is not looked at, except where
-/// it made another object.
+/// A conversion may change labels and annotations; other changes of metadata are ignored, unless they change the object's identity.
 fn accept(object: &Value, converted: &Value, to: &str, at: usize) -> Result<Value, String> {
     let version = converted["apiVersion"].as_str().unwrap_or_default();
     if version != to {
@@ -148,14 +147,14 @@ fn accept(object: &Value, converted: &Value, to: &str, at: usize) -> Result<Valu
     Ok(out)
 }
 
-/// As it is sent: what is converted is not of a revision.
+/// Objects are sent without a resourceVersion.
 fn without_version(object: &Value) -> Value {
     let mut object = object.clone();
     meta::set(&mut object, "resourceVersion", Value::Null);
     object
 }
 
-/// An object without what differs from one run of its verb to the next.
+/// The object without fields that differ between runs of the handler.
 fn without_volatile_fields(object: &Value) -> Value {
     let mut object = object.clone();
     for field in ["managedFields", "creationTimestamp"] {

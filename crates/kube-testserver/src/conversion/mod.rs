@@ -1,5 +1,4 @@
-//! Objects of one version seen as of another. With strategy `None` nothing but the name of the version differs; with
-//! strategy `Webhook` somebody outside converts. Built-in twins are renamed.
+//! Conversion between versions. With strategy `None` only the version name differs; with `Webhook` a webhook converts. Storage equivalents of built-in kinds are converted here too.
 
 mod convert;
 mod response;

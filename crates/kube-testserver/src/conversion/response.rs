@@ -11,8 +11,7 @@ use crate::{
     webhook::{self, WebhookResponses},
 };
 
-/// Stored objects as they are shown at an endpoint, in one question for all. Without a webhook they are what they were:
-/// the name of the version is put on where they are written out.
+/// Converts stored objects to the version of an endpoint, with one webhook call for all. Without a webhook they are unchanged: the encoder writes the version name.
 pub(crate) async fn to_requested_version(
     cluster: &Mutex<ClusterState>,
     endpoint: &Endpoint,
@@ -44,8 +43,8 @@ pub(crate) async fn to_requested_version(
         };
         match failure.webhook_call.take() {
             Some(call) if responses.len() == 0 => {
-                let answer = webhook::send(&call).await;
-                responses.record(*call, answer);
+                let response = webhook::send(&call).await;
+                responses.record(*call, response);
             }
             _ => return Err(failure),
         }

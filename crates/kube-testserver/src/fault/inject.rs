@@ -11,7 +11,7 @@ use crate::{
     status_error::StatusError,
 };
 
-/// Lets a body go wrong after `lines` of it.
+/// Applies a fault to a body after `lines` of it.
 pub(crate) fn inject(fault: Fault, lines: usize, body: Body, clock: Clock) -> Body {
     match body.into_lines() {
         Ok(stream) => Body::lines(inject_lines(fault, lines, stream, clock)),
@@ -25,7 +25,7 @@ fn inject_lines(fault: Fault, lines: usize, stream: Lines, clock: Clock) -> Line
 }
 
 struct FaultyStream {
-    /// How many lines still come as they are.
+    /// The number of lines before the fault.
     lines: usize,
     fault: Option<Fault>,
     stream: Lines,
@@ -57,7 +57,7 @@ impl FaultyStream {
                 return line;
             }
             Some(Fault::DropEvent) => drop(self.stream.next().await?),
-            // The others have nothing to do with lines: an end is never mistaken for success.
+            // Faults without a meaning for lines end the stream: a test must not mistake them for success.
             Some(_) => self.stream = stream::empty().boxed(),
         }
         self.stream.next().await
@@ -87,7 +87,7 @@ fn inject_whole(fault: Fault, whole: Bytes, clock: Clock) -> Body {
     Body::lines(parts)
 }
 
-/// No UTF-8 and no JSON, but a line.
+/// A line that is neither UTF-8 nor JSON.
 const GARBAGE: &[u8] = b"\xff\xfe{\"type\":\x00 garbage\n";
 
 pub(crate) fn reset() -> io::Error {

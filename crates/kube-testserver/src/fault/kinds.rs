@@ -5,9 +5,9 @@ use http::Response;
 use super::FaultResponse;
 use crate::body::Body;
 
-/// What goes wrong with a request.
+/// A fault to inject into a request.
 ///
-/// Faults of a stream begin with its first line; [`after`](Self::after) lets some through before.
+/// Faults of a stream apply to its first line; [`after`](Self::after) lets lines through first.
 ///
 /// ```
 /// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
@@ -17,7 +17,7 @@ use crate::body::Body;
 /// use tower::ServiceExt;
 ///
 /// let server = ApiServer::new();
-/// // The first watch of namespaces brings one event and half of the next, the second one is told that it is too old.
+/// // The first watch of namespaces sends one event and half of the next, the second gets 410.
 /// server.fault(Match::watch::<Namespace>().nth(1), Fault::Truncate.after(1));
 /// server.fault(Match::watch::<Namespace>().nth(1), Fault::Expired);
 ///
@@ -34,41 +34,36 @@ use crate::body::Body;
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum Fault {
-    /// The request is not carried out; this is the answer.
+    /// The request is not processed; this is the response.
     Response(FaultResponse),
-    /// The answer ends early, cleanly: a watch between two lines, any other answer before its first byte.
+    /// The body ends early and cleanly: a watch between two lines, any other body before its first byte.
     Cut,
-    /// The connection breaks, before anything was done. In the process the service returns an error; over a socket the
-    /// connection (HTTP/1.1) or the stream (HTTP/2) is reset. After some lines of a watch, its body ends in an error.
+    /// The connection breaks before the request is processed. In process, the service returns an error; over a socket the connection (HTTP/1.1) or the stream (HTTP/2) is reset. After some lines of a watch, its body ends in an error.
     Reset,
-    /// The request is carried out, and the connection breaks before the answer: the client cannot know.
+    /// The request is processed, and the connection breaks before the response: the client cannot know the result.
     Lost,
-    /// The answer ends in the middle of a line of a watch, or halfway through any other body, as if it were complete.
+    /// The body ends in the middle of a line of a watch, or halfway through any other body, as if it were complete.
     Truncate,
-    /// A line of a watch is replaced by bytes that are no JSON, and the watch goes on; any other body is replaced.
+    /// A line of a watch is replaced by bytes that are not JSON, and the watch continues; any other body is replaced.
     Garbage,
-    /// Nothing more comes, and the connection stays open, for ever. Without [`after`](Self::after) not even the head of
-    /// the answer comes, and nothing is done.
+    /// Nothing more is sent, and the connection stays open. Without [`after`](Self::after) the request is not processed and no response head is sent.
     Stall,
-    /// The request is carried out that much later, or a line of a watch comes that much later. Counted on the server's
-    /// clock, so [`advance`](crate::ApiServer::advance) shortens it.
+    /// The request is processed later by this duration, or a line of a watch is sent later. Measured on the server's clock, so [`advance`](crate::ApiServer::advance) shortens it.
     Delay(Duration),
-    /// One event of a watch is left out, and the watch goes on. Nothing happens to other requests.
+    /// One event of a watch is dropped, and the watch continues. Other requests are not affected.
     DropEvent,
-    /// The state of this earlier resourceVersion is answered, as by a server whose cache lags behind: to a get, a list,
-    /// or a watch that begins with the present state. Answered with 410 when the history does not reach back so far.
+    /// Gets, lists and watches that start with the current state return the state at this earlier resourceVersion, like a server with a lagging cache. 410 when it is older than the history.
     Stale(u64),
-    /// The history that is asked for is gone: an `ERROR` event with code 410 in a watch, a 410 to all else.
+    /// The requested history has expired: an `ERROR` event with code 410 in a watch, a 410 response otherwise.
     Expired,
-    /// Before the request is carried out the server goes back to this resourceVersion, as by
-    /// [`ApiServer::rewind`](crate::ApiServer::rewind). Answered with 500 when that cannot be.
+    /// The server rewinds to this resourceVersion before it processes the request, as [`ApiServer::rewind`](crate::ApiServer::rewind) does. 500 when that is not possible.
     Rewind(u64),
-    /// The fault, after so many lines of a watch. Other answers count as no line.
+    /// The fault, after this many lines of a watch. Other bodies have no lines.
     After(usize, Box<Fault>),
 }
 
 impl Fault {
-    /// A `Status` answer; [`FaultResponse`] has headers and bodies.
+    /// A `Status` response; [`FaultResponse`] can also set headers and body.
     ///
     /// # Panics
     /// When `code` is no HTTP status, which is 100 to 999.
@@ -76,7 +71,7 @@ impl Fault {
         FaultResponse::status(code, reason).into()
     }
 
-    /// Lets so many lines of a watch through before the fault. Bookmarks and the initial objects are lines as well.
+    /// Lets this many lines of a watch through before the fault. Bookmarks and initial objects count as lines.
     #[must_use]
     pub fn after(self, lines: usize) -> Self {
         Self::After(lines, Box::new(self))
@@ -84,8 +79,8 @@ impl Fault {
 }
 
 impl From<FaultResponse> for Fault {
-    fn from(answer: FaultResponse) -> Self {
-        Self::Response(answer)
+    fn from(response: FaultResponse) -> Self {
+        Self::Response(response)
     }
 }
 

@@ -2,11 +2,9 @@ use kube_core::Resource;
 
 use crate::route::RequestInfo;
 
-/// Which requests a fault is for.
+/// Selects the requests of a fault.
 ///
-/// A new one matches without limit; each method narrows it down. The order is: what the request is, then which of those
-/// that are ([`nth`](Self::nth), [`from_nth`](Self::from_nth), [`times`](Self::times)), then the dice
-/// ([`chance`](Self::chance)).
+/// A new `Match` is unlimited; each method narrows it. Evaluated in this order: the request's attributes, then its number among matching requests ([`nth`](Self::nth), [`from_nth`](Self::from_nth), [`times`](Self::times)), then the probability ([`chance`](Self::chance)).
 ///
 /// ```
 /// use k8s_openapi::api::core::v1::{ConfigMap, Pod};
@@ -23,7 +21,7 @@ use crate::route::RequestInfo;
 pub struct Match {
     verb: Option<&'static str>,
     resource: Option<(String, String)>,
-    /// `Some(None)`: the object or collection itself.
+    /// `Some(None)`: the object or collection, not a subresource.
     subresource: Option<Option<String>>,
     namespace: Option<String>,
     name: Option<String>,
@@ -34,22 +32,22 @@ pub struct Match {
 }
 
 impl Match {
-    /// Every request, whatever it is for.
+    /// Every request.
     pub fn any() -> Self {
         Self::default()
     }
 
-    /// Every request below a path, such as `/openapi/` or `/api/v1/nodes`; the query is not looked at.
+    /// Every request whose path has this prefix, such as `/openapi/` or `/api/v1/nodes`; the query is ignored.
     pub fn path(prefix: impl Into<String>) -> Self {
         Self { path: Some(prefix.into()), ..Self::default() }
     }
 
-    /// Every request for a kind: the object or collection itself, not its subresources.
+    /// Every request for a kind: the object or collection, not its subresources.
     pub fn kind<K: Resource<DynamicType = ()>>() -> Self {
         Self::resource(K::group(&()), K::plural(&()))
     }
 
-    /// Every request for a resource by its group (empty for the core group) and plural, for kinds without a type.
+    /// Every request for a resource by group (empty for the core group) and plural, for kinds without a Rust type.
     pub fn resource(group: impl Into<String>, plural: impl Into<String>) -> Self {
         Self { resource: Some((group.into(), plural.into())), subresource: Some(None), ..Self::default() }
     }
@@ -64,7 +62,7 @@ impl Match {
         Self::kind::<K>().verb("list")
     }
 
-    /// Watches, those that begin with the present state included.
+    /// Watches, including streaming lists.
     pub fn watch<K: Resource<DynamicType = ()>>() -> Self {
         Self::kind::<K>().verb("watch")
     }
@@ -89,59 +87,56 @@ impl Match {
         Self::kind::<K>().verb("delete")
     }
 
-    /// Narrows down to a verb as RBAC names them: `get`, `list`, `watch`, `create`, `update`, `patch`, `delete`,
-    /// `deletecollection`.
+    /// Narrows to a verb of RBAC: `get`, `list`, `watch`, `create`, `update`, `patch`, `delete`, `deletecollection`.
     pub fn verb(mut self, verb: &'static str) -> Self {
         self.verb = Some(verb);
         self
     }
 
-    /// Narrows down to a subresource, such as `status`.
+    /// Narrows to a subresource, such as `status`.
     pub fn subresource(mut self, name: impl Into<String>) -> Self {
         self.subresource = Some(Some(name.into()));
         self
     }
 
-    /// Narrows down to one namespace. Requests across namespaces are not in it.
+    /// Narrows to one namespace; requests across namespaces do not match.
     pub fn namespace(mut self, namespace: impl Into<String>) -> Self {
         self.namespace = Some(namespace.into());
         self
     }
 
-    /// Narrows down to the object of this name. Collections have none, so this leaves lists, watches and creations out.
+    /// Narrows to the object of this name. Lists, watches and creates have no name and do not match.
     pub fn name(mut self, name: impl Into<String>) -> Self {
         self.name = Some(name.into());
         self
     }
 
-    /// Only the nth of them, counted from 1 at the moment the rule is added; with [`times`](Self::times) so many from
-    /// there on.
+    /// Only the nth match, counted from 1 when the rule is added; with [`times`](Self::times) that many from there on.
     pub fn nth(mut self, n: u64) -> Self {
         self.first = n.max(1);
         self.times.get_or_insert(1);
         self
     }
 
-    /// The nth of them and every later one.
+    /// The nth match and all later ones.
     pub fn from_nth(mut self, n: u64) -> Self {
         self.first = n.max(1);
         self
     }
 
-    /// At most so many of them.
+    /// At most this many matches.
     pub fn times(mut self, times: u64) -> Self {
         self.times = Some(times);
         self
     }
 
-    /// Each of them with a probability from 0 to 1, decided by dice of this seed: the same requests in the same order are
-    /// hit in every run.
+    /// Each match with a probability from 0 to 1, decided by a random number generator with this seed: the same requests in the same order are hit in every run.
     pub fn chance(mut self, probability: f64, seed: u64) -> Self {
         self.chance = Some((probability, seed));
         self
     }
 
-    /// Whether a request is one of those that are counted.
+    /// Whether the attributes of a request match, so that it is counted.
     pub(super) fn covers(&self, request: &RequestInfo) -> bool {
         let at = request.resource.as_ref();
         let same = |wanted: &Option<String>, got: Option<&String>| {
@@ -158,7 +153,7 @@ impl Match {
             && self.path.as_ref().is_none_or(|path| request.path.starts_with(path.as_str()))
     }
 
-    /// Whether the `number`th of those is hit, with a random of the dice from 0 to 1.
+    /// Whether the `number`th match is hit, with a random number from 0 to 1.
     pub(super) fn hits(&self, number: u64, random: f64) -> bool {
         let first = self.first.max(1);
         number >= first
@@ -182,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn requests_are_told_apart() {
+    fn attributes_select_requests() {
         let pods = "/api/v1/namespaces/a/pods";
         let one = "/api/v1/namespaces/a/pods/b";
         assert!(Match::watch::<Pod>().covers(&request("GET", &format!("{pods}?watch=1"))));
@@ -206,7 +201,7 @@ mod tests {
     }
 
     #[test]
-    fn counting_chooses_among_them() {
+    fn counts_select_among_matches() {
         let hit = |m: Match| (1..=6).filter(|n| m.hits(*n, 0.5)).collect::<Vec<_>>();
         assert_eq!(hit(Match::any()), [1, 2, 3, 4, 5, 6]);
         assert_eq!(hit(Match::any().nth(2)), [2]);

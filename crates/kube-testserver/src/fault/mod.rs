@@ -1,7 +1,6 @@
-//! Faults on purpose: which requests, and what goes wrong with them.
+//! Fault injection.
 //!
-//! [`Match`] says which, [`Fault`] says what; `server.fault(match, fault)` puts the two together. Everything is decided
-//! by counting and by seeded dice, so a run that failed fails again.
+//! [`Match`] selects requests, [`Fault`] says what happens to them; `server.fault(match, fault)` adds a rule. Rules count requests and use a seeded random number generator, so that a failed run can be repeated.
 
 mod inject;
 mod kinds;

@@ -3,7 +3,7 @@ use http::{HeaderName, HeaderValue, Response, StatusCode, header};
 
 use crate::status_error::{Details, StatusError};
 
-/// An answer that is given instead of the server's own: code, headers and body, by default a `Status` object.
+/// A response in place of the server's own: status code, headers and body, by default a `Status` object.
 ///
 /// ```
 /// use kube_testserver::{FaultResponse, ApiServer, Match};
@@ -21,7 +21,7 @@ impl FaultResponse {
     /// # Panics
     /// When `code` is no HTTP status, which is 100 to 999.
     pub fn status(code: u16, reason: &'static str) -> Self {
-        let code = StatusCode::from_u16(code).expect("the code of an answer is an HTTP status, 100 to 999");
+        let code = StatusCode::from_u16(code).expect("the status code is an HTTP status, 100 to 999");
         let failure = StatusError::new(code, reason, "fault injected by the test").about(Details::default());
         let mut response = Response::new(failure.status().to_string().into());
         *response.status_mut() = code;
@@ -29,7 +29,7 @@ impl FaultResponse {
         Self(response)
     }
 
-    /// Asks the client to wait for so many seconds before it tries again.
+    /// Sets `Retry-After` in seconds.
     #[must_use]
     pub fn retry_after(self, seconds: u32) -> Self {
         self.header(header::RETRY_AFTER, seconds.into())

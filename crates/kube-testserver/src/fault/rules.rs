@@ -5,7 +5,7 @@ use parking_lot::Mutex;
 use super::{Fault, Match};
 use crate::route::RequestInfo;
 
-/// The faults of one server, in the order in which they were added.
+/// The fault rules of one server, in the order in which they were added.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct FaultRules(Arc<Mutex<Vec<RuleEntry>>>);
 
@@ -23,7 +23,7 @@ struct Count {
     rng_state: u64,
 }
 
-/// A fault that was added to a server: counts what it hit, and takes it away again. Dropping it changes nothing.
+/// A rule of a server: counts its hits and can be removed. Dropping it changes nothing.
 #[derive(Clone)]
 pub struct FaultRule {
     rules: FaultRules,
@@ -41,7 +41,7 @@ impl FaultRules {
         self.0.lock().clear();
     }
 
-    /// The fault that a request meets: that of the first rule which hits it. Later rules do not count the request.
+    /// The fault of the first rule that hits a request. Later rules do not count the request.
     pub(crate) fn matching_fault(&self, request: impl FnOnce() -> RequestInfo) -> Option<Fault> {
         let rules = self.0.lock();
         if rules.is_empty() {
@@ -65,12 +65,12 @@ impl RuleEntry {
 }
 
 impl FaultRule {
-    /// How many requests it has hit so far.
+    /// The number of requests hit so far.
     pub fn hits(&self) -> u64 {
         self.count.lock().hit
     }
 
-    /// Takes the fault away. What it has begun goes on: a stalled request stays stalled.
+    /// Removes the rule. Faults in progress continue: a stalled request stays stalled.
     pub fn remove(&self) {
         self.rules.0.lock().retain(|rule| !Arc::ptr_eq(&rule.count, &self.count));
     }
@@ -82,7 +82,7 @@ impl fmt::Debug for FaultRule {
     }
 }
 
-/// SplitMix64, as a number from 0 (included) to 1 (excluded).
+/// SplitMix64, as a number in [0, 1).
 fn next_random(state: &mut u64) -> f64 {
     *state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
     let mut z = *state;
@@ -101,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_rule_that_hits_is_taken_and_counts() {
+    fn the_first_matching_rule_applies_and_counts() {
         let rules = FaultRules::default();
         let first = rules.add(Match::any().nth(2), Fault::Cut);
         let second = rules.add(Match::any().times(1), Fault::Stall);
@@ -117,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn dice_are_fair_and_the_same_for_the_same_seed() {
+    fn random_hits_are_uniform_and_reproducible() {
         let hits = |seed| {
             let rules = FaultRules::default();
             rules.add(Match::any().chance(0.25, seed), Fault::Cut);

@@ -16,7 +16,7 @@ use crate::{
     strategy,
 };
 
-/// Server-side apply: creates the object or merges what the manager wants into it.
+/// Server-side apply: creates the object, or merges the manager's configuration into it.
 pub(super) fn apply(cluster: &mut ClusterState, call: &Call) -> Result<ApiResponse, StatusError> {
     let options = WriteOptions::parse(&call.query, "PatchOptions")?;
     let Some(manager) = options.manager.as_deref() else {
@@ -30,7 +30,7 @@ pub(super) fn apply(cluster: &mut ClusterState, call: &Call) -> Result<ApiRespon
     }
     body::check_applied_type(&call.endpoint, &config)?;
     body::check_type(&call.endpoint, &mut config)?;
-    // The configuration is applied as it was given; where it is to be put is only checked.
+    // The configuration is applied as sent; its name and namespace are only checked.
     write::set_identity(call, &mut config.clone())?;
 
     let stored = cluster.store.get(call.endpoint.resource.table, &call.key()).cloned();
@@ -65,7 +65,7 @@ pub(super) fn apply(cluster: &mut ClusterState, call: &Call) -> Result<ApiRespon
     for precondition in ["resourceVersion", "uid"] {
         meta::copy(&mut object, &config, precondition);
     }
-    // Apply has refused what the schema does not know.
+    // Apply has already refused unknown fields.
     let options = WriteOptions { validation: FieldValidation::Ignore, ..options };
     let ownership = Ownership::FromApply(managers);
     match stored {
@@ -75,8 +75,7 @@ pub(super) fn apply(cluster: &mut ClusterState, call: &Call) -> Result<ApiRespon
     }
 }
 
-/// `kubectl apply` with and without `--server-side` on the same object: where the annotation of the one is, the other keeps it
-/// up to date.
+/// Keeps the `last-applied-configuration` annotation up to date, for clients that alternate between client-side and server-side apply.
 fn note_last_applied(object: &mut Value, config: &Value) {
     const NAME: &str = "kubectl.kubernetes.io/last-applied-configuration";
     let Some(annotation) = object.pointer_mut("/metadata/annotations").and_then(|all| all.get_mut(NAME))
@@ -88,11 +87,11 @@ fn note_last_applied(object: &mut Value, config: &Value) {
         annotations.remove(NAME);
     }
     let text = format!("{config}\n");
-    // More than all annotations together may be cannot be kept.
+    // Larger than the limit of all annotations.
     *annotation = if text.len() > 256 * 1024 { "".into() } else { text.into() };
 }
 
-/// What this write cannot change: `strategy::prepare_update` would put it back.
+/// Fields that this write cannot change: `strategy::prepare_update` restores them.
 fn fixed_members(call: &Call) -> &'static [&'static str] {
     match call.part() {
         strategy::WritePart::Main if call.endpoint.has_status() => &["status"],

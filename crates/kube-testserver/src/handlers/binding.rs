@@ -6,14 +6,14 @@ use crate::{
     cluster::ClusterState, meta, route::WriteOptions, scheme::Endpoint, status_error::StatusError, store::Key,
 };
 
-/// `POST .../pods/{name}/binding`, as schedulers do: puts the pod on a node, once.
+/// `POST .../pods/{name}/binding`: assigns the pod to a node, once.
 pub(super) fn bind(cluster: &mut ClusterState, call: &Call) -> Result<ApiResponse, StatusError> {
     let binding = body::posted(call, "Binding")?;
     body::check_posted_name(call, &binding, "Binding")?;
     bind_pod(cluster, call, &call.endpoint.clone(), call.key(), binding)
 }
 
-/// `POST .../bindings`: the same, for the pod that the body names.
+/// `POST .../bindings`: the same for the pod that the body names.
 pub(super) fn bind_named(cluster: &mut ClusterState, call: &Call) -> Result<ApiResponse, StatusError> {
     let binding = body::posted(call, "Binding")?;
     let pods = cluster.scheme.by_plural("", "pods").cloned().ok_or_else(StatusError::no_such_path)?;
@@ -42,14 +42,14 @@ fn bind_pod(
     Ok(ApiResponse { code: StatusCode::CREATED, content: Content::Document(status), warnings })
 }
 
-/// The node that a binding names. The genuine server hands the bare rules on, without a reason.
+/// The node of a binding. The genuine server returns these errors without a reason.
 fn target(binding: &Value) -> Result<&str, StatusError> {
-    let broken = |why: String| Err(StatusError::new(StatusCode::INTERNAL_SERVER_ERROR, "", why));
+    let error = |why: String| Err(StatusError::new(StatusCode::INTERNAL_SERVER_ERROR, "", why));
     let text = |field: &str| binding["target"][field].as_str().unwrap_or_default();
     match (text("kind"), text("name")) {
-        ("" | "Node", "") => broken("target.name: Required value".into()),
+        ("" | "Node", "") => error("target.name: Required value".into()),
         ("" | "Node", node) => Ok(node),
-        (kind, _) => broken(format!(
+        (kind, _) => error(format!(
             "target.kind: Unsupported value: {kind:?}: supported values: \"Node\", \"<empty>\""
         )),
     }

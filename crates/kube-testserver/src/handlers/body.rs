@@ -10,14 +10,14 @@ use crate::{
 
 const ACCEPTED: &str = "application/json, application/yaml";
 
-/// The object in the body of a create or update, its type checked.
+/// Decodes the object of a create or update and checks its type.
 pub(super) fn object(call: &Call) -> Result<Value, StatusError> {
     let mut object = typed(call, call.endpoint.kind())?;
     check_type(&call.endpoint, &mut object)?;
     Ok(object)
 }
 
-/// The object in the body, whose type is still to be compared.
+/// Decodes an object without checking its type.
 pub(super) fn typed(call: &Call, kind: &str) -> Result<Value, StatusError> {
     let media = media_type(&call.content_type);
     let parsed = match media {
@@ -55,22 +55,22 @@ pub(super) fn typed(call: &Call, kind: &str) -> Result<Value, StatusError> {
     Ok(object)
 }
 
-/// What is posted to a subresource: of this kind, or of none that it says, and about the object of the path.
+/// Decodes an object posted to a subresource, of this kind or without a kind.
 pub(super) fn posted(call: &Call, kind: &str) -> Result<Value, StatusError> {
     let object = typed(call, kind)?;
     match object["kind"].as_str() {
-        Some(given) if !given.is_empty() && given != kind => {
+        Some(provided) if !provided.is_empty() && provided != kind => {
             let version = object["apiVersion"].as_str().unwrap_or_default();
             let version = version.rsplit('/').next().unwrap_or_default();
             Err(StatusError::bad_request(format!(
-                "{given} in version {version:?} cannot be handled as a {kind}"
+                "{provided} in version {version:?} cannot be handled as a {kind}"
             )))
         }
         _ => Ok(object),
     }
 }
 
-/// The object of the path is the one that the body names.
+/// Checks that the body names the object of the path.
 pub(super) fn check_posted_name(call: &Call, object: &Value, kind: &str) -> Result<(), StatusError> {
     if object["metadata"]["name"].as_str().unwrap_or_default() == call.object_name() {
         return Ok(());
@@ -78,11 +78,11 @@ pub(super) fn check_posted_name(call: &Call, object: &Value, kind: &str) -> Resu
     Err(StatusError::bad_request(format!("name in URL does not match name in {kind} object")))
 }
 
-/// Fills in a type that is missing, and refuses one that is not the endpoint's.
+/// Sets a missing `apiVersion` and `kind`, and refuses any other than the endpoint's.
 pub(super) fn check_type(endpoint: &Endpoint, object: &mut Value) -> Result<(), StatusError> {
     let api_version = endpoint.api_version();
-    let given = |field: &str| object[field].as_str().unwrap_or_default().to_string();
-    let (given_version, given_kind) = (given("apiVersion"), given("kind"));
+    let provided = |field: &str| object[field].as_str().unwrap_or_default().to_string();
+    let (given_version, given_kind) = (provided("apiVersion"), provided("kind"));
     if !given_kind.is_empty() && given_kind != endpoint.kind() {
         return Err(wrong_kind(endpoint, &given_kind, object));
     }
@@ -96,7 +96,7 @@ pub(super) fn check_type(endpoint: &Endpoint, object: &mut Value) -> Result<(), 
     Ok(())
 }
 
-/// An applied object says itself what it is.
+/// An applied object must have `apiVersion` and `kind`.
 pub(super) fn check_applied_type(endpoint: &Endpoint, object: &Value) -> Result<(), StatusError> {
     for field in ["apiVersion", "kind"] {
         if object[field].as_str().unwrap_or_default().is_empty() {
@@ -108,7 +108,7 @@ pub(super) fn check_applied_type(endpoint: &Endpoint, object: &Value) -> Result<
     Ok(())
 }
 
-/// The body of a deletion: `DeleteOptions`, or nothing.
+/// The body of a delete: `DeleteOptions`, or empty.
 pub(super) fn options(call: &Call) -> Result<Value, StatusError> {
     if call.body.is_empty() {
         return Ok(Value::Null);
@@ -118,12 +118,10 @@ pub(super) fn options(call: &Call) -> Result<Value, StatusError> {
         "application/yaml" => yaml(&call.body),
         _ => return Err(StatusError::unsupported_media_type(ACCEPTED)),
     };
-    parsed.map_err(|why| {
-        StatusError::bad_request(format!("the options of the deletion are not readable: {why}"))
-    })
+    parsed.map_err(|why| StatusError::bad_request(format!("cannot decode the DeleteOptions: {why}")))
 }
 
-/// The fields that a JSON body gives more than once, of which the last one counts.
+/// Duplicate fields of a JSON body, of which the last one is used.
 pub(super) fn duplicates(call: &Call) -> Vec<String> {
     match media_type(&call.content_type) {
         ""
@@ -147,17 +145,17 @@ pub(super) fn yaml(body: &Bytes) -> Result<Value, String> {
     serde_saphyr::from_str(text).map_err(|error| error.to_string())
 }
 
-fn wrong_kind(endpoint: &Endpoint, given: &str, object: &Value) -> StatusError {
+fn wrong_kind(endpoint: &Endpoint, provided: &str, object: &Value) -> StatusError {
     let kind = endpoint.kind();
     if endpoint.resource.custom {
-        let error = FieldError::invalid("kind", format!("{given:?}"), &format!("must be {kind}"));
-        return StatusError::invalid(endpoint.group(), given, crate::meta::name(object), &[error]);
+        let error = FieldError::invalid("kind", format!("{provided:?}"), &format!("must be {kind}"));
+        return StatusError::invalid(endpoint.group(), provided, crate::meta::name(object), &[error]);
     }
     let version = &endpoint.version().name;
-    StatusError::bad_request(format!("{given} in version {version:?} cannot be handled as a {kind}"))
+    StatusError::bad_request(format!("{provided} in version {version:?} cannot be handled as a {kind}"))
 }
 
-/// A protobuf body that is not read; clients that can do otherwise learn what to send.
+/// The error for a protobuf body that cannot be decoded; clients retry with JSON.
 fn unread(body: &Bytes, why: String) -> StatusError {
     if !protobuf::is_marked(body) {
         let shown: String = body.iter().take(16).map(|byte| format!("{byte:02x}")).collect();
@@ -169,7 +167,7 @@ fn unread(body: &Bytes, why: String) -> StatusError {
     StatusError::new(http::StatusCode::UNSUPPORTED_MEDIA_TYPE, "UnsupportedMediaType", why)
 }
 
-/// The beginning of a body, for error messages.
+/// The start of a body, for error messages.
 fn start(body: &Bytes) -> String {
     let text = String::from_utf8_lossy(body);
     match text.char_indices().nth(30) {

@@ -16,7 +16,7 @@ use crate::{
     webhook::WebhookResponses,
 };
 
-/// One request to a resource, its body complete.
+/// A resource request with its whole body.
 #[derive(Debug)]
 pub(crate) struct Call {
     pub(crate) method: Method,
@@ -30,21 +30,21 @@ pub(crate) struct Call {
     pub(crate) user_agent: String,
     pub(crate) body: Bytes,
     pub(crate) user: Arc<User>,
-    /// What was asked outside for this request, and answered.
+    /// The webhook responses for this request so far.
     pub(crate) webhook_responses: WebhookResponses,
     pub(crate) identity: GeneratedIdentity,
-    /// Reads show the state of this earlier revision.
+    /// Reads return the state at this earlier revision.
     pub(crate) stale: Option<u64>,
 }
 
-/// What a new object is called by: the same however often its verb runs.
+/// Generated uid and name of a new object: they stay the same when the handler runs again.
 #[derive(Debug, Default)]
 pub(crate) struct GeneratedIdentity {
     uid: OnceLock<String>,
     name: OnceLock<String>,
 }
 
-/// What goes back, before it is put into the form the client wants.
+/// The response before it is encoded.
 #[derive(Debug)]
 pub(crate) struct ApiResponse {
     pub(crate) code: StatusCode,
@@ -62,7 +62,7 @@ pub(crate) enum Content {
         /// `continue` and `remainingItemCount`.
         more: Map<String, Value>,
     },
-    /// A kind of its own: a `Status` or a `Scale`.
+    /// Another kind, such as `Status` or `Scale`.
     Document(Value),
 }
 
@@ -73,10 +73,10 @@ impl ApiResponse {
 }
 
 impl Call {
-    /// The verb of discovery and authorization.
+    /// The verb, as in discovery and RBAC.
     pub(crate) fn verb(&self) -> &'static str {
         match (self.method.as_str(), &self.name) {
-            // Only the handler of custom resources answers HEAD.
+            // Only custom resources support HEAD.
             ("HEAD", _) if !self.endpoint.resource.custom => "",
             ("GET" | "HEAD", Some(_)) => "get",
             ("GET" | "HEAD", None) => "list",
@@ -89,7 +89,7 @@ impl Call {
         }
     }
 
-    /// Gives a new object the name that it webhook_call the server for.
+    /// Generates the name of a new object with `generateName`.
     pub(super) fn name_new(&self, object: &mut Value) {
         if meta::name(object).is_empty()
             && let Some(base) = meta::text(object, "generateName")
@@ -103,12 +103,12 @@ impl Call {
         self.identity.uid.get_or_init(ids::uid)
     }
 
-    /// A stored object in the version of the call.
+    /// Converts a stored object to the version of the call.
     pub(super) fn read(&self, cluster: &ClusterState, stored: &Stored) -> Result<Value, StatusError> {
         conversion::from_storage(cluster, &self.endpoint, &self.webhook_responses, stored)
     }
 
-    /// An object of the call in the version that is stored.
+    /// Converts an object of the call to the storage version.
     pub(super) fn to_storage(&self, cluster: &ClusterState, object: Value) -> Result<Value, StatusError> {
         conversion::to_storage(cluster, &self.endpoint, &self.webhook_responses, object)
     }
@@ -132,7 +132,7 @@ impl Call {
         }
     }
 
-    /// Who writes, as managed fields record it: the query's field manager, else the first word of the user agent.
+    /// The field manager: the one in the query, else the first word of the user agent.
     pub(super) fn manager(&self) -> String {
         let agent =
             || self.user_agent.split(['/', ' ']).next().filter(|name| !name.is_empty()).unwrap_or("unknown");

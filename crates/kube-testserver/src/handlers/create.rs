@@ -26,7 +26,7 @@ pub(super) fn create(cluster: &mut ClusterState, call: &Call) -> Result<ApiRespo
     insert(cluster, call, &options, object, Ownership::FromDiff)
 }
 
-/// Creates `object`, which has the endpoint's type.
+/// Creates `object`, whose type has been checked.
 pub(super) fn insert(
     cluster: &mut ClusterState,
     call: &Call,
@@ -61,7 +61,7 @@ pub(super) fn insert(
     Ok(ApiResponse { code: StatusCode::CREATED, content: super::Content::Object(stored), warnings })
 }
 
-/// Nothing is created in a namespace that is missing or on its way out.
+/// Refuses to create objects in a missing or terminating namespace.
 fn check_namespace(cluster: &ClusterState, call: &Call) -> Result<(), StatusError> {
     let Some(namespace) = call.namespace.as_deref() else { return Ok(()) };
     let namespaces = cluster.scheme.by_plural("", "namespaces");

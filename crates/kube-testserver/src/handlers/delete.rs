@@ -37,34 +37,34 @@ pub(super) fn delete(cluster: &mut ClusterState, call: &Call) -> Result<ApiRespo
     }
 }
 
-/// DELETE on a collection: everything that the selectors match. WebhookResponses with what was deleted.
+/// DELETE on a collection: deletes what the selectors match and responds with the deleted objects.
 pub(super) fn delete_all(cluster: &mut ClusterState, call: &Call) -> Result<ApiResponse, StatusError> {
     let options = DeleteOptions::parse(&call.query, &body::options(call)?)?;
     let filter = read::filter(&call.endpoint, call.namespace.clone(), &ListOptions::parse(&call.query)?)?;
     let resource = &call.endpoint.resource;
-    let doomed: Vec<Arc<Stored>> = cluster
+    let selected: Vec<Arc<Stored>> = cluster
         .store
         .objects(resource.table, call.namespace.as_deref())
         .filter(|stored| filter.matches(stored))
         .cloned()
         .collect();
     let mut warnings = Vec::new();
-    for object in &doomed {
+    for object in &selected {
         warnings.extend(review(cluster, call, object, options.dry_run)?);
     }
     if !options.dry_run {
-        for object in &doomed {
-            // One that is gone by now went as a consequence of another.
+        for object in &selected {
+            // Deleting another object may already have removed this one.
             cluster.delete(resource, &object.key, options.propagation);
         }
         cluster.run_tasks();
     }
     let revision = cluster.store.revision();
-    let list = Content::List { objects: doomed, revision, more: read::no_more(call) };
+    let list = Content::List { objects: selected, revision, more: read::no_more(call) };
     Ok(ApiResponse { warnings, ..ApiResponse::ok(list) })
 }
 
-/// Asks the webhooks, of either sort, whether an object may go. Returns their warnings.
+/// Calls mutating and validating webhooks for a deletion. Returns their warnings.
 pub(super) fn review(
     cluster: &ClusterState,
     call: &Call,
@@ -87,9 +87,9 @@ pub(super) fn check_preconditions(
     options: &DeleteOptions,
     stored: &Stored,
 ) -> Result<(), StatusError> {
-    let conflict = |what: &str, asked: &str, found: &str| {
+    let conflict = |what: &str, requested: &str, found: &str| {
         let why = format!(
-            "the {what} in the precondition ({asked}) does not match the {what} in record ({found}). \
+            "the {what} in the precondition ({requested}) does not match the {what} in record ({found}). \
              The object might have been {}",
             if what == "UID" { "deleted and then recreated" } else { "modified" }
         );
@@ -105,7 +105,7 @@ pub(super) fn check_preconditions(
     }
 }
 
-/// Some namespaces are there for ever.
+/// Refuses to delete the system namespaces.
 fn protect(call: &Call) -> Result<(), StatusError> {
     if call.endpoint.is_core("namespaces")
         && matches!(call.object_name(), "default" | "kube-system" | "kube-public")
@@ -120,7 +120,7 @@ fn protect(call: &Call) -> Result<(), StatusError> {
     Ok(())
 }
 
-/// Kinds whose deletion answers with the object, where others response with a `Status`.
+/// Kinds whose deletion responds with the object instead of a `Status`.
 fn answers_with_object(endpoint: &Endpoint) -> bool {
     let plural = endpoint.plural();
     endpoint.group().is_empty()

@@ -1,4 +1,4 @@
-//! Nobody gives escalation that they do not have.
+//! Privilege escalation checks of RBAC writes.
 
 use serde_json::Value;
 
@@ -12,8 +12,7 @@ use crate::{
 
 const RBAC: &str = "rbac.authorization.k8s.io";
 
-/// Refuses a role with more escalation than the writer has, and a binding to such a role, unless the writer may `escalate` or
-/// `bind`.
+/// Refuses a role with more permissions than the user has, or a binding to one, unless the user may `escalate` or `bind`.
 pub(super) fn check(
     cluster: &ClusterState,
     call: &Call,
@@ -41,9 +40,10 @@ pub(super) fn check(
             (plural, role["name"].as_str().unwrap_or_default())
         }
     };
-    let [verb, group, resource, asked, inside] = [verb, RBAC, plural, name, namespace].map(String::from);
-    let special = AuthorizationAttributes::Resource { verb, group, resource, namespace: inside, name: asked };
-    if bindings.allows(&call.user, &special).is_some() {
+    let [verb, group, resource, requested, inside] = [verb, RBAC, plural, name, namespace].map(String::from);
+    let escalate_or_bind =
+        AuthorizationAttributes::Resource { verb, group, resource, namespace: inside, name: requested };
+    if bindings.allows(&call.user, &escalate_or_bind).is_some() {
         return Ok(());
     }
     let rules: Vec<PolicyRule> = match role {

@@ -1,4 +1,4 @@
-//! `POST .../pods/{name}/eviction`: a deletion that PodDisruptionBudgets may hold up.
+//! `POST .../pods/{name}/eviction`: a deletion that PodDisruptionBudgets can refuse.
 
 use http::StatusCode;
 use serde_json::{Value, json};
@@ -35,7 +35,7 @@ pub(super) fn evict(cluster: &mut ClusterState, call: &Call) -> Result<ApiRespon
     Ok(ApiResponse { code: StatusCode::CREATED, content: Content::Document(status), warnings })
 }
 
-/// Takes one disruption out of the budget of a pod, if it has one.
+/// Decrements the allowed disruptions of the pod's budget, if it has one.
 fn take_disruption(
     cluster: &mut ClusterState,
     call: &Call,

@@ -6,16 +6,16 @@ use crate::{
     meta,
 };
 
-/// How the managed fields of a write come about.
+/// Where the managed fields of a write come from.
 pub(super) enum Ownership {
-    /// By comparing the object with what it replaces.
+    /// Compare the object with the one it replaces.
     FromDiff,
-    /// Server-side apply settled them already.
+    /// Computed by server-side apply.
     FromApply(Vec<ManagedFieldsEntry>),
 }
 
 impl Ownership {
-    /// Writes `metadata.managedFields` of an object that is otherwise finished.
+    /// Sets `metadata.managedFields`, as the last change to the object.
     pub(super) fn record(self, call: &Call, old: Option<&Value>, new: &mut Value, now: &str) {
         let entries = match self {
             Self::FromApply(entries) => entries,
@@ -41,7 +41,7 @@ impl Ownership {
     }
 }
 
-/// The entries of an object; one that cannot be read counts as none, as if nobody owned its fields.
+/// The entries of an object; unreadable ones are skipped, as if the fields had no owner.
 pub(super) fn entries(object: &Value) -> Vec<ManagedFieldsEntry> {
     let entries = object["metadata"]["managedFields"].as_array().into_iter().flatten();
     entries.filter_map(|entry| serde_json::from_value(entry.clone()).ok()).collect()

@@ -1,5 +1,4 @@
-//! What a request does to the cluster. Every verb is a function from the cluster and a [`Call`] to an [`ApiResponse`]:
-//! no I/O, no time but the cluster's.
+//! One handler per verb and subresource: functions from [`ClusterState`] and a [`Call`] to an [`ApiResponse`], without I/O and with the cluster's clock.
 
 mod admission;
 mod apply;
@@ -27,11 +26,11 @@ pub(crate) use read::{filter, watch_start};
 
 use crate::{cluster::ClusterState, status_error::StatusError};
 
-/// Does what a call webhook_call for. `subresource` names the path below the object, if any.
+/// Runs the handler of a call.
 pub(crate) fn perform(cluster: &mut ClusterState, call: &Call) -> Result<ApiResponse, StatusError> {
     let endpoint = &call.endpoint;
     let verb = call.verb();
-    // Custom resources are routed by a handler of their own, which notices late that there is no name.
+    // Custom resources have their own handler on genuine servers, which reports a missing name.
     if endpoint.resource.custom && call.name.is_none() && matches!(call.method.as_str(), "PUT" | "PATCH") {
         return Err(StatusError::bad_request("name must be provided"));
     }

@@ -12,7 +12,7 @@ use crate::{
 const CUSTOM: &str =
     "application/json-patch+json, application/merge-patch+json, application/apply-patch+yaml";
 
-/// PATCH in the format that the content type names.
+/// PATCH in the format of the content type.
 pub(super) fn patch(cluster: &mut ClusterState, call: &Call) -> Result<ApiResponse, StatusError> {
     if body::media_type(&call.content_type) == "application/apply-patch+yaml" {
         return apply::apply(cluster, call);
@@ -39,7 +39,7 @@ pub(super) fn patch(cluster: &mut ClusterState, call: &Call) -> Result<ApiRespon
     let mut object = call.read(cluster, stored)?;
     apply(call.endpoint.schema(), &mut object, &changes).map_err(|error| refused(call, error))?;
     if !object.is_object() {
-        return Err(refused(call, PatchError::NotApplicable("the result is no object".into())));
+        return Err(refused(call, PatchError::NotApplicable("the result is not an object".into())));
     }
     options.duplicates = body::duplicates(call);
     check_strictly(call, &options, &object)?;
@@ -48,7 +48,7 @@ pub(super) fn patch(cluster: &mut ClusterState, call: &Call) -> Result<ApiRespon
     update::change(cluster, call, &options, object, Ownership::FromDiff)
 }
 
-/// What strict validation refuses in a body, it refuses of a patch as a value of the whole patch.
+/// Reports what strict validation refuses as an invalid value of the whole patch.
 fn check_strictly(call: &Call, options: &WriteOptions, patched: &Value) -> Result<(), StatusError> {
     if options.validation != FieldValidation::Strict {
         return Ok(());

@@ -1,4 +1,4 @@
-//! What is asked of the node that a pod runs on: its logs, and connections into it.
+//! Pod subresources that the node serves: logs, and connections into the pod.
 
 use jiff::Timestamp;
 use serde_json::Value;
@@ -12,7 +12,7 @@ use crate::{
     status_error::StatusError,
 };
 
-/// The pod that a client wants to be connected to, and its namespace.
+/// The namespace and pod of a connection, after admission.
 pub(crate) fn connect<'a>(cluster: &ClusterState, call: &'a Call) -> Result<(&'a str, Value), StatusError> {
     if !matches!(call.verb(), "get" | "create") {
         return Err(StatusError::method_not_allowed());
@@ -21,7 +21,7 @@ pub(crate) fn connect<'a>(cluster: &ClusterState, call: &'a Call) -> Result<(&'a
     Ok((call.namespace.as_deref().unwrap_or_default(), pod(cluster, call)?))
 }
 
-/// The container whose log is asked for, which part of it, and whether its pod has a node.
+/// The container and options of a log request, and whether the pod has a node.
 pub(crate) fn log(cluster: &ClusterState, call: &Call) -> Result<(Container, LogQuery, bool), StatusError> {
     if call.verb() != "get" {
         return Err(StatusError::method_not_allowed());
@@ -42,7 +42,7 @@ fn pod(cluster: &ClusterState, call: &Call) -> Result<Value, StatusError> {
     Ok(stored.ok_or_else(|| call.not_found())?.value())
 }
 
-/// A container that has not started has no log yet, and one that was never started again no previous one.
+/// Refuses the log of a container that has not started, and the previous log of one that has not restarted.
 fn check_state(pod: &Value, container: &Container, log: &LogQuery) -> Result<(), StatusError> {
     let Some(status) = status_of(pod, &container.name) else { return Ok(()) };
     let (name, pod) = (&container.name, &container.pod);
@@ -58,7 +58,7 @@ fn check_state(pod: &Value, container: &Container, log: &LogQuery) -> Result<(),
     }
 }
 
-/// The parameters that have a value, as they were given.
+/// Query parameters, as sent.
 #[derive(Debug)]
 struct Options {
     tail: Option<i64>,

@@ -14,9 +14,10 @@ use crate::{
 
 pub(super) fn get(cluster: &ClusterState, call: &Call) -> Result<ApiResponse, StatusError> {
     if let Some(version) = call.query.get("resourceVersion") {
-        let asked: u64 = version.parse().map_err(|_| StatusError::unreadable_resource_version(version))?;
-        if asked > cluster.store.revision() {
-            return Err(StatusError::too_large_resource_version(asked, cluster.store.revision()));
+        let requested: u64 =
+            version.parse().map_err(|_| StatusError::unreadable_resource_version(version))?;
+        if requested > cluster.store.revision() {
+            return Err(StatusError::too_large_resource_version(requested, cluster.store.revision()));
         }
     }
     if let Some(stale) = call.stale.filter(|stale| *stale < cluster.store.revision()) {
@@ -50,7 +51,7 @@ pub(super) fn list(cluster: &ClusterState, call: &Call) -> Result<ApiResponse, S
     Ok(ApiResponse::ok(content))
 }
 
-/// Where a watch starts, for calls that ask for one.
+/// Where a watch starts.
 pub(crate) fn watch_start(
     cluster: &ClusterState,
     options: &ListOptions,
@@ -58,7 +59,7 @@ pub(crate) fn watch_start(
 ) -> Result<Start, StatusError> {
     let initial = options.initial_events == Some(true);
     match options.resource_version {
-        // A revision that is still to come is waited for without a word, as the genuine server does.
+        // As on genuine servers, a watch from a future revision waits for it.
         Some(revision) if revision > 0 && !initial => Ok(Start::After(revision)),
         Some(revision) if revision > cluster.store.revision() => {
             Err(StatusError::too_large_resource_version(revision, cluster.store.revision()))
@@ -68,7 +69,7 @@ pub(crate) fn watch_start(
     }
 }
 
-/// What a list or watch is restricted to.
+/// The filter of a list or watch.
 pub(crate) fn filter(
     endpoint: &Endpoint,
     namespace: Option<String>,
@@ -83,7 +84,7 @@ pub(crate) fn filter(
     Ok(Filter { namespace, labels: options.labels.clone(), fields })
 }
 
-/// Which state to list, and from which key on.
+/// The revision to list and the first key.
 fn position(
     cluster: &ClusterState,
     call: &Call,
@@ -102,20 +103,25 @@ fn position(
         return Ok((revision.filter(|revision| *revision != now), Some(key)));
     }
     match (options.resource_version, options.version_match) {
-        (Some(asked), _) if asked > now => Err(StatusError::too_large_resource_version(asked, now)),
-        (Some(asked), Some(ResourceVersionMatch::Exact)) if asked < now => Ok((Some(asked), None)),
-        // Everything else is served from the present, which is never older than what was asked for. With a limit,
-        // a plain revision means exactly that one.
-        (Some(asked), None) if asked > 0 && asked < now && options.limit > 0 => Ok((Some(asked), None)),
+        (Some(requested), _) if requested > now => {
+            Err(StatusError::too_large_resource_version(requested, now))
+        }
+        (Some(requested), Some(ResourceVersionMatch::Exact)) if requested < now => {
+            Ok((Some(requested), None))
+        }
+        // Anything else is served from the current state, which is never older than requested. With a limit, a plain resourceVersion is exact.
+        (Some(requested), None) if requested > 0 && requested < now && options.limit > 0 => {
+            Ok((Some(requested), None))
+        }
         _ => Ok((None, None)),
     }
 }
 
 fn expired(cluster: &ClusterState, call: &Call, options: &ListOptions, oldest: u64) -> StatusError {
     let Some(token) = &options.continue_token else {
-        let asked = options.resource_version.unwrap_or(0);
+        let requested = options.resource_version.unwrap_or(0);
         return StatusError::expired(format!(
-            "The resourceVersion for the provided list is too old: {asked} ({oldest})"
+            "The resourceVersion for the provided list is too old: {requested} ({oldest})"
         ));
     };
     let mut failure = StatusError::expired(
@@ -142,13 +148,13 @@ fn continuation(page: &Page, call: &Call, selects_all: bool) -> Map<String, Valu
     more
 }
 
-/// The metadata of a list that is complete: of custom resources it has the field all the same.
+/// The metadata of a complete list: custom resources have an empty `continue`.
 pub(super) fn no_more(call: &Call) -> Map<String, Value> {
     let custom = call.endpoint.resource.custom;
     custom.then(|| ("continue".to_string(), Value::from(""))).into_iter().collect()
 }
 
-/// The token holds the revision of the whole list (none: whatever is present) and the next key below the namespace.
+/// Encodes the revision of the list (none: the current state) and the next key within the namespace.
 fn write_token(revision: Option<u64>, key: &Key, namespace: Option<&str>) -> String {
     let start = match namespace {
         Some(_) => format!("/{}", key.name()),
@@ -161,7 +167,7 @@ fn write_token(revision: Option<u64>, key: &Key, namespace: Option<&str>) -> Str
 fn read_token(token: &str, namespace: Option<&str>) -> Result<(Option<u64>, Key), StatusError> {
     let invalid = || {
         StatusError::bad_request(
-            "invalid continue token: continue key is not valid: it is none that this server gave out",
+            "invalid continue token: continue key is not valid: it was not issued by this server",
         )
     };
     let bytes = BASE64_STANDARD_NO_PAD.decode(token.trim_end_matches('=')).map_err(|_| invalid())?;
@@ -180,7 +186,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn tokens_come_back_as_they_went_out() {
+    fn continue_tokens_round_trip() {
         let key = Key::new(Some("ns"), "a").successor();
         for (namespace, revision) in [(Some("ns"), Some(7)), (None, Some(7)), (None, None)] {
             let token = write_token(revision, &key, namespace);

@@ -1,4 +1,4 @@
-//! Kinds that are only posted: questions about who somebody is and what they may do.
+//! Review kinds: authentication and authorization queries, which are not stored.
 
 use http::StatusCode;
 use serde_json::{Map, Value, json};
@@ -18,7 +18,7 @@ pub(super) fn is_review(endpoint: &Endpoint) -> bool {
     matches!(endpoint.group(), "authorization.k8s.io" | "authentication.k8s.io")
 }
 
-/// The attributes with its response as status; nothing is stored.
+/// Returns the review with its status.
 pub(super) fn create(cluster: &ClusterState, call: &Call) -> Result<ApiResponse, StatusError> {
     let options = WriteOptions::parse(&call.query, "CreateOptions")?;
     let mut review = body::object(call)?;
@@ -51,7 +51,7 @@ fn access(cluster: &ClusterState, user: &User, attributes: &AuthorizationAttribu
     }
 }
 
-/// What is asked about.
+/// The access that the review asks about.
 fn attributes(call: &Call, review: &Value) -> Result<AuthorizationAttributes, StatusError> {
     let (resource, path) = (&review["spec"]["resourceAttributes"], &review["spec"]["nonResourceAttributes"]);
     let local = call.endpoint.kind() == "LocalSubjectAccessReview";
@@ -101,7 +101,7 @@ fn attributes(call: &Call, review: &Value) -> Result<AuthorizationAttributes, St
     }
 }
 
-/// Who is asked about.
+/// The user that the review asks about.
 fn subject(call: &Call, review: &Value) -> Result<User, StatusError> {
     let spec = &review["spec"];
     let strings = |value: &Value| -> Vec<String> {

@@ -24,7 +24,7 @@ pub(super) fn perform(cluster: &mut ClusterState, call: &Call) -> Result<ApiResp
                 "application/yaml" => body::yaml(&call.body),
                 _ => body::json(&call.body),
             };
-            body.map_err(|why| StatusError::bad_request(format!("the Scale is not readable: {why}")))?
+            body.map_err(|why| StatusError::bad_request(format!("cannot decode the Scale: {why}")))?
         }
         "patch" => patched(call, &scale)?,
         _ => return Ok(ApiResponse::ok(Content::Document(scale))),
@@ -65,7 +65,7 @@ fn patched(call: &Call, scale: &Value) -> Result<Value, StatusError> {
         .map_err(|why| StatusError::bad_request(format!("error decoding patch: {why}")))?;
     let result = match body::media_type(&call.content_type) {
         "application/json-patch+json" => patch::json::apply(&mut scale, &changes),
-        // A Scale has no lists, so merging strategically is merging.
+        // A Scale has no lists, so a strategic merge patch equals a merge patch.
         "application/merge-patch+json" | "application/strategic-merge-patch+json" => {
             patch::merge::apply(&mut scale, &changes)
         }
@@ -102,7 +102,7 @@ fn scale_of(stored: &Stored, paths: &ScalePaths) -> Value {
     scale
 }
 
-/// A selector as text: strings as they are, label selectors of built-in kinds written out.
+/// A selector as text: strings as they are, label selectors formatted.
 fn selector_text(selector: &Value) -> String {
     if let Some(text) = selector.as_str() {
         return text.into();

@@ -1,4 +1,4 @@
-//! `POST .../serviceaccounts/{name}/token`: a token for a service account, for a while.
+//! `POST .../serviceaccounts/{name}/token`: a time-limited service account token.
 
 use http::StatusCode;
 use jiff::{SignedDuration, Timestamp};
@@ -70,7 +70,7 @@ fn check(seconds: i64) -> Result<(), StatusError> {
     Err(StatusError::invalid("authentication.k8s.io", "TokenRequest", "", &[error]))
 }
 
-/// The object with which the token is to end, as the claims name it.
+/// The object that the token is bound to, as a claim.
 fn bound_reference(
     cluster: &ClusterState,
     call: &Call,
@@ -97,7 +97,7 @@ fn bound_reference(
     let found = table.and_then(|table| cluster.store.get(table, &Key::new(Some(namespace), name)));
     let found = found.ok_or_else(|| StatusError::not_found("", plural, name))?;
     let account = call.object_name();
-    // A pod that names no account runs as the default one.
+    // A pod without an account runs as `default`.
     let of_pod = |pod: &Value| pod["spec"]["serviceAccountName"].as_str().unwrap_or("default") == account;
     if plural == "pods" && !of_pod(&found.value()) {
         return Err(StatusError::bad_request(format!(

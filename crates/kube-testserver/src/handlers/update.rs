@@ -12,7 +12,7 @@ use crate::{
     cluster::ClusterState, meta, route::WriteOptions, schema::FieldError, status_error::StatusError, strategy,
 };
 
-/// PUT: replaces an object, or the part that a subresource stands for.
+/// PUT: replaces an object, or the part that a subresource writes.
 pub(super) fn replace(cluster: &mut ClusterState, call: &Call) -> Result<ApiResponse, StatusError> {
     let mut options = WriteOptions::parse(&call.query, "UpdateOptions")?;
     let mut object = body::object(call)?;
@@ -35,7 +35,7 @@ pub(super) fn replace(cluster: &mut ClusterState, call: &Call) -> Result<ApiResp
     change(cluster, call, &options, object, Ownership::FromDiff)
 }
 
-/// A PUT that creates. A uid is a condition that cannot hold; a resourceVersion counts for nothing.
+/// A PUT that creates. A uid is a failed precondition; a resourceVersion is ignored.
 fn put_new(
     cluster: &mut ClusterState,
     call: &Call,
@@ -49,7 +49,7 @@ fn put_new(
     create::insert(cluster, call, options, object, Ownership::FromDiff)
 }
 
-/// Makes `new` the next version of an object that exists.
+/// Stores `new` as the next version of an existing object.
 pub(super) fn change(
     cluster: &mut ClusterState,
     call: &Call,
@@ -71,7 +71,7 @@ pub(super) fn change(
         old: Some(&old),
         dry_run: options.dry_run,
     };
-    // Of a scale, webhooks see the Scale.
+    // For `scale`, webhooks review the Scale instead.
     let reviewed = call.subresource.as_deref() != Some("scale");
     if reviewed {
         write::mutate(cluster, update, &ownership, &mut new, &mut warnings)?;
@@ -97,7 +97,7 @@ pub(super) fn change(
     Ok(response(Content::Object(written)))
 }
 
-/// The preconditions that the object itself carries: resourceVersion and uid.
+/// Checks the preconditions in the object: resourceVersion and uid.
 fn check_preconditions(call: &Call, stored: &crate::store::Stored, new: &Value) -> Result<(), StatusError> {
     let uid = meta::text(new, "uid").filter(|uid| *uid != &*stored.uid);
     if let Some(uid) = uid.filter(|_| call.method == Method::PUT) {
@@ -127,19 +127,18 @@ fn wrong_uid(call: &Call, requested: &str, found: &str) -> StatusError {
     StatusError::conflict(call.endpoint.group(), call.endpoint.plural(), call.object_name(), &why)
 }
 
-/// What no write of the whole object may change. Writes of a subresource leave it alone without a word, as every write
-/// does with the time of a deletion that has begun.
+/// Refuses changes of immutable metadata. Subresource writes ignore them, and every write ignores the time of a deletion in progress.
 fn check_immutable(call: &Call, old: &Value, new: &Value) -> Result<(), StatusError> {
     if call.subresource.is_some() {
         return Ok(());
     }
     let mut errors = Vec::new();
     for field in ["uid", "deletionTimestamp", "deletionGracePeriodSeconds"] {
-        let (given, kept) = (&new["metadata"][field], &old["metadata"][field]);
+        let (provided, current) = (&new["metadata"][field], &old["metadata"][field]);
         let restored = field == "deletionTimestamp" && meta::is_deleting(old);
-        if !given.is_null() && *given != "" && given != kept && !restored {
+        if !provided.is_null() && *provided != "" && provided != current && !restored {
             let field = format!("metadata.{field}");
-            errors.push(FieldError::invalid(field, given, "field is immutable"));
+            errors.push(FieldError::invalid(field, provided, "field is immutable"));
         }
     }
     if errors.is_empty() {
@@ -148,7 +147,7 @@ fn check_immutable(call: &Call, old: &Value, new: &Value) -> Result<(), StatusEr
     Err(StatusError::invalid(call.endpoint.group(), call.endpoint.kind(), call.object_name(), &errors))
 }
 
-/// A write that changes nothing but the times in managed_fields fields is none.
+/// A write that only changes times in managed fields changes nothing.
 fn unchanged(old: &Value, new: &Value) -> bool {
     fn without_times(object: &Value) -> Value {
         let mut object = object.clone();

@@ -1,4 +1,4 @@
-//! The steps that create, update and patch have in common.
+//! The steps shared by create, update and patch.
 
 use std::sync::{Arc, LazyLock};
 
@@ -25,15 +25,14 @@ use crate::{
     strategy,
 };
 
-/// Puts a new object into the namespace that the path says. Its name is its own: a name in the path of a custom
-/// resource is not looked at.
+/// Sets the namespace of the path. The name in the path of a custom resource is ignored on create.
 pub(super) fn set_namespace(call: &Call, object: &mut Value) -> Result<(), StatusError> {
     if meta::map_mut(object).is_none() {
         return Err(StatusError::bad_request("metadata must be an object"));
     }
-    let given = meta::text(object, "namespace").unwrap_or_default();
+    let provided = meta::text(object, "namespace").unwrap_or_default();
     let wanted = call.namespace.as_deref().unwrap_or_default();
-    if !given.is_empty() && given != wanted {
+    if !provided.is_empty() && provided != wanted {
         let message = "the namespace of the provided object does not match the namespace sent on the request";
         return Err(StatusError::bad_request(message));
     }
@@ -41,7 +40,7 @@ pub(super) fn set_namespace(call: &Call, object: &mut Value) -> Result<(), Statu
     Ok(())
 }
 
-/// Puts the object where the path says; a body that says something else is refused.
+/// Sets name and namespace of the path; a body that differs is refused.
 pub(super) fn set_identity(call: &Call, object: &mut Value) -> Result<(), StatusError> {
     set_namespace(call, object)?;
     let name = meta::name(object);
@@ -57,8 +56,7 @@ pub(super) fn set_identity(call: &Call, object: &mut Value) -> Result<(), Status
     Ok(())
 }
 
-/// Drops unknown fields, sets defaults, refuses values of a wrong type. Returns warnings about what was dropped.
-/// What was applied keeps its nulls, for they were requested for: validation says what it thinks of them.
+/// Prunes unknown fields, sets defaults and refuses values of a wrong type. Returns warnings about pruned fields. Applied objects keep their nulls, which validation reports.
 pub(super) fn normalize(
     endpoint: &Endpoint,
     options: &WriteOptions,
@@ -88,7 +86,7 @@ pub(super) fn normalize(
     }
 }
 
-/// Asks the mutating webhooks, and brings what they made of the object into its form.
+/// Calls the mutating webhooks and normalizes the object they return.
 pub(super) fn mutate(
     cluster: &ClusterState,
     write: Attributes<'_>,
@@ -105,12 +103,12 @@ pub(super) fn mutate(
         .map_err(|failure| StatusError::internal(failure.message))
 }
 
-/// Of a service, what is requested for before the server completes it.
+/// The spec of a service before the server completes it.
 pub(super) fn requested_service_spec(endpoint: &Endpoint, object: &Value) -> Option<Value> {
     endpoint.is_core("services").then(|| object["spec"].clone())
 }
 
-/// No two services have the same address or port of nodes.
+/// Allocates cluster IP and node ports of a service.
 pub(super) fn allocate_addresses(
     cluster: &ClusterState,
     call: &Call,
@@ -126,14 +124,13 @@ pub(super) fn allocate_addresses(
     Err(StatusError::invalid(call.endpoint.group(), call.endpoint.kind(), meta::name(object), &errors))
 }
 
-/// What strict validation refuses and a lax one warns of.
+/// Unknown and duplicate fields: errors under strict validation, warnings under `Warn`.
 pub(super) fn unstrict_fields(duplicates: &[String], unknown: &[String]) -> Vec<String> {
     let duplicates = duplicates.iter().map(|path| format!("duplicate field {path:?}"));
     duplicates.chain(unknown.iter().map(|path| format!("unknown field {path:?}"))).collect()
 }
 
-/// The last steps before an object is written: ownership of its fields, and every rule it has to keep. Returns warnings of
-/// rules that it breaks where it did so before.
+/// The last steps before an object is stored: managed fields and validation. Returns warnings about violations that the old object had as well.
 pub(super) fn finish(
     cluster: &ClusterState,
     call: &Call,
@@ -157,13 +154,13 @@ pub(super) fn finish(
     escalation::check(cluster, call, object, old)?;
     if defines {
         check_definition(object, old)?;
-        // Served from the moment it is written.
+        // The CRD is served as soon as it is stored.
         crd::accept(object, &cluster.scheme, &cluster.now());
     }
     Ok(warnings)
 }
 
-/// Refuses what breaks a rule of metadata or of the schema. Returns warnings.
+/// Validates metadata, schema and kind. Returns warnings.
 fn check(endpoint: &Endpoint, object: &Value, old: Option<&Value>) -> Result<Vec<String>, StatusError> {
     let schema = endpoint.schema();
     let mut errors = schema.validate(object);
@@ -174,20 +171,20 @@ fn check(endpoint: &Endpoint, object: &Value, old: Option<&Value>) -> Result<Vec
     errors.extend(violations.errors);
     let mut of_kind = strategy::validate_rights(endpoint, object, old);
     of_kind.extend(strategy::validate_kind(endpoint, object, old.is_none()));
-    // The schema knows less of what is needed, and less well.
+    // Rules of the kind report the same fields more precisely than the schema.
     errors.retain(|error| !of_kind.iter().any(|better| better.field == error.field));
     errors.extend(of_kind);
     errors.splice(0..0, strategy::validate_metadata(endpoint, object, old));
     if errors.is_empty() {
         return Ok(violations.ratcheted.iter().map(ToString::to_string).collect());
     }
-    // Of twins the one that is stored is named.
+    // Errors name the stored kind of a storage equivalent.
     let group =
         endpoint.resource.equivalent.map_or(endpoint.group(), |equivalent| equivalent.stored_kind.group);
     Err(StatusError::invalid(group, endpoint.kind(), meta::name(object), &errors))
 }
 
-/// Refuses a completed CRD that breaks a rule, or changes what it may not.
+/// Validates a completed CRD and its changes.
 fn check_definition(definition: &Value, old: Option<&Value>) -> Result<(), StatusError> {
     let refused = |errors: &[_]| {
         StatusError::invalid(
@@ -207,7 +204,7 @@ fn check_definition(definition: &Value, old: Option<&Value>) -> Result<(), Statu
     crd::check_schemas(definition).map_err(|errors| refused(&errors))
 }
 
-/// Values of a wrong type, where the genuine server has Go types, do not even come in.
+/// Refuses values of a wrong type, which genuine servers cannot decode into Go types.
 fn check_types(endpoint: &Endpoint, object: &Value) -> Result<(), StatusError> {
     let (errors, prefix) = match endpoint.resource.custom {
         true => (metadata_schema().validate(&object["metadata"]), "metadata."),
@@ -229,7 +226,7 @@ fn metadata_schema() -> &'static Schema {
     &SCHEMA
 }
 
-/// Writes the object in the version it is stored in, with all that follows; a dry run only shows it.
+/// Stores the object in the storage version and runs the tasks that follow; a dry run only returns it.
 pub(super) fn commit(
     cluster: &mut ClusterState,
     endpoint: &Endpoint,
@@ -243,7 +240,7 @@ pub(super) fn commit(
     if dry_run {
         return Arc::new(Stored::preview(key, &object));
     }
-    // A write that lets the object go: the response shows what was written, the event what was there before.
+    // When the write ends a deletion, the response shows what was written, and the event the version before.
     let last = meta::is_deleting(&object).then(|| Arc::new(Stored::preview(key.clone(), &object)));
     let written = cluster.put_or_remove(&endpoint.resource, key, object);
     cluster.run_tasks();

@@ -7,29 +7,29 @@ use std::{
 
 use super::{JournalLine, Record};
 
-/// A file may grow by this before it is begun anew, however small the state is.
+/// The file may grow by this much before it is rewritten, however small the state is.
 const SLACK: u64 = 16 << 20;
 
-/// The open file that changes are appended to.
+/// The open journal file.
 #[derive(Debug)]
 pub(crate) struct Journal {
     dir: PathBuf,
     file: File,
-    /// Size when it was begun, and now.
-    begun: u64,
+    /// Size after the last rewrite, and now.
+    base_size: u64,
     size: u64,
-    /// Why writing failed; from then on nothing more is written.
+    /// The error of a failed write, after which no more changes are written.
     write_error: Option<String>,
-    /// Held as long as the directory is in use.
+    /// Locks the directory.
     _lock: File,
 }
 
-/// What a directory held.
+/// The state read from a directory.
 #[derive(Debug, Default)]
 pub(crate) struct PersistedState {
-    /// 0 when there was nothing.
+    /// 0 for a new directory.
     pub(crate) revision: u64,
-    /// By group, plural and key.
+    /// Keyed by group, plural and key.
     pub(crate) objects: BTreeMap<(String, String, String), serde_json::Value>,
 }
 
@@ -37,36 +37,35 @@ pub(crate) struct PersistedState {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum DataError {
-    /// The system refuses something.
+    /// A file operation failed.
     #[error("cannot use {} as data directory", path.display())]
     Io {
         /// The directory, or the file in it.
         path: PathBuf,
-        /// What the system says.
+        /// The error of the operating system.
         #[source]
         source: io::Error,
     },
-    /// Another server uses the directory.
+    /// Another server has locked the directory.
     #[error("the data directory {} is in use by another server", path.display())]
     InUse {
         /// The directory.
         path: PathBuf,
     },
-    /// The state is damaged before its end, so that more than an unfinished write would be lost.
-    #[error("{}, line {line}: {why}; move the file away to begin anew, or cut it off before this line", path.display())]
+    /// The file is damaged before its last line, so that more than an unfinished write would be lost.
+    #[error("{}, line {line}: {why}; move the file away to start empty, or truncate it before this line", path.display())]
     Damaged {
         /// The file.
         path: PathBuf,
         /// Counted from 1.
         line: usize,
-        /// What is wrong.
+        /// The reason.
         why: String,
     },
 }
 
 impl Journal {
-    /// Opens a directory, made where it is missing, and reads what is there. Nothing is written before
-    /// [`begin`](Self::rewrite).
+    /// Opens a directory, created if missing, and reads its state. Nothing is written before [`rewrite`](Self::rewrite).
     pub(crate) fn open(dir: &Path) -> Result<(Self, PersistedState), DataError> {
         let refused = |source| DataError::Io { path: dir.into(), source };
         fs::create_dir_all(dir).map_err(refused)?;
@@ -83,19 +82,19 @@ impl Journal {
             Err(source) => return Err(DataError::Io { path, source }),
         };
         let file = OpenOptions::new().create(true).append(true).open(&path).map_err(refused)?;
-        Ok((Self { dir: dir.into(), file, begun: 0, size: 0, write_error: None, _lock: lock }, saved))
+        Ok((Self { dir: dir.into(), file, base_size: 0, size: 0, write_error: None, _lock: lock }, saved))
     }
 
-    /// Replaces the file by one with this state, and appends to that from now on.
+    /// Replaces the file by one with this state; later changes are appended to it.
     pub(crate) fn rewrite(&mut self, lines: impl Iterator<Item = Vec<u8>>) {
-        let begun = begin(&self.dir, lines);
-        match begun {
-            Ok((file, size)) => (self.file, self.begun, self.size) = (file, size, size),
+        let base_size = write_new(&self.dir, lines);
+        match base_size {
+            Ok((file, size)) => (self.file, self.base_size, self.size) = (file, size, size),
             Err(error) => self.fail(&error),
         }
     }
 
-    /// Hands a line to the system, so that it outlives this process.
+    /// Writes a line to the file, without syncing it to disk.
     pub(crate) fn append(&mut self, line: &[u8]) {
         if self.write_error.is_some() {
             return;
@@ -106,9 +105,9 @@ impl Journal {
         }
     }
 
-    /// Whether the changes have outgrown the state they began with.
+    /// Whether the appended changes have outgrown the state.
     pub(crate) fn is_long(&self) -> bool {
-        self.size > 2 * self.begun + SLACK
+        self.size > 2 * self.base_size + SLACK
     }
 
     pub(crate) fn write_error(&self) -> Option<&str> {
@@ -117,19 +116,19 @@ impl Journal {
 
     fn fail(&mut self, error: &io::Error) {
         let why = format!("cannot write to the data directory {}: {error}", self.dir.display());
-        tracing::error!("{why}; nothing more is written");
+        tracing::error!("{why}; no more changes are written");
         self.write_error = Some(why);
     }
 }
 
 impl Drop for Journal {
     fn drop(&mut self) {
-        // The system has it all; this is for the machine going down.
+        // Survives a power failure as well.
         drop(self.file.sync_data());
     }
 }
 
-fn begin(dir: &Path, lines: impl Iterator<Item = Vec<u8>>) -> io::Result<(File, u64)> {
+fn write_new(dir: &Path, lines: impl Iterator<Item = Vec<u8>>) -> io::Result<(File, u64)> {
     let (next, path) = (dir.join("state.next"), dir.join("state"));
     let mut out = BufWriter::new(File::create(&next)?);
     let mut size = 0;
@@ -143,14 +142,14 @@ fn begin(dir: &Path, lines: impl Iterator<Item = Vec<u8>>) -> io::Result<(File, 
     Ok((OpenOptions::new().append(true).open(&path)?, size))
 }
 
-/// Draws the records together. A last line that is not whole was not finished when the process ended, and is left out.
+/// Applies the records. An incomplete last line is an unfinished write and is skipped.
 fn read(path: &Path, bytes: &[u8]) -> Result<PersistedState, DataError> {
     let mut saved = PersistedState::default();
     let lines: Vec<&[u8]> = bytes.split_inclusive(|byte| *byte == b'\n').collect();
     for (at, line) in lines.iter().enumerate() {
-        let whole = line.strip_suffix(b"\n").ok_or_else(|| "it is not finished".to_string());
+        let whole = line.strip_suffix(b"\n").ok_or_else(|| "it is incomplete".to_string());
         let parsed = whole.and_then(JournalLine::read).and_then(|line| match (at, &line) {
-            (0, JournalLine::Record(_)) => Err("it is not the head of a state file".into()),
+            (0, JournalLine::Record(_)) => Err("it is not the header of a state file".into()),
             _ => Ok(line),
         });
         match parsed {
@@ -158,7 +157,7 @@ fn read(path: &Path, bytes: &[u8]) -> Result<PersistedState, DataError> {
             Ok(JournalLine::Record(record)) => saved.apply(record),
             Err(why) if at + 1 == lines.len() && at > 0 => {
                 let (path, line) = (path.display(), at + 1);
-                tracing::warn!("{path}: the last line ({line}) is left out: {why}; the change in it is lost");
+                tracing::warn!("{path}: skipped the last line ({line}): {why}; its change is lost");
             }
             Err(why) => return Err(DataError::Damaged { path: path.into(), line: at + 1, why }),
         }
@@ -170,10 +169,10 @@ impl PersistedState {
     fn apply(&mut self, record: Record) {
         let Record { revision, group, plural, key, object } = record;
         self.revision = self.revision.max(revision);
-        let place = (group, plural, key);
+        let key = (group, plural, key);
         match object {
-            Some(object) => drop(self.objects.insert(place, object)),
-            None => drop(self.objects.remove(&place)),
+            Some(object) => drop(self.objects.insert(key, object)),
+            None => drop(self.objects.remove(&key)),
         }
     }
 }
@@ -194,7 +193,7 @@ mod tests {
     }
 
     #[test]
-    fn changes_outlive_the_journal() {
+    fn changes_survive_the_journal() {
         let dir = tempfile::tempdir().unwrap();
         let dir = dir.path().join("made/when/missing");
         let (mut journal, empty) = Journal::open(&dir).unwrap();
@@ -214,7 +213,7 @@ mod tests {
     }
 
     #[test]
-    fn an_unfinished_end_is_left_out_and_other_damage_is_refused() {
+    fn an_unfinished_last_line_is_skipped_and_other_damage_refused() {
         let whole = [JournalLine::head(1), change(2, "a", false), change(3, "b", false)].concat();
         let dir = tempfile::tempdir().unwrap();
         let state = dir.path().join("state");

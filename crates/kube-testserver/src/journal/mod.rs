@@ -1,8 +1,6 @@
-//! State on disk: one file of records, each a line with its checksum.
+//! The journal of a data directory: one file of records, each a line with its checksum.
 //!
-//! The file begins with everything there was when it was begun, and every change is appended. A new one is begun at each
-//! start and whenever the changes outgrow the state; it takes the place of the old one by a rename, so at any moment there
-//! is one whole file.
+//! The file starts with the whole state, and every change is appended. It is rewritten at each start and when the changes outgrow the state; the new file replaces the old one by a rename, so there is a complete file at any time.
 
 mod file;
 mod record;

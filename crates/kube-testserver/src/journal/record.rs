@@ -2,22 +2,22 @@ use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, value::RawValue};
 
-/// A change: an object as it now is, or that it is gone.
+/// A new version of an object, or its removal.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Record {
     pub(crate) revision: u64,
     pub(crate) group: String,
     pub(crate) plural: String,
-    /// `namespace/name`, or only the name.
+    /// `namespace/name`, or the name.
     pub(crate) key: String,
-    /// `None` once it is gone.
+    /// `None` when it was removed.
     pub(crate) object: Option<Value>,
 }
 
-/// What a line of the file holds.
+/// A line of the journal.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum JournalLine {
-    /// The first one: the revision of the state that follows.
+    /// The first line: the revision of the state that follows.
     Head(u64),
     Record(Record),
 }
@@ -37,7 +37,7 @@ impl JournalLine {
         with_checksum(&serde_json::to_vec(&head).expect("invariant: a text and a number can be written"))
     }
 
-    /// The line of a change; `object` is JSON already.
+    /// The line of a change; `object` is serialised JSON.
     pub(crate) fn change(
         revision: u64,
         group: &str,
@@ -45,14 +45,14 @@ impl JournalLine {
         key: &str,
         object: Option<&Bytes>,
     ) -> Vec<u8> {
-        let place = serde_json::to_string(&(revision, group, plural, key));
-        let place = place.expect("invariant: texts and a number can be written");
+        let header = serde_json::to_string(&(revision, group, plural, key));
+        let header = header.expect("invariant: texts and a number can be written");
         let object = object.map_or(&b"null"[..], |object| object);
-        let text = [&place.as_bytes()[..place.len() - 1], b",", object, b"]"].concat();
+        let text = [&header.as_bytes()[..header.len() - 1], b",", object, b"]"].concat();
         with_checksum(&text)
     }
 
-    /// Reads a line without its end. The error says what is wrong with it.
+    /// Parses a line without its newline. The error says what is wrong with it.
     pub(crate) fn read(line: &[u8]) -> Result<Self, String> {
         let (sum, text) = line.split_at_checked(9).ok_or("it is too short")?;
         let sum = std::str::from_utf8(&sum[..8]).ok().and_then(|sum| u32::from_str_radix(sum, 16).ok());
@@ -75,7 +75,7 @@ impl JournalLine {
     }
 }
 
-/// Checksum, space, text, end of line.
+/// Checksum, space, text, newline.
 fn with_checksum(text: &[u8]) -> Vec<u8> {
     [format!("{:08x} ", crc32fast::hash(text)).as_bytes(), text, b"\n"].concat()
 }
@@ -88,7 +88,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn lines_read_back_as_they_were_written() {
+    fn lines_round_trip() {
         let object = json!({"metadata": {"name": "a\nb\"", "labels": {"x": "ü"}}});
         let bytes = Bytes::from(object.to_string());
         let line = JournalLine::change(7, "g.x", "things", "ns/a\nb\"", Some(&bytes));
@@ -107,9 +107,9 @@ mod tests {
     }
 
     proptest! {
-        /// Any single byte that differs is noticed, and no bytes make it panic.
+        /// Any changed byte is detected, and no input panics.
         #[test]
-        fn damage_is_noticed(at in 0usize..40, byte in any::<u8>(), noise in prop::collection::vec(any::<u8>(), 0..40)) {
+        fn damage_is_detected(at in 0usize..40, byte in any::<u8>(), noise in prop::collection::vec(any::<u8>(), 0..40)) {
             let _ = JournalLine::read(&noise);
             let mut line = JournalLine::change(7, "", "pods", "default/a", None);
             line.pop();

@@ -1,4 +1,4 @@
-//! Files in memory, one disk per container.
+//! In-memory file systems, one per container.
 
 use std::{
     collections::BTreeMap,
@@ -10,11 +10,11 @@ use parking_lot::Mutex;
 
 use super::Container;
 
-/// The file_systems of all containers.
+/// The file systems of all containers.
 #[derive(Clone, Debug, Default)]
 pub(super) struct FileSystems(Arc<Mutex<BTreeMap<Container, FileSystem>>>);
 
-/// Files and directories by absolute path without a slash at the end; `/` and `/tmp` are there from the start.
+/// Files and directories by absolute path without a trailing slash; `/` and `/tmp` always exist.
 #[derive(Debug)]
 pub(super) struct FileSystem(BTreeMap<String, FileEntry>);
 
@@ -45,7 +45,7 @@ impl FileSystem {
         self.0.get(&absolute(path))
     }
 
-    /// Writes a file, with the directories above it.
+    /// Writes a file and creates its parent directories.
     pub(super) fn write(&mut self, path: &str, content: Vec<u8>) {
         let path = absolute(path);
         self.make_parents(&path);
@@ -58,7 +58,7 @@ impl FileSystem {
         self.0.entry(path).or_insert(FileEntry::Directory);
     }
 
-    /// The names in a directory, or the path itself when it is a file; `None` when there is nothing.
+    /// The names in a directory, or the path of a file; `None` when the path does not exist.
     pub(super) fn list(&self, path: &str) -> Option<Vec<String>> {
         let path = absolute(path);
         match self.0.get(&path)? {
@@ -71,7 +71,7 @@ impl FileSystem {
         }
     }
 
-    /// A path and all below it as a tar archive; names are without their first slash, as `tar` makes them.
+    /// A path and everything below it as a tar archive; names have no leading slash, as with `tar`.
     pub(super) fn pack(&self, path: &str) -> io::Result<Vec<u8>> {
         let path = absolute(path);
         let missing = || io::Error::other(format!("{path}: Cannot stat: No such file or directory"));
@@ -101,7 +101,7 @@ impl FileSystem {
         archive.into_inner()
     }
 
-    /// Writes what is in a tar archive below a directory.
+    /// Extracts a tar archive into a directory.
     pub(super) fn unpack(&mut self, directory: &str, archive: &[u8]) -> io::Result<()> {
         for entry in tar::Archive::new(Cursor::new(archive)).entries()? {
             let mut entry = entry?;
@@ -125,7 +125,7 @@ impl FileSystem {
     }
 }
 
-/// A path from the root, without `.`, `..` and slashes at the end. Relative ones start at the root.
+/// Normalizes a path: absolute, without `.`, `..` and trailing slashes. Relative paths start at the root.
 fn absolute(path: &str) -> String {
     let mut parts = Vec::new();
     for part in path.split('/') {
@@ -143,7 +143,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_packed_can_be_unpacked_elsewhere() {
+    fn archives_round_trip() {
         let mut disk = FileSystem::default();
         disk.write("/data/a.txt", b"one".to_vec());
         disk.write("data/deep/../deeper/b", b"two".to_vec());

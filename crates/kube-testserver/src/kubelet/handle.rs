@@ -18,12 +18,9 @@ type CommandScript = Arc<dyn Fn(Process) -> BoxFuture<'static, Exit> + Send + Sy
 type StartScript = Arc<dyn Fn(&Container, &Value) -> ContainerState + Send + Sync>;
 type ForwardScript = Arc<dyn Fn(Connection) -> BoxFuture<'static, Result<(), String>> + Send + Sync>;
 
-/// What containers do: answers `exec`, `attach`, `port-forward` and `logs` from scripts of the test.
+/// The kubelet: serves `exec`, `attach`, `port-forward` and `logs` with scripts of the test.
 ///
-/// A handle; clones mean the same kubelet. Scripts may be set at any time and hold for every session that starts after.
-/// Without a script of yours, `exec` is a small shell (`sh -c`, `echo`, `cat`, `ls`, `test`, `tar`, `env`, `hostname`, `sleep`,
-/// `true`, `false`, `exit`) over files in memory, good enough for `kubectl cp`; `attach` sends back what it is sent, or shows
-/// what the container logs; no port listens.
+/// A handle; clones share the kubelet. Scripts may be set at any time and apply to every session that starts later. Without a script, `exec` is a small shell (`sh -c`, `echo`, `cat`, `ls`, `test`, `tar`, `env`, `hostname`, `sleep`, `true`, `false`, `exit`) over in-memory files, enough for `kubectl cp`; `attach` echoes its input, or prints the container's log; no port listens.
 ///
 /// ```
 /// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
@@ -85,11 +82,9 @@ impl Kubelet {
         Self { inner: Arc::new(inner) }
     }
 
-    /// Decides what becomes of every container that is started from now on, given its pod. Called within the request that
-    /// starts it: it may write to the log, and must not call the server.
+    /// Decides the state of every container that starts from now on, provided its pod. Called within the request that starts it: it may write to the log, and must not call the server.
     ///
-    /// Without it containers run; those of pods that are not to be restarted do what their command says, if it is one of the
-    /// small shell, and those of Jobs without a command succeed.
+    /// Without a script containers run, with two exceptions: in pods that are not restarted, a container whose command is one of the small shell executes it, and containers of Jobs without a command succeed.
     ///
     /// ```
     /// use kube_testserver::{ApiServer, BuiltInController, ContainerState};
@@ -105,7 +100,7 @@ impl Kubelet {
         *self.inner.start.write() = Some(Arc::new(script));
     }
 
-    /// Runs this for every `exec` from now on.
+    /// Runs this script for every `exec` from now on.
     pub fn on_exec<F, R, E>(&self, script: F)
     where
         F: Fn(Process) -> R + Send + Sync + 'static,
@@ -115,7 +110,7 @@ impl Kubelet {
         *self.inner.exec.write() = command(script);
     }
 
-    /// Runs this for every `attach` from now on.
+    /// Runs this script for every `attach` from now on.
     pub fn on_attach<F, R, E>(&self, script: F)
     where
         F: Fn(Process) -> R + Send + Sync + 'static,
@@ -125,8 +120,7 @@ impl Kubelet {
         *self.inner.attach.write() = command(script);
     }
 
-    /// Runs this for every connection to a port of a pod from now on, but for ports of [`listen`](Self::listen). What it
-    /// fails with is what the client is told.
+    /// Runs this script for every connection to a port of a pod from now on, except ports of [`listen`](Self::listen). The client receives its error.
     pub fn on_port_forward<F, R>(&self, script: F)
     where
         F: Fn(Connection) -> R + Send + Sync + 'static,
@@ -135,12 +129,12 @@ impl Kubelet {
         *self.inner.forward.write() = Some(Arc::new(move |connection| script(connection).boxed()));
     }
 
-    /// Connections to this port of any pod go to a real socket, such as a server that the test runs on loopback.
+    /// Forwards connections to this port of any pod to a real socket, such as a server that the test runs on loopback.
     pub fn listen(&self, port: u16, address: SocketAddr) {
         self.inner.listening.lock().insert(port, address);
     }
 
-    /// Appends lines to the log of a container, with the server's time. Clients that follow it see them at once.
+    /// Appends lines to the log of a container, with the server's time. Clients that follow the log see them at once.
     ///
     /// ```
     /// let api = kube_testserver::ApiServer::new();
@@ -151,39 +145,39 @@ impl Kubelet {
         self.inner.logs.append(&container_id(namespace, pod, container), text);
     }
 
-    /// What a container has logged so far.
+    /// The log of a container so far.
     pub fn logged(&self, namespace: &str, pod: &str, container: &str) -> Vec<String> {
         self.inner.logs.lines(&container_id(namespace, pod, container))
     }
 
-    /// A container starts again: what it has logged is now what `previous` shows, and its log is empty.
+    /// Records a restart of a container: its log becomes the `previous` log and starts empty.
     pub fn rotate_log(&self, namespace: &str, pod: &str, container: &str) {
         self.inner.logs.rotate(&container_id(namespace, pod, container));
     }
 
-    /// Every `exec` and `attach` so far, oldest first; the last 1000 are kept.
+    /// All `exec` and `attach` sessions so far, oldest first; the last 1000 are kept.
     pub fn sessions(&self) -> Vec<Session> {
         self.inner.sessions.all()
     }
 
-    /// Starts a container of a pod. Without a script of the test, and where `default` does not say it, its command decides.
+    /// Starts a container of a pod. Without a script and without `default`, its command decides.
     pub(crate) fn start_container(
         &self,
-        place: Container,
+        id: Container,
         pod: &Value,
         container: &Value,
         default: Option<ContainerState>,
     ) -> ContainerState {
         let script = self.inner.start.read().clone();
         if let Some(script) = script {
-            return script(&place, pod);
+            return script(&id, pod);
         }
         default.unwrap_or_else(|| {
-            shell::run_to_completion(&place, container, &self.inner.file_systems, &self.inner.logs)
+            shell::run_to_completion(&id, container, &self.inner.file_systems, &self.inner.logs)
         })
     }
 
-    /// The future that runs a command, the client's ends of it, and where to write down how it goes.
+    /// The future that runs a command, the client's ends of its streams, and the recorder of the session.
     pub(crate) fn start_command(
         &self,
         container: Container,
@@ -198,7 +192,7 @@ impl Kubelet {
         (script(process), streams, recorder)
     }
 
-    /// The future that serves a connection to a port, and fails with what the client is told.
+    /// The future that serves a connection to a port; the client receives its error.
     pub(crate) fn connect(&self, connection: Connection) -> BoxFuture<'static, Result<(), String>> {
         let port = connection.port;
         let address = self.inner.listening.lock().get(&port).copied();
@@ -219,7 +213,7 @@ impl Kubelet {
         self.inner.logs.tail(container, query)
     }
 
-    /// Forgets everything about a pod that is gone, and ends those who follow its logs.
+    /// Removes the logs and files of a removed pod, and ends readers of its logs.
     pub(crate) fn remove_pod(&self, namespace: &str, pod: &str) {
         self.inner.logs.forget(namespace, pod);
         self.inner.file_systems.forget(namespace, pod);
@@ -245,7 +239,7 @@ fn container_id(namespace: &str, pod: &str, container: &str) -> Container {
     Container { namespace: namespace.into(), pod: pod.into(), name: container.into() }
 }
 
-/// Until the real socket says no more: what a client would still have to say then, nobody hears.
+/// Copies both directions until the socket ends its side; later input of the client is discarded.
 async fn relay(connection: Connection, address: SocketAddr) -> Result<(), String> {
     let socket = TcpStream::connect(address).await.map_err(|error| {
         format!("failed to connect to localhost:{} inside the pod: {error}", connection.port)
@@ -253,7 +247,7 @@ async fn relay(connection: Connection, address: SocketAddr) -> Result<(), String
     let (mut from_client, mut to_client) = split(connection.stream);
     let (mut from_socket, mut to_socket) = socket.into_split();
     let there = async {
-        // How the connection ends is up to its two ends.
+        // Errors of either side end the connection.
         drop(copy(&mut from_client, &mut to_socket).await);
         drop(to_socket.shutdown().await);
         std::future::pending::<()>().await;

@@ -11,11 +11,11 @@ use tokio::sync::watch;
 use super::Container;
 use crate::clock::Clock;
 
-/// What containers have printed, line by line.
+/// The logs of containers.
 #[derive(Clone, Debug)]
 pub(super) struct ContainerLogs {
     logs: Arc<Mutex<BTreeMap<Container, Log>>>,
-    /// Told of every change.
+    /// Changes with every log.
     changed: Arc<watch::Sender<()>>,
     clock: Clock,
 }
@@ -23,9 +23,9 @@ pub(super) struct ContainerLogs {
 #[derive(Debug, Default)]
 struct Log {
     lines: Vec<LogLine>,
-    /// What the container printed before it was started again.
+    /// The log before the last restart.
     previous: Vec<LogLine>,
-    /// How often it was started again.
+    /// The number of restarts.
     restarts: usize,
 }
 
@@ -35,23 +35,23 @@ struct LogLine {
     text: String,
 }
 
-/// Which part of a log is asked for.
+/// The options of a log request.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct LogQuery {
-    /// Go on until the container is gone.
+    /// Continue until the container is removed.
     pub(crate) follow: bool,
     /// The log before the last restart.
     pub(crate) previous: bool,
-    /// Each line begins with its time.
+    /// Prefix each line with its timestamp.
     pub(crate) timestamps: bool,
-    /// Only the last lines.
+    /// Only this many last lines.
     pub(crate) tail: Option<usize>,
-    /// Not more bytes than this.
+    /// At most this many bytes.
     pub(crate) limit: Option<usize>,
     pub(crate) since: Option<Since>,
 }
 
-/// The time before which lines are left out.
+/// Earlier lines are left out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Since {
     Time(Timestamp),
@@ -59,16 +59,16 @@ pub(crate) enum Since {
     Seconds(i64),
 }
 
-/// A log on its way to a client: call [`next`](Self::next) for piece after piece.
+/// A reader of a log: call [`next`](Self::next) for each chunk.
 #[derive(Debug)]
 pub(crate) struct LogTail {
     book: ContainerLogs,
     container: Container,
     query: LogQuery,
-    /// How many lines of the present log were seen, and in which run of the container.
+    /// The number of lines read of the current log, and the restart count of that log.
     seen: usize,
     run: usize,
-    /// Bytes that may still be sent.
+    /// Bytes left within the limit.
     left: usize,
     start: Option<Bytes>,
     changed: watch::Receiver<()>,
@@ -106,7 +106,7 @@ impl ContainerLogs {
         self.changed.send_replace(());
     }
 
-    /// A reader of a log, which exists from now on even if nothing was printed yet.
+    /// A reader of a log; the log is created if the container has not printed yet.
     pub(super) fn tail(&self, container: &Container, query: LogQuery) -> LogTail {
         let changed = self.changed.subscribe();
         let mut logs = self.logs.lock();
@@ -135,7 +135,7 @@ impl LogTail {
         self.start.as_ref().is_none_or(Bytes::is_empty)
     }
 
-    /// The next piece, once there is one; `None` at the end. Cancel safe.
+    /// The next chunk; `None` at the end. Cancel safe.
     pub(crate) async fn next(&mut self) -> Option<Bytes> {
         if let Some(start) = self.start.take().filter(|start| !start.is_empty()) {
             return Some(start);
@@ -150,7 +150,7 @@ impl LogTail {
         None
     }
 
-    /// What was printed since the last call; `None` once the run of the container that is followed is over.
+    /// The lines since the last call; `None` once the container was restarted or removed.
     fn new_lines(&mut self) -> Option<String> {
         let logs = self.book.logs.lock();
         let log = logs.get(&self.container).filter(|log| log.restarts == self.run)?;
@@ -205,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_are_chosen_by_time_and_from_the_end() {
+    fn lines_are_selected_by_time_and_count() {
         assert_eq!(selected(LogQuery::default()), "a\nb\nc\n");
         assert_eq!(selected(LogQuery { tail: Some(1), ..LogQuery::default() }), "c\n");
         assert_eq!(selected(LogQuery { tail: Some(0), ..LogQuery::default() }), "");
@@ -220,7 +220,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn followers_see_what_comes_until_the_container_is_gone() {
+    async fn followers_get_new_lines_until_the_container_is_removed() {
         let book = ContainerLogs::new(Clock::new());
         book.append(&container(), "one\ntwo");
         let follow = LogQuery { follow: true, tail: Some(1), limit: Some(9), ..LogQuery::default() };

@@ -1,4 +1,4 @@
-//! The node of the server: runs scripts where a genuine kubelet runs containers.
+//! The kubelet of the built-in node: runs scripts instead of containers.
 
 mod files;
 mod handle;

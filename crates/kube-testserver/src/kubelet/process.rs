@@ -3,10 +3,10 @@ use tokio::{
     sync::mpsc,
 };
 
-/// How much may wait in a stream before its writer has to.
+/// Buffer size of a stream.
 const BUFFER: usize = 64 * 1024;
 
-/// A container of a pod, by its names.
+/// Identifies a container of a pod.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Container {
     /// Namespace of the pod.
@@ -27,51 +27,48 @@ pub struct TerminalSize {
     pub height: u16,
 }
 
-/// A command that runs in a container for a client: what a script of `exec` or `attach` gets.
+/// A command that runs in a container for a client: the argument of `exec` and `attach` scripts.
 ///
-/// The streams are as a program sees them. A stream that the client did not ask for is there all the same: standard
-/// input is at its end, output goes nowhere. The client sees the end of an output once the script has dropped it, and the
-/// result once the script has returned. When the client goes away the script is dropped where it waits.
+/// The streams are those of a program. Streams that the client did not request exist too: standard input is at its end, and output is discarded. The client sees the end of an output stream once the script has dropped it, and the exit status once the script has returned. When the client disconnects, the script is dropped at its next await.
 #[derive(Debug)]
 pub struct Process {
-    /// Where it runs.
+    /// The container it runs in.
     pub container: Container,
     /// The command and its arguments; empty for `attach`.
     pub command: Vec<String>,
     /// Whether it has a terminal. Then all output is on `stdout`.
     pub tty: bool,
-    /// What the client sends; at its end once the client has closed it.
+    /// Input of the client; ends when the client closes it.
     pub stdin: DuplexStream,
-    /// Shown to the client as output.
+    /// Standard output.
     pub stdout: DuplexStream,
-    /// Shown to the client as error output.
+    /// Standard error.
     pub stderr: DuplexStream,
     sizes: mpsc::UnboundedReceiver<TerminalSize>,
 }
 
-/// What becomes of a container when its pod comes to a node.
+/// The state of a container after its pod has started.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ContainerState {
-    /// It runs, and is ready, until its pod is deleted.
+    /// It runs and is ready until its pod is deleted.
     Running,
-    /// It ran and has ended with this exit code. Where the pod's restart policy has it started again, it is in
-    /// `CrashLoopBackOff` from then on.
+    /// It terminated with this exit code. If the restart policy restarts it, it stays in `CrashLoopBackOff`.
     Terminated(i32),
-    /// It does not come to run, for this reason, such as `ImagePullBackOff`.
+    /// It does not start, for this reason, such as `ImagePullBackOff`.
     Waiting(String),
 }
 
-/// How a [`Process`] ended. A plain `i32` turns into an exit code, `()` into 0.
+/// How a [`Process`] ended. An `i32` converts to an exit code, `()` to 0.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Exit {
-    /// It ran and left this exit code; 0 is success.
+    /// It exited with this code; 0 is success.
     Code(i32),
-    /// It could not be run at all; the client is told why.
+    /// It could not be started; the client receives the reason.
     Failed(String),
 }
 
-/// A connection of a client to a port of a pod: what a script of `port-forward` gets.
+/// A client's connection to a port of a pod: the argument of `port-forward` scripts.
 #[derive(Debug)]
 pub struct Connection {
     /// Namespace of the pod.
@@ -80,7 +77,7 @@ pub struct Connection {
     pub pod: String,
     /// The port of the pod.
     pub port: u16,
-    /// Both directions; dropping it, or shutting it down, ends the connection.
+    /// Both directions; dropping it or shutting it down ends the connection.
     pub stream: DuplexStream,
 }
 
@@ -103,15 +100,14 @@ impl Process {
         (Self { container, command, tty, stdin, stdout, stderr, sizes }, streams)
     }
 
-    /// Waits for the client to change the size of its terminal; the first size comes soon after the start. `None` when
-    /// no further change can come. Cancel safe.
+    /// Waits for the next terminal size; the first one arrives soon after the start. `None` when there will be no more. Cancel safe.
     pub async fn resized(&mut self) -> Option<TerminalSize> {
         self.sizes.recv().await
     }
 }
 
 impl Connection {
-    /// The script's end and the client's.
+    /// The script's end and the client's end.
     pub(crate) fn new(namespace: &str, pod: &str, port: u16) -> (Self, DuplexStream) {
         let (ours, stream) = duplex(BUFFER);
         (Self { namespace: namespace.into(), pod: pod.into(), port, stream }, ours)

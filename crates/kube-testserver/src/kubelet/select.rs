@@ -1,15 +1,15 @@
-//! Which container of a pod is meant.
+//! Selects a container of a pod.
 
 use serde_json::Value;
 
 use super::Container;
 use crate::{meta, status_error::StatusError};
 
-/// The container that is asked for, or the only one.
+/// The requested container, or the only one.
 pub(crate) fn container_of(
     namespace: &str,
     pod: &Value,
-    asked: Option<&str>,
+    requested: Option<&str>,
 ) -> Result<Container, StatusError> {
     let name = meta::name(pod);
     let of = |kind: &str| -> Vec<&str> {
@@ -18,10 +18,12 @@ pub(crate) fn container_of(
     };
     let main = of("containers");
     let all = [of("initContainers"), main.clone(), of("ephemeralContainers")].concat();
-    let chosen = match (asked, main.as_slice()) {
-        (Some(asked), _) if all.contains(&asked) => asked,
-        (Some(asked), _) => {
-            return Err(StatusError::bad_request(format!("container {asked} is not valid for pod {name}")));
+    let chosen = match (requested, main.as_slice()) {
+        (Some(requested), _) if all.contains(&requested) => requested,
+        (Some(requested), _) => {
+            return Err(StatusError::bad_request(format!(
+                "container {requested} is not valid for pod {name}"
+            )));
         }
         (None, [only]) => only,
         (None, _) => {
@@ -34,8 +36,7 @@ pub(crate) fn container_of(
     Ok(Container { namespace: namespace.into(), pod: name.into(), name: chosen.into() })
 }
 
-/// Whether a container runs, as far as the pod's status says. A pod whose status says nothing about its containers was
-/// started by the test, by hand: its phase counts.
+/// Whether a container runs, according to the pod's status. Without container statuses, as in pods that a test started by hand, the phase decides.
 pub(crate) fn is_running(pod: &Value, container: &str) -> bool {
     match status_of(pod, container) {
         Some(status) => status["state"]["running"].is_object(),
@@ -43,7 +44,7 @@ pub(crate) fn is_running(pod: &Value, container: &str) -> bool {
     }
 }
 
-/// What the pod's status says about a container.
+/// The status of a container.
 pub(crate) fn status_of<'a>(pod: &'a Value, container: &str) -> Option<&'a Value> {
     let kinds = ["initContainerStatuses", "containerStatuses", "ephemeralContainerStatuses"];
     let mut statuses = kinds.into_iter().flat_map(|kind| pod["status"][kind].as_array()).flatten();

@@ -4,22 +4,22 @@ use parking_lot::Mutex;
 
 use super::{Container, Exit, TerminalSize};
 
-/// How many sessions are remembered; the oldest are forgotten first.
+/// The number of sessions that are kept; the oldest are dropped first.
 const MAX_SESSIONS: usize = 1000;
 
-/// One `exec` or `attach`, as it was asked for and as it went.
+/// An `exec` or `attach` session.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Session {
-    /// Where it ran.
+    /// The container.
     pub container: Container,
     /// The command and its arguments; empty for `attach`.
     pub command: Vec<String>,
     /// Whether it has a terminal.
     pub tty: bool,
-    /// Every size the client has told its terminal to have, in order.
+    /// All terminal sizes that the client sent, in order.
     pub sizes: Vec<TerminalSize>,
-    /// How it ended; `None` while it runs, and for ever when the client went away.
+    /// How it ended; `None` while it runs, and when the client disconnected first.
     pub exit: Option<Exit>,
 }
 
@@ -27,7 +27,7 @@ pub struct Session {
 #[derive(Clone, Debug, Default)]
 pub(super) struct SessionLog(Arc<Mutex<VecDeque<Arc<Mutex<Session>>>>>);
 
-/// Writes down how one session goes.
+/// Records the events of one session.
 #[derive(Clone, Debug)]
 pub(crate) struct SessionRecorder(Arc<Mutex<Session>>);
 

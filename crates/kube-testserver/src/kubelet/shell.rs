@@ -1,4 +1,4 @@
-//! What runs in a container for which no script was given: enough of a shell for demonstrations and `kubectl cp`.
+//! The default script of containers: enough of a shell for demonstrations and `kubectl cp`.
 
 use std::time::Duration;
 
@@ -12,7 +12,7 @@ use super::{
     logs::{ContainerLogs, LogQuery},
 };
 
-/// The most that a command reads from its input at once, for files and archives.
+/// The largest input of a command, for files and archives.
 const INPUT_LIMIT: u64 = 64 << 20;
 
 /// Runs the command of `exec`.
@@ -34,7 +34,7 @@ pub(super) async fn run(mut process: Process, file_systems: FileSystems) -> Exit
     }
 }
 
-/// Shows what the container logs, or sends back what comes in.
+/// Prints the container's log, or echoes the input.
 pub(super) async fn attach(mut process: Process, logs: ContainerLogs) -> Exit {
     let container = process.container.clone();
     let mut tail = logs.tail(&container, LogQuery { follow: true, tail: Some(0), ..LogQuery::default() });
@@ -52,7 +52,7 @@ pub(super) async fn attach(mut process: Process, logs: ContainerLogs) -> Exit {
         read = process.stdin.read(&mut input) => echo.extend_from_slice(&input[..read.unwrap_or(0)]),
     }
     if echo.is_empty() {
-        // Nothing comes in: the client only looks on.
+        // No input: the client only reads the log.
         while let Some(text) = tail.next().await {
             if process.stdout.write_all(&text).await.is_err() {
                 break;
@@ -60,16 +60,15 @@ pub(super) async fn attach(mut process: Process, logs: ContainerLogs) -> Exit {
         }
         return Exit::Code(0);
     }
-    // A client that has gone away is no failure of the process.
+    // A disconnected client is not a failure of the process.
     drop(process.stdout.write_all(&echo).await);
     drop(copy(&mut process.stdin, &mut process.stdout).await);
     Exit::Code(0)
 }
 
-/// The whole life of a container with a command: it has ended where the shell knows the command and need not wait for
-/// anything, and runs for ever else.
+/// Runs the command of a container. It has terminated if the shell knows the command and it completes without waiting, else it runs on.
 pub(super) fn run_to_completion(
-    place: &Container,
+    id: &Container,
     container: &Value,
     file_systems: &FileSystems,
     logs: &ContainerLogs,
@@ -81,18 +80,18 @@ pub(super) fn run_to_completion(
     if waits || !command.first().is_some_and(|program| KNOWN.contains(&base(program))) {
         return ContainerState::Running;
     }
-    let (process, streams) = Process::new(place.clone(), command, false);
+    let (process, streams) = Process::new(id.clone(), command, false);
     let Streams { stdin, mut stdout, mut stderr, .. } = streams;
     drop(stdin);
     let mut text = Vec::new();
     let printed = async {
-        // What was printed before the end is all there is.
+        // Output before the end is all there is.
         drop(stdout.read_to_end(&mut text).await);
         drop(stderr.read_to_end(&mut text).await);
     };
     let ran = async { tokio::join!(run(process, file_systems.clone()), printed).0 };
     let exit = ran.now_or_never();
-    logs.append(place, &String::from_utf8_lossy(&text));
+    logs.append(id, &String::from_utf8_lossy(&text));
     match exit {
         Some(Exit::Code(code)) => ContainerState::Terminated(code),
         Some(Exit::Failed(_)) => ContainerState::Terminated(127),
@@ -105,11 +104,11 @@ const KNOWN: &[&str] = &[
     "mkdir", ":",
 ];
 
-/// What comes after a command.
+/// Control flow after a command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Flow {
     Next(i32),
-    /// The shell itself is to end.
+    /// Exit the shell.
     Leave(i32),
 }
 
@@ -142,7 +141,7 @@ async fn interactive(mut process: Process, file_systems: FileSystems) -> Exit {
     Exit::Code(code)
 }
 
-/// Commands separated by `;`, `&&`, `||` and line ends.
+/// Runs commands separated by `;`, `&&`, `||` and newlines.
 async fn lines(process: &mut Process, file_systems: &FileSystems, script: &str) -> Flow {
     let mut code = 0;
     let mut wanted = true;
@@ -161,7 +160,7 @@ async fn lines(process: &mut Process, file_systems: &FileSystems, script: &str) 
     Flow::Next(code)
 }
 
-/// One command, with `> file` at its end perhaps.
+/// Runs one command, which may end with `> file`.
 async fn simple(process: &mut Process, file_systems: &FileSystems, mut words: Vec<String>) -> Flow {
     let target = match words.iter().position(|word| word == ">") {
         Some(at) if at + 2 == words.len() => {
@@ -176,7 +175,7 @@ async fn simple(process: &mut Process, file_systems: &FileSystems, mut words: Ve
     let container = process.container.clone();
     match target {
         Some(path) => file_systems.with(&container, |disk| disk.write(&path, output.out)),
-        // A client that has gone away is no failure of the command.
+        // A disconnected client is not a failure of the command.
         None => drop(process.stdout.write_all(&output.out).await),
     }
     let errors = if process.tty { &mut process.stdout } else { &mut process.stderr };
@@ -280,7 +279,7 @@ fn on_disk(disk: &mut super::files::FileSystem, name: &str, args: &[&str], outpu
     }
 }
 
-/// `tar cf - PATH` and `tar xf - -C DIRECTORY`, with whatever other options `kubectl cp` adds.
+/// `tar cf - PATH` and `tar xf - -C DIRECTORY`, ignoring other options of `kubectl cp`.
 async fn tar(process: &mut Process, file_systems: &FileSystems, args: &[&str], output: &mut Output) -> i32 {
     let container = process.container.clone();
     let mode = args.iter().find(|arg| !arg.starts_with("--")).map_or("", |arg| arg.trim_start_matches('-'));
@@ -304,7 +303,7 @@ async fn tar(process: &mut Process, file_systems: &FileSystems, args: &[&str], o
 
 async fn read_all(process: &mut Process) -> Vec<u8> {
     let mut content = Vec::new();
-    // What came before the client went away is all there is.
+    // Input before the client disconnected is all there is.
     drop((&mut process.stdin).take(INPUT_LIMIT).read_to_end(&mut content).await);
     content
 }
@@ -322,7 +321,7 @@ enum Join {
     Or,
 }
 
-/// Splits a script into words, by spaces and quotes, and commands.
+/// Splits a script into commands and words, with quotes.
 fn parse(script: &str) -> Vec<Token> {
     let mut tokens = Vec::new();
     let mut words: Vec<String> = Vec::new();

@@ -39,7 +39,7 @@ async fn commands_have_output_errors_and_codes() {
 }
 
 #[tokio::test]
-async fn files_are_kept_per_container_and_travel_as_archives() {
+async fn files_are_per_container_and_copied_as_archives() {
     let file_systems = FileSystems::default();
     assert_eq!(output_on(&file_systems, &["sh", "-c", "echo hi > /data/f && ls /data"], b"").await.0, "f\n");
     assert_eq!(output_on(&file_systems, &["test", "-d", "/data"], b"").await.2, Exit::Code(0));
@@ -56,25 +56,25 @@ async fn files_are_kept_per_container_and_travel_as_archives() {
 }
 
 #[tokio::test]
-async fn attached_clients_hear_what_is_logged_or_what_they_said() {
+async fn attach_prints_the_log_or_echoes_input() {
     let container = Container { namespace: "default".into(), pod: "web".into(), name: "main".into() };
     let logs = ContainerLogs::new(Clock::new());
     let (process, mut streams) = Process::new(container.clone(), Vec::new(), false);
     drop(streams.stdin);
-    let looker = tokio::spawn(attach(process, logs.clone()));
+    let reader = tokio::spawn(attach(process, logs.clone()));
     tokio::task::yield_now().await;
     logs.append(&container, "hello");
     let mut line = [0; 6];
     streams.stdout.read_exact(&mut line).await.unwrap();
     assert_eq!(&line, b"hello\n");
     logs.forget("default", "web");
-    assert_eq!(looker.await.unwrap(), Exit::Code(0));
+    assert_eq!(reader.await.unwrap(), Exit::Code(0));
 
     let (process, mut streams) = Process::new(container, Vec::new(), false);
-    let talker = tokio::spawn(attach(process, logs));
+    let echo = tokio::spawn(attach(process, logs));
     streams.stdin.write_all(b"ping").await.unwrap();
     drop(streams.stdin);
-    let mut said = String::new();
-    streams.stdout.read_to_string(&mut said).await.unwrap();
-    assert_eq!((said.as_str(), talker.await.unwrap()), ("ping", Exit::Code(0)));
+    let mut output = String::new();
+    streams.stdout.read_to_string(&mut output).await.unwrap();
+    assert_eq!((output.as_str(), echo.await.unwrap()), ("ping", Exit::Code(0)));
 }

@@ -1,30 +1,30 @@
 use std::{io, path::PathBuf};
 
-/// Why objects could not be taken in. The message names the file and document, and the object.
+/// Why objects could not be loaded. The message names the file and document, and the object.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum LoadError {
-    /// A file or directory is not there or cannot be read.
+    /// A file or directory does not exist or cannot be read.
     #[error("cannot read {}", path.display())]
     Read {
-        /// Which one.
+        /// The file or directory.
         path: PathBuf,
-        /// What the system says.
+        /// The error of the operating system.
         #[source]
         source: io::Error,
     },
-    /// Text that is no YAML.
-    #[error("{origin} is no YAML: {why}")]
+    /// The text is not YAML.
+    #[error("{origin} is not YAML: {why}")]
     Yaml {
         /// The file, or "the YAML text".
         origin: String,
-        /// What is wrong, with line and column.
+        /// The parser's message, with line and column.
         why: String,
     },
-    /// An object that the server refuses, as it would refuse it from a client.
+    /// The server rejected an object, as it would from a client.
     #[error("{object}: {why}")]
     StateEntry {
-        /// Where it comes from, its kind and name.
+        /// Origin, kind and name of the object.
         object: String,
         /// The server's message.
         why: String,

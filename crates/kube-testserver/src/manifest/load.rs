@@ -15,8 +15,7 @@ use crate::{
     webhook::WebhookResponses,
 };
 
-/// Creates objects as a client would, definitions and namespaces first. What they say of their status is taken over. One that
-/// is there already is replaced.
+/// Creates objects as a client would, CRDs and namespaces first, and keeps their status. Existing objects are replaced.
 pub(crate) fn load(cluster: &mut ClusterState, manifests: Manifests) -> Result<(), LoadError> {
     let mut documents = manifests.read()?;
     documents.sort_by_key(|document| match document.value["kind"].as_str() {
@@ -52,7 +51,7 @@ fn endpoint(cluster: &ClusterState, document: &Document) -> Result<Endpoint, Loa
     })
 }
 
-/// Creates the object, or replaces it (or its status) when it is there.
+/// Creates the object, or replaces it (or its status) if it exists.
 fn put(
     cluster: &mut ClusterState,
     endpoint: &Endpoint,

@@ -1,4 +1,4 @@
-//! Objects that a server is given or gives away as a whole: fixtures and snapshots.
+//! Manifests and snapshots: objects loaded into and saved from a server.
 
 mod error;
 mod load;

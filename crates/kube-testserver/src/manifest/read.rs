@@ -8,11 +8,9 @@ use serde_json::Value;
 
 use super::error::LoadError;
 
-/// Objects for a server to hold, from values or from YAML.
+/// Objects to load into a server, from values or YAML.
 ///
-/// Made by `into()` from what is at hand: a slice, array or `Vec` of typed objects or of [`serde_json::Value`]s; a path to a
-/// file of YAML or JSON, or to a directory whose `.yaml`, `.yml` and `.json` files are read in the order of their names; or a
-/// text of YAML with any number of documents. Lists (`kind: List`, `PodList`, ...) stand for their items.
+/// Created with `into()` from: a slice, array or `Vec` of typed objects or [`serde_json::Value`]s; a path to a YAML or JSON file, or to a directory whose `.yaml`, `.yml` and `.json` files are read in order of their names; a YAML text with any number of documents. Lists (`kind: List`, `PodList`, ...) stand for their items.
 ///
 /// ```
 /// use kube_testserver::Manifests;
@@ -33,10 +31,10 @@ enum Source {
     Values(Result<Vec<Value>, String>),
 }
 
-/// One object and where it comes from.
+/// One object and its origin.
 #[derive(Clone, Debug)]
 pub(super) struct Document {
-    /// A file or "the YAML text" with the number of the document, or the number of the value.
+    /// The file or "the YAML text" with the number of the document, or the number of the value.
     pub(super) origin: String,
     pub(super) value: Value,
 }
@@ -127,9 +125,9 @@ fn from_path(path: &Path) -> Result<Vec<Document>, LoadError> {
     Ok(documents?.concat())
 }
 
-/// Documents that are empty, as after a last `---`, are passed over.
+/// Empty documents, as after a last `---`, are skipped.
 fn from_text(origin: &str, text: &str) -> Result<Vec<Document>, LoadError> {
-    // The limits are for input from strangers; this comes from the user, and a snapshot may be large.
+    // Unlimited: the parser's limits are for untrusted input, and a snapshot may be large.
     let options = serde_saphyr::options! { budget: None };
     let values: Vec<Value> = serde_saphyr::from_multiple_with_options(text, options)
         .map_err(|error| LoadError::Yaml { origin: origin.into(), why: error.to_string() })?;
@@ -147,7 +145,7 @@ fn unpack_list(document: Document) -> Vec<Document> {
     let Value::Array(items) = value["items"].take() else { return Vec::new() };
     let (api_version, kind) = (value["apiVersion"].clone(), value["kind"].as_str().unwrap_or_default());
     let item = |(at, mut item): (usize, Value)| {
-        // The items of a typed list need not say again what they are.
+        // Items of a typed list may omit `apiVersion` and `kind`.
         if kind != "List" && item.is_object() && item["kind"].is_null() {
             item["apiVersion"] = api_version.clone();
             item["kind"] = kind.trim_end_matches("List").into();

@@ -7,12 +7,12 @@ use crate::{
     store::Key,
 };
 
-/// Everything that the server holds, as YAML documents that say all about an object.
+/// All objects of the server as YAML documents.
 pub(crate) fn take(cluster: &ClusterState) -> String {
     let contents = cluster.contents(None).expect("invariant: the present state can always be read");
     let mut out = String::new();
     for object in contents {
-        // JSON that was parsed can be written as YAML; were it not so, JSON is YAML as well.
+        // Falls back to JSON, which is YAML.
         let text = serde_saphyr::to_string(&object.value).unwrap_or_else(|_| object.value.to_string());
         out.push_str("---\n");
         out.push_str(&text);
@@ -20,7 +20,7 @@ pub(crate) fn take(cluster: &ClusterState) -> String {
     out
 }
 
-/// Replaces the whole state by a snapshot, uids and resourceVersions included. On error everything stays as it was.
+/// Replaces the whole state by a snapshot, uids and resourceVersions included. On error nothing changes.
 pub(crate) fn restore(cluster: &mut ClusterState, manifests: Manifests) -> Result<(), LoadError> {
     let documents = manifests.read()?;
     let definitions: Vec<Value> = documents
@@ -35,13 +35,13 @@ pub(crate) fn restore(cluster: &mut ClusterState, manifests: Manifests) -> Resul
             let why = "expected an object as a snapshot has it: apiVersion and kind that are built in or defined in \
                        the snapshot, a name, and a namespace where the kind is namespaced";
             let origin = document.origin;
-            place(cluster, &definitions, document.value).ok_or_else(|| LoadError::object(origin, why))
+            entry(cluster, &definitions, document.value).ok_or_else(|| LoadError::object(origin, why))
         })
         .collect();
     let contents = contents?;
     let revision = contents.iter().map(revision).max().unwrap_or(1);
     for object in cluster.replace_state(contents, revision) {
-        tracing::warn!(object = %object.key, resource = object.plural, "the CRD of an object is not established: left out");
+        tracing::warn!(object = %object.key, resource = object.plural, "skipped an object whose CRD is not established");
     }
     Ok(())
 }
@@ -50,8 +50,8 @@ fn revision(object: &StateEntry) -> u64 {
     meta::text(&object.value, "resourceVersion").and_then(|version| version.parse().ok()).unwrap_or(1)
 }
 
-/// Where an object belongs. A custom kind is looked up in the snapshot's own definitions.
-fn place(cluster: &ClusterState, definitions: &[Value], value: Value) -> Option<StateEntry> {
+/// The resource and key of an object. Custom kinds are looked up in the snapshot's own CRDs.
+fn entry(cluster: &ClusterState, definitions: &[Value], value: Value) -> Option<StateEntry> {
     let (group, version) = meta::split_api_version(value["apiVersion"].as_str()?);
     let kind = value["kind"].as_str()?;
     let defined = definitions.iter().map(|definition| &definition["spec"]);

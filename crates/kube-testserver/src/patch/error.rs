@@ -1,32 +1,31 @@
 use thiserror::Error;
 
-/// Why a patch was refused; each variant has exactly one HTTP answer.
+/// Why a patch was refused; each variant has one HTTP response.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub(crate) enum PatchError {
-    /// The patch document itself makes no sense (400 BadRequest, with this text).
+    /// The patch document is malformed (400 BadRequest, with this text).
     #[error("{0}")]
     Malformed(String),
-    /// More operations than are run for one request (413, with this text).
-    #[error("The allowed maximum operations in a JSON patch is {limit}, got {given}")]
+    /// Too many operations (413, with this text).
+    #[error("The allowed maximum operations in a JSON patch is {limit}, got {provided}")]
     TooLong {
-        /// How many are allowed.
+        /// The largest number.
         limit: usize,
-        /// How many the patch has.
-        given: usize,
+        /// The number in the patch.
+        provided: usize,
     },
-    /// A well-formed JSON patch does not fit the object (422 Invalid). The genuine server hides the reason from the
-    /// caller; it is kept here for logs.
+    /// A well-formed JSON patch does not apply to the object (422 Invalid). Genuine servers hide the reason from the client.
     #[error("the server rejected our request due to an error in our request")]
     NotApplicable(String),
-    /// The patch has a directive that means nothing where it stands (the genuine server answers 500, with this text).
+    /// A directive is not valid where it stands (genuine servers respond with 500 and this text).
     #[error("{0}")]
     Failed(String),
-    /// The patch would put a value where the object cannot have it (422 Invalid, cause `patch`).
+    /// A value has the wrong type for its field (422 Invalid, cause `patch`).
     #[error("patch: Invalid value: {patch:?}: {message}")]
     Invalid {
         /// The patch or the patched object, as text.
         patch: String,
-        /// What is wrong with it.
+        /// The reason.
         message: String,
     },
 }

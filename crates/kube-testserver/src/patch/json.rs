@@ -1,12 +1,11 @@
-//! JSON patch (RFC 6902), with the liberties that the genuine server takes: negative list indexes count from the end,
-//! and a `test` for `null` holds where there is nothing.
+//! JSON patch (RFC 6902), with the deviations of genuine servers: negative list indexes count from the end, and `test` for `null` succeeds on a missing member.
 
 use serde_json::Value;
 
 use super::PatchError;
 use crate::schema::golang;
 
-/// The most operations in one patch.
+/// The largest number of operations in a patch.
 const LIMIT: usize = 10_000;
 
 /// Applies the operations in order.
@@ -15,7 +14,7 @@ pub(crate) fn apply(target: &mut Value, patch: &Value) -> Result<(), PatchError>
         return Err(not_a(patch, "[]handlers.jsonPatchOp"));
     };
     if operations.len() > LIMIT {
-        return Err(PatchError::TooLong { limit: LIMIT, given: operations.len() });
+        return Err(PatchError::TooLong { limit: LIMIT, provided: operations.len() });
     }
     let operations = operations.iter().map(JsonPatchOp::read).collect::<Result<Vec<_>, _>>()?;
     operations.iter().try_for_each(|op| op.run(target)).map_err(PatchError::NotApplicable)
@@ -106,7 +105,7 @@ fn show(path: &[String]) -> String {
     path.iter().map(|t| format!("/{}", t.replace('~', "~0").replace('/', "~1"))).collect()
 }
 
-/// The place of an existing element; a negative index counts from the end.
+/// The index of an existing element; a negative one counts from the end.
 fn index(token: &str, len: usize) -> Option<usize> {
     let at: i64 = token.parse().ok()?;
     let at = if at < 0 { at.checked_add(i64::try_from(len).ok()?)? } else { at };
@@ -138,9 +137,9 @@ fn add(target: &mut Value, path: &[String], value: Value) -> Result<(), String> 
             Ok(())
         }
         Value::Array(list) => {
-            // The place behind the last element is a valid one to insert at.
+            // An insert may be behind the last element.
             let at = index(last, list.len() + 1).filter(|_| !last.starts_with('-'));
-            let at = at.ok_or_else(|| format!("no place {last} in the list at {}", show(parent)))?;
+            let at = at.ok_or_else(|| format!("no index {last} in the list at {}", show(parent)))?;
             list.insert(at, value);
             Ok(())
         }
@@ -158,7 +157,7 @@ fn remove(target: &mut Value, path: &[String]) -> Result<Value, String> {
     }
 }
 
-/// Numbers compare by value (`1` is `1.0`), as the RFC wants.
+/// Compares numbers by value (`1` equals `1.0`), as the RFC demands.
 fn equal(a: &Value, b: &Value) -> bool {
     match (a, b) {
         (Value::Number(a), Value::Number(b)) => {

@@ -7,7 +7,7 @@ use crate::schema::golang;
 
 /// Merges `patch` into `target`: `null` removes a member, objects merge, everything else replaces.
 ///
-/// The patch must be an object, as the target of a request always is one.
+/// The patch must be an object, because the target of a request is one.
 pub(crate) fn apply(target: &mut Value, patch: &Value) -> Result<(), PatchError> {
     match patch {
         Value::Object(_) => {

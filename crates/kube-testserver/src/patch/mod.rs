@@ -1,6 +1,6 @@
-//! The three patch formats that a server merges by itself (the fourth, apply, has a room of its own).
+//! The patch formats besides server-side apply.
 //!
-//! All are pure: they change the target in place, and leave it unspecified (discard it) when they fail.
+//! Pure functions that change the target in place; after an error the target is unspecified and must be discarded.
 
 pub(crate) mod error;
 pub(crate) mod json;

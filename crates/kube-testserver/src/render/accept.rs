@@ -1,6 +1,6 @@
 use crate::{route::Query, status_error::StatusError};
 
-/// The form a client asks for by its `Accept` header.
+/// The representation that a client requests with `Accept`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum View {
     Object,
@@ -9,7 +9,7 @@ pub(crate) enum View {
     Table(Include),
 }
 
-/// What a table row carries besides its cells.
+/// The object in a table row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Include {
     Nothing,
@@ -20,7 +20,7 @@ pub(crate) enum Include {
 const OFFERED: &str = "application/json, application/yaml";
 
 impl View {
-    /// Takes the first form that the server has.
+    /// Selects the first representation that the server supports.
     pub(crate) fn negotiate(accept: &str, query: &Query) -> Result<Self, StatusError> {
         if accept.trim().is_empty() {
             return Ok(Self::Object);
@@ -40,18 +40,18 @@ impl View {
     }
 }
 
-/// Whether YAML is the first media type that the server can write.
+/// Whether YAML is the first supported media type.
 pub(crate) fn wants_yaml(accept: &str) -> bool {
     accept.split(',').find_map(Clause::parse).is_some_and(|clause| clause.media == "application/yaml")
 }
 
-/// Whether a document that exists as JSON only is acceptable.
+/// Whether a document that is only available as JSON is acceptable.
 pub(crate) fn wants_json(accept: &str) -> bool {
     let mut clauses = accept.split(',').filter_map(Clause::parse);
     accept.trim().is_empty() || clauses.any(|clause| clause.media != "application/yaml")
 }
 
-/// The version of aggregated discovery that is asked for first, if any is before plain JSON.
+/// The version of aggregated discovery, if it is requested before plain JSON.
 pub(crate) fn discovery_form(accept: &str) -> Option<&'static str> {
     for part in accept.split(',') {
         let Some(clause) = Clause::parse(part) else { continue };
@@ -79,7 +79,7 @@ fn view(part: &str, include: Include) -> Option<View> {
     }
 }
 
-/// One alternative of an `Accept` header whose media type the server can write.
+/// One supported media range of an `Accept` header.
 struct Clause<'a> {
     media: &'a str,
     parameters: Vec<(&'a str, &'a str)>,
@@ -105,7 +105,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_first_form_that_is_there_wins() {
+    fn the_first_supported_representation_is_selected() {
         let view = |accept: &str| View::negotiate(accept, &Query::default());
         let table = "application/json;as=Table;v=v1;g=meta.k8s.io";
         assert_eq!(view(""), Ok(View::Object));
@@ -125,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn aggregated_discovery_is_asked_for_by_its_full_name() {
+    fn aggregated_discovery_is_requested_by_its_full_media_type() {
         let v2 = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList";
         assert_eq!(discovery_form(&format!("{v2},application/json")), Some("v2"));
         assert_eq!(discovery_form(&format!("application/json,{v2}")), None);

@@ -2,7 +2,7 @@ use std::fmt::Write;
 
 use jiff::Timestamp;
 
-/// The time since `then` as kubectl shows ages: `5s`, `2m5s`, `3h`, `4d2h`, `1y10d`.
+/// The time since `then` in kubectl's format: `5s`, `2m5s`, `3h`, `4d2h`, `1y10d`.
 pub(super) fn since(then: &str, now: &str) -> String {
     let (Ok(then), Ok(now)) = (then.parse::<Timestamp>(), now.parse::<Timestamp>()) else {
         return "<unknown>".into();

@@ -7,15 +7,15 @@ use crate::{
     store::{EventType, Stored},
 };
 
-/// Writes the objects of one endpoint in one form.
+/// Encodes the objects of an endpoint in one representation.
 pub(crate) struct Encoder {
     view: View,
     endpoint: Endpoint,
     api_version: String,
-    /// Asked for in the version they are stored in: their bytes can be sent as they are.
+    /// The storage version is requested: stored bytes are sent as they are.
     as_stored: bool,
     columns: Option<Columns>,
-    /// The columns were columns_sent already: a watch tells them once.
+    /// The column definitions have been sent: a watch sends them once.
     columns_sent: bool,
 }
 
@@ -36,12 +36,12 @@ impl Encoder {
         &self.endpoint
     }
 
-    /// Whether what is written depends on the time.
+    /// Whether the encoding depends on the time.
     pub(crate) fn shows_ages(&self) -> bool {
         self.columns.is_some()
     }
 
-    /// One object. `now` dates the ages in tables.
+    /// Encodes an object. `now` is the reference of ages in tables.
     pub(crate) fn object(&self, object: &Stored, now: &str) -> Bytes {
         match self.view {
             View::Object if self.as_stored => object.bytes(),
@@ -53,7 +53,7 @@ impl Encoder {
         }
     }
 
-    /// A list with its metadata: `resourceVersion`, and `continue` and `remainingItemCount` in `more`.
+    /// Encodes a list; `more` holds `continue` and `remainingItemCount`.
     pub(crate) fn list<'a>(
         &self,
         objects: impl IntoIterator<Item = &'a Stored>,
@@ -84,7 +84,7 @@ impl Encoder {
         out.into()
     }
 
-    /// One watch line. Shares the stored bytes where it can.
+    /// Encodes a watch line, sharing the stored bytes where possible.
     pub(crate) fn event(&mut self, event: EventType, object: &Stored, now: &str) -> Bytes {
         if self.view == View::Object && self.as_stored && event == object.event {
             return object.line();
@@ -96,7 +96,7 @@ impl Encoder {
         out.into()
     }
 
-    /// A bookmark line; the one that ends the initial events is marked.
+    /// Encodes a bookmark; the end of the initial events is annotated.
     pub(crate) fn bookmark(&mut self, revision: u64, ends_initial_events: bool) -> Bytes {
         let definitions = self.definitions();
         self.columns_sent = true;
@@ -122,7 +122,7 @@ impl Encoder {
         format!("{}\n", json!({"type": "BOOKMARK", "object": object})).into()
     }
 
-    /// The stored object under the name of another version: with conversion `None` nothing else differs.
+    /// The stored object under another version: with conversion `None` only `apiVersion` differs.
     fn converted(&self, object: &Stored) -> Vec<u8> {
         let api_version = Value::from(self.api_version.as_str());
         let kind = Value::from(self.endpoint.kind());
@@ -134,7 +134,7 @@ impl Encoder {
     fn item(&self, object: &Stored, out: &mut Vec<u8>) {
         match self.view {
             View::Metadata => out.extend_from_slice(metadata_only(&object.value()).to_string().as_bytes()),
-            // Items of built-in lists carry no type of their own, those of custom resources do.
+            // Items of built-in lists have no type, those of custom resources do.
             _ if !self.endpoint.resource.custom => {
                 out.push(b'{');
                 out.extend_from_slice(&object.tail()[1..]);

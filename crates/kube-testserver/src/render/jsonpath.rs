@@ -1,6 +1,6 @@
 use serde_json::Value;
 
-/// The part of Kubernetes' JSONPath that printer columns use: members, indexes, `[*]` and `[?(@.a=="b")]`.
+/// The subset of Kubernetes' JSONPath for printer columns: members, indexes, `[*]` and `[?(@.a=="b")]`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct JsonPath(Vec<PathStep>);
 
@@ -13,7 +13,7 @@ enum PathStep {
 }
 
 impl JsonPath {
-    /// `None` for what this part of the language lacks.
+    /// `None` for unsupported syntax.
     pub(super) fn parse(text: &str) -> Option<Self> {
         let text = text.trim().trim_start_matches('{').trim_end_matches('}');
         let mut rest = text.trim_start_matches('$');
@@ -58,7 +58,7 @@ impl PathStep {
     }
 }
 
-/// A value as the text that a cell or a comparison shows.
+/// A value as text, for cells and comparisons.
 pub(super) fn plain(value: &Value) -> String {
     match value {
         Value::String(text) => text.clone(),
@@ -119,7 +119,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_paths_that_printer_columns_use() {
+    fn paths_of_printer_columns() {
         let object =
             json!({"a": {"b": [{"t": "x", "v": 1}, {"t": "y", "v": 2}], "k/l.m": "deep"}, "n": null});
         let find = |path: &str| {

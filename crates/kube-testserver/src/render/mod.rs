@@ -1,4 +1,4 @@
-//! How objects are shown: whole, as metadata only, or as rows of a table.
+//! Encoding of objects: whole, as metadata only, or as rows of a table.
 
 mod accept;
 mod age;

@@ -6,16 +6,16 @@ use super::{
 };
 use crate::scheme::{Endpoint, PrinterColumn};
 
-/// The columns of a resource and how to fill them.
+/// The columns of a resource.
 pub(super) struct Columns {
     definitions: Value,
     cells: Vec<CellSource>,
 }
 
-/// Where one cell comes from.
+/// How a cell is computed.
 enum CellSource {
     Name,
-    /// A path of a CRD's printer column, and its type.
+    /// The path of a CRD's printer column, and its type.
     Path {
         path: Option<JsonPath>,
         kind: String,
@@ -38,7 +38,7 @@ impl Columns {
             for column in &endpoint.version().columns {
                 let PrinterColumn { name, kind, format, description, priority, path } = column;
                 let cell = CellSource::Path { path: JsonPath::parse(path), kind: kind.clone() };
-                // Dates are shown as ages, which are text.
+                // Dates are shown as ages.
                 let shown = if kind == "date" { "date" } else { kind };
                 made.add(name, shown, format, description, *priority, cell);
             }
@@ -55,7 +55,7 @@ impl Columns {
         &self.definitions
     }
 
-    /// The cells of one object at the time `now`.
+    /// The cells of an object; `now` is the reference of ages.
     pub(super) fn cells(&self, object: &Value, now: &str) -> Value {
         self.cells.iter().map(|cell| cell.fill(object, now)).collect()
     }
@@ -89,7 +89,7 @@ impl CellSource {
                     ([Value::String(time), ..], "date") => age::since(time, now).into(),
                     ([value @ Value::Number(_), ..], "integer" | "number") => (*value).clone(),
                     ([value @ Value::Bool(_), ..], "boolean") => (*value).clone(),
-                    // Of several, the genuine server shows the first.
+                    // Genuine servers show the first of several values.
                     ([value, ..], "string") => plain(value).into(),
                     _ => Value::Null,
                 }

@@ -1,4 +1,4 @@
-//! From the request line to what it asks for: paths, queries, options.
+//! Parsing of request paths, queries and options.
 
 mod options;
 mod path;

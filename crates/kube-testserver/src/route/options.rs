@@ -15,16 +15,16 @@ pub(crate) enum ResourceVersionMatch {
 pub(crate) struct ListOptions {
     pub(crate) watch: bool,
     pub(crate) labels: LabelSelector,
-    /// Checked against the resource later.
+    /// Validated against the resource later.
     pub(crate) fields: String,
     pub(crate) limit: usize,
     pub(crate) continue_token: Option<String>,
-    /// `None` when it is not given or empty; 0 has its own meaning.
+    /// `None` when missing or empty; 0 has a special meaning.
     pub(crate) resource_version: Option<u64>,
     pub(crate) version_match: Option<ResourceVersionMatch>,
     pub(crate) timeout_seconds: Option<u64>,
     pub(crate) bookmarks: bool,
-    /// `None` when not given.
+    /// `None` when missing.
     pub(crate) initial_events: Option<bool>,
 }
 
@@ -94,7 +94,7 @@ impl ListOptions {
     }
 }
 
-/// What becomes of fields that the schema does not know.
+/// The handling of unknown and duplicate fields.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum FieldValidation {
     Ignore,
@@ -110,12 +110,12 @@ pub(crate) struct WriteOptions {
     pub(crate) manager: Option<String>,
     pub(crate) validation: FieldValidation,
     pub(crate) force: Option<bool>,
-    /// Fields that the body gives more than once; filled in by who reads the body.
+    /// Duplicate fields of the body; set by the handler.
     pub(crate) duplicates: Vec<String>,
 }
 
 impl WriteOptions {
-    /// `name` is that of the options type in errors: `CreateOptions` and so on.
+    /// `name` is the options type in errors, such as `CreateOptions`.
     pub(crate) fn parse(query: &Query, name: &str) -> Result<Self, StatusError> {
         let mut errors = Vec::new();
         let dry_run = dry_run(query.all("dryRun"), &mut errors);
@@ -145,14 +145,14 @@ impl WriteOptions {
     }
 }
 
-/// The options of a deletion, from its body and its query.
+/// The options of a delete, from body and query.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct DeleteOptions {
     pub(crate) dry_run: bool,
     pub(crate) propagation: Option<Propagation>,
     pub(crate) uid: Option<String>,
     pub(crate) resource_version: Option<String>,
-    /// Seconds that the object may take to end; its own choice when absent.
+    /// The grace period in seconds; the object's own if missing.
     pub(crate) grace: Option<i64>,
 }
 
@@ -198,9 +198,9 @@ impl DeleteOptions {
     }
 }
 
-fn dry_run<'a>(given: impl Iterator<Item = &'a str>, errors: &mut Vec<FieldError>) -> bool {
+fn dry_run<'a>(provided: impl Iterator<Item = &'a str>, errors: &mut Vec<FieldError>) -> bool {
     let mut dry = false;
-    for value in given {
+    for value in provided {
         dry = true;
         if value != "All" {
             errors.push(FieldError::not_supported("dryRun", format!("{value:?}"), &["\"All\"".to_string()]));
@@ -215,7 +215,7 @@ fn integer(query: &Query, key: &str) -> Result<Option<i64>, StatusError> {
     text.parse().map(Some).map_err(wrong)
 }
 
-/// Lists refuse what is no number as a mistake of the caller; watches, as reads of one object, fail.
+/// An invalid number is a 400 in lists, but a 500 in watches and gets.
 fn resource_version(query: &Query, watch: bool) -> Result<Option<u64>, StatusError> {
     let Some(text) = query.get("resourceVersion") else { return Ok(None) };
     let failure = StatusError::unreadable_resource_version(text);
@@ -247,7 +247,7 @@ mod tests {
     }
 
     #[test]
-    fn combinations_that_a_genuine_server_refuses() {
+    fn invalid_combinations_are_refused() {
         let cause = |query: &str| list(query).unwrap_err().message;
         assert!(cause("resourceVersionMatch=Exact").contains("forbidden unless resourceVersion is provided"));
         assert!(
@@ -270,7 +270,7 @@ mod tests {
     }
 
     #[test]
-    fn write_and_delete_options_name_what_is_wrong() {
+    fn write_and_delete_options_report_errors() {
         let write = |q: &str| WriteOptions::parse(&Query::parse(q), "PatchOptions");
         assert!(write("dryRun=All&fieldValidation=Strict").unwrap().dry_run);
         assert!(write("dryRun=Some").unwrap_err().message.contains("dryRun: Unsupported value: \"Some\""));

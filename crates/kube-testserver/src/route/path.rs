@@ -1,6 +1,6 @@
 use super::query::decode;
 
-/// What a path names.
+/// A parsed path.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Route {
     Version,
@@ -22,13 +22,13 @@ pub(crate) enum Route {
     },
     OpenApiV2,
     OpenApiIndex,
-    /// One document below `/openapi/v3/`, by the rest of the path.
+    /// A document below `/openapi/v3/`, by the rest of the path.
     OpenApi(String),
     Resource(ResourcePath),
     Unknown,
 }
 
-/// A resource, or an object of it, or a path below an object.
+/// The path of a resource, object or subresource.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct ResourcePath {
     pub(crate) group: String,
@@ -67,7 +67,7 @@ impl Route {
 }
 
 fn resource(group: &str, version: &str, rest: &[&str]) -> Route {
-    // `namespaces/x/status` and `namespaces/x/finalize` are below the namespace itself; all else there is in it.
+    // `namespaces/x/status` and `namespaces/x/finalize` are subresources; any other third segment is a resource in the namespace.
     let (namespace, rest) = match rest {
         ["namespaces", _, "status" | "finalize"] => (None, rest),
         ["namespaces", namespace, rest @ ..] if !rest.is_empty() => (Some((*namespace).to_string()), rest),
@@ -101,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn resource_paths_come_apart() {
+    fn resource_paths_are_parsed() {
         let pod = path("/api/v1/namespaces/default/pods/a/log");
         assert_eq!((pod.namespace.as_deref(), pod.plural.as_str()), (Some("default"), "pods"));
         assert_eq!((pod.name.as_deref(), pod.subresource.as_deref()), (Some("a"), Some("log")));
@@ -118,7 +118,7 @@ mod tests {
     }
 
     #[test]
-    fn everything_else_is_named_or_unknown() {
+    fn other_paths_are_known_or_unknown() {
         assert_eq!(Route::parse("/apis/"), Route::Groups);
         assert_eq!(Route::parse("/apis/apps"), Route::Group("apps".into()));
         assert_eq!(Route::parse("/openapi/v3/apis/apps/v1"), Route::OpenApi("apis/apps/v1".into()));

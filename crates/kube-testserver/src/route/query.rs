@@ -1,9 +1,9 @@
-/// The parameters of a request, decoded.
+/// Decoded query parameters.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Query(Vec<(String, String)>);
 
 impl Query {
-    /// Broken percent escapes are kept as they are, as Go does for what it cannot decode.
+    /// Keeps invalid percent escapes, as Go does.
     pub(crate) fn parse(query: &str) -> Self {
         let pairs = query.split('&').filter(|pair| !pair.is_empty()).map(|pair| {
             let (key, value) = pair.split_once('=').unwrap_or((pair, ""));
@@ -13,7 +13,7 @@ impl Query {
         Self(pairs.collect())
     }
 
-    /// The first value of a key; an empty one counts as absent.
+    /// The first value of a key; empty values count as missing.
     pub(crate) fn get(&self, key: &str) -> Option<&str> {
         self.0.iter().find(|(k, v)| k == key && !v.is_empty()).map(|(_, v)| v.as_str())
     }
@@ -22,7 +22,7 @@ impl Query {
         self.0.iter().filter(move |(k, v)| k == key && !v.is_empty()).map(|(_, v)| v.as_str())
     }
 
-    /// `1` and `true` in any case are true, as is the bare key; all else is false.
+    /// `1`, `true` in any case, and a key without value are true.
     pub(crate) fn flag(&self, key: &str) -> bool {
         self.0
             .iter()
@@ -35,7 +35,7 @@ impl Query {
     }
 }
 
-/// Undoes percent encoding; `None` when an escape is broken or the result is no UTF-8.
+/// Decodes percent encoding; `None` for an invalid escape or invalid UTF-8.
 pub(crate) fn decode(text: &str, plus_is_space: bool) -> Option<String> {
     let mut out = Vec::with_capacity(text.len());
     let mut bytes = text.bytes();

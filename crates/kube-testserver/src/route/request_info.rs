@@ -2,14 +2,13 @@ use http::{Method, request::Parts};
 
 use super::{Query, ResourcePath, Route};
 
-/// What a request asks for, as far as its method and path say.
+/// Verb and resource of a request, from its method and path.
 #[derive(Clone, Debug)]
 pub(crate) struct RequestInfo {
-    /// As RBAC names it: `get`, `list`, `watch`, `create`, `update`, `patch`, `delete`, `deletecollection`; the method in
-    /// lower case where the path is no resource.
+    /// The verb of RBAC: `get`, `list`, `watch`, `create`, `update`, `patch`, `delete`, `deletecollection`; the lower-case method for non-resource paths.
     pub(crate) verb: String,
     pub(crate) path: String,
-    /// `None` where the path is no resource.
+    /// `None` for non-resource paths.
     pub(crate) resource: Option<ResourcePath>,
 }
 

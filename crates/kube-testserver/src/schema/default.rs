@@ -1,12 +1,11 @@
-//! Filling in defaults.
+//! Defaulting.
 
 use serde_json::{Map, Value};
 
 use super::model::{Field, Schema};
 
 impl Schema {
-    /// Fills in the default of every field that is missing, or null where null is not a value, throughout the object;
-    /// defaults are defaulted in turn. Structs that Go holds by value appear as `{}`.
+    /// Sets the default of every field that is missing, or null and not nullable, recursively. Structs that Go holds by value become `{}`.
     pub(crate) fn default(&self, object: &mut Value) {
         fill(self.root(), object);
     }
@@ -44,7 +43,7 @@ fn fill(field: &Field, value: &mut Value) {
     }
 }
 
-/// The default that belongs in this place, unless there is a value.
+/// The default of a field, unless it has a value.
 fn missing(field: &Field, present: Option<&Value>) -> Option<Value> {
     match present {
         Some(Value::Null) if !field.node().nullable => field.default_value().cloned(),
@@ -72,8 +71,8 @@ mod tests {
     }
 
     #[test]
-    fn missing_values_and_nulls_are_filled_in_at_every_depth() {
-        for (given, want) in [
+    fn missing_values_and_nulls_are_defaulted_at_every_depth() {
+        for (provided, want) in [
             (json!({}), json!({"spec": {"replicas": 3, "maybe": "x"}})),
             (
                 json!({"spec": {"replicas": null, "maybe": null}}),
@@ -84,13 +83,13 @@ mod tests {
                 json!({"spec": {"replicas": 0, "maybe": "y", "ports": [{"protocol": "TCP"}, {"protocol": "UDP"}], "by": {"a": {"n": 1}}}}),
             ),
         ] {
-            let mut got = given.clone();
+            let mut got = provided.clone();
             schema().default(&mut got);
-            assert_eq!(got, want, "{given}");
+            assert_eq!(got, want, "{provided}");
         }
     }
 
-    /// What `core` answered to the same Deployment, but for what depends on more than the schema (pull policy).
+    /// The response of `core` to the same Deployment, except for defaults that depend on other fields (pull policy).
     #[test]
     fn a_deployment_defaults_as_on_the_genuine_server() {
         let mut deployment = json!({"metadata": {"name": "x"}, "spec": {"replicas": 0, "selector": {"matchLabels": {"app": "x"}},

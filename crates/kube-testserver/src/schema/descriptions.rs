@@ -1,5 +1,4 @@
-//! What built-in types and their fields are for, in words. Nothing of it is read before somebody asks for an OpenAPI document;
-//! then the table is indexed, and each type's line parsed when that type is published.
+//! Descriptions of built-in types and fields, for OpenAPI documents. The table is indexed at the first use, and a type's line is parsed when the type is published.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::LazyLock;
@@ -8,9 +7,9 @@ use serde_json::Value;
 
 static TABLE: &str = include_str!("../../data/descriptions.jsonl");
 
-/// The line of what most types say of a field.
+/// The line with descriptions shared by most types.
 const SHARED: &str = "*";
-/// The member of a line that is about the type itself.
+/// The member of a line that describes the type itself.
 const OWN: &str = "";
 
 type Texts = BTreeMap<String, String>;
@@ -19,7 +18,7 @@ static LINES: LazyLock<HashMap<&'static str, &'static str>> =
     LazyLock::new(|| TABLE.lines().filter_map(|line| line.split_once('\t')).collect());
 static SHARED_TEXTS: LazyLock<Texts> = LazyLock::new(|| texts(SHARED));
 
-/// Adds to the schema of a built-in type what it and its fields are for.
+/// Adds the descriptions of a built-in type and its fields to its schema.
 pub(super) fn describe(type_name: &str, schema: &mut Value) {
     let mut texts = texts(type_name);
     if let Some(own) = texts.remove(OWN) {
@@ -33,7 +32,7 @@ pub(super) fn describe(type_name: &str, schema: &mut Value) {
     }
 }
 
-/// What is said of `apiVersion`, `kind` and `metadata` of an object.
+/// The descriptions of `apiVersion`, `kind` and `metadata`.
 pub(crate) fn of_every_object(field: &str) -> Option<&'static str> {
     SHARED_TEXTS.get(field).map(String::as_str)
 }
@@ -52,7 +51,7 @@ mod tests {
     use crate::schema::types;
 
     #[test]
-    fn every_line_is_about_a_type_and_its_fields() {
+    fn every_line_describes_a_type_and_its_fields() {
         for name in LINES.keys().filter(|name| **name != SHARED) {
             let schema = types::by_name(name).unwrap_or_else(|| panic!("no type {name}")).to_openapi();
             for field in texts(name).keys().filter(|field| *field != OWN) {
@@ -62,7 +61,7 @@ mod tests {
     }
 
     #[test]
-    fn a_type_says_what_it_is_for_in_its_own_words_or_those_of_all() {
+    fn types_have_own_or_shared_descriptions() {
         let pod = types::by_name("io.k8s.api.core.v1.Pod").unwrap().to_openapi();
         let text = |value: &Value| value["description"].as_str().unwrap().to_string();
         assert!(text(&pod).starts_with("Pod is a collection of containers"));

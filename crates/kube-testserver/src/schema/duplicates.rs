@@ -1,4 +1,4 @@
-//! Fields that a JSON text gives more than once: a parser keeps the last and says nothing.
+//! Duplicate fields of JSON texts, which a parser does not report.
 
 use std::{borrow::Cow, cell::RefCell, collections::HashSet, fmt};
 
@@ -7,16 +7,16 @@ use serde::{
     de::{DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor},
 };
 
-/// Their paths, as `spec.ports[0].foo`, in the order they were met. Empty when the text is no JSON.
+/// The paths of duplicate fields, such as `spec.ports[0].foo`, in the order of the text. Empty if the text is not JSON.
 pub(crate) fn duplicate_fields(json: &[u8]) -> Vec<String> {
     let found = RefCell::new(Vec::new());
     let mut json = serde_json::Deserializer::from_slice(json);
-    // What cannot be read is reported by whoever reads it for its content.
+    // Syntax errors are reported where the content is parsed.
     let read = JsonPosition { above: None, step: Segment::Member(""), found: &found }.deserialize(&mut json);
     if read.is_ok() { found.into_inner() } else { Vec::new() }
 }
 
-/// A value that is looked at for maps, and where it is. Every write passes here: its path is written out only when it is told.
+/// A value that is searched for duplicates, and its position. Every write passes here, so paths are formatted only when reported.
 #[derive(Clone, Copy)]
 struct JsonPosition<'p> {
     above: Option<&'p JsonPosition<'p>>,
@@ -30,7 +30,7 @@ enum Segment<'p> {
     Element(usize),
 }
 
-/// A name as it stands in the text, where it needs no unescaping.
+/// A name, borrowed from the text if it has no escapes.
 #[derive(Deserialize, PartialEq, Eq, Hash)]
 struct Name<'n>(#[serde(borrow)] Cow<'n, str>);
 
@@ -115,7 +115,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn repeated_fields_are_named_by_their_paths() {
+    fn duplicate_fields_are_reported_by_path() {
         let json = br#"{"a": 1, "l": [{"x": null}, {"x": 1.5, "x": true, "x": "s"}], "m": {"b": {}, "b": -1}, "a": 2}"#;
         assert_eq!(duplicate_fields(json), ["l[1].x", "l[1].x", "m.b", "a"]);
         assert_eq!(

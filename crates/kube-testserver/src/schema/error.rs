@@ -1,15 +1,15 @@
 use std::fmt;
 
-/// One thing wrong with one field, as it appears among the causes of a `Status`.
+/// The error of one field, as in the causes of a `Status`.
 ///
-/// Its display form, `field: message`, is how the genuine server lists it in the message of the `Status`.
+/// Displayed as `field: message`, as in the message of a `Status`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct FieldError {
-    /// Path of the field, as `spec.ports[0].name`.
+    /// Path of the field, such as `spec.ports[0].name`.
     pub(crate) field: String,
-    /// Machine-readable reason, as `FieldValueInvalid`.
+    /// Machine-readable reason, such as `FieldValueInvalid`.
     pub(crate) reason: &'static str,
-    /// What is wrong, without the field's path in front.
+    /// The message without the path.
     pub(crate) message: String,
 }
 
@@ -18,17 +18,17 @@ impl FieldError {
         Self { field: field.into(), reason, message: message.into() }
     }
 
-    /// The field is needed; `detail` says for what, and may be empty.
+    /// The field is required; `detail` says for what, and may be empty.
     pub(crate) fn required(field: impl Into<String>, detail: &str) -> Self {
         Self::new(field, "FieldValueRequired", with_detail("Required value", detail))
     }
 
-    /// The field may not be there.
+    /// The field is forbidden.
     pub(crate) fn forbidden(field: impl Into<String>, detail: &str) -> Self {
         Self::new(field, "FieldValueForbidden", with_detail("Forbidden", detail))
     }
 
-    /// The value is not acceptable; `shown` is its printed form.
+    /// The value is invalid; `shown` is its printed form.
     pub(crate) fn invalid(field: impl Into<String>, shown: impl fmt::Display, detail: &str) -> Self {
         Self::new(field, "FieldValueInvalid", with_detail(&format!("Invalid value: {shown}"), detail))
     }
@@ -48,7 +48,7 @@ impl FieldError {
         Self::new(field, "FieldValueNotSupported", message)
     }
 
-    /// The value occurs twice where it may occur once.
+    /// The value is a duplicate.
     pub(crate) fn duplicate(field: impl Into<String>, shown: impl fmt::Display) -> Self {
         Self::new(field, "FieldValueDuplicate", format!("Duplicate value: {shown}"))
     }

@@ -1,4 +1,4 @@
-//! How Go prints values: the genuine server's messages quote them so.
+//! Go's formats of values, for messages of the genuine server.
 
 use serde_json::Value;
 
@@ -49,7 +49,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn maps_are_sorted_and_nothing_is_quoted() {
+    fn maps_are_sorted_and_unquoted() {
         assert_eq!(
             plain(&json!({"b": [1, "x y", null], "a": {"z": true}})),
             "map[a:map[z:true] b:[1 x y <nil>]]"

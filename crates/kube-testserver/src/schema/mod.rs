@@ -1,9 +1,8 @@
-//! Structural schemas: what a field may hold, how it defaults, which fields exist, and how lists merge.
+//! Structural schemas: types, validation, defaults, pruning and list semantics of fields.
 //!
-//! One model serves built-in kinds (read lazily from a table) and custom resources (read from their `openAPIV3Schema`).
+//! One model for built-in kinds (parsed lazily from a table) and custom resources (parsed from their `openAPIV3Schema`).
 //!
-//! What comes in from a client passes, in this order: `prune` (unknown fields go, or are errors in strict mode),
-//! `default`, `drop_nulls` (not after apply), `validate`, `check_rules`.
+//! Objects of clients pass through, in this order: `prune` (drops unknown fields, errors in strict mode), `default`, `drop_nulls` (not after apply), `validate`, `check_rules`.
 
 mod cel;
 mod default;

@@ -5,14 +5,14 @@ use serde_json::Value;
 
 use super::cel::ValidationRule;
 
-/// The schema of one kind, or of a part of it. Cheap to clone.
+/// The schema of a kind, or of a part of it. Cheap to clone.
 #[derive(Clone)]
 pub(crate) struct Schema {
     pub(super) root: Field,
     pub(super) source: Source,
 }
 
-/// Where a schema was read from: what `to_openapi` publishes.
+/// The source of a schema, which `to_openapi` publishes.
 #[derive(Clone)]
 pub(super) enum Source {
     Given(Arc<Value>),
@@ -20,13 +20,13 @@ pub(super) enum Source {
 }
 
 impl Schema {
-    /// The rules of the whole object.
+    /// The schema of the whole object.
     pub(crate) fn root(&self) -> &Field {
         &self.root
     }
 }
 
-/// What a meta in an object may hold: the rules of its type, and what belongs to this use of the type.
+/// A field: the schema of its type, and what applies to this use of the type.
 #[derive(Clone)]
 pub(crate) struct Field {
     pub(super) link: Link,
@@ -36,36 +36,36 @@ pub(crate) struct Field {
 #[derive(Clone)]
 pub(super) enum Link {
     Inline(Arc<Node>),
-    /// A named type of the table: built when first looked at, so types may refer to themselves.
+    /// A named type of the table: parsed when first used, so types may be recursive.
     Named(&'static LazyType),
 }
 
 pub(super) type LazyType = LazyLock<Node, Box<dyn FnOnce() -> Node + Send + Sync>>;
 
-/// What is said of one use of a type, and not of the type.
+/// Attributes of one use of a type.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct FieldMeta {
-    /// Filled in where nothing is given.
+    /// The default value.
     pub(crate) default: Option<Value>,
-    /// A Go struct held by value: always there, as `{}` when nothing is in it.
+    /// A Go struct held by value: always present, as `{}` when empty.
     pub(crate) by_value: bool,
-    /// How strategic merge patch treats it.
+    /// How strategic merge patch merges it.
     pub(crate) strategy: PatchStrategy,
 }
 
-/// How a strategic merge patch treats a field.
+/// How a strategic merge patch merges a field.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct PatchStrategy {
     /// Lists merge element by element instead of being replaced.
     pub(crate) merge: bool,
-    /// Members that `$retainKeys` does not name are dropped.
+    /// Members that `$retainKeys` does not list are dropped.
     pub(crate) retain_keys: bool,
-    /// The member that tells elements apart; none for a list of primitives.
+    /// The key of elements; `None` for a list of primitives.
     pub(crate) merge_key: Option<Box<str>>,
 }
 
 impl Field {
-    /// The rules of the type.
+    /// The schema of the type.
     pub(crate) fn node(&self) -> &Node {
         match &self.link {
             Link::Inline(node) => node,
@@ -73,12 +73,12 @@ impl Field {
         }
     }
 
-    /// Whether the type is one of the table of built-in types.
+    /// Whether the type is a named built-in type.
     pub(crate) fn named_type(&self) -> bool {
         matches!(self.link, Link::Named(_))
     }
 
-    /// The default of this meta.
+    /// The default value.
     pub(crate) fn default_value(&self) -> Option<&Value> {
         self.meta.as_ref()?.default.as_ref()
     }
@@ -88,7 +88,7 @@ impl Field {
         self.meta.as_ref().is_some_and(|p| p.by_value)
     }
 
-    /// How strategic merge patch treats this meta.
+    /// How strategic merge patch merges this field.
     pub(crate) fn strategy(&self) -> Option<&PatchStrategy> {
         self.meta.as_ref().map(|p| &p.strategy)
     }
@@ -105,30 +105,30 @@ pub(crate) enum Type {
     Boolean,
 }
 
-/// The rules of one type.
+/// The schema of one type.
 #[derive(Default)]
 pub(crate) struct Node {
-    /// None: anything goes (int-or-string, preserved unknown data).
+    /// `None`: any type (int-or-string, preserved unknown fields).
     pub(crate) ty: Option<Type>,
     pub(crate) nullable: bool,
     pub(crate) int_or_string: bool,
-    /// Fields that the schema does not know are kept.
+    /// Unknown fields are kept.
     pub(crate) preserve_unknown: bool,
-    /// A whole object: the root, or an embedded one. Has `apiVersion`, `kind` and `metadata` whatever the schema says.
+    /// The root or an embedded object: has `apiVersion`, `kind` and `metadata` whatever the schema says.
     pub(crate) resource: bool,
     pub(crate) properties: BTreeMap<Box<str>, Field>,
-    /// What unnamed members of an object hold. None: there are none.
+    /// The schema of additional members; `None` if there are none.
     pub(crate) additional: Option<Box<Field>>,
     pub(crate) items: Option<Box<Field>>,
     pub(crate) list: ListType,
-    /// The object is one indivisible value.
+    /// The object is owned as one value.
     pub(crate) atomic: bool,
     pub(crate) rules: Option<Box<ValueValidation>>,
-    /// Whether there are CEL rules here or below.
+    /// Whether this type or a nested one has CEL rules.
     pub(crate) ruled: bool,
 }
 
-/// How a list is owned and merged.
+/// `x-kubernetes-list-type`: how a list is owned and merged.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) enum ListType {
     /// As one value.
@@ -136,11 +136,11 @@ pub(crate) enum ListType {
     Atomic,
     /// As a set of scalars.
     Set,
-    /// As a map; elements are told apart by these members.
+    /// As a map; these members are the key of an element.
     Map(Vec<Box<str>>),
 }
 
-/// Limits on values, beyond their type.
+/// Value validations, in the term of Kubernetes' structural schemas.
 #[derive(Default)]
 pub(crate) struct ValueValidation {
     pub(crate) required: Vec<Box<str>>,
@@ -150,7 +150,7 @@ pub(crate) struct ValueValidation {
     pub(crate) minimum: Option<Bound>,
     pub(crate) maximum: Option<Bound>,
     pub(crate) multiple_of: Option<f64>,
-    /// Characters of a string, items of a list, members of an object: lower and upper bound of each.
+    /// Bounds of the characters of a string, the items of a list and the members of an object.
     pub(crate) length: Range,
     pub(crate) items: Range,
     pub(crate) members: Range,
@@ -159,7 +159,7 @@ pub(crate) struct ValueValidation {
     pub(crate) any_of: Vec<Field>,
     pub(crate) one_of: Vec<Field>,
     pub(crate) not: Option<Field>,
-    /// What a custom resource's schema says of its own `metadata`.
+    /// The schema of a custom resource's `metadata`.
     pub(crate) metadata: Option<Field>,
     pub(in crate::schema) cel: Vec<ValidationRule>,
 }
@@ -177,7 +177,7 @@ pub(crate) struct Bound {
     pub(crate) exclusive: bool,
 }
 
-/// How many there may be.
+/// Bounds of a count.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Range {
     pub(crate) min: Option<u64>,

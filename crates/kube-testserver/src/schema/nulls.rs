@@ -1,15 +1,13 @@
-//! Nulls that stand for nothing.
+//! Removal of null members.
 
 use serde_json::Value;
 
 use super::model::{Field, Schema, Source};
 
 impl Schema {
-    /// Drops members that are null where null is not a value. To be called after defaults are filled in, on creates,
-    /// updates and all patches but apply (which reports such nulls as invalid, for custom resources).
+    /// Drops null members that are not nullable. Called after defaulting on creates, updates and all patches except apply (which reports such nulls as invalid for custom resources).
     ///
-    /// In built-in kinds a null is never a value, and neither is an empty list or map that may as well be left out: Go
-    /// writes none.
+    /// In built-in kinds null is never a value, and empty optional lists and maps are dropped too: Go omits them.
     pub(crate) fn drop_nulls(&self, object: &mut Value) {
         walk(self.root(), object, matches!(self.source, Source::Table { .. }));
     }
@@ -43,7 +41,7 @@ fn is_nothing(field: &Field, value: &Value) -> bool {
     let node = field.node();
     match value {
         Value::Array(list) => list.is_empty(),
-        // A struct without content may mean something by being there; a map may not.
+        // An empty struct may be meaningful; an empty map is not.
         Value::Object(map) => map.is_empty() && node.properties.is_empty() && node.additional.is_some(),
         _ => false,
     }

@@ -8,13 +8,13 @@ use super::model::{Schema, Source};
 use super::parse::{self, Extent};
 use super::{FieldError, descriptions, structural, types};
 
-/// Path of a schema within its `CustomResourceDefinition` version.
+/// The path of the schema in a version of a `CustomResourceDefinition`.
 const AT: &str = "openAPIV3Schema";
 
 impl Schema {
-    /// Reads the schema of a custom resource, or says which rules of structural schemas it breaks.
+    /// Parses the schema of a custom resource. The errors are violations of the rules of structural schemas.
     ///
-    /// Field paths begin with `openAPIV3Schema`; the caller puts the place of the version in front.
+    /// Field paths start with `openAPIV3Schema`; the caller prepends the path of the version.
     pub(crate) fn from_openapi(doc: &Value) -> Result<Self, Vec<FieldError>> {
         let errors = structural::check(AT, doc);
         if !errors.is_empty() {
@@ -24,7 +24,7 @@ impl Schema {
         Ok(Self { root, source: Source::Given(Arc::new(doc.clone())) })
     }
 
-    /// The schema as a document. Built-in types refer to others as `#/components/schemas/NAME`, and say what they are for.
+    /// The schema as a document with descriptions. Built-in types reference others as `#/components/schemas/NAME`.
     pub(crate) fn to_openapi(&self) -> Value {
         match &self.source {
             Source::Given(doc) => doc.as_ref().clone(),
@@ -37,8 +37,7 @@ impl Schema {
     }
 }
 
-/// References spelled in full, as an `allOf` of one so that more may stand beside them; our own marks translated to what the
-/// genuine server publishes.
+/// Expands references to an `allOf` with one element, so that other keywords may stand beside them, and translates our own keywords to those of genuine servers.
 fn published(doc: Value) -> Value {
     match doc {
         Value::Object(map) => {

@@ -1,5 +1,4 @@
-//! Schema documents (OpenAPI v3 terms) to the model. Total: what the structural rules refuse is refused elsewhere, with
-//! its path; here it is passed over.
+//! Parses schema documents (OpenAPI v3) to the model. Total: violations of the structural rules are ignored here and reported by `structural`. `parse` and `types` call each other, because schemas reference named types, whose schemas are parsed lazily.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -11,7 +10,7 @@ use super::model::{
 };
 use super::{cel, types};
 
-/// Whether a schema describes a whole object.
+/// Whether a schema describes a whole object or a part.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Extent {
     #[default]
@@ -19,7 +18,7 @@ pub(super) enum Extent {
     Resource,
 }
 
-/// One use of a type.
+/// Parses a field.
 pub(super) fn field(doc: &Value, extent: Extent) -> Field {
     let meta = meta(doc);
     let mut field = match text(doc, "$ref") {
@@ -47,7 +46,7 @@ pub(super) fn node_of(doc: &Value, extent: Extent) -> Node {
     let additional = additional(doc);
     let items = doc.get("items").filter(|v| v.is_object()).map(|doc| Box::new(field(doc, Extent::Part)));
     let below = properties.values().chain(additional.as_deref()).chain(items.as_deref());
-    // Types of the table have no rules, and are not to be read before they are needed.
+    // Named types have no CEL rules and must not be parsed before they are needed.
     let ruled =
         !rules.cel.is_empty() || below.filter(|field| !field.named_type()).any(|field| field.node().ruled);
     Node {
@@ -138,7 +137,7 @@ fn rules(doc: &Value) -> ValueValidation {
 }
 
 impl ValueValidation {
-    /// Whether any rule is set; most places of an object have none.
+    /// Whether any validation is set; most fields have none.
     fn matter(&self) -> bool {
         let limits = [self.length, self.items, self.members];
         let branches = [&self.all_of, &self.any_of, &self.one_of];

@@ -1,12 +1,12 @@
 use std::fmt;
 
-/// Where the walk is, as `spec.ports[0].name`; a chain on the stack, printed only for errors.
+/// The path of a value, such as `spec.ports[0].name`; a linked list on the stack, formatted only for errors.
 #[derive(Clone, Copy)]
 pub(in crate::schema) enum Path<'p> {
     Root,
     Member(&'p Path<'p>, &'p str),
     Element(&'p Path<'p>, usize),
-    /// A key of a map, where it is shown apart from a property.
+    /// A key of a map, formatted differently from a property.
     Key(&'p Path<'p>, &'p str),
 }
 

@@ -1,17 +1,17 @@
-//! Dropping fields that a schema does not know.
+//! Pruning.
 
 use serde_json::Value;
 
 use super::model::{Field, Schema, Type};
 
 impl Schema {
-    /// Drops unknown fields and returns their paths, as `spec.ports[0].foo`, in the order they were met.
+    /// Drops unknown fields and returns their paths, such as `spec.ports[0].foo`, in the order of the object.
     pub(crate) fn prune(&self, object: &mut Value) -> Vec<String> {
         value(self.root(), object)
     }
 }
 
-/// The same for a value in any place of a schema.
+/// Prunes a value of any field.
 pub(super) fn value(field: &Field, value: &mut Value) -> Vec<String> {
     let mut dropped = Vec::new();
     walk(field, value, &mut String::new(), &mut dropped);
@@ -58,7 +58,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn unknown_fields_go_and_are_named() {
+    fn unknown_fields_are_pruned_and_reported() {
         let doc = json!({"type": "object", "properties": {"spec": {"type": "object", "properties": {
             "a": {"type": "string"},
             "list": {"type": "array", "items": {"type": "object", "properties": {"b": {"type": "string"}}}},

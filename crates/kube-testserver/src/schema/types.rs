@@ -1,4 +1,4 @@
-//! The table of built-in types: one line of text each, indexed at first use, parsed when first looked at.
+//! The table of built-in types: indexed at first use; a type is parsed when first used.
 
 use std::collections::HashMap;
 use std::sync::{Arc, LazyLock};
@@ -13,7 +13,7 @@ static TABLE: &str = include_str!("../../data/types.jsonl");
 /// Name of the type of every object's `metadata`.
 pub(crate) const OBJECT_META: &str = "io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta";
 
-/// One type of the table. Its rules are parsed when they are first asked for.
+/// A type of the table, parsed when first used.
 struct Entry {
     text: &'static str,
     node: LazyType,
@@ -29,7 +29,7 @@ static TYPES: LazyLock<HashMap<&'static str, Entry>> = LazyLock::new(|| {
         .collect()
 });
 
-/// The schema of a built-in type by its OpenAPI name, as `io.k8s.api.core.v1.Pod`.
+/// The schema of a built-in type by its OpenAPI name, such as `io.k8s.api.core.v1.Pod`.
 pub(crate) fn by_name(name: &str) -> Option<Schema> {
     let (name, entry) = TYPES.get_key_value(name)?;
     Some(Schema { root: named(entry), source: Source::Table { name, text: entry.text } })
@@ -41,7 +41,7 @@ pub(crate) fn names() -> impl Iterator<Item = &'static str> {
     TYPES.keys().copied()
 }
 
-/// A use of the named type; unknown names mean the table is broken, which a test excludes.
+/// A field of the named type. All references resolve, which a test checks.
 pub(super) fn reference(name: &str) -> Field {
     match TYPES.get(name) {
         Some(entry) => named(entry),
@@ -109,7 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn a_type_may_contain_itself() {
+    fn types_may_be_recursive() {
         let props =
             by_name("io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1.JSONSchemaProps").unwrap();
         let inner = &props.root().node().properties["not"];

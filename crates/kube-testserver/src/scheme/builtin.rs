@@ -1,4 +1,4 @@
-//! The built-in kinds, from a table beside the sources.
+//! The built-in kinds, from `data/kinds.jsonl`.
 
 use std::sync::LazyLock;
 
@@ -8,7 +8,7 @@ use crate::schema::{Schema, types};
 
 static TABLE: &str = include_str!("../../data/kinds.jsonl");
 
-/// One kind that every server has.
+/// A built-in kind: one row of the table.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 pub(crate) struct BuiltInKind {
     /// API group, empty for the core group.
@@ -24,9 +24,9 @@ pub(crate) struct BuiltInKind {
     pub(crate) verbs: Vec<&'static str>,
     /// Sorted by name.
     pub(crate) subresources: Vec<SubresourceRow>,
-    /// Empty for kinds that are only ever posted, as reviews are.
+    /// Empty for kinds that are only created, such as reviews.
     pub(crate) list_kind: &'static str,
-    /// Name of its type in the OpenAPI document.
+    /// Name of its type in OpenAPI documents.
     pub(crate) type_name: &'static str,
 }
 
@@ -34,7 +34,7 @@ pub(crate) struct BuiltInKind {
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 pub(crate) struct SubresourceRow {
     pub(crate) name: &'static str,
-    /// Group and version of the kind it exchanges; both empty where they are those of the parent.
+    /// Group and version of its kind; both empty if they are the parent's.
     pub(crate) group: &'static str,
     pub(crate) version: &'static str,
     pub(crate) kind: &'static str,
@@ -53,7 +53,7 @@ pub(crate) fn kinds() -> &'static [BuiltInKind] {
     &KINDS
 }
 
-/// The schema of a built-in kind. Only the types that are looked at are parsed, each once in the process.
+/// The schema of a built-in kind. Types are parsed on first use, once per process.
 pub(crate) fn schema(kind: &BuiltInKind) -> Schema {
     types::by_name(kind.type_name)
         .expect("invariant: every kind's type is in the type table, checked by a test")
@@ -68,7 +68,7 @@ mod tests {
     }
 
     #[test]
-    fn every_kind_has_a_schema_with_metadata_or_is_only_posted() {
+    fn every_kind_has_metadata_or_is_only_created() {
         assert!(kinds().len() > 90);
         for kind in kinds() {
             let schema = schema(kind);

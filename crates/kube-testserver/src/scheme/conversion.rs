@@ -2,7 +2,7 @@ use serde_json::Value;
 
 use crate::{schema::FieldError, webhook};
 
-/// What is wrong with `spec.conversion` of a CRD, in the words of the genuine server.
+/// Validates `spec.conversion` of a CRD; messages are those of the genuine server.
 pub(super) fn validate(conversion: &Value) -> Vec<FieldError> {
     let at = |field: &str| format!("spec.conversion.{field}");
     let (client, versions) =
@@ -48,9 +48,9 @@ mod tests {
 
     use super::*;
 
-    /// What a genuine server of 1.36 answered to each.
+    /// Responses of a genuine server (1.36).
     #[test]
-    fn a_strategy_has_what_belongs_to_it() {
+    fn each_strategy_has_its_required_fields() {
         let good = json!({"conversionReviewVersions": ["v1"], "clientConfig": {"url": "https://x/y"}});
         let with = |strategy: &str, webhook: Value| {
             let found = validate(&json!({"strategy": strategy, "webhook": webhook}));

@@ -1,4 +1,4 @@
-//! From a CustomResourceDefinition to a served resource.
+//! Validates CustomResourceDefinitions and compiles them to resources.
 
 use std::sync::OnceLock;
 
@@ -11,11 +11,11 @@ use crate::{
     store::TableId,
 };
 
-/// The finalizer that keeps a CRD while there are objects of it.
+/// The finalizer of a CRD with objects.
 pub(crate) const CLEANUP: &str = "customresourcecleanup.apiextensions.k8s.io";
 const VERBS: [&str; 8] = ["delete", "deletecollection", "get", "list", "patch", "create", "update", "watch"];
 
-/// Fills in what a CRD may leave out.
+/// Sets defaults of a CRD.
 pub(crate) fn complete(crd: &mut Value) {
     let Some(spec) = crd.get_mut("spec").and_then(Value::as_object_mut) else { return };
     if let Some(names) = spec.get_mut("names").and_then(Value::as_object_mut) {
@@ -29,7 +29,7 @@ pub(crate) fn complete(crd: &mut Value) {
     }
 }
 
-/// Everything that is wrong with a completed CRD.
+/// Validates a completed CRD.
 pub(crate) fn validate(crd: &Value) -> Vec<FieldError> {
     let spec = &crd["spec"];
     let (group, plural) = (text(&spec["group"]), text(&spec["names"]["plural"]));
@@ -65,7 +65,7 @@ pub(crate) fn validate(crd: &Value) -> Vec<FieldError> {
     errors
 }
 
-/// What may not change once a CRD exists.
+/// Validates changes of an existing CRD.
 pub(crate) fn validate_update(old: &Value, new: &Value) -> Vec<FieldError> {
     let mut errors = Vec::new();
     for (field, value, before) in [
@@ -89,17 +89,16 @@ pub(crate) fn validate_update(old: &Value, new: &Value) -> Vec<FieldError> {
     errors
 }
 
-/// Whether every version's schema is structural.
+/// Checks that the schema of every version is structural.
 pub(crate) fn check_schemas(crd: &Value) -> Result<(), Vec<FieldError>> {
     let mut errors = Vec::new();
     compile_versions(crd, &mut errors);
     if errors.is_empty() { Ok(()) } else { Err(errors) }
 }
 
-/// Makes the resource that a valid CRD defines.
+/// Compiles a valid CRD to a resource.
 ///
-/// # Errors
-/// What is not structural in its schemas.
+/// Violations of the rules of structural schemas.
 pub(crate) fn compile(crd: &Value, table: TableId) -> Result<Resource, Vec<FieldError>> {
     let spec = &crd["spec"];
     let names = &spec["names"];
@@ -126,7 +125,7 @@ pub(crate) fn compile(crd: &Value, table: TableId) -> Result<Resource, Vec<Field
     })
 }
 
-/// The status of a CRD whose names are free: accepted and established at once.
+/// Sets the status of a CRD: accepted and established, or a name conflict.
 pub(crate) fn accept(crd: &mut Value, scheme: &Scheme, now: &str) {
     let conflict = name_conflict(crd, scheme);
     let condition = |kind: &str, status: bool, reason: &str, message: &str| {
@@ -149,18 +148,18 @@ pub(crate) fn accept(crd: &mut Value, scheme: &Scheme, now: &str) {
         list(&crd["spec"]["versions"]).iter().find(|v| v["storage"] == true).map(|v| v["name"].clone());
     let mut stored: Vec<Value> = crd["status"]["storedVersions"].as_array().cloned().unwrap_or_default();
     stored.extend(storage.filter(|name| !stored.contains(name)));
-    let kept = crd["status"]["conditions"].as_array().cloned().unwrap_or_default();
-    let conditions: Vec<Value> = conditions.into_iter().map(|new| keep_transition(new, &kept)).collect();
+    let previous = crd["status"]["conditions"].as_array().cloned().unwrap_or_default();
+    let conditions: Vec<Value> = conditions.into_iter().map(|new| keep_transition(new, &previous)).collect();
     crd["status"] = json!({"conditions": conditions, "acceptedNames": accepted, "storedVersions": stored});
 }
 
-/// Whether the CRD is served.
+/// Whether the CRD is established, so that it is served.
 pub(crate) fn is_established(crd: &Value) -> bool {
     list(&crd["status"]["conditions"]).iter().any(|c| c["type"] == "Established" && c["status"] == "True")
 }
 
-fn keep_transition(mut new: Value, kept: &[Value]) -> Value {
-    if let Some(old) = kept.iter().find(|c| c["type"] == new["type"] && c["status"] == new["status"]) {
+fn keep_transition(mut new: Value, previous: &[Value]) -> Value {
+    if let Some(old) = previous.iter().find(|c| c["type"] == new["type"] && c["status"] == new["status"]) {
         new["lastTransitionTime"] = old["lastTransitionTime"].clone();
     }
     new
@@ -194,10 +193,10 @@ fn name_conflict(crd: &Value, scheme: &Scheme) -> Option<(&'static str, String)>
     None
 }
 
-fn validate_names(given: &Value, errors: &mut Vec<FieldError>) {
+fn validate_names(provided: &Value, errors: &mut Vec<FieldError>) {
     for (key, rule) in [("plural", true), ("singular", true), ("kind", false), ("listKind", false)] {
         let field = format!("spec.names.{key}");
-        let name = text(&given[key]);
+        let name = text(&provided[key]);
         let lower = name.to_lowercase();
         if name.is_empty() {
             errors.push(FieldError::required(field, ""));
@@ -210,9 +209,9 @@ fn validate_names(given: &Value, errors: &mut Vec<FieldError>) {
             errors.push(FieldError::invalid(field, format!("{name:?}"), &detail));
         }
     }
-    if !text(&given["kind"]).is_empty() && given["kind"] == given["listKind"] {
+    if !text(&provided["kind"]).is_empty() && provided["kind"] == provided["listKind"] {
         let detail = "kind and listKind may not be the same";
-        errors.push(FieldError::invalid("spec.names.listKind", &given["listKind"], detail));
+        errors.push(FieldError::invalid("spec.names.listKind", &provided["listKind"], detail));
     }
 }
 
@@ -244,7 +243,7 @@ fn compile_versions(crd: &Value, errors: &mut Vec<FieldError>) -> Vec<Version> {
         match compile_version(crd, version) {
             Ok(version) => versions.push(version),
             Err(wrong) => errors.extend(wrong.into_iter().map(|error| FieldError {
-                field: format!("{}.{}", schema_place(crd, i), error.field),
+                field: format!("{}.{}", schema_path(crd, i), error.field),
                 ..error
             })),
         }
@@ -252,8 +251,8 @@ fn compile_versions(crd: &Value, errors: &mut Vec<FieldError>) -> Vec<Version> {
     versions
 }
 
-/// Where errors say that the schema of version `i` is: when all versions share one, it counts as that of the CRD.
-fn schema_place(crd: &Value, i: usize) -> String {
+/// The path of the schema of version `i` in errors: `spec.validation` when all versions have the same schema.
+fn schema_path(crd: &Value, i: usize) -> String {
     let versions = list(&crd["spec"]["versions"]);
     match versions.iter().all(|version| version["schema"] == versions[0]["schema"]) {
         true => "spec.validation".into(),
@@ -328,7 +327,7 @@ fn columns(version: &Value) -> Vec<PrinterColumn> {
             format: text(&column["format"]).into(),
             description: match text(&column["description"]) {
                 "" => format!("Custom resource definition column (in JSONPath format): {path}"),
-                given => given.into(),
+                provided => provided.into(),
             },
             priority: column["priority"].as_i64().unwrap_or(0),
             path: path.into(),

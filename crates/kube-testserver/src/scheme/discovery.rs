@@ -1,4 +1,4 @@
-//! The discovery documents: legacy, one per level, and aggregated, everything at once.
+//! Discovery documents: legacy, one per level, and aggregated.
 
 use base64::{Engine, prelude::BASE64_STANDARD};
 use rustls::{SupportedCipherSuite, crypto::ring::cipher_suite::TLS13_AES_128_GCM_SHA256};
@@ -46,7 +46,7 @@ pub(crate) fn version(scheme: &Scheme, group: &str, version: &str) -> Option<Val
     (!resources.is_empty()).then_some(document)
 }
 
-/// `/api` and `/apis` in the aggregated form of `apidiscovery.k8s.io/<form>`.
+/// `/api` and `/apis` as aggregated discovery `apidiscovery.k8s.io/<form>`.
 pub(crate) fn aggregated(scheme: &Scheme, core: bool, form: &str) -> Value {
     let groups = scheme.groups().into_iter().filter(|(name, _)| name.is_empty() == core);
     let items: Vec<Value> = groups
@@ -94,13 +94,13 @@ fn api_resource(endpoint: &Endpoint) -> Value {
     out
 }
 
-/// Which kind objects are stored as, opaque to clients, who only compare it; of kinds that are stored at all.
+/// An opaque hash of the storage version; `None` for kinds that are not stored.
 fn storage_version_hash(endpoint: &Endpoint) -> Option<String> {
     let resource = &endpoint.resource;
-    // Events are stored once, as those of the core group.
+    // Events are stored in the core group.
     let group = if resource.group == "events.k8s.io" { "" } else { &resource.group };
     let name = format!("{group}/{}/{}", resource.storage().version().name, resource.kind);
-    // The SHA-256 that TLS brings along.
+    // SHA-256 from the TLS library.
     let SupportedCipherSuite::Tls13(suite) = TLS13_AES_128_GCM_SHA256 else { return None };
     let hash = suite.common.hash_provider.hash(name.as_bytes());
     endpoint.allows("get").then(|| BASE64_STANDARD.encode(&hash.as_ref()[..8]))
@@ -166,7 +166,7 @@ mod tests {
     use crate::store::Store;
 
     #[test]
-    fn legacy_and_aggregated_forms_tell_the_same() {
+    fn legacy_and_aggregated_discovery_agree() {
         let scheme = Scheme::with_built_in(&mut Store::new(1));
         let legacy = version(&scheme, "apps", "v1").unwrap();
         let names: Vec<_> =

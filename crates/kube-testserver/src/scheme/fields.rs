@@ -1,4 +1,4 @@
-/// Where replicas live in an object, as dotted paths (`.spec.replicas`).
+/// Paths of the replica counts in an object, such as `.spec.replicas`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct ScalePaths {
     pub(crate) spec: String,
@@ -6,7 +6,7 @@ pub(crate) struct ScalePaths {
     pub(crate) selector: Option<String>,
 }
 
-/// The fields of built-in kinds that a field selector may name, besides name and namespace.
+/// Selectable fields of built-in kinds, besides name and namespace.
 pub(super) fn selectable(group: &str, plural: &str) -> &'static [&'static str] {
     match (group, plural) {
         ("", "pods") => &[
@@ -58,7 +58,7 @@ pub(super) fn selectable(group: &str, plural: &str) -> &'static [&'static str] {
     }
 }
 
-/// Where the `scale` subresource of built-in kinds finds its numbers.
+/// Paths of the `scale` subresource of built-in kinds.
 pub(super) fn scale_paths(group: &str, plural: &str) -> Option<ScalePaths> {
     matches!(
         (group, plural),

@@ -9,7 +9,7 @@ use kube_core::Version;
 use super::{Endpoint, Resource, builtin};
 use crate::store::{Store, TableId};
 
-/// All resources, by path, by kind and by table.
+/// All served resources, by path, kind and table.
 #[derive(Debug, Default)]
 pub(crate) struct Scheme {
     /// By group, version and plural.
@@ -18,7 +18,7 @@ pub(crate) struct Scheme {
 }
 
 impl Scheme {
-    /// The built-in kinds, each with a table of its own, but for equivalents, which share that of another.
+    /// A scheme of the built-in kinds. Each has its own table, except storage equivalents, which share the table of the stored kind.
     pub(crate) fn with_built_in(store: &mut Store) -> Self {
         let mut scheme = Self::default();
         let (equivalents, originals): (Vec<_>, Vec<_>) = builtin::kinds()
@@ -29,9 +29,10 @@ impl Scheme {
             scheme.insert(Arc::new(Resource { table: store.add_table(), ..resource }));
         }
         for resource in equivalents {
-            let original = resource.equivalent.map(|equivalent| equivalent.stored_kind);
-            let original = original.and_then(|kind| scheme.find(kind.group, kind.version, kind.plural));
-            let table = original.expect("invariant: what is a twin's original is no twin").resource.table;
+            let stored = resource.equivalent.map(|equivalent| equivalent.stored_kind);
+            let stored = stored.and_then(|kind| scheme.find(kind.group, kind.version, kind.plural));
+            let table =
+                stored.expect("invariant: a stored kind has no storage equivalent of its own").resource.table;
             scheme.insert_paths(&Arc::new(Resource { table, ..resource }));
         }
         scheme
@@ -63,7 +64,7 @@ impl Scheme {
         self.endpoints.get(&(group.to_string(), version.to_string(), plural.to_string()))
     }
 
-    /// The resource of a kind in a served version: what an owner reference points at.
+    /// The resource of a kind in a served version, as owner references name it.
     pub(crate) fn by_kind<'a>(
         &'a self,
         group: &'a str,
@@ -73,18 +74,18 @@ impl Scheme {
         self.version(group, version).find(|endpoint| endpoint.kind() == kind)
     }
 
-    /// Of several versions, the stored one where that is served.
+    /// The storage version if it is served, else any other.
     pub(crate) fn by_plural<'a>(&'a self, group: &'a str, plural: &'a str) -> Option<&'a Endpoint> {
         let of_plural = || self.group(group).filter(|endpoint| endpoint.plural() == plural);
         of_plural().find(|endpoint| endpoint.version().storage).or_else(|| of_plural().next())
     }
 
-    /// Whose objects a table holds; of equivalents the kind that is stored.
+    /// The resource of a table; for storage equivalents the stored kind.
     pub(crate) fn by_table(&self, table: TableId) -> Option<&Arc<Resource>> {
         self.tables.get(&table)
     }
 
-    /// A resource in each version that it is served in.
+    /// The resource of a table in each served version.
     pub(crate) fn endpoints_of(&self, table: TableId) -> impl Iterator<Item = Endpoint> {
         self.tables.get(&table).into_iter().flat_map(|resource| {
             let served = resource.versions.iter().enumerate().filter(|(_, version)| version.served);
@@ -96,7 +97,7 @@ impl Scheme {
         self.tables.values()
     }
 
-    /// All endpoints of one version of a group, by plural.
+    /// All endpoints of one group version, by plural.
     pub(crate) fn version<'a>(
         &'a self,
         group: &'a str,
@@ -105,7 +106,7 @@ impl Scheme {
         self.group(group).filter(move |endpoint| endpoint.version().name == version)
     }
 
-    /// Every group with its versions, the preferred one first. The core group, named "", is the first.
+    /// All groups with their versions, preferred version first. The core group is named "" and comes first.
     pub(crate) fn groups(&self) -> Vec<(&str, Vec<&str>)> {
         let mut groups: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
         for (group, version, _) in self.endpoints.keys() {

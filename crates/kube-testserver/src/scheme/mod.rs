@@ -1,4 +1,4 @@
-//! What kinds the server knows.
+//! The kinds that the server serves, and their discovery and OpenAPI documents.
 
 pub(crate) mod builtin;
 mod conversion;

@@ -1,5 +1,4 @@
-//! OpenAPI v3: an index, and one document per group version, as far as clients look: paths with their verbs, kinds and
-//! options, and the schemas.
+//! OpenAPI v3: an index, and one document per group version with the parts that clients read: paths with verbs, kinds and options, and schemas.
 
 use std::collections::BTreeMap;
 
@@ -14,13 +13,13 @@ use crate::{
     },
 };
 
-/// What the documents say the server is.
+/// The version in the documents.
 pub(super) const VERSION: &str = "v1.36.4";
 const REFERENCE: &str = "#/components/schemas/";
 const WRITE_OPTIONS: [&str; 3] = ["dryRun", "fieldManager", "fieldValidation"];
 const LIST_OPTIONS: [&str; 5] = ["labelSelector", "fieldSelector", "limit", "continue", "resourceVersion"];
 
-/// `/openapi/v3`. `revision` changes the addresses, so that nobody keeps an old document.
+/// `/openapi/v3`. URLs contain `revision`, so that clients do not use outdated caches.
 pub(crate) fn index(scheme: &Scheme, revision: u64) -> Value {
     let mut paths = Map::new();
     for name in names(scheme) {
@@ -38,7 +37,7 @@ pub(super) fn names(scheme: &Scheme) -> Vec<String> {
     scheme.groups().into_iter().flat_map(of_group).collect()
 }
 
-/// One document by its name in the index: `api/v1` or `apis/{group}/{version}`.
+/// A document by its name in the index: `api/v1` or `apis/{group}/{version}`.
 pub(crate) fn document(scheme: &Scheme, name: &str) -> Option<Value> {
     let (group, version) = match name.split('/').collect::<Vec<_>>().as_slice() {
         ["api", version] => ("", (*version).to_string()),
@@ -87,7 +86,7 @@ fn add_paths(endpoint: &Endpoint, paths: &mut Map<String, Value>) {
     }
 }
 
-/// The operations of one path: those on a collection, or those on one object.
+/// The operations of a path: on one object (`one`), or on the collection.
 fn operations(endpoint: &Endpoint, verbs: &[String], one: bool) -> Value {
     let mut out = Map::new();
     for verb in verbs {
@@ -130,7 +129,7 @@ fn group_version_kind(endpoint: &Endpoint) -> Value {
     json!({"group": endpoint.group(), "version": endpoint.version().name, "kind": endpoint.kind()})
 }
 
-/// Built-in types have names of their own; custom ones are named by their group, backwards.
+/// The name of a schema: that of the built-in type, or for custom resources the reversed group, version and kind.
 fn schema_name(endpoint: &Endpoint) -> String {
     if let Some(name) = endpoint.version().type_name() {
         return name.into();
@@ -164,7 +163,7 @@ fn add_schema(endpoint: &Endpoint, schemas: &mut BTreeMap<String, Value>) {
     }
 }
 
-/// The names of all schemas that a document refers to.
+/// All schemas that a document references.
 fn references(document: &Value) -> Vec<String> {
     match document {
         Value::Object(map) => {
@@ -183,7 +182,7 @@ mod tests {
     use crate::store::Store;
 
     #[test]
-    fn documents_are_complete_and_say_what_kubectl_looks_for() {
+    fn documents_are_complete_and_contain_what_kubectl_reads() {
         let scheme = Scheme::with_built_in(&mut Store::new(1));
         let index = index(&scheme, 1);
         for name in index["paths"].as_object().unwrap().keys() {

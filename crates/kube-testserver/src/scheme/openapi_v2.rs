@@ -1,10 +1,10 @@
-//! OpenAPI v2 (Swagger): one document with everything, made from those of v3, for clients that are older than v3.
+//! OpenAPI v2 (Swagger): one document, converted from the v3 documents.
 
 use serde_json::{Map, Value, json};
 
 use super::{Scheme, openapi};
 
-/// What version 2 has no word for.
+/// Keywords that OpenAPI v2 does not have.
 const LEFT_OUT: [&str; 5] = ["oneOf", "anyOf", "not", "nullable", "allOf"];
 const JSON: &str = "application/json";
 
@@ -63,7 +63,7 @@ fn operation_of(mut operation: Value) -> Value {
     operation
 }
 
-/// A schema in the words of version 2. A reference in an `allOf` of its own becomes the reference.
+/// Converts a schema to v2. An `allOf` with a single reference becomes the reference.
 fn schema_of(schema: Value) -> Value {
     match schema {
         Value::Object(mut map) => {
@@ -76,7 +76,7 @@ fn schema_of(schema: Value) -> Value {
                 Value::String(target) if name == "$ref" => {
                     (name, target.replace("#/components/schemas/", "#/definitions/").into())
                 }
-                // The names of properties are not words of the schema.
+                // Names of properties are not keywords.
                 Value::Object(properties) if name == "properties" => {
                     let each = properties.into_iter().map(|(name, schema)| (name, schema_of(schema)));
                     (name, Value::Object(each.collect()))
@@ -99,7 +99,7 @@ mod tests {
     use crate::store::Store;
 
     #[test]
-    fn the_document_is_whole_and_in_the_words_of_version_2() {
+    fn the_document_is_complete_and_valid_v2() {
         let document = document(&Scheme::with_built_in(&mut Store::new(1)));
         let text = document.to_string();
         assert!(!text.contains("#/components/") && !text.contains("requestBody"));
@@ -115,7 +115,7 @@ mod tests {
     }
 
     #[test]
-    fn what_version_2_cannot_say_is_left_out() {
+    fn unsupported_keywords_are_dropped() {
         let schema = json!({"type": "object", "nullable": true, "properties": {"not": {"type": "string", "not": {}}},
             "allOf": [{"$ref": "#/components/schemas/a"}]});
         let want =

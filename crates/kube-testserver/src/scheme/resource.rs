@@ -12,7 +12,7 @@ use super::{
 };
 use crate::{meta, schema::Schema, store::TableId};
 
-/// One resource: a table of objects and the versions it is served in.
+/// A resource: a table of objects and the served versions.
 #[derive(Debug)]
 pub(crate) struct Resource {
     /// Empty for the core group.
@@ -20,7 +20,7 @@ pub(crate) struct Resource {
     pub(crate) plural: String,
     pub(crate) singular: String,
     pub(crate) kind: String,
-    /// Empty for kinds that are only posted.
+    /// Empty for kinds that are only created, such as reviews.
     pub(crate) list_kind: String,
     pub(crate) short_names: Vec<String>,
     pub(crate) categories: Vec<String>,
@@ -28,9 +28,9 @@ pub(crate) struct Resource {
     /// Defined by a CRD, not built in.
     pub(crate) custom: bool,
     pub(crate) table: TableId,
-    /// The `clientConfig` of who converts between versions; without one they differ in name only.
+    /// The `clientConfig` of the conversion webhook; without one, versions differ in name only.
     pub(crate) conversion: Option<Value>,
-    /// Its objects are those of another kind in another form.
+    /// Set if its objects are stored as another kind.
     pub(crate) equivalent: Option<StorageEquivalent>,
     pub(crate) versions: Vec<Version>,
 }
@@ -39,21 +39,21 @@ pub(crate) struct Resource {
 pub(crate) struct Version {
     pub(crate) name: String,
     pub(crate) served: bool,
-    /// The version objects are kept in.
+    /// Whether this is the storage version.
     pub(crate) storage: bool,
     pub(crate) verbs: Vec<String>,
     pub(crate) subresources: Vec<Subresource>,
     pub(crate) scale: Option<ScalePaths>,
-    /// Columns after the name; of custom resources only.
+    /// Printer columns after the name; of custom resources only.
     pub(crate) columns: Vec<PrinterColumn>,
-    /// Sent with every answer of a version that its CRD deprecates.
+    /// Sent with every response of a deprecated version of a CRD.
     pub(crate) warning: Option<String>,
     pub(super) selectable: Vec<String>,
     pub(super) schema: OnceLock<Schema>,
     pub(super) built_in: Option<&'static BuiltInKind>,
 }
 
-/// A path below an object, and the kind that is exchanged there.
+/// A subresource and its kind.
 #[derive(Clone, Debug)]
 pub(crate) struct Subresource {
     pub(crate) name: String,
@@ -63,7 +63,7 @@ pub(crate) struct Subresource {
     pub(crate) verbs: Vec<String>,
 }
 
-/// One printed column.
+/// A printer column.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct PrinterColumn {
     pub(crate) name: String,
@@ -74,7 +74,7 @@ pub(crate) struct PrinterColumn {
     pub(crate) path: String,
 }
 
-/// A resource in one of its versions: what a request addresses.
+/// A resource in one of its versions, as requests address it.
 #[derive(Clone, Debug)]
 pub(crate) struct Endpoint {
     pub(crate) resource: Arc<Resource>,
@@ -118,7 +118,7 @@ impl Endpoint {
         self.subresource("status").is_some()
     }
 
-    /// Whether a field selector may name this field.
+    /// Whether a field is selectable.
     pub(crate) fn selects(&self, field: &str) -> bool {
         match field {
             "metadata.name" => true,
@@ -128,7 +128,7 @@ impl Endpoint {
         }
     }
 
-    /// What a request hears that selects by a field which may not be named.
+    /// The error for a field selector with a field that is not selectable.
     pub(crate) fn refuses_field(&self, field: &str) -> String {
         let plain = !self.resource.custom
             && fields::selectable(&self.resource.group, &self.resource.plural).is_empty();
@@ -141,7 +141,7 @@ impl Endpoint {
         }
     }
 
-    /// The core group's resource of this name.
+    /// Whether this is the resource with this plural in the core group.
     pub(crate) fn is_core(&self, plural: &str) -> bool {
         self.resource.is("", plural)
     }
@@ -152,13 +152,13 @@ impl Resource {
         self.group == group && self.plural == plural
     }
 
-    /// The version objects are kept in.
+    /// The storage version.
     pub(crate) fn storage(self: &Arc<Self>) -> Endpoint {
         let version = self.versions.iter().position(|v| v.storage).unwrap_or(0);
         Endpoint { resource: self.clone(), version }
     }
 
-    /// Without a table as yet.
+    /// The table is set later.
     pub(super) fn built_in(kind: &'static BuiltInKind) -> Self {
         let owned = |list: &[&str]| list.iter().map(ToString::to_string).collect::<Vec<_>>();
         let subresources = kind.subresources.iter().map(|sub| Subresource {
@@ -210,7 +210,7 @@ impl fmt::Debug for Version {
 }
 
 impl Version {
-    /// Read when first needed.
+    /// Parsed when first needed.
     pub(crate) fn schema(&self) -> &Schema {
         self.schema.get_or_init(|| {
             let kind =
@@ -219,7 +219,7 @@ impl Version {
         })
     }
 
-    /// The name of the type in OpenAPI documents; of built-in kinds only.
+    /// The name of the type in OpenAPI documents; built-in kinds only.
     pub(crate) fn type_name(&self) -> Option<&'static str> {
         self.built_in.map(|kind| kind.type_name)
     }

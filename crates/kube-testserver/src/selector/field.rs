@@ -1,6 +1,6 @@
 use serde_json::Value;
 
-/// A parsed `fieldSelector`: exact comparisons of fields, all of which have to hold.
+/// A parsed `fieldSelector`: comparisons of fields, all of which must be true.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct FieldSelector(Vec<Term>);
 
@@ -12,7 +12,7 @@ struct Term {
 }
 
 impl FieldSelector {
-    /// Parses `a=b,c!=d`; `check` refuses fields that may not be named. The error is the text of a 400.
+    /// Parses `a=b,c!=d`; `check` refuses fields that are not selectable. The error is the message of a 400.
     pub(crate) fn parse(input: &str, check: impl Fn(&str) -> Result<(), String>) -> Result<Self, String> {
         let mut terms = Vec::new();
         for part in split(input) {
@@ -27,7 +27,7 @@ impl FieldSelector {
         Ok(Self(terms))
     }
 
-    /// The same comparisons of fields that are called otherwise.
+    /// Renames the fields.
     pub(crate) fn renamed(self, name: impl Fn(&str) -> String) -> Self {
         Self(self.0.into_iter().map(|term| Term { field: name(&term.field), ..term }).collect())
     }
@@ -36,12 +36,12 @@ impl FieldSelector {
         self.0.is_empty()
     }
 
-    /// The name an object must have, when the selector says so.
+    /// The name that an object must have, if the selector requires one.
     pub(crate) fn name(&self) -> Option<&str> {
         self.0.iter().find(|t| t.equal && t.field == "metadata.name").map(|t| t.value.as_str())
     }
 
-    /// Compares the fields of an object; what is absent compares as the empty string.
+    /// Whether the fields of an object match; a missing field equals the empty string.
     pub(crate) fn matches(&self, object: &Value) -> bool {
         self.0.iter().all(|term| (field_text(object, &term.field) == term.value) == term.equal)
     }
@@ -52,13 +52,13 @@ fn field_text(object: &Value, field: &str) -> String {
     match at {
         Some(Value::String(text)) => text.clone(),
         Some(Value::Bool(_) | Value::Number(_)) => at.map(Value::to_string).unwrap_or_default(),
-        // Pods without the field run as if it were there.
+        // Pods without the field default to this value.
         None if field == "spec.schedulerName" => "default-scheduler".into(),
         _ => String::new(),
     }
 }
 
-/// Splits at commas that are not escaped by a backslash.
+/// Splits at commas that are not escaped.
 fn split(input: &str) -> Vec<String> {
     let (mut parts, mut current, mut escaped) = (Vec::new(), String::new(), false);
     for c in input.chars() {
@@ -83,7 +83,7 @@ fn term(part: &str) -> Option<Term> {
     Some(Term { field: field.into(), value: unescape(value)?, equal })
 }
 
-/// Backslash escapes comma, equals sign and itself; anything else after it, and a bare comma or equals sign, is an error.
+/// Unescapes a value: a backslash escapes comma, equals sign and itself; any other use of the three is an error.
 fn unescape(value: &str) -> Option<String> {
     let mut out = String::new();
     let mut chars = value.chars();

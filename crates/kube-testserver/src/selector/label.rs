@@ -5,7 +5,7 @@ use serde_json::Value;
 use super::lexer::{Token, tokens};
 use crate::names;
 
-/// A parsed `labelSelector`: every requirement has to hold.
+/// A parsed `labelSelector`: all requirements must be true.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct LabelSelector(Vec<Requirement>);
 
@@ -26,7 +26,7 @@ enum Test {
 }
 
 impl LabelSelector {
-    /// Parses the selector syntax; the error is the text of a 400.
+    /// Parses the selector syntax; the error is the message of a 400.
     pub(crate) fn parse(input: &str) -> Result<Self, String> {
         let mut parser = Parser { tokens: tokens(input), at: 0 };
         let mut requirements = Vec::new();
@@ -51,7 +51,7 @@ impl LabelSelector {
         }
     }
 
-    /// The form of objects: `matchLabels` and `matchExpressions`. `None` when it is none.
+    /// Reads a selector object: `matchLabels` and `matchExpressions`. `None` if it is invalid.
     pub(crate) fn from_object(selector: &Value) -> Option<Self> {
         let labels = selector["matchLabels"].as_object().into_iter().flatten();
         let mut requirements: Option<Vec<Requirement>> = labels
@@ -78,7 +78,7 @@ impl LabelSelector {
         self.0.is_empty()
     }
 
-    /// Whether labels, looked up by key, satisfy every requirement. An absent key satisfies `!=` and `notin`.
+    /// Whether labels, looked up by key, satisfy all requirements. A missing key satisfies `!=` and `notin`.
     pub(crate) fn matches<'a>(&self, label: impl Fn(&str) -> Option<&'a str>) -> bool {
         self.0.iter().all(|requirement| {
             let value = label(&requirement.key);
@@ -145,7 +145,7 @@ impl Parser {
         }
     }
 
-    /// A value, which may be left out: `a=` means the empty value.
+    /// An optional value: `a=` means the empty value.
     fn value(&mut self, key: &str) -> Result<String, String> {
         if matches!(self.peek(), Token::End | Token::Comma | Token::Close) {
             return Ok(String::new());

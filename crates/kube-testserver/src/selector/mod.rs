@@ -1,4 +1,4 @@
-//! Label and field selectors, with the error texts of the genuine server.
+//! Label and field selectors, with the error messages of the genuine server.
 
 mod field;
 mod label;

@@ -17,15 +17,11 @@ use crate::{
     stream::StreamConnections,
 };
 
-/// A Kubernetes API server in the process.
+/// An in-process Kubernetes API server.
 ///
-/// It is a tower service from any HTTP request to a response: hand it to a client that takes a service, or call it
-/// directly. Clones share all state; the state goes with the last clone. There is no background task: garbage
-/// collection and the like happen within the request that causes them, and each watch is driven by whoever reads it,
-/// on tokio's clock, so paused time moves timeouts and bookmarks.
+/// A tower service from HTTP requests to responses: pass it to a client that takes a service, or call it directly. Clones share all state, which is dropped with the last clone. There is no background task: controllers run within the request that triggers them, and a watch is driven by its reader on tokio's clock, so paused time moves timeouts and bookmarks.
 ///
-/// Everyone may do everything, unless [`Builder::with_rbac`](crate::Builder::with_rbac) says otherwise. The service and its bodies fail only where a
-/// [`fault`](Self::fault) breaks the connection.
+/// Everything is permitted, unless [`Builder::with_rbac`](crate::Builder::with_rbac) enforces RBAC. The service and its bodies fail only where a [`fault`](Self::fault) breaks the connection.
 ///
 /// ```
 /// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
@@ -44,28 +40,28 @@ use crate::{
 pub struct ApiServer {
     cluster: Arc<Mutex<ClusterState>>,
     faults: FaultRules,
-    /// Who webhook_call through this handle without credentials.
+    /// The user of requests through this handle without credentials.
     identity: Arc<User>,
     observer: Option<Observer>,
-    /// Its value changes when the watches of this handle (and its clones) are to end.
+    /// Changes when the watches of this handle and its clones have to end.
     cut: Arc<watch::Sender<u64>>,
-    /// Connections to pods that were made through this handle (and its clones).
+    /// Upgraded connections that were made through this handle and its clones.
     connections: Arc<StreamConnections>,
     kubelet: Kubelet,
 }
 
-/// A server cannot go back to a resourceVersion: its history does not reach back so far.
+/// A server cannot rewind to a resourceVersion that is older than its history.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("cannot rewind to resourceVersion {asked}: the history begins at {oldest}")]
+#[error("cannot rewind to resourceVersion {requested}: the history begins at {oldest}")]
 pub struct RewindError {
-    /// What was asked for.
-    pub asked: u64,
-    /// The oldest that could be.
+    /// The requested resourceVersion.
+    pub requested: u64,
+    /// The oldest resourceVersion in the history.
     pub oldest: u64,
 }
 
 impl ApiServer {
-    /// A server as a new cluster is: the built-in kinds and four namespaces. Takes a few milliseconds.
+    /// A server with the built-in kinds and four namespaces. Takes a few milliseconds.
     pub fn new() -> Self {
         Self::with_settings(Settings::default())
     }
@@ -79,8 +75,7 @@ impl ApiServer {
         Self { cluster, faults, identity, observer: None, cut, connections, kubelet }
     }
 
-    /// Lets requests that match go wrong from now on, whichever handle or socket they come in through. Of several rules
-    /// that hit a request the first that was added is taken.
+    /// Injects a fault into matching requests from now on, through any handle or socket. If several rules match a request, the one added first applies.
     ///
     /// ```
     /// use kube_testserver::{ApiServer, Fault, Match};
@@ -95,27 +90,24 @@ impl ApiServer {
         self.faults.add(matching, fault.into())
     }
 
-    /// Takes all faults away. What they have begun goes on: a stalled request stays stalled.
+    /// Removes all faults. Faults in progress continue: a stalled request stays stalled.
     pub fn clear_faults(&self) {
         self.faults.clear();
     }
 
-    /// Takes over the state in a data directory, and keeps every change there.
+    /// Loads the state in a data directory and journals every change there.
     pub(crate) fn open_data_dir(&self, dir: &Path) -> Result<(), DataError> {
         self.cluster.lock().open_data_dir(dir)
     }
 
-    /// Takes in objects as a client would create them, CRDs and namespaces first; what they say of their status is taken
-    /// over. One that is there already is replaced. Namespaced objects without a namespace go to `default`.
+    /// Creates objects as a client would, CRDs and namespaces first, and keeps their `status`. An existing object is replaced. Namespaced objects without a namespace go to `default`.
     ///
-    /// # Errors
-    /// [`LoadError`] names the first object that could not be read or was refused; the ones before it are there.
+    /// [`LoadError`] names the first object that cannot be read or is rejected; the ones before it are created.
     pub fn load(&self, objects: impl Into<Manifests>) -> Result<(), LoadError> {
         manifest::load(&mut self.cluster.lock(), objects.into())
     }
 
-    /// Everything the server holds as YAML, one document per object, uids and resourceVersions included.
-    /// [`restore`](Self::restore) and [`Builder::with_snapshot`](crate::Builder::with_snapshot) read it back.
+    /// All objects as YAML, one document each, with uids and resourceVersions. [`restore`](Self::restore) and [`Builder::with_snapshot`](crate::Builder::with_snapshot) read it back.
     ///
     /// ```
     /// use kube_testserver::ApiServer;
@@ -131,35 +123,29 @@ impl ApiServer {
         manifest::take(&self.cluster.lock())
     }
 
-    /// Replaces the whole state by a snapshot, as it is: nothing is validated or changed. Every watch ends, and the history
-    /// is empty.
+    /// Replaces the whole state by a snapshot without validating or changing it. Every watch ends, and the history is empty.
     ///
-    /// # Errors
-    /// [`LoadError`] when it is no snapshot; the state is as before then.
+    /// [`LoadError`] when it is not a snapshot; the state is then unchanged.
     pub fn restore(&self, snapshot: impl Into<Manifests>) -> Result<(), LoadError> {
         manifest::restore(&mut self.cluster.lock(), snapshot.into())
     }
 
-    /// Puts the server's clock ahead: timestamps, watch timeouts, bookmarks, delays, the expiry of tokens and of Events, the
-    /// deadlines of Jobs and Deployments. What becomes due thereby has happened when this returns.
-    /// The clock also follows tokio's, so paused time moves it as well.
+    /// Advances the server's clock: timestamps, watch timeouts, bookmarks, delays, expiry of tokens and Events, deadlines of Jobs and Deployments. Tasks that become due have run when this returns. The clock also follows tokio's, so paused time moves it as well.
     pub fn advance(&self, by: Duration) {
         self.clock().advance(by);
         self.cluster.lock().run_due_tasks();
     }
 
-    /// Forgets the history of changes now, as etcd does when it compacts.
+    /// Drops the history, as etcd does when it compacts.
     ///
-    /// Watches from older resourceVersions get `410 Expired` as an event, older continue tokens and exact lists as a
-    /// status. Watches that are up to date go on; one that has not yet read all changes is cut.
+    /// Watches from older resourceVersions get `410 Expired` as an event, older continue tokens and exact lists as a status. Watches that are up to date continue; a watch that has not read all changes ends.
     pub fn compact(&self) {
         self.cluster.lock().store.compact();
     }
 
-    /// Goes back to an earlier resourceVersion, as a cluster does whose etcd is restored from a backup: objects are as they
-    /// were, later changes never happened, and the count goes on from there. Every watch ends, and the history is empty.
+    /// Restores an earlier resourceVersion, like a cluster whose etcd is restored from a backup: objects are as they were, later changes never happened, and revisions continue from there. Every watch ends, and the history is empty.
     ///
-    /// A client that knows a later resourceVersion now knows the future.
+    /// A client may then hold a resourceVersion from the future.
     ///
     /// ```
     /// use kube_testserver::ApiServer;
@@ -172,15 +158,13 @@ impl ApiServer {
     /// # Ok::<_, Box<dyn std::error::Error>>(())
     /// ```
     ///
-    /// # Errors
-    /// When the history does not reach back so far; nothing is changed then.
+    /// When the resourceVersion is older than the history; nothing is changed then.
     pub fn rewind(&self, resource_version: u64) -> Result<(), RewindError> {
         let rewound = self.cluster.lock().rewind(resource_version);
-        rewound.map_err(|old| RewindError { asked: resource_version, oldest: old.oldest })
+        rewound.map_err(|old| RewindError { requested: resource_version, oldest: old.oldest })
     }
 
-    /// Ends every running watch that was started through this handle or its clones, as a restarting server does.
-    /// New ones may be started at once.
+    /// Ends every running watch that was started through this handle or its clones, as a restarting server does. New watches may be started at once.
     pub fn end_watches(&self) {
         self.cut.send_modify(|epoch| *epoch += 1);
     }
@@ -190,8 +174,7 @@ impl ApiServer {
         self.cluster.lock().store.revision()
     }
 
-    /// A handle on the same state through which requests without credentials come from `user`, for servers that enforce
-    /// access ([`Builder::with_rbac`](crate::Builder::with_rbac)); any other handle of such a server acts as an administrator.
+    /// A handle on the same state whose requests without credentials come from `user`, for servers with RBAC ([`Builder::with_rbac`](crate::Builder::with_rbac)). Other handles of such a server act as an administrator.
     ///
     /// ```
     /// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
@@ -210,12 +193,12 @@ impl ApiServer {
         Self { identity: Arc::new(user.with_implicit_group()), ..self.clone() }
     }
 
-    /// What answers `exec`, `attach`, `port-forward` and `logs`.
+    /// The kubelet, which serves `exec`, `attach`, `port-forward` and `logs`.
     pub fn kubelet(&self) -> Kubelet {
         self.kubelet.clone()
     }
 
-    /// A handle for a socket: its watches and connections to pods end on their own, and strangers come in through it.
+    /// A handle for a socket, with watches and connections of its own; requests without credentials are anonymous.
     pub(crate) fn for_socket(&self) -> Self {
         let (cut, connections) = (Arc::new(watch::Sender::new(0)), Arc::new(StreamConnections::new()));
         Self { cut, connections, ..self.as_user(User::anonymous()) }
@@ -229,17 +212,17 @@ impl ApiServer {
         self.observer.as_ref()
     }
 
-    /// Lets somebody in by a client certificate.
+    /// Registers the client certificate of a user.
     pub(crate) fn add_certificate(&self, certificate: Vec<u8>, user: User) {
         self.cluster.lock().credentials.add_certificate(certificate, user);
     }
 
-    /// Lets somebody in by a token.
+    /// Registers the token of a user.
     pub(crate) fn add_token(&self, token: String, user: User) {
         self.cluster.lock().credentials.add_token(token, user);
     }
 
-    /// Tells pods by which certificate the server is known.
+    /// Sets the CA certificate that pods get.
     pub(crate) fn set_ca(&self, pem: &str) {
         self.cluster.lock().set_ca(pem);
     }

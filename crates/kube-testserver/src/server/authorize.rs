@@ -12,7 +12,7 @@ use crate::{
     status_error::StatusError,
 };
 
-/// Who is asking, once it is known that they may. The error is the answer to those who may not.
+/// Authenticates and authorizes a request. The error is the response to a request that is refused.
 pub(super) fn authorize(server: &ApiServer, parts: &Parts) -> Result<Arc<User>, Box<Response<Body>>> {
     let cluster = server.cluster().lock();
     if !cluster.enforces_rbac() {
@@ -28,7 +28,7 @@ pub(super) fn authorize(server: &ApiServer, parts: &Parts) -> Result<Arc<User>, 
     }
 }
 
-/// A token that nobody has is refused; no credentials at all make one what the handle is.
+/// An unknown token is refused; a request without credentials has the identity of the handle.
 fn authenticate(server: &ApiServer, cluster: &ClusterState, parts: &Parts) -> Option<Arc<User>> {
     let certificates = parts.extensions.get::<PeerCertificates>();
     let certificate = certificates.and_then(|chain| chain.leaf());
@@ -71,7 +71,7 @@ fn attributes(parts: &Parts) -> AuthorizationAttributes {
     if name.is_empty() {
         name = selected_name(parts).unwrap_or_default();
     }
-    // A namespace is in itself.
+    // Requests for a namespace are authorized in that namespace.
     let inside =
         if place.plural == "namespaces" && place.group.is_empty() { Some(name.clone()) } else { None };
     let resource = match place.subresource {
@@ -82,14 +82,14 @@ fn attributes(parts: &Parts) -> AuthorizationAttributes {
     AuthorizationAttributes::Resource { verb: request.verb, group: place.group, resource, namespace, name }
 }
 
-/// Who selects one object by its name webhook_call for that one, and rules may name it.
+/// A field selector by name names the object, so that `resourceNames` of rules apply.
 fn selected_name(parts: &Parts) -> Option<String> {
     let query = Query::parse(parts.uri.query().unwrap_or_default());
     let name = query.get("fieldSelector")?.split(',').find_map(|part| part.strip_prefix("metadata.name="))?;
     Some(name.trim_start_matches('=').to_string())
 }
 
-/// A 403 in the words of the genuine server.
+/// A 403 with the message of the genuine server.
 fn denied(user: &User, attributes: &AuthorizationAttributes) -> StatusError {
     match attributes {
         AuthorizationAttributes::NonResource { verb, path } => {
@@ -100,9 +100,10 @@ fn denied(user: &User, attributes: &AuthorizationAttributes) -> StatusError {
                 "" => "at the cluster scope".to_string(),
                 namespace => format!("in the namespace {namespace:?}"),
             };
-            let who = &user.name;
-            let why =
-                format!("User {who:?} cannot {verb} resource {resource:?} in API group {group:?} {place}");
+            let user_name = &user.name;
+            let why = format!(
+                "User {user_name:?} cannot {verb} resource {resource:?} in API group {group:?} {place}"
+            );
             StatusError::denied(group, resource.split('/').next().unwrap_or_default(), name, &why)
         }
     }

@@ -20,18 +20,18 @@ use crate::{
     webhook,
 };
 
-/// The largest request body that is read.
+/// The largest request body.
 const BODY_LIMIT: usize = 3 * 1024 * 1024;
-/// One that is larger is still taken in, so that its sender comes to read the refusal; but not more than this of it.
+/// A larger body is read and discarded up to this size, so that its sender reads the refusal.
 const DISCARD_LIMIT: usize = 16 * BODY_LIMIT;
-/// How often somebody is asked about one request: one that changes under the eyes of its webhooks is asked about again.
+/// Webhook calls per request. A handler repeats them when the object changes in the meantime.
 const MAX_WEBHOOK_CALLS: usize = 200;
 
-/// Earlier state that a request is to be record from, as an extension of the request.
+/// A request extension: the earlier revision that the response shows.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Stale(pub(super) u64);
 
-/// The server's own answer.
+/// Responds to a request without faults, in the requested text format.
 pub(super) async fn respond<B>(server: ApiServer, parts: &Parts, body: B) -> Response<Body>
 where
     B: http_body::Body<Data = Bytes, Error: fmt::Display> + Send + 'static,
@@ -119,14 +119,14 @@ async fn encode(
     Ok(respond::json(response.code, body, &response.warnings))
 }
 
-/// The same endpoint as it is now.
+/// The endpoint after the lock was released: its CRD may have changed.
 fn current_endpoint(server: &ApiServer, endpoint: &Endpoint) -> Result<Endpoint, StatusError> {
     let cluster = server.cluster().lock();
     let found = cluster.scheme.find(endpoint.group(), &endpoint.version().name, endpoint.plural());
     found.cloned().ok_or_else(StatusError::no_such_path)
 }
 
-/// The endpoint of a path, when the path fits its scope.
+/// The endpoint of a path, if the path fits its scope.
 fn find(cluster: &ClusterState, path: &ResourcePath) -> Option<Endpoint> {
     let endpoint = cluster.scheme.find(&path.group, &path.version, &path.plural)?;
     let fits = match (endpoint.resource.namespaced, &path.namespace, &path.name) {
@@ -188,7 +188,7 @@ fn handle(
     Ok(Handled::Response(handlers::perform(cluster, call)?, encoder))
 }
 
-/// A watch on a collection. On the path of an object `watch` means nothing: one object is watched by a field selector.
+/// A watch on a collection. `watch` is ignored on the path of an object: a field selector watches one object.
 fn watch(
     server: &ApiServer,
     cluster: &ClusterState,
@@ -224,7 +224,7 @@ where
         let data = frame.into_data().unwrap_or_default();
         seen += data.len();
         if seen <= BODY_LIMIT {
-            // Most bodies come in one piece, which need not be copied.
+            // Most bodies have one frame, which is not copied.
             if read.is_empty() && body.is_end_stream() {
                 return Ok(data);
             }

@@ -1,4 +1,4 @@
-//! What is served besides resources: version, health, discovery, OpenAPI.
+//! Non-resource paths: version, health, discovery, OpenAPI.
 
 use http::{HeaderValue, Response, StatusCode, header, request::Parts};
 use serde_json::json;
@@ -34,7 +34,7 @@ pub(super) fn respond(cluster: &ClusterState, route: &Route, parts: &Parts) -> R
         Route::GroupVersion { group, version } => discovery::version(scheme, group, version),
         Route::OpenApiIndex => Some(openapi::index(scheme, cluster.store.revision())),
         Route::OpenApi(name) => match openapi::document(scheme, name) {
-            // The address names the content, so it never changes there.
+            // The URL contains a hash of the content, so the response never changes.
             Some(document) if query.has("hash") => return immutable(&document),
             found => found,
         },
@@ -48,7 +48,7 @@ pub(super) fn respond(cluster: &ClusterState, route: &Route, parts: &Parts) -> R
     }
 }
 
-/// There is nothing here that could be unwell: whoever gets an answer gets a good one.
+/// A server that responds is healthy.
 fn health(name: &str, query: &Query) -> Response<Body> {
     if query.has("verbose") {
         respond::text(StatusCode::OK, format!("[+]ping ok\n[+]log ok\n[+]etcd ok\n{name} check passed\n"))
@@ -78,7 +78,7 @@ fn aggregated(cluster: &ClusterState, core: bool, form: &'static str) -> Respons
     response
 }
 
-/// The Kubernetes version whose behaviour the server follows.
+/// The Kubernetes version that the server implements.
 fn version() -> serde_json::Value {
     json!({
         "major": "1",
@@ -97,7 +97,7 @@ fn version() -> serde_json::Value {
     })
 }
 
-/// A path that a group might have, but none has.
+/// The 404 for an unknown resource: a `Status` if the group version exists, else text.
 pub(super) fn unknown_resource(cluster: &ClusterState, group: &str, version: &str) -> Response<Body> {
     if cluster.scheme.version(group, version).next().is_some() {
         respond::status_error(&StatusError::no_such_path())

@@ -16,7 +16,7 @@ use crate::{
     status_error::StatusError,
 };
 
-/// Answers a request as its fault says. The error breaks the connection.
+/// Responds to a request as its fault demands. An error breaks the connection.
 pub(super) async fn respond<B>(
     fault: Fault,
     server: ApiServer,
@@ -29,7 +29,7 @@ where
     let (fault, lines) = flatten(fault);
     if lines == 0 {
         match fault {
-            Fault::Response(answer) => return Ok(answer.into_response()),
+            Fault::Response(response) => return Ok(response.into_response()),
             Fault::Reset => return Err(reset()),
             Fault::Lost => {
                 drop(dispatch::respond(server, &parts, body).await);
@@ -59,7 +59,7 @@ where
     Ok(dispatch::respond(server, &parts, body).await.map(|body| inject(fault, lines, body, clock)))
 }
 
-/// How many lines come before the fault itself.
+/// Splits a fault into the inner fault and the number of lines before it.
 fn flatten(fault: Fault) -> (Fault, usize) {
     let (mut fault, mut lines) = (fault, 0usize);
     while let Fault::After(more, inner) = fault {

@@ -3,17 +3,17 @@ use serde_json::Value;
 
 use crate::{body::Body, ids, render, route::Query};
 
-/// How documents are written, whatever they are: the same for answers and for failures.
+/// The text format of documents, for objects and errors alike.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum OutputFormat {
     Json,
-    /// Indented by two, for people.
+    /// Indented by two spaces.
     Pretty,
     Yaml,
 }
 
 impl OutputFormat {
-    /// `pretty` in the query decides; without it, programs by which people look get it indented.
+    /// Reads `pretty` in the query; without it, clients for interactive use get indented JSON.
     pub(super) fn of(parts: &Parts) -> Self {
         if render::wants_yaml(text(&parts.headers, header::ACCEPT)) {
             return Self::Yaml;
@@ -25,7 +25,7 @@ impl OutputFormat {
         if pretty { Self::Pretty } else { Self::Json }
     }
 
-    /// Rewrites a whole JSON document; streams and other media types stay as they are. Adds what every answer has.
+    /// Reformats a JSON document; streams and other media types stay as they are. Adds the headers that every response has.
     pub(super) fn finish(self, mut response: Response<Body>) -> Response<Body> {
         if let Ok(id) = HeaderValue::from_str(&ids::uid()) {
             response.headers_mut().insert("audit-id", id);
@@ -71,7 +71,7 @@ mod tests {
     }
 
     #[test]
-    fn people_get_indented_answers_and_programs_do_not() {
+    fn interactive_clients_get_indented_json() {
         assert_eq!(form("", "*/*", "curl/8"), OutputFormat::Pretty);
         assert_eq!(form("?pretty=false", "*/*", "curl/8"), OutputFormat::Json);
         assert_eq!(form("?pretty", "application/json", "kubectl/v1"), OutputFormat::Pretty);
@@ -81,7 +81,7 @@ mod tests {
     }
 
     #[test]
-    fn yaml_reads_back_as_what_it_was() {
+    fn yaml_round_trips() {
         let object = json!({"metadata": {"name": "yes", "labels": {"a": "1", "b": "", "c": "x: y\nz"}}, "n": 1, "l": []});
         let text = OutputFormat::Yaml.write(&object).unwrap();
         assert_eq!(serde_saphyr::from_str::<Value>(&text).unwrap(), object);

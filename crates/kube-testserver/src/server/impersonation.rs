@@ -7,16 +7,16 @@ use crate::{
     route::decode,
 };
 
-/// A request to act as somebody else.
+/// The impersonation headers of a request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct ImpersonationRequest {
     pub(super) user: User,
-    /// Every right that it takes.
+    /// Everything that must be permitted for it.
     pub(super) required: Vec<AuthorizationAttributes>,
 }
 
 impl ImpersonationRequest {
-    /// What the headers ask for, if anything. The error says what is wrong with them.
+    /// Reads the impersonation headers; `None` without any. The error is the message of the refusal.
     pub(super) fn read(headers: &HeaderMap) -> Result<Option<Self>, String> {
         let all = |name: &str| -> Vec<String> {
             let values = headers.get_all(name).iter().filter_map(|value| value.to_str().ok());
@@ -29,8 +29,9 @@ impl ImpersonationRequest {
             if groups.is_empty() && uids.is_empty() && extra.is_empty() {
                 return Ok(None);
             }
-            let asked: Vec<String> = groups.iter().map(|group| format!("{{Group  {group}    }}")).collect();
-            return Err(format!("requested [{}] without impersonating a user", asked.join(" ")));
+            let requested: Vec<String> =
+                groups.iter().map(|group| format!("{{Group  {group}    }}")).collect();
+            return Err(format!("requested [{}] without impersonating a user", requested.join(" ")));
         };
         let mut user = User::new(name);
         let mut required = vec![match user.service_account() {
@@ -69,7 +70,7 @@ fn extra(headers: &HeaderMap) -> BTreeMap<String, Vec<String>> {
     extra
 }
 
-/// Keys with characters that no header name has are percent-encoded in it.
+/// Characters that header names cannot contain are percent-encoded.
 fn percent_decoded(key: &str) -> String {
     decode(key, false).unwrap_or_else(|| key.to_string())
 }
@@ -88,7 +89,7 @@ mod tests {
     }
 
     #[test]
-    fn headers_say_whom_to_act_as_and_what_that_takes() {
+    fn headers_name_the_user_and_the_required_permissions() {
         assert_eq!(ImpersonationRequest::read(&headers(&[])), Ok(None));
         let orphaned = ImpersonationRequest::read(&headers(&[("impersonate-group", "devs")])).unwrap_err();
         assert_eq!(orphaned, "requested [{Group  devs    }] without impersonating a user");

@@ -1,4 +1,4 @@
-//! The server as a tower service.
+//! The server as a tower service: `service` applies faults, `authorize` authenticates and authorizes, `dispatch` finds the handler.
 
 mod api;
 mod authorize;

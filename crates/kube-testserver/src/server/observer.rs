@@ -1,6 +1,6 @@
 use std::{fmt, sync::Arc, time::Duration};
 
-/// A request and how it was answered.
+/// A request and its response, for request logs.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct RequestRecord {
@@ -10,9 +10,9 @@ pub struct RequestRecord {
     pub uri: http::Uri,
     /// The `User-Agent` header.
     pub user_agent: String,
-    /// The HTTP status; 0 when a fault broke the connection before there was one.
+    /// The HTTP status code; 0 when a fault broke the connection first.
     pub code: u16,
-    /// From the head of the request to the head of the answer.
+    /// The time from the request's head to the response's head.
     pub took: Duration,
 }
 
@@ -26,7 +26,7 @@ impl fmt::Display for RequestRecord {
     }
 }
 
-/// Somebody who is told of every answer.
+/// Called for every response.
 #[derive(Clone)]
 pub(crate) struct Observer(pub(crate) Arc<dyn Fn(&RequestRecord) + Send + Sync>);
 

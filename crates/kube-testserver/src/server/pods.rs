@@ -1,4 +1,4 @@
-//! What the node of a pod answers instead of the server: logs, and connections into containers.
+//! Requests that a pod's node serves: logs, and connections into containers.
 
 use futures::StreamExt;
 use http::{Response, request::Parts};
@@ -14,7 +14,7 @@ use crate::{
     stream,
 };
 
-/// `None` when the call is about something else.
+/// `None` for any other request.
 pub(super) fn respond(
     server: &ApiServer,
     cluster: &ClusterState,
@@ -25,7 +25,7 @@ pub(super) fn respond(
     if subresource == "log" {
         return Some(handlers::log(cluster, call).map(|(container, query, placed)| {
             let tail = cluster.kubelet.tail(&container, query);
-            // Without a node there is nobody who could have anything to say.
+            // A pod without a node has no log.
             if !placed && tail.begins_empty() {
                 return respond::nothing();
             }
@@ -34,19 +34,20 @@ pub(super) fn respond(
     }
     stream::is_stream(subresource).then(|| {
         let (namespace, pod) = handlers::connect(cluster, call)?;
-        let place = (subresource, namespace, &pod);
-        stream::accept(server.connections(), &cluster.kubelet, place, &call.query, parts).map(respond::switch)
+        let target = (subresource, namespace, &pod);
+        stream::accept(server.connections(), &cluster.kubelet, target, &call.query, parts)
+            .map(respond::switch)
     })
 }
 
 /// A log, until its end or until `cut` changes.
 fn log(tail: LogTail, cut: watch::Receiver<u64>) -> Body {
-    let pieces = futures::stream::unfold((tail, cut), async |(mut tail, mut cut)| {
+    let chunks = futures::stream::unfold((tail, cut), async |(mut tail, mut cut)| {
         let piece = tokio::select! {
             piece = tail.next() => piece?,
             _ = cut.changed() => return None,
         };
         Some((Ok(piece), (tail, cut)))
     });
-    Body::lines(pieces.fuse().boxed())
+    Body::lines(chunks.fuse().boxed())
 }

@@ -10,7 +10,7 @@ pub(super) fn json(code: StatusCode, body: impl Into<Bytes>, warnings: &[String]
     let mut response = response(code, JSON, Body::whole(body));
     for warning in warnings {
         let quoted = warning.replace('\\', "\\\\").replace('"', "\\\"");
-        // A field name may hold anything; what a header cannot carry is left out, not the whole warning.
+        // Field names may contain any character: those that a header cannot carry are dropped.
         let safe: String = quoted.chars().filter(|c| matches!(c, ' '..='~')).collect();
         if let Ok(value) = HeaderValue::from_str(&format!("299 - \"{safe}\"")) {
             response.headers_mut().append(header::WARNING, value);
@@ -40,7 +40,7 @@ pub(super) fn empty(code: StatusCode) -> Response<Body> {
     text(code, Bytes::new())
 }
 
-/// There is nothing to be said, now or later.
+/// 204 No Content.
 pub(super) fn nothing() -> Response<Body> {
     let mut response = Response::new(Body::whole(""));
     *response.status_mut() = StatusCode::NO_CONTENT;
@@ -51,7 +51,7 @@ pub(super) fn log(body: Body) -> Response<Body> {
     response(StatusCode::OK, HeaderValue::from_static("text/plain"), body)
 }
 
-/// The answer after which the connection speaks something else.
+/// The response that upgrades the connection.
 pub(super) fn switch((code, headers): (StatusCode, HeaderMap)) -> Response<Body> {
     let mut response = Response::new(Body::whole(""));
     *response.status_mut() = code;

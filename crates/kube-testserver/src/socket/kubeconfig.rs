@@ -3,12 +3,10 @@ use serde_json::{Value, json};
 
 use super::pki::{ClientCredential, ClientIdentity};
 
-/// The context that is there on every server.
+/// The context that every server has.
 const NAME: &str = "testserver";
 
-/// A kubeconfig with the context `testserver`, which is the first identity, and one context for each further identity, all
-/// in the namespace `default`. Without identities the server asks for no credentials; but over TLS `kubectl` would ask for a
-/// user name if there were none, so there is a token.
+/// A kubeconfig with the context `testserver` for the first identity, and a context for each other identity, all in the namespace `default`. Without identities the server needs no credentials, but `kubectl` would prompt for a user name over TLS, so the context has a token.
 pub(super) fn kubeconfig(url: &str, ca: Option<&str>, identities: &[ClientIdentity]) -> String {
     let authority =
         ca.map(|pem| format!("\n    certificate-authority-data: {}", BASE64_STANDARD.encode(pem)));
@@ -18,7 +16,7 @@ pub(super) fn kubeconfig(url: &str, ca: Option<&str>, identities: &[ClientIdenti
     let users: Vec<(Value, Value)> =
         std::iter::once((NAME, first)).chain(rest).map(|(name, user)| (name.into(), user)).collect();
     let authority = authority.unwrap_or_default();
-    // Names may hold anything: what JSON quotes, YAML reads.
+    // Names may need quoting; JSON strings are YAML.
     let contexts = users.iter().map(|(name, _)| {
         format!("- name: {name}\n  context: {{\"cluster\": \"{NAME}\", \"user\": {name}, \"namespace\": \"default\"}}\n")
     });

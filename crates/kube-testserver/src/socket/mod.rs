@@ -1,4 +1,4 @@
-//! The server behind a real socket.
+//! The server on a socket.
 
 mod kubeconfig;
 mod pki;

@@ -5,7 +5,7 @@ use rcgen::{
 
 use crate::{User, ids};
 
-/// A certificate authority of one server's own, and the server's certificate from it.
+/// The CA of one server, and the server certificate it issued.
 pub(super) struct Pki {
     pub(super) ca: String,
     pub(super) chain: String,
@@ -32,11 +32,11 @@ impl Pki {
         Ok(Self { ca, chain, key: key.serialize_pem(), issuer })
     }
 
-    /// A client certificate: the name as common name, the groups as organizations, as Kubernetes reads them.
+    /// Issues a client certificate: the name as common name, a group as organization, as Kubernetes reads them.
     pub(super) fn issue(&self, name: &str, groups: &[String]) -> Result<ClientCredential, rcgen::Error> {
         let mut client = CertificateParams::new([])?;
         client.distinguished_name.push(DnType::CommonName, name);
-        // One attribute holds one value here; who is meant is known by the certificate itself.
+        // rcgen holds one value per attribute; the server looks up users by the certificate itself.
         if let Some(group) = groups.first() {
             client.distinguished_name.push(DnType::OrganizationName, group.as_str());
         }
@@ -48,7 +48,7 @@ impl Pki {
     }
 }
 
-/// A user and what proves it.
+/// A user and its credential.
 #[derive(Clone, Debug)]
 pub(super) struct ClientIdentity {
     pub(super) user: User,
@@ -61,7 +61,7 @@ pub(super) enum ClientCredential {
     Certificate { pem: String, key: String, der: Vec<u8> },
 }
 
-/// Gives every user a credential: their token, else a certificate where there is a CA, else a random token.
+/// Issues a credential to every user: the configured token, else a certificate with TLS, else a random token.
 pub(super) fn issue(users: Vec<User>, pki: Option<&Pki>) -> Result<Vec<ClientIdentity>, rcgen::Error> {
     let credential = |user: &User| match (&user.token, pki) {
         (Some(token), _) => Ok(ClientCredential::Token(token.clone())),

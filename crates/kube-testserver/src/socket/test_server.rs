@@ -13,15 +13,14 @@ use super::{
 };
 use crate::{ApiServer, DataError, Fault, FaultRule, LoadError, Match, User};
 
-/// How long requests that are running at shutdown may take. Watches are ended at once.
+/// How long in-flight requests may take at shutdown. Watches end at once.
 const DRAIN: Duration = Duration::from_secs(1);
-/// What genuine servers allow on one connection.
+/// The limit of genuine servers.
 const STREAMS: u32 = 250;
 
 /// An [`ApiServer`] listening on a loopback port, for clients that need a real connection.
 ///
-/// Serves until [`shutdown`](Self::shutdown) or until it is dropped; either way no task and no socket is left, and the
-/// state lives on in handles from [`api`](Self::api). Must be started within a tokio runtime with I/O and time.
+/// Serves until [`shutdown`](Self::shutdown) or until it is dropped; both end all tasks and close the socket. The state lives on in handles from [`api`](Self::api). Must be started within a tokio runtime with I/O and time enabled.
 ///
 /// ```
 /// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
@@ -34,7 +33,7 @@ const STREAMS: u32 = 250;
 #[derive(Debug)]
 pub struct TestServer {
     api: ApiServer,
-    /// The handle whose watches end when the socket closes.
+    /// The handle whose watches end with the socket.
     served: ApiServer,
     addr: SocketAddr,
     ca: Option<String>,
@@ -43,7 +42,7 @@ pub struct TestServer {
     task: JoinHandle<()>,
 }
 
-/// What a [`TestServer`] listens on, and how.
+/// Settings of the socket of a [`TestServer`].
 #[derive(Clone, Debug)]
 pub(crate) struct Socket {
     pub(crate) tls: bool,
@@ -61,78 +60,76 @@ impl Default for Socket {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum StartError {
-    /// The port is taken or not allowed; port 0 takes a free one.
+    /// The port is in use or not permitted; port 0 selects a free one.
     #[error("cannot listen on 127.0.0.1:{port}")]
     Bind {
-        /// The port that was asked for.
+        /// The requested port.
         port: u16,
-        /// What the system says.
+        /// The error of the operating system.
         #[source]
         source: io::Error,
     },
-    /// The server's own certificates could not be made.
+    /// Generating the certificates failed.
     #[error("cannot generate the server's certificates")]
     Certificates(#[source] rcgen::Error),
-    /// The certificates that were made cannot be used.
+    /// The generated certificates cannot be used.
     #[error("cannot use the server's certificates")]
     Tls(#[from] TlsError),
-    /// An object that it was to start with cannot be read or is refused.
-    #[error("cannot take in the objects to start with")]
+    /// An initial object cannot be read or was rejected.
+    #[error("cannot load the initial objects")]
     Objects(#[from] LoadError),
     /// The data directory cannot be used.
-    #[error("cannot keep the state")]
+    #[error("cannot use the data directory")]
     Data(#[from] DataError),
 }
 
 impl TestServer {
-    /// Where the server listens.
+    /// The address that the server listens on.
     pub fn addr(&self) -> SocketAddr {
         self.addr
     }
 
-    /// `http://127.0.0.1:port`, or `https://` with TLS. No slash at the end.
+    /// `http://127.0.0.1:port`, or `https://` with TLS, without a trailing slash.
     pub fn url(&self) -> String {
         let scheme = if self.ca.is_some() { "https" } else { "http" };
         format!("{scheme}://{}", self.addr)
     }
 
-    /// A kubeconfig for this server, as YAML, with its CA when it speaks TLS. Write it to a file for `kubectl`.
+    /// A kubeconfig for this server as YAML, with its CA certificate if it uses TLS. Write it to a file for `kubectl`.
     ///
-    /// Its current context is `testserver`; on a server that enforces access that is an administrator, and every user has a
-    /// context of the same name.
+    /// The current context is `testserver`; with RBAC it is an administrator, and every user has a context of its name.
     pub fn kubeconfig(&self) -> String {
         kubeconfig(&self.url(), self.ca.as_deref(), &self.identities)
     }
 
-    /// The server itself, for calls without the socket. The handle may outlive this.
+    /// The server as a service, without the socket. The handle may outlive this.
     pub fn api(&self) -> ApiServer {
         self.api.clone()
     }
 
-    /// Lets requests that match go wrong, as [`ApiServer::fault`] does.
+    /// Injects a fault into matching requests, as [`ApiServer::fault`] does.
     pub fn fault(&self, matching: Match, fault: impl Into<Fault>) -> FaultRule {
         self.api.fault(matching, fault)
     }
 
-    /// Puts the server's clock ahead, as [`ApiServer::advance`] does.
+    /// Advances the server's clock, as [`ApiServer::advance`] does.
     pub fn advance(&self, by: Duration) {
         self.api.advance(by);
     }
 
-    /// Ends every watch that came in through the socket; connections stay.
+    /// Ends every watch that was started through the socket; connections stay open.
     pub fn end_watches(&self) {
         self.served.end_watches();
     }
 
-    /// Closes the socket, ends the watches, lets running requests finish (at most a second) and returns when every
-    /// connection is gone.
+    /// Closes the socket, ends the watches, waits for in-flight requests (at most a second), and returns when all connections are closed.
     pub async fn shutdown(mut self) {
         drop(self.stop.take());
         self.served.end_watches();
         self.served.connections().end().await;
-        // The task ends by itself now; it cannot have been aborted, that is only done on drop.
+        // The task is ending; it is only aborted on drop.
         if let Err(error) = (&mut self.task).await {
-            tracing::error!(%error, "the server's task ended badly");
+            tracing::error!(%error, "the server's task failed");
         }
     }
 }
@@ -144,7 +141,7 @@ impl Drop for TestServer {
     }
 }
 
-/// Binds the socket and serves in a task of its own.
+/// Binds the socket and serves in a new task.
 pub(crate) async fn open(socket: Socket, users: Vec<User>, api: ApiServer) -> Result<TestServer, StartError> {
     let Socket { tls, port, streams } = socket;
     let bound = Listener::bind((Ipv4Addr::LOCALHOST, port).into()).await;
@@ -173,7 +170,7 @@ pub(crate) async fn open(socket: Socket, users: Vec<User>, api: ApiServer) -> Re
     let (stop, stopped) = oneshot::channel::<()>();
     let service = served.clone();
     let task = tokio::spawn(async move {
-        // Told to, or abandoned: both mean the end.
+        // Sent or dropped: both stop the server.
         let stopped = async { drop(stopped.await) };
         listener.serve(service, stopped).await;
     });

@@ -3,14 +3,14 @@ use http::StatusCode;
 use super::{Cause, Details, StatusError};
 use crate::schema::FieldError;
 
-/// One function per kind of failure, in the words of the genuine server. `group` and `plural` name the resource.
+/// One function per kind of error, with the message of the genuine server. `group` and `plural` name the resource.
 impl StatusError {
     pub(crate) fn not_found(group: &str, plural: &str, name: &str) -> Self {
         let message = format!("{} {name:?} not found", qualified(plural, group));
         Self::new(StatusCode::NOT_FOUND, "NotFound", message).about(named(group, plural, name))
     }
 
-    /// No such resource (or subresource) at this path.
+    /// No resource or subresource is served at this path.
     pub(crate) fn no_such_path() -> Self {
         Self::new(StatusCode::NOT_FOUND, "NotFound", "the server could not find the requested resource")
             .about(Details::default())
@@ -21,7 +21,7 @@ impl StatusError {
         Self::new(StatusCode::CONFLICT, "AlreadyExists", message).about(named(group, plural, name))
     }
 
-    /// The name is free again once the deletion of what has it is through.
+    /// The name is taken by an object that is being deleted.
     pub(crate) fn while_deleting(mut self) -> Self {
         self.message.insert_str(0, "object is being deleted: ");
         self
@@ -33,7 +33,7 @@ impl StatusError {
         Self::new(StatusCode::CONFLICT, "Conflict", message).about(named(group, plural, name))
     }
 
-    /// A write carried an old resourceVersion.
+    /// The resourceVersion of a write is outdated.
     pub(crate) fn stale(group: &str, plural: &str, name: &str) -> Self {
         let why =
             "the object has been modified; please apply your changes to the latest version and try again";
@@ -73,12 +73,12 @@ impl StatusError {
             .about(Details { causes: vec![cause], ..Details::default() })
     }
 
-    /// No credentials that anybody has.
+    /// The credentials are not valid.
     pub(crate) fn unauthorized() -> Self {
         Self::new(StatusCode::UNAUTHORIZED, "Unauthorized", "Unauthorized")
     }
 
-    /// 403 by the authorizer, which names the object only where the request does.
+    /// 403 from the authorizer, which names the object only if the request does.
     pub(crate) fn denied(group: &str, plural: &str, name: &str, why: &str) -> Self {
         let mut failure = Self::forbidden(group, plural, name, why);
         if name.is_empty() {
@@ -87,7 +87,7 @@ impl StatusError {
         failure
     }
 
-    /// 403 by the authorizer on a path that is no resource.
+    /// 403 from the authorizer on a non-resource path.
     pub(crate) fn denied_path(why: &str) -> Self {
         let message = format!("forbidden: {why}");
         Self::new(StatusCode::FORBIDDEN, "Forbidden", message).about(Details::default())
@@ -109,7 +109,7 @@ impl StatusError {
         Self::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, "UnsupportedMediaType", message)
     }
 
-    /// No handler of a built-in kind takes this content type at all.
+    /// No handler of a built-in kind accepts this content type.
     pub(crate) fn unrouted_media_type() -> Self {
         let message = "415: Unsupported Media Type";
         Self::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, "UnsupportedMediaType", message)
@@ -121,7 +121,7 @@ impl StatusError {
         Self::new(StatusCode::NOT_ACCEPTABLE, "NotAcceptable", message)
     }
 
-    /// Watches are streams of JSON lines only.
+    /// Watches stream JSON lines only.
     pub(crate) fn no_such_stream() -> Self {
         Self::not_acceptable("application/json;stream=watch")
     }
@@ -131,14 +131,14 @@ impl StatusError {
         Self::new(StatusCode::PAYLOAD_TOO_LARGE, "RequestEntityTooLarge", message)
     }
 
-    /// The resourceVersion asked for is no longer in the history.
+    /// The requested resourceVersion is no longer in the history.
     pub(crate) fn expired(message: impl Into<String>) -> Self {
         Self::new(StatusCode::GONE, "Expired", message)
     }
 
-    /// The resourceVersion asked for lies in the future.
-    pub(crate) fn too_large_resource_version(asked: u64, current: u64) -> Self {
-        let message = format!("Too large resource version: {asked}, current: {current}");
+    /// The requested resourceVersion is in the future.
+    pub(crate) fn too_large_resource_version(requested: u64, current: u64) -> Self {
+        let message = format!("Too large resource version: {requested}, current: {current}");
         let cause = Cause {
             reason: "ResourceVersionTooLarge".into(),
             message: "Too large resource version".into(),
@@ -151,10 +151,10 @@ impl StatusError {
         })
     }
 
-    /// A resourceVersion that is no number.
-    pub(crate) fn unreadable_resource_version(given: &str) -> Self {
+    /// The resourceVersion is not a number.
+    pub(crate) fn unreadable_resource_version(provided: &str) -> Self {
         let message = format!(
-            "resourceVersion: Invalid value: {given:?}: strconv.ParseUint: parsing {given:?}: invalid syntax"
+            "resourceVersion: Invalid value: {provided:?}: strconv.ParseUint: parsing {provided:?}: invalid syntax"
         );
         Self::new(StatusCode::INTERNAL_SERVER_ERROR, "", message)
     }

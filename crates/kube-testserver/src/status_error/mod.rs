@@ -1,4 +1,4 @@
-//! Everything that can be answered instead of a result, as the `Status` object that Kubernetes sends.
+//! Error responses, as the `Status` object that Kubernetes sends.
 
 mod constructors;
 mod status;

@@ -5,7 +5,7 @@ use serde_json::{Map, Value, json};
 
 use crate::webhook::WebhookCall;
 
-/// A refused request: HTTP code plus what the `Status` body says.
+/// An error response: the HTTP status code and the content of the `Status` body.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct StatusError {
     pub(crate) code: StatusCode,
@@ -13,15 +13,15 @@ pub(crate) struct StatusError {
     pub(crate) reason: Cow<'static, str>,
     pub(crate) message: String,
     pub(crate) details: Option<Box<Details>>,
-    /// The token that continues an expired list from its newest state, sent as `metadata.continue`.
+    /// Sent as `metadata.continue`: continues an expired list from the newest state.
     pub(crate) resume: Option<String>,
     /// Sent as `Warning` headers.
     pub(crate) warnings: Vec<String>,
-    /// No refusal yet: somebody outside is to be asked first, and then everything once more.
+    /// Not an error yet: the handler runs again once this webhook has responded.
     pub(crate) webhook_call: Option<Box<WebhookCall>>,
 }
 
-/// What the failure is about.
+/// The `details` of a `Status`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Details {
     pub(crate) name: String,
@@ -33,7 +33,7 @@ pub(crate) struct Details {
     pub(crate) retry_after_seconds: u64,
 }
 
-/// One reason among several.
+/// One of the `causes` of a `Status`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Cause {
     pub(crate) reason: String,
@@ -58,13 +58,13 @@ impl StatusError {
         }
     }
 
-    /// The request cannot be decided before this is answered.
+    /// The handler needs the response of this webhook.
     pub(crate) fn webhook_needed(call: WebhookCall) -> Self {
-        let unanswered = Self::internal("a webhook was not asked");
-        Self { webhook_call: Some(Box::new(call)), ..unanswered }
+        let error = Self::internal("a webhook was not called");
+        Self { webhook_call: Some(Box::new(call)), ..error }
     }
 
-    /// Sends these warnings along.
+    /// Adds `Warning` headers.
     pub(crate) fn warning(mut self, warnings: &[String]) -> Self {
         self.warnings.extend_from_slice(warnings);
         self

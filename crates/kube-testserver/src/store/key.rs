@@ -1,7 +1,6 @@
 use std::fmt;
 
-/// Where an object is inside its resource: `namespace/name`, or only the name of a cluster-scoped one.
-/// Its order is that of lists.
+/// The key of an object in its resource: `namespace/name`, or the name of a cluster-scoped object. Ordered as in lists.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct Key(Box<str>);
 
@@ -13,12 +12,12 @@ impl Key {
         }
     }
 
-    /// The key that a continue token names, to start a range at.
+    /// The key in a continue token.
     pub(crate) fn raw(text: &str) -> Self {
         Self(text.into())
     }
 
-    /// What no key of this namespace, or of all, comes before.
+    /// The lower bound of the keys of a namespace, or of all keys.
     pub(crate) fn first_in(namespace: Option<&str>) -> Self {
         namespace.map_or_else(|| Self::raw(""), |namespace| Self::new(Some(namespace), ""))
     }

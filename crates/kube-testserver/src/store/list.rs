@@ -2,33 +2,32 @@ use std::{collections::BTreeMap, sync::Arc};
 
 use super::{Key, Store, Stored, TableId, TooOld};
 
-/// Which objects of a resource to list.
+/// A list request for one resource.
 pub(crate) struct PageRequest<'a> {
     pub(crate) table: TableId,
     pub(crate) namespace: Option<&'a str>,
-    /// The state to list; `None` is now.
+    /// The revision to list; `None` is the current one.
     pub(crate) at: Option<u64>,
-    /// The first key to look at.
+    /// The first key.
     pub(crate) start: Option<Key>,
-    /// The most objects to return; 0 means all.
+    /// The largest number of objects to return; 0 means all.
     pub(crate) limit: usize,
     pub(crate) matches: &'a dyn Fn(&Stored) -> bool,
 }
 
-/// Some objects of one consistent state.
+/// A page of one consistent state.
 #[derive(Debug)]
 pub(crate) struct Page {
     pub(crate) revision: u64,
     pub(crate) objects: Vec<Arc<Stored>>,
-    /// Where the next page starts; `None` when this was the last.
+    /// The first key of the next page; `None` after the last page.
     pub(crate) next: Option<Key>,
-    /// How many keys follow this page, matching or not.
+    /// The number of keys after this page, matching or not.
     pub(crate) remaining: usize,
 }
 
 impl Store {
-    /// Lists a page of the state at one revision, now or in the past as far as the history reaches.
-    /// Costs the page and a count of the keys behind it, and the changes since then for the past.
+    /// Lists a page of the state at one revision, current or in the history. Costs the page, a count of the keys after it, and for earlier revisions the changes since.
     pub(crate) fn page(&self, request: PageRequest<'_>) -> Result<Page, TooOld> {
         let PageRequest { table, namespace, at, start, limit, matches } = request;
         let revision = at.unwrap_or(self.revision());
@@ -55,7 +54,7 @@ impl Store {
         Ok(page)
     }
 
-    /// How many keys there are from this one on, in the state without what is undone.
+    /// The number of keys from this one on, without the undone changes.
     fn count(&self, table: TableId, namespace: Option<&str>, from: &Key, undone: &Undone<'_>) -> usize {
         let undone = || undone.range::<Key, _>(from..).filter(|(key, _)| key.is_in(namespace));
         let hidden = undone().filter(|(key, _)| self.get(table, key).is_some()).count();
@@ -63,7 +62,7 @@ impl Store {
         self.range(table, namespace, from.clone()).count() - hidden + shown
     }
 
-    /// One object as it was at a revision. Costs the changes since then.
+    /// One object at a revision. Costs the changes since then.
     pub(crate) fn get_at(
         &self,
         table: TableId,
@@ -75,7 +74,7 @@ impl Store {
         Ok(first.map_or_else(|| self.get(table, key), |change| change.previous.as_ref()))
     }
 
-    /// What each key changed since `revision` held then: a version, or nothing.
+    /// The version that each key changed since `revision` had then; `None` for keys that did not exist.
     fn undo(&self, table: TableId, revision: u64) -> Result<Undone<'_>, TooOld> {
         self.check_readable(table, revision)?;
         let mut undone = BTreeMap::new();

@@ -1,8 +1,6 @@
-//! The revisioned map that everything lives in.
+//! The revisioned map that holds all objects.
 //!
-//! Objects are kept as the bytes of their watch line, serialised once: reads, lists and every watcher share them.
-//! One counter numbers all changes of all resources; each resource keeps its recent changes, and the sum of them is
-//! bounded, the oldest being dropped first.
+//! Objects are stored as the bytes of their watch line, serialised once: reads, lists and watchers share them. One revision counter numbers the changes of all resources. Each resource keeps its recent changes; their total is bounded, and the oldest are dropped first.
 
 mod key;
 mod list;

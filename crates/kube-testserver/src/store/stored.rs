@@ -24,7 +24,7 @@ impl EventType {
     }
 }
 
-/// One version of one object, immutable.
+/// An immutable version of an object.
 #[derive(Debug)]
 pub(crate) struct Stored {
     pub(crate) key: Key,
@@ -34,16 +34,16 @@ pub(crate) struct Stored {
     pub(crate) uid: Box<str>,
     pub(crate) labels: Vec<(Box<str>, Box<str>)>,
     pub(crate) owners: Vec<Owner>,
-    /// The complete watch line of `event`.
+    /// The whole watch line of `event`.
     line: Bytes,
-    /// The object inside `line`.
+    /// The range of the object in `line`.
     object: Range<usize>,
-    /// Where the object goes on after `apiVersion` and `kind`: at the comma.
+    /// Offset of the comma after `apiVersion` and `kind`.
     tail: usize,
 }
 
 impl Stored {
-    /// Serialises an object whose resourceVersion is set. `apiVersion` and `kind` come first.
+    /// Serialises an object whose resourceVersion is set, `apiVersion` and `kind` first.
     pub(super) fn new(key: Key, revision: u64, event: EventType, object: &Value) -> Self {
         let mut line = Vec::with_capacity(512);
         line.extend_from_slice(format!("{{\"type\":\"{}\",\"object\":", event.name()).as_bytes());
@@ -64,14 +64,14 @@ impl Stored {
         }
     }
 
-    /// A version that is shown but not stored: the outcome of a dry run, an object leaving a selection.
+    /// A version that is sent but not stored: of a dry run, or of an object that stopped matching a selector.
     pub(crate) fn preview(key: Key, object: &Value) -> Self {
         let revision =
             meta::text(object, "resourceVersion").and_then(|version| version.parse().ok()).unwrap_or(0);
         Self::new(key, revision, EventType::Modified, object)
     }
 
-    /// The object as JSON, as it is stored; shared, not copied.
+    /// The object as stored JSON; shared, not copied.
     pub(crate) fn bytes(&self) -> Bytes {
         self.line.slice(self.object.clone())
     }
@@ -95,7 +95,7 @@ impl Stored {
         self.labels.iter().find(|(k, _)| **k == *key).map(|(_, v)| &**v)
     }
 
-    /// Bytes of memory this version takes, roughly.
+    /// Approximate memory of this version in bytes.
     pub(crate) fn size(&self) -> usize {
         self.line.len() + 200
     }

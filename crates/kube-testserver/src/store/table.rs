@@ -9,21 +9,21 @@ use tokio::sync::watch;
 use super::{EventType, Key, Stored};
 use crate::meta;
 
-/// One resource's place in the [`Store`]; never used again after [`Store::close_table`].
+/// Identifies the table of a resource in the [`Store`]; not reused after [`Store::close_table`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct TableId(usize);
 
-/// The revision asked for is older than what the history holds.
+/// The requested revision is no longer in the history.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct TooOld {
-    /// The oldest revision that would have been all right.
+    /// The oldest revision in the history.
     pub(crate) oldest: u64,
 }
 
-/// One step of the history of a resource.
+/// A change in the history of a resource.
 #[derive(Clone, Debug)]
 pub(crate) struct Change {
-    /// The new version; for a deletion the last one, at the revision of the deletion.
+    /// The new version; for a deletion the last version, at the revision of the deletion.
     pub(crate) object: Arc<Stored>,
     pub(crate) previous: Option<Arc<Stored>>,
 }
@@ -34,13 +34,13 @@ pub(crate) struct Store {
     revision: u64,
     compacted: u64,
     tables: Vec<Table>,
-    /// Which table each remembered change is in, oldest first.
+    /// The table of each change in the history, oldest first.
     order: VecDeque<TableId>,
     bytes: usize,
     limits: HistoryLimits,
 }
 
-/// How much history is kept: whichever is reached first.
+/// Bounds of the history; the first that is reached applies.
 #[derive(Clone, Copy, Debug)]
 struct HistoryLimits {
     changes: usize,
@@ -53,12 +53,12 @@ pub(super) struct Table {
     history: VecDeque<Change>,
     /// The revision of the newest change that was dropped.
     dropped: u64,
-    /// Tells watchers the newest revision; gone once the resource is.
+    /// Publishes the newest revision to watchers; `None` once the resource is no longer served.
     signal: Option<watch::Sender<u64>>,
 }
 
 impl Table {
-    /// The changes after `revision` that are remembered, oldest first. Costs nothing for those before.
+    /// The changes in the history after `revision`, oldest first. Earlier ones cost nothing.
     pub(super) fn since(&self, revision: u64) -> impl Iterator<Item = &Change> {
         let first = self.history.partition_point(|change| change.object.revision <= revision);
         self.history.range(first..)
@@ -67,17 +67,17 @@ impl Table {
 
 impl Store {
     pub(crate) fn new(changes: usize) -> Self {
-        // Like etcd, the first revision that anybody sees is not 0: that one has a meaning of its own.
+        // As with etcd, the first visible revision is not 0, which has a special meaning.
         let limits = HistoryLimits { changes, bytes: 64 << 20 };
         Self { revision: 1, compacted: 0, tables: Vec::new(), order: VecDeque::new(), bytes: 0, limits }
     }
 
-    /// An empty store with the limits of another, which goes on from `revision` and knows nothing of before.
+    /// An empty store with the same limits at `revision`, without history.
     pub(crate) fn restarted_at(&self, revision: u64) -> Self {
         Self { revision, compacted: revision, ..Self::new(self.limits.changes) }
     }
 
-    /// Takes in an object as it is, at the revision that its metadata says. Nobody is told.
+    /// Inserts an object as it is, at the revision in its metadata, without a change in the history.
     pub(crate) fn restore(&mut self, table: TableId, key: Key, object: &Value) -> Arc<Stored> {
         let revision =
             meta::text(object, "resourceVersion").and_then(|v| v.parse().ok()).unwrap_or(self.revision);
@@ -90,7 +90,7 @@ impl Store {
         self.revision
     }
 
-    /// Makes room for one more resource.
+    /// Adds the table of a resource.
     pub(crate) fn add_table(&mut self) -> TableId {
         let signal = Some(watch::Sender::new(self.revision));
         let table = Table { objects: BTreeMap::new(), history: VecDeque::new(), dropped: 0, signal };
@@ -98,7 +98,7 @@ impl Store {
         TableId(self.tables.len() - 1)
     }
 
-    /// Ends a resource: its watchers end once they have seen the last change.
+    /// Closes the table of a resource: its watchers end after the last change.
     pub(crate) fn close_table(&mut self, table: TableId) {
         self.tables[table.0].signal = None;
     }
@@ -111,7 +111,7 @@ impl Store {
         self.tables[table.0].objects.get(key)
     }
 
-    /// All objects of a resource in order.
+    /// All objects of a resource, by key.
     pub(crate) fn objects(
         &self,
         table: TableId,
@@ -120,7 +120,7 @@ impl Store {
         self.range(table, namespace, Key::first_in(namespace)).map(|(_, object)| object)
     }
 
-    /// The objects of a namespace from a key of it on.
+    /// The objects of a namespace from `first` on.
     pub(super) fn range(
         &self,
         table: TableId,
@@ -130,7 +130,7 @@ impl Store {
         self.tables[table.0].objects.range(first..).take_while(move |(key, _)| key.is_in(namespace))
     }
 
-    /// Writes a new version, created or replaced, at the next revision.
+    /// Creates or replaces an object at the next revision.
     pub(crate) fn put(&mut self, table: TableId, key: Key, mut object: Value) -> Arc<Stored> {
         let event = match self.get(table, &key) {
             Some(_) => EventType::Modified,
@@ -142,7 +142,7 @@ impl Store {
         stored
     }
 
-    /// Removes an object; `last` is what watchers are told it was. `None` when there is no such object.
+    /// Removes an object; watchers get `last`. `None` when it does not exist.
     pub(crate) fn remove(&mut self, table: TableId, key: &Key, mut last: Value) -> Option<Arc<Stored>> {
         let previous = self.tables[table.0].objects.remove(key)?;
         let stored = self.version(key.clone(), EventType::Deleted, &mut last);
@@ -150,7 +150,7 @@ impl Store {
         Some(stored)
     }
 
-    /// Changes how the present objects read. They stay at their revisions, and nobody is told.
+    /// Rewrites the current objects in place, without new revisions or events.
     pub(crate) fn rewrite_in_place(&mut self, table: TableId, read: impl Fn(&mut Value)) {
         for stored in self.tables[table.0].objects.values_mut() {
             let before = stored.value();
@@ -162,28 +162,28 @@ impl Store {
         }
     }
 
-    /// Forgets all history: every older revision is expired from now on.
+    /// Drops the history: every earlier revision is expired.
     pub(crate) fn compact(&mut self) {
         self.compacted = self.revision;
         while self.drop_oldest() {}
     }
 
-    /// Whether a new reader may start from the state at `revision`.
+    /// Checks that a reader may start at `revision`.
     pub(crate) fn check_readable(&self, table: TableId, revision: u64) -> Result<(), TooOld> {
         let oldest = self.compacted.max(self.tables[table.0].dropped);
         if revision < oldest { Err(TooOld { oldest }) } else { Ok(()) }
     }
 
-    /// At most `most` changes after `revision`, oldest first. Refused when some of them are dropped.
-    pub(crate) fn changes(&self, table: TableId, revision: u64, most: usize) -> Result<Vec<Change>, TooOld> {
+    /// At limit `limit` changes after `revision`, oldest first. An error when some of them were dropped.
+    pub(crate) fn changes(&self, table: TableId, revision: u64, limit: usize) -> Result<Vec<Change>, TooOld> {
         let table = self.table(table);
         if revision < table.dropped {
             return Err(TooOld { oldest: table.dropped });
         }
-        Ok(table.since(revision).take(most).cloned().collect())
+        Ok(table.since(revision).take(limit).cloned().collect())
     }
 
-    /// Wakes when the resource changes, and fails once it is closed.
+    /// Changes with the resource, and closes with its table.
     pub(crate) fn signal(&self, table: TableId) -> Option<watch::Receiver<u64>> {
         self.tables[table.0].signal.as_ref().map(watch::Sender::subscribe)
     }

@@ -93,7 +93,7 @@ fn namespaces_that_share_a_prefix_stay_apart() {
 }
 
 #[test]
-fn history_is_bounded_over_all_resources_and_says_what_it_lost() {
+fn history_is_bounded_over_all_resources_and_reports_dropped_changes() {
     let mut store = Store::new(3);
     let (busy, quiet) = (store.add_table(), store.add_table());
     let first = put(&mut store, quiet, "q", "1");
@@ -128,7 +128,7 @@ fn watchers_are_woken_and_end_with_their_resource() {
 proptest! {
     /// Whatever happened since, a page of an earlier revision equals the list that was made then.
     #[test]
-    fn past_lists_equal_what_was_listed_then(steps in prop::collection::vec((0..6u8, any::<bool>()), 0..40)) {
+    fn past_lists_equal_the_lists_made_then(steps in prop::collection::vec((0..6u8, any::<bool>()), 0..40)) {
         let mut store = Store::new(1000);
         let table = store.add_table();
         let mut seen = Vec::new();
@@ -143,21 +143,21 @@ proptest! {
             seen.push((now.revision, now.objects.iter().map(|o| o.bytes()).collect::<Vec<_>>()));
         }
         for (revision, then) in seen {
-            let again = all(&store, table, Some(revision)).unwrap();
-            prop_assert_eq!(again.objects.iter().map(|o| o.bytes()).collect::<Vec<_>>(), then);
+            let past = all(&store, table, Some(revision)).unwrap();
+            prop_assert_eq!(past.objects.iter().map(|o| o.bytes()).collect::<Vec<_>>(), then);
             let (mut start, mut paged) = (None, Vec::new());
             loop {
                 let (namespace, at) = (Some("ns"), Some(revision));
                 let request = PageRequest { table, namespace, at, start, limit: 2, matches: &|_| true };
                 let page = store.page(request).unwrap();
                 paged.extend(page.objects);
-                prop_assert_eq!(page.remaining, again.objects.len() - paged.len());
+                prop_assert_eq!(page.remaining, past.objects.len() - paged.len());
                 start = page.next;
                 if start.is_none() {
                     break;
                 }
             }
-            prop_assert_eq!(paged.iter().map(|o| &o.key).collect::<Vec<_>>(), again.objects.iter().map(|o| &o.key).collect::<Vec<_>>());
+            prop_assert_eq!(paged.iter().map(|o| &o.key).collect::<Vec<_>>(), past.objects.iter().map(|o| &o.key).collect::<Vec<_>>());
         }
     }
 }

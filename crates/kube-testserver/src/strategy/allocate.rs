@@ -1,4 +1,4 @@
-//! What the server gives a new object of a built-in kind besides metadata: names that it makes up, and a first status.
+//! Values that the server allocates for new objects of built-in kinds, and their first status.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 
@@ -6,11 +6,11 @@ use serde_json::{Value, json};
 
 use crate::{meta, scheme::Endpoint};
 
-/// The finalizers that add_protection_finalizer claims and volumes while they are used.
+/// Finalizers that protect claims and volumes in use.
 pub(crate) const CLAIM_IN_USE: &str = "kubernetes.io/pvc-protection";
 pub(crate) const VOLUME_IN_USE: &str = "kubernetes.io/pv-protection";
 
-/// Completes a new object; its uid is set.
+/// Completes a new object whose uid is set.
 pub(super) fn create(endpoint: &Endpoint, object: &mut Value) {
     match (endpoint.group(), endpoint.plural()) {
         ("", "pods") => pod(object),
@@ -33,7 +33,7 @@ pub(super) fn create(endpoint: &Endpoint, object: &mut Value) {
     }
 }
 
-/// Keeps what the server gave and an update leaves out.
+/// Keeps allocated values that an update omits.
 pub(super) fn update(endpoint: &Endpoint, old: &Value, new: &mut Value) {
     if !endpoint.is_core("services") || new["spec"]["type"] == "ExternalName" || !new["spec"].is_object() {
         return;
@@ -88,7 +88,7 @@ fn pod(pod: &mut Value) {
     pod["status"] = json!({"phase": "Pending", "qosClass": class});
 }
 
-/// The qos_class of service: whether all, some or no resources are asked for.
+/// The quality of service class, by the requested resources.
 pub(super) fn qos_class(spec: &Value) -> &'static str {
     let (mut any, mut all) = (false, true);
     for container in ["containers", "initContainers"].iter().flat_map(|list| spec[list].as_array()).flatten()
@@ -107,7 +107,7 @@ pub(super) fn qos_class(spec: &Value) -> &'static str {
     }
 }
 
-/// A job selects its pods by its own uid, unless its author does that.
+/// Sets the selector and labels of a Job, unless `manualSelector` is set.
 fn job(job: &mut Value) {
     if job["spec"]["manualSelector"] == true || !job["spec"]["template"].is_object() {
         return;
@@ -123,8 +123,8 @@ fn job(job: &mut Value) {
         job["spec"]["template"]["metadata"] = json!({});
     }
     for (key, value) in labels {
-        for place in ["/metadata", "/spec/template/metadata"] {
-            if let Some(metadata) = job.pointer_mut(place).filter(|metadata| metadata.is_object()) {
+        for pointer in ["/metadata", "/spec/template/metadata"] {
+            if let Some(metadata) = job.pointer_mut(pointer).filter(|metadata| metadata.is_object()) {
                 metadata["labels"][key] = value.as_str().into();
             }
         }
@@ -132,7 +132,7 @@ fn job(job: &mut Value) {
     job["spec"]["selector"] = json!({"matchLabels": {"batch.kubernetes.io/controller-uid": uid}});
 }
 
-/// Addresses and node ports of a service. They follow from its uid, so that nobody has to look at all services.
+/// Cluster IP and node ports of a service, derived from its uid; `cluster::allocator` resolves collisions.
 fn cluster_ip_and_node_ports(service: &mut Value) {
     let number = number(service);
     let Some(spec) =
@@ -140,10 +140,10 @@ fn cluster_ip_and_node_ports(service: &mut Value) {
     else {
         return;
     };
-    let given = spec["clusterIP"].as_str().unwrap_or_default().to_owned();
-    if given.is_empty() {
+    let provided = spec["clusterIP"].as_str().unwrap_or_default().to_owned();
+    if provided.is_empty() {
         let [_, a, b, c, ..] = number.to_be_bytes();
-        // Neither the first nor the last of a network.
+        // Skips network and broadcast addresses.
         spec["clusterIP"] = format!("10.{a}.{b}.{}", 1 + c % 254).into();
     }
     spec["clusterIPs"] = json!([spec["clusterIP"]]);
@@ -176,7 +176,7 @@ fn number(object: &Value) -> u64 {
     hasher.finish()
 }
 
-/// Volumes and claims are held while they are used; both begin as pending.
+/// Adds the protection finalizer of a volume or claim and sets its phase to pending.
 fn add_protection_finalizer(object: &mut Value, finalizer: &str) {
     let mut finalizers: Vec<String> =
         meta::strings(object, "finalizers").into_iter().map(Into::into).collect();
@@ -198,7 +198,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_service_keeps_what_it_was_given() {
+    fn a_service_keeps_its_allocated_values() {
         let mut service = json!({"metadata": {"uid": "u"}, "spec": {"type": "NodePort", "ports": [{"port": 80, "protocol": "TCP"}]}});
         cluster_ip_and_node_ports(&mut service);
         let spec = &service["spec"];
@@ -214,7 +214,7 @@ mod tests {
     }
 
     #[test]
-    fn a_service_that_is_replaced_without_its_address_keeps_it() {
+    fn an_update_without_cluster_ip_keeps_it() {
         let scheme = crate::scheme::Scheme::with_built_in(&mut crate::store::Store::new(1));
         let services = scheme.by_plural("", "services").unwrap();
         let mut old = json!({"metadata": {"uid": "u"}, "spec": {"type": "NodePort", "ports": [{"port": 80, "protocol": "TCP"}]}});
@@ -225,7 +225,7 @@ mod tests {
     }
 
     #[test]
-    fn quality_follows_from_what_is_asked_for() {
+    fn qos_class_follows_from_requests_and_limits() {
         let of = |resources: Value| qos_class(&json!({"containers": [{"resources": resources}]}));
         assert_eq!(of(json!({})), "BestEffort");
         assert_eq!(of(json!({"requests": {"cpu": "1"}})), "Burstable");

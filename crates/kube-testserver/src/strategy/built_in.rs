@@ -1,4 +1,4 @@
-//! What single built-in kinds need. Everything here is a rule of the genuine server that clients rely on.
+//! Behaviour of single built-in kinds that clients rely on.
 
 use base64::{Engine, prelude::BASE64_STANDARD};
 use serde_json::{Value, json};
@@ -9,7 +9,7 @@ use crate::{
     scheme::{Endpoint, autoscaler},
 };
 
-/// Kinds whose `metadata.generation` counts changes of what is wanted. All custom resources do.
+/// Whether `metadata.generation` counts changes of the spec. All custom resources have it.
 pub(super) fn has_generation(endpoint: &Endpoint) -> bool {
     endpoint.resource.custom
         || match endpoint.group() {
@@ -26,7 +26,7 @@ pub(super) fn has_generation(endpoint: &Endpoint) -> bool {
         }
 }
 
-/// Annotations that stand for members which this write is not about stay as they were. `old` is null for what is new.
+/// Keeps annotations that hold fields which this write does not change. `old` is null for a new object.
 pub(super) fn keep_annotations(endpoint: &Endpoint, part: WritePart, old: &Value, new: &mut Value) {
     if !endpoint.resource.is("autoscaling", "horizontalpodautoscalers") || endpoint.version().name != "v1" {
         return;
@@ -44,7 +44,7 @@ pub(super) fn keep_annotations(endpoint: &Endpoint, part: WritePart, old: &Value
     }
 }
 
-/// Kinds that a PUT may create.
+/// Whether a PUT creates a missing object.
 pub(crate) fn created_by_put(endpoint: &Endpoint) -> bool {
     matches!(
         (endpoint.group(), endpoint.plural()),
@@ -55,7 +55,7 @@ pub(crate) fn created_by_put(endpoint: &Endpoint) -> bool {
     )
 }
 
-/// Kinds that are replaced only by who names the version it replaces. All custom resources are.
+/// Whether a PUT must have a resourceVersion. All custom resources do.
 pub(crate) fn needs_version(endpoint: &Endpoint) -> bool {
     endpoint.resource.custom
         || matches!(
@@ -101,7 +101,7 @@ fn prepare_any(endpoint: &Endpoint, object: &mut Value) {
     }
 }
 
-/// `stringData` of a secret is only ever written: it ends up in `data`.
+/// Encodes `stringData` of a secret into `data`.
 fn encode_strings(secret: &mut Value) {
     let Some(map) = secret.as_object_mut() else { return };
     let Some(Value::Object(strings)) = map.remove("stringData") else { return };

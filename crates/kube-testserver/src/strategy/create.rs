@@ -3,7 +3,7 @@ use serde_json::Value;
 use super::{WritePart, allocate, built_in};
 use crate::{ids, meta, scheme::Endpoint};
 
-/// Gives a new object what the server owns: uid, timestamps, generation; takes what a client may not set.
+/// Sets the fields of a new object that the server owns, and removes those that clients cannot set.
 pub(crate) fn prepare(endpoint: &Endpoint, object: &mut Value, uid: &str, now: &str) {
     if meta::name(object).is_empty()
         && let Some(base) = meta::text(object, "generateName")
@@ -22,7 +22,7 @@ pub(crate) fn prepare(endpoint: &Endpoint, object: &mut Value, uid: &str, now: &
         && let Some(map) = object.as_object_mut()
     {
         map.remove("status");
-        // Built-in kinds keep their status by value: it is there from the start, and empty.
+        // Built-in kinds always have a status.
         if !endpoint.resource.custom {
             map.insert("status".into(), Value::Object(serde_json::Map::new()));
         }
@@ -62,7 +62,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_is_generated_only_where_there_is_none() {
+    fn a_name_is_generated_only_if_missing() {
         let generated = prepared("", "configmaps", json!({"metadata": {"generateName": "web-"}}));
         assert!(meta::name(&generated).starts_with("web-"));
         let named = prepared("", "configmaps", json!({"metadata": {"name": "a", "generateName": "web-"}}));

@@ -1,4 +1,4 @@
-//! Defaults that depend on more than their place: on other fields of the object. Constant ones are in the schema.
+//! Defaults that depend on other fields of the object. Constant defaults are in the schema.
 
 mod autoscaler;
 
@@ -8,7 +8,7 @@ use crate::scheme::Endpoint;
 
 const RBAC: &str = "rbac.authorization.k8s.io";
 
-/// Fills in what a built-in kind leaves open.
+/// Sets defaults of a built-in kind.
 pub(crate) fn default(endpoint: &Endpoint, object: &mut Value) {
     if endpoint.resource.custom {
         return;
@@ -48,7 +48,7 @@ fn pod(pod: &mut Value) {
     }
 }
 
-/// What may be had at most is asked for, where nothing else is.
+/// Requests default to limits.
 fn requests(resources: &mut Value) {
     let Some(limits) = resources["limits"].as_object().cloned() else { return };
     let Some(resources) = resources.as_object_mut() else { return };
@@ -59,12 +59,12 @@ fn requests(resources: &mut Value) {
 }
 
 fn template(object: &mut Value) {
-    for place in ["/spec/template/spec", "/template/spec"] {
-        each(object, place, containers);
+    for pointer in ["/spec/template/spec", "/template/spec"] {
+        each(object, pointer, containers);
     }
 }
 
-/// How pods of a new version take the place of old ones: the details follow from the type.
+/// Sets the update strategy of a workload.
 fn strategy(plural: &str, object: &mut Value) {
     let (field, details) = match plural {
         "deployments" => ("strategy", json!({"maxSurge": "25%", "maxUnavailable": "25%"})),
@@ -83,15 +83,15 @@ fn strategy(plural: &str, object: &mut Value) {
     }
 }
 
-/// A ReplicationController without labels or selector has those of its pods.
+/// Labels and selector of a ReplicationController default to the labels of its template.
 fn labels_of_template(controller: &mut Value) {
     let labels = controller["spec"]["template"]["metadata"]["labels"].clone();
     if labels.as_object().is_none_or(serde_json::Map::is_empty) {
         return;
     }
     let empty = |value: &Value| value.as_object().is_none_or(serde_json::Map::is_empty);
-    for (place, field) in [("/spec", "selector"), ("/metadata", "labels")] {
-        if let Some(map) = controller.pointer_mut(place).and_then(Value::as_object_mut)
+    for (pointer, field) in [("/spec", "selector"), ("/metadata", "labels")] {
+        if let Some(map) = controller.pointer_mut(pointer).and_then(Value::as_object_mut)
             && map.get(field).is_none_or(empty)
         {
             map.insert(field.into(), labels.clone());
@@ -99,7 +99,7 @@ fn labels_of_template(controller: &mut Value) {
     }
 }
 
-/// The one range of addresses that a node names is the first of all.
+/// `podCIDRs` defaults to `podCIDR`.
 fn node(node: &mut Value) {
     let Some(spec) = node.get_mut("spec").filter(|spec| spec.is_object()) else { return };
     if let Some(range) = spec["podCIDR"].as_str().filter(|range| !range.is_empty()) {
@@ -130,7 +130,7 @@ fn containers(spec: &mut Value) {
     }
 }
 
-/// An image without a tag is the latest, which changes.
+/// Images without a tag, or with `latest`, are always pulled.
 fn pull_policy(image: &str) -> &'static str {
     let name = image.rsplit('/').next().unwrap_or_default();
     match name.rsplit_once(':') {
@@ -190,7 +190,7 @@ fn binding(binding: &mut Value) {
     }
 }
 
-/// Sets a member of an object that is missing, null, or an empty text.
+/// Sets a member that is missing, null or empty.
 fn fill(object: &mut Value, member: &str, value: impl Into<Value>) {
     let Some(map) = object.as_object_mut() else { return };
     let missing = map.get(member).is_none_or(|there| there.is_null() || there == "");
@@ -205,8 +205,8 @@ fn items<'o>(object: &'o mut Value, list: &str) -> impl Iterator<Item = &'o mut 
     items.filter(|item| item.is_object())
 }
 
-fn each(object: &mut Value, place: &str, fill: impl Fn(&mut Value)) {
-    if let Some(inner) = object.pointer_mut(place).filter(|inner| inner.is_object()) {
+fn each(object: &mut Value, pointer: &str, fill: impl Fn(&mut Value)) {
+    if let Some(inner) = object.pointer_mut(pointer).filter(|inner| inner.is_object()) {
         fill(inner);
     }
 }
@@ -230,7 +230,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_that_is_given_is_touched_and_nothing_odd_falls() {
+    fn set_values_are_kept_and_odd_input_does_not_panic() {
         let mut object = json!({"spec": {"ports": [{"port": 80, "targetPort": "http"}, 5, null], "type": "NodePort",
             "externalTrafficPolicy": "Local"}});
         let before = object.clone();

@@ -4,7 +4,7 @@ use crate::{meta, names, schema::FieldError, scheme::Endpoint};
 
 const MAX_ANNOTATION_BYTES: usize = 256 * 1024;
 
-/// Everything that is wrong with the metadata of an object about to be written; `old` is what it replaces.
+/// Validates the metadata of an object; `old` is the object it replaces.
 pub(crate) fn validate(endpoint: &Endpoint, object: &Value, old: Option<&Value>) -> Vec<FieldError> {
     let mut errors = Vec::new();
     if old.is_none() {
@@ -148,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn a_dying_object_gets_no_new_finalizer() {
+    fn a_terminating_object_gets_no_new_finalizer() {
         let old = json!({"metadata": {"name": "a", "deletionTimestamp": "t", "finalizers": ["a/b"]}});
         let mut new = old.clone();
         assert!(fields("configmaps", new.clone(), Some(old.clone())).is_empty());

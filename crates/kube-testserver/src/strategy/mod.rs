@@ -1,4 +1,4 @@
-//! What the server does to an object before it is written: fields it owns, rules of metadata, special kinds.
+//! Create and update strategies: what the server sets, defaults and validates in objects of built-in kinds before they are stored.
 
 mod allocate;
 mod built_in;

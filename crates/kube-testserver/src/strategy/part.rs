@@ -1,40 +1,40 @@
-//! The parts of an object that a write may be about, and those that are less than a member of it.
+//! The part of an object that a write changes.
 
 use serde_json::Value;
 
 use super::allocate::qos_class;
 use crate::schema::FieldError;
 
-/// Which part of an object a write is about.
+/// The part of an object that a write changes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum WritePart {
-    /// Everything but what has a subresource of its own.
+    /// Everything without a subresource of its own.
     Main,
     Status,
     /// The finalizers in a namespace's spec.
     Finalize,
     /// The conditions of a CertificateSigningRequest.
     Approval,
-    /// What is added to a running pod to look into it (KEP-277).
+    /// The ephemeral containers of a pod (KEP-277).
     EphemeralContainers,
     /// The resources of a pod's containers (KEP-1287).
     Resize,
 }
 
-/// Puts the part out of `given` into `object`, which is the old one otherwise.
-pub(super) fn copy_part(part: WritePart, given: &Value, object: &mut Value) {
+/// Copies the part from `provided` into `object`, which is otherwise the old object.
+pub(super) fn copy_part(part: WritePart, provided: &Value, object: &mut Value) {
     match part {
-        WritePart::Approval => set(&mut object["status"], "conditions", &given["status"]["conditions"]),
+        WritePart::Approval => set(&mut object["status"], "conditions", &provided["status"]["conditions"]),
         WritePart::EphemeralContainers => {
-            set(&mut object["spec"], "ephemeralContainers", &given["spec"]["ephemeralContainers"]);
+            set(&mut object["spec"], "ephemeralContainers", &provided["spec"]["ephemeralContainers"]);
         }
         WritePart::Resize => {
             for list in ["containers", "initContainers"] {
                 let containers = object["spec"].get_mut(list).and_then(Value::as_array_mut);
                 for container in containers.into_iter().flatten() {
-                    let Some(given) = named(&given["spec"][list], &container["name"]) else { continue };
+                    let Some(provided) = named(&provided["spec"][list], &container["name"]) else { continue };
                     for field in ["resources", "resizePolicy"] {
-                        set(container, field, &given[field]);
+                        set(container, field, &provided[field]);
                     }
                 }
             }
@@ -43,10 +43,12 @@ pub(super) fn copy_part(part: WritePart, given: &Value, object: &mut Value) {
     }
 }
 
-/// What a write of the part may not do, seen from what it has become.
+/// Validates the change of a part.
 pub(crate) fn validate(part: WritePart, old: &Value, new: &Value) -> Vec<FieldError> {
     match part {
-        WritePart::EphemeralContainers => kept(&old["spec"]["ephemeralContainers"], new),
+        WritePart::EphemeralContainers => {
+            validate_ephemeral_containers(&old["spec"]["ephemeralContainers"], new)
+        }
         WritePart::Resize => {
             let class = qos_class(&new["spec"]);
             let same = class == qos_class(&old["spec"]);
@@ -57,14 +59,14 @@ pub(crate) fn validate(part: WritePart, old: &Value, new: &Value) -> Vec<FieldEr
     }
 }
 
-/// Ephemeral containers stay as they are and where they are: they are only ever added.
-fn kept(old: &Value, new: &Value) -> Vec<FieldError> {
+/// Ephemeral containers can only be added.
+fn validate_ephemeral_containers(old: &Value, new: &Value) -> Vec<FieldError> {
     const AT: &str = "spec.ephemeralContainers";
-    let given = &new["spec"]["ephemeralContainers"];
+    let provided = &new["spec"]["ephemeralContainers"];
     let mut errors = Vec::new();
     for container in old.as_array().into_iter().flatten() {
         let name = container["name"].as_str().unwrap_or_default();
-        let what = match named(given, &container["name"]) {
+        let what = match named(provided, &container["name"]) {
             Some(same) if same == container => continue,
             Some(_) => "changed",
             None => "removed",
@@ -80,7 +82,7 @@ fn kept(old: &Value, new: &Value) -> Vec<FieldError> {
             .any(|list| named(&new["spec"][list], &container["name"]).is_some())
     };
     for (index, container) in
-        given.as_array().into_iter().flatten().enumerate().filter(|(_, given)| taken(given))
+        provided.as_array().into_iter().flatten().enumerate().filter(|(_, provided)| taken(provided))
     {
         errors.push(FieldError::duplicate(format!("{AT}[{index}].name"), &container["name"]));
     }
@@ -107,27 +109,28 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_the_part_is_taken_over() {
+    fn only_the_part_is_copied() {
         let old = json!({"spec": {"request": "r"}, "status": {"certificate": "c"}});
-        let given = json!({"spec": {"request": "other"}, "status": {"conditions": [1], "certificate": "x"}});
+        let provided =
+            json!({"spec": {"request": "other"}, "status": {"conditions": [1], "certificate": "x"}});
         let mut object = old.clone();
-        copy_part(WritePart::Approval, &given, &mut object);
+        copy_part(WritePart::Approval, &provided, &mut object);
         assert_eq!(
             object,
             json!({"spec": {"request": "r"}, "status": {"certificate": "c", "conditions": [1]}})
         );
 
         let old = json!({"spec": {"containers": [{"name": "a", "image": "i"}, {"name": "b"}]}});
-        let given = json!({"spec": {"nodeName": "n", "containers": [{"name": "b"}, {"name": "a", "image": "j", "resources": {"limits": 1}}]}});
+        let provided = json!({"spec": {"nodeName": "n", "containers": [{"name": "b"}, {"name": "a", "image": "j", "resources": {"limits": 1}}]}});
         let mut object = old.clone();
-        copy_part(WritePart::Resize, &given, &mut object);
+        copy_part(WritePart::Resize, &provided, &mut object);
         let containers = json!([{"name": "a", "image": "i", "resources": {"limits": 1}}, {"name": "b"}]);
         assert_eq!(object, json!({"spec": {"containers": containers}}));
 
-        let given = json!({"spec": {"ephemeralContainers": [{"name": "d"}], "containers": []}});
+        let provided = json!({"spec": {"ephemeralContainers": [{"name": "d"}], "containers": []}});
         let mut object = old.clone();
-        copy_part(WritePart::EphemeralContainers, &given, &mut object);
-        assert_eq!(object["spec"]["ephemeralContainers"], given["spec"]["ephemeralContainers"]);
+        copy_part(WritePart::EphemeralContainers, &provided, &mut object);
+        assert_eq!(object["spec"]["ephemeralContainers"], provided["spec"]["ephemeralContainers"]);
         assert_eq!(object["spec"]["containers"], old["spec"]["containers"]);
     }
 
@@ -135,7 +138,7 @@ mod tests {
     fn ephemeral_containers_are_only_added_and_a_resize_keeps_the_class() {
         let pod =
             |debug: Value| json!({"spec": {"containers": [{"name": "a"}], "ephemeralContainers": debug}});
-        let told = |part, old: Value, new: Value| -> Vec<String> {
+        let errors = |part, old: Value, new: Value| -> Vec<String> {
             validate(part, &old, &new)
                 .into_iter()
                 .map(|error| format!("{}: {}", error.field, error.message))
@@ -143,18 +146,22 @@ mod tests {
         };
         let old = pod(json!([{"name": "d", "image": "i"}]));
         let part = WritePart::EphemeralContainers;
-        assert!(told(part, old.clone(), pod(json!([{"name": "d", "image": "i"}, {"name": "e"}]))).is_empty());
-        assert!(told(part, old.clone(), pod(json!([{"name": "d"}])))[0].contains("\"d\" may not be changed"));
-        assert!(told(part, old.clone(), pod(json!([])))[0].contains("\"d\" may not be removed"));
+        assert!(
+            errors(part, old.clone(), pod(json!([{"name": "d", "image": "i"}, {"name": "e"}]))).is_empty()
+        );
+        assert!(
+            errors(part, old.clone(), pod(json!([{"name": "d"}])))[0].contains("\"d\" may not be changed")
+        );
+        assert!(errors(part, old.clone(), pod(json!([])))[0].contains("\"d\" may not be removed"));
         let equivalent = pod(json!([{"name": "d", "image": "i"}, {"name": "a"}]));
         assert!(
-            told(part, old, equivalent)[0].starts_with("spec.ephemeralContainers[1].name: Duplicate value")
+            errors(part, old, equivalent)[0].starts_with("spec.ephemeralContainers[1].name: Duplicate value")
         );
 
         let sized =
             |cpu: Value| json!({"spec": {"containers": [{"name": "a", "resources": {"requests": cpu}}]}});
         let (small, large) = (sized(json!({"cpu": "1"})), sized(json!({"cpu": "2"})));
-        assert!(told(WritePart::Resize, small.clone(), large).is_empty());
-        assert!(told(WritePart::Resize, small, sized(json!({})))[0].contains("QOS Class may not change"));
+        assert!(errors(WritePart::Resize, small.clone(), large).is_empty());
+        assert!(errors(WritePart::Resize, small, sized(json!({})))[0].contains("QOS Class may not change"));
     }
 }

@@ -1,4 +1,4 @@
-//! The rules of roles and bindings.
+//! Defaults and validation of roles and bindings.
 
 use serde_json::Value;
 
@@ -6,7 +6,7 @@ use crate::{schema::FieldError, scheme::Endpoint};
 
 const GROUP: &str = "rbac.authorization.k8s.io";
 
-/// Fills in the API groups that a binding may leave out.
+/// Sets the API groups of a binding.
 pub(super) fn prepare(endpoint: &Endpoint, object: &mut Value) {
     if endpoint.group() != GROUP || !endpoint.kind().ends_with("Binding") {
         return;
@@ -28,7 +28,7 @@ pub(super) fn prepare(endpoint: &Endpoint, object: &mut Value) {
     }
 }
 
-/// What is wrong with a role or binding.
+/// Validates a role or binding.
 pub(crate) fn validate(endpoint: &Endpoint, object: &Value, old: Option<&Value>) -> Vec<FieldError> {
     if endpoint.group() != GROUP {
         return Vec::new();

@@ -3,7 +3,7 @@ use serde_json::{Map, Value};
 use super::{WritePart, allocate, built_in, part};
 use crate::{meta, scheme::Endpoint};
 
-/// Restores in `new` what this write may not change, and counts the generation.
+/// Restores the fields of `new` that this write cannot change, and increments the generation.
 pub(crate) fn prepare(endpoint: &Endpoint, part: WritePart, old: &Value, new: &mut Value) {
     match part {
         WritePart::Main => {
@@ -19,9 +19,9 @@ pub(crate) fn prepare(endpoint: &Endpoint, part: WritePart, old: &Value, new: &m
         WritePart::Status => only(new, old, &["status"], endpoint),
         WritePart::Finalize => only(new, old, &["spec"], endpoint),
         WritePart::Approval | WritePart::EphemeralContainers | WritePart::Resize => {
-            let given = new.clone();
+            let provided = new.clone();
             only(new, old, &[], endpoint);
-            part::copy_part(part, &given, new);
+            part::copy_part(part, &provided, new);
         }
     }
     built_in::keep_annotations(endpoint, part, old, new);
@@ -41,19 +41,19 @@ pub(crate) fn prepare(endpoint: &Endpoint, part: WritePart, old: &Value, new: &m
     }
 }
 
-/// Takes over everything from `old` but some members; metadata stays the old one but for managed fields.
+/// Restores everything from `old` except `members`; of metadata, only managed fields can change.
 fn only(new: &mut Value, old: &Value, members: &[&str], endpoint: &Endpoint) {
-    let given = std::mem::replace(new, old.clone());
-    let (Some(map), Value::Object(mut given)) = (new.as_object_mut(), given) else { return };
+    let provided = std::mem::replace(new, old.clone());
+    let (Some(map), Value::Object(mut provided)) = (new.as_object_mut(), provided) else { return };
     for member in members {
-        match given.remove(*member) {
+        match provided.remove(*member) {
             Some(value) => drop(map.insert((*member).into(), value)),
             None => drop(map.remove(*member)),
         }
     }
-    let metadata = given.remove("metadata").unwrap_or_default();
+    let metadata = provided.remove("metadata").unwrap_or_default();
     meta::copy(new, &serde_json::json!({"metadata": metadata.clone()}), "managedFields");
-    // Statuses of built-in kinds are written together with labels and annotations, by kubelets for one.
+    // Status writes of built-in kinds also change labels and annotations, as kubelets rely on.
     if !endpoint.resource.custom {
         for field in ["labels", "annotations"] {
             meta::copy(new, &serde_json::json!({"metadata": metadata.clone()}), field);
@@ -69,7 +69,7 @@ fn keep(new: &mut Value, old: &Value, member: &str) {
     }
 }
 
-/// Whether anything changed besides metadata and, where it is a subresource, status.
+/// Whether anything besides metadata and a status subresource changed.
 fn wanted_differs(endpoint: &Endpoint, old: &Value, new: &Value) -> bool {
     let ignores_status = endpoint.has_status();
     let wanted = |object: &Value| -> Map<String, Value> {
@@ -105,7 +105,7 @@ mod tests {
     }
 
     #[test]
-    fn the_generation_counts_changes_of_what_is_wanted() {
+    fn the_generation_counts_changes_of_the_spec() {
         let old = deployment();
         let mut new = old.clone();
         new["metadata"]["labels"] = json!({"a": "c"});

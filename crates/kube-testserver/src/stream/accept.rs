@@ -12,7 +12,7 @@ use super::{
 };
 use crate::{kubelet::Kubelet, route::Query, status_error::StatusError};
 
-/// Connects a client with a pod: says what the answer is, and serves the connection once it has been sent.
+/// Accepts an upgrade request and serves the connection once the response has been sent. Returns status code and headers of the response.
 pub(crate) fn accept(
     connections: &StreamConnections,
     kubelet: &Kubelet,
@@ -27,11 +27,9 @@ pub(crate) fn accept(
     };
     let agreed = protocols.agree(&parts.headers)?;
     let upgrade = parts.extensions.get::<OnUpgrade>().cloned().ok_or_else(|| {
-        StatusError::bad_request(
-            "this connection cannot be upgraded: it is HTTP/2, or there is no socket at all",
-        )
+        StatusError::bad_request("this connection cannot be upgraded: it is HTTP/2 or not a socket")
     })?;
-    let answer = agreed.headers.iter().cloned().collect();
+    let headers = agreed.headers.iter().cloned().collect();
     let kubelet = kubelet.clone();
     connections.spawn(async move {
         match upgrade.await {
@@ -39,7 +37,7 @@ pub(crate) fn accept(
             Err(error) => tracing::debug!(%error, "the connection ended before it was upgraded"),
         }
     });
-    Ok((StatusCode::SWITCHING_PROTOCOLS, answer))
+    Ok((StatusCode::SWITCHING_PROTOCOLS, headers))
 }
 
 async fn serve(io: TokioIo<Upgraded>, agreed: Agreed, request: StreamRequest, kubelet: Kubelet) {

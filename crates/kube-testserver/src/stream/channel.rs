@@ -1,4 +1,4 @@
-//! The channels of a process in messages of a websocket: one byte of channel, then data.
+//! Channels of a process in websocket messages: one byte for the channel, then data.
 
 use bytes::Bytes;
 use serde_json::{Value, json};
@@ -13,24 +13,24 @@ use crate::kubelet::{Exit, TerminalSize};
 const STDIN: u8 = 0;
 pub(super) const STDOUT: u8 = 1;
 pub(super) const STDERR: u8 = 2;
-/// Carries the outcome, at the end.
+/// Carries the exit status at the end.
 pub(super) const ERROR: u8 = 3;
 const RESIZE: u8 = 4;
-/// Of version 5: the data is the number of the channel that is closed.
+/// Version 5: closes the channel whose number is the data.
 const CLOSE: u8 = 255;
 
-/// What a message of the client means.
+/// A message of the client.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Input {
     Stdin(Bytes),
-    /// No more comes on standard input.
+    /// End of standard input.
     StdinEnd,
     Resized(TerminalSize),
     Nothing,
 }
 
 impl Input {
-    /// Messages that mean nothing are passed over, as genuine servers do.
+    /// Unknown messages are ignored, as on genuine servers.
     pub(super) fn read(protocol: &str, mut message: Bytes) -> Self {
         if message.is_empty() {
             return Self::Nothing;
@@ -46,12 +46,12 @@ impl Input {
     }
 }
 
-/// The end of a connection that went well. Clients take an end without a code for a failure.
+/// A normal close. Clients treat a close frame without a code as a failure.
 pub(super) fn close_normal() -> Message {
     Message::Close(Some(CloseFrame { code: CloseCode::Normal, reason: "".into() }))
 }
 
-/// A message of the server.
+/// Encodes a message of the server.
 pub(super) fn message(channel: u8, data: &[u8]) -> Bytes {
     [&[channel], data].concat().into()
 }
@@ -84,7 +84,7 @@ mod tests {
     use crate::stream::handshake::V4;
 
     #[test]
-    fn messages_are_input_sizes_and_ends() {
+    fn messages_are_input_resizes_and_ends() {
         let read = |protocol, message: &'static [u8]| Input::read(protocol, Bytes::from_static(message));
         assert_eq!(read(V5, b"\0abc"), Input::Stdin(Bytes::from_static(b"abc")));
         let size = TerminalSize { width: 80, height: 24 };

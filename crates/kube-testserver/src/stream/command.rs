@@ -1,4 +1,4 @@
-//! A process on a websocket.
+//! A process over a websocket.
 
 use std::{pin::pin, time::Duration};
 
@@ -19,12 +19,12 @@ use super::{
 };
 use crate::kubelet::{Kubelet, SessionRecorder, Streams};
 
-/// How long a client may take to close its side after the end. Closing at once could lose what is still on its way.
+/// How long a client may take to close its side at the end. An immediate close could lose data in flight.
 pub(super) const CLOSE_TIMEOUT: Duration = Duration::from_secs(2);
-/// Output is sent in pieces of at most this.
+/// The largest chunk of output in one message.
 const CHUNK: usize = 16 * 1024;
 
-/// Serves until the process has ended and its outcome is sent, or the client is gone; then the process is dropped.
+/// Serves until the process has ended and its exit status is sent, or until the client disconnects; then the process is dropped.
 pub(super) async fn serve<I>(io: I, protocol: &'static str, request: CommandRequest, kubelet: &Kubelet)
 where
     I: AsyncRead + AsyncWrite + Unpin,
@@ -37,7 +37,7 @@ where
     let input = ClientInput { stdin: request.stdin.then_some(stdin), sizes, recorder: recorder.clone() };
     let mut input = pin!(input.run(source, protocol));
     let process = async {
-        // An empty message tells the client that it is connected.
+        // An empty first message tells the client that it is connected.
         let first = if request.stdout {
             STDOUT
         } else if request.stderr {
@@ -58,12 +58,12 @@ where
         () = input.as_mut() => false,
     };
     if ended {
-        // What still comes in is read away, so that nothing that was sent is lost to a reset.
+        // Remaining input is drained: a reset could discard data that was sent.
         drop(tokio::time::timeout(CLOSE_TIMEOUT, input).await);
     }
 }
 
-/// Where the messages of the client go.
+/// Distributes the messages of the client.
 struct ClientInput {
     stdin: Option<tokio::io::DuplexStream>,
     sizes: tokio::sync::mpsc::UnboundedSender<crate::kubelet::TerminalSize>,
@@ -71,7 +71,7 @@ struct ClientInput {
 }
 
 impl ClientInput {
-    /// Returns when the client is gone.
+    /// Returns when the client has disconnected.
     async fn run<I>(mut self, mut source: SplitStream<WebSocketStream<I>>, protocol: &str)
     where
         I: AsyncRead + AsyncWrite + Unpin,
@@ -88,14 +88,14 @@ impl ClientInput {
                     if let Some(stdin) = &mut self.stdin
                         && stdin.write_all(&data).await.is_err()
                     {
-                        // The process has closed its input; what else comes is lost, as in a pipe.
+                        // The process has closed its input; the rest is discarded, as with a pipe.
                         self.stdin = None;
                     }
                 }
                 Input::StdinEnd => self.stdin = None,
                 Input::Resized(size) => {
                     self.recorder.resized(size);
-                    // A process that has ended has no terminal.
+                    // The process has ended.
                     let _ = self.sizes.send(size);
                 }
                 Input::Nothing => {}
@@ -104,7 +104,7 @@ impl ClientInput {
     }
 }
 
-/// Sends what the process prints until it prints no more; `false` when the client is gone.
+/// Sends the output of the process until its end. Returns `false` when the client has disconnected.
 async fn output<I>(
     sink: &mut SplitSink<WebSocketStream<I>, Message>,
     request: &CommandRequest,
@@ -120,7 +120,7 @@ where
     let (err_channel, err_wanted) =
         if request.tty { (STDOUT, request.stdout) } else { (STDERR, request.stderr) };
     while out_open || err_open {
-        let (channel, wanted, open, piece) = tokio::select! {
+        let (channel, wanted, open, chunk) = tokio::select! {
             biased;
             read = stdout.read(&mut out), if out_open => {
                 (STDOUT, request.stdout, &mut out_open, &out[..read.unwrap_or(0)])
@@ -129,10 +129,10 @@ where
                 (err_channel, err_wanted, &mut err_open, &err[..read.unwrap_or(0)])
             }
         };
-        *open = !piece.is_empty();
-        // Output that nobody wants is read all the same: the process must not have to wait.
-        if wanted && sent && !piece.is_empty() {
-            sent = send(sink, channel, piece).await;
+        *open = !chunk.is_empty();
+        // Unrequested output is drained, so that the process does not block.
+        if wanted && sent && !chunk.is_empty() {
+            sent = send(sink, channel, chunk).await;
         }
     }
     sent

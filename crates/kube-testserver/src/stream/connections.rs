@@ -3,7 +3,7 @@ use tokio_util::{
     task::TaskTracker,
 };
 
-/// The tasks of connections that have left HTTP. They end with their client, with [`end`](Self::end), or when this is dropped.
+/// The tasks of upgraded connections. They end when the client disconnects, with [`end`](Self::end), or when this is dropped.
 #[derive(Debug)]
 pub(crate) struct StreamConnections {
     tasks: TaskTracker,
@@ -22,7 +22,7 @@ impl StreamConnections {
         self.tasks.spawn(async move { cut.run_until_cancelled_owned(session).await });
     }
 
-    /// Ends all connections, now and for ever, and returns when they are gone.
+    /// Ends all connections and returns when their tasks have ended. Later ones end at once.
     pub(crate) async fn end(&self) {
         self.cut.cancel();
         self.tasks.close();

@@ -1,5 +1,4 @@
-//! Forwarded ports on a websocket: for the port at place `i` of the request, channel `2i` carries its data and `2i + 1` what
-//! went wrong. Each begins with the number of the port, two bytes, the lower one first.
+//! Port forwarding over a websocket: for port number `i` of the request, channel `2i` carries data and channel `2i + 1` errors. Each channel starts with the port number as two bytes, little-endian.
 
 use bytes::Bytes;
 use futures::{SinkExt, StreamExt, future::join_all, stream::SplitStream};
@@ -15,12 +14,12 @@ use tokio_tungstenite::{
 use super::{channel, command::CLOSE_TIMEOUT, request::ForwardRequest};
 use crate::kubelet::{Connection, Kubelet};
 
-/// Data is sent in pieces of at most this.
+/// The largest chunk of data in one message.
 const CHUNK: usize = 16 * 1024;
-/// So many pieces wait for the client at most; then the ports do.
+/// Messages queued for the client; when the queue is full, the ports wait.
 const QUEUE: usize = 8;
 
-/// Serves until all ports are closed or the client is gone.
+/// Serves until all ports are closed or the client has disconnected.
 pub(super) async fn serve<I>(io: I, request: ForwardRequest, kubelet: &Kubelet)
 where
     I: AsyncRead + AsyncWrite + Unpin,
@@ -29,7 +28,7 @@ where
     let (mut sink, source) = socket.split();
     let (queue, mut queued) = mpsc::channel(QUEUE);
     let (mut ports, mut inputs) = (Vec::new(), Vec::new());
-    // There are fewer channels than bytes; whoever asks for more ports gets the first ones.
+    // Channels are numbered by one byte: only the first 127 ports are forwarded.
     for (index, port) in (0..=126u8).zip(&request.ports) {
         let (connection, client) = Connection::new(&request.namespace, &request.pod, *port);
         let (read, write) = split(client);
@@ -63,14 +62,14 @@ async fn serve_port(
     queue: mpsc::Sender<Bytes>,
 ) {
     let error = data + 1;
-    // Where the queue is closed the client is gone, and this future is about to be dropped.
+    // A closed queue means that the client has disconnected, and this future is about to be dropped.
     for channel in [data, error] {
         drop(queue.send(channel::message(channel, &port.to_le_bytes())).await);
     }
     let output = async {
-        let mut piece = vec![0; CHUNK];
-        while let Ok(length @ 1..) = read.read(&mut piece).await {
-            drop(queue.send(channel::message(data, &piece[..length])).await);
+        let mut chunk = vec![0; CHUNK];
+        while let Ok(length @ 1..) = read.read(&mut chunk).await {
+            drop(queue.send(channel::message(data, &chunk[..length])).await);
         }
     };
     let (result, ()) = tokio::join!(script, output);
@@ -79,7 +78,7 @@ async fn serve_port(
     }
 }
 
-/// Hands data to the ports; returns when the client is gone.
+/// Distributes data to the ports; returns when the client has disconnected.
 async fn feed<I>(
     mut source: SplitStream<WebSocketStream<I>>,
     mut inputs: Vec<Option<WriteHalf<DuplexStream>>>,
@@ -96,7 +95,7 @@ async fn feed<I>(
             continue;
         }
         let channel = data.split_to(1)[0];
-        // Nothing is to be said on the channels of errors.
+        // Error channels take no input.
         let input = inputs.get_mut(usize::from(channel / 2)).filter(|_| channel % 2 == 0);
         if let Some(input) = input
             && let Some(write) = input

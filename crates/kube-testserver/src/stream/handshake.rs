@@ -1,4 +1,4 @@
-//! Agreeing on a protocol, by the headers of a request.
+//! Protocol negotiation by request headers.
 
 use http::{
     HeaderMap, HeaderName, HeaderValue,
@@ -8,28 +8,28 @@ use tokio_tungstenite::tungstenite::handshake::derive_accept_key;
 
 use crate::status_error::StatusError;
 
-/// The protocols of a subresource, by the names that clients offer.
+/// The protocols that a subresource supports.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Protocols {
     websocket: &'static [&'static str],
     spdy: &'static [&'static str],
 }
 
-/// What carries a protocol.
+/// The transport of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Transport {
     WebSocket,
     Spdy,
-    /// SPDY in the messages of a websocket.
+    /// SPDY tunnelled through websocket messages.
     Tunnel,
 }
 
-/// In which every channel has a number, and nothing can be closed but the whole.
+/// Numbered channels; single channels cannot be closed.
 pub(super) const V4: &str = "v4.channel.k8s.io";
-/// [`V4`] with a channel that closes others.
+/// [`V4`] with a channel that closes other channels.
 pub(super) const V5: &str = "v5.channel.k8s.io";
 
-/// Ports over SPDY in a websocket, as `kubectl` does it since 1.31.
+/// Port forwarding over SPDY in a websocket, as `kubectl` does since 1.31.
 const TUNNEL: &str = "SPDY/3.1+portforward.k8s.io";
 
 pub(super) const COMMAND: Protocols = Protocols { websocket: &[V5, V4], spdy: &[V4] };
@@ -38,17 +38,17 @@ pub(super) const FORWARD: Protocols = Protocols { websocket: &[V4, TUNNEL], spdy
 const SPDY: &str = "SPDY/3.1";
 const STREAM_PROTOCOL: HeaderName = HeaderName::from_static("x-stream-protocol-version");
 
-/// What both sides speak from now on.
+/// The negotiated protocol.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Agreed {
     pub(super) protocol: &'static str,
     pub(super) transport: Transport,
-    /// The headers of the answer.
+    /// Headers of the response.
     pub(super) headers: Vec<(HeaderName, HeaderValue)>,
 }
 
 impl Protocols {
-    /// The client's first choice that is spoken here.
+    /// Selects the first of the client's protocols that is supported.
     pub(super) fn agree(self, headers: &HeaderMap) -> Result<Agreed, StatusError> {
         let upgrade = words(headers, &UPGRADE).next().unwrap_or_default();
         if !words(headers, &CONNECTION).any(|word| word.eq_ignore_ascii_case("upgrade")) {
@@ -101,7 +101,7 @@ fn choose<'a>(
     })
 }
 
-/// The words of a header that is a list, over all its lines.
+/// The elements of a comma-separated header, over all its lines.
 fn words<'a>(headers: &'a HeaderMap, name: &HeaderName) -> impl Iterator<Item = &'a str> {
     let lines = headers.get_all(name).into_iter().filter_map(|value| value.to_str().ok());
     lines.flat_map(|line| line.split(',')).map(str::trim).filter(|word| !word.is_empty())
@@ -129,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_protocol_that_both_speak_is_taken() {
+    fn the_first_common_protocol_is_selected() {
         let agreed = COMMAND.agree(&websocket("v9, v5.channel.k8s.io, v4.channel.k8s.io")).unwrap();
         assert_eq!(agreed.protocol, V5);
         // The example of RFC 6455, section 1.3.
@@ -142,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn whoever_does_not_ask_for_an_upgrade_is_told_to() {
+    fn requests_without_upgrade_are_refused() {
         for headers in [HeaderMap::new(), headers(&[("connection", "Upgrade"), ("upgrade", "h2c")])] {
             assert_eq!(COMMAND.agree(&headers).unwrap_err().message, "Upgrade request required");
         }

@@ -1,4 +1,4 @@
-//! Connections that leave HTTP behind: `exec`, `attach` and `port-forward` over websockets and SPDY.
+//! Upgraded connections: `exec`, `attach` and `port-forward` over websockets and SPDY.
 
 mod accept;
 mod channel;

@@ -1,4 +1,4 @@
-//! What a request asks to be connected to, and whether the pod has it.
+//! What a streaming request connects to, checked against the pod.
 
 use http::StatusCode;
 use serde_json::Value;
@@ -10,7 +10,7 @@ use crate::{
     status_error::StatusError,
 };
 
-/// Something in a pod that a client wants to be connected to.
+/// A streaming request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum StreamRequest {
     Command(CommandRequest),
@@ -21,7 +21,7 @@ pub(super) enum StreamRequest {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct CommandRequest {
     pub(super) container: Container,
-    /// `None`: the process that the container runs.
+    /// `None` for `attach`.
     pub(super) argv: Option<Vec<String>>,
     pub(super) stdin: bool,
     pub(super) stdout: bool,
@@ -34,11 +34,11 @@ pub(super) struct CommandRequest {
 pub(super) struct ForwardRequest {
     pub(super) namespace: String,
     pub(super) pod: String,
-    /// In the query of websockets; over SPDY each stream has its own.
+    /// From the query of websocket requests; with SPDY each stream names its port.
     pub(super) ports: Vec<u16>,
 }
 
-/// Whether this subresource of pods is a connection.
+/// Whether this subresource of pods upgrades the connection.
 pub(crate) fn is_stream(subresource: &str) -> bool {
     matches!(subresource, "exec" | "attach" | "portforward")
 }
@@ -80,7 +80,7 @@ impl StreamRequest {
     }
 }
 
-/// Only a pod on a node has somebody to connect to.
+/// Only a scheduled pod can be connected to.
 fn running(pod: &Value) -> Result<(), StatusError> {
     match pod["spec"]["nodeName"].as_str() {
         Some(node) if !node.is_empty() => Ok(()),
@@ -113,24 +113,24 @@ mod tests {
                 {"name": "a", "state": {"running": {}}}, {"name": "b", "state": {"waiting": {}}}]}})
     }
 
-    fn asked(subresource: &str, query: &str) -> Result<StreamRequest, String> {
+    fn requested(subresource: &str, query: &str) -> Result<StreamRequest, String> {
         StreamRequest::of(subresource, "default", &pod(), &Query::parse(query))
             .map_err(|failure| failure.message)
     }
 
     #[test]
-    fn a_command_names_its_container_and_at_least_one_stream() {
+    fn a_command_needs_a_container_and_a_stream() {
         let Ok(StreamRequest::Command(command)) =
-            asked("exec", "container=a&command=ls&command=-l&stdout=1&tty=false")
+            requested("exec", "container=a&command=ls&command=-l&stdout=1&tty=false")
         else {
             panic!("refused")
         };
         assert_eq!(command.argv.unwrap(), ["ls", "-l"]);
         assert!(command.stdout && !command.tty && !command.stdin);
         assert!(
-            matches!(asked("attach", "container=a&stdin=true"), Ok(StreamRequest::Command(c)) if c.argv.is_none())
+            matches!(requested("attach", "container=a&stdin=true"), Ok(StreamRequest::Command(c)) if c.argv.is_none())
         );
-        let why = |query| asked("exec", query).unwrap_err();
+        let why = |query| requested("exec", query).unwrap_err();
         assert_eq!(
             why("command=ls"),
             "a container name must be specified for pod two, choose one of: [i a b]"
@@ -142,8 +142,8 @@ mod tests {
     }
 
     #[test]
-    fn ports_are_numbers_of_ports() {
-        let ports = |query| match asked("portforward", query) {
+    fn ports_are_validated() {
+        let ports = |query| match requested("portforward", query) {
             Ok(StreamRequest::Forward(forward)) => Ok(forward.ports),
             Ok(StreamRequest::Command(_)) => panic!("no command"),
             Err(why) => Err(why),

@@ -1,4 +1,4 @@
-//! Bytes of another protocol in the messages of a websocket.
+//! Bytes of another protocol in websocket messages.
 
 use futures::{SinkExt, StreamExt};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, DuplexStream, split};
@@ -11,7 +11,7 @@ use super::channel::close_normal;
 
 const CHUNK: usize = 16 * 1024;
 
-/// Carries bytes both ways until one side ends.
+/// Copies bytes in both directions until one side ends.
 pub(super) async fn run<I>(io: I, inner: DuplexStream)
 where
     I: AsyncRead + AsyncWrite + Unpin,
@@ -20,9 +20,9 @@ where
     let (mut sink, mut source) = socket.split();
     let (mut read, mut write) = split(inner);
     let outgoing = async {
-        let mut piece = vec![0; CHUNK];
-        while let Ok(length @ 1..) = read.read(&mut piece).await {
-            if sink.send(Message::binary(piece[..length].to_vec())).await.is_err() {
+        let mut chunk = vec![0; CHUNK];
+        while let Ok(length @ 1..) = read.read(&mut chunk).await {
+            if sink.send(Message::binary(chunk[..length].to_vec())).await.is_err() {
                 return;
             }
         }

@@ -6,7 +6,7 @@ use crate::{
     store::{Change, EventType, Stored},
 };
 
-/// What a list or a watch is restricted to.
+/// The namespace and selectors of a list or watch.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Filter {
     pub(crate) namespace: Option<String>,
@@ -22,8 +22,7 @@ impl Filter {
             && (self.fields.is_empty() || self.fields.matches(&object.value()))
     }
 
-    /// What a change looks like from inside the restriction: an object that comes into it is added, one that leaves
-    /// is deleted (and shown as it last was inside). `None` when it concerns only others.
+    /// The event of a change for this filter: an object that starts to match is added, one that stops matching is deleted (and sent as it last matched). `None` when it matched neither before nor after.
     pub(crate) fn event_for(&self, change: &Change) -> Option<(EventType, Arc<Stored>)> {
         let was_in = change.previous.as_ref().is_some_and(|previous| self.matches(previous));
         if change.object.event == EventType::Deleted {
@@ -50,7 +49,7 @@ mod tests {
     use crate::store::{Key, Store};
 
     #[test]
-    fn objects_enter_and_leave_a_selection() {
+    fn objects_start_and_stop_matching() {
         let mut store = Store::new(100);
         let table = store.add_table();
         let key = || Key::new(Some("ns"), "a");

@@ -1,7 +1,6 @@
-//! Watches: what a change means to one watcher, and the stream of lines that it gets.
+//! Watches: the events of one watcher, and the stream of lines it gets.
 //!
-//! A watcher holds a position in the history and nothing else: it is woken when its resource changes and reads on
-//! from there. One that is too slow finds its position gone, and is cut.
+//! A watcher holds only a position in the history: it wakes when its resource changes and reads on from there. A watcher whose position was dropped from the history is ended.
 
 mod filter;
 mod stream;

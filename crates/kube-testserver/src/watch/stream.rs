@@ -15,22 +15,22 @@ use crate::{
     store::{Change, EventType, PageRequest, Stored, TableId, TooOld},
 };
 
-/// A watcher that has nothing else to hear gets a bookmark this often, when it wants them.
+/// Interval of bookmarks, for watchers that request them.
 const BOOKMARK_EVERY: Duration = Duration::from_secs(60);
-/// How long a watch lasts when the client does not say.
+/// The duration of a watch without `timeoutSeconds`.
 const DEFAULT_TIMEOUT: Duration = Duration::from_secs(45 * 60);
-/// Changes taken from the history at a time.
+/// Changes read from the history at a time.
 const BATCH: usize = 256;
 
-/// Where a watch begins.
+/// Where a watch starts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Start {
-    /// With the first change after a revision.
+    /// The first change after a revision.
     After(u64),
-    /// With every object that is there now; then, if asked for, a bookmark that says that these were all.
+    /// The current objects, then a bookmark if `announce_end`.
     Current {
         announce_end: bool,
-        /// As it was at this revision; `None` is now.
+        /// The state at this revision; `None` is the current state.
         at: Option<u64>,
     },
 }
@@ -42,27 +42,27 @@ pub(crate) struct Watch {
     filter: Filter,
     encoder: Encoder,
     clock: Clock,
-    /// The revision up to which everything was seen.
+    /// The revision up to which all changes are sent.
     position: u64,
     initial: vec::IntoIter<Arc<Stored>>,
     announce_end: bool,
     changes: vec::IntoIter<Change>,
-    /// Said instead of anything else, and then the end.
-    failure: Option<StatusError>,
-    /// `None` once the stream is to end.
+    /// Sent as the next and last line.
+    error: Option<StatusError>,
+    /// `None` once the stream has to end.
     signal: Option<watch::Receiver<u64>>,
     end_requested: watch::Receiver<u64>,
-    /// When the cluster has something to do that may be an event: somebody has to wake up for it.
+    /// When the cluster's next task is due: it may create an event, and the watch has to run it.
     due: watch::Receiver<Option<Duration>>,
     /// When the next bookmark is due, in the clock's time since start.
     bookmark: Option<Duration>,
     deadline: Duration,
-    /// That of the cluster at the beginning: in another one this watch knows nothing.
+    /// The cluster's incarnation at the start: after a replacement, the position is invalid.
     incarnation: u64,
 }
 
 impl Watch {
-    /// Takes the present state (or the position in the history) at this moment; `cluster` is locked by the caller.
+    /// Reads the current state or the position in the history; the caller holds the lock of `cluster`.
     pub(crate) fn begin(
         shared: Arc<Mutex<ClusterState>>,
         cluster: &ClusterState,
@@ -70,7 +70,7 @@ impl Watch {
         (start, filter, encoder): (Start, Filter, Encoder),
         end_requested: watch::Receiver<u64>,
     ) -> Self {
-        let (mut position, mut initial, mut failure, mut announce) =
+        let (mut position, mut initial, mut error, mut announce) =
             (cluster.store.revision(), Vec::new(), None, false);
         match start {
             Start::Current { announce_end, at } => {
@@ -84,13 +84,13 @@ impl Watch {
                 };
                 match cluster.store.page(all) {
                     Ok(page) => (position, initial) = (page.revision, page.objects),
-                    Err(old) => failure = Some(too_old(at.unwrap_or_default(), &old)),
+                    Err(old) => error = Some(too_old(at.unwrap_or_default(), &old)),
                 }
                 announce = announce_end;
             }
             Start::After(revision) => {
                 position = revision;
-                failure =
+                error =
                     cluster.store.check_readable(table, revision).err().map(|old| too_old(revision, &old));
             }
         }
@@ -105,7 +105,7 @@ impl Watch {
             initial: initial.into_iter(),
             announce_end: announce,
             changes: Vec::new().into_iter(),
-            failure,
+            error,
             end_requested,
             due: cluster.next_due(),
             bookmark: None,
@@ -128,12 +128,12 @@ impl Watch {
         self
     }
 
-    /// The next line, or `None` at the end: the timeout, the end of the resource, or history that ran away.
+    /// The next line. `None` at the end: after the timeout, when the resource is no longer served, or when the position was dropped from the history.
     pub(crate) async fn next(&mut self) -> Option<Bytes> {
         loop {
-            if let Some(failure) = self.failure.take() {
+            if let Some(error) = self.error.take() {
                 self.signal = None;
-                return Some(format!("{}\n", json!({"type": "ERROR", "object": failure.status()})).into());
+                return Some(format!("{}\n", json!({"type": "ERROR", "object": error.status()})).into());
             }
             match self.ready() {
                 Some(Ready::Line(line)) => return Some(line),
@@ -146,13 +146,13 @@ impl Watch {
                     .await;
                     match shown {
                         Ok(shown) => return shown.first().map(|object| self.line(event, object)),
-                        Err(failure) => self.failure = Some(failure),
+                        Err(error) => self.error = Some(error),
                     }
                     continue;
                 }
                 None => {}
             }
-            // Marked as seen before reading, so that nothing falls between reading and waiting.
+            // Marked as seen before reading, so that a change between reading and waiting wakes the watch.
             self.signal.as_mut()?.borrow_and_update();
             if self.fetch_changes().is_err() {
                 return None;
@@ -176,7 +176,7 @@ impl Watch {
         self.encoder.event(event, object, &now)
     }
 
-    /// What is next without waiting for it.
+    /// The next line or event that is available without waiting.
     fn ready(&mut self) -> Option<Ready> {
         if let Some(object) = self.initial.next() {
             return Some(Ready::Object(EventType::Added, object));
@@ -193,7 +193,7 @@ impl Watch {
         None
     }
 
-    /// Fetches what happened since; with nothing new, all of the store's present revision counts as seen.
+    /// Reads new changes; without any, the position moves to the store's revision.
     fn fetch_changes(&mut self) -> Result<(), TooOld> {
         let cluster = self.cluster.lock();
         if cluster.incarnation != self.incarnation {
@@ -215,7 +215,7 @@ impl Watch {
             biased;
             changed = signal.changed() => if changed.is_ok() { Wake::Changed } else { Wake::End { bookmark: false } },
             _ = self.end_requested.changed() => Wake::End { bookmark: false },
-            // The cluster has the sender, and this watch the cluster.
+            // Cannot fail: the cluster owns the sender, and this watch owns the cluster.
             _ = self.due.changed() => Wake::Changed,
             () = self.clock.sleep_until(next) => self.on_timer(),
         }
@@ -239,10 +239,10 @@ fn too_old(revision: u64, old: &TooOld) -> StatusError {
     StatusError::expired(format!("too old resource version: {revision} ({})", old.oldest))
 }
 
-/// What is to be said next.
+/// The next thing to send.
 enum Ready {
     Line(Bytes),
-    /// In the version that is stored.
+    /// In the storage version.
     Object(EventType, Arc<Stored>),
 }
 

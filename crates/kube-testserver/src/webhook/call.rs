@@ -4,28 +4,27 @@ use serde_json::{Value, json};
 
 use super::Target;
 
-/// What somebody outside is to be asked.
+/// A pending call to a webhook.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct WebhookCall {
-    /// Who is asked; the error says why nobody can be.
+    /// The webhook's address, or why it has none.
     pub(crate) target: Result<Target, String>,
     pub(crate) timeout: Duration,
-    /// What tells the question from others of the same request, and finds its response when the verb runs again. The uid of
-    /// a review is not in it, nor is anything else that differs from run to run.
+    /// Identifies the call among those of the same request when the handler runs again. Contains nothing that differs between runs, such as the uid of the review.
     pub(crate) key: Value,
-    /// The review as it is sent.
+    /// The review, as sent.
     pub(crate) body: Value,
 }
 
-/// The answers that a request has got so far.
+/// The webhook responses of one request so far.
 #[derive(Debug, Default)]
 pub(crate) struct WebhookResponses {
-    known: Vec<(Value, Result<Value, String>)>,
+    recorded: Vec<(Value, Result<Value, String>)>,
     disabled: bool,
 }
 
 impl WebhookResponses {
-    /// Of a write that the server does by itself: nobody outside is asked about it.
+    /// For the server's own writes: no webhook is called.
     pub(crate) fn disabled() -> Self {
         Self { disabled: true, ..Self::default() }
     }
@@ -34,18 +33,18 @@ impl WebhookResponses {
         self.disabled
     }
 
-    /// The `response` that came back, with the `uid` of what was asked, or why none did. `None`: nobody was asked yet.
+    /// The `response` to a call, with the `uid` of its review, or why the call failed. `None`: not called yet.
     pub(crate) fn find(&self, key: &Value) -> Option<&Result<Value, String>> {
-        self.known.iter().rev().find(|(known, _)| known == key).map(|(_, response)| response)
+        self.recorded.iter().rev().find(|(recorded, _)| recorded == key).map(|(_, response)| response)
     }
 
-    /// Keeps an response, with the uid that it has to repeat.
-    pub(crate) fn record(&mut self, inquiry: WebhookCall, response: Result<Value, String>) {
-        let uid = &inquiry.body["request"]["uid"];
-        self.known.push((inquiry.key, response.map(|response| json!({"uid": uid, "answer": response}))));
+    /// Records the result of a call, with the uid that the response must repeat.
+    pub(crate) fn record(&mut self, call: WebhookCall, response: Result<Value, String>) {
+        let uid = &call.body["request"]["uid"];
+        self.recorded.push((call.key, response.map(|response| json!({"uid": uid, "response": response}))));
     }
 
     pub(crate) fn len(&self) -> usize {
-        self.known.len()
+        self.recorded.len()
     }
 }

@@ -1,4 +1,4 @@
-//! One question, one connection, one answer.
+//! The webhook client: one call per connection.
 
 use std::{sync::Arc, sync::mpsc, time::Duration};
 
@@ -13,31 +13,30 @@ use tokio_rustls::TlsConnector;
 
 use super::{Target, WebhookCall, tls};
 
-/// No answer is longer: as much as a request may be.
+/// The largest response: as large as a request may be.
 const MAX_RESPONSE: usize = 3 * 1024 * 1024;
-/// Room for a timeout that passed on this side already to be heard of on the other.
+/// Added to the timeout, so that a webhook that gives up at the timeout can still respond.
 const GRACE: Duration = Duration::from_millis(50);
 
-/// The review that comes back; the error is what the client hears after "failed calling webhook".
+/// Sends a call and returns the review in the response. The error is the text after "failed calling webhook".
 ///
-/// Time is the clock on the wall, whatever the runtime's clock says: whoever answers lives outside of it. A paused clock
-/// does not run ahead in the meantime.
+/// The timeout is measured in real time, also with a paused tokio clock: the webhook runs outside the runtime.
 pub(crate) async fn send(call: &WebhookCall) -> Result<Value, String> {
     let target = call.target.clone()?;
     let shown = target.to_string();
     let (done, waiting) = mpsc::channel::<()>();
     let timeout = call.timeout + GRACE;
-    // A blocking task also keeps a paused clock where it is.
-    let overdue = tokio::task::spawn_blocking(move || waiting.recv_timeout(timeout));
+    // A blocking task also stops a paused clock from advancing.
+    let timed_out = tokio::task::spawn_blocking(move || waiting.recv_timeout(timeout));
     let body = Bytes::from(call.body.to_string());
-    let answered = tokio::select! {
-        answered = exchange(target, body) => answered,
-        _ = overdue => Err("context deadline exceeded".to_string()),
+    let result = tokio::select! {
+        result = post(target, body) => result,
+        _ = timed_out => Err("context deadline exceeded".to_string()),
     };
     drop(done);
-    match answered.map_err(|why| format!("failed to call webhook: Post \"{shown}\": {why}"))? {
+    match result.map_err(|why| format!("failed to call webhook: Post \"{shown}\": {why}"))? {
         (200..=299, body) => serde_json::from_slice(&body).map_err(|why| {
-            format!("couldn't get version/kind; json parse error: the answer is no JSON: {why}")
+            format!("couldn't get version/kind; json parse error: the response is not JSON: {why}")
         }),
         (404, _) => Err("the server could not find the requested resource".into()),
         (_, _) => {
@@ -46,7 +45,7 @@ pub(crate) async fn send(call: &WebhookCall) -> Result<Value, String> {
     }
 }
 
-async fn exchange(target: Target, body: Bytes) -> Result<(u16, Bytes), String> {
+async fn post(target: Target, body: Bytes) -> Result<(u16, Bytes), String> {
     let dialled = (target.host.as_str(), target.port);
     let stream = TcpStream::connect(dialled).await.map_err(|why| {
         let why = if why.kind() == std::io::ErrorKind::ConnectionRefused {
@@ -69,7 +68,7 @@ async fn exchange(target: Target, body: Bytes) -> Result<(u16, Bytes), String> {
         .header(header::CONTENT_TYPE, "application/json")
         .body(Full::new(body))
         .map_err(|why| why.to_string())?;
-    let answer = async {
+    let response = async {
         let response = sender.send_request(request).await.map_err(|why| why.to_string())?;
         let code = response.status().as_u16();
         let body = Limited::new(response.into_body(), MAX_RESPONSE)
@@ -78,10 +77,10 @@ async fn exchange(target: Target, body: Bytes) -> Result<(u16, Bytes), String> {
             .map_err(|why| why.to_string())?;
         Ok((code, body.to_bytes()))
     };
-    // The connection is driven here, so that it ends with the answer, or with whoever stops waiting for it.
+    // The connection is polled here, so that it ends with the response or with this future.
     tokio::select! {
         biased;
-        answer = answer => answer,
+        response = response => response,
         ended = connection => Err(ended.err().map_or_else(|| "EOF".into(), |why| why.to_string())),
     }
 }

@@ -1,7 +1,6 @@
-//! Asking somebody outside: admission and conversion webhooks.
+//! Calls to admission and conversion webhooks.
 //!
-//! Verbs do no I/O. One that cannot go on without an answer fails with a [`WebhookCall`]; the shell lets go of the cluster,
-//! asks, and runs the verb again with the answer at hand, until it needs no more.
+//! Handlers do no I/O. A handler that needs a webhook's response fails with a [`WebhookCall`]; `server::dispatch` releases the cluster's lock, sends the call, and runs the handler again with the response recorded, until no call is missing.
 
 mod call;
 mod client;

@@ -2,31 +2,31 @@ use std::fmt;
 
 use http::Uri;
 
-/// Where a webhook listens, and how it proves that it is the one.
+/// The address of a webhook and the CA certificates that verify it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Target {
-    /// What is dialled: host and port.
+    /// The host to connect to.
     pub(crate) host: String,
     pub(crate) port: u16,
-    /// What the certificate has to name.
+    /// The name that the certificate is verified against.
     pub(crate) server_name: String,
     /// Path and query.
     pub(crate) path: String,
-    /// PEM. Without it nothing is trusted: there are no roots of a system here.
+    /// PEM. Without it, no certificate is trusted: system roots are not used.
     pub(crate) ca_bundle: Vec<u8>,
 }
 
 impl Target {
     /// The address in a URL.
     pub(crate) fn of_url(url: &str, ca_bundle: Vec<u8>) -> Result<Self, String> {
-        let uri: Uri = url.parse().map_err(|why| format!("the URL {url:?} is none: {why}"))?;
+        let uri: Uri = url.parse().map_err(|why| format!("invalid URL {url:?}: {why}"))?;
         let host = uri.host().unwrap_or_default().trim_matches(['[', ']']).to_string();
         let path = uri.path_and_query().map_or("/", |path| path.as_str()).to_string();
         let port = uri.port_u16().unwrap_or(443);
         Ok(Self { server_name: host.clone(), host, port, path, ca_bundle })
     }
 
-    /// The same target, told how long the caller waits.
+    /// The same target with the timeout in its query.
     #[must_use]
     pub(crate) fn within(mut self, seconds: u64) -> Self {
         let glue = if self.path.contains('?') { '&' } else { '?' };

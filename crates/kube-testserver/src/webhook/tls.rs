@@ -1,4 +1,4 @@
-//! Whether the other side is who it should be.
+//! Verifies webhooks against the `caBundle` of their configuration.
 
 use std::sync::Arc;
 
@@ -14,8 +14,7 @@ use rustls::{
     server::ParsedCertificate,
 };
 
-/// TLS that trusts what a `caBundle` holds: authorities, and certificates that are themselves in it, as servers have that
-/// sign their own.
+/// A client configuration that trusts the certificates of a `caBundle`: CA certificates, and self-signed server certificates.
 pub(super) fn client_config(ca_bundle: &[u8]) -> Result<ClientConfig, String> {
     let provider = Arc::new(ring::default_provider());
     let trusted: Vec<CertificateDer<'static>> =

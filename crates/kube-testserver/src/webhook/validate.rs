@@ -3,7 +3,7 @@ use serde_json::Value;
 
 use crate::schema::FieldError;
 
-/// What is wrong with the `clientConfig` at a path, in the words of the genuine server.
+/// Validates the `clientConfig` at a path; messages are those of the genuine server.
 pub(crate) fn validate_client_config(at: &str, client: &Value) -> Vec<FieldError> {
     let mut errors = Vec::new();
     match (client["url"].as_str(), client["service"].is_object()) {

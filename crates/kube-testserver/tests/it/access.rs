@@ -1,43 +1,43 @@
 use kube_testserver::{ApiServer, User};
 use serde_json::{Value, json};
 
-use crate::rig::*;
+use crate::client::*;
 
 const RBAC: &str = "/apis/rbac.authorization.k8s.io/v1";
 const REVIEWS: &str = "/apis/authorization.k8s.io/v1";
 
-/// A server where `ann` has a token and no rights, and the rig is an administrator.
-fn guarded() -> Rig {
+/// A server where `ann` has a token without permissions, and an administrator's client.
+fn guarded() -> TestClient {
     let ann = User::new("ann").group("team").uid("7").extra("dept", "x").token("ann-token");
-    Rig { api: ApiServer::builder().with_user(ann).service().unwrap() }
+    TestClient { api: ApiServer::builder().with_user(ann).service().unwrap() }
 }
 
-async fn with(rig: &Rig, headers: &[(&str, &str)], path: &str) -> (u16, Value) {
-    let reply = rig.send("GET", path, headers, "").await;
+async fn with(client: &TestClient, headers: &[(&str, &str)], path: &str) -> (u16, Value) {
+    let reply = client.send("GET", path, headers, "").await;
     (reply.code.as_u16(), reply.body)
 }
 
 const ANN: (&str, &str) = ("authorization", "Bearer ann-token");
 
 /// A Role and its binding to a user.
-async fn grant(rig: &Rig, user: &str, rules: Value) {
+async fn grant(client: &TestClient, user: &str, rules: Value) {
     let base = format!("{RBAC}/namespaces/default");
-    rig.post(&format!("{base}/roles"), json!({"metadata": {"name": user}, "rules": rules})).await.ok();
+    client.post(&format!("{base}/roles"), json!({"metadata": {"name": user}, "rules": rules})).await.ok();
     let binding = json!({"metadata": {"name": user},
         "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "Role", "name": user},
         "subjects": [{"apiGroup": "rbac.authorization.k8s.io", "kind": "User", "name": user}]});
-    rig.post(&format!("{base}/rolebindings"), binding).await.ok();
+    client.post(&format!("{base}/rolebindings"), binding).await.ok();
 }
 
 #[tokio::test(start_paused = true)]
-async fn strangers_are_told_apart() {
-    let rig = guarded();
-    let (code, body) = with(&rig, &[("authorization", "Bearer nobody")], "/healthz").await;
+async fn credentials_identify_users() {
+    let client = guarded();
+    let (code, body) = with(&client, &[("authorization", "Bearer nobody")], "/healthz").await;
     assert_eq!(
         (code, &body["message"], &body["reason"]),
         (401, &json!("Unauthorized"), &json!("Unauthorized"))
     );
-    let (code, body) = with(&rig, &[ANN], CONFIG_MAPS).await;
+    let (code, body) = with(&client, &[ANN], CONFIG_MAPS).await;
     let refused = "configmaps is forbidden: User \"ann\" cannot list resource \"configmaps\" in API group \"\" in the \
                    namespace \"default\"";
     assert_eq!((code, body["message"].as_str().unwrap()), (403, refused));
@@ -61,26 +61,26 @@ async fn strangers_are_told_apart() {
         ),
         ("/logs/x", "forbidden: User \"ann\" cannot get path \"/logs/x\""),
     ] {
-        let (code, body) = with(&rig, &[ANN], path).await;
+        let (code, body) = with(&client, &[ANN], path).await;
         assert_eq!((code, body["message"].as_str().unwrap()), (403, message));
     }
     for path in ["/api", "/apis/apps/v1", "/version", "/healthz", "/openapi/v3"] {
-        assert_eq!(with(&rig, &[ANN], path).await.0, 200, "{path}");
+        assert_eq!(with(&client, &[ANN], path).await.0, 200, "{path}");
     }
-    let anonymous = Rig { api: rig.api.as_user(User::new("system:anonymous")) };
+    let anonymous = TestClient { api: client.api.as_user(User::new("system:anonymous")) };
     assert_eq!(with(&anonymous, &[], "/version").await.0, 200);
     assert_eq!(with(&anonymous, &[], "/api").await.0, 403);
-    assert_eq!(with(&rig, &[], CONFIG_MAPS).await.0, 200, "the handle itself is an administrator");
+    assert_eq!(with(&client, &[], CONFIG_MAPS).await.0, 200, "the handle itself is an administrator");
 }
 
 #[tokio::test(start_paused = true)]
-async fn rights_follow_the_objects_at_once() {
-    let rig = guarded();
+async fn permissions_follow_rbac_objects_at_once() {
+    let client = guarded();
     let rules = json!([
         {"apiGroups": [""], "resources": ["configmaps"], "verbs": ["list", "watch"]},
         {"apiGroups": [""], "resources": ["secrets"], "verbs": ["get", "list"], "resourceNames": ["s"]},
     ]);
-    grant(&rig, "ann", rules).await;
+    grant(&client, "ann", rules).await;
     let secrets = "/api/v1/namespaces/default/secrets";
     for (path, code) in [
         (CONFIG_MAPS.to_string(), 200),
@@ -91,18 +91,18 @@ async fn rights_follow_the_objects_at_once() {
         (secrets.into(), 403),
         (format!("{secrets}?fieldSelector=metadata.name=s"), 200),
     ] {
-        assert_eq!(with(&rig, &[ANN], &path).await.0, code, "{path}");
+        assert_eq!(with(&client, &[ANN], &path).await.0, code, "{path}");
     }
-    rig.delete(&format!("{RBAC}/namespaces/default/rolebindings/ann")).await.ok();
-    assert_eq!(with(&rig, &[ANN], CONFIG_MAPS).await.0, 403);
+    client.delete(&format!("{RBAC}/namespaces/default/rolebindings/ann")).await.ok();
+    assert_eq!(with(&client, &[ANN], CONFIG_MAPS).await.0, 403);
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_administrator_may_be_anybody() {
-    let rig = guarded();
+async fn an_administrator_may_impersonate_anyone() {
+    let client = guarded();
     let me = async |headers: &[(&str, &str)]| {
         let path = "/apis/authentication.k8s.io/v1/selfsubjectreviews";
-        rig.send("POST", path, headers, "{}").await.body["status"]["userInfo"].clone()
+        client.send("POST", path, headers, "{}").await.body["status"]["userInfo"].clone()
     };
     assert_eq!(
         me(&[ANN]).await,
@@ -118,13 +118,13 @@ async fn an_administrator_may_be_anybody() {
         me(&acting).await,
         json!({"username": "bob", "uid": "9", "groups": ["devs", "system:authenticated"], "extra": {"scopes": ["dev"]}})
     );
-    let (code, body) = with(&rig, &[ANN, ("impersonate-user", "bob")], CONFIG_MAPS).await;
+    let (code, body) = with(&client, &[ANN, ("impersonate-user", "bob")], CONFIG_MAPS).await;
     let refused = "users \"bob\" is forbidden: User \"ann\" cannot impersonate resource \"users\" in API group \"\" at the cluster scope";
     assert_eq!((code, body["message"].as_str().unwrap()), (403, refused));
     let users = json!([{"apiGroups": [""], "resources": ["serviceaccounts"], "verbs": ["impersonate"]}]);
-    grant(&rig, "ann", users).await;
+    grant(&client, "ann", users).await;
     let account = ("impersonate-user", "system:serviceaccount:default:robot");
-    let (code, body) = with(&rig, &[ANN, account], CONFIG_MAPS).await;
+    let (code, body) = with(&client, &[ANN, account], CONFIG_MAPS).await;
     assert!(
         code == 403
             && body["message"]
@@ -133,7 +133,7 @@ async fn an_administrator_may_be_anybody() {
                 .contains("User \"system:serviceaccount:default:robot\" cannot list"),
         "{body}"
     );
-    let (code, body) = with(&rig, &[("impersonate-group", "devs")], CONFIG_MAPS).await;
+    let (code, body) = with(&client, &[("impersonate-group", "devs")], CONFIG_MAPS).await;
     assert_eq!(
         (code, body.as_str().unwrap()),
         (
@@ -144,11 +144,12 @@ async fn an_administrator_may_be_anybody() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn reviews_answer_what_requests_would() {
-    let rig = guarded();
-    grant(&rig, "ann", json!([{"apiGroups": [""], "resources": ["pods"], "verbs": ["get"]}])).await;
-    let ask =
-        async |kind: &str, spec: Value| rig.post(&format!("{REVIEWS}/{kind}"), json!({"spec": spec})).await;
+async fn access_reviews_agree_with_requests() {
+    let client = guarded();
+    grant(&client, "ann", json!([{"apiGroups": [""], "resources": ["pods"], "verbs": ["get"]}])).await;
+    let ask = async |kind: &str, spec: Value| {
+        client.post(&format!("{REVIEWS}/{kind}"), json!({"spec": spec})).await
+    };
     let pods = |verb: &str| json!({"verb": verb, "resource": "pods", "namespace": "default"});
     let status = |body: Value| body["status"].clone();
     let yes = ask("subjectaccessreviews", json!({"user": "ann", "resourceAttributes": pods("get")})).await;
@@ -164,13 +165,17 @@ async fn reviews_answer_what_requests_would() {
     let local = format!("{REVIEWS}/namespaces/default/localsubjectaccessreviews");
     let elsewhere = json!({"metadata": {"namespace": "default"}, "spec": {"user": "ann", "resourceAttributes": {"verb": "get", "resource": "pods", "namespace": "other"}}});
     assert!(
-        rig.post(&local, elsewhere).await.refused(422, "Invalid").contains("must match metadata.namespace")
+        client
+            .post(&local, elsewhere)
+            .await
+            .refused(422, "Invalid")
+            .contains("must match metadata.namespace")
     );
     let here = json!({"metadata": {"namespace": "default"}, "spec": {"user": "ann", "resourceAttributes": pods("get")}});
-    assert_eq!(status(rig.post(&local, here).await.ok())["allowed"], true);
+    assert_eq!(status(client.post(&local, here).await.ok())["allowed"], true);
     let mine = async |kind: &str, spec: Value| {
         let path = format!("{REVIEWS}/{kind}");
-        rig.send("POST", &path, &[ANN], json!({"spec": spec}).to_string()).await.ok()["status"].clone()
+        client.send("POST", &path, &[ANN], json!({"spec": spec}).to_string()).await.ok()["status"].clone()
     };
     assert_eq!(
         mine("selfsubjectaccessreviews", json!({"resourceAttributes": pods("list")})).await,
@@ -185,7 +190,7 @@ async fn reviews_answer_what_requests_would() {
     );
     assert!(rules["nonResourceRules"][0]["nonResourceURLs"].as_array().unwrap().contains(&json!("/healthz")));
     let token = async |token: &str| {
-        rig.post("/apis/authentication.k8s.io/v1/tokenreviews", json!({"spec": {"token": token}})).await
+        client.post("/apis/authentication.k8s.io/v1/tokenreviews", json!({"spec": {"token": token}})).await
     };
     assert_eq!(token("ann-token").await.ok()["status"]["user"]["username"], "ann");
     assert_eq!(token("x").await.ok()["status"], json!({"user": {}, "error": "invalid bearer token"}));
@@ -193,11 +198,11 @@ async fn reviews_answer_what_requests_would() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn nobody_grants_what_they_lack() {
-    let rig = guarded();
+async fn escalation_is_refused() {
+    let client = guarded();
     let group = "rbac.authorization.k8s.io";
     grant(
-        &rig,
+        &client,
         "ann",
         json!([{"apiGroups": [group], "resources": ["roles", "rolebindings"], "verbs": ["create", "update", "get", "patch"]},
                {"apiGroups": [""], "resources": ["pods"], "verbs": ["get"]}]),
@@ -205,13 +210,14 @@ async fn nobody_grants_what_they_lack() {
     .await;
     let base = format!("{RBAC}/namespaces/default");
     let as_ann = async |path: &str, body: Value| {
-        rig.send(
-            "POST",
-            &format!("{base}/{path}"),
-            &[ANN, ("content-type", "application/json")],
-            body.to_string(),
-        )
-        .await
+        client
+            .send(
+                "POST",
+                &format!("{base}/{path}"),
+                &[ANN, ("content-type", "application/json")],
+                body.to_string(),
+            )
+            .await
     };
     let role = |name: &str, verbs: &[&str]| json!({"metadata": {"name": name}, "rules": [{"apiGroups": [""], "resources": ["pods"], "verbs": verbs}]});
     as_ann("roles", role("same", &["get"])).await.ok();
@@ -229,13 +235,13 @@ async fn nobody_grants_what_they_lack() {
     assert_eq!(message, "clusterroles.rbac.authorization.k8s.io \"none\" not found");
     let patch = json!({"rules": [{"apiGroups": ["*"], "resources": ["*"], "verbs": ["*"]}]}).to_string();
     let reply =
-        rig.send("PATCH", &format!("{base}/roles/same"), &[ANN, ("content-type", MERGE)], patch).await;
+        client.send("PATCH", &format!("{base}/roles/same"), &[ANN, ("content-type", MERGE)], patch).await;
     reply.refused(403, "Forbidden");
 }
 
 #[tokio::test(start_paused = true)]
-async fn cluster_roles_are_made_up_of_others() {
-    let rig = Rig::new();
+async fn cluster_roles_are_aggregated() {
+    let client = TestClient::new();
     let roles = format!("{RBAC}/clusterroles");
     let part = |name: &str, verb: &str| {
         json!({"metadata": {"name": name, "labels": {"part-of": "whole"}},
@@ -243,9 +249,9 @@ async fn cluster_roles_are_made_up_of_others() {
     };
     let whole = json!({"metadata": {"name": "whole"}, "rules": [],
         "aggregationRule": {"clusterRoleSelectors": [{"matchExpressions": [{"key": "part-of", "operator": "In", "values": ["whole"]}]}]}});
-    rig.post(&roles, whole).await.ok();
+    client.post(&roles, whole).await.ok();
     let verbs = async || {
-        let rules = rig.get(&format!("{roles}/whole")).await.ok()["rules"].clone();
+        let rules = client.get(&format!("{roles}/whole")).await.ok()["rules"].clone();
         rules
             .as_array()
             .into_iter()
@@ -254,17 +260,17 @@ async fn cluster_roles_are_made_up_of_others() {
             .collect::<Vec<_>>()
     };
     assert!(verbs().await.is_empty());
-    rig.post(&roles, part("b", "list")).await.ok();
-    rig.post(&roles, part("a", "get")).await.ok();
+    client.post(&roles, part("b", "list")).await.ok();
+    client.post(&roles, part("a", "get")).await.ok();
     assert_eq!(verbs().await, ["get", "list"]);
-    rig.delete(&format!("{roles}/b")).await.ok();
+    client.delete(&format!("{roles}/b")).await.ok();
     assert_eq!(verbs().await, ["get"]);
 }
 
-/// With the option off nobody needs to be anybody.
+/// Without RBAC, credentials are ignored.
 #[tokio::test(start_paused = true)]
-async fn without_the_option_credentials_are_not_looked_at() {
-    let rig = Rig::new();
-    let reply = rig.send("GET", CONFIG_MAPS, &[("authorization", "Bearer whoever")], "").await;
+async fn without_rbac_credentials_are_ignored() {
+    let client = TestClient::new();
+    let reply = client.send("GET", CONFIG_MAPS, &[("authorization", "Bearer whoever")], "").await;
     assert_eq!(reply.code, 200);
 }

@@ -5,95 +5,98 @@ use std::time::Duration;
 use kube_testserver::{ApiServer, BuiltInController, TestServer};
 use serde_json::{Value, json};
 
-use crate::rig::Rig;
+use crate::client::TestClient;
 
 const ACCOUNTS: &str = "/api/v1/namespaces/default/serviceaccounts";
 const REVIEWS: &str = "/apis/authentication.k8s.io/v1/tokenreviews";
 
-fn rig() -> Rig {
-    Rig { api: ApiServer::builder().with(BuiltInController::ServiceAccounts).service().unwrap() }
+fn client() -> TestClient {
+    TestClient { api: ApiServer::builder().with(BuiltInController::ServiceAccounts).service().unwrap() }
 }
 
-async fn token(rig: &Rig, spec: Value) -> Value {
+async fn token(client: &TestClient, spec: Value) -> Value {
     let request = json!({"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": spec});
-    rig.post(&format!("{ACCOUNTS}/default/token"), request).await.ok()
+    client.post(&format!("{ACCOUNTS}/default/token"), request).await.ok()
 }
 
-async fn review(rig: &Rig, token: &str, audiences: Value) -> Value {
+async fn review(client: &TestClient, token: &str, audiences: Value) -> Value {
     let spec = json!({"token": token, "audiences": audiences});
     let review = json!({"apiVersion": "authentication.k8s.io/v1", "kind": "TokenReview", "spec": spec});
-    rig.post(REVIEWS, review).await.ok()["status"].take()
+    client.post(REVIEWS, review).await.ok()["status"].take()
 }
 
 #[tokio::test]
-async fn every_namespace_has_an_account_and_the_certificate_of_the_server() {
+async fn every_namespace_has_a_service_account_and_the_ca() {
     let server = TestServer::builder().with(BuiltInController::ServiceAccounts).tls().start().await.unwrap();
-    let rig = Rig { api: server.api() };
-    rig.post("/api/v1/namespaces", json!({"metadata": {"name": "new"}})).await.ok();
+    let client = TestClient { api: server.api() };
+    client.post("/api/v1/namespaces", json!({"metadata": {"name": "new"}})).await.ok();
     for namespace in ["default", "kube-system", "new"] {
         let path = format!("/api/v1/namespaces/{namespace}");
-        rig.get(&format!("{path}/serviceaccounts/default")).await.ok();
-        let map = rig.get(&format!("{path}/configmaps/kube-root-ca.crt")).await.ok();
+        client.get(&format!("{path}/serviceaccounts/default")).await.ok();
+        let map = client.get(&format!("{path}/configmaps/kube-root-ca.crt")).await.ok();
         assert!(map["data"]["ca.crt"].as_str().unwrap().starts_with("-----BEGIN CERTIFICATE-----"), "{map}");
     }
-    rig.delete(&format!("{ACCOUNTS}/default")).await.ok();
-    rig.get(&format!("{ACCOUNTS}/default")).await.ok();
-    rig.delete("/api/v1/namespaces/new").await.ok();
-    rig.get("/api/v1/namespaces/new").await.refused(404, "NotFound");
+    client.delete(&format!("{ACCOUNTS}/default")).await.ok();
+    client.get(&format!("{ACCOUNTS}/default")).await.ok();
+    client.delete("/api/v1/namespaces/new").await.ok();
+    client.get("/api/v1/namespaces/new").await.refused(404, "NotFound");
     server.shutdown().await;
 }
 
 #[tokio::test]
-async fn a_token_is_that_of_its_account() {
-    let rig = rig();
-    let given = token(&rig, json!({})).await;
+async fn a_token_authenticates_its_account() {
+    let client = client();
+    let given = token(&client, json!({})).await;
     assert_eq!(
         (&given["spec"]["expirationSeconds"], &given["spec"]["audiences"]),
         (&json!(3600), &json!(["https://kubernetes.default.svc"]))
     );
     let text = given["status"]["token"].as_str().unwrap();
-    let status = review(&rig, text, Value::Null).await;
+    let status = review(&client, text, Value::Null).await;
     assert_eq!(
         (&status["authenticated"], &status["user"]["username"]),
         (&json!(true), &json!("system:serviceaccount:default:default"))
     );
     let groups = json!(["system:serviceaccounts", "system:serviceaccounts:default", "system:authenticated"]);
     assert_eq!(status["user"]["groups"], groups);
-    let status = review(&rig, text, json!(["other"])).await;
+    let status = review(&client, text, json!(["other"])).await;
     assert!(
         status["authenticated"].is_null() && status["error"].as_str().unwrap().contains("[\"other\"]"),
         "{status}"
     );
-    let status = review(&rig, &format!("{text}x"), Value::Null).await;
+    let status = review(&client, &format!("{text}x"), Value::Null).await;
     assert_eq!(status["error"], "invalid bearer token");
 }
 
 #[tokio::test]
-async fn a_token_ends_with_its_time_and_with_what_it_is_bound_to() {
-    let rig = rig();
-    let short =
-        token(&rig, json!({"expirationSeconds": 600})).await["status"]["token"].as_str().unwrap().to_owned();
-    assert_eq!(review(&rig, &short, Value::Null).await["authenticated"], true);
-    rig.api.advance(Duration::from_secs(601));
-    assert_eq!(review(&rig, &short, Value::Null).await["error"], "invalid bearer token");
+async fn a_token_expires_and_ends_with_its_bound_object() {
+    let client = client();
+    let short = token(&client, json!({"expirationSeconds": 600})).await["status"]["token"]
+        .as_str()
+        .unwrap()
+        .to_owned();
+    assert_eq!(review(&client, &short, Value::Null).await["authenticated"], true);
+    client.api.advance(Duration::from_secs(601));
+    assert_eq!(review(&client, &short, Value::Null).await["error"], "invalid bearer token");
 
     let pods = "/api/v1/namespaces/default/pods";
-    rig.post(pods, json!({"metadata": {"name": "p"}, "spec": {"containers": [{"name": "c", "image": "i"}]}}))
+    client
+        .post(pods, json!({"metadata": {"name": "p"}, "spec": {"containers": [{"name": "c", "image": "i"}]}}))
         .await
         .ok();
     let bound = json!({"boundObjectRef": {"kind": "Pod", "apiVersion": "v1", "name": "p"}});
-    let bound = token(&rig, bound).await["status"]["token"].as_str().unwrap().to_owned();
-    let status = review(&rig, &bound, Value::Null).await;
+    let bound = token(&client, bound).await["status"]["token"].as_str().unwrap().to_owned();
+    let status = review(&client, &bound, Value::Null).await;
     assert_eq!(status["user"]["extra"]["authentication.kubernetes.io/pod-name"], json!(["p"]));
-    rig.delete(&format!("{pods}/p")).await.ok();
-    assert_eq!(review(&rig, &bound, Value::Null).await["error"], "invalid bearer token");
+    client.delete(&format!("{pods}/p")).await.ok();
+    assert_eq!(review(&client, &bound, Value::Null).await["error"], "invalid bearer token");
 }
 
 #[tokio::test]
-async fn requests_that_cannot_be_met_are_refused() {
-    let rig = rig();
+async fn invalid_token_requests_are_refused() {
+    let client = client();
     let refused =
-        rig.post(&format!("{ACCOUNTS}/default/token"), json!({"spec": {"expirationSeconds": 5}})).await;
+        client.post(&format!("{ACCOUNTS}/default/token"), json!({"spec": {"expirationSeconds": 5}})).await;
     let why = refused.refused(422, "Invalid");
     assert!(
         why.ends_with(
@@ -102,27 +105,27 @@ async fn requests_that_cannot_be_met_are_refused() {
         "{why}"
     );
     let nobody =
-        rig.post(&format!("{ACCOUNTS}/nobody/token"), json!({"spec": {}})).await.refused(404, "NotFound");
+        client.post(&format!("{ACCOUNTS}/nobody/token"), json!({"spec": {}})).await.refused(404, "NotFound");
     assert_eq!(nobody, "serviceaccounts \"nobody\" not found");
     let bound = json!({"spec": {"boundObjectRef": {"kind": "Pod", "apiVersion": "v1", "name": "none"}}});
-    let why = rig.post(&format!("{ACCOUNTS}/default/token"), bound).await.refused(404, "NotFound");
+    let why = client.post(&format!("{ACCOUNTS}/default/token"), bound).await.refused(404, "NotFound");
     assert_eq!(why, "pods \"none\" not found");
 }
 
 #[tokio::test]
-async fn accounts_have_what_their_roles_allow() {
+async fn service_accounts_have_the_permissions_of_their_roles() {
     let builder = ApiServer::builder().with(BuiltInController::ServiceAccounts).with_rbac();
     let server = builder.start().await.unwrap();
-    let rig = Rig { api: server.api() };
-    let text = token(&rig, json!({})).await["status"]["token"].as_str().unwrap().to_owned();
+    let client = TestClient { api: server.api() };
+    let text = token(&client, json!({})).await["status"]["token"].as_str().unwrap().to_owned();
     let bearer = format!("Bearer {text}");
     let headers = [("authorization", bearer.as_str())];
-    let get = || rig.send("GET", "/api/v1/namespaces/default/pods", &headers, "");
+    let get = || client.send("GET", "/api/v1/namespaces/default/pods", &headers, "");
     let why = get().await.refused(403, "Forbidden");
     assert!(why.contains("system:serviceaccount:default:default"), "{why}");
     let role = json!({"metadata": {"name": "view"}, "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "view"},
         "subjects": [{"kind": "ServiceAccount", "name": "default", "namespace": "default"}]});
-    rig.post("/apis/rbac.authorization.k8s.io/v1/namespaces/default/rolebindings", role).await.ok();
+    client.post("/apis/rbac.authorization.k8s.io/v1/namespaces/default/rolebindings", role).await.ok();
     get().await.ok();
     server.shutdown().await;
 }

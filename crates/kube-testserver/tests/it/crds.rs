@@ -1,11 +1,11 @@
 use serde_json::json;
 
-use crate::rig::*;
+use crate::client::*;
 
 #[tokio::test(start_paused = true)]
 async fn a_crd_is_established_and_served_at_once() {
-    let rig = Rig::new();
-    let crd = rig.post(CRDS, widgets()).await.ok();
+    let client = TestClient::new();
+    let crd = client.post(CRDS, widgets()).await.ok();
     assert_eq!(crd["spec"]["names"]["listKind"], "WidgetList");
     assert_eq!(crd["spec"]["conversion"]["strategy"], "None");
     assert_eq!(crd["status"]["acceptedNames"], crd["spec"]["names"]);
@@ -14,30 +14,30 @@ async fn a_crd_is_established_and_served_at_once() {
         let condition = &crd["status"]["conditions"][i];
         assert_eq!((&condition["type"], &condition["status"]), (&json!(kind), &json!("True")));
     }
-    rig.post(WIDGETS, widget("a")).await.ok();
+    client.post(WIDGETS, widget("a")).await.ok();
     let path = format!("{CRDS}/widgets.rig.test");
-    assert_eq!(rig.put(&path, crd.clone()).await.ok(), crd, "writing it again changes nothing");
+    assert_eq!(client.put(&path, crd.clone()).await.ok(), crd, "writing it again changes nothing");
 }
 
 #[tokio::test(start_paused = true)]
 async fn objects_are_pruned_defaulted_and_validated() {
-    let rig = with_widgets().await;
+    let client = with_widgets().await;
     let mut object = widget("a");
     object["spec"]["colour"] = json!("typo");
-    let reply = rig.post(WIDGETS, object.clone()).await;
+    let reply = client.post(WIDGETS, object.clone()).await;
     assert_eq!(reply.warnings(), [r#"299 - "unknown field \"spec.colour\"""#]);
     assert_eq!(reply.ok()["spec"], json!({"color": "red", "replicas": 1}));
     object["metadata"]["name"] = json!("b");
-    let message = rig
+    let message = client
         .post(&format!("{WIDGETS}?fieldValidation=Strict"), object.clone())
         .await
         .refused(400, "BadRequest");
     assert!(message.ends_with(r#"strict decoding error: unknown field "spec.colour""#), "{message}");
-    let ignored = rig.post(&format!("{WIDGETS}?fieldValidation=Ignore"), object).await;
+    let ignored = client.post(&format!("{WIDGETS}?fieldValidation=Ignore"), object).await;
     assert_eq!((ignored.code.as_u16(), ignored.warnings().len()), (201, 0));
 
     let wrong = json!({"apiVersion": "rig.test/v1", "kind": "Widget", "metadata": {"name": "c"}, "spec": {"replicas": "x"}});
-    let reply = rig.post(WIDGETS, wrong).await;
+    let reply = client.post(WIDGETS, wrong).await;
     let fields: Vec<_> = reply.body["details"]["causes"]
         .as_array()
         .unwrap()
@@ -49,54 +49,54 @@ async fn objects_are_pruned_defaulted_and_validated() {
         "{fields:?}"
     );
     reply.refused(422, "Invalid");
-    rig.patch(MERGE, &format!("{WIDGETS}/a"), json!({"spec": {"color": 1}})).await.refused(422, "Invalid");
+    client.patch(MERGE, &format!("{WIDGETS}/a"), json!({"spec": {"color": 1}})).await.refused(422, "Invalid");
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_type_has_to_be_there_and_right() {
-    let rig = with_widgets().await;
-    let message = rig.post(WIDGETS, json!({"metadata": {"name": "a"}})).await.refused(400, "BadRequest");
+async fn the_type_is_required_and_checked() {
+    let client = with_widgets().await;
+    let message = client.post(WIDGETS, json!({"metadata": {"name": "a"}})).await.refused(400, "BadRequest");
     assert!(message.contains("Object 'Kind' is missing"), "{message}");
     let mut object = widget("a");
     object["kind"] = json!("Gadget");
-    let message = rig.post(WIDGETS, object.clone()).await.refused(422, "Invalid");
+    let message = client.post(WIDGETS, object.clone()).await.refused(422, "Invalid");
     assert!(message.contains("must be Widget"), "{message}");
     object["kind"] = json!("Widget");
     object["apiVersion"] = json!("rig.test/v2");
-    rig.post(WIDGETS, object).await.refused(400, "BadRequest");
+    client.post(WIDGETS, object).await.refused(400, "BadRequest");
 }
 
 #[tokio::test(start_paused = true)]
 async fn versions_differ_in_name_only() {
-    let rig = Rig::new();
+    let client = TestClient::new();
     let mut crd = widgets();
     let mut v2 = crd["spec"]["versions"][0].clone();
     v2["name"] = json!("v2");
     v2["storage"] = json!(false);
     v2["deprecated"] = json!(true);
     crd["spec"]["versions"].as_array_mut().unwrap().push(v2);
-    rig.post(CRDS, crd).await.ok();
-    rig.post(WIDGETS, widget("a")).await.ok();
+    client.post(CRDS, crd).await.ok();
+    client.post(WIDGETS, widget("a")).await.ok();
     let v2 = WIDGETS.replace("v1", "v2");
-    let reply = rig.get(&format!("{v2}/a")).await.ok();
+    let reply = client.get(&format!("{v2}/a")).await.ok();
     assert_eq!((&reply["apiVersion"], &reply["spec"]["color"]), (&json!("rig.test/v2"), &json!("red")));
-    assert_eq!(rig.get(&v2).await.ok()["items"][0]["apiVersion"], "rig.test/v2");
-    let mut watch = rig.watch(&format!("{v2}?watch=1")).await;
+    assert_eq!(client.get(&v2).await.ok()["items"][0]["apiVersion"], "rig.test/v2");
+    let mut watch = client.watch(&format!("{v2}?watch=1")).await;
     assert_eq!(watch.next().await.unwrap()["object"]["apiVersion"], "rig.test/v2");
-    let patched = rig.patch(MERGE, &format!("{v2}/a"), json!({"spec": {"color": "blue"}})).await;
+    let patched = client.patch(MERGE, &format!("{v2}/a"), json!({"spec": {"color": "blue"}})).await;
     assert_eq!(patched.warnings(), [r#"299 - "rig.test/v2 Widget is deprecated""#]);
-    assert_eq!(rig.get(&format!("{WIDGETS}/a")).await.ok()["apiVersion"], "rig.test/v1");
+    assert_eq!(client.get(&format!("{WIDGETS}/a")).await.ok()["apiVersion"], "rig.test/v1");
 }
 
 #[tokio::test(start_paused = true)]
-async fn bad_definitions_are_refused_with_all_their_causes() {
-    let rig = Rig::new();
+async fn invalid_crds_are_refused_with_all_causes() {
+    let client = TestClient::new();
     let mut crd = widgets();
     crd["metadata"]["name"] = json!("other.rig.test");
     crd["spec"]["scope"] = json!("Galaxy");
     crd["spec"]["names"]["kind"] = json!("");
     crd["spec"]["versions"][0]["storage"] = json!(false);
-    let reply = rig.post(CRDS, crd).await;
+    let reply = client.post(CRDS, crd).await;
     let fields: Vec<_> = reply.body["details"]["causes"]
         .as_array()
         .unwrap()
@@ -110,85 +110,86 @@ async fn bad_definitions_are_refused_with_all_their_causes() {
 
     let mut crd = widgets();
     crd["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]["spec"] = json!({"type": "strin"});
-    let message = rig.post(CRDS, crd).await.refused(422, "Invalid");
+    let message = client.post(CRDS, crd).await.refused(422, "Invalid");
     assert!(
         message.contains("spec.validation.openAPIV3Schema.properties[spec].type: Unsupported value"),
         "{message}"
     );
-    rig.get(WIDGETS).await;
+    client.get(WIDGETS).await;
 }
 
 #[tokio::test(start_paused = true)]
-async fn some_things_cannot_change_and_names_cannot_clash() {
-    let rig = with_widgets().await;
+async fn immutable_fields_and_name_conflicts_are_refused() {
+    let client = with_widgets().await;
     let path = format!("{CRDS}/widgets.rig.test");
-    let scope = rig.patch(MERGE, &path, json!({"spec": {"scope": "Cluster"}})).await.refused(422, "Invalid");
+    let scope =
+        client.patch(MERGE, &path, json!({"spec": {"scope": "Cluster"}})).await.refused(422, "Invalid");
     assert!(scope.contains("spec.scope"), "{scope}");
     let mut twin = widgets();
     twin["metadata"]["name"] = json!("gadgets.rig.test");
     twin["spec"]["names"]["plural"] = json!("gadgets");
-    let twin = rig.post(CRDS, twin).await.ok();
+    let twin = client.post(CRDS, twin).await.ok();
     assert_eq!(twin["status"]["conditions"][0]["reason"], "SingularConflict");
     assert_eq!(twin["status"]["conditions"][1]["status"], "False");
-    assert_eq!(rig.get("/apis/rig.test/v1/namespaces/default/gadgets").await.code, 404);
+    assert_eq!(client.get("/apis/rig.test/v1/namespaces/default/gadgets").await.code, 404);
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_schema_change_counts_for_what_was_there_before() {
-    let rig = with_widgets().await;
-    rig.post(WIDGETS, widget("a")).await.ok();
-    let before = rig.get(&format!("{WIDGETS}/a")).await.ok();
+async fn a_schema_change_applies_to_stored_objects() {
+    let client = with_widgets().await;
+    client.post(WIDGETS, widget("a")).await.ok();
+    let before = client.get(&format!("{WIDGETS}/a")).await.ok();
     let add = json!([{"op": "add", "path": "/spec/versions/0/schema/openAPIV3Schema/properties/spec/properties/size",
         "value": {"type": "integer", "default": 1}}]);
-    rig.patch(JSON, &format!("{CRDS}/widgets.rig.test"), add).await.ok();
-    let after = rig.get(&format!("{WIDGETS}/a")).await.ok();
+    client.patch(JSON, &format!("{CRDS}/widgets.rig.test"), add).await.ok();
+    let after = client.get(&format!("{WIDGETS}/a")).await.ok();
     assert_eq!((&after["spec"]["size"], &before["spec"]["size"]), (&json!(1), &json!(null)));
     assert_eq!(after["metadata"], before["metadata"], "nothing was written");
-    let sized = rig.patch(MERGE, &format!("{WIDGETS}/a"), json!({"spec": {"size": 3}})).await.ok();
+    let sized = client.patch(MERGE, &format!("{WIDGETS}/a"), json!({"spec": {"size": 3}})).await.ok();
     assert_eq!(sized["spec"]["size"], 3);
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_deleted_definition_takes_its_objects_first() {
-    let rig = with_widgets().await;
+async fn a_deleted_crd_deletes_its_objects_first() {
+    let client = with_widgets().await;
     let mut held = widget("held");
     held["metadata"]["finalizers"] = json!(["x.test/hold"]);
-    rig.post(WIDGETS, held).await.ok();
-    rig.post(WIDGETS, widget("free")).await.ok();
+    client.post(WIDGETS, held).await.ok();
+    client.post(WIDGETS, widget("free")).await.ok();
     let crd = format!("{CRDS}/widgets.rig.test");
-    rig.delete(&crd).await.ok();
-    let waiting = rig.get(&crd).await.ok();
+    client.delete(&crd).await.ok();
+    let waiting = client.get(&crd).await.ok();
     assert_eq!(waiting["metadata"]["finalizers"], json!(["customresourcecleanup.apiextensions.k8s.io"]));
-    rig.get(&format!("{WIDGETS}/free")).await.refused(404, "NotFound");
-    rig.patch(MERGE, &format!("{WIDGETS}/held"), json!({"metadata": {"finalizers": []}})).await.ok();
-    rig.get(&crd).await.refused(404, "NotFound");
-    assert_eq!(rig.get(WIDGETS).await.code, 404);
-    // It can come again, empty.
-    rig.post(CRDS, widgets()).await.ok();
-    assert_eq!(rig.get(WIDGETS).await.ok()["items"], json!([]));
+    client.get(&format!("{WIDGETS}/free")).await.refused(404, "NotFound");
+    client.patch(MERGE, &format!("{WIDGETS}/held"), json!({"metadata": {"finalizers": []}})).await.ok();
+    client.get(&crd).await.refused(404, "NotFound");
+    assert_eq!(client.get(WIDGETS).await.code, 404);
+    // It can be created again, and is empty.
+    client.post(CRDS, widgets()).await.ok();
+    assert_eq!(client.get(WIDGETS).await.ok()["items"], json!([]));
 }
 
-/// KEP-4008: what was let in under an earlier schema stays, until it is changed.
+/// KEP-4008: errors accepted by an earlier schema stay until the field changes.
 #[tokio::test]
-async fn what_a_stricter_schema_finds_in_unchanged_places_is_tolerated() {
-    let rig = with_widgets().await;
+async fn errors_in_unchanged_fields_are_ratcheted() {
+    let client = with_widgets().await;
     let mut loose = widget("a");
     loose["spec"]["color"] = "vermilion".into();
-    rig.post(WIDGETS, loose).await.ok();
+    client.post(WIDGETS, loose).await.ok();
     let path = format!("{CRDS}/widgets.rig.test");
-    let mut definition = rig.get(&path).await.ok();
+    let mut definition = client.get(&path).await.ok();
     let color = json!({"type": "string", "maxLength": 3, "x-kubernetes-validations": [{"rule": "self != 'vermilion'"}]});
     definition["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]["spec"]["properties"]["color"] =
         color;
-    rig.put(&path, definition).await.ok();
+    client.put(&path, definition).await.ok();
     let path = format!("{WIDGETS}/a");
-    let changed = rig.patch(MERGE, &path, json!({"spec": {"replicas": 3}})).await;
+    let changed = client.patch(MERGE, &path, json!({"spec": {"replicas": 3}})).await;
     assert_eq!(changed.warnings().len(), 1, "{:?}", changed.warnings());
     assert!(changed.warnings()[0].contains("failed rule: self != 'vermilion'"), "{:?}", changed.warnings());
     changed.ok();
     let message =
-        rig.patch(MERGE, &path, json!({"spec": {"color": "crimson"}})).await.refused(422, "Invalid");
+        client.patch(MERGE, &path, json!({"spec": {"color": "crimson"}})).await.refused(422, "Invalid");
     assert!(message.contains("spec.color: Too long"), "{message}");
-    rig.patch(MERGE, &path, json!({"spec": {"color": "red"}})).await.ok();
-    rig.post(WIDGETS, widget("b")).await.ok();
+    client.patch(MERGE, &path, json!({"spec": {"color": "red"}})).await.ok();
+    client.post(WIDGETS, widget("b")).await.ok();
 }

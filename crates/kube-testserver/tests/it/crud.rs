@@ -1,11 +1,11 @@
 use serde_json::{Value, json};
 
-use crate::rig::*;
+use crate::client::*;
 
 #[tokio::test(start_paused = true)]
-async fn a_created_object_has_what_the_server_owns() {
-    let rig = Rig::new();
-    let reply = rig.post(CONFIG_MAPS, config_map("a")).await;
+async fn a_created_object_has_server_owned_fields() {
+    let client = TestClient::new();
+    let reply = client.post(CONFIG_MAPS, config_map("a")).await;
     assert_eq!(reply.code, 201);
     let created = reply.ok();
     let metadata = &created["metadata"];
@@ -16,71 +16,71 @@ async fn a_created_object_has_what_the_server_owns() {
     let owner = &metadata["managedFields"][0];
     assert_eq!((&owner["manager"], &owner["operation"]), (&json!("rig"), &json!("Update")));
     assert_eq!(owner["fieldsV1"]["f:data"]["f:k"], json!({}));
-    assert_eq!(rig.get(&format!("{CONFIG_MAPS}/a")).await.ok(), created);
-    rig.post(CONFIG_MAPS, config_map("a")).await.refused(409, "AlreadyExists");
+    assert_eq!(client.get(&format!("{CONFIG_MAPS}/a")).await.ok(), created);
+    client.post(CONFIG_MAPS, config_map("a")).await.refused(409, "AlreadyExists");
 }
 
 #[tokio::test(start_paused = true)]
 async fn generated_names_are_new_each_time() {
-    let rig = Rig::new();
+    let client = TestClient::new();
     let object = json!({"metadata": {"generateName": "x-"}});
-    let one = rig.post(CONFIG_MAPS, object.clone()).await.ok();
-    let two = rig.post(CONFIG_MAPS, object).await.ok();
+    let one = client.post(CONFIG_MAPS, object.clone()).await.ok();
+    let two = client.post(CONFIG_MAPS, object).await.ok();
     assert!(one["metadata"]["name"].as_str().unwrap().starts_with("x-"));
     assert_ne!(one["metadata"]["name"], two["metadata"]["name"]);
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_replacement_with_an_old_version_is_refused() {
-    let rig = with_widgets().await;
-    let first = rig.post(WIDGETS, widget("a")).await.ok();
+async fn an_update_with_an_outdated_resource_version_is_refused() {
+    let client = with_widgets().await;
+    let first = client.post(WIDGETS, widget("a")).await.ok();
     let path = format!("{WIDGETS}/a");
     let mut changed = first.clone();
     changed["spec"]["color"] = json!("blue");
-    let second = rig.put(&path, changed).await.ok();
+    let second = client.put(&path, changed).await.ok();
     assert_eq!((&second["spec"]["color"], &second["metadata"]["generation"]), (&json!("blue"), &json!(2)));
     assert_ne!(first["metadata"]["resourceVersion"], second["metadata"]["resourceVersion"]);
 
     let mut stale = first.clone();
     stale["spec"]["color"] = json!("green");
-    let message = rig.put(&path, stale.clone()).await.refused(409, "Conflict");
+    let message = client.put(&path, stale.clone()).await.refused(409, "Conflict");
     assert!(message.contains("the object has been modified"), "{message}");
     stale["metadata"]["resourceVersion"] = json!("");
-    let message = rig.put(&path, stale).await.refused(422, "Invalid");
+    let message = client.put(&path, stale).await.refused(422, "Invalid");
     assert!(message.contains("must be specified for an update"), "{message}");
 
     let mut other = second.clone();
     other["metadata"]["uid"] = json!("00000000-0000-4000-8000-000000000000");
-    rig.put(&path, other).await.refused(409, "Conflict");
+    client.put(&path, other).await.refused(409, "Conflict");
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_write_that_changes_nothing_keeps_the_version() {
-    let rig = with_widgets().await;
-    let first = rig.post(WIDGETS, widget("a")).await.ok();
+async fn a_write_without_change_keeps_the_resource_version() {
+    let client = with_widgets().await;
+    let first = client.post(WIDGETS, widget("a")).await.ok();
     let path = format!("{WIDGETS}/a");
-    let revision = rig.api.resource_version();
-    assert_eq!(rig.put(&path, first.clone()).await.ok(), first);
-    assert_eq!(rig.patch(MERGE, &path, json!({"spec": {"color": "red"}})).await.ok(), first);
+    let revision = client.api.resource_version();
+    assert_eq!(client.put(&path, first.clone()).await.ok(), first);
+    assert_eq!(client.patch(MERGE, &path, json!({"spec": {"color": "red"}})).await.ok(), first);
     assert_eq!(
-        rig.patch(MERGE, &path, json!({"metadata": {"uid": first["metadata"]["uid"]}})).await.ok(),
+        client.patch(MERGE, &path, json!({"metadata": {"uid": first["metadata"]["uid"]}})).await.ok(),
         first
     );
-    assert_eq!(rig.api.resource_version(), revision);
+    assert_eq!(client.api.resource_version(), revision);
 }
 
 #[tokio::test(start_paused = true)]
-async fn status_and_the_rest_are_written_apart() {
-    let rig = with_widgets().await;
+async fn status_and_spec_are_written_separately() {
+    let client = with_widgets().await;
     let mut object = widget("a");
     object["status"] = json!({"phase": "from-create"});
-    let created = rig.post(WIDGETS, object).await.ok();
+    let created = client.post(WIDGETS, object).await.ok();
     assert!(created.get("status").is_none());
 
     let mut both = created.clone();
     both["spec"]["color"] = json!("blue");
     both["status"] = json!({"phase": "ready"});
-    let status = rig.put(&format!("{WIDGETS}/a/status"), both.clone()).await.ok();
+    let status = client.put(&format!("{WIDGETS}/a/status"), both.clone()).await.ok();
     assert_eq!((&status["spec"]["color"], &status["status"]["phase"]), (&json!("red"), &json!("ready")));
     assert_eq!(status["metadata"]["generation"], 1);
     let owners = status["metadata"]["managedFields"].as_array().unwrap();
@@ -88,75 +88,75 @@ async fn status_and_the_rest_are_written_apart() {
 
     both["metadata"]["resourceVersion"] = status["metadata"]["resourceVersion"].clone();
     both["status"] = json!({"phase": "ignored"});
-    let main = rig.put(&format!("{WIDGETS}/a"), both).await.ok();
+    let main = client.put(&format!("{WIDGETS}/a"), both).await.ok();
     assert_eq!((&main["spec"]["color"], &main["status"]["phase"]), (&json!("blue"), &json!("ready")));
     assert_eq!(main["metadata"]["generation"], 2);
     let patch = json!({"status": {"phase": "patched"}});
-    let patched = rig.patch(MERGE, &format!("{WIDGETS}/a/status"), patch).await.ok();
+    let patched = client.patch(MERGE, &format!("{WIDGETS}/a/status"), patch).await.ok();
     assert_eq!(patched["status"]["phase"], "patched");
 }
 
 #[tokio::test(start_paused = true)]
 async fn scale_is_a_view_of_the_object() {
-    let rig = with_widgets().await;
-    rig.post(WIDGETS, widget("a")).await.ok();
+    let client = with_widgets().await;
+    client.post(WIDGETS, widget("a")).await.ok();
     let path = format!("{WIDGETS}/a/scale");
-    let scale = rig.get(&path).await.ok();
+    let scale = client.get(&path).await.ok();
     assert_eq!((&scale["kind"], &scale["spec"]["replicas"]), (&json!("Scale"), &json!(1)));
-    let scale = rig.patch(MERGE, &path, json!({"spec": {"replicas": 3}})).await.ok();
+    let scale = client.patch(MERGE, &path, json!({"spec": {"replicas": 3}})).await.ok();
     assert_eq!(scale["spec"]["replicas"], 3);
-    assert_eq!(rig.get(&format!("{WIDGETS}/a")).await.ok()["spec"]["replicas"], 3);
+    assert_eq!(client.get(&format!("{WIDGETS}/a")).await.ok()["spec"]["replicas"], 3);
     let mut stale = scale.clone();
     stale["metadata"]["resourceVersion"] = json!("1");
-    rig.put(&path, stale).await.refused(409, "Conflict");
-    rig.patch(MERGE, &path, json!({"spec": {"replicas": -1}})).await.refused(422, "Invalid");
+    client.put(&path, stale).await.refused(409, "Conflict");
+    client.patch(MERGE, &path, json!({"spec": {"replicas": -1}})).await.refused(422, "Invalid");
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_dry_run_answers_and_writes_nothing() {
-    let rig = Rig::new();
-    let before = rig.api.resource_version();
-    let created = rig.post(&format!("{CONFIG_MAPS}?dryRun=All"), config_map("a")).await.ok();
+async fn a_dry_run_returns_the_object_and_stores_nothing() {
+    let client = TestClient::new();
+    let before = client.api.resource_version();
+    let created = client.post(&format!("{CONFIG_MAPS}?dryRun=All"), config_map("a")).await.ok();
     assert_eq!(created["data"]["k"], "v");
     assert!(created["metadata"]["uid"].is_string());
-    rig.get(&format!("{CONFIG_MAPS}/a")).await.refused(404, "NotFound");
-    assert_eq!(rig.api.resource_version(), before);
-    rig.post(CONFIG_MAPS, config_map("a")).await.ok();
+    client.get(&format!("{CONFIG_MAPS}/a")).await.refused(404, "NotFound");
+    assert_eq!(client.api.resource_version(), before);
+    client.post(CONFIG_MAPS, config_map("a")).await.ok();
     let path = format!("{CONFIG_MAPS}/a?dryRun=All");
-    assert_eq!(rig.patch(MERGE, &path, json!({"data": {"k": "w"}})).await.ok()["data"]["k"], "w");
-    rig.delete(&path).await.ok();
-    assert_eq!(rig.get(&format!("{CONFIG_MAPS}/a")).await.ok()["data"]["k"], "v");
+    assert_eq!(client.patch(MERGE, &path, json!({"data": {"k": "w"}})).await.ok()["data"]["k"], "w");
+    client.delete(&path).await.ok();
+    assert_eq!(client.get(&format!("{CONFIG_MAPS}/a")).await.ok()["data"]["k"], "v");
 }
 
 #[tokio::test(start_paused = true)]
 async fn some_kinds_are_created_by_a_put() {
-    let rig = Rig::new();
+    let client = TestClient::new();
     let lease = json!({"metadata": {"name": "l"}, "spec": {"holderIdentity": "me"}});
     let path = "/apis/coordination.k8s.io/v1/namespaces/default/leases/l";
-    assert_eq!(rig.put(path, lease).await.code, 201);
-    rig.put(&format!("{CONFIG_MAPS}/a"), config_map("a")).await.refused(404, "NotFound");
+    assert_eq!(client.put(path, lease).await.code, 201);
+    client.put(&format!("{CONFIG_MAPS}/a"), config_map("a")).await.refused(404, "NotFound");
 }
 
 #[tokio::test]
 async fn no_two_services_have_the_same_address_or_node_port() {
-    let rig = Rig::new();
+    let client = TestClient::new();
     let services = "/api/v1/namespaces/default/services";
     let node_port = |name: &str, port: Value| json!({"metadata": {"name": name}, "spec": {"type": "NodePort", "ports": [{"port": 80, "nodePort": port}]}});
-    let first = rig.post(services, node_port("first", json!(30_080))).await.ok();
-    let message = rig.post(services, node_port("second", json!(30_080))).await.refused(422, "Invalid");
+    let first = client.post(services, node_port("first", json!(30_080))).await.ok();
+    let message = client.post(services, node_port("second", json!(30_080))).await.refused(422, "Invalid");
     assert!(
         message.contains("spec.ports[0].nodePort: Invalid value: 30080: provided port is already allocated"),
         "{message}"
     );
     let same = json!({"metadata": {"name": "same"}, "spec": {"clusterIP": first["spec"]["clusterIP"], "ports": [{"port": 80}]}});
-    let message = rig.post(services, same).await.refused(422, "Invalid");
+    let message = client.post(services, same).await.refused(422, "Invalid");
     assert!(message.contains("provided IP is already allocated"), "{message}");
-    // As many as there are ports: each gets one of its own.
+    // As many services as node ports: each gets its own.
     let mut seen = std::collections::HashSet::from([30_080]);
     for i in 0..300 {
-        let made = rig.post(services, node_port(&format!("s{i}"), Value::Null)).await.ok();
+        let made = client.post(services, node_port(&format!("s{i}"), Value::Null)).await.ok();
         assert!(seen.insert(made["spec"]["ports"][0]["nodePort"].as_u64().unwrap()));
     }
-    rig.delete(&format!("{services}/first")).await.ok();
-    rig.post(services, node_port("second", json!(30_080))).await.ok();
+    client.delete(&format!("{services}/first")).await.ok();
+    client.post(services, node_port("second", json!(30_080))).await.ok();
 }

@@ -8,7 +8,7 @@ use serde_json::json;
 use tokio::time::timeout;
 use tower::ServiceExt;
 
-use crate::rig::*;
+use crate::client::*;
 
 type Reply = std::io::Result<http::Response<kube_testserver::Body>>;
 
@@ -21,7 +21,7 @@ async fn get(api: &ApiServer, path: &str) -> Reply {
     call(api, "GET", path, "").await
 }
 
-/// All that comes of a body, and whether it ended well.
+/// All bytes of a body, and whether it ended without an error.
 async fn read(reply: Reply) -> (Vec<u8>, bool) {
     let (mut body, mut read) = (reply.unwrap().into_body(), Vec::new());
     while let Some(frame) = body.frame().await {
@@ -40,7 +40,7 @@ fn lines(bytes: &[u8]) -> usize {
 const WATCH: &str = "/api/v1/namespaces?watch=1&timeoutSeconds=1";
 
 #[tokio::test(start_paused = true)]
-async fn an_answer_replaces_the_servers_own() {
+async fn a_fault_response_replaces_the_servers() {
     let api = ApiServer::new();
     let answer = FaultResponse::status(429, "TooManyRequests")
         .retry_after(7)
@@ -62,7 +62,7 @@ async fn an_answer_replaces_the_servers_own() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn streams_end_and_break_where_they_are_told_to() {
+async fn streams_end_and_break_after_their_lines() {
     let api = ApiServer::new();
     let whole = read(get(&api, WATCH).await).await;
     assert_eq!((lines(&whole.0), whole.1), (4, true));
@@ -92,7 +92,7 @@ async fn streams_end_and_break_where_they_are_told_to() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn other_answers_break_as_well() {
+async fn other_responses_break_as_well() {
     let api = ApiServer::new();
     let whole = read(get(&api, "/api/v1/namespaces").await).await.0;
     let broken = async |fault: Fault| {
@@ -109,15 +109,15 @@ async fn other_answers_break_as_well() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_lost_answer_belongs_to_a_request_that_was_carried_out() {
-    let rig = Rig::new();
-    rig.api.fault(Match::create::<ConfigMap>(), Fault::Lost);
-    call(&rig.api, "POST", CONFIG_MAPS, &config_map("a").to_string()).await.unwrap_err();
-    rig.get(&format!("{CONFIG_MAPS}/a")).await.ok();
+async fn a_lost_response_follows_a_processed_request() {
+    let client = TestClient::new();
+    client.api.fault(Match::create::<ConfigMap>(), Fault::Lost);
+    call(&client.api, "POST", CONFIG_MAPS, &config_map("a").to_string()).await.unwrap_err();
+    client.get(&format!("{CONFIG_MAPS}/a")).await.ok();
 }
 
 #[tokio::test(start_paused = true)]
-async fn time_can_be_lost() {
+async fn responses_can_stall_and_be_delayed() {
     let api = ApiServer::new();
     let (hour, minute) = (Duration::from_secs(3600), Duration::from_secs(60));
     let stalled = api.fault(Match::get::<Namespace>(), Fault::Stall);
@@ -147,82 +147,82 @@ async fn time_can_be_lost() {
 
 #[tokio::test(start_paused = true)]
 async fn stale_reads_show_an_earlier_state() {
-    let rig = Rig::new();
+    let client = TestClient::new();
     let names = |list: serde_json::Value| -> Vec<String> {
         let items = list["items"].as_array().cloned().unwrap_or_default();
         items.iter().map(|item| item["metadata"]["name"].as_str().unwrap().to_string()).collect()
     };
-    rig.post(CONFIG_MAPS, config_map("a")).await.ok();
-    let then = rig.api.resource_version();
-    let mut changed = rig.get(&format!("{CONFIG_MAPS}/a")).await.ok();
+    client.post(CONFIG_MAPS, config_map("a")).await.ok();
+    let then = client.api.resource_version();
+    let mut changed = client.get(&format!("{CONFIG_MAPS}/a")).await.ok();
     changed["data"]["k"] = json!("new");
-    rig.put(&format!("{CONFIG_MAPS}/a"), changed).await.ok();
-    rig.post(CONFIG_MAPS, config_map("b")).await.ok();
-    let stale = rig.api.fault(Match::kind::<ConfigMap>(), Fault::Stale(then));
-    assert_eq!(rig.get(&format!("{CONFIG_MAPS}/a")).await.ok()["data"]["k"], "v");
-    assert_eq!(rig.get(&format!("{CONFIG_MAPS}/b")).await.code, 404);
-    let list = rig.get(CONFIG_MAPS).await.ok();
+    client.put(&format!("{CONFIG_MAPS}/a"), changed).await.ok();
+    client.post(CONFIG_MAPS, config_map("b")).await.ok();
+    let stale = client.api.fault(Match::kind::<ConfigMap>(), Fault::Stale(then));
+    assert_eq!(client.get(&format!("{CONFIG_MAPS}/a")).await.ok()["data"]["k"], "v");
+    assert_eq!(client.get(&format!("{CONFIG_MAPS}/b")).await.code, 404);
+    let list = client.get(CONFIG_MAPS).await.ok();
     assert_eq!(list["metadata"]["resourceVersion"], then.to_string());
     assert_eq!(names(list), ["a"]);
-    let mut watch = rig.watch(&format!("{CONFIG_MAPS}?watch=1")).await;
+    let mut watch = client.watch(&format!("{CONFIG_MAPS}?watch=1")).await;
     for expected in [("ADDED", "a"), ("MODIFIED", "a"), ("ADDED", "b")] {
         let event = watch.event().await;
         assert_eq!((event.0.as_str(), event.1.as_str()), expected);
     }
-    rig.api.compact();
-    assert_eq!(rig.get(CONFIG_MAPS).await.code, 410);
-    assert_eq!(rig.get(&format!("{CONFIG_MAPS}/a")).await.code, 410);
+    client.api.compact();
+    assert_eq!(client.get(CONFIG_MAPS).await.code, 410);
+    assert_eq!(client.get(&format!("{CONFIG_MAPS}/a")).await.code, 410);
     stale.remove();
-    assert_eq!(names(rig.get(CONFIG_MAPS).await.ok()), ["a", "b"]);
+    assert_eq!(names(client.get(CONFIG_MAPS).await.ok()), ["a", "b"]);
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_restored_backup_forgets_what_came_later() {
-    let rig = with_widgets().await;
-    rig.post(WIDGETS, widget("kept")).await.ok();
-    rig.post(CONFIG_MAPS, config_map("changed")).await.ok();
-    let backup = rig.api.resource_version();
-    let before = rig.api.snapshot();
+async fn a_rewind_drops_later_changes() {
+    let client = with_widgets().await;
+    client.post(WIDGETS, widget("kept")).await.ok();
+    client.post(CONFIG_MAPS, config_map("changed")).await.ok();
+    let backup = client.api.resource_version();
+    let before = client.api.snapshot();
 
-    rig.patch(MERGE, &format!("{CONFIG_MAPS}/changed"), json!({"data": {"k": "later"}})).await.ok();
-    rig.post(CONFIG_MAPS, config_map("later")).await.ok();
-    rig.delete(&format!("{CRDS}/widgets.rig.test")).await.ok();
-    assert_eq!(rig.get(WIDGETS).await.code, 404);
-    let now = rig.api.resource_version();
-    let mut watch = rig.watch(&format!("{CONFIG_MAPS}?watch=1&resourceVersion={now}")).await;
+    client.patch(MERGE, &format!("{CONFIG_MAPS}/changed"), json!({"data": {"k": "later"}})).await.ok();
+    client.post(CONFIG_MAPS, config_map("later")).await.ok();
+    client.delete(&format!("{CRDS}/widgets.rig.test")).await.ok();
+    assert_eq!(client.get(WIDGETS).await.code, 404);
+    let now = client.api.resource_version();
+    let mut watch = client.watch(&format!("{CONFIG_MAPS}?watch=1&resourceVersion={now}")).await;
 
-    rig.api.rewind(backup).unwrap();
-    assert_eq!((rig.api.resource_version(), rig.api.snapshot()), (backup, before));
+    client.api.rewind(backup).unwrap();
+    assert_eq!((client.api.resource_version(), client.api.snapshot()), (backup, before));
     assert!(watch.next().await.is_none(), "every watch ends");
-    assert_eq!(rig.get(&format!("{CONFIG_MAPS}/later")).await.code, 404);
-    assert_eq!(rig.get(&format!("{CONFIG_MAPS}/changed")).await.ok()["data"]["k"], "v");
-    assert_eq!(rig.get(&format!("{WIDGETS}/kept")).await.ok()["spec"]["color"], "red");
+    assert_eq!(client.get(&format!("{CONFIG_MAPS}/later")).await.code, 404);
+    assert_eq!(client.get(&format!("{CONFIG_MAPS}/changed")).await.ok()["data"]["k"], "v");
+    assert_eq!(client.get(&format!("{WIDGETS}/kept")).await.ok()["spec"]["color"], "red");
 
-    // The count goes on from the backup, and who knows the future waits for it without a word.
-    let created = rig.post(CONFIG_MAPS, config_map("next")).await.ok();
+    // Revisions continue from the backup, and a watch from a future resourceVersion waits.
+    let created = client.post(CONFIG_MAPS, config_map("next")).await.ok();
     assert_eq!(created["metadata"]["resourceVersion"], (backup + 1).to_string());
-    let mut ahead = rig.watch(&format!("{CONFIG_MAPS}?watch=1&resourceVersion={now}")).await;
+    let mut ahead = client.watch(&format!("{CONFIG_MAPS}?watch=1&resourceVersion={now}")).await;
     assert!(ahead.is_quiet().await);
-    assert_eq!(rig.api.rewind(backup - 1).unwrap_err().oldest, backup);
+    assert_eq!(client.api.rewind(backup - 1).unwrap_err().oldest, backup);
 
-    let rule = rig.api.fault(Match::list::<ConfigMap>().nth(1), Fault::Rewind(backup));
-    assert_eq!(rig.get(CONFIG_MAPS).await.ok()["metadata"]["resourceVersion"], backup.to_string());
-    assert_eq!((rule.hits(), rig.get(&format!("{CONFIG_MAPS}/next")).await.code.as_u16()), (1, 404));
+    let rule = client.api.fault(Match::list::<ConfigMap>().nth(1), Fault::Rewind(backup));
+    assert_eq!(client.get(CONFIG_MAPS).await.ok()["metadata"]["resourceVersion"], backup.to_string());
+    assert_eq!((rule.hits(), client.get(&format!("{CONFIG_MAPS}/next")).await.code.as_u16()), (1, 404));
 }
 
-/// Owner references work on after the state was replaced.
+/// Owner references work after a rewind.
 #[tokio::test(start_paused = true)]
 async fn garbage_is_collected_after_a_rewind() {
-    let rig = Rig::new();
-    let owner = rig.post(CONFIG_MAPS, config_map("owner")).await.ok();
+    let client = TestClient::new();
+    let owner = client.post(CONFIG_MAPS, config_map("owner")).await.ok();
     let mut child = config_map("child");
     child["metadata"]["ownerReferences"] =
         json!([{"apiVersion": "v1", "kind": "ConfigMap", "name": "owner", "uid": owner["metadata"]["uid"]}]);
-    rig.post(CONFIG_MAPS, child).await.ok();
-    let backup = rig.api.resource_version();
-    rig.delete(&format!("{CONFIG_MAPS}/owner")).await.ok();
-    rig.api.rewind(backup).unwrap();
-    rig.get(&format!("{CONFIG_MAPS}/child")).await.ok();
-    rig.delete(&format!("{CONFIG_MAPS}/owner")).await.ok();
-    assert_eq!(rig.get(&format!("{CONFIG_MAPS}/child")).await.code, 404);
+    client.post(CONFIG_MAPS, child).await.ok();
+    let backup = client.api.resource_version();
+    client.delete(&format!("{CONFIG_MAPS}/owner")).await.ok();
+    client.api.rewind(backup).unwrap();
+    client.get(&format!("{CONFIG_MAPS}/child")).await.ok();
+    client.delete(&format!("{CONFIG_MAPS}/owner")).await.ok();
+    assert_eq!(client.get(&format!("{CONFIG_MAPS}/child")).await.code, 404);
 }

@@ -1,86 +1,91 @@
-//! Bad input: one clear answer, never a panic.
+//! Invalid input: a clear error, never a panic.
 
 use proptest::prelude::*;
 use serde_json::json;
 
-use crate::rig::*;
+use crate::client::*;
 
 #[tokio::test(start_paused = true)]
 async fn broken_bodies_are_bad_requests() {
-    let rig = with_widgets().await;
+    let client = with_widgets().await;
     let deep = "[".repeat(10_000);
     let deep_object = format!("{}1{}", "{\"a\":".repeat(10_000), "}".repeat(10_000));
     for body in ["", "{", "[]", "3", "null", "\"x\"", "{\"metadata\":3}", "{\"kind\":3}", &deep, &deep_object]
     {
         for path in [CONFIG_MAPS, WIDGETS] {
             let reply =
-                rig.send("POST", path, &[("content-type", "application/json")], body.to_string()).await;
+                client.send("POST", path, &[("content-type", "application/json")], body.to_string()).await;
             reply.refused(400, "BadRequest");
         }
     }
     let yaml = "metadata: {name: from-yaml}\ndata: {k: v}\n";
-    rig.send("POST", CONFIG_MAPS, &[("content-type", "application/yaml")], yaml).await.ok();
-    rig.send("POST", CONFIG_MAPS, &[("content-type", "application/yaml")], "a: [")
+    client.send("POST", CONFIG_MAPS, &[("content-type", "application/yaml")], yaml).await.ok();
+    client
+        .send("POST", CONFIG_MAPS, &[("content-type", "application/yaml")], "a: [")
         .await
         .refused(400, "BadRequest");
-    rig.send("POST", CONFIG_MAPS, &[("content-type", "text/plain")], "{}")
+    client
+        .send("POST", CONFIG_MAPS, &[("content-type", "text/plain")], "{}")
         .await
         .refused(415, "UnsupportedMediaType");
 }
 
 #[tokio::test(start_paused = true)]
 async fn values_of_a_wrong_type_are_refused_everywhere() {
-    let rig = Rig::new();
+    let client = TestClient::new();
     for (field, value) in
         [("labels", json!({"a": 1})), ("finalizers", json!("x")), ("ownerReferences", json!([1]))]
     {
         let mut object = config_map("a");
         object["metadata"][field] = value;
-        rig.post(CONFIG_MAPS, object).await.refused(400, "BadRequest");
+        client.post(CONFIG_MAPS, object).await.refused(400, "BadRequest");
     }
-    rig.post(CONFIG_MAPS, json!({"metadata": {"name": "a"}, "data": {"k": 1}}))
+    client
+        .post(CONFIG_MAPS, json!({"metadata": {"name": "a"}, "data": {"k": 1}}))
         .await
         .refused(400, "BadRequest");
-    rig.post(CONFIG_MAPS, json!({"metadata": {"name": "A"}})).await.refused(422, "Invalid");
-    rig.post(CONFIG_MAPS, json!({"metadata": {}})).await.refused(422, "Invalid");
-    rig.post(CONFIG_MAPS, json!({"metadata": {"name": "a", "namespace": "b"}}))
+    client.post(CONFIG_MAPS, json!({"metadata": {"name": "A"}})).await.refused(422, "Invalid");
+    client.post(CONFIG_MAPS, json!({"metadata": {}})).await.refused(422, "Invalid");
+    client
+        .post(CONFIG_MAPS, json!({"metadata": {"name": "a", "namespace": "b"}}))
         .await
         .refused(400, "BadRequest");
-    rig.post("/api/v1/namespaces", json!({"metadata": {"name": "a"}, "status": "x", "spec": 3}))
+    client
+        .post("/api/v1/namespaces", json!({"metadata": {"name": "a"}, "status": "x", "spec": 3}))
         .await
         .refused(400, "BadRequest");
 }
 
 #[tokio::test(start_paused = true)]
 async fn bodies_have_a_limit() {
-    let rig = Rig::new();
+    let client = TestClient::new();
     let body = vec![b' '; 3 * 1024 * 1024 + 1];
-    rig.send("POST", CONFIG_MAPS, &[], body).await.refused(413, "RequestEntityTooLarge");
+    client.send("POST", CONFIG_MAPS, &[], body).await.refused(413, "RequestEntityTooLarge");
 }
 
 #[tokio::test(start_paused = true)]
-async fn methods_and_paths_that_are_not_there() {
-    let rig = with_widgets().await;
-    rig.put(CONFIG_MAPS, config_map("a")).await.refused(405, "MethodNotAllowed");
-    rig.post("/api/v1/configmaps", config_map("a")).await.refused(405, "MethodNotAllowed");
-    rig.send("TRACE", CONFIG_MAPS, &[], "").await.refused(405, "MethodNotAllowed");
-    rig.get("/api/v1/nothings").await.refused(404, "NotFound");
-    rig.get("/api/v1/configmaps/a").await.refused(404, "NotFound");
-    rig.get("/api/v1/namespaces/default/nodes").await.refused(404, "NotFound");
-    rig.get(&format!("{WIDGETS}/a/exec")).await.refused(404, "NotFound");
-    assert_eq!(rig.get("/apis/none.test/v1/things").await.code, 404);
+async fn unknown_methods_and_paths() {
+    let client = with_widgets().await;
+    client.put(CONFIG_MAPS, config_map("a")).await.refused(405, "MethodNotAllowed");
+    client.post("/api/v1/configmaps", config_map("a")).await.refused(405, "MethodNotAllowed");
+    client.send("TRACE", CONFIG_MAPS, &[], "").await.refused(405, "MethodNotAllowed");
+    client.get("/api/v1/nothings").await.refused(404, "NotFound");
+    client.get("/api/v1/configmaps/a").await.refused(404, "NotFound");
+    client.get("/api/v1/namespaces/default/nodes").await.refused(404, "NotFound");
+    client.get(&format!("{WIDGETS}/a/exec")).await.refused(404, "NotFound");
+    assert_eq!(client.get("/apis/none.test/v1/things").await.code, 404);
 }
 
 #[tokio::test(start_paused = true)]
 async fn options_are_checked_by_name() {
-    let rig = Rig::new();
+    let client = TestClient::new();
     let message =
-        rig.post(&format!("{CONFIG_MAPS}?dryRun=maybe"), config_map("a")).await.refused(422, "Invalid");
+        client.post(&format!("{CONFIG_MAPS}?dryRun=maybe"), config_map("a")).await.refused(422, "Invalid");
     assert!(message.starts_with("CreateOptions.meta.k8s.io"), "{message}");
-    rig.get(&format!("{CONFIG_MAPS}?limit=x")).await.refused(400, "BadRequest");
-    rig.get(&format!("{CONFIG_MAPS}?continue=x")).await.refused(400, "BadRequest");
-    assert_eq!(rig.get(&format!("{CONFIG_MAPS}?resourceVersion=x")).await.code, 400);
-    rig.get(&format!("{CONFIG_MAPS}?resourceVersionMatch=x")).await.refused(422, "Invalid");
+    client.get(&format!("{CONFIG_MAPS}?limit=x")).await.refused(400, "BadRequest");
+    client.get(&format!("{CONFIG_MAPS}?continue=x")).await.refused(400, "BadRequest");
+    assert_eq!(client.get(&format!("{CONFIG_MAPS}?resourceVersion=x")).await.code, 400);
+    client.get(&format!("{CONFIG_MAPS}?resourceVersionMatch=x")).await.refused(422, "Invalid");
 }
 
 fn piece() -> impl Strategy<Value = String> {
@@ -123,7 +128,7 @@ fn value() -> impl Strategy<Value = serde_json::Value> {
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(200))]
-    /// Whatever comes in, an answer goes out, and the server still works afterwards.
+    /// Every request gets a response, and the server works afterwards.
     #[test]
     fn no_request_breaks_the_server(
         path in prop::collection::vec(piece(), 0..7),
@@ -134,14 +139,14 @@ proptest! {
     ) {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         runtime.block_on(async {
-            let rig = with_widgets().await;
-            rig.post(WIDGETS, widget("a")).await.ok();
+            let client = with_widgets().await;
+            client.post(WIDGETS, widget("a")).await.ok();
             let targets = [format!("/{}", path.join("/")), format!("{WIDGETS}/a"), WIDGETS.into(), format!("{WIDGETS}/a/status"), format!("{CRDS}/widgets.rig.test")];
             for target in targets {
-                let reply = rig.send(method, &format!("{target}?{query}"), &[("content-type", kind)], body.to_string()).await;
+                let reply = client.send(method, &format!("{target}?{query}"), &[("content-type", kind)], body.to_string()).await;
                 assert!(reply.code.as_u16() >= 200);
             }
-            rig.get("/api/v1/namespaces/default").await.ok();
+            client.get("/api/v1/namespaces/default").await.ok();
         });
     }
 }

@@ -1,11 +1,11 @@
-//! Behaviour of the server as its clients see it: raw HTTP requests to the in-process service.
+//! Integration tests: raw HTTP requests to the in-process service.
 
-// Everything here is a test, helpers included.
+// Test code only.
 #![allow(clippy::unwrap_used)]
 
 mod access;
 mod accounts;
-mod beginnings;
+mod client;
 mod crds;
 mod crud;
 mod deletion;
@@ -14,17 +14,18 @@ mod evictions;
 mod faults;
 mod fuzz;
 mod garbage;
+mod initial_state;
 mod input;
 mod lists;
 mod namespaces;
 mod patches;
 mod pods;
 mod reviews;
-mod rig;
+
+mod representations;
 mod sockets;
 mod standalone;
+mod storage_equivalents;
 mod timers;
-mod twins;
-mod views;
 mod watches;
 mod workloads;

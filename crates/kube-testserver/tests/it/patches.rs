@@ -1,121 +1,121 @@
 use serde_json::json;
 
-use crate::rig::*;
+use crate::client::*;
 
 #[tokio::test(start_paused = true)]
 async fn merge_patches_merge_and_remove() {
-    let rig = Rig::new();
-    rig.post(CONFIG_MAPS, config_map("a")).await.ok();
+    let client = TestClient::new();
+    client.post(CONFIG_MAPS, config_map("a")).await.ok();
     let path = format!("{CONFIG_MAPS}/a");
-    let patched = rig.patch(MERGE, &path, json!({"data": {"k": null, "l": "w"}})).await.ok();
+    let patched = client.patch(MERGE, &path, json!({"data": {"k": null, "l": "w"}})).await.ok();
     assert_eq!(patched["data"], json!({"l": "w"}));
     let stale = json!({"metadata": {"resourceVersion": "1"}, "data": {"l": "x"}});
-    rig.patch(MERGE, &path, stale).await.refused(409, "Conflict");
-    rig.patch(MERGE, &path, json!({"metadata": {"name": "b"}})).await.refused(400, "BadRequest");
-    rig.patch(MERGE, &path, json!({"kind": "Secret"})).await.refused(400, "BadRequest");
-    rig.patch(MERGE, &format!("{CONFIG_MAPS}/gone"), json!({})).await.refused(404, "NotFound");
+    client.patch(MERGE, &path, stale).await.refused(409, "Conflict");
+    client.patch(MERGE, &path, json!({"metadata": {"name": "b"}})).await.refused(400, "BadRequest");
+    client.patch(MERGE, &path, json!({"kind": "Secret"})).await.refused(400, "BadRequest");
+    client.patch(MERGE, &format!("{CONFIG_MAPS}/gone"), json!({})).await.refused(404, "NotFound");
 }
 
 #[tokio::test(start_paused = true)]
 async fn json_patches_test_and_fail_as_a_whole() {
-    let rig = Rig::new();
-    let first = rig.post(CONFIG_MAPS, config_map("a")).await.ok();
+    let client = TestClient::new();
+    let first = client.post(CONFIG_MAPS, config_map("a")).await.ok();
     let path = format!("{CONFIG_MAPS}/a");
     let failing = json!([{"op": "replace", "path": "/data/k", "value": "w"}, {"op": "test", "path": "/data/k", "value": "v"}]);
-    rig.patch(JSON, &path, failing).await.refused(422, "Invalid");
-    assert_eq!(rig.get(&path).await.ok(), first);
+    client.patch(JSON, &path, failing).await.refused(422, "Invalid");
+    assert_eq!(client.get(&path).await.ok(), first);
     let good = json!([{"op": "test", "path": "/data/k", "value": "v"}, {"op": "add", "path": "/data/l", "value": "w"}]);
-    assert_eq!(rig.patch(JSON, &path, good).await.ok()["data"], json!({"k": "v", "l": "w"}));
-    rig.patch(JSON, &path, json!({"op": "add"})).await.refused(400, "BadRequest");
+    assert_eq!(client.patch(JSON, &path, good).await.ok()["data"], json!({"k": "v", "l": "w"}));
+    client.patch(JSON, &path, json!({"op": "add"})).await.refused(400, "BadRequest");
 }
 
 #[tokio::test(start_paused = true)]
-async fn apply_creates_merges_and_gives_up() {
-    let rig = Rig::new();
+async fn apply_creates_merges_and_removes() {
+    let client = TestClient::new();
     let path = format!("{CONFIG_MAPS}/a?fieldManager=one");
     let apply = |data: serde_json::Value| json!({"apiVersion": "v1", "kind": "ConfigMap", "data": data});
-    let reply = rig.patch(APPLY, &path, apply(json!({"x": "1", "y": "1"}))).await;
+    let reply = client.patch(APPLY, &path, apply(json!({"x": "1", "y": "1"}))).await;
     assert_eq!(reply.code, 201);
     let created = reply.ok();
     let owner = &created["metadata"]["managedFields"][0];
     assert_eq!((&owner["manager"], &owner["operation"]), (&json!("one"), &json!("Apply")));
 
-    let reply = rig.patch(APPLY, &path, apply(json!({"x": "1", "y": "1"}))).await;
+    let reply = client.patch(APPLY, &path, apply(json!({"x": "1", "y": "1"}))).await;
     assert_eq!(reply.code, 200);
     assert_eq!(reply.ok()["metadata"]["resourceVersion"], created["metadata"]["resourceVersion"]);
 
     let other = path.replace("one", "two");
-    let conflict = rig.patch(APPLY, &other, apply(json!({"x": "2"}))).await;
+    let conflict = client.patch(APPLY, &other, apply(json!({"x": "2"}))).await;
     assert_eq!(conflict.body["details"]["causes"][0]["field"], ".data.x");
     let message = conflict.refused(409, "Conflict");
     assert_eq!(message, "Apply failed with 1 conflict: conflict with \"one\": .data.x");
-    let forced = rig.patch(APPLY, &format!("{other}&force=true"), apply(json!({"x": "2"}))).await.ok();
+    let forced = client.patch(APPLY, &format!("{other}&force=true"), apply(json!({"x": "2"}))).await.ok();
     assert_eq!(forced["data"], json!({"x": "2", "y": "1"}));
 
-    let given_up = rig.patch(APPLY, &path, apply(json!({}))).await.ok();
+    let given_up = client.patch(APPLY, &path, apply(json!({}))).await.ok();
     assert_eq!(given_up["data"], json!({"x": "2"}));
 }
 
 #[tokio::test(start_paused = true)]
-async fn apply_needs_to_know_who_and_what() {
-    let rig = with_widgets().await;
+async fn apply_needs_a_manager_and_a_type() {
+    let client = with_widgets().await;
     let path = format!("{WIDGETS}/a");
-    let message = rig.patch(APPLY, &path, widget("a")).await.refused(422, "Invalid");
+    let message = client.patch(APPLY, &path, widget("a")).await.refused(422, "Invalid");
     assert!(message.contains("fieldManager: Required value"), "{message}");
     let path = format!("{path}?fieldManager=me");
-    rig.patch(APPLY, &path, json!({"spec": {"color": "red"}})).await.refused(400, "BadRequest");
-    let unknown = rig
+    client.patch(APPLY, &path, json!({"spec": {"color": "red"}})).await.refused(400, "BadRequest");
+    let unknown = client
         .patch(APPLY, &path, json!({"apiVersion": "rig.test/v1", "kind": "Widget", "spec": {"colr": 1}}))
         .await;
     assert_eq!(unknown.code, 500);
     assert!(unknown.body["message"].as_str().unwrap().contains(".spec.colr: field not declared in schema"));
     let yaml = "apiVersion: rig.test/v1\nkind: Widget\nspec:\n  color: green\n";
-    let applied = rig.send("PATCH", &path, &[("content-type", APPLY)], yaml).await.ok();
+    let applied = client.send("PATCH", &path, &[("content-type", APPLY)], yaml).await.ok();
     assert_eq!(applied["spec"], json!({"color": "green", "replicas": 1}));
     let status = json!({"apiVersion": "rig.test/v1", "kind": "Widget", "status": {"phase": "up"}});
-    let applied = rig.patch(APPLY, &format!("{WIDGETS}/a/status?fieldManager=ctl"), status).await.ok();
+    let applied = client.patch(APPLY, &format!("{WIDGETS}/a/status?fieldManager=ctl"), status).await.ok();
     assert_eq!((&applied["status"]["phase"], &applied["spec"]["color"]), (&json!("up"), &json!("green")));
 }
 
 #[tokio::test(start_paused = true)]
-async fn apply_takes_the_configuration_as_it_is() {
-    let rig = with_widgets().await;
+async fn apply_uses_the_configuration_as_sent() {
+    let client = with_widgets().await;
     let path = format!("{WIDGETS}/a?fieldManager=m");
     let mut config = widget("a");
     config["spec"]["color"] = json!(null);
-    let message = rig.patch(APPLY, &path, config.clone()).await.refused(422, "Invalid");
+    let message = client.patch(APPLY, &path, config.clone()).await.refused(422, "Invalid");
     assert!(message.contains(r#"spec.color in body must be of type string: "null""#), "{message}");
     config["spec"] = json!({"replicas": "many"});
-    let reply = rig.patch(APPLY, &path, config).await;
+    let reply = client.patch(APPLY, &path, config).await;
     assert_eq!(reply.code, 500);
     let message = reply.body["message"].as_str().unwrap();
     assert!(message.contains("typed patch object (/a; rig.test/v1, Kind=Widget)"), "{message}");
 }
 
 #[tokio::test(start_paused = true)]
-async fn apply_that_drops_the_last_finalizer_lets_the_object_go() {
-    let rig = with_widgets().await;
+async fn apply_that_drops_the_last_finalizer_removes_the_object() {
+    let client = with_widgets().await;
     let path = format!("{WIDGETS}/a?fieldManager=me");
     let mut object = widget("a");
     object["metadata"]["finalizers"] = json!(["x.test/mine"]);
-    rig.patch(APPLY, &path, object).await.ok();
-    rig.delete(&format!("{WIDGETS}/a")).await.ok();
-    rig.patch(APPLY, &path, widget("a")).await.ok();
-    rig.get(&format!("{WIDGETS}/a")).await.refused(404, "NotFound");
+    client.patch(APPLY, &path, object).await.ok();
+    client.delete(&format!("{WIDGETS}/a")).await.ok();
+    client.patch(APPLY, &path, widget("a")).await.ok();
+    client.get(&format!("{WIDGETS}/a")).await.refused(404, "NotFound");
 }
 
 #[tokio::test(start_paused = true)]
-async fn strategic_patches_know_the_keys_of_lists() {
-    let rig = Rig::new();
+async fn strategic_patches_merge_lists_by_key() {
+    let client = TestClient::new();
     let container = |name: &str, image: &str| json!({"name": name, "image": image});
     let template = |containers: serde_json::Value| json!({"metadata": {"labels": {"a": "b"}}, "spec": {"containers": containers}});
     let deployment = json!({"metadata": {"name": "d"}, "spec": {"selector": {"matchLabels": {"a": "b"}},
         "template": template(json!([container("one", "i:1"), container("two", "i:1")]))}});
     let deployments = "/apis/apps/v1/namespaces/default/deployments";
-    rig.post(deployments, deployment).await.ok();
+    client.post(deployments, deployment).await.ok();
     let patch = json!({"spec": {"template": {"spec": {"containers": [container("two", "i:2")]}}}});
     let patched =
-        rig.patch("application/strategic-merge-patch+json", &format!("{deployments}/d"), patch).await.ok();
+        client.patch("application/strategic-merge-patch+json", &format!("{deployments}/d"), patch).await.ok();
     let images: Vec<_> = patched["spec"]["template"]["spec"]["containers"]
         .as_array()
         .unwrap()
@@ -126,15 +126,15 @@ async fn strategic_patches_know_the_keys_of_lists() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn other_formats_are_named_when_refused() {
-    let rig = with_widgets().await;
-    rig.post(WIDGETS, widget("a")).await.ok();
-    let message = rig
+async fn refused_formats_list_the_accepted_ones() {
+    let client = with_widgets().await;
+    client.post(WIDGETS, widget("a")).await.ok();
+    let message = client
         .patch("application/strategic-merge-patch+json", &format!("{WIDGETS}/a"), json!({}))
         .await
         .refused(415, "UnsupportedMediaType");
     assert!(message.ends_with(
         "application/json-patch+json, application/merge-patch+json, application/apply-patch+yaml"
     ));
-    rig.patch("text/plain", &format!("{WIDGETS}/a"), json!({})).await.refused(415, "UnsupportedMediaType");
+    client.patch("text/plain", &format!("{WIDGETS}/a"), json!({})).await.refused(415, "UnsupportedMediaType");
 }

@@ -5,7 +5,7 @@ use kube_testserver::{StartError, TestServer};
 use serde_json::Value;
 use tokio::net::TcpStream;
 
-use crate::rig::*;
+use crate::client::*;
 
 async fn get(addr: std::net::SocketAddr, path: &str) -> http::Response<hyper::body::Incoming> {
     let tcp = TcpStream::connect(addr).await.unwrap();
@@ -17,10 +17,10 @@ async fn get(addr: std::net::SocketAddr, path: &str) -> http::Response<hyper::bo
 }
 
 #[tokio::test]
-async fn the_socket_serves_what_the_handle_holds() {
+async fn socket_and_handle_share_the_state() {
     let server = TestServer::start().await.unwrap();
-    let rig = Rig { api: server.api() };
-    rig.post(CONFIG_MAPS, config_map("a")).await.ok();
+    let client = TestClient { api: server.api() };
+    client.post(CONFIG_MAPS, config_map("a")).await.ok();
     let body =
         get(server.addr(), &format!("{CONFIG_MAPS}/a")).await.into_body().collect().await.unwrap().to_bytes();
     let object: Value = serde_json::from_slice(&body).unwrap();
@@ -31,22 +31,22 @@ async fn the_socket_serves_what_the_handle_holds() {
     assert!(matches!(taken, StartError::Bind { port: p, .. } if p == port));
 
     server.shutdown().await;
-    let again = TestServer::builder().port(port).api(rig.api.clone()).start().await.unwrap();
+    let again = TestServer::builder().port(port).api(client.api.clone()).start().await.unwrap();
     assert_eq!(get(again.addr(), &format!("{CONFIG_MAPS}/a")).await.status(), 200);
 }
 
 #[tokio::test]
 async fn shutdown_ends_watches_through_the_socket_and_no_others() {
     let server = TestServer::start().await.unwrap();
-    let rig = Rig { api: server.api() };
-    let mut inside = rig.watch(&format!("{CONFIG_MAPS}?watch=1")).await;
+    let client = TestClient { api: server.api() };
+    let mut inside = client.watch(&format!("{CONFIG_MAPS}?watch=1")).await;
     let outside = get(server.addr(), &format!("{CONFIG_MAPS}?watch=1")).await;
     let reader = tokio::spawn(async move { outside.into_body().collect().await.unwrap().to_bytes() });
     let alive = tokio::runtime::Handle::current().metrics().num_alive_tasks();
     assert!(alive > 1);
     server.shutdown().await;
     assert!(reader.await.unwrap().is_empty());
-    rig.post(CONFIG_MAPS, config_map("a")).await.ok();
+    client.post(CONFIG_MAPS, config_map("a")).await.ok();
     assert_eq!(inside.event().await.0, "ADDED");
     while tokio::runtime::Handle::current().metrics().num_alive_tasks() > 0 {
         tokio::task::yield_now().await;
@@ -79,12 +79,12 @@ async fn tls_is_verified_by_the_ca_in_the_kubeconfig() {
     assert!(server.url().starts_with("https://127.0.0.1:"));
 }
 
-/// Long queries are read; what is too long for an address is refused with the code for that.
+/// Long queries are accepted; longer URIs get 414.
 #[tokio::test]
-async fn addresses_may_be_long_but_not_endless() {
+async fn uris_have_a_limit() {
     let server = TestServer::start().await.unwrap();
     let long = |length: usize| format!("{CONFIG_MAPS}?labelSelector=a%3D{}", "b".repeat(length));
-    // The value is too long for a label, which shows that it was read.
+    // The error about the label shows that the query was parsed.
     assert_eq!(get(server.addr(), &long(60_000)).await.status(), 400);
     let mut tcp = TcpStream::connect(server.addr()).await.unwrap();
     let request = format!("GET {} HTTP/1.1\r\nhost: x\r\n\r\n", long(70_000));
@@ -95,11 +95,11 @@ async fn addresses_may_be_long_but_not_endless() {
     assert_eq!(get(server.addr(), "/version").await.status(), 200);
 }
 
-/// The promise to tests: a server of one's own costs next to nothing, even in a debug build.
+/// A server per test is cheap, even in a debug build.
 #[tokio::test]
 async fn it_starts_within_50_ms() {
     let mut best = std::time::Duration::MAX;
-    // The best of five: a machine busy with other tests may delay any single one.
+    // The best of five, because other tests may delay any single start.
     for _ in 0..5 {
         let asked = std::time::Instant::now();
         let server = TestServer::start().await.unwrap();

@@ -1,4 +1,4 @@
-//! The binary: started, asked, killed, started again.
+//! The binary: start, requests, kill, restart.
 
 use std::{
     fs,
@@ -12,7 +12,7 @@ use http_body_util::{BodyExt, Full};
 use hyper_util::rt::{TokioExecutor, TokioIo};
 use serde_json::{Value, json};
 
-use crate::rig::*;
+use crate::client::*;
 
 struct Standalone {
     process: Child,
@@ -20,7 +20,7 @@ struct Standalone {
 }
 
 impl Standalone {
-    /// Waits until it says that it is ready.
+    /// Waits until the server is ready.
     fn start(dir: &Path, more: &[&str]) -> Self {
         let mut process = command(dir, more).spawn().unwrap();
         let mut kubeconfig = String::new();
@@ -30,7 +30,7 @@ impl Standalone {
         Self { process, addr: url.to_string() }
     }
 
-    /// The code of a creation; `None` when there was no answer.
+    /// The status code of a create; `None` without a response.
     async fn try_create(&self, name: &str) -> Option<u16> {
         Some(self.try_send("POST", CONFIG_MAPS, config_map(name)).await?.0)
     }
@@ -53,7 +53,7 @@ impl Standalone {
         Some((code, serde_json::from_slice(&bytes).unwrap_or_default()))
     }
 
-    /// As the system ends it when it has had enough: no time to write anything.
+    /// Kills the process with SIGKILL.
     fn kill(mut self) -> String {
         self.process.kill().unwrap();
         self.end().1
@@ -67,10 +67,10 @@ impl Standalone {
     }
 }
 
-/// A test that panics leaves no process behind.
+/// A panicking test leaves no process behind.
 impl Drop for Standalone {
     fn drop(&mut self) {
-        // Errors when it has ended by itself.
+        // An error if it has already exited.
         let _ = self.process.kill();
         let _ = self.process.wait();
     }
@@ -83,9 +83,9 @@ fn command(dir: &Path, more: &[&str]) -> Command {
     command
 }
 
-/// Objects, uids and resourceVersions outlive a kill; only a record that was not finished is lost, and that is said.
+/// Objects, uids and resourceVersions survive a kill; only an incomplete record is lost, with a warning.
 #[tokio::test]
-async fn state_outlives_a_kill() {
+async fn state_survives_a_kill() {
     let dir = tempfile::tempdir().unwrap();
     let server = Standalone::start(dir.path(), &[]);
     assert_eq!(server.send("POST", CRDS, widgets()).await.0, 201);
@@ -111,7 +111,7 @@ async fn state_outlives_a_kill() {
         "{said}"
     );
 
-    // The history is gone: who goes on from before is told so, and nothing else.
+    // The history is lost: earlier watches get 410 and nothing else.
     let server = Standalone::start(dir.path(), &[]);
     let before = format!("{CONFIG_MAPS}?watch=1&timeoutSeconds=1&resourceVersion={}", revision(&last) - 1);
     let (code, told) = server.send("GET", &before, Value::Null).await;
@@ -125,7 +125,7 @@ async fn state_outlives_a_kill() {
     assert_eq!(server.send("POST", CONFIG_MAPS, config_map("torn")).await.0, 201);
     server.kill();
 
-    // The machine went down in the middle of the last record.
+    // Simulates a power failure while the last record was written.
     let state = dir.path().join("state");
     let bytes = fs::read(&state).unwrap();
     fs::write(&state, &bytes[..bytes.len() - 7]).unwrap();
@@ -137,12 +137,12 @@ async fn state_outlives_a_kill() {
     let in_use = String::from_utf8(in_use.stderr).unwrap();
     assert!(in_use.ends_with("is in use by another server\n") && in_use.lines().count() == 1, "{in_use}");
     let said = server.kill();
-    assert!(said.contains("the last line") && said.contains("is left out: it is not finished"), "{said}");
+    assert!(said.contains("the last line") && said.contains("it is incomplete"), "{said}");
 }
 
-/// Killed while clients write: what was answered is there, whole.
+/// Killed while clients write: every acknowledged write is complete.
 #[tokio::test(flavor = "multi_thread")]
-async fn nothing_that_was_answered_is_lost_in_a_kill() {
+async fn no_acknowledged_write_is_lost_in_a_kill() {
     let dir = tempfile::tempdir().unwrap();
     for round in 0..3u32 {
         let server = std::sync::Arc::new(Standalone::start(dir.path(), &[]));
@@ -207,7 +207,7 @@ async fn sigterm_ends_it_cleanly_and_verbose_logs_requests() {
 }
 
 #[test]
-fn what_cannot_be_is_one_sentence() {
+fn startup_errors_are_one_sentence() {
     let dir = tempfile::tempdir().unwrap();
     let run = |more: &[&str]| {
         let output = command(&dir.path().join("d"), more).output().unwrap();
@@ -218,9 +218,7 @@ fn what_cannot_be_is_one_sentence() {
     let (code, said) = run(&["--objects", "/no/such/file"]);
     assert_eq!(code, Some(1));
     assert!(
-        said.starts_with(
-            "kube-testserver: cannot take in the objects to start with: cannot read /no/such/file: "
-        ),
+        said.starts_with("kube-testserver: cannot load the initial objects: cannot read /no/such/file: "),
         "{said}"
     );
     let help = command(dir.path(), &["--help"]).output().unwrap();

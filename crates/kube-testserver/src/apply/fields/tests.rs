@@ -37,7 +37,7 @@ fn trie(paths: &BTreeSet<Vec<PathElement>>) -> FieldSet {
 proptest! {
     /// The trie against plain sets of paths.
     #[test]
-    fn algebra_is_that_of_sets(a in paths(), b in paths()) {
+    fn operations_equal_those_of_sets(a in paths(), b in paths()) {
         let (x, y) = (trie(&a), trie(&b));
         prop_assert_eq!(x.union(&y), trie(&a.union(&b).cloned().collect()));
         prop_assert_eq!(x.intersection(&y), trie(&a.intersection(&b).cloned().collect()));
@@ -49,7 +49,7 @@ proptest! {
     }
 
     #[test]
-    fn the_wire_form_reads_back(a in paths()) {
+    fn the_wire_form_round_trips(a in paths()) {
         let set = trie(&a);
         prop_assert_eq!(wire::read(&wire::write(&set)).unwrap(), set);
     }
@@ -80,7 +80,7 @@ fn the_wire_form_is_that_of_the_genuine_server() {
 }
 
 #[test]
-fn nonsense_on_the_wire_is_refused_by_name() {
+fn invalid_steps_are_named() {
     for bad in [
         json!({"spec": {}}),
         json!({"x:spec": {}}),

@@ -1,4 +1,4 @@
-//! Replays what genuine servers answered (see `recorded/record.py`), and laws that hold for any configuration.
+//! Replays recorded responses of genuine servers (see `recorded/record.py`), and checks laws for any configuration.
 
 use std::collections::HashMap;
 
@@ -42,7 +42,7 @@ fn scenarios(text: &str) -> Vec<Scenario> {
     text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
 }
 
-/// The parts of a server that apply's callers have, as far as the scenarios need them.
+/// The parts of a server that the scenarios need.
 struct Server {
     schema: Schema,
     api_version: &'static str,
@@ -97,21 +97,21 @@ impl Server {
         let metadata = new["metadata"].as_object_mut().unwrap();
         metadata.remove("managedFields");
         metadata.retain(|_, v| *v != json!([]));
-        let (kept, other) = (self.live.as_ref(), new.clone());
-        let mut new = if step.sub.is_empty() { new } else { kept.unwrap().clone() };
-        let status = if step.sub.is_empty() { kept } else { Some(&other) }.and_then(|o| o.get("status"));
+        let (live, other) = (self.live.as_ref(), new.clone());
+        let mut new = if step.sub.is_empty() { new } else { live.unwrap().clone() };
+        let status = if step.sub.is_empty() { live } else { Some(&other) }.and_then(|o| o.get("status"));
         match status {
             Some(status) => new["status"] = status.clone(),
             None => drop(new.as_object_mut().unwrap().remove("status")),
         }
         self.schema.default(&mut new);
         let entries =
-            update(&self.schema, kept, &new, &managers, &step.manager, self.api_version, &step.sub, now);
+            update(&self.schema, live, &new, &managers, &step.manager, self.api_version, &step.sub, now);
         (new, entries)
     }
 }
 
-/// Entries as recorded: times are the number of the step at which they were first seen.
+/// Entries as recorded: times are the number of the step in which they first appeared.
 fn entries(managers: &[ManagedFieldsEntry], times: &mut HashMap<String, usize>, step: usize) -> Value {
     let mut entries = json!(managers);
     for entry in entries.as_array_mut().unwrap() {
@@ -152,7 +152,7 @@ fn custom_resources_as_on_the_genuine_server() {
                     let got = entries(&server.managers, &mut times, number);
                     assert_eq!(got, recorded.unwrap_or_else(|| json!([])), "{at}");
                 }
-                // Refused by validation, which is not apply's part.
+                // Refused by validation, after apply.
                 (Ok(()), 422) => {}
                 (Err(error), 400 | 409 | 500) => check_refusal(&at, error, step.status.as_ref().unwrap()),
                 (outcome, code) => {
@@ -163,7 +163,7 @@ fn custom_resources_as_on_the_genuine_server() {
     }
 }
 
-/// Built-in kinds, against the older server: ownership only, as objects hold what its other parts put in.
+/// Built-in kinds, compared with the older server: ownership only, because objects contain values of its other parts.
 #[test]
 fn built_in_kinds_as_on_the_genuine_server() {
     let of = |kind: &str| match kind {
@@ -197,7 +197,7 @@ fn built_in_kinds_as_on_the_genuine_server() {
                     let recorded =
                         object["metadata"].as_object_mut().unwrap().remove("managedFields").unwrap();
                     let mut got = entries(&server.managers, &mut times, number);
-                    // Defaults that came after 1.20.
+                    // Defaults added after 1.20.
                     if let Some(spec) = got[0].pointer_mut("/fieldsV1/f:spec").and_then(Value::as_object_mut)
                     {
                         spec.remove("f:internalTrafficPolicy");
@@ -267,9 +267,9 @@ proptest! {
         prop_assert_eq!(&forced(&schema, Some(&second), "b", &b, "3"), &second);
     }
 
-    /// What only one of two managers names goes when that manager gives it up; the rest is as if it had never come.
+    /// Fields of only one of two managers are removed when that manager gives them up; the rest is unchanged.
     #[test]
-    fn giving_everything_up_undoes_an_apply(a in config("a"), b in config("b")) {
+    fn applying_nothing_undoes_an_apply(a in config("a"), b in config("b")) {
         let schema = things();
         let first = forced(&schema, None, "a", &a, "1");
         let conflict_free = apply(Apply { schema: &schema, live: Some(&first.0), managers: &first.1, config: &b, manager: "b",
@@ -280,7 +280,7 @@ proptest! {
         prop_assert_eq!(managers, first.1);
         let fields = |o: &Value| o["spec"].as_object().cloned().unwrap_or_default();
         for (name, value) in fields(&first.0) {
-            // Containers may have been emptied, lists may have been put in the order of the other manager.
+            // Containers may be empty now, and lists may have the order of the other manager.
             let scalar = !value.is_array() && !value.is_object();
             prop_assert!(!scalar || object["spec"][&name] == value, "{name}");
         }

@@ -6,23 +6,23 @@ A Kubernetes API server for development and tests, in one process.
   kube-testserver [--port N] [--data DIR] [options]
 
   --port N           listen on 127.0.0.1:N; 0 takes a free port (6443)
-  --data DIR         keep the state in DIR, and begin with what is there; without it, the state ends with the process
-  --objects PATH     begin with the objects (CRDs included) of a YAML or JSON file, or of all in a directory; repeatable
-  --kubeconfig FILE  write the kubeconfig there (DIR/kubeconfig; without --data, a file in the temporary directory)
-  --tls              speak TLS, with a certificate authority of its own
-  --rbac             tell users apart and enforce RBAC; the kubeconfig is that of an administrator
-  --without-pods     no node runs pods, and Deployments and Jobs make none; without this both do
-  --without-kubelet  Deployments and Jobs make pods, and no node runs them
-  --service-accounts every namespace gets a service account and a ConfigMap with the certificate authority
-  --listen PORT=ADDR what connects to PORT of any pod is connected to ADDR, such as 8080=127.0.0.1:3000; repeatable
+  --data DIR         keep the state in DIR across restarts; without it, the state ends with the process
+  --objects PATH     load the objects (CRDs included) of a YAML or JSON file or directory; repeatable
+  --kubeconfig FILE  write the kubeconfig to FILE (default: DIR/kubeconfig; without --data, a file in the temporary directory)
+  --tls              serve TLS with a generated CA
+  --rbac             authenticate users and enforce RBAC; the kubeconfig is for an administrator
+  --without-pods     no node runs pods, and Deployments and Jobs create none; by default both do
+  --without-kubelet  Deployments and Jobs create pods, but no node runs them
+  --service-accounts create a service account and a ConfigMap with the CA certificate in every namespace
+  --listen PORT=ADDR forward PORT of every pod to ADDR, such as 8080=127.0.0.1:3000; repeatable
   -v, --verbose      log every request to standard error
   -V, --version      print the version
   -h, --help         print this
 
-Standard output gets one line, the path of the kubeconfig, once the server is ready. SIGINT and SIGTERM end it cleanly.
-Exit code: 0 ended as asked, 1 could not serve, 2 wrong arguments.";
+Prints the path of the kubeconfig to standard output once the server is ready. SIGINT and SIGTERM stop it cleanly.
+Exit code: 0 stopped by a signal, 1 failed to serve, 2 invalid arguments.";
 
-/// What the command line asks for.
+/// The parsed command line.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Command {
     Serve(Box<Args>),
@@ -41,7 +41,7 @@ pub(crate) struct Args {
     pub(crate) without_pods: bool,
     pub(crate) without_kubelet: bool,
     pub(crate) service_accounts: bool,
-    /// Ports of pods, and what is behind them.
+    /// Ports of pods and the addresses they forward to.
     pub(crate) listen: Vec<(u16, SocketAddr)>,
     pub(crate) verbose: bool,
 }

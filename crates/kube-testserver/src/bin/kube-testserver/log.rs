@@ -1,4 +1,4 @@
-//! What the server has to say, on standard error: warnings and errors, one line each.
+//! Logs warnings and errors to standard error, one line each.
 
 use std::fmt::{self, Write};
 
@@ -9,7 +9,7 @@ use tracing::{
 };
 
 pub(crate) fn to_stderr() {
-    // Nobody else sets one in this program, so it cannot be taken.
+    // Cannot fail: this program sets no other subscriber.
     let _ = tracing::subscriber::set_global_default(Stderr);
 }
 
@@ -36,7 +36,7 @@ impl Subscriber for Stderr {
     fn exit(&self, _: &Id) {}
 }
 
-/// The level, the message, and the other fields behind it.
+/// Level, message, then the other fields.
 struct LogLine(String);
 
 impl Visit for LogLine {

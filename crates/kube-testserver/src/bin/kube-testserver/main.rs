@@ -36,9 +36,9 @@ fn main() -> ExitCode {
     }
 }
 
-/// Serves until the system asks for the end.
+/// Serves until SIGINT or SIGTERM.
 async fn serve(args: Args) -> Result<(), Box<dyn std::error::Error>> {
-    // Asked for before anything is started, so that no signal is missed.
+    // Registered before the server starts, so that no signal is missed.
     let stop = stop_signal()?;
     let server = start(&args).await?;
     if let Some(dir) = &args.data {
@@ -51,7 +51,7 @@ async fn serve(args: Args) -> Result<(), Box<dyn std::error::Error>> {
         .map_err(|error| format!("cannot write the kubeconfig {}: {error}", kubeconfig.display()))?;
     eprintln!("serving on {}", server.url());
     eprintln!("try: kubectl --kubeconfig {} get namespaces", kubeconfig.display());
-    // For scripts: the one line on standard output says that the server is ready, and where the kubeconfig is.
+    // For scripts: this line on standard output says that the server is ready, and where the kubeconfig is.
     println!("{}", kubeconfig.display());
     stop.await;
     eprintln!("stopping");
@@ -99,7 +99,7 @@ fn default_kubeconfig(data: Option<PathBuf>, port: u16) -> PathBuf {
     }
 }
 
-/// It may hold a key: for its owner's eyes only.
+/// The kubeconfig may contain a key: readable by its owner only.
 #[cfg(unix)]
 fn write_private(path: &std::path::Path, text: &str) -> io::Result<()> {
     use std::{fs, io::Write, os::unix::fs::OpenOptionsExt};
@@ -114,7 +114,7 @@ fn write_private(path: &std::path::Path, text: &str) -> io::Result<()> {
     std::fs::write(path, text)
 }
 
-/// Ready once SIGINT or SIGTERM has come.
+/// Completes on SIGINT or SIGTERM.
 #[cfg(unix)]
 fn stop_signal() -> io::Result<impl Future<Output = ()>> {
     use tokio::signal::unix::{SignalKind, signal};
@@ -130,14 +130,14 @@ fn stop_signal() -> io::Result<impl Future<Output = ()>> {
 #[cfg(not(unix))]
 fn stop_signal() -> io::Result<impl Future<Output = ()>> {
     Ok(async {
-        // Without a way to be told, it serves until it is killed.
+        // Without signal support, it serves until it is killed.
         if tokio::signal::ctrl_c().await.is_err() {
             std::future::pending::<()>().await;
         }
     })
 }
 
-/// An error with all that caused it.
+/// An error and its sources.
 fn chain(error: &dyn std::error::Error) -> String {
     let causes = std::iter::successors(error.source(), |cause| cause.source());
     std::iter::once(error.to_string()).chain(causes.map(ToString::to_string)).collect::<Vec<_>>().join(": ")

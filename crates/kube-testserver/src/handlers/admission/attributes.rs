@@ -3,13 +3,13 @@ use serde_json::{Map, Value, json};
 use super::super::Call;
 use crate::scheme::Endpoint;
 
-/// What is about to be done to an object.
+/// The operation under admission.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::handlers) enum Operation {
     Create,
     Update,
     Delete,
-    /// A connection into a pod. Its object is what was asked for.
+    /// A connection into a pod; the object holds its options.
     Connect,
 }
 
@@ -33,7 +33,7 @@ impl Operation {
     }
 }
 
-/// A write, as webhooks are told of it. `object` and `old` are the objects of the endpoint, or of its subresource.
+/// A write, as webhooks see it. `object` and `old` are the objects of the endpoint or of its subresource.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::handlers) struct Attributes<'a> {
     pub(in crate::handlers) operation: Operation,
@@ -48,18 +48,18 @@ impl Attributes<'_> {
         &self.call.endpoint
     }
 
-    /// The object that the write is about, whichever there is.
+    /// The new object, else the old one.
     pub(super) fn subject(&self) -> Option<&Value> {
         self.object.or(self.old)
     }
 
-    /// The name in the path, else that of the object; empty for one that is still to be generated.
+    /// The name in the path or of the object; empty if it is still to be generated.
     pub(super) fn name(&self) -> &str {
         let of_object = || self.object.map(crate::meta::name).unwrap_or_default();
         self.call.name.as_deref().unwrap_or_else(of_object)
     }
 
-    /// The request of an `AdmissionReview`, without its uid, as of the version `endpoint` of the resource.
+    /// The request of an `AdmissionReview`, without its uid, in the version `endpoint` of the resource.
     pub(super) fn request(&self, endpoint: &Endpoint) -> Value {
         let mine = self.endpoint();
         let resource = |of: &Endpoint| json!({"group": of.group(), "version": of.version().name, "resource": of.plural()});
@@ -93,7 +93,7 @@ impl Attributes<'_> {
         Value::Object(out)
     }
 
-    /// Namespaces are in themselves.
+    /// The namespace of a Namespace is itself.
     pub(super) fn namespace(&self) -> Option<&str> {
         if self.endpoint().is_core("namespaces") { Some(self.name()) } else { self.call.namespace.as_deref() }
     }
@@ -122,7 +122,7 @@ impl Attributes<'_> {
     }
 }
 
-/// An object as of another version of its resource: with conversion `None` nothing but the name of the version differs.
+/// The object under another version of its resource: with conversion `None` only the version name differs.
 fn renamed(object: &Value, from: &Endpoint, to: &Endpoint) -> Value {
     let mut object = object.clone();
     if object["apiVersion"] == from.api_version() {

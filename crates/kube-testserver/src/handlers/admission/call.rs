@@ -1,4 +1,4 @@
-//! One write before the webhooks.
+//! The call of one webhook for one write.
 
 use serde_json::{Value, json};
 
@@ -12,7 +12,7 @@ use crate::{
     webhook::WebhookCall,
 };
 
-/// What a hook says to a write, or `None` when it was not asked, or gave no response and need not.
+/// The response of a webhook to a write, or `None` when it does not match, or failed and its `failurePolicy` is `Ignore`.
 pub(super) fn call_webhook(
     cluster: &ClusterState,
     hook: &Webhook,
@@ -42,7 +42,7 @@ pub(super) fn call_webhook(
         }));
     };
     let response = match response {
-        Ok(exchange) => AdmissionResponse::read(&exchange["answer"], &exchange["uid"], mutating),
+        Ok(exchange) => AdmissionResponse::read(&exchange["response"], &exchange["uid"], mutating),
         Err(why) => Err(why.clone()),
     };
     match response {
@@ -52,7 +52,7 @@ pub(super) fn call_webhook(
     }
 }
 
-/// A request without what differs from one run of its verb to the next.
+/// The request without fields that differ between runs of the handler.
 fn without_volatile_fields(mut request: Value) -> Value {
     for object in ["object", "oldObject"] {
         if let Some(metadata) = request.get_mut(object).and_then(|object| object.get_mut("metadata"))

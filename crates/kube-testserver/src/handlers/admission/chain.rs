@@ -10,10 +10,9 @@ use crate::{
     status_error::StatusError,
 };
 
-/// Lets the mutating webhooks change an object that is about to be written, one after the other. One that is to be
-/// reinvoke is asked once more when a later one changed the object. Returns whether anything changed.
+/// Calls the mutating webhooks in order. A webhook with reinvocation is called reinvoked when a later one changed the object. Returns whether the object changed.
 ///
-/// The object is given apart from the rest of the write, as it changes; there is none in a deletion.
+/// `object` is separate from the rest of the write because it changes; a deletion has none.
 pub(in crate::handlers) fn mutate(
     cluster: &ClusterState,
     write: Attributes<'_>,
@@ -22,10 +21,10 @@ pub(in crate::handlers) fn mutate(
 ) -> Result<bool, StatusError> {
     let hooks = &cluster.webhooks.mutating;
     let mut changed = false;
-    let (mut called, mut again) = (BTreeSet::new(), BTreeSet::new());
+    let (mut called, mut reinvoked) = (BTreeSet::new(), BTreeSet::new());
     for round in 0..2 {
         for (i, hook) in hooks.iter().enumerate() {
-            if round > 0 && !again.contains(&i) {
+            if round > 0 && !reinvoked.contains(&i) {
                 continue;
             }
             let seen = object.as_deref().cloned();
@@ -44,20 +43,20 @@ pub(in crate::handlers) fn mutate(
             }
             if object.as_deref() != seen.as_ref() {
                 changed = true;
-                again.append(&mut called);
+                reinvoked.append(&mut called);
             }
             if hook.reinvoke {
                 called.insert(i);
             }
         }
-        if again.is_empty() {
+        if reinvoked.is_empty() {
             break;
         }
     }
     Ok(changed)
 }
 
-/// Asks the validating webhooks whether the write may be. The first in order that says no is call_webhook.
+/// Calls the validating webhooks. The first refusal in order is returned.
 pub(in crate::handlers) fn validate(
     cluster: &ClusterState,
     write: &Attributes<'_>,
@@ -77,11 +76,11 @@ pub(in crate::handlers) fn validate(
     Ok(())
 }
 
-/// Applies a patch to the object as the webhook saw it: in the version `api_version`.
+/// Applies a patch to the object in the version `api_version` that the webhook saw.
 fn apply(object: &mut Value, patch: &str, api_version: &str) -> Result<(), String> {
     let bytes = BASE64_STANDARD.decode(patch).map_err(|why| format!("the patch is not base64: {why}"))?;
     let changes: Value =
-        serde_json::from_slice(&bytes).map_err(|why| format!("the patch is no JSON: {why}"))?;
+        serde_json::from_slice(&bytes).map_err(|why| format!("the patch is not JSON: {why}"))?;
     let own = object["apiVersion"].clone();
     let of_resource = own.as_str().is_some_and(|own| own != api_version) && own != "autoscaling/v1";
     if of_resource {
@@ -92,7 +91,7 @@ fn apply(object: &mut Value, patch: &str, api_version: &str) -> Result<(), Strin
         other => other.to_string(),
     })?;
     if !object.is_object() {
-        return Err("the patch leaves no object".into());
+        return Err("the patched value is not an object".into());
     }
     if of_resource && object["apiVersion"] == api_version {
         object["apiVersion"] = own;

@@ -1,4 +1,4 @@
-//! Whether a webhook wants to hear of a write.
+//! Whether a webhook's rules and selectors match a write.
 
 use serde_json::Value;
 
@@ -12,7 +12,7 @@ use crate::{
     store::Key,
 };
 
-/// The version of the resource in which the webhook wants to see the object; `None` when it does not want to at all.
+/// The version of the resource that the webhook matches; `None` when it does not match.
 ///
 /// # Errors
 /// A condition that cannot be evaluated.
@@ -21,7 +21,7 @@ pub(super) fn matching_version(
     hook: &Webhook,
     write: &Attributes<'_>,
 ) -> Result<Option<Endpoint>, String> {
-    // Nobody may keep himself from being reconfigured.
+    // Webhook configurations are exempt, so that a error webhook can be removed.
     if write.endpoint().group() == "admissionregistration.k8s.io"
         && write.endpoint().plural().ends_with("webhookconfigurations")
     {
@@ -67,7 +67,7 @@ fn labelled(selector: &LabelSelector, write: &Attributes<'_>) -> bool {
         || [write.object, write.old]
             .into_iter()
             .flatten()
-            // What is no object, such as the options of a connection, has no labels, not even none.
+            // Objects without metadata, such as connection options, never match a selector.
             .any(|object| object["metadata"].is_object() && selects(selector, object))
 }
 
@@ -75,7 +75,7 @@ fn selects(selector: &LabelSelector, object: &Value) -> bool {
     selector.matches(|key| object["metadata"]["labels"][key].as_str())
 }
 
-/// One condition that does not hold is enough, even when another cannot be evaluated.
+/// A condition that is false excludes the webhook, even when another cannot be evaluated.
 fn conditions_hold(hook: &Webhook, write: &Attributes<'_>, endpoint: &Endpoint) -> Result<bool, String> {
     if hook.match_conditions.is_empty() {
         return Ok(true);
@@ -85,7 +85,7 @@ fn conditions_hold(hook: &Webhook, write: &Attributes<'_>, endpoint: &Endpoint) 
     for (variable, field) in [("object", "object"), ("oldObject", "oldObject")] {
         scope.set(variable, untyped(&request[field].take()));
     }
-    // Within a request that is evaluated, the objects have names of their own.
+    // In CEL, the objects are variables of their own and not part of `request`.
     if let Some(map) = request.as_object_mut() {
         map.remove("object");
         map.remove("oldObject");

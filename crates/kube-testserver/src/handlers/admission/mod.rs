@@ -1,4 +1,4 @@
-//! A write before the webhooks: who is asked, what they are told, and what their answers do.
+//! Admission: which webhooks are called for a write, what they are sent, and what their responses do.
 
 mod attributes;
 mod call;

@@ -1,11 +1,11 @@
-//! What is posted below an object, and what a client wants to be connected to: no write of the object itself.
+//! Admission of objects posted to subresources and of connections.
 
 use serde_json::{Value, json};
 
 use super::{Attributes, Operation, mutate, validate};
 use crate::{cluster::ClusterState, handlers::Call, status_error::StatusError};
 
-/// Asks all webhooks about what was posted to a subresource.
+/// Calls all webhooks for an object posted to a subresource.
 pub(in crate::handlers) fn admit_posted(
     cluster: &ClusterState,
     call: &Call,
@@ -13,7 +13,7 @@ pub(in crate::handlers) fn admit_posted(
     dry_run: bool,
     warnings: &mut Vec<String>,
 ) -> Result<(), StatusError> {
-    // It is an object with metadata, also when it says nothing of it.
+    // Webhooks see metadata also when the body has none.
     if object["metadata"].is_null() {
         object["metadata"] = json!({});
     }
@@ -25,8 +25,7 @@ pub(in crate::handlers) fn admit_posted(
     )
 }
 
-/// Asks all webhooks about a connection into a pod. What they make of the options is not looked at: the query says what
-/// is done.
+/// Calls all webhooks for a connection into a pod. Their patches are ignored: the query has the options.
 pub(in crate::handlers) fn admit_connection(cluster: &ClusterState, call: &Call) -> Result<(), StatusError> {
     if cluster.webhooks.is_empty() {
         return Ok(());
@@ -45,7 +44,7 @@ fn admit(
     validate(cluster, &Attributes { object: Some(object), ..write }, warnings)
 }
 
-/// The query as the object that it stands for.
+/// The query as an options object.
 fn options(call: &Call) -> Value {
     let query = &call.query;
     let kind = match call.subresource.as_deref() {

@@ -6,26 +6,28 @@ use super::{
     wire::{Reader, WireValue},
 };
 
-/// What every protobuf body begins with.
+/// The prefix of every protobuf body.
 pub(super) const MAGIC: &[u8] = b"k8s\0";
-/// No message of Kubernetes nests deeper.
+/// Deeper than any Kubernetes message.
 const MAX_DEPTH: usize = 32;
 
-/// Whether a body claims to be of this encoding.
+/// Whether a body has the protobuf prefix.
 pub(in crate::handlers) fn is_marked(body: &[u8]) -> bool {
     body.starts_with(MAGIC)
 }
 
-/// Decodes an object of a kind from the table of messages. The error says what cannot be read.
+/// Decodes an object of a kind in the message table.
 pub(in crate::handlers) fn decode(body: &[u8]) -> Result<Value, String> {
     let body =
-        body.strip_prefix(MAGIC).ok_or("the body does not begin with the protobuf marker of Kubernetes")?;
+        body.strip_prefix(MAGIC).ok_or("the body does not start with the protobuf prefix of Kubernetes")?;
     let envelope = message(body, "Envelope", MAX_DEPTH)?;
     let text = |key: &str| envelope["typeMeta"][key].as_str().unwrap_or_default().to_string();
     let (api_version, kind) = (text("apiVersion"), text("kind"));
     let name = format!("{api_version}/{kind}");
     if fields(&name).is_none() {
-        return Err(format!("{kind} of {api_version} is not read as protobuf, send it as application/json"));
+        return Err(format!(
+            "{kind} of {api_version} is not supported as protobuf, send it as application/json"
+        ));
     }
     let raw = Reader(body).find(|field| !matches!(field, Ok((number, _)) if *number != 2)).transpose()?;
     let mut object = match raw {
@@ -38,8 +40,8 @@ pub(in crate::handlers) fn decode(body: &[u8]) -> Result<Value, String> {
 }
 
 fn message(bytes: &[u8], name: &str, depth: usize) -> Result<Value, String> {
-    let depth = depth.checked_sub(1).ok_or("the message nests too deep")?;
-    let known = fields(name).ok_or_else(|| format!("there is no message {name}"))?;
+    let depth = depth.checked_sub(1).ok_or("the message is nested too deeply")?;
+    let known = fields(name).ok_or_else(|| format!("unknown message {name}"))?;
     let mut out = Map::new();
     for field in Reader(bytes) {
         let (number, wire) = field?;
@@ -56,18 +58,20 @@ fn member(
     depth: usize,
 ) -> Result<(), String> {
     let Some(field) = known.get(&number) else {
-        return Err(format!("field {number} is not read as protobuf, send the object as application/json"));
+        return Err(format!(
+            "field {number} is not supported as protobuf, send the object as application/json"
+        ));
     };
     let name = field.name;
     match (field.kind, wire) {
         (FieldKind::Ignored, _) => {}
-        (FieldKind::Bool { kept }, WireValue::Number(value)) => {
-            if kept || value != 0 {
+        (FieldKind::Bool { keep_zero }, WireValue::Number(value)) => {
+            if keep_zero || value != 0 {
                 out.insert(name.into(), (value != 0).into());
             }
         }
-        (FieldKind::Int { kept }, WireValue::Number(value)) => {
-            if kept || value != 0 {
+        (FieldKind::Int { keep_zero }, WireValue::Number(value)) => {
+            if keep_zero || value != 0 {
                 out.insert(name.into(), signed(value).into());
             }
         }
@@ -98,7 +102,7 @@ fn member(
                 map.insert(key, value.into());
             }
         }
-        _ => return Err(format!("{name} is not encoded as it should be")),
+        _ => return Err(format!("{name} has the wrong wire type")),
     }
     Ok(())
 }
@@ -117,13 +121,13 @@ fn entry(bytes: &[u8]) -> Result<(String, &[u8]), String> {
         match field? {
             (1, WireValue::Bytes(bytes)) => key = text(bytes)?,
             (2, WireValue::Bytes(bytes)) => value = bytes,
-            (number, _) => return Err(format!("field {number} in an entry of a map")),
+            (number, _) => return Err(format!("unknown field {number} in a map entry")),
         }
     }
     Ok((key, value))
 }
 
-/// An `IntOrString`: which of the two it is, and both.
+/// An `IntOrString`: a type tag and both values.
 fn either(bytes: &[u8]) -> Result<Value, String> {
     let (mut is_text, mut number, mut string) = (false, 0, String::new());
     for field in Reader(bytes) {
@@ -131,7 +135,7 @@ fn either(bytes: &[u8]) -> Result<Value, String> {
             (1, WireValue::Number(kind)) => is_text = kind == 1,
             (2, WireValue::Number(value)) => number = signed(value),
             (3, WireValue::Bytes(bytes)) => string = text(bytes)?,
-            (field, _) => return Err(format!("field {field} in a number or text")),
+            (field, _) => return Err(format!("unknown field {field} in an IntOrString")),
         }
     }
     Ok(if is_text { string.into() } else { number.into() })
@@ -142,11 +146,11 @@ fn quantity(bytes: &[u8]) -> Result<String, String> {
     match Reader(bytes).next().transpose()? {
         None => Ok("0".into()),
         Some((1, WireValue::Bytes(bytes))) => text(bytes),
-        Some((number, _)) => Err(format!("field {number} in a quantity")),
+        Some((number, _)) => Err(format!("unknown field {number} in a quantity")),
     }
 }
 
-/// Negative numbers are written as the largest ones.
+/// Varints hold negative numbers in two's complement.
 fn signed(number: u64) -> i64 {
     number.cast_signed()
 }

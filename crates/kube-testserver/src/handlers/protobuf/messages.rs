@@ -1,4 +1,4 @@
-//! The table of messages, read once.
+//! The message table, parsed once.
 
 use std::{collections::HashMap, sync::LazyLock};
 
@@ -13,13 +13,13 @@ pub(super) struct Field {
     pub(super) kind: FieldKind,
 }
 
-/// How a field is written and what it becomes in JSON.
+/// The encoding of a field and its JSON form.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum FieldKind {
     Text,
     Texts,
-    Bool { kept: bool },
-    Int { kept: bool },
+    Bool { keep_zero: bool },
+    Int { keep_zero: bool },
     TextMap,
     BytesMap,
     Quantities,
@@ -53,8 +53,8 @@ fn kind_of(word: &'static str) -> FieldKind {
     match word {
         "text" => FieldKind::Text,
         "texts" => FieldKind::Texts,
-        "bool" | "bool!" => FieldKind::Bool { kept: word.ends_with('!') },
-        "int" | "int!" => FieldKind::Int { kept: word.ends_with('!') },
+        "bool" | "bool!" => FieldKind::Bool { keep_zero: word.ends_with('!') },
+        "int" | "int!" => FieldKind::Int { keep_zero: word.ends_with('!') },
         "labels" => FieldKind::TextMap,
         "bytes" => FieldKind::BytesMap,
         "quantities" => FieldKind::Quantities,
@@ -73,7 +73,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_line_is_whole_and_every_message_is_there() {
+    fn every_line_parses_and_every_reference_resolves() {
         for line in TABLE.lines().filter(|line| !line.is_empty() && !line.starts_with('#')) {
             let (name, text) = line.split_once(':').unwrap();
             let read = fields(name).unwrap();

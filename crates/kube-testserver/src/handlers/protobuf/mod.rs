@@ -1,4 +1,4 @@
-//! Kubernetes' protobuf encoding, as far as `kubectl` sends it: the kinds that its commands make. Everything else is JSON.
+//! Kubernetes' protobuf encoding of the kinds that `kubectl` commands create. Other kinds need JSON.
 
 mod decode;
 mod messages;

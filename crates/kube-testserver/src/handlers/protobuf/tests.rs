@@ -16,14 +16,14 @@ fn envelope(kind: &str, raw: &[u8]) -> Vec<u8> {
     [MAGIC, &bytes(1, &kind), &bytes(2, raw), &bytes(3, b""), &bytes(4, b"")].concat()
 }
 
-/// Without what is empty: structs that Go holds by value are printed always.
+/// Drops empty values: `kubectl` prints Go structs even when they are empty.
 fn solid(value: &Value) -> Option<Value> {
     match value {
         Value::Null => None,
         Value::Object(map) => {
-            let kept = map.iter().filter_map(|(name, value)| Some((name.clone(), solid(value)?)));
-            let kept: serde_json::Map<_, _> = kept.collect();
-            (!kept.is_empty()).then_some(Value::Object(kept))
+            let keep_zero = map.iter().filter_map(|(name, value)| Some((name.clone(), solid(value)?)));
+            let keep_zero: serde_json::Map<_, _> = keep_zero.collect();
+            (!keep_zero.is_empty()).then_some(Value::Object(keep_zero))
         }
         Value::Array(list) => Some(list.iter().filter_map(solid).collect()),
         other => Some(other.clone()),
@@ -31,7 +31,7 @@ fn solid(value: &Value) -> Option<Value> {
 }
 
 #[test]
-fn what_kubectl_sends_is_read_as_what_it_means() {
+fn recorded_kubectl_bodies_are_decoded() {
     assert!(RECORDED.lines().count() >= 18);
     for line in RECORDED.lines() {
         let record: Value = serde_json::from_str(line).unwrap();
@@ -65,17 +65,17 @@ fn simple_kinds_are_read() {
 }
 
 #[test]
-fn what_is_not_read_is_said() {
-    assert!(decode(b"{}").unwrap_err().contains("marker"));
-    assert!(decode(&envelope("Node", b"")).unwrap_err().contains("Node of v1 is not read"));
+fn undecodable_bodies_are_reported() {
+    assert!(decode(b"{}").unwrap_err().contains("prefix"));
+    assert!(decode(&envelope("Node", b"")).unwrap_err().contains("Node of v1 is not supported"));
     assert!(decode(&envelope("ConfigMap", &bytes(9, b""))).unwrap_err().contains("field 9"));
-    assert!(decode(&envelope("ConfigMap", &[10, 50])).unwrap_err().contains("ends early"));
+    assert!(decode(&envelope("ConfigMap", &[10, 50])).unwrap_err().contains("truncated"));
     assert!(decode(&envelope("ConfigMap", &bytes(4, b"x"))).unwrap_err().contains("immutable"));
 }
 
 proptest! {
     #[test]
-    fn any_bytes_are_an_answer(raw in prop::collection::vec(any::<u8>(), 0..60)) {
+    fn any_bytes_are_decoded_or_an_error(raw in prop::collection::vec(any::<u8>(), 0..60)) {
         drop(decode(&raw));
         drop(decode(&[MAGIC, &raw].concat()));
         drop(decode(&envelope("ConfigMap", &raw)));

@@ -1,13 +1,13 @@
-//! The wire format: fields, one after the other.
+//! The protobuf wire format.
 
-/// The value of a field before its kind is known.
+/// The undecoded value of a field.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum WireValue<'a> {
     Number(u64),
     Bytes(&'a [u8]),
 }
 
-/// The fields of a message, one after the other; nothing comes after an error.
+/// Iterates over the fields of a message; ends after an error.
 pub(super) struct Reader<'a>(pub(super) &'a [u8]);
 
 impl<'a> Iterator for Reader<'a> {
@@ -21,7 +21,7 @@ impl<'a> Iterator for Reader<'a> {
         if field.is_none() {
             self.0 = &[];
         }
-        Some(field.ok_or_else(|| "the message ends early or holds what no message may".into()))
+        Some(field.ok_or_else(|| "the message is truncated or malformed".into()))
     }
 }
 

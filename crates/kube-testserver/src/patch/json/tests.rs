@@ -9,7 +9,7 @@ fn run(target: Value, patch: Value) -> Result<Value, PatchError> {
     apply(&mut target, &patch).map(|()| target)
 }
 
-/// Answers of the genuine server (1.36) to the same patches.
+/// Responses of the genuine server (1.36) to the same patches.
 #[test]
 fn as_the_genuine_server() {
     let object = || json!({"spec": {"title": "abc", "tags": ["a", "b"]}});
@@ -86,14 +86,14 @@ fn operation() -> impl Strategy<Value = Value> {
 }
 
 proptest! {
-    /// Against an independent implementation, wherever the genuine server follows the letter of the RFC.
+    /// Compares with an independent implementation where the genuine server follows the RFC.
     #[test]
     fn agrees_with_the_json_patch_crate(document in document(), ops in prop::collection::vec(operation(), 1..4)) {
         prop_assume!(ops.iter().all(|op| op["op"] != "remove" || op["path"] != ""));
         prop_assume!(ops.iter().all(|op| op["op"] != "move" || op["from"] != ""));
         let mut theirs = document.clone();
         let patch: json_patch::Patch = serde_json::from_value(json!(ops)).unwrap();
-        // Without its roll-back, which panics when a move cannot be undone.
+        // Without roll-back, which panics when a move cannot be undone.
         let want = json_patch::patch_unsafe(&mut theirs, &patch).is_ok().then_some(theirs);
         prop_assert_eq!(run(document, json!(ops)).ok(), want);
     }

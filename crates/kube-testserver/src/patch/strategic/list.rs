@@ -6,12 +6,12 @@ use crate::patch::PatchError;
 use crate::schema::golang;
 use crate::schema::model::Field;
 
-/// Whether the list merges instead of being replaced.
+/// Whether the list is merged, not replaced.
 pub(super) fn merges(field: Option<&Field>) -> bool {
     field.and_then(Field::strategy).is_some_and(|strategy| strategy.merge)
 }
 
-/// Merges a patch into a list, element by element, and puts it in order.
+/// Merges a patch into a list element by element, and orders it.
 pub(super) fn merge(
     field: Option<&Field>,
     target: &mut Vec<Value>,
@@ -45,7 +45,7 @@ pub(super) fn merge(
     Ok(())
 }
 
-/// Takes the named values out of a list of primitives.
+/// Removes these values from a list of primitives.
 pub(super) fn delete_primitives(target: Option<&mut Value>, values: &Value) -> Result<(), PatchError> {
     let Value::Array(values) = values else {
         return Err(restore::no_list(values));
@@ -64,7 +64,7 @@ fn primitives(target: &mut Vec<Value>, patch: &[Value]) {
     }
 }
 
-/// Merges elements by key. Returns those that the patch names and does not delete; None if it replaced the list.
+/// Merges elements by key. Returns the elements that the patch names and does not delete; `None` if it replaced the list.
 fn elements(
     field: Option<&Field>,
     target: &mut Vec<Value>,

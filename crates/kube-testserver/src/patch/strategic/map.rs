@@ -10,7 +10,7 @@ const RETAIN: &str = "$retainKeys";
 const DELETE: &str = "$deleteFromPrimitiveList/";
 const ORDER: &str = "$setElementOrder/";
 
-/// What `$patch` says.
+/// The value of `$patch`.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Directive {
     Merge,
@@ -18,7 +18,7 @@ pub(super) enum Directive {
     Delete,
 }
 
-/// Merges a patch into an object. `field` is the object's place in the schema, where it has one.
+/// Merges a patch into an object. `field` is its schema, if it has one.
 pub(super) fn merge(
     field: Option<&Field>,
     target: &mut Map<String, Value>,
@@ -66,7 +66,7 @@ pub(super) fn merge(
     Ok(())
 }
 
-/// The directive of a map; not `merge`, which only list elements can say.
+/// The directive of a map. `merge` is valid in list elements only.
 pub(super) fn directive(patch: &Map<String, Value>) -> Result<Option<Directive>, PatchError> {
     match patch.get(PATCH) {
         None => Ok(None),
@@ -102,7 +102,7 @@ fn member<'s>(field: Option<&'s Field>, name: &str) -> Option<&'s Field> {
     node.properties.get(name).or(node.additional.as_deref())
 }
 
-/// A value that is new to the object: without directives, and without nulls.
+/// A new value, without directives and nulls.
 pub(super) fn new_value(value: &Value) -> Value {
     match value {
         Value::Object(map) => Value::Object(new_members(map)),

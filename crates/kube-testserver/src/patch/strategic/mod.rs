@@ -1,4 +1,4 @@
-//! Strategic merge patch: a merge patch that knows, from the schema, which lists merge and by what.
+//! Strategic merge patch: a merge patch whose schema says which lists merge, and by which key. `list` and `map` call each other, because lists contain maps and maps contain lists.
 
 mod list;
 mod map;
@@ -13,9 +13,7 @@ use serde_json::Value;
 use super::PatchError;
 use crate::schema::{Schema, golang};
 
-/// Merges `patch` into `target`. Members merge as in a merge patch; lists with a merge strategy merge by their merge
-/// key, or as sets of primitives; `$patch`, `$retainKeys`, `$deleteFromPrimitiveList/x` and `$setElementOrder/x` do what
-/// the Kubernetes API conventions say. Nulls within what is new are nothing.
+/// Merges `patch` into `target`. Members merge as in a merge patch; lists with a merge strategy merge by their merge key, or as sets of primitives; `$patch`, `$retainKeys`, `$deleteFromPrimitiveList/x` and `$setElementOrder/x` follow the Kubernetes API conventions. Nulls in new values are dropped.
 pub(crate) fn apply(schema: &Schema, target: &mut Value, patch: &Value) -> Result<(), PatchError> {
     let Value::Object(changes) = patch else {
         let got = golang::json_type(patch);

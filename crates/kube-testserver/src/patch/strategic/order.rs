@@ -1,11 +1,11 @@
-//! In what order the elements of a merged list come.
+//! The order of merged list elements.
 
 use serde_json::Value;
 
 use crate::patch::PatchError;
 use crate::schema::golang;
 
-/// Refuses a patch whose own elements are not in the order that it demands.
+/// Refuses a patch whose elements are not in the order of its `$setElementOrder`.
 pub(super) fn check(named: &[Value], order: &[Value], key: Option<&str>) -> Result<(), PatchError> {
     let mut rest = order.iter();
     if named.iter().all(|element| rest.any(|o| same(o, element, key))) {
@@ -19,18 +19,17 @@ pub(super) fn check(named: &[Value], order: &[Value], key: Option<&str>) -> Resu
     )))
 }
 
-/// Puts the elements that `order` names in its order. The others keep theirs, and go before a named element only where
-/// they stood before it already.
+/// Orders the elements named in `order`. Other elements keep their order, and precede a named element only if they did before.
 pub(super) fn arrange(list: &mut Vec<Value>, before: &[Value], order: &[Value], key: Option<&str>) {
-    let place = |among: &[Value], element: &Value| among.iter().position(|o| same(o, element, key));
+    let position = |among: &[Value], element: &Value| among.iter().position(|o| same(o, element, key));
     let (mut named, others): (Vec<_>, Vec<_>) =
-        std::mem::take(list).into_iter().partition(|element| place(order, element).is_some());
-    named.sort_by_key(|element| place(order, element));
+        std::mem::take(list).into_iter().partition(|element| position(order, element).is_some());
+    named.sort_by_key(|element| position(order, element));
     let mut others = others.into_iter().peekable();
     for element in named {
-        let was = place(before, &element);
+        let was = position(before, &element);
         while let Some(other) =
-            others.next_if(|other| was.is_some_and(|was| place(before, other).is_some_and(|o| o < was)))
+            others.next_if(|other| was.is_some_and(|was| position(before, other).is_some_and(|o| o < was)))
         {
             list.push(other);
         }

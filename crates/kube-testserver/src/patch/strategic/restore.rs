@@ -1,11 +1,11 @@
-//! Whether a value that a patch brings is of the kind that its field is.
+//! Type checks of patch values.
 
 use serde_json::Value;
 
 use crate::patch::PatchError;
 use crate::schema::model::{Field, Type};
 
-/// Refuses lists for maps, strings for lists, and so on; what is within is looked at when the object is validated.
+/// Refuses a value of the wrong kind, such as a string for a list; nested values are validated with the object.
 pub(super) fn check(field: Option<&Field>, value: &Value) -> Result<(), PatchError> {
     let Some(field) = field else { return Ok(()) };
     let node = field.node();
@@ -26,7 +26,7 @@ pub(super) fn check(field: Option<&Field>, value: &Value) -> Result<(), PatchErr
     })
 }
 
-/// The refusal of something that had to be a list.
+/// The error for a value that is not a list.
 pub(super) fn no_list(value: &Value) -> PatchError {
     PatchError::Invalid {
         patch: String::new(),

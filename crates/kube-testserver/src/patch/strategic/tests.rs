@@ -1,4 +1,4 @@
-//! Against what the genuine server made of the same patches (see `../recorded/record.py`).
+//! Compares with recorded results of a genuine server (see `../recorded/record.py`).
 
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -32,18 +32,18 @@ fn as_the_genuine_server() {
             }
             (Err(PatchError::Failed(text)), 500) => {
                 let want = case.message.unwrap();
-                // The types of all elements are listed; Go's way to print a wrong type is its own.
+                // The genuine message lists all element types; Go prints wrong types differently.
                 let start = text.split(": [").next().unwrap();
                 assert!(want.starts_with(start) || want.contains("%!s"), "{at}: {text:?}, {want:?}");
             }
             (Err(PatchError::Malformed(text)), 400) => assert_eq!(Some(text), case.message, "{at}"),
-            // Types are looked at when the result is decoded or validated, here as there.
+            // Types are checked later, when the result is decoded or validated.
             (Ok(()), 422) => {}
             (Err(PatchError::Invalid { patch, message }), 422) => {
                 let text = format!(" \"\" is invalid: patch: Invalid value: {patch:?}: {message}");
                 assert_eq!(Some(text), case.message, "{at}");
             }
-            // The name is gone, which is for others to say.
+            // A missing name is refused later.
             (Ok(()), 400) if case.patch["$patch"] == "delete" => assert_eq!(got, json!({})),
             (outcome, code) => {
                 panic!("{at}: {outcome:?}, the genuine server says {code}: {:?}", case.message)
@@ -54,8 +54,7 @@ fn as_the_genuine_server() {
     assert!(seen > 70);
 }
 
-/// What decoding and defaulting make of it. The recorded server (1.20) turned a null that is new into an empty value;
-/// newer ones, and ours, drop it.
+/// The object after decoding and defaulting. The recorded server (1.20) converts a new null to an empty value; newer ones, and this one, drop it.
 fn finished(schema: &crate::schema::Schema, mut object: Value) -> Value {
     schema.prune(&mut object);
     schema.default(&mut object);

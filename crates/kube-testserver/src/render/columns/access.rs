@@ -1,4 +1,4 @@
-//! Who may do what, and who signs that.
+//! Columns of RBAC, certificates and service account kinds.
 
 use serde_json::Value;
 
@@ -59,7 +59,7 @@ fn subjects(binding: &Value, kind: &str) -> Value {
     names.collect::<Vec<_>>().join(", ").into()
 }
 
-/// How far a request for a certificate has come.
+/// The condition of a CertificateSigningRequest.
 fn stage(request: &Value) -> Value {
     let conditions =
         || items(&request["status"]["conditions"]).filter_map(|condition| condition["type"].as_str());
@@ -83,7 +83,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_request_is_pending_until_somebody_decides() {
+    fn a_request_is_pending_until_it_is_decided() {
         assert_eq!(stage(&json!({})), "Pending");
         let approved = json!({"status": {"conditions": [{"type": "Approved"}], "certificate": "x"}});
         assert_eq!(stage(&approved), "Approved,Issued");

@@ -1,4 +1,4 @@
-//! What concerns a whole cluster: classes of pods, definitions, webhooks, flow control, leases.
+//! Columns of cluster-wide kinds: priority and runtime classes, CRDs, webhooks, flow control, leases.
 
 use serde_json::Value;
 

@@ -14,12 +14,12 @@ pub(in crate::render) struct TableColumn {
     pub(in crate::render) cell: Cell,
 }
 
-/// Where the content of a column comes from.
+/// How a cell is computed.
 #[derive(Clone, Copy)]
 pub(in crate::render) enum Cell {
-    /// The object says it.
+    /// A function of the object.
     Object(fn(&Value) -> Value),
-    /// The object and the time now say it.
+    /// A function of the object and the current time.
     Time(fn(&Value, &str) -> Value),
 }
 
@@ -49,7 +49,7 @@ pub(super) const fn timed(name: &'static str, make: fn(&Value, &str) -> Value) -
     TableColumn { cell: Cell::Time(make), ..text(name, |_| Value::Null) }
 }
 
-/// The same column, but only for those who ask for more.
+/// The same column, shown with `-o wide` only.
 pub(super) const fn wide(column: TableColumn) -> TableColumn {
     TableColumn { wide: true, ..column }
 }

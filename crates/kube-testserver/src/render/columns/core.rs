@@ -1,4 +1,4 @@
-//! Pods, services and the other kinds of the core group that are no storage; events of both groups.
+//! Columns of core kinds except storage, and of Events in both groups.
 
 use serde_json::Value;
 
@@ -106,7 +106,7 @@ pub(super) fn columns(group: &str, plural: &str) -> Option<&'static [TableColumn
     })
 }
 
-/// Where a service is reached from outside.
+/// The external addresses of a service.
 fn external(service: &Value) -> Value {
     let spec = &service["spec"];
     let mut addresses: Vec<String> =
@@ -115,8 +115,8 @@ fn external(service: &Value) -> Value {
         "ExternalName" => or_none(&spec["externalName"]),
         "LoadBalancer" => {
             let ingress = items(&service["status"]["loadBalancer"]["ingress"]);
-            let given = ingress.filter_map(|one| one["ip"].as_str().or(one["hostname"].as_str()));
-            let mut all: Vec<String> = given.map(Into::into).collect();
+            let provided = ingress.filter_map(|one| one["ip"].as_str().or(one["hostname"].as_str()));
+            let mut all: Vec<String> = provided.map(Into::into).collect();
             all.append(&mut addresses);
             if all.is_empty() { "<pending>".into() } else { all.join(",").into() }
         }
@@ -188,7 +188,7 @@ fn system(node: &Value, field: &str) -> Value {
     text_or(&node["status"]["nodeInfo"][field], "<unknown>")
 }
 
-/// `resource: used/hard` for all that is limited, or for all else.
+/// `resource: used/hard` for limits, or for everything else.
 fn quota(quota: &Value, limits: bool) -> Value {
     let hard = quota["status"]["hard"].as_object().into_iter().flatten();
     let ours = hard.filter(|(name, _)| name.starts_with("limits.") == limits);
@@ -199,7 +199,7 @@ fn quota(quota: &Value, limits: bool) -> Value {
     texts.collect::<Vec<_>>().join(", ").into()
 }
 
-/// A field of an event under its old or its new name.
+/// A field of an Event under either of its names.
 fn either<'a>(event: &'a Value, old: &str, new: &str) -> &'a Value {
     if event[old].is_null() { &event[new] } else { &event[old] }
 }

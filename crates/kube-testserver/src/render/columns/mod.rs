@@ -1,4 +1,4 @@
-//! The columns of built-in kinds, in the order and under the names that the genuine server gives them.
+//! The table columns of built-in kinds, with names and order of the genuine server.
 
 mod access;
 mod cluster;
@@ -12,7 +12,7 @@ mod workloads;
 
 pub(super) use column::{Cell, TableColumn};
 
-/// The columns of a built-in kind. Kinds that have none of their own show name and age.
+/// The columns of a built-in kind; name and age by default.
 pub(super) fn of(group: &str, plural: &str) -> &'static [TableColumn] {
     const DEFAULT: &[TableColumn] = &[column::NAME, column::AGE];
     [core::columns, workloads::columns, network::columns, storage::columns, access::columns, cluster::columns]

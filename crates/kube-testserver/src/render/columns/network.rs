@@ -1,4 +1,4 @@
-//! Ingresses, network policies and slices of endpoints.
+//! Columns of Ingresses, NetworkPolicies and EndpointSlices.
 
 use serde_json::Value;
 
@@ -56,8 +56,8 @@ fn hosts(ingress: &Value) -> Value {
 }
 
 fn address(ingress: &Value) -> Value {
-    let given = items(&ingress["status"]["loadBalancer"]["ingress"]);
-    let texts = given.filter_map(|one| one["ip"].as_str().or(one["hostname"].as_str()));
+    let provided = items(&ingress["status"]["loadBalancer"]["ingress"]);
+    let texts = provided.filter_map(|one| one["ip"].as_str().or(one["hostname"].as_str()));
     texts.collect::<Vec<_>>().join(",").into()
 }
 

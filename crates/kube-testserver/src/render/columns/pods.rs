@@ -1,4 +1,4 @@
-//! What a table says about a pod.
+//! Columns of pods.
 
 use serde_json::Value;
 
@@ -9,7 +9,7 @@ pub(super) fn ready(pod: &Value) -> Value {
     format!("{}/{}", ready.count(), count(&pod["spec"]["containers"])).into()
 }
 
-/// How often containers were started again, and when one was last.
+/// The number of restarts, and the time of the last one.
 pub(super) fn restarts(pod: &Value, now: &str) -> Value {
     let statuses = || items(&pod["status"]["containerStatuses"]);
     let restarts: i64 = statuses().map(|status| number(&status["restartCount"])).sum();
@@ -31,7 +31,7 @@ pub(super) fn gates(pod: &Value) -> Value {
     }
 }
 
-/// `STATUS`: why the pod is not simply what its phase says, where a container or its deletion is the reason.
+/// `STATUS`: the reason of a container or of a deletion, else the phase.
 pub(super) fn status(pod: &Value) -> Value {
     let status = &pod["status"];
     let phase = text(&status["phase"]).unwrap_or("Pending");
@@ -44,7 +44,7 @@ pub(super) fn status(pod: &Value) -> Value {
     }
 }
 
-/// The first init container that is not through.
+/// The status of the first init container that has not completed.
 fn initial(pod: &Value) -> Option<String> {
     let statuses = pod["status"]["initContainerStatuses"].as_array()?;
     let specs = pod["spec"]["initContainers"].as_array().map_or(0, Vec::len);
@@ -59,7 +59,7 @@ fn initial(pod: &Value) -> Option<String> {
     Some(why.map_or_else(|| format!("Init:{at}/{specs}"), |why| format!("Init:{why}")))
 }
 
-/// The first container that waits or has ended, unless another runs on.
+/// The status of the first container that waits or has terminated, unless another one runs.
 fn main(status: &Value, phase: &str) -> Option<String> {
     let statuses = status["containerStatuses"].as_array()?;
     let mut reason = None;
@@ -115,7 +115,7 @@ mod tests {
     }
 
     #[test]
-    fn restarts_say_when_the_last_was() {
+    fn restarts_show_the_time_of_the_last() {
         let ended =
             json!({"restartCount": 2, "lastState": {"terminated": {"finishedAt": "2026-01-01T00:00:00Z"}}});
         let pod = json!({"status": {"containerStatuses": [ended, {"restartCount": 1}]}});

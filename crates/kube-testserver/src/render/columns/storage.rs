@@ -1,4 +1,4 @@
-//! Volumes, claims, and what provides them.
+//! Columns of volumes, claims, storage classes and drivers.
 
 use serde_json::Value;
 
@@ -108,7 +108,7 @@ fn phase(object: &Value) -> Value {
     }
 }
 
-/// What a claim has only once it is bound.
+/// A field that a claim has only once it is bound.
 fn bound(claim: &Value, content: fn(&Value) -> Value) -> Value {
     match text_or(&claim["spec"]["volumeName"], "") == "" {
         true => "".into(),
@@ -124,9 +124,9 @@ fn modes(modes: &Value) -> Value {
         Some("ReadWriteOncePod") => "RWOP",
         _ => "",
     };
-    // In an order of their own, each once.
-    let given: Vec<&str> = items(modes).map(short).collect();
-    let all = ["RWO", "ROX", "RWX", "RWOP"].into_iter().filter(|mode| given.contains(mode));
+    // In fixed order, without duplicates.
+    let provided: Vec<&str> = items(modes).map(short).collect();
+    let all = ["RWO", "ROX", "RWX", "RWOP"].into_iter().filter(|mode| provided.contains(mode));
     all.collect::<Vec<_>>().join(",").into()
 }
 
@@ -168,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn the_default_class_says_so() {
+    fn the_default_class_is_marked() {
         let key = "storageclass.kubernetes.io/is-default-class";
         assert_eq!(
             class_name(&json!({"metadata": {"name": "a", "annotations": {key: "true"}}})),

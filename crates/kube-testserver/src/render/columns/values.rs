@@ -1,4 +1,4 @@
-//! How tables write numbers, lists and selectors.
+//! Formats numbers, lists and selectors for cells.
 
 use serde_json::Value;
 
@@ -7,7 +7,7 @@ use crate::render::age;
 pub(super) const NONE: &str = "<none>";
 pub(super) const UNSET: &str = "<unset>";
 
-/// The text in a place; null and an empty text are replaced.
+/// The text, or `otherwise` if it is null or empty.
 pub(super) fn text_or(value: &Value, otherwise: &str) -> Value {
     if value.as_str().is_some_and(|s| !s.is_empty()) { value.clone() } else { otherwise.into() }
 }
@@ -16,12 +16,12 @@ pub(super) fn or_none(value: &Value) -> Value {
     text_or(value, NONE)
 }
 
-/// Texts with a separator between them, or `<none>`.
+/// Texts joined by a separator, or `<none>`.
 pub(super) fn joined(texts: impl IntoIterator<Item = String>, separator: &str) -> Value {
     or_none(&texts.into_iter().collect::<Vec<_>>().join(separator).into())
 }
 
-/// The first three texts, and how many more there are.
+/// The first three texts, and the number of others.
 pub(super) fn first_three(texts: Vec<String>) -> String {
     match texts.len() {
         0..=3 => texts.join(","),
@@ -41,13 +41,13 @@ pub(super) fn items(value: &Value) -> impl Iterator<Item = &Value> {
     value.as_array().into_iter().flatten()
 }
 
-/// What stands in a field of each item.
+/// The texts in a field of each item.
 pub(super) fn each<'a>(list: &'a Value, field: &'a str) -> impl Iterator<Item = String> + 'a {
     items(list).filter_map(move |item| item[field].as_str().map(Into::into))
 }
 
-/// A number or a text as it is, and `otherwise` where nothing is given.
-pub(super) fn given(value: &Value, otherwise: &str) -> Value {
+/// A number or text, or `otherwise` if it is null.
+pub(super) fn provided(value: &Value, otherwise: &str) -> Value {
     match value {
         Value::Null => otherwise.into(),
         Value::String(_) => value.clone(),
@@ -55,7 +55,7 @@ pub(super) fn given(value: &Value, otherwise: &str) -> Value {
     }
 }
 
-/// How Go writes a pointer to a bool.
+/// An optional boolean in Go's format.
 pub(super) fn switch(value: &Value) -> Value {
     match value {
         Value::Bool(true) => "True".into(),
@@ -73,12 +73,12 @@ pub(super) fn condition<'a>(object: &'a Value, kind: &str) -> &'a str {
     conditions.find_map(|condition| condition["status"].as_str()).unwrap_or_default()
 }
 
-/// The time since the one in a place, or `otherwise` where there is none.
+/// The time since a timestamp, or `otherwise` if there is none.
 pub(super) fn since(then: &Value, now: &str, otherwise: &str) -> Value {
     then.as_str().map_or_else(|| otherwise.into(), |then| age::since(then, now).into())
 }
 
-/// A label selector as people write it: pairs first, then expressions, each by key.
+/// A label selector as text: pairs and expressions, sorted by key.
 pub(super) fn selector(selector: &Value) -> Value {
     let mut terms: Vec<(String, String)> = pairs(&selector["matchLabels"])
         .map(|(key, value)| (key.to_owned(), format!("{key}={value}")))
@@ -102,7 +102,7 @@ pub(super) fn selector(selector: &Value) -> Value {
     joined(terms.into_iter().map(|(_, term)| term), ",")
 }
 
-/// A plain map of labels as people write it.
+/// A map of labels as text.
 pub(super) fn labels(labels: &Value) -> Value {
     joined(pairs(labels).map(|(key, value)| format!("{key}={value}")), ",")
 }
@@ -129,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn long_lists_end_with_a_count() {
+    fn long_lists_end_with_the_number_of_others() {
         let texts = |n: usize| (0..n).map(|i| i.to_string()).collect();
         assert_eq!(first_three(texts(3)), "0,1,2");
         assert_eq!(first_three(texts(5)), "0,1,2 + 2 more...");

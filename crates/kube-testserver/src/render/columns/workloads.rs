@@ -1,12 +1,12 @@
-//! Workloads, what scales them, and what protects them.
+//! Columns of workloads, autoscalers and disruption budgets.
 
 use serde_json::Value;
 
 use super::{
     column::{AGE, NAME, TableColumn, boolean, integer, text, timed, wide},
     values::{
-        NONE, UNSET, condition, count, each, given, items, joined, labels, number, or_none, ratio, selector,
-        since, switch,
+        NONE, UNSET, condition, count, each, items, joined, labels, number, or_none, provided, ratio,
+        selector, since, switch,
     },
 };
 use crate::render::age;
@@ -109,7 +109,7 @@ pub(super) fn columns(group: &str, plural: &str) -> Option<&'static [TableColumn
                         format!("{}/{}", part("kind"), part("name")).into()
                     }),
                     text("Targets", targets),
-                    text("MinPods", |o| given(&o["spec"]["minReplicas"], UNSET)),
+                    text("MinPods", |o| provided(&o["spec"]["minReplicas"], UNSET)),
                     text("MaxPods", |o| number(&o["spec"]["maxReplicas"]).into()),
                     text("Replicas", |o| number(&o["status"]["currentReplicas"]).into()),
                     AGE,
@@ -120,8 +120,8 @@ pub(super) fn columns(group: &str, plural: &str) -> Option<&'static [TableColumn
             const {
                 &[
                     NAME,
-                    text("Min Available", |o| given(&o["spec"]["minAvailable"], "N/A")),
-                    text("Max Unavailable", |o| given(&o["spec"]["maxUnavailable"], "N/A")),
+                    text("Min Available", |o| provided(&o["spec"]["minAvailable"], "N/A")),
+                    text("Max Unavailable", |o| provided(&o["spec"]["maxUnavailable"], "N/A")),
                     integer("Allowed Disruptions", |o| number(&o["status"]["disruptionsAllowed"]).into()),
                     AGE,
                 ]
@@ -142,7 +142,7 @@ fn containers(object: &Value, field: &str) -> Value {
     each(&object["spec"]["template"]["spec"]["containers"], field).collect::<Vec<_>>().join(",").into()
 }
 
-/// The owner that controls a revision, as `kind.group/name`.
+/// The controller of a revision, as `kind.group/name`.
 fn controller(revision: &Value) -> Value {
     let owner = items(&revision["metadata"]["ownerReferences"]).find(|owner| owner["controller"] == true);
     let Some(owner) = owner else { return NONE.into() };
@@ -168,7 +168,7 @@ fn completions(job: &Value) -> Value {
     }
 }
 
-/// From the start to the end, or until now.
+/// The time from start to completion, or until now.
 fn duration(job: &Value, now: &str) -> Value {
     let status = &job["status"];
     match (status["startTime"].as_str(), status["completionTime"].as_str()) {
@@ -177,7 +177,7 @@ fn duration(job: &Value, now: &str) -> Value {
     }
 }
 
-/// What an autoscaler steers by: `present/wanted` of each metric.
+/// The metrics of an autoscaler, as `current/target`.
 fn targets(autoscaler: &Value) -> Value {
     let (spec, status) = (&autoscaler["spec"], &autoscaler["status"]);
     if let Some(wanted) = spec["targetCPUUtilizationPercentage"].as_i64() {
@@ -226,7 +226,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn autoscalers_show_what_they_steer_by() {
+    fn autoscalers_show_their_metrics() {
         let old = json!({"spec": {"targetCPUUtilizationPercentage": 70}});
         assert_eq!(targets(&old), "cpu: <unknown>/70%");
         let cpu =
@@ -240,7 +240,7 @@ mod tests {
     }
 
     #[test]
-    fn jobs_show_how_long_they_took() {
+    fn jobs_show_their_duration() {
         let (start, end) = ("2026-01-01T00:00:00Z", "2026-01-01T00:01:30Z");
         let mut job = json!({"spec": {"parallelism": 3}, "status": {"startTime": start}});
         assert_eq!((duration(&job, end), completions(&job)), ("90s".into(), "0/1 of 3".into()));

@@ -1,4 +1,4 @@
-//! What may be wrong with the rules of a new schema, in the words of the genuine server.
+//! Validation of the rules of a new schema, with the messages of the genuine server.
 
 use serde_json::{Value, json};
 
@@ -21,7 +21,7 @@ pub(in crate::schema) fn check(at: &str, doc: &Value) -> Vec<FieldError> {
     errors
 }
 
-/// `loose` is the path of the list or map around this place whose elements cannot be told apart over time.
+/// `loose` is the path of the enclosing list or map whose elements cannot be correlated with old ones.
 fn below(errors: &mut Vec<FieldError>, at: &str, doc: &Value, extent: Extent, loose: Option<&str>) {
     let rules = doc.get("x-kubernetes-validations").and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
     if !rules.is_empty() {
@@ -141,7 +141,7 @@ impl Check<'_> {
         Ok(expression)
     }
 
-    /// Whether the path of a `fieldPath` is one of the schema's.
+    /// Whether a `fieldPath` is in the schema.
     fn leads_somewhere(&self, path: &str) -> bool {
         let Some(steps) = steps(path) else { return false };
         let mut doc = self.doc;

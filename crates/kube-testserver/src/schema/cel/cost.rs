@@ -1,6 +1,4 @@
-//! What the rules of a schema may cost at most, given how large the schema lets values become: a CRD whose rules may cost too
-//! much is refused ([KEP-2876](https://github.com/kubernetes/enhancements/tree/master/keps/sig-api-machinery/2876-crd-validation-expression-language)).
-//! The weights are those of the genuine server, as its refusals tell them.
+//! Estimates the cost of a schema's rules, provided the sizes that the schema permits: a CRD with too expensive rules is refused ([KEP-2876](https://github.com/kubernetes/enhancements/tree/master/keps/sig-api-machinery/2876-crd-validation-expression-language)). The weights are those of the genuine server, derived from its messages.
 
 use std::collections::BTreeMap;
 
@@ -10,22 +8,22 @@ use serde_json::Value;
 use super::{Expression, program::entry_parts};
 use crate::schema::FieldError;
 
-/// Of one rule, in all places of an object together.
+/// Limit of one rule, over all its occurrences in an object.
 const RULE_BUDGET: u64 = 10_000_000;
-/// Of all rules of a schema.
+/// Limit of all rules of a schema.
 const SCHEMA_BUDGET: u64 = 100_000_000;
-/// The largest request that is read, in bytes.
+/// The largest request in bytes.
 const MAX_REQUEST: u64 = 3 * 1024 * 1024;
-/// A byte of text costs a tenth of a step.
+/// Ten bytes of text cost one step.
 const BYTES_A_STEP: u64 = 10;
-/// Of so many rules it is said that they contribute to a schema that costs too much.
+/// The number of rules reported as contributing to a schema that costs too much.
 const MAX_CONTRIBUTORS: usize = 4;
 const HINT: &str = "(try simplifying the rule, or adding maxItems, maxProperties, and maxLength where arrays, maps, and strings are declared)";
 
-/// Refuses rules that may cost too much, of the structural schema whose path is `at`.
+/// Refuses rules of the schema at the path `at` that cost too much.
 pub(super) fn check(at: &str, doc: &Value) -> Vec<FieldError> {
     let (mut errors, mut rules) = (Vec::new(), Vec::new());
-    below(&mut rules, at, doc, Some(1));
+    collect(&mut rules, at, doc, Some(1));
     for (at, cost) in rules.iter().filter(|(_, cost)| *cost > RULE_BUDGET) {
         let factor = factor(*cost, RULE_BUDGET);
         let why = format!("estimated rule cost exceeds budget by factor of {factor} {HINT}");
@@ -48,36 +46,35 @@ pub(super) fn check(at: &str, doc: &Value) -> Vec<FieldError> {
     errors
 }
 
-/// Paths and costs of all rules of a place and below it. `times` is how often the place occurs in an object, if anything
-/// limits that.
-fn below(rules: &mut Vec<(String, u64)>, at: &str, doc: &Value, times: Option<u64>) {
-    // Without limits it occurs as often as fits into a request.
+/// Collects paths and costs of all rules of a schema and its nested schemas. `times` is the largest number of occurrences in an object, if it is bounded.
+fn collect(rules: &mut Vec<(String, u64)>, at: &str, doc: &Value, times: Option<u64>) {
+    // Unbounded values occur as often as fits into a request.
     let occurs = times.unwrap_or_else(|| MAX_REQUEST / (min_json_size(doc) + 1));
     let own = doc["x-kubernetes-validations"].as_array().map_or(&[][..], Vec::as_slice);
     for (i, rule) in own.iter().enumerate() {
         let text = rule["rule"].as_str().unwrap_or_default();
         if let Ok(expression) = Expression::compile(text) {
             let at = format!("{at}.x-kubernetes-validations[{i}].rule");
-            rules.push((at, of(expression.ast(), doc).saturating_mul(occurs)));
+            rules.push((at, estimate_rule(expression.ast(), doc).saturating_mul(occurs)));
         }
     }
     let inner = |most: Option<u64>| Some(times?.saturating_mul(most?));
     for (name, property) in doc["properties"].as_object().into_iter().flatten() {
-        below(rules, &format!("{at}.properties[{name}]"), property, times);
+        collect(rules, &format!("{at}.properties[{name}]"), property, times);
     }
     if doc["additionalProperties"].is_object() {
         let most = inner(doc["maxProperties"].as_u64());
-        below(rules, &format!("{at}.additionalProperties"), &doc["additionalProperties"], most);
+        collect(rules, &format!("{at}.additionalProperties"), &doc["additionalProperties"], most);
     }
     if doc["items"].is_object() {
-        below(rules, &format!("{at}.items"), &doc["items"], inner(doc["maxItems"].as_u64()));
+        collect(rules, &format!("{at}.items"), &doc["items"], inner(doc["maxItems"].as_u64()));
     }
 }
 
-/// The most steps that an expression takes where the schema is `doc`.
-fn of(ast: &IdedExpr, doc: &Value) -> u64 {
-    let place = SizedValue::Schema(doc);
-    let mut scope = BTreeMap::from([("self".to_owned(), place.clone()), ("oldSelf".to_owned(), place)]);
+/// The cost of an expression in a schema.
+fn estimate_rule(ast: &IdedExpr, doc: &Value) -> u64 {
+    let value = SizedValue::Schema(doc);
+    let mut scope = BTreeMap::from([("self".to_owned(), value.clone()), ("oldSelf".to_owned(), value)]);
     estimate(ast, &mut scope).0
 }
 
@@ -86,16 +83,16 @@ fn factor(cost: u64, budget: u64) -> String {
     let factor = cost as f64 / budget as f64;
     match factor {
         _ if factor > 100.0 => "more than 100x".into(),
-        // Otherwise it would read as no excess at all.
+        // More digits, so that a small excess does not read as 1.0.
         _ if factor < 1.5 => format!("{factor:.6}x"),
         _ => format!("{factor:.1}x"),
     }
 }
 
-/// What is known of a value.
+/// What is known about the size of a value.
 #[derive(Clone)]
 enum SizedValue<'d> {
-    /// One of the schema.
+    /// A value of this schema.
     Schema(&'d Value),
     /// At most so many bytes.
     Text(u64),
@@ -104,10 +101,10 @@ enum SizedValue<'d> {
     Scalar,
 }
 
-type Scope_<'d> = BTreeMap<String, SizedValue<'d>>;
+type Scope<'d> = BTreeMap<String, SizedValue<'d>>;
 
 impl<'d> SizedValue<'d> {
-    /// How large the value can be: bytes of a text, elements of a collection, nothing for a number.
+    /// The largest size: bytes of a text, elements of a collection, 0 for a number.
     fn size(&self) -> u64 {
         match self {
             Self::Text(size) | Self::List(size, _) => *size,
@@ -126,7 +123,7 @@ impl<'d> SizedValue<'d> {
         }
     }
 
-    /// What a loop over it sees.
+    /// The elements that a loop iterates over.
     fn element(&self) -> Self {
         match self {
             Self::List(_, inner) => (**inner).clone(),
@@ -165,10 +162,10 @@ impl<'d> SizedValue<'d> {
     }
 }
 
-/// What is left of a request between its brackets.
+/// A request without its outer brackets.
 const MAX_BODY: u64 = MAX_REQUEST - 2;
 
-/// The fewest bytes of JSON that a value of this schema takes.
+/// The smallest JSON size of a value of this schema.
 fn min_json_size(doc: &Value) -> u64 {
     let required = doc["required"].as_array().into_iter().flatten().filter_map(Value::as_str);
     match doc["type"].as_str() {
@@ -196,12 +193,12 @@ fn max_text_size(doc: &Value) -> u64 {
     }
 }
 
-/// Steps over a text.
+/// The cost of reading a text.
 fn steps(bytes: u64) -> u64 {
     bytes.div_ceil(BYTES_A_STEP)
 }
 
-fn estimate<'d>(expr: &IdedExpr, scope: &mut Scope_<'d>) -> (u64, SizedValue<'d>) {
+fn estimate<'d>(expr: &IdedExpr, scope: &mut Scope<'d>) -> (u64, SizedValue<'d>) {
     match &expr.expr {
         Expr::Literal(LiteralValue::String(text)) => (0, SizedValue::Text(text.inner().len() as u64)),
         Expr::Literal(_) | Expr::Unspecified => (0, SizedValue::Scalar),
@@ -234,7 +231,7 @@ fn sum(parts: &[(u64, SizedValue<'_>)]) -> u64 {
     parts.iter().fold(0u64, |sum, (cost, _)| sum.saturating_add(*cost))
 }
 
-fn call<'d>(call: &CallExpr, scope: &mut Scope_<'d>) -> (u64, SizedValue<'d>) {
+fn call<'d>(call: &CallExpr, scope: &mut Scope<'d>) -> (u64, SizedValue<'d>) {
     let operands = call.target.as_deref().into_iter().chain(&call.args);
     let parts: Vec<(u64, SizedValue<'d>)> = operands.map(|operand| estimate(operand, scope)).collect();
     let size = |at: usize| parts.get(at).map_or(0, |(_, shape)| shape.size());
@@ -283,7 +280,7 @@ impl SizedValue<'_> {
     }
 }
 
-fn comprehension<'d>(looped: &ComprehensionExpr, scope: &mut Scope_<'d>) -> (u64, SizedValue<'d>) {
+fn comprehension<'d>(looped: &ComprehensionExpr, scope: &mut Scope<'d>) -> (u64, SizedValue<'d>) {
     let (range, over) = estimate(&looped.iter_range, scope);
     let (init, start) = estimate(&looped.accu_init, scope);
     let mut inner = scope.clone();
@@ -323,12 +320,12 @@ mod tests {
             "properties": {"a": {"type": "array", "maxItems": most, "items": items}}})
     }
 
-    /// What a genuine server of 1.36 says of the same rules over as many elements.
+    /// Responses of a genuine server (1.36) to the same rules over as many elements.
     #[test]
-    fn loops_cost_what_the_genuine_server_says() {
+    fn loop_costs_equal_those_of_the_genuine_server() {
         let (number, text) = (json!({"type": "integer"}), json!({"type": "string", "maxLength": 10}));
         let object = json!({"type": "object", "properties": {"c": {"type": "integer"}}});
-        for (rule, items, most, said) in [
+        for (rule, items, most, factor_text) in [
             ("self.a.all(x, true)", &number, 6_000_000, "1.8x"),
             ("self.a.all(x, x > 0)", &number, 2_500_000, "1.250000x"),
             ("self.a.all(x, x == 0)", &number, 3_000_000, "1.200000x"),
@@ -348,11 +345,11 @@ mod tests {
             ("self.a.all(x, x.c > 0)", &object, 2_000_000, "1.200000x"),
             ("self.a.all(x, has(x.c))", &object, 2_500_000, "1.000000x"),
         ] {
-            let said = format!("estimated rule cost exceeds budget by factor of {said} (try");
+            let factor_text = format!("estimated rule cost exceeds budget by factor of {factor_text} (try");
             let refusals = refusals(list(rule, items.clone(), most));
             assert!(
-                refusals.len() == 1 && refusals[0].contains(&said),
-                "{rule}: {said} and not {refusals:?}"
+                refusals.len() == 1 && refusals[0].contains(&factor_text),
+                "{rule}: {factor_text} and not {refusals:?}"
             );
         }
         for (rule, items, most) in [
@@ -365,7 +362,7 @@ mod tests {
     }
 
     #[test]
-    fn what_has_no_limit_is_as_large_as_a_request() {
+    fn unbounded_values_are_as_large_as_a_request() {
         let unlimited = |rule: &str, a: Value| {
             refusals(
                 json!({"type": "object", "x-kubernetes-validations": [{"rule": rule}], "properties": {"a": a}}),
@@ -403,7 +400,7 @@ mod tests {
     }
 
     #[test]
-    fn a_rule_costs_as_often_as_its_place_occurs() {
+    fn a_rule_costs_per_occurrence_of_its_schema() {
         let rule = |rule: &str| json!([{"rule": rule}]);
         let item = json!({"type": "string", "x-kubernetes-validations": rule("self == 'x'")});
         assert_eq!(refusals(json!({"type": "array", "items": item})), [""; 0]);

@@ -1,8 +1,8 @@
-//! How the names of properties are spelled in rules.
+//! Escaping of property names in rules.
 
 use std::borrow::Cow;
 
-/// Words of the language, which a property cannot be called by.
+/// Reserved words of CEL.
 const RESERVED: [&str; 18] = [
     "true",
     "false",
@@ -24,7 +24,7 @@ const RESERVED: [&str; 18] = [
     "return",
 ];
 
-/// The name by which a rule selects a property: `a-b` is `a__dash__b`, `in` is `__in__`.
+/// The name of a property in rules: `a-b` is `a__dash__b`, `in` is `__in__`.
 pub(super) fn property(name: &str) -> Cow<'_, str> {
     if RESERVED.contains(&name) {
         return format!("__{name}__").into();
@@ -53,7 +53,7 @@ mod tests {
     use super::property;
 
     #[test]
-    fn names_are_spelled_as_the_genuine_server_wants_them() {
+    fn names_are_escaped_as_on_the_genuine_server() {
         for (name, spelled) in [
             ("plain", "plain"),
             ("in", "__in__"),

@@ -1,4 +1,4 @@
-//! The rules of a schema, applied to an object.
+//! Evaluates the rules of a schema on an object.
 
 use std::sync::Arc;
 
@@ -13,23 +13,22 @@ use crate::schema::{
     validate::correlated,
 };
 
-/// The steps that the rules of one object may take together, so that no schema makes the server hang.
+/// The cost budget of one object, so that no schema blocks the server.
 const BUDGET: u64 = 10_000_000;
-/// Errors after which rules would look at what is not there, or is something else.
+/// Errors after which rules are not evaluated, because they could access missing or wrong values.
 const BLOCKING: [&str; 4] =
     ["FieldValueRequired", "FieldValueTypeInvalid", "FieldValueTooLong", "FieldValueTooMany"];
 
-/// What rules object to.
+/// Rule violations.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct RuleViolations {
     pub(crate) errors: Vec<FieldError>,
-    /// In places that have not changed, which were let in under earlier rules: the client is warned of them.
+    /// Violations in unchanged fields, accepted under earlier rules: the client gets warnings.
     pub(crate) ratcheted: Vec<FieldError>,
 }
 
 impl Schema {
-    /// What the rules object to, given what the rest of the schema did. `old` is what the object replaces: rules about
-    /// changes hold only then.
+    /// Evaluates the rules; `errors` are those of the other validations. `old` is the object that is replaced: transition rules apply only with it.
     pub(crate) fn check_rules(
         &self,
         object: &Value,
@@ -51,14 +50,14 @@ impl Schema {
     }
 }
 
-/// The rules of one place and of all below.
-pub(in crate::schema) fn place(field: &Field, value: &Value, old: Option<&Value>) -> Vec<FieldError> {
+/// Evaluates the rules of a field and of nested fields.
+pub(in crate::schema) fn field(field: &Field, value: &Value, old: Option<&Value>) -> Vec<FieldError> {
     walk(field, value, old).errors
 }
 
 fn walk(field: &Field, value: &Value, old: Option<&Value>) -> RuleViolations {
     let mut walk = RuleWalk { found: RuleViolations::default(), budget: BUDGET };
-    walk.place(field, value, old, &Path::Root);
+    walk.field(field, value, old, &Path::Root);
     walk.found
 }
 
@@ -68,7 +67,7 @@ struct RuleWalk {
 }
 
 impl RuleWalk {
-    fn place(&mut self, field: &Field, value: &Value, old: Option<&Value>, path: &Path<'_>) {
+    fn field(&mut self, field: &Field, value: &Value, old: Option<&Value>, path: &Path<'_>) {
         let node = field.node();
         if !node.ruled || value.is_null() || self.budget == 0 {
             return;
@@ -83,9 +82,9 @@ impl RuleWalk {
                 for (name, value) in members {
                     let old = before.and_then(|old| old.get(name));
                     if let Some(inner) = node.properties.get(name.as_str()) {
-                        self.place(inner, value, old, &path.member(name));
+                        self.field(inner, value, old, &path.member(name));
                     } else if let Some(inner) = &node.additional {
-                        self.place(inner, value, old, &path.key(name));
+                        self.field(inner, value, old, &path.key(name));
                     }
                 }
             }
@@ -98,7 +97,7 @@ impl RuleWalk {
         let Some(inner) = node.items.as_deref().filter(|inner| inner.node().ruled) else { return };
         let before = old.and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
         for (at, item) in items.iter().enumerate() {
-            self.place(inner, item, correlated(node, before, item), &path.element(at));
+            self.field(inner, item, correlated(node, before, item), &path.element(at));
         }
     }
 
@@ -134,11 +133,11 @@ impl RuleWalk {
         }
     }
 
-    /// Takes what a rule may cost from the budget.
+    /// Subtracts the cost of a rule from the budget.
     fn afford(&mut self, rule: &ValidationRule, value: &Value, old: Option<&Value>) -> bool {
-        let lengths = || value::longest(value).max(old.map_or(0, value::longest));
-        let longest = if rule.expression.has_loops() { lengths() } else { 0 };
-        match self.budget.checked_sub(rule.expression.cost(longest)) {
+        let lengths = || value::longest_collection(value).max(old.map_or(0, value::longest_collection));
+        let longest_collection = if rule.expression.has_loops() { lengths() } else { 0 };
+        match self.budget.checked_sub(rule.expression.cost(longest_collection)) {
             Some(left) if left > 0 => self.budget = left,
             _ => self.budget = 0,
         }

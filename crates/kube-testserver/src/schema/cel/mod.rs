@@ -1,8 +1,7 @@
 //! `x-kubernetes-validations`: rules in the Common Expression Language
 //! ([KEP-2876](https://github.com/kubernetes/enhancements/tree/master/keps/sig-api-machinery/2876-crd-validation-expression-language)).
 //!
-//! `check` looks at the rules of a new schema, `evaluate` applies them to objects. The language itself and Kubernetes'
-//! functions come from the `cel` and `kube-cel` crates.
+//! `check` validates the rules of a new schema, `evaluate` applies rules to objects. The language and Kubernetes' functions come from the `cel` and `kube-cel` crates.
 
 mod check;
 mod cost;
@@ -17,7 +16,7 @@ mod value;
 mod tests;
 
 pub(super) use check::check as check_definition;
-pub(super) use evaluate::place as check_place;
+pub(super) use evaluate::field as check_place;
 pub(crate) use program::{Expression, Scope};
 pub(super) use rule::{ValidationRule, rules_of};
 pub(crate) use value::untyped;

@@ -1,4 +1,4 @@
-//! One expression, compiled; and what it costs at most.
+//! A compiled expression and its cost.
 
 use std::sync::{Arc, LazyLock};
 
@@ -11,18 +11,18 @@ use kube_cel::{
     },
 };
 
-/// No expression is longer: what the genuine server sets as the limit of its parser.
+/// The largest length of an expression: the limit of genuine servers' parser.
 const MAX_LENGTH: usize = 100_000;
-/// No expression nests deeper. Parser and evaluator recurse, and the stack of a request is limited.
+/// The largest nesting of an expression. Parser and evaluator are recursive, and the stack is limited.
 const MAX_NESTING: usize = 60;
 
 /// A compiled expression.
 #[derive(Debug)]
 pub(crate) struct Expression {
     program: Program,
-    /// Loops within loops.
+    /// The depth of nested loops.
     loops: u32,
-    /// Steps of one run through, loops aside.
+    /// Steps of one evaluation, not counting loops.
     steps: u64,
 }
 
@@ -50,12 +50,12 @@ impl Expression {
         self.program.expression()
     }
 
-    /// Whether a variable is mentioned.
+    /// Whether the expression references a variable.
     pub(super) fn mentions(&self, variable: &str) -> bool {
         self.program.references().has_variable(variable)
     }
 
-    /// The most steps that an evaluation takes when no collection is longer than `longest`.
+    /// The largest cost of an evaluation when no collection is longer than `longest`.
     pub(super) fn cost(&self, longest: u64) -> u64 {
         self.steps.saturating_mul(longest.max(1).saturating_pow(self.loops))
     }
@@ -64,7 +64,7 @@ impl Expression {
         self.loops > 0
     }
 
-    /// Evaluates. The error is in the words of the genuine server where it is a common one.
+    /// Evaluates the expression. Common errors have the messages of the genuine server.
     pub(crate) fn run(&self, scope: &Scope<'_>) -> Result<Value, String> {
         self.program.execute(&scope.0).map_err(|error| match error {
             ExecutionError::NoSuchKey(key) => format!("no such key: {key}"),
@@ -99,14 +99,14 @@ impl Scope<'_> {
         self.0.add_variable_from_value(name, value);
     }
 
-    /// Whether a function of this name exists, of whatever arguments.
+    /// Whether a function of this name exists, with any arguments.
     pub(super) fn has_function(name: &str) -> bool {
         let Ok(call) = Program::compile(&format!("{name}()")) else { return false };
         !matches!(call.execute(&FUNCTIONS), Err(ExecutionError::UndeclaredReference(_)))
     }
 }
 
-/// The functions of the language and those of Kubernetes.
+/// The functions of CEL and of Kubernetes.
 static FUNCTIONS: LazyLock<Context<'static>> = LazyLock::new(|| {
     let mut context = Context::default().with_all();
     context.add_function("type", |value: Value| -> Result<Value, ExecutionError> {
@@ -118,7 +118,7 @@ static FUNCTIONS: LazyLock<Context<'static>> = LazyLock::new(|| {
     context
 });
 
-/// Names of types, which are values of the language.
+/// Names of types, which are values in CEL.
 pub(super) const TYPES: [&str; 10] =
     ["bool", "bytes", "double", "int", "list", "map", "null_type", "string", "type", "uint"];
 
@@ -148,7 +148,7 @@ fn type_name(value: &Value) -> &'static str {
     }
 }
 
-/// How deep brackets and runs of operators nest, at most.
+/// The nesting of brackets and operators in a text, as an upper bound.
 fn nesting(text: &str) -> usize {
     let (mut depth, mut deepest, mut run, mut branches) = (0usize, 0, 0usize, 0usize);
     for c in text.chars() {
@@ -164,7 +164,7 @@ fn nesting(text: &str) -> usize {
     deepest
 }
 
-/// Loops within loops, and the number of nodes.
+/// The depth of nested loops, and the number of nodes.
 fn measure(expr: &IdedExpr) -> (u32, u64) {
     let mut children: Vec<&IdedExpr> = Vec::new();
     let mut inner_loop = (0, 0);
@@ -186,7 +186,7 @@ fn measure(expr: &IdedExpr) -> (u32, u64) {
     (loops.max(inner_loop.0), 1 + inner_loop.1 + each.iter().map(|(_, steps)| steps).sum::<u64>())
 }
 
-/// The expressions within an entry of a map or struct that is written out.
+/// The expressions in an entry of a map or struct literal.
 pub(super) fn entry_parts(entry: &kube_cel::cel::common::ast::EntryExpr) -> Vec<&IdedExpr> {
     use kube_cel::cel::common::ast::EntryExpr;
     match entry {

@@ -17,15 +17,15 @@ pub(crate) struct ValidationRule {
     message: Option<Box<str>>,
     message_expression: Option<Expression>,
     reason: &'static str,
-    /// What follows the path of the place: `.a.b`.
+    /// `fieldPath`, appended to the path of the value.
     suffix: Box<str>,
-    /// Compares with the former value.
+    /// A transition rule: references `oldSelf`.
     pub(super) transition: bool,
-    /// Holds without a former value as well: `oldSelf` is then an optional.
+    /// Also evaluated without an old value: `oldSelf` is then optional.
     pub(super) optional_old: bool,
 }
 
-/// The rules of one place. What does not compile was refused when the definition was written.
+/// The rules of a schema. Rules that do not compile were refused when the CRD was written.
 pub(in crate::schema) fn rules_of(doc: &Value) -> Vec<ValidationRule> {
     let rules = doc.get("x-kubernetes-validations").and_then(Value::as_array);
     rules.into_iter().flatten().filter_map(ValidationRule::read).collect()
@@ -51,7 +51,7 @@ impl ValidationRule {
         })
     }
 
-    /// What is wrong with the value at `path`, if anything is.
+    /// Evaluates the rule for the value at `path`.
     pub(super) fn violation(&self, scope: &Scope<'_>, value: &Value, path: &str) -> Option<FieldError> {
         match self.expression.run(scope) {
             Ok(Cel::Bool(true)) => None,
@@ -74,12 +74,12 @@ impl ValidationRule {
             ("FieldValueDuplicate", Some(value)) => FieldError::duplicate(at, value),
             ("FieldValueDuplicate", None) => FieldError::new(at, "FieldValueDuplicate", "Duplicate value"),
             (_, Some(value)) => FieldError::invalid(at, value, &message),
-            // Objects and lists are not shown.
+            // Objects and lists are not printed.
             (reason, None) => FieldError::new(at, reason, format!("Invalid value: {message}")),
         }
     }
 
-    /// The message that was computed, else the one that was given, else the rule.
+    /// The result of `messageExpression`, else `message`, else the rule.
     fn message(&self, scope: &Scope<'_>) -> String {
         let computed = self.message_expression.as_ref().and_then(|expression| match expression.run(scope) {
             Ok(Cel::String(text)) if !text.trim().is_empty() && !text.contains('\n') => {
@@ -87,8 +87,8 @@ impl ValidationRule {
             }
             _ => None,
         });
-        let given = || self.message.as_deref().map(|text| text.trim().to_owned());
-        computed.or_else(given).unwrap_or_else(|| format!("failed rule: {}", self.text))
+        let provided = || self.message.as_deref().map(|text| text.trim().to_owned());
+        computed.or_else(provided).unwrap_or_else(|| format!("failed rule: {}", self.text))
     }
 }
 
@@ -119,7 +119,7 @@ fn suffix(steps: &[(&str, bool)]) -> Box<str> {
     steps.iter().map(step).collect::<String>().into()
 }
 
-/// The root has no path.
+/// The path in errors: `<nil>` for the root.
 pub(super) fn shown_path(path: &str) -> &str {
     if path.is_empty() { "<nil>" } else { path }
 }

@@ -23,9 +23,9 @@ fn refused(spec: Value) -> Vec<String> {
     errors.iter().map(ToString::to_string).collect()
 }
 
-/// Each answer is that of a genuine server of 1.36.
+/// Responses of a genuine server (1.36).
 #[test]
-fn rules_of_scalars_object_with_the_value() {
+fn violations_of_scalars_show_the_value() {
     let number = |rule: &str| ruled("integer", json!([{"rule": rule}]));
     assert!(objections(number("self > 5"), json!({"x": 6}), None).is_empty());
     assert_eq!(
@@ -55,7 +55,7 @@ fn rules_of_scalars_object_with_the_value() {
 }
 
 #[test]
-fn formats_are_values_of_their_own() {
+fn formats_have_their_cel_types() {
     let of = |format: &str, rule: &str| {
         json!({"type": "object", "properties": {"x": {"type": "string", "format": format,
             "x-kubernetes-validations": [{"rule": rule}]}}})
@@ -72,7 +72,7 @@ fn formats_are_values_of_their_own() {
 }
 
 #[test]
-fn lists_and_maps_are_not_shown() {
+fn violations_of_lists_and_maps_show_no_value() {
     let list = json!({"type": "object", "properties": {"x": {"type": "array", "items": {"type": "string",
         "x-kubernetes-validations": [{"rule": "self != 'bad'"}]},
         "x-kubernetes-validations": [{"rule": "self.size() < 2", "messageExpression": "'size is ' + string(self.size())"}]}}});
@@ -94,7 +94,7 @@ fn lists_and_maps_are_not_shown() {
 }
 
 #[test]
-fn reasons_paths_and_messages_are_as_the_rule_says() {
+fn reason_path_and_message_come_from_the_rule() {
     let spec = json!({"type": "object", "properties": {"p": {"type": "string"}, "q": {"type": "string"}}, "x-kubernetes-validations": [
         {"rule": "has(self.p)", "fieldPath": ".p", "reason": "FieldValueRequired", "message": "need p"},
         {"rule": "!has(self.q)", "fieldPath": ".q", "reason": "FieldValueForbidden", "messageExpression": "'no q: ' + self.q"},
@@ -112,7 +112,7 @@ fn reasons_paths_and_messages_are_as_the_rule_says() {
         objections(spec, json!({"p": "x", "q": "x"}), None),
         ["spec.q: Forbidden: no q: x", "spec.p: Duplicate value"]
     );
-    // A message that is blank, of several lines, or cannot be computed gives way.
+    // A `messageExpression` that is blank, multi-line or fails is not used.
     for (rule, want) in [
         (json!({"rule": "self==1", "messageExpression": "'  '", "message": "fallback"}), "fallback"),
         (json!({"rule": "self==1", "messageExpression": "'a\\nb'"}), "failed rule: self==1"),
@@ -124,7 +124,7 @@ fn reasons_paths_and_messages_are_as_the_rule_says() {
 }
 
 #[test]
-fn changes_are_judged_only_where_there_was_something() {
+fn transition_rules_need_an_old_value() {
     let fixed = ruled("string", json!([{"rule": "self == oldSelf", "message": "fixed"}]));
     assert!(objections(fixed.clone(), json!({"x": "a"}), None).is_empty());
     assert!(objections(fixed.clone(), json!({"x": "a"}), Some(json!({}))).is_empty());
@@ -141,7 +141,7 @@ fn changes_are_judged_only_where_there_was_something() {
 }
 
 #[test]
-fn elements_keep_their_history_where_they_are_told_apart() {
+fn keyed_elements_are_correlated_with_old_ones() {
     let items = json!({"type": "object", "properties": {"x": {"type": "array", "x-kubernetes-list-type": "map",
         "x-kubernetes-list-map-keys": ["k"], "items": {"type": "object", "required": ["k"], "properties": {
             "k": {"type": "string"}, "v": {"type": "integer", "x-kubernetes-validations": [{"rule": "self >= oldSelf"}]}}}}}});
@@ -158,14 +158,14 @@ fn elements_keep_their_history_where_they_are_told_apart() {
 }
 
 #[test]
-fn what_was_there_before_the_rule_is_let_be() {
+fn unchanged_violations_are_ratcheted() {
     let rule = ruled("integer", json!([{"rule": "self > 100"}]));
     assert!(objections(rule.clone(), json!({"x": 1}), Some(json!({"x": 1}))).is_empty());
     assert_eq!(objections(rule, json!({"x": 2}), Some(json!({"x": 1}))).len(), 1);
 }
 
 #[test]
-fn rules_are_not_asked_about_what_is_not_of_its_type() {
+fn rules_are_skipped_after_type_errors() {
     let spec = json!({"type": "object", "properties": {"x": {"type": "integer"}}, "x-kubernetes-validations": [{"rule": "self.x > 1"}]});
     let found = objections(spec, json!({"x": "a"}), None);
     assert_eq!(found.len(), 2);
@@ -173,7 +173,7 @@ fn rules_are_not_asked_about_what_is_not_of_its_type() {
 }
 
 #[test]
-fn of_metadata_rules_see_the_names() {
+fn rules_see_only_the_names_in_metadata() {
     let doc = json!({"type": "object", "x-kubernetes-validations": [
         {"rule": "self.metadata.name != 'n' && !has(self.metadata.labels) && self.kind == 'K'"}]});
     let schema = Schema::from_openapi(&doc).unwrap();
@@ -183,9 +183,9 @@ fn of_metadata_rules_see_the_names() {
     assert_eq!(found[0].field, "<nil>");
 }
 
-/// Each answer is that of a genuine server of 1.36.
+/// Responses of a genuine server (1.36).
 #[test]
-fn rules_that_cannot_work_are_refused_with_their_definition() {
+fn invalid_rules_are_refused_with_the_crd() {
     let at = "openAPIV3Schema.properties[spec].x-kubernetes-validations[0]";
     let shown = |rule: &str| {
         format!(
@@ -301,7 +301,7 @@ fn useful_rules_are_accepted() {
 }
 
 #[test]
-fn no_rule_makes_the_server_hang_or_fall() {
+fn no_rule_hangs_or_panics() {
     let spec = json!({"type": "object", "properties": {"x": {"type": "array", "maxItems": 90, "items": {"type": "integer"},
         "x-kubernetes-validations": [{"rule": "self.all(a, self.all(b, self.all(c, a + b + c >= 0)))"}]}}});
     let many: Vec<u32> = (0..90).collect();

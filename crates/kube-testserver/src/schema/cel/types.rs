@@ -1,5 +1,4 @@
-//! The types of expressions, as far as they are plain from the schema: enough to refuse a rule that names a field which
-//! is not there, compares what cannot be compared, or answers neither yes nor no. What is not plain is let be.
+//! Type inference of expressions, enough to refuse a rule that names an unknown field, compares incompatible types, or does not return a bool. Anything that cannot be inferred is accepted.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +10,7 @@ use super::{
 };
 use crate::schema::model::{Field, Type as JsonType};
 
-/// What an expression must be.
+/// The required type of an expression.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Wanted {
     Bool,
@@ -48,7 +47,7 @@ pub(super) fn check(
 
 #[derive(Clone)]
 enum Type<'f> {
-    /// Not known, or anything.
+    /// Unknown or dynamic.
     Dyn,
     Bool,
     Int,
@@ -90,7 +89,7 @@ impl<'f> Type<'f> {
         }
     }
 
-    /// As the genuine server prints it. `None` where two of them may still be the same type.
+    /// The name in messages. `None` for types that cannot be compared by name.
     fn name(&self) -> Option<String> {
         Some(match self {
             Self::Bool => "bool".into(),
@@ -159,7 +158,7 @@ impl Infer<'_> {
 
     fn select<'f>(&self, select: &SelectExpr, scope: &mut Types<'f>) -> Result<Type<'f>, String> {
         let operand = match (self.expr(&select.operand, scope), qualified(&select.operand)) {
-            // The name of a function may have dots in it.
+            // Function names may contain dots.
             (Err(_), Some(name)) if Scope::has_function(&format!("{name}.{}", select.field)) => {
                 return Ok(Type::Dyn);
             }
@@ -267,7 +266,7 @@ impl Infer<'_> {
             _ => (Type::Dyn, Type::Dyn),
         };
         let start = self.expr(&comprehension.accu_init, scope)?;
-        // What a list collects is not known before it is full.
+        // The element type of a collected list is not known before the loop.
         let collected = if matches!(start, Type::List(_)) { Type::List(Box::new(Type::Dyn)) } else { start };
         let mut inner = scope.clone();
         inner.insert(comprehension.iter_var.clone(), first);
@@ -286,7 +285,7 @@ impl Infer<'_> {
 
     fn undeclared(&self, name: &str, function: bool) -> String {
         let why = format!("undeclared reference to '{name}' (in container '')");
-        // A call is shown where its arguments begin.
+        // Errors of a call point to its arguments.
         let at = self.text.find(name).map_or(0, |at| if function { at + name.len() } else { at });
         failure(self.text, at, &why)
     }
@@ -303,7 +302,7 @@ impl Infer<'_> {
     }
 }
 
-/// An error with the line it is in and a mark below its place.
+/// Formats an error with its line and a marker.
 fn failure(text: &str, at: usize, why: &str) -> String {
     let before = &text[..at];
     let start = before.rfind('\n').map_or(0, |end| end + 1);
@@ -312,7 +311,7 @@ fn failure(text: &str, at: usize, why: &str) -> String {
     format!("ERROR: <input>:{row}:{}: {why}\n | {line}\n | {}^", column + 1, ".".repeat(column))
 }
 
-/// The type of a member of an object, by the name that rules use; of what the schema keeps unknown, nothing is known.
+/// The type of a member, by its name in rules; unknown for preserved unknown fields.
 fn member<'f>(field: &'f Field, name: &str) -> Option<Type<'f>> {
     let node = field.node();
     if node.resource && name == "metadata" {

@@ -1,4 +1,4 @@
-//! JSON to values of the language, as the schema says what they are.
+//! Converts JSON to CEL values by the schema.
 
 use std::{cmp::Ordering, collections::HashMap, sync::Arc, sync::LazyLock};
 
@@ -15,7 +15,7 @@ use crate::schema::{
     validate::{correlated, same},
 };
 
-/// The value of one place, with properties under the names by which rules select them.
+/// The CEL value of a field, with escaped property names.
 pub(super) fn typed(field: &Field, value: &Value) -> Cel {
     let node = field.node();
     match value {
@@ -48,7 +48,7 @@ pub(super) fn typed(field: &Field, value: &Value) -> Cel {
     }
 }
 
-/// The value as JSON has it.
+/// The CEL value of JSON without a schema.
 pub(crate) fn untyped(value: &Value) -> Cel {
     match value {
         Value::Null => Cel::Null,
@@ -66,16 +66,15 @@ pub(crate) fn untyped(value: &Value) -> Cel {
     }
 }
 
-/// The former value of a place, its sets and maps in the order that the new value has: order is no part of them, so
-/// that `self == oldSelf` holds whatever the order.
+/// The old value with its sets and maps in the order of the new value, so that `self == oldSelf` ignores their order.
 pub(super) fn aligned(field: &Field, old: &Value, new: &Value) -> Value {
     let node = field.node();
     match (old, new) {
         (Value::Array(before), Value::Array(now)) => {
-            let place = |item: &Value| now.iter().position(|other| same(&node.list, item, other));
+            let position = |item: &Value| now.iter().position(|other| same(&node.list, item, other));
             let mut sorted: Vec<&Value> = before.iter().collect();
             if node.list != ListType::Atomic {
-                sorted.sort_by(|a, b| match (place(a), place(b)) {
+                sorted.sort_by(|a, b| match (position(a), position(b)) {
                     (Some(a), Some(b)) => a.cmp(&b),
                     (Some(_), None) => Ordering::Less,
                     (None, Some(_)) => Ordering::Greater,
@@ -103,21 +102,25 @@ pub(super) fn aligned(field: &Field, old: &Value, new: &Value) -> Value {
     }
 }
 
-/// The length of the longest collection within a value.
-pub(super) fn longest(value: &Value) -> u64 {
+/// The length of the longest_collection nested collection.
+pub(super) fn longest_collection(value: &Value) -> u64 {
     match value {
-        Value::Array(items) => items.iter().map(longest).max().unwrap_or(0).max(items.len() as u64),
-        Value::Object(members) => members.values().map(longest).max().unwrap_or(0).max(members.len() as u64),
+        Value::Array(items) => {
+            items.iter().map(longest_collection).max().unwrap_or(0).max(items.len() as u64)
+        }
+        Value::Object(members) => {
+            members.values().map(longest_collection).max().unwrap_or(0).max(members.len() as u64)
+        }
         _ => 0,
     }
 }
 
-/// Whether a resource's schema itself says something of a member, besides what every resource has.
+/// Whether the schema of a resource has a property, besides those of every resource.
 fn own(node: &Node, name: &str) -> bool {
     node.properties.contains_key(name)
 }
 
-/// Of metadata, rules see the names only.
+/// Rules see only the names in metadata.
 fn names_only(metadata: &Value) -> Cel {
     let names = ["name", "generateName"].into_iter().filter_map(|name| {
         let value = metadata.get(name).filter(|value| value.is_string())?;

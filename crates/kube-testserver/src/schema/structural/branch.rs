@@ -1,11 +1,11 @@
-//! allOf, anyOf, oneOf and not hold limits on values only: the structure is said once, outside of them.
+//! `allOf`, `anyOf`, `oneOf` and `not` may only contain value validations; the structure is declared outside of them.
 
 use serde_json::{Value, json};
 
 use super::document::flag;
 use crate::schema::FieldError;
 
-/// Checks the branches of a place.
+/// Checks the branches of a schema.
 pub(super) fn check(errors: &mut Vec<FieldError>, at: &str, doc: &Value) {
     let free = if flag(doc, "x-kubernetes-int-or-string") { int_or_string(doc) } else { None };
     each(at, doc, &mut |path, inner| {
@@ -20,7 +20,7 @@ pub(super) fn check(errors: &mut Vec<FieldError>, at: &str, doc: &Value) {
     });
 }
 
-/// Where `anyOf: [{type: integer}, {type: string}]` may be said of an int-or-string.
+/// The path of the permitted `anyOf: [{type: integer}, {type: string}]` of an int-or-string.
 fn int_or_string(doc: &Value) -> Option<String> {
     let both = json!([{"type": "integer"}, {"type": "string"}]);
     if doc.get("anyOf") == Some(&both) {
@@ -29,7 +29,7 @@ fn int_or_string(doc: &Value) -> Option<String> {
     (doc.pointer("/allOf/0/anyOf") == Some(&both)).then(|| ".allOf[0]".into())
 }
 
-/// Calls `f` for every schema that is a branch of this one; of an `anyOf` that is free, for none.
+/// Calls `f` for every branch of a schema, except those of a permitted `anyOf`.
 fn each(at: &str, doc: &Value, f: &mut dyn FnMut(&str, &Value)) {
     let free_any_of =
         flag(doc, "x-kubernetes-int-or-string") && int_or_string(doc).as_deref() == Some(".anyOf");
@@ -62,8 +62,9 @@ fn limits(errors: &mut Vec<FieldError>, at: &str, doc: &Value, typed_any_of: boo
         ("x-kubernetes-map-type", "undefined"),
         ("x-kubernetes-validations", "empty"),
     ] {
-        let said = doc.get(name).is_some_and(|v| !matches!(v, Value::Null | Value::Bool(false)) && v != "");
-        if said {
+        let present =
+            doc.get(name).is_some_and(|v| !matches!(v, Value::Null | Value::Bool(false)) && v != "");
+        if present {
             errors.push(FieldError::forbidden(
                 format!("{at}.{name}"),
                 &format!("must be {must} to be structural"),

@@ -1,4 +1,4 @@
-//! ValueValidation of one place in an object, and of all places below it.
+//! The rules of a schema document and its nested schemas.
 
 use serde_json::Value;
 
@@ -9,7 +9,7 @@ use super::{
 };
 use crate::schema::{FieldError, cel, parse, prune, validate};
 
-/// All violations of the schema of a custom resource; their paths begin with `at`.
+/// All violations of the schema of a custom resource; their paths start with `at`.
 pub(in crate::schema) fn check(at: &str, doc: &Value) -> Vec<FieldError> {
     let mut errors = Vec::new();
     unsupported::check(&mut errors, at, doc);
@@ -41,7 +41,7 @@ pub(in crate::schema) fn check(at: &str, doc: &Value) -> Vec<FieldError> {
     errors
 }
 
-/// What a schema stands for, which decides how a missing type is called.
+/// The role of a schema, which determines the message for a missing type.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Role {
     Root,
@@ -151,7 +151,7 @@ fn extensions(errors: &mut Vec<FieldError>, at: &str, doc: &Value) {
     }
 }
 
-/// What a whole object may say of the members that every object has.
+/// The rules of `apiVersion`, `kind` and `metadata` in whole objects.
 fn resource_members(errors: &mut Vec<FieldError>, at: &str, doc: &Value) {
     for (name, must) in [("apiVersion", "string"), ("kind", "string"), ("metadata", "object")] {
         let Some(inner) = doc.pointer(&format!("/properties/{name}")) else { continue };
@@ -184,7 +184,7 @@ fn default_value(errors: &mut Vec<FieldError>, at: &str, doc: &Value, value: &Va
     let mut unplaced = true;
     let mut wrong = validate::value(&field, &pruned);
     if wrong.is_empty() {
-        // Of rules, what has no path is about the default as a whole.
+        // CEL errors without a path refer to the whole default.
         unplaced = false;
         wrong = cel::check_place(&field, &pruned, None);
     }

@@ -1,4 +1,4 @@
-//! The rules that make a schema structural, worded as the genuine server words them.
+//! The rules of structural schemas, with the messages of the genuine server.
 
 mod branch;
 mod check;

@@ -1,4 +1,4 @@
-//! Against what the genuine server answered (see `recorded/record.py`).
+//! Compares with recorded responses of a genuine server (see `recorded/record.py`).
 
 use serde::Deserialize;
 use serde_json::Value;
@@ -35,7 +35,7 @@ fn schemas_as_on_the_genuine_server() {
             .collect();
         let mut want = case.causes;
         for cause in got.iter_mut().chain(&mut want) {
-            // What exactly is wrong with a pattern is told by another parser.
+            // Regular expression errors come from a different parser.
             if let Some((before, _)) = cause.message.split_once("error parsing regexp") {
                 cause.message = before.to_owned();
             }

@@ -1,4 +1,4 @@
-//! What a structural schema cannot say at all. Where it is said, the other rules are not looked at.
+//! Keywords that structural schemas do not support. If any is present, the other rules are not checked.
 
 use serde_json::Value;
 

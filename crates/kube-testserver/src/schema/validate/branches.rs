@@ -1,4 +1,4 @@
-//! allOf, anyOf, oneOf, not.
+//! `allOf`, `anyOf`, `oneOf`, `not`.
 
 use serde_json::Value;
 
@@ -41,7 +41,7 @@ fn one_of(walk: &mut Walk<'_>, fields: &[Field], value: &Value, path: &Path<'_>)
         0 => "Found none valid".to_owned(),
         n => format!("Found {n} valid alternatives"),
     };
-    // In built-in kinds the alternatives are spellings of one type: what is wrong with the nearest says it all.
+    // In built-in kinds the alternatives are spellings of one type: the errors of the nearest one suffice.
     if !walk.built_in {
         let why = format!("\"{path}\" must validate one and only one schema (oneOf). {found}");
         walk.errors.push(FieldError::without_field(&why));
@@ -68,7 +68,7 @@ fn failures(walk: &Walk<'_>, field: &Field, value: &Value, path: &Path<'_>) -> V
     errors
 }
 
-/// What is wrong with the alternative that comes nearest.
+/// The errors of the alternative with the fewest.
 fn nearest(tried: Vec<Vec<FieldError>>) -> Vec<FieldError> {
     tried.into_iter().min_by_key(Vec::len).unwrap_or_default()
 }

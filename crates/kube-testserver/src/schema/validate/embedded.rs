@@ -1,4 +1,4 @@
-//! Objects within objects must say what they are.
+//! Embedded objects must have `apiVersion` and `kind`.
 
 use serde_json::{Map, Value};
 

@@ -1,4 +1,4 @@
-//! String formats, as strict and as lax as the genuine server is about them. Unknown formats mean nothing.
+//! String formats, as strict as the genuine server. Unknown formats are ignored.
 
 use std::net::{IpAddr, Ipv6Addr};
 use std::sync::LazyLock;
@@ -6,7 +6,7 @@ use std::sync::LazyLock;
 use base64::Engine as _;
 use regex::Regex;
 
-/// The check of a format; None for formats that are not about strings, or that nobody knows.
+/// The check of a format; `None` for formats of other types and unknown ones.
 pub(super) fn known(format: &str) -> Option<fn(&str) -> bool> {
     Some(match format {
         "date-time" | "datetime" => date_time,
@@ -35,7 +35,7 @@ fn hex(text: &str) -> bool {
 }
 
 fn date_time(text: &str) -> bool {
-    // RFC 3339 wants the T and an offset; the parser alone would take less.
+    // RFC 3339 requires the `T` and an offset; the parser accepts more.
     let separated = text.as_bytes().get(10).is_some_and(|c| matches!(c, b'T' | b't'));
     separated && text.parse::<jiff::Timestamp>().is_ok()
 }
@@ -44,7 +44,7 @@ fn date(text: &str) -> bool {
     text.len() == 10 && text.parse::<jiff::civil::Date>().is_ok()
 }
 
-/// Go's durations, and whatever has a number with a unit somewhere: `1h30m`, `3 days`, `-PT1H`, but not `P1Y`.
+/// Go durations, and any text with a number and a unit in it (as `strfmt` accepts): `1h30m`, `3 days`, `-PT1H`, not `P1Y`.
 fn duration(text: &str) -> bool {
     static GO: LazyLock<Regex> = LazyLock::new(|| {
         Regex::new(r"^[-+]?(0|((\d+(\.\d*)?|\.\d+)(ns|us|µs|μs|ms|s|m|h))+)$")
@@ -76,7 +76,7 @@ fn email(text: &str) -> bool {
     plain(local) && plain(domain)
 }
 
-/// Labels of 63 characters at most; the last one, where there are several, of letters and at least two.
+/// Labels of at most 63 characters; the last of several has at least two, all letters.
 fn hostname(text: &str) -> bool {
     let label = |l: &str| {
         let ends = |c: Option<u8>| c.is_some_and(|c| c.is_ascii_alphanumeric());
@@ -90,7 +90,7 @@ fn hostname(text: &str) -> bool {
     text.len() <= 255 && top && text.split('.').all(label)
 }
 
-/// Leading zeros are let through.
+/// Leading zeros are accepted.
 fn ipv4(text: &str) -> bool {
     let octet = |o: &str| {
         !o.is_empty() && o.len() <= 4 && o.bytes().all(|c| c.is_ascii_digit()) && o.parse::<u8>().is_ok()
@@ -115,7 +115,7 @@ fn mac(text: &str) -> bool {
     matches!(parts.len(), 6 | 8 | 20) && parts.iter().all(|p| p.len() == 2 && hex(p))
 }
 
-/// What a request line could name: absolute, or a path from the root.
+/// An absolute URI, or a path from the root.
 fn uri(text: &str) -> bool {
     let allowed = |c: char| !c.is_control() && c != ' ';
     if !text.chars().all(allowed) {

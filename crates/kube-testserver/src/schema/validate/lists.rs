@@ -1,4 +1,4 @@
-//! Elements that may occur only once.
+//! Uniqueness of list elements.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,7 +11,7 @@ use crate::schema::path::Path;
 pub(super) fn check(errors: &mut Vec<FieldError>, node: &Node, list: &[Value], path: &Path<'_>) {
     match &node.list {
         ListType::Atomic => {}
-        ListType::Set => once(errors, list.iter().map(Value::clone).enumerate(), path),
+        ListType::Set => report_duplicates(errors, list.iter().map(Value::clone).enumerate(), path),
         ListType::Map(keys) => {
             for (i, value) in list.iter().enumerate().filter(|(_, value)| !value.is_object()) {
                 let at = path.element(i).to_string();
@@ -27,12 +27,12 @@ pub(super) fn check(errors: &mut Vec<FieldError>, node: &Node, list: &[Value], p
                     (i, Value::Object(keys.iter().filter_map(|name| member(name)).collect::<Map<_, _>>()))
                 })
             };
-            once(errors, list.iter().enumerate().filter_map(key), path);
+            report_duplicates(errors, list.iter().enumerate().filter_map(key), path);
         }
     }
 }
 
-/// The item of a list that stands for the same thing, where the kind of list tells.
+/// The item of `list` with the same key, if the list type has keys.
 pub(in crate::schema) fn correlated<'v>(node: &Node, list: &'v [Value], item: &Value) -> Option<&'v Value> {
     match &node.list {
         ListType::Map(_) => list.iter().find(|other| same(&node.list, item, other)),
@@ -40,7 +40,7 @@ pub(in crate::schema) fn correlated<'v>(node: &Node, list: &'v [Value], item: &V
     }
 }
 
-/// Whether two items of a list stand for the same thing.
+/// Whether two items of a list have the same key.
 pub(in crate::schema) fn same(list: &ListType, one: &Value, other: &Value) -> bool {
     match list {
         ListType::Atomic => false,
@@ -49,12 +49,16 @@ pub(in crate::schema) fn same(list: &ListType, one: &Value, other: &Value) -> bo
     }
 }
 
-/// Reports each value that occurs again, at its second place.
-fn once(errors: &mut Vec<FieldError>, values: impl Iterator<Item = (usize, Value)>, path: &Path<'_>) {
-    let (mut seen, mut told) = (BTreeMap::new(), BTreeSet::new());
+/// Reports each duplicate value at its second position.
+fn report_duplicates(
+    errors: &mut Vec<FieldError>,
+    values: impl Iterator<Item = (usize, Value)>,
+    path: &Path<'_>,
+) {
+    let (mut seen, mut reported) = (BTreeMap::new(), BTreeSet::new());
     for (i, value) in values {
         let text = value.to_string();
-        if seen.insert(text.clone(), i).is_some() && told.insert(text) {
+        if seen.insert(text.clone(), i).is_some() && reported.insert(text) {
             errors.push(FieldError::duplicate(path.element(i).to_string(), value));
         }
     }

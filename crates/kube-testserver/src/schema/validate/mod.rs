@@ -1,4 +1,4 @@
-//! Whether a value fits its schema; every violation is found, worded as the genuine server words it.
+//! Validation of values by their schema: all violations, with the messages of the genuine server. `walk` and `branches` call each other, because branches contain schemas.
 
 mod branches;
 mod embedded;

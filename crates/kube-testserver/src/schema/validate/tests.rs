@@ -1,4 +1,4 @@
-//! Against what the genuine server answered (see `recorded/record.py`).
+//! Compares with recorded responses of a genuine server (see `recorded/record.py`).
 
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -34,16 +34,16 @@ fn values_as_on_the_genuine_server() {
     for line in include_str!("../recorded/values.jsonl").lines() {
         let case: Case = serde_json::from_str(line).unwrap();
         let mut object = case.object.clone();
-        // As on every create: status comes later, and unknown fields, defaults and nulls are seen to first.
+        // As on every create: status is removed, and the object is pruned and defaulted first.
         object.as_object_mut().unwrap().remove("status");
         schema.prune(&mut object);
         schema.default(&mut object);
         schema.drop_nulls(&mut object);
         let mut got: Vec<Cause> = schema.validate(&object).into_iter().map(Cause::from).collect();
         let mut want = case.causes;
-        // The server's own check of labels and finalizers.
+        // Metadata is validated elsewhere.
         want.retain(|cause| !cause.field.contains("metadata."));
-        // The text for a wrong duration, or what cannot be decoded at all (400), is not validation's.
+        // Objects that cannot be decoded (400) are not validated.
         if case.code == 400 {
             continue;
         }
@@ -91,7 +91,7 @@ fn built_in_kinds_check_types_and_what_spec_requires() {
 }
 
 #[test]
-fn a_definition_is_valid_whatever_its_schema_nests() {
+fn a_crd_is_valid_whatever_its_schema_contains() {
     let crd: Value = serde_saphyr::from_str(include_str!("../../apply/recorded/things.crd.yaml")).unwrap();
     let name = "io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1.CustomResourceDefinition";
     let schema = types::by_name(name).unwrap();

@@ -1,4 +1,4 @@
-//! Limits on single values.
+//! Validation of single values.
 
 use serde_json::Value;
 
@@ -8,7 +8,7 @@ use crate::schema::golang;
 use crate::schema::model::{Node, Range, Type, ValueValidation};
 use crate::schema::path::Path;
 
-/// Whether the format is one that only strings can have.
+/// Whether the format is a string format.
 pub(super) fn has_string_format(node: &Node) -> bool {
     let format = node.rules.as_ref().and_then(|rules| rules.format.as_deref());
     format.is_some_and(|f| format::known(f).is_some())
@@ -92,7 +92,7 @@ fn number(
     }
 }
 
-/// Too long, too short, or not of the pattern: the first of these.
+/// Reports the first of: too long, too short, pattern mismatch.
 fn string(errors: &mut Vec<FieldError>, rules: &ValueValidation, text: &str, path: &Path<'_>) {
     let Range { min, max } = rules.length;
     let length = text.chars().count() as u64;

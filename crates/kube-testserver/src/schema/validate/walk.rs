@@ -6,17 +6,14 @@ use crate::schema::model::{Field, Node, Schema, Source, Type};
 use crate::schema::path::Path;
 
 impl Schema {
-    /// Everything about the object that its schema does not allow.
+    /// All errors of an object.
     ///
-    /// Of a custom resource, `metadata` is looked at only as far as its own schema says something about it. Of built-in
-    /// kinds, fields that Go fills with a zero value need not be there: what is required is so within `spec` and the
-    /// like, not at the top and not in `status`.
+    /// In custom resources, `metadata` is validated only by its own schema. In built-in kinds, fields that Go fills with a zero value are optional: required fields are checked within `spec` and the like, not at the top level and not in `status`.
     pub(crate) fn validate(&self, object: &Value) -> Vec<FieldError> {
         self.compared(object, None)
     }
 
-    /// What the schema does not allow of an object that replaces `old`: what is wrong in a place that has not changed was
-    /// let in under an earlier schema, and stays ([KEP-4008](https://github.com/kubernetes/enhancements/tree/master/keps/sig-api-machinery/4008-crd-ratcheting)).
+    /// All errors of an object that replaces `old`, except those in unchanged fields, which an earlier schema accepted ([KEP-4008](https://github.com/kubernetes/enhancements/tree/master/keps/sig-api-machinery/4008-crd-ratcheting)).
     pub(crate) fn validate_update(&self, object: &Value, old: &Value) -> Vec<FieldError> {
         self.compared(object, Some(old))
     }
@@ -30,7 +27,7 @@ impl Schema {
     }
 }
 
-/// Checks one value against one place of a schema; used for defaults, which are not whole objects.
+/// Validates a value of a field; used for defaults, which are not whole objects.
 pub(in crate::schema) fn value(field: &Field, value: &Value) -> Vec<FieldError> {
     let mut errors = Vec::new();
     if let (true, Value::Object(map)) = (field.node().resource, value) {
@@ -42,14 +39,14 @@ pub(in crate::schema) fn value(field: &Field, value: &Value) -> Vec<FieldError> 
 
 pub(super) struct Walk<'e> {
     pub(super) errors: &'e mut Vec<FieldError>,
-    /// Built-in kinds: nulls and empty bytes are nothing to complain about.
+    /// Built-in kinds accept nulls and empty bytes.
     pub(super) built_in: bool,
-    /// Fields that are required are missed.
+    /// Whether required fields are checked.
     require: bool,
 }
 
 impl Walk<'_> {
-    /// The same walk, writing elsewhere.
+    /// The same walk with another list of errors.
     pub(super) fn with_errors<'e>(&self, errors: &'e mut Vec<FieldError>) -> Walk<'e> {
         Walk { errors, built_in: self.built_in, require: self.require }
     }
@@ -58,7 +55,7 @@ impl Walk<'_> {
         self.compared(field, value, None, path);
     }
 
-    /// Checks a value that stands where `old` stood, unless it is the same.
+    /// Validates a value, unless it equals `old`.
     fn compared(&mut self, field: &Field, value: &Value, old: Option<&Value>, path: &Path<'_>) {
         if old == Some(value) {
             return;
@@ -93,7 +90,7 @@ impl Walk<'_> {
             Some(Type::Number) if got == "integer" => return,
             Some(wanted) => name(wanted),
         };
-        // A string format speaks for the type of the value as well.
+        // A string format also checks the type.
         if wanted == got || (wanted == "string" && values::has_string_format(node)) {
             return;
         }
@@ -124,7 +121,7 @@ impl Walk<'_> {
                 self.require = name != "status";
             }
             match (name.as_str(), &node.rules) {
-                // Decoding has seen to the types within.
+                // Decoding has checked the types in metadata.
                 ("metadata", Some(rules)) if node.resource => {
                     if let Some(own) = &rules.metadata {
                         self.value(own, value, &path.member(name));

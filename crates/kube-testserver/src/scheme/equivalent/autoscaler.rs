@@ -1,4 +1,4 @@
-//! Autoscalers: `v2` is stored, `v1` shown. What `v1` has no members for it keeps in annotations, as the genuine server does.
+//! HorizontalPodAutoscalers are stored as `v2`. In `v1`, annotations hold the fields that `v1` lacks, as on genuine servers.
 
 use std::collections::HashMap;
 
@@ -11,22 +11,21 @@ const METRICS: &str = "autoscaling.alpha.kubernetes.io/metrics";
 const BEHAVIOR: &str = "autoscaling.alpha.kubernetes.io/behavior";
 const CURRENT_METRICS: &str = "autoscaling.alpha.kubernetes.io/current-metrics";
 const CONDITIONS: &str = "autoscaling.alpha.kubernetes.io/conditions";
-/// Objects of `v2` have none of them.
+/// All annotations of this conversion; `v2` objects have none of them.
 pub(crate) const ANNOTATIONS: [&str; 4] = [METRICS, BEHAVIOR, CURRENT_METRICS, CONDITIONS];
-/// What stands for members of `spec`.
+/// Annotations for fields of `spec`.
 pub(crate) const OF_SPEC: [&str; 2] = [METRICS, BEHAVIOR];
-/// What stands for members of `status`.
+/// Annotations for fields of `status`.
 pub(crate) const OF_STATUS: [&str; 2] = [CURRENT_METRICS, CONDITIONS];
 
-/// Where a member of a metric of `v1` is in `v2`, below the member that its type names. What `v1` cannot leave out is there
-/// as "0".
+/// A field of a `v1` metric and its path in `v2`, below the field that the metric's type names. Fields that `v1` cannot omit default to "0".
 struct Member {
     v1: &'static str,
     v2: &'static str,
     always: bool,
 }
 
-/// The members of a metric by its type; first what is wanted, then what was found.
+/// The fields of a metric by type: of `spec`, then of `status`.
 type Members = &'static [(&'static str, [&'static [Member]; 2])];
 
 const fn member(v1: &'static str, v2: &'static str) -> Member {
@@ -105,14 +104,14 @@ const RESOURCE_FOUND: &[Member] = &[
     always("currentAverageValue", "/current/averageValue"),
 ];
 
-/// Which of [`Members`]: metrics of `spec` or of `status`.
+/// Selects the fields of [`Members`]: `spec` or `status`.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Part {
     Wanted,
     Found,
 }
 
-/// Whether an object of `v1` says in an annotation what it is to be steered by.
+/// Whether a `v1` object has metrics in an annotation.
 pub(crate) fn has_metrics(object: &Value) -> bool {
     let text = object["metadata"]["annotations"][METRICS].as_str().unwrap_or_default();
     matches!(serde_json::from_str(text), Ok(Value::Array(metrics)) if !metrics.is_empty())
@@ -122,18 +121,18 @@ pub(super) fn from_storage(object: &mut Value) {
     let mut spec = take(object, "spec");
     let mut status = take(object, "status");
     let is_plain = |metric: &Value| is_cpu(metric) && utilization(metric, "target").is_some();
-    let (plain, others): (Vec<_>, Vec<_>) = taken_list(&mut spec, "metrics").into_iter().partition(is_plain);
+    let (plain, others): (Vec<_>, Vec<_>) = take_list(&mut spec, "metrics").into_iter().partition(is_plain);
     if let Some(metric) = plain.first() {
         spec.insert("targetCPUUtilizationPercentage".into(), utilization(metric, "target").into());
     }
-    let found = taken_list(&mut status, "currentMetrics");
+    let found = take_list(&mut status, "currentMetrics");
     if let Some(value) = found.iter().find(|m| is_cpu(m)).and_then(|m| utilization(m, "current")) {
         status.insert("currentCPUUtilizationPercentage".into(), value.into());
     }
     let in_v1 = |metrics: &[Value], part| metrics.iter().map(|m| metric_of_v1(m, part)).collect::<Vec<_>>();
     annotate(object, METRICS, in_v1(&others, Part::Wanted));
     annotate(object, CURRENT_METRICS, in_v1(&found, Part::Found));
-    annotate(object, CONDITIONS, conditions(taken_list(&mut status, "conditions")));
+    annotate(object, CONDITIONS, conditions(take_list(&mut status, "conditions")));
     annotate(object, BEHAVIOR, spec.remove("behavior").map(|b| capitalized(&b)).into_iter().collect());
     put_back(object, spec, status);
 }
@@ -141,8 +140,8 @@ pub(super) fn from_storage(object: &mut Value) {
 pub(super) fn to_storage(object: &mut Value) {
     let mut spec = take(object, "spec");
     let mut status = take(object, "status");
-    let mut said = taken_annotations(object);
-    let mut list = |name| match said.remove(name) {
+    let mut annotations = take_annotations(object);
+    let mut list = |name| match annotations.remove(name) {
         Some(Value::Array(items)) => items,
         _ => Vec::new(),
     };
@@ -161,7 +160,7 @@ pub(super) fn to_storage(object: &mut Value) {
     }
     insert_list(&mut status, "currentMetrics", found);
     insert_list(&mut status, "conditions", list(CONDITIONS));
-    if let Some(behavior) = said.remove(BEHAVIOR).filter(Value::is_object) {
+    if let Some(behavior) = annotations.remove(BEHAVIOR).filter(Value::is_object) {
         spec.insert("behavior".into(), uncapitalized(&behavior));
     }
     put_back(object, spec, status);
@@ -182,7 +181,7 @@ fn put_back(object: &mut Value, spec: Map<String, Value>, status: Map<String, Va
     }
 }
 
-fn taken_list(members: &mut Map<String, Value>, name: &str) -> Vec<Value> {
+fn take_list(members: &mut Map<String, Value>, name: &str) -> Vec<Value> {
     match members.remove(name) {
         Some(Value::Array(items)) => items,
         _ => Vec::new(),
@@ -195,8 +194,8 @@ fn insert_list(members: &mut Map<String, Value>, name: &str, items: Vec<Value>) 
     }
 }
 
-/// What the annotations say that can be read; none of them stays.
-fn taken_annotations(object: &mut Value) -> HashMap<&'static str, Value> {
+/// Removes the annotations and returns their parsed values; invalid ones are dropped.
+fn take_annotations(object: &mut Value) -> HashMap<&'static str, Value> {
     let Some(Value::Object(annotations)) = object.pointer_mut("/metadata/annotations") else {
         return HashMap::new();
     };
@@ -211,7 +210,7 @@ fn taken_annotations(object: &mut Value) -> HashMap<&'static str, Value> {
     read
 }
 
-/// A list is written as it is, an object as the only one; nothing is not written.
+/// Writes an annotation: a list, or the single object of `BEHAVIOR`; nothing if `values` is empty.
 fn annotate(object: &mut Value, name: &str, mut values: Vec<Value>) {
     let value = match values.as_slice() {
         [] => return,
@@ -239,7 +238,7 @@ fn members_of(source: &str, part: Part) -> &'static [Member] {
     found.map_or(&[], |(_, parts)| parts[usize::from(part == Part::Found)])
 }
 
-/// A metric of either version, with the member that its type names made anew.
+/// Converts the field of a metric that its type names.
 fn changed(metric: &Value, change: impl Fn(&str, &Value) -> Value) -> Value {
     let Value::Object(members) = metric else { return metric.clone() };
     let of = |(name, value): (&String, &Value)| match value {
@@ -288,7 +287,7 @@ fn kind_of_target(source: &str, target: &Value) -> &'static str {
     }
 }
 
-/// `v1` cannot leave out when a condition changed.
+/// `v1` always has `lastTransitionTime`.
 fn conditions(mut conditions: Vec<Value>) -> Vec<Value> {
     for condition in conditions.iter_mut().filter_map(Value::as_object_mut) {
         condition.entry("lastTransitionTime").or_insert(Value::Null);
@@ -296,7 +295,7 @@ fn conditions(mut conditions: Vec<Value>) -> Vec<Value> {
     conditions
 }
 
-/// The genuine server writes what is unset of a direction as null.
+/// Genuine servers write unset fields of a direction as null.
 fn capitalized(behavior: &Value) -> Value {
     let Value::Object(directions) = behavior else { return behavior.clone() };
     let of = |(direction, rules): (&String, &Value)| {
@@ -324,7 +323,7 @@ fn capital(name: &str) -> String {
     letters.next().map(|first| first.to_ascii_uppercase()).into_iter().chain(letters).collect()
 }
 
-/// The same under other names, without what is null.
+/// Renames all members and drops nulls.
 fn with_names(value: &Value, rename: impl Fn(&str) -> String + Copy) -> Value {
     match value {
         Value::Object(members) => {
@@ -336,7 +335,7 @@ fn with_names(value: &Value, rename: impl Fn(&str) -> String + Copy) -> Value {
     }
 }
 
-/// JSON whose members come in the order of the genuine server's annotations. MemberNames that are free come by the alphabet.
+/// Serialises members in the order of genuine servers' annotations; free names in alphabetical order.
 struct InOrder<'v>(&'v Value);
 
 const ORDER: [&str; 37] = [

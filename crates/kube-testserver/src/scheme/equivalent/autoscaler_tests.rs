@@ -1,8 +1,8 @@
 use super::*;
 
-/// Asked of a genuine server.
+/// Recorded from a genuine server.
 #[test]
-fn what_v1_cannot_say_is_in_annotations_as_the_genuine_server_writes_them() {
+fn fields_missing_in_v1_are_in_annotations() {
     let stored = json!({"kind": "HorizontalPodAutoscaler", "metadata": {"name": "a", "annotations": {"x": "y"}}, "spec": {
     "maxReplicas": 5, "metrics": [
         {"type": "Resource", "resource": {"name": "memory", "target": {"type": "Utilization", "averageUtilization": 60}}},
@@ -44,7 +44,7 @@ fn what_v1_cannot_say_is_in_annotations_as_the_genuine_server_writes_them() {
 }
 
 #[test]
-fn annotations_that_cannot_be_read_are_dropped() {
+fn invalid_annotations_are_dropped() {
     let mut object = json!({"metadata": {"annotations": {METRICS: "nope", BEHAVIOR: "[]", CONDITIONS: "1", CURRENT_METRICS: "{"}},
         "spec": {"maxReplicas": 1}});
     to_storage(&mut object);
@@ -52,7 +52,7 @@ fn annotations_that_cannot_be_read_are_dropped() {
 }
 
 #[test]
-fn nothing_strange_makes_it_fall() {
+fn odd_input_does_not_panic() {
     for object in [
         json!({}),
         json!({"spec": 1, "status": [], "metadata": 3}),

@@ -11,15 +11,15 @@ use crate::{
     scheme::builtin::{BuiltInKind, kinds},
 };
 
-/// A built-in kind whose objects are those of another kind, seen in another difference.
+/// Converts between a built-in kind and the kind that its objects are stored as.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct StorageEquivalent {
-    /// The kind that is stored.
+    /// The stored kind.
     pub(crate) stored_kind: &'static BuiltInKind,
     difference: Difference,
 }
 
-/// In what the two differ, besides the name of the version.
+/// How the two kinds differ, besides `apiVersion`.
 #[derive(Clone, Copy, Debug)]
 enum Difference {
     Nothing,
@@ -28,7 +28,7 @@ enum Difference {
     Autoscaler,
 }
 
-/// Whose equivalent a built-in kind is, if it is one: that of another group, or that of its own newest version.
+/// The storage equivalent of a built-in kind: of another group, or of the newest version of its group.
 pub(crate) fn of(kind: &BuiltInKind) -> Option<StorageEquivalent> {
     let versions = kinds().iter().filter(|other| other.group == kind.group && other.plural == kind.plural);
     let newest = versions.map(|other| other.version).max_by_key(|name| Version::parse(name).priority())?;
@@ -47,7 +47,7 @@ pub(crate) fn of(kind: &BuiltInKind) -> Option<StorageEquivalent> {
 }
 
 impl StorageEquivalent {
-    /// A stored object in the difference of the equivalent.
+    /// Converts a stored object to this kind.
     pub(crate) fn from_storage(&self, mut object: Value, api_version: &str) -> Value {
         match self.difference {
             Difference::Nothing => {}
@@ -59,7 +59,7 @@ impl StorageEquivalent {
         object
     }
 
-    /// An object of the equivalent as it is stored.
+    /// Converts an object of this kind to the stored kind.
     pub(crate) fn to_storage(&self, mut object: Value) -> Value {
         match self.difference {
             Difference::Nothing => {}
@@ -71,7 +71,7 @@ impl StorageEquivalent {
         object
     }
 
-    /// A path of the equivalent as it is stored.
+    /// Converts a field path of this kind to the stored kind.
     pub(crate) fn stored_path(&self, path: &str) -> String {
         match self.difference {
             Difference::MemberNames(names) => names.stored_path(path),

@@ -1,13 +1,13 @@
 use serde_json::{Map, Value};
 
-/// Members of an object that are called differently in the two forms.
+/// Members with different names in the stored and the equivalent kind.
 #[derive(Debug)]
 pub(super) struct MemberNames {
-    /// Members as they are stored, and as they are shown.
+    /// Stored name and equivalent name.
     names: &'static [(&'static str, &'static str)],
-    /// Members that are not shown while they are empty.
+    /// Equivalent members that are omitted when empty.
     hidden: &'static [&'static str],
-    /// What is always stored.
+    /// Stored members that are always present.
     always: &'static [(&'static str, Zero)],
 }
 
@@ -18,7 +18,7 @@ enum Zero {
     Object,
 }
 
-/// Events of `v1` are stored, those of `events.k8s.io` shown.
+/// Events are stored as `v1`; `events.k8s.io` is the equivalent.
 pub(super) static EVENTS: MemberNames = MemberNames {
     names: &[
         ("involvedObject", "regarding"),
@@ -72,10 +72,10 @@ impl MemberNames {
     fn rename(
         &self,
         object: &mut Value,
-        way: impl Fn((&'static str, &'static str)) -> (&'static str, &'static str),
+        direction: impl Fn((&'static str, &'static str)) -> (&'static str, &'static str),
     ) {
         let Some(members) = object.as_object_mut() else { return };
-        for (from, to) in self.names.iter().map(|names| way(*names)) {
+        for (from, to) in self.names.iter().map(|names| direction(*names)) {
             if let Some(value) = members.remove(from) {
                 members.insert(to.into(), value);
             }
@@ -90,7 +90,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_event_is_renamed_there_and_back() {
+    fn an_event_round_trips() {
         let event = json!({"kind": "Event", "regarding": {"name": "p"}, "note": "m",
             "reportingController": "c", "reportingInstance": "i", "eventTime": "t", "reason": "r"});
         let mut stored = event.clone();

@@ -1,4 +1,4 @@
-//! Kinds whose objects are those of another: a second group, or a second version.
+//! Storage equivalents: built-in kinds whose objects are stored as another kind, in a second group or version.
 
 pub(crate) mod autoscaler;
 mod kinds;

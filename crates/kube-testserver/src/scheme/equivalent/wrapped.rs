@@ -1,15 +1,15 @@
 use serde_json::{Map, Value};
 
-/// Elements of a list that keep most of their members one level deeper in one of the two forms.
+/// List elements whose members are nested one level deeper in one of the two kinds.
 #[derive(Debug)]
 pub(super) struct WrappedElements {
-    /// Where the list is.
+    /// Pointer to the list.
     list: &'static str,
-    /// The member that holds the others.
+    /// The member that holds the nested members.
     wrapper: &'static str,
-    /// Members that stay beside it.
+    /// Members that are not nested.
     beside: &'static [&'static str],
-    /// Whether what is stored has the wrapper, and not what is shown.
+    /// Whether the stored kind has the wrapper, else the equivalent kind.
     stored: bool,
 }
 
@@ -23,7 +23,7 @@ static CLAIM_TEMPLATES: WrappedElements = WrappedElements { list: "/spec/spec/de
 static SLICES: WrappedElements =
     WrappedElements { list: "/spec/devices", wrapper: "basic", beside: &["name"], stored: false };
 
-/// Of the kinds of `resource.k8s.io` those whose `v1beta1` is of another difference than `v1`.
+/// The kinds of `resource.k8s.io` whose `v1beta1` differs from `v1`.
 pub(super) fn of(plural: &str) -> Option<&'static WrappedElements> {
     match plural {
         "resourceclaims" => Some(&CLAIMS),
@@ -70,7 +70,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_wrapped_in_one_form_is_not_in_the_other() {
+    fn wrapped_elements_round_trip() {
         let stored = json!({"spec": {"devices": {"requests": [
             {"name": "a", "exactly": {"deviceClassName": "c", "count": 2}}, {"name": "b", "firstAvailable": []}]}}});
         let shown = json!({"spec": {"devices": {"requests": [

@@ -1,4 +1,4 @@
-//! The keys of ConfigMaps and Secrets, which are the names of files.
+//! Keys of ConfigMaps and Secrets, which are file names.
 
 use serde_json::Value;
 
@@ -20,7 +20,7 @@ pub(super) fn validate(object: &Value, errors: &mut Errors) {
             needs(errors, [".dockerconfigjson"].into_iter().filter(missing), "")
         }
         "kubernetes.io/dockercfg" => needs(errors, [".dockercfg"].into_iter().filter(missing), ""),
-        // The genuine server does not fill in its own pattern here; clients see it as it is.
+        // Genuine servers do not expand this pattern; clients see it as it is.
         "kubernetes.io/ssh-auth" => needs(errors, ["ssh-privatekey"].into_iter().filter(missing), "[%s]"),
         "kubernetes.io/basic-auth" if ["username", "password"].iter().all(missing) => {
             needs(errors, ["username", "password"].into_iter(), "[%s]");
@@ -29,9 +29,9 @@ pub(super) fn validate(object: &Value, errors: &mut Errors) {
     }
 }
 
-/// The keys that a type of secret is for.
-fn needs<'a>(errors: &mut Errors, missing: impl Iterator<Item = &'a str>, place: &str) {
-    missing.for_each(|key| errors.required(format!("data{place}[{key}]"), ""));
+/// The keys that a type of secret requires.
+fn needs<'a>(errors: &mut Errors, missing: impl Iterator<Item = &'a str>, suffix: &str) {
+    missing.for_each(|key| errors.required(format!("data{suffix}[{key}]"), ""));
 }
 
 fn problem(key: &str) -> Option<String> {

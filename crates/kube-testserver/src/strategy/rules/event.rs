@@ -1,12 +1,11 @@
-//! Events. Those with an `eventTime` are of the newer kind, by whichever name they are written; what is created as one of
-//! `events.k8s.io` has to be.
+//! Validation of Events. Events with an `eventTime` follow the rules of `events.k8s.io`, whichever API they are written through; Events created through `events.k8s.io` must have one.
 
 use serde_json::Value;
 
 use super::{Errors, text};
 use crate::{meta, names, schema::FieldError, scheme::Endpoint};
 
-/// `event` has the names of `v1`: errors are told in these.
+/// Errors use the field names of `v1`.
 pub(super) fn validate(endpoint: &Endpoint, object: &Value, created: bool, errors: &mut Errors) {
     let event = match endpoint.resource.equivalent {
         Some(equivalent) => equivalent.to_storage(object.clone()),
@@ -16,20 +15,20 @@ pub(super) fn validate(endpoint: &Endpoint, object: &Value, created: bool, error
     namespace(&event, timed, errors);
     if timed {
         reporter(text(&event["reportingComponent"]), errors);
-        for (field, longest) in [("reportingInstance", 128), ("action", 128), ("reason", 128)] {
+        for (field, max) in [("reportingInstance", 128), ("action", 128), ("reason", 128)] {
             match text(&event[field]) {
                 "" => errors.required(field.into(), ""),
-                long => length(field, long, longest, errors),
+                long => length(field, long, max, errors),
             }
         }
         length("message", text(&event["message"]), 1024, errors);
     }
     if created && endpoint.resource.equivalent.is_some() {
-        newer(&event, timed, errors);
+        validate_new_event(&event, timed, errors);
     }
 }
 
-/// An event is where its object is; one about an object of the cluster is where the cluster's own are.
+/// An Event is in the namespace of its object; Events of cluster-scoped objects are in `default`, or `kube-system` with an `eventTime`.
 fn namespace(event: &Value, timed: bool, errors: &mut Errors) {
     let (own, other) =
         (meta::text(event, "namespace").unwrap_or_default(), text(&event["involvedObject"]["namespace"]));
@@ -51,16 +50,16 @@ fn reporter(name: &str, errors: &mut Errors) {
     errors.text(field.into(), name, names::qualified_name(name));
 }
 
-fn length(field: &str, value: &str, longest: usize, errors: &mut Errors) {
-    if value.len() > longest {
-        unshown(field, &format!("can have at most {longest} characters"), errors);
+fn length(field: &str, value: &str, max: usize, errors: &mut Errors) {
+    if value.len() > max {
+        invalid(field, &format!("can have at most {max} characters"), errors);
     }
 }
 
-fn newer(event: &Value, timed: bool, errors: &mut Errors) {
+fn validate_new_event(event: &Value, timed: bool, errors: &mut Errors) {
     if event["series"].is_object() {
         if event["series"]["count"].as_i64().unwrap_or_default() < 2 {
-            unshown("series.count", "should be at least 2", errors);
+            invalid("series.count", "should be at least 2", errors);
         }
         if text(&event["series"]["lastObservedTime"]).is_empty() {
             errors.required("series.lastObservedTime".into(), "");
@@ -71,7 +70,7 @@ fn newer(event: &Value, timed: bool, errors: &mut Errors) {
     }
     let kind = text(&event["type"]);
     if !matches!(kind, "Normal" | "Warning") {
-        unshown("type", &format!("has invalid value: {kind}"), errors);
+        invalid("type", &format!("has invalid value: {kind}"), errors);
     }
     let is_set = |value: &Value| match value {
         Value::Null => false,
@@ -80,12 +79,12 @@ fn newer(event: &Value, timed: bool, errors: &mut Errors) {
     };
     for field in ["firstTimestamp", "lastTimestamp", "count", "source"] {
         if is_set(&event[field]) {
-            unshown(field, "needs to be unset", errors);
+            invalid(field, "needs to be unset", errors);
         }
     }
 }
 
-/// The genuine server does not show what these fields have.
-fn unshown(field: &str, detail: &str, errors: &mut Errors) {
+/// Genuine servers do not print the value of these fields.
+fn invalid(field: &str, detail: &str, errors: &mut Errors) {
     errors.add(FieldError::invalid(field, "\"\"", detail));
 }

@@ -1,4 +1,4 @@
-//! Rules of built-in kinds that tie fields together or that a schema does not state, in the words of the genuine server.
+//! Validation of built-in kinds beyond their schemas, with the messages of the genuine server.
 
 mod data;
 mod event;
@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use crate::{schema::FieldError, scheme::Endpoint};
 
-/// What a built-in kind may not be, besides what its schema says.
+/// Validates an object of a built-in kind.
 pub(crate) fn validate(endpoint: &Endpoint, object: &Value, created: bool) -> Vec<FieldError> {
     let mut errors = Errors::default();
     let spec = &object["spec"];
@@ -32,7 +32,7 @@ pub(crate) fn validate(endpoint: &Endpoint, object: &Value, created: bool) -> Ve
     errors.0
 }
 
-/// What was found so far.
+/// The errors so far.
 #[derive(Default)]
 struct Errors(Vec<FieldError>);
 
@@ -45,21 +45,21 @@ impl Errors {
         self.add(FieldError::required(field, detail));
     }
 
-    /// A text that breaks a rule for names.
+    /// Adds the error of a name, if there is one.
     fn text(&mut self, field: String, text: &str, problem: Option<String>) {
         if let Some(problem) = problem {
             self.add(FieldError::invalid(field, format!("{text:?}"), &problem));
         }
     }
 
-    /// Counts may not be below nothing.
+    /// Refuses negative counts.
     fn count(&mut self, field: &str, value: &Value) {
         if let Some(number) = value.as_i64().filter(|number| *number < 0) {
             self.add(FieldError::invalid(field, number, "must be greater than or equal to 0"));
         }
     }
 
-    /// Ports that are no ports.
+    /// Refuses invalid ports.
     fn port(&mut self, field: String, value: &Value) {
         if let Some(number) = value.as_i64().filter(|number| !(1..=65_535).contains(number)) {
             self.add(FieldError::invalid(field, number, "must be between 1 and 65535, inclusive"));

@@ -11,7 +11,7 @@ pub(super) fn validate(spec: &Value, errors: &mut Errors) {
     for (i, port) in items(spec, "ports") {
         let (at, name) = (format!("spec.ports[{i}]"), text(&port["name"]));
         match name {
-            // One port needs no name.
+            // A single port needs no name.
             "" if ports > 1 => errors.required(format!("{at}.name"), ""),
             "" => {}
             _ => errors.text(format!("{at}.name"), name, names::dns_label(name)),

@@ -1,4 +1,4 @@
-//! The spec of a pod, by itself or in a template.
+//! Validation of pod specs, in pods and templates.
 
 use std::collections::BTreeSet;
 
@@ -20,7 +20,7 @@ pub(super) fn validate(spec: &Value, at: &str, errors: &mut Errors) {
     if items(spec, "containers").next().is_none() {
         errors.required(format!("{at}.containers"), "");
     }
-    // Names are told apart over both lists.
+    // Names are unique across both lists.
     let mut known = BTreeSet::new();
     for list in ["containers", "initContainers"] {
         for (i, container) in items(spec, list) {
@@ -69,7 +69,7 @@ fn validate_container(
     }
 }
 
-/// A name that nothing else in its list has.
+/// A name that is unique in its list.
 fn named(item: &Value, at: String, known: &mut BTreeSet<String>, errors: &mut Errors) {
     let name = text(&item["name"]);
     if name.is_empty() {
@@ -93,7 +93,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_wrong_is_named_place_by_place() {
+    fn errors_are_reported_by_path() {
         let mut errors = Errors::default();
         let spec = json!({"volumes": [{"name": "v"}, {"name": "v"}], "containers": [
             {"name": "", "image": "i"}, {"name": "a", "image": ""},

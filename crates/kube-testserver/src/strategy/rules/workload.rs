@@ -1,4 +1,4 @@
-//! What makes pods from a template.
+//! Validation of kinds with a pod template.
 
 use serde_json::Value;
 
@@ -13,7 +13,7 @@ pub(super) fn validate(plural: &str, spec: &Value, errors: &mut Errors) {
     if let Some(error) = selected(spec) {
         errors.add(error);
     }
-    // A StatefulSet of the genuine server does not look into its template.
+    // Genuine servers do not validate the template of StatefulSets.
     if plural != "statefulsets" {
         template::validate(&spec["template"]["spec"], TEMPLATE, errors);
         restarts_always(spec, errors);
@@ -41,11 +41,11 @@ fn restarts_always(spec: &Value, errors: &mut Errors) {
     }
 }
 
-/// A workload selects the pods that it makes.
+/// The selector must match the labels of the template.
 fn selected(spec: &Value) -> Option<FieldError> {
     let labels = &spec["template"]["metadata"]["labels"];
     let selector = &spec["selector"];
-    // A ReplicationController selects by a plain map.
+    // The selector of a ReplicationController is a plain map.
     let wanted = selector["matchLabels"].as_object().or_else(|| {
         let plain = selector["matchExpressions"].is_null() && selector["matchLabels"].is_null();
         selector.as_object().filter(|_| plain)

@@ -1,4 +1,4 @@
-//! A process: the client opens one stream for each of its parts, named by the header `streamType`.
+//! A process over SPDY: the client opens one stream per channel, named by the header `streamType`.
 
 use tokio::{
     io::{AsyncBufReadExt, AsyncWriteExt, BufReader, DuplexStream, copy, sink},
@@ -11,7 +11,7 @@ use crate::{
     stream::{channel, request::CommandRequest},
 };
 
-/// The streams of the client, as far as it asked for them.
+/// The streams that the client requested.
 #[derive(Debug, Default)]
 struct ClientStreams {
     stdin: Option<DuplexStream>,
@@ -21,7 +21,7 @@ struct ClientStreams {
     resize: Option<DuplexStream>,
 }
 
-/// Serves until the process has ended and its outcome is handed over.
+/// Serves until the process has ended and its exit status is sent.
 pub(super) async fn serve(mut streams: mpsc::Receiver<Stream>, request: CommandRequest, kubelet: &Kubelet) {
     let Some(parts) = gather(&mut streams, &request).await else { return };
     let (script, ours, recorder) =
@@ -38,12 +38,12 @@ pub(super) async fn serve(mut streams: mpsc::Receiver<Stream>, request: CommandR
     };
     recorder.ended(&exit);
     if let Some(mut error) = parts.error {
-        // Whoever has gone away need not be told.
+        // The client may have disconnected.
         drop(error.write_all(channel::exit_status(&exit).to_string().as_bytes()).await);
     }
 }
 
-/// Waits for all streams that were announced; `None` when the connection ends before.
+/// Waits for all requested streams; `None` when the connection ends first.
 async fn gather(streams: &mut mpsc::Receiver<Stream>, request: &CommandRequest) -> Option<ClientStreams> {
     let mut parts = ClientStreams::default();
     let stderr = request.stderr && !request.tty;
@@ -64,11 +64,11 @@ async fn gather(streams: &mut mpsc::Receiver<Stream>, request: &CommandRequest) 
     Some(parts)
 }
 
-/// What comes from the client is the input of the process, until the client ends it.
+/// Copies input of the client to the process.
 async fn feed(from: Option<DuplexStream>, mut to: DuplexStream) {
     if let Some(mut from) = from {
         drop(copy(&mut from, &mut to).await);
-        // A process that has closed its input does not hold up its client.
+        // Input after the process has closed its end is drained, so that the client does not block.
         drop(to);
         drop(copy(&mut from, &mut sink()).await);
     }
@@ -84,13 +84,13 @@ async fn resize(
     while let Ok(Some(line)) = lines.next_line().await {
         if let Ok(size) = serde_json::from_str(&line) {
             recorder.resized(size);
-            // A process that has ended has no terminal.
+            // The process has ended.
             let _ = sizes.send(size);
         }
     }
 }
 
-/// Output that nobody wants is read all the same: the process must not have to wait.
+/// Unrequested output is drained, so that the process does not block.
 async fn show(mut from: DuplexStream, to: Option<DuplexStream>) {
     if let Some(mut to) = to {
         drop(copy(&mut from, &mut to).await);

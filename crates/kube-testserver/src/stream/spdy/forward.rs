@@ -1,5 +1,4 @@
-//! Forwarded ports: for each connection the client opens two streams with the same `requestID`, one of type `error`, one of
-//! type `data`.
+//! Port forwarding over SPDY: for each connection the client opens two streams with the same `requestID`, of type `error` and `data`.
 
 use std::collections::HashMap;
 
@@ -12,7 +11,7 @@ use crate::{
     stream::request::ForwardRequest,
 };
 
-/// Serves until no more streams can come and all connections are over.
+/// Serves until the client opens no more streams and all connections have ended.
 pub(super) async fn serve(mut streams: mpsc::Receiver<Stream>, request: ForwardRequest, kubelet: &Kubelet) {
     let mut errors: HashMap<String, Stream> = HashMap::new();
     let mut running = FuturesUnordered::new();
@@ -26,7 +25,7 @@ pub(super) async fn serve(mut streams: mpsc::Receiver<Stream>, request: ForwardR
                     "data" => if let Some(error) = errors.remove(&id) {
                         running.push(connect(&request, kubelet, error, stream));
                     },
-                    other => tracing::debug!(other, "a stream of no known type"),
+                    other => tracing::debug!(other, "unknown stream type"),
                 }
             }
             Some(()) = running.next() => {}
@@ -41,10 +40,10 @@ async fn connect(request: &ForwardRequest, kubelet: &Kubelet, mut error: Stream,
             let (namespace, pod) = (request.namespace.clone(), request.pod.clone());
             kubelet.connect(Connection { namespace, pod, port, stream: data.io }).await
         }
-        Err(_) => Err(format!("{:?} is no port", text(&data, "port"))),
+        Err(_) => Err(format!("{:?} is not a port", text(&data, "port"))),
     };
     if let Err(why) = result {
-        // Whoever has gone away need not be told.
+        // The client may have disconnected.
         drop(error.io.write_all(why.as_bytes()).await);
     }
 }

@@ -1,4 +1,4 @@
-//! Frames to bytes and back.
+//! Encoding and decoding of frames.
 
 use bytes::{Buf, BufMut, Bytes, BytesMut};
 
@@ -7,10 +7,10 @@ const FIN: u8 = 1;
 /// The most data in one frame.
 pub(super) const CHUNK: usize = 16 * 1024;
 
-/// What a peer says.
+/// A frame from the peer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Frame {
-    /// A new stream, with its headers as they were packed.
+    /// SYN_STREAM, with its compressed headers.
     Open {
         stream: u32,
         headers: Bytes,
@@ -21,18 +21,18 @@ pub(super) enum Frame {
         data: Bytes,
         last: bool,
     },
-    /// Headers of a stream that is open already: they mean nothing here, but have to be unpacked.
+    /// Headers of an open stream: ignored, but decompressed to keep the compression state.
     Headers(Bytes),
     Reset {
         stream: u32,
     },
     Ping(u32),
     GoAway,
-    /// Settings, windows and whatever else.
+    /// Any other frame, such as SETTINGS and WINDOW_UPDATE.
     Other,
 }
 
-/// Bytes as they come in, until they are frames.
+/// Buffers incoming bytes until they form frames.
 #[derive(Debug, Default)]
 pub(super) struct Decoder(BytesMut);
 
@@ -41,7 +41,7 @@ impl Decoder {
         self.0.extend_from_slice(bytes);
     }
 
-    /// The next frame, once it is complete. `Err` says what is wrong with it; nothing can follow then.
+    /// The next complete frame. After an error, nothing more can be decoded.
     pub(super) fn next(&mut self) -> Result<Option<Frame>, &'static str> {
         let Some((head, rest)) = self.0.split_at_checked(8) else { return Ok(None) };
         let mut head = head;
@@ -57,9 +57,9 @@ impl Decoder {
             return Ok(Some(Frame::Data { stream: first, data: body, last }));
         }
         if first & 0x7fff_0000 != CONTROL & 0x7fff_0000 {
-            return Err("a frame of another version than 3");
+            return Err("a frame of a version other than 3");
         }
-        control(first & 0xffff, body, last).map(Some).ok_or("a frame that is too short")
+        control(first & 0xffff, body, last).map(Some).ok_or("the frame is too short")
     }
 }
 
@@ -67,7 +67,7 @@ fn control(kind: u32, mut body: Bytes, last: bool) -> Option<Frame> {
     Some(match kind {
         1 => {
             let stream = body.try_get_u32().ok()?;
-            // The stream it belongs to, and its priority.
+            // Associated stream and priority.
             body.try_get_u32().ok()?;
             body.try_get_u16().ok()?;
             Frame::Open { stream, headers: body, last }
@@ -92,7 +92,7 @@ pub(super) fn data(stream: u32, data: &[u8], last: bool) -> Bytes {
     frame.freeze()
 }
 
-/// The answer to a new stream.
+/// SYN_REPLY.
 pub(super) fn accepted(stream: u32, headers: &[u8]) -> Bytes {
     let mut frame = BytesMut::with_capacity(12 + headers.len());
     frame.put_u32(CONTROL | 2);
@@ -134,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn frames_come_apart_wherever_they_are_split() {
+    fn frames_are_decoded_wherever_they_are_split() {
         let open = [&[0x80, 3, 0, 1, 1, 0, 0, 12][..], &[0, 0, 0, 5, 0, 0, 0, 0, 0, 0], b"hh"].concat();
         let bytes =
             [&open[..], &data(5, b"abc", true), &pong(9), &accepted(5, b"x"), &[0x80, 3, 0, 4, 0, 0, 0, 0]]
@@ -152,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_frame_is_said() {
+    fn invalid_frames_are_reported() {
         let next = |bytes: &[u8]| {
             let mut decoder = Decoder::default();
             decoder.push(bytes);

@@ -1,11 +1,11 @@
-//! Headers of streams: length-prefixed names and values, packed by zlib with a dictionary, in one stream per direction.
+//! Stream headers: length-prefixed names and values, compressed by zlib with a dictionary, in one zlib stream per direction.
 
 use std::{collections::BTreeMap, sync::LazyLock};
 
 use bytes::Buf;
 use flate2::{Compress, Compression, Decompress, FlushCompress, FlushDecompress};
 
-/// The most that headers may be unpacked to.
+/// The largest decompressed size of headers.
 const LIMIT: usize = 64 * 1024;
 
 /// The dictionary of the draft, section 2.6.10.1: first words with their lengths, then text.
@@ -34,7 +34,7 @@ const TEXT: &str = "100101201202205206300302303304305306307402405406407408409410
     application/xml,application/xhtml+xml,text/plain,text/javascript,publicprivatemax-age=gzip,deflate,sdch\
     charset=utf-8charset=iso-8859-1,utf-,*,enq=0.";
 
-/// Unpacks the headers that come in, one block after the other.
+/// Decompresses incoming header blocks, in order.
 #[derive(Debug)]
 pub(super) struct Unpacker(Decompress);
 
@@ -43,7 +43,7 @@ impl Unpacker {
         Self(Decompress::new(true))
     }
 
-    /// Headers by their names, which are lower case. `Err` when they cannot be read; nothing can follow then.
+    /// Headers by lower-case name. After an error, nothing more can be decompressed.
     pub(super) fn unpack(&mut self, mut packed: &[u8]) -> Result<BTreeMap<String, String>, String> {
         let mut plain = Vec::with_capacity(1024);
         while !packed.is_empty() {
@@ -63,11 +63,11 @@ impl Unpacker {
                 return Err(format!("headers of more than {LIMIT} bytes"));
             }
         }
-        parse(&plain).ok_or_else(|| "headers that end early".to_owned())
+        parse(&plain).ok_or_else(|| "truncated headers".to_owned())
     }
 }
 
-/// Packs the headers of answers, which have none.
+/// Compresses the headers of replies, which have none.
 #[derive(Debug)]
 pub(super) struct Packer(Compress);
 
@@ -129,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn blocks_are_unpacked_one_after_the_other() {
+    fn blocks_are_decompressed_in_order() {
         let mut packer = Compress::new(Compression::default(), true);
         packer.set_dictionary(&DICTIONARY).unwrap();
         let mut unpacker = Unpacker::new();
@@ -145,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn a_bomb_does_not_go_off() {
+    fn a_zip_bomb_is_refused() {
         let mut packer = Compress::new(Compression::best(), true);
         let zeros = "0".repeat(10_000_000);
         let packed = pack(&mut packer, &[("a", &zeros)]);

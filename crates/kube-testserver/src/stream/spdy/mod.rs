@@ -1,6 +1,4 @@
-//! SPDY/3.1 as far as Kubernetes uses it: many streams over one connection, between `kubectl` and nodes. Framing and headers are
-//! those of [draft-mbelshe-httpbis-spdy-00](https://datatracker.ietf.org/doc/html/draft-mbelshe-httpbis-spdy-00); nobody
-//! speaks its flow control.
+//! SPDY/3.1 as Kubernetes uses it: many streams over one connection, between `kubectl` and nodes. Framing and headers follow [draft-mbelshe-httpbis-spdy-00](https://datatracker.ietf.org/doc/html/draft-mbelshe-httpbis-spdy-00). Kubernetes does not use its flow control.
 
 mod command;
 mod forward;

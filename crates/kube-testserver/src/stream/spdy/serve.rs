@@ -9,23 +9,23 @@ use crate::{
     stream::{command::CLOSE_TIMEOUT, request::StreamRequest},
 };
 
-/// Serves what was asked for over one connection, until it is done or the client is gone.
+/// Serves a streaming request over one connection until it is complete or the client disconnects.
 pub(in crate::stream) async fn serve(
     io: impl AsyncRead + AsyncWrite,
     request: StreamRequest,
     kubelet: &Kubelet,
 ) {
     let (opened, streams) = mpsc::channel(8);
-    let answers = async {
+    let requests = async {
         match request {
             StreamRequest::Command(request) => command::serve(streams, request, kubelet).await,
             StreamRequest::Forward(request) => forward::serve(streams, request, kubelet).await,
         }
-        // The client closes the connection once it has read all.
+        // The client closes the connection once it has read everything.
         tokio::time::sleep(CLOSE_TIMEOUT).await;
     };
     tokio::select! {
         () = session::run(io, opened) => {}
-        () = answers => {}
+        () = requests => {}
     }
 }

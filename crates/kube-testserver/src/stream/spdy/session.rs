@@ -1,4 +1,4 @@
-//! One connection with many streams.
+//! One SPDY connection with its streams.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -16,11 +16,11 @@ use super::{
     headers::{Packer, Unpacker},
 };
 
-/// How much may wait in one direction of a stream. Without flow control a full stream holds up all others of its connection.
+/// Buffer of each direction of a stream. Without flow control, a full stream blocks all streams of its connection.
 const BUFFER: usize = 256 * 1024;
-/// So many frames wait for the peer at most; then the streams do.
+/// Frames queued for the peer; when the queue is full, the streams wait.
 const QUEUE: usize = 16;
-/// A peer that opens more streams than this at once is cut off.
+/// The largest number of open streams; a peer that opens more is disconnected.
 const STREAMS: usize = 1024;
 
 /// A stream that the peer has opened.
@@ -28,11 +28,11 @@ const STREAMS: usize = 1024;
 pub(super) struct Stream {
     /// By lower-case names.
     pub(super) headers: BTreeMap<String, String>,
-    /// At its end once the peer has closed its side. Dropping it closes ours.
+    /// Ends when the peer closes its side. Dropping it closes ours.
     pub(super) io: DuplexStream,
 }
 
-/// Runs a connection until the peer closes it; hands over the streams that it opens.
+/// Runs a connection until the peer closes it; sends the streams it opens to `streams`.
 pub(super) async fn run<I>(io: I, streams: mpsc::Sender<Stream>)
 where
     I: AsyncRead + AsyncWrite,
@@ -46,12 +46,12 @@ where
             }
         }
     };
-    let (begin, mut begun) = mpsc::unbounded_channel::<BoxFuture<'static, ()>>();
+    let (spawn, mut spawned) = mpsc::unbounded_channel::<BoxFuture<'static, ()>>();
     let pumps = async {
         let mut running = FuturesUnordered::new();
         loop {
             tokio::select! {
-                pump = begun.recv() => match pump {
+                pump = spawned.recv() => match pump {
                     Some(pump) => running.push(pump),
                     None => return,
                 },
@@ -62,7 +62,7 @@ where
     let reader = Reader {
         streams,
         out,
-        begin,
+        spawn,
         inputs: HashMap::new(),
         unpacker: Unpacker::new(),
         packer: Packer::new(),
@@ -79,7 +79,7 @@ where
 struct Reader {
     streams: mpsc::Sender<Stream>,
     out: mpsc::Sender<Bytes>,
-    begin: mpsc::UnboundedSender<BoxFuture<'static, ()>>,
+    spawn: mpsc::UnboundedSender<BoxFuture<'static, ()>>,
     inputs: HashMap<u32, WriteHalf<DuplexStream>>,
     unpacker: Unpacker,
     packer: Packer,
@@ -88,22 +88,22 @@ struct Reader {
 impl Reader {
     async fn run<I: AsyncRead>(mut self, mut read: ReadHalf<I>) -> Result<(), String> {
         let mut decoder = Decoder::default();
-        let mut piece = vec![0; CHUNK];
+        let mut chunk = vec![0; CHUNK];
         loop {
             while let Some(frame) = decoder.next()? {
                 if frame == Frame::GoAway {
                     return Ok(());
                 }
-                self.take(frame).await?;
+                self.handle(frame).await?;
             }
-            match read.read(&mut piece).await {
-                Ok(length @ 1..) => decoder.push(&piece[..length]),
+            match read.read(&mut chunk).await {
+                Ok(length @ 1..) => decoder.push(&chunk[..length]),
                 _ => return Ok(()),
             }
         }
     }
 
-    async fn take(&mut self, frame: Frame) -> Result<(), String> {
+    async fn handle(&mut self, frame: Frame) -> Result<(), String> {
         match frame {
             Frame::Open { stream, headers, last } => self.open(stream, &headers, last).await?,
             Frame::Headers(headers) => drop(self.unpacker.unpack(&headers)?),
@@ -128,9 +128,9 @@ impl Reader {
         }
         let (ours, io) = duplex(BUFFER);
         let (output, input) = split(ours);
-        // Where the receivers are gone, so is the connection soon.
+        // Closed receivers mean that the connection is about to end.
         drop(self.out.send(frame::accepted(stream, &self.packer.pack_none())).await);
-        drop(self.begin.send(Box::pin(pump(stream, output, self.out.clone()))));
+        drop(self.spawn.send(Box::pin(pump(stream, output, self.out.clone()))));
         self.inputs.insert(stream, input);
         if last {
             self.end(stream).await;
@@ -146,11 +146,11 @@ impl Reader {
     }
 }
 
-/// Sends what a stream has to say, and then its end.
+/// Sends the output of a stream, then its end.
 async fn pump(stream: u32, mut output: ReadHalf<DuplexStream>, out: mpsc::Sender<Bytes>) {
-    let mut piece = vec![0; CHUNK];
-    while let Ok(length @ 1..) = output.read(&mut piece).await {
-        if out.send(frame::data(stream, &piece[..length], false)).await.is_err() {
+    let mut chunk = vec![0; CHUNK];
+    while let Ok(length @ 1..) = output.read(&mut chunk).await {
+        if out.send(frame::data(stream, &chunk[..length], false)).await.is_err() {
             return;
         }
     }

@@ -1,8 +1,6 @@
-//! Requests that nobody would send: whatever comes, there is an answer, and the server lives on.
+//! Random requests: every one gets a response, and the server survives.
 //!
-//! A second's worth in every run. For longer, and fast:
-//! `FUZZ_SECONDS=600 cargo test --release -p kube-testserver --test it every_request_is_answered -- --nocapture`.
-//! A failure names its script; `FUZZ_SEED` with that number begins with it. Guided by coverage: `fuzz/fuzz_targets/request.rs`.
+//! Runs for a second by default. For longer runs: `FUZZ_SECONDS=600 cargo test --release -p kube-testserver --test it every_request_gets_a_response -- --nocapture`. A failure prints its script number; `FUZZ_SEED` with that number starts with it. Coverage-guided: `fuzz/fuzz_targets/request.rs`.
 
 mod generate;
 
@@ -20,29 +18,29 @@ use serde_json::Value;
 use tokio::time::timeout;
 use tower::ServiceExt;
 
-/// Longer than any answer may take; unoptimized, on a busy machine.
+/// The timeout of a response, for unoptimized builds on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(if cfg!(debug_assertions) { 30 } else { 5 });
 
-/// What may be answered with 500, because genuine servers do: parts of the messages.
+/// Messages of 500 responses that genuine servers also return.
 const EXCUSED: [&str; 12] = [
-    // A resourceVersion in what is created.
+    // A create with a resourceVersion.
     "resourceVersion should not be set on objects to be created",
-    // A resourceVersion that is no number.
+    // An invalid resourceVersion.
     "strconv.ParseUint: parsing",
     // exec and attach before a container runs.
     "container not found",
-    // An applied object that does not fit its schema.
+    // An applied object that does not match its schema.
     "failed to create typed patch object",
-    // Strategic merge patches: src/patch/recorded/strategic.jsonl has what a genuine server answered to each.
+    // Strategic merge patches: `src/patch/recorded/strategic.jsonl` has the responses of a genuine server.
     "unknown patch type",
     "list element types are not identical",
     "expected a []interface {}, but received a",
     "doesn't match $setElementOrder list",
     "does not contain declared merge key",
     "merging lists cannot yet be specified in the patch",
-    // A binding to nothing.
+    // A binding without a target.
     "target.name: Required value",
-    // Who impersonates a group or a uid has to say whose.
+    // Impersonation of a group or uid without a user.
     "without impersonating a user",
 ];
 
@@ -51,11 +49,11 @@ fn number(name: &str) -> Option<u64> {
 }
 
 #[tokio::test(start_paused = true)]
-async fn every_request_is_answered() {
+async fn every_request_gets_a_response() {
     let (first, seconds) = (number("FUZZ_SEED").unwrap_or(1), number("FUZZ_SECONDS").unwrap_or(1));
     let (began, watchdog) = (Instant::now(), watchdog());
     let (mut script, mut codes) = (first, BTreeMap::new());
-    // At least so many, however slow the machine is.
+    // The minimum on slow machines.
     while script < first + 50 || began.elapsed() < Duration::from_secs(seconds) {
         let mut dice = Dice(script);
         let bytes: Vec<u8> = (0..2000).map(|_| dice.roll()).collect();
@@ -69,32 +67,32 @@ async fn every_request_is_answered() {
     assert!(successes > requests / 10, "hardly anything succeeds, so hardly anything is tested: {codes:?}");
 }
 
-/// What once went wrong, or might.
+/// Requests that failed once, and other extremes.
 #[tokio::test]
-async fn extremes_are_answered() {
-    let rig = crate::rig::Rig::new();
+async fn extreme_requests_get_a_response() {
+    let client = crate::client::TestClient::new();
     let deep = format!("{{\"metadata\":{}", "{\"a\":".repeat(100_000));
-    let reply = rig.send("POST", crate::rig::CONFIG_MAPS, &[], deep).await;
+    let reply = client.send("POST", crate::client::CONFIG_MAPS, &[], deep).await;
     assert_eq!(reply.code, 400, "{}", reply.body);
     let bomb: String = (1..30).map(|n| format!("a{n}: &a{n} [*a{0}, *a{0}, *a{0}]\n", n - 1)).collect();
     let bomb = format!("a0: &a0 x\n{bomb}");
     let reply =
-        rig.send("POST", crate::rig::CONFIG_MAPS, &[("content-type", "application/yaml")], bomb).await;
+        client.send("POST", crate::client::CONFIG_MAPS, &[("content-type", "application/yaml")], bomb).await;
     assert_eq!(reply.code, 400, "{}", reply.body);
     let long = format!("/api/v1/{}", "a/".repeat(20_000));
-    assert_eq!(rig.get(&long).await.code, 404);
+    assert_eq!(client.get(&long).await.code, 404);
     let accounts = "/api/v1/namespaces/default/serviceaccounts";
-    rig.post(accounts, serde_json::json!({"metadata": {"name": "a"}})).await.ok();
+    client.post(accounts, serde_json::json!({"metadata": {"name": "a"}})).await.ok();
     for spec in ["5", "[]", "\"x\"", "true"] {
         let request = format!("{{\"spec\":{spec}}}");
-        let reply = rig.send("POST", &format!("{accounts}/a/token"), &[], request).await;
+        let reply = client.send("POST", &format!("{accounts}/a/token"), &[], request).await;
         assert_eq!(reply.code, 400, "{}", reply.body);
     }
     let selector = (0..3000).map(|n| format!("k{n}%3Dv")).collect::<Vec<_>>().join(",");
-    rig.get(&format!("{}?labelSelector={selector}", crate::rig::CONFIG_MAPS)).await.ok();
+    client.get(&format!("{}?labelSelector={selector}", crate::client::CONFIG_MAPS)).await.ok();
 }
 
-/// Ends the process when nothing has been heard for too long: a loop that never yields can be ended by nothing else.
+/// Aborts the process when a response takes too long: a loop that never yields cannot be cancelled.
 fn watchdog() -> Sender<String> {
     let (tell, told) = mpsc::channel();
     std::thread::spawn(move || {
@@ -113,7 +111,7 @@ fn watchdog() -> Sender<String> {
     tell
 }
 
-/// One server's life: a script of requests, and then everything it holds can still be read, and taken over by another.
+/// Runs a script of requests on one server; then its state can be read and restored into another.
 async fn live(script: u64, bytes: &[u8], watchdog: &Sender<String>, codes: &mut BTreeMap<u16, u64>) {
     let mut builder = ApiServer::builder();
     if script.is_multiple_of(4) {
@@ -155,7 +153,7 @@ async fn live(script: u64, bytes: &[u8], watchdog: &Sender<String>, codes: &mut 
     assert!(copy.snapshot() == snapshot, "script {script}: {snapshot}");
 }
 
-/// The body; of a watch or a log, what is there already.
+/// The body; of a watch or log, the part that is available.
 async fn what_comes_at_once(body: &mut Body) -> Vec<u8> {
     let mut text = Vec::new();
     while let Ok(Some(frame)) = timeout(Duration::from_millis(1), body.frame()).await {
@@ -166,7 +164,7 @@ async fn what_comes_at_once(body: &mut Body) -> Vec<u8> {
     text
 }
 
-/// Failures are a Status with a message, and what says it is JSON is.
+/// Checks that errors are a Status with a message, and that JSON responses are JSON.
 fn check(shown: &str, answer: &Parts, text: &[u8]) {
     let code = answer.status;
     let json = answer.headers.get("content-type").is_some_and(|kind| kind == "application/json");
@@ -192,7 +190,7 @@ fn check(shown: &str, answer: &Parts, text: &[u8]) {
     assert!(code != StatusCode::INTERNAL_SERVER_ERROR || excused, "{}", shown());
 }
 
-/// SplitMix64: the same bytes for the same seed, everywhere.
+/// SplitMix64: reproducible bytes for a seed.
 struct Dice(u64);
 
 impl Dice {

@@ -1,4 +1,4 @@
-//! A websocket client as small as can be.
+//! A minimal websocket client.
 
 use std::time::Duration;
 
@@ -12,22 +12,22 @@ use tokio_tungstenite::{
     tungstenite::{Error, Message, client::IntoClientRequest},
 };
 
-use crate::rig::Rig;
+use crate::client::TestClient;
 
 pub(super) const V4: &str = "v4.channel.k8s.io";
 pub(super) const V5: &str = "v5.channel.k8s.io";
 pub(super) const PODS: &str = "/api/v1/namespaces/default/pods";
 
-/// A server with a pod `web` that runs on a node, and its containers.
-pub(super) async fn with_pod(containers: &[&str]) -> (TestServer, Rig) {
+/// A server with a scheduled pod `web`, and its containers.
+pub(super) async fn with_pod(containers: &[&str]) -> (TestServer, TestClient) {
     let server = TestServer::start().await.unwrap();
-    let rig = Rig { api: server.api() };
+    let client = TestClient { api: server.api() };
     let containers: Vec<Value> = containers.iter().map(|name| json!({"name": name, "image": "i"})).collect();
     let spec = json!({"nodeName": "node", "containers": containers});
-    rig.post(PODS, json!({"metadata": {"name": "web"}, "spec": spec})).await.ok();
+    client.post(PODS, json!({"metadata": {"name": "web"}, "spec": spec})).await.ok();
     let status = json!({"status": {"phase": "Running"}});
-    rig.patch(crate::rig::MERGE, &format!("{PODS}/web/status"), status).await.ok();
-    (server, rig)
+    client.patch(crate::client::MERGE, &format!("{PODS}/web/status"), status).await.ok();
+    (server, client)
 }
 
 pub(super) struct Channels(WebSocketStream<TcpStream>);
@@ -37,7 +37,7 @@ impl Channels {
         Self::try_open(server, protocol, path).await.unwrap()
     }
 
-    /// `Err` holds the answer's code and `Status`.
+    /// `Err` holds the status code and `Status` of the response.
     pub(super) async fn try_open(
         server: &TestServer,
         protocol: &str,
@@ -75,7 +75,7 @@ impl Channels {
         }
     }
 
-    /// Everything that comes until the server closes: the data of each channel below 4.
+    /// Everything until the server closes: the data of each channel below 4.
     pub(super) async fn rest(&mut self) -> [String; 4] {
         let mut all = [const { Vec::new() }; 4];
         while let Some((channel, data)) = self.next().await {

@@ -32,7 +32,7 @@ async fn a_script_has_arguments_streams_and_an_exit_code() {
 }
 
 #[tokio::test]
-async fn version_4_works_alike_but_for_the_half_close() {
+async fn version_4_differs_only_in_half_close() {
     let (server, _) = with_pod(&["main"]).await;
     let mut exec = Channels::open(&server, V4, "web/exec?command=echo&command=hi&stdout=1").await;
     let [_, out, err, status] = exec.rest().await;
@@ -68,8 +68,8 @@ async fn a_terminal_has_sizes_and_one_output() {
 }
 
 #[tokio::test]
-async fn what_cannot_be_connected_is_refused_with_a_status() {
-    let (server, rig) = with_pod(&["a", "b"]).await;
+async fn refused_connections_get_a_status() {
+    let (server, client) = with_pod(&["a", "b"]).await;
     let mut refusals = Vec::new();
     for path in
         ["none/exec?command=ls&stdout=1", "web/exec?command=ls&stdout=1", "web/attach?container=z&stdout=1"]
@@ -84,11 +84,11 @@ async fn what_cannot_be_connected_is_refused_with_a_status() {
     ];
     assert_eq!(refusals, expected.map(|(code, text)| (code, text.to_owned())));
     let exec = format!("{PODS}/web/exec?command=ls&stdout=1&container=a");
-    assert_eq!(rig.get(&exec).await.refused(400, "BadRequest"), "Upgrade request required");
+    assert_eq!(client.get(&exec).await.refused(400, "BadRequest"), "Upgrade request required");
     let (code, status) = Channels::try_open(&server, "v9", &exec[PODS.len() + 1..]).await.err().unwrap();
     assert!(code == 400 && status["message"].as_str().unwrap().contains("v9"), "{status}");
     let spec = json!({"containers": [{"name": "c", "image": "i"}]});
-    rig.post(PODS, json!({"metadata": {"name": "new"}, "spec": spec})).await.ok();
+    client.post(PODS, json!({"metadata": {"name": "new"}, "spec": spec})).await.ok();
     let path = "new/exec?command=ls&stdout=1";
     let (_, status) = Channels::try_open(&server, V5, path).await.err().unwrap();
     assert_eq!(status["message"], "pod new does not have a host assigned");
@@ -96,7 +96,7 @@ async fn what_cannot_be_connected_is_refused_with_a_status() {
 }
 
 #[tokio::test]
-async fn no_task_is_left_when_client_or_server_goes() {
+async fn no_task_is_left_after_disconnect_or_shutdown() {
     let (server, _) = with_pod(&["main"]).await;
     let (alive, mut over) = tokio::sync::mpsc::channel::<()>(1);
     server.api().kubelet().on_exec(move |process: Process| {
@@ -115,7 +115,7 @@ async fn no_task_is_left_when_client_or_server_goes() {
     stays.next().await.unwrap();
     server.api().kubelet().on_exec(async |_| 0);
     server.shutdown().await;
-    // Every script held a sender: all of them have been dropped.
+    // Every script held a sender: all have been dropped.
     assert_eq!(over.recv().await, None);
     assert_eq!(stays.next().await, None);
 }

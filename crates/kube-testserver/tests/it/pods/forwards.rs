@@ -22,7 +22,7 @@ async fn each_port_has_a_channel_for_data_and_one_for_errors() {
         connection.stream.write_all(&word.map(|byte| byte.to_ascii_uppercase())).await.unwrap();
         Ok(())
     });
-    // Clients offer what they offer for commands; only the older protocol has ports.
+    // Clients offer both protocols; only the older one supports ports.
     let offered = format!("{V5}, {V4}");
     let mut ports = Channels::open(&server, &offered, "web/portforward?ports=80&ports=81").await;
     ports.send(0, b"ping").await;
@@ -36,7 +36,7 @@ async fn each_port_has_a_channel_for_data_and_one_for_errors() {
 }
 
 #[tokio::test]
-async fn a_port_can_be_a_real_one() {
+async fn a_port_can_forward_to_a_socket() {
     let (server, _) = with_pod(&["main"]).await;
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     server.api().kubelet().listen(80, listener.local_addr().unwrap());

@@ -1,4 +1,4 @@
-//! What runs in pods: exec, attach, port-forward and logs against scripts, as websocket clients see it.
+//! Exec, attach, port-forward and logs with scripts, through websocket clients.
 
 mod channels;
 mod commands;

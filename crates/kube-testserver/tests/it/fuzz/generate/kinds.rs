@@ -1,9 +1,9 @@
-//! What requests are about: kinds, where they are, and a good object of each.
+//! The kinds of requests: their paths and a valid object of each.
 
-/// One resource.
+/// A resource.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Kind {
-    /// Of its objects in the namespace `default`, or in none.
+    /// The path of its objects in the namespace `default`, or cluster-scoped.
     pub(crate) collection: &'static str,
     pub(crate) below: &'static [&'static str],
     pub(crate) object: &'static str,
@@ -20,7 +20,7 @@ pub(crate) const THINGS: Kind = kind(
     r#"{"apiVersion":"fuzz.io/v1","kind":"Thing","metadata":{"name":"a","labels":{"a":"b"},"finalizers":["fuzz.io/x"]},"spec":{"size":3,"text":"abc","when":"2026-01-01T00:00:00Z","tags":["x","y"],"ports":[{"name":"p","port":80}],"free":{"any":[1,{}]},"either":"5%"},"status":{"size":3,"phase":"Done"}}"#,
 );
 
-/// A definition that uses most of what a definition can say.
+/// A CRD that uses most features of CRDs.
 pub(crate) const DEFINITION: &str = r#"{"apiVersion":"apiextensions.k8s.io/v1","kind":"CustomResourceDefinition","metadata":{"name":"things.fuzz.io"},"spec":{"group":"fuzz.io","scope":"Namespaced","names":{"plural":"things","singular":"thing","kind":"Thing","listKind":"ThingList","shortNames":["th"],"categories":["all"]},"conversion":{"strategy":"None"},"versions":[{"name":"v1","served":true,"storage":true,"subresources":{"status":{},"scale":{"specReplicasPath":".spec.size","statusReplicasPath":".status.size","labelSelectorPath":".status.phase"}},"selectableFields":[{"jsonPath":".spec.text"}],"additionalPrinterColumns":[{"name":"Text","type":"string","jsonPath":".spec.text"},{"name":"Port","type":"integer","jsonPath":".spec.ports[0].port","priority":1}],"schema":{"openAPIV3Schema":{"type":"object","required":["spec"],"properties":{"spec":{"type":"object","required":["text"],"x-kubernetes-validations":[{"rule":"self.size <= 9 || self.text == 'big'","message":"too big"},{"rule":"self.size >= oldSelf.size","reason":"FieldValueForbidden","fieldPath":".size"}],"properties":{"size":{"type":"integer","default":1,"minimum":0},"text":{"type":"string","maxLength":40,"pattern":"^[a-z]*$"},"when":{"type":"string","format":"date-time","nullable":true},"tags":{"type":"array","maxItems":20,"x-kubernetes-list-type":"set","items":{"type":"string","maxLength":20}},"ports":{"type":"array","maxItems":20,"x-kubernetes-list-type":"map","x-kubernetes-list-map-keys":["port"],"items":{"type":"object","required":["port"],"properties":{"name":{"type":"string","default":"x"},"port":{"type":"integer","maximum":65535}}}},"free":{"type":"object","x-kubernetes-preserve-unknown-fields":true},"either":{"x-kubernetes-int-or-string":true},"map":{"type":"object","additionalProperties":{"type":"number"}},"inner":{"type":"object","x-kubernetes-embedded-resource":true,"x-kubernetes-preserve-unknown-fields":true}}},"status":{"type":"object","properties":{"size":{"type":"integer"},"phase":{"type":"string","enum":["Done","Open"]}}}}}}},{"name":"v2","served":true,"storage":false,"schema":{"openAPIV3Schema":{"type":"object","x-kubernetes-preserve-unknown-fields":true}}}]}}"#;
 
 pub(crate) const KINDS: [Kind; 30] = [
@@ -171,7 +171,7 @@ pub(crate) const KINDS: [Kind; 30] = [
     ),
 ];
 
-/// Paths that are no resources.
+/// Non-resource paths.
 pub(crate) const DOCUMENTS: [&str; 16] = [
     "/",
     "/api",
@@ -191,7 +191,7 @@ pub(crate) const DOCUMENTS: [&str; 16] = [
     "/metrics",
 ];
 
-/// What is sent to what is below an object.
+/// Bodies for subresources.
 pub(crate) const BELOW: [(&str, &str); 5] = [
     (
         "scale",

@@ -1,9 +1,9 @@
-//! Requests out of bytes: what a fuzzer varies, and what a test rolls. Also compiled into `fuzz/fuzz_targets/request.rs`.
+//! Generates requests from bytes. Also compiled into `fuzz/fuzz_targets/request.rs`.
 
+mod input;
 mod kinds;
 mod mutate;
 mod script;
-mod tape;
 mod words;
 
 pub(crate) use script::requests;

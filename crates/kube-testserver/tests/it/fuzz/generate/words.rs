@@ -1,4 +1,4 @@
-//! Parts of requests: what clients say, and what they should not.
+//! Parts of requests, valid and invalid.
 
 pub(crate) const KEYS: [&str; 33] = [
     "watch",
@@ -132,7 +132,7 @@ pub(crate) const HEADERS: [(&str, &str); 16] = [
     ("user-agent", "\u{7f}"),
 ];
 
-/// Members that objects have, somewhere.
+/// Names of typical object members.
 pub(crate) const FIELDS: [&str; 66] = [
     "apiVersion",
     "kind",
@@ -259,7 +259,7 @@ pub(crate) const TEXTS: [&str; 54] = [
     "00000000-0000-4000-8000-000000000000",
 ];
 
-/// Numbers and literals, as they are written.
+/// Number and literal texts.
 pub(crate) const LITERALS: [&str; 14] = [
     "null",
     "true",
@@ -277,7 +277,7 @@ pub(crate) const LITERALS: [&str; 14] = [
     "100000000000",
 ];
 
-/// Things that are no JSON, or no JSON that anybody wants.
+/// Texts that are not JSON, or unusual JSON.
 pub(crate) const JUNK: [&str; 12] = [
     "",
     "{",

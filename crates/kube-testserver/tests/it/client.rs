@@ -1,4 +1,4 @@
-//! A client as small as can be: a request in, a status and JSON out.
+//! A minimal client: sends a request, returns status code and JSON.
 
 use std::time::Duration;
 
@@ -14,7 +14,7 @@ pub(crate) const JSON: &str = "application/json-patch+json";
 pub(crate) const APPLY: &str = "application/apply-patch+yaml";
 
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Rig {
+pub(crate) struct TestClient {
     pub(crate) api: ApiServer,
 }
 
@@ -47,7 +47,7 @@ impl Reply {
     }
 }
 
-impl Rig {
+impl TestClient {
     pub(crate) fn new() -> Self {
         Self::default()
     }
@@ -125,7 +125,7 @@ pub(crate) struct Watch {
 }
 
 impl Watch {
-    /// The next event, which has to come by itself; `None` at the end of the stream.
+    /// The next event, without other requests; `None` at the end of the stream.
     pub(crate) async fn next(&mut self) -> Option<Value> {
         loop {
             if let Some(end) = self.read.iter().position(|byte| *byte == b'\n') {
@@ -136,7 +136,7 @@ impl Watch {
         }
     }
 
-    /// The next piece of a stream that is text.
+    /// The next chunk of a text stream.
     pub(crate) async fn text(&mut self) -> Option<String> {
         let frame = self.body.frame().await?.unwrap();
         Some(String::from_utf8(frame.into_data().unwrap().to_vec()).unwrap())
@@ -149,7 +149,7 @@ impl Watch {
         (text(&event["type"]), text(&event["object"]["metadata"]["name"]))
     }
 
-    /// Nothing comes within a second of tokio's time.
+    /// Asserts that no event arrives within a second of tokio's time.
     pub(crate) async fn is_quiet(&mut self) -> bool {
         tokio::time::timeout(Duration::from_secs(1), self.next()).await.is_err()
     }
@@ -211,8 +211,8 @@ pub(crate) fn widgets() -> Value {
 pub(crate) const CRDS: &str = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
 
 /// A server that serves widgets.
-pub(crate) async fn with_widgets() -> Rig {
-    let rig = Rig::new();
-    rig.post(CRDS, widgets()).await.ok();
-    rig
+pub(crate) async fn with_widgets() -> TestClient {
+    let client = TestClient::new();
+    client.post(CRDS, widgets()).await.ok();
+    client
 }

@@ -4,7 +4,7 @@ use k8s_openapi::api::core::v1::{ConfigMap, Namespace};
 use kube_testserver::{ApiServer, BuiltInController, StartError, TestServer};
 use serde_json::json;
 
-use crate::rig::*;
+use crate::client::*;
 
 fn error(result: Result<ApiServer, StartError>) -> String {
     let error = result.unwrap_err();
@@ -12,7 +12,7 @@ fn error(result: Result<ApiServer, StartError>) -> String {
 }
 
 #[tokio::test]
-async fn a_server_begins_with_what_it_is_given() {
+async fn a_server_starts_with_its_initial_objects() {
     let dir = tempfile::tempdir().unwrap();
     fs::write(
         dir.path().join("b.yaml"),
@@ -33,7 +33,7 @@ async fn a_server_begins_with_what_it_is_given() {
         TestServer::builder().with_objects(widget).with_crds(widgets()).service().map(drop).unwrap_err();
     assert!(std::error::Error::source(&api).unwrap().to_string().contains("is its CRD among the objects?"));
 
-    let mut with_status = crate::rig::widget("w");
+    let mut with_status = crate::client::widget("w");
     with_status["status"] = json!({"phase": "Ready"});
     let api = TestServer::builder()
         .with_crds(widgets())
@@ -44,19 +44,19 @@ async fn a_server_begins_with_what_it_is_given() {
         .with_objects(with_status)
         .service()
         .unwrap();
-    let rig = Rig { api };
-    rig.get("/api/v1/namespaces/shop/configmaps/file").await.ok();
+    let client = TestClient { api };
+    client.get("/api/v1/namespaces/shop/configmaps/file").await.ok();
     for name in ["json", "item", "typed"] {
-        rig.get(&format!("{CONFIG_MAPS}/{name}")).await.ok();
+        client.get(&format!("{CONFIG_MAPS}/{name}")).await.ok();
     }
-    assert_eq!(rig.get(&format!("{WIDGETS}/w")).await.ok()["status"]["phase"], "Ready");
-    // Once more replaces what is there.
-    rig.api.load(json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "typed"}, "data": {"x": "y"}})).unwrap();
-    assert_eq!(rig.get(&format!("{CONFIG_MAPS}/typed")).await.ok()["data"]["x"], "y");
+    assert_eq!(client.get(&format!("{WIDGETS}/w")).await.ok()["status"]["phase"], "Ready");
+    // Loading again replaces objects.
+    client.api.load(json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "typed"}, "data": {"x": "y"}})).unwrap();
+    assert_eq!(client.get(&format!("{CONFIG_MAPS}/typed")).await.ok()["data"]["x"], "y");
 }
 
 #[test]
-fn what_cannot_be_taken_in_is_named() {
+fn load_errors_name_the_object() {
     let start = |text: &str| error(TestServer::builder().with_objects(text).service());
     let with = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n---\n";
     assert_eq!(
@@ -70,7 +70,7 @@ fn what_cannot_be_taken_in_is_named() {
         start(&format!("{with}kind: X\nmetadata: {{name: b}}\n")),
         "the YAML text, document 2: X b: expected an object with apiVersion and kind"
     );
-    assert!(start("a: [").starts_with("the YAML text is no YAML: "));
+    assert!(start("a: [").starts_with("the YAML text is not YAML: "));
     assert!(
         start(&format!("{with}apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: b}}\ndatta: {{}}\n"))
             .contains("unknown field \"datta\"")
@@ -88,21 +88,21 @@ fn what_cannot_be_taken_in_is_named() {
 
 #[tokio::test]
 async fn a_snapshot_holds_everything() {
-    let rig = with_widgets().await;
-    rig.post(WIDGETS, widget("w")).await.ok();
+    let client = with_widgets().await;
+    client.post(WIDGETS, widget("w")).await.ok();
     let mut config = config_map("odd");
     let long = format!("  two  spaces {} tail \n\n", "word  ".repeat(200));
     config["data"] = json!({"yes": "no", "n": "1.0", "empty": "", "lines": "a\n\n b\n", "quote": "\"'\\", "t": "2026-01-01", "long": long});
-    rig.post(CONFIG_MAPS, config).await.ok();
-    let snapshot = rig.api.snapshot();
-    let copy = Rig { api: TestServer::builder().with_snapshot(snapshot.clone()).service().unwrap() };
+    client.post(CONFIG_MAPS, config).await.ok();
+    let snapshot = client.api.snapshot();
+    let copy = TestClient { api: TestServer::builder().with_snapshot(snapshot.clone()).service().unwrap() };
     assert_eq!(copy.api.snapshot(), snapshot);
-    assert_eq!(copy.api.resource_version(), rig.api.resource_version());
+    assert_eq!(copy.api.resource_version(), client.api.resource_version());
     for path in [format!("{WIDGETS}/w"), format!("{CONFIG_MAPS}/odd")] {
-        assert_eq!(copy.get(&path).await.ok(), rig.get(&path).await.ok());
+        assert_eq!(copy.get(&path).await.ok(), client.get(&path).await.ok());
     }
     copy.post(WIDGETS, widget("x")).await.ok();
-    assert_eq!(rig.get(&format!("{WIDGETS}/x")).await.code, 404, "servers share nothing");
+    assert_eq!(client.get(&format!("{WIDGETS}/x")).await.code, 404, "servers share nothing");
 
     copy.api.restore("kind: nonsense").unwrap_err();
     copy.get(&format!("{WIDGETS}/x")).await.ok();
@@ -113,33 +113,34 @@ async fn built_in_controllers_can_be_switched_off() {
     let off = TestServer::builder()
         .without(BuiltInController::GarbageCollection)
         .without(BuiltInController::NamespaceDeletion);
-    let rig = Rig { api: off.service().unwrap() };
+    let client = TestClient { api: off.service().unwrap() };
     let mut orphan = config_map("orphan");
     orphan["metadata"]["ownerReferences"] =
         json!([{"apiVersion": "v1", "kind": "ConfigMap", "name": "none", "uid": "u"}]);
-    rig.post(CONFIG_MAPS, orphan).await.ok();
-    rig.get(&format!("{CONFIG_MAPS}/orphan")).await.ok();
-    rig.post("/api/v1/namespaces", json!({"metadata": {"name": "left"}})).await.ok();
-    rig.delete("/api/v1/namespaces/left").await.ok();
-    assert_eq!(rig.get("/api/v1/namespaces/left").await.ok()["status"]["phase"], "Terminating");
+    client.post(CONFIG_MAPS, orphan).await.ok();
+    client.get(&format!("{CONFIG_MAPS}/orphan")).await.ok();
+    client.post("/api/v1/namespaces", json!({"metadata": {"name": "left"}})).await.ok();
+    client.delete("/api/v1/namespaces/left").await.ok();
+    assert_eq!(client.get("/api/v1/namespaces/left").await.ok()["status"]["phase"], "Terminating");
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_clock_can_be_put_ahead() {
-    let rig = Rig::new();
-    let first = rig.post(CONFIG_MAPS, config_map("a")).await.ok()["metadata"]["creationTimestamp"].clone();
-    let mut watch = rig
+async fn the_clock_can_be_advanced() {
+    let client = TestClient::new();
+    let first = client.post(CONFIG_MAPS, config_map("a")).await.ok()["metadata"]["creationTimestamp"].clone();
+    let mut watch = client
         .watch(&format!(
             "{CONFIG_MAPS}?watch=1&timeoutSeconds=600&allowWatchBookmarks=1&resourceVersion={}",
-            rig.api.resource_version()
+            client.api.resource_version()
         ))
         .await;
-    rig.api.advance(Duration::from_secs(61));
+    client.api.advance(Duration::from_secs(61));
     assert_eq!(watch.event().await.0, "BOOKMARK");
-    rig.api.advance(Duration::from_secs(24 * 3600));
+    client.api.advance(Duration::from_secs(24 * 3600));
     assert_eq!(watch.event().await.0, "BOOKMARK", "the last word of a watch that times out");
     assert!(watch.next().await.is_none());
-    let second = rig.post(CONFIG_MAPS, config_map("b")).await.ok()["metadata"]["creationTimestamp"].clone();
+    let second =
+        client.post(CONFIG_MAPS, config_map("b")).await.ok()["metadata"]["creationTimestamp"].clone();
     let time = |value: &serde_json::Value| value.as_str().unwrap().parse::<jiff::Timestamp>().unwrap();
     assert!(time(&second).duration_since(time(&first)).as_secs() >= 24 * 3600 + 61);
 }

@@ -1,9 +1,9 @@
-//! Bytes that decide.
+//! The source of random decisions.
 
-/// Bytes that are read once; at their end only zeros come.
-pub(crate) struct Tape<'a>(pub(crate) &'a [u8]);
+/// Input bytes, consumed once; zeros after the end.
+pub(crate) struct Input<'a>(pub(crate) &'a [u8]);
 
-impl<'a> Tape<'a> {
+impl<'a> Input<'a> {
     pub(crate) fn next(&mut self) -> usize {
         let Some((first, rest)) = self.0.split_first() else { return 0 };
         self.0 = rest;
@@ -18,7 +18,7 @@ impl<'a> Tape<'a> {
         self.next() % many == many - 1
     }
 
-    /// Some of the bytes as they are.
+    /// Some raw bytes.
     pub(crate) fn bytes(&mut self) -> &'a [u8] {
         let length = (self.next() % 40).min(self.0.len());
         let (raw, rest) = self.0.split_at(length);
@@ -26,7 +26,7 @@ impl<'a> Tape<'a> {
         raw
     }
 
-    /// Some of the bytes as text that a URI might hold.
+    /// Some bytes as text for a URI.
     pub(crate) fn raw(&mut self) -> String {
         String::from_utf8_lossy(self.bytes())
             .chars()
