@@ -1,4 +1,4 @@
-//! A case: one rule, one function, on one kind.
+//! A case: a rule, the function that checks it, and the kind it uses.
 
 use std::sync::Arc;
 
@@ -6,13 +6,13 @@ use futures::future::BoxFuture;
 
 use crate::{
     check::Outcome,
-    context::Cx,
+    context::Context,
     subject::{Need, Subject},
 };
 
-type Run = Arc<dyn Fn(Cx) -> BoxFuture<'static, Outcome> + Send + Sync>;
+type Run = Arc<dyn Fn(Context) -> BoxFuture<'static, Outcome> + Send + Sync>;
 
-/// One rule and the code that checks it.
+/// A rule and the code that checks it.
 #[derive(Clone)]
 pub(crate) struct Case {
     pub(crate) id: String,
@@ -30,35 +30,35 @@ impl Case {
 
     fn new<F, R>(id: String, rule: &str, subject: Subject, needs: Vec<Need>, run: F) -> Self
     where
-        F: Fn(Cx) -> R + Send + Sync + 'static,
+        F: Fn(Context) -> R + Send + Sync + 'static,
         R: Future<Output = Outcome> + Send + 'static,
     {
         Self { id, rule: rule.to_owned(), needs, subject, run: Arc::new(move |cx| Box::pin(run(cx))) }
     }
 }
 
-/// A rule of custom resources (or of the whole server): applies to every server.
+/// A rule of custom resources or of the whole server: applies to every server.
 pub(crate) fn custom<F, R>(id: &str, rule: &str, run: F) -> Vec<Case>
 where
-    F: Fn(Cx) -> R + Send + Sync + 'static,
+    F: Fn(Context) -> R + Send + Sync + 'static,
     R: Future<Output = Outcome> + Send + 'static,
 {
     vec![Case::new(id.to_owned(), rule, Subject::Custom, Vec::new(), run)]
 }
 
-/// A rule of the built-in kinds: needs a server that has them.
+/// A rule of built-in kinds: needs a server with them.
 pub(crate) fn core<F, R>(id: &str, rule: &str, run: F) -> Vec<Case>
 where
-    F: Fn(Cx) -> R + Send + Sync + 'static,
+    F: Fn(Context) -> R + Send + Sync + 'static,
     R: Future<Output = Outcome> + Send + 'static,
 {
     vec![Case::new(id.to_owned(), rule, Subject::Builtin, vec![Need::CoreKinds], run)]
 }
 
-/// A rule of the whole server that needs something in particular.
+/// A rule of the whole server with a requirement.
 pub(crate) fn needing<F, R>(need: Need, id: &str, rule: &str, run: F) -> Vec<Case>
 where
-    F: Fn(Cx) -> R + Send + Sync + 'static,
+    F: Fn(Context) -> R + Send + Sync + 'static,
     R: Future<Output = Outcome> + Send + 'static,
 {
     vec![Case::new(id.to_owned(), rule, Subject::Custom, vec![need], run)]
@@ -67,7 +67,7 @@ where
 /// A rule of every kind: one case on the custom resource, one on the built-in kind.
 pub(crate) fn each<F, R>(id: &str, rule: &str, run: F) -> Vec<Case>
 where
-    F: Fn(Cx) -> R + Clone + Send + Sync + 'static,
+    F: Fn(Context) -> R + Clone + Send + Sync + 'static,
     R: Future<Output = Outcome> + Send + 'static,
 {
     vec![

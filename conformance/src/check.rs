@@ -1,21 +1,21 @@
-//! What a failed check says: where, what was expected, what was there.
+//! Checks and their failures: location, expected and actual values.
 
 use std::{fmt, panic::Location};
 
 use serde::Serialize;
 use serde_json::Value;
 
-/// How a case ends.
+/// The result of a case.
 pub(crate) type Outcome = Result<(), Failure>;
 
 /// A failed check.
 #[derive(Debug, Clone, Serialize)]
 pub struct Failure {
-    /// The request, or the thing that was looked at.
+    /// The request or value that was checked.
     pub what: String,
-    /// What the rule asks for.
+    /// The expected value.
     pub expected: String,
-    /// What the server did.
+    /// The actual value.
     pub actual: String,
     /// File and line of the check.
     pub at: String,
@@ -37,20 +37,20 @@ impl fmt::Display for Failure {
     }
 }
 
-/// Both sides print the same; used for lists of names and the like.
+/// Compares the debug output of both values.
 #[track_caller]
 pub(crate) fn equal(what: &str, want: impl fmt::Debug, got: impl fmt::Debug) -> Outcome {
     let (want, got) = (format!("{want:?}"), format!("{got:?}"));
     if want == got { Ok(()) } else { Err(Failure::new(what, want, got)) }
 }
 
-/// A condition, with what it means in words and what was found.
+/// Checks a condition, described by `expected`.
 #[track_caller]
 pub(crate) fn holds(condition: bool, expected: &str, actual: impl fmt::Display) -> Outcome {
     if condition { Ok(()) } else { Err(Failure::new("", expected.to_owned(), actual.to_string())) }
 }
 
-/// The value at a JSON pointer of an object that is at hand (an item, a watch event).
+/// Checks the value at a JSON pointer of an object.
 #[track_caller]
 pub(crate) fn at(object: &Value, pointer: &str, want: impl Into<Value>) -> Outcome {
     let (want, got) = (want.into(), object.pointer(pointer));
@@ -62,9 +62,9 @@ pub(crate) fn at(object: &Value, pointer: &str, want: impl Into<Value>) -> Outco
 }
 
 fn short(text: &str) -> String {
-    const MOST: usize = 1500;
+    const MAX_CHARS: usize = 1500;
     let text = text.trim();
-    match text.char_indices().nth(MOST) {
+    match text.char_indices().nth(MAX_CHARS) {
         Some((end, _)) => format!("{}...", &text[..end]),
         None => text.to_owned(),
     }

@@ -1,4 +1,4 @@
-//! What a case is given: the server, a namespace of its own, its kind, and short ways to ask.
+//! The context of a case: the server, the case's namespace and kind, and helpers for requests.
 
 use std::{sync::Arc, time::Duration};
 
@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use crate::{
     check::{Failure, Outcome},
-    client::{Call, Client, Reply, Watch},
+    client::{ApiResponse, Call, Client, Watch},
     kinds::{COG, GADGET, Kind, LEASE, WIDGET},
     server::{CRDS, Server},
     subject::Subject,
@@ -18,24 +18,24 @@ pub(crate) const JSON_PATCH: &str = "application/json-patch+json";
 pub(crate) const STRATEGIC: &str = "application/strategic-merge-patch+json";
 pub(crate) const APPLY: &str = "application/apply-patch+yaml";
 
-/// A case's view of the server. Cheap to clone.
+/// The context of a case. Cheap to clone.
 #[derive(Clone)]
-pub(crate) struct Cx {
+pub(crate) struct Context {
     pub(crate) server: Arc<Server>,
-    /// The case's own namespace, or a name that no other case uses.
+    /// The namespace of the case, or a unique name.
     pub(crate) ns: String,
     pub(crate) subject: Subject,
 }
 
-impl Cx {
-    // ---- what differs between versions
+impl Context {
+    // ---- version differences
 
     /// Whether the server is of this version or later.
     pub(crate) fn since(&self, major: u32, minor: u32) -> bool {
         self.server.version >= (major, minor)
     }
 
-    /// The expectation that holds here: `new` from 1.`minor` on, `old` before.
+    /// The expectation for this server: `new` since 1.`minor`, else `old`.
     pub(crate) fn by_version<T>(&self, old: T, minor: u32, new: T) -> T {
         if self.since(1, minor) { new } else { old }
     }
@@ -49,22 +49,22 @@ impl Cx {
         }
     }
 
-    /// The collection of the case's kind in its namespace.
+    /// The path of the case's kind in its namespace.
     pub(crate) fn all(&self) -> String {
         self.server.collection(self.kind(), &self.ns)
     }
 
-    /// The collection of the case's kind across namespaces.
+    /// The path of the case's kind across namespaces.
     pub(crate) fn everywhere(&self) -> String {
         self.server.collection(self.kind(), "")
     }
 
-    /// One object of the case's kind.
+    /// The path of an object of the case's kind.
     pub(crate) fn one(&self, name: &str) -> String {
         format!("{}/{name}", self.all())
     }
 
-    /// The collection of another kind in the case's namespace (without one for cluster scope).
+    /// The path of another kind in the case's namespace, or at cluster scope.
     pub(crate) fn all_of(&self, kind: &Kind) -> String {
         self.server.collection(kind, if kind.namespaced { &self.ns } else { "" })
     }
@@ -73,7 +73,7 @@ impl Cx {
         format!("{}/{name}", self.all_of(kind))
     }
 
-    /// `group/version` of a kind as objects carry it.
+    /// The `apiVersion` of a kind.
     pub(crate) fn api_version(&self, kind: &Kind) -> String {
         match kind.group {
             Some("") => kind.version.to_owned(),
@@ -82,7 +82,7 @@ impl Cx {
         }
     }
 
-    /// `plural.group` of a kind as messages carry it.
+    /// `plural.group` of a kind, as in messages.
     pub(crate) fn qualified(&self, kind: &Kind) -> String {
         match kind.group {
             Some("") => kind.plural.to_owned(),
@@ -107,7 +107,7 @@ impl Cx {
         self.object_of(self.kind(), name, json!({"spec": spec}))
     }
 
-    /// An object of any kind, with these top-level fields besides metadata.
+    /// An object of any kind with these top-level fields; metadata is merged.
     pub(crate) fn object_of(&self, kind: &Kind, name: &str, fields: Value) -> Value {
         let mut object =
             json!({"apiVersion": self.api_version(kind), "kind": kind.kind, "metadata": {"name": name}});
@@ -137,15 +137,15 @@ impl Cx {
         self.server.client.call(method, path)
     }
 
-    pub(crate) async fn get(&self, path: impl Into<String>) -> Result<Reply, Failure> {
+    pub(crate) async fn get(&self, path: impl Into<String>) -> Result<ApiResponse, Failure> {
         self.call(Method::GET, path).send().await
     }
 
-    pub(crate) async fn post(&self, path: impl Into<String>, body: &Value) -> Result<Reply, Failure> {
+    pub(crate) async fn post(&self, path: impl Into<String>, body: &Value) -> Result<ApiResponse, Failure> {
         self.call(Method::POST, path).json(body).send().await
     }
 
-    pub(crate) async fn put(&self, path: impl Into<String>, body: &Value) -> Result<Reply, Failure> {
+    pub(crate) async fn put(&self, path: impl Into<String>, body: &Value) -> Result<ApiResponse, Failure> {
         self.call(Method::PUT, path).json(body).send().await
     }
 
@@ -154,27 +154,27 @@ impl Cx {
         path: impl Into<String>,
         content_type: &str,
         body: &Value,
-    ) -> Result<Reply, Failure> {
+    ) -> Result<ApiResponse, Failure> {
         self.call(Method::PATCH, path).typed(content_type, body).send().await
     }
 
-    pub(crate) async fn merge(&self, path: impl Into<String>, body: &Value) -> Result<Reply, Failure> {
+    pub(crate) async fn merge(&self, path: impl Into<String>, body: &Value) -> Result<ApiResponse, Failure> {
         self.patch(path, MERGE, body).await
     }
 
-    /// Server-side apply as a field manager; `path` may carry a query.
+    /// Server-side apply as a field manager; `path` may have a query.
     pub(crate) async fn apply(
         &self,
         path: impl Into<String>,
         manager: &str,
         body: &Value,
-    ) -> Result<Reply, Failure> {
+    ) -> Result<ApiResponse, Failure> {
         let path = path.into();
         let glue = if path.contains('?') { '&' } else { '?' };
         self.patch(format!("{path}{glue}fieldManager={manager}"), APPLY, body).await
     }
 
-    pub(crate) async fn delete(&self, path: impl Into<String>) -> Result<Reply, Failure> {
+    pub(crate) async fn delete(&self, path: impl Into<String>) -> Result<ApiResponse, Failure> {
         self.call(Method::DELETE, path).send().await
     }
 
@@ -182,7 +182,7 @@ impl Cx {
         &self,
         path: impl Into<String>,
         options: &Value,
-    ) -> Result<Reply, Failure> {
+    ) -> Result<ApiResponse, Failure> {
         self.call(Method::DELETE, path).json(options).send().await
     }
 
@@ -190,22 +190,26 @@ impl Cx {
         self.call(Method::GET, path).watch().await
     }
 
-    /// Creates the case's standard object; it must be answered 201.
-    pub(crate) async fn make(&self, name: &str) -> Result<Reply, Failure> {
-        self.made(self.all(), &self.object(name)).await
+    /// Creates a standard object; expects 201.
+    pub(crate) async fn create(&self, name: &str) -> Result<ApiResponse, Failure> {
+        self.create_at(self.all(), &self.object(name)).await
     }
 
-    /// Creates this object; it must be answered 201.
-    pub(crate) async fn made(&self, path: impl Into<String>, body: &Value) -> Result<Reply, Failure> {
+    /// Creates this object; expects 201.
+    pub(crate) async fn create_at(
+        &self,
+        path: impl Into<String>,
+        body: &Value,
+    ) -> Result<ApiResponse, Failure> {
         let reply = self.post(path, body).await?;
         reply.is(201)?;
         Ok(reply)
     }
 
-    /// Creates standard objects one after the other.
-    pub(crate) async fn make_all(&self, names: &[&str]) -> Outcome {
+    /// Creates standard objects in order.
+    pub(crate) async fn create_all(&self, names: &[&str]) -> Outcome {
         for name in names {
-            self.make(name).await?;
+            self.create(name).await?;
         }
         Ok(())
     }
@@ -216,55 +220,55 @@ impl Cx {
         client.map_err(|e| Failure::new("kubeconfig", format!("a usable context {context}"), e))
     }
 
-    // ---- CRDs of the case's own
+    // ---- CRDs of the case
 
-    /// The API group of the CRDs that this case makes.
+    /// The API group of the case's own CRDs.
     pub(crate) fn own_group(&self) -> String {
         format!("{}.conformance.example", self.ns)
     }
 
     /// Creates a CRD and waits until it is served.
-    pub(crate) async fn establish(&self, crd: &Value) -> Result<Reply, Failure> {
-        let reply = self.made(CRDS, crd).await?;
+    pub(crate) async fn establish(&self, crd: &Value) -> Result<ApiResponse, Failure> {
+        let reply = self.create_at(CRDS, crd).await?;
         self.server.established(crd["metadata"]["name"].as_str().unwrap_or_default()).await?;
         Ok(reply)
     }
 
-    /// The path of a resource of the case's own group.
+    /// The path of a resource in the case's own group.
     pub(crate) fn own(&self, version: &str, plural: &str) -> String {
         format!("/apis/{}/{version}/namespaces/{}/{plural}", self.own_group(), self.ns)
     }
 
     // ---- waiting
 
-    /// Asks again until the answer has this code (for as long as the run waits).
-    pub(crate) async fn until(&self, path: &str, code: u16) -> Result<Reply, Failure> {
-        self.until_that(path, &code.to_string(), |reply| reply.code == code).await
+    /// Polls until the response has this code, for at most the run's wait time.
+    pub(crate) async fn wait_for_code(&self, path: &str, code: u16) -> Result<ApiResponse, Failure> {
+        self.wait_for(path, &code.to_string(), |reply| reply.code == code).await
     }
 
-    /// Asks again until the answer is as wanted (for as long as the run waits).
-    pub(crate) async fn until_that(
+    /// Polls a path until `done`, for at most the run's wait time.
+    pub(crate) async fn wait_for(
         &self,
         path: &str,
         wanted: &str,
-        done: impl Fn(&Reply) -> bool,
-    ) -> Result<Reply, Failure> {
+        done: impl Fn(&ApiResponse) -> bool,
+    ) -> Result<ApiResponse, Failure> {
         self.eventually(wanted, || self.get(path), done).await
     }
 
-    /// Asks anything again until the answer is as wanted (for as long as the run waits).
+    /// Repeats any request until `done`, for at most the run's wait time.
     pub(crate) async fn eventually<R>(
         &self,
         wanted: &str,
-        ask: impl Fn() -> R,
-        done: impl Fn(&Reply) -> bool,
-    ) -> Result<Reply, Failure>
+        request: impl Fn() -> R,
+        done: impl Fn(&ApiResponse) -> bool,
+    ) -> Result<ApiResponse, Failure>
     where
-        R: Future<Output = Result<Reply, Failure>>,
+        R: Future<Output = Result<ApiResponse, Failure>>,
     {
         let until = tokio::time::Instant::now() + self.server.wait;
         let last = loop {
-            let reply = ask().await?;
+            let reply = request().await?;
             if done(&reply) {
                 return Ok(reply);
             }

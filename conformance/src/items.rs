@@ -1,14 +1,14 @@
-//! What the suite is asked to show, item by item, and the cases that show it.
+//! The items that the suite covers, and the cases of each.
 
 use std::fmt::Write;
 
 const BEGIN: &str = "<!-- conformance items: written by the suite, see CONTRIBUTING.md -->\n";
 const END: &str = "<!-- end of the conformance items -->";
 
-/// What is to be shown, and what the ids of the cases for it begin with.
+/// An item and the id prefixes of its cases.
 type Item = (&'static str, &'static [&'static str]);
 
-// One row an item: a table.
+// One row per item.
 #[rustfmt::skip]
 const ITEMS: &[Item] = &[
     ("verbs, status codes, Status bodies", &["verbs/"]),
@@ -60,7 +60,7 @@ const ITEMS: &[Item] = &[
     ("Events under both their names", &["events/"]),
     ("autoscalers in both their versions", &["autoscalers/"]),
     ("admission webhooks: patches, reinvocation, policies, timeout, conditions, selectors, dry run, warnings", &["admission/"]),
-    ("webhooks asked for subresources: CONNECT, eviction, binding, token, scale", &["admission/connect-review", "admission/eviction-review", "admission/binding-review", "admission/token-review", "admission/scale-review"]),
+    ("webhooks called for subresources: CONNECT, eviction, binding, token, scale", &["admission/connect-review", "admission/eviction-review", "admission/binding-review", "admission/token-review", "admission/scale-review"]),
     ("discovery, aggregated and legacy", &["discovery/aggregated", "discovery/group", "discovery/resource-", "discovery/core-", "discovery/apps-group", "discovery/api-versions", "discovery/kinds-of-everyday"]),
     ("OpenAPI", &["discovery/openapi-"]),
     ("/version, /healthz, /livez, /readyz", &["discovery/version", "discovery/livez", "discovery/readyz-verbose"]),
@@ -70,7 +70,7 @@ const ITEMS: &[Item] = &[
     ("impersonation", &["auth/impersonate-", "rbac/impersonate-"]),
 ];
 
-/// `markdown` with the list of items as it is with these cases.
+/// `markdown` with the current list of items.
 ///
 /// # Errors
 /// When the file has no such list, or an item has no case.
@@ -81,10 +81,9 @@ pub fn with_items(markdown: &str) -> Result<String, String> {
     Ok(format!("{before}{BEGIN}{}{END}{after}", list()?))
 }
 
-/// The items, each with how many cases show it, and which.
+/// The items with the number and ids of their cases.
 ///
-/// # Errors
-/// When nothing shows an item, or part of it.
+/// When a prefix of an item has no case.
 pub fn list() -> Result<String, String> {
     let ids: Vec<String> = crate::area::cases().into_iter().map(|case| case.id).collect();
     let mut out = String::from("| what | cases | by their ids |\n|---|---:|---|\n");
@@ -93,15 +92,15 @@ pub fn list() -> Result<String, String> {
             return Err(format!("{what}: no case {empty}..."));
         }
         let count = ids.iter().filter(|id| prefixes.iter().any(|prefix| id.starts_with(prefix))).count();
-        let shown: Vec<String> = prefixes.iter().map(|prefix| shown(prefix, &ids)).collect();
-        writeln!(out, "| {what} | {count} | {} |", shown.join(" "))
+        let patterns: Vec<String> = prefixes.iter().map(|prefix| id_pattern(prefix, &ids)).collect();
+        writeln!(out, "| {what} | {count} | {} |", patterns.join(" "))
             .expect("invariant: writing to a string does not fail");
     }
     Ok(out)
 }
 
-/// A whole id as it is, the beginning of several with dots behind it.
-fn shown(prefix: &str, ids: &[String]) -> String {
+/// A whole id, or a prefix followed by dots.
+fn id_pattern(prefix: &str, ids: &[String]) -> String {
     let whole = ids.iter().any(|id| id.split('@').next() == Some(prefix));
     if whole { format!("`{prefix}`") } else { format!("`{prefix}…`") }
 }
@@ -115,13 +114,13 @@ mod tests {
         list().expect("every item has cases");
         let known =
             |id: &str| ITEMS.iter().any(|(_, prefixes)| prefixes.iter().any(|prefix| id.starts_with(prefix)));
-        let lost: Vec<String> =
+        let unlisted: Vec<String> =
             crate::area::cases().into_iter().map(|case| case.id).filter(|id| !known(id)).collect();
-        // Cases beyond what is asked for are welcome; they belong to an area that is.
+        // Cases without an item are permitted if their area has one.
         let areas: Vec<&str> =
             ITEMS.iter().flat_map(|(_, prefixes)| *prefixes).filter_map(|p| p.split('/').next()).collect();
-        let strangers: Vec<&String> =
-            lost.iter().filter(|id| !areas.contains(&id.split('/').next().unwrap_or_default())).collect();
-        assert!(strangers.is_empty(), "{strangers:?}");
+        let unknown_areas: Vec<&String> =
+            unlisted.iter().filter(|id| !areas.contains(&id.split('/').next().unwrap_or_default())).collect();
+        assert!(unknown_areas.is_empty(), "{unknown_areas:?}");
     }
 }

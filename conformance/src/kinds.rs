@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-/// A kind and where it is served; `group` is `None` for this run's own group.
+/// A kind and its path; `group` is `None` for the run's own group.
 #[derive(Debug)]
 pub(crate) struct Kind {
     pub(crate) group: Option<&'static str>,
@@ -20,15 +20,15 @@ const fn builtin(group: &'static str, kind: &'static str, plural: &'static str) 
     Kind { group: Some(group), version: "v1", kind, plural, namespaced: true }
 }
 
-/// Namespaced, with status and scale subresources, list and map types, printer columns: what most cases use.
+/// Namespaced, with status and scale subresources, list and map types, and printer columns: used by most cases.
 pub(crate) const WIDGET: Kind = own("Widget", "widgets", true);
-/// Namespaced, without subresources, with a schema that uses all of validation and defaulting.
+/// Namespaced, without subresources, with a schema that uses all validations and defaults.
 pub(crate) const GADGET: Kind = own("Gadget", "gadgets", true);
-/// Namespaced, with a status subresource, and CEL rules of all sorts.
+/// Namespaced, with a status subresource and many CEL rules.
 pub(crate) const RULED: Kind = own("Ruled", "ruleds", true);
 /// Cluster-scoped, unstructured.
 pub(crate) const COG: Kind = own("Cog", "cogs", false);
-/// The built-in kind that nothing but the suite writes.
+/// A built-in kind that only the suite writes.
 pub(crate) const LEASE: Kind = builtin("coordination.k8s.io", "Lease", "leases");
 pub(crate) const CONFIG_MAP: Kind = builtin("", "ConfigMap", "configmaps");
 pub(crate) const SECRET: Kind = builtin("", "Secret", "secrets");
@@ -36,7 +36,7 @@ pub(crate) const SERVICE: Kind = builtin("", "Service", "services");
 pub(crate) const POD: Kind = builtin("", "Pod", "pods");
 pub(crate) const DEPLOYMENT: Kind = builtin("apps", "Deployment", "deployments");
 
-/// The kinds that a run registers.
+/// The kinds whose CRDs a run creates.
 pub(crate) const ALL: [&Kind; 4] = [&WIDGET, &GADGET, &RULED, &COG];
 
 /// The CRD of one of this run's kinds.

@@ -5,14 +5,14 @@ use std::path::{Path, PathBuf};
 use base64::{Engine, prelude::BASE64_STANDARD};
 use serde::Deserialize;
 
-/// A kubeconfig file as read, with the directory that its relative paths start from.
+/// A parsed kubeconfig and the directory of its relative paths.
 #[derive(Debug)]
 pub(crate) struct Kubeconfig {
     file: File,
     dir: PathBuf,
 }
 
-/// Where and as whom to talk to a server; everything in PEM.
+/// Address and credentials of a server; everything in PEM.
 #[derive(Debug, Clone)]
 pub(crate) struct Endpoint {
     pub(crate) server: String,
@@ -90,7 +90,7 @@ impl Kubeconfig {
         self.file.contexts.iter().any(|c| c.name == name)
     }
 
-    /// The endpoint of a context, of the current one where `context` is `None`.
+    /// The endpoint of a context, or of the current one.
     pub(crate) fn endpoint(&self, context: Option<&str>) -> Result<Endpoint, String> {
         let name = context.unwrap_or(&self.file.current_context);
         let context = &self
@@ -127,7 +127,7 @@ impl Kubeconfig {
         })
     }
 
-    /// The bytes of a `...-data` field, or of the file that its sibling names.
+    /// The bytes of a `...-data` field, or of the file in its counterpart.
     fn pem(
         &self,
         what: &str,

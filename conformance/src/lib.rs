@@ -1,8 +1,6 @@
-//! What a Kubernetes API server does, rule by rule, checked over plain HTTP against any server.
+//! The behaviour of a Kubernetes API server, rule by rule, checked over plain HTTP against any server.
 //!
-//! Each case names the rule it checks and runs in a namespace of its own. The suite is written from the answers of genuine
-//! API servers; where they differ by version, the case states both expectations and the version that separates them.
-//! A case that needs kinds or identities which a server lacks counts as *not applicable* and is listed as such.
+//! Each case checks one rule in its own namespace. Expectations come from genuine API servers; where versions differ, a case has both expectations and the version that separates them. A case whose kinds or identities a server lacks is reported as *not applicable*.
 //!
 //! ```text
 //! cargo run -p conformance -- --kubeconfig FILE [--area A] [--case SUBSTRING] [--clean-up] [--json FILE]
@@ -13,7 +11,6 @@ mod case;
 mod check;
 mod client;
 mod context;
-mod hook;
 mod items;
 mod kinds;
 mod kubeconfig;
@@ -22,6 +19,7 @@ mod runner;
 mod server;
 mod subject;
 mod table;
+mod webhook;
 
 pub use check::Failure;
 pub use items::{list as list_by_item, with_items};

@@ -1,4 +1,4 @@
-//! Runs the suite against the server of a kubeconfig. Exit code: 0 all passed, 1 some failed, 2 it could not run.
+//! Runs the suite against the server of a kubeconfig. Exit code: 0 all passed, 1 some failed, 2 could not run.
 
 use std::{
     path::{Path, PathBuf},

@@ -1,4 +1,4 @@
-//! Results, for people and for programs.
+//! Results, as text and as JSON.
 
 use std::fmt;
 
@@ -6,33 +6,33 @@ use serde_json::{Value, json};
 
 use crate::check::Failure;
 
-/// How one case ended.
+/// The result of a case.
 #[derive(Debug, Clone)]
 pub enum Verdict {
     /// Every check held.
     Passed,
     /// A check failed.
     Failed(Failure),
-    /// The server lacks what the case needs; the text says what.
+    /// The server does not meet a requirement; the text says which.
     NotApplicable(String),
 }
 
-/// One case and its verdict.
+/// A case and its result.
 #[derive(Debug, Clone)]
 pub struct CaseResult {
     /// The area, first part of the id.
     pub area: String,
-    /// `area/short-name-of-the-rule`, with `@custom` or `@builtin` where the rule is checked on both.
+    /// `area/short-name-of-the-rule`, with `@custom` or `@builtin` if the rule is checked on both.
     pub id: String,
-    /// The rule in words.
+    /// The rule as text.
     pub rule: String,
-    /// How long the case took.
+    /// The duration of the case.
     pub millis: u64,
-    /// How it ended.
+    /// The result.
     pub verdict: Verdict,
 }
 
-/// A whole run. `Display` prints failures, what did not apply, and the table area by area.
+/// A run. `Display` prints failures, cases that do not apply, and the table by area.
 #[derive(Debug, Clone)]
 pub struct Report {
     /// Major and minor version of the server.
@@ -44,7 +44,7 @@ pub struct Report {
 }
 
 impl Report {
-    /// The failed cases with what failed.
+    /// The failed cases and their failures.
     pub fn failures(&self) -> impl Iterator<Item = (&CaseResult, &Failure)> {
         self.results.iter().filter_map(|r| match &r.verdict {
             Verdict::Failed(failure) => Some((r, failure)),

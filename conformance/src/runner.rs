@@ -1,4 +1,4 @@
-//! Runs cases, a few at a time, each in a namespace of its own.
+//! Runs cases concurrently, each in its own namespace.
 
 use std::{
     path::PathBuf,
@@ -13,37 +13,32 @@ use crate::{
     area,
     case::Case,
     check::{Failure, Outcome},
-    context::Cx,
+    context::Context,
     kubeconfig::Kubeconfig,
     report::{CaseResult, Report, Verdict},
-    server::Server,
+    server::{RUN_LABEL, Server},
 };
 
-/// The label of every namespace of a run. They are left behind unless asked otherwise: a cluster's namespace controller takes half an hour for the
-/// hundreds of a run, and holds up what the cases themselves want deleted.
-pub(crate) const RUN_LABEL: &str = "conformance.example/run";
+/// The area that runs first, on its own: a cluster's garbage collector pauses while CRDs are created and deleted.
+const EXCLUSIVE_AREA: &str = "gc";
 
-/// The area that comes before all others: a cluster's garbage collector stands still while CRDs come and go.
-const ALONE: &str = "gc";
+/// The timeout of a case.
+const CASE_TIMEOUT: Duration = Duration::from_secs(300);
 
-/// A case that takes longer has failed.
-const PATIENCE: Duration = Duration::from_secs(300);
-
-/// What to run, and against which server.
+/// Which cases to run, and against which server.
 #[derive(Debug, Clone)]
 pub struct Options {
     /// The kubeconfig file; its current context is used.
     pub kubeconfig: PathBuf,
     /// Only the cases of this area.
     pub area: Option<String>,
-    /// Only the cases whose id contains this.
+    /// Only cases whose id contains this.
     pub case: Option<String>,
-    /// Cases at a time; at least 1.
+    /// The number of concurrent cases; at least 1.
     pub jobs: usize,
-    /// How long an effect that comes by itself (a controller's work) may take. A loaded 1.20 server takes a minute and more to
-    /// finish the deletion of a CRD.
+    /// The timeout of asynchronous effects, such as a controller's work. A loaded 1.20 server takes over a minute to delete a CRD.
     pub wait: Duration,
-    /// Delete the namespaces of the run at its end, and wait for them to go (for at most ten times [`wait`](Self::wait)).
+    /// Whether to delete the namespaces of the run, and wait until they are gone (for at most ten times [`wait`](Self::wait)).
     pub clean_up: bool,
 }
 
@@ -60,7 +55,7 @@ impl Default for Options {
     }
 }
 
-/// Ids and rules of the selected cases, in running order.
+/// Ids and rules of the selected cases, in order.
 pub fn list(options: &Options) -> Vec<(String, String)> {
     selected(options).into_iter().map(|case| (case.id, case.rule)).collect()
 }
@@ -77,19 +72,19 @@ pub async fn run(options: &Options) -> Result<Report, String> {
         .map_err(|e| format!("the server cannot be prepared\n{e}"))?;
     let server = Arc::new(server);
     let started = Instant::now();
-    let (alone, others): (Vec<_>, Vec<_>) =
-        cases.into_iter().enumerate().partition(|(_, case)| case.area() == ALONE);
+    let (exclusive, others): (Vec<_>, Vec<_>) =
+        cases.into_iter().enumerate().partition(|(_, case)| case.area() == EXCLUSIVE_AREA);
     let mut results = Vec::new();
-    for cases in [alone, others] {
-        let settled = cases.into_iter().map(|(number, case)| {
+    for cases in [exclusive, others] {
+        let running = cases.into_iter().map(|(number, case)| {
             let server = server.clone();
-            async move { (number, settle(server, number, case).await) }
+            async move { (number, run_case(server, number, case).await) }
         });
-        results.extend(stream::iter(settled).buffer_unordered(options.jobs.max(1)).collect::<Vec<_>>().await);
+        results.extend(stream::iter(running).buffer_unordered(options.jobs.max(1)).collect::<Vec<_>>().await);
     }
     results.sort_by_key(|(number, _)| *number);
     let results = results.into_iter().map(|(_, result)| result).collect();
-    // Left-overs cost the server, not the verdict.
+    // Cleanup errors do not affect the results.
     let _ = server.clean_up().await;
     if options.clean_up {
         server
@@ -111,20 +106,20 @@ fn selected(options: &Options) -> Vec<Case> {
     cases
 }
 
-async fn settle(server: Arc<Server>, number: usize, case: Case) -> CaseResult {
+async fn run_case(server: Arc<Server>, number: usize, case: Case) -> CaseResult {
     let started = Instant::now();
-    let verdict = match case.needs.iter().find_map(|need| server.lacks(*need)) {
-        Some(lack) => Verdict::NotApplicable(lack.to_owned()),
+    let verdict = match case.needs.iter().find_map(|need| server.unmet(*need)) {
+        Some(reason) => Verdict::NotApplicable(reason.to_owned()),
         None => {
-            // A task of its own: a panic in a case is that case's failure.
+            // Each case is a task: a panic fails only that case.
             let task =
-                tokio::spawn(tokio::time::timeout(PATIENCE, in_namespace(server, number, case.clone())));
+                tokio::spawn(tokio::time::timeout(CASE_TIMEOUT, in_namespace(server, number, case.clone())));
             match task.await {
                 Ok(Ok(Ok(()))) => Verdict::Passed,
                 Ok(Ok(Err(failure))) => Verdict::Failed(failure),
                 Ok(Err(_)) => Verdict::Failed(Failure::new(
                     &case.id,
-                    format!("an end within {PATIENCE:?}"),
+                    format!("an end within {CASE_TIMEOUT:?}"),
                     "none".into(),
                 )),
                 Err(panic) => Verdict::Failed(Failure::new(&case.id, "no panic".into(), panic.to_string())),
@@ -141,12 +136,12 @@ async fn settle(server: Arc<Server>, number: usize, case: Case) -> CaseResult {
 }
 
 async fn in_namespace(server: Arc<Server>, number: usize, case: Case) -> Outcome {
-    let cx = Cx { ns: format!("{}-{number}", server.run), server, subject: case.subject };
+    let cx = Context { ns: format!("{}-{number}", server.run), server, subject: case.subject };
     if cx.server.has_core_kinds() {
         let labels = json!({RUN_LABEL: cx.server.run});
         let body =
             json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": cx.ns, "labels": labels}});
-        cx.made("/api/v1/namespaces", &body).await?;
+        cx.create_at("/api/v1/namespaces", &body).await?;
     }
     (case.run)(cx).await
 }

@@ -1,4 +1,4 @@
-//! The server under test: what it is, and what this run has registered there.
+//! The server under test and the kinds that this run has registered.
 
 use std::time::Duration;
 
@@ -10,26 +10,28 @@ use crate::{
     client::Client,
     kinds::{self, Kind},
     kubeconfig::Kubeconfig,
-    runner::RUN_LABEL,
     subject::Need,
 };
 
-/// A server, with the suite's own kinds registered under a group of this run.
+/// The label of all namespaces of a run. They are kept unless cleanup is requested: a cluster's namespace controller takes half an hour for the hundreds of a run, and delays deletions of the cases.
+pub(crate) const RUN_LABEL: &str = "conformance.example/run";
+
+/// A server with the suite's kinds registered in the group of this run.
 pub(crate) struct Server {
     pub(crate) client: Client,
     pub(crate) config: Kubeconfig,
-    /// Short text that is different for every run.
+    /// A unique id of the run.
     pub(crate) run: String,
     /// Major and minor version.
     pub(crate) version: (u32, u32),
-    /// How long an effect that comes by itself may take.
+    /// The timeout of asynchronous effects.
     pub(crate) wait: Duration,
     core_kinds: bool,
     rbac: bool,
 }
 
 impl Server {
-    /// Asks the server what it is and registers the suite's kinds.
+    /// Detects version and features of the server and registers the suite's kinds.
     pub(crate) async fn prepare(config: Kubeconfig, wait: Duration) -> Result<Self, Failure> {
         let client = config
             .endpoint(None)
@@ -47,10 +49,11 @@ impl Server {
             digits.parse().unwrap_or(0)
         };
         let core_kinds = client.call(Method::GET, "/api/v1/namespaces").send().await?.code == 200;
-        // The kinds alone decide nothing: someone without rights must be refused.
-        let nobody = client.call(Method::GET, "/apis/rbac.authorization.k8s.io/v1/clusterroles?limit=1");
-        let rbac =
-            nobody.header("impersonate-user", "conformance-nobody").send().await?.code == 403 && core_kinds;
+        // RBAC kinds are not enough: an unprivileged user must be refused.
+        let unprivileged =
+            client.call(Method::GET, "/apis/rbac.authorization.k8s.io/v1/clusterroles?limit=1");
+        let rbac = unprivileged.header("impersonate-user", "conformance-nobody").send().await?.code == 403
+            && core_kinds;
         let server = Self {
             run: run_id(),
             wait,
@@ -74,8 +77,8 @@ impl Server {
         format!("{}.conformance.example", self.run)
     }
 
-    /// Why a case with this need does not apply here; `None` where it does.
-    pub(crate) fn lacks(&self, need: Need) -> Option<&'static str> {
+    /// Why the server does not meet a need; `None` if it does.
+    pub(crate) fn unmet(&self, need: Need) -> Option<&'static str> {
         match need {
             Need::CoreKinds if !self.core_kinds => Some("the server has no built-in kinds"),
             Need::Rbac if !self.rbac => Some("the server does not enforce RBAC"),
@@ -92,7 +95,7 @@ impl Server {
         self.core_kinds
     }
 
-    /// Path of a kind's collection; empty `ns` means across namespaces, or cluster scope.
+    /// The path of a kind; an empty `ns` means across namespaces, or cluster scope.
     pub(crate) fn collection(&self, kind: &Kind, ns: &str) -> String {
         let root = match kind.group {
             Some("") => format!("/api/{}", kind.version),
@@ -106,13 +109,13 @@ impl Server {
         }
     }
 
-    /// Creates a CRD; waits for nothing.
+    /// Creates a CRD without waiting.
     pub(crate) async fn register(&self, crd: &Value) -> Result<(), Failure> {
         let reply = self.client.call(Method::POST, CRDS).json(crd).send().await?;
         reply.is(201).map(drop)
     }
 
-    /// Waits until a CRD is established and its resource answers.
+    /// Waits until a CRD is established and served.
     pub(crate) async fn established(&self, name: &str) -> Result<(), Failure> {
         let path = format!("{CRDS}/{name}");
         let mut last = String::new();
@@ -130,37 +133,37 @@ impl Server {
         Err(Failure::new(&path, "established within 15 s".to_owned(), last))
     }
 
-    /// Removes the CRDs of this run; their objects go with them.
+    /// Deletes the CRDs of this run with their objects.
     pub(crate) async fn clean_up(&self) -> Result<(), Failure> {
         let suffix = ".conformance.example";
         let crds = self.client.call(Method::GET, CRDS).send().await?.names()?;
-        let mine = |name: &&String| {
+        let of_run = |name: &&String| {
             let group = name.split_once('.').map_or("", |(_, group)| group);
             group.starts_with(&self.run) && group.ends_with(suffix)
         };
-        for name in crds.iter().filter(mine) {
+        for name in crds.iter().filter(of_run) {
             self.client.call(Method::DELETE, format!("{CRDS}/{name}")).send().await?;
         }
         Ok(())
     }
 
-    /// Deletes the namespaces of this run and waits for them to go.
+    /// Deletes the namespaces of this run and waits until they are gone.
     pub(crate) async fn remove_namespaces(&self) -> Result<(), Failure> {
         if !self.core_kinds {
             return Ok(());
         }
-        let mine = format!("/api/v1/namespaces?labelSelector={RUN_LABEL}={}", self.run);
-        let mut left = self.client.call(Method::GET, &mine).send().await?.names()?;
+        let of_run = format!("/api/v1/namespaces?labelSelector={RUN_LABEL}={}", self.run);
+        let mut left = self.client.call(Method::GET, &of_run).send().await?.names()?;
         for name in &left {
             self.client.call(Method::DELETE, format!("/api/v1/namespaces/{name}")).send().await?;
         }
         let end = tokio::time::Instant::now() + self.wait * 10;
         while !left.is_empty() {
             if tokio::time::Instant::now() > end {
-                return Err(Failure::new(&mine, "none".to_owned(), format!("{} namespaces", left.len())));
+                return Err(Failure::new(&of_run, "none".to_owned(), format!("{} namespaces", left.len())));
             }
             tokio::time::sleep(Duration::from_millis(100)).await;
-            left = self.client.call(Method::GET, &mine).send().await?.names()?;
+            left = self.client.call(Method::GET, &of_run).send().await?.names()?;
         }
         Ok(())
     }
@@ -183,7 +186,7 @@ impl Server {
     }
 }
 
-/// The collection of CRDs.
+/// The path of CRDs.
 pub(crate) const CRDS: &str = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
 
 fn run_id() -> String {

@@ -1,17 +1,17 @@
-//! What a case works on, and what it needs of the server.
+//! The kind that a case uses, and its requirements of the server.
 
-/// What a server must have for a case to apply.
+/// A requirement of a case.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Need {
     /// The built-in kinds of Kubernetes (namespaces, pods, ...), not only custom resources.
     CoreKinds,
-    /// The identities `viewer` and `token-...` in the kubeconfig, and a server that tells them apart.
+    /// The kubeconfig contexts `viewer` and `token-...`, and a server that authenticates them.
     Identities,
-    /// Role-based access control that is enforced.
+    /// Enforced RBAC.
     Rbac,
 }
 
-/// The kind that a case works on.
+/// The kind that a case uses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Subject {
     /// The suite's own custom resource `Widget`.

@@ -1,4 +1,4 @@
-//! The table area by area and server by server, kept inside a Markdown file.
+//! The table of results by area and server, in a Markdown file.
 
 use std::collections::BTreeMap;
 
@@ -7,21 +7,20 @@ use crate::report::{Report, Verdict};
 const BEGIN: &str = "<!-- conformance table: written by the suite, see CONTRIBUTING.md -->\n";
 const END: &str = "<!-- end of the conformance table -->";
 
-/// Cells by area, then by column; areas in the order of the file, new ones in running order.
+/// Cells by area and column; areas in the order of the file, then in running order.
 struct Table {
     columns: Vec<String>,
     areas: Vec<String>,
     cells: BTreeMap<(String, String), String>,
 }
 
-/// `markdown` with the column of one server as this run found it; the other columns stay.
+/// `markdown` with the column of one server updated from `report`.
 ///
-/// # Errors
-/// When the file has no table, or one that this did not write.
+/// When the file has no valid table.
 pub fn with_column(markdown: &str, column: &str, report: &Report) -> Result<String, String> {
-    let broken = || format!("no table between {:?} and {END:?}", BEGIN.trim_end());
-    let (before, rest) = markdown.split_once(BEGIN).ok_or_else(broken)?;
-    let (table, after) = rest.split_once(END).ok_or_else(broken)?;
+    let missing = || format!("no table between {:?} and {END:?}", BEGIN.trim_end());
+    let (before, rest) = markdown.split_once(BEGIN).ok_or_else(missing)?;
+    let (table, after) = rest.split_once(END).ok_or_else(missing)?;
     let mut table = Table::read(table)?;
     table.fill(column, report);
     Ok(format!("{before}{BEGIN}{}{END}{after}", table.write()))
@@ -89,7 +88,7 @@ impl Table {
         }
         let sum = |column: &String| {
             let counts = self.areas.iter().filter_map(|area| self.cells.get(&(area.clone(), column.clone())));
-            cell(counts.map(|cell| counted(cell)).fold([0; 3], |sum, c| [0, 1, 2].map(|i| sum[i] + c[i])))
+            cell(counts.map(|cell| counts_of(cell)).fold([0; 3], |sum, c| [0, 1, 2].map(|i| sum[i] + c[i])))
         };
         out.push_str(&row("all", self.columns.iter().map(sum).collect()));
         out
@@ -103,7 +102,7 @@ fn cell(counts: [usize; 3]) -> String {
     }
 }
 
-fn counted(cell: &str) -> [usize; 3] {
+fn counts_of(cell: &str) -> [usize; 3] {
     let mut numbers = cell.split('/').map(|number| number.trim().parse().unwrap_or(0));
     [0; 3].map(|_: usize| numbers.next().unwrap_or(0))
 }

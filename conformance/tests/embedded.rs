@@ -1,5 +1,4 @@
-//! The suite against the embedded server. `embedded-gaps.txt` lists the cases that it does not meet yet: a listed case that
-//! passes, and an unlisted one that fails, both fail the test.
+//! Runs the suite against the embedded server. `embedded-gaps.txt` lists known failures: a listed case that passes, and an unlisted one that fails, both fail the test.
 
 use std::{collections::BTreeMap, time::Duration};
 
@@ -9,17 +8,17 @@ use serde_json::json;
 
 const GAPS: &str = include_str!("../embedded-gaps.txt");
 
-/// The server that everyone starts with: plain HTTP, and everyone may do everything.
+/// The default server: plain HTTP without RBAC.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn embedded_server_conforms() {
     let server = TestServer::start().await.expect("the embedded server starts");
     conforms(server, "plain").await;
 }
 
-/// The same server as clusters are: TLS, users told apart, RBAC enforced. No case is out of its reach.
+/// The server as clusters are configured: TLS, authentication, RBAC. All cases apply.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn embedded_server_conforms_with_access_control() {
-    let server = guarded().start().await.expect("the embedded server starts");
+    let server = with_rbac().start().await.expect("the embedded server starts");
     let report = conforms(server, "rbac").await;
     let left_out: Vec<&str> = report
         .results
@@ -31,8 +30,7 @@ async fn embedded_server_conforms_with_access_control() {
     check_table(&report);
 }
 
-/// The column `embedded` of the table in the documentation is what was found just now, and its list of items names the cases
-/// that there are; `UPDATE_TABLE=1` brings both up to date.
+/// Checks that the column `embedded` and the list of items in the documentation match this run; `UPDATE_TABLE=1` updates both.
 fn check_table(report: &Report) {
     let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/testserver.md");
     let text = std::fs::read_to_string(file).expect("docs/testserver.md is there");
@@ -49,8 +47,8 @@ fn check_table(report: &Report) {
     );
 }
 
-/// The identities that the kubeconfigs of the genuine servers have.
-fn guarded() -> Builder {
+/// The identities of the genuine servers' kubeconfigs.
+fn with_rbac() -> Builder {
     let rules = json!([{"apiGroups": ["*"], "resources": ["*"], "verbs": ["get", "list", "watch"]}]);
     let api_version = "rbac.authorization.k8s.io/v1";
     let role = json!({"apiVersion": api_version, "kind": "ClusterRole", "metadata": {"name": "read-all"}, "rules": rules});

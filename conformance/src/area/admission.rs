@@ -1,4 +1,4 @@
-//! Admission webhooks: who is asked, what they hear, and what their answers do.
+//! Admission webhooks: which are called, with what, and what their responses do.
 
 use std::time::Duration;
 
@@ -10,19 +10,19 @@ use tokio::time::Instant;
 use crate::{
     case::{Case, core},
     check::{Failure, Outcome, at, equal, holds},
-    client::Reply,
-    context::{Cx, MERGE, pause},
-    hook::{Answer, Hook},
+    client::ApiResponse,
+    context::{Context, MERGE, pause},
     kinds::{CONFIG_MAP, DEPLOYMENT},
+    webhook::{TestWebhook, WebhookResponse},
 };
 
 const GROUP: &str = "/apis/admissionregistration.k8s.io/v1";
-/// The label by which a webhook's namespace selector finds the namespace of its case.
+/// The label that selects the case's namespace for its webhooks.
 const CASE: &str = "conformance.example/case";
-/// The label of objects that are written only to see whether the webhooks are there yet.
+/// The label of probe objects, which show whether webhooks are active.
 const PROBE: &str = "conformance.example/probe";
 
-// One row a line: a table.
+// One row per line.
 #[rustfmt::skip]
 pub(crate) fn cases() -> Vec<Case> {
     let refusals = refusals().into_iter().flat_map(|(id, rule, hook, answer, want)| {
@@ -32,40 +32,40 @@ pub(crate) fn cases() -> Vec<Case> {
         core(&format!("admission/refuses-{id}-422"), rule, move |cx| configuration(cx, change.clone(), field, message))
     });
     let others = [
-        core("admission/create-review", "what a webhook hears of a create", create_review),
-        core("admission/update-review", "what a webhook hears of an update: the object and what it replaces", update_review),
+        core("admission/create-review", "the review of a create", create_review),
+        core("admission/update-review", "the review of an update: object and oldObject", update_review),
         core("admission/patch-is-update", "a patch is an UPDATE with the patched object", patch_review),
         core("admission/apply-is-create-or-update", "an apply is a CREATE, or an UPDATE", apply_review),
         core("admission/delete-review", "a DELETE has an oldObject only", delete_review),
-        core("admission/deletecollection-review", "each object of a collection is asked about", collection_review),
-        core("admission/dry-run-review", "a dry run is asked about, and says so", dry_review),
+        core("admission/deletecollection-review", "the webhook is called for each object of a collection", collection_review),
+        core("admission/dry-run-review", "the webhook is called for a dry run, with dryRun set", dry_review),
         core("admission/generated-name", "mutating webhooks see no generated name, validating ones do", generated),
         core("admission/delete-denied-400", "a denied deletion leaves the object", delete_denied),
-        core("admission/other-operation-not-asked", "an operation that no rule names is not asked about", other_operation),
-        core("admission/other-resource-not-asked", "a resource that no rule names is not asked about", other_resource),
-        core("admission/namespace-selector", "a namespace that the selector leaves out is not asked about", namespace_selector),
-        core("admission/object-selector", "an object that the selector leaves out is not asked about", object_selector),
-        core("admission/object-selector-old", "an update is asked about when the old object is selected", object_selector_old),
+        core("admission/other-operation-not-asked", "an operation that no rule names: the webhook is not called", other_operation),
+        core("admission/other-resource-not-asked", "a resource that no rule names: the webhook is not called", other_resource),
+        core("admission/namespace-selector", "a namespace that the selector excludes: the webhook is not called", namespace_selector),
+        core("admission/object-selector", "an object that the selector excludes: the webhook is not called", object_selector),
+        core("admission/object-selector-old", "an update whose old object is selected: the webhook is called", object_selector_old),
         core("admission/subresource-apart", "a rule for a resource is none for its subresources", subresource_apart),
         core("admission/scale-review", "of a scale, webhooks see the Scale", scale_review),
-        core("admission/configurations-not-asked", "webhook configurations are not asked about", not_asked_of_itself),
+        core("admission/configurations-not-asked", "webhook configurations: no webhook is called", not_called_for_configurations),
         core("admission/match-conditions", "a match condition that does not hold spares the webhook (since 1.28)", match_conditions),
-        core("admission/equivalent-versions", "a rule for one version hears of the others, in its own", equivalent),
+        core("admission/equivalent-versions", "a rule for one version matches the others, converted to its own", equivalent),
         core("admission/exact-version", "with matchPolicy Exact it does not", exact),
         core("admission/warnings", "warnings of a webhook reach the client, allowed or not", warnings),
         core("admission/mutates", "a JSON patch changes what is written", mutates),
         core("admission/mutates-update", "a JSON patch changes an update", mutates_update),
         core("admission/mutates-before-validating", "validating webhooks see what mutating ones made", mutates_first),
         core("admission/mutated-is-validated-422", "what a webhook made is validated", mutated_invalid),
-        core("admission/mutates-in-order", "mutating webhooks are asked one after the other", in_order),
-        core("admission/reinvocation", "one that wants to is asked again when a later one changed the object", reinvoked),
+        core("admission/mutates-in-order", "mutating webhooks are called one after the other", in_order),
+        core("admission/reinvocation", "reinvocationPolicy IfNeeded: called again when a later webhook changed the object", reinvoked),
         core("admission/no-reinvocation", "one that does not is not", not_reinvoked),
         core("admission/mutates-custom", "custom resources are mutated and then validated by their schema", custom_resource),
         core("admission/ignored-when-failing", "failurePolicy Ignore: a webhook that fails is passed over", ignored),
         core("admission/denies-although-ignored-400", "failurePolicy Ignore: a denial is a denial", denies_although_ignored),
         core("admission/defaults", "a webhook's defaults", defaults),
         core("admission/names-unique-422", "two webhooks of one name in a configuration: 422", unique),
-        core("admission/gone-with-configuration", "a webhook is asked no more when its configuration is gone", gone),
+        core("admission/gone-with-configuration", "a webhook is not called after its configuration is deleted", gone),
     ];
     refusals.chain(configurations).chain(others.into_iter().flatten()).collect()
 }
@@ -78,19 +78,19 @@ pub(super) enum Says {
 }
 
 impl Says {
-    fn answer(&self) -> Answer {
+    fn response(&self) -> WebhookResponse {
         match self {
-            Self::Response(response) => Answer::Response(response.clone()),
-            Self::Raw(code, body) => Answer::Raw(*code, (*body).to_owned()),
-            Self::Late(seconds) => Answer::Late(*seconds),
+            Self::Response(response) => WebhookResponse::Response(response.clone()),
+            Self::Raw(code, body) => WebhookResponse::Raw(*code, (*body).to_owned()),
+            Self::Late(seconds) => WebhookResponse::Late(*seconds),
         }
     }
 }
 
-/// Code and reason of the refusal, and what its message says.
+/// Code, reason and message of the refusal.
 type Refusal = (u16, &'static str, &'static str);
 
-// One row a line: a table.
+// One row per line.
 #[rustfmt::skip]
 fn refusals() -> Vec<(&'static str, &'static str, Value, Says, Refusal)> {
     let none = || json!({});
@@ -112,7 +112,7 @@ fn refusals() -> Vec<(&'static str, &'static str, Value, Says, Refusal)> {
     ]
 }
 
-// One row a line: a table.
+// One row per line.
 #[rustfmt::skip]
 fn configurations() -> Vec<(&'static str, &'static str, Value, &'static str, &'static str)> {
     vec![
@@ -129,7 +129,7 @@ fn configurations() -> Vec<(&'static str, &'static str, Value, &'static str, &'s
     ]
 }
 
-// ---- webhooks of a case
+// ---- webhooks
 
 pub(super) fn rule(group: &str, resource: &str, operations: &[&str]) -> Value {
     json!([{"operations": operations, "apiGroups": [group], "apiVersions": ["*"], "resources": [resource]}])
@@ -139,17 +139,17 @@ fn patch(operations: Value) -> Value {
     json!({"allowed": true, "patchType": "JSONPatch", "patch": BASE64_STANDARD.encode(operations.to_string())})
 }
 
-/// A server whose paths answer as these say; every other path, that it is fine.
-pub(super) async fn hook(says: Vec<(&'static str, Says)>) -> Result<Hook, Failure> {
-    Hook::start(move |path, _| {
+/// A webhook server with these responses by path; any other path allows.
+pub(super) async fn hook(says: Vec<(&'static str, Says)>) -> Result<TestWebhook, Failure> {
+    TestWebhook::start(move |path, _| {
         let found = says.iter().find(|(at, _)| *at == path);
-        found.map_or_else(|| Answer::Response(json!({"allowed": true})), |(_, says)| says.answer())
+        found.map_or_else(|| WebhookResponse::Response(json!({"allowed": true})), |(_, says)| says.response())
     })
     .await
 }
 
-/// A webhook of the case's namespace that is asked about config maps, with these fields changed.
-fn webhook(cx: &Cx, hook: &Hook, path: &str, change: Value) -> Value {
+/// A webhook for ConfigMaps in the case's namespace, with these fields changed.
+fn webhook(cx: &Context, hook: &TestWebhook, path: &str, change: Value) -> Value {
     let mut out = json!({
         "name": format!("{}.conformance.example", path.trim_start_matches('/')),
         "admissionReviewVersions": ["v1"],
@@ -165,8 +165,14 @@ fn webhook(cx: &Cx, hook: &Hook, path: &str, change: Value) -> Value {
     out
 }
 
-/// Registers webhooks, waits until the server asks them, does the body, and takes them away again.
-async fn with<F>(cx: &Cx, hook: &Hook, mutating: Vec<Value>, validating: Vec<Value>, body: F) -> Outcome
+/// Registers webhooks, waits until they are active, runs the body, and removes them.
+async fn with<F>(
+    cx: &Context,
+    hook: &TestWebhook,
+    mutating: Vec<Value>,
+    validating: Vec<Value>,
+    body: F,
+) -> Outcome
 where
     F: Future<Output = Outcome>,
 {
@@ -202,29 +208,29 @@ where
     outcome
 }
 
-async fn take_away(cx: &Cx, made: &[(String, &str)]) {
+async fn take_away(cx: &Context, made: &[(String, &str)]) {
     for (path, _) in made {
-        // What is left behind is asked about its own namespace only.
+        // Remaining webhooks match only their own namespace.
         let _ = cx.delete(path).await;
     }
 }
 
-/// Waits until every configuration is in force.
-async fn settled(cx: &Cx, hook: &Hook, made: &[(String, &str)]) -> Outcome {
+/// Waits until every configuration is active.
+async fn settled(cx: &Context, hook: &TestWebhook, made: &[(String, &str)]) -> Outcome {
     let until = Instant::now() + cx.server.wait;
     let probe = config_map(cx, "probe", json!({"metadata": {"labels": {PROBE: "yes"}}}));
-    while made.iter().any(|(_, path)| hook.heard(path).is_empty()) {
+    while made.iter().any(|(_, path)| hook.requests(path).is_empty()) {
         if Instant::now() > until {
-            return Err(Failure::new("webhooks", "asked".into(), format!("{:?}", hook.paths())));
+            return Err(Failure::new("webhooks", "called".into(), format!("{:?}", hook.paths())));
         }
         cx.post(format!("{}?dryRun=All", cx.all_of(&CONFIG_MAP)), &probe).await?;
         pause(50).await;
     }
-    hook.forget();
+    hook.clear();
     Ok(())
 }
 
-fn config_map(cx: &Cx, name: &str, fields: Value) -> Value {
+fn config_map(cx: &Context, name: &str, fields: Value) -> Value {
     let mut object = cx.object_of(&CONFIG_MAP, name, fields);
     if object.get("data").is_none() {
         object["data"] = json!({"x": "1"});
@@ -232,27 +238,27 @@ fn config_map(cx: &Cx, name: &str, fields: Value) -> Value {
     object
 }
 
-async fn create(cx: &Cx, name: &str) -> Result<Reply, Failure> {
+async fn create(cx: &Context, name: &str) -> Result<ApiResponse, Failure> {
     cx.post(cx.all_of(&CONFIG_MAP), &config_map(cx, name, json!({}))).await
 }
 
-/// What was heard on `/v`, which must be one request.
-pub(super) fn only(hook: &Hook, path: &str) -> Result<Value, Failure> {
-    let mut heard = hook.heard(path);
-    match heard.len() {
-        1 => Ok(heard.remove(0)),
-        n => Err(Failure::new("requests to the webhook", "one".into(), format!("{n}: {heard:?}"))),
+/// The single request on `/v`.
+pub(super) fn only(hook: &TestWebhook, path: &str) -> Result<Value, Failure> {
+    let mut requests = hook.requests(path);
+    match requests.len() {
+        1 => Ok(requests.remove(0)),
+        n => Err(Failure::new("requests to the webhook", "one".into(), format!("{n}: {requests:?}"))),
     }
 }
 
-pub(super) async fn validating<F>(cx: &Cx, hook: &Hook, change: Value, body: F) -> Outcome
+pub(super) async fn validating<F>(cx: &Context, hook: &TestWebhook, change: Value, body: F) -> Outcome
 where
     F: Future<Output = Outcome>,
 {
     with(cx, hook, Vec::new(), vec![webhook(cx, hook, "/v", change)], body).await
 }
 
-async fn mutating<F>(cx: &Cx, hook: &Hook, change: Value, body: F) -> Outcome
+async fn mutating<F>(cx: &Context, hook: &TestWebhook, change: Value, body: F) -> Outcome
 where
     F: Future<Output = Outcome>,
 {
@@ -261,7 +267,7 @@ where
 
 // ---- refusals
 
-async fn refusal(cx: Cx, change: Value, says: Says, (code, reason, message): Refusal) -> Outcome {
+async fn refusal(cx: Context, change: Value, says: Says, (code, reason, message): Refusal) -> Outcome {
     let hook = hook(vec![("/v", says)]).await?;
     validating(&cx, &hook, change, async {
         let reply = create(&cx, "a").await?;
@@ -276,11 +282,11 @@ async fn refusal(cx: Cx, change: Value, says: Says, (code, reason, message): Ref
     .await
 }
 
-async fn ignored(cx: Cx) -> Outcome {
+async fn ignored(cx: Context) -> Outcome {
     let hook = hook(vec![("/v", Says::Raw(500, "oops"))]).await?;
     validating(&cx, &hook, json!({"failurePolicy": "Ignore"}), async {
         create(&cx, "a").await?.is(201)?;
-        holds(!hook.heard("/v").is_empty(), "the webhook was asked", "nothing heard")
+        holds(!hook.requests("/v").is_empty(), "the webhook is called", "no request")
     })
     .await?;
     let untrusted = json!({"failurePolicy": "Ignore", "clientConfig": hook.untrusted("/v")});
@@ -291,7 +297,7 @@ async fn ignored(cx: Cx) -> Outcome {
     .await
 }
 
-async fn denies_although_ignored(cx: Cx) -> Outcome {
+async fn denies_although_ignored(cx: Context) -> Outcome {
     let hook = hook(vec![("/v", Says::Response(json!({"allowed": false})))]).await?;
     validating(&cx, &hook, json!({"failurePolicy": "Ignore"}), async {
         create(&cx, "a").await?.is(400)?;
@@ -300,7 +306,7 @@ async fn denies_although_ignored(cx: Cx) -> Outcome {
     .await
 }
 
-async fn delete_denied(cx: Cx) -> Outcome {
+async fn delete_denied(cx: Context) -> Outcome {
     create(&cx, "a").await?.is(201)?;
     let no = json!({"allowed": false, "status": {"message": "keep it"}});
     let hook = hook(vec![("/v", Says::Response(no))]).await?;
@@ -312,7 +318,7 @@ async fn delete_denied(cx: Cx) -> Outcome {
     .await
 }
 
-async fn warnings(cx: Cx) -> Outcome {
+async fn warnings(cx: Context) -> Outcome {
     let yes = Says::Response(json!({"allowed": true, "warnings": ["one", "two \"quoted\""]}));
     let no = Says::Response(json!({"allowed": false, "warnings": ["three"]}));
     let hook = hook(vec![("/v", yes), ("/w", no)]).await?;
@@ -328,9 +334,9 @@ async fn warnings(cx: Cx) -> Outcome {
     .await
 }
 
-// ---- what is heard
+// ---- requests
 
-async fn create_review(cx: Cx) -> Outcome {
+async fn create_review(cx: Context) -> Outcome {
     let hook = hook(Vec::new()).await?;
     validating(&cx, &hook, json!({}), async {
         let made = create(&cx, "a").await?;
@@ -364,7 +370,7 @@ async fn create_review(cx: Cx) -> Outcome {
     .await
 }
 
-async fn update_review(cx: Cx) -> Outcome {
+async fn update_review(cx: Context) -> Outcome {
     let mut object = create(&cx, "a").await?.body;
     let hook = hook(Vec::new()).await?;
     validating(&cx, &hook, json!({}), async {
@@ -379,7 +385,7 @@ async fn update_review(cx: Cx) -> Outcome {
     .await
 }
 
-async fn patch_review(cx: Cx) -> Outcome {
+async fn patch_review(cx: Context) -> Outcome {
     create(&cx, "a").await?.is(201)?;
     let hook = hook(Vec::new()).await?;
     validating(&cx, &hook, json!({}), async {
@@ -392,7 +398,7 @@ async fn patch_review(cx: Cx) -> Outcome {
     .await
 }
 
-async fn apply_review(cx: Cx) -> Outcome {
+async fn apply_review(cx: Context) -> Outcome {
     let hook = hook(Vec::new()).await?;
     validating(&cx, &hook, json!({}), async {
         let path = cx.one_of(&CONFIG_MAP, "a");
@@ -400,13 +406,13 @@ async fn apply_review(cx: Cx) -> Outcome {
         let object = config_map(&cx, "a", json!({"data": {"x": "2"}}));
         cx.apply(&path, "me", &object).await?.is(200)?;
         let operations: Vec<Value> =
-            hook.heard("/v").iter().map(|heard| heard["operation"].clone()).collect();
+            hook.requests("/v").iter().map(|request| request["operation"].clone()).collect();
         equal("operations", [json!("CREATE"), json!("UPDATE")], operations)
     })
     .await
 }
 
-async fn delete_review(cx: Cx) -> Outcome {
+async fn delete_review(cx: Context) -> Outcome {
     create(&cx, "a").await?.is(201)?;
     let hook = hook(Vec::new()).await?;
     let both = (vec![webhook(&cx, &hook, "/m", json!({}))], vec![webhook(&cx, &hook, "/v", json!({}))]);
@@ -424,23 +430,26 @@ async fn delete_review(cx: Cx) -> Outcome {
     .await
 }
 
-async fn collection_review(cx: Cx) -> Outcome {
+async fn collection_review(cx: Context) -> Outcome {
     for name in ["a", "b"] {
         let object = config_map(&cx, name, json!({"metadata": {"labels": {"mine": "yes"}}}));
-        cx.made(cx.all_of(&CONFIG_MAP), &object).await?;
+        cx.create_at(cx.all_of(&CONFIG_MAP), &object).await?;
     }
     let hook = hook(Vec::new()).await?;
     validating(&cx, &hook, json!({}), async {
         cx.delete(format!("{}?labelSelector=mine", cx.all_of(&CONFIG_MAP))).await?.is(200)?;
-        let mut names: Vec<String> =
-            hook.heard("/v").iter().map(|heard| heard["oldObject"]["metadata"]["name"].to_string()).collect();
+        let mut names: Vec<String> = hook
+            .requests("/v")
+            .iter()
+            .map(|request| request["oldObject"]["metadata"]["name"].to_string())
+            .collect();
         names.sort();
         equal("objects asked about", ["\"a\"", "\"b\""], names)
     })
     .await
 }
 
-async fn dry_review(cx: Cx) -> Outcome {
+async fn dry_review(cx: Context) -> Outcome {
     let hook = hook(Vec::new()).await?;
     validating(&cx, &hook, json!({"sideEffects": "NoneOnDryRun"}), async {
         let object = config_map(&cx, "a", json!({}));
@@ -452,12 +461,12 @@ async fn dry_review(cx: Cx) -> Outcome {
     .await
 }
 
-async fn generated(cx: Cx) -> Outcome {
+async fn generated(cx: Context) -> Outcome {
     let hook = hook(Vec::new()).await?;
     let both = (vec![webhook(&cx, &hook, "/m", json!({}))], vec![webhook(&cx, &hook, "/v", json!({}))]);
     with(&cx, &hook, both.0, both.1, async {
         let object = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"generateName": "made-"}});
-        let made = cx.made(cx.all_of(&CONFIG_MAP), &object).await?;
+        let made = cx.create_at(cx.all_of(&CONFIG_MAP), &object).await?;
         let name = made.body["metadata"]["name"].clone();
         let (first, second) = (only(&hook, "/m")?, only(&hook, "/v")?);
         holds(first.get("name").is_none(), "no name for the mutating one", &first)?;
@@ -467,7 +476,7 @@ async fn generated(cx: Cx) -> Outcome {
     .await
 }
 
-async fn other_operation(cx: Cx) -> Outcome {
+async fn other_operation(cx: Context) -> Outcome {
     let hook = hook(Vec::new()).await?;
     validating(&cx, &hook, json!({"rules": rule("", "configmaps", &["UPDATE"])}), async {
         create(&cx, "a").await?.is(201)?;
@@ -476,7 +485,7 @@ async fn other_operation(cx: Cx) -> Outcome {
     .await
 }
 
-async fn other_resource(cx: Cx) -> Outcome {
+async fn other_resource(cx: Context) -> Outcome {
     let hook = hook(Vec::new()).await?;
     validating(&cx, &hook, json!({"rules": rule("", "limitranges", &["*"])}), async {
         create(&cx, "a").await?.is(201)?;
@@ -485,34 +494,34 @@ async fn other_resource(cx: Cx) -> Outcome {
     .await
 }
 
-async fn namespace_selector(cx: Cx) -> Outcome {
+async fn namespace_selector(cx: Context) -> Outcome {
     let hook = hook(Vec::new()).await?;
     let selector = json!({"namespaceSelector": {"matchExpressions": [{"key": CASE, "operator": "NotIn", "values": [cx.ns]},
         {"key": "conformance.example/run", "operator": "In", "values": [cx.server.run]}]},
         "objectSelector": {"matchLabels": {"of": cx.ns}}});
     validating(&cx, &hook, selector, async {
         let object = config_map(&cx, "a", json!({"metadata": {"labels": {"of": cx.ns}}}));
-        cx.made(cx.all_of(&CONFIG_MAP), &object).await?;
+        cx.create_at(cx.all_of(&CONFIG_MAP), &object).await?;
         equal("heard", Vec::<String>::new(), hook.paths())
     })
     .await
 }
 
-async fn object_selector(cx: Cx) -> Outcome {
+async fn object_selector(cx: Context) -> Outcome {
     let hook = hook(Vec::new()).await?;
     validating(&cx, &hook, json!({"objectSelector": {"matchLabels": {"of": "mine"}}}), async {
         create(&cx, "a").await?.is(201)?;
         equal("heard", Vec::<String>::new(), hook.paths())?;
         let object = config_map(&cx, "b", json!({"metadata": {"labels": {"of": "mine"}}}));
-        cx.made(cx.all_of(&CONFIG_MAP), &object).await?;
+        cx.create_at(cx.all_of(&CONFIG_MAP), &object).await?;
         only(&hook, "/v").map(drop)
     })
     .await
 }
 
-async fn object_selector_old(cx: Cx) -> Outcome {
+async fn object_selector_old(cx: Context) -> Outcome {
     let object = config_map(&cx, "a", json!({"metadata": {"labels": {"of": "mine"}}}));
-    cx.made(cx.all_of(&CONFIG_MAP), &object).await?;
+    cx.create_at(cx.all_of(&CONFIG_MAP), &object).await?;
     let hook = hook(Vec::new()).await?;
     validating(&cx, &hook, json!({"objectSelector": {"matchLabels": {"of": "mine"}}}), async {
         let without = json!({"metadata": {"labels": {"of": null}}});
@@ -522,28 +531,29 @@ async fn object_selector_old(cx: Cx) -> Outcome {
     .await
 }
 
-fn deployment(cx: &Cx) -> Value {
+fn deployment(cx: &Context) -> Value {
     let template =
         json!({"metadata": {"labels": {"a": "b"}}, "spec": {"containers": [{"name": "c", "image": "i"}]}});
     let spec = json!({"replicas": 0, "selector": {"matchLabels": {"a": "b"}}, "template": template});
     cx.object_of(&DEPLOYMENT, "a", json!({"spec": spec}))
 }
 
-async fn subresource_apart(cx: Cx) -> Outcome {
-    cx.made(cx.all_of(&DEPLOYMENT), &deployment(&cx)).await?;
+async fn subresource_apart(cx: Context) -> Outcome {
+    cx.create_at(cx.all_of(&DEPLOYMENT), &deployment(&cx)).await?;
     let hook = hook(Vec::new()).await?;
     let rules = json!([{"operations": ["UPDATE"], "apiGroups": ["apps"], "apiVersions": ["v1"], "resources": ["deployments"]}]);
     validating(&cx, &hook, json!({"rules": rules}), async {
         let path = format!("{}/scale", cx.one_of(&DEPLOYMENT, "a"));
         cx.merge(path, &json!({"spec": {"replicas": 0}})).await?.is(200)?;
-        let scales = hook.heard("/v").into_iter().filter(|heard| heard.get("subResource").is_some()).count();
+        let scales =
+            hook.requests("/v").into_iter().filter(|request| request.get("subResource").is_some()).count();
         equal("requests about subresources", 0, scales)
     })
     .await
 }
 
-async fn scale_review(cx: Cx) -> Outcome {
-    cx.made(cx.all_of(&DEPLOYMENT), &deployment(&cx)).await?;
+async fn scale_review(cx: Context) -> Outcome {
+    cx.create_at(cx.all_of(&DEPLOYMENT), &deployment(&cx)).await?;
     let hook = hook(Vec::new()).await?;
     let rules = json!([{"operations": ["*"], "apiGroups": ["apps"], "apiVersions": ["v1"], "resources": ["deployments/scale"]}]);
     validating(&cx, &hook, json!({"rules": rules}), async {
@@ -559,7 +569,7 @@ async fn scale_review(cx: Cx) -> Outcome {
     .await
 }
 
-async fn not_asked_of_itself(cx: Cx) -> Outcome {
+async fn not_called_for_configurations(cx: Context) -> Outcome {
     let hook = hook(vec![("/v", Says::Response(json!({"allowed": false})))]).await?;
     let everything =
         json!({"rules": rule("admissionregistration.k8s.io", "validatingwebhookconfigurations", &["*"])});
@@ -571,7 +581,7 @@ async fn not_asked_of_itself(cx: Cx) -> Outcome {
     .await
 }
 
-async fn match_conditions(cx: Cx) -> Outcome {
+async fn match_conditions(cx: Context) -> Outcome {
     let hook = hook(Vec::new()).await?;
     let conditions = json!([
         {"name": "mine", "expression": "object.metadata.name.startsWith('mine') && request.operation == 'CREATE'"},
@@ -579,9 +589,9 @@ async fn match_conditions(cx: Cx) -> Outcome {
     ]);
     validating(&cx, &hook, json!({"matchConditions": conditions}), async {
         create(&cx, "other").await?.is(201)?;
-        let spared = hook.heard("/v").is_empty();
+        let spared = hook.requests("/v").is_empty();
         holds(spared == cx.since(1, 28), "asked only before 1.28", spared)?;
-        hook.forget();
+        hook.clear();
         create(&cx, "mine").await?.is(201)?;
         only(&hook, "/v").map(drop)
     })
@@ -589,7 +599,7 @@ async fn match_conditions(cx: Cx) -> Outcome {
 }
 
 /// A CRD with two versions, `v1` stored.
-async fn two_versions(cx: &Cx) -> Outcome {
+async fn two_versions(cx: &Context) -> Outcome {
     let schema = json!({"type": "object", "properties": {"spec": {"type": "object", "properties": {"n": {"type": "integer", "maximum": 9}}}}});
     let mut crd = crate::kinds::plain_crd(&cx.own_group(), "Thing", "things", schema);
     let mut second = crd["spec"]["versions"][0].clone();
@@ -600,20 +610,20 @@ async fn two_versions(cx: &Cx) -> Outcome {
     Ok(())
 }
 
-fn thing(cx: &Cx, version: &str, name: &str) -> Value {
+fn thing(cx: &Context, version: &str, name: &str) -> Value {
     json!({"apiVersion": format!("{}/{version}", cx.own_group()), "kind": "Thing", "metadata": {"name": name}, "spec": {"n": 1}})
 }
 
-fn version_rule(cx: &Cx, policy: &str) -> Value {
+fn version_rule(cx: &Context, policy: &str) -> Value {
     let rules = json!([{"operations": ["*"], "apiGroups": [cx.own_group()], "apiVersions": ["v1"], "resources": ["things"]}]);
     json!({"matchPolicy": policy, "rules": rules})
 }
 
-async fn equivalent(cx: Cx) -> Outcome {
+async fn equivalent(cx: Context) -> Outcome {
     two_versions(&cx).await?;
     let hook = hook(Vec::new()).await?;
     validating(&cx, &hook, version_rule(&cx, "Equivalent"), async {
-        cx.made(cx.own("v2", "things"), &thing(&cx, "v2", "a")).await?;
+        cx.create_at(cx.own("v2", "things"), &thing(&cx, "v2", "a")).await?;
         let request = only(&hook, "/v")?;
         at(&request, "/resource/version", "v1")?;
         at(&request, "/requestResource/version", "v2")?;
@@ -622,11 +632,11 @@ async fn equivalent(cx: Cx) -> Outcome {
     .await
 }
 
-async fn exact(cx: Cx) -> Outcome {
+async fn exact(cx: Context) -> Outcome {
     two_versions(&cx).await?;
     let hook = hook(Vec::new()).await?;
     validating(&cx, &hook, version_rule(&cx, "Exact"), async {
-        cx.made(cx.own("v2", "things"), &thing(&cx, "v2", "a")).await?;
+        cx.create_at(cx.own("v2", "things"), &thing(&cx, "v2", "a")).await?;
         equal("heard", Vec::<String>::new(), hook.paths())
     })
     .await
@@ -638,7 +648,7 @@ fn adds(key: &str) -> Says {
     Says::Response(patch(json!([{"op": "add", "path": format!("/data/{key}"), "value": "1"}])))
 }
 
-async fn mutates(cx: Cx) -> Outcome {
+async fn mutates(cx: Context) -> Outcome {
     let hook = hook(vec![("/m", adds("y"))]).await?;
     mutating(&cx, &hook, json!({}), async {
         create(&cx, "a").await?.is(201)?.eq("/data", json!({"x": "1", "y": "1"}))?;
@@ -648,7 +658,7 @@ async fn mutates(cx: Cx) -> Outcome {
     .await
 }
 
-async fn mutates_update(cx: Cx) -> Outcome {
+async fn mutates_update(cx: Context) -> Outcome {
     create(&cx, "a").await?.is(201)?;
     let hook = hook(vec![("/m", adds("y"))]).await?;
     mutating(&cx, &hook, json!({"rules": rule("", "configmaps", &["UPDATE"])}), async {
@@ -659,7 +669,7 @@ async fn mutates_update(cx: Cx) -> Outcome {
     .await
 }
 
-async fn mutates_first(cx: Cx) -> Outcome {
+async fn mutates_first(cx: Context) -> Outcome {
     let hook = hook(vec![("/m", adds("y"))]).await?;
     let both = (vec![webhook(&cx, &hook, "/m", json!({}))], vec![webhook(&cx, &hook, "/v", json!({}))]);
     with(&cx, &hook, both.0, both.1, async {
@@ -669,7 +679,7 @@ async fn mutates_first(cx: Cx) -> Outcome {
     .await
 }
 
-async fn mutated_invalid(cx: Cx) -> Outcome {
+async fn mutated_invalid(cx: Context) -> Outcome {
     let bad = patch(json!([{"op": "add", "path": "/metadata/labels", "value": {"a b": "c"}}]));
     let hook = hook(vec![("/m", Says::Response(bad))]).await?;
     mutating(&cx, &hook, json!({}), async {
@@ -696,7 +706,7 @@ async fn mutated_invalid(cx: Cx) -> Outcome {
     Ok(())
 }
 
-async fn in_order(cx: Cx) -> Outcome {
+async fn in_order(cx: Context) -> Outcome {
     let hook = hook(vec![("/m", adds("first")), ("/n", adds("second"))]).await?;
     let hooks = vec![webhook(&cx, &hook, "/m", json!({})), webhook(&cx, &hook, "/n", json!({}))];
     with(&cx, &hook, hooks, Vec::new(), async {
@@ -706,8 +716,8 @@ async fn in_order(cx: Cx) -> Outcome {
     .await
 }
 
-async fn reinvocation(cx: &Cx, policies: [&str; 2], want: &[&str]) -> Outcome {
-    // `add` of what is there already changes nothing.
+async fn reinvocation(cx: &Context, policies: [&str; 2], want: &[&str]) -> Outcome {
+    // `add` of an existing value changes nothing.
     let hook = hook(vec![("/m", adds("first")), ("/n", adds("second"))]).await?;
     let hooks = vec![
         webhook(cx, &hook, "/m", json!({"reinvocationPolicy": policies[0]})),
@@ -722,24 +732,24 @@ async fn reinvocation(cx: &Cx, policies: [&str; 2], want: &[&str]) -> Outcome {
     Ok(())
 }
 
-async fn reinvoked(cx: Cx) -> Outcome {
+async fn reinvoked(cx: Context) -> Outcome {
     reinvocation(&cx, ["IfNeeded", "Never"], &["/m", "/n", "/m"]).await?;
     reinvocation(&cx, ["IfNeeded", "IfNeeded"], &["/m", "/n", "/m"]).await
 }
 
-async fn not_reinvoked(cx: Cx) -> Outcome {
+async fn not_reinvoked(cx: Context) -> Outcome {
     reinvocation(&cx, ["Never", "Never"], &["/m", "/n"]).await?;
-    // Nothing came after it.
+    // No later webhook was called.
     reinvocation(&cx, ["Never", "IfNeeded"], &["/m", "/n"]).await
 }
 
-async fn custom_resource(cx: Cx) -> Outcome {
+async fn custom_resource(cx: Context) -> Outcome {
     two_versions(&cx).await?;
     let sets = |n: u32| Says::Response(patch(json!([{"op": "replace", "path": "/spec/n", "value": n}])));
     let rules = json!({"rules": [{"operations": ["CREATE"], "apiGroups": [cx.own_group()], "apiVersions": ["*"], "resources": ["things"]}]});
     let fine = hook(vec![("/m", sets(5))]).await?;
     mutating(&cx, &fine, rules.clone(), async {
-        cx.made(cx.own("v1", "things"), &thing(&cx, "v1", "a")).await?.eq("/spec/n", 5)?;
+        cx.create_at(cx.own("v1", "things"), &thing(&cx, "v1", "a")).await?.eq("/spec/n", 5)?;
         Ok(())
     })
     .await?;
@@ -754,7 +764,7 @@ async fn custom_resource(cx: Cx) -> Outcome {
 
 // ---- configurations
 
-async fn configuration(cx: Cx, change: Value, field: &str, message: &str) -> Outcome {
+async fn configuration(cx: Context, change: Value, field: &str, message: &str) -> Outcome {
     let hook = hook(Vec::new()).await?;
     let body = json!({"apiVersion": "admissionregistration.k8s.io/v1", "kind": "ValidatingWebhookConfiguration",
         "metadata": {"name": format!("conformance-{}", cx.ns)}, "webhooks": [webhook(&cx, &hook, "/v", change)]});
@@ -763,12 +773,12 @@ async fn configuration(cx: Cx, change: Value, field: &str, message: &str) -> Out
     Ok(())
 }
 
-async fn defaults(cx: Cx) -> Outcome {
+async fn defaults(cx: Context) -> Outcome {
     let body = json!({"apiVersion": "admissionregistration.k8s.io/v1", "kind": "MutatingWebhookConfiguration",
         "metadata": {"name": format!("conformance-{}", cx.ns)}, "webhooks": [{
             "name": "t.conformance.example", "admissionReviewVersions": ["v1"], "sideEffects": "None",
             "clientConfig": {"service": {"name": "n", "namespace": "m"}}, "rules": rule("", "configmaps", &["*"])}]});
-    let reply = cx.made(format!("{GROUP}/mutatingwebhookconfigurations?dryRun=All"), &body).await?;
+    let reply = cx.create_at(format!("{GROUP}/mutatingwebhookconfigurations?dryRun=All"), &body).await?;
     for (pointer, want) in [
         ("/failurePolicy", json!("Fail")),
         ("/matchPolicy", json!("Equivalent")),
@@ -785,7 +795,7 @@ async fn defaults(cx: Cx) -> Outcome {
     Ok(())
 }
 
-async fn unique(cx: Cx) -> Outcome {
+async fn unique(cx: Context) -> Outcome {
     let hook = hook(Vec::new()).await?;
     let one = webhook(&cx, &hook, "/v", json!({}));
     let body = json!({"apiVersion": "admissionregistration.k8s.io/v1", "kind": "ValidatingWebhookConfiguration",
@@ -795,7 +805,7 @@ async fn unique(cx: Cx) -> Outcome {
     Ok(())
 }
 
-async fn gone(cx: Cx) -> Outcome {
+async fn gone(cx: Context) -> Outcome {
     let hook = hook(vec![("/v", Says::Response(json!({"allowed": false})))]).await?;
     validating(&cx, &hook, json!({}), async {
         create(&cx, "a").await?.is(400)?;

@@ -1,4 +1,4 @@
-//! Server-side apply: who owns what, conflicts, what goes away.
+//! Server-side apply: ownership, conflicts, removal of fields.
 
 use http::Method;
 use serde_json::{Value, json};
@@ -6,11 +6,11 @@ use serde_json::{Value, json};
 use crate::{
     case::{Case, custom, each},
     check::{Failure, Outcome, equal, holds},
-    client::Reply,
-    context::{APPLY, Cx},
+    client::ApiResponse,
+    context::{APPLY, Context},
 };
 
-// One row a line: a table.
+// One row per line.
 #[rustfmt::skip]
 pub(crate) fn cases() -> Vec<Case> {
     [
@@ -37,11 +37,11 @@ pub(crate) fn cases() -> Vec<Case> {
         each("apply/given-up-shared-field-stays", "a field that another manager owns too stays", given_up_shared),
         each("apply/unowned-fields-stay", "fields that were never applied stay", unowned_stay),
         each("apply/labels-merge", "labels of two managers are merged", labels_merge),
-        each("apply/label-given-up", "a label that is left out goes away, others stay", label_given_up),
+        each("apply/label-given-up", "an omitted label is removed, others stay", label_given_up),
         each("apply/finalizers-are-a-set", "finalizers of two managers are merged as a set", finalizers),
         each("apply/update-does-not-conflict", "an update may change an applied field and takes it over", update_takes),
         each("apply/delete-field-by-update", "a field removed by an update is in no manager's set", update_removes),
-        each("apply/dry-run", "an apply with dryRun=All answers and stores nothing", dry_run),
+        each("apply/dry-run", "an apply with dryRun=All returns the result and stores nothing", dry_run),
         each("apply/empty-object", "an apply without fields is accepted and owns nothing of spec", empty),
         custom("apply/generation", "an apply that changes spec adds 1 to generation, the same again does not", generation),
         each("apply/managed-fields-order", "Apply entries come before Update entries", order),
@@ -51,12 +51,12 @@ pub(crate) fn cases() -> Vec<Case> {
     .concat()
 }
 
-fn spec(cx: &Cx, spec: Value) -> Value {
+fn spec(cx: &Context, spec: Value) -> Value {
     cx.with_spec("a", spec)
 }
 
-/// The manager's own set of fields, null where it has none.
-pub(super) fn fields(r: &Reply, manager: &str, operation: &str) -> Value {
+/// The fields of a manager; null if it has none.
+pub(super) fn fields(r: &ApiResponse, manager: &str, operation: &str) -> Value {
     let entries = r.body["metadata"]["managedFields"].as_array().cloned().unwrap_or_default();
     let found = entries
         .iter()
@@ -64,25 +64,25 @@ pub(super) fn fields(r: &Reply, manager: &str, operation: &str) -> Value {
     found.map(|e| e["fieldsV1"].clone()).unwrap_or_default()
 }
 
-async fn apply(cx: &Cx, manager: &str, fields: Value) -> Result<Reply, Failure> {
+async fn apply(cx: &Context, manager: &str, fields: Value) -> Result<ApiResponse, Failure> {
     let r = cx.apply(cx.one("a"), manager, &spec(cx, fields)).await?;
     holds(r.code == 200 || r.code == 201, "200 or 201", &r.text)?;
     Ok(r)
 }
 
-async fn force_apply(cx: &Cx, manager: &str, fields: Value) -> Result<Reply, Failure> {
+async fn force_apply(cx: &Context, manager: &str, fields: Value) -> Result<ApiResponse, Failure> {
     cx.apply(format!("{}?force=true", cx.one("a")), manager, &spec(cx, fields)).await
 }
 
-async fn creates(cx: Cx) -> Outcome {
+async fn creates(cx: Context) -> Outcome {
     let r = cx.apply(cx.one("a"), "one", &cx.object("a")).await?;
     r.is(201)?.eq("/spec/holderIdentity", "first")?.eq("/metadata/managedFields/0/operation", "Apply")?;
     let want = json!({"f:spec": {"f:holderIdentity": {}, "f:leaseTransitions": {}}});
     equal("fields of one", want, fields(&r, "one", "Apply"))
 }
 
-async fn updates(cx: Cx) -> Outcome {
-    cx.make("a").await?;
+async fn updates(cx: Context) -> Outcome {
+    cx.create("a").await?;
     cx.apply(cx.one("a"), "one", &spec(&cx, json!({"leaseDurationSeconds": 5})))
         .await?
         .is(200)?
@@ -90,14 +90,14 @@ async fn updates(cx: Cx) -> Outcome {
     Ok(())
 }
 
-async fn same_again(cx: Cx) -> Outcome {
+async fn same_again(cx: Context) -> Outcome {
     let one = apply(&cx, "one", json!({"holderIdentity": "x"})).await?;
     crate::context::pause(1100).await;
     let two = apply(&cx, "one", json!({"holderIdentity": "x"})).await?;
     equal("the object after the same apply", &one.body, &two.body)
 }
 
-async fn yaml(cx: Cx) -> Outcome {
+async fn yaml(cx: Context) -> Outcome {
     let body = format!(
         "apiVersion: {}\nkind: {}\nmetadata:\n  name: a\nspec:\n  holderIdentity: x\n",
         cx.api_version(cx.kind()),
@@ -108,20 +108,20 @@ async fn yaml(cx: Cx) -> Outcome {
     Ok(())
 }
 
-async fn manager_required(cx: Cx) -> Outcome {
+async fn manager_required(cx: Context) -> Outcome {
     let r = cx.patch(cx.one("a"), APPLY, &cx.object("a")).await?;
     r.fails(422, "Invalid")?.cause("FieldValueRequired", "fieldManager")?;
     Ok(())
 }
 
-async fn force_elsewhere(cx: Cx) -> Outcome {
-    cx.make("a").await?;
+async fn force_elsewhere(cx: Context) -> Outcome {
+    cx.create("a").await?;
     let r = cx.merge(format!("{}?force=true", cx.one("a")), &json!({})).await?;
     r.fails(422, "Invalid")?.cause("FieldValueForbidden", "force")?;
     Ok(())
 }
 
-async fn managed_in_body(cx: Cx) -> Outcome {
+async fn managed_in_body(cx: Context) -> Outcome {
     let mut object = cx.object("a");
     object["metadata"]["managedFields"] = json!([{"manager": "x", "operation": "Apply", "apiVersion": cx.api_version(cx.kind()), "fieldsType": "FieldsV1", "fieldsV1": {}}]);
     let r = cx.apply(cx.one("a"), "one", &object).await?;
@@ -129,13 +129,13 @@ async fn managed_in_body(cx: Cx) -> Outcome {
     Ok(())
 }
 
-async fn name_mismatch(cx: Cx) -> Outcome {
+async fn name_mismatch(cx: Context) -> Outcome {
     let r = cx.apply(cx.one("a"), "one", &cx.object("b")).await?;
     r.fails(400, "BadRequest")?.mentions("name")?;
     Ok(())
 }
 
-async fn type_required(cx: Cx) -> Outcome {
+async fn type_required(cx: Context) -> Outcome {
     let mut object = cx.object("a");
     object["kind"].take();
     let r = cx.apply(cx.one("a"), "one", &object).await?;
@@ -144,7 +144,7 @@ async fn type_required(cx: Cx) -> Outcome {
     Ok(())
 }
 
-async fn wrong_version(cx: Cx) -> Outcome {
+async fn wrong_version(cx: Context) -> Outcome {
     let mut object = cx.object("a");
     object["apiVersion"] = json!("nonsense.example/v1");
     let r = cx.apply(cx.one("a"), "one", &object).await?;
@@ -153,8 +153,8 @@ async fn wrong_version(cx: Cx) -> Outcome {
     Ok(())
 }
 
-async fn stale(cx: Cx) -> Outcome {
-    let old = cx.make("a").await?.revision()?;
+async fn stale(cx: Context) -> Outcome {
+    let old = cx.create("a").await?.revision()?;
     cx.merge(cx.one("a"), &json!({"spec": {"leaseTransitions": 2}})).await?.is(200)?;
     let mut object = spec(&cx, json!({"leaseDurationSeconds": 5}));
     object["metadata"]["resourceVersion"] = json!(old);
@@ -165,21 +165,21 @@ async fn stale(cx: Cx) -> Outcome {
     Ok(())
 }
 
-async fn uid_on_create(cx: Cx) -> Outcome {
+async fn uid_on_create(cx: Context) -> Outcome {
     let mut object = cx.object("a");
     object["metadata"]["uid"] = json!("11111111-1111-4111-8111-111111111111");
     cx.apply(cx.one("a"), "one", &object).await?.fails(409, "Conflict")?.mentions("uid mismatch")?;
     Ok(())
 }
 
-async fn conflict(cx: Cx) -> Outcome {
+async fn conflict(cx: Context) -> Outcome {
     apply(&cx, "one", json!({"holderIdentity": "x"})).await?;
     let r = cx.apply(cx.one("a"), "two", &spec(&cx, json!({"holderIdentity": "y"}))).await?;
     r.fails(409, "Conflict")?.cause("FieldManagerConflict", ".spec.holderIdentity")?;
     Ok(())
 }
 
-async fn conflict_message(cx: Cx) -> Outcome {
+async fn conflict_message(cx: Context) -> Outcome {
     apply(&cx, "one", json!({"holderIdentity": "x"})).await?;
     let r = cx.apply(cx.one("a"), "two", &spec(&cx, json!({"holderIdentity": "y"}))).await?;
     r.says("Apply failed with 1 conflict: conflict with \"one\": .spec.holderIdentity")?;
@@ -187,15 +187,16 @@ async fn conflict_message(cx: Cx) -> Outcome {
     Ok(())
 }
 
-async fn conflict_with_update(cx: Cx) -> Outcome {
-    cx.made(format!("{}?fieldManager=editor", cx.all()), &spec(&cx, json!({"holderIdentity": "x"}))).await?;
+async fn conflict_with_update(cx: Context) -> Outcome {
+    cx.create_at(format!("{}?fieldManager=editor", cx.all()), &spec(&cx, json!({"holderIdentity": "x"})))
+        .await?;
     let r = cx.apply(cx.one("a"), "two", &spec(&cx, json!({"holderIdentity": "y"}))).await?;
     let cause = r.fails(409, "Conflict")?.str("/details/causes/0/message")?;
     let start = format!("conflict with \"editor\" using {}", cx.api_version(cx.kind()));
     holds(cause.starts_with(&start), &start, cause)
 }
 
-async fn conflict_all(cx: Cx) -> Outcome {
+async fn conflict_all(cx: Context) -> Outcome {
     apply(&cx, "one", json!({"holderIdentity": "x", "leaseTransitions": 1})).await?;
     let r = cx
         .apply(cx.one("a"), "two", &spec(&cx, json!({"holderIdentity": "y", "leaseTransitions": 2})))
@@ -206,7 +207,7 @@ async fn conflict_all(cx: Cx) -> Outcome {
     Ok(())
 }
 
-async fn conflict_changes_nothing(cx: Cx) -> Outcome {
+async fn conflict_changes_nothing(cx: Context) -> Outcome {
     let before = apply(&cx, "one", json!({"holderIdentity": "x"})).await?;
     cx.apply(cx.one("a"), "two", &spec(&cx, json!({"holderIdentity": "y", "leaseTransitions": 2})))
         .await?
@@ -215,7 +216,7 @@ async fn conflict_changes_nothing(cx: Cx) -> Outcome {
     equal("the object", &before.body, &after.body)
 }
 
-async fn shared(cx: Cx) -> Outcome {
+async fn shared(cx: Context) -> Outcome {
     apply(&cx, "one", json!({"holderIdentity": "x"})).await?;
     let r = apply(&cx, "two", json!({"holderIdentity": "x"})).await?;
     for manager in ["one", "two"] {
@@ -224,7 +225,7 @@ async fn shared(cx: Cx) -> Outcome {
     Ok(())
 }
 
-async fn force(cx: Cx) -> Outcome {
+async fn force(cx: Context) -> Outcome {
     apply(&cx, "one", json!({"holderIdentity": "x", "leaseTransitions": 1})).await?;
     let r = force_apply(&cx, "two", json!({"holderIdentity": "y"})).await?;
     r.is(200)?.eq("/spec/holderIdentity", "y")?;
@@ -232,14 +233,14 @@ async fn force(cx: Cx) -> Outcome {
     equal("fields of two", json!({"f:spec": {"f:holderIdentity": {}}}), fields(&r, "two", "Apply"))
 }
 
-async fn given_up(cx: Cx) -> Outcome {
+async fn given_up(cx: Context) -> Outcome {
     apply(&cx, "one", json!({"holderIdentity": "x", "leaseTransitions": 1})).await?;
     let r = apply(&cx, "one", json!({"holderIdentity": "x"})).await?;
     r.eq("/spec", json!({"holderIdentity": "x"}))?;
     Ok(())
 }
 
-async fn given_up_shared(cx: Cx) -> Outcome {
+async fn given_up_shared(cx: Context) -> Outcome {
     apply(&cx, "one", json!({"holderIdentity": "x", "leaseTransitions": 1})).await?;
     apply(&cx, "two", json!({"leaseTransitions": 1})).await?;
     let r = apply(&cx, "one", json!({"holderIdentity": "x"})).await?;
@@ -247,26 +248,26 @@ async fn given_up_shared(cx: Cx) -> Outcome {
     Ok(())
 }
 
-async fn unowned_stay(cx: Cx) -> Outcome {
-    cx.make("a").await?;
+async fn unowned_stay(cx: Context) -> Outcome {
+    cx.create("a").await?;
     apply(&cx, "one", json!({"leaseDurationSeconds": 5})).await?;
     let r = apply(&cx, "one", json!({})).await?;
     r.eq("/spec", json!({"holderIdentity": "first", "leaseTransitions": 1}))?;
     Ok(())
 }
 
-fn labels(cx: &Cx, labels: Value) -> Value {
+fn labels(cx: &Context, labels: Value) -> Value {
     cx.object_of(cx.kind(), "a", json!({"metadata": {"labels": labels}}))
 }
 
-async fn labels_merge(cx: Cx) -> Outcome {
+async fn labels_merge(cx: Context) -> Outcome {
     cx.apply(cx.one("a"), "one", &labels(&cx, json!({"x": "1"}))).await?.is(201)?;
     let r = cx.apply(cx.one("a"), "two", &labels(&cx, json!({"y": "2"}))).await?;
     r.is(200)?.eq("/metadata/labels", json!({"x": "1", "y": "2"}))?;
     equal("fields of two", json!({"f:metadata": {"f:labels": {"f:y": {}}}}), fields(&r, "two", "Apply"))
 }
 
-async fn label_given_up(cx: Cx) -> Outcome {
+async fn label_given_up(cx: Context) -> Outcome {
     cx.apply(cx.one("a"), "one", &labels(&cx, json!({"x": "1", "y": "2"}))).await?.is(201)?;
     cx.apply(cx.one("a"), "one", &labels(&cx, json!({"y": "2"})))
         .await?
@@ -275,7 +276,7 @@ async fn label_given_up(cx: Cx) -> Outcome {
     Ok(())
 }
 
-async fn finalizers(cx: Cx) -> Outcome {
+async fn finalizers(cx: Context) -> Outcome {
     let with = |f: &str| cx.object_of(cx.kind(), "a", json!({"metadata": {"finalizers": [f]}}));
     cx.apply(cx.one("a"), "one", &with("conformance.example/x")).await?.is(201)?;
     let r = cx.apply(cx.one("a"), "two", &with("conformance.example/y")).await?;
@@ -284,7 +285,7 @@ async fn finalizers(cx: Cx) -> Outcome {
     equal("fields of two", own, fields(&r, "two", "Apply"))
 }
 
-async fn update_takes(cx: Cx) -> Outcome {
+async fn update_takes(cx: Context) -> Outcome {
     apply(&cx, "one", json!({"holderIdentity": "x", "leaseTransitions": 1})).await?;
     let r = cx
         .merge(format!("{}?fieldManager=editor", cx.one("a")), &json!({"spec": {"holderIdentity": "y"}}))
@@ -293,7 +294,7 @@ async fn update_takes(cx: Cx) -> Outcome {
     equal("fields of editor", json!({"f:spec": {"f:holderIdentity": {}}}), fields(&r, "editor", "Update"))
 }
 
-async fn update_removes(cx: Cx) -> Outcome {
+async fn update_removes(cx: Context) -> Outcome {
     apply(&cx, "one", json!({"holderIdentity": "x", "leaseTransitions": 1})).await?;
     let r = cx
         .merge(format!("{}?fieldManager=editor", cx.one("a")), &json!({"spec": {"holderIdentity": null}}))
@@ -301,42 +302,43 @@ async fn update_removes(cx: Cx) -> Outcome {
     equal("fields of one", json!({"f:spec": {"f:leaseTransitions": {}}}), fields(&r, "one", "Apply"))
 }
 
-async fn dry_run(cx: Cx) -> Outcome {
+async fn dry_run(cx: Context) -> Outcome {
     let r = cx.apply(format!("{}?dryRun=All", cx.one("a")), "one", &cx.object("a")).await?;
     r.is(201)?.eq("/spec/holderIdentity", "first")?;
     cx.get(cx.one("a")).await?.is(404)?;
     Ok(())
 }
 
-async fn empty(cx: Cx) -> Outcome {
-    cx.make("a").await?;
+async fn empty(cx: Context) -> Outcome {
+    cx.create("a").await?;
     let bare = cx.object_of(cx.kind(), "a", json!({}));
     let r = cx.apply(cx.one("a"), "one", &bare).await?;
     r.is(200)?.eq("/spec/holderIdentity", "first")?;
     Ok(())
 }
 
-async fn generation(cx: Cx) -> Outcome {
+async fn generation(cx: Context) -> Outcome {
     apply(&cx, "one", json!({"holderIdentity": "x"})).await?.eq("/metadata/generation", 1)?;
     apply(&cx, "one", json!({"holderIdentity": "y"})).await?.eq("/metadata/generation", 2)?;
     apply(&cx, "one", json!({"holderIdentity": "y"})).await?.eq("/metadata/generation", 2)?;
     Ok(())
 }
 
-async fn order(cx: Cx) -> Outcome {
-    cx.made(format!("{}?fieldManager=editor", cx.all()), &spec(&cx, json!({"holderIdentity": "x"}))).await?;
+async fn order(cx: Context) -> Outcome {
+    cx.create_at(format!("{}?fieldManager=editor", cx.all()), &spec(&cx, json!({"holderIdentity": "x"})))
+        .await?;
     let r = apply(&cx, "one", json!({"leaseTransitions": 1})).await?;
     r.eq("/metadata/managedFields/0/manager", "one")?.eq("/metadata/managedFields/1/manager", "editor")?;
     Ok(())
 }
 
-async fn malformed(cx: Cx) -> Outcome {
+async fn malformed(cx: Context) -> Outcome {
     let call = cx.call(Method::PATCH, format!("{}?fieldManager=one", cx.one("a"))).bytes(APPLY, "a: [b");
     call.send().await?.fails(400, "BadRequest")?;
     Ok(())
 }
 
-async fn null_value(cx: Cx) -> Outcome {
+async fn null_value(cx: Context) -> Outcome {
     apply(&cx, "one", json!({"holderIdentity": "x"})).await?;
     let r = cx
         .apply(cx.one("a"), "two", &cx.object_of(cx.kind(), "a", json!({"metadata": {"labels": null}})))

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use crate::{
     case::{Case, core, custom},
     check::{Outcome, equal},
-    context::Cx,
+    context::Context,
     kinds::{CONFIG_MAP, DEPLOYMENT, SERVICE},
 };
 
@@ -24,7 +24,7 @@ pub(crate) fn cases() -> Vec<Case> {
             atomic_conflict,
         ),
         custom("applylists/set-merged", "items of a set are merged", set_merged),
-        custom("applylists/set-item-given-up", "an item of a set that is left out goes away", set_given_up),
+        custom("applylists/set-item-given-up", "an item omitted from a set is removed", set_given_up),
         custom("applylists/map-merged-by-key", "items of a map list are merged by key", map_merged),
         custom("applylists/map-fields-merged", "fields of one item may have several managers", map_fields),
         custom(
@@ -60,7 +60,7 @@ pub(crate) fn cases() -> Vec<Case> {
         ),
         core("applylists/containers-by-name", "containers of a pod template are merged by name", containers),
         core("applylists/service-ports", "ports of a Service are keyed by port and protocol", service_ports),
-        core("applylists/defaults-not-owned", "defaults of a built-in kind are owned by nobody", defaults),
+        core("applylists/defaults-not-owned", "defaults of a built-in kind have no owner", defaults),
         core(
             "applylists/client-to-server-side",
             "an Update manager's fields and an Apply of the same values share",
@@ -70,25 +70,29 @@ pub(crate) fn cases() -> Vec<Case> {
     .concat()
 }
 
-async fn apply(cx: &Cx, manager: &str, spec: Value) -> Result<crate::client::Reply, crate::check::Failure> {
+async fn apply(
+    cx: &Context,
+    manager: &str,
+    spec: Value,
+) -> Result<crate::client::ApiResponse, crate::check::Failure> {
     cx.apply(cx.one("a"), manager, &cx.with_spec("a", spec)).await
 }
 
-async fn atomic(cx: Cx) -> Outcome {
+async fn atomic(cx: Context) -> Outcome {
     apply(&cx, "one", json!({"steps": ["a", "b"]})).await?.is(201)?;
     let r = apply(&cx, "one", json!({"steps": ["b", "c"]})).await?;
     r.is(200)?.eq("/spec/steps", json!(["b", "c"]))?;
     equal("fields of one", json!({"f:spec": {"f:steps": {}}}), fields(&r, "one", "Apply"))
 }
 
-async fn atomic_conflict(cx: Cx) -> Outcome {
+async fn atomic_conflict(cx: Context) -> Outcome {
     apply(&cx, "one", json!({"steps": ["a", "b"]})).await?.is(201)?;
     let r = apply(&cx, "two", json!({"steps": ["a"]})).await?;
     r.fails(409, "Conflict")?.cause("FieldManagerConflict", ".spec.steps")?;
     Ok(())
 }
 
-async fn set_merged(cx: Cx) -> Outcome {
+async fn set_merged(cx: Context) -> Outcome {
     apply(&cx, "one", json!({"tags": ["a", "b"]})).await?.is(201)?;
     let r = apply(&cx, "two", json!({"tags": ["c", "b"]})).await?;
     let mut tags: Vec<String> =
@@ -102,21 +106,21 @@ async fn set_merged(cx: Cx) -> Outcome {
     )
 }
 
-async fn set_given_up(cx: Cx) -> Outcome {
+async fn set_given_up(cx: Context) -> Outcome {
     apply(&cx, "one", json!({"tags": ["a", "b"]})).await?.is(201)?;
     apply(&cx, "two", json!({"tags": ["c"]})).await?.is(200)?;
     apply(&cx, "one", json!({"tags": ["b"]})).await?.is(200)?.eq("/spec/tags", json!(["b", "c"]))?;
     Ok(())
 }
 
-async fn map_merged(cx: Cx) -> Outcome {
+async fn map_merged(cx: Context) -> Outcome {
     apply(&cx, "one", json!({"ports": [{"name": "a", "port": 1}]})).await?.is(201)?;
     let r = apply(&cx, "two", json!({"ports": [{"name": "b", "port": 2}]})).await?;
     r.is(200)?.eq("/spec/ports", json!([{"name": "a", "port": 1}, {"name": "b", "port": 2}]))?;
     Ok(())
 }
 
-async fn map_fields(cx: Cx) -> Outcome {
+async fn map_fields(cx: Context) -> Outcome {
     apply(&cx, "one", json!({"ports": [{"name": "a", "port": 1}]})).await?.is(201)?;
     apply(&cx, "two", json!({"ports": [{"name": "a", "note": "n"}]}))
         .await?
@@ -127,7 +131,7 @@ async fn map_fields(cx: Cx) -> Outcome {
     Ok(())
 }
 
-async fn map_given_up(cx: Cx) -> Outcome {
+async fn map_given_up(cx: Context) -> Outcome {
     apply(&cx, "one", json!({"ports": [{"name": "a", "port": 1}, {"name": "b", "port": 2}]}))
         .await?
         .is(201)?;
@@ -138,7 +142,7 @@ async fn map_given_up(cx: Cx) -> Outcome {
     Ok(())
 }
 
-async fn map_managed(cx: Cx) -> Outcome {
+async fn map_managed(cx: Context) -> Outcome {
     let r = apply(&cx, "one", json!({"ports": [{"name": "a", "port": 1}]})).await?;
     let item = json!({".": {}, "f:name": {}, "f:port": {}});
     equal(
@@ -148,26 +152,26 @@ async fn map_managed(cx: Cx) -> Outcome {
     )
 }
 
-async fn map_conflict(cx: Cx) -> Outcome {
+async fn map_conflict(cx: Context) -> Outcome {
     apply(&cx, "one", json!({"ports": [{"name": "a", "port": 1}]})).await?.is(201)?;
     let r = apply(&cx, "two", json!({"ports": [{"name": "a", "port": 2}]})).await?;
     r.fails(409, "Conflict")?.cause("FieldManagerConflict", ".spec.ports[name=\"a\"].port")?;
     Ok(())
 }
 
-async fn map_key_missing(cx: Cx) -> Outcome {
+async fn map_key_missing(cx: Context) -> Outcome {
     let r = apply(&cx, "one", json!({"ports": [{"port": 1}]})).await?;
     r.is(500)?.mentions("element 0: associative list with keys has an element that omits ")?;
     Ok(())
 }
 
-async fn map_duplicate(cx: Cx) -> Outcome {
+async fn map_duplicate(cx: Context) -> Outcome {
     let r = apply(&cx, "one", json!({"ports": [{"name": "a"}, {"name": "a"}]})).await?;
     r.is(500)?.mentions("duplicate entries for key [name=\"a\"]")?;
     Ok(())
 }
 
-async fn granular(cx: Cx) -> Outcome {
+async fn granular(cx: Context) -> Outcome {
     apply(&cx, "one", json!({"settings": {"a": "1"}})).await?.is(201)?;
     apply(&cx, "two", json!({"settings": {"b": "2"}}))
         .await?
@@ -176,7 +180,7 @@ async fn granular(cx: Cx) -> Outcome {
     Ok(())
 }
 
-async fn atomic_map(cx: Cx) -> Outcome {
+async fn atomic_map(cx: Context) -> Outcome {
     apply(&cx, "one", json!({"sealed": {"a": "1"}})).await?.is(201)?;
     let r = apply(&cx, "two", json!({"sealed": {"b": "2"}})).await?;
     r.fails(409, "Conflict")?.cause("FieldManagerConflict", ".spec.sealed")?;
@@ -184,42 +188,42 @@ async fn atomic_map(cx: Cx) -> Outcome {
     Ok(())
 }
 
-async fn order(cx: Cx) -> Outcome {
+async fn order(cx: Context) -> Outcome {
     apply(&cx, "one", json!({"ports": [{"name": "c"}, {"name": "a"}, {"name": "b"}]})).await?.is(201)?;
     let r = cx.get(cx.one("a")).await?;
     r.eq("/spec/ports", json!([{"name": "c"}, {"name": "a"}, {"name": "b"}]))?;
     Ok(())
 }
 
-async fn set_duplicate(cx: Cx) -> Outcome {
+async fn set_duplicate(cx: Context) -> Outcome {
     let r = apply(&cx, "one", json!({"tags": ["a", "a"]})).await?;
     r.is(500)?.mentions("duplicate entries for key [=\"a\"]")?;
     Ok(())
 }
 
 async fn apply_data(
-    cx: &Cx,
+    cx: &Context,
     manager: &str,
     data: Value,
-) -> Result<crate::client::Reply, crate::check::Failure> {
+) -> Result<crate::client::ApiResponse, crate::check::Failure> {
     cx.apply(cx.one_of(&CONFIG_MAP, "a"), manager, &cx.object_of(&CONFIG_MAP, "a", json!({"data": data})))
         .await
 }
 
-async fn config_map(cx: Cx) -> Outcome {
+async fn config_map(cx: Context) -> Outcome {
     apply_data(&cx, "one", json!({"a": "1"})).await?.is(201)?;
     let r = apply_data(&cx, "two", json!({"b": "2"})).await?;
     r.is(200)?.eq("/data", json!({"a": "1", "b": "2"}))?;
     equal("fields of two", json!({"f:data": {"f:b": {}}}), fields(&r, "two", "Apply"))
 }
 
-async fn config_map_given_up(cx: Cx) -> Outcome {
+async fn config_map_given_up(cx: Context) -> Outcome {
     apply_data(&cx, "one", json!({"a": "1", "b": "2"})).await?.is(201)?;
     apply_data(&cx, "one", json!({"b": "2"})).await?.is(200)?.eq("/data", json!({"b": "2"}))?;
     Ok(())
 }
 
-async fn containers(cx: Cx) -> Outcome {
+async fn containers(cx: Context) -> Outcome {
     let path = cx.one_of(&DEPLOYMENT, "a");
     cx.apply(&path, "one", &deployment(&cx)).await?.is(201)?;
     let mut other = cx.object_of(&DEPLOYMENT, "a", json!({}));
@@ -234,7 +238,7 @@ async fn containers(cx: Cx) -> Outcome {
     equal("the path of the value", Some(&json!({})), mine.pointer(container))
 }
 
-async fn service_ports(cx: Cx) -> Outcome {
+async fn service_ports(cx: Context) -> Outcome {
     let path = cx.one_of(&SERVICE, "a");
     let with = |port: u32, name: &str| {
         cx.object_of(
@@ -250,7 +254,7 @@ async fn service_ports(cx: Cx) -> Outcome {
     equal("the path of the name", Some(&json!({})), fields(&r, "two", "Apply").pointer(key))
 }
 
-async fn defaults(cx: Cx) -> Outcome {
+async fn defaults(cx: Context) -> Outcome {
     let r = cx.apply(cx.one_of(&DEPLOYMENT, "a"), "one", &deployment(&cx)).await?;
     r.is(201)?.eq("/spec/template/spec/restartPolicy", "Always")?;
     let mine = fields(&r, "one", "Apply");
@@ -261,10 +265,10 @@ async fn defaults(cx: Cx) -> Outcome {
     )
 }
 
-async fn migrate(cx: Cx) -> Outcome {
+async fn migrate(cx: Context) -> Outcome {
     let path = cx.one_of(&CONFIG_MAP, "a");
     let object = cx.object_of(&CONFIG_MAP, "a", json!({"data": {"a": "1"}}));
-    cx.made(format!("{}?fieldManager=kubectl", cx.all_of(&CONFIG_MAP)), &object).await?;
+    cx.create_at(format!("{}?fieldManager=kubectl", cx.all_of(&CONFIG_MAP)), &object).await?;
     let r = cx.apply(&path, "kubectl", &object).await?;
     r.is(200)?;
     equal("of Apply", json!({"f:data": {"f:a": {}}}), fields(&r, "kubectl", "Apply"))?;

@@ -1,4 +1,4 @@
-//! Who asks, and what they may do: on servers whose kubeconfig has several identities.
+//! Authentication and authorization, on servers whose kubeconfig has several identities.
 
 use http::Method;
 use serde_json::{Value, json};
@@ -6,12 +6,12 @@ use serde_json::{Value, json};
 use crate::{
     case::{Case, needing},
     check::{Failure, Outcome, holds},
-    client::{Client, Reply},
-    context::Cx,
+    client::{ApiResponse, Client},
+    context::Context,
     subject::Need,
 };
 
-// One row a line: a table.
+// One row per line.
 #[rustfmt::skip]
 pub(crate) fn cases() -> Vec<Case> {
     [
@@ -39,11 +39,11 @@ pub(crate) fn cases() -> Vec<Case> {
 
 const RBAC: &str = "/apis/rbac.authorization.k8s.io/v1";
 
-async fn ask(client: &Client, path: String) -> Result<Reply, Failure> {
+async fn ask(client: &Client, path: String) -> Result<ApiResponse, Failure> {
     client.call(Method::GET, path).send().await
 }
 
-async fn bad_token(cx: Cx) -> Outcome {
+async fn bad_token(cx: Context) -> Outcome {
     let mut endpoint = cx
         .server
         .config
@@ -55,18 +55,18 @@ async fn bad_token(cx: Cx) -> Outcome {
     Ok(())
 }
 
-async fn token(cx: Cx) -> Outcome {
+async fn token(cx: Context) -> Outcome {
     ask(&cx.identity("token-admin")?, cx.all()).await?.is(200)?;
     Ok(())
 }
 
-async fn certificate(cx: Cx) -> Outcome {
+async fn certificate(cx: Context) -> Outcome {
     ask(&cx.identity("viewer")?, cx.all()).await?.is(200)?;
     Ok(())
 }
 
-async fn reader_reads(cx: Cx) -> Outcome {
-    cx.make("a").await?;
+async fn reader_reads(cx: Context) -> Outcome {
+    cx.create("a").await?;
     let viewer = cx.identity("viewer")?;
     ask(&viewer, cx.one("a")).await?.is(200)?;
     ask(&viewer, cx.all()).await?.lists(&["a"])?;
@@ -74,8 +74,8 @@ async fn reader_reads(cx: Cx) -> Outcome {
     Ok(())
 }
 
-/// The text of a refusal after the name of what was refused.
-fn refusal(cx: &Cx, user: &str, verb: &str) -> String {
+/// The message of a refusal after the name of the resource.
+fn refusal(cx: &Context, user: &str, verb: &str) -> String {
     format!(
         "User \"{user}\" cannot {verb} resource \"widgets\" in API group \"{}\" in the namespace \"{}\"",
         cx.group(),
@@ -83,19 +83,19 @@ fn refusal(cx: &Cx, user: &str, verb: &str) -> String {
     )
 }
 
-async fn reader_writes(cx: Cx) -> Outcome {
+async fn reader_writes(cx: Context) -> Outcome {
     let r = cx.identity("viewer")?.call(Method::POST, cx.all()).json(&cx.object("a")).send().await?;
     r.fails(403, "Forbidden")?.mentions(&refusal(&cx, "viewer", "create"))?.eq("/details/kind", "widgets")?;
     Ok(())
 }
 
-async fn nobody(cx: Cx) -> Outcome {
+async fn nobody(cx: Context) -> Outcome {
     let r = ask(&cx.identity("token-nobody")?, cx.all()).await?;
     r.fails(403, "Forbidden")?.mentions(&refusal(&cx, "token-nobody", "list"))?;
     Ok(())
 }
 
-async fn discovery(cx: Cx) -> Outcome {
+async fn discovery(cx: Context) -> Outcome {
     let nobody = cx.identity("token-nobody")?;
     for path in ["/api", "/apis", "/version", "/healthz"] {
         ask(&nobody, path.to_owned()).await?.is(200)?;
@@ -104,7 +104,7 @@ async fn discovery(cx: Cx) -> Outcome {
     Ok(())
 }
 
-async fn forbidden_missing(cx: Cx) -> Outcome {
+async fn forbidden_missing(cx: Context) -> Outcome {
     ask(&cx.identity("token-nobody")?, cx.one("none"))
         .await?
         .fails(403, "Forbidden")?
@@ -112,34 +112,34 @@ async fn forbidden_missing(cx: Cx) -> Outcome {
     Ok(())
 }
 
-async fn delete(cx: Cx) -> Outcome {
-    cx.make("a").await?;
+async fn delete(cx: Context) -> Outcome {
+    cx.create("a").await?;
     cx.identity("viewer")?.call(Method::DELETE, cx.one("a")).send().await?.fails(403, "Forbidden")?;
     cx.get(cx.one("a")).await?.is(200)?;
     Ok(())
 }
 
-async fn patch(cx: Cx) -> Outcome {
-    cx.make("a").await?;
+async fn patch(cx: Context) -> Outcome {
+    cx.create("a").await?;
     let call =
         cx.identity("viewer")?.call(Method::PATCH, cx.one("a")).typed(crate::context::MERGE, &json!({}));
     call.send().await?.fails(403, "Forbidden")?.mentions(&refusal(&cx, "viewer", "patch"))?;
     Ok(())
 }
 
-async fn impersonate(cx: Cx) -> Outcome {
+async fn impersonate(cx: Context) -> Outcome {
     let r = cx.call(Method::GET, cx.all()).header("impersonate-user", "somebody").send().await?;
     r.fails(403, "Forbidden")?.mentions(&refusal(&cx, "somebody", "list"))?;
     Ok(())
 }
 
-async fn impersonate_forbidden(cx: Cx) -> Outcome {
+async fn impersonate_forbidden(cx: Context) -> Outcome {
     let call = cx.identity("viewer")?.call(Method::GET, cx.all()).header("impersonate-user", "admin");
     call.send().await?.fails(403, "Forbidden")?.mentions("User \"viewer\" cannot impersonate")?;
     Ok(())
 }
 
-async fn self_review(cx: Cx) -> Outcome {
+async fn self_review(cx: Context) -> Outcome {
     let attributes = json!({"verb": "create", "resource": "configmaps", "namespace": cx.ns});
     let body = json!({"apiVersion": "authorization.k8s.io/v1", "kind": "SelfSubjectAccessReview", "spec": {"resourceAttributes": attributes}});
     let path = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews";
@@ -149,7 +149,7 @@ async fn self_review(cx: Cx) -> Outcome {
     Ok(())
 }
 
-async fn subject_review(cx: Cx) -> Outcome {
+async fn subject_review(cx: Context) -> Outcome {
     let spec = json!({"user": "somebody", "resourceAttributes": {"verb": "get", "resource": "pods", "namespace": cx.ns}});
     let body = json!({"apiVersion": "authorization.k8s.io/v1", "kind": "SubjectAccessReview", "spec": spec});
     cx.post("/apis/authorization.k8s.io/v1/subjectaccessreviews", &body)
@@ -159,22 +159,22 @@ async fn subject_review(cx: Cx) -> Outcome {
     Ok(())
 }
 
-/// Grants rules to a user of the case's own in the case's namespace; answers the user's name.
-async fn grant(cx: &Cx, rules: Value) -> Result<String, Failure> {
+/// Grants rules to the case's own user in the case's namespace; returns the user's name.
+async fn grant(cx: &Context, rules: Value) -> Result<String, Failure> {
     let user = format!("user-{}", cx.ns);
     let base = format!("{RBAC}/namespaces/{}", cx.ns);
     let version = "rbac.authorization.k8s.io/v1";
     let role = json!({"apiVersion": version, "kind": "Role", "metadata": {"name": "r"}, "rules": rules});
-    cx.made(format!("{base}/roles"), &role).await?;
+    cx.create_at(format!("{base}/roles"), &role).await?;
     let binding = json!({"apiVersion": version, "kind": "RoleBinding", "metadata": {"name": "r"},
         "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "Role", "name": "r"},
         "subjects": [{"apiGroup": "rbac.authorization.k8s.io", "kind": "User", "name": user}]});
-    cx.made(format!("{base}/rolebindings"), &binding).await?;
+    cx.create_at(format!("{base}/rolebindings"), &binding).await?;
     Ok(user)
 }
 
-/// Asks as that user until the answer has this code: the authorizer follows by a watch.
-async fn as_user(cx: &Cx, user: &str, path: String, code: u16) -> Outcome {
+/// Polls as that user until the response has this code: authorizers follow changes with a watch.
+async fn as_user(cx: &Context, user: &str, path: String, code: u16) -> Outcome {
     let mut last = String::new();
     for _ in 0..100 {
         let r = cx.call(Method::GET, &path).header("impersonate-user", user).send().await?;
@@ -187,7 +187,7 @@ async fn as_user(cx: &Cx, user: &str, path: String, code: u16) -> Outcome {
     Err(Failure::new(&path, code.to_string(), last))
 }
 
-async fn role_grants(cx: Cx) -> Outcome {
+async fn role_grants(cx: Context) -> Outcome {
     let user =
         grant(&cx, json!([{"apiGroups": [cx.group()], "resources": ["widgets"], "verbs": ["list"]}])).await?;
     as_user(&cx, &user, cx.all(), 200).await?;
@@ -195,23 +195,23 @@ async fn role_grants(cx: Cx) -> Outcome {
     as_user(&cx, &user, cx.everywhere(), 403).await
 }
 
-async fn resource_names(cx: Cx) -> Outcome {
-    cx.make_all(&["a", "b"]).await?;
+async fn resource_names(cx: Context) -> Outcome {
+    cx.create_all(&["a", "b"]).await?;
     let rules = json!([{"apiGroups": [cx.group()], "resources": ["widgets"], "verbs": ["get"], "resourceNames": ["a"]}]);
     let user = grant(&cx, rules).await?;
     as_user(&cx, &user, cx.one("a"), 200).await?;
     as_user(&cx, &user, cx.one("b"), 403).await
 }
 
-async fn subresource(cx: Cx) -> Outcome {
-    cx.make("a").await?;
+async fn subresource(cx: Context) -> Outcome {
+    cx.create("a").await?;
     let user =
         grant(&cx, json!([{"apiGroups": [cx.group()], "resources": ["widgets"], "verbs": ["*"]}])).await?;
     as_user(&cx, &user, cx.one("a"), 200).await?;
     as_user(&cx, &user, format!("{}/status", cx.one("a")), 403).await
 }
 
-async fn escalation(cx: Cx) -> Outcome {
+async fn escalation(cx: Context) -> Outcome {
     let rules = json!([{"apiGroups": ["rbac.authorization.k8s.io"], "resources": ["roles"], "verbs": ["get", "list", "create"]}]);
     let user = grant(&cx, rules).await?;
     let roles = format!("{RBAC}/namespaces/{}/roles", cx.ns);

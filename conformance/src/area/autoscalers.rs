@@ -1,15 +1,15 @@
-//! Autoscalers: one kind in two versions, of which the first keeps in annotations what it has no members for.
+//! HorizontalPodAutoscalers: two versions, the first of which keeps fields it lacks in annotations.
 
 use serde_json::{Value, json};
 
 use crate::{
     case::{Case, core},
     check::{Failure, Outcome, at, equal},
-    client::Reply,
-    context::Cx,
+    client::ApiResponse,
+    context::Context,
 };
 
-// One row a line: a table.
+// One row per line.
 #[rustfmt::skip]
 pub(crate) fn cases() -> Vec<Case> {
     [
@@ -17,13 +17,13 @@ pub(crate) fn cases() -> Vec<Case> {
         core("autoscalers/new-as-old", "of the newer version's metrics v1 has the percentage of cpu", new_as_old),
         core("autoscalers/metrics-annotation", "other metrics are in an annotation of v1", metrics),
         core("autoscalers/behavior-annotation", "behavior is in an annotation of v1", behavior),
-        core("autoscalers/annotations-as-new", "what v1 says in annotations is there in the newer version, without them", annotations),
+        core("autoscalers/annotations-as-new", "annotations of v1 are fields in the newer version", annotations),
         core("autoscalers/unreadable-annotations", "annotations of v1 that cannot be read are dropped", unreadable),
         core("autoscalers/annotations-of-new", "the newer version has none of these annotations, and loses those it is given", annotations_of_new),
         core("autoscalers/default-metric", "whichever it is made in, without metrics it aims at 80% of cpu", default_metric),
         core("autoscalers/default-behavior", "behavior is filled in where it is given at all", default_behavior),
         core("autoscalers/patch-by-old", "a patch by v1 changes its own members and keeps the others", patch_by_old),
-        core("autoscalers/annotations-removed", "whoever takes the annotations of v1 away takes away what they stand for", removed),
+        core("autoscalers/annotations-removed", "removing the annotations of v1 removes the fields they stand for", removed),
         core("autoscalers/status-annotations", "v1 writes the metrics of its status as annotations, by way of status alone", status),
         core("autoscalers/watch", "a watch of v1 sees what is made in the newer version, as v1", watch),
         core("autoscalers/list", "lists of both versions have what was made in either", list),
@@ -37,20 +37,20 @@ const METRICS: &str = "autoscaling.alpha.kubernetes.io/metrics";
 const BEHAVIOR: &str = "autoscaling.alpha.kubernetes.io/behavior";
 const CURRENT_METRICS: &str = "autoscaling.alpha.kubernetes.io/current-metrics";
 
-/// The newer version was a beta for long.
-fn newer(cx: &Cx) -> &'static str {
+/// The newer version was beta for a long time.
+fn newer(cx: &Context) -> &'static str {
     cx.by_version("v2beta2", 23, "v2")
 }
 
-fn path(cx: &Cx, version: &str) -> String {
+fn path(cx: &Context, version: &str) -> String {
     format!("/apis/autoscaling/{version}/namespaces/{}/horizontalpodautoscalers", cx.ns)
 }
 
-fn old(cx: &Cx) -> String {
+fn old(cx: &Context) -> String {
     path(cx, "v1")
 }
 
-fn new(cx: &Cx) -> String {
+fn new(cx: &Context) -> String {
     path(cx, newer(cx))
 }
 
@@ -72,11 +72,11 @@ fn cpu(percent: u8) -> Value {
     json!({"type": "Resource", "resource": {"name": "cpu", "target": target}})
 }
 
-fn annotation<'r>(reply: &'r Reply, name: &str) -> &'r str {
+fn annotation<'r>(reply: &'r ApiResponse, name: &str) -> &'r str {
     reply.body["metadata"]["annotations"][name].as_str().unwrap_or_default()
 }
 
-async fn both(cx: &Cx, name: &str) -> Result<(Reply, Reply), Failure> {
+async fn both(cx: &Context, name: &str) -> Result<(ApiResponse, ApiResponse), Failure> {
     let replies =
         (cx.get(format!("{}/{name}", old(cx))).await?, cx.get(format!("{}/{name}", new(cx))).await?);
     replies.0.is(200)?.eq("/apiVersion", "autoscaling/v1")?.eq("/kind", "HorizontalPodAutoscaler")?;
@@ -85,8 +85,8 @@ async fn both(cx: &Cx, name: &str) -> Result<(Reply, Reply), Failure> {
     Ok(replies)
 }
 
-async fn old_as_new(cx: Cx) -> Outcome {
-    let made = cx.made(old(&cx), &scaler("a", json!({"targetCPUUtilizationPercentage": 50}))).await?;
+async fn old_as_new(cx: Context) -> Outcome {
+    let made = cx.create_at(old(&cx), &scaler("a", json!({"targetCPUUtilizationPercentage": 50}))).await?;
     let (old, new) = both(&cx, "a").await?;
     old.eq("/spec/targetCPUUtilizationPercentage", 50)?.eq("/spec/minReplicas", 1)?;
     new.eq("/spec/metrics", json!([cpu(50)]))?.eq("/spec/maxReplicas", 5)?;
@@ -94,8 +94,8 @@ async fn old_as_new(cx: Cx) -> Outcome {
     Ok(())
 }
 
-async fn new_as_old(cx: Cx) -> Outcome {
-    let made = cx.made(new(&cx), &scaler("a", json!({"minReplicas": 2, "metrics": [cpu(60)]}))).await?;
+async fn new_as_old(cx: Context) -> Outcome {
+    let made = cx.create_at(new(&cx), &scaler("a", json!({"minReplicas": 2, "metrics": [cpu(60)]}))).await?;
     let (old, _) = both(&cx, "a").await?;
     old.eq("/spec/targetCPUUtilizationPercentage", 60)?
         .eq("/spec/minReplicas", 2)?
@@ -104,7 +104,7 @@ async fn new_as_old(cx: Cx) -> Outcome {
     equal(METRICS, "", annotation(&old, METRICS))
 }
 
-async fn metrics(cx: Cx) -> Outcome {
+async fn metrics(cx: Context) -> Outcome {
     let object = json!({"describedObject": {"kind": "Service", "name": "s", "apiVersion": "v1"}, "metric": {"name": "hits"},
         "target": {"type": "Value", "value": "10"}});
     let pods = json!({"metric": {"name": "rps", "selector": {"matchLabels": {"b": "c", "a": "b"}}},
@@ -113,7 +113,7 @@ async fn metrics(cx: Cx) -> Outcome {
     let external = json!({"metric": {"name": "q"}, "target": {"type": "AverageValue", "averageValue": "30"}});
     let all = json!([{"type": "Resource", "resource": memory}, {"type": "Pods", "pods": pods},
         {"type": "Object", "object": object}, {"type": "External", "external": external}, cpu(70)]);
-    cx.made(new(&cx), &annotated(scaler("a", json!({"metrics": all})), json!({"x": "y"}))).await?;
+    cx.create_at(new(&cx), &annotated(scaler("a", json!({"metrics": all})), json!({"x": "y"}))).await?;
     let (old, new) = both(&cx, "a").await?;
     equal(
         METRICS,
@@ -125,12 +125,12 @@ async fn metrics(cx: Cx) -> Outcome {
     Ok(())
 }
 
-async fn behavior(cx: Cx) -> Outcome {
+async fn behavior(cx: Context) -> Outcome {
     let up = json!({"stabilizationWindowSeconds": 3, "selectPolicy": "Min", "policies": [{"type": "Pods", "value": 1, "periodSeconds": 3}]});
     let down =
         json!({"selectPolicy": "Max", "policies": [{"type": "Percent", "value": 50, "periodSeconds": 9}]});
     let given = json!({"scaleUp": up, "scaleDown": down});
-    cx.made(new(&cx), &scaler("a", json!({"behavior": given}))).await?;
+    cx.create_at(new(&cx), &scaler("a", json!({"behavior": given}))).await?;
     let (old, new) = both(&cx, "a").await?;
     equal(
         BEHAVIOR,
@@ -142,12 +142,12 @@ async fn behavior(cx: Cx) -> Outcome {
     Ok(())
 }
 
-async fn annotations(cx: Cx) -> Outcome {
+async fn annotations(cx: Context) -> Outcome {
     let metrics = r#"[{"pods":{"targetAverageValue":"1k","metricName":"rps"},"type":"Pods"}]"#;
     let behavior =
         r#"{"ScaleDown":{"SelectPolicy":"Min","Policies":[{"Type":"Pods","Value":1,"PeriodSeconds":3}]}}"#;
     let given = json!({METRICS: metrics, BEHAVIOR: behavior, "x": "y"});
-    cx.made(old(&cx), &annotated(scaler("a", json!({})), given)).await?;
+    cx.create_at(old(&cx), &annotated(scaler("a", json!({})), given)).await?;
     let (old, new) = both(&cx, "a").await?;
     let canonical = r#"[{"type":"Pods","pods":{"metricName":"rps","targetAverageValue":"1k"}}]"#;
     equal(METRICS, canonical, annotation(&old, METRICS))?;
@@ -159,24 +159,24 @@ async fn annotations(cx: Cx) -> Outcome {
     Ok(())
 }
 
-async fn unreadable(cx: Cx) -> Outcome {
+async fn unreadable(cx: Context) -> Outcome {
     let given = json!({METRICS: "nope", BEHAVIOR: "[]", CURRENT_METRICS: "1"});
-    let made = cx.made(old(&cx), &annotated(scaler("a", json!({})), given)).await?;
+    let made = cx.create_at(old(&cx), &annotated(scaler("a", json!({})), given)).await?;
     made.absent("/metadata/annotations")?.eq("/spec/targetCPUUtilizationPercentage", 80)?;
     both(&cx, "a").await?.1.eq("/spec/metrics", json!([cpu(80)]))?.absent("/spec/behavior")?;
     Ok(())
 }
 
-async fn annotations_of_new(cx: Cx) -> Outcome {
+async fn annotations_of_new(cx: Context) -> Outcome {
     let given = json!({METRICS: "[]", BEHAVIOR: "x", "x": "y"});
-    let made = cx.made(new(&cx), &annotated(scaler("a", json!({})), given)).await?;
+    let made = cx.create_at(new(&cx), &annotated(scaler("a", json!({})), given)).await?;
     made.eq("/metadata/annotations", json!({"x": "y"}))?.eq("/spec/metrics", json!([cpu(80)]))?;
     Ok(())
 }
 
-async fn default_metric(cx: Cx) -> Outcome {
-    cx.made(old(&cx), &scaler("a", json!({}))).await?;
-    cx.made(new(&cx), &scaler("b", json!({}))).await?;
+async fn default_metric(cx: Context) -> Outcome {
+    cx.create_at(old(&cx), &scaler("a", json!({}))).await?;
+    cx.create_at(new(&cx), &scaler("b", json!({}))).await?;
     for name in ["a", "b"] {
         let (old, new) = both(&cx, name).await?;
         old.eq("/spec/targetCPUUtilizationPercentage", 80)?;
@@ -185,24 +185,24 @@ async fn default_metric(cx: Cx) -> Outcome {
     Ok(())
 }
 
-async fn default_behavior(cx: Cx) -> Outcome {
+async fn default_behavior(cx: Context) -> Outcome {
     let doubled = json!({"type": "Percent", "value": 100, "periodSeconds": 15});
     let four = json!({"type": "Pods", "value": 4, "periodSeconds": 15});
-    let made = cx.made(new(&cx), &scaler("a", json!({"behavior": {}}))).await?;
+    let made = cx.create_at(new(&cx), &scaler("a", json!({"behavior": {}}))).await?;
     let up = json!({"stabilizationWindowSeconds": 0, "selectPolicy": "Max", "policies": [four, doubled]});
     let down = json!({"selectPolicy": "Max", "policies": [doubled]});
     made.eq("/spec/behavior", json!({"scaleUp": up, "scaleDown": down}))?;
     let given = json!({"behavior": {"scaleDown": {"selectPolicy": "Min", "stabilizationWindowSeconds": 7}}});
-    let made = cx.made(new(&cx), &scaler("b", given)).await?;
+    let made = cx.create_at(new(&cx), &scaler("b", given)).await?;
     let down = json!({"stabilizationWindowSeconds": 7, "selectPolicy": "Min", "policies": [doubled]});
     made.eq("/spec/behavior", json!({"scaleUp": up, "scaleDown": down}))?;
-    cx.made(new(&cx), &scaler("c", json!({}))).await?.absent("/spec/behavior")?;
+    cx.create_at(new(&cx), &scaler("c", json!({}))).await?.absent("/spec/behavior")?;
     Ok(())
 }
 
-async fn patch_by_old(cx: Cx) -> Outcome {
+async fn patch_by_old(cx: Context) -> Outcome {
     let given = json!({"metrics": [cpu(60)], "behavior": {"scaleDown": {"stabilizationWindowSeconds": 7}}});
-    cx.made(new(&cx), &scaler("a", given)).await?;
+    cx.create_at(new(&cx), &scaler("a", given)).await?;
     let one = format!("{}/a", old(&cx));
     let change = json!({"metadata": {"labels": {"a": "b"}}, "spec": {"targetCPUUtilizationPercentage": 44}});
     cx.merge(&one, &change).await?.is(200)?.eq("/spec/targetCPUUtilizationPercentage", 44)?;
@@ -212,8 +212,8 @@ async fn patch_by_old(cx: Cx) -> Outcome {
     Ok(())
 }
 
-async fn removed(cx: Cx) -> Outcome {
-    cx.made(new(&cx), &scaler("a", json!({"metrics": [cpu(60)], "behavior": {}}))).await?;
+async fn removed(cx: Context) -> Outcome {
+    cx.create_at(new(&cx), &scaler("a", json!({"metrics": [cpu(60)], "behavior": {}}))).await?;
     let one = format!("{}/a", old(&cx));
     cx.merge(&one, &json!({"metadata": {"annotations": null}})).await?.is(200)?;
     both(&cx, "a").await?.1.absent("/spec/behavior")?.eq("/spec/metrics", json!([cpu(60)]))?;
@@ -222,9 +222,9 @@ async fn removed(cx: Cx) -> Outcome {
     Ok(())
 }
 
-/// Only what one answer says: the cluster's own controller writes this status as well.
-async fn status(cx: Cx) -> Outcome {
-    cx.made(old(&cx), &scaler("a", json!({}))).await?;
+/// Checked on one response: the cluster's own controller also writes this status.
+async fn status(cx: Context) -> Outcome {
+    cx.create_at(old(&cx), &scaler("a", json!({}))).await?;
     let found = r#"[{"pods":{"currentAverageValue":"1","metricName":"m"},"type":"Pods"}]"#;
     let given = json!({"metadata": {"annotations": {CURRENT_METRICS: found}}});
     let main = cx.merge(format!("{}/a", old(&cx)), &given).await?;
@@ -242,18 +242,18 @@ async fn status(cx: Cx) -> Outcome {
     Ok(())
 }
 
-async fn watch(cx: Cx) -> Outcome {
+async fn watch(cx: Context) -> Outcome {
     let from = cx.get(old(&cx)).await?.revision()?;
     let mut watch = cx.watch(format!("{}?watch=1&resourceVersion={from}", old(&cx))).await?;
-    cx.made(new(&cx), &scaler("a", json!({"metrics": [cpu(60)]}))).await?;
+    cx.create_at(new(&cx), &scaler("a", json!({"metrics": [cpu(60)]}))).await?;
     let event = watch.expect("ADDED", "a").await?;
     at(&event, "/apiVersion", "autoscaling/v1")?;
     at(&event, "/spec/targetCPUUtilizationPercentage", 60)
 }
 
-async fn list(cx: Cx) -> Outcome {
-    cx.made(new(&cx), &scaler("a", json!({"metrics": [cpu(60)]}))).await?;
-    cx.made(old(&cx), &scaler("b", json!({"targetCPUUtilizationPercentage": 50}))).await?;
+async fn list(cx: Context) -> Outcome {
+    cx.create_at(new(&cx), &scaler("a", json!({"metrics": [cpu(60)]}))).await?;
+    cx.create_at(old(&cx), &scaler("b", json!({"targetCPUUtilizationPercentage": 50}))).await?;
     let list = cx.get(old(&cx)).await?;
     list.lists(&["a", "b"])?
         .eq("/kind", "HorizontalPodAutoscalerList")?
@@ -264,15 +264,15 @@ async fn list(cx: Cx) -> Outcome {
     Ok(())
 }
 
-async fn delete(cx: Cx) -> Outcome {
-    cx.made(new(&cx), &scaler("a", json!({}))).await?;
+async fn delete(cx: Context) -> Outcome {
+    cx.create_at(new(&cx), &scaler("a", json!({}))).await?;
     cx.delete(format!("{}/a", old(&cx))).await?.is(200)?;
     cx.get(format!("{}/a", new(&cx))).await?.fails(404, "NotFound")?;
     Ok(())
 }
 
-async fn exists(cx: Cx) -> Outcome {
-    cx.made(old(&cx), &scaler("a", json!({}))).await?;
+async fn exists(cx: Context) -> Outcome {
+    cx.create_at(old(&cx), &scaler("a", json!({}))).await?;
     cx.post(new(&cx), &scaler("a", json!({}))).await?.fails(409, "AlreadyExists")?;
     Ok(())
 }

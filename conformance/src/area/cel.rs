@@ -1,5 +1,4 @@
-//! `x-kubernetes-validations`: what rules see, what they refuse and in which words, and which rules are refused
-//! themselves. Servers before 1.25 ignore them all.
+//! `x-kubernetes-validations`: what rules see, which values and with which messages they refuse, and which rules are invalid. Servers before 1.25 ignore all rules.
 
 use http::Method;
 use serde_json::{Value, json};
@@ -7,15 +6,15 @@ use serde_json::{Value, json};
 use crate::{
     case::{Case, custom},
     check::Outcome,
-    context::Cx,
+    context::Context,
     kinds::{self, RULED},
     server::CRDS,
 };
 
-/// What a rule answers: the reason and path of the cause, and what its message says.
+/// The result of a rule: reason and path of the cause, and its message.
 type Objection = (&'static str, &'static str, &'static str);
 
-/// Since when (minor version), what was there before, what is written, and what the rules say to it.
+/// Minor version since when, old value, new value, and the expected result.
 struct Write {
     since: u32,
     before: Option<Value>,
@@ -41,7 +40,7 @@ fn fine_change(before: Value, spec: Value) -> Write {
 
 const INVALID: &str = "FieldValueInvalid";
 
-// One row a line: a table.
+// One row per line.
 #[rustfmt::skip]
 fn writes() -> Vec<(&'static str, &'static str, Write)> {
     vec![
@@ -62,17 +61,17 @@ fn writes() -> Vec<(&'static str, &'static str, Write)> {
         ("int-or-string-text", "an int-or-string that is a text", fine(json!({"port": "x"}))),
         ("escaped-dash", "a property with a dash is called __dash__", new(json!({"name-x": "z"}), (INVALID, "spec", "name__dash__x"))),
         ("escaped-keyword", "a property named as a keyword stands between underscores", new(json!({"in": "z"}), (INVALID, "spec", "__in__"))),
-        ("nullable-null", "a rule is not asked about null", fine(json!({"maybe": null}))),
-        ("not-asked-of-wrong-type", "rules are not asked while the object is not of its types", new(json!({"number": "x"}), (INVALID, "<nil>", "some validation rules were not checked"))),
-        ("asked-despite-other-errors", "rules are asked although a pattern does not match", new(json!({"pattern": "ABC", "number": 1}), (INVALID, "spec.number", "failed rule: self > 5"))),
-        ("transition-not-on-create", "a rule with oldSelf is not asked on create", fine(json!({"fixed": "x"}))),
-        ("transition", "a rule with oldSelf is asked on update", change(json!({"fixed": "x"}), json!({"fixed": "y"}), (INVALID, "spec.fixed", "fixed for ever"))),
-        ("transition-added", "a rule with oldSelf is not asked where nothing was", fine_change(json!({}), json!({"fixed": "y"}))),
-        ("transition-removed", "a rule with oldSelf is not asked where nothing is any more", fine_change(json!({"fixed": "x"}), json!({"fixed": null}))),
+        ("nullable-null", "a rule is not evaluated for null", fine(json!({"maybe": null}))),
+        ("not-asked-of-wrong-type", "rules are not evaluated while a value has the wrong type", new(json!({"number": "x"}), (INVALID, "<nil>", "some validation rules were not checked"))),
+        ("asked-despite-other-errors", "rules are evaluated although a pattern does not match", new(json!({"pattern": "ABC", "number": 1}), (INVALID, "spec.number", "failed rule: self > 5"))),
+        ("transition-not-on-create", "a rule with oldSelf is not evaluated on create", fine(json!({"fixed": "x"}))),
+        ("transition", "a rule with oldSelf is evaluated on update", change(json!({"fixed": "x"}), json!({"fixed": "y"}), (INVALID, "spec.fixed", "fixed for ever"))),
+        ("transition-added", "a rule with oldSelf is not evaluated when the field is added", fine_change(json!({}), json!({"fixed": "y"}))),
+        ("transition-removed", "a rule with oldSelf is not evaluated when the field is removed", fine_change(json!({"fixed": "x"}), json!({"fixed": null}))),
         ("transition-in-map-list", "items of a map list are followed by their key", change(json!({"items": [{"k": "a", "v": 5}, {"k": "b", "v": 1}]}), json!({"items": [{"k": "b", "v": 0}, {"k": "a", "v": 5}]}), (INVALID, "spec.items[0].v", "must not shrink"))),
         ("transition-of-set", "a set's former elements", change(json!({"set": ["a", "b"]}), json!({"set": ["a"]}), (INVALID, "spec.set", "only grows"))),
         ("set-order", "a set in another order is the same set", fine_change(json!({"fixedset": ["a", "b"]}), json!({"fixedset": ["b", "a"]}))),
-        ("optional-old-self-create", "optionalOldSelf: asked on create too (since 1.29)", Write { since: 29, ..new(json!({"counter": 2}), (INVALID, "spec.counter", "starts at 1")) }),
+        ("optional-old-self-create", "optionalOldSelf: evaluated on create too (since 1.29)", Write { since: 29, ..new(json!({"counter": 2}), (INVALID, "spec.counter", "starts at 1")) }),
         ("optional-old-self-update", "optionalOldSelf: the former value is there on update (since 1.29)", Write { since: 29, ..fine_change(json!({"counter": 1}), json!({"counter": 2})) }),
         ("message-expression", "messageExpression, reason and fieldPath (since 1.28)", Write { since: 28, ..new(json!({"pair": {"a": "q", "b": "forbidden"}}), ("FieldValueForbidden", "spec.pair.b", "Forbidden: not forbidden")) }),
         ("reason-required", "reason FieldValueRequired (since 1.28)", Write { since: 28, ..new(json!({"need": {}}), ("FieldValueRequired", "spec.need.p", "Required value: need p")) }),
@@ -82,8 +81,8 @@ fn writes() -> Vec<(&'static str, &'static str, Write)> {
     ]
 }
 
-/// A rule (or what is beside it) that is refused with its CRD: where, and in which words.
-// One row a line: a table.
+/// An invalid rule, or an invalid field beside it, that is refused with its CRD: path and message.
+// One row per line.
 #[rustfmt::skip]
 fn rules() -> Vec<(&'static str, &'static str, Value, Objection)> {
     vec![
@@ -103,7 +102,7 @@ fn rules() -> Vec<(&'static str, &'static str, Value, Objection)> {
     ]
 }
 
-// One row a line: a table.
+// One row per line.
 #[rustfmt::skip]
 pub(crate) fn cases() -> Vec<Case> {
     let writes = writes().into_iter().flat_map(|(id, rule, write)| {
@@ -117,29 +116,29 @@ pub(crate) fn cases() -> Vec<Case> {
     });
     let others = [
         custom("cel/root-sees-names", "a rule of the whole object sees kind, apiVersion and the name (since 1.25)", root),
-        custom("cel/status", "rules of status are asked when status is written (since 1.25)", status),
+        custom("cel/status", "rules of status are evaluated when status is written (since 1.25)", status),
         custom("cel/apply", "an applied object is judged as any other (since 1.25)", applied),
         custom("cel/ratchet", "what was there before a rule came is let be while it does not change (since 1.30)", ratchet),
-        custom("cel/uncorrelatable-422", "oldSelf within a list whose items are not told apart: refused with the CRD (since 1.25)", uncorrelatable),
+        custom("cel/uncorrelatable-422", "oldSelf within a list without keys: the CRD is rejected (since 1.25)", uncorrelatable),
         custom("cel/default-must-hold-422", "a default that breaks a rule: refused with the CRD (since 1.25)", default),
     ];
     writes.chain(rules).chain(others.into_iter().flatten()).collect()
 }
 
-fn ruled(cx: &Cx, name: &str, spec: &Value) -> Value {
+fn ruled(cx: &Context, name: &str, spec: &Value) -> Value {
     cx.object_of(&RULED, name, json!({"spec": spec}))
 }
 
-async fn judged(cx: Cx, write: std::sync::Arc<Write>) -> Outcome {
+async fn judged(cx: Context, write: std::sync::Arc<Write>) -> Outcome {
     let reply = match &write.before {
         None => cx.post(cx.all_of(&RULED), &ruled(&cx, "a", &write.spec)).await?,
         Some(before) => {
-            cx.made(cx.all_of(&RULED), &ruled(&cx, "a", before)).await?;
+            cx.create_at(cx.all_of(&RULED), &ruled(&cx, "a", before)).await?;
             cx.merge(cx.one_of(&RULED, "a"), &json!({"spec": write.spec})).await?
         }
     };
     let Some((reason, field, message)) = write.objection.filter(|_| cx.since(1, write.since)) else {
-        // A type is a type to every server.
+        // Types are checked by every server.
         if write.spec["number"].is_string() || write.spec["pattern"].is_string() {
             reply.is(422)?;
             return Ok(());
@@ -151,12 +150,12 @@ async fn judged(cx: Cx, write: std::sync::Arc<Write>) -> Outcome {
     Ok(())
 }
 
-fn definition(cx: &Cx, spec: Value) -> Value {
+fn definition(cx: &Context, spec: Value) -> Value {
     let schema = json!({"type": "object", "properties": {"spec": spec}});
     kinds::plain_crd(&cx.own_group(), "Thing", "things", schema)
 }
 
-async fn refused(cx: Cx, rule: Value, (reason, part, message): Objection) -> Outcome {
+async fn refused(cx: Context, rule: Value, (reason, part, message): Objection) -> Outcome {
     let spec = json!({"type": "object", "properties": {"a": {"type": "string"}}, "x-kubernetes-validations": [rule]});
     let reply = cx.post(format!("{CRDS}?dryRun=All"), &definition(&cx, spec)).await?;
     if !cx.since(1, 25) {
@@ -169,8 +168,8 @@ async fn refused(cx: Cx, rule: Value, (reason, part, message): Objection) -> Out
     Ok(())
 }
 
-async fn root(cx: Cx) -> Outcome {
-    cx.made(cx.all_of(&RULED), &ruled(&cx, "a", &json!({}))).await?;
+async fn root(cx: Context) -> Outcome {
+    cx.create_at(cx.all_of(&RULED), &ruled(&cx, "a", &json!({}))).await?;
     let reply = cx.post(cx.all_of(&RULED), &ruled(&cx, "forbidden", &json!({}))).await?;
     if cx.since(1, 25) {
         reply
@@ -183,8 +182,8 @@ async fn root(cx: Cx) -> Outcome {
     Ok(())
 }
 
-async fn status(cx: Cx) -> Outcome {
-    cx.made(cx.all_of(&RULED), &ruled(&cx, "a", &json!({}))).await?;
+async fn status(cx: Context) -> Outcome {
+    cx.create_at(cx.all_of(&RULED), &ruled(&cx, "a", &json!({}))).await?;
     let path = format!("{}/status", cx.one_of(&RULED, "a"));
     cx.merge(&path, &json!({"status": {"seen": 5}})).await?.is(200)?;
     let reply = cx.merge(&path, &json!({"status": {"seen": 4}})).await?;
@@ -196,7 +195,7 @@ async fn status(cx: Cx) -> Outcome {
     Ok(())
 }
 
-async fn applied(cx: Cx) -> Outcome {
+async fn applied(cx: Context) -> Outcome {
     let reply = cx.apply(cx.one_of(&RULED, "a"), "one", &ruled(&cx, "a", &json!({"number": 1}))).await?;
     if cx.since(1, 25) {
         reply.fails(422, "Invalid")?.cause(INVALID, "spec.number")?;
@@ -206,17 +205,17 @@ async fn applied(cx: Cx) -> Outcome {
     Ok(())
 }
 
-async fn ratchet(cx: Cx) -> Outcome {
+async fn ratchet(cx: Context) -> Outcome {
     let spec = |rules: Value| json!({"type": "object", "properties": {"a": {"type": "integer", "x-kubernetes-validations": rules}, "b": {"type": "integer"}}});
     cx.establish(&definition(&cx, spec(json!([])))).await?;
     let thing = json!({"apiVersion": format!("{}/v1", cx.own_group()), "kind": "Thing", "metadata": {"name": "a"}, "spec": {"a": 1}});
-    cx.made(cx.own("v1", "things"), &thing).await?;
+    cx.create_at(cx.own("v1", "things"), &thing).await?;
     let crd = format!("{CRDS}/things.{}", cx.own_group());
     let rule = json!({"rule": "self > 100", "message": "too small"});
     let patch = json!([{"op": "replace", "path": "/spec/versions/0/schema/openAPIV3Schema/properties/spec", "value": spec(json!([rule]))}]);
     cx.patch(&crd, crate::context::JSON_PATCH, &patch).await?.is(200)?;
     let one = format!("{}/a", cx.own("v1", "things"));
-    // The new schema has arrived when it refuses.
+    // The new schema is active once it refuses.
     if cx.since(1, 25) {
         let until = tokio::time::Instant::now() + cx.server.wait;
         while cx.merge(format!("{one}?dryRun=All"), &json!({"spec": {"a": 2}})).await?.code == 200
@@ -232,7 +231,7 @@ async fn ratchet(cx: Cx) -> Outcome {
     Ok(())
 }
 
-async fn uncorrelatable(cx: Cx) -> Outcome {
+async fn uncorrelatable(cx: Context) -> Outcome {
     let spec = json!({"type": "object", "properties": {"l": {"type": "array", "maxItems": 5, "items": {"type": "string", "maxLength": 5,
         "x-kubernetes-validations": [{"rule": "self == oldSelf"}]}}}});
     let reply = cx.post(format!("{CRDS}?dryRun=All"), &definition(&cx, spec)).await?;
@@ -245,7 +244,7 @@ async fn uncorrelatable(cx: Cx) -> Outcome {
     Ok(())
 }
 
-async fn default(cx: Cx) -> Outcome {
+async fn default(cx: Context) -> Outcome {
     let spec = json!({"type": "object", "properties": {"a": {"type": "integer", "default": 3, "x-kubernetes-validations": [{"rule": "self > 5"}]}}});
     let reply = cx.post(format!("{CRDS}?dryRun=All"), &definition(&cx, spec)).await?;
     if !cx.since(1, 25) {

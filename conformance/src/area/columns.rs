@@ -1,16 +1,16 @@
-//! The columns in which tables show built-in kinds.
+//! Table columns of built-in kinds.
 
 use http::Method;
 
 use crate::{
     case::{Case, core},
     check::{Outcome, equal},
-    context::Cx,
+    context::Context,
 };
 
 const TABLE: &str = "application/json;as=Table;g=meta.k8s.io;v=v1";
 
-/// Names of columns, with `:type` where it is not a string, and `*` where only `-o wide` shows them.
+/// Names of columns, with `:type` unless string, and `*` for `-o wide` only.
 type Columns = &'static str;
 
 const DESIRED: Columns =
@@ -21,10 +21,10 @@ const ROLES: Columns = "Name, Created At:date";
 const BINDINGS: Columns = "Name, Role, Age, Users*, Groups*, ServiceAccounts*";
 const HOOKS: Columns = "Name, Webhooks:integer, Age";
 
-/// Id, path, columns; and since which minor version they are others.
+/// Id, path, columns; and the minor version since which the columns differ.
 type Row = (&'static str, &'static str, Columns, Option<(u32, Columns)>);
 
-// One row a kind: a table.
+// One row per kind.
 #[rustfmt::skip]
 const ROWS: &[Row] = &[
     ("pods", "api/v1/pods", "Name, Ready, Status, Restarts:integer, Age, IP*, Node*, Nominated Node*, Readiness Gates*",
@@ -79,7 +79,7 @@ pub(crate) fn cases() -> Vec<Case> {
     ROWS.iter().flat_map(case).collect()
 }
 
-async fn columns(cx: Cx, path: &str, old: Columns, later: Option<(u32, Columns)>) -> Outcome {
+async fn columns(cx: Context, path: &str, old: Columns, later: Option<(u32, Columns)>) -> Outcome {
     let want = later.map_or(old, |(minor, new)| cx.by_version(old, minor, new));
     let table = cx.call(Method::GET, format!("/{path}?limit=1")).accept(TABLE).send().await?;
     let definitions = table.is(200)?.body["columnDefinitions"].as_array().cloned().unwrap_or_default();

@@ -1,17 +1,17 @@
-//! Custom resources in several versions with strategy Webhook: who converts when, and what a conversion may not do.
+//! Conversion webhooks: when they are called, and what a conversion may not change.
 
 use serde_json::{Value, json};
 
 use crate::{
     case::{Case, custom},
     check::{Failure, Outcome, at, equal, holds},
-    context::Cx,
-    hook::{Answer, Hook},
+    context::Context,
     kinds::plain_crd,
     server::CRDS,
+    webhook::{TestWebhook, WebhookResponse},
 };
 
-// One row a line: a table.
+// One row per line.
 #[rustfmt::skip]
 pub(crate) fn cases() -> Vec<Case> {
     let broken = broken().into_iter().flat_map(|(id, rule, how, message)| {
@@ -22,14 +22,14 @@ pub(crate) fn cases() -> Vec<Case> {
     });
     let others = [
         custom("conversion/create-in-other-version", "an object created in another version is stored converted, and answered as it was sent", create_other),
-        custom("conversion/get-in-other-version", "an object is got in the version that is asked for", get_other),
+        custom("conversion/get-in-other-version", "an object is read in the requested version", get_other),
         custom("conversion/list-in-other-version", "a list is converted", list_other),
         custom("conversion/watch-in-other-version", "a watch is converted", watch_other),
         custom("conversion/update-in-other-version", "an update in another version", update_other),
         custom("conversion/patch-in-other-version", "a patch is applied in the version it is sent in", patch_other),
         custom("conversion/apply-in-other-version", "an apply is merged in the version it is sent in", apply_other),
-        custom("conversion/review", "what the webhook hears", review),
-        custom("conversion/storage-version-needs-nobody", "the version that is stored is read and written though the webhook fails", stored),
+        custom("conversion/review", "the ConversionReview that the webhook gets", review),
+        custom("conversion/storage-version-needs-nobody", "the stored version can be read and written while the webhook fails", stored),
         custom("conversion/validated-in-own-version-422", "an object is validated by the schema of its version", validated),
         custom("conversion/labels", "a conversion may change labels", labels),
         custom("conversion/metadata-kept", "a conversion cannot change the rest of metadata", metadata),
@@ -37,7 +37,7 @@ pub(crate) fn cases() -> Vec<Case> {
     broken.chain(refused).chain(others.into_iter().flatten()).collect()
 }
 
-// One row a line: a table.
+// One row per line.
 #[rustfmt::skip]
 fn broken() -> Vec<(&'static str, &'static str, How, &'static str)> {
     vec![
@@ -49,7 +49,7 @@ fn broken() -> Vec<(&'static str, &'static str, How, &'static str)> {
     ]
 }
 
-// One row a line: a table.
+// One row per line.
 #[rustfmt::skip]
 fn refused() -> Vec<(&'static str, &'static str, Value, &'static str)> {
     let webhook = |versions: Value, client: Value| json!({"strategy": "Webhook", "webhook": {"conversionReviewVersions": versions, "clientConfig": client}});
@@ -63,7 +63,7 @@ fn refused() -> Vec<(&'static str, &'static str, Value, &'static str)> {
     ]
 }
 
-/// What is wrong with a conversion.
+/// A faulty conversion.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum How {
     Well,
@@ -95,21 +95,25 @@ fn converted(object: &Value, to: &str, how: How) -> Value {
     out
 }
 
-fn answer(request: &Value, how: How) -> Answer {
+fn answer(request: &Value, how: How) -> WebhookResponse {
     let to = request["desiredAPIVersion"].as_str().unwrap_or_default();
     let objects = request["objects"].as_array().cloned().unwrap_or_default();
     let out: Vec<Value> = objects.iter().map(|object| converted(object, to, how)).collect();
     match how {
-        How::ServerError => Answer::Raw(500, "oops".into()),
-        How::Fails => Answer::Response(json!({"result": {"status": "Failure", "message": "cannot"}})),
-        How::Nothing => Answer::Response(json!({"result": {"status": "Success"}, "convertedObjects": []})),
-        _ => Answer::Response(json!({"result": {"status": "Success"}, "convertedObjects": out})),
+        How::ServerError => WebhookResponse::Raw(500, "oops".into()),
+        How::Fails => {
+            WebhookResponse::Response(json!({"result": {"status": "Failure", "message": "cannot"}}))
+        }
+        How::Nothing => {
+            WebhookResponse::Response(json!({"result": {"status": "Success"}, "convertedObjects": []}))
+        }
+        _ => WebhookResponse::Response(json!({"result": {"status": "Success"}, "convertedObjects": out})),
     }
 }
 
-/// A CRD of two versions, `v1` stored, whose conversions to v2 go as said. Conversions to v1 go well.
-async fn served(cx: &Cx, how: How) -> Result<Hook, Failure> {
-    let hook = Hook::start(move |_, request| {
+/// A CRD with two versions, `v1` stored, and this conversion to `v2`. Conversions to `v1` succeed.
+async fn served(cx: &Context, how: How) -> Result<TestWebhook, Failure> {
+    let hook = TestWebhook::start(move |_, request| {
         let to_stored = request["desiredAPIVersion"].as_str().unwrap_or_default().ends_with("/v1");
         answer(request, if to_stored { How::Well } else { how })
     })
@@ -127,63 +131,63 @@ async fn served(cx: &Cx, how: How) -> Result<Hook, Failure> {
     crd["spec"]["conversion"] = json!({"strategy": "Webhook",
         "webhook": {"conversionReviewVersions": ["v1"], "clientConfig": hook.client("/convert")}});
     cx.establish(&crd).await?;
-    hook.forget();
+    hook.clear();
     Ok(hook)
 }
 
-fn thing(cx: &Cx, version: &str, name: &str, value: &str) -> Value {
+fn thing(cx: &Context, version: &str, name: &str, value: &str) -> Value {
     let field = if version == "v2" { "width" } else { "size" };
     json!({"apiVersion": format!("{}/{version}", cx.own_group()), "kind": "Thing", "metadata": {"name": name}, "spec": {field: value}})
 }
 
-fn one(cx: &Cx, version: &str, name: &str) -> String {
+fn one(cx: &Context, version: &str, name: &str) -> String {
     format!("{}/{name}", cx.own(version, "things"))
 }
 
-async fn create_other(cx: Cx) -> Outcome {
+async fn create_other(cx: Context) -> Outcome {
     let _hook = served(&cx, How::Well).await?;
-    let made = cx.made(cx.own("v2", "things"), &thing(&cx, "v2", "a", "5")).await?;
+    let made = cx.create_at(cx.own("v2", "things"), &thing(&cx, "v2", "a", "5")).await?;
     made.eq("/spec", json!({"width": "5"}))?.eq("/apiVersion", format!("{}/v2", cx.own_group()))?;
     let stored = cx.get(one(&cx, "v1", "a")).await?;
     stored.is(200)?.eq("/spec", json!({"size": "5"}))?.eq("/apiVersion", format!("{}/v1", cx.own_group()))?;
     equal("uid", &made.body["metadata"]["uid"], &stored.body["metadata"]["uid"])
 }
 
-async fn get_other(cx: Cx) -> Outcome {
+async fn get_other(cx: Context) -> Outcome {
     let _hook = served(&cx, How::Well).await?;
-    let made = cx.made(cx.own("v1", "things"), &thing(&cx, "v1", "a", "5")).await?;
+    let made = cx.create_at(cx.own("v1", "things"), &thing(&cx, "v1", "a", "5")).await?;
     let other = cx.get(one(&cx, "v2", "a")).await?;
     other.is(200)?.eq("/spec", json!({"width": "5"}))?;
     equal("resourceVersion", made.revision()?, other.revision()?)
 }
 
-async fn list_other(cx: Cx) -> Outcome {
+async fn list_other(cx: Context) -> Outcome {
     let hook = served(&cx, How::Well).await?;
     for (version, name) in [("v1", "a"), ("v2", "b")] {
-        cx.made(cx.own(version, "things"), &thing(&cx, version, name, "5")).await?;
+        cx.create_at(cx.own(version, "things"), &thing(&cx, version, name, "5")).await?;
     }
     let list = cx.get(cx.own("v2", "things")).await?;
     list.lists(&["a", "b"])?
         .eq("/items/0/spec", json!({"width": "5"}))?
         .eq("/items/1/spec", json!({"width": "5"}))?;
     list.eq("/apiVersion", format!("{}/v2", cx.own_group()))?;
-    holds(!hook.heard("/convert").is_empty(), "the webhook was asked", "nothing heard")
+    holds(!hook.requests("/convert").is_empty(), "the webhook is called", "no request")
 }
 
-async fn watch_other(cx: Cx) -> Outcome {
+async fn watch_other(cx: Context) -> Outcome {
     let _hook = served(&cx, How::Well).await?;
     let revision = cx.get(cx.own("v2", "things")).await?.revision()?;
     let path = format!("{}?watch=true&timeoutSeconds=20&resourceVersion={revision}", cx.own("v2", "things"));
     let mut watch = cx.watch(path).await?;
-    cx.made(cx.own("v1", "things"), &thing(&cx, "v1", "a", "5")).await?;
+    cx.create_at(cx.own("v1", "things"), &thing(&cx, "v1", "a", "5")).await?;
     let event = watch.expect("ADDED", "a").await?;
     at(&event, "/spec", json!({"width": "5"}))?;
     at(&event, "/apiVersion", format!("{}/v2", cx.own_group()))
 }
 
-async fn update_other(cx: Cx) -> Outcome {
+async fn update_other(cx: Context) -> Outcome {
     let _hook = served(&cx, How::Well).await?;
-    cx.made(cx.own("v1", "things"), &thing(&cx, "v1", "a", "5")).await?;
+    cx.create_at(cx.own("v1", "things"), &thing(&cx, "v1", "a", "5")).await?;
     let mut object = cx.get(one(&cx, "v2", "a")).await?.body;
     object["spec"]["width"] = json!("6");
     cx.put(one(&cx, "v2", "a"), &object)
@@ -195,16 +199,16 @@ async fn update_other(cx: Cx) -> Outcome {
     Ok(())
 }
 
-async fn patch_other(cx: Cx) -> Outcome {
+async fn patch_other(cx: Context) -> Outcome {
     let _hook = served(&cx, How::Well).await?;
-    cx.made(cx.own("v1", "things"), &thing(&cx, "v1", "a", "5")).await?;
+    cx.create_at(cx.own("v1", "things"), &thing(&cx, "v1", "a", "5")).await?;
     let patched = cx.merge(one(&cx, "v2", "a"), &json!({"spec": {"width": "7"}})).await?;
     patched.is(200)?.eq("/spec", json!({"width": "7"}))?;
     cx.get(one(&cx, "v1", "a")).await?.eq("/spec", json!({"size": "7"}))?;
     Ok(())
 }
 
-async fn apply_other(cx: Cx) -> Outcome {
+async fn apply_other(cx: Context) -> Outcome {
     let _hook = served(&cx, How::Well).await?;
     let applied = cx.apply(one(&cx, "v2", "a"), "me", &thing(&cx, "v2", "a", "5")).await?;
     applied.is(201)?.eq("/spec", json!({"width": "5"}))?;
@@ -214,13 +218,13 @@ async fn apply_other(cx: Cx) -> Outcome {
     Ok(())
 }
 
-async fn review(cx: Cx) -> Outcome {
+async fn review(cx: Context) -> Outcome {
     let hook = served(&cx, How::Well).await?;
-    cx.made(cx.own("v1", "things"), &thing(&cx, "v1", "a", "5")).await?;
-    hook.forget();
+    cx.create_at(cx.own("v1", "things"), &thing(&cx, "v1", "a", "5")).await?;
+    hook.clear();
     cx.get(one(&cx, "v2", "a")).await?.is(200)?;
-    let heard = hook.heard("/convert");
-    let request = heard.first().cloned().unwrap_or_default();
+    let requests = hook.requests("/convert");
+    let request = requests.first().cloned().unwrap_or_default();
     at(&request, "/desiredAPIVersion", format!("{}/v2", cx.own_group()))?;
     at(&request, "/objects/0/apiVersion", format!("{}/v1", cx.own_group()))?;
     at(&request, "/objects/0/kind", "Thing")?;
@@ -228,46 +232,46 @@ async fn review(cx: Cx) -> Outcome {
     at(&request, "/objects/0/spec", json!({"size": "5"}))
 }
 
-async fn stored(cx: Cx) -> Outcome {
+async fn stored(cx: Context) -> Outcome {
     let _hook = served(&cx, How::ServerError).await?;
-    cx.made(cx.own("v1", "things"), &thing(&cx, "v1", "a", "5")).await?;
+    cx.create_at(cx.own("v1", "things"), &thing(&cx, "v1", "a", "5")).await?;
     cx.get(one(&cx, "v1", "a")).await?.is(200)?;
     cx.merge(one(&cx, "v1", "a"), &json!({"spec": {"size": "6"}})).await?.is(200)?;
     cx.get(cx.own("v1", "things")).await?.lists(&["a"])?;
     Ok(())
 }
 
-async fn validated(cx: Cx) -> Outcome {
+async fn validated(cx: Context) -> Outcome {
     let _hook = served(&cx, How::Well).await?;
     let reply = cx.post(cx.own("v2", "things"), &thing(&cx, "v2", "a", "far too long")).await?;
     reply.fails(422, "Invalid")?.mentions("spec.width")?;
     Ok(())
 }
 
-async fn labels(cx: Cx) -> Outcome {
+async fn labels(cx: Context) -> Outcome {
     let _hook = served(&cx, How::Labels).await?;
-    cx.made(cx.own("v1", "things"), &thing(&cx, "v1", "a", "5")).await?.absent("/metadata/labels")?;
+    cx.create_at(cx.own("v1", "things"), &thing(&cx, "v1", "a", "5")).await?.absent("/metadata/labels")?;
     cx.get(one(&cx, "v2", "a")).await?.is(200)?.eq("/metadata/labels", json!({"converted": "yes"}))?;
     Ok(())
 }
 
-async fn metadata(cx: Cx) -> Outcome {
+async fn metadata(cx: Context) -> Outcome {
     let _hook = served(&cx, How::Metadata).await?;
-    cx.made(cx.own("v1", "things"), &thing(&cx, "v1", "a", "5")).await?;
+    cx.create_at(cx.own("v1", "things"), &thing(&cx, "v1", "a", "5")).await?;
     cx.get(one(&cx, "v2", "a")).await?.is(200)?.absent("/metadata/finalizers")?;
     Ok(())
 }
 
-async fn breaks(cx: Cx, how: How, message: &str) -> Outcome {
+async fn breaks(cx: Context, how: How, message: &str) -> Outcome {
     let _hook = served(&cx, how).await?;
-    cx.made(cx.own("v1", "things"), &thing(&cx, "v1", "a", "5")).await?;
+    cx.create_at(cx.own("v1", "things"), &thing(&cx, "v1", "a", "5")).await?;
     let reply = cx.get(one(&cx, "v2", "a")).await?;
     reply.is(500)?.eq("/status", "Failure")?.mentions("conversion webhook for ")?.mentions(message)?;
     cx.get(one(&cx, "v1", "a")).await?.is(200)?;
     Ok(())
 }
 
-async fn refuses(cx: Cx, conversion: Value, message: &str) -> Outcome {
+async fn refuses(cx: Context, conversion: Value, message: &str) -> Outcome {
     let mut crd = plain_crd(&cx.own_group(), "Thing", "things", json!({"type": "object"}));
     crd["spec"]["conversion"] = conversion;
     cx.post(format!("{CRDS}?dryRun=All"), &crd).await?.fails(422, "Invalid")?.mentions(message)?;

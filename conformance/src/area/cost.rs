@@ -1,16 +1,16 @@
-//! What rules of a schema may cost at most: CRDs whose rules may cost too much are refused (since 1.25).
+//! Cost limits of CEL rules: CRDs with too expensive rules are refused (since 1.25).
 
 use serde_json::{Value, json};
 
 use crate::{
     case::{Case, custom},
     check::Outcome,
-    context::Cx,
+    context::Context,
     kinds,
     server::CRDS,
 };
 
-/// A rule over a field `a`, the schema of that, and the factor by which it costs too much; `None` where it does not.
+/// A rule over a field `a`, the schema of `a`, and the factor by which it exceeds the limit; `None` if it does not.
 type Row = (&'static str, &'static str, Value, Option<&'static str>);
 
 fn list(items: Value) -> Value {
@@ -21,7 +21,7 @@ fn most(count: u64, items: Value) -> Value {
     json!({"type": "array", "maxItems": count, "items": items})
 }
 
-// One row a line: a table.
+// One row per line.
 #[rustfmt::skip]
 fn rows() -> Vec<Row> {
     let (number, text, short) = (|| json!({"type": "integer"}), || json!({"type": "string"}), || json!({"type": "string", "maxLength": 10}));
@@ -80,12 +80,12 @@ pub(crate) fn cases() -> Vec<Case> {
 
 const SPEC: &str = "spec.validation.openAPIV3Schema.properties[spec]";
 
-fn definition(cx: &Cx, spec: Value) -> Value {
+fn definition(cx: &Context, spec: Value) -> Value {
     let schema = json!({"type": "object", "properties": {"spec": spec}});
     kinds::plain_crd(&cx.own_group(), "Cost", "costs", schema)
 }
 
-async fn judged(cx: Cx, rule: &str, a: Value, factor: Option<&str>) -> Outcome {
+async fn judged(cx: Context, rule: &str, a: Value, factor: Option<&str>) -> Outcome {
     let spec =
         json!({"type": "object", "properties": {"a": a}, "x-kubernetes-validations": [{"rule": rule}]});
     let reply = cx.post(format!("{CRDS}?dryRun=All"), &definition(&cx, spec)).await?;
@@ -96,7 +96,7 @@ async fn judged(cx: Cx, rule: &str, a: Value, factor: Option<&str>) -> Outcome {
     Ok(())
 }
 
-async fn whole(cx: Cx) -> Outcome {
+async fn whole(cx: Context) -> Outcome {
     let a = most(100, json!({"type": "string"}));
     let rule = json!([{"rule": "self.a.all(x, self.a.all(y, x == y))"}]);
     let spec = json!({"type": "object", "properties": {"a": a}, "x-kubernetes-validations": rule});
@@ -114,7 +114,7 @@ async fn whole(cx: Cx) -> Outcome {
     Ok(())
 }
 
-async fn nested(cx: Cx) -> Outcome {
+async fn nested(cx: Context) -> Outcome {
     let item = |rule: &str| json!({"type": "integer", "x-kubernetes-validations": [{"rule": rule}]});
     let spec = list(list(item("self > 3")));
     cx.post(format!("{CRDS}?dryRun=All"), &definition(&cx, spec)).await?.is(201)?;

@@ -5,13 +5,13 @@ use serde_json::{Value, json};
 use crate::{
     case::{Case, custom},
     check::{Failure, Outcome, equal, holds},
-    client::Reply,
-    context::Cx,
+    client::ApiResponse,
+    context::Context,
     kinds::plain_crd,
     server::CRDS,
 };
 
-// One row a line: a table.
+// One row per line.
 #[rustfmt::skip]
 pub(crate) fn cases() -> Vec<Case> {
     [
@@ -30,7 +30,7 @@ pub(crate) fn cases() -> Vec<Case> {
         custom("crd/duplicate-version-422", "two versions of one name: 422", duplicate_version),
         custom("crd/conflicting-kind-not-established", "a kind that another CRD of the group has: NamesAccepted False", conflicting),
         custom("crd/two-versions-served", "both versions are served, objects are seen in each", two_versions),
-        custom("crd/storage-version-in-apiversion", "an object carries the version it is asked in", version_of_answer),
+        custom("crd/storage-version-in-apiversion", "an object is returned in the requested version", version_of_answer),
         custom("crd/unserved-version-404", "a version that is not served: 404", unserved),
         custom("crd/schema-change-takes-effect", "an updated schema holds for the next request", schema_change),
         custom("crd/old-objects-pruned-by-new-schema", "a field that the new schema lacks is dropped on read", pruned_on_read),
@@ -40,7 +40,7 @@ pub(crate) fn cases() -> Vec<Case> {
         custom("crd/recreated-is-empty", "a CRD made again has none of the old objects", recreated),
         custom("crd/get-list-patch", "CRDs are got, listed, patched as any object", verbs),
         custom("crd/discovery-while-established", "the resource is in the discovery of its group", discovery),
-        custom("crd/watch-ends-on-delete", "a watch of a CRD's resource sends DELETED for its objects when the CRD goes (since 1.25)", watch_delete),
+        custom("crd/watch-ends-on-delete", "a watch of a CRD's resource sends DELETED for its objects when the CRD is deleted (since 1.25)", watch_delete),
         custom("crd/no-status-from-client", "status sent on create is ignored", client_status),
     ]
     .concat()
@@ -50,29 +50,29 @@ fn open() -> Value {
     json!({"type": "object", "properties": {"spec": {"type": "object", "properties": {"x": {"type": "string"}}}}})
 }
 
-fn crd(cx: &Cx) -> Value {
+fn crd(cx: &Context) -> Value {
     plain_crd(&cx.own_group(), "Thing", "things", open())
 }
 
-fn crd_path(cx: &Cx) -> String {
+fn crd_path(cx: &Context) -> String {
     format!("{CRDS}/things.{}", cx.own_group())
 }
 
-fn thing(cx: &Cx, version: &str, name: &str, spec: Value) -> Value {
+fn thing(cx: &Context, version: &str, name: &str, spec: Value) -> Value {
     json!({"apiVersion": format!("{}/{version}", cx.own_group()), "kind": "Thing", "metadata": {"name": name}, "spec": spec})
 }
 
-fn condition(r: &Reply, kind: &str) -> Value {
+fn condition(r: &ApiResponse, kind: &str) -> Value {
     let all = r.body["status"]["conditions"].as_array().cloned().unwrap_or_default();
     all.into_iter().find(|c| c["type"] == kind).unwrap_or_default()
 }
 
-async fn refused(cx: &Cx, crd: &Value, part: &str) -> Outcome {
+async fn refused(cx: &Context, crd: &Value, part: &str) -> Outcome {
     cx.post(CRDS, crd).await?.fails(422, "Invalid")?.mentions(part)?;
     Ok(())
 }
 
-async fn established(cx: Cx) -> Outcome {
+async fn established(cx: Context) -> Outcome {
     cx.establish(&crd(&cx)).await?;
     let r = cx.get(crd_path(&cx)).await?;
     equal("NamesAccepted", json!("True"), condition(&r, "NamesAccepted")["status"].clone())?;
@@ -82,50 +82,50 @@ async fn established(cx: Cx) -> Outcome {
         json!("InitialNamesAccepted"),
         condition(&r, "Established")["reason"].clone(),
     )?;
-    cx.made(cx.own("v1", "things"), &thing(&cx, "v1", "a", json!({"x": "1"}))).await?;
+    cx.create_at(cx.own("v1", "things"), &thing(&cx, "v1", "a", json!({"x": "1"}))).await?;
     Ok(())
 }
 
-async fn defaults(cx: Cx) -> Outcome {
+async fn defaults(cx: Context) -> Outcome {
     let mut body = crd(&cx);
     body["spec"]["names"] = json!({"kind": "Thing", "plural": "things"});
-    let r = cx.made(CRDS, &body).await?;
+    let r = cx.create_at(CRDS, &body).await?;
     r.eq("/spec/names/singular", "thing")?
         .eq("/spec/names/listKind", "ThingList")?
         .eq("/spec/conversion/strategy", "None")?;
     Ok(())
 }
 
-async fn stored_versions(cx: Cx) -> Outcome {
-    cx.made(CRDS, &crd(&cx)).await?.eq("/status/storedVersions", json!(["v1"]))?;
+async fn stored_versions(cx: Context) -> Outcome {
+    cx.create_at(CRDS, &crd(&cx)).await?.eq("/status/storedVersions", json!(["v1"]))?;
     Ok(())
 }
 
-async fn accepted_names(cx: Cx) -> Outcome {
+async fn accepted_names(cx: Context) -> Outcome {
     cx.establish(&crd(&cx)).await?;
     let names = json!({"kind": "Thing", "listKind": "ThingList", "plural": "things", "singular": "thing"});
     cx.get(crd_path(&cx)).await?.eq("/status/acceptedNames", names)?;
     Ok(())
 }
 
-async fn generation(cx: Cx) -> Outcome {
-    cx.made(CRDS, &crd(&cx)).await?.eq("/metadata/generation", 1)?;
+async fn generation(cx: Context) -> Outcome {
+    cx.create_at(CRDS, &crd(&cx)).await?.eq("/metadata/generation", 1)?;
     Ok(())
 }
 
-async fn bad_name(cx: Cx) -> Outcome {
+async fn bad_name(cx: Context) -> Outcome {
     let mut body = crd(&cx);
     body["metadata"]["name"] = json!(format!("other.{}", cx.own_group()));
     refused(&cx, &body, "must be spec.names.plural+\".\"+spec.group").await
 }
 
-async fn storage_versions(cx: Cx) -> Outcome {
+async fn storage_versions(cx: Context) -> Outcome {
     let mut body = crd(&cx);
     body["spec"]["versions"][0]["storage"] = json!(false);
     refused(&cx, &body, "must have exactly one version marked as storage version").await
 }
 
-async fn no_schema(cx: Cx) -> Outcome {
+async fn no_schema(cx: Context) -> Outcome {
     let mut body = crd(&cx);
     body["spec"]["versions"][0]["schema"].take();
     refused(
@@ -140,30 +140,30 @@ async fn no_schema(cx: Cx) -> Outcome {
     .await
 }
 
-async fn not_structural(cx: Cx) -> Outcome {
+async fn not_structural(cx: Context) -> Outcome {
     let schema = json!({"type": "object", "properties": {"spec": {"properties": {"x": {"type": "string"}}}}});
     let body = plain_crd(&cx.own_group(), "Thing", "things", schema);
     refused(&cx, &body, "must not be empty for specified object fields").await
 }
 
-async fn bad_default(cx: Cx) -> Outcome {
+async fn bad_default(cx: Context) -> Outcome {
     let schema = json!({"type": "object", "properties": {"x": {"type": "string", "default": 5}}});
     let body = plain_crd(&cx.own_group(), "Thing", "things", schema);
     refused(&cx, &body, "default").await
 }
 
-async fn bad_scope(cx: Cx) -> Outcome {
+async fn bad_scope(cx: Context) -> Outcome {
     let mut body = crd(&cx);
     body["spec"]["scope"] = json!("Nonsense");
     refused(&cx, &body, "spec.scope").await
 }
 
-async fn bad_group(cx: Cx) -> Outcome {
+async fn bad_group(cx: Context) -> Outcome {
     refused(&cx, &plain_crd("nodots", "Thing", "things", open()), "should be a domain with at least one dot")
         .await
 }
 
-async fn duplicate_version(cx: Cx) -> Outcome {
+async fn duplicate_version(cx: Context) -> Outcome {
     let mut body = crd(&cx);
     let mut second = body["spec"]["versions"][0].clone();
     second["storage"] = json!(false);
@@ -171,21 +171,21 @@ async fn duplicate_version(cx: Cx) -> Outcome {
     refused(&cx, &body, "spec.versions").await
 }
 
-async fn conflicting(cx: Cx) -> Outcome {
+async fn conflicting(cx: Context) -> Outcome {
     cx.establish(&crd(&cx)).await?;
     let mut other = plain_crd(&cx.own_group(), "Thing", "others", open());
     other["spec"]["names"]["singular"] = json!("other");
     other["spec"]["names"]["listKind"] = json!("OtherList");
-    cx.made(CRDS, &other).await?;
+    cx.create_at(CRDS, &other).await?;
     let path = format!("{CRDS}/others.{}", cx.own_group());
     let r = cx
-        .until_that(&path, "NamesAccepted False", |r| condition(r, "NamesAccepted")["status"] == "False")
+        .wait_for(&path, "NamesAccepted False", |r| condition(r, "NamesAccepted")["status"] == "False")
         .await?;
     equal("reason", json!("KindConflict"), condition(&r, "NamesAccepted")["reason"].clone())?;
     equal("Established", json!("False"), condition(&r, "Established")["status"].clone())
 }
 
-fn two(cx: &Cx) -> Value {
+fn two(cx: &Context) -> Value {
     let mut body = crd(cx);
     let mut second = body["spec"]["versions"][0].clone();
     second["name"] = json!("v2");
@@ -194,9 +194,9 @@ fn two(cx: &Cx) -> Value {
     body
 }
 
-async fn two_versions(cx: Cx) -> Outcome {
+async fn two_versions(cx: Context) -> Outcome {
     cx.establish(&two(&cx)).await?;
-    cx.made(cx.own("v1", "things"), &thing(&cx, "v1", "a", json!({"x": "1"}))).await?;
+    cx.create_at(cx.own("v1", "things"), &thing(&cx, "v1", "a", json!({"x": "1"}))).await?;
     cx.get(cx.own("v2", "things"))
         .await?
         .lists(&["a"])?
@@ -204,9 +204,9 @@ async fn two_versions(cx: Cx) -> Outcome {
     Ok(())
 }
 
-async fn version_of_answer(cx: Cx) -> Outcome {
+async fn version_of_answer(cx: Context) -> Outcome {
     cx.establish(&two(&cx)).await?;
-    let made = cx.made(cx.own("v2", "things"), &thing(&cx, "v2", "a", json!({"x": "1"}))).await?;
+    let made = cx.create_at(cx.own("v2", "things"), &thing(&cx, "v2", "a", json!({"x": "1"}))).await?;
     made.eq("/apiVersion", format!("{}/v2", cx.own_group()))?;
     let one = cx.get(format!("{}/a", cx.own("v1", "things"))).await?;
     one.eq("/apiVersion", format!("{}/v1", cx.own_group()))?
@@ -215,7 +215,7 @@ async fn version_of_answer(cx: Cx) -> Outcome {
     Ok(())
 }
 
-async fn unserved(cx: Cx) -> Outcome {
+async fn unserved(cx: Context) -> Outcome {
     let mut body = two(&cx);
     body["spec"]["versions"][1]["served"] = json!(false);
     cx.establish(&body).await?;
@@ -223,33 +223,33 @@ async fn unserved(cx: Cx) -> Outcome {
     Ok(())
 }
 
-/// Patches the CRD's only version and waits until the server works by the new one.
+/// Patches the CRD's only version and waits until the change is active.
 async fn change_schema(
-    cx: &Cx,
+    cx: &Context,
     schema: Value,
     path: &str,
-    done: impl Fn(&Reply) -> bool,
-) -> Result<Reply, Failure> {
+    done: impl Fn(&ApiResponse) -> bool,
+) -> Result<ApiResponse, Failure> {
     let mut versions = cx.get(crd_path(cx)).await?.body["spec"]["versions"].clone();
     versions[0]["schema"]["openAPIV3Schema"] = schema;
     cx.merge(crd_path(cx), &json!({"spec": {"versions": versions}})).await?.is(200)?;
-    cx.until_that(path, "the new schema at work", done).await
+    cx.wait_for(path, "the new schema at work", done).await
 }
 
-async fn schema_change(cx: Cx) -> Outcome {
+async fn schema_change(cx: Context) -> Outcome {
     cx.establish(&crd(&cx)).await?;
     let mut schema = open();
     schema["properties"]["spec"]["properties"]["x"]["default"] = json!("new");
-    cx.made(cx.own("v1", "things"), &thing(&cx, "v1", "a", json!({}))).await?.eq("/spec", json!({}))?;
+    cx.create_at(cx.own("v1", "things"), &thing(&cx, "v1", "a", json!({}))).await?.eq("/spec", json!({}))?;
     let path = format!("{}/a", cx.own("v1", "things"));
     change_schema(&cx, schema, &path, |r| r.body["spec"]["x"] == "new").await?;
-    cx.made(cx.own("v1", "things"), &thing(&cx, "v1", "b", json!({}))).await?.eq("/spec/x", "new")?;
+    cx.create_at(cx.own("v1", "things"), &thing(&cx, "v1", "b", json!({}))).await?.eq("/spec/x", "new")?;
     Ok(())
 }
 
-async fn pruned_on_read(cx: Cx) -> Outcome {
+async fn pruned_on_read(cx: Context) -> Outcome {
     cx.establish(&crd(&cx)).await?;
-    let made = cx.made(cx.own("v1", "things"), &thing(&cx, "v1", "a", json!({"x": "1"}))).await?;
+    let made = cx.create_at(cx.own("v1", "things"), &thing(&cx, "v1", "a", json!({"x": "1"}))).await?;
     let path = format!("{}/a", cx.own("v1", "things"));
     let schema = json!({"type": "object", "properties": {"spec": {"type": "object", "properties": {"y": {"type": "string"}}}}});
     let r = change_schema(&cx, schema, &path, |r| r.body["spec"]["x"].is_null()).await?;
@@ -257,9 +257,9 @@ async fn pruned_on_read(cx: Cx) -> Outcome {
     Ok(())
 }
 
-async fn default_on_read(cx: Cx) -> Outcome {
+async fn default_on_read(cx: Context) -> Outcome {
     cx.establish(&crd(&cx)).await?;
-    let made = cx.made(cx.own("v1", "things"), &thing(&cx, "v1", "a", json!({}))).await?;
+    let made = cx.create_at(cx.own("v1", "things"), &thing(&cx, "v1", "a", json!({}))).await?;
     let mut schema = open();
     schema["properties"]["spec"]["properties"]["x"]["default"] = json!("new");
     let path = format!("{}/a", cx.own("v1", "things"));
@@ -268,38 +268,38 @@ async fn default_on_read(cx: Cx) -> Outcome {
     Ok(())
 }
 
-async fn version_added(cx: Cx) -> Outcome {
+async fn version_added(cx: Context) -> Outcome {
     cx.establish(&crd(&cx)).await?;
-    cx.made(cx.own("v1", "things"), &thing(&cx, "v1", "a", json!({}))).await?;
+    cx.create_at(cx.own("v1", "things"), &thing(&cx, "v1", "a", json!({}))).await?;
     cx.merge(crd_path(&cx), &json!({"spec": {"versions": two(&cx)["spec"]["versions"]}}))
         .await?
         .is(200)?
         .eq("/metadata/generation", 2)?;
-    cx.until(&cx.own("v2", "things"), 200).await?.lists(&["a"])?;
+    cx.wait_for_code(&cx.own("v2", "things"), 200).await?.lists(&["a"])?;
     Ok(())
 }
 
-async fn delete_crd(cx: Cx) -> Outcome {
+async fn delete_crd(cx: Context) -> Outcome {
     cx.establish(&crd(&cx)).await?;
-    cx.made(cx.own("v1", "things"), &thing(&cx, "v1", "a", json!({}))).await?;
+    cx.create_at(cx.own("v1", "things"), &thing(&cx, "v1", "a", json!({}))).await?;
     cx.delete(crd_path(&cx)).await?.is(200)?;
-    cx.until(&crd_path(&cx), 404).await?;
-    cx.until(&cx.own("v1", "things"), 404).await?;
+    cx.wait_for_code(&crd_path(&cx), 404).await?;
+    cx.wait_for_code(&cx.own("v1", "things"), 404).await?;
     Ok(())
 }
 
-async fn recreated(cx: Cx) -> Outcome {
+async fn recreated(cx: Context) -> Outcome {
     cx.establish(&crd(&cx)).await?;
-    cx.made(cx.own("v1", "things"), &thing(&cx, "v1", "a", json!({}))).await?;
+    cx.create_at(cx.own("v1", "things"), &thing(&cx, "v1", "a", json!({}))).await?;
     cx.delete(crd_path(&cx)).await?.is(200)?;
-    cx.until(&crd_path(&cx), 404).await?;
-    cx.until(&cx.own("v1", "things"), 404).await?;
+    cx.wait_for_code(&crd_path(&cx), 404).await?;
+    cx.wait_for_code(&cx.own("v1", "things"), 404).await?;
     cx.establish(&crd(&cx)).await?;
-    cx.until(&cx.own("v1", "things"), 200).await?.lists(&[])?;
+    cx.wait_for_code(&cx.own("v1", "things"), 200).await?.lists(&[])?;
     Ok(())
 }
 
-async fn verbs(cx: Cx) -> Outcome {
+async fn verbs(cx: Context) -> Outcome {
     cx.establish(&crd(&cx)).await?;
     cx.get(crd_path(&cx)).await?.is(200)?.eq("/kind", "CustomResourceDefinition")?;
     let name = format!("things.{}", cx.own_group());
@@ -309,10 +309,10 @@ async fn verbs(cx: Cx) -> Outcome {
     Ok(())
 }
 
-async fn discovery(cx: Cx) -> Outcome {
+async fn discovery(cx: Context) -> Outcome {
     cx.establish(&crd(&cx)).await?;
     let path = format!("/apis/{}/v1", cx.own_group());
-    let r = cx.until(&path, 200).await?;
+    let r = cx.wait_for_code(&path, 200).await?;
     r.eq("/kind", "APIResourceList")?.eq("/groupVersion", format!("{}/v1", cx.own_group()))?;
     r.eq("/resources/0/name", "things")?
         .eq("/resources/0/kind", "Thing")?
@@ -320,9 +320,10 @@ async fn discovery(cx: Cx) -> Outcome {
     Ok(())
 }
 
-async fn watch_delete(cx: Cx) -> Outcome {
+async fn watch_delete(cx: Context) -> Outcome {
     cx.establish(&crd(&cx)).await?;
-    let revision = cx.made(cx.own("v1", "things"), &thing(&cx, "v1", "a", json!({}))).await?.revision()?;
+    let revision =
+        cx.create_at(cx.own("v1", "things"), &thing(&cx, "v1", "a", json!({}))).await?.revision()?;
     let mut watch =
         cx.watch(format!("{}?watch=1&resourceVersion={revision}", cx.own("v1", "things"))).await?;
     cx.delete(crd_path(&cx)).await?.is(200)?;
@@ -330,16 +331,16 @@ async fn watch_delete(cx: Cx) -> Outcome {
         watch.expect("DELETED", "a").await?;
         return Ok(());
     }
-    // Older servers drop the watch cache on the way, so DELETED may not get out; a new watch is not found.
-    cx.until(&crd_path(&cx), 404).await?;
-    cx.until(&format!("{}?watch=1&timeoutSeconds=1", cx.own("v1", "things")), 404).await?;
+    // Older servers drop the watch cache, so DELETED may not be sent; a new watch gets 404.
+    cx.wait_for_code(&crd_path(&cx), 404).await?;
+    cx.wait_for_code(&format!("{}?watch=1&timeoutSeconds=1", cx.own("v1", "things")), 404).await?;
     Ok(())
 }
 
-async fn client_status(cx: Cx) -> Outcome {
+async fn client_status(cx: Context) -> Outcome {
     let mut body = crd(&cx);
     body["status"] =
         json!({"storedVersions": ["v9"], "conditions": [], "acceptedNames": {"plural": "z", "kind": "Z"}});
-    cx.made(CRDS, &body).await?.eq("/status/storedVersions", json!(["v1"]))?;
+    cx.create_at(CRDS, &body).await?.eq("/status/storedVersions", json!(["v1"]))?;
     Ok(())
 }

@@ -1,16 +1,16 @@
-//! Create: what is stored, what is refused, and how names come about.
+//! Create: what is stored, what is refused, and name generation.
 
 use serde_json::{Value, json};
 
 use crate::{
     case::{Case, core, custom, each},
     check::{Outcome, holds},
-    context::Cx,
+    context::Context,
     kinds::{CONFIG_MAP, WIDGET},
     subject::Subject,
 };
 
-// One row a line: a table.
+// One row per line.
 #[rustfmt::skip]
 pub(crate) fn cases() -> Vec<Case> {
     [
@@ -73,20 +73,20 @@ const BAD_NAMES: [(&str, &str); 4] = [
     ),
 ];
 
-fn with_metadata(cx: &Cx, metadata: Value) -> Value {
+fn with_metadata(cx: &Context, metadata: Value) -> Value {
     cx.object_of(cx.kind(), "a", json!({"metadata": metadata}))
 }
 
-async fn answers_201(cx: Cx) -> Outcome {
-    let r = cx.make("a").await?;
+async fn answers_201(cx: Context) -> Outcome {
+    let r = cx.create("a").await?;
     r.eq("/kind", cx.kind().kind)?.eq("/apiVersion", cx.api_version(cx.kind()))?.eq("/metadata/name", "a")?;
     r.eq("/spec/holderIdentity", "first")?;
     let got = cx.get(cx.one("a")).await?;
     holds(got.body == r.body, &r.text, &got.text)
 }
 
-async fn system_fields(cx: Cx) -> Outcome {
-    let r = cx.make("a").await?;
+async fn system_fields(cx: Context) -> Outcome {
+    let r = cx.create("a").await?;
     let uid = r.str("/metadata/uid")?;
     holds(uid.len() == 36 && uid.matches('-').count() == 4, "a UUID", &uid)?;
     let revision = r.revision()?;
@@ -95,68 +95,68 @@ async fn system_fields(cx: Cx) -> Outcome {
     holds(time.len() == 20 && time.ends_with('Z'), "RFC 3339 in whole seconds, UTC", time)
 }
 
-async fn client_system_fields(cx: Cx) -> Outcome {
+async fn client_system_fields(cx: Context) -> Outcome {
     let sent = json!({"uid": "11111111-1111-4111-8111-111111111111", "creationTimestamp": "2001-01-01T00:00:00Z",
         "deletionTimestamp": "2001-01-01T00:00:00Z", "generation": 77});
-    let r = cx.made(cx.all(), &with_metadata(&cx, sent)).await?;
+    let r = cx.create_at(cx.all(), &with_metadata(&cx, sent)).await?;
     r.absent("/metadata/deletionTimestamp")?;
     holds(r.str("/metadata/uid")? != "11111111-1111-4111-8111-111111111111", "another uid", &r.text)?;
     holds(!r.str("/metadata/creationTimestamp")?.starts_with("2001"), "the time of now", &r.text)
 }
 
-async fn resource_version(cx: Cx) -> Outcome {
+async fn resource_version(cx: Context) -> Outcome {
     let r = cx.post(cx.all(), &with_metadata(&cx, json!({"resourceVersion": "5"}))).await?;
-    // A refusal by the storage, which has no code of its own.
+    // Refused by the storage layer, without a code of its own.
     r.is(500)?;
     r.mentions("resourceVersion should not be set on objects to be created")?;
     Ok(())
 }
 
-async fn existing(cx: Cx) -> Outcome {
-    cx.make("a").await?;
+async fn existing(cx: Context) -> Outcome {
+    cx.create("a").await?;
     let r = cx.post(cx.all(), &cx.object("a")).await?;
     r.fails(409, "AlreadyExists")?.eq("/details/name", "a")?.eq("/details/kind", cx.kind().plural)?;
     r.says(&format!("{} \"a\" already exists", cx.qualified(cx.kind())))?;
     Ok(())
 }
 
-async fn same_name_other_kind(cx: Cx) -> Outcome {
-    cx.make("a").await?;
+async fn same_name_other_kind(cx: Context) -> Outcome {
+    cx.create("a").await?;
     let gadget = cx.gadget("a", json!({"size": 1}));
-    cx.made(cx.all_of(&crate::kinds::GADGET), &gadget).await?;
+    cx.create_at(cx.all_of(&crate::kinds::GADGET), &gadget).await?;
     Ok(())
 }
 
-async fn generate_name(cx: Cx) -> Outcome {
+async fn generate_name(cx: Context) -> Outcome {
     let mut object = cx.object("");
     object["metadata"] = json!({"generateName": "gen-"});
-    let (one, two) = (cx.made(cx.all(), &object).await?, cx.made(cx.all(), &object).await?);
+    let (one, two) = (cx.create_at(cx.all(), &object).await?, cx.create_at(cx.all(), &object).await?);
     let (one, two) = (one.str("/metadata/name")?, two.str("/metadata/name")?);
     holds(one.len() == 9 && one.starts_with("gen-"), "gen- and five characters", &one)?;
     holds(one != two, "another name each time", &two)
 }
 
-async fn generate_name_kept(cx: Cx) -> Outcome {
+async fn generate_name_kept(cx: Context) -> Outcome {
     let mut object = cx.object("");
     object["metadata"] = json!({"generateName": "gen-"});
-    cx.made(cx.all(), &object).await?.eq("/metadata/generateName", "gen-")?;
+    cx.create_at(cx.all(), &object).await?.eq("/metadata/generateName", "gen-")?;
     Ok(())
 }
 
-async fn name_wins(cx: Cx) -> Outcome {
-    let r = cx.made(cx.all(), &with_metadata(&cx, json!({"generateName": "gen-"}))).await?;
+async fn name_wins(cx: Context) -> Outcome {
+    let r = cx.create_at(cx.all(), &with_metadata(&cx, json!({"generateName": "gen-"}))).await?;
     r.eq("/metadata/name", "a")?;
     Ok(())
 }
 
-async fn generate_name_long(cx: Cx) -> Outcome {
+async fn generate_name_long(cx: Context) -> Outcome {
     let mut object = cx.object("");
     object["metadata"] = json!({"generateName": "x".repeat(80)});
-    let name = cx.made(cx.all(), &object).await?.str("/metadata/name")?;
+    let name = cx.create_at(cx.all(), &object).await?.str("/metadata/name")?;
     holds(name.len() == 63 && name.starts_with(&"x".repeat(58)), "58 characters and a suffix of 5", name)
 }
 
-async fn no_name(cx: Cx) -> Outcome {
+async fn no_name(cx: Context) -> Outcome {
     let mut object = cx.object("");
     object["metadata"] = json!({});
     let r = cx.post(cx.all(), &object).await?;
@@ -166,11 +166,11 @@ async fn no_name(cx: Cx) -> Outcome {
     Ok(())
 }
 
-async fn kind_missing(cx: Cx) -> Outcome {
+async fn kind_missing(cx: Context) -> Outcome {
     let mut object = cx.object("a");
     object["kind"] = json!("");
     let r = cx.post(cx.all(), &object).await?;
-    // Built-in kinds fall back to the kind of the path.
+    // Built-in kinds default to the kind of the path.
     if cx.kind().group.is_none() {
         r.fails(400, "BadRequest")?.mentions("Kind")?
     } else {
@@ -179,7 +179,7 @@ async fn kind_missing(cx: Cx) -> Outcome {
     Ok(())
 }
 
-async fn kind_mismatch(cx: Cx) -> Outcome {
+async fn kind_mismatch(cx: Context) -> Outcome {
     let mut object = cx.object("a");
     object["kind"] = json!("Nonsense");
     let r = cx.post(cx.all(), &object).await?;
@@ -192,27 +192,27 @@ async fn kind_mismatch(cx: Cx) -> Outcome {
     Ok(())
 }
 
-async fn api_version_mismatch(cx: Cx) -> Outcome {
+async fn api_version_mismatch(cx: Context) -> Outcome {
     let mut object = cx.object("a");
     object["apiVersion"] = json!("nonsense.example/v1");
     cx.post(cx.all(), &object).await?.fails(400, "BadRequest")?.mentions("nonsense.example/v1")?;
     Ok(())
 }
 
-async fn namespace_mismatch(cx: Cx) -> Outcome {
+async fn namespace_mismatch(cx: Context) -> Outcome {
     let r = cx.post(cx.all(), &with_metadata(&cx, json!({"namespace": "elsewhere"}))).await?;
     r.fails(400, "BadRequest")?
         .says("the namespace of the provided object does not match the namespace sent on the request")?;
     Ok(())
 }
 
-async fn namespace_filled(cx: Cx) -> Outcome {
-    cx.make("a").await?.eq("/metadata/namespace", cx.ns.clone())?;
+async fn namespace_filled(cx: Context) -> Outcome {
+    cx.create("a").await?.eq("/metadata/namespace", cx.ns.clone())?;
     Ok(())
 }
 
-async fn managed_fields(cx: Cx) -> Outcome {
-    let r = cx.make("a").await?;
+async fn managed_fields(cx: Context) -> Outcome {
+    let r = cx.create("a").await?;
     r.eq("/metadata/managedFields/0/operation", "Update")?
         .eq("/metadata/managedFields/0/fieldsType", "FieldsV1")?;
     r.eq("/metadata/managedFields/0/apiVersion", cx.api_version(cx.kind()))?
@@ -222,53 +222,53 @@ async fn managed_fields(cx: Cx) -> Outcome {
     Ok(())
 }
 
-async fn field_manager(cx: Cx) -> Outcome {
-    let r = cx.made(format!("{}?fieldManager=me", cx.all()), &cx.object("a")).await?;
+async fn field_manager(cx: Context) -> Outcome {
+    let r = cx.create_at(format!("{}?fieldManager=me", cx.all()), &cx.object("a")).await?;
     r.eq("/metadata/managedFields/0/manager", "me")?;
     Ok(())
 }
 
-async fn user_agent_manager(cx: Cx) -> Outcome {
+async fn user_agent_manager(cx: Context) -> Outcome {
     let call =
         cx.call(http::Method::POST, cx.all()).header("user-agent", "tool/1.2 (linux)").json(&cx.object("a"));
     call.send().await?.is(201)?.eq("/metadata/managedFields/0/manager", "tool")?;
     Ok(())
 }
 
-async fn field_manager_long(cx: Cx) -> Outcome {
+async fn field_manager_long(cx: Context) -> Outcome {
     let r = cx.post(format!("{}?fieldManager={}", cx.all(), "m".repeat(129)), &cx.object("a")).await?;
     r.fails(422, "Invalid")?.cause("FieldValueTooLong", "fieldManager")?;
     Ok(())
 }
 
-async fn labels_kept(cx: Cx) -> Outcome {
+async fn labels_kept(cx: Context) -> Outcome {
     let sent =
         json!({"labels": {"app.example/x": "Y_1", "empty": ""}, "annotations": {"note": "any text: ü {}"}});
-    let r = cx.made(cx.all(), &with_metadata(&cx, sent.clone())).await?;
+    let r = cx.create_at(cx.all(), &with_metadata(&cx, sent.clone())).await?;
     r.eq("/metadata/labels", sent["labels"].clone())?
         .eq("/metadata/annotations", sent["annotations"].clone())?;
     Ok(())
 }
 
-async fn bad_label(cx: Cx) -> Outcome {
+async fn bad_label(cx: Context) -> Outcome {
     let r = cx.post(cx.all(), &with_metadata(&cx, json!({"labels": {"a": "not valid"}}))).await?;
     r.fails(422, "Invalid")?.cause("FieldValueInvalid", "metadata.labels")?;
     Ok(())
 }
 
-async fn bad_label_key(cx: Cx) -> Outcome {
+async fn bad_label_key(cx: Context) -> Outcome {
     let r = cx.post(cx.all(), &with_metadata(&cx, json!({"labels": {"a/b/c": "x"}}))).await?;
     r.fails(422, "Invalid")?.cause("FieldValueInvalid", "metadata.labels")?;
     Ok(())
 }
 
-async fn bad_annotation_key(cx: Cx) -> Outcome {
+async fn bad_annotation_key(cx: Context) -> Outcome {
     let r = cx.post(cx.all(), &with_metadata(&cx, json!({"annotations": {"a b": "x"}}))).await?;
     r.fails(422, "Invalid")?.cause("FieldValueInvalid", "metadata.annotations")?;
     Ok(())
 }
 
-async fn annotations_too_big(cx: Cx) -> Outcome {
+async fn annotations_too_big(cx: Context) -> Outcome {
     let r =
         cx.post(cx.all(), &with_metadata(&cx, json!({"annotations": {"a": "x".repeat(256 * 1024)}}))).await?;
     r.fails(422, "Invalid")?.cause("FieldValueTooLong", "metadata.annotations")?;
@@ -279,13 +279,13 @@ fn owner(uid: &str, controller: bool) -> Value {
     json!({"apiVersion": "v1", "kind": "ConfigMap", "name": "o", "uid": uid, "controller": controller})
 }
 
-async fn owner_without_uid(cx: Cx) -> Outcome {
+async fn owner_without_uid(cx: Context) -> Outcome {
     let r = cx.post(cx.all(), &with_metadata(&cx, json!({"ownerReferences": [owner("", false)]}))).await?;
     r.fails(422, "Invalid")?.cause("FieldValueInvalid", "metadata.ownerReferences.uid")?;
     Ok(())
 }
 
-async fn two_controllers(cx: Cx) -> Outcome {
+async fn two_controllers(cx: Context) -> Outcome {
     let r = cx
         .post(
             cx.all(),
@@ -296,26 +296,26 @@ async fn two_controllers(cx: Cx) -> Outcome {
     Ok(())
 }
 
-async fn bad_finalizer(cx: Cx) -> Outcome {
+async fn bad_finalizer(cx: Context) -> Outcome {
     let r = cx.post(cx.all(), &with_metadata(&cx, json!({"finalizers": ["not valid"]}))).await?;
     r.fails(422, "Invalid")?.cause("FieldValueInvalid", "metadata.finalizers")?;
     Ok(())
 }
 
-async fn generation(cx: Cx) -> Outcome {
-    cx.make("a").await?.eq("/metadata/generation", 1)?;
+async fn generation(cx: Context) -> Outcome {
+    cx.create("a").await?.eq("/metadata/generation", 1)?;
     Ok(())
 }
 
-async fn status_dropped(cx: Cx) -> Outcome {
+async fn status_dropped(cx: Context) -> Outcome {
     let object = cx.object_of(&WIDGET, "a", json!({"spec": {}, "status": {"phase": "Ready"}}));
-    cx.made(cx.all(), &object).await?.absent("/status")?;
+    cx.create_at(cx.all(), &object).await?.absent("/status")?;
     Ok(())
 }
 
-async fn core_kind(cx: Cx) -> Outcome {
+async fn core_kind(cx: Context) -> Outcome {
     let object = cx.object_of(&CONFIG_MAP, "a", json!({"data": {"k": "v"}}));
-    let r = cx.made(cx.all_of(&CONFIG_MAP), &object).await?;
+    let r = cx.create_at(cx.all_of(&CONFIG_MAP), &object).await?;
     r.eq("/apiVersion", "v1")?
         .eq("/kind", "ConfigMap")?
         .eq("/data/k", "v")?
@@ -323,13 +323,13 @@ async fn core_kind(cx: Cx) -> Outcome {
     Ok(())
 }
 
-async fn unknown_field_builtin(cx: Cx) -> Outcome {
+async fn unknown_field_builtin(cx: Context) -> Outcome {
     let object = cx.object_of(&CONFIG_MAP, "a", json!({"nonsense": 1}));
-    cx.made(cx.all_of(&CONFIG_MAP), &object).await?.absent("/nonsense")?;
+    cx.create_at(cx.all_of(&CONFIG_MAP), &object).await?.absent("/nonsense")?;
     Ok(())
 }
 
-async fn bad_name(cx: Cx, name: String) -> Outcome {
+async fn bad_name(cx: Context, name: String) -> Outcome {
     let r = cx.post(cx.all(), &cx.object(&name)).await?;
     r.fails(422, "Invalid")?.cause("FieldValueInvalid", "metadata.name")?.eq("/details/name", name)?;
     Ok(())

@@ -1,18 +1,17 @@
-//! What the server fills in of built-in kinds, where it depends on more than a constant; and the rules that tie fields
-//! together.
+//! Defaults of built-in kinds that depend on other fields, and validation across fields.
 
 use serde_json::{Value, json};
 
 use crate::{
     case::{Case, core},
     check::{Outcome, at, equal, holds},
-    context::Cx,
+    context::Context,
 };
 
-/// A field by its JSON pointer, since which minor version it is so, and what is there.
+/// A field by JSON pointer, the minor version since which it has this value, and the value.
 type Filled = (&'static str, u32, Value);
 
-// One row a line: a table.
+// One row per line.
 #[rustfmt::skip]
 pub(crate) fn cases() -> Vec<Case> {
     let filled = filled().into_iter().flat_map(|(id, rule, path, object, fields)| {
@@ -25,7 +24,7 @@ pub(crate) fn cases() -> Vec<Case> {
     let others = [
         core("defaults/job-selector", "a Job selects its pods by its own uid", job_selector),
         core("defaults/nothing-is-not-kept", "empty lists and maps that may be left out are", nothing_kept),
-        core("defaults/claim-goes", "a claim that nobody uses goes when it is deleted, although it is held", claim_goes),
+        core("defaults/claim-goes", "an unused claim disappears on delete, despite its finalizer", claim_goes),
         core("defaults/all-problems-at-once", "every rule that is broken is named, in one answer", all_problems),
         core("defaults/service-address", "a Service gets an address of the cluster, and keeps it when patched", service_address),
         core("defaults/service-port-taken-422", "a port of nodes that another Service has: 422", port_taken),
@@ -59,7 +58,7 @@ const SERVICES: &str = "/api/v1/namespaces/{ns}/services";
 const DEPLOYMENTS: &str = "/apis/apps/v1/namespaces/{ns}/deployments";
 const JOBS: &str = "/apis/batch/v1/namespaces/{ns}/jobs";
 
-// One row a line: a table.
+// One row per line.
 #[rustfmt::skip]
 fn filled() -> Vec<(&'static str, &'static str, &'static str, Value, Vec<Filled>)> {
     let port = || json!([{"port": 80}]);
@@ -105,7 +104,7 @@ fn filled() -> Vec<(&'static str, &'static str, &'static str, Value, Vec<Filled>
     ]
 }
 
-// One row a line: a table.
+// One row per line.
 #[rustfmt::skip]
 fn refused() -> Vec<(&'static str, &'static str, &'static str, Value, &'static str, &'static str)> {
     vec![
@@ -139,7 +138,7 @@ fn refused() -> Vec<(&'static str, &'static str, &'static str, Value, &'static s
     ]
 }
 
-fn place(cx: &Cx, path: &str) -> String {
+fn place(cx: &Context, path: &str) -> String {
     path.replace("{ns}", &cx.ns)
 }
 
@@ -149,23 +148,23 @@ fn named(object: &Value) -> Value {
     object
 }
 
-async fn fills(cx: Cx, path: &str, object: Value, fields: std::sync::Arc<Vec<Filled>>) -> Outcome {
-    let made = cx.made(format!("{}?dryRun=All", place(&cx, path)), &named(&object)).await?;
+async fn fills(cx: Context, path: &str, object: Value, fields: std::sync::Arc<Vec<Filled>>) -> Outcome {
+    let made = cx.create_at(format!("{}?dryRun=All", place(&cx, path)), &named(&object)).await?;
     for (pointer, _, want) in fields.iter().filter(|(_, since, _)| cx.since(1, *since)) {
         at(&made.body, pointer, want.clone())?;
     }
     Ok(())
 }
 
-async fn refuses(cx: Cx, path: &str, object: Value, field: &str, message: &str) -> Outcome {
+async fn refuses(cx: Context, path: &str, object: Value, field: &str, message: &str) -> Outcome {
     let reply = cx.post(format!("{}?dryRun=All", place(&cx, path)), &named(&object)).await?;
     reply.fails(422, "Invalid")?.mentions(&format!("{field}: "))?.mentions(message)?;
     Ok(())
 }
 
-async fn job_selector(cx: Cx) -> Outcome {
+async fn job_selector(cx: Context) -> Outcome {
     let spec = json!({"spec": {"template": {"spec": {"restartPolicy": "Never", "containers": [{"name": "c", "image": "i"}]}}}});
-    let made = cx.made(format!("{}?dryRun=All", place(&cx, JOBS)), &named(&spec)).await?;
+    let made = cx.create_at(format!("{}?dryRun=All", place(&cx, JOBS)), &named(&spec)).await?;
     let label = cx.by_version("controller-uid", 27, "batch.kubernetes.io/controller-uid");
     let uid = made.body["metadata"]["uid"].clone();
     at(&made.body["spec"]["selector"], "/matchLabels", json!({label: uid}))?;
@@ -173,9 +172,9 @@ async fn job_selector(cx: Cx) -> Outcome {
     holds(labels["controller-uid"] == uid && labels["job-name"] == "a", "the labels of its pods", labels)
 }
 
-async fn nothing_kept(cx: Cx) -> Outcome {
+async fn nothing_kept(cx: Context) -> Outcome {
     let object = json!({"data": {}, "metadata": {"labels": {}, "annotations": {}, "finalizers": []}});
-    let made = cx.made(place(&cx, "/api/v1/namespaces/{ns}/configmaps"), &named(&object)).await?;
+    let made = cx.create_at(place(&cx, "/api/v1/namespaces/{ns}/configmaps"), &named(&object)).await?;
     made.absent("/data")?
         .absent("/metadata/labels")?
         .absent("/metadata/annotations")?
@@ -183,21 +182,22 @@ async fn nothing_kept(cx: Cx) -> Outcome {
     let mut spec = container(json!({"env": [], "ports": []}));
     spec["volumes"] = json!([]);
     spec["nodeSelector"] = json!({});
-    let made = cx.made(format!("{}?dryRun=All", place(&cx, PODS)), &named(&json!({"spec": spec}))).await?;
+    let made =
+        cx.create_at(format!("{}?dryRun=All", place(&cx, PODS)), &named(&json!({"spec": spec}))).await?;
     made.absent("/spec/volumes")?.absent("/spec/nodeSelector")?.absent("/spec/containers/0/env")?;
     Ok(())
 }
 
-async fn claim_goes(cx: Cx) -> Outcome {
+async fn claim_goes(cx: Context) -> Outcome {
     let claims = place(&cx, "/api/v1/namespaces/{ns}/persistentvolumeclaims");
     let spec = json!({"accessModes": ["ReadWriteOnce"], "storageClassName": "none", "resources": {"requests": {"storage": "1Gi"}}});
-    cx.made(&claims, &named(&json!({"spec": spec}))).await?;
+    cx.create_at(&claims, &named(&json!({"spec": spec}))).await?;
     cx.delete(format!("{claims}/a")).await?.is(200)?;
-    cx.until(&format!("{claims}/a"), 404).await?;
+    cx.wait_for_code(&format!("{claims}/a"), 404).await?;
     Ok(())
 }
 
-async fn all_problems(cx: Cx) -> Outcome {
+async fn all_problems(cx: Context) -> Outcome {
     let mut object = workload("c", json!({"replicas": -1}));
     object["spec"]["template"]["spec"]["containers"][0]["name"] = json!("");
     let reply = cx.post(place(&cx, DEPLOYMENTS), &named(&object)).await?;
@@ -208,9 +208,9 @@ async fn all_problems(cx: Cx) -> Outcome {
     equal("fields of the causes", fields, found)
 }
 
-async fn service_address(cx: Cx) -> Outcome {
+async fn service_address(cx: Context) -> Outcome {
     let path = place(&cx, SERVICES);
-    let made = cx.made(&path, &named(&json!({"spec": {"ports": [{"port": 80}]}}))).await?;
+    let made = cx.create_at(&path, &named(&json!({"spec": {"ports": [{"port": 80}]}}))).await?;
     let address = made.str("/spec/clusterIP")?;
     holds(address.split('.').count() == 4, "an address", &address)?;
     made.eq("/spec/clusterIPs", json!([address]))?;
@@ -220,10 +220,10 @@ async fn service_address(cx: Cx) -> Outcome {
     Ok(())
 }
 
-async fn node_port(cx: Cx) -> Outcome {
+async fn node_port(cx: Context) -> Outcome {
     let path = place(&cx, SERVICES);
     let made =
-        cx.made(&path, &named(&json!({"spec": {"type": "NodePort", "ports": [{"port": 80}]}}))).await?;
+        cx.create_at(&path, &named(&json!({"spec": {"type": "NodePort", "ports": [{"port": 80}]}}))).await?;
     let port = made.body["spec"]["ports"][0]["nodePort"].clone();
     holds(port.as_u64().is_some_and(|port| (30000..=32767).contains(&port)), "a port of the range", &port)?;
     let patched = cx.merge(format!("{path}/a"), &json!({"spec": {"selector": {"a": "b"}}})).await?;
@@ -239,10 +239,10 @@ fn node_ports(name: &str, ports: &[(&str, u64)]) -> Value {
     json!({"metadata": {"name": name}, "spec": {"type": "NodePort", "ports": ports}})
 }
 
-async fn port_taken(cx: Cx) -> Outcome {
+async fn port_taken(cx: Context) -> Outcome {
     let path = place(&cx, SERVICES);
     let made = cx
-        .made(
+        .create_at(
             &path,
             &json!({"metadata": {"name": "a"}, "spec": {"type": "NodePort", "ports": [{"port": 80}]}}),
         )
@@ -254,22 +254,22 @@ async fn port_taken(cx: Cx) -> Outcome {
     Ok(())
 }
 
-async fn port_twice(cx: Cx) -> Outcome {
+async fn port_twice(cx: Context) -> Outcome {
     let reply = cx.post(place(&cx, SERVICES), &node_ports("a", &[("x", 31_987), ("y", 31_987)])).await?;
     reply.fails(422, "Invalid")?.cause("FieldValueDuplicate", "spec.ports[1].nodePort")?;
     Ok(())
 }
 
-async fn port_range(cx: Cx) -> Outcome {
+async fn port_range(cx: Context) -> Outcome {
     let reply = cx.post(place(&cx, SERVICES), &node_ports("a", &[("x", 80)])).await?;
     reply.fails(422, "Invalid")?.cause("FieldValueInvalid", "spec.ports[0].nodePort")?;
     reply.mentions("provided port is not in the valid range. The range of valid ports is 30000-32767")?;
     Ok(())
 }
 
-async fn address_taken(cx: Cx) -> Outcome {
+async fn address_taken(cx: Context) -> Outcome {
     let path = place(&cx, SERVICES);
-    let made = cx.made(&path, &named(&json!({"spec": {"ports": [{"port": 80}]}}))).await?;
+    let made = cx.create_at(&path, &named(&json!({"spec": {"ports": [{"port": 80}]}}))).await?;
     let other = json!({"metadata": {"name": "b"}, "spec": {"clusterIP": made.str("/spec/clusterIP")?, "ports": [{"port": 80}]}});
     let reply = cx.post(&path, &other).await?;
     reply.fails(422, "Invalid")?.cause("FieldValueInvalid", "spec.clusterIPs")?;

@@ -1,16 +1,16 @@
-//! Delete: answers, preconditions, finalizers, collections.
+//! Delete: responses, preconditions, finalizers, collections.
 
 use serde_json::{Value, json};
 
 use crate::{
     case::{Case, core, custom, each},
     check::{Outcome, equal, holds},
-    client::Reply,
-    context::Cx,
+    client::ApiResponse,
+    context::Context,
     kinds::{CONFIG_MAP, POD},
 };
 
-// One row a line: a table.
+// One row per line.
 #[rustfmt::skip]
 pub(crate) fn cases() -> Vec<Case> {
     [
@@ -19,7 +19,7 @@ pub(crate) fn cases() -> Vec<Case> {
         each("delete/options-in-body", "DeleteOptions in the body are accepted", options_body),
         each("delete/precondition-uid", "another uid in preconditions: 409 Conflict; the right one deletes", precondition_uid),
         each("delete/precondition-resource-version", "another resourceVersion in preconditions: 409 Conflict", precondition_version),
-        each("delete/finalizer-delays", "with a finalizer the object stays with deletionTimestamp, and DELETE answers it", finalizer_delays),
+        each("delete/finalizer-delays", "with a finalizer the object stays with deletionTimestamp, and DELETE returns it", finalizer_delays),
         each("delete/last-finalizer-removes", "removing the last finalizer removes the object", last_finalizer),
         each("delete/one-of-two-finalizers", "removing one of two finalizers keeps the object", one_of_two),
         each("delete/no-new-finalizers", "a new finalizer on an object being deleted: 422", no_new_finalizers),
@@ -34,10 +34,10 @@ pub(crate) fn cases() -> Vec<Case> {
         each("delete/collection", "DELETE of a collection removes every object of the namespace", collection),
         each("delete/collection-by-label", "DELETE of a collection with a labelSelector removes those only", collection_label),
         each("delete/collection-by-field", "DELETE of a collection with a fieldSelector removes those only", collection_field),
-        each("delete/collection-empty", "DELETE of an empty collection answers 200", collection_empty),
+        each("delete/collection-empty", "DELETE of an empty collection returns 200", collection_empty),
         each("delete/collection-finalizers", "DELETE of a collection leaves objects with finalizers, marked", collection_finalizers),
         each("delete/recreate-has-new-uid", "an object made again has another uid", recreate),
-        core("delete/core-kind-answer", "DELETE of a ConfigMap answers a Status without group", core_answer),
+        core("delete/core-kind-answer", "DELETE of a ConfigMap returns a Status without group", core_answer),
         core("delete/grace-of-pod", "a pod on a node gets the time that it asks for: it is marked, and stays", grace),
         core("delete/grace-shortened", "a second DELETE may shorten the time, not lengthen it", grace_shortened),
         core("delete/grace-0", "no time: the pod is gone at once", grace_none),
@@ -48,12 +48,12 @@ pub(crate) fn cases() -> Vec<Case> {
     .concat()
 }
 
-/// Pod `a` on a node that is there, for the time of `body`.
-async fn placed<F: Future<Output = Outcome>>(cx: &Cx, body: F) -> Outcome {
+/// Runs `body` with pod `a` on an existing node.
+async fn placed<F: Future<Output = Outcome>>(cx: &Context, body: F) -> Outcome {
     let node = json!({"apiVersion": "v1", "kind": "Node", "metadata": {"name": cx.ns}});
-    cx.made("/api/v1/nodes", &node).await?;
+    cx.create_at("/api/v1/nodes", &node).await?;
     let spec = json!({"nodeName": cx.ns, "terminationGracePeriodSeconds": 40, "containers": [{"name": "c", "image": "i"}]});
-    let made = cx.made(cx.all_of(&POD), &cx.object_of(&POD, "a", json!({"spec": spec}))).await.map(drop);
+    let made = cx.create_at(cx.all_of(&POD), &cx.object_of(&POD, "a", json!({"spec": spec}))).await.map(drop);
     let outcome = match made {
         Ok(()) => body.await,
         Err(failure) => Err(failure),
@@ -62,11 +62,11 @@ async fn placed<F: Future<Output = Outcome>>(cx: &Cx, body: F) -> Outcome {
     outcome
 }
 
-async fn end(cx: &Cx, grace: i64) -> Result<Reply, crate::check::Failure> {
+async fn end(cx: &Context, grace: i64) -> Result<ApiResponse, crate::check::Failure> {
     cx.delete_with(cx.one_of(&POD, "a"), &json!({"gracePeriodSeconds": grace})).await
 }
 
-async fn grace(cx: Cx) -> Outcome {
+async fn grace(cx: Context) -> Outcome {
     placed(&cx, async {
         let r = cx.delete(cx.one_of(&POD, "a")).await?;
         r.is(200)?
@@ -79,7 +79,7 @@ async fn grace(cx: Cx) -> Outcome {
     .await
 }
 
-async fn grace_shortened(cx: Cx) -> Outcome {
+async fn grace_shortened(cx: Context) -> Outcome {
     placed(&cx, async {
         end(&cx, 20).await?.is(200)?.eq("/metadata/deletionGracePeriodSeconds", 20)?;
         end(&cx, 30).await?.is(200)?.eq("/metadata/deletionGracePeriodSeconds", 20)?;
@@ -89,7 +89,7 @@ async fn grace_shortened(cx: Cx) -> Outcome {
     .await
 }
 
-async fn grace_none(cx: Cx) -> Outcome {
+async fn grace_none(cx: Context) -> Outcome {
     placed(&cx, async {
         end(&cx, 0).await?.is(200)?;
         cx.get(cx.one_of(&POD, "a")).await?.is(404)?;
@@ -98,9 +98,9 @@ async fn grace_none(cx: Cx) -> Outcome {
     .await
 }
 
-async fn grace_unplaced(cx: Cx) -> Outcome {
+async fn grace_unplaced(cx: Context) -> Outcome {
     let spec = json!({"terminationGracePeriodSeconds": 40, "containers": [{"name": "c", "image": "i"}]});
-    cx.made(cx.all_of(&POD), &cx.object_of(&POD, "a", json!({"spec": spec}))).await?;
+    cx.create_at(cx.all_of(&POD), &cx.object_of(&POD, "a", json!({"spec": spec}))).await?;
     cx.delete(cx.one_of(&POD, "a")).await?.is(200)?;
     cx.get(cx.one_of(&POD, "a")).await?.is(404)?;
     Ok(())
@@ -108,44 +108,45 @@ async fn grace_unplaced(cx: Cx) -> Outcome {
 
 const FINALIZER: &str = "conformance.example/hold";
 
-async fn held(cx: &Cx, finalizers: Value) -> Result<Reply, crate::check::Failure> {
-    cx.made(cx.all(), &cx.object_of(cx.kind(), "a", json!({"metadata": {"finalizers": finalizers}}))).await
+async fn held(cx: &Context, finalizers: Value) -> Result<ApiResponse, crate::check::Failure> {
+    cx.create_at(cx.all(), &cx.object_of(cx.kind(), "a", json!({"metadata": {"finalizers": finalizers}})))
+        .await
 }
 
-async fn success(cx: Cx) -> Outcome {
-    let uid = cx.make("a").await?.str("/metadata/uid")?;
+async fn success(cx: Context) -> Outcome {
+    let uid = cx.create("a").await?.str("/metadata/uid")?;
     let r = cx.delete(cx.one("a")).await?;
     r.is(200)?.eq("/kind", "Status")?.eq("/apiVersion", "v1")?.eq("/status", "Success")?;
     r.eq("/details", json!({"name": "a", "group": cx.group(), "kind": cx.kind().plural, "uid": uid}))?;
     Ok(())
 }
 
-async fn gone(cx: Cx) -> Outcome {
-    cx.make("a").await?;
+async fn gone(cx: Context) -> Outcome {
+    cx.create("a").await?;
     cx.delete(cx.one("a")).await?.is(200)?;
     cx.get(cx.one("a")).await?.fails(404, "NotFound")?;
     cx.get(cx.all()).await?.lists(&[])?;
-    cx.make("a").await?;
+    cx.create("a").await?;
     Ok(())
 }
 
-async fn options_body(cx: Cx) -> Outcome {
-    cx.make("a").await?;
+async fn options_body(cx: Context) -> Outcome {
+    cx.create("a").await?;
     let options = json!({"apiVersion": "v1", "kind": "DeleteOptions", "gracePeriodSeconds": 0, "propagationPolicy": "Background"});
     cx.delete_with(cx.one("a"), &options).await?.is(200)?.eq("/status", "Success")?;
     Ok(())
 }
 
-async fn precondition_uid(cx: Cx) -> Outcome {
-    let uid = cx.make("a").await?.str("/metadata/uid")?;
+async fn precondition_uid(cx: Context) -> Outcome {
+    let uid = cx.create("a").await?.str("/metadata/uid")?;
     let wrong = json!({"preconditions": {"uid": "11111111-1111-4111-8111-111111111111"}});
     cx.delete_with(cx.one("a"), &wrong).await?.fails(409, "Conflict")?.mentions("UID in the precondition")?;
     cx.delete_with(cx.one("a"), &json!({"preconditions": {"uid": uid}})).await?.is(200)?;
     Ok(())
 }
 
-async fn precondition_version(cx: Cx) -> Outcome {
-    let old = cx.make("a").await?.revision()?;
+async fn precondition_version(cx: Context) -> Outcome {
+    let old = cx.create("a").await?.revision()?;
     let now = cx.merge(cx.one("a"), &json!({"spec": {"leaseTransitions": 2}})).await?.revision()?;
     let r = cx.delete_with(cx.one("a"), &json!({"preconditions": {"resourceVersion": old}})).await?;
     r.fails(409, "Conflict")?.mentions("ResourceVersion in the precondition")?;
@@ -153,7 +154,7 @@ async fn precondition_version(cx: Cx) -> Outcome {
     Ok(())
 }
 
-async fn finalizer_delays(cx: Cx) -> Outcome {
+async fn finalizer_delays(cx: Context) -> Outcome {
     held(&cx, json!([FINALIZER])).await?;
     let r = cx.delete(cx.one("a")).await?;
     r.is(200)?
@@ -164,7 +165,7 @@ async fn finalizer_delays(cx: Cx) -> Outcome {
     Ok(())
 }
 
-async fn last_finalizer(cx: Cx) -> Outcome {
+async fn last_finalizer(cx: Context) -> Outcome {
     held(&cx, json!([FINALIZER])).await?;
     cx.delete(cx.one("a")).await?.is(200)?;
     cx.merge(cx.one("a"), &json!({"metadata": {"finalizers": null}}))
@@ -175,7 +176,7 @@ async fn last_finalizer(cx: Cx) -> Outcome {
     Ok(())
 }
 
-async fn one_of_two(cx: Cx) -> Outcome {
+async fn one_of_two(cx: Context) -> Outcome {
     held(&cx, json!([FINALIZER, "conformance.example/other"])).await?;
     cx.delete(cx.one("a")).await?.is(200)?;
     cx.merge(cx.one("a"), &json!({"metadata": {"finalizers": [FINALIZER]}})).await?.is(200)?;
@@ -183,7 +184,7 @@ async fn one_of_two(cx: Cx) -> Outcome {
     Ok(())
 }
 
-async fn no_new_finalizers(cx: Cx) -> Outcome {
+async fn no_new_finalizers(cx: Context) -> Outcome {
     held(&cx, json!([FINALIZER])).await?;
     cx.delete(cx.one("a")).await?.is(200)?;
     let r = cx
@@ -195,7 +196,7 @@ async fn no_new_finalizers(cx: Cx) -> Outcome {
     Ok(())
 }
 
-async fn again(cx: Cx) -> Outcome {
+async fn again(cx: Context) -> Outcome {
     held(&cx, json!([FINALIZER])).await?;
     let one = cx.delete(cx.one("a")).await?;
     let two = cx.delete(cx.one("a")).await?;
@@ -204,7 +205,7 @@ async fn again(cx: Cx) -> Outcome {
     Ok(())
 }
 
-async fn update_while_deleting(cx: Cx) -> Outcome {
+async fn update_while_deleting(cx: Context) -> Outcome {
     held(&cx, json!([FINALIZER])).await?;
     cx.delete(cx.one("a")).await?.is(200)?;
     let r = cx.merge(cx.one("a"), &json!({"spec": {"holderIdentity": "late"}})).await?;
@@ -212,7 +213,7 @@ async fn update_while_deleting(cx: Cx) -> Outcome {
     Ok(())
 }
 
-async fn timestamp_sticks(cx: Cx) -> Outcome {
+async fn timestamp_sticks(cx: Context) -> Outcome {
     held(&cx, json!([FINALIZER])).await?;
     let time = cx.delete(cx.one("a")).await?.str("/metadata/deletionTimestamp")?;
     let r = cx
@@ -222,29 +223,29 @@ async fn timestamp_sticks(cx: Cx) -> Outcome {
     Ok(())
 }
 
-async fn generation(cx: Cx) -> Outcome {
+async fn generation(cx: Context) -> Outcome {
     held(&cx, json!([FINALIZER])).await?.eq("/metadata/generation", 1)?;
     cx.delete(cx.one("a")).await?.eq("/metadata/generation", 2)?;
     Ok(())
 }
 
-async fn dry_run(cx: Cx) -> Outcome {
-    cx.make("a").await?;
+async fn dry_run(cx: Context) -> Outcome {
+    cx.create("a").await?;
     cx.delete(format!("{}?dryRun=All", cx.one("a"))).await?.is(200)?;
     cx.delete_with(cx.one("a"), &json!({"dryRun": ["All"]})).await?.is(200)?;
     cx.get(cx.one("a")).await?.is(200)?.absent("/metadata/deletionTimestamp")?;
     Ok(())
 }
 
-async fn policy_unknown(cx: Cx) -> Outcome {
-    cx.make("a").await?;
+async fn policy_unknown(cx: Context) -> Outcome {
+    cx.create("a").await?;
     let r = cx.delete_with(cx.one("a"), &json!({"propagationPolicy": "Nonsense"})).await?;
     r.fails(422, "Invalid")?.cause("FieldValueNotSupported", "propagationPolicy")?;
     Ok(())
 }
 
-async fn policy_both(cx: Cx) -> Outcome {
-    cx.make("a").await?;
+async fn policy_both(cx: Context) -> Outcome {
+    cx.create("a").await?;
     let r = cx
         .delete_with(cx.one("a"), &json!({"propagationPolicy": "Orphan", "orphanDependents": true}))
         .await?;
@@ -252,73 +253,74 @@ async fn policy_both(cx: Cx) -> Outcome {
     Ok(())
 }
 
-async fn policy_query(cx: Cx) -> Outcome {
-    cx.make("a").await?;
+async fn policy_query(cx: Context) -> Outcome {
+    cx.create("a").await?;
     cx.delete(format!("{}?propagationPolicy=Background", cx.one("a"))).await?.is(200)?;
     cx.get(cx.one("a")).await?.is(404)?;
     Ok(())
 }
 
-async fn collection(cx: Cx) -> Outcome {
-    cx.make_all(&["a", "b", "c"]).await?;
+async fn collection(cx: Context) -> Outcome {
+    cx.create_all(&["a", "b", "c"]).await?;
     cx.delete(cx.all()).await?.is(200)?;
     cx.get(cx.all()).await?.lists(&[])?;
     Ok(())
 }
 
-async fn collection_label(cx: Cx) -> Outcome {
-    cx.make_all(&["a", "b"]).await?;
-    cx.made(cx.all(), &cx.object_of(cx.kind(), "c", json!({"metadata": {"labels": {"x": "1"}}}))).await?;
+async fn collection_label(cx: Context) -> Outcome {
+    cx.create_all(&["a", "b"]).await?;
+    cx.create_at(cx.all(), &cx.object_of(cx.kind(), "c", json!({"metadata": {"labels": {"x": "1"}}})))
+        .await?;
     cx.delete(format!("{}?labelSelector=x%3D1", cx.all())).await?.is(200)?;
     cx.get(cx.all()).await?.lists(&["a", "b"])?;
     Ok(())
 }
 
-async fn collection_field(cx: Cx) -> Outcome {
-    cx.make_all(&["a", "b"]).await?;
+async fn collection_field(cx: Context) -> Outcome {
+    cx.create_all(&["a", "b"]).await?;
     cx.delete(format!("{}?fieldSelector=metadata.name%3Da", cx.all())).await?.is(200)?;
     cx.get(cx.all()).await?.lists(&["b"])?;
     Ok(())
 }
 
-async fn collection_empty(cx: Cx) -> Outcome {
+async fn collection_empty(cx: Context) -> Outcome {
     cx.delete(cx.all()).await?.is(200)?;
     Ok(())
 }
 
-async fn collection_finalizers(cx: Cx) -> Outcome {
+async fn collection_finalizers(cx: Context) -> Outcome {
     held(&cx, json!([FINALIZER])).await?;
-    cx.make("b").await?;
+    cx.create("b").await?;
     cx.delete(cx.all()).await?.is(200)?;
     cx.get(cx.all()).await?.lists(&["a"])?.has("/items/0/metadata/deletionTimestamp")?;
     Ok(())
 }
 
-async fn recreate(cx: Cx) -> Outcome {
-    let one = cx.make("a").await?.str("/metadata/uid")?;
+async fn recreate(cx: Context) -> Outcome {
+    let one = cx.create("a").await?.str("/metadata/uid")?;
     cx.delete(cx.one("a")).await?.is(200)?;
-    let two = cx.make("a").await?.str("/metadata/uid")?;
+    let two = cx.create("a").await?.str("/metadata/uid")?;
     holds(one != two, "another uid", two)
 }
 
-async fn core_answer(cx: Cx) -> Outcome {
+async fn core_answer(cx: Context) -> Outcome {
     let uid = cx
-        .made(cx.all_of(&CONFIG_MAP), &cx.object_of(&CONFIG_MAP, "a", json!({})))
+        .create_at(cx.all_of(&CONFIG_MAP), &cx.object_of(&CONFIG_MAP, "a", json!({})))
         .await?
         .str("/metadata/uid")?;
     let r = cx.delete(cx.one_of(&CONFIG_MAP, "a")).await?;
     equal("details", json!({"name": "a", "kind": "configmaps", "uid": uid}), r.body["details"].clone())
 }
 
-async fn malformed(cx: Cx) -> Outcome {
-    cx.make("a").await?;
+async fn malformed(cx: Context) -> Outcome {
+    cx.create("a").await?;
     let r =
         cx.call(http::Method::DELETE, cx.one("a")).bytes("application/json", "{\"kind\": ").send().await?;
     r.is(cx.by_version(500, 25, 400))?.eq("/status", "Failure")?;
     Ok(())
 }
 
-async fn finalizer_before(cx: Cx) -> Outcome {
+async fn finalizer_before(cx: Context) -> Outcome {
     held(&cx, json!([FINALIZER])).await?;
     cx.merge(cx.one("a"), &json!({"metadata": {"finalizers": []}})).await?.is(200)?;
     cx.delete(cx.one("a")).await?.is(200)?.eq("/status", "Success")?;

@@ -6,15 +6,15 @@ use serde_json::{Value, json};
 use crate::{
     case::{Case, core, custom},
     check::{Outcome, equal, holds},
-    context::Cx,
+    context::Context,
 };
 
-// One row a line: a table.
+// One row per line.
 #[rustfmt::skip]
 pub(crate) fn cases() -> Vec<Case> {
     [
         custom("discovery/version", "/version has major, minor, gitVersion", version),
-        custom("discovery/livez", "/livez, /readyz and /healthz answer ok", health),
+        custom("discovery/livez", "/livez, /readyz and /healthz return ok", health),
         custom("discovery/readyz-verbose", "/readyz?verbose lists the checks", verbose),
         custom("discovery/api-versions", "/api is an APIVersions with v1", api),
         custom("discovery/group-list", "/apis is an APIGroupList with the groups of CRDs", groups),
@@ -30,7 +30,7 @@ pub(crate) fn cases() -> Vec<Case> {
         custom("discovery/openapi-v3-index", "/openapi/v3 lists group versions with hashed addresses (since 1.24)", openapi_index),
         custom("discovery/openapi-v3-of-crd", "the document of a CRD's group version has its schema with the group-version-kind", openapi_crd),
         custom("discovery/openapi-v3-hash-is-immutable", "the address with the right hash may be cached", openapi_cache),
-        custom("discovery/openapi-v2", "/openapi/v2 answers the built-in paths", openapi_v2),
+        custom("discovery/openapi-v2", "/openapi/v2 lists the built-in paths", openapi_v2),
         custom("discovery/openapi-says-what-for", "built-in types and their fields have descriptions, and so have the common fields of a CRD", openapi_texts),
         core("discovery/core-resources", "/api/v1 lists pods with short name and category", core_resources),
         core("discovery/core-subresources", "/api/v1 lists pods/log, pods/exec and pods/status", core_subresources),
@@ -49,7 +49,7 @@ fn named<'a>(list: &'a Value, key: &str, name: &str) -> &'a Value {
     list.as_array().and_then(|all| all.iter().find(|x| x[key] == name)).unwrap_or(&Value::Null)
 }
 
-async fn version(cx: Cx) -> Outcome {
+async fn version(cx: Context) -> Outcome {
     let r = cx.get("/version").await?;
     let (major, minor) = (r.is(200)?.str("/major")?, r.str("/minor")?);
     let git = r.str("/gitVersion")?;
@@ -59,7 +59,7 @@ async fn version(cx: Cx) -> Outcome {
     Ok(())
 }
 
-async fn health(cx: Cx) -> Outcome {
+async fn health(cx: Context) -> Outcome {
     for path in ["/livez", "/readyz", "/healthz"] {
         let r = cx.get(path).await?;
         holds(r.code == 200 && r.text == "ok", "ok", format!("{path}: {} {}", r.code, r.text))?;
@@ -67,7 +67,7 @@ async fn health(cx: Cx) -> Outcome {
     Ok(())
 }
 
-async fn verbose(cx: Cx) -> Outcome {
+async fn verbose(cx: Context) -> Outcome {
     let r = cx.get("/readyz?verbose").await?;
     holds(
         r.code == 200 && r.text.contains("[+]ping ok") && r.text.contains("readyz check passed"),
@@ -76,7 +76,7 @@ async fn verbose(cx: Cx) -> Outcome {
     )
 }
 
-async fn api(cx: Cx) -> Outcome {
+async fn api(cx: Context) -> Outcome {
     cx.get("/api")
         .await?
         .is(200)?
@@ -86,9 +86,9 @@ async fn api(cx: Cx) -> Outcome {
     Ok(())
 }
 
-async fn groups(cx: Cx) -> Outcome {
+async fn groups(cx: Context) -> Outcome {
     let r = cx
-        .until_that("/apis", "the run's group", |r| !named(&r.body["groups"], "name", &cx.group()).is_null())
+        .wait_for("/apis", "the run's group", |r| !named(&r.body["groups"], "name", &cx.group()).is_null())
         .await?;
     r.eq("/kind", "APIGroupList")?.eq("/apiVersion", "v1").or_else(|_| r.absent("/apiVersion"))?;
     let mine = named(&r.body["groups"], "name", &cx.group());
@@ -102,8 +102,8 @@ async fn groups(cx: Cx) -> Outcome {
     )
 }
 
-async fn group(cx: Cx) -> Outcome {
-    let r = cx.until(&format!("/apis/{}", cx.group()), 200).await?;
+async fn group(cx: Context) -> Outcome {
+    let r = cx.wait_for_code(&format!("/apis/{}", cx.group()), 200).await?;
     r.eq("/kind", "APIGroup")?
         .eq("/apiVersion", "v1")?
         .eq("/name", cx.group())?
@@ -111,8 +111,8 @@ async fn group(cx: Cx) -> Outcome {
     Ok(())
 }
 
-async fn resources(cx: Cx) -> Outcome {
-    let r = cx.until(&format!("/apis/{}/v1", cx.group()), 200).await?;
+async fn resources(cx: Context) -> Outcome {
+    let r = cx.wait_for_code(&format!("/apis/{}/v1", cx.group()), 200).await?;
     r.eq("/kind", "APIResourceList")?
         .eq("/apiVersion", "v1")?
         .eq("/groupVersion", format!("{}/v1", cx.group()))?;
@@ -122,8 +122,8 @@ async fn resources(cx: Cx) -> Outcome {
     Ok(())
 }
 
-async fn resource(cx: Cx) -> Outcome {
-    let r = cx.until(&format!("/apis/{}/v1", cx.group()), 200).await?;
+async fn resource(cx: Context) -> Outcome {
+    let r = cx.wait_for_code(&format!("/apis/{}/v1", cx.group()), 200).await?;
     let widgets = named(&r.body["resources"], "name", "widgets");
     let mut verbs: Vec<&str> =
         widgets["verbs"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
@@ -143,8 +143,8 @@ async fn resource(cx: Cx) -> Outcome {
     )
 }
 
-async fn subresources(cx: Cx) -> Outcome {
-    let r = cx.until(&format!("/apis/{}/v1", cx.group()), 200).await?;
+async fn subresources(cx: Context) -> Outcome {
+    let r = cx.wait_for_code(&format!("/apis/{}/v1", cx.group()), 200).await?;
     let (status, scale) = (
         named(&r.body["resources"], "name", "widgets/status"),
         named(&r.body["resources"], "name", "widgets/scale"),
@@ -158,13 +158,13 @@ async fn subresources(cx: Cx) -> Outcome {
     )
 }
 
-async fn unknown_group(cx: Cx) -> Outcome {
+async fn unknown_group(cx: Context) -> Outcome {
     cx.get("/apis/none.example").await?.is(404)?;
     cx.get("/apis/none.example/v1").await?.is(404)?;
     Ok(())
 }
 
-async fn paths(cx: Cx) -> Outcome {
+async fn paths(cx: Context) -> Outcome {
     let r = cx.get("/").await?;
     let paths = r.is(200)?.body["paths"].as_array().cloned().unwrap_or_default();
     for path in ["/api", "/apis", "/version", "/healthz", "/livez", "/readyz"] {
@@ -173,7 +173,7 @@ async fn paths(cx: Cx) -> Outcome {
     Ok(())
 }
 
-async fn discover(cx: &Cx, path: &str) -> Result<crate::client::Reply, crate::check::Failure> {
+async fn discover(cx: &Context, path: &str) -> Result<crate::client::ApiResponse, crate::check::Failure> {
     let mut last = cx.call(Method::GET, path).accept(AGGREGATED).send().await?;
     for _ in 0..100 {
         if !cx.since(1, 27) || path == "/api" || last.text.contains(&cx.group()) {
@@ -186,7 +186,7 @@ async fn discover(cx: &Cx, path: &str) -> Result<crate::client::Reply, crate::ch
     Ok(last)
 }
 
-async fn aggregated(cx: Cx) -> Outcome {
+async fn aggregated(cx: Context) -> Outcome {
     let r = discover(&cx, "/apis").await?;
     if !cx.since(1, 27) {
         r.eq("/kind", "APIGroupList")?;
@@ -202,14 +202,14 @@ async fn aggregated(cx: Cx) -> Outcome {
 }
 
 /// The widgets of the run's group in aggregated discovery.
-async fn widgets(cx: &Cx) -> Result<Value, crate::check::Failure> {
+async fn widgets(cx: &Context) -> Result<Value, crate::check::Failure> {
     let r = discover(cx, "/apis").await?;
     let items = r.body["items"].as_array().cloned().unwrap_or_default();
     let mine = items.iter().find(|g| g["metadata"]["name"] == cx.group()).cloned().unwrap_or_default();
     Ok(named(&mine["versions"][0]["resources"], "resource", "widgets").clone())
 }
 
-async fn aggregated_resource(cx: Cx) -> Outcome {
+async fn aggregated_resource(cx: Context) -> Outcome {
     if !cx.since(1, 27) {
         return discover(&cx, "/apis").await?.eq("/kind", "APIGroupList").map(drop);
     }
@@ -220,7 +220,7 @@ async fn aggregated_resource(cx: Cx) -> Outcome {
     equal("responseKind", kind, widgets["responseKind"].clone())
 }
 
-async fn aggregated_subresources(cx: Cx) -> Outcome {
+async fn aggregated_subresources(cx: Context) -> Outcome {
     if !cx.since(1, 27) {
         return discover(&cx, "/apis").await?.eq("/kind", "APIGroupList").map(drop);
     }
@@ -230,22 +230,22 @@ async fn aggregated_subresources(cx: Cx) -> Outcome {
     equal("kind of scale", json!("Scale"), scale["responseKind"]["kind"].clone())
 }
 
-async fn openapi_index(cx: Cx) -> Outcome {
+async fn openapi_index(cx: Context) -> Outcome {
     if !cx.since(1, 24) {
         return cx.get("/openapi/v3").await?.is(404).map(drop);
     }
     let key = format!("apis/{}/v1", cx.group());
-    let r = cx.until_that("/openapi/v3", "the run's group", |r| r.body["paths"][&key].is_object()).await?;
+    let r = cx.wait_for("/openapi/v3", "the run's group", |r| r.body["paths"][&key].is_object()).await?;
     let address = r.body["paths"][&key]["serverRelativeURL"].as_str().unwrap_or_default();
     holds(address.starts_with(&format!("/openapi/v3/{key}?hash=")), "an address with a hash", address)
 }
 
-async fn openapi_crd(cx: Cx) -> Outcome {
+async fn openapi_crd(cx: Context) -> Outcome {
     let path = format!("/openapi/v3/apis/{}/v1", cx.group());
     if !cx.since(1, 24) {
         return cx.get(path).await?.is(404).map(drop);
     }
-    let r = cx.until(&path, 200).await?;
+    let r = cx.wait_for_code(&path, 200).await?;
     let schemas = r.body["components"]["schemas"].as_object().cloned().unwrap_or_default();
     let kind = json!([{"group": cx.group(), "version": "v1", "kind": "Widget"}]);
     let widget =
@@ -259,12 +259,12 @@ async fn openapi_crd(cx: Cx) -> Outcome {
     holds(r.body["paths"][&one]["get"].is_object(), &one, r.body["paths"].as_object().map_or(0, |m| m.len()))
 }
 
-async fn openapi_cache(cx: Cx) -> Outcome {
+async fn openapi_cache(cx: Context) -> Outcome {
     if !cx.since(1, 24) {
         return cx.get("/openapi/v3").await?.is(404).map(drop);
     }
     let key = format!("apis/{}/v1", cx.group());
-    let r = cx.until_that("/openapi/v3", "the run's group", |r| r.body["paths"][&key].is_object()).await?;
+    let r = cx.wait_for("/openapi/v3", "the run's group", |r| r.body["paths"][&key].is_object()).await?;
     let address = r.body["paths"][&key]["serverRelativeURL"].as_str().unwrap_or_default();
     let document = cx.get(address).await?;
     holds(
@@ -274,7 +274,7 @@ async fn openapi_cache(cx: Cx) -> Outcome {
     )
 }
 
-async fn openapi_v2(cx: Cx) -> Outcome {
+async fn openapi_v2(cx: Context) -> Outcome {
     let r = cx.get("/openapi/v2").await?;
     r.is(200)?.eq("/swagger", "2.0")?;
     let crd = "io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1.CustomResourceDefinition";
@@ -292,8 +292,8 @@ async fn openapi_v2(cx: Cx) -> Outcome {
     Ok(())
 }
 
-/// Texts that have been the same for many versions.
-async fn openapi_texts(cx: Cx) -> Outcome {
+/// Descriptions that have not changed for many versions.
+async fn openapi_texts(cx: Context) -> Outcome {
     let r = cx.get("/openapi/v2").await?;
     r.is(200)?;
     let said = |name: &str, field: &str, begin: &str| {
@@ -341,7 +341,7 @@ async fn openapi_texts(cx: Cx) -> Outcome {
     Ok(())
 }
 
-async fn core_resources(cx: Cx) -> Outcome {
+async fn core_resources(cx: Context) -> Outcome {
     let r = cx.get("/api/v1").await?;
     r.is(200)?.eq("/kind", "APIResourceList")?.eq("/groupVersion", "v1")?;
     let pods = named(&r.body["resources"], "name", "pods");
@@ -354,7 +354,7 @@ async fn core_resources(cx: Cx) -> Outcome {
     )
 }
 
-async fn core_subresources(cx: Cx) -> Outcome {
+async fn core_subresources(cx: Context) -> Outcome {
     let r = cx.get("/api/v1").await?;
     for name in [
         "pods/log",
@@ -370,7 +370,7 @@ async fn core_subresources(cx: Cx) -> Outcome {
     Ok(())
 }
 
-async fn apps(cx: Cx) -> Outcome {
+async fn apps(cx: Context) -> Outcome {
     let r = cx.get("/apis/apps/v1").await?;
     let scale = named(&r.is(200)?.body["resources"], "name", "deployments/scale");
     equal("scale", (json!("Scale"), json!("autoscaling")), (scale["kind"].clone(), scale["group"].clone()))?;
@@ -381,13 +381,13 @@ async fn apps(cx: Cx) -> Outcome {
     )
 }
 
-async fn storage_hash(cx: Cx) -> Outcome {
+async fn storage_hash(cx: Context) -> Outcome {
     let r = cx.get("/api/v1").await?;
     let hash = named(&r.body["resources"], "name", "configmaps")["storageVersionHash"].clone();
     equal("the hash of what config maps are stored as", json!("qFsyl6wFWjQ="), hash)
 }
 
-async fn core_aggregated(cx: Cx) -> Outcome {
+async fn core_aggregated(cx: Context) -> Outcome {
     let r = discover(&cx, "/api").await?;
     if !cx.since(1, 27) {
         return r.eq("/kind", "APIVersions").map(drop);
@@ -400,7 +400,7 @@ async fn core_aggregated(cx: Cx) -> Outcome {
     )
 }
 
-async fn everyday(cx: Cx) -> Outcome {
+async fn everyday(cx: Context) -> Outcome {
     let r = cx.get("/apis").await?;
     let names = [
         "apps",

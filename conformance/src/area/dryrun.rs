@@ -1,20 +1,20 @@
-//! Dry run: answered as if done, nothing stored; and field validation.
+//! Dry run and field validation.
 
 use serde_json::json;
 
 use crate::{
     case::{Case, core, custom, each},
     check::{Outcome, equal, holds},
-    context::Cx,
+    context::Context,
     kinds::{CONFIG_MAP, GADGET},
 };
 
 pub(crate) fn cases() -> Vec<Case> {
     [
-        each("dryrun/create", "create with dryRun=All answers 201 and stores nothing", create),
+        each("dryrun/create", "create with dryRun=All returns 201 and stores nothing", create),
         each("dryrun/create-validates", "a dry-run create is validated", create_validates),
         each("dryrun/create-existing-409", "a dry-run create of an existing name: 409", create_existing),
-        each("dryrun/update", "update with dryRun=All answers the new state and stores nothing", update),
+        each("dryrun/update", "update with dryRun=All returns the new state and stores nothing", update),
         each("dryrun/update-stale-409", "a dry-run update checks resourceVersion", update_stale),
         each("dryrun/patch", "patch with dryRun=All stores nothing", patch),
         each(
@@ -65,29 +65,29 @@ pub(crate) fn cases() -> Vec<Case> {
     .concat()
 }
 
-/// Field validation is in every server from this minor version on.
+/// The minor version since which servers support field validation.
 const SINCE: u32 = 25;
 
-async fn create(cx: Cx) -> Outcome {
+async fn create(cx: Context) -> Outcome {
     let r = cx.post(format!("{}?dryRun=All", cx.all()), &cx.object("a")).await?;
     r.is(201)?.eq("/metadata/name", "a")?.has("/metadata/uid")?.absent("/metadata/resourceVersion")?;
     cx.get(cx.one("a")).await?.is(404)?;
     Ok(())
 }
 
-async fn create_validates(cx: Cx) -> Outcome {
+async fn create_validates(cx: Context) -> Outcome {
     cx.post(format!("{}?dryRun=All", cx.all()), &cx.object("Bad Name")).await?.fails(422, "Invalid")?;
     Ok(())
 }
 
-async fn create_existing(cx: Cx) -> Outcome {
-    cx.make("a").await?;
+async fn create_existing(cx: Context) -> Outcome {
+    cx.create("a").await?;
     cx.post(format!("{}?dryRun=All", cx.all()), &cx.object("a")).await?.fails(409, "AlreadyExists")?;
     Ok(())
 }
 
-async fn update(cx: Cx) -> Outcome {
-    let before = cx.make("a").await?.body;
+async fn update(cx: Context) -> Outcome {
+    let before = cx.create("a").await?.body;
     let mut object = before.clone();
     object["spec"]["holderIdentity"] = json!("second");
     cx.put(format!("{}?dryRun=All", cx.one("a")), &object)
@@ -97,45 +97,45 @@ async fn update(cx: Cx) -> Outcome {
     equal("the stored object", before, cx.get(cx.one("a")).await?.body)
 }
 
-async fn update_stale(cx: Cx) -> Outcome {
-    let mut object = cx.make("a").await?.body;
+async fn update_stale(cx: Context) -> Outcome {
+    let mut object = cx.create("a").await?.body;
     cx.merge(cx.one("a"), &json!({"spec": {"leaseTransitions": 2}})).await?.is(200)?;
     object["spec"]["holderIdentity"] = json!("second");
     cx.put(format!("{}?dryRun=All", cx.one("a")), &object).await?.fails(409, "Conflict")?;
     Ok(())
 }
 
-async fn patch(cx: Cx) -> Outcome {
-    let before = cx.make("a").await?.body;
+async fn patch(cx: Context) -> Outcome {
+    let before = cx.create("a").await?.body;
     let r =
         cx.merge(format!("{}?dryRun=All", cx.one("a")), &json!({"spec": {"leaseTransitions": 8}})).await?;
     r.is(200)?.eq("/spec/leaseTransitions", 8)?;
     equal("the stored object", before, cx.get(cx.one("a")).await?.body)
 }
 
-async fn collection(cx: Cx) -> Outcome {
-    cx.make_all(&["a", "b"]).await?;
+async fn collection(cx: Context) -> Outcome {
+    cx.create_all(&["a", "b"]).await?;
     cx.delete(format!("{}?dryRun=All", cx.all())).await?.is(200)?;
     cx.get(cx.all()).await?.lists(&["a", "b"])?;
     Ok(())
 }
 
-async fn unknown(cx: Cx) -> Outcome {
+async fn unknown(cx: Context) -> Outcome {
     let r = cx.post(format!("{}?dryRun=Some", cx.all()), &cx.object("a")).await?;
     r.fails(422, "Invalid")?.cause("FieldValueNotSupported", "dryRun")?;
     Ok(())
 }
 
-async fn silent(cx: Cx) -> Outcome {
+async fn silent(cx: Context) -> Outcome {
     let revision = cx.get(cx.all()).await?.revision()?;
     let mut watch = cx.watch(format!("{}?watch=1&resourceVersion={revision}", cx.all())).await?;
     cx.post(format!("{}?dryRun=All", cx.all()), &cx.object("a")).await?.is(201)?;
-    cx.make("b").await?;
+    cx.create("b").await?;
     watch.expect("ADDED", "b").await?;
     Ok(())
 }
 
-async fn generate_name(cx: Cx) -> Outcome {
+async fn generate_name(cx: Context) -> Outcome {
     let mut object = cx.object("");
     object["metadata"] = json!({"generateName": "g-"});
     cx.post(format!("{}?dryRun=All", cx.all()), &object).await?.is(201)?;
@@ -143,8 +143,8 @@ async fn generate_name(cx: Cx) -> Outcome {
     Ok(())
 }
 
-async fn status(cx: Cx) -> Outcome {
-    cx.make("a").await?;
+async fn status(cx: Context) -> Outcome {
+    cx.create("a").await?;
     let r =
         cx.merge(format!("{}/status?dryRun=All", cx.one("a")), &json!({"status": {"phase": "x"}})).await?;
     r.is(200)?.eq("/status/phase", "x")?;
@@ -152,7 +152,7 @@ async fn status(cx: Cx) -> Outcome {
     Ok(())
 }
 
-async fn strict(cx: Cx) -> Outcome {
+async fn strict(cx: Context) -> Outcome {
     let object = cx.gadget("a", json!({"size": 1, "nonsense": 2}));
     let r = cx.post(format!("{}?fieldValidation=Strict", cx.all_of(&GADGET)), &object).await?;
     if cx.since(1, SINCE) {
@@ -163,22 +163,22 @@ async fn strict(cx: Cx) -> Outcome {
     Ok(())
 }
 
-async fn warn(cx: Cx) -> Outcome {
+async fn warn(cx: Context) -> Outcome {
     let object = cx.gadget("a", json!({"size": 1, "nonsense": 2}));
-    let r = cx.made(format!("{}?fieldValidation=Warn", cx.all_of(&GADGET)), &object).await?;
+    let r = cx.create_at(format!("{}?fieldValidation=Warn", cx.all_of(&GADGET)), &object).await?;
     r.absent("/spec/nonsense")?;
     let want: &[&str] = if cx.since(1, SINCE) { &["unknown field \"spec.nonsense\""] } else { &[] };
     equal("warnings", want, r.warnings())
 }
 
-async fn ignore(cx: Cx) -> Outcome {
+async fn ignore(cx: Context) -> Outcome {
     let object = cx.gadget("a", json!({"size": 1, "nonsense": 2}));
-    let r = cx.made(format!("{}?fieldValidation=Ignore", cx.all_of(&GADGET)), &object).await?;
+    let r = cx.create_at(format!("{}?fieldValidation=Ignore", cx.all_of(&GADGET)), &object).await?;
     r.absent("/spec/nonsense")?;
     holds(r.warnings().is_empty(), "no warnings", format!("{:?}", r.warnings()))
 }
 
-async fn duplicate(cx: Cx) -> Outcome {
+async fn duplicate(cx: Context) -> Outcome {
     let text = cx.gadget("a", json!({"size": 1})).to_string().replace("\"size\":1", "\"size\":1,\"size\":2");
     let path = format!("{}?fieldValidation=Strict", cx.all_of(&GADGET));
     let r = cx.call(http::Method::POST, path).bytes("application/json", text).send().await?;
@@ -190,7 +190,7 @@ async fn duplicate(cx: Cx) -> Outcome {
     Ok(())
 }
 
-async fn bad_directive(cx: Cx) -> Outcome {
+async fn bad_directive(cx: Context) -> Outcome {
     let r = cx.post(format!("{}?fieldValidation=Nonsense", cx.all()), &cx.object("a")).await?;
     if cx.since(1, SINCE) {
         r.fails(422, "Invalid")?.cause("FieldValueNotSupported", "fieldValidation")?
@@ -200,7 +200,7 @@ async fn bad_directive(cx: Cx) -> Outcome {
     Ok(())
 }
 
-async fn strict_builtin(cx: Cx) -> Outcome {
+async fn strict_builtin(cx: Context) -> Outcome {
     let object = cx.object_of(&CONFIG_MAP, "a", json!({"nonsense": 1}));
     let r = cx.post(format!("{}?fieldValidation=Strict", cx.all_of(&CONFIG_MAP)), &object).await?;
     if cx.since(1, SINCE) {
@@ -211,8 +211,8 @@ async fn strict_builtin(cx: Cx) -> Outcome {
     Ok(())
 }
 
-async fn strict_patch(cx: Cx) -> Outcome {
-    cx.made(cx.all_of(&GADGET), &cx.gadget("a", json!({"size": 1}))).await?;
+async fn strict_patch(cx: Context) -> Outcome {
+    cx.create_at(cx.all_of(&GADGET), &cx.gadget("a", json!({"size": 1}))).await?;
     let path = format!("{}?fieldValidation=Strict", cx.one_of(&GADGET, "a"));
     let r = cx.merge(path, &json!({"spec": {"nonsense": 2}})).await?;
     if cx.since(1, SINCE) {

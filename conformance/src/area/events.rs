@@ -1,20 +1,20 @@
-//! Events: one kind under two names, `v1` and `events.k8s.io/v1`, whose members are called differently.
+//! Events: one kind in two groups, `v1` and `events.k8s.io/v1`, with different field names.
 
 use serde_json::{Value, json};
 
 use crate::{
     case::{Case, core},
     check::{Outcome, at, equal},
-    client::Reply,
-    context::Cx,
+    client::ApiResponse,
+    context::Context,
 };
 
-// One row a line: a table.
+// One row per line.
 #[rustfmt::skip]
 pub(crate) fn cases() -> Vec<Case> {
     [
-        core("events/old-as-new", "an Event of v1 is there as one of events.k8s.io, its members renamed", old_as_new),
-        core("events/new-as-old", "an Event of events.k8s.io is there as one of v1, its members renamed", new_as_old),
+        core("events/old-as-new", "an Event of v1 is served as one of events.k8s.io, with its fields renamed", old_as_new),
+        core("events/new-as-old", "an Event of events.k8s.io is served as one of v1, with its fields renamed", new_as_old),
         core("events/same-object", "both names are one object: uid and resourceVersion are the same", same_object),
         core("events/watch", "a watch of one name sees what is written by the other, in its own version", watch),
         core("events/list", "a list of one name has what was written by the other", list),
@@ -38,31 +38,31 @@ pub(crate) fn cases() -> Vec<Case> {
     .concat()
 }
 
-fn old_path(cx: &Cx) -> String {
+fn old_path(cx: &Context) -> String {
     format!("/api/v1/namespaces/{}/events", cx.ns)
 }
 
-fn new_path(cx: &Cx) -> String {
+fn new_path(cx: &Context) -> String {
     format!("/apis/events.k8s.io/v1/namespaces/{}/events", cx.ns)
 }
 
-fn about(cx: &Cx) -> Value {
+fn about(cx: &Context) -> Value {
     json!({"kind": "Pod", "name": "p", "namespace": cx.ns})
 }
 
-fn old(cx: &Cx, name: &str) -> Value {
+fn old(cx: &Context, name: &str) -> Value {
     json!({"apiVersion": "v1", "kind": "Event", "metadata": {"name": name}, "involvedObject": about(cx), "reason": "R",
         "message": "m", "type": "Normal", "count": 3, "source": {"component": "c"}, "firstTimestamp": "2026-01-01T00:00:00Z"})
 }
 
-fn new(cx: &Cx, name: &str) -> Value {
+fn new(cx: &Context, name: &str) -> Value {
     json!({"apiVersion": "events.k8s.io/v1", "kind": "Event", "metadata": {"name": name}, "regarding": about(cx), "reason": "R",
         "note": "n", "type": "Warning", "action": "A", "eventTime": "2026-01-01T00:00:00.000000Z",
         "reportingController": "x.io/c", "reportingInstance": "i"})
 }
 
-async fn old_as_new(cx: Cx) -> Outcome {
-    cx.made(old_path(&cx), &old(&cx, "a")).await?;
+async fn old_as_new(cx: Context) -> Outcome {
+    cx.create_at(old_path(&cx), &old(&cx, "a")).await?;
     let shown = cx.get(format!("{}/a", new_path(&cx))).await?;
     shown.is(200)?.eq("/apiVersion", "events.k8s.io/v1")?.eq("/kind", "Event")?;
     for (pointer, want) in [
@@ -80,8 +80,8 @@ async fn old_as_new(cx: Cx) -> Outcome {
     Ok(())
 }
 
-async fn new_as_old(cx: Cx) -> Outcome {
-    cx.made(new_path(&cx), &new(&cx, "a")).await?;
+async fn new_as_old(cx: Context) -> Outcome {
+    cx.create_at(new_path(&cx), &new(&cx, "a")).await?;
     let shown = cx.get(format!("{}/a", old_path(&cx))).await?;
     shown.is(200)?.eq("/apiVersion", "v1")?.eq("/involvedObject", about(&cx))?.eq("/message", "n")?;
     shown.eq("/reportingComponent", "x.io/c")?.eq("/reportingInstance", "i")?.eq("/action", "A")?;
@@ -90,34 +90,34 @@ async fn new_as_old(cx: Cx) -> Outcome {
     Ok(())
 }
 
-async fn same_object(cx: Cx) -> Outcome {
-    let made = cx.made(old_path(&cx), &old(&cx, "a")).await?;
+async fn same_object(cx: Context) -> Outcome {
+    let made = cx.create_at(old_path(&cx), &old(&cx, "a")).await?;
     let shown = cx.get(format!("{}/a", new_path(&cx))).await?;
     shown.eq("/metadata/uid", made.str("/metadata/uid")?)?;
     shown.eq("/metadata/resourceVersion", made.revision()?)?;
     Ok(())
 }
 
-async fn watch(cx: Cx) -> Outcome {
+async fn watch(cx: Context) -> Outcome {
     let from = cx.get(new_path(&cx)).await?.revision()?;
     let mut watch = cx.watch(format!("{}?watch=1&resourceVersion={from}", new_path(&cx))).await?;
-    cx.made(old_path(&cx), &old(&cx, "a")).await?;
+    cx.create_at(old_path(&cx), &old(&cx, "a")).await?;
     let event = watch.expect("ADDED", "a").await?;
     at(&event, "/apiVersion", "events.k8s.io/v1")?;
     at(&event, "/note", "m")
 }
 
-async fn list(cx: Cx) -> Outcome {
-    cx.made(new_path(&cx), &new(&cx, "a")).await?;
-    cx.made(old_path(&cx), &old(&cx, "b")).await?;
+async fn list(cx: Context) -> Outcome {
+    cx.create_at(new_path(&cx), &new(&cx, "a")).await?;
+    cx.create_at(old_path(&cx), &old(&cx, "b")).await?;
     cx.get(old_path(&cx)).await?.is(200)?.eq("/items/0/message", "n")?.eq("/items/1/message", "m")?;
     cx.get(new_path(&cx)).await?.is(200)?.eq("/items/0/note", "n")?.eq("/items/1/note", "m")?;
     Ok(())
 }
 
-async fn selectors(cx: Cx) -> Outcome {
-    cx.made(new_path(&cx), &new(&cx, "a")).await?;
-    cx.made(old_path(&cx), &old(&cx, "b")).await?;
+async fn selectors(cx: Context) -> Outcome {
+    cx.create_at(new_path(&cx), &new(&cx, "a")).await?;
+    cx.create_at(old_path(&cx), &old(&cx, "b")).await?;
     for (path, selector, want) in [
         (old_path(&cx), "involvedObject.name%3Dp", vec!["a", "b"]),
         (old_path(&cx), "reportingComponent%3Dx.io/c", vec!["a"]),
@@ -134,7 +134,7 @@ async fn selectors(cx: Cx) -> Outcome {
     Ok(())
 }
 
-async fn foreign_selector(cx: Cx) -> Outcome {
+async fn foreign_selector(cx: Context) -> Outcome {
     for (path, field) in [(old_path(&cx), "regarding.name"), (new_path(&cx), "involvedObject.name")] {
         let reply = cx.get(format!("{path}?fieldSelector={field}%3Dp")).await?;
         reply.fails(400, "BadRequest")?.mentions(&format!("field label not supported: {field}"))?;
@@ -142,8 +142,8 @@ async fn foreign_selector(cx: Cx) -> Outcome {
     Ok(())
 }
 
-async fn patch(cx: Cx) -> Outcome {
-    cx.made(old_path(&cx), &old(&cx, "a")).await?;
+async fn patch(cx: Context) -> Outcome {
+    cx.create_at(old_path(&cx), &old(&cx, "a")).await?;
     let (old, new) = (format!("{}/a", old_path(&cx)), format!("{}/a", new_path(&cx)));
     cx.merge(&old, &json!({"count": 4, "message": "again"})).await?.is(200)?;
     cx.get(&new).await?.eq("/deprecatedCount", 4)?.eq("/note", "again")?;
@@ -153,27 +153,27 @@ async fn patch(cx: Cx) -> Outcome {
     Ok(())
 }
 
-async fn delete(cx: Cx) -> Outcome {
-    cx.made(old_path(&cx), &old(&cx, "a")).await?;
+async fn delete(cx: Context) -> Outcome {
+    cx.create_at(old_path(&cx), &old(&cx, "a")).await?;
     cx.delete(format!("{}/a", new_path(&cx))).await?.is(200)?;
     cx.get(format!("{}/a", old_path(&cx))).await?.fails(404, "NotFound")?;
     Ok(())
 }
 
-async fn exists(cx: Cx) -> Outcome {
-    cx.made(old_path(&cx), &old(&cx, "a")).await?;
+async fn exists(cx: Context) -> Outcome {
+    cx.create_at(old_path(&cx), &old(&cx, "a")).await?;
     cx.post(new_path(&cx), &new(&cx, "a")).await?.fails(409, "AlreadyExists")?;
     Ok(())
 }
 
-/// Which fields an answer has causes for, each with its reason, in order.
-fn causes(reply: &Reply) -> Vec<(String, String)> {
+/// The fields and reasons of the causes in a response, in order.
+fn causes(reply: &ApiResponse) -> Vec<(String, String)> {
     let all = reply.body["details"]["causes"].as_array().cloned().unwrap_or_default();
     let text = |cause: &Value, member: &str| cause[member].as_str().unwrap_or_default().to_owned();
     all.iter().map(|cause| (text(cause, "field"), text(cause, "reason"))).collect()
 }
 
-fn refused(reply: &Reply, want: &[(&str, &str)]) -> Outcome {
+fn refused(reply: &ApiResponse, want: &[(&str, &str)]) -> Outcome {
     reply.fails(422, "Invalid")?;
     let want: Vec<_> = want.iter().map(|(field, reason)| (field.to_string(), reason.to_string())).collect();
     equal("causes", want, causes(reply))
@@ -182,7 +182,7 @@ fn refused(reply: &Reply, want: &[(&str, &str)]) -> Outcome {
 const INVALID: &str = "FieldValueInvalid";
 const REQUIRED: &str = "FieldValueRequired";
 
-async fn new_needs(cx: Cx) -> Outcome {
+async fn new_needs(cx: Context) -> Outcome {
     for field in ["reason", "action", "eventTime", "reportingInstance"] {
         let mut event = new(&cx, "a");
         event[field] = Value::Null;
@@ -195,16 +195,16 @@ async fn new_needs(cx: Cx) -> Outcome {
     cx.post(new_path(&cx), &event).await?.fails(422, "Invalid")?.cause(REQUIRED, "reportingController")?;
     event = new(&cx, "a");
     event["note"] = Value::Null;
-    cx.made(new_path(&cx), &event).await?;
+    cx.create_at(new_path(&cx), &event).await?;
     Ok(())
 }
 
-async fn new_needs_all(cx: Cx) -> Outcome {
+async fn new_needs_all(cx: Context) -> Outcome {
     let reply = cx.post(new_path(&cx), &json!({"metadata": {"name": "a"}})).await?;
     refused(&reply, &[("involvedObject.namespace", INVALID), ("eventTime", REQUIRED), ("type", INVALID)])
 }
 
-async fn new_type(cx: Cx) -> Outcome {
+async fn new_type(cx: Context) -> Outcome {
     for kind in ["Odd", ""] {
         let mut event = new(&cx, "a");
         event["type"] = kind.into();
@@ -215,7 +215,7 @@ async fn new_type(cx: Cx) -> Outcome {
     Ok(())
 }
 
-async fn new_old_members(cx: Cx) -> Outcome {
+async fn new_old_members(cx: Context) -> Outcome {
     let mut event = new(&cx, "a");
     let time = "2026-01-01T00:00:00Z";
     event["deprecatedFirstTimestamp"] = time.into();
@@ -230,13 +230,13 @@ async fn new_old_members(cx: Cx) -> Outcome {
     event["deprecatedSource"] = json!({});
     event["deprecatedFirstTimestamp"] = Value::Null;
     event["deprecatedLastTimestamp"] = Value::Null;
-    cx.made(new_path(&cx), &event).await?;
-    // Once it is there, they may come.
+    cx.create_at(new_path(&cx), &event).await?;
+    // Once the namespace exists, Events can be created.
     cx.merge(format!("{}/a", old_path(&cx)), &json!({"count": 3})).await?.is(200)?;
     Ok(())
 }
 
-async fn new_series(cx: Cx) -> Outcome {
+async fn new_series(cx: Context) -> Outcome {
     let mut event = new(&cx, "a");
     event["series"] = json!({"count": 0});
     let reply = cx.post(new_path(&cx), &event).await?;
@@ -244,11 +244,11 @@ async fn new_series(cx: Cx) -> Outcome {
     event["series"] = json!({"count": 1, "lastObservedTime": "2026-01-01T00:00:00.000000Z"});
     refused(&cx.post(new_path(&cx), &event).await?, &[("series.count", INVALID)])?;
     event["series"]["count"] = 2.into();
-    cx.made(new_path(&cx), &event).await?;
+    cx.create_at(new_path(&cx), &event).await?;
     Ok(())
 }
 
-async fn new_lengths(cx: Cx) -> Outcome {
+async fn new_lengths(cx: Context) -> Outcome {
     let mut event = new(&cx, "a");
     for (field, length) in [("reportingInstance", 129), ("action", 129), ("reason", 129), ("note", 1025)] {
         event[field] = "x".repeat(length).into();
@@ -259,7 +259,7 @@ async fn new_lengths(cx: Cx) -> Outcome {
     Ok(())
 }
 
-async fn new_controller(cx: Cx) -> Outcome {
+async fn new_controller(cx: Context) -> Outcome {
     for name in ["a b/c/d", "/b", "-b", "a/b_-"] {
         let mut event = new(&cx, "a");
         event["reportingController"] = name.into();
@@ -268,34 +268,34 @@ async fn new_controller(cx: Cx) -> Outcome {
     Ok(())
 }
 
-async fn old_with_time(cx: Cx) -> Outcome {
+async fn old_with_time(cx: Context) -> Outcome {
     let time = json!("2026-01-01T00:00:00.000000Z");
     let mut event = old(&cx, "a");
     event["eventTime"] = time.clone();
-    let refused = |reply: &Reply| -> Outcome {
+    let refused = |reply: &ApiResponse| -> Outcome {
         reply.fails(422, "Invalid")?.cause(REQUIRED, "reportingController")?;
         reply.cause(REQUIRED, "reportingInstance")?.cause(REQUIRED, "action")?;
         Ok(())
     };
     refused(&cx.post(old_path(&cx), &event).await?)?;
-    cx.made(old_path(&cx), &old(&cx, "b")).await?;
+    cx.create_at(old_path(&cx), &old(&cx, "b")).await?;
     refused(&cx.merge(format!("{}/b", old_path(&cx)), &json!({"eventTime": time})).await?)?;
     for (field, text) in
         [("reportingComponent", "c"), ("reportingInstance", "i"), ("action", "A"), ("type", "Odd")]
     {
         event[field] = text.into();
     }
-    cx.made(old_path(&cx), &event).await?;
+    cx.create_at(old_path(&cx), &event).await?;
     Ok(())
 }
 
-async fn old_without_time(cx: Cx) -> Outcome {
+async fn old_without_time(cx: Context) -> Outcome {
     let event = json!({"metadata": {"name": "a"}, "involvedObject": about(&cx), "reason": "r".repeat(129), "series": {"count": 0}});
-    cx.made(old_path(&cx), &event).await?;
+    cx.create_at(old_path(&cx), &event).await?;
     Ok(())
 }
 
-async fn namespace(cx: Cx) -> Outcome {
+async fn namespace(cx: Context) -> Outcome {
     for about in
         [json!({"kind": "Pod", "name": "p", "namespace": "other"}), json!({"kind": "Pod", "name": "p"})]
     {
@@ -308,20 +308,20 @@ async fn namespace(cx: Cx) -> Outcome {
     }
     let mut event = new(&cx, "a");
     event["regarding"] = json!({"kind": "Pod", "name": "p", "namespace": "other"});
-    cx.made(new_path(&cx), &event).await?;
+    cx.create_at(new_path(&cx), &event).await?;
     Ok(())
 }
 
-async fn about_cluster(cx: Cx) -> Outcome {
+async fn about_cluster(cx: Context) -> Outcome {
     let name = format!("{}-about", cx.ns);
     let mut event = old(&cx, &name);
     event["involvedObject"] = json!({"kind": "Node", "name": "n"});
-    cx.made("/api/v1/namespaces/default/events", &event).await?;
+    cx.create_at("/api/v1/namespaces/default/events", &event).await?;
     cx.delete(format!("/api/v1/namespaces/default/events/{name}")).await?.is(200)?;
     let mut event = new(&cx, &name);
     event["regarding"] = json!({"kind": "Node", "name": "n"});
     refused(&cx.post(new_path(&cx), &event).await?, &[("involvedObject.namespace", INVALID)])?;
-    cx.made("/apis/events.k8s.io/v1/namespaces/kube-system/events", &event).await?;
+    cx.create_at("/apis/events.k8s.io/v1/namespaces/kube-system/events", &event).await?;
     cx.delete(format!("/apis/events.k8s.io/v1/namespaces/kube-system/events/{name}")).await?.is(200)?;
     Ok(())
 }

@@ -1,4 +1,4 @@
-//! The areas of the suite, in the order in which they run.
+//! The areas of the suite, in running order.
 
 use crate::case::Case;
 
@@ -36,7 +36,7 @@ mod verbs;
 mod watch;
 mod watchlist;
 
-/// Every case.
+/// All cases.
 pub(crate) fn cases() -> Vec<Case> {
     [
         verbs::cases(),

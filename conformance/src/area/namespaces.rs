@@ -1,16 +1,16 @@
-//! Namespaces: lifecycle, and what it means for what is inside.
+//! Namespaces: lifecycle and contents.
 
 use serde_json::{Value, json};
 
 use crate::{
     case::{Case, core},
     check::{Failure, Outcome, holds},
-    client::Reply,
-    context::Cx,
+    client::ApiResponse,
+    context::Context,
     kinds::{CONFIG_MAP, WIDGET},
 };
 
-// One row a line: a table.
+// One row per line.
 #[rustfmt::skip]
 pub(crate) fn cases() -> Vec<Case> {
     [
@@ -22,7 +22,7 @@ pub(crate) fn cases() -> Vec<Case> {
         core("namespaces/list-in-missing-is-empty", "listing in a namespace that does not exist: an empty list", list_in_missing),
         core("namespaces/get-in-missing-404", "getting in a namespace that does not exist: 404 of the object", get_in_missing),
         core("namespaces/apply-in-missing-404", "applying in a namespace that does not exist: 404", apply_in_missing),
-        core("namespaces/delete-answers-terminating", "DELETE answers the namespace with phase Terminating", delete_answer),
+        core("namespaces/delete-answers-terminating", "DELETE returns the namespace with phase Terminating", delete_answer),
         core("namespaces/delete-removes-contents", "deleting a namespace deletes what is inside, then the namespace", delete_contents),
         core("namespaces/create-in-terminating-403", "creating in a terminating namespace: 403 Forbidden, cause NamespaceTerminating", create_in_terminating),
         core("namespaces/update-in-terminating", "objects in a terminating namespace can be updated", update_in_terminating),
@@ -44,39 +44,42 @@ fn namespace(name: &str) -> Value {
     json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}})
 }
 
-/// A second namespace of the case, for deleting.
-async fn second(cx: &Cx) -> Result<(Cx, String), Failure> {
-    let other = Cx { ns: format!("{}-x", cx.ns), ..cx.clone() };
-    cx.made(ALL, &namespace(&other.ns)).await?;
+/// A second namespace of the case, to be deleted.
+async fn second(cx: &Context) -> Result<(Context, String), Failure> {
+    let other = Context { ns: format!("{}-x", cx.ns), ..cx.clone() };
+    cx.create_at(ALL, &namespace(&other.ns)).await?;
     let path = format!("{ALL}/{}", other.ns);
     Ok((other, path))
 }
 
-fn config_map(cx: &Cx, fields: Value) -> Value {
+fn config_map(cx: &Context, fields: Value) -> Value {
     cx.object_of(&CONFIG_MAP, "a", fields)
 }
 
-/// A terminating namespace that an object with a finalizer holds, until `release`.
-async fn terminating(cx: &Cx) -> Result<(Cx, String), Failure> {
+/// A terminating namespace, held by an object with a finalizer until `release`.
+async fn terminating(cx: &Context) -> Result<(Context, String), Failure> {
     let (inside, path) = second(cx).await?;
     inside
-        .made(inside.all_of(&CONFIG_MAP), &config_map(&inside, json!({"metadata": {"finalizers": [HOLD]}})))
+        .create_at(
+            inside.all_of(&CONFIG_MAP),
+            &config_map(&inside, json!({"metadata": {"finalizers": [HOLD]}})),
+        )
         .await?;
     cx.delete(&path).await?.is(200)?;
     Ok((inside, path))
 }
 
-async fn release(inside: &Cx) -> Result<Reply, Failure> {
+async fn release(inside: &Context) -> Result<ApiResponse, Failure> {
     inside.merge(inside.one_of(&CONFIG_MAP, "a"), &json!({"metadata": {"finalizers": null}})).await
 }
 
-async fn create_defaults(cx: Cx) -> Outcome {
+async fn create_defaults(cx: Context) -> Outcome {
     let r = cx.get(format!("{ALL}/{}", cx.ns)).await?;
     r.is(200)?.eq("/status/phase", "Active")?.eq("/spec/finalizers", json!(["kubernetes"]))?;
     Ok(())
 }
 
-async fn name_label(cx: Cx) -> Outcome {
+async fn name_label(cx: Context) -> Outcome {
     let r = cx.get(format!("{ALL}/{}", cx.ns)).await?;
     let label = "/metadata/labels/kubernetes.io~1metadata.name";
     if cx.since(1, 21) {
@@ -87,7 +90,7 @@ async fn name_label(cx: Cx) -> Outcome {
     Ok(())
 }
 
-async fn bad_name(cx: Cx) -> Outcome {
+async fn bad_name(cx: Context) -> Outcome {
     cx.post(ALL, &namespace("with.dot"))
         .await?
         .fails(422, "Invalid")?
@@ -95,13 +98,13 @@ async fn bad_name(cx: Cx) -> Outcome {
     Ok(())
 }
 
-async fn create_in_missing(cx: Cx) -> Outcome {
+async fn create_in_missing(cx: Context) -> Outcome {
     let r = cx.post(format!("{ALL}/none/configmaps"), &config_map(&cx, json!({}))).await?;
     r.fails(404, "NotFound")?.says("namespaces \"none\" not found")?.eq("/details/kind", "namespaces")?;
     Ok(())
 }
 
-async fn custom_in_missing(cx: Cx) -> Outcome {
+async fn custom_in_missing(cx: Context) -> Outcome {
     let path = cx.server.collection(&WIDGET, "none");
     cx.post(path, &cx.object_of(&WIDGET, "a", json!({})))
         .await?
@@ -110,12 +113,12 @@ async fn custom_in_missing(cx: Cx) -> Outcome {
     Ok(())
 }
 
-async fn list_in_missing(cx: Cx) -> Outcome {
+async fn list_in_missing(cx: Context) -> Outcome {
     cx.get(format!("{ALL}/none/configmaps")).await?.lists(&[])?;
     Ok(())
 }
 
-async fn get_in_missing(cx: Cx) -> Outcome {
+async fn get_in_missing(cx: Context) -> Outcome {
     cx.get(format!("{ALL}/none/configmaps/a"))
         .await?
         .fails(404, "NotFound")?
@@ -123,13 +126,13 @@ async fn get_in_missing(cx: Cx) -> Outcome {
     Ok(())
 }
 
-async fn apply_in_missing(cx: Cx) -> Outcome {
+async fn apply_in_missing(cx: Context) -> Outcome {
     let r = cx.apply(format!("{ALL}/none/configmaps/a"), "one", &config_map(&cx, json!({}))).await?;
     r.fails(404, "NotFound")?.says("namespaces \"none\" not found")?;
     Ok(())
 }
 
-async fn delete_answer(cx: Cx) -> Outcome {
+async fn delete_answer(cx: Context) -> Outcome {
     let (_, path) = second(&cx).await?;
     let r = cx.delete(path).await?;
     r.is(200)?
@@ -139,18 +142,18 @@ async fn delete_answer(cx: Cx) -> Outcome {
     Ok(())
 }
 
-async fn delete_contents(cx: Cx) -> Outcome {
+async fn delete_contents(cx: Context) -> Outcome {
     let (inside, path) = second(&cx).await?;
-    inside.made(inside.all_of(&CONFIG_MAP), &config_map(&inside, json!({}))).await?;
-    inside.made(inside.all_of(&WIDGET), &inside.object_of(&WIDGET, "a", json!({}))).await?;
+    inside.create_at(inside.all_of(&CONFIG_MAP), &config_map(&inside, json!({}))).await?;
+    inside.create_at(inside.all_of(&WIDGET), &inside.object_of(&WIDGET, "a", json!({}))).await?;
     cx.delete(&path).await?.is(200)?;
-    cx.until(&path, 404).await?;
+    cx.wait_for_code(&path, 404).await?;
     inside.get(inside.one_of(&CONFIG_MAP, "a")).await?.is(404)?;
     inside.get(inside.one_of(&WIDGET, "a")).await?.is(404)?;
     Ok(())
 }
 
-async fn create_in_terminating(cx: Cx) -> Outcome {
+async fn create_in_terminating(cx: Context) -> Outcome {
     let (inside, path) = terminating(&cx).await?;
     let mut body = config_map(&inside, json!({}));
     body["metadata"]["name"] = json!("b");
@@ -158,11 +161,11 @@ async fn create_in_terminating(cx: Cx) -> Outcome {
     r.fails(403, "Forbidden")?.eq("/details/causes/0/reason", "NamespaceTerminating")?;
     r.mentions("because it is being terminated")?;
     release(&inside).await?.is(200)?;
-    cx.until(&path, 404).await?;
+    cx.wait_for_code(&path, 404).await?;
     Ok(())
 }
 
-async fn update_in_terminating(cx: Cx) -> Outcome {
+async fn update_in_terminating(cx: Context) -> Outcome {
     let (inside, path) = terminating(&cx).await?;
     inside
         .merge(inside.one_of(&CONFIG_MAP, "a"), &json!({"data": {"k": "v"}}))
@@ -170,35 +173,35 @@ async fn update_in_terminating(cx: Cx) -> Outcome {
         .is(200)?
         .eq("/data/k", "v")?;
     release(&inside).await?.is(200)?;
-    cx.until(&path, 404).await?;
+    cx.wait_for_code(&path, 404).await?;
     Ok(())
 }
 
-async fn held(cx: Cx) -> Outcome {
+async fn held(cx: Context) -> Outcome {
     let (inside, path) = terminating(&cx).await?;
     let object = inside.one_of(&CONFIG_MAP, "a");
-    cx.until_that(&object, "a deletionTimestamp", |r| r.body["metadata"]["deletionTimestamp"].is_string())
+    cx.wait_for(&object, "a deletionTimestamp", |r| r.body["metadata"]["deletionTimestamp"].is_string())
         .await?;
     cx.get(&path).await?.is(200)?.eq("/status/phase", "Terminating")?;
     release(&inside).await?.is(200)?;
-    cx.until(&path, 404).await?;
+    cx.wait_for_code(&path, 404).await?;
     Ok(())
 }
 
-async fn default_stays(cx: Cx) -> Outcome {
+async fn default_stays(cx: Context) -> Outcome {
     let r = cx.delete(format!("{ALL}/default?dryRun=All")).await?;
     r.fails(403, "Forbidden")?.mentions("this namespace may not be deleted")?;
     Ok(())
 }
 
-async fn no_delete_collection(cx: Cx) -> Outcome {
+async fn no_delete_collection(cx: Context) -> Outcome {
     cx.delete(format!("{ALL}?labelSelector=conformance.example/none%3D1"))
         .await?
         .fails(405, "MethodNotAllowed")?;
     Ok(())
 }
 
-async fn finalize(cx: Cx) -> Outcome {
+async fn finalize(cx: Context) -> Outcome {
     let path = format!("{ALL}/{}", cx.ns);
     let mut object = cx.get(&path).await?.body;
     object["spec"]["finalizers"] = json!(["kubernetes", HOLD]);
@@ -213,7 +216,7 @@ async fn finalize(cx: Cx) -> Outcome {
     Ok(())
 }
 
-async fn well_known(cx: Cx) -> Outcome {
+async fn well_known(cx: Context) -> Outcome {
     let names = cx.get(ALL).await?.names()?;
     for name in ["default", "kube-system", "kube-public"] {
         holds(names.iter().any(|n| n == name), name, format!("{names:?}"))?;
@@ -221,18 +224,18 @@ async fn well_known(cx: Cx) -> Outcome {
     Ok(())
 }
 
-async fn no_recreate(cx: Cx) -> Outcome {
+async fn no_recreate(cx: Context) -> Outcome {
     let (inside, path) = terminating(&cx).await?;
     cx.post(ALL, &namespace(&inside.ns))
         .await?
         .fails(409, "AlreadyExists")?
         .mentions("object is being deleted")?;
     release(&inside).await?.is(200)?;
-    cx.until(&path, 404).await?;
+    cx.wait_for_code(&path, 404).await?;
     Ok(())
 }
 
-async fn table(cx: Cx) -> Outcome {
+async fn table(cx: Context) -> Outcome {
     let accept = "application/json;as=Table;g=meta.k8s.io;v=v1";
     let r = cx.call(http::Method::GET, format!("{ALL}/{}", cx.ns)).accept(accept).send().await?;
     r.eq("/columnDefinitions/1/name", "Status")?

@@ -6,11 +6,11 @@ use serde_json::{Value, json};
 use crate::{
     case::{Case, custom, each},
     check::{Outcome, equal, holds},
-    context::{Cx, JSON_PATCH, MERGE, STRATEGIC},
+    context::{Context, JSON_PATCH, MERGE, STRATEGIC},
     kinds::COG,
 };
 
-// One row a line: a table.
+// One row per line.
 #[rustfmt::skip]
 pub(crate) fn cases() -> Vec<Case> {
     [
@@ -50,15 +50,15 @@ pub(crate) fn cases() -> Vec<Case> {
     .concat()
 }
 
-async fn merge_sets(cx: Cx) -> Outcome {
-    cx.make("a").await?;
+async fn merge_sets(cx: Context) -> Outcome {
+    cx.create("a").await?;
     let r = cx.merge(cx.one("a"), &json!({"spec": {"leaseTransitions": 5}})).await?;
     r.is(200)?.eq("/spec", json!({"holderIdentity": "first", "leaseTransitions": 5}))?;
     Ok(())
 }
 
-async fn merge_null(cx: Cx) -> Outcome {
-    cx.make("a").await?;
+async fn merge_null(cx: Context) -> Outcome {
+    cx.create("a").await?;
     cx.merge(cx.one("a"), &json!({"spec": {"leaseTransitions": null}}))
         .await?
         .is(200)?
@@ -66,8 +66,8 @@ async fn merge_null(cx: Cx) -> Outcome {
     Ok(())
 }
 
-async fn merge_arrays(cx: Cx) -> Outcome {
-    cx.made(cx.all(), &cx.with_spec("a", json!({"steps": ["x", "y"]}))).await?;
+async fn merge_arrays(cx: Context) -> Outcome {
+    cx.create_at(cx.all(), &cx.with_spec("a", json!({"steps": ["x", "y"]}))).await?;
     cx.merge(cx.one("a"), &json!({"spec": {"steps": ["z"]}}))
         .await?
         .is(200)?
@@ -75,27 +75,27 @@ async fn merge_arrays(cx: Cx) -> Outcome {
     Ok(())
 }
 
-async fn unchanged(cx: &Cx, content_type: &str, patch: Value) -> Outcome {
-    let before = cx.make("a").await?;
+async fn unchanged(cx: &Context, content_type: &str, patch: Value) -> Outcome {
+    let before = cx.create("a").await?;
     let after = cx.patch(cx.one("a"), content_type, &patch).await?;
     after.is(200)?;
     equal("the object after a patch without a change", &before.body, &after.body)
 }
 
-async fn merge_empty(cx: Cx) -> Outcome {
+async fn merge_empty(cx: Context) -> Outcome {
     unchanged(&cx, MERGE, json!({})).await
 }
 
-async fn merge_same(cx: Cx) -> Outcome {
+async fn merge_same(cx: Context) -> Outcome {
     unchanged(&cx, MERGE, json!({"spec": {"holderIdentity": "first"}})).await
 }
 
-async fn json_empty(cx: Cx) -> Outcome {
+async fn json_empty(cx: Context) -> Outcome {
     unchanged(&cx, JSON_PATCH, json!([])).await
 }
 
-async fn merge_stale(cx: Cx) -> Outcome {
-    let old = cx.make("a").await?.revision()?;
+async fn merge_stale(cx: Context) -> Outcome {
+    let old = cx.create("a").await?.revision()?;
     cx.merge(cx.one("a"), &json!({"spec": {"leaseTransitions": 2}})).await?.is(200)?;
     let r = cx
         .merge(cx.one("a"), &json!({"metadata": {"resourceVersion": old}, "spec": {"leaseTransitions": 3}}))
@@ -104,22 +104,22 @@ async fn merge_stale(cx: Cx) -> Outcome {
     Ok(())
 }
 
-async fn merge_current(cx: Cx) -> Outcome {
-    let now = cx.make("a").await?.revision()?;
+async fn merge_current(cx: Context) -> Outcome {
+    let now = cx.create("a").await?.revision()?;
     let patch = json!({"metadata": {"resourceVersion": now}, "spec": {"leaseTransitions": 3}});
     cx.merge(cx.one("a"), &patch).await?.is(200)?.eq("/spec/leaseTransitions", 3)?;
     Ok(())
 }
 
-async fn merge_uid(cx: Cx) -> Outcome {
-    cx.make("a").await?;
+async fn merge_uid(cx: Context) -> Outcome {
+    cx.create("a").await?;
     let patch = json!({"metadata": {"uid": "11111111-1111-4111-8111-111111111111"}});
     cx.merge(cx.one("a"), &patch).await?.fails(422, "Invalid")?.cause("FieldValueInvalid", "metadata.uid")?;
     Ok(())
 }
 
-async fn merge_name(cx: Cx) -> Outcome {
-    cx.make("a").await?;
+async fn merge_name(cx: Context) -> Outcome {
+    cx.create("a").await?;
     cx.merge(cx.one("a"), &json!({"metadata": {"name": "b"}}))
         .await?
         .fails(400, "BadRequest")?
@@ -127,31 +127,34 @@ async fn merge_name(cx: Cx) -> Outcome {
     Ok(())
 }
 
-async fn merge_malformed(cx: Cx) -> Outcome {
-    cx.make("a").await?;
+async fn merge_malformed(cx: Context) -> Outcome {
+    cx.create("a").await?;
     let r = cx.call(Method::PATCH, cx.one("a")).bytes(MERGE, "{\"spec\": ").send().await?;
     r.is(cx.by_version(500, 25, 400))?.eq("/status", "Failure")?;
     Ok(())
 }
 
-async fn merge_label(cx: Cx) -> Outcome {
-    cx.made(cx.all(), &cx.object_of(cx.kind(), "a", json!({"metadata": {"labels": {"x": "1", "y": "2"}}})))
-        .await?;
+async fn merge_label(cx: Context) -> Outcome {
+    cx.create_at(
+        cx.all(),
+        &cx.object_of(cx.kind(), "a", json!({"metadata": {"labels": {"x": "1", "y": "2"}}})),
+    )
+    .await?;
     let r = cx.merge(cx.one("a"), &json!({"metadata": {"labels": {"x": null, "z": "3"}}})).await?;
     r.is(200)?.eq("/metadata/labels", json!({"y": "2", "z": "3"}))?;
     Ok(())
 }
 
-async fn merge_wrong_type(cx: Cx) -> Outcome {
-    cx.make("a").await?;
+async fn merge_wrong_type(cx: Context) -> Outcome {
+    cx.create("a").await?;
     let r = cx.merge(cx.one("a"), &json!({"spec": {"leaseTransitions": "many"}})).await?;
     holds(r.code == 422 || r.code == 400, "400 or 422", &r.text)?;
     cx.get(cx.one("a")).await?.eq("/spec/leaseTransitions", 1)?;
     Ok(())
 }
 
-async fn merge_finalizers(cx: Cx) -> Outcome {
-    cx.make("a").await?;
+async fn merge_finalizers(cx: Context) -> Outcome {
+    cx.create("a").await?;
     let r = cx.merge(cx.one("a"), &json!({"metadata": {"finalizers": ["conformance.example/f"]}})).await?;
     r.is(200)?.eq("/metadata/finalizers", json!(["conformance.example/f"]))?;
     let r = cx.merge(cx.one("a"), &json!({"metadata": {"finalizers": null}})).await?;
@@ -159,8 +162,8 @@ async fn merge_finalizers(cx: Cx) -> Outcome {
     Ok(())
 }
 
-async fn merge_manager(cx: Cx) -> Outcome {
-    cx.make("a").await?;
+async fn merge_manager(cx: Context) -> Outcome {
+    cx.create("a").await?;
     let r = cx
         .merge(format!("{}?fieldManager=me", cx.one("a")), &json!({"spec": {"leaseTransitions": 2}}))
         .await?;
@@ -169,8 +172,8 @@ async fn merge_manager(cx: Cx) -> Outcome {
     equal("fields of manager me", json!({"f:spec": {"f:leaseTransitions": {}}}), mine["fieldsV1"].clone())
 }
 
-async fn merge_generation(cx: Cx) -> Outcome {
-    cx.make("a").await?;
+async fn merge_generation(cx: Context) -> Outcome {
+    cx.create("a").await?;
     cx.merge(cx.one("a"), &json!({"spec": {"leaseTransitions": 2}})).await?.eq("/metadata/generation", 2)?;
     cx.merge(cx.one("a"), &json!({"metadata": {"labels": {"x": "1"}}}))
         .await?
@@ -178,14 +181,14 @@ async fn merge_generation(cx: Cx) -> Outcome {
     Ok(())
 }
 
-async fn merge_status(cx: Cx) -> Outcome {
-    cx.make("a").await?;
+async fn merge_status(cx: Context) -> Outcome {
+    cx.create("a").await?;
     cx.merge(cx.one("a"), &json!({"status": {"phase": "Ready"}})).await?.is(200)?.absent("/status")?;
     Ok(())
 }
 
-async fn json_basic(cx: Cx) -> Outcome {
-    cx.make("a").await?;
+async fn json_basic(cx: Context) -> Outcome {
+    cx.create("a").await?;
     let patch = json!([
         {"op": "add", "path": "/spec/leaseDurationSeconds", "value": 9},
         {"op": "replace", "path": "/spec/holderIdentity", "value": "second"},
@@ -196,8 +199,8 @@ async fn json_basic(cx: Cx) -> Outcome {
     Ok(())
 }
 
-async fn json_move(cx: Cx) -> Outcome {
-    cx.made(
+async fn json_move(cx: Context) -> Outcome {
+    cx.create_at(
         cx.all(),
         &cx.object_of(cx.kind(), "a", json!({"metadata": {"annotations": {"x": "1", "y": "2"}}})),
     )
@@ -211,8 +214,8 @@ async fn json_move(cx: Cx) -> Outcome {
     Ok(())
 }
 
-async fn json_test(cx: Cx) -> Outcome {
-    cx.make("a").await?;
+async fn json_test(cx: Context) -> Outcome {
+    cx.create("a").await?;
     let patch = json!([
         {"op": "test", "path": "/spec/holderIdentity", "value": "first"},
         {"op": "replace", "path": "/spec/holderIdentity", "value": "second"},
@@ -221,8 +224,8 @@ async fn json_test(cx: Cx) -> Outcome {
     Ok(())
 }
 
-async fn json_test_fails(cx: Cx) -> Outcome {
-    cx.make("a").await?;
+async fn json_test_fails(cx: Context) -> Outcome {
+    cx.create("a").await?;
     let patch = json!([
         {"op": "replace", "path": "/spec/leaseTransitions", "value": 7},
         {"op": "test", "path": "/spec/holderIdentity", "value": "other"},
@@ -232,15 +235,15 @@ async fn json_test_fails(cx: Cx) -> Outcome {
     Ok(())
 }
 
-async fn json_remove_missing(cx: Cx) -> Outcome {
-    cx.make("a").await?;
+async fn json_remove_missing(cx: Context) -> Outcome {
+    cx.create("a").await?;
     let patch = json!([{"op": "remove", "path": "/spec/nothing"}]);
     cx.patch(cx.one("a"), JSON_PATCH, &patch).await?.fails(422, "Invalid")?;
     Ok(())
 }
 
-async fn json_replace_missing(cx: Cx) -> Outcome {
-    cx.make("a").await?;
+async fn json_replace_missing(cx: Context) -> Outcome {
+    cx.create("a").await?;
     let patch = json!([{"op": "replace", "path": "/spec/leaseDurationSeconds", "value": 1}]);
     let r = cx.patch(cx.one("a"), JSON_PATCH, &patch).await?;
     // Older servers add the field.
@@ -252,8 +255,8 @@ async fn json_replace_missing(cx: Cx) -> Outcome {
     Ok(())
 }
 
-async fn json_atomic(cx: Cx) -> Outcome {
-    cx.make("a").await?;
+async fn json_atomic(cx: Context) -> Outcome {
+    cx.create("a").await?;
     let patch = json!([
         {"op": "replace", "path": "/spec/holderIdentity", "value": "second"},
         {"op": "remove", "path": "/spec/nothing"},
@@ -263,16 +266,16 @@ async fn json_atomic(cx: Cx) -> Outcome {
     Ok(())
 }
 
-async fn json_escape(cx: Cx) -> Outcome {
-    cx.made(cx.all(), &cx.object_of(cx.kind(), "a", json!({"metadata": {"annotations": {"p/q": "1"}}})))
+async fn json_escape(cx: Context) -> Outcome {
+    cx.create_at(cx.all(), &cx.object_of(cx.kind(), "a", json!({"metadata": {"annotations": {"p/q": "1"}}})))
         .await?;
     let patch = json!([{"op": "replace", "path": "/metadata/annotations/p~1q", "value": "2"}]);
     cx.patch(cx.one("a"), JSON_PATCH, &patch).await?.is(200)?.eq("/metadata/annotations/p~1q", "2")?;
     Ok(())
 }
 
-async fn json_array(cx: Cx) -> Outcome {
-    cx.made(cx.all(), &cx.with_spec("a", json!({"steps": ["x", "y"]}))).await?;
+async fn json_array(cx: Context) -> Outcome {
+    cx.create_at(cx.all(), &cx.with_spec("a", json!({"steps": ["x", "y"]}))).await?;
     let patch = json!([
         {"op": "add", "path": "/spec/steps/1", "value": "between"},
         {"op": "add", "path": "/spec/steps/-", "value": "last"},
@@ -285,14 +288,14 @@ async fn json_array(cx: Cx) -> Outcome {
     Ok(())
 }
 
-async fn json_not_array(cx: Cx) -> Outcome {
-    cx.make("a").await?;
+async fn json_not_array(cx: Context) -> Outcome {
+    cx.create("a").await?;
     cx.patch(cx.one("a"), JSON_PATCH, &json!({"op": "add"})).await?.fails(400, "BadRequest")?;
     Ok(())
 }
 
-async fn json_unknown_op(cx: Cx) -> Outcome {
-    cx.make("a").await?;
+async fn json_unknown_op(cx: Context) -> Outcome {
+    cx.create("a").await?;
     let r = cx.patch(cx.one("a"), JSON_PATCH, &json!([{"op": "nonsense", "path": "/spec"}])).await?;
     if cx.since(1, 30) {
         r.fails(400, "BadRequest")?
@@ -302,8 +305,8 @@ async fn json_unknown_op(cx: Cx) -> Outcome {
     Ok(())
 }
 
-async fn json_too_many(cx: Cx) -> Outcome {
-    cx.make("a").await?;
+async fn json_too_many(cx: Context) -> Outcome {
+    cx.create("a").await?;
     let patch: Vec<Value> =
         (0..10_001).map(|_| json!({"op": "test", "path": "/kind", "value": cx.kind().kind})).collect();
     let r = cx.patch(cx.one("a"), JSON_PATCH, &json!(patch)).await?;
@@ -311,17 +314,17 @@ async fn json_too_many(cx: Cx) -> Outcome {
     Ok(())
 }
 
-async fn strategic_refused(cx: Cx) -> Outcome {
-    cx.make("a").await?;
+async fn strategic_refused(cx: Context) -> Outcome {
+    cx.create("a").await?;
     cx.patch(cx.one("a"), STRATEGIC, &json!({"spec": {"holderIdentity": "x"}}))
         .await?
         .fails(415, "UnsupportedMediaType")?;
     Ok(())
 }
 
-async fn cluster_scoped(cx: Cx) -> Outcome {
+async fn cluster_scoped(cx: Context) -> Outcome {
     let name = cx.ns.clone();
-    cx.made(cx.all_of(&COG), &cx.cog(&name, json!({"x": {"y": 1}}))).await?;
+    cx.create_at(cx.all_of(&COG), &cx.cog(&name, json!({"x": {"y": 1}}))).await?;
     cx.merge(cx.one_of(&COG, &name), &json!({"x": {"z": 2}}))
         .await?
         .is(200)?
@@ -329,8 +332,8 @@ async fn cluster_scoped(cx: Cx) -> Outcome {
     Ok(())
 }
 
-async fn concurrent(cx: Cx) -> Outcome {
-    cx.make("a").await?;
+async fn concurrent(cx: Context) -> Outcome {
+    cx.create("a").await?;
     let one = |n: u32| {
         let cx = cx.clone();
         let patch = json!({"metadata": {"annotations": {format!("n{n}"): "set"}}});

@@ -1,6 +1,6 @@
-//! What a pod has below it: log, exec, attach, portforward, eviction and binding; and the tokens of service accounts.
+//! Subresources of pods: log, exec, attach, portforward, eviction and binding; and service account tokens.
 //!
-//! No case needs a node that runs pods: the answers are those about pods that wait for one.
+//! No case needs a node that runs pods: pods stay unscheduled.
 
 use http::Method;
 use serde_json::{Value, json};
@@ -8,12 +8,12 @@ use serde_json::{Value, json};
 use crate::{
     case::{Case, core},
     check::{Outcome, equal, holds},
-    client::Reply,
-    context::Cx,
+    client::ApiResponse,
+    context::Context,
     kinds::POD,
 };
 
-// One row a line: a table.
+// One row per line.
 #[rustfmt::skip]
 pub(crate) fn cases() -> Vec<Case> {
     [
@@ -46,18 +46,18 @@ pub(crate) fn cases() -> Vec<Case> {
         core("pods/eviction-other-name-400", "an Eviction names the pod of the path: 400", eviction_other),
         core("pods/eviction-wrong-kind-400", "what is posted is an Eviction: 400", eviction_kind),
         core("pods/eviction-verbs-405", "an eviction is only posted: 405", eviction_verbs),
-        core("pods/eviction-dry-run", "a dry run, by query or by delete options, evicts nobody", eviction_dry),
+        core("pods/eviction-dry-run", "a dry run, by query or by delete options, evicts no pod", eviction_dry),
         core("pods/eviction-precondition-409", "preconditions of the delete options hold: 409", eviction_precondition),
-        core("pods/eviction-budget-429", "a budget that lets nobody go: 429 with cause DisruptionBudget, also as a dry run", eviction_budget),
+        core("pods/eviction-budget-429", "a budget without allowed disruptions: 429 with cause DisruptionBudget, also as a dry run", eviction_budget),
         core("pods/eviction-after-budget", "without the budget the eviction goes through", eviction_without_budget),
         core("pods/binding-missing-404", "binding a missing pod: 404", binding_missing),
         core("pods/binding-other-name-400", "a Binding names the pod of the path: 400", binding_other),
-        core("pods/binding-target-500", "a Binding without a node is refused: 500 that says why", binding_target),
+        core("pods/binding-target-500", "a Binding without a node is rejected: 500 with a reason", binding_target),
         core("pods/binding-dry-run", "a dry run binds nothing", binding_dry),
         core("pods/binding-by-collection", "a Binding may be posted to `bindings` as well", binding_collection),
         core("pods/binding-twice-409", "a pod that has its node keeps it: 409, naming it", binding_twice),
         core("pods/binding-verbs-405", "a binding is only posted: 405", binding_verbs),
-        core("pods/token", "a token says whose it is, for whom, and until when", token),
+        core("pods/token", "a token has subject, audience and expiry", token),
         core("pods/token-default-expiry", "a token without a wish holds for an hour", token_default),
         core("pods/token-missing-404", "a token of a missing account: 404", token_missing),
         core("pods/token-expiry-422", "less than ten minutes, more than 2^32 seconds: 422", token_expiry),
@@ -66,24 +66,24 @@ pub(crate) fn cases() -> Vec<Case> {
         core("pods/token-bound-kind-400", "a token is bound to pods and secrets: 400 for other kinds", token_bound_kind),
         core("pods/token-bound-other-account-400", "a token is bound to pods that run as the account: 400", token_bound_other),
         core("pods/token-wrong-kind-400", "what is posted is a TokenRequest: 400", token_kind),
-        core("pods/token-verbs-405", "a token is only asked for by POST: 405", token_verbs),
+        core("pods/token-verbs-405", "a token can only be requested by POST: 405", token_verbs),
     ]
     .concat()
 }
 
 // ---- log, exec, attach, portforward
 
-/// Pod `a` with a container, pod `two` with three; neither has a node.
-async fn pods(cx: &Cx) -> Outcome {
+/// Pod `a` with one container, pod `two` with three; neither is scheduled.
+async fn pods(cx: &Context) -> Outcome {
     let spec = json!({"containers": [{"name": "c", "image": "i"}]});
-    cx.made(cx.all_of(&POD), &cx.object_of(&POD, "a", json!({"spec": spec}))).await?;
+    cx.create_at(cx.all_of(&POD), &cx.object_of(&POD, "a", json!({"spec": spec}))).await?;
     let spec = json!({"containers": [{"name": "c", "image": "i"}, {"name": "d", "image": "i"}],
         "initContainers": [{"name": "i", "image": "i"}]});
-    cx.made(cx.all_of(&POD), &cx.object_of(&POD, "two", json!({"spec": spec}))).await?;
+    cx.create_at(cx.all_of(&POD), &cx.object_of(&POD, "two", json!({"spec": spec}))).await?;
     Ok(())
 }
 
-fn below(cx: &Cx, pod: &str, rest: &str) -> String {
+fn below(cx: &Context, pod: &str, rest: &str) -> String {
     format!("{}/{rest}", cx.one_of(&POD, pod))
 }
 
@@ -91,7 +91,7 @@ fn with_container(rest: &str, container: &str) -> String {
     format!("{rest}{}container={container}", if rest.contains('?') { '&' } else { '?' })
 }
 
-async fn log_waiting(cx: Cx) -> Outcome {
+async fn log_waiting(cx: Context) -> Outcome {
     pods(&cx).await?;
     for (pod, query) in
         [("a", "log"), ("a", "log?previous=true"), ("two", "log?container=d"), ("two", "log?container=i")]
@@ -102,7 +102,7 @@ async fn log_waiting(cx: Cx) -> Outcome {
     Ok(())
 }
 
-async fn missing(cx: Cx, rest: &'static str) -> Outcome {
+async fn missing(cx: Context, rest: &'static str) -> Outcome {
     let r = cx.get(below(&cx, "none", rest)).await?;
     r.fails(404, "NotFound")?
         .says("pods \"none\" not found")?
@@ -111,7 +111,7 @@ async fn missing(cx: Cx, rest: &'static str) -> Outcome {
     Ok(())
 }
 
-async fn which(cx: Cx, rest: &'static str) -> Outcome {
+async fn which(cx: Context, rest: &'static str) -> Outcome {
     pods(&cx).await?;
     let r = cx.get(below(&cx, "two", rest)).await?;
     r.fails(400, "BadRequest")?
@@ -119,14 +119,14 @@ async fn which(cx: Cx, rest: &'static str) -> Outcome {
     ["c", "d", "i"].iter().try_for_each(|name| r.mentions(name).map(drop))
 }
 
-async fn wrong_container(cx: Cx, rest: &'static str) -> Outcome {
+async fn wrong_container(cx: Context, rest: &'static str) -> Outcome {
     pods(&cx).await?;
     let r = cx.get(below(&cx, "a", &with_container(rest, "none"))).await?;
     r.fails(400, "BadRequest")?.says("container none is not valid for pod a")?;
     Ok(())
 }
 
-async fn log_options(cx: Cx) -> Outcome {
+async fn log_options(cx: Context) -> Outcome {
     pods(&cx).await?;
     for (field, value, why) in [
         ("tailLines", "-1", "Invalid value: -1: must be greater than or equal to 0"),
@@ -142,7 +142,7 @@ async fn log_options(cx: Cx) -> Outcome {
     Ok(())
 }
 
-async fn log_unreadable(cx: Cx) -> Outcome {
+async fn log_unreadable(cx: Context) -> Outcome {
     pods(&cx).await?;
     for query in ["tailLines=x", "sinceSeconds=x", "limitBytes=1.5", "sinceTime=yesterday"] {
         cx.get(below(&cx, "a", &format!("log?{query}"))).await?.fails(400, "BadRequest")?;
@@ -152,19 +152,19 @@ async fn log_unreadable(cx: Cx) -> Outcome {
     Ok(())
 }
 
-async fn log_one_since(cx: Cx) -> Outcome {
+async fn log_one_since(cx: Context) -> Outcome {
     pods(&cx).await?;
     let r = cx.get(below(&cx, "a", "log?sinceSeconds=5&sinceTime=2020-01-01T00:00:00Z")).await?;
     r.fails(422, "Invalid")?.mentions("at most one of `sinceTime` or `sinceSeconds` may be specified")?;
     Ok(())
 }
 
-async fn log_verbs(cx: Cx) -> Outcome {
+async fn log_verbs(cx: Context) -> Outcome {
     pods(&cx).await?;
     not_allowed(&cx, &below(&cx, "a", "log"), &[Method::POST, Method::PUT, Method::DELETE]).await
 }
 
-async fn no_host(cx: Cx, rest: &'static str) -> Outcome {
+async fn no_host(cx: Context, rest: &'static str) -> Outcome {
     pods(&cx).await?;
     for method in [Method::GET, Method::POST] {
         let r = cx.call(method, below(&cx, "a", rest)).send().await?;
@@ -173,7 +173,7 @@ async fn no_host(cx: Cx, rest: &'static str) -> Outcome {
     Ok(())
 }
 
-async fn no_host_upgrade(cx: Cx, rest: &'static str) -> Outcome {
+async fn no_host_upgrade(cx: Context, rest: &'static str) -> Outcome {
     pods(&cx).await?;
     let call = cx.call(Method::POST, below(&cx, "a", rest));
     let call = call.header("connection", "Upgrade").header("upgrade", "SPDY/3.1");
@@ -182,12 +182,12 @@ async fn no_host_upgrade(cx: Cx, rest: &'static str) -> Outcome {
     Ok(())
 }
 
-async fn get_or_post(cx: Cx, rest: &'static str) -> Outcome {
+async fn get_or_post(cx: Context, rest: &'static str) -> Outcome {
     pods(&cx).await?;
     not_allowed(&cx, &below(&cx, "a", rest), &[Method::PUT, Method::DELETE]).await
 }
 
-async fn not_allowed(cx: &Cx, path: &str, methods: &[Method]) -> Outcome {
+async fn not_allowed(cx: &Context, path: &str, methods: &[Method]) -> Outcome {
     for method in methods {
         let r = cx.call(method.clone(), path).json(&json!({})).send().await?;
         r.fails(405, "MethodNotAllowed")?;
@@ -197,12 +197,12 @@ async fn not_allowed(cx: &Cx, path: &str, methods: &[Method]) -> Outcome {
 
 // ---- eviction
 
-/// The version of evictions and budgets here.
-fn policy(cx: &Cx) -> &'static str {
+/// The version of evictions and budgets on this server.
+fn policy(cx: &Context) -> &'static str {
     cx.by_version("policy/v1beta1", 22, "policy/v1")
 }
 
-async fn evict(cx: &Cx, pod: &str, fields: Value) -> Result<Reply, crate::check::Failure> {
+async fn evict(cx: &Context, pod: &str, fields: Value) -> Result<ApiResponse, crate::check::Failure> {
     let mut body = json!({"apiVersion": policy(cx), "kind": "Eviction", "metadata": {"name": pod}});
     for (key, value) in fields.as_object().into_iter().flatten() {
         body[key] = value.clone();
@@ -210,24 +210,24 @@ async fn evict(cx: &Cx, pod: &str, fields: Value) -> Result<Reply, crate::check:
     cx.post(below(cx, pod, "eviction"), &body).await
 }
 
-fn is_success(r: &Reply) -> Outcome {
+fn is_success(r: &ApiResponse) -> Outcome {
     r.is(201)?.eq("/kind", "Status")?.eq("/status", "Success")?;
     Ok(())
 }
 
-async fn eviction(cx: Cx) -> Outcome {
+async fn eviction(cx: Context) -> Outcome {
     pods(&cx).await?;
     is_success(&evict(&cx, "a", json!({})).await?)?;
     cx.get(cx.one_of(&POD, "a")).await?.is(404)?;
     Ok(())
 }
 
-async fn eviction_missing(cx: Cx) -> Outcome {
+async fn eviction_missing(cx: Context) -> Outcome {
     evict(&cx, "none", json!({})).await?.fails(404, "NotFound")?.says("pods \"none\" not found")?;
     Ok(())
 }
 
-async fn eviction_other(cx: Cx) -> Outcome {
+async fn eviction_other(cx: Context) -> Outcome {
     pods(&cx).await?;
     let why = "name in URL does not match name in Eviction object";
     for metadata in [json!({"name": "other"}), json!({})] {
@@ -236,20 +236,20 @@ async fn eviction_other(cx: Cx) -> Outcome {
     Ok(())
 }
 
-async fn eviction_kind(cx: Cx) -> Outcome {
+async fn eviction_kind(cx: Context) -> Outcome {
     pods(&cx).await?;
     evict(&cx, "a", json!({"kind": "PodDisruptionBudget"})).await?.fails(400, "BadRequest")?;
     cx.get(cx.one_of(&POD, "a")).await?.is(200)?;
     Ok(())
 }
 
-async fn eviction_verbs(cx: Cx) -> Outcome {
+async fn eviction_verbs(cx: Context) -> Outcome {
     pods(&cx).await?;
     cx.get(below(&cx, "a", "eviction")).await?.fails(405, "MethodNotAllowed")?;
     not_allowed(&cx, &below(&cx, "a", "eviction"), &[Method::PUT, Method::DELETE]).await
 }
 
-async fn eviction_dry(cx: Cx) -> Outcome {
+async fn eviction_dry(cx: Context) -> Outcome {
     pods(&cx).await?;
     is_success(&evict(&cx, "a", json!({"deleteOptions": {"dryRun": ["All"]}})).await?)?;
     let body = json!({"apiVersion": policy(&cx), "kind": "Eviction", "metadata": {"name": "a"}});
@@ -258,7 +258,7 @@ async fn eviction_dry(cx: Cx) -> Outcome {
     Ok(())
 }
 
-async fn eviction_precondition(cx: Cx) -> Outcome {
+async fn eviction_precondition(cx: Context) -> Outcome {
     pods(&cx).await?;
     let options = json!({"deleteOptions": {"preconditions": {"uid": "another"}}});
     evict(&cx, "a", options)
@@ -269,26 +269,26 @@ async fn eviction_precondition(cx: Cx) -> Outcome {
     Ok(())
 }
 
-fn budgets(cx: &Cx) -> String {
+fn budgets(cx: &Context) -> String {
     format!("/apis/{}/namespaces/{}/poddisruptionbudgets", policy(cx), cx.ns)
 }
 
-/// Pod `a` runs, and a budget needs more than there is.
-async fn budgeted(cx: &Cx) -> Outcome {
+/// A running pod `a` and a budget that requires more pods.
+async fn budgeted(cx: &Context) -> Outcome {
     let pod =
         json!({"metadata": {"labels": {"app": "x"}}, "spec": {"containers": [{"name": "c", "image": "i"}]}});
-    cx.made(cx.all_of(&POD), &cx.object_of(&POD, "a", pod)).await?;
+    cx.create_at(cx.all_of(&POD), &cx.object_of(&POD, "a", pod)).await?;
     let ready = json!([{"type": "Ready", "status": "True"}]);
     cx.merge(below(cx, "a", "status"), &json!({"status": {"phase": "Running", "conditions": ready}}))
         .await?
         .is(200)?;
     let spec = json!({"minAvailable": 2, "selector": {"matchLabels": {"app": "x"}}});
     let budget = json!({"apiVersion": policy(cx), "kind": "PodDisruptionBudget", "metadata": {"name": "b"}, "spec": spec});
-    cx.made(budgets(cx), &budget).await?;
+    cx.create_at(budgets(cx), &budget).await?;
     Ok(())
 }
 
-async fn eviction_budget(cx: Cx) -> Outcome {
+async fn eviction_budget(cx: Context) -> Outcome {
     budgeted(&cx).await?;
     for options in [json!({}), json!({"dryRun": ["All"]})] {
         let r = evict(&cx, "a", json!({"deleteOptions": options})).await?;
@@ -299,7 +299,7 @@ async fn eviction_budget(cx: Cx) -> Outcome {
     Ok(())
 }
 
-async fn eviction_without_budget(cx: Cx) -> Outcome {
+async fn eviction_without_budget(cx: Context) -> Outcome {
     budgeted(&cx).await?;
     evict(&cx, "a", json!({})).await?.fails(429, "TooManyRequests")?;
     cx.delete(format!("{}/b", budgets(&cx))).await?.is(200)?;
@@ -317,20 +317,20 @@ fn node() -> Value {
     json!({"kind": "Node", "name": "n"})
 }
 
-async fn binding_missing(cx: Cx) -> Outcome {
+async fn binding_missing(cx: Context) -> Outcome {
     let r = cx.post(below(&cx, "none", "binding"), &binding("none", node())).await?;
     r.fails(404, "NotFound")?.says("pods \"none\" not found")?;
     Ok(())
 }
 
-async fn binding_other(cx: Cx) -> Outcome {
+async fn binding_other(cx: Context) -> Outcome {
     pods(&cx).await?;
     let r = cx.post(below(&cx, "a", "binding"), &binding("other", node())).await?;
     r.fails(400, "BadRequest")?.says("name in URL does not match name in Binding object")?;
     Ok(())
 }
 
-async fn binding_target(cx: Cx) -> Outcome {
+async fn binding_target(cx: Context) -> Outcome {
     pods(&cx).await?;
     for (target, why) in [
         (json!({}), "target.name: Required value"),
@@ -346,14 +346,14 @@ async fn binding_target(cx: Cx) -> Outcome {
     Ok(())
 }
 
-async fn binding_dry(cx: Cx) -> Outcome {
+async fn binding_dry(cx: Context) -> Outcome {
     pods(&cx).await?;
     is_success(&cx.post(below(&cx, "a", "binding?dryRun=All"), &binding("a", node())).await?)?;
     cx.get(cx.one_of(&POD, "a")).await?.is(200)?.absent("/spec/nodeName")?;
     Ok(())
 }
 
-async fn binding_collection(cx: Cx) -> Outcome {
+async fn binding_collection(cx: Context) -> Outcome {
     pods(&cx).await?;
     let path = format!("/api/v1/namespaces/{}/bindings", cx.ns);
     is_success(&cx.post(path, &binding("a", node())).await?)?;
@@ -361,7 +361,7 @@ async fn binding_collection(cx: Cx) -> Outcome {
     Ok(())
 }
 
-async fn binding_twice(cx: Cx) -> Outcome {
+async fn binding_twice(cx: Context) -> Outcome {
     pods(&cx).await?;
     is_success(&cx.post(below(&cx, "a", "binding"), &binding("a", node())).await?)?;
     let r = cx.post(below(&cx, "a", "binding"), &binding("a", node())).await?;
@@ -369,7 +369,7 @@ async fn binding_twice(cx: Cx) -> Outcome {
     Ok(())
 }
 
-async fn binding_verbs(cx: Cx) -> Outcome {
+async fn binding_verbs(cx: Context) -> Outcome {
     pods(&cx).await?;
     cx.get(below(&cx, "a", "binding")).await?.fails(405, "MethodNotAllowed")?;
     not_allowed(&cx, &below(&cx, "a", "binding"), &[Method::PUT, Method::DELETE]).await
@@ -377,11 +377,11 @@ async fn binding_verbs(cx: Cx) -> Outcome {
 
 // ---- tokens
 
-/// The account `robot`; and asks for a token of it.
-async fn ask(cx: &Cx, spec: Value) -> Result<Reply, crate::check::Failure> {
+/// Creates the account `robot` and requests a token.
+async fn ask(cx: &Context, spec: Value) -> Result<ApiResponse, crate::check::Failure> {
     let accounts = format!("/api/v1/namespaces/{}/serviceaccounts", cx.ns);
     let account = json!({"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "robot"}});
-    cx.made(&accounts, &account).await?;
+    cx.create_at(&accounts, &account).await?;
     cx.post(format!("{accounts}/robot/token"), &request(spec)).await
 }
 
@@ -389,8 +389,8 @@ fn request(spec: Value) -> Value {
     json!({"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": spec})
 }
 
-/// What a token says of itself.
-fn claims(r: &Reply) -> Result<Value, crate::check::Failure> {
+/// The claims of a token.
+fn claims(r: &ApiResponse) -> Result<Value, crate::check::Failure> {
     use base64::{Engine, prelude::BASE64_URL_SAFE_NO_PAD};
     let token = r.str("/status/token")?;
     let decoded = token.split('.').nth(1).and_then(|part| BASE64_URL_SAFE_NO_PAD.decode(part).ok());
@@ -398,7 +398,7 @@ fn claims(r: &Reply) -> Result<Value, crate::check::Failure> {
     claims.ok_or_else(|| r.failure("a token with readable claims", &token))
 }
 
-async fn token(cx: Cx) -> Outcome {
+async fn token(cx: Context) -> Outcome {
     let r = ask(&cx, json!({"audiences": ["one", "two"], "expirationSeconds": 1200})).await?;
     r.is(201)?.eq("/kind", "TokenRequest")?.eq("/spec/audiences", json!(["one", "two"]))?;
     r.has("/status/expirationTimestamp")?;
@@ -410,21 +410,21 @@ async fn token(cx: Cx) -> Outcome {
     equal("namespace", json!(cx.ns), &claims["kubernetes.io"]["namespace"])
 }
 
-async fn token_default(cx: Cx) -> Outcome {
+async fn token_default(cx: Context) -> Outcome {
     let r = ask(&cx, json!({})).await?;
     r.is(201)?.eq("/spec/expirationSeconds", 3600)?;
     let audiences = r.body["spec"]["audiences"].as_array().map_or(0, Vec::len);
     holds(audiences > 0, "the audiences of the server", &r.text)
 }
 
-async fn token_missing(cx: Cx) -> Outcome {
+async fn token_missing(cx: Context) -> Outcome {
     let path = format!("/api/v1/namespaces/{}/serviceaccounts/none/token", cx.ns);
     let r = cx.post(path, &request(json!({}))).await?;
     r.fails(404, "NotFound")?.says("serviceaccounts \"none\" not found")?;
     Ok(())
 }
 
-async fn token_expiry(cx: Cx) -> Outcome {
+async fn token_expiry(cx: Context) -> Outcome {
     let r = ask(&cx, json!({"expirationSeconds": 599})).await?;
     r.fails(422, "Invalid")?.cause("FieldValueInvalid", "spec.expirationSeconds")?;
     r.mentions("Invalid value: 599: may not specify a duration less than 10 minutes")?;
@@ -438,28 +438,28 @@ fn bound_to(kind: &str, name: &str) -> Value {
     json!({"boundObjectRef": {"apiVersion": "v1", "kind": kind, "name": name}})
 }
 
-async fn token_bound(cx: Cx) -> Outcome {
+async fn token_bound(cx: Context) -> Outcome {
     let spec = json!({"serviceAccountName": "robot", "containers": [{"name": "c", "image": "i"}]});
-    // The account need not be there yet where nobody admits pods by it.
-    let pod = cx.made(cx.all_of(&POD), &cx.object_of(&POD, "a", json!({"spec": spec}))).await?;
+    // Without service account admission, the account need not exist.
+    let pod = cx.create_at(cx.all_of(&POD), &cx.object_of(&POD, "a", json!({"spec": spec}))).await?;
     let r = ask(&cx, bound_to("Pod", "a")).await?;
     let claims = claims(r.is(201)?)?;
     equal("pod", json!("a"), &claims["kubernetes.io"]["pod"]["name"])?;
     equal("uid of the pod", &pod.body["metadata"]["uid"], &claims["kubernetes.io"]["pod"]["uid"])
 }
 
-async fn token_bound_missing(cx: Cx) -> Outcome {
+async fn token_bound_missing(cx: Context) -> Outcome {
     ask(&cx, bound_to("Pod", "none")).await?.fails(404, "NotFound")?.says("pods \"none\" not found")?;
     Ok(())
 }
 
-async fn token_bound_kind(cx: Cx) -> Outcome {
+async fn token_bound_kind(cx: Context) -> Outcome {
     let r = ask(&cx, bound_to("ConfigMap", "none")).await?;
     r.fails(400, "BadRequest")?.says("cannot bind token to object of type /v1, Kind=ConfigMap")?;
     Ok(())
 }
 
-async fn token_bound_other(cx: Cx) -> Outcome {
+async fn token_bound_other(cx: Context) -> Outcome {
     pods(&cx).await?;
     let r = ask(&cx, bound_to("Pod", "a")).await?;
     let why =
@@ -468,7 +468,7 @@ async fn token_bound_other(cx: Cx) -> Outcome {
     Ok(())
 }
 
-async fn token_kind(cx: Cx) -> Outcome {
+async fn token_kind(cx: Context) -> Outcome {
     ask(&cx, json!({})).await?.is(201)?;
     let path = format!("/api/v1/namespaces/{}/serviceaccounts/robot/token", cx.ns);
     let r = cx.post(path, &json!({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "x"}})).await?;
@@ -476,7 +476,7 @@ async fn token_kind(cx: Cx) -> Outcome {
     Ok(())
 }
 
-async fn token_verbs(cx: Cx) -> Outcome {
+async fn token_verbs(cx: Context) -> Outcome {
     ask(&cx, json!({})).await?.is(201)?;
     let path = format!("/api/v1/namespaces/{}/serviceaccounts/robot/token", cx.ns);
     cx.get(&path).await?.fails(405, "MethodNotAllowed")?;

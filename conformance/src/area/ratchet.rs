@@ -1,17 +1,16 @@
-//! What becomes of objects that a later schema would not let in: since 1.30, what is wrong with them is tolerated where they
-//! do not change (KEP-4008).
+//! Validation ratcheting: since 1.30, errors in unchanged fields are tolerated (KEP-4008).
 
 use serde_json::{Value, json};
 
 use crate::{
     case::{Case, custom},
     check::{Outcome, equal, holds},
-    context::{Cx, JSON_PATCH, pause},
+    context::{Context, JSON_PATCH, pause},
     kinds,
     server::CRDS,
 };
 
-// One row a line: a table.
+// One row per line.
 #[rustfmt::skip]
 pub(crate) fn cases() -> Vec<Case> {
     let row = |id: &str, rule: &str, change: Value, refused: Option<&'static str>| {
@@ -63,22 +62,22 @@ fn after() -> Value {
     schema
 }
 
-fn thing(cx: &Cx, name: &str, spec: Value) -> Value {
+fn thing(cx: &Context, name: &str, spec: Value) -> Value {
     let api_version = format!("{}/v1", cx.own_group());
     json!({"apiVersion": api_version, "kind": "Thing", "metadata": {"name": name}, "spec": spec})
 }
 
-/// An object of the loose schema, under the strict one. Returns its path.
-async fn left_over(cx: &Cx) -> Result<String, crate::check::Failure> {
+/// Creates an object under the loose schema, then activates the strict one. Returns its path.
+async fn left_over(cx: &Context) -> Result<String, crate::check::Failure> {
     let schema = |spec: Value| json!({"type": "object", "properties": {"spec": spec}});
     cx.establish(&kinds::plain_crd(&cx.own_group(), "Thing", "things", schema(before()))).await?;
     let all = cx.own("v1", "things");
     let spec = json!({"fine": "f", "text": "too long", "list": [9], "items": [{"k": "a", "v": 9}], "set": ["a", "a"],
         "map": {"w": "too long", "x": "ok"}, "whole": {"other": "o"}, "ruled": "bad"});
-    cx.made(&all, &thing(cx, "a", spec)).await?;
+    cx.create_at(&all, &thing(cx, "a", spec)).await?;
     let patch = json!([{"op": "replace", "path": "/spec/versions/0/schema/openAPIV3Schema/properties/spec", "value": after()}]);
     cx.patch(format!("{CRDS}/things.{}", cx.own_group()), JSON_PATCH, &patch).await?.is(200)?;
-    // The new schema has arrived when it refuses.
+    // The new schema is active once it refuses.
     let until = tokio::time::Instant::now() + cx.server.wait;
     let probe = thing(cx, "probe", json!({"text": "too long"}));
     while cx.post(format!("{all}?dryRun=All"), &probe).await?.code != 422
@@ -89,23 +88,23 @@ async fn left_over(cx: &Cx) -> Result<String, crate::check::Failure> {
     Ok(format!("{all}/a"))
 }
 
-async fn judged(cx: Cx, change: std::sync::Arc<Value>, refused: Option<&str>) -> Outcome {
+async fn judged(cx: Context, change: std::sync::Arc<Value>, refused: Option<&str>) -> Outcome {
     let one = left_over(&cx).await?;
     let reply = cx.merge(&one, &change).await?;
     match refused {
         Some(field) => {
             let named = reply.fails(422, "Invalid")?.body["details"]["causes"].to_string();
-            // Before, causes do not say which item it was.
+            // Earlier, causes do not name the item.
             let field = cx.by_version(field.split('[').next().unwrap_or_default(), 25, field);
             let named = if cx.since(1, 25) { named } else { named.replace(".v\"", "\"") };
             holds(named.contains(&format!("\"{field}\"")), &format!("a cause of {field}"), named)
         }
-        // Whatever was wrong before is so now, except where it is made good.
+        // All errors are reported, except in corrected fields.
         None => reply.is(if cx.since(1, 30) { 200 } else { 422 }).map(drop),
     }
 }
 
-async fn warning(cx: Cx) -> Outcome {
+async fn warning(cx: Context) -> Outcome {
     let one = left_over(&cx).await?;
     let reply = cx.merge(&one, &json!({"spec": {"fine": "other"}})).await?;
     if !cx.since(1, 30) {
@@ -115,7 +114,7 @@ async fn warning(cx: Cx) -> Outcome {
     equal("the warnings", ["spec.ruled: Invalid value: \"bad\": not bad"], &warnings)
 }
 
-async fn create(cx: Cx) -> Outcome {
+async fn create(cx: Context) -> Outcome {
     left_over(&cx).await?;
     let other = thing(&cx, "b", json!({"text": "too long"}));
     cx.post(cx.own("v1", "things"), &other).await?.fails(422, "Invalid")?.mentions("spec.text")?;

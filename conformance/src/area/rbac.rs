@@ -1,4 +1,4 @@
-//! Rights as objects: what roles and bindings must look like, roles made up of others, reviews, acting as others.
+//! RBAC objects: validation of roles and bindings, aggregation, reviews, impersonation.
 
 use http::Method;
 use serde_json::{Value, json};
@@ -6,12 +6,12 @@ use serde_json::{Value, json};
 use crate::{
     case::{Case, needing},
     check::{Failure, Outcome, holds},
-    client::Reply,
-    context::Cx,
+    client::ApiResponse,
+    context::Context,
     subject::Need,
 };
 
-// One row a line: a table.
+// One row per line.
 #[rustfmt::skip]
 pub(crate) fn cases() -> Vec<Case> {
     [
@@ -44,7 +44,7 @@ const RBAC: &str = "/apis/rbac.authorization.k8s.io/v1";
 const VERSION: &str = "rbac.authorization.k8s.io/v1";
 const REVIEWS: &str = "/apis/authorization.k8s.io/v1";
 
-fn base(cx: &Cx) -> String {
+fn base(cx: &Context) -> String {
     format!("{RBAC}/namespaces/{}", cx.ns)
 }
 
@@ -77,23 +77,23 @@ fn verbs(group: &str, resource: &str, verbs: &[&str]) -> Value {
     json!({"apiGroups": [group], "resources": [resource], "verbs": verbs})
 }
 
-/// A user of the case's own with these rights in the case's namespace.
-async fn granted(cx: &Cx, rules: Value) -> Result<String, Failure> {
+/// The case's own user with these permissions in the case's namespace.
+async fn granted(cx: &Context, rules: Value) -> Result<String, Failure> {
     let name = format!("user-{}", cx.ns);
-    cx.made(format!("{}/roles", base(cx)), &role("mine", rules)).await?;
-    cx.made(format!("{}/rolebindings", base(cx)), &binding("mine", "Role", "mine", user(&name))).await?;
+    cx.create_at(format!("{}/roles", base(cx)), &role("mine", rules)).await?;
+    cx.create_at(format!("{}/rolebindings", base(cx)), &binding("mine", "Role", "mine", user(&name))).await?;
     Ok(name)
 }
 
-/// Asks as somebody until the answer has this code: the authorizer follows by a watch.
-async fn until(cx: &Cx, path: &str, headers: &[(&str, &str)], code: u16) -> Outcome {
+/// Polls as a user until the response has this code: authorizers follow changes with a watch.
+async fn until(cx: &Context, path: &str, headers: &[(&str, &str)], code: u16) -> Outcome {
     let ask = || {
         headers.iter().fold(cx.call(Method::GET, path), |call, (name, value)| call.header(name, value)).send()
     };
     cx.eventually(&format!("{code} on {path}"), ask, |reply| reply.code == code).await.map(drop)
 }
 
-async fn rule_without_verbs(cx: Cx) -> Outcome {
+async fn rule_without_verbs(cx: Context) -> Outcome {
     let roles = format!("{}/roles", base(&cx));
     let r = cx.post(&roles, &role("bad", json!([{"resources": ["pods"]}]))).await?;
     r.fails(422, "Invalid")?.cause("FieldValueRequired", "rules[0].verbs")?;
@@ -104,14 +104,14 @@ async fn rule_without_verbs(cx: Cx) -> Outcome {
     Ok(())
 }
 
-async fn urls_in_role(cx: Cx) -> Outcome {
+async fn urls_in_role(cx: Context) -> Outcome {
     let rules = json!([{"nonResourceURLs": ["/x"], "verbs": ["get"]}]);
     let r = cx.post(format!("{}/roles", base(&cx)), &role("bad", rules)).await?;
     r.fails(422, "Invalid")?.mentions("namespaced rules cannot apply to non-resource URLs")?;
     Ok(())
 }
 
-async fn malformed_binding(cx: Cx) -> Outcome {
+async fn malformed_binding(cx: Context) -> Outcome {
     let bindings = format!("{}/rolebindings", base(&cx));
     let mut nothing = binding("bad", "Y", "", json!([{"kind": "User"}]));
     nothing["roleRef"]["apiGroup"] = "x".into();
@@ -127,7 +127,7 @@ async fn malformed_binding(cx: Cx) -> Outcome {
     Ok(())
 }
 
-async fn binding_defaults(cx: Cx) -> Outcome {
+async fn binding_defaults(cx: Context) -> Outcome {
     let mut plain = binding(
         "b",
         "Role",
@@ -135,40 +135,40 @@ async fn binding_defaults(cx: Cx) -> Outcome {
         json!([{"kind": "User", "name": "u"}, {"kind": "ServiceAccount", "name": "s", "namespace": cx.ns}]),
     );
     plain["roleRef"] = json!({"kind": "Role", "name": "x"});
-    let r = cx.made(format!("{}/rolebindings", base(&cx)), &plain).await?;
+    let r = cx.create_at(format!("{}/rolebindings", base(&cx)), &plain).await?;
     r.eq("/roleRef/apiGroup", "rbac.authorization.k8s.io")?
         .eq("/subjects/0/apiGroup", "rbac.authorization.k8s.io")?;
     r.absent("/subjects/1/apiGroup")?;
     Ok(())
 }
 
-async fn role_ref(cx: Cx) -> Outcome {
+async fn role_ref(cx: Context) -> Outcome {
     let bindings = format!("{}/rolebindings", base(&cx));
-    cx.made(&bindings, &binding("b", "Role", "one", user("u"))).await?;
+    cx.create_at(&bindings, &binding("b", "Role", "one", user("u"))).await?;
     let r = cx.put(format!("{bindings}/b"), &binding("b", "Role", "two", user("u"))).await?;
     r.fails(422, "Invalid")?.cause("FieldValueInvalid", "roleRef")?.mentions("cannot change roleRef")?;
     Ok(())
 }
 
-async fn aggregated(cx: Cx) -> Outcome {
+async fn aggregated(cx: Context) -> Outcome {
     let roles = format!("{RBAC}/clusterroles");
     let (whole, part) = (format!("whole-{}", cx.ns), format!("part-{}", cx.ns));
     let label = format!("{}.conformance.example/part", cx.ns);
     let rule = json!({"clusterRoleSelectors": [{"matchLabels": {label.as_str(): "yes"}}]});
-    cx.made(&roles, &cluster_role(&whole, json!({"aggregationRule": rule}))).await?;
+    cx.create_at(&roles, &cluster_role(&whole, json!({"aggregationRule": rule}))).await?;
     let labelled =
         json!({"metadata": {"labels": {label.as_str(): "yes"}}, "rules": [verbs("x.io", "foos", &["get"])]});
-    cx.made(&roles, &cluster_role(&part, labelled)).await?;
+    cx.create_at(&roles, &cluster_role(&part, labelled)).await?;
     let path = format!("{roles}/{whole}");
-    let count = |r: &Reply| r.body["rules"].as_array().map_or(0, Vec::len);
-    cx.until_that(&path, "1 rule", |r| count(r) == 1).await?.eq("/rules/0/apiGroups/0", "x.io")?;
+    let count = |r: &ApiResponse| r.body["rules"].as_array().map_or(0, Vec::len);
+    cx.wait_for(&path, "1 rule", |r| count(r) == 1).await?.eq("/rules/0/apiGroups/0", "x.io")?;
     cx.delete(format!("{roles}/{part}")).await?.is(200)?;
-    cx.until_that(&path, "no rule", |r| count(r) == 0).await?;
+    cx.wait_for(&path, "no rule", |r| count(r) == 0).await?;
     cx.delete(&path).await?.is(200)?;
     Ok(())
 }
 
-async fn default_roles(cx: Cx) -> Outcome {
+async fn default_roles(cx: Context) -> Outcome {
     let mut before = 0;
     for name in ["view", "edit", "admin"] {
         let r = cx.get(format!("{RBAC}/clusterroles/{name}")).await?;
@@ -180,7 +180,7 @@ async fn default_roles(cx: Cx) -> Outcome {
     Ok(())
 }
 
-async fn bind(cx: Cx) -> Outcome {
+async fn bind(cx: Context) -> Outcome {
     let rules = json!([verbs("rbac.authorization.k8s.io", "rolebindings", &["create", "list"])]);
     let name = granted(&cx, rules).await?;
     let bindings = format!("{}/rolebindings", base(&cx));
@@ -192,7 +192,7 @@ async fn bind(cx: Cx) -> Outcome {
     Ok(())
 }
 
-async fn bind_missing(cx: Cx) -> Outcome {
+async fn bind_missing(cx: Context) -> Outcome {
     let rules = json!([verbs("rbac.authorization.k8s.io", "rolebindings", &["create", "list"])]);
     let name = granted(&cx, rules).await?;
     let bindings = format!("{}/rolebindings", base(&cx));
@@ -203,7 +203,7 @@ async fn bind_missing(cx: Cx) -> Outcome {
     Ok(())
 }
 
-async fn escalate_verb(cx: Cx) -> Outcome {
+async fn escalate_verb(cx: Context) -> Outcome {
     let rules = json!([verbs("rbac.authorization.k8s.io", "roles", &["create", "list", "escalate"])]);
     let name = granted(&cx, rules).await?;
     let roles = format!("{}/roles", base(&cx));
@@ -213,8 +213,8 @@ async fn escalate_verb(cx: Cx) -> Outcome {
     Ok(())
 }
 
-async fn list_by_name(cx: Cx) -> Outcome {
-    cx.make_all(&["a", "b"]).await?;
+async fn list_by_name(cx: Context) -> Outcome {
+    cx.create_all(&["a", "b"]).await?;
     let mut rule = verbs(&cx.group(), "widgets", &["list"]);
     rule["resourceNames"] = json!(["a"]);
     let name = granted(&cx, json!([rule])).await?;
@@ -224,40 +224,46 @@ async fn list_by_name(cx: Cx) -> Outcome {
     until(&cx, &cx.all(), &who, 403).await
 }
 
-async fn service_account(cx: Cx) -> Outcome {
-    cx.made(format!("{}/roles", base(&cx)), &role("r", json!([verbs(&cx.group(), "widgets", &["list"])])))
-        .await?;
+async fn service_account(cx: Context) -> Outcome {
+    cx.create_at(
+        format!("{}/roles", base(&cx)),
+        &role("r", json!([verbs(&cx.group(), "widgets", &["list"])])),
+    )
+    .await?;
     let subject = json!([{"kind": "ServiceAccount", "name": "robot", "namespace": cx.ns}]);
-    cx.made(format!("{}/rolebindings", base(&cx)), &binding("b", "Role", "r", subject)).await?;
+    cx.create_at(format!("{}/rolebindings", base(&cx)), &binding("b", "Role", "r", subject)).await?;
     let robot = format!("system:serviceaccount:{}:robot", cx.ns);
     until(&cx, &cx.all(), &[("impersonate-user", &robot)], 200).await?;
     until(&cx, &cx.all(), &[("impersonate-user", "system:serviceaccount:default:robot")], 403).await
 }
 
-async fn group(cx: Cx) -> Outcome {
-    cx.made(format!("{}/roles", base(&cx)), &role("r", json!([verbs(&cx.group(), "widgets", &["list"])])))
-        .await?;
+async fn group(cx: Context) -> Outcome {
+    cx.create_at(
+        format!("{}/roles", base(&cx)),
+        &role("r", json!([verbs(&cx.group(), "widgets", &["list"])])),
+    )
+    .await?;
     let team = format!("team-{}", cx.ns);
     let subject = json!([{"apiGroup": "rbac.authorization.k8s.io", "kind": "Group", "name": team}]);
-    cx.made(format!("{}/rolebindings", base(&cx)), &binding("b", "Role", "r", subject)).await?;
+    cx.create_at(format!("{}/rolebindings", base(&cx)), &binding("b", "Role", "r", subject)).await?;
     until(&cx, &cx.all(), &[("impersonate-user", "ann"), ("impersonate-group", &team)], 200).await?;
     until(&cx, &cx.all(), &[("impersonate-user", "ann")], 403).await
 }
 
-async fn group_alone(cx: Cx) -> Outcome {
+async fn group_alone(cx: Context) -> Outcome {
     let r = cx.call(Method::GET, cx.all()).header("impersonate-group", "devs").send().await?;
     r.is(500)?;
     holds(r.text.contains("without impersonating a user"), "the reason", &r.text)
 }
 
-async fn each_right(cx: Cx) -> Outcome {
+async fn each_right(cx: Context) -> Outcome {
     let rule = json!([verbs("", "users", &["impersonate"])]);
     let name = format!("actor-{}", cx.ns);
-    cx.made(format!("{RBAC}/clusterroles"), &cluster_role(&name, json!({"rules": rule}))).await?;
+    cx.create_at(format!("{RBAC}/clusterroles"), &cluster_role(&name, json!({"rules": rule}))).await?;
     let mut all = binding(&name, "ClusterRole", &name, user(&name));
     all["kind"] = "ClusterRoleBinding".into();
-    cx.made(format!("{RBAC}/clusterrolebindings"), &all).await?;
-    // Only identities of the kubeconfig can act; an access review tells what such a one could do.
+    cx.create_at(format!("{RBAC}/clusterrolebindings"), &all).await?;
+    // Only identities of the kubeconfig can send requests; an access review shows the permissions of others.
     let may = |resource: &str| {
         let attributes = json!({"verb": "impersonate", "resource": resource, "name": "x"});
         json!({"apiVersion": "authorization.k8s.io/v1", "kind": "SubjectAccessReview", "spec": {"user": name, "resourceAttributes": attributes}})
@@ -272,7 +278,7 @@ async fn each_right(cx: Cx) -> Outcome {
     Ok(())
 }
 
-async fn local_review(cx: Cx) -> Outcome {
+async fn local_review(cx: Context) -> Outcome {
     let path = format!("{REVIEWS}/namespaces/{}/localsubjectaccessreviews", cx.ns);
     let ask = |namespace: &str| {
         let attributes = json!({"verb": "get", "resource": "pods", "namespace": namespace});
@@ -287,7 +293,7 @@ async fn local_review(cx: Cx) -> Outcome {
     Ok(())
 }
 
-async fn review_of_nobody(cx: Cx) -> Outcome {
+async fn review_of_nobody(cx: Context) -> Outcome {
     let body = json!({"apiVersion": "authorization.k8s.io/v1", "kind": "SubjectAccessReview",
         "spec": {"resourceAttributes": {"verb": "get", "resource": "pods"}}});
     let r = cx.post(format!("{REVIEWS}/subjectaccessreviews"), &body).await?;
@@ -296,7 +302,7 @@ async fn review_of_nobody(cx: Cx) -> Outcome {
     Ok(())
 }
 
-async fn review_says_why(cx: Cx) -> Outcome {
+async fn review_says_why(cx: Context) -> Outcome {
     let name = granted(&cx, json!([verbs("", "pods", &["get"])])).await?;
     let attributes = json!({"verb": "get", "resource": "pods", "namespace": cx.ns});
     let body = json!({"apiVersion": "authorization.k8s.io/v1", "kind": "SubjectAccessReview",
@@ -310,11 +316,11 @@ async fn review_says_why(cx: Cx) -> Outcome {
     Ok(())
 }
 
-async fn rules_review(cx: Cx) -> Outcome {
+async fn rules_review(cx: Context) -> Outcome {
     let name = granted(&cx, json!([verbs("x.io", "foos", &["get"])])).await?;
     let body = json!({"apiVersion": "authorization.k8s.io/v1", "kind": "SelfSubjectRulesReview", "spec": {"namespace": cx.ns}});
     let path = format!("{REVIEWS}/selfsubjectrulesreviews");
-    let has = |r: &Reply| {
+    let has = |r: &ApiResponse| {
         let rules = r.body["status"]["resourceRules"].as_array().cloned().unwrap_or_default();
         rules.iter().any(|rule| rule["apiGroups"] == json!(["x.io"]) && rule["verbs"] == json!(["get"]))
     };
@@ -323,7 +329,7 @@ async fn rules_review(cx: Cx) -> Outcome {
     Ok(())
 }
 
-async fn token_review(cx: Cx) -> Outcome {
+async fn token_review(cx: Context) -> Outcome {
     let endpoint = cx.server.config.endpoint(Some("token-nobody"));
     let token = endpoint.map_err(|e| Failure::new("kubeconfig", "token-nobody".into(), e))?.token;
     let ask = |token: &str| json!({"apiVersion": "authentication.k8s.io/v1", "kind": "TokenReview", "spec": {"token": token}});
@@ -335,7 +341,7 @@ async fn token_review(cx: Cx) -> Outcome {
     Ok(())
 }
 
-async fn path_refused(cx: Cx) -> Outcome {
+async fn path_refused(cx: Context) -> Outcome {
     let r = cx.identity("token-nobody")?.call(Method::GET, "/no-such-path").send().await?;
     r.fails(403, "Forbidden")?.says("forbidden: User \"token-nobody\" cannot get path \"/no-such-path\"")?;
     Ok(())

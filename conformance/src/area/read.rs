@@ -5,12 +5,12 @@ use serde_json::{Value, json};
 use crate::{
     case::{Case, core, custom, each},
     check::{Outcome, equal, holds},
-    context::Cx,
+    context::Context,
     kinds::COG,
     subject::Subject,
 };
 
-// One row a line: a table.
+// One row per line.
 #[rustfmt::skip]
 pub(crate) fn cases() -> Vec<Case> {
     [
@@ -37,7 +37,7 @@ pub(crate) fn cases() -> Vec<Case> {
         each("read/continue-expired-410", "a continue token from before the history: 410 Expired, with a token for the rest; with the history, the list of then", continue_expired),
         each("read/continue-with-resource-version-400", "continue together with a resourceVersion: 400", continue_with_rv),
         each("read/list-resource-version-0", "resourceVersion=0 lists any version, here with all that was written before", list_rv0),
-        each("read/list-not-older-than", "NotOlderThan gives a version not older than asked for", not_older),
+        each("read/list-not-older-than", "NotOlderThan gives a version not older than requested", not_older),
         each("read/list-exact", "Exact gives the state at that very version", exact),
         each("read/match-without-version-422", "resourceVersionMatch without resourceVersion is refused", match_without),
         each("read/match-unknown-422", "an unknown resourceVersionMatch is refused", match_unknown),
@@ -53,30 +53,30 @@ pub(crate) fn cases() -> Vec<Case> {
 
 const FIVE: [&str; 5] = ["a", "b", "c", "d", "e"];
 
-async fn get_object(cx: Cx) -> Outcome {
-    cx.make("a").await?;
+async fn get_object(cx: Context) -> Outcome {
+    cx.create("a").await?;
     let r = cx.get(cx.one("a")).await?;
     r.is(200)?.eq("/kind", cx.kind().kind)?.eq("/apiVersion", cx.api_version(cx.kind()))?;
     r.eq("/metadata/name", "a")?.eq("/metadata/namespace", cx.ns.clone())?.eq("/spec/leaseTransitions", 1)?;
     Ok(())
 }
 
-async fn get_rv0(cx: Cx) -> Outcome {
-    cx.make("a").await?;
-    cx.until(&format!("{}?resourceVersion=0", cx.one("a")), 200).await?.eq("/metadata/name", "a")?;
+async fn get_rv0(cx: Context) -> Outcome {
+    cx.create("a").await?;
+    cx.wait_for_code(&format!("{}?resourceVersion=0", cx.one("a")), 200).await?.eq("/metadata/name", "a")?;
     Ok(())
 }
 
-async fn get_bad_rv(cx: Cx) -> Outcome {
-    cx.make("a").await?;
+async fn get_bad_rv(cx: Context) -> Outcome {
+    cx.create("a").await?;
     let r = cx.get(format!("{}?resourceVersion=abc", cx.one("a"))).await?;
     holds((400..=422).contains(&r.code) || r.code == 500, "a refusal", &r.text)?;
     r.eq("/kind", "Status")?;
     Ok(())
 }
 
-async fn list_shape(cx: Cx) -> Outcome {
-    cx.make("a").await?;
+async fn list_shape(cx: Context) -> Outcome {
+    cx.create("a").await?;
     let r = cx.get(cx.all()).await?;
     r.is(200)?
         .eq("/kind", format!("{}List", cx.kind().kind))?
@@ -85,19 +85,19 @@ async fn list_shape(cx: Cx) -> Outcome {
     holds(r.revision()?.parse::<u64>().is_ok(), "a number", r.revision()?)
 }
 
-async fn list_empty(cx: Cx) -> Outcome {
+async fn list_empty(cx: Context) -> Outcome {
     cx.get(cx.all()).await?.is(200)?.eq("/items", json!([]))?;
     Ok(())
 }
 
-async fn list_order(cx: Cx) -> Outcome {
-    cx.make_all(&["c", "a", "b10", "b", "b2", "a-b", "a.b"]).await?;
+async fn list_order(cx: Context) -> Outcome {
+    cx.create_all(&["c", "a", "b10", "b", "b2", "a-b", "a.b"]).await?;
     cx.get(cx.all()).await?.lists(&["a", "a-b", "a.b", "b", "b10", "b2", "c"])?;
     Ok(())
 }
 
-async fn list_namespace(cx: Cx) -> Outcome {
-    cx.make("a").await?;
+async fn list_namespace(cx: Context) -> Outcome {
+    cx.create("a").await?;
     let r = cx.get(cx.all()).await?;
     for item in r.items()? {
         holds(item["metadata"]["namespace"] == cx.ns, &cx.ns, item)?;
@@ -106,15 +106,15 @@ async fn list_namespace(cx: Cx) -> Outcome {
     Ok(())
 }
 
-async fn list_everywhere(cx: Cx) -> Outcome {
-    cx.make("a").await?;
+async fn list_everywhere(cx: Context) -> Outcome {
+    cx.create("a").await?;
     let r = cx.get(cx.everywhere()).await?;
     let mine = r.items()?.iter().filter(|item| item["metadata"]["namespace"] == cx.ns).count();
     equal("items of the case's namespace", 1, mine)
 }
 
-async fn item_kinds_custom(cx: Cx) -> Outcome {
-    cx.make("a").await?;
+async fn item_kinds_custom(cx: Context) -> Outcome {
+    cx.create("a").await?;
     cx.get(cx.all())
         .await?
         .eq("/items/0/kind", "Widget")?
@@ -122,20 +122,20 @@ async fn item_kinds_custom(cx: Cx) -> Outcome {
     Ok(())
 }
 
-async fn item_kinds_builtin(cx: Cx) -> Outcome {
-    cx.make("a").await?;
+async fn item_kinds_builtin(cx: Context) -> Outcome {
+    cx.create("a").await?;
     cx.get(cx.all()).await?.absent("/items/0/kind")?.absent("/items/0/apiVersion")?;
     Ok(())
 }
 
-async fn list_revision(cx: Cx) -> Outcome {
-    let written = number(&cx.make("a").await?.revision()?);
+async fn list_revision(cx: Context) -> Outcome {
+    let written = number(&cx.create("a").await?.revision()?);
     let listed = number(&cx.get(cx.all()).await?.revision()?);
     holds(listed >= written, &format!("at least {written}"), listed)
 }
 
-async fn pages(cx: Cx) -> Outcome {
-    cx.make_all(&FIVE).await?;
+async fn pages(cx: Context) -> Outcome {
+    cx.create_all(&FIVE).await?;
     let one = cx.get(format!("{}?limit=2", cx.all())).await?;
     one.lists(&["a", "b"])?;
     let two = cx.get(format!("{}?limit=2&continue={}", cx.all(), one.str("/metadata/continue")?)).await?;
@@ -145,63 +145,66 @@ async fn pages(cx: Cx) -> Outcome {
     Ok(())
 }
 
-async fn snapshot(cx: Cx) -> Outcome {
-    cx.make_all(&["a", "b", "d"]).await?;
+async fn snapshot(cx: Context) -> Outcome {
+    cx.create_all(&["a", "b", "d"]).await?;
     let one = cx.get(format!("{}?limit=1", cx.all())).await?;
-    cx.make("c").await?;
+    cx.create("c").await?;
     cx.delete(cx.one("d")).await?.is(200)?;
     let rest = cx.get(format!("{}?continue={}", cx.all(), one.str("/metadata/continue")?)).await?;
     rest.lists(&["b", "d"])?.eq("/metadata/resourceVersion", one.revision()?)?;
     Ok(())
 }
 
-async fn remaining(cx: Cx) -> Outcome {
-    cx.make_all(&FIVE).await?;
+async fn remaining(cx: Context) -> Outcome {
+    cx.create_all(&FIVE).await?;
     cx.get(format!("{}?limit=2", cx.all())).await?.is(200)?.eq("/metadata/remainingItemCount", 3)?;
     Ok(())
 }
 
-async fn remaining_selector(cx: Cx) -> Outcome {
-    cx.make_all(&FIVE).await?;
+async fn remaining_selector(cx: Context) -> Outcome {
+    cx.create_all(&FIVE).await?;
     let r = cx.get(format!("{}?limit=2&labelSelector=!x", cx.all())).await?;
     r.lists(&["a", "b"])?.has("/metadata/continue")?.absent("/metadata/remainingItemCount")?;
     Ok(())
 }
 
-async fn limit_selector(cx: Cx) -> Outcome {
+async fn limit_selector(cx: Context) -> Outcome {
     for name in FIVE {
         let take = if name == "b" || name == "d" { "yes" } else { "no" };
-        cx.made(cx.all(), &cx.object_of(cx.kind(), name, json!({"metadata": {"labels": {"take": take}}})))
-            .await?;
+        cx.create_at(
+            cx.all(),
+            &cx.object_of(cx.kind(), name, json!({"metadata": {"labels": {"take": take}}})),
+        )
+        .await?;
     }
     cx.get(format!("{}?limit=2&labelSelector=take%3Dyes", cx.all())).await?.lists(&["b", "d"])?;
     Ok(())
 }
 
-async fn limit_above(cx: Cx) -> Outcome {
-    cx.make_all(&["a", "b"]).await?;
+async fn limit_above(cx: Context) -> Outcome {
+    cx.create_all(&["a", "b"]).await?;
     let r = cx.get(format!("{}?limit=3", cx.all())).await?;
     r.lists(&["a", "b"])?.absent("/metadata/continue").or_else(|_| r.eq("/metadata/continue", ""))?;
     Ok(())
 }
 
-async fn limit_exact(cx: Cx) -> Outcome {
-    cx.make_all(&["a", "b"]).await?;
+async fn limit_exact(cx: Context) -> Outcome {
+    cx.create_all(&["a", "b"]).await?;
     let r = cx.get(format!("{}?limit=2", cx.all())).await?;
     r.lists(&["a", "b"])?.absent("/metadata/continue").or_else(|_| r.eq("/metadata/continue", ""))?;
     Ok(())
 }
 
-async fn limit_garbage(cx: Cx) -> Outcome {
+async fn limit_garbage(cx: Context) -> Outcome {
     let r = cx.get(format!("{}?limit=abc", cx.all())).await?;
     r.is(400)?;
     Ok(())
 }
 
-/// A token that says another version than the one it was given for: version 1, which is older than what most servers know.
-async fn continue_expired(cx: Cx) -> Outcome {
+/// A continue token with another resourceVersion: 1, which is older than most histories.
+async fn continue_expired(cx: Context) -> Outcome {
     use base64::{Engine, prelude::BASE64_URL_SAFE_NO_PAD};
-    cx.make_all(&["a", "b", "c"]).await?;
+    cx.create_all(&["a", "b", "c"]).await?;
     let first = cx.get(format!("{}?limit=1", cx.all())).await?;
     let token = first.str("/metadata/continue")?.replace('+', "-").replace('/', "_");
     let decoded = BASE64_URL_SAFE_NO_PAD.decode(token.trim_end_matches('='));
@@ -212,7 +215,7 @@ async fn continue_expired(cx: Cx) -> Outcome {
     let old = BASE64_URL_SAFE_NO_PAD.encode(inside.to_string());
     let r = cx.get(format!("{}?limit=1&continue={old}", cx.all())).await?;
     if r.code == 200 {
-        // A server that was started minutes ago remembers, and there was nothing then.
+        // A server that was started minutes ago still has its history, and nothing existed then.
         return equal("items of then", 0, r.items()?.len());
     }
     r.fails(410, "Expired")?.mentions("The provided continue parameter is too old")?;
@@ -222,7 +225,7 @@ async fn continue_expired(cx: Cx) -> Outcome {
     Ok(())
 }
 
-async fn continue_garbage(cx: Cx) -> Outcome {
+async fn continue_garbage(cx: Context) -> Outcome {
     cx.get(format!("{}?limit=2&continue=nonsense", cx.all()))
         .await?
         .fails(400, "BadRequest")?
@@ -230,8 +233,8 @@ async fn continue_garbage(cx: Cx) -> Outcome {
     Ok(())
 }
 
-async fn continue_with_rv(cx: Cx) -> Outcome {
-    cx.make_all(&FIVE).await?;
+async fn continue_with_rv(cx: Context) -> Outcome {
+    cx.create_all(&FIVE).await?;
     let one = cx.get(format!("{}?limit=2", cx.all())).await?;
     let (token, revision) = (one.str("/metadata/continue")?, one.revision()?);
     let r = cx.get(format!("{}?limit=2&continue={token}&resourceVersion={revision}", cx.all())).await?;
@@ -239,24 +242,24 @@ async fn continue_with_rv(cx: Cx) -> Outcome {
     Ok(())
 }
 
-async fn list_rv0(cx: Cx) -> Outcome {
-    cx.make_all(&["a", "b"]).await?;
+async fn list_rv0(cx: Context) -> Outcome {
+    cx.create_all(&["a", "b"]).await?;
     let path = format!("{}?resourceVersion=0", cx.all());
-    cx.until_that(&path, "two items", |r| r.names().is_ok_and(|n| n.len() == 2)).await?;
+    cx.wait_for(&path, "two items", |r| r.names().is_ok_and(|n| n.len() == 2)).await?;
     Ok(())
 }
 
-async fn not_older(cx: Cx) -> Outcome {
-    let revision = cx.make("a").await?.revision()?;
+async fn not_older(cx: Context) -> Outcome {
+    let revision = cx.create("a").await?.revision()?;
     let r =
         cx.get(format!("{}?resourceVersion={revision}&resourceVersionMatch=NotOlderThan", cx.all())).await?;
     r.lists(&["a"])?;
     holds(number(&r.revision()?) >= number(&revision), &format!("at least {revision}"), r.revision()?)
 }
 
-async fn exact(cx: Cx) -> Outcome {
-    let revision = cx.make("a").await?.revision()?;
-    cx.make("b").await?;
+async fn exact(cx: Context) -> Outcome {
+    let revision = cx.create("a").await?.revision()?;
+    cx.create("b").await?;
     cx.delete(cx.one("a")).await?.is(200)?;
     let r = cx
         .get(format!("{}?limit=10&resourceVersion={revision}&resourceVersionMatch=Exact", cx.all()))
@@ -265,25 +268,25 @@ async fn exact(cx: Cx) -> Outcome {
     Ok(())
 }
 
-async fn match_without(cx: Cx) -> Outcome {
+async fn match_without(cx: Context) -> Outcome {
     let r = cx.get(format!("{}?resourceVersionMatch=Exact", cx.all())).await?;
     r.fails(422, "Invalid")?.cause("FieldValueForbidden", "resourceVersionMatch")?;
     Ok(())
 }
 
-async fn match_unknown(cx: Cx) -> Outcome {
+async fn match_unknown(cx: Context) -> Outcome {
     let r = cx.get(format!("{}?resourceVersion=1&resourceVersionMatch=Nearly", cx.all())).await?;
     r.fails(422, "Invalid")?.cause("FieldValueNotSupported", "resourceVersionMatch")?;
     Ok(())
 }
 
-async fn exact_zero(cx: Cx) -> Outcome {
+async fn exact_zero(cx: Context) -> Outcome {
     let r = cx.get(format!("{}?resourceVersion=0&resourceVersionMatch=Exact", cx.all())).await?;
     r.fails(422, "Invalid")?.cause("FieldValueForbidden", "resourceVersionMatch")?;
     Ok(())
 }
 
-async fn future(cx: Cx) -> Outcome {
+async fn future(cx: Context) -> Outcome {
     let r =
         cx.get(format!("{}?resourceVersion=9000000000&resourceVersionMatch=NotOlderThan", cx.all())).await?;
     r.fails(504, "Timeout")?.mentions("Too large resource version")?;
@@ -291,15 +294,15 @@ async fn future(cx: Cx) -> Outcome {
     Ok(())
 }
 
-async fn list_bad_rv(cx: Cx) -> Outcome {
+async fn list_bad_rv(cx: Context) -> Outcome {
     let r = cx.get(format!("{}?resourceVersion=abc", cx.all())).await?;
     r.is(cx.by_version(500, 25, 400))?.eq("/kind", "Status")?.mentions("Invalid value")?;
     Ok(())
 }
 
-async fn cluster_scoped(cx: Cx) -> Outcome {
+async fn cluster_scoped(cx: Context) -> Outcome {
     let name = cx.ns.clone();
-    cx.made(cx.all_of(&COG), &cx.cog(&name, json!({"free": {"form": 1}})))
+    cx.create_at(cx.all_of(&COG), &cx.cog(&name, json!({"free": {"form": 1}})))
         .await?
         .absent("/metadata/namespace")?;
     cx.get(cx.one_of(&COG, &name)).await?.is(200)?.eq("/free/form", 1)?;
@@ -307,15 +310,15 @@ async fn cluster_scoped(cx: Cx) -> Outcome {
     holds(listed.names()?.contains(&name), &name, &listed.text)
 }
 
-async fn cluster_under_namespace(cx: Cx) -> Outcome {
+async fn cluster_under_namespace(cx: Context) -> Outcome {
     cx.get(format!("/apis/{}/v1/namespaces/{}/cogs", cx.group(), cx.ns)).await?.is(404)?;
     Ok(())
 }
 
-async fn pretty(cx: Cx) -> Outcome {
-    cx.make("a").await?;
+async fn pretty(cx: Context) -> Outcome {
+    cx.create("a").await?;
     let r = cx.get(format!("{}?pretty=true", cx.one("a"))).await?;
-    // Custom resources learned it later than built-in kinds.
+    // Custom resources support it since a later version than built-in kinds.
     let indented = cx.subject == Subject::Builtin || cx.since(1, 25);
     holds(r.text.contains("\n  \"metadata\": {\n") == indented, "indented by two", &r.text)
 }

@@ -1,4 +1,4 @@
-//! Other representations by Accept: metadata only, and tables.
+//! Representations by `Accept`: metadata only, and tables.
 
 use http::Method;
 use serde_json::json;
@@ -6,12 +6,12 @@ use serde_json::json;
 use crate::{
     case::{Case, core, custom, each},
     check::{Failure, Outcome, at, equal, holds},
-    client::Reply,
-    context::Cx,
+    client::ApiResponse,
+    context::Context,
     kinds::{CONFIG_MAP, POD},
 };
 
-// One row a line: a table.
+// One row per line.
 #[rustfmt::skip]
 pub(crate) fn cases() -> Vec<Case> {
     [
@@ -34,7 +34,7 @@ pub(crate) fn cases() -> Vec<Case> {
         custom("representation/table-default-columns", "a CRD without printer columns has Name and Age", default_columns),
         core("representation/table-config-map", "a ConfigMap's table has Name, Data and Age", config_map_table),
         core("representation/table-pod", "a Pod's table has Ready, Status, Restarts and Age", pod_table),
-        each("representation/errors-stay-status", "an error stays a Status whatever Accept says", errors_status),
+        each("representation/errors-stay-status", "an error is a Status regardless of Accept", errors_status),
     ]
     .concat()
 }
@@ -43,33 +43,33 @@ const PARTIAL: &str = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v
 const PARTIAL_LIST: &str = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1";
 const TABLE: &str = "application/json;as=Table;g=meta.k8s.io;v=v1";
 
-async fn get_as(cx: &Cx, path: String, accept: &str) -> Result<Reply, Failure> {
+async fn get_as(cx: &Context, path: String, accept: &str) -> Result<ApiResponse, Failure> {
     let r = cx.call(Method::GET, path).accept(accept).send().await?;
     r.is(200)?;
     Ok(r)
 }
 
-async fn partial(cx: Cx) -> Outcome {
-    cx.make("a").await?;
+async fn partial(cx: Context) -> Outcome {
+    cx.create("a").await?;
     let r = get_as(&cx, cx.one("a"), PARTIAL).await?;
     r.eq("/kind", "PartialObjectMetadata")?.eq("/apiVersion", "meta.k8s.io/v1")?.eq("/metadata/name", "a")?;
     r.has("/metadata/uid")?.has("/metadata/managedFields")?.absent("/spec")?;
     Ok(())
 }
 
-async fn partial_list(cx: Cx) -> Outcome {
-    cx.make_all(&["a", "b"]).await?;
+async fn partial_list(cx: Context) -> Outcome {
+    cx.create_all(&["a", "b"]).await?;
     let r = get_as(&cx, cx.all(), PARTIAL_LIST).await?;
     r.eq("/kind", "PartialObjectMetadataList")?.eq("/apiVersion", "meta.k8s.io/v1")?.lists(&["a", "b"])?;
     r.absent("/items/0/spec")?.has("/items/0/metadata/resourceVersion")?.revision()?;
     Ok(())
 }
 
-async fn partial_pages(cx: Cx) -> Outcome {
-    cx.make_all(&["a", "b", "c"]).await?;
+async fn partial_pages(cx: Context) -> Outcome {
+    cx.create_all(&["a", "b", "c"]).await?;
     let one = get_as(&cx, format!("{}?limit=2", cx.all()), PARTIAL_LIST).await?;
     one.lists(&["a", "b"])?;
-    // Lost by the transformation in older servers.
+    // Older servers lose it in the conversion.
     if cx.since(1, 25) {
         one.eq("/metadata/remainingItemCount", 1)?
     } else {
@@ -80,24 +80,24 @@ async fn partial_pages(cx: Cx) -> Outcome {
     Ok(())
 }
 
-async fn partial_watch(cx: Cx) -> Outcome {
+async fn partial_watch(cx: Context) -> Outcome {
     let revision = cx.get(cx.all()).await?.revision()?;
     let path = format!("{}?watch=1&resourceVersion={revision}", cx.all());
     let mut watch = cx.call(Method::GET, path).accept(PARTIAL).watch().await?;
-    cx.make("a").await?;
+    cx.create("a").await?;
     let object = watch.expect("ADDED", "a").await?;
     at(&object, "/kind", "PartialObjectMetadata")?;
     holds(object["spec"].is_null(), "no spec", &object)
 }
 
-async fn partial_create(cx: Cx) -> Outcome {
+async fn partial_create(cx: Context) -> Outcome {
     let r = cx.call(Method::POST, cx.all()).accept(PARTIAL).json(&cx.object("a")).send().await?;
     r.is(201)?.eq("/kind", "PartialObjectMetadata")?.absent("/spec")?;
     Ok(())
 }
 
-async fn partial_patch(cx: Cx) -> Outcome {
-    cx.make("a").await?;
+async fn partial_patch(cx: Context) -> Outcome {
+    cx.create("a").await?;
     let call = cx
         .call(Method::PATCH, cx.one("a"))
         .accept(PARTIAL)
@@ -106,24 +106,24 @@ async fn partial_patch(cx: Cx) -> Outcome {
     Ok(())
 }
 
-async fn fallback(cx: Cx) -> Outcome {
-    cx.make("a").await?;
+async fn fallback(cx: Context) -> Outcome {
+    cx.create("a").await?;
     let r =
         get_as(&cx, cx.one("a"), "application/json;as=Nonsense;g=meta.k8s.io;v=v1,application/json").await?;
     r.eq("/kind", cx.kind().kind)?;
     Ok(())
 }
 
-async fn unknown_version(cx: Cx) -> Outcome {
-    cx.make("a").await?;
+async fn unknown_version(cx: Context) -> Outcome {
+    cx.create("a").await?;
     let accept = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v9";
     let r = cx.call(Method::GET, cx.one("a")).accept(accept).send().await?;
     r.fails(406, "NotAcceptable")?;
     Ok(())
 }
 
-async fn table(cx: Cx) -> Outcome {
-    cx.make_all(&["a", "b"]).await?;
+async fn table(cx: Context) -> Outcome {
+    cx.create_all(&["a", "b"]).await?;
     let r = get_as(&cx, cx.all(), TABLE).await?;
     r.eq("/kind", "Table")?.eq("/apiVersion", "meta.k8s.io/v1")?.revision()?;
     let rows = r.body["rows"].as_array().map_or(0, Vec::len);
@@ -132,15 +132,15 @@ async fn table(cx: Cx) -> Outcome {
     equal("cells of a row", columns.as_array().map(Vec::len), cells.as_array().map(Vec::len))
 }
 
-async fn table_one(cx: Cx) -> Outcome {
-    cx.make("a").await?;
+async fn table_one(cx: Context) -> Outcome {
+    cx.create("a").await?;
     let r = get_as(&cx, cx.one("a"), TABLE).await?;
     r.eq("/kind", "Table")?.eq("/rows/0/cells/0", "a")?.absent("/rows/1")?;
     Ok(())
 }
 
-async fn table_name(cx: Cx) -> Outcome {
-    cx.make("a").await?;
+async fn table_name(cx: Context) -> Outcome {
+    cx.create("a").await?;
     let r = get_as(&cx, cx.all(), TABLE).await?;
     r.eq("/columnDefinitions/0/name", "Name")?.eq("/columnDefinitions/0/type", "string")?;
     r.eq("/columnDefinitions/0/format", "name")?
@@ -149,8 +149,8 @@ async fn table_name(cx: Cx) -> Outcome {
     Ok(())
 }
 
-async fn row_metadata(cx: Cx) -> Outcome {
-    cx.make("a").await?;
+async fn row_metadata(cx: Context) -> Outcome {
+    cx.create("a").await?;
     let r = get_as(&cx, cx.all(), TABLE).await?;
     r.eq("/rows/0/object/kind", "PartialObjectMetadata")?
         .eq("/rows/0/object/apiVersion", "meta.k8s.io/v1")?;
@@ -158,25 +158,25 @@ async fn row_metadata(cx: Cx) -> Outcome {
     Ok(())
 }
 
-async fn include_none(cx: Cx) -> Outcome {
-    cx.make("a").await?;
+async fn include_none(cx: Context) -> Outcome {
+    cx.create("a").await?;
     let r = get_as(&cx, format!("{}?includeObject=None", cx.all()), TABLE).await?;
     r.eq("/rows/0/cells/0", "a")?;
     holds(r.body["rows"][0]["object"].is_null(), "no object", &r.text)
 }
 
-async fn include_object(cx: Cx) -> Outcome {
-    cx.make("a").await?;
+async fn include_object(cx: Context) -> Outcome {
+    cx.create("a").await?;
     let r = get_as(&cx, format!("{}?includeObject=Object", cx.all()), TABLE).await?;
     r.eq("/rows/0/object/kind", cx.kind().kind)?.eq("/rows/0/object/spec/holderIdentity", "first")?;
     Ok(())
 }
 
-async fn table_watch(cx: Cx) -> Outcome {
+async fn table_watch(cx: Context) -> Outcome {
     let revision = cx.get(cx.all()).await?.revision()?;
     let path = format!("{}?watch=1&resourceVersion={revision}", cx.all());
     let mut watch = cx.call(Method::GET, path).accept(TABLE).watch().await?;
-    cx.make_all(&["a", "b"]).await?;
+    cx.create_all(&["a", "b"]).await?;
     let first = watch.next().await?.unwrap_or_default();
     at(&first, "/type", "ADDED")?;
     at(&first, "/object/kind", "Table")?;
@@ -187,13 +187,13 @@ async fn table_watch(cx: Cx) -> Outcome {
     holds(!second["object"]["columnDefinitions"].is_array(), "columns in the first event only", &second)
 }
 
-fn column_names(r: &Reply) -> Vec<String> {
+fn column_names(r: &ApiResponse) -> Vec<String> {
     let columns = r.body["columnDefinitions"].as_array().cloned().unwrap_or_default();
     columns.iter().map(|c| c["name"].as_str().unwrap_or_default().to_owned()).collect()
 }
 
-async fn printer_columns(cx: Cx) -> Outcome {
-    cx.made(cx.all(), &cx.with_spec("a", json!({"holderIdentity": "me", "replicas": 3}))).await?;
+async fn printer_columns(cx: Context) -> Outcome {
+    cx.create_at(cx.all(), &cx.with_spec("a", json!({"holderIdentity": "me", "replicas": 3}))).await?;
     let r = get_as(&cx, cx.all(), TABLE).await?;
     equal("columns", ["Name", "Holder", "Replicas"], column_names(&r))?;
     r.eq("/columnDefinitions/1/priority", 0)?
@@ -203,24 +203,27 @@ async fn printer_columns(cx: Cx) -> Outcome {
     Ok(())
 }
 
-async fn default_columns(cx: Cx) -> Outcome {
-    cx.made(cx.all_of(&crate::kinds::GADGET), &cx.gadget("a", json!({"size": 1}))).await?;
+async fn default_columns(cx: Context) -> Outcome {
+    cx.create_at(cx.all_of(&crate::kinds::GADGET), &cx.gadget("a", json!({"size": 1}))).await?;
     let r = get_as(&cx, cx.all_of(&crate::kinds::GADGET), TABLE).await?;
     equal("columns", ["Name", "Age"], column_names(&r))
 }
 
-async fn config_map_table(cx: Cx) -> Outcome {
-    cx.made(cx.all_of(&CONFIG_MAP), &cx.object_of(&CONFIG_MAP, "a", json!({"data": {"x": "1", "y": "2"}})))
-        .await?;
+async fn config_map_table(cx: Context) -> Outcome {
+    cx.create_at(
+        cx.all_of(&CONFIG_MAP),
+        &cx.object_of(&CONFIG_MAP, "a", json!({"data": {"x": "1", "y": "2"}})),
+    )
+    .await?;
     let r = get_as(&cx, cx.one_of(&CONFIG_MAP, "a"), TABLE).await?;
     equal("columns", ["Name", "Data", "Age"], column_names(&r))?;
     r.eq("/rows/0/cells/1", 2)?;
     Ok(())
 }
 
-async fn pod_table(cx: Cx) -> Outcome {
+async fn pod_table(cx: Context) -> Outcome {
     let spec = json!({"spec": {"containers": [{"name": "c", "image": "i"}]}});
-    cx.made(cx.all_of(&POD), &cx.object_of(&POD, "a", spec)).await?;
+    cx.create_at(cx.all_of(&POD), &cx.object_of(&POD, "a", spec)).await?;
     let r = get_as(&cx, cx.one_of(&POD, "a"), TABLE).await?;
     let names = column_names(&r);
     equal(
@@ -232,7 +235,7 @@ async fn pod_table(cx: Cx) -> Outcome {
     Ok(())
 }
 
-async fn errors_status(cx: Cx) -> Outcome {
+async fn errors_status(cx: Context) -> Outcome {
     let r = cx.call(Method::GET, cx.one("none")).accept(TABLE).send().await?;
     r.fails(404, "NotFound")?;
     Ok(())

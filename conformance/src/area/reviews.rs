@@ -1,4 +1,4 @@
-//! Webhooks that are asked about what happens below an object: connections, evictions, bindings, tokens.
+//! Webhooks for subresources: connections, evictions, bindings, tokens.
 
 use http::Method;
 use serde_json::{Value, json};
@@ -7,23 +7,23 @@ use super::admission::{Says, hook, only, rule, validating};
 use crate::{
     case::{Case, core},
     check::{Outcome, at, equal},
-    client::Reply,
-    context::Cx,
-    hook::Hook,
+    client::ApiResponse,
+    context::Context,
     kinds::POD,
+    webhook::TestWebhook,
 };
 
-// One row a line: a table.
+// One row per line.
 #[rustfmt::skip]
 pub(crate) fn cases() -> Vec<Case> {
     [
-        core("admission/connect-review", "what a webhook hears of an exec: CONNECT, and what was asked for", connect),
+        core("admission/connect-review", "the review of an exec: CONNECT, with the options of the request", connect),
         core("admission/connect-denied-400", "a denied connection is not made", connect_denied),
         core("admission/connect-object-selector", "an object selector selects no connection", connect_unselected),
-        core("admission/eviction-review", "what a webhook hears of an eviction: CREATE of an Eviction", eviction),
+        core("admission/eviction-review", "the review of an eviction: CREATE of an Eviction", eviction),
         core("admission/eviction-denied-400", "a denied eviction leaves the pod", eviction_denied),
-        core("admission/binding-review", "what a webhook hears of a binding: CREATE of a Binding", binding),
-        core("admission/token-review", "what a webhook hears of a token: CREATE of a TokenRequest", token),
+        core("admission/binding-review", "the review of a binding: CREATE of a Binding", binding),
+        core("admission/token-review", "the review of a token: CREATE of a TokenRequest", token),
         core("admission/token-denied-400", "a denied token is not given", token_denied),
     ]
     .concat()
@@ -31,33 +31,33 @@ pub(crate) fn cases() -> Vec<Case> {
 
 const EXEC: &str = "exec?command=ls&command=-l&stdout=true&container=c";
 
-async fn pod(cx: &Cx) -> Outcome {
+async fn pod(cx: &Context) -> Outcome {
     let spec = json!({"containers": [{"name": "c", "image": "i"}]});
-    cx.made(cx.all_of(&POD), &cx.object_of(&POD, "a", json!({"spec": spec}))).await?;
+    cx.create_at(cx.all_of(&POD), &cx.object_of(&POD, "a", json!({"spec": spec}))).await?;
     Ok(())
 }
 
-fn below(cx: &Cx, rest: &str) -> String {
+fn below(cx: &Context, rest: &str) -> String {
     format!("{}/{rest}", cx.one_of(&POD, "a"))
 }
 
-/// What was asked for has no labels, so that only an empty selector selects it.
+/// Options have no labels: only an empty selector matches.
 fn connections() -> Value {
     json!({"rules": rule("", "pods/exec", &["CONNECT"]), "objectSelector": {}})
 }
 
-/// A hook that says no.
-async fn refusing() -> Result<Hook, crate::check::Failure> {
+/// A webhook that refuses.
+async fn refusing() -> Result<TestWebhook, crate::check::Failure> {
     let no = json!({"allowed": false, "status": {"message": "not today"}});
     hook(vec![("/v", Says::Response(no))]).await
 }
 
-fn denied(reply: &Reply) -> Outcome {
+fn denied(reply: &ApiResponse) -> Outcome {
     reply.is(400)?.eq("/status", "Failure")?.mentions("denied the request: not today")?;
     Ok(())
 }
 
-/// The kind, the resource and the subresource of what was heard.
+/// Kind, resource and subresource of the request.
 fn is_about(request: &Value, operation: &str, kind: Value, resource: &str, sub: &str) -> Outcome {
     at(request, "/operation", operation)?;
     at(request, "/kind", kind)?;
@@ -69,11 +69,11 @@ fn kind(group: &str, version: &str, kind: &str) -> Value {
     json!({"group": group, "version": version, "kind": kind})
 }
 
-async fn connect(cx: Cx) -> Outcome {
+async fn connect(cx: Context) -> Outcome {
     pod(&cx).await?;
     let hook = hook(Vec::new()).await?;
     validating(&cx, &hook, connections(), async {
-        // The pod has no node: the webhook is asked first.
+        // The pod is unscheduled: the webhook is called first.
         cx.get(below(&cx, EXEC)).await?.fails(400, "BadRequest")?;
         let request = only(&hook, "/v")?;
         is_about(&request, "CONNECT", kind("", "v1", "PodExecOptions"), "pods", "exec")?;
@@ -91,7 +91,7 @@ async fn connect(cx: Cx) -> Outcome {
     .await
 }
 
-async fn connect_denied(cx: Cx) -> Outcome {
+async fn connect_denied(cx: Context) -> Outcome {
     pod(&cx).await?;
     let hook = refusing().await?;
     validating(&cx, &hook, connections(), async {
@@ -100,7 +100,7 @@ async fn connect_denied(cx: Cx) -> Outcome {
     .await
 }
 
-async fn connect_unselected(cx: Cx) -> Outcome {
+async fn connect_unselected(cx: Context) -> Outcome {
     pod(&cx).await?;
     let hook = refusing().await?;
     validating(&cx, &hook, json!({"rules": rule("", "pods/exec", &["CONNECT"])}), async {
@@ -108,23 +108,23 @@ async fn connect_unselected(cx: Cx) -> Outcome {
             .await?
             .fails(400, "BadRequest")?
             .says("pod a does not have a host assigned")?;
-        equal("heard", Vec::<String>::new(), hook.paths())
+        equal("requests to the webhook", Vec::<String>::new(), hook.paths())
     })
     .await
 }
 
-/// Evictions of `policy/v1` came with 1.22.
-fn policy(cx: &Cx) -> &'static str {
+/// `policy/v1` evictions exist since 1.22.
+fn policy(cx: &Context) -> &'static str {
     cx.by_version("v1beta1", 22, "v1")
 }
 
-async fn evict(cx: &Cx) -> Result<Reply, crate::check::Failure> {
+async fn evict(cx: &Context) -> Result<ApiResponse, crate::check::Failure> {
     let version = format!("policy/{}", policy(cx));
     let body = json!({"apiVersion": version, "kind": "Eviction", "metadata": {"name": "a"}});
     cx.post(below(cx, "eviction"), &body).await
 }
 
-async fn eviction(cx: Cx) -> Outcome {
+async fn eviction(cx: Context) -> Outcome {
     pod(&cx).await?;
     let hook = hook(Vec::new()).await?;
     validating(&cx, &hook, json!({"rules": rule("", "pods/eviction", &["*"])}), async {
@@ -137,7 +137,7 @@ async fn eviction(cx: Cx) -> Outcome {
     .await
 }
 
-async fn eviction_denied(cx: Cx) -> Outcome {
+async fn eviction_denied(cx: Context) -> Outcome {
     pod(&cx).await?;
     let hook = refusing().await?;
     validating(&cx, &hook, json!({"rules": rule("", "pods/eviction", &["*"])}), async {
@@ -148,7 +148,7 @@ async fn eviction_denied(cx: Cx) -> Outcome {
     .await
 }
 
-async fn binding(cx: Cx) -> Outcome {
+async fn binding(cx: Context) -> Outcome {
     pod(&cx).await?;
     let hook = hook(Vec::new()).await?;
     validating(&cx, &hook, json!({"rules": rule("", "pods/binding", &["*"])}), async {
@@ -163,16 +163,19 @@ async fn binding(cx: Cx) -> Outcome {
     .await
 }
 
-/// The account `robot`, and a token of it.
-async fn ask(cx: &Cx) -> Result<Reply, crate::check::Failure> {
+/// The account `robot` and its token path.
+async fn ask(cx: &Context) -> Result<ApiResponse, crate::check::Failure> {
     let accounts = format!("/api/v1/namespaces/{}/serviceaccounts", cx.ns);
-    cx.made(&accounts, &json!({"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "robot"}}))
-        .await?;
+    cx.create_at(
+        &accounts,
+        &json!({"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "robot"}}),
+    )
+    .await?;
     let body = json!({"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": {"audiences": ["one"]}});
     cx.post(format!("{accounts}/robot/token"), &body).await
 }
 
-async fn token(cx: Cx) -> Outcome {
+async fn token(cx: Context) -> Outcome {
     let hook = hook(Vec::new()).await?;
     validating(&cx, &hook, json!({"rules": rule("", "serviceaccounts/token", &["*"])}), async {
         ask(&cx).await?.is(201)?;
@@ -185,7 +188,7 @@ async fn token(cx: Cx) -> Outcome {
     .await
 }
 
-async fn token_denied(cx: Cx) -> Outcome {
+async fn token_denied(cx: Context) -> Outcome {
     let hook = refusing().await?;
     validating(&cx, &hook, json!({"rules": rule("", "serviceaccounts/token", &["*"])}), async {
         denied(&ask(&cx).await?)

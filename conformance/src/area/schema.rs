@@ -1,16 +1,16 @@
-//! Structural schemas at work: validation with its paths, pruning, defaulting, CEL rules.
+//! Structural schemas: validation with error paths, pruning, defaulting, CEL rules.
 
 use serde_json::{Value, json};
 
 use crate::{
     case::{Case, custom},
     check::{Outcome, holds},
-    context::Cx,
+    context::Context,
     kinds::GADGET,
 };
 
-/// Fields of spec besides `size`, the reason and the path of the cause that the server must give.
-// One row a line: a table.
+/// Fields of spec besides `size`, and the expected reason and path of the cause.
+// One row per line.
 #[rustfmt::skip]
 fn refused_specs() -> Vec<(&'static str, &'static str, Value, &'static str, &'static str)> {
     vec![
@@ -45,7 +45,7 @@ fn refused_specs() -> Vec<(&'static str, &'static str, Value, &'static str, &'st
 }
 
 /// Fields of spec besides `size` that are accepted and stored as they are.
-// One row a line: a table.
+// One row per line.
 #[rustfmt::skip]
 fn accepted_specs() -> Vec<(&'static str, &'static str, Value)> {
     vec![
@@ -63,7 +63,7 @@ fn accepted_specs() -> Vec<(&'static str, &'static str, Value)> {
     ]
 }
 
-// One row a line: a table.
+// One row per line.
 #[rustfmt::skip]
 pub(crate) fn cases() -> Vec<Case> {
     let refused = refused_specs().into_iter().flat_map(|(id, rule, spec, reason, field)| {
@@ -91,7 +91,7 @@ pub(crate) fn cases() -> Vec<Case> {
         custom("schema/default-object-cascades", "the default {} of an object brings its fields' defaults", default_cascade),
         custom("schema/default-in-items", "defaults apply to items of arrays", default_items),
         custom("schema/default-not-over-value", "a value that is given is kept", default_kept),
-        custom("schema/default-on-apply", "an apply that leaves a defaulted field out gets the default, owned by nobody", default_apply),
+        custom("schema/default-on-apply", "an apply without a defaulted field gets the default, which has no owner", default_apply),
         custom("schema/cel-rule", "a CEL rule refuses with its message (since 1.25, ignored before)", cel_rule),
         custom("schema/cel-message-expression", "messageExpression, reason and fieldPath of a CEL rule (since 1.28)", cel_expression),
         custom("schema/cel-transition", "a transition rule holds on update, not on create", cel_transition),
@@ -107,28 +107,28 @@ fn with_size(spec: &Value) -> Value {
     out
 }
 
-async fn refuses(cx: Cx, spec: Value, reason: &str, field: &str) -> Outcome {
+async fn refuses(cx: Context, spec: Value, reason: &str, field: &str) -> Outcome {
     let r = cx.post(cx.all_of(&GADGET), &cx.gadget("a", with_size(&spec))).await?;
     r.fails(422, "Invalid")?
         .mentions("is invalid")?
         .eq("/details/name", "a")?
         .eq("/details/kind", "Gadget")?;
-    // Older servers leave the index of an item out where the item's type is wrong.
+    // Older servers omit the index of an item of a wrong type.
     let whole = if cx.since(1, 25) || reason != "FieldValueTypeInvalid" {
         field
     } else {
         field.split('[').next().unwrap_or(field)
     };
     r.cause(reason_of(&cx, reason), whole)?;
-    // Where the cause has no path, the message still names the field.
+    // Without a path in the cause, the message names the field.
     for key in spec.as_object().into_iter().flatten().map(|(key, _)| key) {
         r.mentions(&format!("spec.{key}"))?;
     }
     Ok(())
 }
 
-/// Older servers say Invalid for every problem of a value but a missing one and a duplicate.
-fn reason_of<'a>(cx: &Cx, reason: &'a str) -> &'a str {
+/// Older servers report every invalid value as Invalid, except missing and duplicate values.
+fn reason_of<'a>(cx: &Context, reason: &'a str) -> &'a str {
     match reason {
         "FieldValueTypeInvalid" | "FieldValueTooLong" | "FieldValueTooMany" if !cx.since(1, 25) => {
             "FieldValueInvalid"
@@ -137,27 +137,27 @@ fn reason_of<'a>(cx: &Cx, reason: &'a str) -> &'a str {
     }
 }
 
-async fn accepts(cx: Cx, spec: Value) -> Outcome {
-    let r = cx.made(cx.all_of(&GADGET), &cx.gadget("a", with_size(&spec))).await?;
+async fn accepts(cx: Context, spec: Value) -> Outcome {
+    let r = cx.create_at(cx.all_of(&GADGET), &cx.gadget("a", with_size(&spec))).await?;
     for (key, value) in spec.as_object().into_iter().flatten() {
         r.eq(&format!("/spec/{key}"), value.clone())?;
     }
     Ok(())
 }
 
-async fn required(cx: Cx) -> Outcome {
+async fn required(cx: Context) -> Outcome {
     let r = cx.post(cx.all_of(&GADGET), &cx.gadget("a", json!({}))).await?;
     r.fails(422, "Invalid")?.cause("FieldValueRequired", "spec.size")?;
     Ok(())
 }
 
-async fn required_top(cx: Cx) -> Outcome {
+async fn required_top(cx: Context) -> Outcome {
     let r = cx.post(cx.all_of(&GADGET), &cx.object_of(&GADGET, "a", json!({}))).await?;
     r.fails(422, "Invalid")?.cause("FieldValueRequired", "spec")?;
     Ok(())
 }
 
-async fn all_problems(cx: Cx) -> Outcome {
+async fn all_problems(cx: Context) -> Outcome {
     let r =
         cx.post(cx.all_of(&GADGET), &cx.gadget("a", json!({"size": 11, "name": "ABC", "flag": 1}))).await?;
     r.fails(422, "Invalid")?.cause("FieldValueInvalid", "spec.size")?;
@@ -165,11 +165,11 @@ async fn all_problems(cx: Cx) -> Outcome {
     Ok(())
 }
 
-async fn gadget(cx: &Cx, spec: Value) -> Result<crate::client::Reply, crate::check::Failure> {
-    cx.made(cx.all_of(&GADGET), &cx.gadget("a", spec)).await
+async fn gadget(cx: &Context, spec: Value) -> Result<crate::client::ApiResponse, crate::check::Failure> {
+    cx.create_at(cx.all_of(&GADGET), &cx.gadget("a", spec)).await
 }
 
-async fn on_update(cx: Cx) -> Outcome {
+async fn on_update(cx: Context) -> Outcome {
     let mut object = gadget(&cx, json!({"size": 1})).await?.body;
     object["spec"]["size"] = json!(99);
     cx.put(cx.one_of(&GADGET, "a"), &object)
@@ -179,29 +179,29 @@ async fn on_update(cx: Cx) -> Outcome {
     Ok(())
 }
 
-async fn on_patch(cx: Cx) -> Outcome {
+async fn on_patch(cx: Context) -> Outcome {
     gadget(&cx, json!({"size": 1})).await?;
     let r = cx.merge(cx.one_of(&GADGET, "a"), &json!({"spec": {"size": null}})).await?;
     r.fails(422, "Invalid")?.cause("FieldValueRequired", "spec.size")?;
     Ok(())
 }
 
-async fn on_apply(cx: Cx) -> Outcome {
+async fn on_apply(cx: Context) -> Outcome {
     let r = cx.apply(cx.one_of(&GADGET, "a"), "one", &cx.gadget("a", json!({"size": 99}))).await?;
     r.fails(422, "Invalid")?.cause("FieldValueInvalid", "spec.size")?;
     Ok(())
 }
 
-async fn null_dropped(cx: Cx) -> Outcome {
+async fn null_dropped(cx: Context) -> Outcome {
     gadget(&cx, json!({"size": 1, "name": null})).await?.absent("/spec/name")?;
     Ok(())
 }
 
-async fn prunes(cx: Cx) -> Outcome {
+async fn prunes(cx: Context) -> Outcome {
     let spec = json!({"size": 1, "nonsense": 1, "nested": {"other": "x", "nonsense": {}}, "rows": [{"id": "r", "nonsense": 1}]});
     let mut object = cx.gadget("a", spec);
     object["nonsense"] = json!(1);
-    let r = cx.made(cx.all_of(&GADGET), &object).await?;
+    let r = cx.create_at(cx.all_of(&GADGET), &object).await?;
     r.absent("/nonsense")?
         .absent("/spec/nonsense")?
         .absent("/spec/nested/nonsense")?
@@ -210,53 +210,55 @@ async fn prunes(cx: Cx) -> Outcome {
     Ok(())
 }
 
-async fn prunes_inside(cx: Cx) -> Outcome {
+async fn prunes_inside(cx: Context) -> Outcome {
     let r =
         gadget(&cx, json!({"size": 1, "open": {"free": 1, "shut": {"inner": "x", "nonsense": 1}}})).await?;
     r.eq("/spec/open", json!({"free": 1, "shut": {"inner": "x"}}))?;
     Ok(())
 }
 
-async fn prunes_metadata(cx: Cx) -> Outcome {
+async fn prunes_metadata(cx: Context) -> Outcome {
     let fields = json!({"metadata": {"nonsense": "x"}, "spec": {"size": 1}});
-    cx.made(cx.all_of(&GADGET), &cx.object_of(&GADGET, "a", fields)).await?.absent("/metadata/nonsense")?;
+    cx.create_at(cx.all_of(&GADGET), &cx.object_of(&GADGET, "a", fields))
+        .await?
+        .absent("/metadata/nonsense")?;
     Ok(())
 }
 
-async fn default_top(cx: Cx) -> Outcome {
+async fn default_top(cx: Context) -> Outcome {
     gadget(&cx, json!({"size": 1})).await?.eq("/spec/level", 3)?;
     Ok(())
 }
 
-async fn default_null(cx: Cx) -> Outcome {
+async fn default_null(cx: Context) -> Outcome {
     gadget(&cx, json!({"size": 1, "level": null})).await?.eq("/spec/level", 3)?;
     Ok(())
 }
 
-async fn default_nested(cx: Cx) -> Outcome {
+async fn default_nested(cx: Context) -> Outcome {
     gadget(&cx, json!({"size": 1})).await?.absent("/spec/nested")?;
     let r = cx.merge(cx.one_of(&GADGET, "a"), &json!({"spec": {"nested": {"other": "x"}}})).await?;
     r.is(200)?.eq("/spec/nested", json!({"other": "x", "deep": "yes"}))?;
     Ok(())
 }
 
-async fn default_cascade(cx: Cx) -> Outcome {
+async fn default_cascade(cx: Context) -> Outcome {
     gadget(&cx, json!({"size": 1})).await?.eq("/spec/filled", json!({"inside": "made"}))?;
     Ok(())
 }
 
-async fn default_items(cx: Cx) -> Outcome {
+async fn default_items(cx: Context) -> Outcome {
     let r = gadget(&cx, json!({"size": 1, "rows": [{"id": "a"}, {"id": "b", "weight": 5}]})).await?;
     r.eq("/spec/rows", json!([{"id": "a", "weight": 1}, {"id": "b", "weight": 5}]))?;
     Ok(())
 }
 
-async fn default_kept(cx: Cx) -> Outcome {
+async fn default_kept(cx: Context) -> Outcome {
     gadget(&cx, json!({"size": 1, "level": 9})).await?.eq("/spec/level", 9)?;
     Ok(())
 }
 
-async fn default_apply(cx: Cx) -> Outcome {
+async fn default_apply(cx: Context) -> Outcome {
     let path = cx.one_of(&GADGET, "a");
     cx.apply(&path, "one", &cx.gadget("a", json!({"size": 1, "level": 7})))
         .await?
@@ -268,7 +270,7 @@ async fn default_apply(cx: Cx) -> Outcome {
     holds(!owned.contains("f:level"), "nobody owns level", owned)
 }
 
-async fn cel_rule(cx: Cx) -> Outcome {
+async fn cel_rule(cx: Context) -> Outcome {
     let r = cx.post(cx.all_of(&GADGET), &cx.gadget("a", json!({"size": 1, "low": 5, "high": 4}))).await?;
     if !cx.since(1, 25) {
         r.is(201)?;
@@ -278,7 +280,7 @@ async fn cel_rule(cx: Cx) -> Outcome {
     Ok(())
 }
 
-async fn cel_expression(cx: Cx) -> Outcome {
+async fn cel_expression(cx: Context) -> Outcome {
     let r = cx.post(cx.all_of(&GADGET), &cx.gadget("a", json!({"size": 1, "low": 13}))).await?;
     if !cx.since(1, 28) {
         r.is(201)?;
@@ -288,7 +290,7 @@ async fn cel_expression(cx: Cx) -> Outcome {
     Ok(())
 }
 
-async fn cel_transition(cx: Cx) -> Outcome {
+async fn cel_transition(cx: Context) -> Outcome {
     gadget(&cx, json!({"size": 1, "fixed": "x"})).await?;
     let r = cx.merge(cx.one_of(&GADGET, "a"), &json!({"spec": {"fixed": "y"}})).await?;
     if cx.since(1, 25) {

@@ -5,12 +5,12 @@ use serde_json::json;
 use crate::{
     case::{Case, core, custom, each},
     check::Outcome,
-    context::Cx,
+    context::Context,
     kinds::{CONFIG_MAP, SECRET},
     subject::Subject,
 };
 
-/// Selector text (URL-encoded where needed), and the names it takes of the five objects of `objects`.
+/// Selector (URL-encoded where needed), and the names it selects among the five objects of `objects`.
 const LABELS: [(&str, &str, &str, &[&str]); 21] = [
     ("equals", "key=value", "env%3Dprod", &["a", "b"]),
     ("double-equals", "key==value", "env%3D%3Dprod", &["a", "b"]),
@@ -35,7 +35,7 @@ const LABELS: [(&str, &str, &str, &[&str]); 21] = [
     ("case-sensitive", "values are case-sensitive", "env%3DProd", &[]),
 ];
 
-/// Selector text that is refused, with 400.
+/// Selectors that are refused with 400.
 const BAD_LABELS: [(&str, &str, &str); 6] = [
     ("bad-operator", "an unknown operator: 400", "env~prod"),
     ("bad-set", "a set that is not closed: 400", "env%20in%20(prod"),
@@ -76,7 +76,7 @@ pub(crate) fn cases() -> Vec<Case> {
     good.chain(bad).chain(fields.into_iter().flatten()).collect()
 }
 
-async fn objects(cx: &Cx) -> Outcome {
+async fn objects(cx: &Context) -> Outcome {
     let all = [
         ("a", json!({"env": "prod", "tier": "web", "rank": "9"})),
         ("b", json!({"env": "prod", "tier": "db", "rank": "10"})),
@@ -85,37 +85,38 @@ async fn objects(cx: &Cx) -> Outcome {
         ("e", json!({"other": "y"})),
     ];
     for (name, labels) in all {
-        cx.made(cx.all(), &cx.object_of(cx.kind(), name, json!({"metadata": {"labels": labels}}))).await?;
+        cx.create_at(cx.all(), &cx.object_of(cx.kind(), name, json!({"metadata": {"labels": labels}})))
+            .await?;
     }
     Ok(())
 }
 
-async fn takes(cx: Cx, text: &str, names: &[&str]) -> Outcome {
+async fn takes(cx: Context, text: &str, names: &[&str]) -> Outcome {
     objects(&cx).await?;
     cx.get(format!("{}?labelSelector={text}", cx.all())).await?.lists(names)?;
     Ok(())
 }
 
-async fn refused(cx: Cx, text: &str) -> Outcome {
+async fn refused(cx: Context, text: &str) -> Outcome {
     cx.get(format!("{}?labelSelector={text}", cx.all())).await?.fails(400, "BadRequest")?;
     Ok(())
 }
 
-async fn field_name(cx: Cx) -> Outcome {
-    cx.make_all(&["a", "b"]).await?;
+async fn field_name(cx: Context) -> Outcome {
+    cx.create_all(&["a", "b"]).await?;
     cx.get(format!("{}?fieldSelector=metadata.name%3Db", cx.all())).await?.lists(&["b"])?;
     cx.get(format!("{}?fieldSelector=metadata.name%3D%3Db", cx.all())).await?.lists(&["b"])?;
     Ok(())
 }
 
-async fn field_name_not(cx: Cx) -> Outcome {
-    cx.make_all(&["a", "b", "c"]).await?;
+async fn field_name_not(cx: Context) -> Outcome {
+    cx.create_all(&["a", "b", "c"]).await?;
     cx.get(format!("{}?fieldSelector=metadata.name!%3Db", cx.all())).await?.lists(&["a", "c"])?;
     Ok(())
 }
 
-async fn field_namespace(cx: Cx) -> Outcome {
-    cx.make("a").await?;
+async fn field_namespace(cx: Context) -> Outcome {
+    cx.create("a").await?;
     cx.get(format!("{}?fieldSelector=metadata.namespace%3D{}", cx.everywhere(), cx.ns))
         .await?
         .lists(&["a"])?;
@@ -123,8 +124,8 @@ async fn field_namespace(cx: Cx) -> Outcome {
     Ok(())
 }
 
-async fn field_and(cx: Cx) -> Outcome {
-    cx.make_all(&["a", "b"]).await?;
+async fn field_and(cx: Context) -> Outcome {
+    cx.create_all(&["a", "b"]).await?;
     cx.get(format!("{}?fieldSelector=metadata.name%3Da,metadata.name!%3Db", cx.all()))
         .await?
         .lists(&["a"])?;
@@ -132,7 +133,7 @@ async fn field_and(cx: Cx) -> Outcome {
     Ok(())
 }
 
-async fn field_and_label(cx: Cx) -> Outcome {
+async fn field_and_label(cx: Context) -> Outcome {
     objects(&cx).await?;
     cx.get(format!("{}?fieldSelector=metadata.name!%3Da&labelSelector=env%3Dprod", cx.all()))
         .await?
@@ -140,7 +141,7 @@ async fn field_and_label(cx: Cx) -> Outcome {
     Ok(())
 }
 
-async fn field_unknown(cx: Cx) -> Outcome {
+async fn field_unknown(cx: Context) -> Outcome {
     let r = cx.get(format!("{}?fieldSelector=spec.nonsense%3D1", cx.all())).await?;
     let says = match cx.subject {
         Subject::Custom => "field label not supported: spec.nonsense",
@@ -152,15 +153,15 @@ async fn field_unknown(cx: Cx) -> Outcome {
     Ok(())
 }
 
-async fn field_malformed(cx: Cx) -> Outcome {
+async fn field_malformed(cx: Context) -> Outcome {
     cx.get(format!("{}?fieldSelector=metadata.name", cx.all())).await?.fails(400, "BadRequest")?;
     Ok(())
 }
 
-async fn field_selectable(cx: Cx) -> Outcome {
-    cx.made(cx.all(), &cx.with_spec("a", json!({"color": "red"}))).await?;
-    cx.made(cx.all(), &cx.with_spec("b", json!({"color": "blue"}))).await?;
-    cx.made(cx.all(), &cx.with_spec("c", json!({}))).await?;
+async fn field_selectable(cx: Context) -> Outcome {
+    cx.create_at(cx.all(), &cx.with_spec("a", json!({"color": "red"}))).await?;
+    cx.create_at(cx.all(), &cx.with_spec("b", json!({"color": "blue"}))).await?;
+    cx.create_at(cx.all(), &cx.with_spec("c", json!({}))).await?;
     let r = cx.get(format!("{}?fieldSelector=spec.color%3Dred", cx.all())).await?;
     if !cx.since(1, 31) {
         r.fails(400, "BadRequest")?.mentions("field label not supported: spec.color")?;
@@ -171,8 +172,8 @@ async fn field_selectable(cx: Cx) -> Outcome {
     Ok(())
 }
 
-async fn selectable_watch(cx: Cx) -> Outcome {
-    let revision = cx.made(cx.all(), &cx.with_spec("a", json!({"color": "red"}))).await?.revision()?;
+async fn selectable_watch(cx: Context) -> Outcome {
+    let revision = cx.create_at(cx.all(), &cx.with_spec("a", json!({"color": "red"}))).await?.revision()?;
     let path = format!("{}?watch=1&resourceVersion={revision}&fieldSelector=spec.color%3Dblue", cx.all());
     if !cx.since(1, 31) {
         cx.get(path).await?.fails(400, "BadRequest")?;
@@ -184,17 +185,17 @@ async fn selectable_watch(cx: Cx) -> Outcome {
     Ok(())
 }
 
-async fn field_secret_type(cx: Cx) -> Outcome {
-    cx.made(cx.all_of(&SECRET), &cx.object_of(&SECRET, "a", json!({"type": "conformance.example/x"})))
+async fn field_secret_type(cx: Context) -> Outcome {
+    cx.create_at(cx.all_of(&SECRET), &cx.object_of(&SECRET, "a", json!({"type": "conformance.example/x"})))
         .await?;
-    cx.made(cx.all_of(&SECRET), &cx.object_of(&SECRET, "b", json!({}))).await?;
+    cx.create_at(cx.all_of(&SECRET), &cx.object_of(&SECRET, "b", json!({}))).await?;
     cx.get(format!("{}?fieldSelector=type%3Dconformance.example/x", cx.all_of(&SECRET)))
         .await?
         .lists(&["a"])?;
     Ok(())
 }
 
-async fn field_config_map(cx: Cx) -> Outcome {
+async fn field_config_map(cx: Context) -> Outcome {
     let r = cx.get(format!("{}?fieldSelector=data.k%3D1", cx.all_of(&CONFIG_MAP))).await?;
     r.fails(400, "BadRequest")?.mentions("\"data.k\" is not a known field selector")?;
     Ok(())

@@ -6,8 +6,8 @@ use super::subresource::deployment;
 use crate::{
     case::{Case, core},
     check::{Failure, Outcome, equal, holds},
-    client::Reply,
-    context::{Cx, STRATEGIC},
+    client::ApiResponse,
+    context::{Context, STRATEGIC},
     kinds::{CONFIG_MAP, DEPLOYMENT, POD, SECRET, SERVICE},
 };
 
@@ -39,20 +39,20 @@ pub(crate) fn cases() -> Vec<Case> {
     .concat()
 }
 
-async fn smp(cx: &Cx, path: String, patch: Value) -> Result<Reply, Failure> {
+async fn smp(cx: &Context, path: String, patch: Value) -> Result<ApiResponse, Failure> {
     cx.patch(path, STRATEGIC, &patch).await
 }
 
-async fn config_map(cx: &Cx, fields: Value) -> Result<String, Failure> {
-    cx.made(cx.all_of(&CONFIG_MAP), &cx.object_of(&CONFIG_MAP, "a", fields)).await?;
+async fn config_map(cx: &Context, fields: Value) -> Result<String, Failure> {
+    cx.create_at(cx.all_of(&CONFIG_MAP), &cx.object_of(&CONFIG_MAP, "a", fields)).await?;
     Ok(cx.one_of(&CONFIG_MAP, "a"))
 }
 
-/// A Deployment of two containers, `c` and `d`.
-async fn two_containers(cx: &Cx) -> Result<String, Failure> {
+/// A Deployment with two containers, `c` and `d`.
+async fn two_containers(cx: &Context) -> Result<String, Failure> {
     let mut object = deployment(cx);
     object["spec"]["template"]["spec"]["containers"] = json!([{"name": "c", "image": "i", "env": [{"name": "X", "value": "1"}], "args": ["one", "two"]}, {"name": "d", "image": "j"}]);
-    cx.made(cx.all_of(&DEPLOYMENT), &object).await?;
+    cx.create_at(cx.all_of(&DEPLOYMENT), &object).await?;
     Ok(cx.one_of(&DEPLOYMENT, "a"))
 }
 
@@ -60,12 +60,12 @@ fn containers(list: Value) -> Value {
     json!({"spec": {"template": {"spec": {"containers": list}}}})
 }
 
-fn names(r: &Reply) -> Vec<String> {
+fn names(r: &ApiResponse) -> Vec<String> {
     let all = r.body["spec"]["template"]["spec"]["containers"].as_array().cloned().unwrap_or_default();
     all.iter().map(|c| c["name"].as_str().unwrap_or_default().to_owned()).collect()
 }
 
-async fn map_keys(cx: Cx) -> Outcome {
+async fn map_keys(cx: Context) -> Outcome {
     let path = config_map(&cx, json!({"data": {"a": "1", "b": "2"}})).await?;
     smp(&cx, path, json!({"data": {"a": null, "c": "3"}}))
         .await?
@@ -74,7 +74,7 @@ async fn map_keys(cx: Cx) -> Outcome {
     Ok(())
 }
 
-async fn by_name(cx: Cx) -> Outcome {
+async fn by_name(cx: Context) -> Outcome {
     let path = two_containers(&cx).await?;
     let r = smp(&cx, path, containers(json!([{"name": "d", "image": "new"}]))).await?;
     r.is(200)?;
@@ -86,7 +86,7 @@ async fn by_name(cx: Cx) -> Outcome {
     equal("images", (Some(json!("i")), Some(json!("new"))), (image("c"), image("d")))
 }
 
-async fn adds(cx: Cx) -> Outcome {
+async fn adds(cx: Context) -> Outcome {
     let path = two_containers(&cx).await?;
     let r = smp(&cx, path, containers(json!([{"name": "e", "image": "k"}]))).await?;
     let mut sorted = names(r.is(200)?);
@@ -94,19 +94,19 @@ async fn adds(cx: Cx) -> Outcome {
     equal("containers", ["c", "d", "e"], sorted)
 }
 
-async fn delete_item(cx: Cx) -> Outcome {
+async fn delete_item(cx: Context) -> Outcome {
     let path = two_containers(&cx).await?;
     let r = smp(&cx, path, containers(json!([{"name": "c", "$patch": "delete"}]))).await?;
     equal("containers", ["d"], names(r.is(200)?))
 }
 
-async fn replace_list(cx: Cx) -> Outcome {
+async fn replace_list(cx: Context) -> Outcome {
     let path = two_containers(&cx).await?;
     let r = smp(&cx, path, containers(json!([{"$patch": "replace"}, {"name": "e", "image": "k"}]))).await?;
     equal("containers", ["e"], names(r.is(200)?))
 }
 
-async fn replace_map(cx: Cx) -> Outcome {
+async fn replace_map(cx: Context) -> Outcome {
     let path = config_map(&cx, json!({"data": {"a": "1", "b": "2"}})).await?;
     smp(&cx, path, json!({"data": {"$patch": "replace", "c": "3"}}))
         .await?
@@ -115,7 +115,7 @@ async fn replace_map(cx: Cx) -> Outcome {
     Ok(())
 }
 
-async fn atomic(cx: Cx) -> Outcome {
+async fn atomic(cx: Context) -> Outcome {
     let path = two_containers(&cx).await?;
     let r = smp(&cx, path, containers(json!([{"name": "c", "args": ["three"]}]))).await?;
     let all =
@@ -124,7 +124,7 @@ async fn atomic(cx: Cx) -> Outcome {
     equal("args", Some(json!(["three"])), args)
 }
 
-async fn primitives(cx: Cx) -> Outcome {
+async fn primitives(cx: Context) -> Outcome {
     let path = config_map(&cx, json!({"metadata": {"finalizers": ["conformance.example/a"]}})).await?;
     let r = smp(&cx, path, json!({"metadata": {"finalizers": ["conformance.example/b"]}})).await?;
     let mut all: Vec<String> = r.is(200)?.body["metadata"]["finalizers"]
@@ -137,7 +137,7 @@ async fn primitives(cx: Cx) -> Outcome {
     equal("finalizers", ["\"conformance.example/a\"", "\"conformance.example/b\""], all)
 }
 
-async fn delete_primitives(cx: Cx) -> Outcome {
+async fn delete_primitives(cx: Context) -> Outcome {
     let path = config_map(
         &cx,
         json!({"metadata": {"finalizers": ["conformance.example/a", "conformance.example/b"]}}),
@@ -153,7 +153,7 @@ async fn delete_primitives(cx: Cx) -> Outcome {
     Ok(())
 }
 
-async fn order(cx: Cx) -> Outcome {
+async fn order(cx: Context) -> Outcome {
     let path = two_containers(&cx).await?;
     let mut patch = containers(json!([{"name": "e", "image": "k"}]));
     patch["spec"]["template"]["spec"]["$setElementOrder/containers"] =
@@ -162,16 +162,16 @@ async fn order(cx: Cx) -> Outcome {
     equal("containers", ["e", "d", "c"], names(r.is(200)?))
 }
 
-async fn retain_keys(cx: Cx) -> Outcome {
+async fn retain_keys(cx: Context) -> Outcome {
     let path = cx.one_of(&DEPLOYMENT, "a");
-    cx.made(cx.all_of(&DEPLOYMENT), &deployment(&cx)).await?.has("/spec/strategy/rollingUpdate")?;
+    cx.create_at(cx.all_of(&DEPLOYMENT), &deployment(&cx)).await?.has("/spec/strategy/rollingUpdate")?;
     let r =
         smp(&cx, path, json!({"spec": {"strategy": {"$retainKeys": ["type"], "type": "Recreate"}}})).await?;
     r.is(200)?.eq("/spec/strategy", json!({"type": "Recreate"}))?;
     Ok(())
 }
 
-async fn nested(cx: Cx) -> Outcome {
+async fn nested(cx: Context) -> Outcome {
     let path = two_containers(&cx).await?;
     let r = smp(
         &cx,
@@ -189,13 +189,13 @@ async fn nested(cx: Cx) -> Outcome {
     equal("image", json!("i"), c["image"].clone())
 }
 
-async fn service_ports(cx: Cx) -> Outcome {
+async fn service_ports(cx: Context) -> Outcome {
     let object = cx.object_of(
         &SERVICE,
         "a",
         json!({"spec": {"ports": [{"name": "x", "port": 80}, {"name": "y", "port": 81}]}}),
     );
-    cx.made(cx.all_of(&SERVICE), &object).await?;
+    cx.create_at(cx.all_of(&SERVICE), &object).await?;
     let r =
         smp(&cx, cx.one_of(&SERVICE, "a"), json!({"spec": {"ports": [{"port": 81, "name": "z"}]}})).await?;
     let ports = r.is(200)?.body["spec"]["ports"].as_array().cloned().unwrap_or_default();
@@ -203,9 +203,11 @@ async fn service_ports(cx: Cx) -> Outcome {
     equal("names", (Some(json!("x")), Some(json!("z"))), (name(80), name(81)))
 }
 
-async fn owners(cx: Cx) -> Outcome {
-    let owner =
-        cx.made(cx.all_of(&SECRET), &cx.object_of(&SECRET, "o", json!({}))).await?.str("/metadata/uid")?;
+async fn owners(cx: Context) -> Outcome {
+    let owner = cx
+        .create_at(cx.all_of(&SECRET), &cx.object_of(&SECRET, "o", json!({})))
+        .await?
+        .str("/metadata/uid")?;
     let reference = json!({"apiVersion": "v1", "kind": "Secret", "name": "o", "uid": owner});
     let path = config_map(&cx, json!({"metadata": {"ownerReferences": [reference]}})).await?;
     let r = smp(
@@ -223,13 +225,13 @@ async fn owners(cx: Cx) -> Outcome {
     Ok(())
 }
 
-async fn empty(cx: Cx) -> Outcome {
+async fn empty(cx: Context) -> Outcome {
     let path = config_map(&cx, json!({"data": {"a": "1"}})).await?;
     let before = cx.get(&path).await?;
     equal("the object", &before.body, &smp(&cx, path, json!({})).await?.body)
 }
 
-async fn stale(cx: Cx) -> Outcome {
+async fn stale(cx: Context) -> Outcome {
     let path = config_map(&cx, json!({"data": {"a": "1"}})).await?;
     let old = cx.get(&path).await?.revision()?;
     smp(&cx, path.clone(), json!({"data": {"a": "2"}})).await?.is(200)?;
@@ -239,7 +241,7 @@ async fn stale(cx: Cx) -> Outcome {
     Ok(())
 }
 
-async fn missing_key(cx: Cx) -> Outcome {
+async fn missing_key(cx: Context) -> Outcome {
     let path = two_containers(&cx).await?;
     let r = smp(&cx, path, containers(json!([{"image": "k"}]))).await?;
     holds(r.code == 400 || r.code == 500, "a refusal", &r.text)?;
@@ -247,8 +249,8 @@ async fn missing_key(cx: Cx) -> Outcome {
     Ok(())
 }
 
-async fn unknown_directive(cx: Cx) -> Outcome {
-    cx.made(cx.all_of(&POD), &cx.object_of(&POD, "a", json!({"metadata": {"labels": {"x": "1"}}, "spec": {"containers": [{"name": "c", "image": "i"}]}}))).await?;
+async fn unknown_directive(cx: Context) -> Outcome {
+    cx.create_at(cx.all_of(&POD), &cx.object_of(&POD, "a", json!({"metadata": {"labels": {"x": "1"}}, "spec": {"containers": [{"name": "c", "image": "i"}]}}))).await?;
     let r = smp(&cx, cx.one_of(&POD, "a"), json!({"metadata": {"labels": {"$patch": "nonsense"}}})).await?;
     holds(r.code == 400 || r.code == 500, "a refusal", &r.text)?;
     r.mentions("nonsense")?;

@@ -5,15 +5,15 @@ use serde_json::json;
 use crate::{
     case::{Case, core, custom},
     check::{Outcome, equal, holds},
-    context::{APPLY, Cx, JSON_PATCH},
+    context::{APPLY, Context, JSON_PATCH},
     kinds::{DEPLOYMENT, GADGET, POD, WIDGET},
 };
 
-// One row a line: a table.
+// One row per line.
 #[rustfmt::skip]
 pub(crate) fn cases() -> Vec<Case> {
     [
-        custom("subresource/status-get", "GET of status answers the whole object", status_get),
+        custom("subresource/status-get", "GET of status returns the whole object", status_get),
         custom("subresource/status-put", "PUT of status changes status only", status_put),
         custom("subresource/status-put-ignores-spec", "PUT of status ignores spec and labels", status_ignores_spec),
         custom("subresource/status-put-stale-409", "PUT of status with a stale resourceVersion: 409", status_stale),
@@ -29,7 +29,7 @@ pub(crate) fn cases() -> Vec<Case> {
         custom("subresource/status-watch", "a change of status is a MODIFIED event of the object", status_watch),
         custom("subresource/status-finalizers-ignored", "status cannot remove finalizers", status_finalizers),
         custom("subresource/without-status-subresource", "without the subresource status is an ordinary field", plain_status),
-        custom("subresource/scale-get", "GET of scale answers a Scale of autoscaling/v1", scale_get),
+        custom("subresource/scale-get", "GET of scale returns a Scale of autoscaling/v1", scale_get),
         custom("subresource/scale-put", "PUT of scale sets replicas of the object", scale_put),
         custom("subresource/scale-patch", "a merge patch of scale sets replicas", scale_patch),
         custom("subresource/scale-generation", "scaling adds 1 to generation", scale_generation),
@@ -44,30 +44,30 @@ pub(crate) fn cases() -> Vec<Case> {
     .concat()
 }
 
-fn status(cx: &Cx) -> String {
+fn status(cx: &Context) -> String {
     format!("{}/status", cx.one("a"))
 }
 
-fn scale(cx: &Cx) -> String {
+fn scale(cx: &Context) -> String {
     format!("{}/scale", cx.one("a"))
 }
 
-async fn status_get(cx: Cx) -> Outcome {
-    cx.make("a").await?;
+async fn status_get(cx: Context) -> Outcome {
+    cx.create("a").await?;
     cx.get(status(&cx)).await?.is(200)?.eq("/kind", "Widget")?.eq("/spec/holderIdentity", "first")?;
     Ok(())
 }
 
-async fn status_put(cx: Cx) -> Outcome {
-    let mut object = cx.make("a").await?.body;
+async fn status_put(cx: Context) -> Outcome {
+    let mut object = cx.create("a").await?.body;
     object["status"] = json!({"phase": "Ready"});
     cx.put(status(&cx), &object).await?.is(200)?.eq("/status", json!({"phase": "Ready"}))?;
     cx.get(cx.one("a")).await?.eq("/status/phase", "Ready")?;
     Ok(())
 }
 
-async fn status_ignores_spec(cx: Cx) -> Outcome {
-    let mut object = cx.make("a").await?.body;
+async fn status_ignores_spec(cx: Context) -> Outcome {
+    let mut object = cx.create("a").await?.body;
     object["status"] = json!({"phase": "Ready"});
     object["spec"]["holderIdentity"] = json!("other");
     object["metadata"]["labels"] = json!({"x": "1"});
@@ -79,16 +79,16 @@ async fn status_ignores_spec(cx: Cx) -> Outcome {
     Ok(())
 }
 
-async fn status_stale(cx: Cx) -> Outcome {
-    let mut object = cx.make("a").await?.body;
+async fn status_stale(cx: Context) -> Outcome {
+    let mut object = cx.create("a").await?.body;
     cx.merge(cx.one("a"), &json!({"spec": {"leaseTransitions": 2}})).await?.is(200)?;
     object["status"] = json!({"phase": "Ready"});
     cx.put(status(&cx), &object).await?.fails(409, "Conflict")?;
     Ok(())
 }
 
-async fn status_merge(cx: Cx) -> Outcome {
-    cx.make("a").await?;
+async fn status_merge(cx: Context) -> Outcome {
+    cx.create("a").await?;
     let r = cx
         .merge(status(&cx), &json!({"status": {"phase": "Ready"}, "spec": {"holderIdentity": "other"}}))
         .await?;
@@ -96,15 +96,15 @@ async fn status_merge(cx: Cx) -> Outcome {
     Ok(())
 }
 
-async fn status_json(cx: Cx) -> Outcome {
-    cx.make("a").await?;
+async fn status_json(cx: Context) -> Outcome {
+    cx.create("a").await?;
     let patch = json!([{"op": "add", "path": "/status", "value": {"phase": "Ready"}}]);
     cx.patch(status(&cx), JSON_PATCH, &patch).await?.is(200)?.eq("/status/phase", "Ready")?;
     Ok(())
 }
 
-async fn status_apply(cx: Cx) -> Outcome {
-    cx.make("a").await?;
+async fn status_apply(cx: Context) -> Outcome {
+    cx.create("a").await?;
     let body = cx.object_of(&WIDGET, "a", json!({"status": {"phase": "Ready"}}));
     let r = cx.patch(format!("{}?fieldManager=one", status(&cx)), APPLY, &body).await?;
     r.is(200)?.eq("/status/phase", "Ready")?;
@@ -114,29 +114,29 @@ async fn status_apply(cx: Cx) -> Outcome {
     equal("subresource of one", cx.by_version(json!(null), 22, json!("status")), mine["subresource"].clone())
 }
 
-async fn status_generation(cx: Cx) -> Outcome {
-    cx.make("a").await?;
+async fn status_generation(cx: Context) -> Outcome {
+    cx.create("a").await?;
     cx.merge(status(&cx), &json!({"status": {"phase": "Ready"}})).await?.eq("/metadata/generation", 1)?;
     Ok(())
 }
 
-async fn status_version(cx: Cx) -> Outcome {
-    let before = cx.make("a").await?.revision()?;
+async fn status_version(cx: Context) -> Outcome {
+    let before = cx.create("a").await?.revision()?;
     let r = cx.merge(status(&cx), &json!({"status": {"phase": "Ready"}})).await?;
     holds(r.revision()? != before, "a new resourceVersion", &r.text)?;
     let again = cx.merge(status(&cx), &json!({"status": {"phase": "Ready"}})).await?;
     equal("resourceVersion after the same again", r.revision()?, again.revision()?)
 }
 
-async fn status_validated(cx: Cx) -> Outcome {
-    cx.make("a").await?;
+async fn status_validated(cx: Context) -> Outcome {
+    cx.create("a").await?;
     let r = cx.merge(status(&cx), &json!({"status": {"phase": 5}})).await?;
     r.fails(422, "Invalid")?.mentions("status.phase")?;
     Ok(())
 }
 
-async fn status_managed(cx: Cx) -> Outcome {
-    cx.make("a").await?;
+async fn status_managed(cx: Context) -> Outcome {
+    cx.create("a").await?;
     let r =
         cx.merge(format!("{}?fieldManager=me", status(&cx)), &json!({"status": {"phase": "Ready"}})).await?;
     let entries = r.body["metadata"]["managedFields"].as_array().cloned().unwrap_or_default();
@@ -144,52 +144,52 @@ async fn status_managed(cx: Cx) -> Outcome {
     equal("subresource of me", cx.by_version(json!(null), 22, json!("status")), mine["subresource"].clone())
 }
 
-async fn status_absent(cx: Cx) -> Outcome {
-    cx.made(cx.all_of(&GADGET), &cx.gadget("a", json!({"size": 1}))).await?;
+async fn status_absent(cx: Context) -> Outcome {
+    cx.create_at(cx.all_of(&GADGET), &cx.gadget("a", json!({"size": 1}))).await?;
     cx.get(format!("{}/status", cx.one_of(&GADGET, "a"))).await?.is(404)?;
     Ok(())
 }
 
-async fn status_missing(cx: Cx) -> Outcome {
+async fn status_missing(cx: Context) -> Outcome {
     cx.get(status(&cx)).await?.fails(404, "NotFound")?;
     cx.merge(status(&cx), &json!({"status": {}})).await?.fails(404, "NotFound")?;
     Ok(())
 }
 
-async fn status_watch(cx: Cx) -> Outcome {
-    let revision = cx.make("a").await?.revision()?;
+async fn status_watch(cx: Context) -> Outcome {
+    let revision = cx.create("a").await?.revision()?;
     let mut watch = cx.watch(format!("{}?watch=1&resourceVersion={revision}", cx.all())).await?;
     cx.merge(status(&cx), &json!({"status": {"phase": "Ready"}})).await?.is(200)?;
     let object = watch.expect("MODIFIED", "a").await?;
     crate::check::at(&object, "/status/phase", "Ready")
 }
 
-async fn status_finalizers(cx: Cx) -> Outcome {
+async fn status_finalizers(cx: Context) -> Outcome {
     let fields = json!({"metadata": {"finalizers": ["conformance.example/f"]}});
-    cx.made(cx.all(), &cx.object_of(&WIDGET, "a", fields)).await?;
+    cx.create_at(cx.all(), &cx.object_of(&WIDGET, "a", fields)).await?;
     let r =
         cx.merge(status(&cx), &json!({"metadata": {"finalizers": null}, "status": {"phase": "x"}})).await?;
     r.is(200)?.eq("/metadata/finalizers", json!(["conformance.example/f"]))?;
     Ok(())
 }
 
-async fn plain_status(cx: Cx) -> Outcome {
+async fn plain_status(cx: Context) -> Outcome {
     let group = cx.own_group();
     let schema = json!({"type": "object", "properties": {"status": {"type": "object", "properties": {"phase": {"type": "string"}}}}});
     cx.establish(&crate::kinds::plain_crd(&group, "Plain", "plains", schema)).await?;
     let object = json!({"apiVersion": format!("{group}/v1"), "kind": "Plain", "metadata": {"name": "a"}, "status": {"phase": "x"}});
-    cx.made(cx.own("v1", "plains"), &object).await?.eq("/status/phase", "x")?;
+    cx.create_at(cx.own("v1", "plains"), &object).await?.eq("/status/phase", "x")?;
     let r = cx.merge(format!("{}/a", cx.own("v1", "plains")), &json!({"status": {"phase": "y"}})).await?;
     r.is(200)?.eq("/status/phase", "y")?.eq("/metadata/generation", 2)?;
     Ok(())
 }
 
-async fn scaled(cx: &Cx) -> Result<crate::client::Reply, crate::check::Failure> {
-    cx.made(cx.all(), &cx.with_spec("a", json!({"replicas": 2}))).await?;
+async fn scaled(cx: &Context) -> Result<crate::client::ApiResponse, crate::check::Failure> {
+    cx.create_at(cx.all(), &cx.with_spec("a", json!({"replicas": 2}))).await?;
     cx.merge(status(cx), &json!({"status": {"replicas": 1, "selector": "app=x"}})).await
 }
 
-async fn scale_get(cx: Cx) -> Outcome {
+async fn scale_get(cx: Context) -> Outcome {
     let object = scaled(&cx).await?;
     let r = cx.get(scale(&cx)).await?;
     r.is(200)?.eq("/kind", "Scale")?.eq("/apiVersion", "autoscaling/v1")?.eq("/metadata/name", "a")?;
@@ -199,7 +199,7 @@ async fn scale_get(cx: Cx) -> Outcome {
     Ok(())
 }
 
-async fn scale_put(cx: Cx) -> Outcome {
+async fn scale_put(cx: Context) -> Outcome {
     scaled(&cx).await?;
     let mut body = cx.get(scale(&cx)).await?.body;
     body["spec"]["replicas"] = json!(7);
@@ -208,7 +208,7 @@ async fn scale_put(cx: Cx) -> Outcome {
     Ok(())
 }
 
-async fn scale_patch(cx: Cx) -> Outcome {
+async fn scale_patch(cx: Context) -> Outcome {
     scaled(&cx).await?;
     cx.merge(scale(&cx), &json!({"spec": {"replicas": 5}}))
         .await?
@@ -219,14 +219,14 @@ async fn scale_patch(cx: Cx) -> Outcome {
     Ok(())
 }
 
-async fn scale_generation(cx: Cx) -> Outcome {
+async fn scale_generation(cx: Context) -> Outcome {
     scaled(&cx).await?;
     cx.merge(scale(&cx), &json!({"spec": {"replicas": 5}})).await?.is(200)?;
     cx.get(cx.one("a")).await?.eq("/metadata/generation", 2)?;
     Ok(())
 }
 
-async fn scale_negative(cx: Cx) -> Outcome {
+async fn scale_negative(cx: Context) -> Outcome {
     scaled(&cx).await?;
     cx.merge(scale(&cx), &json!({"spec": {"replicas": -1}}))
         .await?
@@ -235,7 +235,7 @@ async fn scale_negative(cx: Cx) -> Outcome {
     Ok(())
 }
 
-async fn scale_stale(cx: Cx) -> Outcome {
+async fn scale_stale(cx: Context) -> Outcome {
     scaled(&cx).await?;
     let mut body = cx.get(scale(&cx)).await?.body;
     cx.merge(cx.one("a"), &json!({"spec": {"leaseTransitions": 2}})).await?.is(200)?;
@@ -244,21 +244,21 @@ async fn scale_stale(cx: Cx) -> Outcome {
     Ok(())
 }
 
-async fn scale_absent(cx: Cx) -> Outcome {
-    cx.made(cx.all_of(&GADGET), &cx.gadget("a", json!({"size": 1}))).await?;
+async fn scale_absent(cx: Context) -> Outcome {
+    cx.create_at(cx.all_of(&GADGET), &cx.gadget("a", json!({"size": 1}))).await?;
     cx.get(format!("{}/scale", cx.one_of(&GADGET, "a"))).await?.is(404)?;
     Ok(())
 }
 
-pub(super) fn deployment(cx: &Cx) -> serde_json::Value {
+pub(super) fn deployment(cx: &Context) -> serde_json::Value {
     let template =
         json!({"metadata": {"labels": {"app": "x"}}, "spec": {"containers": [{"name": "c", "image": "i"}]}});
     let spec = json!({"replicas": 0, "selector": {"matchLabels": {"app": "x"}}, "template": template});
     cx.object_of(&DEPLOYMENT, "a", json!({"spec": spec}))
 }
 
-async fn deployment_scale(cx: Cx) -> Outcome {
-    cx.made(cx.all_of(&DEPLOYMENT), &deployment(&cx)).await?;
+async fn deployment_scale(cx: Context) -> Outcome {
+    cx.create_at(cx.all_of(&DEPLOYMENT), &deployment(&cx)).await?;
     let path = format!("{}/scale", cx.one_of(&DEPLOYMENT, "a"));
     let r = cx.get(&path).await?;
     r.is(200)?.eq("/kind", "Scale")?.eq("/apiVersion", "autoscaling/v1")?.eq("/status/selector", "app=x")?;
@@ -267,10 +267,10 @@ async fn deployment_scale(cx: Cx) -> Outcome {
     Ok(())
 }
 
-async fn deployment_status(cx: Cx) -> Outcome {
+async fn deployment_status(cx: Context) -> Outcome {
     let mut object = deployment(&cx);
     object["spec"]["paused"] = json!(true);
-    cx.made(cx.all_of(&DEPLOYMENT), &object).await?;
+    cx.create_at(cx.all_of(&DEPLOYMENT), &object).await?;
     let path = cx.one_of(&DEPLOYMENT, "a");
     let patch = json!({"status": {"collisionCount": 4}});
     holds(
@@ -282,13 +282,13 @@ async fn deployment_status(cx: Cx) -> Outcome {
     Ok(())
 }
 
-async fn pod(cx: &Cx) -> Outcome {
+async fn pod(cx: &Context) -> Outcome {
     let spec = json!({"spec": {"containers": [{"name": "c", "image": "i"}]}});
-    cx.made(cx.all_of(&POD), &cx.object_of(&POD, "a", spec)).await?;
+    cx.create_at(cx.all_of(&POD), &cx.object_of(&POD, "a", spec)).await?;
     Ok(())
 }
 
-async fn pod_status(cx: Cx) -> Outcome {
+async fn pod_status(cx: Context) -> Outcome {
     pod(&cx).await?;
     let path = cx.one_of(&POD, "a");
     cx.merge(&path, &json!({"status": {"phase": "Running"}}))
@@ -302,7 +302,7 @@ async fn pod_status(cx: Cx) -> Outcome {
     Ok(())
 }
 
-async fn pod_binding(cx: Cx) -> Outcome {
+async fn pod_binding(cx: Context) -> Outcome {
     pod(&cx).await?;
     let path = cx.one_of(&POD, "a");
     let body = json!({"apiVersion": "v1", "kind": "Binding", "metadata": {"name": "a"}, "target": {"kind": "Node", "name": "n1"}});

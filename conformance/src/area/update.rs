@@ -1,15 +1,15 @@
-//! Update by PUT: optimistic locking, what cannot change, generation.
+//! Update by PUT: optimistic locking, immutable fields, generation.
 
 use serde_json::{Value, json};
 
 use crate::{
     case::{Case, core, custom, each},
     check::{Outcome, equal, holds},
-    context::Cx,
+    context::Context,
     kinds::{CONFIG_MAP, GADGET},
 };
 
-// One row a line: a table.
+// One row per line.
 #[rustfmt::skip]
 pub(crate) fn cases() -> Vec<Case> {
     [
@@ -42,11 +42,11 @@ pub(crate) fn cases() -> Vec<Case> {
     .concat()
 }
 
-async fn stored(cx: &Cx) -> Result<Value, crate::check::Failure> {
-    Ok(cx.make("a").await?.body)
+async fn stored(cx: &Context) -> Result<Value, crate::check::Failure> {
+    Ok(cx.create("a").await?.body)
 }
 
-async fn replaces(cx: Cx) -> Outcome {
+async fn replaces(cx: Context) -> Outcome {
     let mut object = stored(&cx).await?;
     object["spec"] = json!({"holderIdentity": "second"});
     let r = cx.put(cx.one("a"), &object).await?;
@@ -55,7 +55,7 @@ async fn replaces(cx: Cx) -> Outcome {
     Ok(())
 }
 
-async fn new_version(cx: Cx) -> Outcome {
+async fn new_version(cx: Context) -> Outcome {
     let mut object = stored(&cx).await?;
     object["spec"]["holderIdentity"] = json!("second");
     let r = cx.put(cx.one("a"), &object).await?;
@@ -63,7 +63,7 @@ async fn new_version(cx: Cx) -> Outcome {
     holds(number(&r.body) > number(&object), "a higher resourceVersion", &r.text)
 }
 
-async fn stale(cx: Cx) -> Outcome {
+async fn stale(cx: Context) -> Outcome {
     let mut object = stored(&cx).await?;
     object["spec"]["holderIdentity"] = json!("second");
     cx.put(cx.one("a"), &object).await?.is(200)?;
@@ -77,14 +77,14 @@ async fn stale(cx: Cx) -> Outcome {
     Ok(())
 }
 
-async fn no_op(cx: Cx) -> Outcome {
+async fn no_op(cx: Context) -> Outcome {
     let object = stored(&cx).await?;
     let r = cx.put(cx.one("a"), &object).await?;
     r.is(200)?;
     equal("the object after an update without a change", &object, &r.body)
 }
 
-async fn unconditional_refused(cx: Cx) -> Outcome {
+async fn unconditional_refused(cx: Context) -> Outcome {
     stored(&cx).await?;
     let r = cx.put(cx.one("a"), &cx.object("a")).await?;
     r.fails(422, "Invalid")?
@@ -93,9 +93,10 @@ async fn unconditional_refused(cx: Cx) -> Outcome {
     Ok(())
 }
 
-async fn unconditional(cx: Cx) -> Outcome {
+async fn unconditional(cx: Context) -> Outcome {
     let path = cx.one_of(&CONFIG_MAP, "a");
-    cx.made(cx.all_of(&CONFIG_MAP), &cx.object_of(&CONFIG_MAP, "a", json!({"data": {"k": "1"}}))).await?;
+    cx.create_at(cx.all_of(&CONFIG_MAP), &cx.object_of(&CONFIG_MAP, "a", json!({"data": {"k": "1"}})))
+        .await?;
     cx.put(&path, &cx.object_of(&CONFIG_MAP, "a", json!({"data": {"l": "2"}})))
         .await?
         .is(200)?
@@ -103,7 +104,7 @@ async fn unconditional(cx: Cx) -> Outcome {
     Ok(())
 }
 
-async fn name_mismatch(cx: Cx) -> Outcome {
+async fn name_mismatch(cx: Context) -> Outcome {
     let mut object = stored(&cx).await?;
     object["metadata"]["name"] = json!("b");
     let r = cx.put(cx.one("a"), &object).await?;
@@ -111,14 +112,14 @@ async fn name_mismatch(cx: Cx) -> Outcome {
     Ok(())
 }
 
-async fn namespace_mismatch(cx: Cx) -> Outcome {
+async fn namespace_mismatch(cx: Context) -> Outcome {
     let mut object = stored(&cx).await?;
     object["metadata"]["namespace"] = json!("elsewhere");
     cx.put(cx.one("a"), &object).await?.fails(400, "BadRequest")?.mentions("does not match the namespace")?;
     Ok(())
 }
 
-async fn uid_mismatch(cx: Cx) -> Outcome {
+async fn uid_mismatch(cx: Context) -> Outcome {
     let mut object = stored(&cx).await?;
     object["metadata"]["uid"] = json!("11111111-1111-4111-8111-111111111111");
     let r = cx.put(cx.one("a"), &object).await?;
@@ -126,7 +127,7 @@ async fn uid_mismatch(cx: Cx) -> Outcome {
     Ok(())
 }
 
-async fn uid_left_out(cx: Cx) -> Outcome {
+async fn uid_left_out(cx: Context) -> Outcome {
     let mut object = stored(&cx).await?;
     let uid = object["metadata"]["uid"].take();
     object["spec"]["holderIdentity"] = json!("second");
@@ -134,7 +135,7 @@ async fn uid_left_out(cx: Cx) -> Outcome {
     Ok(())
 }
 
-async fn creation_kept(cx: Cx) -> Outcome {
+async fn creation_kept(cx: Context) -> Outcome {
     let mut object = stored(&cx).await?;
     let time = std::mem::replace(&mut object["metadata"]["creationTimestamp"], json!("2001-01-01T00:00:00Z"));
     object["spec"]["holderIdentity"] = json!("second");
@@ -142,7 +143,7 @@ async fn creation_kept(cx: Cx) -> Outcome {
     Ok(())
 }
 
-async fn deletion_refused(cx: Cx) -> Outcome {
+async fn deletion_refused(cx: Context) -> Outcome {
     let mut object = stored(&cx).await?;
     object["metadata"]["deletionTimestamp"] = json!("2030-01-01T00:00:00Z");
     cx.put(cx.one("a"), &object)
@@ -152,9 +153,12 @@ async fn deletion_refused(cx: Cx) -> Outcome {
     Ok(())
 }
 
-async fn labels_removed(cx: Cx) -> Outcome {
+async fn labels_removed(cx: Context) -> Outcome {
     let mut object = cx
-        .made(cx.all(), &cx.object_of(cx.kind(), "a", json!({"metadata": {"labels": {"x": "1", "y": "2"}}})))
+        .create_at(
+            cx.all(),
+            &cx.object_of(cx.kind(), "a", json!({"metadata": {"labels": {"x": "1", "y": "2"}}})),
+        )
         .await?
         .body;
     object["metadata"]["labels"] = json!({"y": "2"});
@@ -162,7 +166,7 @@ async fn labels_removed(cx: Cx) -> Outcome {
     Ok(())
 }
 
-async fn invalid_label(cx: Cx) -> Outcome {
+async fn invalid_label(cx: Context) -> Outcome {
     let mut object = stored(&cx).await?;
     object["metadata"]["labels"] = json!({"x": "not valid"});
     cx.put(cx.one("a"), &object)
@@ -172,7 +176,7 @@ async fn invalid_label(cx: Cx) -> Outcome {
     Ok(())
 }
 
-async fn garbage_version(cx: Cx) -> Outcome {
+async fn garbage_version(cx: Context) -> Outcome {
     let mut object = stored(&cx).await?;
     object["metadata"]["resourceVersion"] = json!("abc");
     let r = cx.put(cx.one("a"), &object).await?;
@@ -181,21 +185,21 @@ async fn garbage_version(cx: Cx) -> Outcome {
     Ok(())
 }
 
-async fn generation_spec(cx: Cx) -> Outcome {
+async fn generation_spec(cx: Context) -> Outcome {
     let mut object = stored(&cx).await?;
     object["spec"]["holderIdentity"] = json!("second");
     cx.put(cx.one("a"), &object).await?.is(200)?.eq("/metadata/generation", 2)?;
     Ok(())
 }
 
-async fn generation_metadata(cx: Cx) -> Outcome {
+async fn generation_metadata(cx: Context) -> Outcome {
     let mut object = stored(&cx).await?;
     object["metadata"]["labels"] = json!({"x": "1"});
     cx.put(cx.one("a"), &object).await?.is(200)?.eq("/metadata/generation", 1)?;
     Ok(())
 }
 
-async fn generation_client(cx: Cx) -> Outcome {
+async fn generation_client(cx: Context) -> Outcome {
     let mut object = stored(&cx).await?;
     object["metadata"]["generation"] = json!(50);
     object["spec"]["holderIdentity"] = json!("second");
@@ -203,18 +207,18 @@ async fn generation_client(cx: Cx) -> Outcome {
     Ok(())
 }
 
-async fn status_ignored(cx: Cx) -> Outcome {
+async fn status_ignored(cx: Context) -> Outcome {
     let mut object = stored(&cx).await?;
     object["status"] = json!({"phase": "Ready"});
     let r = cx.put(cx.one("a"), &object).await?;
     r.is(200)?.absent("/status")?;
-    // Before 1.22 the manager came to own the ignored fields, which was a write.
+    // Before 1.22 the manager became the owner of the ignored fields, which was a write.
     let same = r.body["metadata"]["resourceVersion"] == object["metadata"]["resourceVersion"];
     holds(same == cx.since(1, 22), "no write (since 1.22)", &r.text)
 }
 
-async fn generation_plain(cx: Cx) -> Outcome {
-    let mut object = cx.made(cx.all_of(&GADGET), &cx.gadget("a", json!({"size": 1}))).await?.body;
+async fn generation_plain(cx: Context) -> Outcome {
+    let mut object = cx.create_at(cx.all_of(&GADGET), &cx.gadget("a", json!({"size": 1}))).await?.body;
     object["spec"]["size"] = json!(2);
     let r = cx.put(cx.one_of(&GADGET, "a"), &object).await?;
     r.is(200)?.eq("/metadata/generation", 2)?;
@@ -223,7 +227,7 @@ async fn generation_plain(cx: Cx) -> Outcome {
     Ok(())
 }
 
-async fn managed(cx: Cx) -> Outcome {
+async fn managed(cx: Context) -> Outcome {
     let mut object = stored(&cx).await?;
     object["spec"]["leaseDurationSeconds"] = json!(5);
     let r = cx.put(cx.one("a"), &object).await?;
@@ -232,8 +236,8 @@ async fn managed(cx: Cx) -> Outcome {
     Ok(())
 }
 
-async fn two_managers(cx: Cx) -> Outcome {
-    let mut object = cx.made(format!("{}?fieldManager=one", cx.all()), &cx.object("a")).await?.body;
+async fn two_managers(cx: Context) -> Outcome {
+    let mut object = cx.create_at(format!("{}?fieldManager=one", cx.all()), &cx.object("a")).await?.body;
     object["spec"]["holderIdentity"] = json!("second");
     let r = cx.put(format!("{}?fieldManager=two", cx.one("a")), &object).await?;
     r.is(200)?;
@@ -245,7 +249,7 @@ async fn two_managers(cx: Cx) -> Outcome {
     equal("owner of leaseTransitions", Some(json!("one")), owner("/fieldsV1/f:spec/f:leaseTransitions"))
 }
 
-async fn reset_managed(cx: Cx) -> Outcome {
+async fn reset_managed(cx: Context) -> Outcome {
     let mut object = stored(&cx).await?;
     object["metadata"]["managedFields"] = json!([{}]);
     let r = cx.put(cx.one("a"), &object).await?;
@@ -253,7 +257,7 @@ async fn reset_managed(cx: Cx) -> Outcome {
     Ok(())
 }
 
-async fn manager_parameter(cx: Cx) -> Outcome {
+async fn manager_parameter(cx: Context) -> Outcome {
     let mut object = stored(&cx).await?;
     object["spec"] = json!({"holderIdentity": "second"});
     let r = cx.put(format!("{}?fieldManager=me", cx.one("a")), &object).await?;
@@ -261,7 +265,7 @@ async fn manager_parameter(cx: Cx) -> Outcome {
     holds(managers.contains("\"manager\":\"me\""), "an entry of manager me", managers)
 }
 
-async fn race(cx: Cx) -> Outcome {
+async fn race(cx: Context) -> Outcome {
     let object = stored(&cx).await?;
     let attempt = |who: u32| {
         let (cx, mut object) = (cx.clone(), object.clone());

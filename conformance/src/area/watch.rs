@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use crate::{
     case::{Case, custom, each},
     check::{Outcome, at, equal, holds},
-    context::Cx,
+    context::Context,
     kinds::COG,
 };
 
@@ -31,7 +31,7 @@ pub(crate) fn cases() -> Vec<Case> {
         each("watch/timeout-seconds-ends", "timeoutSeconds ends the stream cleanly", timeout),
         each("watch/collection-delete", "DELETE of a collection sends DELETED for each object", collection_delete),
         each("watch/objects-carry-kind", "objects in events carry kind and apiVersion, built-in kinds too", carries_kind),
-        each("watch/content-type", "a watch answers application/json", content_type),
+        each("watch/content-type", "the content type of a watch is application/json", content_type),
         each("watch/label-moves-in", "an object that comes into the labelSelector is ADDED", moves_in),
         each("watch/label-moves-out", "an object that leaves the labelSelector is DELETED, with its state before the change and the version of it", moves_out),
         each("watch/label-stays-out", "changes outside the labelSelector send nothing", stays_out),
@@ -41,27 +41,27 @@ pub(crate) fn cases() -> Vec<Case> {
     .concat()
 }
 
-/// The collection's watch from what a list says now.
-async fn from_now(cx: &Cx, query: &str) -> Result<crate::client::Watch, crate::check::Failure> {
+/// A watch from the resourceVersion of a list.
+async fn from_now(cx: &Context, query: &str) -> Result<crate::client::Watch, crate::check::Failure> {
     let revision = cx.get(cx.all()).await?.revision()?;
     cx.watch(format!("{}?watch=true&resourceVersion={revision}{query}", cx.all())).await
 }
 
-fn labeled(cx: &Cx, name: &str, x: &str) -> Value {
+fn labeled(cx: &Context, name: &str, x: &str) -> Value {
     cx.object_of(cx.kind(), name, json!({"metadata": {"labels": {"x": x}}}))
 }
 
-async fn from_list(cx: Cx) -> Outcome {
-    cx.make("old").await?;
+async fn from_list(cx: Context) -> Outcome {
+    cx.create("old").await?;
     let mut watch = from_now(&cx, "").await?;
-    cx.make("new").await?;
+    cx.create("new").await?;
     watch.expect("ADDED", "new").await?;
     Ok(())
 }
 
-async fn lifecycle(cx: Cx) -> Outcome {
+async fn lifecycle(cx: Context) -> Outcome {
     let mut watch = from_now(&cx, "").await?;
-    cx.make("a").await?;
+    cx.create("a").await?;
     cx.merge(cx.one("a"), &json!({"spec": {"leaseTransitions": 2}})).await?.is(200)?;
     cx.delete(cx.one("a")).await?.is(200)?;
     at(&watch.expect("ADDED", "a").await?, "/spec/leaseTransitions", 1)?;
@@ -70,9 +70,9 @@ async fn lifecycle(cx: Cx) -> Outcome {
     Ok(())
 }
 
-async fn versions_grow(cx: Cx) -> Outcome {
+async fn versions_grow(cx: Context) -> Outcome {
     let mut watch = from_now(&cx, "").await?;
-    let made = cx.make("a").await?.revision()?;
+    let made = cx.create("a").await?.revision()?;
     cx.merge(cx.one("a"), &json!({"spec": {"leaseTransitions": 2}})).await?.is(200)?;
     cx.delete(cx.one("a")).await?.is(200)?;
     let mut versions = Vec::new();
@@ -87,8 +87,8 @@ async fn versions_grow(cx: Cx) -> Outcome {
     )
 }
 
-async fn deleted_state(cx: Cx) -> Outcome {
-    let last = number(&cx.make("a").await?.body);
+async fn deleted_state(cx: Context) -> Outcome {
+    let last = number(&cx.create("a").await?.body);
     let mut watch = from_now(&cx, "").await?;
     cx.delete(cx.one("a")).await?.is(200)?;
     let object = watch.expect("DELETED", "a").await?;
@@ -96,8 +96,8 @@ async fn deleted_state(cx: Cx) -> Outcome {
     holds(number(&object) > last, &format!("above {last}"), number(&object))
 }
 
-async fn without_version(cx: Cx) -> Outcome {
-    cx.make_all(&["a", "b"]).await?;
+async fn without_version(cx: Context) -> Outcome {
+    cx.create_all(&["a", "b"]).await?;
     let mut watch = cx.watch(format!("{}?watch=1", cx.all())).await?;
     let mut names = Vec::new();
     for _ in 0..2 {
@@ -107,36 +107,36 @@ async fn without_version(cx: Cx) -> Outcome {
     }
     names.sort();
     equal("names that exist", ["\"a\"", "\"b\""], names)?;
-    cx.make("c").await?;
+    cx.create("c").await?;
     watch.expect("ADDED", "c").await?;
     Ok(())
 }
 
-async fn from_zero(cx: Cx) -> Outcome {
-    cx.make("a").await?;
+async fn from_zero(cx: Context) -> Outcome {
+    cx.create("a").await?;
     let path = format!("{}?resourceVersion=0", cx.all());
-    cx.until_that(&path, "one item", |r| r.names().is_ok_and(|n| n.len() == 1)).await?;
+    cx.wait_for(&path, "one item", |r| r.names().is_ok_and(|n| n.len() == 1)).await?;
     let mut watch = cx.watch(format!("{}?watch=1&resourceVersion=0", cx.all())).await?;
     watch.expect("ADDED", "a").await?;
-    cx.make("b").await?;
+    cx.create("b").await?;
     watch.expect("ADDED", "b").await?;
     Ok(())
 }
 
-async fn from_object(cx: Cx) -> Outcome {
-    let revision = cx.make("a").await?.revision()?;
+async fn from_object(cx: Context) -> Outcome {
+    let revision = cx.create("a").await?.revision()?;
     let mut watch = cx.watch(format!("{}?watch=1&resourceVersion={revision}", cx.all())).await?;
     cx.merge(cx.one("a"), &json!({"spec": {"leaseTransitions": 2}})).await?.is(200)?;
     watch.expect("MODIFIED", "a").await?;
     Ok(())
 }
 
-async fn replay(cx: Cx) -> Outcome {
-    let revision = cx.make("a").await?.revision()?;
+async fn replay(cx: Context) -> Outcome {
+    let revision = cx.create("a").await?.revision()?;
     for n in 2..5 {
         cx.merge(cx.one("a"), &json!({"spec": {"leaseTransitions": n}})).await?.is(200)?;
     }
-    cx.make("b").await?;
+    cx.create("b").await?;
     cx.delete(cx.one("a")).await?.is(200)?;
     let mut watch = cx.watch(format!("{}?watch=1&resourceVersion={revision}", cx.all())).await?;
     for n in 2..5 {
@@ -147,10 +147,9 @@ async fn replay(cx: Cx) -> Outcome {
     Ok(())
 }
 
-/// A server that was started minutes ago may have all its history still: then there is nothing that is too old, and the
-/// watch begins with what was done first.
-async fn too_old(cx: Cx) -> Outcome {
-    cx.make("a").await?;
+/// A server that was started minutes ago may still have its whole history: then nothing is too old, and the watch starts with the first change.
+async fn too_old(cx: Context) -> Outcome {
+    cx.create("a").await?;
     let path = format!("{}?watch=1&resourceVersion=1&timeoutSeconds=3", cx.all());
     let r = cx.get(path).await?;
     let first: Value = serde_json::from_str(r.text.lines().next().unwrap_or_default()).unwrap_or_default();
@@ -169,26 +168,26 @@ async fn too_old(cx: Cx) -> Outcome {
     )
 }
 
-async fn invalid_version(cx: Cx) -> Outcome {
+async fn invalid_version(cx: Context) -> Outcome {
     let r = cx.get(format!("{}?watch=1&resourceVersion=abc", cx.all())).await?;
     r.is(500)?.eq("/status", "Failure")?.mentions("Invalid value: \"abc\"")?;
     Ok(())
 }
 
-async fn one_object(cx: Cx) -> Outcome {
-    cx.make("a").await?;
+async fn one_object(cx: Context) -> Outcome {
+    cx.create("a").await?;
     cx.get(format!("{}?watch=1", cx.one("a"))).await?.is(200)?.eq("/kind", cx.kind().kind)?;
     Ok(())
 }
 
-async fn by_name(cx: Cx) -> Outcome {
+async fn by_name(cx: Context) -> Outcome {
     let mut watch = from_now(&cx, "&fieldSelector=metadata.name%3Db").await?;
-    cx.make_all(&["a", "b"]).await?;
+    cx.create_all(&["a", "b"]).await?;
     watch.expect("ADDED", "b").await?;
     Ok(())
 }
 
-async fn across(cx: Cx) -> Outcome {
+async fn across(cx: Context) -> Outcome {
     let name = format!("across-{}", cx.ns);
     let revision = cx.get(cx.all()).await?.revision()?;
     let path = format!(
@@ -196,18 +195,18 @@ async fn across(cx: Cx) -> Outcome {
         cx.everywhere()
     );
     let mut watch = cx.watch(path).await?;
-    cx.make(&name).await?;
+    cx.create(&name).await?;
     at(&watch.expect("ADDED", &name).await?, "/metadata/namespace", cx.ns.clone())
 }
 
-async fn own_namespace(cx: Cx) -> Outcome {
+async fn own_namespace(cx: Context) -> Outcome {
     let mut watch = from_now(&cx, "").await?;
-    cx.made(cx.all_of(&crate::kinds::GADGET), &cx.gadget("g", json!({"size": 1}))).await?;
-    cx.make("a").await?;
+    cx.create_at(cx.all_of(&crate::kinds::GADGET), &cx.gadget("g", json!({"size": 1}))).await?;
+    cx.create("a").await?;
     at(&watch.expect("ADDED", "a").await?, "/metadata/namespace", cx.ns.clone())
 }
 
-async fn cluster_scoped(cx: Cx) -> Outcome {
+async fn cluster_scoped(cx: Context) -> Outcome {
     let name = cx.ns.clone();
     let revision = cx.get(cx.all_of(&COG)).await?.revision()?;
     let path = format!(
@@ -215,14 +214,14 @@ async fn cluster_scoped(cx: Cx) -> Outcome {
         cx.all_of(&COG)
     );
     let mut watch = cx.watch(path).await?;
-    cx.made(cx.all_of(&COG), &cx.cog(&name, json!({}))).await?;
+    cx.create_at(cx.all_of(&COG), &cx.cog(&name, json!({}))).await?;
     watch.expect("ADDED", &name).await?;
     Ok(())
 }
 
-async fn finalizer(cx: Cx) -> Outcome {
+async fn finalizer(cx: Context) -> Outcome {
     let held = json!({"metadata": {"finalizers": ["conformance.example/hold"]}});
-    cx.made(cx.all(), &cx.object_of(cx.kind(), "a", held)).await?;
+    cx.create_at(cx.all(), &cx.object_of(cx.kind(), "a", held)).await?;
     let mut watch = from_now(&cx, "").await?;
     cx.delete(cx.one("a")).await?.is(200)?;
     cx.merge(cx.one("a"), &json!({"metadata": {"finalizers": null}})).await?.is(200)?;
@@ -232,16 +231,16 @@ async fn finalizer(cx: Cx) -> Outcome {
     Ok(())
 }
 
-async fn no_op_silent(cx: Cx) -> Outcome {
-    cx.make("a").await?;
+async fn no_op_silent(cx: Context) -> Outcome {
+    cx.create("a").await?;
     let mut watch = from_now(&cx, "").await?;
     cx.merge(cx.one("a"), &json!({"spec": {"leaseTransitions": 1}})).await?.is(200)?;
-    cx.make("b").await?;
+    cx.create("b").await?;
     watch.expect("ADDED", "b").await?;
     Ok(())
 }
 
-async fn timeout(cx: Cx) -> Outcome {
+async fn timeout(cx: Context) -> Outcome {
     let start = std::time::Instant::now();
     let mut watch = from_now(&cx, "&timeoutSeconds=1").await?;
     let end = watch.next().await?;
@@ -250,8 +249,8 @@ async fn timeout(cx: Cx) -> Outcome {
     holds((0.5..5.0).contains(&took), "an end after about 1 s", took)
 }
 
-async fn collection_delete(cx: Cx) -> Outcome {
-    cx.make_all(&["a", "b"]).await?;
+async fn collection_delete(cx: Context) -> Outcome {
+    cx.create_all(&["a", "b"]).await?;
     let mut watch = from_now(&cx, "").await?;
     cx.delete(cx.all()).await?.is(200)?;
     let mut names = Vec::new();
@@ -264,30 +263,30 @@ async fn collection_delete(cx: Cx) -> Outcome {
     equal("deleted names", ["\"a\"", "\"b\""], names)
 }
 
-async fn carries_kind(cx: Cx) -> Outcome {
+async fn carries_kind(cx: Context) -> Outcome {
     let mut watch = from_now(&cx, "").await?;
-    cx.make("a").await?;
+    cx.create("a").await?;
     let object = watch.expect("ADDED", "a").await?;
     at(&object, "/kind", cx.kind().kind)?;
     at(&object, "/apiVersion", cx.api_version(cx.kind()))
 }
 
-async fn content_type(cx: Cx) -> Outcome {
+async fn content_type(cx: Context) -> Outcome {
     let watch = from_now(&cx, "").await?;
     let got = watch.headers.get("content-type").and_then(|v| v.to_str().ok()).unwrap_or_default();
     holds(got == "application/json", "application/json", got)
 }
 
-async fn moves_in(cx: Cx) -> Outcome {
-    cx.made(cx.all(), &labeled(&cx, "a", "no")).await?;
+async fn moves_in(cx: Context) -> Outcome {
+    cx.create_at(cx.all(), &labeled(&cx, "a", "no")).await?;
     let mut watch = from_now(&cx, "&labelSelector=x%3Dyes").await?;
     let version = number(&cx.merge(cx.one("a"), &json!({"metadata": {"labels": {"x": "yes"}}})).await?.body);
     let object = watch.expect("ADDED", "a").await?;
     equal("version of ADDED", version, number(&object))
 }
 
-async fn moves_out(cx: Cx) -> Outcome {
-    cx.made(cx.all(), &labeled(&cx, "a", "yes")).await?;
+async fn moves_out(cx: Context) -> Outcome {
+    cx.create_at(cx.all(), &labeled(&cx, "a", "yes")).await?;
     let mut watch = from_now(&cx, "&labelSelector=x%3Dyes").await?;
     let version = number(&cx.merge(cx.one("a"), &json!({"metadata": {"labels": {"x": "no"}}})).await?.body);
     let object = watch.expect("DELETED", "a").await?;
@@ -295,30 +294,30 @@ async fn moves_out(cx: Cx) -> Outcome {
     equal("version of DELETED", version, number(&object))
 }
 
-async fn stays_out(cx: Cx) -> Outcome {
-    cx.made(cx.all(), &labeled(&cx, "a", "no")).await?;
+async fn stays_out(cx: Context) -> Outcome {
+    cx.create_at(cx.all(), &labeled(&cx, "a", "no")).await?;
     let mut watch = from_now(&cx, "&labelSelector=x%3Dyes").await?;
     cx.merge(cx.one("a"), &json!({"metadata": {"labels": {"y": "1"}}})).await?.is(200)?;
     cx.delete(cx.one("a")).await?.is(200)?;
-    cx.made(cx.all(), &labeled(&cx, "b", "yes")).await?;
+    cx.create_at(cx.all(), &labeled(&cx, "b", "yes")).await?;
     watch.expect("ADDED", "b").await?;
     Ok(())
 }
 
-async fn stays_in(cx: Cx) -> Outcome {
-    cx.made(cx.all(), &labeled(&cx, "a", "yes")).await?;
+async fn stays_in(cx: Context) -> Outcome {
+    cx.create_at(cx.all(), &labeled(&cx, "a", "yes")).await?;
     let mut watch = from_now(&cx, "&labelSelector=x%3Dyes").await?;
     cx.merge(cx.one("a"), &json!({"metadata": {"labels": {"y": "1"}}})).await?.is(200)?;
     watch.expect("MODIFIED", "a").await?;
     Ok(())
 }
 
-async fn several(cx: Cx) -> Outcome {
+async fn several(cx: Context) -> Outcome {
     let mut watches = Vec::new();
     for _ in 0..4 {
         watches.push(from_now(&cx, "").await?);
     }
-    cx.make_all(&["a", "b", "c"]).await?;
+    cx.create_all(&["a", "b", "c"]).await?;
     for watch in &mut watches {
         for name in ["a", "b", "c"] {
             watch.expect("ADDED", name).await?;

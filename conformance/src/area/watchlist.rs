@@ -1,4 +1,4 @@
-//! Bookmarks, and the list that comes as a stream (sendInitialEvents).
+//! Bookmarks and streaming lists (`sendInitialEvents`).
 
 use std::time::Duration;
 
@@ -8,10 +8,10 @@ use crate::{
     case::{Case, each},
     check::{Failure, Outcome, at, holds},
     client::Watch,
-    context::Cx,
+    context::Context,
 };
 
-// One row a line: a table.
+// One row per line.
 #[rustfmt::skip]
 pub(crate) fn cases() -> Vec<Case> {
     [
@@ -37,15 +37,15 @@ pub(crate) fn cases() -> Vec<Case> {
 const STREAM: &str =
     "watch=true&sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true";
 
-/// Since this minor version the servers under test know sendInitialEvents.
+/// The minor version since which servers support `sendInitialEvents`.
 const SINCE: u32 = 32;
 
-async fn stream(cx: &Cx, more: &str) -> Result<Watch, Failure> {
+async fn stream(cx: &Context, more: &str) -> Result<Watch, Failure> {
     cx.watch(format!("{}?{STREAM}{more}", cx.all())).await
 }
 
-/// Before its time the parameters are refused (match on a watch is forbidden) and nothing streams.
-async fn too_early(cx: &Cx) -> Outcome {
+/// Older servers refuse the parameters (match on a watch is forbidden) and do not stream.
+async fn too_early(cx: &Context) -> Outcome {
     let r = cx.get(format!("{}?{STREAM}&timeoutSeconds=1", cx.all())).await?;
     r.fails(422, "Invalid")?.cause("FieldValueForbidden", "resourceVersionMatch")?;
     Ok(())
@@ -61,24 +61,24 @@ async fn end(watch: &mut Watch) -> Result<Value, Failure> {
     Ok(bookmark)
 }
 
-/// A bookmark of a watch that ends soon. A write that the selector leaves out moves the version on: no news, no bookmark.
-async fn some_bookmark(cx: &Cx) -> Result<Value, Failure> {
-    let revision = cx.make("a").await?.revision()?;
+/// The bookmark of a watch that ends soon, after a write that the selector excludes.
+async fn some_bookmark(cx: &Context) -> Result<Value, Failure> {
+    let revision = cx.create("a").await?.revision()?;
     let path = format!(
         "{}?watch=1&resourceVersion={revision}&allowWatchBookmarks=true&timeoutSeconds=5&labelSelector=none",
         cx.all()
     );
     let mut watch = cx.watch(path).await?;
-    cx.make("moves-the-version-on").await?;
+    cx.create("moves-the-version-on").await?;
     watch.bookmark().await
 }
 
-async fn before_timeout(cx: Cx) -> Outcome {
+async fn before_timeout(cx: Context) -> Outcome {
     some_bookmark(&cx).await?;
     Ok(())
 }
 
-async fn shape(cx: Cx) -> Outcome {
+async fn shape(cx: Context) -> Outcome {
     let bookmark = some_bookmark(&cx).await?;
     at(&bookmark, "/kind", cx.kind().kind)?;
     at(&bookmark, "/apiVersion", cx.api_version(cx.kind()))?;
@@ -90,27 +90,27 @@ async fn shape(cx: Cx) -> Outcome {
     )
 }
 
-async fn unasked(cx: Cx) -> Outcome {
-    let revision = cx.make("a").await?.revision()?;
+async fn unasked(cx: Context) -> Outcome {
+    let revision = cx.create("a").await?.revision()?;
     let mut watch =
         cx.watch(format!("{}?watch=1&resourceVersion={revision}&timeoutSeconds=4", cx.all())).await?;
     let event = watch.next().await?;
     holds(event.is_none(), "nothing until the end", format!("{event:?}"))
 }
 
-async fn resumes(cx: Cx) -> Outcome {
+async fn resumes(cx: Context) -> Outcome {
     let bookmark = number(&some_bookmark(&cx).await?);
-    cx.make("b").await?;
+    cx.create("b").await?;
     let mut watch = cx.watch(format!("{}?watch=1&resourceVersion={bookmark}", cx.all())).await?;
     watch.expect("ADDED", "b").await?;
     Ok(())
 }
 
-async fn initial(cx: Cx) -> Outcome {
+async fn initial(cx: Context) -> Outcome {
     if !cx.since(1, SINCE) {
         return too_early(&cx).await;
     }
-    cx.make_all(&["a", "b"]).await?;
+    cx.create_all(&["a", "b"]).await?;
     let mut watch = stream(&cx, "").await?;
     watch.expect("ADDED", "a").await?;
     watch.expect("ADDED", "b").await?;
@@ -118,7 +118,7 @@ async fn initial(cx: Cx) -> Outcome {
     Ok(())
 }
 
-async fn empty(cx: Cx) -> Outcome {
+async fn empty(cx: Context) -> Outcome {
     if !cx.since(1, SINCE) {
         return too_early(&cx).await;
     }
@@ -126,11 +126,11 @@ async fn empty(cx: Cx) -> Outcome {
     Ok(())
 }
 
-async fn later(cx: Cx) -> Outcome {
+async fn later(cx: Context) -> Outcome {
     if !cx.since(1, SINCE) {
         return too_early(&cx).await;
     }
-    cx.make("a").await?;
+    cx.create("a").await?;
     let mut watch = stream(&cx, "").await?;
     watch.expect("ADDED", "a").await?;
     end(&mut watch).await?;
@@ -139,12 +139,13 @@ async fn later(cx: Cx) -> Outcome {
     Ok(())
 }
 
-async fn selector(cx: Cx) -> Outcome {
+async fn selector(cx: Context) -> Outcome {
     if !cx.since(1, SINCE) {
         return too_early(&cx).await;
     }
-    cx.make("a").await?;
-    cx.made(cx.all(), &cx.object_of(cx.kind(), "b", json!({"metadata": {"labels": {"x": "1"}}}))).await?;
+    cx.create("a").await?;
+    cx.create_at(cx.all(), &cx.object_of(cx.kind(), "b", json!({"metadata": {"labels": {"x": "1"}}})))
+        .await?;
     let mut watch = stream(&cx, "&labelSelector=x").await?;
     let first = watch.next().await?.unwrap_or_default();
     at(&first, "/object/metadata/name", "b")?;
@@ -152,11 +153,11 @@ async fn selector(cx: Cx) -> Outcome {
     Ok(())
 }
 
-async fn last_write(cx: Cx) -> Outcome {
+async fn last_write(cx: Context) -> Outcome {
     if !cx.since(1, SINCE) {
         return too_early(&cx).await;
     }
-    cx.make("a").await?;
+    cx.create("a").await?;
     for n in 2..6 {
         cx.merge(cx.one("a"), &json!({"spec": {"leaseTransitions": n}})).await?.is(200)?;
         let object = stream(&cx, "").await?.expect("ADDED", "a").await?;
@@ -165,18 +166,18 @@ async fn last_write(cx: Cx) -> Outcome {
     Ok(())
 }
 
-async fn covers(cx: Cx) -> Outcome {
+async fn covers(cx: Context) -> Outcome {
     if !cx.since(1, SINCE) {
         return too_early(&cx).await;
     }
-    let made = number(&cx.make("a").await?.body);
+    let made = number(&cx.create("a").await?.body);
     let mut watch = stream(&cx, "").await?;
     watch.expect("ADDED", "a").await?;
     let bookmark = end(&mut watch).await?;
     holds(number(&bookmark) >= made, &format!("at least {made}"), &bookmark)
 }
 
-async fn match_required(cx: Cx) -> Outcome {
+async fn match_required(cx: Context) -> Outcome {
     let r = cx
         .get(format!("{}?watch=1&sendInitialEvents=true&allowWatchBookmarks=true&timeoutSeconds=1", cx.all()))
         .await?;
@@ -188,7 +189,7 @@ async fn match_required(cx: Cx) -> Outcome {
     Ok(())
 }
 
-async fn match_exact(cx: Cx) -> Outcome {
+async fn match_exact(cx: Context) -> Outcome {
     let query = "watch=1&sendInitialEvents=true&allowWatchBookmarks=true&resourceVersion=1&resourceVersionMatch=Exact&timeoutSeconds=1";
     let r = cx.get(format!("{}?{query}", cx.all())).await?;
     let reason = cx.by_version("FieldValueForbidden", SINCE, "FieldValueNotSupported");
@@ -196,7 +197,7 @@ async fn match_exact(cx: Cx) -> Outcome {
     Ok(())
 }
 
-async fn on_list(cx: Cx) -> Outcome {
+async fn on_list(cx: Context) -> Outcome {
     let r = cx
         .get(format!(
             "{}?sendInitialEvents=true&resourceVersion=0&resourceVersionMatch=NotOlderThan",
@@ -211,7 +212,7 @@ async fn on_list(cx: Cx) -> Outcome {
     Ok(())
 }
 
-async fn match_alone(cx: Cx) -> Outcome {
+async fn match_alone(cx: Context) -> Outcome {
     let r = cx
         .get(format!(
             "{}?watch=1&resourceVersion=0&resourceVersionMatch=NotOlderThan&timeoutSeconds=1",
@@ -222,15 +223,15 @@ async fn match_alone(cx: Cx) -> Outcome {
     Ok(())
 }
 
-async fn none_wanted(cx: Cx) -> Outcome {
-    cx.make("a").await?;
+async fn none_wanted(cx: Context) -> Outcome {
+    cx.create("a").await?;
     let query = "watch=1&sendInitialEvents=false&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true";
     if !cx.since(1, SINCE) {
         return too_early(&cx).await;
     }
     let mut watch = cx.watch(format!("{}?{query}", cx.all())).await?;
-    watch.quiet(Duration::from_millis(300)).await?;
-    cx.make("b").await?;
+    watch.expect_idle(Duration::from_millis(300)).await?;
+    cx.create("b").await?;
     watch.expect("ADDED", "b").await?;
     Ok(())
 }

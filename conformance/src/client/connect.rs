@@ -1,4 +1,4 @@
-//! Connections by kubeconfig endpoint, and one request at a time over them.
+//! Connections to a kubeconfig endpoint, one request each.
 
 use std::time::Duration;
 
@@ -17,13 +17,13 @@ use rustls::{
 };
 use serde_json::Value;
 
-use super::{Reply, Watch};
+use super::{ApiResponse, Watch};
 use crate::{check::Failure, kubeconfig::Endpoint};
 
-/// A server's answer to anything but a watch comes within this.
-const PATIENCE: Duration = Duration::from_secs(30);
+/// The timeout of a response, except watches.
+const RESPONSE_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// Talks to one server as one identity.
+/// A client of one server with one identity.
 #[derive(Clone)]
 pub(crate) struct Client {
     pool: Pool<HttpsConnector<HttpConnector>, Full<Bytes>>,
@@ -31,7 +31,7 @@ pub(crate) struct Client {
     token: Option<String>,
 }
 
-/// A request being put together.
+/// A request builder.
 pub(crate) struct Call {
     client: Client,
     method: Method,
@@ -54,7 +54,7 @@ impl Client {
         })
     }
 
-    /// Starts a request; `path` is everything after the host, query included.
+    /// Starts a request; `path` includes the query.
     pub(crate) fn call(&self, method: Method, path: impl Into<String>) -> Call {
         let headers = match &self.token {
             Some(token) => vec![(header::AUTHORIZATION.to_string(), format!("Bearer {token}"))],
@@ -87,28 +87,30 @@ impl Call {
         self.header("content-type", content_type)
     }
 
-    /// Sends and reads the whole answer; a transport error is a failure of the case.
-    pub(crate) async fn send(self) -> Result<Reply, Failure> {
+    /// Sends the request and reads the whole response; a transport error fails the case.
+    pub(crate) async fn send(self) -> Result<ApiResponse, Failure> {
         let line = self.line();
         let answer = async {
             let (head, body) = self.start().await?.into_parts();
-            let body = body.collect().await.map_err(|e| lost(&line, &e))?.to_bytes();
-            Ok(Reply::new(line.clone(), head.status.as_u16(), head.headers, &body))
+            let body = body.collect().await.map_err(|e| transport_error(&line, &e))?.to_bytes();
+            Ok(ApiResponse::new(line.clone(), head.status.as_u16(), head.headers, &body))
         };
-        match tokio::time::timeout(PATIENCE, answer).await {
+        match tokio::time::timeout(RESPONSE_TIMEOUT, answer).await {
             Ok(answer) => answer,
-            Err(_) => Err(Failure::new(&line, format!("an answer within {PATIENCE:?}"), "none".to_owned())),
+            Err(_) => {
+                Err(Failure::new(&line, format!("an answer within {RESPONSE_TIMEOUT:?}"), "none".to_owned()))
+            }
         }
     }
 
-    /// Sends and keeps the answer open as a stream of watch events; an answer other than 200 is a failure.
+    /// Sends the request and returns the response as a stream of watch events; expects 200.
     pub(crate) async fn watch(self) -> Result<Watch, Failure> {
         let line = self.line();
         let (head, body) = self.start().await?.into_parts();
         if head.status == 200 {
             return Ok(Watch::new(line, head.headers, body));
         }
-        let body = body.collect().await.map_err(|e| lost(&line, &e))?.to_bytes();
+        let body = body.collect().await.map_err(|e| transport_error(&line, &e))?.to_bytes();
         Err(Failure::new(
             &line,
             "200 and a stream".to_owned(),
@@ -127,12 +129,12 @@ impl Call {
         for (name, value) in &self.headers {
             request = request.header(name, value);
         }
-        let request = request.body(Full::new(self.body)).map_err(|e| lost(&line, &e))?;
-        self.client.pool.request(request).await.map_err(|e| lost(&line, &e))
+        let request = request.body(Full::new(self.body)).map_err(|e| transport_error(&line, &e))?;
+        self.client.pool.request(request).await.map_err(|e| transport_error(&line, &e))
     }
 }
 
-fn lost(line: &str, error: &dyn std::error::Error) -> Failure {
+fn transport_error(line: &str, error: &dyn std::error::Error) -> Failure {
     let mut text = error.to_string();
     let mut source = error.source();
     while let Some(e) = source {

@@ -1,9 +1,9 @@
-//! A raw HTTP client: sends what a case says, hands back what the server said.
+//! A raw HTTP client.
 
 mod connect;
-mod reply;
+mod response;
 mod watch;
 
 pub(crate) use connect::{Call, Client};
-pub(crate) use reply::Reply;
+pub(crate) use response::ApiResponse;
 pub(crate) use watch::Watch;

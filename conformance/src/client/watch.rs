@@ -1,4 +1,4 @@
-//! A watch's stream: one JSON value a line.
+//! The stream of a watch: one JSON value per line.
 
 use std::{fmt::Write as _, time::Duration};
 
@@ -9,8 +9,8 @@ use serde_json::Value;
 
 use crate::check::Failure;
 
-/// An event that is due comes within this.
-const PATIENCE: Duration = Duration::from_secs(15);
+/// The timeout of an expected event.
+const EVENT_TIMEOUT: Duration = Duration::from_secs(15);
 
 /// An open watch; dropping it closes the connection.
 pub(crate) struct Watch {
@@ -26,17 +26,18 @@ impl Watch {
         Self { line, headers, body, pending: Vec::new(), seen: String::new() }
     }
 
-    /// The next event, or `None` where the server ended the stream.
+    /// The next event; `None` when the server ended the stream.
     pub(crate) async fn next(&mut self) -> Result<Option<Value>, Failure> {
-        match tokio::time::timeout(PATIENCE, self.read()).await {
+        match tokio::time::timeout(EVENT_TIMEOUT, self.read()).await {
             Ok(event) => event,
             Err(_) => {
-                Err(self.failure("an event or the end of the stream", &format!("neither for {PATIENCE:?}")))
+                Err(self
+                    .failure("an event or the end of the stream", &format!("neither for {EVENT_TIMEOUT:?}")))
             }
         }
     }
 
-    /// The next event that is not a bookmark; its type and object name must be these.
+    /// Expects the next event, except bookmarks, to have this type and object name.
     pub(crate) async fn expect(&mut self, kind: &str, name: &str) -> Result<Value, Failure> {
         let want = format!("{kind} {name}");
         loop {
@@ -53,7 +54,7 @@ impl Watch {
         }
     }
 
-    /// The next bookmark; other events before it are a failure.
+    /// Expects the next event to be a bookmark.
     pub(crate) async fn bookmark(&mut self) -> Result<Value, Failure> {
         match self.next().await? {
             Some(event) if event["type"] == "BOOKMARK" => Ok(event["object"].clone()),
@@ -62,8 +63,8 @@ impl Watch {
         }
     }
 
-    /// Nothing but bookmarks comes for this long.
-    pub(crate) async fn quiet(&mut self, time: Duration) -> Result<(), Failure> {
+    /// Expects no event except bookmarks for this long.
+    pub(crate) async fn expect_idle(&mut self, time: Duration) -> Result<(), Failure> {
         let until = tokio::time::Instant::now() + time;
         loop {
             match tokio::time::timeout_at(until, self.read()).await {

@@ -1,30 +1,30 @@
-//! A whole answer, and the checks that cases make on it.
+//! A response and the checks of cases.
 
 use http::HeaderMap;
 use serde_json::Value;
 
 use crate::check::{Failure, equal};
 
-/// A whole answer. The checks return the reply again, so that they chain.
+/// A response. Checks return it again, so that they chain.
 #[derive(Debug)]
-pub(crate) struct Reply {
+pub(crate) struct ApiResponse {
     pub(crate) line: String,
     pub(crate) code: u16,
     pub(crate) headers: HeaderMap,
     pub(crate) text: String,
-    /// The body as JSON; null where it is not JSON.
+    /// The body as JSON; null if it is not JSON.
     pub(crate) body: Value,
 }
 
-type Checked<'a> = Result<&'a Reply, Failure>;
+type Checked<'a> = Result<&'a ApiResponse, Failure>;
 
-impl Reply {
+impl ApiResponse {
     pub(crate) fn new(line: String, code: u16, headers: HeaderMap, body: &[u8]) -> Self {
         let value = serde_json::from_slice(body).unwrap_or(Value::Null);
         Self { line, code, headers, text: String::from_utf8_lossy(body).into_owned(), body: value }
     }
 
-    /// The status code.
+    /// Checks the status code.
     #[track_caller]
     pub(crate) fn is(&self, code: u16) -> Checked<'_> {
         if self.code == code {
@@ -34,7 +34,7 @@ impl Reply {
         }
     }
 
-    /// The value at a JSON pointer.
+    /// Checks the value at a JSON pointer.
     #[track_caller]
     pub(crate) fn eq(&self, pointer: &str, want: impl Into<Value>) -> Checked<'_> {
         let want = want.into();
@@ -46,7 +46,7 @@ impl Reply {
         Err(self.failure(&format!("{pointer} = {want}"), &format!("{got} ({} {})", self.code, self.text)))
     }
 
-    /// Nothing at a JSON pointer.
+    /// Checks that nothing is at a JSON pointer.
     #[track_caller]
     pub(crate) fn absent(&self, pointer: &str) -> Checked<'_> {
         match self.body.pointer(pointer) {
@@ -55,7 +55,7 @@ impl Reply {
         }
     }
 
-    /// Something at a JSON pointer.
+    /// Checks that something is at a JSON pointer.
     #[track_caller]
     pub(crate) fn has(&self, pointer: &str) -> Checked<'_> {
         match self.body.pointer(pointer) {
@@ -64,7 +64,7 @@ impl Reply {
         }
     }
 
-    /// The text at a JSON pointer; a failure where there is none.
+    /// The text at a JSON pointer; an error if there is none.
     #[track_caller]
     pub(crate) fn str(&self, pointer: &str) -> Result<String, Failure> {
         let text = self.body.pointer(pointer).and_then(Value::as_str);
@@ -76,20 +76,20 @@ impl Reply {
         self.str("/metadata/resourceVersion")
     }
 
-    /// The answer is a Status object of a failure with this code and reason, and its HTTP code agrees.
+    /// Checks that the response is a `Status` with this code and reason.
     #[track_caller]
     pub(crate) fn fails(&self, code: u16, reason: &str) -> Checked<'_> {
         self.is(code)?.eq("/kind", "Status")?.eq("/apiVersion", "v1")?.eq("/status", "Failure")?;
         self.eq("/code", code)?.eq("/reason", reason)
     }
 
-    /// `/message` is exactly this.
+    /// Checks that `/message` equals this.
     #[track_caller]
     pub(crate) fn says(&self, message: &str) -> Checked<'_> {
         self.eq("/message", message)
     }
 
-    /// `/message` contains this.
+    /// Checks that `/message` contains this.
     #[track_caller]
     pub(crate) fn mentions(&self, part: &str) -> Checked<'_> {
         let message = self.body.pointer("/message").and_then(Value::as_str).unwrap_or(&self.text);
@@ -100,7 +100,7 @@ impl Reply {
         }
     }
 
-    /// `/details/causes` has an entry with this reason and field.
+    /// Checks that `/details/causes` has an entry with this reason and field.
     #[track_caller]
     pub(crate) fn cause(&self, reason: &str, field: &str) -> Checked<'_> {
         let causes = self.body.pointer("/details/causes").and_then(Value::as_array);
@@ -109,7 +109,7 @@ impl Reply {
         if found { Ok(self) } else { Err(self.failure(&format!("a cause {reason} of {field}"), &self.text)) }
     }
 
-    /// A response header's text; empty where it is missing.
+    /// The text of a header; empty if it is missing.
     pub(crate) fn header(&self, name: &str) -> &str {
         self.headers.get(name).and_then(|v| v.to_str().ok()).unwrap_or_default()
     }
@@ -130,14 +130,14 @@ impl Reply {
         items.ok_or_else(|| self.failure("a list with items", &self.text))
     }
 
-    /// The names of a list's items, in the list's order.
+    /// The names of a list's items, in order.
     #[track_caller]
     pub(crate) fn names(&self) -> Result<Vec<String>, Failure> {
         let name = |item: &Value| item["metadata"]["name"].as_str().unwrap_or_default().to_owned();
         Ok(self.items()?.iter().map(name).collect())
     }
 
-    /// The list has exactly these names in this order.
+    /// Checks that the list has exactly these names in this order.
     #[track_caller]
     pub(crate) fn lists(&self, want: &[&str]) -> Checked<'_> {
         self.is(200)?;

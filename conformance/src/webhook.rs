@@ -1,5 +1,4 @@
-//! A webhook of the suite's own: an HTTPS server on this machine that answers as a case wants, and remembers what it was
-//! asked. Servers under test have to be able to reach it, so they run on the same machine.
+//! A webhook server for cases: HTTPS on this machine, with scripted responses and a record of its requests. It must be reachable from the server under test, which therefore runs on the same machine.
 
 use std::{
     convert::Infallible,
@@ -23,44 +22,44 @@ use tokio_rustls::TlsAcceptor;
 
 use crate::check::Failure;
 
-/// How a webhook answers.
-pub(crate) enum Answer {
-    /// The `response` of a review of the type it was asked with; the uid is filled in where it is missing.
+/// A scripted response.
+pub(crate) enum WebhookResponse {
+    /// The `response` of a review of the requested type; a missing uid is set.
     Response(Value),
-    /// A code and a body, whatever they are.
+    /// A raw status code and body.
     Raw(u16, String),
-    /// After a while, in seconds, that it is fine.
+    /// An allowing response after this many seconds.
     Late(u64),
 }
 
-type Answering = dyn Fn(&str, &Value) -> Answer + Send + Sync;
+type Handler = dyn Fn(&str, &Value) -> WebhookResponse + Send + Sync;
 
-/// A running webhook server; it ends when this is dropped.
-pub(crate) struct Hook {
+/// A running webhook server; stops when dropped.
+pub(crate) struct TestWebhook {
     port: u16,
     ca: String,
-    heard: Arc<Mutex<Vec<(String, Value)>>>,
+    requests: Arc<Mutex<Vec<(String, Value)>>>,
     task: JoinHandle<()>,
 }
 
-impl Drop for Hook {
+impl Drop for TestWebhook {
     fn drop(&mut self) {
         self.task.abort();
     }
 }
 
-impl Hook {
-    /// Starts a server whose answers depend on the path and the request.
+impl TestWebhook {
+    /// Starts a server whose responses depend on path and request.
     pub(crate) async fn start(
-        answer: impl Fn(&str, &Value) -> Answer + Send + Sync + 'static,
+        handler: impl Fn(&str, &Value) -> WebhookResponse + Send + Sync + 'static,
     ) -> Result<Self, Failure> {
         let failed = |why: String| Failure::new("the suite's webhook", "a server on 127.0.0.1".into(), why);
         let (acceptor, ca) = tls().map_err(failed)?;
         let listener = TcpListener::bind(("127.0.0.1", 0)).await.map_err(|e| failed(e.to_string()))?;
         let port = listener.local_addr().map_err(|e| failed(e.to_string()))?.port();
-        let heard = Arc::new(Mutex::new(Vec::new()));
-        let task = tokio::spawn(serve(listener, acceptor, Arc::new(answer), heard.clone()));
-        Ok(Self { port, ca, heard, task })
+        let requests = Arc::new(Mutex::new(Vec::new()));
+        let task = tokio::spawn(serve(listener, acceptor, Arc::new(handler), requests.clone()));
+        Ok(Self { port, ca, requests, task })
     }
 
     /// A `clientConfig` for a path.
@@ -68,40 +67,40 @@ impl Hook {
         json!({"url": format!("https://127.0.0.1:{}{path}", self.port), "caBundle": self.ca})
     }
 
-    /// A `clientConfig` without the certificate that the server would have to trust.
+    /// A `clientConfig` without the CA bundle.
     pub(crate) fn untrusted(&self, path: &str) -> Value {
         json!({"url": format!("https://127.0.0.1:{}{path}", self.port)})
     }
 
-    /// The requests heard so far on a path.
-    pub(crate) fn heard(&self, path: &str) -> Vec<Value> {
-        let heard = self.heard.lock().unwrap_or_else(PoisonError::into_inner);
-        heard.iter().filter(|(at, _)| at == path).map(|(_, request)| request.clone()).collect()
+    /// The requests so far on a path.
+    pub(crate) fn requests(&self, path: &str) -> Vec<Value> {
+        let requests = self.requests.lock().unwrap_or_else(PoisonError::into_inner);
+        requests.iter().filter(|(at, _)| at == path).map(|(_, request)| request.clone()).collect()
     }
 
-    /// The paths on which something was heard, in order.
+    /// The paths of all requests so far, in order.
     pub(crate) fn paths(&self) -> Vec<String> {
-        let heard = self.heard.lock().unwrap_or_else(PoisonError::into_inner);
-        heard.iter().map(|(path, _)| path.clone()).collect()
+        let requests = self.requests.lock().unwrap_or_else(PoisonError::into_inner);
+        requests.iter().map(|(path, _)| path.clone()).collect()
     }
 
-    pub(crate) fn forget(&self) {
-        self.heard.lock().unwrap_or_else(PoisonError::into_inner).clear();
+    pub(crate) fn clear(&self) {
+        self.requests.lock().unwrap_or_else(PoisonError::into_inner).clear();
     }
 }
 
 async fn serve(
     listener: TcpListener,
     acceptor: TlsAcceptor,
-    answer: Arc<Answering>,
-    heard: Arc<Mutex<Vec<(String, Value)>>>,
+    handler: Arc<Handler>,
+    requests: Arc<Mutex<Vec<(String, Value)>>>,
 ) {
     while let Ok((stream, _)) = listener.accept().await {
-        let (acceptor, answer, heard) = (acceptor.clone(), answer.clone(), heard.clone());
+        let (acceptor, handler, requests) = (acceptor.clone(), handler.clone(), requests.clone());
         tokio::spawn(async move {
             let Ok(stream) = acceptor.accept(stream).await else { return };
-            let service = service_fn(move |request| respond(request, answer.clone(), heard.clone()));
-            // What is wrong with a connection is for the other side to say.
+            let service = service_fn(move |request| respond(request, handler.clone(), requests.clone()));
+            // The server under test reports connection errors.
             let _ = hyper::server::conn::http1::Builder::new()
                 .serve_connection(TokioIo::new(stream), service)
                 .await;
@@ -111,26 +110,26 @@ async fn serve(
 
 async fn respond(
     request: Request<Incoming>,
-    answer: Arc<Answering>,
-    heard: Arc<Mutex<Vec<(String, Value)>>>,
+    handler: Arc<Handler>,
+    requests: Arc<Mutex<Vec<(String, Value)>>>,
 ) -> Result<Response<Full<Bytes>>, Infallible> {
     let path = request.uri().path().to_owned();
     let body = request.into_body().collect().await.map(|body| body.to_bytes()).unwrap_or_default();
     let review: Value = serde_json::from_slice(&body).unwrap_or_default();
-    let asked = review["request"].clone();
-    if !by_controller(&asked) {
-        heard.lock().unwrap_or_else(PoisonError::into_inner).push((path.clone(), asked.clone()));
+    let review_request = review["request"].clone();
+    if !is_from_controller(&review_request) {
+        requests.lock().unwrap_or_else(PoisonError::into_inner).push((path.clone(), review_request.clone()));
     }
     let whole = |mut response: Value| {
         if response.get("uid").is_none() {
-            response["uid"] = asked["uid"].clone();
+            response["uid"] = review_request["uid"].clone();
         }
         json!({"apiVersion": review["apiVersion"], "kind": review["kind"], "response": response}).to_string()
     };
-    let (code, body) = match answer(&path, &asked) {
-        Answer::Response(response) => (200, whole(response)),
-        Answer::Raw(code, body) => (code, body),
-        Answer::Late(seconds) => {
+    let (code, body) = match handler(&path, &review_request) {
+        WebhookResponse::Response(response) => (200, whole(response)),
+        WebhookResponse::Raw(code, body) => (code, body),
+        WebhookResponse::Late(seconds) => {
             tokio::time::sleep(Duration::from_secs(seconds)).await;
             (200, whole(json!({"allowed": true})))
         }
@@ -141,12 +140,12 @@ async fn respond(
     Ok(response)
 }
 
-/// What a cluster's own controllers put into every namespace is not a case's doing.
-fn by_controller(request: &Value) -> bool {
+/// Requests for objects that the cluster's controllers create in every namespace.
+fn is_from_controller(request: &Value) -> bool {
     ["object", "oldObject"].iter().any(|object| request[object]["metadata"]["name"] == "kube-root-ca.crt")
 }
 
-/// A certificate that signs itself, as small webhooks have it, and the bundle that trusts it.
+/// A self-signed certificate, and its CA bundle.
 fn tls() -> Result<(TlsAcceptor, String), String> {
     let names = vec!["127.0.0.1".to_owned(), "localhost".to_owned()];
     let made = rcgen::generate_simple_self_signed(names).map_err(|e| e.to_string())?;
