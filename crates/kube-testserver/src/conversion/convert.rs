@@ -23,7 +23,7 @@ pub(crate) fn from_storage(
     stored: &Stored,
 ) -> Result<Value, StatusError> {
     match endpoint.resource.equivalent {
-        Some(equivalent) => Ok(equivalent.from_storage(stored.value(), &endpoint.api_version())),
+        Some(equivalent) => Ok(equivalent.convert_from_storage(stored.value(), &endpoint.api_version())),
         None => one(cluster, endpoint, responses, stored.value(), &endpoint.api_version()),
     }
 }
@@ -36,7 +36,7 @@ pub(crate) fn to_storage(
     object: Value,
 ) -> Result<Value, StatusError> {
     match endpoint.resource.equivalent {
-        Some(equivalent) => Ok(equivalent.to_storage(object)),
+        Some(equivalent) => Ok(equivalent.convert_to_storage(object)),
         None => one(cluster, endpoint, responses, object, &endpoint.resource.storage().api_version()),
     }
 }

@@ -20,7 +20,7 @@ pub(crate) async fn to_requested_version(
     if let Some(equivalent) = endpoint.resource.equivalent {
         let api_version = endpoint.api_version();
         let shown = |object: &Arc<Stored>| {
-            let value = equivalent.from_storage(object.value(), &api_version);
+            let value = equivalent.convert_from_storage(object.value(), &api_version);
             Arc::new(Stored::preview(object.key.clone(), &value))
         };
         return Ok(objects.iter().map(shown).collect());

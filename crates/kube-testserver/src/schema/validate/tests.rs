@@ -100,9 +100,9 @@ fn a_crd_is_valid_whatever_its_schema_contains() {
     assert_eq!(schema.validate(&object), []);
 }
 
-/// Asked of apiextensions-apiserver 1.36.
+/// Results of apiextensions-apiserver 1.36.
 #[test]
-fn durations_are_whatever_has_a_number_with_a_unit() {
+fn durations_contain_a_number_with_a_unit() {
     let duration = json!({"type": "string", "format": "duration"});
     let schema = Schema::from_openapi(&json!({"type": "object", "properties": {"a": duration}})).unwrap();
     for (text, good) in [

@@ -117,7 +117,7 @@ pub(crate) fn has_metrics(object: &Value) -> bool {
     matches!(serde_json::from_str(text), Ok(Value::Array(metrics)) if !metrics.is_empty())
 }
 
-pub(super) fn from_storage(object: &mut Value) {
+pub(super) fn convert_from_storage(object: &mut Value) {
     let mut spec = take(object, "spec");
     let mut status = take(object, "status");
     let is_plain = |metric: &Value| is_cpu(metric) && utilization(metric, "target").is_some();
@@ -137,7 +137,7 @@ pub(super) fn from_storage(object: &mut Value) {
     put_back(object, spec, status);
 }
 
-pub(super) fn to_storage(object: &mut Value) {
+pub(super) fn convert_to_storage(object: &mut Value) {
     let mut spec = take(object, "spec");
     let mut status = take(object, "status");
     let mut annotations = take_annotations(object);

@@ -19,7 +19,7 @@ fn fields_missing_in_v1_are_in_annotations() {
         {"type": "Object", "object": {"metric": {"name": "o"}, "current": {"value": "7"}, "describedObject": {"kind": "S", "name": "s"}}}],
         "conditions": [{"type": "AbleToScale", "status": "True", "reason": "R", "message": "m", "lastTransitionTime": "t"}]}});
     let mut shown = stored.clone();
-    from_storage(&mut shown);
+    convert_from_storage(&mut shown);
     let annotation = |name: &str| shown["metadata"]["annotations"][name].as_str().unwrap_or_default();
     assert_eq!(
         annotation(METRICS),
@@ -39,7 +39,7 @@ fn fields_missing_in_v1_are_in_annotations() {
     );
     assert_eq!(shown["spec"], json!({"maxReplicas": 5, "targetCPUUtilizationPercentage": 70}));
     assert_eq!(shown["status"], json!({"currentReplicas": 2, "currentCPUUtilizationPercentage": 33}));
-    to_storage(&mut shown);
+    convert_to_storage(&mut shown);
     assert_eq!(shown, stored);
 }
 
@@ -47,7 +47,7 @@ fn fields_missing_in_v1_are_in_annotations() {
 fn invalid_annotations_are_dropped() {
     let mut object = json!({"metadata": {"annotations": {METRICS: "nope", BEHAVIOR: "[]", CONDITIONS: "1", CURRENT_METRICS: "{"}},
         "spec": {"maxReplicas": 1}});
-    to_storage(&mut object);
+    convert_to_storage(&mut object);
     assert_eq!(object, json!({"metadata": {}, "spec": {"maxReplicas": 1}}));
 }
 
@@ -58,10 +58,10 @@ fn odd_input_does_not_panic() {
         json!({"spec": 1, "status": [], "metadata": 3}),
         json!({"spec": {"metrics": [1, {"type": 1}], "behavior": 3}}),
     ] {
-        from_storage(&mut object.clone());
-        to_storage(&mut object.clone());
+        convert_from_storage(&mut object.clone());
+        convert_to_storage(&mut object.clone());
     }
     let mut object = json!({"metadata": {"annotations": {METRICS: "[1, {\"resource\": {\"name\": 3}}]"}}});
-    to_storage(&mut object);
+    convert_to_storage(&mut object);
     assert_eq!(object["spec"]["metrics"][1]["resource"]["name"], 3);
 }

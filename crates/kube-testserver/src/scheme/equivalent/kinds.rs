@@ -48,24 +48,24 @@ pub(crate) fn of(kind: &BuiltInKind) -> Option<StorageEquivalent> {
 
 impl StorageEquivalent {
     /// Converts a stored object to this kind.
-    pub(crate) fn from_storage(&self, mut object: Value, api_version: &str) -> Value {
+    pub(crate) fn convert_from_storage(&self, mut object: Value, api_version: &str) -> Value {
         match self.difference {
             Difference::Nothing => {}
-            Difference::MemberNames(names) => names.from_storage(&mut object),
-            Difference::WrappedElements(wrapped) => wrapped.from_storage(&mut object),
-            Difference::Autoscaler => autoscaler::from_storage(&mut object),
+            Difference::MemberNames(names) => names.convert_from_storage(&mut object),
+            Difference::WrappedElements(wrapped) => wrapped.convert_from_storage(&mut object),
+            Difference::Autoscaler => autoscaler::convert_from_storage(&mut object),
         }
         object["apiVersion"] = api_version.into();
         object
     }
 
     /// Converts an object of this kind to the stored kind.
-    pub(crate) fn to_storage(&self, mut object: Value) -> Value {
+    pub(crate) fn convert_to_storage(&self, mut object: Value) -> Value {
         match self.difference {
             Difference::Nothing => {}
-            Difference::MemberNames(names) => names.to_storage(&mut object),
-            Difference::WrappedElements(wrapped) => wrapped.to_storage(&mut object),
-            Difference::Autoscaler => autoscaler::to_storage(&mut object),
+            Difference::MemberNames(names) => names.convert_to_storage(&mut object),
+            Difference::WrappedElements(wrapped) => wrapped.convert_to_storage(&mut object),
+            Difference::Autoscaler => autoscaler::convert_to_storage(&mut object),
         }
         object["apiVersion"] = meta::api_version(self.stored_kind.group, self.stored_kind.version).into();
         object

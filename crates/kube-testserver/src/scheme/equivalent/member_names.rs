@@ -42,14 +42,14 @@ pub(super) static EVENTS: MemberNames = MemberNames {
 };
 
 impl MemberNames {
-    pub(super) fn from_storage(&self, object: &mut Value) {
+    pub(super) fn convert_from_storage(&self, object: &mut Value) {
         self.rename(object, |(stored, shown)| (stored, shown));
         if let Some(members) = object.as_object_mut() {
             members.retain(|name, value| value != "" || !self.hidden.contains(&name.as_str()));
         }
     }
 
-    pub(super) fn to_storage(&self, object: &mut Value) {
+    pub(super) fn convert_to_storage(&self, object: &mut Value) {
         self.rename(object, |(stored, shown)| (shown, stored));
         for (name, zero) in self.always {
             if object[*name].is_null() {
@@ -94,11 +94,11 @@ mod tests {
         let event = json!({"kind": "Event", "regarding": {"name": "p"}, "note": "m",
             "reportingController": "c", "reportingInstance": "i", "eventTime": "t", "reason": "r"});
         let mut stored = event.clone();
-        EVENTS.to_storage(&mut stored);
+        EVENTS.convert_to_storage(&mut stored);
         assert_eq!(stored["message"], "m");
         assert_eq!((&stored["involvedObject"]["name"], &stored["source"]), (&json!("p"), &json!({})));
         let mut shown = stored;
-        EVENTS.from_storage(&mut shown);
+        EVENTS.convert_from_storage(&mut shown);
         for (name, value) in event.as_object().unwrap() {
             assert_eq!(shown[name], *value, "{name}");
         }

@@ -34,11 +34,11 @@ pub(super) fn of(plural: &str) -> Option<&'static WrappedElements> {
 }
 
 impl WrappedElements {
-    pub(super) fn from_storage(&self, object: &mut Value) {
+    pub(super) fn convert_from_storage(&self, object: &mut Value) {
         self.change(object, !self.stored);
     }
 
-    pub(super) fn to_storage(&self, object: &mut Value) {
+    pub(super) fn convert_to_storage(&self, object: &mut Value) {
         self.change(object, self.stored);
     }
 
@@ -76,16 +76,16 @@ mod tests {
         let shown = json!({"spec": {"devices": {"requests": [
             {"name": "a", "deviceClassName": "c", "count": 2}, {"name": "b", "firstAvailable": []}]}}});
         let mut object = stored.clone();
-        CLAIMS.from_storage(&mut object);
+        CLAIMS.convert_from_storage(&mut object);
         assert_eq!(object, shown);
-        CLAIMS.to_storage(&mut object);
+        CLAIMS.convert_to_storage(&mut object);
         assert_eq!(object, stored);
 
         let mut slice = json!({"spec": {"devices": [{"name": "d", "basic": {"capacity": {}}}]}});
         let shown = slice.clone();
-        SLICES.to_storage(&mut slice);
+        SLICES.convert_to_storage(&mut slice);
         assert_eq!(slice, json!({"spec": {"devices": [{"name": "d", "capacity": {}}]}}));
-        SLICES.from_storage(&mut slice);
+        SLICES.convert_from_storage(&mut slice);
         assert_eq!(slice, shown);
     }
 }

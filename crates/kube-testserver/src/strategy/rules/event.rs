@@ -8,7 +8,7 @@ use crate::{meta, names, schema::FieldError, scheme::Endpoint};
 /// Errors use the field names of `v1`.
 pub(super) fn validate(endpoint: &Endpoint, object: &Value, created: bool, errors: &mut Errors) {
     let event = match endpoint.resource.equivalent {
-        Some(equivalent) => equivalent.to_storage(object.clone()),
+        Some(equivalent) => equivalent.convert_to_storage(object.clone()),
         None => object.clone(),
     };
     let timed = !text(&event["eventTime"]).is_empty();
