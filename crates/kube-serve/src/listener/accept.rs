@@ -2,21 +2,21 @@ use std::{io, net::SocketAddr, time::Duration};
 
 use tokio::net::{TcpListener, TcpStream};
 
-const FIRST_PAUSE: Duration = Duration::from_millis(5);
-const LONGEST_PAUSE: Duration = Duration::from_secs(1);
+const MIN_BACKOFF: Duration = Duration::from_millis(5);
+const MAX_BACKOFF: Duration = Duration::from_secs(1);
 
-/// Accepts the next connection. A peer that gave up while queued is skipped; when the process is out of
-/// descriptors or memory, tries again after a pause that doubles up to a second, so it never spins.
+/// Accepts the next connection. A connection that was closed while queued is skipped. When the process is out of
+/// descriptors or memory, it retries after a pause that doubles up to a second.
 pub(super) async fn accept(tcp: &TcpListener) -> (TcpStream, SocketAddr) {
-    let mut pause = FIRST_PAUSE;
+    let mut pause = MIN_BACKOFF;
     loop {
         match tcp.accept().await {
             Ok(accepted) => return accepted,
             Err(error) if is_the_peers(&error) => {
-                tracing::debug!(%error, "connection was gone before it was accepted")
+                tracing::debug!(%error, "connection was closed before it was accepted")
             }
             Err(error) => {
-                tracing::warn!(%error, ?pause, "accepting connections failed, trying again after a pause");
+                tracing::warn!(%error, ?pause, "accepting connections failed, retrying after a pause");
                 tokio::time::sleep(pause).await;
                 pause = next_pause(pause);
             }
@@ -25,7 +25,7 @@ pub(super) async fn accept(tcp: &TcpListener) -> (TcpStream, SocketAddr) {
 }
 
 pub(super) fn next_pause(pause: Duration) -> Duration {
-    (pause * 2).min(LONGEST_PAUSE)
+    (pause * 2).min(MAX_BACKOFF)
 }
 
 fn is_the_peers(error: &io::Error) -> bool {

@@ -11,17 +11,17 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use super::{BoxError, serve::HttpService};
 
 /// How long a peer may take for its TLS handshake, or to answer a ping.
-const PATIENCE: Duration = Duration::from_secs(10);
-/// HTTP/1.1: how long a connection waits for the head of its first or next request. Longer than clients keep idle
-/// connections, so that it is not closed under a request that is on its way.
-const IDLE: Duration = Duration::from_secs(120);
-/// HTTP/2: an idle peer is asked for a sign of life this often, and is gone without an answer in [`PATIENCE`].
+const PEER_TIMEOUT: Duration = Duration::from_secs(10);
+/// HTTP/1.1: how long a connection waits for the next request head. Longer than clients keep idle connections, so
+/// that no connection is closed while a request is in flight.
+const IDLE_TIMEOUT: Duration = Duration::from_secs(120);
+/// HTTP/2: the interval of pings to an idle peer. Without a pong within [`PEER_TIMEOUT`] the connection is closed.
 const PING_EVERY: Duration = Duration::from_secs(30);
 
-/// HTTP/2: how large the head of a request may be. As Go's servers have it: selectors in a query can be long.
-const HEADERS: u32 = 1 << 20;
+/// HTTP/2: the maximum size of a request head, as in Go: selectors in a query can be long.
+const MAX_HEADER_LIST_SIZE: u32 = 1 << 20;
 
-/// Runs tasks that all end with the listener: counted by a tracker, cut by a token.
+/// Spawns tasks that end with the listener: tracked, and cancelled by a token.
 #[derive(Clone, Debug)]
 pub(super) struct Tracked {
     pub(super) tasks: TaskTracker,
@@ -41,20 +41,20 @@ where
 
 /// Serves one connection until the peer closes it or, after `drain`, its running requests have ended.
 ///
-/// HTTP/2: the peer may have `streams` requests under way at once.
+/// HTTP/2: `streams` is the maximum number of concurrent requests.
 pub(super) async fn run<I, S>(io: I, service: S, streams: u32, tracked: Tracked, drain: CancellationToken)
 where
     I: AsyncRead + AsyncWrite + Unpin + Send + 'static,
     S: HttpService,
 {
     let mut builder = auto::Builder::new(tracked);
-    builder.http1().timer(TokioTimer::new()).header_read_timeout(IDLE);
+    builder.http1().timer(TokioTimer::new()).header_read_timeout(IDLE_TIMEOUT);
     builder
         .http2()
         .timer(TokioTimer::new())
         .keep_alive_interval(PING_EVERY)
-        .keep_alive_timeout(PATIENCE)
-        .max_header_list_size(HEADERS)
+        .keep_alive_timeout(PEER_TIMEOUT)
+        .max_header_list_size(MAX_HEADER_LIST_SIZE)
         .max_concurrent_streams(streams);
     let connection =
         builder.serve_connection_with_upgrades(TokioIo::new(io), TowerToHyperService::new(service));
@@ -71,20 +71,20 @@ where
     }
 }
 
-/// A TLS handshake with a time limit; `None` (after a log line) when the peer did not complete it.
+/// A TLS handshake with a time limit; `None` (after a log line) if it fails.
 pub(super) async fn handshake(
     tls: &super::TlsSettings,
     tcp: tokio::net::TcpStream,
 ) -> Option<tokio_rustls::server::TlsStream<tokio::net::TcpStream>> {
     let acceptor = tokio_rustls::TlsAcceptor::from(tls.current());
-    match tokio::time::timeout(PATIENCE, acceptor.accept(tcp)).await {
+    match tokio::time::timeout(PEER_TIMEOUT, acceptor.accept(tcp)).await {
         Ok(Ok(stream)) => Some(stream),
         Ok(Err(error)) => {
             tracing::debug!(%error, "TLS handshake failed");
             None
         }
         Err(_) => {
-            tracing::debug!("TLS handshake took longer than {PATIENCE:?}");
+            tracing::debug!("TLS handshake took longer than {PEER_TIMEOUT:?}");
             None
         }
     }

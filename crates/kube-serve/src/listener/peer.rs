@@ -6,9 +6,9 @@ use std::{
 use rustls::pki_types::CertificateDer;
 use tower_service::Service;
 
-/// The certificates with which a peer proved who it is, leaf first; they were verified by the server's configuration.
+/// The verified certificates of a client, leaf first.
 ///
-/// An extension of every request that comes over such a connection. Without a client certificate there is none.
+/// An extension of every request on a connection with a client certificate.
 ///
 /// ```
 /// use kube_serve::listener::PeerCertificates;
@@ -31,7 +31,7 @@ impl PeerCertificates {
     }
 }
 
-/// Tells a service who its peer is.
+/// Adds [`PeerCertificates`] to the extensions of each request.
 #[derive(Clone, Debug)]
 pub(super) struct WithPeer<S> {
     pub(super) service: S,

@@ -70,31 +70,31 @@ impl Listener {
         self
     }
 
-    /// How long running requests may go on after shutdown began; then they are cut. 10 s by default.
+    /// How long running requests may continue after shutdown; then their connections are closed. 10 s by default.
     #[must_use]
     pub fn drain_deadline(mut self, deadline: Duration) -> Self {
         self.drain = deadline;
         self
     }
 
-    /// How many requests a peer may have under way at once on one HTTP/2 connection; a client with more opens a
-    /// further connection or waits. At least 1; 4096 by default.
+    /// The maximum number of concurrent requests on one HTTP/2 connection; a client with more opens another
+    /// connection or waits. At least 1; 4096 by default.
     #[must_use]
     pub fn max_concurrent_streams(mut self, streams: u32) -> Self {
         self.streams = streams.max(1);
         self
     }
 
-    /// The address in use, with the port that the system chose when 0 was asked for.
+    /// The bound address, with the actual port if 0 was requested.
     pub fn local_addr(&self) -> SocketAddr {
         self.local
     }
 
-    /// Serves until `shutdown` is ready, then stops accepting, lets running requests end, and cuts what is
-    /// still there at the drain deadline.
+    /// Serves until `shutdown` is ready, then stops accepting, lets running requests finish, and closes the
+    /// remaining connections at the drain deadline.
     ///
-    /// When this returns, every task it began has ended. Dropping the future instead cuts all connections at
-    /// once. A service error closes its connection and concerns no other.
+    /// When this returns, every task it started has ended. Dropping the future instead closes all connections at
+    /// once. A service error closes only its own connection.
     pub async fn serve<S>(self, service: S, shutdown: impl Future<Output = ()>) -> Served
     where
         S: HttpService,
