@@ -19,6 +19,7 @@ mod related_watch;
 mod request;
 mod run;
 mod runner;
+mod runner_error;
 mod running;
 mod shutdown;
 mod source;
@@ -120,4 +121,4 @@ pub struct Config {
 }
 
 /// What can go wrong with running reconcilers, apart from what they report themselves.
-pub type RunnerError = runner::Error<WriterDropped>;
+pub type RunnerError = runner_error::Error<WriterDropped>;

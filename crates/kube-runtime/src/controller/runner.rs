@@ -3,10 +3,11 @@
 use super::{
     Action, Config, Error as ControllerError,
     action::Again,
-    guard::{CallbackPanic, Trouble, guard_call},
+    guard::{Trouble, guard_call},
     pending_writes::{Parked, PendingWrites},
     reconcile::{Failure, Judged},
     request::{Asked, ReconcileReason},
+    runner_error::Error,
     running::{Done, Running},
 };
 use crate::{
@@ -23,7 +24,7 @@ use futures::{
     future::BoxFuture,
     stream::{self, FuturesUnordered},
 };
-use kube_core::{DynamicObject, Resource};
+use kube_core::Resource;
 use std::{
     fmt::Debug,
     future::{Future, poll_fn},
@@ -34,64 +35,6 @@ use std::{
     time::Duration,
 };
 use tokio::time::{Instant, sleep_until};
-
-/// What can go wrong with running reconcilers, apart from what they report themselves.
-///
-/// `R` is what can go wrong with waiting for the store.
-#[derive(Debug, thiserror::Error)]
-pub enum Error<R: std::error::Error + 'static> {
-    /// The store can never become ready, so nothing can be reconciled. The controller ends.
-    #[error("the store of the controller never became ready: {0}")]
-    Readiness(#[source] R),
-    /// The reconciler of this object, or the error policy, panicked. The object is reconciled again as after
-    /// [`Action::retry`].
-    #[error("the reconciler of {object} panicked: {message}")]
-    Panicked {
-        /// The object that was reconciled.
-        object: Box<ObjectRef<DynamicObject>>,
-        /// What the panic said.
-        message: String,
-    },
-    /// The reconciler of this object took longer than [`Config::timeout`] allows. The object is reconciled again as
-    /// after [`Action::retry`].
-    #[error("the reconciler of {object} was not done after {limit:?}: it was cancelled")]
-    TimedOut {
-        /// The object that was reconciled.
-        object: Box<ObjectRef<DynamicObject>>,
-        /// The time it had.
-        limit: Duration,
-    },
-    /// A function that the controller called with this object panicked: a mapper, which is called with related
-    /// objects, or that of an index.
-    ///
-    /// Whatever the mapper named before is reconciled. In the index, the object is not found.
-    #[error("the {callback} panicked at {object}: {message}")]
-    CallbackPanicked {
-        /// Which function: `mapper` or `index`.
-        callback: &'static str,
-        /// The object that it was called with.
-        object: Box<ObjectRef<DynamicObject>>,
-        /// What the panic said.
-        message: String,
-    },
-}
-
-impl<R: std::error::Error + 'static> Error<R> {
-    fn from_trouble(trouble: Trouble, object: Box<ObjectRef<DynamicObject>>) -> Self {
-        match trouble {
-            Trouble::Panicked(message) => Self::Panicked { object, message },
-            Trouble::TimedOut(limit) => Self::TimedOut { object, limit },
-        }
-    }
-}
-
-impl<E, Q> From<CallbackPanic> for ControllerError<E, Q> {
-    fn from(panic: CallbackPanic) -> Self {
-        let CallbackPanic { callback, object, message } = panic;
-        tracing::error!(callback, %object, message, "a function of the controller's user panicked");
-        Self::RunnerError(Error::CallbackPanicked { callback, object, message })
-    }
-}
 
 /// What a controller reports.
 pub(super) type Report<K, E, Q> = Result<(ObjectRef<K>, Action), ControllerError<E, Q>>;

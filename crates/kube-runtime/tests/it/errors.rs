@@ -83,11 +83,13 @@ async fn of_the_runtime() {
         never_ready().await,
         RunnerError::Panicked { object: object(), message: "oh".into() },
         RunnerError::TimedOut { object: object(), limit: Duration::from_secs(10) },
+        RunnerError::CallbackPanicked { callback: "mapper", object: object(), message: "oh".into() },
     ] {
         let name = match &error {
             RunnerError::Readiness(_) => "RunnerError::Readiness",
             RunnerError::Panicked { .. } => "RunnerError::Panicked",
             RunnerError::TimedOut { .. } => "RunnerError::TimedOut",
+            RunnerError::CallbackPanicked { .. } => "RunnerError::CallbackPanicked",
         };
         list.add(name, &error);
     }
