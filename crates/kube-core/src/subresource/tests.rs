@@ -47,12 +47,12 @@ fn logs() {
         )
     );
     let since = LogParams {
-        since_time: Some("2024-05-06T07:08:09Z".parse().expect("valid")),
+        since_time: Some("2024-05-06T07:08:09.25Z".parse().expect("valid")),
         ..LogParams::default()
     };
     assert_eq!(
         pods().logs("a", &since).expect("valid").uri().query(),
-        Some("&sinceTime=2024-05-06T07%3A08%3A09Z")
+        Some("&sinceTime=2024-05-06T07%3A08%3A09.25Z")
     );
     assert!(
         refusal(pods().logs("a", &LogParams { since_seconds: Some(5), ..since })).contains("at most one of")

@@ -172,7 +172,9 @@ mod tests {
         let child = owned_by(&[
             ("apps/v1", "Deployment", "web"),
             ("v1", "Pod", "no"),
-            ("apps/v1", "Deployment", "db"),
+            ("extensions/v1beta1", "Deployment", "no"),
+            // Another version of the same kind.
+            ("apps/v1beta2", "Deployment", "db"),
         ]);
         let requests = collect(trigger_owners::<Deployment, _>(stream::iter([Ok(child)]), (), ()));
         let reason = "related object updated: ConfigMap.v1/child.ns".to_owned();

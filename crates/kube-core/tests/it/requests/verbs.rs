@@ -143,9 +143,14 @@ fn delete() {
         format!("DELETE /api/v1/namespaces/web/pods/a?\n{json}\n{body}")
     );
     assert_eq!(
-        show(pods().delete_collection(&DeleteParams::background(), &ListParams::default().labels("a=b"))),
+        show(
+            pods().delete_collection(
+                &DeleteParams::background(),
+                &ListParams::default().labels("a=b").limit(3)
+            )
+        ),
         format!(
-            "DELETE /api/v1/namespaces/web/pods?&labelSelector=a%3Db\n{json}\n{{\"propagationPolicy\":\"Background\"}}"
+            "DELETE /api/v1/namespaces/web/pods?&labelSelector=a%3Db&limit=3\n{json}\n{{\"propagationPolicy\":\"Background\"}}"
         )
     );
     assert!(
