@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use futures::{AsyncBufReadExt, SinkExt};
 use k8s_openapi::api::core::v1::Pod;
-use kube_client::api::{AttachParams, LogParams, Patch, PatchParams, PostParams, TerminalSize};
+use kube_client::api::{AttachParams, ChannelError, LogParams, Patch, PatchParams, PostParams, TerminalSize};
 use kube_client::{Api, Client, Error};
 use kube_testserver::{Process, TestServer};
 use serde_json::json;
@@ -196,5 +196,7 @@ async fn a_process_ends_with_its_server() {
     let mut stdout = process.stdout().unwrap();
     server.shutdown().await;
     assert_eq!(within(stdout.read(&mut [0; 8])).await.unwrap(), 0);
-    let _ = within(process.join()).await;
+    // Whether the server closes or the connection breaks first, it is no end of the process.
+    let cut_off = within(process.join()).await.unwrap_err();
+    assert!(matches!(cut_off, ChannelError::NoStatus | ChannelError::WebSocket(_)), "{cut_off:?}");
 }
