@@ -51,12 +51,12 @@ impl Client {
 }
 
 impl ListAnswer {
-    /// What the list says of itself before its first item: servers say everything there. Nothing where it is no list.
+    /// What the list says of itself before its first item: servers say everything there.
     ///
     /// Waits until so much has arrived, and reads no further.
     ///
     /// # Errors
-    /// That the connection broke.
+    /// The connection broke, or the response is not a list: `Error::SerdeError` then says what it lacks.
     pub async fn head(&mut self) -> Result<ListMeta, Error> {
         self.body.head().await
     }

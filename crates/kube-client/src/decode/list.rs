@@ -2,8 +2,8 @@
 
 use http_body_util::BodyExt;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ListMeta;
+use kube_core::DeserializeGuard;
 use kube_core::object::{DefaultTypes, ObjectList};
-use kube_core::{DeserializeGuard, TypeMeta};
 use serde::de::{DeserializeOwned, Error as _, IgnoredAny};
 
 use super::caught::caught;
@@ -33,7 +33,7 @@ impl ListBody {
     /// What stands before the first item. Reads no further than to there.
     pub(crate) async fn head(&mut self) -> Result<ListMeta, Error> {
         while !self.splitter.reach_items() && self.read_on().await? {}
-        Ok(self.opening().metadata)
+        Ok(self.opening()?.metadata)
     }
 
     /// Decodes the items here. The first that does not decode is the error, and it is named.
@@ -41,7 +41,7 @@ impl ListBody {
     where
         K: Clone + DeserializeOwned,
     {
-        let (defaults, kind, prune) = (self.defaults().await?, self.kind(), self.prune);
+        let ((defaults, kind), prune) = (self.defaults().await?, self.prune);
         let mut items = Vec::new();
         while let Some(item) = self.next_item().await? {
             items.push(decode(item.json, item.lengths, &defaults, prune).map_err(|err| {
@@ -57,7 +57,7 @@ impl ListBody {
     where
         K: Clone + DeserializeOwned,
     {
-        let (defaults, kind, prune) = (self.defaults().await?, self.kind(), self.prune);
+        let ((defaults, kind), prune) = (self.defaults().await?, self.prune);
         let mut items = Vec::new();
         while let Some(item) = self.next_item().await? {
             let decoded = caught(|| decode(item.json, item.lengths, &defaults, prune));
@@ -91,24 +91,23 @@ impl ListBody {
         Ok(false)
     }
 
-    /// What the list says of itself before its items, as far as that can be read.
-    fn opening(&self) -> ObjectList<IgnoredAny> {
-        let closed = [self.splitter.envelope(), b"]}"].concat();
-        serde_json::from_slice(&closed).unwrap_or(ObjectList {
-            types: TypeMeta::default(),
-            metadata: ListMeta::default(),
-            items: Vec::new(),
-        })
+    /// The fields of the list before its items; all of its fields where it has no array of items.
+    fn opening(&self) -> Result<ObjectList<IgnoredAny>, Error> {
+        let envelope = self.splitter.envelope();
+        let opening = if self.splitter.envelope_is_open() {
+            serde_json::from_slice(envelope)
+        } else {
+            serde_json::from_slice(&[envelope, b"]}"].concat())
+        };
+        opening.map_err(|err| Error::SerdeError(serde_json::Error::custom(format!("not a list: {err}"))))
     }
 
-    async fn defaults(&mut self) -> Result<DefaultTypes, Error> {
+    /// The type that the list implies for its items, and its kind.
+    async fn defaults(&mut self) -> Result<(DefaultTypes, Option<String>), Error> {
         self.head().await?;
-        Ok(DefaultTypes::of_list(&self.opening().types))
-    }
-
-    /// The kind that the list implies for its items.
-    fn kind(&self) -> Option<String> {
-        self.opening().types.kind.strip_suffix("List").filter(|kind| !kind.is_empty()).map(str::to_owned)
+        let types = self.opening()?.types;
+        let kind = types.kind.strip_suffix("List").filter(|kind| !kind.is_empty()).map(str::to_owned);
+        Ok((DefaultTypes::of_list(&types), kind))
     }
 
     fn finish<T: Clone>(self, items: Vec<T>) -> Result<ObjectList<T>, Error> {
@@ -201,8 +200,24 @@ mod tests {
         let beginning = beginning.chain(futures::stream::pending());
         let head = begun(Body::wrap(StreamBody::new(beginning))).head().await.unwrap();
         assert_eq!(head.continue_.as_deref(), Some("c"));
-        for text in ["", "<html>", r#"{"items":[],"metadata":{"continue":"c"}}"#, r#"{"items":null}"#] {
+        for text in [r#"{"items":[],"metadata":{"continue":"c"}}"#, r#"{"items":null}"#] {
             assert_eq!(begun(body(text)).head().await.unwrap(), ListMeta::default(), "{text}");
+        }
+    }
+
+    #[tokio::test]
+    async fn something_that_is_not_a_list_has_no_head() {
+        for text in [
+            "",
+            "<html>",
+            "[]",
+            r#"{"metadata":5,"items":[]}"#,
+            r#"{"metadata":{"continue":"c"},"items":"#,
+            r#"{"kind":"ConfigMap","metadata":{"name":"a"}}"#,
+        ] {
+            let err = begun(body(text)).head().await.unwrap_err();
+            assert!(matches!(err, Error::SerdeError(_)), "{text}: {err:?}");
+            assert!(err.to_string().contains("not a list"), "{text}: {err}");
         }
     }
 

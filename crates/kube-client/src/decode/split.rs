@@ -116,7 +116,7 @@ impl ItemSplitter {
     }
 
     /// Whether the items are still to come.
-    fn envelope_is_open(&self) -> bool {
+    pub(super) fn envelope_is_open(&self) -> bool {
         self.place == Place::Envelope && !self.past_items
     }
 
