@@ -126,18 +126,19 @@ where
         self.ask_stale((key, stale), asks);
     }
 
-    /// An object whose state cannot be decoded keeps its owners; one that is gone has none.
+    /// An object whose state cannot be decoded keeps its owners; one that is gone has none. They hear of either.
     fn undecodable(&mut self, watch: usize, object: UndecodableObject, asks: &mut Asks<K>) {
         let key = ObjectKey {
             namespace: object.namespace.as_deref().map(Into::into),
             name: object.name.as_str().into(),
         };
-        if object.deleted {
-            let stale = self.owners[watch].observe(key, Vec::new());
-            self.ask_stale(stale, asks);
+        let concerned = if object.deleted {
+            self.owners[watch].observe(key, Vec::new())
         } else {
-            self.owners[watch].observe_unknown(&key);
-        }
+            let names = self.owners[watch].observe_unknown(&key);
+            (key, names)
+        };
+        self.ask_stale(concerned, asks);
         asks.push(Err(object.into()));
     }
 
@@ -157,4 +158,35 @@ fn reviewed<K: Resource>(Pass { first }: Pass) -> watcher::Result<Asked<K>> {
 
 fn names<K: Resource>(requests: &[ReconcileRequest<K>]) -> Vec<ObjectKey> {
     requests.iter().map(|request| ObjectKey::from(&request.obj_ref)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use futures::executor::block_on;
+    use k8s_openapi::api::core::v1::{ConfigMap, Secret};
+
+    #[test]
+    fn an_owner_hears_of_a_child_that_can_no_longer_be_decoded() {
+        let mut child = Secret::default();
+        child.metadata.name = Some("child".into());
+        let undecodable = UndecodableObject {
+            namespace: None,
+            name: "child".into(),
+            uid: None,
+            resource_version: None,
+            deleted: false,
+            error: "odd".into(),
+        };
+        let events = [CollectionEvent::Apply(child), CollectionEvent::Undecodable(undecodable)];
+        let mapper = |_: Secret| Ok(vec![ObjectRef::<ConfigMap>::new("owner").into()]);
+        let asked = asked_by(vec![stream::iter(events).map(Ok).boxed()], mapper, (), ());
+        let in_words = |item: watcher::Result<Asked<ConfigMap>>| match item {
+            Ok(Asked::One { request, .. }) => request.obj_ref.name,
+            Ok(_) => "another".into(),
+            Err(_) => "error".into(),
+        };
+        let told: Vec<String> = block_on(asked.map(in_words).collect());
+        assert_eq!(told, ["owner", "owner", "error"]);
+    }
 }
