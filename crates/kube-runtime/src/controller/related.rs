@@ -559,6 +559,9 @@ where
         A: Send + 'static,
         T: Resource<DynamicType: Clone> + Send + 'static,
     {
+        if apis.is_empty() {
+            return self; // or the first reconcile would wait for a list that never comes
+        }
         let dyntype = self.dyntype.clone();
         self.sources.add_watches(Box::new(move |pacing| {
             let watches = apis.into_iter().map(|api| watch(api, pacing.retry())).collect();

@@ -67,6 +67,16 @@ async fn reconciles_what_is_in_them_and_nothing_else() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn children_in_no_namespace_hold_up_nobody() {
+    let (_server, client) = world().await;
+    let start = Instant::now();
+    let nowhere: [&str; 0] = [];
+    let mut outputs = run(controller(&client).owns_in_namespaces::<Secret>(client.clone(), nowhere, all()));
+    assert_eq!(soon(&mut outputs.items).await, "done: one");
+    assert!(start.elapsed() < Duration::from_secs(1), "after {:?}", start.elapsed());
+}
+
+#[tokio::test(start_paused = true)]
 async fn hears_of_children_and_of_what_is_watched_in_them() {
     let (_server, client) = world().await;
     let controller = controller(&client)
