@@ -6,11 +6,14 @@ use kube_core::DynamicObject;
 use pin_project_lite::pin_project;
 use std::{
     future::Future,
-    pin::Pin,
+    pin::{Pin, pin},
     task::{Context, Poll, ready},
     time::Duration,
 };
-use tokio::time::{Sleep, sleep};
+use tokio::{
+    task::unconstrained,
+    time::{Sleep, sleep},
+};
 
 /// Why user code did not come to an end of its own.
 #[derive(Debug)]
@@ -71,7 +74,8 @@ impl<F: Future> Future for Guarded<F> {
             Ok(Poll::Ready(output)) => Ok(output),
             Ok(Poll::Pending) => match this.deadline {
                 Some((limit, deadline)) => {
-                    ready!(deadline.as_mut().poll(cx));
+                    // A timer is never due for a task whose future has used up its budget.
+                    ready!(pin!(unconstrained(deadline.as_mut())).poll(cx));
                     Err(Trouble::TimedOut(*limit))
                 }
                 None => return Poll::Pending,
@@ -86,5 +90,30 @@ impl<F: Future> Future for Guarded<F> {
                 Err(first)
             }
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tokio::{
+        task::{consume_budget, yield_now},
+        time::advance,
+    };
+
+    /// The timer asks tokio for budget, too, and a future that has used it up leaves none.
+    #[tokio::test(start_paused = true)]
+    async fn a_future_that_uses_up_the_budget_of_its_task_is_timed_out() {
+        let spinning = async {
+            for _ in 0..1_000_000 {
+                consume_budget().await;
+            }
+        };
+        let limit = Duration::from_secs(1);
+        let guarded = tokio::spawn(guard(spinning, Some(limit)));
+        yield_now().await;
+        advance(2 * limit).await;
+        let outcome = guarded.await.unwrap();
+        assert!(matches!(outcome, Err(Trouble::TimedOut(after)) if after == limit), "{outcome:?}");
     }
 }
