@@ -202,7 +202,8 @@ impl Machine {
     fn ended<K>(&mut self, watch: Watching, end: End, now: Instant, emit: &mut Emit<K>) -> Turn {
         let lasted = now.duration_since(watch.since);
         let healthy = match end {
-            End::Silent => watch.heard, // or nobody was there
+            End::Silent => watch.heard,                                // or nobody was there
+            End::UnknownDeletion => lasted >= self.config.good_life(), // or each one would be a list at the shortest wait
             _ => watch.progressed || lasted >= self.config.good_life(),
         };
         if healthy {

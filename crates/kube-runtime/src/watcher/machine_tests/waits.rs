@@ -75,6 +75,27 @@ fn versions_that_expire_again_and_again_lead_to_lists_that_become_rare() {
     assert_eq!(bench.wait, OWN, "a watch has lived");
 }
 
+/// Also between changes that can be decoded.
+#[test]
+fn deletions_that_cannot_be_told_lead_to_lists_that_become_rare() {
+    let gone = || json!({ "type": "DELETED", "object": spoiled("bad", "12") });
+    let mut bench = listed(Config::default());
+    bench.machine.relist_undecodable_deletions = true;
+    let mut waits = Vec::new();
+    for _ in 0..7 {
+        bench.started();
+        bench.message(added("b", "11"));
+        bench.message(gone());
+        waits.push(bench.wait.as_millis());
+        bench.page(list("10", "", vec![]));
+    }
+    assert_eq!(waits, [100, 1000, 2000, 4000, 8000, 16000, 30000]);
+    bench.started();
+    bench.pass(60);
+    bench.message(gone());
+    assert_eq!(bench.wait, OWN, "a watch has lived");
+}
+
 /// A backoff of the user, which is shared with others elsewhere.
 fn configured(seconds: u64) -> RetryBackoff {
     let backoff = unlimited(Duration::from_secs(seconds), Duration::from_secs(60 * seconds));
