@@ -5,6 +5,17 @@ use std::{
     panic::{AssertUnwindSafe, catch_unwind},
 };
 
+/// A function of the user panicked when it was called with this object.
+#[derive(Debug, thiserror::Error)]
+#[error("the {callback} panicked at {kind} {object}: {message}")]
+pub(crate) struct ObjectPanic {
+    /// Which function.
+    pub(crate) callback: &'static str,
+    pub(crate) kind: &'static str,
+    pub(crate) object: String,
+    pub(crate) message: String,
+}
+
 /// What `call` returns, or what its panic said.
 ///
 /// User code shares its data with later calls, as any two threads share data: what it leaves half done is visible to

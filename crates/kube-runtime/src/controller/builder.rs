@@ -239,7 +239,8 @@ where
     /// [`DefaultBackoff`](watcher::DefaultBackoff) for each watch.
     ///
     /// The watches of the controller share `backoff`, but only the one that fails waits: at least as long as `backoff` says. Where
-    /// `backoff` ends, its last wait repeats.
+    /// `backoff` ends, its last wait repeats. It starts over when a watch that has failed works again; the waits of others
+    /// that still fail begin anew with it.
     ///
     /// ```
     /// use k8s_openapi::api::core::v1::ConfigMap;

@@ -1,7 +1,11 @@
 //! The stream adapter that drops changes that do not matter.
 
 use super::Predicate;
-use crate::{reflector::ObjectKey, unwind::catch, watcher::Error};
+use crate::{
+    reflector::ObjectKey,
+    unwind::{ObjectPanic, catch},
+    watcher::Error,
+};
 use ahash::AHashMap;
 use futures::{Stream, ready};
 use kube_core::Resource;
@@ -51,7 +55,8 @@ impl Default for PredicateConfig {
 pin_project! {
     /// Passes an object on only if a property of it has changed.
     ///
-    /// If the predicate panics, that is an error that names the object, which then passes: whether it matters is not known.
+    /// If the predicate panics, that is an error that names the object, which then passes: whether it matters is not known. Nor is
+    /// it of the next state of an object that passed so, or without the property: it passes, too.
     ///
     /// Made by [`predicate_filter`](crate::WatchStreamExt::predicate_filter).
     #[must_use = "streams do nothing unless polled"]
@@ -64,15 +69,6 @@ pin_project! {
         next: Option<K>,
         kind: PhantomData<fn(K)>,
     }
-}
-
-/// The predicate panicked when it was called with this object.
-#[derive(Debug, thiserror::Error)]
-#[error("the predicate panicked at {kind} {object}: {message}")]
-struct PredicatePanicked {
-    kind: &'static str,
-    object: String,
-    message: String,
 }
 
 impl<St, K, P> PredicateFilter<St, K, P>
@@ -102,18 +98,17 @@ where
         loop {
             let item = ready!(this.stream.as_mut().poll_next(cx));
             let Some(Ok(object)) = item else { return Poll::Ready(item) };
-            let news = match catch(|| this.predicate.hash_property(&object)) {
-                Ok(Some(property)) => {
-                    let uid = object.meta().uid.as_deref().unwrap_or_default();
-                    this.memory.is_news(ObjectKey::of(&object), uid, property, Instant::now())
-                }
-                Ok(None) => true,
-                Err(message) => {
-                    let error = panicked(&object, message);
-                    *this.next = Some(object);
-                    return Poll::Ready(Some(Err(error)));
-                }
+            let (property, panic) = match catch(|| this.predicate.hash_property(&object)) {
+                Ok(property) => (property, None),
+                Err(message) => (None, Some(message)),
             };
+            let uid = object.meta().uid.as_deref().unwrap_or_default();
+            let news = this.memory.is_news(ObjectKey::of(&object), uid, property, Instant::now());
+            if let Some(message) = panic {
+                let error = panicked(&object, message);
+                *this.next = Some(object);
+                return Poll::Ready(Some(Err(error)));
+            }
             if news {
                 return Poll::Ready(Some(Ok(object)));
             }
@@ -127,7 +122,8 @@ fn panicked<K: Resource>(object: &K, message: String) -> Error {
     let kind = kind.rsplit_once("::").map_or(kind, |(_, kind)| kind);
     let meta = object.meta();
     let object = [&meta.namespace, &meta.name].into_iter().flatten().cloned().collect::<Vec<_>>().join("/");
-    Error::WatchFailed(kube_client::Error::Service(Box::new(PredicatePanicked { kind, object, message })))
+    let panic = ObjectPanic { callback: "predicate", kind, object, message };
+    Error::WatchFailed(kube_client::Error::Service(Box::new(panic)))
 }
 
 /// The last property of each object that was seen not too long ago. Every operation costs O(1) on average.
@@ -140,7 +136,8 @@ struct Memory {
 
 struct Known {
     uid: Box<str>,
-    property: u64,
+    /// `None` if it last passed in a state of which the property is not known.
+    property: Option<u64>,
     seen: Instant,
 }
 
@@ -149,13 +146,14 @@ impl Memory {
         Self { ttl, known: AHashMap::new(), visits: VecDeque::new() }
     }
 
-    /// Whether the property is not the one this object had when it was last seen.
-    fn is_news(&mut self, key: ObjectKey, uid: &str, property: u64, now: Instant) -> bool {
+    /// Whether the property is not the one this object had when it was last seen, or is not known. An object of which it
+    /// was never known costs nothing.
+    fn is_news(&mut self, key: ObjectKey, uid: &str, property: Option<u64>, now: Instant) -> bool {
         self.forget_old(now);
         match self.known.get_mut(&key) {
             Some(known) => {
                 known.seen = now;
-                let same = known.property == property && *known.uid == *uid;
+                let same = property.is_some() && known.property == property && *known.uid == *uid;
                 if !same {
                     known.property = property;
                     known.uid = uid.into();
@@ -163,8 +161,10 @@ impl Memory {
                 !same
             }
             None => {
-                self.visits.push_back((now, key.clone()));
-                self.known.insert(key, Known { uid: uid.into(), property, seen: now });
+                if property.is_some() {
+                    self.visits.push_back((now, key.clone()));
+                    self.known.insert(key, Known { uid: uid.into(), property, seen: now });
+                }
                 true
             }
         }
@@ -228,6 +228,19 @@ mod tests {
         assert_eq!(passing(objects(), predicates::generation.fallback(predicates::labels)), 1);
     }
 
+    /// Once it has passed in a state of which the property is not known, a return to the former one is news.
+    #[test]
+    fn what_passed_without_a_property_is_not_remembered_by_its_former_one() {
+        let state = |generation| object("a", generation, None);
+        assert_eq!(passing(vec![state(Some(1)), state(None), state(Some(1))], predicates::generation), 3);
+        let panicking = |object: &ConfigMap| {
+            assert_ne!(object.metadata.generation, Some(0), "cannot read it");
+            predicates::generation(object)
+        };
+        let errors = 1;
+        assert_eq!(passing(vec![state(Some(1)), state(Some(0)), state(Some(1))], panicking), 3 + errors);
+    }
+
     #[test]
     fn combined_properties_pass_when_either_changes() {
         let objects = || {
@@ -253,11 +266,11 @@ mod tests {
         let minutes = |minutes: u64| start + Duration::from_secs(60 * minutes);
         let key = |name| ObjectKey::of(&object(name, None, None));
         let mut memory = Memory::new(Duration::from_secs(600));
-        assert!(memory.is_news(key("kept"), "", 1, minutes(0)));
-        assert!(memory.is_news(key("lost"), "", 1, minutes(0)));
-        assert!(!memory.is_news(key("kept"), "", 1, minutes(8)));
-        assert!(!memory.is_news(key("kept"), "", 1, minutes(12)));
+        assert!(memory.is_news(key("kept"), "", Some(1), minutes(0)));
+        assert!(memory.is_news(key("lost"), "", Some(1), minutes(0)));
+        assert!(!memory.is_news(key("kept"), "", Some(1), minutes(8)));
+        assert!(!memory.is_news(key("kept"), "", Some(1), minutes(12)));
         assert_eq!((memory.known.len(), memory.visits.len()), (1, 1));
-        assert!(memory.is_news(key("lost"), "", 1, minutes(12)));
+        assert!(memory.is_news(key("lost"), "", Some(1), minutes(12)));
     }
 }

@@ -4,6 +4,7 @@ use super::{
     collection::{about, about_status},
     fault::Fault,
 };
+use crate::unwind::ObjectPanic;
 use kube_core::Status;
 
 /// Why a step of a [`watcher`](fn@super::watcher) failed. The watcher has already decided how to go on.
@@ -34,13 +35,24 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 impl Error {
     /// Whether only a change by a human can help, so that a caller who waits for one thing should stop waiting.
+    ///
+    /// An answer that cannot be read is asked for again; an object that cannot be decoded stays as it is.
     pub(crate) fn is_permanent(&self) -> bool {
         match self {
             Self::InitialListFailed(error) | Self::WatchStartFailed(error) | Self::WatchFailed(error) => {
-                Fault::of(error).is_permanent()
+                Fault::of(error).is_permanent() || self.undecodable().next().is_some()
             }
             Self::WatchError(status) => Fault::of_status(status).is_permanent(),
             Self::NoResourceVersion => true,
         }
+    }
+
+    /// Whether it is about objects that arrived, so that there is nothing to wait for before the next one.
+    pub(crate) fn is_about_objects(&self) -> bool {
+        let of_a_call = match self {
+            Self::WatchFailed(kube_client::Error::Service(error)) => error.is::<ObjectPanic>(),
+            _ => false,
+        };
+        of_a_call || self.undecodable().next().is_some()
     }
 }
