@@ -28,8 +28,8 @@ pub enum Error {
 /// # Errors
 ///
 /// [`Error::ProbeFailed`] as soon as the server refuses the watch (not allowed, unknown kind) or the object cannot be
-/// decoded, or when everything has failed for a minute. Shorter outages are sat out, and a watch on which nothing happens is no
-/// failure.
+/// decoded, or when everything has failed for a minute. Shorter outages and single answers that cannot be read are sat out, and
+/// a watch on which nothing happens is no failure.
 ///
 /// ```
 /// # use kube_client::{Api, Client};

@@ -67,7 +67,7 @@ impl Fault {
 
     /// Whether only a change by a human can help, so that a caller who waits for one thing should stop waiting.
     pub(crate) fn is_permanent(&self) -> bool {
-        matches!(self, Self::Refused | Self::Forbidden | Self::UnknownKind | Self::Undecodable)
+        matches!(self, Self::Refused | Self::Forbidden | Self::UnknownKind)
     }
 }
 

@@ -178,5 +178,6 @@ mod tests {
         let unreadable = serde_json::from_str::<IgnoredAny>("{").unwrap_err();
         let error = Error::WatchFailed(kube_client::Error::SerdeError(unreadable));
         assert_eq!(error.undecodable().count() + Error::NoResourceVersion.undecodable().count(), 0);
+        assert!(!error.is_permanent(), "a line that cannot be read is asked for again");
     }
 }

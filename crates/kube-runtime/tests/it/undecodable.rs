@@ -120,6 +120,17 @@ async fn what_an_unreadable_line_told_is_not_lost() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn waiting_for_an_object_sits_out_an_unreadable_line() {
+    let (client, _) = scripted(|before, _| {
+        let added = event("ADDED", object("b", "11"));
+        if before == 0 { lines(&[], garbled()) } else { lines(&[added], silence()) }
+    });
+    let is_b = |it: Option<&ConfigMap>| it.is_some_and(|it| it.name_any() == "b");
+    let waiting = await_condition(api(client), "b", is_b);
+    assert!(timeout(Duration::from_secs(60), waiting).await.unwrap().unwrap().is_some());
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_line_that_stays_unreadable_leads_to_a_list() {
     let (client, log) = scripted(|_, _| lines(&[], garbled()));
     during(600, events(client, Config::default())).await;
