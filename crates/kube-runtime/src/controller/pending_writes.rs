@@ -152,7 +152,12 @@ impl PendingWrites {
         let Some(parked) = self.parked.get_mut(key) else { return Some(reason) };
         let urgency = reason.urgency();
         match parked {
-            Some(parked) => parked.urgency = parked.urgency.max(urgency),
+            Some(parked) => {
+                parked.urgency = parked.urgency.max(urgency);
+                if parked.reason.is_own() && !reason.is_own() {
+                    parked.reason = reason; // what others ask for is never given up
+                }
+            }
             None => *parked = Some(Parked { reason, urgency }),
         }
         None

@@ -164,3 +164,16 @@ async fn a_wait_ends_with_the_writer() {
     drop(writer);
     assert!(is_visible(&mut pending));
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_request_of_somebody_else_survives_being_merged_with_an_own_one() {
+    let old = object("1", "9");
+    let (store, _writer) = filled(&old);
+    let (own, genuine) = (ReconcileReason::ReconcilerRequestedRetry, ReconcileReason::ObjectUpdated);
+    for reasons in [[own.clone(), genuine.clone()], [genuine, own]] {
+        let mut pending = pending(&store, &old, &WriteVersion::of(&object("1", "10")).unwrap());
+        reasons.into_iter().for_each(|reason| assert!(pending.park(&key(), reason).is_none()));
+        pending.retain(|reason| !reason.is_own());
+        assert!(pending.has_parked());
+    }
+}
