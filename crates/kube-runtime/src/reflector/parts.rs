@@ -243,6 +243,7 @@ where
     /// The list of a namespace is complete. `version`: what its watcher says of it.
     fn listed(&mut self, namespace: &str, version: Option<ListVersion>, emit: &mut Vec<Event<Arc<K>>>) {
         let Some(part) = self.parts.get_mut(namespace) else { return };
+        self.writer.list_arrived_in(namespace);
         let list = part.listing.take().unwrap_or_default();
         let highest = list.objects.values().filter_map(version_of).max();
         let version = version.unwrap_or(ListVersion::Unknown { highest });

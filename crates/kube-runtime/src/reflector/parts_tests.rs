@@ -2,9 +2,10 @@
 
 use super::*;
 use crate::{
-    reflector::store::{Store, store},
+    reflector::store::{Awaited, Store, store},
     watcher::Error,
 };
+use futures::FutureExt;
 use k8s_openapi::api::core::v1::ConfigMap;
 use kube_core::{ObjectMeta, ResourceExt, Status};
 use proptest::prelude::*;
@@ -231,4 +232,21 @@ proptest! {
             }
         }
     }
+}
+
+#[test]
+fn a_list_under_way_does_not_count_when_another_namespace_completes_the_whole() {
+    let mut bench = Bench::of(&["x", "y"]);
+    bench.list("x", &[("a", 1)]);
+    let key = ObjectKey { namespace: Some("x".into()), name: "a".into() };
+    let awaited = Awaited::State { uid: None, version: "9".into(), was_visible: false };
+    let mut wait = bench.store.wait_until(key, awaited);
+    let mut is_over = move || (&mut wait).now_or_never().is_some();
+    bench.event("x", Event::Init);
+    bench.list("y", &[]);
+    assert!(bench.parts.is_complete() && !is_over(), "only the first list of it is visible");
+    bench.event("x", Event::InitDone);
+    assert!(!is_over(), "it may have been requested before");
+    bench.list("x", &[]);
+    assert!(is_over());
 }

@@ -64,7 +64,12 @@ where
         self.watermarks().lock().start_list(namespace);
     }
 
-    /// The list of the namespace is visible.
+    /// The list of the namespace has arrived. It is not visible yet.
+    pub(in crate::reflector) fn list_arrived_in(&mut self, namespace: &str) {
+        self.watermarks().lock().list_arrived(namespace);
+    }
+
+    /// The list of the namespace that arrived last is visible.
     pub(in crate::reflector) fn finish_list_in(&mut self, namespace: &str, version: ListVersion) {
         let shared = self.shared();
         let is_met = |key: &_, awaited: &_| shared.is_met(key, awaited);

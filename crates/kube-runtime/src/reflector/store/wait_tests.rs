@@ -8,7 +8,11 @@ use crate::watcher::Event;
 use futures::{FutureExt, future::BoxFuture};
 use k8s_openapi::api::core::v1::ConfigMap;
 use kube_core::ResourceExt;
-use std::{future::Future, sync::Arc, task::Context};
+use std::{
+    future::Future,
+    sync::Arc,
+    task::Context,
+};
 
 /// The version the store holds when the wait is over, `None` for no such object; `Err` while it is not over.
 type Outcome = Result<Option<String>, &'static str>;
@@ -125,4 +129,17 @@ fn an_object_no_server_has_seen_is_an_error() {
     let (store, _writer) = filled([]);
     let error = store.wait_for(&object("new", "")).now_or_never().unwrap().unwrap_err();
     assert!(error.to_string().starts_with("new has no metadata.resourceVersion"), "{error}");
+}
+
+#[test]
+fn a_list_that_is_given_up_does_not_count_for_what_was_written_while_it_arrived() {
+    let list = || [Event::Init, Event::InitApply(object("a", "7")), Event::InitDone];
+    let (store, mut writer) = filled(list());
+    writer.apply_watcher_event(&Event::Init);
+    let mut own = wait(&store, "a", "9");
+    assert_eq!(outcome(&mut own), Err("waits"));
+    list().iter().for_each(|event| drop(writer.apply_watcher_event(event)));
+    assert_eq!(outcome(&mut own), Err("waits"), "it may have been requested before the write");
+    list().iter().for_each(|event| drop(writer.apply_watcher_event(event)));
+    assert_eq!(outcome(&mut own), seen("7"), "it was requested when the list before it had begun to arrive");
 }

@@ -32,6 +32,11 @@ impl Bench {
 
     fn list(&mut self, version: ListVersion) {
         self.0.start_list("");
+        self.finish_list(version);
+    }
+
+    fn finish_list(&mut self, version: ListVersion) {
+        self.0.list_arrived("");
         self.0.finish_list("", version, |_, awaited| awaited.is_met(None));
     }
 }
@@ -75,7 +80,7 @@ fn what_a_restored_storage_lacks_is_not_waited_for() {
     let mut lost = bench.number("60");
     bench.0.start_list("");
     let mut after = bench.number("60");
-    bench.0.finish_list("", ListVersion::Known(20), |_, awaited| awaited.is_met(None));
+    bench.finish_list(ListVersion::Known(20));
     assert!(is_over(&mut lost));
     assert!(!is_over(&mut after), "it may have been written to the restored storage");
     assert!(
@@ -94,7 +99,7 @@ fn a_list_of_unknown_version_counts_by_its_objects_and_for_what_was_written_befo
     assert!(is_over(&mut nine));
     bench.0.start_list("");
     let mut later = bench.number("19");
-    bench.0.finish_list("", ListVersion::Unknown { highest: None }, |_, awaited| awaited.is_met(None));
+    bench.finish_list(ListVersion::Unknown { highest: None });
     assert!(!is_over(&mut later));
     bench.list(ListVersion::Unknown { highest: None });
     assert!(is_over(&mut later), "after one under way, the next was requested later");
@@ -122,6 +127,22 @@ fn versions_that_cannot_be_compared_are_looked_for_in_the_object() {
     bench.0.progress("x", "");
     bench.apply("100");
     assert!(!is_over(&mut again), "a bookmark may say so, too");
+}
+
+#[test]
+fn versions_of_one_object_can_be_compared() {
+    let mut bench = bench();
+    bench.list(ListVersion::Opaque);
+    let a = |uid, version| Visible { uid: Some(uid), version: Some(version) };
+    let mut five = bench.number("5");
+    let mut hash = bench.wait(key("x", "a"), state("1", "5f")).unwrap();
+    for passed in [a("2", "6"), a("1", "4"), a("1", "6f")] {
+        bench.0.changed(|| key("x", "a"), "x", passed, false);
+        assert!(!is_over(&mut five), "{passed:?}");
+    }
+    bench.0.changed(|| key("x", "a"), "x", a("1", "6"), false);
+    assert!(is_over(&mut five) && !is_over(&mut hash), "the store is past it");
+    assert!(state("1", "5").is_met(Some(a("1", "10"))) && !state("1", "5").is_met(Some(a("2", "10"))));
 }
 
 #[test]

@@ -98,9 +98,10 @@ struct Collection {
 /// How many lists there were.
 #[derive(Debug, Clone, Copy, Default)]
 struct ListGenerations {
+    /// Each that begins to arrive has the next number. None is 0.
     begun: u64,
-    /// The number of the last one that came to its end; none is 0.
-    complete: u64,
+    /// The number of the last one that has arrived; less than `begun` while one is under way.
+    arrived: u64,
 }
 
 #[derive(Debug)]
@@ -109,7 +110,7 @@ struct Waiter {
     awaited: Awaited,
     /// How many lists had begun to arrive before.
     begun: u64,
-    /// The first list that was surely requested afterwards.
+    /// The first list that was surely requested afterwards, unless the one under way is given up.
     requested_after: u64,
     done: oneshot::Sender<()>,
 }
@@ -162,14 +163,23 @@ impl HighWatermarks {
         self.closed
     }
 
-    /// A list of this collection begins to arrive.
+    /// A list of this collection begins to arrive. O(waits) if the one before is given up.
     pub(super) fn start_list(&mut self, collection: &str) {
         if let Some(collection) = self.collections.get_mut(collection) {
-            collection.lists.begun += 1;
+            collection.start_list();
         }
     }
 
-    /// The list is visible, and nothing else is. `is_met` says whether a wait is over by what readers see. O(waits).
+    /// The list of this collection has arrived. It is not visible yet.
+    pub(super) fn list_arrived(&mut self, collection: &str) {
+        if let Some(Collection { lists, .. }) = self.collections.get_mut(collection) {
+            lists.begun = lists.begun.max(1);
+            lists.arrived = lists.begun;
+        }
+    }
+
+    /// The list that arrived last is visible, and nothing else is. `is_met` says whether a wait is over by what readers see.
+    /// O(waits).
     pub(super) fn finish_list(
         &mut self,
         collection: &str,
@@ -177,8 +187,6 @@ impl HighWatermarks {
         is_met: impl Fn(&ObjectKey, &Awaited) -> bool,
     ) {
         let Some(collection) = self.collections.get_mut(collection) else { return };
-        collection.lists.begun = collection.lists.begun.max(1);
-        collection.lists.complete = collection.lists.begun;
         let ends_waits = collection.set_list_version(version);
         collection.end_where(|waiter, by_object| {
             ends_waits(waiter) || (by_object && is_met(&waiter.key, &waiter.awaited))
@@ -239,10 +247,10 @@ impl HighWatermarks {
         if closed {
             return Err(NoWait::Closed);
         }
-        let ListGenerations { begun, complete } = collection.lists;
+        let ListGenerations { begun, arrived } = collection.lists;
         // The answer to a request of before may still be under way. Of a list that has begun to arrive, the next one
         // was requested later; otherwise the next one is that answer perhaps.
-        let requested_after = if begun > complete { begun + 1 } else { begun + 2 };
+        let requested_after = if begun > arrived { begun + 1 } else { begun + 2 };
         let (done, is_done) = oneshot::channel();
         collection.index(number, &key, &awaited);
         collection.waiters.insert(number, Waiter { key, awaited, begun, requested_after, done });
@@ -271,6 +279,17 @@ impl HighWatermarks {
 }
 
 impl Collection {
+    fn start_list(&mut self) {
+        let ListGenerations { begun, arrived } = self.lists;
+        if begun > arrived {
+            // What comes in the place of a list that was given up may have been requested before a wait that began meanwhile.
+            for waiter in self.waiters.values_mut().filter(|waiter| waiter.begun == begun) {
+                waiter.requested_after += 1;
+            }
+        }
+        self.lists.begun += 1;
+    }
+
     /// Takes over what a list says of versions. Returns which waits end by the list alone.
     fn set_list_version(&mut self, version: ListVersion) -> impl Fn(&Waiter) -> bool + use<> {
         let went_back = match (version, self.mark) {
@@ -286,7 +305,7 @@ impl Collection {
         if let Some(mark) = self.mark {
             self.advance(mark);
         }
-        let generation = self.lists.complete;
+        let generation = self.lists.arrived;
         move |waiter| match version {
             // What was written to a storage that has been replaced by an older one never comes.
             ListVersion::Known(_) => went_back && waiter.begun < generation,
@@ -374,7 +393,7 @@ impl Collection {
 }
 
 impl Awaited {
-    /// Whether this is over, seeing what readers see of the object. Versions are compared for equality.
+    /// Whether this is over, seeing what readers see of the object.
     pub(super) fn is_met(&self, visible: Option<Visible<'_>>) -> bool {
         match (self, visible) {
             (_, Some(visible)) => self.is_met_by(visible, false),
@@ -387,7 +406,12 @@ impl Awaited {
         match self {
             Self::State { uid: expected, version: expected_version, .. } => {
                 let same = expected.is_none() || expected.as_deref() == uid;
-                same && (deleted || version == Some(&**expected_version))
+                // Servers that count for each object alone do count: a later state of the same object says enough.
+                let later = || {
+                    expected.is_some()
+                        && number(expected_version).is_some_and(|it| version.and_then(number) >= Some(it))
+                };
+                same && (deleted || version == Some(&**expected_version) || later())
             }
             Self::End { uids } => deleted || uid.is_some_and(|uid| uids.iter().all(|ended| **ended != *uid)),
         }

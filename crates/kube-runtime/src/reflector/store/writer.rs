@@ -324,6 +324,7 @@ where
         shared.objects.publish(changed.into_iter().map(keyed));
         if self.listing.take().is_some() {
             let shared = self.shared();
+            shared.watermarks.lock().list_arrived("");
             shared.watermarks.lock().finish_list("", version, |key, awaited| shared.is_met(key, awaited));
         }
         self.ready.send_if_modified(|ready| !std::mem::replace(ready, true));
