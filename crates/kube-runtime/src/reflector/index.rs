@@ -118,15 +118,13 @@ pub(super) fn pair(key: &str, value: &str) -> String {
     format!("{key}={value}")
 }
 
-/// What an index function makes of one object: a `Vec` of keys, whatever their type.
-pub(super) type IndexKeys = Box<dyn Any + Send>;
+/// What an index function makes of one object: a `Vec` of keys, whatever their type. `None` if it panicked.
+pub(super) type IndexKeys = Option<Box<dyn Any + Send>>;
 
 /// A declared index, whatever the type of its keys.
 pub(super) trait AnyIndex<K>: Send + Sync {
     /// Calls the index function. This is code of users, so no lock may be held. `Err` is what its panic said.
     fn keys(&self, object: &K) -> Result<IndexKeys, String>;
-    /// The keys of an object that the index does not find.
-    fn no_keys(&self) -> IndexKeys;
     /// The index without objects.
     fn buckets(&self) -> Box<dyn AnyBuckets<K>>;
 }
@@ -139,21 +137,18 @@ where
     fn keys(&self, object: &K) -> Result<IndexKeys, String> {
         let mut keys: Vec<T> = Vec::new();
         catch(|| (self.keys)(object, &mut |key| keys.push(key)))?;
-        Ok(Box::new(keys))
-    }
-
-    fn no_keys(&self) -> IndexKeys {
-        Box::new(Vec::<T>::new())
+        Ok(Some(Box::new(keys)))
     }
 
     fn buckets(&self) -> Box<dyn AnyBuckets<K>> {
-        Box::new(IndexBuckets { index: self.clone(), objects: AHashMap::new() })
+        Box::new(IndexBuckets { index: self.clone(), objects: AHashMap::new(), unfound: ByName::default() })
     }
 }
 
 /// The objects of a store by the keys of one index, whatever their type.
 pub(super) trait AnyBuckets<K>: Any + Send + Sync {
     fn insert(&mut self, object: &Arc<K>, keys: IndexKeys);
+    /// Takes an object out. O(keys of the index) for one that was inserted with keys that are not known any more.
     fn remove(&mut self, object: &K, keys: IndexKeys);
 }
 
@@ -161,6 +156,8 @@ pub(super) trait AnyBuckets<K>: Any + Send + Sync {
 pub(super) struct IndexBuckets<K: 'static, T: 'static> {
     index: Index<K, T>,
     objects: AHashMap<T, ByName<K>>,
+    /// The objects that have no keys, because the function panicked.
+    unfound: ByName<K>,
 }
 
 impl<K: Lookup + 'static, T: Eq + Hash + 'static> IndexBuckets<K, T> {
@@ -196,12 +193,23 @@ where
     T: Eq + Hash + Send + Sync + 'static,
 {
     fn insert(&mut self, object: &Arc<K>, keys: IndexKeys) {
+        let Some(keys) = keys else {
+            self.unfound.insert(Arc::clone(object));
+            return;
+        };
         for key in typed::<T>(keys) {
             self.objects.entry(key).or_default().insert(Arc::clone(object));
         }
     }
 
     fn remove(&mut self, object: &K, keys: IndexKeys) {
+        if self.unfound.remove(object).is_some() {
+            return;
+        }
+        let Some(keys) = keys else {
+            self.objects.retain(|_, same_key| same_key.remove(object).is_none() || same_key.len() > 0);
+            return;
+        };
         for key in typed::<T>(keys) {
             if let Some(same_key) = self.objects.get_mut(&key) {
                 same_key.remove(object);
@@ -213,6 +221,6 @@ where
     }
 }
 
-fn typed<T: 'static>(keys: IndexKeys) -> Vec<T> {
+fn typed<T: 'static>(keys: Box<dyn Any + Send>) -> Vec<T> {
     *keys.downcast().expect("invariant: the keys were made by the same index")
 }

@@ -5,7 +5,13 @@ use crate::{reflector::Index, watcher::Event};
 use k8s_openapi::api::core::v1::ConfigMap;
 use kube_core::{ResourceExt, Selector};
 use proptest::prelude::*;
-use std::collections::BTreeSet;
+use std::{
+    collections::BTreeSet,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering::Relaxed},
+    },
+};
 
 /// The letters of the annotation `letters`, each a key.
 fn letters(object: &ConfigMap) -> Vec<char> {
@@ -20,7 +26,7 @@ fn with(name: u8, version: usize, letters: &str) -> ConfigMap {
     object
 }
 
-fn named(found: Vec<std::sync::Arc<ConfigMap>>) -> BTreeSet<(String, String)> {
+fn named(found: Vec<Arc<ConfigMap>>) -> BTreeSet<(String, String)> {
     let all: Vec<_> =
         found.iter().map(|it| (it.name_any(), it.resource_version().unwrap_or_default())).collect();
     let set: BTreeSet<_> = all.iter().cloned().collect();
@@ -95,4 +101,30 @@ fn a_list_replaces_objects_and_indexes_at_once() {
     assert_eq!((store.by_index(&by_letter, &'a').len(), store.by_index(&by_letter, &'b').len()), (1, 0));
     writer.apply_watcher_event(&Event::InitDone);
     assert_eq!((store.by_index(&by_letter, &'a').len(), store.by_index(&by_letter, &'b').len()), (0, 1));
+}
+
+#[test]
+fn an_object_leaves_an_index_whose_function_panics_at_its_last_state() {
+    for replaced in [false, true] {
+        let broken = Arc::new(AtomicBool::new(false));
+        let by_letter = Index::new({
+            let broken = Arc::clone(&broken);
+            move |object: &ConfigMap| {
+                let letters = letters(object);
+                assert!(!broken.load(Relaxed) || !letters.contains(&'a'), "broken");
+                letters
+            }
+        });
+        let (store, writer) = store();
+        let mut writer = writer.with_index(&by_letter);
+        writer.apply_watcher_event(&Event::Apply(with(1, 1, "ab")));
+        writer.apply_watcher_event(&Event::Apply(with(2, 1, "b")));
+        broken.store(true, Relaxed);
+        writer.apply_watcher_event(&match replaced {
+            true => Event::Apply(with(1, 2, "c")),
+            false => Event::Delete(with(1, 2, "c")),
+        });
+        let found = |letter| store.by_index(&by_letter, &letter).len();
+        assert_eq!([found('a'), found('b'), found('c')], [0, 1, usize::from(replaced)]);
+    }
 }

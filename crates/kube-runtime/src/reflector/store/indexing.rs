@@ -29,9 +29,19 @@ where
         Some((before, keys))
     }
 
-    /// The keys of a state that is there: the index functions have been called with it before.
+    /// The keys of a state that is there: the index functions have been called with it before. Where one panics now, the object
+    /// is looked for in its whole index.
     pub(super) fn keys_before(&self, object: &K) -> Vec<IndexKeys> {
-        self.indexes.keys(object, |_panic| ())
+        self.indexes.keys(object, |message| {
+            let key = ObjectKey::of(object);
+            let (namespace, name) = (key.namespace.as_deref(), &*key.name);
+            tracing::warn!(
+                namespace,
+                name,
+                message,
+                "an index function panicked at the state of an object before its last change"
+            );
+        })
     }
 
     fn index_panicked(&self, object: &K, message: String) {
