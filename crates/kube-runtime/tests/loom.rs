@@ -50,6 +50,7 @@ use registry::Registry;
 use std::{
     future::poll_fn,
     sync::atomic::{AtomicUsize, Ordering},
+    task::Waker,
 };
 
 /// Tries every order, and prints how many there were.
@@ -62,6 +63,10 @@ fn every_order(name: &str, model: impl Fn() + Sync + Send + 'static) {
     });
     println!("{name}: {} orders", orders.load(Ordering::Relaxed));
     assert!(orders.load(Ordering::Relaxed) > 1, "there was something to order");
+}
+
+fn wake(waker: Option<Waker>) {
+    waker.into_iter().for_each(Waker::wake);
 }
 
 fn next(inbox: &Inbox<u8, u32>) -> Option<u32> {
@@ -79,9 +84,9 @@ fn a_subscriber_that_sleeps_is_always_woken() {
         let writer = thread::spawn({
             let inbox = Arc::clone(&inbox);
             move || {
-                inbox.put([(1, 10)].into_iter());
-                inbox.put([(2, 20)].into_iter());
-                inbox.close();
+                wake(inbox.put([(1, 10)].into_iter()));
+                wake(inbox.put([(2, 20)].into_iter()));
+                wake(inbox.close());
             }
         });
         assert_eq!(all(&inbox), [10, 20]);
@@ -96,9 +101,9 @@ fn the_last_state_of_every_object_arrives_whatever_is_passed_over() {
         let writer = thread::spawn({
             let inbox = Arc::clone(&inbox);
             move || {
-                inbox.put([(1, 10), (2, 20)].into_iter());
-                inbox.put([(1, 11)].into_iter());
-                inbox.close();
+                wake(inbox.put([(1, 10), (2, 20)].into_iter()));
+                wake(inbox.put([(1, 11)].into_iter()));
+                wake(inbox.close());
             }
         });
         let seen = all(&inbox);
@@ -114,8 +119,8 @@ fn a_slow_subscriber_holds_up_neither_the_writer_nor_another() {
         let writer = thread::spawn({
             let inboxes = [Arc::clone(&slow), Arc::clone(&quick)];
             move || {
-                inboxes.iter().for_each(|inbox| inbox.put([(1, 10)].into_iter()));
-                inboxes.iter().for_each(|inbox| inbox.close());
+                inboxes.iter().for_each(|inbox| wake(inbox.put([(1, 10)].into_iter())));
+                inboxes.iter().for_each(|inbox| wake(inbox.close()));
             }
         });
         assert_eq!(all(&quick), [10]);
@@ -197,5 +202,32 @@ fn a_copy_starts_with_what_its_original_has_not_taken() {
         let copied = all(&copy);
         assert_eq!(taken, Some(10));
         assert!(copied == [10] || copied.is_empty());
+    });
+}
+
+/// Subscribes when it is woken.
+struct SubscribesAgain(Arc<Shared>);
+
+impl std::task::Wake for SubscribesAgain {
+    fn wake(self: std::sync::Arc<Self>) {
+        assert_eq!(next(&subscribe(&self.0)), Some(11), "what was published can be read");
+    }
+}
+
+#[test]
+fn a_subscriber_is_woken_without_a_lock() {
+    loom::model(|| {
+        for closes in [false, true] {
+            let shared = shared();
+            let inbox = subscribe(&shared);
+            assert_eq!(next(&inbox), Some(10));
+            let waker = std::sync::Arc::new(SubscribesAgain(Arc::clone(&shared))).into();
+            shared.change(|present| *present = 11);
+            assert!(inbox.poll_take(&mut std::task::Context::from_waker(&waker)).is_pending());
+            match closes {
+                true => shared.close(),
+                false => shared.publish([(1, 11)].into_iter()),
+            }
+        }
     });
 }

@@ -30,14 +30,21 @@ impl<Key: Eq + Hash + Clone, V: Clone> Inbox<Key, V> {
         }))
     }
 
-    /// Adds values; each replaces one of its key that still waits.
-    pub(super) fn put(&self, values: impl Iterator<Item = (Key, V)>) {
-        self.change(|waiting| values.for_each(|(key, value)| waiting.put(key, value)));
+    /// Adds values; each replaces one of its key that still waits. Whoever waits is to be woken without a lock: it may poll at
+    /// once.
+    #[must_use]
+    pub(super) fn put(&self, values: impl Iterator<Item = (Key, V)>) -> Option<Waker> {
+        let mut waiting = self.0.lock();
+        values.for_each(|(key, value)| waiting.put(key, value));
+        waiting.waker.take()
     }
 
-    /// Nothing comes any more.
-    pub(super) fn close(&self) {
-        self.change(|waiting| waiting.closed = true);
+    /// Nothing comes any more. Whoever waits is to be woken, as by [`put`](Self::put).
+    #[must_use]
+    pub(super) fn close(&self) -> Option<Waker> {
+        let mut waiting = self.0.lock();
+        waiting.closed = true;
+        waiting.waker.take()
     }
 
     /// The next value; `None` when there is none and will be none.
@@ -59,24 +66,13 @@ impl<Key: Eq + Hash + Clone, V: Clone> Inbox<Key, V> {
         let waiting = self.0.lock();
         let values =
             waiting.order.iter().filter_map(|key| Some((key.clone(), waiting.newest.get(key)?.clone())));
-        fork.put(values);
+        drop(fork.put(values)); // nobody waits for it yet
         drop(waiting);
         fork
     }
 
     pub(super) fn len(&self) -> usize {
         self.0.lock().order.len()
-    }
-
-    fn change(&self, change: impl FnOnce(&mut Waiting<Key, V>)) {
-        let waker = {
-            let mut waiting = self.0.lock();
-            change(&mut waiting);
-            waiting.waker.take()
-        };
-        if let Some(waker) = waker {
-            waker.wake(); // outside the lock: it may poll at once
-        }
     }
 }
 

@@ -6,6 +6,7 @@ use super::{inbox::Inbox, locks::Mutex};
 use std::{
     hash::Hash,
     sync::{Arc, Weak},
+    task::Waker,
 };
 
 /// The inboxes of all subscribers. One that is dropped leaves by itself.
@@ -29,7 +30,7 @@ impl<Key: Eq + Hash + Clone, V: Clone> Registry<Key, V> {
     /// that every change is either in it or published afterwards.
     pub(super) fn add(&self, present: impl Iterator<Item = (Key, V)>) -> Arc<Inbox<Key, V>> {
         let inbox = Arc::new(Inbox::with_capacity(self.capacity));
-        inbox.put(present);
+        drop(inbox.put(present)); // nobody waits for it yet
         self.registered.lock().add(&inbox);
         inbox
     }
@@ -43,25 +44,33 @@ impl<Key: Eq + Hash + Clone, V: Clone> Registry<Key, V> {
     }
 
     pub(super) fn publish(&self, values: impl Iterator<Item = (Key, V)> + Clone) {
-        for inbox in self.registered.lock().inboxes.iter().filter_map(Weak::upgrade) {
-            inbox.put(values.clone());
-        }
+        let registered = self.registered.lock();
+        let wakers = registered.tell(|inbox| inbox.put(values.clone()));
+        drop(registered); // who is woken may subscribe at once
+        wakers.into_iter().for_each(Waker::wake);
     }
 
     /// Ends the streams of all who subscribe, now or later.
     pub(super) fn close(&self) {
         let mut registered = self.registered.lock();
         registered.closed = true;
-        registered.inboxes.iter().filter_map(Weak::upgrade).for_each(|inbox| inbox.close());
+        let wakers = registered.tell(Inbox::close);
+        drop(registered);
+        wakers.into_iter().for_each(Waker::wake);
     }
 }
 
 impl<Key: Eq + Hash + Clone, V: Clone> Registered<Key, V> {
     fn add(&mut self, inbox: &Arc<Inbox<Key, V>>) {
         if self.closed {
-            inbox.close();
+            drop(inbox.close()); // nobody waits for it yet
         }
         self.inboxes.retain(|inbox| inbox.strong_count() > 0);
         self.inboxes.push(Arc::downgrade(inbox));
+    }
+
+    /// Tells every inbox, and returns who waits for that.
+    fn tell(&self, tell: impl Fn(&Inbox<Key, V>) -> Option<Waker>) -> Vec<Waker> {
+        self.inboxes.iter().filter_map(|inbox| tell(&*inbox.upgrade()?)).collect()
     }
 }

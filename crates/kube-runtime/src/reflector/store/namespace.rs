@@ -44,41 +44,41 @@ where
 {
     /// From now on each namespace is a collection of its own.
     pub(in crate::reflector) fn split_by_namespace(&mut self) {
-        self.watermarks().lock().split_by_namespace();
+        self.watermarks().change(|watermarks| watermarks.split_by_namespace());
     }
 
     pub(in crate::reflector) fn join(&mut self, namespace: &str) {
-        self.watermarks().lock().join(namespace);
+        self.watermarks().change(|watermarks| watermarks.join(namespace));
     }
 
     /// All namespaces there are have joined.
     pub(in crate::reflector) fn settle(&mut self) {
-        self.watermarks().lock().settle();
+        self.watermarks().change(|watermarks| watermarks.settle());
     }
 
     pub(in crate::reflector) fn leave(&mut self, namespace: &str) {
-        self.watermarks().lock().leave(namespace);
+        self.watermarks().change(|watermarks| watermarks.leave(namespace));
     }
 
     pub(in crate::reflector) fn start_list_in(&mut self, namespace: &str) {
-        self.watermarks().lock().start_list(namespace);
+        self.watermarks().change(|watermarks| watermarks.start_list(namespace));
     }
 
     /// The list of the namespace has arrived. It is not visible yet.
     pub(in crate::reflector) fn list_arrived_in(&mut self, namespace: &str) {
-        self.watermarks().lock().list_arrived(namespace);
+        self.watermarks().change(|watermarks| watermarks.list_arrived(namespace));
     }
 
     /// The list of the namespace that arrived last is visible.
     pub(in crate::reflector) fn finish_list_in(&mut self, namespace: &str, version: ListVersion) {
         let shared = self.shared();
         let is_met = |key: &_, awaited: &_| shared.is_met(key, awaited);
-        shared.watermarks.lock().finish_list(namespace, version, is_met);
+        shared.watermarks.change(|watermarks| watermarks.finish_list(namespace, version, is_met));
     }
 
     /// Everything in the namespace up to this version is known; empty where versions cannot be compared.
     pub(in crate::reflector) fn progress_in(&mut self, namespace: &str, version: &str) {
-        self.watermarks().lock().progress(namespace, version);
+        self.watermarks().change(|watermarks| watermarks.progress(namespace, version));
     }
 
     /// Puts the objects of a list in the place of those of these names, all at once, and returns the events that tell

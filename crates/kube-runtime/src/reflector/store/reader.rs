@@ -1,6 +1,6 @@
 //! Reading a cache.
 
-use super::{Store, watermarks::HighWatermarks, writer::in_order};
+use super::{Store, wait::SharedWatermarks, writer::in_order};
 use crate::reflector::{
     Index, Lookup, ObjectKey, ObjectRef, ReflectHandle, inbox::Inbox, index::AnyIndex, published::Published,
     table::Table,
@@ -24,7 +24,7 @@ pub(super) struct Shared<K: Lookup> {
     /// What the list under way has brought so far.
     pub(super) listed: RwLock<Option<Table<K>>>,
     /// How far the visible objects have come. Changed after `objects`, so that whoever is woken finds them.
-    pub(super) watermarks: Arc<Mutex<HighWatermarks>>,
+    pub(super) watermarks: Arc<SharedWatermarks>,
     /// Indexes that readers have declared, for the writer to add.
     pub(super) wanted_indexes: Mutex<Vec<Arc<dyn AnyIndex<K>>>>,
 }

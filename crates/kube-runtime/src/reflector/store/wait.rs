@@ -122,7 +122,8 @@ where
     pub(crate) fn wait_until(&self, key: ObjectKey, awaited: Awaited) -> Waiting {
         let namespace = key.namespace.as_deref().unwrap_or_default().to_owned();
         let watermarks = Arc::clone(&self.shared.watermarks);
-        let wait = watermarks.lock().wait(key, awaited, |key, awaited| self.shared.is_met(key, awaited));
+        let is_met = |key: &_, awaited: &_| self.shared.is_met(key, awaited);
+        let wait = watermarks.change(|watermarks| watermarks.wait(key, awaited, is_met));
         let state = match wait {
             Ok((id, done)) => WaitState::Parked(Parked { watermarks, id, done }),
             Err(NoWait::Visible) => WaitState::Over(Ok(())),
@@ -135,6 +136,27 @@ where
     fn uid_of(&self, key: &ObjectKey) -> Option<Box<str>> {
         let object = self.look_up(key.namespace.as_deref(), &key.name)?;
         Some(object.uid()?.as_ref().into())
+    }
+}
+
+/// The watermarks of a store, for its writer and its readers.
+#[derive(Debug, Default)]
+pub(super) struct SharedWatermarks(Mutex<HighWatermarks>);
+
+impl SharedWatermarks {
+    /// Changes them, and then, without the lock, wakes whoever waited for that.
+    pub(super) fn change<R>(&self, change: impl FnOnce(&mut HighWatermarks) -> R) -> R {
+        let mut watermarks = self.0.lock();
+        let result = change(&mut watermarks);
+        let ended = watermarks.take_ended();
+        drop(watermarks);
+        ended.wake();
+        result
+    }
+
+    #[cfg(test)]
+    pub(super) fn is_locked(&self) -> bool {
+        self.0.is_locked()
     }
 }
 
@@ -151,7 +173,7 @@ enum WaitState {
 }
 
 struct Parked {
-    watermarks: Arc<Mutex<HighWatermarks>>,
+    watermarks: Arc<SharedWatermarks>,
     id: WaiterId,
     done: oneshot::Receiver<()>,
 }
@@ -178,7 +200,7 @@ impl Future for Waiting {
             WaitState::Over(outcome) => *outcome,
             WaitState::Parked(parked) => match std::task::ready!(Pin::new(&mut parked.done).poll(cx)) {
                 Ok(()) => Ok(()),
-                Err(_dropped) if parked.watermarks.lock().is_closed() => Err(Lost::Closed),
+                Err(_dropped) if parked.watermarks.0.lock().is_closed() => Err(Lost::Closed),
                 Err(_dropped) => Err(Lost::NotWatched),
             },
         };
@@ -191,7 +213,7 @@ impl Future for Waiting {
 
 impl Drop for Parked {
     fn drop(&mut self) {
-        self.watermarks.lock().forget(&self.id);
+        self.watermarks.change(|watermarks| watermarks.forget(&self.id));
     }
 }
 

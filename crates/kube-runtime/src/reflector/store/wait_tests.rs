@@ -4,14 +4,15 @@ use super::{
     Store, WaitForError,
     tests::{filled, object},
 };
-use crate::watcher::Event;
+use crate::watcher::{CollectionEvent, Event};
 use futures::{FutureExt, future::BoxFuture};
 use k8s_openapi::api::core::v1::ConfigMap;
 use kube_core::ResourceExt;
+use parking_lot::Mutex;
 use std::{
     future::Future,
     sync::Arc,
-    task::Context,
+    task::{Context, Wake},
 };
 
 /// The version the store holds when the wait is over, `None` for no such object; `Err` while it is not over.
@@ -116,12 +117,12 @@ fn a_wait_that_is_dropped_or_has_no_end_leaves_nothing() {
     let mut given_up = wait(&store, "a", "9");
     assert_eq!(outcome(&mut given_up), Err("waits"));
     drop(given_up);
-    assert!(store.shared.watermarks.lock().is_idle());
+    assert!(store.shared.watermarks.change(|watermarks| watermarks.is_idle()));
     let waiting = wait(&store, "a", "9");
     drop(writer);
     let error = waiting.now_or_never().unwrap().unwrap_err();
     assert!(matches!(error, WaitForError::WriterDropped(_)), "{error}");
-    assert!(store.shared.watermarks.lock().is_idle());
+    assert!(store.shared.watermarks.change(|watermarks| watermarks.is_idle()));
 }
 
 #[test]
@@ -138,8 +139,39 @@ fn a_list_that_is_given_up_does_not_count_for_what_was_written_while_it_arrived(
     writer.apply_watcher_event(&Event::Init);
     let mut own = wait(&store, "a", "9");
     assert_eq!(outcome(&mut own), Err("waits"));
-    list().iter().for_each(|event| drop(writer.apply_watcher_event(event)));
+    list().iter().for_each(|event| writer.apply_watcher_event(event));
     assert_eq!(outcome(&mut own), Err("waits"), "it may have been requested before the write");
-    list().iter().for_each(|event| drop(writer.apply_watcher_event(event)));
+    list().iter().for_each(|event| writer.apply_watcher_event(event));
     assert_eq!(outcome(&mut own), seen("7"), "it was requested when the list before it had begun to arrive");
+}
+
+/// Remembers whether it was called while the store was locked.
+struct Probe {
+    store: Store<ConfigMap>,
+    locked: Mutex<Vec<bool>>,
+}
+
+impl Wake for Probe {
+    fn wake(self: Arc<Self>) {
+        self.locked.lock().push(self.store.shared.watermarks.is_locked());
+    }
+}
+
+#[test]
+fn who_waits_is_woken_without_a_lock() {
+    let (store, mut writer) = filled([Event::Init, Event::InitApply(object("a", "7")), Event::InitDone]);
+    let probe = Arc::new(Probe { store: store.clone(), locked: Mutex::default() });
+    let waker = Arc::clone(&probe).into();
+    let mut waits = ["8", "9", "10", "11"].map(|version| wait(&store, "a", version));
+    waits.iter_mut().for_each(|it| assert!(it.poll_unpin(&mut Context::from_waker(&waker)).is_pending()));
+    let [_eight, _nine, ten, _eleven] = waits;
+    writer.apply_watcher_event(&Event::Apply(object("a", "8")));
+    writer.take_in_collection(CollectionEvent::Progress { resource_version: "9".into() });
+    drop(ten);
+    drop(writer);
+    assert_eq!(
+        *probe.locked.lock(),
+        [false, false, false, false],
+        "a change, a bookmark, nobody waits, no writer"
+    );
 }

@@ -10,7 +10,7 @@ use tokio::sync::oneshot;
 /// A store is filled by one collection, or by one for each namespace. A watch brings the changes of its collection in the order
 /// of their versions. So everything up to the highest one is known, whether it is still there or not.
 ///
-/// No I/O in here: told what became visible, it ends the waits that were for it.
+/// No I/O in here, and nobody is woken: told what became visible, it hands out the [`Ended`] waits that were for it.
 #[derive(Debug)]
 pub(super) struct HighWatermarks {
     /// By namespace, or by the empty name where one collection fills the store.
@@ -20,6 +20,24 @@ pub(super) struct HighWatermarks {
     settled: bool,
     last_waiter: u64,
     closed: bool,
+    ended: Ended,
+}
+
+/// Waits that have ended, to be told so without a lock: a waker may be code of users.
+#[derive(Debug, Default)]
+pub(super) struct Ended {
+    over: Vec<oneshot::Sender<()>>,
+    /// What these waited for does not come, or nobody waits for it any more.
+    given_up: Vec<Waiter>,
+}
+
+impl Ended {
+    pub(super) fn wake(self) {
+        for done in self.over {
+            done.send(()).ok(); // whoever waited may have gone
+        }
+        drop(self.given_up);
+    }
 }
 
 /// What the end of a list says about the versions of its collection.
@@ -123,6 +141,7 @@ impl Default for HighWatermarks {
             settled: true,
             last_waiter: 0,
             closed: false,
+            ended: Ended::default(),
         }
     }
 }
@@ -132,7 +151,7 @@ impl HighWatermarks {
     pub(super) fn split_by_namespace(&mut self) {
         self.by_namespace = true;
         self.settled = false;
-        self.collections.clear();
+        self.give_up(|_, _| true);
     }
 
     pub(super) fn join(&mut self, namespace: &str) {
@@ -142,21 +161,30 @@ impl HighWatermarks {
     /// All namespaces there are have joined: waits for what is in others end with an error.
     pub(super) fn settle(&mut self) {
         self.settled = true;
-        self.collections.retain(|_, collection| collection.joined);
+        self.give_up(|_, collection| !collection.joined);
     }
 
     /// The namespace is no longer watched: waits for what is in it end with an error.
     pub(super) fn leave(&mut self, namespace: &str) {
-        self.collections.remove(namespace);
+        if let Some(collection) = self.collections.remove(namespace) {
+            self.ended.given_up.extend(collection.waiters.into_values());
+        }
     }
 
     /// Nothing fills the store any more: all waits end with an error.
     pub(super) fn close(&mut self) {
         self.closed = true;
-        self.collections.values_mut().for_each(|collection| {
-            *collection =
-                Collection { mark: collection.mark, opaque: collection.opaque, ..Collection::default() }
-        });
+        for collection in self.collections.values_mut() {
+            let left =
+                Collection { mark: collection.mark, opaque: collection.opaque, ..Collection::default() };
+            let waiters = std::mem::replace(collection, left).waiters;
+            self.ended.given_up.extend(waiters.into_values());
+        }
+    }
+
+    /// The waits that have ended since this was last asked.
+    pub(super) fn take_ended(&mut self) -> Ended {
+        std::mem::take(&mut self.ended)
     }
 
     pub(super) fn is_closed(&self) -> bool {
@@ -187,17 +215,18 @@ impl HighWatermarks {
         is_met: impl Fn(&ObjectKey, &Awaited) -> bool,
     ) {
         let Some(collection) = self.collections.get_mut(collection) else { return };
-        let ends_waits = collection.set_list_version(version);
-        collection.end_where(|waiter, by_object| {
+        let ends_waits = collection.set_list_version(version, &mut self.ended);
+        let is_over = |waiter: &Waiter, by_object| {
             ends_waits(waiter) || (by_object && is_met(&waiter.key, &waiter.awaited))
-        });
+        };
+        collection.end_where(is_over, &mut self.ended);
     }
 
     /// Everything in the collection up to this version is known; empty where versions cannot be compared.
     pub(super) fn progress(&mut self, namespace: &str, version: &str) {
-        let Some(collection) = self.collection(namespace) else { return };
+        let Some((collection, ended)) = self.collection(namespace) else { return };
         match number(version) {
-            Some(version) => collection.advance(version),
+            Some(version) => collection.advance(version, ended),
             None => collection.set_opaque(true),
         }
     }
@@ -211,12 +240,12 @@ impl HighWatermarks {
         change: Visible<'_>,
         deleted: bool,
     ) {
-        let Some(collection) = self.collection(namespace) else { return };
+        let Some((collection, ended)) = self.collection(namespace) else { return };
         if let Some(version) = change.version.and_then(number) {
-            collection.advance(version);
+            collection.advance(version, ended);
         }
         if !collection.by_object.is_empty() {
-            collection.look_at(&key(), change, deleted);
+            collection.look_at(&key(), change, deleted, ended);
         }
     }
 
@@ -261,7 +290,7 @@ impl HighWatermarks {
     /// Ends a wait, if it has not ended by itself.
     pub(super) fn forget(&mut self, id: &WaiterId) {
         if let Some(collection) = self.collections.get_mut(&id.collection) {
-            collection.take(id.number);
+            self.ended.given_up.extend(collection.take(id.number));
         }
     }
 
@@ -272,9 +301,16 @@ impl HighWatermarks {
             .all(|it| it.waiters.is_empty() && it.by_version.is_empty() && it.by_object.is_empty())
     }
 
-    /// The collection that objects of this namespace belong to.
-    fn collection(&mut self, namespace: &str) -> Option<&mut Collection> {
-        self.collections.get_mut(if self.by_namespace { namespace } else { "" })
+    /// The collection that objects of this namespace belong to, and where its waits go when they end.
+    fn collection(&mut self, namespace: &str) -> Option<(&mut Collection, &mut Ended)> {
+        let name = if self.by_namespace { namespace } else { "" };
+        Some((self.collections.get_mut(name)?, &mut self.ended))
+    }
+
+    fn give_up(&mut self, lost: impl FnMut(&Box<str>, &mut Collection) -> bool) {
+        let waiters =
+            self.collections.extract_if(lost).flat_map(|(_, collection)| collection.waiters.into_values());
+        self.ended.given_up.extend(waiters);
     }
 }
 
@@ -291,7 +327,11 @@ impl Collection {
     }
 
     /// Takes over what a list says of versions. Returns which waits end by the list alone.
-    fn set_list_version(&mut self, version: ListVersion) -> impl Fn(&Waiter) -> bool + use<> {
+    fn set_list_version(
+        &mut self,
+        version: ListVersion,
+        ended: &mut Ended,
+    ) -> impl Fn(&Waiter) -> bool + use<> {
         let went_back = match (version, self.mark) {
             (ListVersion::Known(now), Some(before)) => now < before,
             _ => false,
@@ -303,7 +343,7 @@ impl Collection {
             ListVersion::Unknown { highest } => highest,
         };
         if let Some(mark) = self.mark {
-            self.advance(mark);
+            self.advance(mark, ended);
         }
         let generation = self.lists.arrived;
         move |waiter| match version {
@@ -328,39 +368,37 @@ impl Collection {
         }
     }
 
-    fn advance(&mut self, version: u128) {
+    fn advance(&mut self, version: u128, ended: &mut Ended) {
         if self.opaque {
             return;
         }
         let mark = self.mark.map_or(version, |mark| mark.max(version));
         self.mark = Some(mark);
         while let Some((_, number)) = self.by_version.first().copied().filter(|first| first.0 <= mark) {
-            self.end(number);
+            self.end(number, ended);
         }
     }
 
-    fn look_at(&mut self, key: &ObjectKey, change: Visible<'_>, deleted: bool) {
+    fn look_at(&mut self, key: &ObjectKey, change: Visible<'_>, deleted: bool, ended: &mut Ended) {
         let Some(numbers) = self.by_object.get(key) else { return };
         let met = |number: &u64| {
             self.waiters.get(number).is_some_and(|waiter| waiter.awaited.is_met_by(change, deleted))
         };
         let met: Vec<u64> = numbers.iter().copied().filter(met).collect();
-        met.into_iter().for_each(|number| self.end(number));
+        met.into_iter().for_each(|number| self.end(number, ended));
     }
 
     /// Ends waits. `is_over` is told whether what happens to the object decides, and not the mark.
-    fn end_where(&mut self, is_over: impl Fn(&Waiter, bool) -> bool) {
+    fn end_where(&mut self, is_over: impl Fn(&Waiter, bool) -> bool, ended: &mut Ended) {
         let is_over = |waiter: &Waiter| is_over(waiter, self.version_of(&waiter.awaited).is_none());
         let mut over: Vec<u64> =
             self.waiters.iter().filter(|(_, waiter)| is_over(waiter)).map(|(number, _)| *number).collect();
         over.sort_unstable(); // rather than in the order of a hash map, which nobody can repeat
-        over.into_iter().for_each(|number| self.end(number));
+        over.into_iter().for_each(|number| self.end(number, ended));
     }
 
-    fn end(&mut self, number: u64) {
-        if let Some(waiter) = self.take(number) {
-            waiter.done.send(()).ok(); // whoever waited may have gone
-        }
+    fn end(&mut self, number: u64, ended: &mut Ended) {
+        ended.over.extend(self.take(number).map(|waiter| waiter.done));
     }
 
     fn take(&mut self, number: u64) -> Option<Waiter> {

@@ -3,7 +3,8 @@
 use super::{
     IndexPanic, ListVersion, Store,
     reader::{Shared, keyed},
-    watermarks::{HighWatermarks, Visible},
+    wait::SharedWatermarks,
+    watermarks::Visible,
 };
 use crate::{
     reflector::{
@@ -112,7 +113,7 @@ where
             dyntype,
             objects: Published::new(Table::default(), subscribers),
             listed: RwLock::new(None),
-            watermarks: Arc::new(Mutex::new(HighWatermarks::default())),
+            watermarks: Arc::default(),
             wanted_indexes: Mutex::default(),
         };
         let reader = Store { shared: Arc::new(shared), ready: is_ready };
@@ -227,7 +228,7 @@ where
                 CollectionEvent::Delete(last)
             }
             CollectionEvent::Progress { resource_version } => {
-                self.watermarks().lock().progress("", &resource_version);
+                self.watermarks().change(|watermarks| watermarks.progress("", &resource_version));
                 CollectionEvent::Progress { resource_version }
             }
             CollectionEvent::Undecodable(object) => {
@@ -267,7 +268,7 @@ where
             let seen = Visible { uid: object.uid.as_deref(), version: object.resource_version.as_deref() };
             let key = || ObjectKey { namespace: namespace.map(Into::into), name: name.into() };
             let namespace = namespace.unwrap_or_default();
-            self.watermarks().lock().changed(key, namespace, seen, object.deleted);
+            self.watermarks().change(|watermarks| watermarks.changed(key, namespace, seen, object.deleted));
         }
         if let Some(last) = &gone {
             self.publish(last);
@@ -279,7 +280,7 @@ where
         &self.reader.shared
     }
 
-    pub(super) fn watermarks(&self) -> &Mutex<HighWatermarks> {
+    pub(super) fn watermarks(&self) -> &SharedWatermarks {
         &self.reader.shared.watermarks
     }
 
@@ -289,7 +290,7 @@ where
         let given_up = self.shared().listed.write().replace(empty);
         drop(given_up);
         self.listing = Some(Listing::default());
-        self.watermarks().lock().start_list("");
+        self.watermarks().change(|watermarks| watermarks.start_list(""));
     }
 
     fn list(&mut self, object: Cow<'_, K>) -> Arc<K> {
@@ -324,8 +325,10 @@ where
         shared.objects.publish(changed.into_iter().map(keyed));
         if self.listing.take().is_some() {
             let shared = self.shared();
-            shared.watermarks.lock().list_arrived("");
-            shared.watermarks.lock().finish_list("", version, |key, awaited| shared.is_met(key, awaited));
+            shared.watermarks.change(|watermarks| {
+                watermarks.list_arrived("");
+                watermarks.finish_list("", version, |key, awaited| shared.is_met(key, awaited));
+            });
         }
         self.ready.send_if_modified(|ready| !std::mem::replace(ready, true));
     }
@@ -359,7 +362,8 @@ where
         let (namespace, uid) = (object.namespace(), object.uid());
         let namespace = namespace.as_deref().unwrap_or_default();
         let change = Visible { uid: uid.as_deref(), version: version.as_deref() };
-        self.watermarks().lock().changed(|| ObjectKey::of(object), namespace, change, deleted);
+        self.watermarks()
+            .change(|watermarks| watermarks.changed(|| ObjectKey::of(object), namespace, change, deleted));
     }
 
     /// Makes an object visible.
@@ -419,7 +423,7 @@ where
 {
     fn drop(&mut self) {
         self.reader.shared.objects.close();
-        self.reader.shared.watermarks.lock().close();
+        self.reader.shared.watermarks.change(|watermarks| watermarks.close());
     }
 }
 
