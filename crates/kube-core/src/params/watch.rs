@@ -70,7 +70,7 @@ impl WatchParams {
         self
     }
 
-    /// Sets [`label_selector`](Self::label_selector) to the text of `selector`; one without conditions is not sent.
+    /// Sets [`label_selector`](Self::label_selector) to the text of `selector`; one without conditions is sent empty and selects all.
     #[must_use]
     pub fn labels_from(mut self, selector: &Selector) -> Self {
         self.label_selector = Some(selector.to_string());
