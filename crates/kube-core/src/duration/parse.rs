@@ -95,7 +95,7 @@ fn part(text: &str) -> Result<(u128, &str), ParseError> {
 fn fraction_of(digits: &str, unit: u128) -> u64 {
     let (mut value, mut scale) = (0_u64, 1.0_f64);
     for digit in digits.bytes().map(|digit| u64::from(digit - b'0')) {
-        match value.checked_mul(10).map(|value| value + digit) {
+        match value.checked_mul(10).and_then(|value| value.checked_add(digit)) {
             Some(next) if next <= 1 << 63 => value = next,
             _ => break,
         }

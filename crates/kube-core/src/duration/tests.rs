@@ -31,6 +31,9 @@ fn reads_what_go_reads() {
         ("0.9223372036854775807h", Std::from_nanos(3_320_413_933_267)),
         ("0.9223372036854775808h", Std::from_nanos(3_320_413_933_267)),
         ("0.830103483285477580700h", Std::from_nanos(2_988_372_539_827)),
+        // The twentieth digit no longer fits: neither it nor what follows counts.
+        ("0.18446744073709551619h", Std::from_nanos(664082786653)),
+        ("0.1844674407370955161999h", Std::from_nanos(664082786653)),
         ("39h9m14.425s", Std::from_millis(140_954_425)),
         ("0.100000000000000000000h", Std::from_secs(360)),
         ("9223372036854775807ns", Std::from_nanos(i64::MAX.unsigned_abs())),
@@ -53,7 +56,13 @@ fn refuses_what_go_refuses() {
     for text in ["5d", "5S", "5 s", "1h 5m", "3é"] {
         assert_eq!(parse(text), Err(ParseError::InvalidUnit), "{text}");
     }
-    for text in ["9223372036854775808ns", "3000000h", "99999999999999999999h", "9223372036854775807ns1ns"] {
+    for text in [
+        "9223372036854775808ns",
+        "3000000h",
+        "99999999999999999999h",
+        "9223372036854775807ns1ns",
+        "18446744073709551619ns",
+    ] {
         assert_eq!(parse(text), Err(ParseError::TooLong), "{text}");
     }
 }
