@@ -1,4 +1,8 @@
-use std::{convert::Infallible, sync::Arc, time::Duration};
+use std::{
+    convert::Infallible,
+    sync::{Arc, Mutex},
+    time::Duration,
+};
 
 use bytes::Bytes;
 use http_body_util::{BodyExt, Empty, Full};
@@ -165,6 +169,91 @@ async fn a_reload_keeps_asking_clients_for_their_certificates() {
             assert_eq!(h2_get(connection).await, client.as_ref(), "{name}");
         }
     }
+}
+
+fn server_config(
+    made: &rcgen::CertifiedKey<rcgen::KeyPair>,
+    provider: rustls::crypto::CryptoProvider,
+) -> rustls::ServerConfig {
+    rustls::ServerConfig::builder_with_provider(Arc::new(provider))
+        .with_safe_default_protocol_versions()
+        .unwrap()
+        .with_no_client_auth()
+        .with_single_cert(vec![made.cert.der().clone()], made.signing_key.serialize_der().try_into().unwrap())
+        .unwrap()
+}
+
+fn reload(tls: &TlsSettings, made: &rcgen::CertifiedKey<rcgen::KeyPair>) {
+    tls.reload(made.cert.pem().as_bytes(), made.signing_key.serialize_pem().as_bytes()).unwrap();
+}
+
+#[test]
+fn a_reload_forgets_sessions_and_begins_to_keep_none() {
+    let made = certificate("x.test");
+    let mut config = server_config(&made, rustls::crypto::ring::default_provider());
+    let tls = TlsSettings::new(config.clone());
+    tls.current().session_storage.put(b"id".to_vec(), b"session".to_vec());
+    reload(&tls, &made);
+    let after = tls.current();
+    assert!(after.session_storage.can_cache() && after.session_storage.get(b"id").is_none());
+    assert!(!after.ticketer.enabled(), "tickets that were off stay off");
+
+    config.session_storage = Arc::new(rustls::server::NoServerSessionStorage {});
+    tls.replace(config.clone());
+    reload(&tls, &made);
+    assert!(!tls.current().session_storage.can_cache(), "resumption that was off stays off");
+
+    config.ticketer = rustls::crypto::ring::Ticketer::new().unwrap();
+    let ticket = config.ticketer.encrypt(b"session").unwrap();
+    assert!(config.ticketer.decrypt(&ticket).is_some());
+    tls.replace(config);
+    reload(&tls, &made);
+    let after = tls.current();
+    assert!(after.ticketer.enabled());
+    assert!(after.ticketer.decrypt(&ticket).is_none(), "a ticket of the old certificate is void");
+}
+
+/// Replaces the settings in another thread while a reload reads its key.
+#[derive(Debug)]
+struct ReplacesMeanwhile;
+
+static MEANWHILE: Mutex<Option<(TlsSettings, rustls::ServerConfig)>> = Mutex::new(None);
+static REPLACING: Mutex<Option<std::thread::JoinHandle<()>>> = Mutex::new(None);
+
+impl rustls::crypto::KeyProvider for ReplacesMeanwhile {
+    fn load_private_key(
+        &self,
+        key: rustls::pki_types::PrivateKeyDer<'static>,
+    ) -> Result<Arc<dyn rustls::sign::SigningKey>, rustls::Error> {
+        if let Some((tls, config)) = MEANWHILE.lock().unwrap().take() {
+            let (done, replaced) = std::sync::mpsc::channel();
+            let replacing = std::thread::spawn(move || {
+                tls.replace(config);
+                done.send(()).ok();
+            });
+            // A reload that lets nobody in between is waited for by the other thread, and so this wait runs out.
+            replaced.recv_timeout(Duration::from_millis(100)).ok();
+            *REPLACING.lock().unwrap() = Some(replacing);
+        }
+        rustls::crypto::ring::default_provider().key_provider.load_private_key(key)
+    }
+}
+
+#[test]
+fn a_configuration_that_comes_during_a_reload_is_not_lost() {
+    let made = certificate("x.test");
+    let provider = rustls::crypto::CryptoProvider {
+        key_provider: &ReplacesMeanwhile,
+        ..rustls::crypto::ring::default_provider()
+    };
+    let config = server_config(&made, provider);
+    let tls = TlsSettings::new(config.clone());
+    let mut newer = config;
+    newer.max_fragment_size = Some(99);
+    *MEANWHILE.lock().unwrap() = Some((tls.clone(), newer));
+    reload(&tls, &made);
+    REPLACING.lock().unwrap().take().unwrap().join().unwrap();
+    assert_eq!(tls.current().max_fragment_size, Some(99));
 }
 
 #[tokio::test]

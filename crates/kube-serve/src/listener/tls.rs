@@ -2,7 +2,7 @@ use std::{fmt, sync::Arc};
 
 use rustls::{
     RootCertStore, ServerConfig,
-    crypto::CryptoProvider,
+    crypto::{CryptoProvider, ring::Ticketer},
     pki_types::{CertificateDer, PrivateKeyDer, pem::PemObject},
     server::{ServerSessionMemoryCache, WebPkiClientVerifier, danger::ClientCertVerifier},
     sign::{CertifiedKey, SingleCertAndKey},
@@ -67,19 +67,21 @@ impl TlsSettings {
     }
 
     /// Uses a new chain and key for connections accepted from now on; on error the old ones stay. Everything else stays as it is,
-    /// client authentication too. Sessions of the old certificate are not resumed.
+    /// client authentication too. Sessions of the old certificate are not resumed: where sessions are kept, they are kept in a new
+    /// memory cache from now on, and where tickets are given, a new [`Ticketer`] of this process gives them. To share either
+    /// between processes, use [`replace`](Self::replace) instead.
     ///
     /// # Errors
     /// As [`from_pem`](Self::from_pem).
     pub fn reload(&self, chain: &[u8], key: &[u8]) -> Result<(), TlsError> {
-        let mut config = ServerConfig::clone(&self.current());
-        let certified =
-            CertifiedKey::from_der(certificates(chain)?, private_key(key)?, config.crypto_provider())
-                .map_err(TlsError::Unusable)?;
-        config.cert_resolver = Arc::new(SingleCertAndKey::from(certified));
-        config.session_storage = ServerSessionMemoryCache::new(SESSIONS);
-        self.replace(config);
-        Ok(())
+        let (chain, key) = (certificates(chain)?, private_key(key)?);
+        let mut result = Ok(());
+        // In one step, or a configuration that comes meanwhile would be lost.
+        self.current.send_if_modified(|current| {
+            result = renewed(current, chain, key).map(|config| *current = Arc::new(config));
+            result.is_ok()
+        });
+        result.map_err(TlsError::Unusable)
     }
 
     /// Uses a new rustls configuration for connections accepted from now on.
@@ -101,6 +103,24 @@ impl fmt::Debug for TlsSettings {
 fn with_alpn(mut config: ServerConfig) -> Arc<ServerConfig> {
     config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
     Arc::new(config)
+}
+
+/// The same with another certificate, and none of the sessions. What was off stays off.
+fn renewed(
+    config: &ServerConfig,
+    chain: Vec<CertificateDer<'static>>,
+    key: PrivateKeyDer<'static>,
+) -> Result<ServerConfig, rustls::Error> {
+    let mut config = config.clone();
+    let certified = CertifiedKey::from_der(chain, key, config.crypto_provider())?;
+    config.cert_resolver = Arc::new(SingleCertAndKey::from(certified));
+    if config.session_storage.can_cache() {
+        config.session_storage = ServerSessionMemoryCache::new(SESSIONS);
+    }
+    if config.ticketer.enabled() {
+        config.ticketer = Ticketer::new()?;
+    }
+    Ok(config)
 }
 
 fn certificates(pem: &[u8]) -> Result<Vec<CertificateDer<'static>>, TlsError> {
