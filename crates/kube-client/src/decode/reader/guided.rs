@@ -63,7 +63,7 @@ impl<'de, D: Deserializer<'de>> Deserializer<'de> for Guided<'_, '_, D> {
     guided! {
         deserialize_any() deserialize_option() deserialize_seq() deserialize_map()
         deserialize_tuple(len: usize) deserialize_tuple_struct(name: &'static str, len: usize)
-        deserialize_unit_struct(name: &'static str) deserialize_newtype_struct(name: &'static str)
+        deserialize_unit_struct(name: &'static str)
         deserialize_struct(name: &'static str, fields: &'static [&'static str])
         deserialize_enum(name: &'static str, variants: &'static [&'static str])
         deserialize_bytes() deserialize_byte_buf()
@@ -82,17 +82,42 @@ impl<'de, D: Deserializer<'de>> Deserializer<'de> for Guided<'_, '_, D> {
         if self.guide.lengths.as_slice().is_empty() {
             return self.inner.deserialize_ignored_any(visitor);
         }
-        let ignored = <&RawValue>::deserialize(self.inner)?;
-        if let Some(last) = arrays_in(ignored.get()).checked_sub(1) {
-            self.guide.lengths.nth(last);
-        }
+        self.text()?;
         visitor.visit_unit()
+    }
+
+    /// What is kept as text, arrays and all, is such a struct to serde_json. It is read a second time, for nobody else can make one.
+    #[inline]
+    fn deserialize_newtype_struct<V: Visitor<'de>>(
+        self,
+        name: &'static str,
+        visitor: V,
+    ) -> Result<V::Value, D::Error> {
+        if name == RAW_VALUE && !self.guide.lengths.as_slice().is_empty() {
+            let mut raw = serde_json::Deserializer::from_str(self.text()?);
+            return raw.deserialize_newtype_struct(name, visitor).map_err(D::Error::custom);
+        }
+        self.inner.deserialize_newtype_struct(name, Guided { inner: visitor, guide: self.guide })
     }
 
     fn is_human_readable(&self) -> bool {
         self.inner.is_human_readable()
     }
 }
+
+impl<'de, D: Deserializer<'de>> Guided<'_, '_, D> {
+    /// The whole value as text. The arrays in it are passed over.
+    fn text(self) -> Result<&'de str, D::Error> {
+        let text = <&RawValue>::deserialize(self.inner)?.get();
+        if let Some(last) = arrays_in(text).checked_sub(1) {
+            self.guide.lengths.nth(last);
+        }
+        Ok(text)
+    }
+}
+
+/// How serde_json knows its [`RawValue`] when one is asked for.
+const RAW_VALUE: &str = "$serde_json::private::RawValue";
 
 macro_rules! scalars {
     ($($method:ident: $type:ty,)*) => {$(

@@ -157,6 +157,20 @@ fn arrays_get_the_room_they_need() {
     assert_eq!(few, [1]);
 }
 
+/// The arrays within a raw value are counted, though nobody reads them one by one.
+#[test]
+fn arrays_behind_raw_values_get_the_room_they_need() {
+    type Kept = (Box<RawValue>, Vec<u8>, Box<RawValue>, Box<RawValue>, Vec<u8>);
+    type Lent<'a> = (&'a RawValue, Vec<u8>, &'a RawValue, &'a RawValue, Vec<u8>);
+    let json = r#"[{"a":[[1],[2]],"b":"["},[1,2,3],"[",[],[4]]"#;
+    let (raw, second, _, empty, last) = guided::<Kept>(json, Prune::default()).expect("valid");
+    assert_eq!((raw.get(), empty.get()), (r#"{"a":[[1],[2]],"b":"["}"#, "[]"));
+    assert_eq!((second.capacity(), last.capacity()), (3, 1));
+    let lengths = lengths_of(json.as_bytes());
+    let lent: Lent<'_> = read(json.as_bytes(), &lengths, Prune::default(), PhantomData).expect("valid");
+    assert_eq!((lent.0.get(), lent.1.capacity(), lent.4.capacity()), (raw.get(), 3, 1));
+}
+
 fn read_with<T: DeserializeOwned>(lengths: &[u32], json: &str) -> T {
     read(json.as_bytes(), lengths, Prune::default(), PhantomData).expect("valid")
 }
