@@ -60,7 +60,7 @@ pub struct Config {
     pub proxy_url: Option<Uri>,
     /// Name to expect in the server's certificate instead of the URL's host.
     pub tls_server_name: Option<String>,
-    /// Headers to add to every request.
+    /// Headers to add to every request. `Debug` shows their names alone.
     pub headers: Vec<(HeaderName, HeaderValue)>,
     /// Whether requests that the server asks to repeat later are repeated. Yes by default.
     pub default_retry: bool,
@@ -157,7 +157,7 @@ impl fmt::Debug for Config {
             .field("disable_compression", &self.disable_compression)
             .field("proxy_url", &self.proxy_url.as_ref().map(Redacted::Url))
             .field("tls_server_name", &self.tls_server_name)
-            .field("headers", &self.headers)
+            .field("headers", &self.headers.iter().map(|(name, _)| name).collect::<Vec<_>>())
             .field("default_retry", &self.default_retry)
             .finish()
     }

@@ -100,6 +100,9 @@ async fn drive(printed: &Printed, text: &str) {
         Err(err) => return printed.error(text, &err),
     };
     config.default_retry = false;
+    for name in ["x-api-key", "authorization"] {
+        config.headers.push((name.parse().unwrap(), MARKER.parse().unwrap()));
+    }
     config.connect_timeout = Some(Duration::from_secs(2));
     config.exec_timeout = Some(Duration::from_secs(2));
     printed.debug(text, &config);
@@ -202,6 +205,16 @@ const CLUSTERS: [&str; 12] = [
     "server: [hush-hush-hush], proxy-url: [hush-hush-hush]",
 ];
 
+/// A marker under a key that is unknown where it stands, as when a line is indented wrongly, at every level.
+const UNKNOWN_KEYS: &str = "
+token: hush-hush-hush
+preferences: {token: hush-hush-hush, extensions: [{name: e, extension: hush-hush-hush}]}
+clusters: [{name: c, token: hush-hush-hush, cluster: {server: 'http://127.0.0.1:1', token: hush-hush-hush}}]
+users: [{name: u, token: hush-hush-hush, user: {pasword: hush-hush-hush}}]
+contexts: [{name: x, token: hush-hush-hush, context: {cluster: c, user: u, token: hush-hush-hush}}]
+current-context: x
+";
+
 #[tokio::test]
 async fn no_secret_of_a_kubeconfig_is_ever_printed() {
     let printed = Printed::default();
@@ -214,6 +227,7 @@ async fn no_secret_of_a_kubeconfig_is_ever_printed() {
     for cluster in CLUSTERS {
         drive(&printed, &kubeconfig(cluster, "username: me, password: x")).await;
     }
+    drive(&printed, UNKNOWN_KEYS).await;
     drive(&printed, "users: [{name: u, user: hush-hush-hush}]").await;
     drive(&printed, "users: hush-hush-hush").await;
     drive(&printed, "hush-hush-hush").await;

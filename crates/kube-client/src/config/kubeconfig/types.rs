@@ -14,8 +14,8 @@ use crate::config::secrets::{Keys, Redacted};
 /// A kubeconfig: which clusters there are, who one may be there, and which pairing is current.
 ///
 /// Keys that this type does not know are kept in `other` at every level, so a file can be read, changed and written back
-/// without loss.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+/// without loss. `Debug` shows the keys in `other` without their values: a secret may stand there by mistake.
+#[derive(Clone, Default, Serialize, Deserialize)]
 pub struct Kubeconfig {
     /// Client preferences; nothing in this crate reads them.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -46,8 +46,24 @@ pub struct Kubeconfig {
     pub other: BTreeMap<String, Value>,
 }
 
+impl fmt::Debug for Kubeconfig {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Kubeconfig")
+            .field("preferences", &self.preferences)
+            .field("clusters", &self.clusters)
+            .field("auth_infos", &self.auth_infos)
+            .field("contexts", &self.contexts)
+            .field("current_context", &self.current_context)
+            .field("extensions", &self.extensions)
+            .field("kind", &self.kind)
+            .field("api_version", &self.api_version)
+            .field("other", &Keys(&self.other))
+            .finish()
+    }
+}
+
 /// The `preferences` of a kubeconfig.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, Default, Serialize, Deserialize)]
 pub struct Preferences {
     /// Whether a command line tool may print colours.
     #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "colors")]
@@ -58,6 +74,16 @@ pub struct Preferences {
     /// Every other key.
     #[serde(flatten)]
     pub other: BTreeMap<String, Value>,
+}
+
+impl fmt::Debug for Preferences {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Preferences")
+            .field("colors", &self.colors)
+            .field("extensions", &self.extensions)
+            .field("other", &Keys(&self.other))
+            .finish()
+    }
 }
 
 /// Data of another tool under a name. `Debug` shows the name alone: nobody knows what is secret in the data.
@@ -76,7 +102,7 @@ impl fmt::Debug for NamedExtension {
 }
 
 /// A cluster under the name by which contexts refer to it.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, Default, Serialize, Deserialize)]
 pub struct NamedCluster {
     /// The name.
     pub name: String,
@@ -86,6 +112,16 @@ pub struct NamedCluster {
     /// Every other key.
     #[serde(flatten)]
     pub other: BTreeMap<String, Value>,
+}
+
+impl fmt::Debug for NamedCluster {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("NamedCluster")
+            .field("name", &self.name)
+            .field("cluster", &self.cluster)
+            .field("other", &Keys(&self.other))
+            .finish()
+    }
 }
 
 /// How to reach a cluster, and how to know that it is the right one.
@@ -171,7 +207,7 @@ impl fmt::Debug for NamedAuthInfo {
 }
 
 /// A context under its name.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, Default, Serialize, Deserialize)]
 pub struct NamedContext {
     /// The name.
     pub name: String,
@@ -183,8 +219,18 @@ pub struct NamedContext {
     pub other: BTreeMap<String, Value>,
 }
 
+impl fmt::Debug for NamedContext {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("NamedContext")
+            .field("name", &self.name)
+            .field("context", &self.context)
+            .field("other", &Keys(&self.other))
+            .finish()
+    }
+}
+
 /// A pairing of a cluster and a user, with the namespace to start in.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, Default, Serialize, Deserialize)]
 pub struct Context {
     /// Name of the cluster.
     pub cluster: String,
@@ -199,6 +245,18 @@ pub struct Context {
     /// Every other key.
     #[serde(flatten)]
     pub other: BTreeMap<String, Value>,
+}
+
+impl fmt::Debug for Context {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Context")
+            .field("cluster", &self.cluster)
+            .field("user", &self.user)
+            .field("namespace", &self.namespace)
+            .field("extensions", &self.extensions)
+            .field("other", &Keys(&self.other))
+            .finish()
+    }
 }
 
 fn colors<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<bool>, D::Error> {
