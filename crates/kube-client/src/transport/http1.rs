@@ -1,9 +1,10 @@
 //! HTTP/1.1 over pooled connections.
 
 use std::pin::Pin;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll, ready};
+use std::time::Duration;
 
 use bytes::Bytes;
 use futures::FutureExt;
@@ -12,6 +13,7 @@ use http::{Request, Response, Uri};
 use http_body::{Body, Frame, SizeHint};
 use hyper_util::client::legacy::{Builder, Client};
 use hyper_util::rt::TokioTimer;
+use tokio::time::Instant;
 use tower::{BoxError, ServiceExt};
 use tower_service::Service;
 
@@ -23,7 +25,7 @@ use super::io::DeadlineIo;
 /// Requests over HTTP/1.1.
 pub(super) struct Http1<B> {
     client: Client<HandedOver, B>,
-    broke_off: Arc<AtomicBool>,
+    health: Arc<Health>,
 }
 
 impl<B> Http1<B>
@@ -32,27 +34,77 @@ where
 {
     /// Sends a request.
     pub(super) async fn request(&self, request: Request<B>) -> Result<Response<Incoming>, BoxError> {
-        let unfinished = Unfinished(Some(Arc::clone(&self.broke_off)));
-        let answer = self.client.request(request).await?;
-        Ok(answer.map(|body| Incoming::new(body, unfinished)))
+        let mut unfinished = Unfinished::new(Arc::clone(&self.health));
+        match self.client.request(request).await {
+            Ok(answer) => Ok(answer.map(|body| Incoming::new(body, unfinished))),
+            Err(err) => {
+                unfinished.failed = true;
+                Err(err.into())
+            }
+        }
     }
 
-    /// Whether an exchange has failed, or was given up before its end: perhaps because nothing came.
+    /// Whether an exchange has failed, or was given up after a silence, while nothing came on the other connections either.
     ///
     /// What happened to its connection may have happened to those that wait for their next request, too, and nothing shows it but such
     /// a request. So they are not worth being used again.
     pub(super) fn broke_off(&self) -> bool {
-        self.broke_off.load(Ordering::Relaxed)
+        self.health.broke_off.load(Ordering::Relaxed)
+    }
+}
+
+/// Who gives up an answer sooner than this has not waited for the server in vain.
+const SILENCE: Duration = Duration::from_secs(5);
+
+/// What is known of all connections together.
+///
+/// Its parts need no order among them.
+struct Health {
+    since: Instant,
+    /// When something last came on any of them: in nanoseconds from `since` on.
+    heard: AtomicU64,
+    broke_off: AtomicBool,
+}
+
+impl Health {
+    fn new() -> Self {
+        Self { since: Instant::now(), heard: AtomicU64::new(0), broke_off: AtomicBool::new(false) }
+    }
+
+    fn now(&self) -> u64 {
+        u64::try_from(self.since.elapsed().as_nanos()).unwrap_or(u64::MAX)
     }
 }
 
 /// An exchange that has not come to its end.
-struct Unfinished(Option<Arc<AtomicBool>>);
+struct Unfinished {
+    /// `None` when it has.
+    health: Option<Arc<Health>>,
+    /// When something last came on it, or when it began.
+    heard: u64,
+    failed: bool,
+}
+
+impl Unfinished {
+    fn new(health: Arc<Health>) -> Self {
+        Self { heard: health.now(), health: Some(health), failed: false }
+    }
+
+    fn note_heard(&mut self) {
+        if let Some(health) = &self.health {
+            self.heard = health.now();
+            health.heard.fetch_max(self.heard, Ordering::Relaxed);
+        }
+    }
+}
 
 impl Drop for Unfinished {
     fn drop(&mut self) {
-        if let Some(broke_off) = &self.0 {
-            broke_off.store(true, Ordering::Relaxed);
+        let Some(health) = &self.health else { return };
+        let silence = Duration::from_nanos(health.now().saturating_sub(self.heard));
+        let others_heard = health.heard.load(Ordering::Relaxed) > self.heard;
+        if (self.failed || silence >= SILENCE) && !others_heard {
+            health.broke_off.store(true, Ordering::Relaxed);
         }
     }
 }
@@ -66,13 +118,14 @@ pub(crate) struct Incoming {
 impl Incoming {
     fn new(body: hyper::body::Incoming, unfinished: Unfinished) -> Self {
         let mut this = Self { body, unfinished };
+        this.unfinished.note_heard();
         this.note_end();
         this
     }
 
     fn note_end(&mut self) {
         if self.body.is_end_stream() {
-            self.unfinished.0 = None;
+            self.unfinished.health = None;
         }
     }
 }
@@ -87,8 +140,15 @@ impl Body for Incoming {
     ) -> Poll<Option<Result<Frame<Bytes>, BoxError>>> {
         let frame = ready!(Pin::new(&mut self.body).poll_frame(cx));
         match &frame {
-            None => self.unfinished.0 = None,
-            Some(_) => self.note_end(),
+            Some(Err(_)) => self.unfinished.failed = true,
+            Some(Ok(_)) => {
+                self.unfinished.note_heard();
+                self.note_end();
+            }
+            None => {
+                self.unfinished.note_heard();
+                self.unfinished.health = None;
+            }
         }
         Poll::Ready(frame.map(|frame| frame.map_err(Into::into)))
     }
@@ -111,7 +171,7 @@ where
     B: Body<Data = Bytes> + Send,
 {
     let first = Arc::new(Mutex::new(Some(first)));
-    Http1 { client: builder(spawn).build(HandedOver { first, connector }), broke_off: Arc::default() }
+    Http1 { client: builder(spawn).build(HandedOver { first, connector }), health: Arc::new(Health::new()) }
 }
 
 /// Each request over a connection of its own: one for an upgrade is used up by it, and one that the server did not upgrade is not

@@ -37,7 +37,7 @@ pub(super) struct Pool<B> {
 
 struct Members<B> {
     epoch: u64,
-    /// Set when the server chose HTTP/1.1, until an exchange breaks off: then it is asked again.
+    /// Set when the server chose HTTP/1.1, until an exchange breaks off and no other one is well: then it is asked again.
     http1: Option<Arc<Http1<B>>>,
     list: Vec<Member<B>>,
     /// How many requests the server takes at a time on a connection, as far as is known.

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
 
 use http::{Response, Uri};
 use tokio::io::{AsyncReadExt, AsyncWriteExt, DuplexStream};
@@ -36,34 +37,74 @@ async fn the_connection_that_showed_it_is_used() {
     assert_eq!(client.connections(), 1);
 }
 
-/// Where one connection has gone dead, those that are idle may have, too.
-#[tokio::test]
-async fn after_an_answer_was_given_up_no_idle_connection_is_used() {
-    let client = Client::of(NearEnd::http1, |_, mut io| async move {
-        loop {
-            let mut request = Vec::new();
-            while !request.ends_with(b"\r\n\r\n") {
-                match io.read_u8().await {
-                    Ok(byte) => request.push(byte),
-                    Err(_) => return,
-                }
+/// Answers all requests, but those for `/quiet` only with a head.
+async fn answer_but_not_wholly(mut io: DuplexStream) {
+    loop {
+        let mut request = Vec::new();
+        while !request.ends_with(b"\r\n\r\n") {
+            match io.read_u8().await {
+                Ok(byte) => request.push(byte),
+                Err(_) => return,
             }
-            let rest = if request.starts_with(b"GET /quiet") { "" } else { "!" };
-            let answer = format!("HTTP/1.1 200 OK\r\ncontent-length: 1\r\n\r\n{rest}");
-            io.write_all(answer.as_bytes()).await.unwrap();
         }
-    });
-    let whole = async || text(client.get("/x").await.unwrap()).await.unwrap();
-    futures::join!(whole(), whole(), whole());
+        let rest = if request.starts_with(b"GET /quiet") { "" } else { "!" };
+        let answer = format!("HTTP/1.1 200 OK\r\ncontent-length: 1\r\n\r\n{rest}");
+        io.write_all(answer.as_bytes()).await.unwrap();
+    }
+}
+
+/// A client that has some idle connections.
+async fn with_idle_connections() -> Client {
+    let client = Client::of(NearEnd::http1, |_, io| answer_but_not_wholly(io));
+    futures::join!(whole(&client), whole(&client), whole(&client), whole(&client));
+    assert!(client.connections() >= 3, "{}", client.connections());
+    client
+}
+
+async fn whole(client: &Client) {
+    assert_eq!(text(client.get("/x").await.unwrap()).await.unwrap(), "!");
+}
+
+/// Where one connection has gone dead, those that are idle may have, too.
+#[tokio::test(start_paused = true)]
+async fn after_an_answer_was_given_up_no_idle_connection_is_used() {
+    let client = with_idle_connections().await;
     let before = client.connections();
-    assert!(before >= 2);
+    whole(&client).await;
     let quiet = client.get("/quiet").await.unwrap();
-    whole().await;
     assert_eq!(client.connections(), before, "there are idle ones, and nothing is known against them");
+    tokio::time::sleep(Duration::from_secs(55)).await;
     drop(quiet);
-    whole().await;
-    whole().await;
+    whole(&client).await;
+    whole(&client).await;
     assert_eq!(client.connections(), before + 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn idle_connections_stay_in_use_while_other_exchanges_are_well() {
+    let client = with_idle_connections().await;
+    let before = client.connections();
+    for _ in 0..10 {
+        let quiet = client.get("/quiet").await.unwrap();
+        tokio::time::sleep(Duration::from_secs(54)).await;
+        whole(&client).await;
+        tokio::time::sleep(Duration::from_secs(1)).await;
+        // Its own connection is lost, and no other one.
+        drop(quiet);
+        whole(&client).await;
+    }
+    assert!(client.connections() <= before + 10, "{}", client.connections());
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_answer_that_is_given_up_early_says_nothing_against_idle_connections() {
+    let client = with_idle_connections().await;
+    let before = client.connections();
+    for _ in 0..before - 1 {
+        drop(client.get("/quiet").await.unwrap());
+        whole(&client).await;
+    }
+    assert_eq!(client.connections(), before);
 }
 
 #[tokio::test]
