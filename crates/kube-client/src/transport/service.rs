@@ -90,6 +90,11 @@ where
 const CONNECTIONS: usize = 3;
 
 async fn go<B>(ways: Arc<Ways<B>>, mut way: Way<B>) -> Result<Response<Answer>, BoxError>
+/// No connection stays open long enough for a request.
+#[derive(Debug, thiserror::Error)]
+#[error("the server closes each connection at once")]
+struct ClosesAll(#[source] Option<Arc<h2::Error>>);
+
 where
     B: Body<Data = Bytes, Error: Into<BoxError>> + Send + Unpin + 'static,
 {
@@ -107,7 +112,7 @@ where
                     closed += 1;
                 }
                 if closed > CONNECTIONS {
-                    return Err("the server closes each connection at once".into());
+                    return Err(ClosesAll(place.failure()).into());
                 }
                 drop(place);
                 ways.pool.send(request)

@@ -65,7 +65,7 @@ impl Connection {
             .map_err(|err| explain(err, &line))?;
         let (greeted, greeting) = oneshot::channel();
         spawn(drive(connection, Arc::clone(&line), greeted).boxed());
-        // Without a greeting the connection has ended, and its line is closed.
+        // Without a greeting the connection has ended, and its line is closed and knows why.
         if greeting.await.is_err() && line.is_silent() {
             return Err(silent());
         }
@@ -77,8 +77,8 @@ impl Connection {
         // Whoever gets no place here goes elsewhere, so nobody is to be woken.
         match self.0.poll_ready(&mut Context::from_waker(Waker::noop())) {
             Poll::Ready(Ok(())) => true,
-            Poll::Ready(Err(_)) => {
-                line.close();
+            Poll::Ready(Err(err)) => {
+                line.fail(err);
                 false
             }
             Poll::Pending => false,
@@ -139,8 +139,10 @@ async fn drive<T>(
         polled
     });
     // Whichever ends first, the connection is dropped with it, and all who wait for an answer are told.
-    select(pin!(moving), pin!(until_useless(pings, &line))).await;
-    line.close();
+    match select(pin!(moving), pin!(until_useless(pings, &line))).await {
+        Either::Left((Err(err), _)) => line.fail(err),
+        _ => line.close(),
+    }
 }
 
 /// Says how long the body is, where it may matter to the server (RFC 9110, 8.6).

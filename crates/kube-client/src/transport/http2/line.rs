@@ -1,7 +1,7 @@
-//! How many requests a connection has, and whether it takes more: pure.
+//! How many requests a connection has, whether it takes more, and why not: pure.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::{Arc, OnceLock};
 
 /// How many requests a connection may have at a time. API servers take 100: a few less, as some end here before they do there.
 pub(in crate::transport) const ROOM: u32 = 90;
@@ -18,6 +18,8 @@ pub(in crate::transport) struct Line {
     used: AtomicBool,
     /// Whether a request was sent since somebody asked.
     sent: AtomicBool,
+    /// Why the connection failed.
+    failure: OnceLock<Arc<h2::Error>>,
 }
 
 /// No place is given any more.
@@ -29,7 +31,7 @@ impl Line {
     /// With room for so many requests until the server says how many it takes.
     pub(in crate::transport) fn new(room: u32) -> Self {
         let (used, sent) = (AtomicBool::new(false), AtomicBool::new(false));
-        Self { state: AtomicU32::new(0), room: AtomicU32::new(room), used, sent }
+        Self { state: AtomicU32::new(0), room: AtomicU32::new(room), used, sent, failure: OnceLock::new() }
     }
 
     /// How many requests it has room for in all.
@@ -58,6 +60,13 @@ impl Line {
     /// Gives no more places. Those that are taken stay.
     pub(super) fn close(&self) {
         self.state.fetch_or(CLOSED, Ordering::Relaxed);
+    }
+
+    /// The same, and notes why, unless that is known.
+    pub(super) fn fail(&self, err: h2::Error) {
+        // What it failed of first is the reason for the rest.
+        let _ = self.failure.set(Arc::new(err));
+        self.close();
     }
 
     pub(super) fn fall_silent(&self) {
@@ -102,6 +111,11 @@ impl Place {
     /// Whether its connection takes no more requests.
     pub(in crate::transport) fn is_closed(&self) -> bool {
         self.0.is_closed()
+    }
+
+    /// Why its connection failed, if it did.
+    pub(in crate::transport) fn failure(&self) -> Option<Arc<h2::Error>> {
+        self.0.failure.get().cloned()
     }
 }
 

@@ -14,7 +14,7 @@ use http::header::CONTENT_LENGTH;
 use http::{Request, Response};
 use http_body::Frame;
 use http_body_util::{BodyExt, StreamBody};
-use tokio::io::{AsyncWriteExt, DuplexStream};
+use tokio::io::{AsyncReadExt, AsyncWriteExt, DuplexStream};
 
 use super::{Client, NearEnd, text, whole};
 use crate::transport::NotTaken;
@@ -312,14 +312,25 @@ async fn a_read_waits_no_longer_where_other_streams_are_open() {
 }
 
 #[tokio::test]
-async fn a_server_that_takes_nothing_is_not_asked_for_ever() {
-    let client = Client::of(NearEnd::http2, |_, io| async move {
-        let mut server = accept(io).await;
-        server.abrupt_shutdown(Reason::ENHANCE_YOUR_CALM);
-        let _ = std::future::poll_fn(|cx| server.poll_closed(cx)).await;
+async fn a_server_that_takes_nothing_is_not_asked_for_ever_and_its_reason_is_told() {
+    let calm = Client::of(NearEnd::http2, |_, mut io| async move {
+        let mut goaway = GOAWAY;
+        goaway[16] = 0xb;
+        io.write_all(&[&SETTINGS[..], &goaway].concat()).await.unwrap();
+        while io.read_u8().await.is_ok() {}
     });
-    assert!(client.get("/x").await.is_err());
-    assert!(client.connections() < 10);
+    let garbage = Client::of(NearEnd::http2, |_, mut io| async move {
+        io.write_all(b"HTTP/1.1 400 Bad Request\r\n\r\n").await.unwrap();
+        while io.read_u8().await.is_ok() {}
+    });
+    for (client, expected) in
+        [(calm, Reason::ENHANCE_YOUR_CALM.description()), (garbage, Reason::FRAME_SIZE_ERROR.description())]
+    {
+        let err = client.get("/x").await.err().unwrap();
+        assert!(client.connections() < 10);
+        let told = crate::chain::ErrorChain(&*err).to_string();
+        assert!(told.contains(expected), "{told}");
+    }
 }
 
 #[tokio::test(start_paused = true)]
