@@ -3,7 +3,9 @@
 //! When such an answer has been quiet for a while, the server is asked something else over a connection of its own:
 //!
 //! - Under a log that is followed: for that log's lines of that while. If there are any, they should have come.
-//! - Under what a proxied service answers, and where no answer has begun: for its version. Any answer will do.
+//! - Under what a proxied service answers: for its version. Any answer will do.
+//!
+//! Credentials that cannot be had say nothing about the server.
 //!
 //! What this cannot see is a connection that alone is dead, while the server is well and has nothing to say on it.
 
@@ -25,9 +27,10 @@ use tower_layer::Layer;
 use tower_service::Service;
 
 use super::nature::Nature;
+use crate::auth::AuthError;
 use crate::body::Body;
 use crate::delay::MAX_DELAY;
-use crate::transport::FreshConnection;
+use crate::transport::{Carrier, FreshConnection};
 
 /// Puts [`Probe`] around a service. It stands above the credentials, so that its questions carry those of the moment.
 #[derive(Clone, Copy, Debug)]
@@ -90,7 +93,7 @@ impl<S: Probed> Service<Request<Body>> for Probe<S> {
         self.inner.poll_ready(cx)
     }
 
-    fn call(&mut self, request: Request<Body>) -> Self::Future {
+    fn call(&mut self, mut request: Request<Body>) -> Self::Future {
         let question = match Nature::of(&request) {
             Nature::FollowedLog => Some(Question::Log(request.uri().clone(), request.headers().clone())),
             Nature::Proxied => Some(Question::Version),
@@ -100,17 +103,19 @@ impl<S: Probed> Service<Request<Body>> for Probe<S> {
             let passed: Passed<S> = |answer| answer.map(|body| ProbedBody { body, prober: None });
             return Either::Left(self.inner.call(request).map_ok(passed));
         };
-        let prober = |question| Prober::new(self.inner.clone(), question, limit);
-        let (mut before, after) = (prober(Question::Version), prober(question));
+        let carrier = Carrier::default();
+        request.extensions_mut().insert(carrier.clone());
+        let mut prober = Prober::new(self.inner.clone(), question, limit, carrier);
         let answer = self.inner.call(request);
         Either::Right(Box::pin(async move {
-            let silence = std::future::poll_fn(|cx| before.poll_silence(cx));
+            let silence = std::future::poll_fn(|cx| prober.poll_silence(cx));
             let answer = match select(Box::pin(answer), Box::pin(silence)).await {
                 futures::future::Either::Left((answer, _)) => answer?,
                 futures::future::Either::Right((err, _)) => return Err(err),
             };
+            prober.heard();
             let asks = answer.version() < Version::HTTP_2;
-            Ok(answer.map(|body| ProbedBody { body, prober: asks.then(|| Box::new(after)) }))
+            Ok(answer.map(|body| ProbedBody { body, prober: asks.then(|| Box::new(prober)) }))
         }))
     }
 }
@@ -161,6 +166,8 @@ struct Prober<S> {
     service: S,
     question: Question,
     limit: Duration,
+    /// Where it says how the request travels that is quiet.
+    carrier: Carrier,
     /// Runs while it is quiet.
     timer: Option<Pin<Box<Sleep>>>,
     running: bool,
@@ -168,8 +175,8 @@ struct Prober<S> {
 }
 
 impl<S: Probed> Prober<S> {
-    fn new(service: S, question: Question, limit: Duration) -> Self {
-        Self { service, question, limit, timer: None, running: false, asking: None }
+    fn new(service: S, question: Question, limit: Duration, carrier: Carrier) -> Self {
+        Self { service, question, limit, carrier, timer: None, running: false, asking: None }
     }
 
     /// Something came.
@@ -194,6 +201,11 @@ impl<S: Probed> Prober<S> {
                 timer.as_mut().reset(due);
             }
             ready!(timer.as_mut().poll(cx));
+            // Before it is sent, other limits hold; and HTTP/2 has its pings.
+            if self.carrier.version().is_none_or(|version| version >= Version::HTTP_2) {
+                self.heard();
+                continue;
+            }
             self.asking = Some(ask(self.service.clone(), self.question.clone(), quiet, self.limit).boxed());
         }
     }
@@ -222,10 +234,13 @@ async fn ask<S: Probed>(
 ) -> Result<(), BoxError> {
     let mut cause = None;
     let seen = &mut cause;
+    let carrier = Carrier::default();
+    let asked = &carrier;
     let asking = async move {
         loop {
-            match explains(service.clone(), &question, quiet).await {
+            match explains(service.clone(), &question, quiet, asked).await {
                 Ok(true) => return,
+                Err(err) if is_of_credentials(&*err) => return,
                 Ok(false) => {
                     *seen = Some("it has more to say, and that did not come".into());
                     // If it comes yet, this is dropped.
@@ -238,7 +253,9 @@ async fn ask<S: Probed>(
             }
         }
     };
-    if timeout(limit.saturating_sub(quiet), asking).await.is_ok() {
+    let ended = timeout(limit.saturating_sub(quiet), asking).await;
+    // What still waits for credentials has not reached the server.
+    if ended.is_ok() || carrier.version().is_none() {
         return Ok(());
     }
     let cause = cause.unwrap_or_else(|| "it did not answer a question on another connection either".into());
@@ -246,8 +263,15 @@ async fn ask<S: Probed>(
 }
 
 /// Whether the answer is reason enough for the silence.
-async fn explains<S: Probed>(service: S, question: &Question, quiet: Duration) -> Result<bool, BoxError> {
-    let answer = service.oneshot(question.request(quiet)?).await?;
+async fn explains<S: Probed>(
+    service: S,
+    question: &Question,
+    quiet: Duration,
+    carrier: &Carrier,
+) -> Result<bool, BoxError> {
+    let mut request = question.request(quiet)?;
+    request.extensions_mut().insert(carrier.clone());
+    let answer = service.oneshot(request).await?;
     let Question::Log(..) = question else { return Ok(true) };
     match answer.status() {
         // It should have ended.
@@ -263,6 +287,11 @@ async fn explains<S: Probed>(service: S, question: &Question, quiet: Duration) -
             Ok(true)
         }
     }
+}
+
+/// Whether the question was not sent, for want of credentials.
+fn is_of_credentials(err: &(dyn std::error::Error + 'static)) -> bool {
+    std::iter::successors(Some(err), |err| err.source()).any(|err| err.is::<AuthError>())
 }
 
 impl Question {

@@ -9,7 +9,7 @@ use bytes::Bytes;
 use futures::FutureExt;
 use futures::future::BoxFuture;
 use http::header::UPGRADE;
-use http::{Request, Response, Uri};
+use http::{Request, Response, Uri, Version};
 use http_body::Body;
 use http_body_util::Either;
 use hyper_util::client::legacy::Client;
@@ -19,7 +19,7 @@ use tower_service::Service;
 use super::http1::{self, Connector, HandedOver, alone};
 use super::http2;
 use super::pool::{Pool, Way};
-use super::{FreshConnection, Spawn};
+use super::{Carrier, FreshConnection, Spawn};
 
 /// Sends requests to one server: over HTTP/2 where it offers that, else over HTTP/1.1.
 ///
@@ -74,6 +74,7 @@ where
     fn call(&mut self, request: Request<B>) -> Sending {
         let alone = request.extensions().get::<FreshConnection>().is_some();
         if alone || request.headers().contains_key(UPGRADE) {
+            Carrier::note(&request, Version::HTTP_11);
             let answer = self.0.alone.request(request);
             return Sending::Waiting(
                 async move { Ok(answer.await?.map(|body| Either::Right(Either::Right(body)))) }.boxed(),
@@ -89,12 +90,12 @@ where
 /// A connection that the server closes before it takes a request is followed by another one this often.
 const CONNECTIONS: usize = 3;
 
-async fn go<B>(ways: Arc<Ways<B>>, mut way: Way<B>) -> Result<Response<Answer>, BoxError>
 /// No connection stays open long enough for a request.
 #[derive(Debug, thiserror::Error)]
 #[error("the server closes each connection at once")]
 struct ClosesAll(#[source] Option<Arc<h2::Error>>);
 
+async fn go<B>(ways: Arc<Ways<B>>, mut way: Way<B>) -> Result<Response<Answer>, BoxError>
 where
     B: Body<Data = Bytes, Error: Into<BoxError>> + Send + Unpin + 'static,
 {
@@ -103,6 +104,7 @@ where
         way = match way {
             Way::Sent(exchange) => return Ok(exchange.await?.map(Either::Left)),
             Way::Http1(client, request) => {
+                Carrier::note(&request, Version::HTTP_11);
                 return Ok(client.request(request).await?.map(|body| Either::Right(Either::Left(body))));
             }
             Way::Opening(opening, place, request) => {

@@ -17,6 +17,9 @@ enum Asked {
     Answers(u16, &'static str),
     IsSilent,
     Refuses,
+    /// It never comes so far.
+    CredentialsFail,
+    CredentialsTakeLong,
 }
 
 /// A request, and what became of it: the error that ended it or `None` if it was open after hours, the seconds that took, and the
@@ -40,7 +43,12 @@ impl Case {
         let server = tower::service_fn(move |request: Request<Body>| {
             let heard = Arc::clone(&heard);
             async move {
-                let (head, pauses, rest) = if request.extensions().get::<FreshConnection>().is_none() {
+                let is_question = request.extensions().get::<FreshConnection>().is_some();
+                let waits = matches!(self.asked, Asked::CredentialsFail | Asked::CredentialsTakeLong);
+                if !(is_question && waits) {
+                    Carrier::note(&request, self.version);
+                }
+                let (head, pauses, rest) = if !is_question {
                     sleep(Duration::from_secs(self.head)).await;
                     (200, self.pauses, "")
                 } else {
@@ -49,9 +57,10 @@ impl Case {
                         Asked::Answers(status, text) => (status, &[][..], text),
                         Asked::IsSilent => std::future::pending().await,
                         Asked::Refuses => return Err("refused".into()),
+                        Asked::CredentialsFail => return Err(AuthError::MissingCommand.into()),
+                        Asked::CredentialsTakeLong => std::future::pending().await,
                     }
                 };
-                let is_question = request.extensions().get::<FreshConnection>().is_some();
                 let pieces = stream::iter(pauses).then(|pause| async move {
                     sleep(Duration::from_secs(*pause)).await;
                     Ok::<_, BoxError>(Frame::data(Bytes::from_static(b"x")))
@@ -143,9 +152,34 @@ async fn a_proxied_request_waits_as_long_as_the_server_is_there() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn credentials_that_fail_or_take_long_are_not_the_servers_silence() {
+    for asked in [Asked::CredentialsFail, Asked::CredentialsTakeLong] {
+        for head in [0, 7000] {
+            let (ended, _, questions) = Case { asked, head, ..QUIET_LOG }.run().await;
+            assert_eq!(ended, None, "{asked:?}");
+            // Once for each while of silence.
+            assert!((100..200).contains(&questions.len()), "{asked:?}: {}", questions.len());
+        }
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_log_whose_head_is_late_is_asked_for_its_lines() {
+    let (ended, _, questions) = Case { head: 7000, ..QUIET_LOG }.run().await;
+    assert_eq!(ended, None);
+    assert!(questions.iter().all(|question| question.contains("/log?")), "{}", questions[0]);
+    let case = Case { head: 7000, asked: Asked::Answers(200, "y"), ..QUIET_LOG };
+    let (ended, took, _) = case.run().await;
+    assert!(ended.unwrap().contains("it has more to say"));
+    assert_eq!(took, 55);
+}
+
+#[tokio::test(start_paused = true)]
 async fn nobody_asks_over_http2_or_under_other_requests() {
-    let (ended, _, questions) = Case { version: Version::HTTP_2, ..QUIET_LOG }.run().await;
-    assert_eq!((ended, questions.len()), (None, 0));
+    for (uri, head) in [(LOG, 0), (LOG, 7000), (PROXIED, 7000)] {
+        let (ended, _, questions) = Case { uri, head, version: Version::HTTP_2, ..QUIET_LOG }.run().await;
+        assert_eq!((ended, questions.len()), (None, 0), "{uri} after {head} s");
+    }
     let (ended, _, questions) = Case { uri: "/api/v1/pods", ..QUIET_LOG }.run().await;
     assert_eq!((ended, questions.len()), (None, 0));
 }

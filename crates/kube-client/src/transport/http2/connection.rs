@@ -11,7 +11,7 @@ use futures::future::{Either, Ready, ready, select};
 use h2::RecvStream;
 use h2::client::{Builder, ResponseFuture, SendRequest};
 use http::header::CONTENT_LENGTH;
-use http::{HeaderValue, Method, Request, Response};
+use http::{HeaderValue, Method, Request, Response, Version};
 use http_body::Body;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::sync::oneshot;
@@ -23,7 +23,7 @@ use super::body::Incoming;
 use super::error::{explain, silent};
 use super::line::{Line, Place};
 use super::upload::{self, Upload};
-use crate::transport::Spawn;
+use crate::transport::{Carrier, Spawn};
 
 /// How much of one answer may lie here unread. Beyond it the server waits until it is read.
 const STREAM_WINDOW: u32 = 2 << 20;
@@ -91,6 +91,7 @@ impl Connection {
         B: Body<Data = Bytes, Error: Into<BoxError>> + Send + Unpin + 'static,
     {
         place.line().note_request();
+        Carrier::note(&request, Version::HTTP_2);
         let (head, body) = with_length(request).into_parts();
         let head = Request::from_parts(head, ());
         if body.is_end_stream() {

@@ -8,9 +8,10 @@ mod places;
 use std::future::Future;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::time::Duration;
 
 use bytes::Bytes;
-use http::{Request, Response, Uri};
+use http::{Request, Response, Uri, Version};
 use http_body_util::combinators::UnsyncBoxBody;
 use http_body_util::{BodyExt, Full};
 use tokio::io::DuplexStream;
@@ -20,7 +21,7 @@ use tower::{BoxError, ServiceExt};
 pub(crate) use near_end::NearEnd;
 
 use super::service::Answer;
-use super::{DeadlineConnector, Transport, any};
+use super::{Carrier, DeadlineConnector, Transport, any};
 use crate::config::Config;
 
 type TestBody = UnsyncBoxBody<Bytes, std::io::Error>;
@@ -73,6 +74,35 @@ impl Client {
 
     fn connections(&self) -> usize {
         self.connections.load(Ordering::SeqCst)
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_transport_tells_by_which_protocol_a_request_goes() {
+    for (near, expected) in
+        [(NearEnd::http1 as fn(DuplexStream) -> NearEnd, Version::HTTP_11), (NearEnd::http2, Version::HTTP_2)]
+    {
+        // It answers nothing.
+        let client = Client::of(near, move |_, mut io| async move {
+            if expected == Version::HTTP_2 {
+                let mut server = h2::server::handshake(io).await.unwrap();
+                let mut held = Vec::new();
+                while let Some(Ok(request)) = server.accept().await {
+                    held.push(request);
+                }
+            } else {
+                while tokio::io::AsyncReadExt::read_u8(&mut io).await.is_ok() {}
+            }
+        });
+        for _ in 0..2 {
+            let carrier = Carrier::default();
+            let mut request = Request::get("https://h/late").body(whole("")).unwrap();
+            request.extensions_mut().insert(carrier.clone());
+            assert_eq!(carrier.version(), None);
+            let sending = client.send(request);
+            assert!(tokio::time::timeout(Duration::from_millis(50), sending).await.is_err());
+            assert_eq!(carrier.version(), Some(expected));
+        }
     }
 }
 
