@@ -12,7 +12,7 @@ use crate::{
     backoff::Backoff,
     queue::Urgency,
     reflector::{
-        Index, ObjectRef,
+        Index, ObjectRef, PartsNews,
         store::{IndexPanic, Store, Writer},
     },
     watcher::{self, CollectionEvent, Event, collection_events},
@@ -355,16 +355,21 @@ where
     }
 }
 
-/// What changes of a controller's own objects ask for. `shown` is the store that has taken them in.
+/// What changes of a controller's own objects in several namespaces ask for. `shown` is the store that has taken them in.
 pub(super) fn asked_by<K>(
-    events: impl Stream<Item = watcher::Result<Event<Arc<K>>>> + Send + 'static,
+    news: impl Stream<Item = watcher::Result<PartsNews<K>>> + Send + 'static,
     shown: Store<K>,
 ) -> impl Stream<Item = watcher::Result<Asked<K>>> + Send + 'static
 where
     K: Clone + Resource + Send + Sync + 'static,
     K::DynamicType: Eq + Hash + Clone,
 {
-    events.try_filter_map(move |event| ready(Ok(asked_of(event, &shown))))
+    news.try_filter_map(move |news| {
+        ready(Ok(match news {
+            PartsNews::Event(event) => asked_of(event, &shown),
+            PartsNews::IndexPanic(panic) => Some(index_panicked(panic, shown.dyntype())),
+        }))
+    })
 }
 
 fn asked_of<K>(event: Event<Arc<K>>, shown: &Store<K>) -> Option<Asked<K>>

@@ -26,6 +26,6 @@ pub use reflect::reflector;
 pub use store::{Store, store, store_shared};
 pub use subscription::ReflectHandle;
 
-pub(crate) use namespaces::follow_namespaces;
+pub(crate) use namespaces::{PartsNews, follow_namespaces};
 pub(crate) use object_ref::ObjectKey;
 pub(crate) use reflect::FillStore;

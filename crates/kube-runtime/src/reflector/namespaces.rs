@@ -3,7 +3,7 @@
 use super::{
     Lookup,
     parts::{Change, PartEvent, Parts},
-    store::Writer,
+    store::{IndexPanic, Writer},
 };
 use crate::watcher::{self, Event};
 use ahash::AHashMap;
@@ -11,7 +11,7 @@ use futures::{
     Stream, StreamExt, TryStreamExt,
     stream::{self, AbortHandle, BoxStream, SelectAll},
 };
-use std::{hash::Hash, pin::Pin, sync::Arc, time::Duration, vec};
+use std::{future::ready, hash::Hash, pin::Pin, sync::Arc, time::Duration, vec};
 use tokio::time::{Sleep, sleep};
 
 /// How long the namespaces that are listed wait for the others.
@@ -92,7 +92,19 @@ where
     N: Stream<Item: IntoIterator<Item: Into<String>>> + Send,
     S: Stream<Item = watcher::Result<Event<K>>> + Send + 'static,
 {
-    follow_namespaces(writer, namespaces, watch).map_ok(|event| event.map(|object| (*object).clone()))
+    follow_namespaces(writer, namespaces, watch).try_filter_map(|news| {
+        ready(Ok(match news {
+            PartsNews::Event(event) => Some(event.map(|object| (*object).clone())),
+            PartsNews::IndexPanic(_) => None, // the log has it
+        }))
+    })
+}
+
+/// What the watches of several namespaces bring.
+pub(crate) enum PartsNews<K> {
+    Event(Event<Arc<K>>),
+    /// An index function panicked at what comes next.
+    IndexPanic(IndexPanic),
 }
 
 /// Like [`reflect_namespaces`], with the objects as they are in the store.
@@ -100,7 +112,7 @@ pub(crate) fn follow_namespaces<K, N, S, E>(
     writer: Writer<K>,
     namespaces: N,
     watch: impl FnMut(&str) -> S + Send,
-) -> impl Stream<Item = watcher::Result<Event<Arc<K>>>> + Send
+) -> impl Stream<Item = watcher::Result<PartsNews<K>>> + Send
 where
     K: Lookup + Clone + Send + Sync + 'static,
     K::DynamicType: Eq + Hash + Clone + Send + Sync,
@@ -110,7 +122,7 @@ where
 {
     let namespaces = namespaces
         .map(|list| Input::Namespaces(list.into_iter().map(Into::into).collect()))
-        .chain(stream::once(std::future::ready(Input::NoMoreNamespaces)));
+        .chain(stream::once(ready(Input::NoMoreNamespaces)));
     let shell = Shell {
         parts: Parts::new(writer),
         namespaces: Some(Box::pin(namespaces)),
@@ -149,7 +161,7 @@ where
     aborts: AHashMap<String, AbortHandle>,
     /// Runs from the first list of namespaces until the whole is complete.
     patience: Option<Pin<Box<Sleep>>>,
-    outbox: vec::IntoIter<watcher::Result<Event<Arc<K>>>>,
+    outbox: vec::IntoIter<watcher::Result<PartsNews<K>>>,
 }
 
 impl<K, N, S, F, E> Shell<K, N, F>
@@ -161,7 +173,7 @@ where
     S: Stream<Item = watcher::Result<E>> + Send + 'static,
     E: Into<PartEvent<K>> + 'static,
 {
-    async fn next(&mut self) -> Option<watcher::Result<Event<Arc<K>>>> {
+    async fn next(&mut self) -> Option<watcher::Result<PartsNews<K>>> {
         loop {
             if let Some(item) = self.outbox.next() {
                 return Some(item);
@@ -191,8 +203,9 @@ where
             if self.parts.is_complete() {
                 self.patience = None;
             }
-            let items: Vec<_> = error.into_iter().chain(emit.into_iter().map(Ok)).collect();
-            self.outbox = items.into_iter();
+            let panics = self.parts.take_index_panics().into_iter().map(PartsNews::IndexPanic);
+            let news = panics.chain(emit.into_iter().map(PartsNews::Event)).map(Ok);
+            self.outbox = error.into_iter().chain(news).collect::<Vec<_>>().into_iter();
         }
     }
 
@@ -239,7 +252,7 @@ where
             let tag = namespace.clone();
             let events =
                 (self.watch)(&namespace).map(move |item| Input::Event(tag.clone(), item.map(Into::into)));
-            let (events, abort) = stream::abortable(events.chain(stream::once(std::future::ready(end))));
+            let (events, abort) = stream::abortable(events.chain(stream::once(ready(end))));
             self.watches.push(events.boxed());
             self.aborts.insert(namespace, abort);
         }

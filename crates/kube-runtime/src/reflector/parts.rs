@@ -1,6 +1,6 @@
 //! Several watches that fill one store: what each of their events means for the whole.
 
-use super::store::{ListVersion, NamespaceList, Writer};
+use super::store::{IndexPanic, ListVersion, NamespaceList, Writer};
 use super::{Lookup, ObjectKey};
 use crate::{
     version::number,
@@ -89,6 +89,11 @@ where
     /// Whether all first lists that are waited for are complete.
     pub(super) fn is_complete(&self) -> bool {
         self.stage == Stage::Following
+    }
+
+    /// The objects that index functions have panicked at since this was last asked.
+    pub(super) fn take_index_panics(&mut self) -> Vec<IndexPanic> {
+        self.writer.take_index_panics()
     }
 
     /// From now on, these namespaces count. Objects of those that leave are told as deleted.

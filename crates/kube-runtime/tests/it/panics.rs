@@ -304,6 +304,28 @@ async fn children_are_not_touched_by_it() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn an_index_that_panics_is_an_error_of_the_object_in_several_namespaces() {
+    let (_server, client) = server();
+    let api = config_maps(&client);
+    api.add(named("bad")).await;
+    let index = Index::new(|map: &ConfigMap| {
+        assert!(map.name_any() == "good", "cannot read it");
+        Some(map.name_any())
+    });
+    let namespaces = ["default", "other"];
+    let controller = Controller::for_namespaces(client.clone(), namespaces, watcher::Config::default());
+    let mut told = Told::by(controller.with_index(&index).run(nothing, wait_for_change, Arc::new(())));
+    told.expect_error(&["index", "ConfigMap.v1/bad.default", "cannot read it"]).await;
+    assert_eq!(told.next().await, "done: bad");
+    api.add(named("good")).await;
+    assert_eq!(told.next().await, "done: good");
+    api.touch("bad", "1").await;
+    told.expect_error(&["index", "ConfigMap.v1/bad.default", "cannot read it"]).await;
+    assert_eq!(told.next().await, "done: bad");
+    quiet(&mut told.items).await;
+}
+
+#[tokio::test(start_paused = true)]
 async fn an_index_that_panics_is_an_error_of_the_object() {
     let (_server, client) = server();
     let api = config_maps(&client);

@@ -108,7 +108,6 @@ where
             changes.into_iter().map(change).collect()
         });
         drop(replaced); // without the lock
-        self.take_index_panics(); // the log has them
         self.shared().objects.publish(gone.iter().chain(&changed).cloned().map(keyed));
         gone.into_iter().map(Event::Delete).chain(changed.into_iter().map(Event::Apply)).collect()
     }

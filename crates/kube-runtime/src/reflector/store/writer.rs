@@ -184,12 +184,14 @@ where
             self.apply_watcher_event(&event);
             return event;
         };
-        self.take_in(event).map(|_kept| copy)
+        let event = self.take_in(event).map(|_kept| copy);
+        self.index_panics.get_mut().clear(); // the log has them
+        event
     }
 
-    /// Takes an event in without a copy, and returns it with the object in its place in memory.
+    /// Takes an event in without a copy, and returns it with the object in its place in memory. Whoever calls this takes the index
+    /// panics, too.
     pub(crate) fn take_in(&mut self, event: Event<K>) -> Event<Arc<K>> {
-        self.index_panics.get_mut().clear(); // the log has them
         match event {
             Event::Init => {
                 self.start_list();
