@@ -87,10 +87,12 @@ where
     /// any longer.
     ///
     /// Where versions cannot be compared between objects, as those of some aggregated API servers, the state that the store
-    /// holds is compared for equality; its deletion counts too, and so does a whole list that was requested after the wait began.
+    /// holds counts if it is that of `written`, or a later one of the same object (same uid, both versions numbers); its deletion
+    /// counts too, and so does a whole list that was requested after the wait began.
     ///
     /// A store that is filled by public [`Event`](crate::watcher::Event)s, as by
-    /// [`reflector`](fn@crate::reflector), is not told of bookmarks and versions of lists. Its watermark moves with its objects, and a
+    /// [`reflector`](fn@crate::reflector), is not told of bookmarks and versions of lists, nor that versions cannot be compared: if the server
+    /// counts for each object alone, the wait may end too early, by a change of another object. Its watermark moves with its objects, and a
     /// whole list that was requested after the wait began counts. An object that such a store does not select (by label or field) is waited
     /// for until something else changes or a list comes: bound the wait, as in the example. With
     /// [`ListSemantic::Any`](crate::watcher::ListSemantic::Any) such a list may be older than the write.
