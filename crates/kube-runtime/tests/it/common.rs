@@ -15,8 +15,9 @@ use kube_runtime::{
 use kube_testserver::ApiServer;
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::json;
-use std::{fmt::Debug, future::Future, time::Duration};
+use std::{fmt::Debug, future::Future, sync::OnceLock, time::Duration};
 use tokio::{task::JoinHandle, time::timeout};
+use tracing::{Dispatch, dispatcher::DefaultGuard};
 
 /// A fresh server and a client of it.
 pub(crate) fn server() -> (ApiServer, Client) {
@@ -26,6 +27,16 @@ pub(crate) fn server() -> (ApiServer, Client) {
 
 pub(crate) fn config_maps(client: &Client) -> Api<ConfigMap> {
     Api::default_namespaced(client.clone())
+}
+
+/// Makes `subscriber` the one of this thread, until the guard is dropped.
+///
+/// While a process has had a single subscriber, tracing decides for all threads by that of the thread that reaches a span or event first,
+/// and a test on another thread has none. A second one, which stays, makes it ask each.
+pub(crate) fn subscribe(subscriber: impl Into<Dispatch>) -> DefaultGuard {
+    static SECOND: OnceLock<Dispatch> = OnceLock::new();
+    SECOND.get_or_init(|| Dispatch::new(tracing_subscriber::registry()));
+    tracing::dispatcher::set_default(&subscriber.into())
 }
 
 /// An object with nothing but a name.

@@ -1,6 +1,6 @@
 //! What `RUST_LOG=kube_runtime=debug` shows of a controller.
 
-use crate::common::{Change, Failure, config_maps, named, server, soon, spawn_outputs};
+use crate::common::{Change, Failure, config_maps, named, server, soon, spawn_outputs, subscribe};
 use k8s_openapi::api::core::v1::ConfigMap;
 use kube_runtime::{Controller, controller::Action, watcher};
 use std::{
@@ -38,7 +38,7 @@ async fn reconciles_are_told_from_start_to_end() {
         .with_env_filter(EnvFilter::new("kube_runtime=debug"))
         .with_ansi(false)
         .with_writer(lines.clone());
-    let _log = tracing::subscriber::set_default(log.finish());
+    let _log = subscribe(log.finish());
     let (_server, client) = server();
     config_maps(&client).add(named("a")).await;
     let output = Controller::new(config_maps(&client), watcher::Config::default()).run(

@@ -2,7 +2,8 @@
 //! description each.
 
 use crate::common::{
-    Change, Failure, Outputs, config_maps, named, owned, server, soon, spawn_outputs, wait_for_change,
+    Change, Failure, Outputs, config_maps, named, owned, server, soon, spawn_outputs, subscribe,
+    wait_for_change,
 };
 use futures::{StreamExt, channel::mpsc, stream};
 use k8s_openapi::api::core::v1::{ConfigMap, Secret};
@@ -70,9 +71,9 @@ impl<S: Subscriber> Layer<S> for Spans {
     }
 }
 
-fn listen() -> (Spans, tracing::subscriber::DefaultGuard) {
+fn listen() -> (Spans, tracing::dispatcher::DefaultGuard) {
     let spans = Spans::default();
-    let guard = tracing::subscriber::set_default(tracing_subscriber::registry().with(spans.clone()));
+    let guard = subscribe(tracing_subscriber::registry().with(spans.clone()));
     (spans, guard)
 }
 

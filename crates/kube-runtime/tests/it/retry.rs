@@ -1,7 +1,7 @@
 //! What happens to an object whose reconcile does not succeed.
 
 use crate::common::{
-    Change, Failure, config_maps, named, quiet, server, soon, spawn_outputs, wait_for_change,
+    Change, Failure, config_maps, named, quiet, server, soon, spawn_outputs, subscribe, wait_for_change,
 };
 use k8s_openapi::api::core::v1::ConfigMap;
 use kube_client::Client;
@@ -184,7 +184,7 @@ fn current_span() -> Option<&'static str> {
 
 #[tokio::test(start_paused = true)]
 async fn an_error_policy_runs_within_the_span_of_the_reconcile() {
-    let _subscribed = tracing::subscriber::set_default(tracing_subscriber::registry());
+    let _subscribed = subscribe(tracing_subscriber::registry());
     let (_server, client) = server();
     config_maps(&client).add(named("a")).await;
     let spans = Arc::new(Mutex::new(Vec::new()));
@@ -236,7 +236,7 @@ impl Reconcile<ConfigMap> for Witness {
 
 #[tokio::test(start_paused = true)]
 async fn a_reconciler_of_its_own_type_sees_every_outcome_and_decides() {
-    let _subscribed = tracing::subscriber::set_default(tracing_subscriber::registry());
+    let _subscribed = subscribe(tracing_subscriber::registry());
     let (_server, client) = server();
     for name in ["fails", "hangs", "panics", "works"] {
         config_maps(&client).add(named(name)).await;
