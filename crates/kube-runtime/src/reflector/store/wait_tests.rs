@@ -1,11 +1,14 @@
 //! Waiting for one's own writes.
 
 use super::{
-    Store, WaitForError,
+    Store, WaitForError, store_shared,
     tests::{filled, object},
 };
-use crate::watcher::{CollectionEvent, Event};
-use futures::{FutureExt, future::BoxFuture};
+use crate::{
+    reflector::ReflectHandle,
+    watcher::{CollectionEvent, Event},
+};
+use futures::{FutureExt, StreamExt, future::BoxFuture};
 use k8s_openapi::api::core::v1::ConfigMap;
 use kube_core::ResourceExt;
 use parking_lot::Mutex;
@@ -174,4 +177,33 @@ fn who_waits_is_woken_without_a_lock() {
         [false, false, false, false],
         "a change, a bookmark, nobody waits, no writer"
     );
+}
+
+/// Takes what a subscriber has been told whenever a wait ends.
+struct Listener {
+    subscriber: Mutex<ReflectHandle<ConfigMap>>,
+    told: Mutex<Vec<Option<String>>>,
+}
+
+impl Wake for Listener {
+    fn wake(self: Arc<Self>) {
+        let object = self.subscriber.lock().next().now_or_never().flatten();
+        self.told.lock().push(object.and_then(|object| object.metadata.resource_version.clone()));
+    }
+}
+
+#[test]
+fn subscribers_are_told_before_a_wait_ends() {
+    let (store, mut writer) = store_shared::<ConfigMap>(1);
+    let list = [Event::Init, Event::InitApply(object("a", "7")), Event::InitDone];
+    list.iter().for_each(|event| writer.apply_watcher_event(event));
+    let mut subscriber = store.subscribe().unwrap();
+    assert!(subscriber.next().now_or_never().is_some(), "what the store holds comes first");
+    let listener = Arc::new(Listener { subscriber: Mutex::new(subscriber), told: Mutex::default() });
+    let waker = Arc::clone(&listener).into();
+    let mut waits = ["8", "9"].map(|version| wait(&store, "a", version));
+    waits.iter_mut().for_each(|it| assert!(it.poll_unpin(&mut Context::from_waker(&waker)).is_pending()));
+    writer.apply_watcher_event(&Event::Apply(object("a", "8")));
+    writer.apply_watcher_event(&Event::Delete(object("a", "9")));
+    assert_eq!(*listener.told.lock(), [Some("8".to_owned()), Some("9".to_owned())]);
 }

@@ -265,15 +265,13 @@ where
         };
         if let Some(last) = &gone {
             self.take_out(last);
+            self.publish(last);
         }
         if self.listing.is_none() {
             let seen = Visible { uid: object.uid.as_deref(), version: object.resource_version.as_deref() };
             let key = || ObjectKey { namespace: namespace.map(Into::into), name: name.into() };
             let namespace = namespace.unwrap_or_default();
             self.watermarks().change(|watermarks| watermarks.changed(key, namespace, seen, object.deleted));
-        }
-        if let Some(last) = &gone {
-            self.publish(last);
         }
         gone
     }
@@ -342,16 +340,16 @@ where
             self.put_listed(&object);
         }
         self.put(&object);
+        self.publish(&object); // before a wait ends: whoever waited finds subscribers told
         self.note(&object, false);
-        self.publish(&object);
         object
     }
 
     fn delete(&mut self, object: &Arc<K>) {
         self.add_wanted_indexes();
         self.take_out(object);
-        self.note(object, true);
         self.publish(object);
+        self.note(object, true);
     }
 
     /// Notes how far the objects have come: those of the list under way, if there is one, else those that are visible.
