@@ -108,7 +108,7 @@ fn refusals() -> Vec<(&'static str, &'static str, Value, Says, Refusal)> {
         ("fails-late", "an answer that comes after timeoutSeconds: 500 InternalError", json!({"timeoutSeconds": 1}), Says::Late(4), (500, "InternalError", "context deadline exceeded")),
         ("fails-on-validating-patch", "a validating webhook that patches: 500 InternalError", none(), Says::Response(json!({"allowed": true, "patchType": "JSONPatch", "patch": "W10="})), (500, "InternalError", "validating webhook may not return response.patch")),
         ("fails-on-missing-service", "a service that is not there: 500 InternalError", json!({"clientConfig": {"service": {"namespace": "default", "name": "conformance-nobody", "path": "/x"}}}), Says::Response(json!({"allowed": true})), (500, "InternalError", "service \"conformance-nobody\" not found")),
-        ("fails-on-closed-port", "a port at which nobody listens: 500 InternalError", json!({"clientConfig": {"url": "https://127.0.0.1:1/x"}}), Says::Response(json!({"allowed": true})), (500, "InternalError", failing)),
+        ("fails-on-closed-port", "a port without a listener: 500 InternalError", json!({"clientConfig": {"url": "https://127.0.0.1:1/x"}}), Says::Response(json!({"allowed": true})), (500, "InternalError", failing)),
     ]
 }
 
@@ -480,7 +480,7 @@ async fn other_operation(cx: Context) -> Outcome {
     let hook = hook(Vec::new()).await?;
     validating(&cx, &hook, json!({"rules": rule("", "configmaps", &["UPDATE"])}), async {
         create(&cx, "a").await?.is(201)?;
-        equal("heard", Vec::<String>::new(), hook.paths())
+        equal("webhook calls", Vec::<String>::new(), hook.paths())
     })
     .await
 }
@@ -489,7 +489,7 @@ async fn other_resource(cx: Context) -> Outcome {
     let hook = hook(Vec::new()).await?;
     validating(&cx, &hook, json!({"rules": rule("", "limitranges", &["*"])}), async {
         create(&cx, "a").await?.is(201)?;
-        equal("heard", Vec::<String>::new(), hook.paths())
+        equal("webhook calls", Vec::<String>::new(), hook.paths())
     })
     .await
 }
@@ -502,7 +502,7 @@ async fn namespace_selector(cx: Context) -> Outcome {
     validating(&cx, &hook, selector, async {
         let object = config_map(&cx, "a", json!({"metadata": {"labels": {"of": cx.ns}}}));
         cx.create_at(cx.all_of(&CONFIG_MAP), &object).await?;
-        equal("heard", Vec::<String>::new(), hook.paths())
+        equal("webhook calls", Vec::<String>::new(), hook.paths())
     })
     .await
 }
@@ -511,7 +511,7 @@ async fn object_selector(cx: Context) -> Outcome {
     let hook = hook(Vec::new()).await?;
     validating(&cx, &hook, json!({"objectSelector": {"matchLabels": {"of": "mine"}}}), async {
         create(&cx, "a").await?.is(201)?;
-        equal("heard", Vec::<String>::new(), hook.paths())?;
+        equal("webhook calls", Vec::<String>::new(), hook.paths())?;
         let object = config_map(&cx, "b", json!({"metadata": {"labels": {"of": "mine"}}}));
         cx.create_at(cx.all_of(&CONFIG_MAP), &object).await?;
         only(&hook, "/v").map(drop)
@@ -576,7 +576,7 @@ async fn not_called_for_configurations(cx: Context) -> Outcome {
     let itself = format!("{GROUP}/validatingwebhookconfigurations/conformance-{}", cx.ns);
     validating(&cx, &hook, everything, async {
         cx.merge(itself, &json!({"metadata": {"labels": {"a": "b"}}})).await?.is(200)?;
-        equal("heard", Vec::<String>::new(), hook.paths())
+        equal("webhook calls", Vec::<String>::new(), hook.paths())
     })
     .await
 }
@@ -637,7 +637,7 @@ async fn exact(cx: Context) -> Outcome {
     let hook = hook(Vec::new()).await?;
     validating(&cx, &hook, version_rule(&cx, "Exact"), async {
         cx.create_at(cx.own("v2", "things"), &thing(&cx, "v2", "a")).await?;
-        equal("heard", Vec::<String>::new(), hook.paths())
+        equal("webhook calls", Vec::<String>::new(), hook.paths())
     })
     .await
 }
@@ -814,7 +814,7 @@ async fn gone(cx: Context) -> Outcome {
     .await?;
     let until = Instant::now() + cx.server.wait;
     while create(&cx, "a").await?.code != 201 {
-        holds(Instant::now() < until, "created once nobody objects", "still denied")?;
+        holds(Instant::now() < until, "created once no webhook denies it", "still denied")?;
         tokio::time::sleep(Duration::from_millis(50)).await;
     }
     Ok(())

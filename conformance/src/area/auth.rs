@@ -20,7 +20,7 @@ pub(crate) fn cases() -> Vec<Case> {
         needing(Need::Identities, "auth/client-certificate", "a client certificate is let in, and may do what its groups may", certificate),
         needing(Need::Identities, "auth/read-only-may-read", "a reader may get, list and watch", reader_reads),
         needing(Need::Identities, "auth/read-only-may-not-write-403", "a reader may not create: 403 Forbidden with user, verb and resource", reader_writes),
-        needing(Need::Identities, "auth/nobody-403", "a user without rights: 403, naming the namespace", nobody),
+        needing(Need::Identities, "auth/nobody-403", "a user without rights: 403, naming the namespace", without_rights),
         needing(Need::Identities, "auth/nobody-may-discover", "every user may do discovery and ask for the version", discovery),
         needing(Need::Identities, "auth/forbidden-even-if-missing", "an object that does not exist is 403 to one who may not get it", forbidden_missing),
         needing(Need::Identities, "auth/delete-403", "a reader may not delete: 403, the object stays", delete),
@@ -89,18 +89,18 @@ async fn reader_writes(cx: Context) -> Outcome {
     Ok(())
 }
 
-async fn nobody(cx: Context) -> Outcome {
+async fn without_rights(cx: Context) -> Outcome {
     let r = ask(&cx.identity("token-nobody")?, cx.all()).await?;
     r.fails(403, "Forbidden")?.mentions(&refusal(&cx, "token-nobody", "list"))?;
     Ok(())
 }
 
 async fn discovery(cx: Context) -> Outcome {
-    let nobody = cx.identity("token-nobody")?;
+    let client = cx.identity("token-nobody")?;
     for path in ["/api", "/apis", "/version", "/healthz"] {
-        ask(&nobody, path.to_owned()).await?.is(200)?;
+        ask(&client, path.to_owned()).await?.is(200)?;
     }
-    ask(&nobody, format!("/apis/{}/v1", cx.group())).await?.is(200)?;
+    ask(&client, format!("/apis/{}/v1", cx.group())).await?.is(200)?;
     Ok(())
 }
 

@@ -34,7 +34,7 @@ pub(crate) fn cases() -> Vec<Case> {
         needing(Need::Rbac, "rbac/review-of-nobody-422", "a SubjectAccessReview names a user or a group", review_of_nobody),
         needing(Need::Rbac, "rbac/review-says-why", "an access review names the binding that allows", review_says_why),
         needing(Need::Rbac, "rbac/rules-review", "SelfSubjectRulesReview lists what one may do in a namespace", rules_review),
-        needing(Need::Rbac, "rbac/token-review", "TokenReview says whose token it is, or that it is nobody's", token_review),
+        needing(Need::Rbac, "rbac/token-review", "TokenReview returns the user of a token, or authenticated: false", token_review),
         needing(Need::Identities, "rbac/path-403", "a path that is no resource is refused by path", path_refused),
     ]
     .concat()

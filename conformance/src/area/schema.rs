@@ -267,7 +267,7 @@ async fn default_apply(cx: Context) -> Outcome {
     let r = cx.apply(&path, "one", &cx.gadget("a", json!({"size": 1}))).await?;
     r.is(200)?.eq("/spec/level", 3)?;
     let owned = r.body["metadata"]["managedFields"].to_string();
-    holds(!owned.contains("f:level"), "nobody owns level", owned)
+    holds(!owned.contains("f:level"), "no manager owns level", owned)
 }
 
 async fn cel_rule(cx: Context) -> Outcome {

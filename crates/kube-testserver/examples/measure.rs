@@ -65,7 +65,7 @@ async fn measure(table: &mut Table) -> Result<(), Box<dyn Error>> {
     let most = 400.0 * f64::from(u32::try_from(MANY)?) / 100_000.0;
     table.row(&format!("memory of {MANY} objects of 1 KB"), grown, 0, " MB", Bound::AtMost(most));
     let least = 10_000.0 / SLOWER;
-    table.row("creates a second, nobody watching", a_second, 0, "", Bound::AtLeast(least));
+    table.row("creates per second, no watchers", a_second, 0, "", Bound::AtLeast(least));
     drop(api);
 
     let api = ApiServer::new();
@@ -75,7 +75,7 @@ async fn measure(table: &mut Table) -> Result<(), Box<dyn Error>> {
     for watcher in watchers {
         seen += watcher.await?;
     }
-    table.row(&format!("creates a second, {WATCHERS} watchers"), a_second, 0, "", Bound::AtLeast(least));
+    table.row(&format!("creates per second, {WATCHERS} watchers"), a_second, 0, "", Bound::AtLeast(least));
     let (seen, all) = (f64::from(u32::try_from(seen)?), f64::from(u32::try_from(CREATES * WATCHERS)?));
     table.row("events seen by them", seen, 0, "", Bound::AtLeast(all));
 

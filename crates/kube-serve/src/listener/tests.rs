@@ -231,7 +231,7 @@ impl rustls::crypto::KeyProvider for ReplacesMeanwhile {
                 tls.replace(config);
                 done.send(()).ok();
             });
-            // A reload that lets nobody in between is waited for by the other thread, and so this wait runs out.
+            // A reload that holds the lock blocks the other thread, so this wait times out.
             replaced.recv_timeout(Duration::from_millis(100)).ok();
             *REPLACING.lock().unwrap() = Some(replacing);
         }

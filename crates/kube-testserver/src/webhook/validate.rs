@@ -32,6 +32,6 @@ fn check_url(at: &str, url: &str) -> Option<FieldError> {
         let why = format!("'https' is the only allowed URL scheme; {form}");
         return Some(FieldError::invalid(at, format!("{scheme:?}"), &why));
     }
-    let nobody = rest.split(['/', '?']).next().unwrap_or_default().is_empty();
-    nobody.then(|| FieldError::invalid(at, "\"\"", &format!("host must be specified; {form}")))
+    let host_missing = rest.split(['/', '?']).next().unwrap_or_default().is_empty();
+    host_missing.then(|| FieldError::invalid(at, "\"\"", &format!("host must be specified; {form}")))
 }

@@ -32,7 +32,7 @@ async fn grant(client: &TestClient, user: &str, rules: Value) {
 #[tokio::test(start_paused = true)]
 async fn credentials_identify_users() {
     let client = guarded();
-    let (code, body) = with(&client, &[("authorization", "Bearer nobody")], "/healthz").await;
+    let (code, body) = with(&client, &[("authorization", "Bearer unknown")], "/healthz").await;
     assert_eq!(
         (code, &body["message"], &body["reason"]),
         (401, &json!("Unauthorized"), &json!("Unauthorized"))
@@ -271,6 +271,6 @@ async fn cluster_roles_are_aggregated() {
 #[tokio::test(start_paused = true)]
 async fn without_rbac_credentials_are_ignored() {
     let client = TestClient::new();
-    let reply = client.send("GET", CONFIG_MAPS, &[("authorization", "Bearer whoever")], "").await;
+    let reply = client.send("GET", CONFIG_MAPS, &[("authorization", "Bearer unknown")], "").await;
     assert_eq!(reply.code, 200);
 }

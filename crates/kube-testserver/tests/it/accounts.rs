@@ -104,9 +104,9 @@ async fn invalid_token_requests_are_refused() {
         ),
         "{why}"
     );
-    let nobody =
+    let missing =
         client.post(&format!("{ACCOUNTS}/nobody/token"), json!({"spec": {}})).await.refused(404, "NotFound");
-    assert_eq!(nobody, "serviceaccounts \"nobody\" not found");
+    assert_eq!(missing, "serviceaccounts \"nobody\" not found");
     let bound = json!({"spec": {"boundObjectRef": {"kind": "Pod", "apiVersion": "v1", "name": "none"}}});
     let why = client.post(&format!("{ACCOUNTS}/default/token"), bound).await.refused(404, "NotFound");
     assert_eq!(why, "pods \"none\" not found");

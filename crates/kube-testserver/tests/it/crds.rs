@@ -125,12 +125,12 @@ async fn immutable_fields_and_name_conflicts_are_refused() {
     let scope =
         client.patch(MERGE, &path, json!({"spec": {"scope": "Cluster"}})).await.refused(422, "Invalid");
     assert!(scope.contains("spec.scope"), "{scope}");
-    let mut twin = widgets();
-    twin["metadata"]["name"] = json!("gadgets.rig.test");
-    twin["spec"]["names"]["plural"] = json!("gadgets");
-    let twin = client.post(CRDS, twin).await.ok();
-    assert_eq!(twin["status"]["conditions"][0]["reason"], "SingularConflict");
-    assert_eq!(twin["status"]["conditions"][1]["status"], "False");
+    let mut conflicting = widgets();
+    conflicting["metadata"]["name"] = json!("gadgets.rig.test");
+    conflicting["spec"]["names"]["plural"] = json!("gadgets");
+    let conflicting = client.post(CRDS, conflicting).await.ok();
+    assert_eq!(conflicting["status"]["conditions"][0]["reason"], "SingularConflict");
+    assert_eq!(conflicting["status"]["conditions"][1]["status"], "False");
     assert_eq!(client.get("/apis/rig.test/v1/namespaces/default/gadgets").await.code, 404);
 }
 
