@@ -1,4 +1,4 @@
-//! How long a watch and a followed log over HTTP/1.1 take to notice that packets vanish: `.ci/silence` runs it and makes them vanish.
+//! How long a watch and a followed log over HTTP/1.1 take to notice that packets vanish: `.ci/packet-loss` runs it and makes them vanish.
 //!
 //! `cargo run -p kube-client --example silence -- URL` prints `open` once both are there; from then on whoever runs it may cut the
 //! network. Exit code 1 if either of them says nothing within 60 s.

@@ -1,6 +1,6 @@
 //! What is seen of a genuine server that is restarted: refusals that pass, and history that is gone.
 //!
-//! `KUBE_E2E_BOUNCE` is a command that restarts the server, as `.ci/e2e-bounce` sets it. Nobody else may use the server meanwhile.
+//! `KUBE_E2E_BOUNCE` is a command that restarts the server, as `.ci/e2e-restart` sets it. Nobody else may use the server meanwhile.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};

@@ -1,7 +1,7 @@
 //! A storage that is restored from a backup under a watcher.
 //!
 //! On a genuine server this needs somebody who can restore its etcd: `KUBE_E2E_STORAGE` names a program that is called
-//! with `save`, and later with `restore`. `.ci/e2e-rewound` brings one, and a server of its own.
+//! with `save`, and later with `restore`. `.ci/e2e-etcd-restore` brings one, and a server of its own.
 
 use std::process::Command;
 use std::time::Duration;
