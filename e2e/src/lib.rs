@@ -1,1 +1,1 @@
-//! End-to-end behaviours; see `tests/`.
+//! End-to-end scenarios; see `tests/e2e/`.

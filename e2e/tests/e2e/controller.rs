@@ -1,4 +1,4 @@
-//! The controller end to end: prompt, healing, never two at once, done when it says so.
+//! The controller: latency, restoring children, exclusive reconciles per object, graceful shutdown.
 
 use std::collections::HashMap;
 use std::convert::Infallible;
@@ -17,53 +17,53 @@ use serde_json::json;
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::Instant;
 
+use crate::test_env::{Requires, run};
 use crate::widget::{Widget, widget};
-use crate::world::{Need, run};
 
-const PATIENCE: Duration = Duration::from_secs(15);
+const TIMEOUT: Duration = Duration::from_secs(15);
 
 fn requeue(_: Arc<Widget>, _: &impl std::error::Error, _: Arc<impl Sized>) -> Action {
     Action::requeue(Duration::from_secs(1))
 }
 
-/// On paused time: what passes is what the controller waits for, and nothing else.
+/// Under paused time, which advances only while the controller waits for a timer.
 #[tokio::test(start_paused = true)]
-async fn a_creation_is_reconciled_without_a_wait() -> anyhow::Result<()> {
+async fn a_created_object_is_reconciled_immediately() -> anyhow::Result<()> {
     let client = Client::new(kube_testserver::ApiServer::new(), "default");
     let api: Api<ConfigMap> = Api::default_namespaced(client);
-    let (seen, mut reconciled) = mpsc::unbounded_channel();
+    let (sender, mut reconciled) = mpsc::unbounded_channel();
     let running = Controller::new(api.clone(), watcher::Config::default()).run(
-        |object: Arc<ConfigMap>, seen: Arc<mpsc::UnboundedSender<_>>| async move {
-            let _ = seen.send(object.name_any());
+        |object: Arc<ConfigMap>, sender: Arc<mpsc::UnboundedSender<_>>| async move {
+            let _ = sender.send(object.name_any());
             Ok::<_, Infallible>(Action::await_change())
         },
         |_, _, _| Action::await_change(),
-        Arc::new(seen),
+        Arc::new(sender),
     );
     let running = tokio::spawn(running.for_each(|_| async {}));
     let map = |name: &str| ConfigMap {
         metadata: ObjectMeta { name: Some(name.to_owned()), ..ObjectMeta::default() },
         ..ConfigMap::default()
     };
-    // The first one shows that the controller is up; only those after it are timed.
+    // Not timed: the controller may still be starting.
     api.create(&PostParams::default(), &map("warm-up")).await?;
     assert_eq!(reconciled.recv().await.as_deref(), Some("warm-up"));
     for name in ["a", "b", "c"] {
-        let asked = Instant::now();
+        let created = Instant::now();
         api.create(&PostParams::default(), &map(name)).await?;
         assert_eq!(reconciled.recv().await.as_deref(), Some(name));
-        let took = asked.elapsed();
+        let took = created.elapsed();
         assert!(took < Duration::from_millis(100), "{name} took {took:?}");
     }
     running.abort();
     Ok(())
 }
 
-struct Making {
+struct Context {
     client: Client,
 }
 
-async fn make_child(object: Arc<Widget>, context: Arc<Making>) -> Result<Action, kube::Error> {
+async fn make_child(object: Arc<Widget>, context: Arc<Context>) -> Result<Action, kube::Error> {
     let namespace = object.namespace().unwrap_or_default();
     let maps: Api<ConfigMap> = Api::namespaced(context.client.clone(), &namespace);
     let map = ConfigMap {
@@ -80,24 +80,23 @@ async fn make_child(object: Arc<Widget>, context: Arc<Making>) -> Result<Action,
 }
 
 #[test]
-fn an_owned_object_is_healed() -> anyhow::Result<()> {
-    run(Need::CoreKinds, |world| {
+fn a_deleted_or_changed_child_is_restored() -> anyhow::Result<()> {
+    run(Requires::CoreKinds, |env| {
         async move {
-            let (api, maps) = (world.api::<Widget>(), world.api::<ConfigMap>());
+            let (api, maps) = (env.api::<Widget>(), env.api::<ConfigMap>());
             let running = Controller::new(api.clone(), watcher::Config::default())
                 .owns(maps.clone(), watcher::Config::default())
-                .run(make_child, requeue, Arc::new(Making { client: world.client.clone() }));
+                .run(make_child, requeue, Arc::new(Context { client: env.client.clone() }));
             let running = tokio::spawn(running.for_each(|_| async {}));
 
             api.create(&PostParams::default(), &widget("owner", 3)).await?;
-            let there = |map: Option<&ConfigMap>| map.is_some();
-            let made =
-                tokio::time::timeout(PATIENCE, await_condition(maps.clone(), "owner", there)).await??;
-            let first = made.and_then(|map| map.uid());
+            let exists = |map: Option<&ConfigMap>| map.is_some();
+            let created =
+                tokio::time::timeout(TIMEOUT, await_condition(maps.clone(), "owner", exists)).await??;
             maps.delete("owner", &DeleteParams::default()).await?;
-            let lost = first.clone();
-            let again = move |map: Option<&ConfigMap>| map.is_some_and(|map| map.uid() != lost);
-            tokio::time::timeout(PATIENCE, await_condition(maps.clone(), "owner", again)).await??;
+            let deleted = created.and_then(|map| map.uid());
+            let recreated = move |map: Option<&ConfigMap>| map.is_some_and(|map| map.uid() != deleted);
+            tokio::time::timeout(TIMEOUT, await_condition(maps.clone(), "owner", recreated)).await??;
 
             maps.patch(
                 "owner",
@@ -105,12 +104,12 @@ fn an_owned_object_is_healed() -> anyhow::Result<()> {
                 &Patch::Merge(json!({ "data": { "size": "wrong" } })),
             )
             .await?;
-            let right = |map: Option<&ConfigMap>| {
+            let restored = |map: Option<&ConfigMap>| {
                 map.and_then(|map| map.data.as_ref())
                     .and_then(|data| data.get("size"))
                     .is_some_and(|size| size == "3")
             };
-            tokio::time::timeout(PATIENCE, await_condition(maps, "owner", right)).await??;
+            tokio::time::timeout(TIMEOUT, await_condition(maps, "owner", restored)).await??;
             running.abort();
             Ok(())
         }
@@ -118,37 +117,41 @@ fn an_owned_object_is_healed() -> anyhow::Result<()> {
     })
 }
 
+/// Counts reconciles of one object that run at the same time.
 #[derive(Default)]
-struct Busy {
+struct OverlapCounter {
     running: Mutex<HashMap<String, usize>>,
-    last: Mutex<HashMap<String, i64>>,
+    last_size: Mutex<HashMap<String, i64>>,
     overlaps: AtomicUsize,
 }
 
-async fn slowly(object: Arc<Widget>, busy: Arc<Busy>) -> Result<Action, Infallible> {
+async fn reconcile_slowly(object: Arc<Widget>, counter: Arc<OverlapCounter>) -> Result<Action, Infallible> {
     let name = object.name_any();
     {
-        let mut running = busy.running.lock().expect("no holder panics");
+        let mut running = counter.running.lock().expect("no holder panics");
         let count = running.entry(name.clone()).or_default();
         *count += 1;
         if *count > 1 {
-            busy.overlaps.fetch_add(1, Ordering::Relaxed);
+            counter.overlaps.fetch_add(1, Ordering::Relaxed);
         }
     }
     tokio::time::sleep(Duration::from_millis(20)).await;
-    *busy.running.lock().expect("no holder panics").entry(name.clone()).or_default() -= 1;
-    busy.last.lock().expect("no holder panics").insert(name, object.spec.size);
+    *counter.running.lock().expect("no holder panics").entry(name.clone()).or_default() -= 1;
+    counter.last_size.lock().expect("no holder panics").insert(name, object.spec.size);
     Ok(Action::await_change())
 }
 
 #[test]
 fn reconciles_of_one_object_never_overlap_and_the_last_change_is_never_lost() -> anyhow::Result<()> {
-    run(Need::Nothing, |world| {
+    run(Requires::CustomResources, |env| {
         async move {
-            let api = world.api::<Widget>();
-            let busy = Arc::new(Busy::default());
-            let running =
-                Controller::new(api.clone(), watcher::Config::default()).run(slowly, requeue, busy.clone());
+            let api = env.api::<Widget>();
+            let counter = Arc::new(OverlapCounter::default());
+            let running = Controller::new(api.clone(), watcher::Config::default()).run(
+                reconcile_slowly,
+                requeue,
+                counter.clone(),
+            );
             let running = tokio::spawn(running.for_each(|_| async {}));
             for name in ["a", "b", "c"] {
                 api.create(&PostParams::default(), &widget(name, 0)).await?;
@@ -159,16 +162,16 @@ fn reconciles_of_one_object_never_overlap_and_the_last_change_is_never_lost() ->
                     api.patch(name, &PatchParams::default(), &patch).await?;
                 }
             }
-            let settled = async {
+            let all_current = async {
                 while ["a", "b", "c"]
                     .iter()
-                    .any(|name| busy.last.lock().expect("no holder panics").get(*name) != Some(&20))
+                    .any(|name| counter.last_size.lock().expect("no holder panics").get(*name) != Some(&20))
                 {
                     tokio::time::sleep(Duration::from_millis(10)).await;
                 }
             };
-            tokio::time::timeout(PATIENCE, settled).await?;
-            assert_eq!(busy.overlaps.load(Ordering::Relaxed), 0);
+            tokio::time::timeout(TIMEOUT, all_current).await?;
+            assert_eq!(counter.overlaps.load(Ordering::Relaxed), 0);
             running.abort();
             Ok(())
         }
@@ -177,10 +180,10 @@ fn reconciles_of_one_object_never_overlap_and_the_last_change_is_never_lost() ->
 }
 
 #[test]
-fn a_graceful_shutdown_waits_for_what_runs_and_starts_nothing_new() -> anyhow::Result<()> {
-    run(Need::Nothing, |world| {
+fn a_graceful_shutdown_waits_for_running_reconciles_and_starts_no_new_ones() -> anyhow::Result<()> {
+    run(Requires::CustomResources, |env| {
         async move {
-            let api = world.api::<Widget>();
+            let api = env.api::<Widget>();
             let finished = Arc::new(AtomicUsize::new(0));
             let (started, mut starts) = mpsc::unbounded_channel();
             let (stop, stopped) = oneshot::channel::<()>();
@@ -198,13 +201,13 @@ fn a_graceful_shutdown_waits_for_what_runs_and_starts_nothing_new() -> anyhow::R
                 );
             let running = tokio::spawn(running.for_each(|_| async {}));
             api.create(&PostParams::default(), &widget("slow", 1)).await?;
-            tokio::time::timeout(PATIENCE, starts.recv()).await?;
+            tokio::time::timeout(TIMEOUT, starts.recv()).await?;
             let _ = stop.send(());
-            tokio::time::timeout(PATIENCE, running).await??;
+            tokio::time::timeout(TIMEOUT, running).await??;
             assert_eq!(
                 finished.load(Ordering::SeqCst),
                 1,
-                "the running reconcile was finished, the requeued one not begun"
+                "the running reconcile finishes, the requeued one does not start"
             );
             api.list(&ListParams::default()).await?;
             Ok(())

@@ -1,33 +1,33 @@
-//! Create, read, replace: what comes back, and what is refused.
+//! Create, get and replace: what the server returns, and what it rejects.
 
 use futures::FutureExt as _;
 use kube::ResourceExt as _;
 use kube::api::PostParams;
 
+use crate::test_env::{Requires, rejection, run};
 use crate::widget::{Widget, widget};
-use crate::world::{Need, answer, run};
 
 #[test]
 fn an_object_is_created_read_and_replaced() -> anyhow::Result<()> {
-    run(Need::Nothing, |world| {
+    run(Requires::CustomResources, |env| {
         async move {
-            let api = world.api::<Widget>();
-            let made = api.create(&PostParams::default(), &widget("one", 1)).await?;
+            let api = env.api::<Widget>();
+            let created = api.create(&PostParams::default(), &widget("one", 1)).await?;
             assert!(
-                made.uid().is_some()
-                    && made.resource_version().is_some()
-                    && made.creation_timestamp().is_some()
+                created.uid().is_some()
+                    && created.resource_version().is_some()
+                    && created.creation_timestamp().is_some()
             );
-            assert_eq!(made.metadata.generation, Some(1));
-            assert_eq!(made.namespace().as_ref(), Some(&world.namespace));
+            assert_eq!(created.metadata.generation, Some(1));
+            assert_eq!(created.namespace().as_ref(), Some(&env.namespace));
 
             let mut read = api.get("one").await?;
-            assert_eq!(read, made);
+            assert_eq!(read, created);
             read.spec.size = 2;
             let replaced = api.replace("one", &PostParams::default(), &read).await?;
             assert_eq!((replaced.spec.size, replaced.metadata.generation), (2, Some(2)));
-            assert_eq!(replaced.uid(), made.uid());
-            assert_ne!(replaced.resource_version(), made.resource_version());
+            assert_eq!(replaced.uid(), created.uid());
+            assert_ne!(replaced.resource_version(), created.resource_version());
             Ok(())
         }
         .boxed()
@@ -36,12 +36,12 @@ fn an_object_is_created_read_and_replaced() -> anyhow::Result<()> {
 
 #[test]
 fn an_update_that_changes_nothing_keeps_the_resource_version() -> anyhow::Result<()> {
-    run(Need::Nothing, |world| {
+    run(Requires::CustomResources, |env| {
         async move {
-            let api = world.api::<Widget>();
-            let made = api.create(&PostParams::default(), &widget("same", 1)).await?;
-            let again = api.replace("same", &PostParams::default(), &made).await?;
-            assert_eq!(again.resource_version(), made.resource_version());
+            let api = env.api::<Widget>();
+            let created = api.create(&PostParams::default(), &widget("same", 1)).await?;
+            let again = api.replace("same", &PostParams::default(), &created).await?;
+            assert_eq!(again.resource_version(), created.resource_version());
             Ok(())
         }
         .boxed()
@@ -50,16 +50,16 @@ fn an_update_that_changes_nothing_keeps_the_resource_version() -> anyhow::Result
 
 #[test]
 fn a_stale_replace_is_a_conflict() -> anyhow::Result<()> {
-    run(Need::Nothing, |world| {
+    run(Requires::CustomResources, |env| {
         async move {
-            let api = world.api::<Widget>();
+            let api = env.api::<Widget>();
             let old = api.create(&PostParams::default(), &widget("stale", 1)).await?;
             let mut new = old.clone();
             new.spec.size = 2;
             api.replace("stale", &PostParams::default(), &new).await?;
             let mut late = old;
             late.spec.size = 3;
-            let status = answer(api.replace("stale", &PostParams::default(), &late).await)?;
+            let status = rejection(api.replace("stale", &PostParams::default(), &late).await)?;
             assert!(status.is_conflict() && status.code == 409, "{status:?}");
             assert!(status.message.contains("the object has been modified"), "{}", status.message);
             Ok(())
@@ -69,16 +69,16 @@ fn a_stale_replace_is_a_conflict() -> anyhow::Result<()> {
 }
 
 #[test]
-fn missing_and_existing_names_are_told_apart() -> anyhow::Result<()> {
-    run(Need::Nothing, |world| {
+fn a_missing_name_is_404_and_a_taken_name_409() -> anyhow::Result<()> {
+    run(Requires::CustomResources, |env| {
         async move {
-            let api = world.api::<Widget>();
-            assert!(api.get_opt("nobody").await?.is_none());
-            let status = answer(api.get("nobody").await)?;
+            let api = env.api::<Widget>();
+            assert!(api.get_opt("missing").await?.is_none());
+            let status = rejection(api.get("missing").await)?;
             assert!(status.is_not_found() && status.code == 404, "{status:?}");
-            assert_eq!(status.message, "widgets.e2e.example.com \"nobody\" not found");
-            api.create(&PostParams::default(), &widget("somebody", 1)).await?;
-            let status = answer(api.create(&PostParams::default(), &widget("somebody", 1)).await)?;
+            assert_eq!(status.message, "widgets.e2e.example.com \"missing\" not found");
+            api.create(&PostParams::default(), &widget("taken", 1)).await?;
+            let status = rejection(api.create(&PostParams::default(), &widget("taken", 1)).await)?;
             assert!(status.is_already_exists() && status.code == 409, "{status:?}");
             Ok(())
         }
@@ -87,10 +87,10 @@ fn missing_and_existing_names_are_told_apart() -> anyhow::Result<()> {
 }
 
 #[test]
-fn a_name_may_be_left_to_the_server() -> anyhow::Result<()> {
-    run(Need::Nothing, |world| {
+fn generate_name_creates_unique_names() -> anyhow::Result<()> {
+    run(Requires::CustomResources, |env| {
         async move {
-            let api = world.api::<Widget>();
+            let api = env.api::<Widget>();
             let mut unnamed = widget("", 1);
             unnamed.metadata.name = None;
             unnamed.metadata.generate_name = Some("made-".into());
@@ -108,9 +108,9 @@ fn a_name_may_be_left_to_the_server() -> anyhow::Result<()> {
 
 #[test]
 fn a_dry_run_leaves_nothing_behind() -> anyhow::Result<()> {
-    run(Need::Nothing, |world| {
+    run(Requires::CustomResources, |env| {
         async move {
-            let api = world.api::<Widget>();
+            let api = env.api::<Widget>();
             let dry = PostParams { dry_run: true, ..PostParams::default() };
             assert_eq!(api.create(&dry, &widget("ghost", 7)).await?.spec.size, 7);
             assert!(api.get_opt("ghost").await?.is_none());

@@ -1,4 +1,4 @@
-//! What a server tells about itself.
+//! Discovery: API groups, kinds and the server version.
 
 use futures::FutureExt as _;
 use kube::api::{DynamicObject, ListParams, PostParams};
@@ -6,15 +6,15 @@ use kube::core::GroupVersionKind;
 use kube::discovery::{self, Discovery, Scope};
 use kube::{Api, ResourceExt as _};
 
+use crate::test_env::{Requires, run};
 use crate::widget::{Widget, widget};
-use crate::world::{Need, run};
 
 #[test]
-fn a_registered_kind_is_discovered_and_used_without_its_type() -> anyhow::Result<()> {
-    run(Need::Nothing, |world| {
+fn a_discovered_kind_works_with_dynamic_objects() -> anyhow::Result<()> {
+    run(Requires::CustomResources, |env| {
         async move {
             let kind = GroupVersionKind::gvk("e2e.example.com", "v1", "Widget");
-            let (resource, capabilities) = discovery::pinned_kind(&world.client, &kind).await?;
+            let (resource, capabilities) = discovery::pinned_kind(&env.client, &kind).await?;
             assert_eq!(resource.plural, "widgets");
             assert_eq!(capabilities.scope, Scope::Namespaced);
             assert!(capabilities.supports_operation(discovery::verbs::WATCH));
@@ -25,9 +25,9 @@ fn a_registered_kind_is_discovered_and_used_without_its_type() -> anyhow::Result
                     .any(|(sub, _)| sub.plural == "widgets/status" || sub.plural == "status")
             );
 
-            world.api::<Widget>().create(&PostParams::default(), &widget("typed", 3)).await?;
+            env.api::<Widget>().create(&PostParams::default(), &widget("typed", 3)).await?;
             let untyped: Api<DynamicObject> =
-                Api::namespaced_with(world.client.clone(), &world.namespace, &resource);
+                Api::namespaced_with(env.client.clone(), &env.namespace, &resource);
             let list = untyped.list(&ListParams::default()).await?;
             assert_eq!(list.items.len(), 1);
             assert_eq!(list.items[0].name_any(), "typed");
@@ -41,10 +41,10 @@ fn a_registered_kind_is_discovered_and_used_without_its_type() -> anyhow::Result
 }
 
 #[test]
-fn the_server_tells_its_version() -> anyhow::Result<()> {
-    run(Need::Nothing, |world| {
+fn the_server_version_is_available() -> anyhow::Result<()> {
+    run(Requires::CustomResources, |env| {
         async move {
-            let version = world.client.apiserver_version().await?;
+            let version = env.client.apiserver_version().await?;
             assert!(version.git_version.starts_with('v'), "{version:?}");
             Ok(())
         }
@@ -53,10 +53,10 @@ fn the_server_tells_its_version() -> anyhow::Result<()> {
 }
 
 #[test]
-fn everything_is_discovered_in_the_best_form_that_the_server_has() -> anyhow::Result<()> {
-    run(Need::Nothing, |world| {
+fn full_discovery_finds_custom_and_built_in_kinds() -> anyhow::Result<()> {
+    run(Requires::CustomResources, |env| {
         async move {
-            let discovery = Discovery::new(world.client.clone()).run().await?;
+            let discovery = Discovery::new(env.client.clone()).run().await?;
             assert_eq!(discovery.failed_groups().collect::<Vec<_>>(), Vec::<&str>::new());
             let kind = GroupVersionKind::gvk("e2e.example.com", "v1", "Widget");
             let (resource, capabilities) =

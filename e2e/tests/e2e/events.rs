@@ -1,4 +1,4 @@
-//! Events that a controller publishes: what `kubectl describe` shows, and repetitions as one series.
+//! Events that a controller publishes, as shown by `kubectl describe`; repeated events become one series.
 
 use futures::FutureExt as _;
 use k8s_openapi::api::{core::v1::ConfigMap, events::v1::Event as ApiEvent, rbac::v1::ClusterRole};
@@ -7,7 +7,7 @@ use kube::api::{DeleteParams, ListParams, PostParams};
 use kube::runtime::events::{Event, EventType, Recorder, Reporter};
 use kube::{Resource as _, ResourceExt as _};
 
-use crate::world::{Need, run};
+use crate::test_env::{Requires, run};
 
 fn event(note: &str) -> Event {
     Event {
@@ -20,13 +20,13 @@ fn event(note: &str) -> Event {
 }
 
 #[test]
-fn repetitions_are_one_event_with_a_count() -> anyhow::Result<()> {
-    run(Need::CoreKinds, |world| {
+fn repeated_events_become_one_series() -> anyhow::Result<()> {
+    run(Requires::CoreKinds, |env| {
         async move {
             let mut map = ConfigMap::default();
             map.metadata.name = Some("about".into());
-            let map = world.api::<ConfigMap>().create(&PostParams::default(), &map).await?;
-            let recorder = Recorder::new(world.client.clone(), Reporter::from("e2e.example.com/controller"));
+            let map = env.api::<ConfigMap>().create(&PostParams::default(), &map).await?;
+            let recorder = Recorder::new(env.client.clone(), Reporter::from("e2e.example.com/controller"));
             for note in ["no room", "no room at all", "no room"] {
                 recorder.publish(&event(note), &map.object_ref(&())).await?;
             }
@@ -34,11 +34,11 @@ fn repetitions_are_one_event_with_a_count() -> anyhow::Result<()> {
             recorder.publish(&other, &map.object_ref(&())).await?;
 
             let about = ListParams::default().fields("regarding.name=about");
-            let listed = world.api::<ApiEvent>().list(&about).await;
+            let listed = env.api::<ApiEvent>().list(&about).await;
             let mut events: Vec<ApiEvent> = match listed {
                 Ok(events) => events.items,
-                // Older servers select events by the fields of the core group only.
-                Err(_) => world.api::<ApiEvent>().list(&ListParams::default()).await?.items,
+                // Older servers support only the field selectors of the core group.
+                Err(_) => env.api::<ApiEvent>().list(&ListParams::default()).await?.items,
             };
             events.sort_by_key(|event| event.note.clone());
             assert_eq!(events.len(), 2, "{events:?}");
@@ -55,19 +55,19 @@ fn repetitions_are_one_event_with_a_count() -> anyhow::Result<()> {
     })
 }
 
-/// Names of roles may have colons, those of events may not.
+/// Role names may contain colons, event names may not.
 #[test]
-fn an_object_may_have_a_name_that_no_event_can_have() -> anyhow::Result<()> {
-    run(Need::CoreKinds, |world| {
+fn an_object_with_colons_in_its_name_gets_a_valid_event_name() -> anyhow::Result<()> {
+    run(Requires::CoreKinds, |env| {
         async move {
             let mut role = ClusterRole::default();
-            role.metadata.name = Some(format!("system:node:{}", world.namespace));
+            role.metadata.name = Some(format!("system:node:{}", env.namespace));
             let role = role.object_ref(&());
-            let recorder = Recorder::new(world.client.clone(), Reporter::from("e2e.example.com/controller"));
+            let recorder = Recorder::new(env.client.clone(), Reporter::from("e2e.example.com/controller"));
             for _ in 0..2 {
                 recorder.publish(&event("no room"), &role).await?;
             }
-            let events: Api<ApiEvent> = Api::namespaced(world.client.clone(), "kube-system");
+            let events: Api<ApiEvent> = Api::namespaced(env.client.clone(), "kube-system");
             let listed = events.list(&ListParams::default()).await?;
             let about_it =
                 |event: &&ApiEvent| event.regarding.as_ref().is_some_and(|it| it.name == role.name);
@@ -84,15 +84,15 @@ fn an_object_may_have_a_name_that_no_event_can_have() -> anyhow::Result<()> {
 }
 
 #[test]
-fn what_is_too_long_for_a_server_is_cut_where_it_may_be() -> anyhow::Result<()> {
-    run(Need::CoreKinds, |world| {
+fn a_long_note_is_truncated_to_1024_bytes() -> anyhow::Result<()> {
+    run(Requires::CoreKinds, |env| {
         async move {
             let mut map = ConfigMap::default();
             map.metadata.name = Some("n".repeat(253));
-            let map = world.api::<ConfigMap>().create(&PostParams::default(), &map).await?;
-            let recorder = Recorder::new(world.client.clone(), Reporter::from("e2e.example.com/controller"));
+            let map = env.api::<ConfigMap>().create(&PostParams::default(), &map).await?;
+            let recorder = Recorder::new(env.client.clone(), Reporter::from("e2e.example.com/controller"));
             recorder.publish(&event(&"ä".repeat(2000)), &map.object_ref(&())).await?;
-            let events = world.api::<ApiEvent>().list(&ListParams::default()).await?;
+            let events = env.api::<ApiEvent>().list(&ListParams::default()).await?;
             let note = events.iter().find_map(|event| event.note.clone()).unwrap_or_default();
             assert_eq!(note.len(), 1024);
             Ok(())

@@ -1,7 +1,7 @@
-//! History that is gone, code 410, on each of the paths on which it comes.
+//! Expired resourceVersions (410), in each form in which servers report them.
 //!
-//! Genuine servers answer a watch from too old a version with 200 and an `ERROR` event, and a list with the status 410. A watch that is
-//! refused with the status at its start comes from what stands before them: proxies that cache, aggregated servers of other make.
+//! Genuine servers respond to a watch from a version that is too old with 200 and an `ERROR` event, and to a list with HTTP status 410.
+//! Caching proxies and some aggregated API servers reject the watch itself with status 410.
 
 use anyhow::Context as _;
 use futures::{FutureExt as _, StreamExt as _, TryStreamExt as _, pin_mut};
@@ -12,35 +12,36 @@ use kube::{Error, ResourceExt as _};
 use kube_testserver::{Fault, FaultResponse, Match};
 use serde_json::json;
 
+use crate::test_env::{Requires, TestEnv, rejection, run, skip};
 use crate::widget::{Widget, widget};
-use crate::world::{Need, World, answer, run, skip};
 
-/// From before the kind was registered: no server remembers it.
+/// A resourceVersion that every server has compacted.
 const OLD: &str = "1";
 
-async fn forget(world: &World) -> anyhow::Result<()> {
-    let api = world.api::<Widget>();
+/// Writes an object, then compacts the history where the server allows it.
+async fn compact_history(env: &TestEnv) -> anyhow::Result<()> {
+    let api = env.api::<Widget>();
     api.create(&PostParams::default(), &widget("a", 1)).await?;
     api.patch("a", &PatchParams::default(), &Patch::Merge(json!({ "spec": { "size": 2 } }))).await?;
-    if let Some(server) = &world.server {
+    if let Some(server) = &env.server {
         server.api().compact();
     }
     Ok(())
 }
 
-fn is_expired(status: &Status) {
+fn assert_expired(status: &Status) {
     assert_eq!((status.code, status.reason.as_str()), (410, "Expired"), "{status:?}");
 }
 
 #[test]
-fn a_watch_from_it_is_told_by_an_event() -> anyhow::Result<()> {
-    run(Need::Nothing, |world| {
+fn a_watch_from_an_expired_version_gets_an_error_event() -> anyhow::Result<()> {
+    run(Requires::CustomResources, |env| {
         async move {
-            forget(world).await?;
-            let events = world.api::<Widget>().watch(&WatchParams::default(), OLD).await?;
+            compact_history(env).await?;
+            let events = env.api::<Widget>().watch(&WatchParams::default(), OLD).await?;
             pin_mut!(events);
             match events.try_next().await? {
-                Some(WatchEvent::Error(status)) => is_expired(&status),
+                Some(WatchEvent::Error(status)) => assert_expired(&status),
                 other => anyhow::bail!("expected an error event, got {other:?}"),
             }
             Ok(())
@@ -50,16 +51,18 @@ fn a_watch_from_it_is_told_by_an_event() -> anyhow::Result<()> {
 }
 
 #[test]
-fn a_list_of_it_is_told_by_the_status() -> anyhow::Result<()> {
-    run(Need::Nothing, |world| {
+fn a_list_at_an_expired_version_is_status_410() -> anyhow::Result<()> {
+    run(Requires::CustomResources, |env| {
         async move {
-            forget(world).await?;
+            compact_history(env).await?;
             let exact = ListParams::default().at(OLD).matching(VersionMatch::Exact);
-            let listed = world.api::<Widget>().list(&exact).await;
-            if world.server.is_none() && listed.is_ok() {
-                return skip("a server that is up for less than five minutes has forgotten nothing");
+            let listed = env.api::<Widget>().list(&exact).await;
+            if env.server.is_none() && listed.is_ok() {
+                return skip(
+                    "a server that has run for less than five minutes has not compacted its history",
+                );
             }
-            is_expired(&answer(listed)?);
+            assert_expired(&rejection(listed)?);
             Ok(())
         }
         .boxed()
@@ -67,12 +70,14 @@ fn a_list_of_it_is_told_by_the_status() -> anyhow::Result<()> {
 }
 
 #[test]
-fn a_watch_that_is_refused_with_it_fails_at_its_start() -> anyhow::Result<()> {
-    run(Need::Embedded, |world| {
+fn a_watch_rejected_with_410_fails_to_start() -> anyhow::Result<()> {
+    run(Requires::EmbeddedServer, |env| {
         async move {
-            let server = world.server.as_ref().context("the scenario needs the embedded server")?;
+            let server = env.server.as_ref().context("the scenario requires the embedded server")?;
             server.api().fault(Match::watch::<Widget>(), FaultResponse::status(410, "Expired"));
-            is_expired(&answer(world.api::<Widget>().watch(&WatchParams::default(), OLD).await.map(drop))?);
+            assert_expired(&rejection(
+                env.api::<Widget>().watch(&WatchParams::default(), OLD).await.map(drop),
+            )?);
             Ok(())
         }
         .boxed()
@@ -80,11 +85,11 @@ fn a_watch_that_is_refused_with_it_fails_at_its_start() -> anyhow::Result<()> {
 }
 
 #[test]
-fn a_watcher_lists_again_on_either_path() -> anyhow::Result<()> {
-    run(Need::Embedded, |world| {
+fn a_watcher_relists_after_either_form_of_410() -> anyhow::Result<()> {
+    run(Requires::EmbeddedServer, |env| {
         async move {
-            let server = world.server.as_ref().context("the scenario needs the embedded server")?;
-            let api = world.api::<Widget>();
+            let server = env.server.as_ref().context("the scenario requires the embedded server")?;
+            let api = env.api::<Widget>();
             api.create(&PostParams::default(), &widget("a", 1)).await?;
             for fault in [Fault::Expired, FaultResponse::status(410, "Expired").into()] {
                 let rule = server.api().fault(Match::watch::<Widget>().times(1), fault);

@@ -1,4 +1,4 @@
-//! The finalizer helper against a server: added before work, removed after cleanup, never another's.
+//! The finalizer helper: adds its finalizer before `apply`, removes it after `cleanup`, keeps those of other controllers.
 
 use std::sync::{Arc, Mutex};
 
@@ -8,15 +8,16 @@ use kube::runtime::controller::Action;
 use kube::runtime::finalizer::{Event, finalizer};
 use kube::{Api, ResourceExt as _};
 
+use crate::test_env::{Requires, run};
 use crate::widget::{Widget, widget};
-use crate::world::{Need, run};
 
-const NAME: &str = "e2e.example.com/cleanup";
+const FINALIZER: &str = "e2e.example.com/cleanup";
 
-async fn step(api: &Api<Widget>, name: &str) -> anyhow::Result<Vec<&'static str>> {
+/// One reconcile through `finalizer`; returns the events that it received.
+async fn reconcile(api: &Api<Widget>, name: &str) -> anyhow::Result<Vec<&'static str>> {
     let seen = Mutex::new(Vec::new());
     let object = Arc::new(api.get(name).await?);
-    finalizer(api, NAME, object, |event| {
+    finalizer(api, FINALIZER, object, |event| {
         seen.lock().expect("no holder panics").push(match event {
             Event::Apply(_) => "apply",
             Event::Cleanup(_) => "cleanup",
@@ -28,26 +29,26 @@ async fn step(api: &Api<Widget>, name: &str) -> anyhow::Result<Vec<&'static str>
 }
 
 #[test]
-fn the_four_states_in_order() -> anyhow::Result<()> {
-    run(Need::Nothing, |world| {
+fn a_finalizer_is_added_applied_cleaned_up_and_removed() -> anyhow::Result<()> {
+    run(Requires::CustomResources, |env| {
         async move {
-            let api = world.api::<Widget>();
+            let api = env.api::<Widget>();
             let mut object = widget("f", 1);
             object.finalizers_mut().push("e2e.example.com/other".into());
             api.create(&PostParams::default(), &object).await?;
 
-            assert!(step(&api, "f").await?.is_empty(), "first the finalizer is added");
-            assert_eq!(api.get("f").await?.finalizers(), ["e2e.example.com/other", NAME]);
-            assert_eq!(step(&api, "f").await?, ["apply"]);
+            assert!(reconcile(&api, "f").await?.is_empty(), "the first reconcile only adds the finalizer");
+            assert_eq!(api.get("f").await?.finalizers(), ["e2e.example.com/other", FINALIZER]);
+            assert_eq!(reconcile(&api, "f").await?, ["apply"]);
 
             api.delete("f", &DeleteParams::default()).await?;
-            assert_eq!(step(&api, "f").await?, ["cleanup"]);
+            assert_eq!(reconcile(&api, "f").await?, ["cleanup"]);
             assert_eq!(
                 api.get("f").await?.finalizers(),
                 ["e2e.example.com/other"],
-                "another's finalizer stays"
+                "other finalizers are kept"
             );
-            assert!(step(&api, "f").await?.is_empty(), "with our part done there is nothing left to do");
+            assert!(reconcile(&api, "f").await?.is_empty(), "without our finalizer nothing is left to do");
 
             let mut last = api.get("f").await?;
             last.finalizers_mut().clear();

@@ -4,26 +4,27 @@ use futures::FutureExt as _;
 use kube::ResourceExt as _;
 use kube::api::{ListParams, PostParams};
 
+use crate::test_env::{Requires, TestEnv, run};
 use crate::widget::{Widget, widget};
-use crate::world::{Need, World, run};
 
-async fn ten(world: &World) -> anyhow::Result<()> {
+/// Creates widgets `w0` to `w9`, labelled with their parity.
+async fn create_ten(env: &TestEnv) -> anyhow::Result<()> {
     for index in 0..10 {
         let mut object = widget(&format!("w{index}"), index);
         object.labels_mut().insert("parity".into(), if index % 2 == 0 { "even" } else { "odd" }.into());
-        world.api::<Widget>().create(&PostParams::default(), &object).await?;
+        env.api::<Widget>().create(&PostParams::default(), &object).await?;
     }
     Ok(())
 }
 
 #[test]
-fn pages_add_up_to_the_whole_list_in_order() -> anyhow::Result<()> {
-    run(Need::Nothing, |world| {
+fn pages_together_are_the_whole_list_in_order() -> anyhow::Result<()> {
+    run(Requires::CustomResources, |env| {
         async move {
-            ten(world).await?;
+            create_ten(env).await?;
             let (mut names, mut params, mut pages) = (Vec::new(), ListParams::default().limit(4), 0);
             loop {
-                let page = world.api::<Widget>().list(&params).await?;
+                let page = env.api::<Widget>().list(&params).await?;
                 pages += 1;
                 assert!(page.items.len() <= 4);
                 names.extend(page.items.iter().map(|widget| widget.name_any()));
@@ -45,10 +46,10 @@ fn pages_add_up_to_the_whole_list_in_order() -> anyhow::Result<()> {
 
 #[test]
 fn a_continued_list_does_not_see_later_writes() -> anyhow::Result<()> {
-    run(Need::Nothing, |world| {
+    run(Requires::CustomResources, |env| {
         async move {
-            ten(world).await?;
-            let api = world.api::<Widget>();
+            create_ten(env).await?;
+            let api = env.api::<Widget>();
             let first = api.list(&ListParams::default().limit(5)).await?;
             api.create(&PostParams::default(), &widget("w9999", 1)).await?;
             let token = first.metadata.continue_.clone().unwrap_or_default();
@@ -67,11 +68,11 @@ fn a_continued_list_does_not_see_later_writes() -> anyhow::Result<()> {
 }
 
 #[test]
-fn selectors_narrow_a_list() -> anyhow::Result<()> {
-    run(Need::Nothing, |world| {
+fn selectors_filter_a_list() -> anyhow::Result<()> {
+    run(Requires::CustomResources, |env| {
         async move {
-            ten(world).await?;
-            let api = world.api::<Widget>();
+            create_ten(env).await?;
+            let api = env.api::<Widget>();
             for (params, expected) in [
                 (ListParams::default().labels("parity=even"), 5),
                 (ListParams::default().labels("parity!=even"), 5),

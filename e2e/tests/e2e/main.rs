@@ -1,59 +1,58 @@
-//! End-to-end behaviours: one file each, every one run on the embedded server and, on demand, on a genuine one.
+//! End-to-end scenarios, one file per behaviour. They run on the embedded server and, on request, on a genuine one.
 //!
 //! `cargo test -p e2e` uses the embedded server. `KUBE_E2E=cluster KUBECONFIG=file cargo test -p e2e` uses the cluster of
-//! that kubeconfig instead; the extra variable keeps a plain `cargo test --workspace` away from whatever cluster the
-//! developer happens to be logged in to. A scenario that needs what a server lacks is skipped: it says so in
-//! one line, and `.ci/e2e-report` counts those lines, as Rust's test runner counts such a scenario as passed.
+//! that kubeconfig instead; without `KUBE_E2E=cluster`, `cargo test --workspace` never connects to a cluster. A scenario is skipped where the
+//! server lacks what it requires. Rust's test runner counts it as passed; `.ci/e2e-report` lists the skipped ones.
 
-// A test binary has no outside: `pub` marks here what another file uses.
+// In a test binary, `pub` only marks what other files of the binary use.
 #![allow(unreachable_pub)]
 
-mod bad_input;
-mod bounced;
 mod controller;
 mod crd;
+mod crd_deleted;
 mod credentials;
 mod crud;
 mod delete;
 mod discovery;
+mod etcd_restore;
 mod events;
 mod expired;
-mod failures;
 mod finalizer;
 mod finalizer_race;
-mod garbage;
-mod kind_deleted;
+mod garbage_collection;
+mod guide_controller_pipeline;
+mod guide_generic_controllers;
+mod guide_reconciler;
+mod invalid_config;
 mod list;
+mod managed_fields;
 mod metadata;
 mod namespaces;
-mod own_writes;
 mod patch;
 mod predicates;
 mod priorities;
-mod pruned;
+mod read_your_writes;
+mod reconcile_failures;
 mod reflector;
 mod relations;
-mod rewound;
 mod schema_table;
+mod server_restart;
 #[cfg(unix)]
 mod signals;
 mod single_object;
-mod spec_generic;
-mod spec_pipeline;
-mod spec_reconciler;
 mod status;
 mod store;
 mod subresource;
 #[path = "../../../crates/kube-derive/tests/it/table.rs"]
 mod table;
+mod test_env;
 mod traffic;
 mod triggers;
 mod watch;
 mod watcher;
 mod widget;
-mod world;
 
-// The table names its crates through the root of whoever includes it.
+// `table.rs` uses these crate names; it is shared with kube-derive.
 use kube::core as kube_core;
 mod kube_derive {
     pub use kube::{CustomResource, KubeSchema};

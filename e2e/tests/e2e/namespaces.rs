@@ -1,4 +1,4 @@
-//! Several namespaces as one stream and one store.
+//! Several namespaces in one stream and one store.
 
 use std::collections::BTreeSet;
 use std::convert::Infallible;
@@ -14,15 +14,15 @@ use kube::runtime::controller::{Action, Controller};
 use kube::runtime::{WatchStreamExt as _, reflector, watcher};
 use kube::{Api, Resource as _, ResourceExt as _};
 
+use crate::test_env::{Requires, TestEnv, run, unique};
 use crate::widget::{Widget, widget};
-use crate::world::{Need, World, run, unique};
 
-/// Makes a namespace where the server knows such a thing; elsewhere any name will do.
-async fn namespace(world: &World) -> anyhow::Result<String> {
+/// Creates a namespace. A server without core kinds accepts any namespace name.
+async fn namespace(env: &TestEnv) -> anyhow::Result<String> {
     let name = unique("e2e-more");
     let mut object = Namespace::default();
     object.metadata.name = Some(name.clone());
-    match Api::all(world.client.clone()).create(&PostParams::default(), &object).await {
+    match Api::all(env.client.clone()).create(&PostParams::default(), &object).await {
         Ok(_) => Ok(name),
         Err(kube::Error::Api(status)) if status.code == 404 => Ok(name),
         Err(error) => Err(error.into()),
@@ -30,49 +30,49 @@ async fn namespace(world: &World) -> anyhow::Result<String> {
 }
 
 #[test]
-fn are_watched_as_one_and_may_come_and_go() -> anyhow::Result<()> {
-    run(Need::Nothing, |world| {
+fn reflected_namespaces_can_be_added_and_removed() -> anyhow::Result<()> {
+    run(Requires::CustomResources, |env| {
         async move {
-            let spaces = [world.namespace.clone(), namespace(world).await?, namespace(world).await?];
-            for (size, space) in (0..).zip(&spaces) {
-                let api = Api::<Widget>::namespaced(world.client.clone(), space);
+            let namespaces = [env.namespace.clone(), namespace(env).await?, namespace(env).await?];
+            for (size, namespace) in (0..).zip(&namespaces) {
+                let api = Api::<Widget>::namespaced(env.client.clone(), namespace);
                 api.create(&PostParams::default(), &widget("one", size)).await?;
             }
             let (store, writer) = reflector::store::<Widget>();
             let (change, changes) = mpsc::unbounded();
-            let client = world.client.clone();
-            let stream = reflector::reflect_namespaces(writer, changes, move |space| {
-                let api = Api::namespaced(client.clone(), space);
+            let client = env.client.clone();
+            let stream = reflector::reflect_namespaces(writer, changes, move |namespace| {
+                let api = Api::namespaced(client.clone(), namespace);
                 watcher(api, watcher::Config::default()).default_backoff()
             });
             let driver = tokio::spawn(stream.for_each(|_| async {}));
-            let shows = async |expected: &[&String]| {
+            let wait_for = async |expected: &[&String]| {
                 let expected: BTreeSet<_> = expected.iter().map(|it| Some((*it).clone())).collect();
-                let shown = || store.state().iter().map(|it| it.namespace()).collect::<BTreeSet<_>>();
+                let cached = || store.state().iter().map(|it| it.namespace()).collect::<BTreeSet<_>>();
                 tokio::time::timeout(Duration::from_secs(10), async {
-                    while shown() != expected {
+                    while cached() != expected {
                         tokio::time::sleep(Duration::from_millis(10)).await;
                     }
                 })
                 .await
             };
-            change.unbounded_send(vec![spaces[0].clone(), spaces[1].clone()])?;
+            change.unbounded_send(vec![namespaces[0].clone(), namespaces[1].clone()])?;
             tokio::time::timeout(Duration::from_secs(10), store.wait_until_ready()).await??;
-            assert_eq!(store.len(), 2, "complete at once, or not at all");
-            change.unbounded_send(spaces.to_vec())?;
-            shows(&spaces.each_ref()).await?;
-            let api = Api::<Widget>::namespaced(world.client.clone(), &spaces[1]);
+            assert_eq!(store.len(), 2, "ready means that the lists of all namespaces are complete");
+            change.unbounded_send(namespaces.to_vec())?;
+            wait_for(&namespaces.each_ref()).await?;
+            let api = Api::<Widget>::namespaced(env.client.clone(), &namespaces[1]);
             api.delete("one", &DeleteParams::default()).await?;
-            shows(&[&spaces[0], &spaces[2]]).await?;
-            change.unbounded_send(spaces[1..].to_vec())?;
-            shows(&[&spaces[2]]).await?;
+            wait_for(&[&namespaces[0], &namespaces[2]]).await?;
+            change.unbounded_send(namespaces[1..].to_vec())?;
+            wait_for(&[&namespaces[2]]).await?;
             driver.abort();
-            for space in &spaces[1..] {
-                Api::<Widget>::namespaced(world.client.clone(), space)
+            for namespace in &namespaces[1..] {
+                Api::<Widget>::namespaced(env.client.clone(), namespace)
                     .delete_collection(&DeleteParams::default(), &Default::default())
                     .await?;
-                let spaces: Api<Namespace> = Api::all(world.client.clone());
-                spaces.delete(space, &DeleteParams::background()).await.ok(); // not where there are none
+                let namespaces: Api<Namespace> = Api::all(env.client.clone());
+                namespaces.delete(namespace, &DeleteParams::background()).await.ok(); // fails on servers without core kinds
             }
             Ok(())
         }
@@ -81,18 +81,18 @@ fn are_watched_as_one_and_may_come_and_go() -> anyhow::Result<()> {
 }
 
 #[test]
-fn one_controller_works_in_two_of_three() -> anyhow::Result<()> {
-    run(Need::Nothing, |world| {
+fn a_controller_reconciles_only_its_configured_namespaces() -> anyhow::Result<()> {
+    run(Requires::CustomResources, |env| {
         async move {
-            let spaces = [world.namespace.clone(), namespace(world).await?, namespace(world).await?];
-            let widgets = |space: &str| Api::<Widget>::namespaced(world.client.clone(), space);
-            for space in &spaces {
-                widgets(space).create(&PostParams::default(), &widget("one", 1)).await?;
+            let namespaces = [env.namespace.clone(), namespace(env).await?, namespace(env).await?];
+            let widgets = |namespace: &str| Api::<Widget>::namespaced(env.client.clone(), namespace);
+            for namespace in &namespaces {
+                widgets(namespace).create(&PostParams::default(), &widget("one", 1)).await?;
             }
-            let (watched, main) = (&spaces[..2], watcher::Config::default().labels("!child"));
-            let output = Controller::<Widget>::for_namespaces(world.client.clone(), watched, main)
+            let (watched, main) = (&namespaces[..2], watcher::Config::default().labels("!child"));
+            let output = Controller::<Widget>::for_namespaces(env.client.clone(), watched, main)
                 .owns_in_namespaces::<Widget>(
-                    world.client.clone(),
+                    env.client.clone(),
                     watched,
                     watcher::Config::default().labels("child"),
                 )
@@ -109,18 +109,18 @@ fn one_controller_works_in_two_of_three() -> anyhow::Result<()> {
             };
             let first = BTreeSet::from([next().await?, next().await?]);
             assert_eq!(first, watched.iter().cloned().collect());
-            for space in [&spaces[2], &spaces[1]] {
-                let owner = widgets(space).get("one").await?;
+            for namespace in [&namespaces[2], &namespaces[1]] {
+                let owner = widgets(namespace).get("one").await?;
                 let mut child = widget("child", 1);
                 child.labels_mut().insert("child".to_owned(), "yes".to_owned());
                 child.owner_references_mut().extend(owner.controller_owner_ref(&()));
-                widgets(space).create(&PostParams::default(), &child).await?;
+                widgets(namespace).create(&PostParams::default(), &child).await?;
             }
-            assert_eq!(next().await?, spaces[1], "and nothing of the third");
-            for space in &spaces[1..] {
-                widgets(space).delete_collection(&DeleteParams::default(), &Default::default()).await?;
-                let spaces: Api<Namespace> = Api::all(world.client.clone());
-                spaces.delete(space, &DeleteParams::background()).await.ok(); // not where there are none
+            assert_eq!(next().await?, namespaces[1], "the third namespace triggers no reconcile");
+            for namespace in &namespaces[1..] {
+                widgets(namespace).delete_collection(&DeleteParams::default(), &Default::default()).await?;
+                let namespaces: Api<Namespace> = Api::all(env.client.clone());
+                namespaces.delete(namespace, &DeleteParams::background()).await.ok(); // fails on servers without core kinds
             }
             Ok(())
         }

@@ -1,4 +1,4 @@
-//! The four kinds of patch, and whose fields they are.
+//! The four patch types, and field ownership of server-side apply.
 
 use std::collections::BTreeMap;
 
@@ -9,14 +9,14 @@ use kube::ResourceExt as _;
 use kube::api::{ObjectMeta, Patch, PatchParams, PostParams};
 use serde_json::json;
 
+use crate::test_env::{Requires, rejection, run};
 use crate::widget::{Widget, widget};
-use crate::world::{Need, answer, run};
 
 #[test]
 fn a_merge_patch_changes_and_removes_fields() -> anyhow::Result<()> {
-    run(Need::Nothing, |world| {
+    run(Requires::CustomResources, |env| {
         async move {
-            let api = world.api::<Widget>();
+            let api = env.api::<Widget>();
             let mut object = widget("merged", 1);
             object.spec.color = Some("red".into());
             api.create(&PostParams::default(), &object).await?;
@@ -30,10 +30,10 @@ fn a_merge_patch_changes_and_removes_fields() -> anyhow::Result<()> {
 }
 
 #[test]
-fn a_json_patch_applies_whole_or_not_at_all() -> anyhow::Result<()> {
-    run(Need::Nothing, |world| {
+fn a_json_patch_is_atomic() -> anyhow::Result<()> {
+    run(Requires::CustomResources, |env| {
         async move {
-            let api = world.api::<Widget>();
+            let api = env.api::<Widget>();
             api.create(&PostParams::default(), &widget("jsoned", 1)).await?;
             let patch: json_patch::Patch = serde_json::from_value(json!([
                 { "op": "test", "path": "/spec/size", "value": 1 },
@@ -48,7 +48,7 @@ fn a_json_patch_applies_whole_or_not_at_all() -> anyhow::Result<()> {
                 { "op": "test", "path": "/spec/size", "value": 1 },
             ]))?;
             let status =
-                answer(api.patch("jsoned", &PatchParams::default(), &Patch::<()>::Json(failing)).await)?;
+                rejection(api.patch("jsoned", &PatchParams::default(), &Patch::<()>::Json(failing)).await)?;
             assert_eq!((status.code, status.reason.as_str()), (422, "Invalid"), "{status:?}");
             assert_eq!(api.get("jsoned").await?.spec.size, 1);
             Ok(())
@@ -59,9 +59,9 @@ fn a_json_patch_applies_whole_or_not_at_all() -> anyhow::Result<()> {
 
 #[test]
 fn a_strategic_patch_merges_lists_by_their_key() -> anyhow::Result<()> {
-    run(Need::CoreKinds, |world| {
+    run(Requires::CoreKinds, |env| {
         async move {
-            let api = world.api::<Deployment>();
+            let api = env.api::<Deployment>();
             let deployment: Deployment = serde_json::from_value(json!({
                 "metadata": { "name": "web" },
                 "spec": {
@@ -76,7 +76,7 @@ fn a_strategic_patch_merges_lists_by_their_key() -> anyhow::Result<()> {
             api.create(&PostParams::default(), &deployment).await?;
             let patch = json!({ "spec": { "template": { "spec": { "containers": [{ "name": "b", "image": "b:2" }] } } } });
             let patched = api.patch("web", &PatchParams::default(), &Patch::Strategic(patch)).await?;
-            // By way of JSON: which of these fields are optional differs between versions of the bindings.
+            // Through JSON: k8s-openapi versions differ in which of these fields are optional.
             let containers = serde_json::to_value(&patched)?["spec"]["template"]["spec"]["containers"].take();
             let containers: Vec<Container> = serde_json::from_value(containers)?;
             let images: BTreeMap<_, _> = containers.into_iter().map(|c| (c.name, c.image.unwrap_or_default())).collect();
@@ -88,13 +88,13 @@ fn a_strategic_patch_merges_lists_by_their_key() -> anyhow::Result<()> {
 }
 
 #[test]
-fn a_strategic_patch_of_a_custom_resource_is_refused() -> anyhow::Result<()> {
-    run(Need::Nothing, |world| {
+fn a_strategic_patch_of_a_custom_resource_is_rejected() -> anyhow::Result<()> {
+    run(Requires::CustomResources, |env| {
         async move {
-            let api = world.api::<Widget>();
+            let api = env.api::<Widget>();
             api.create(&PostParams::default(), &widget("custom", 1)).await?;
             let patch = Patch::Strategic(json!({ "spec": { "size": 2 } }));
-            let status = answer(api.patch("custom", &PatchParams::default(), &patch).await)?;
+            let status = rejection(api.patch("custom", &PatchParams::default(), &patch).await)?;
             assert_eq!((status.code, status.reason.as_str()), (415, "UnsupportedMediaType"), "{status:?}");
             Ok(())
         }
@@ -103,27 +103,27 @@ fn a_strategic_patch_of_a_custom_resource_is_refused() -> anyhow::Result<()> {
 }
 
 #[test]
-fn apply_owns_what_it_sets_and_takes_away_what_it_gives_up() -> anyhow::Result<()> {
-    run(Need::Nothing, |world| {
+fn apply_owns_its_fields_and_removes_those_it_no_longer_sets() -> anyhow::Result<()> {
+    run(Requires::CustomResources, |env| {
         async move {
-            let api = world.api::<Widget>();
+            let api = env.api::<Widget>();
             let params = PatchParams::apply("first");
             let mut object = widget("applied", 1);
             object.spec.color = Some("red".into());
-            let made = api.patch("applied", &params, &Patch::Apply(&object)).await?;
-            let entry = &made.managed_fields()[0];
+            let created = api.patch("applied", &params, &Patch::Apply(&object)).await?;
+            let entry = &created.managed_fields()[0];
             assert_eq!(
                 (entry.manager.as_deref(), entry.operation.as_deref()),
                 (Some("first"), Some("Apply"))
             );
 
             object.spec.color = None;
-            let given_up = api.patch("applied", &params, &Patch::Apply(&object)).await?;
-            assert_eq!(given_up.spec.color, None, "a field nobody owns any more is removed");
+            let removed = api.patch("applied", &params, &Patch::Apply(&object)).await?;
+            assert_eq!(removed.spec.color, None, "a field without an owner is removed");
             let same = api.patch("applied", &params, &Patch::Apply(&object)).await?;
             assert_eq!(
                 same.resource_version(),
-                given_up.resource_version(),
+                removed.resource_version(),
                 "applying the same again changes nothing"
             );
             Ok(())
@@ -134,12 +134,12 @@ fn apply_owns_what_it_sets_and_takes_away_what_it_gives_up() -> anyhow::Result<(
 
 #[test]
 fn two_appliers_conflict_until_one_forces() -> anyhow::Result<()> {
-    run(Need::Nothing, |world| {
+    run(Requires::CustomResources, |env| {
         async move {
-            let api = world.api::<Widget>();
+            let api = env.api::<Widget>();
             api.patch("shared", &PatchParams::apply("first"), &Patch::Apply(widget("shared", 1))).await?;
             let second = PatchParams::apply("second");
-            let status = answer(api.patch("shared", &second, &Patch::Apply(widget("shared", 2))).await)?;
+            let status = rejection(api.patch("shared", &second, &Patch::Apply(widget("shared", 2))).await)?;
             assert!(status.is_conflict(), "{status:?}");
             let causes = status.details.map(|details| details.causes).unwrap_or_default();
             assert_eq!(causes.len(), 1);
@@ -159,9 +159,9 @@ fn two_appliers_conflict_until_one_forces() -> anyhow::Result<()> {
 
 #[test]
 fn appliers_of_different_fields_share_an_object() -> anyhow::Result<()> {
-    run(Need::CoreKinds, |world| {
+    run(Requires::CoreKinds, |env| {
         async move {
-            let api = world.api::<ConfigMap>();
+            let api = env.api::<ConfigMap>();
             let part = |key: &str| ConfigMap {
                 metadata: ObjectMeta { name: Some("parts".into()), ..ObjectMeta::default() },
                 data: Some([(key.to_owned(), "x".to_owned())].into()),

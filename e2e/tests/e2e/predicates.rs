@@ -1,4 +1,4 @@
-//! Predicates: changes that do not matter do not arrive, those that do arrive once.
+//! Predicates: a filtered stream passes each relevant change once and no other change.
 
 use std::time::Duration;
 
@@ -8,14 +8,14 @@ use kube::api::{Patch, PatchParams, PostParams};
 use kube::runtime::{Predicate as _, PredicateConfig, WatchStreamExt as _, predicates, watcher};
 use serde_json::{Value, json};
 
+use crate::test_env::{Requires, run};
 use crate::widget::{Widget, widget};
-use crate::world::{Need, run};
 
 #[test]
-fn let_spec_and_finalizers_through_but_not_status_or_annotations() -> anyhow::Result<()> {
-    run(Need::Nothing, |world| {
+fn predicates_pass_spec_and_finalizer_changes_but_not_status_or_annotations() -> anyhow::Result<()> {
+    run(Requires::CustomResources, |env| {
         async move {
-            let api = world.api::<Widget>();
+            let api = env.api::<Widget>();
             let mut objects = Box::pin(
                 watcher(api.clone(), watcher::Config::default())
                     .default_backoff()

@@ -1,4 +1,4 @@
-//! What changed comes before what was there.
+//! Changed objects are reconciled before those of the initial list.
 
 use std::convert::Infallible;
 use std::sync::Arc;
@@ -11,19 +11,19 @@ use kube::runtime::controller::{Action, Config, Controller};
 use kube::runtime::watcher;
 use serde_json::json;
 
+use crate::test_env::{Requires, run};
 use crate::widget::{Widget, widget};
-use crate::world::{Need, run};
 
-/// How many are there at the start, each for as long as it takes to see a change arrive.
-const OLD: i64 = 40;
+/// Objects of the initial list. Each reconcile takes longer than a change needs to arrive.
+const INITIAL: i64 = 40;
 
 #[test]
-fn a_change_overtakes_what_was_there_at_the_start() -> anyhow::Result<()> {
-    run(Need::Nothing, |world| {
+fn a_change_is_reconciled_before_initial_objects() -> anyhow::Result<()> {
+    run(Requires::CustomResources, |env| {
         async move {
-            let api = world.api::<Widget>();
-            for size in 0..OLD {
-                api.create(&PostParams::default(), &widget(&format!("old-{size}"), size)).await?;
+            let api = env.api::<Widget>();
+            for size in 0..INITIAL {
+                api.create(&PostParams::default(), &widget(&format!("initial-{size}"), size)).await?;
             }
             let output = Controller::new(api.clone(), watcher::Config::default())
                 .with_config(Config::default().concurrency(1))
@@ -41,18 +41,18 @@ fn a_change_overtakes_what_was_there_at_the_start() -> anyhow::Result<()> {
                 Ok(item.context("the controller has ended")??.0.name)
             };
             let first = next().await?;
-            let changed = if first == "old-20" { "old-21" } else { "old-20" };
+            let changed = if first == "initial-20" { "initial-21" } else { "initial-20" };
             let change = Patch::Merge(json!({ "spec": { "size": 1000 } }));
             api.patch(changed, &PatchParams::default(), &change).await?;
             api.create(&PostParams::default(), &widget("new", 1)).await?;
-            // The one that runs, a few while the changes are on their way, and every eighth start is for the rest.
+            // A few initial objects run before the changes arrive, and every eighth start is reserved for them.
             let mut order = Vec::new();
             while order.len() < 20 {
                 order.push(next().await?);
             }
             for name in [changed, "new"] {
-                let place = order.iter().position(|it| it == name);
-                assert!(place.is_some_and(|place| place < 12), "{name} in {order:?}");
+                let position = order.iter().position(|it| it == name);
+                assert!(position.is_some_and(|position| position < 12), "{name} in {order:?}");
             }
             Ok(())
         }

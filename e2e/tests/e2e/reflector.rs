@@ -1,4 +1,4 @@
-//! The reflector: a store that equals the server.
+//! The reflector keeps a store equal to the server.
 
 use std::time::Duration;
 
@@ -8,20 +8,20 @@ use kube::api::{DeleteParams, PostParams};
 use kube::runtime::reflector::{self, ObjectRef};
 use kube::runtime::{WatchStreamExt as _, watcher};
 
+use crate::test_env::{Requires, run};
 use crate::widget::{Widget, widget};
-use crate::world::{Need, run};
 
 #[test]
 fn a_store_follows_the_server() -> anyhow::Result<()> {
-    run(Need::Nothing, |world| {
+    run(Requires::CustomResources, |env| {
         async move {
-            let api = world.api::<Widget>();
+            let api = env.api::<Widget>();
             api.create(&PostParams::default(), &widget("a", 1)).await?;
             let (store, writer) = reflector::store::<Widget>();
             let stream = watcher(api.clone(), watcher::Config::default()).default_backoff().reflect(writer);
             let driver = tokio::spawn(stream.for_each(|_| async {}));
             tokio::time::timeout(Duration::from_secs(10), store.wait_until_ready()).await??;
-            let key = ObjectRef::<Widget>::new("a").within(&world.namespace);
+            let key = ObjectRef::<Widget>::new("a").within(&env.namespace);
             assert_eq!(store.get(&key).map(|object| object.spec.size), Some(1));
 
             api.create(&PostParams::default(), &widget("b", 2)).await?;

@@ -1,4 +1,4 @@
-//! What else makes a controller reconcile: related objects that change, move to another owner or go away.
+//! Related objects that trigger a reconcile: they change, move to another owner or are deleted.
 
 use std::convert::Infallible;
 use std::sync::Arc;
@@ -13,11 +13,11 @@ use kube::runtime::{WatchStreamExt as _, watcher};
 use serde_json::json;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
+use crate::test_env::{Requires, TestEnv, run};
 use crate::widget::{Widget, widget};
-use crate::world::{Need, World, run};
 
-/// Tells the name of each object that is reconciled.
-async fn tell(object: Arc<Widget>, names: Arc<UnboundedSender<String>>) -> Result<Action, Infallible> {
+/// Sends the name of each reconciled object.
+async fn reconcile(object: Arc<Widget>, names: Arc<UnboundedSender<String>>) -> Result<Action, Infallible> {
     let _ = names.send(object.name_any());
     Ok(Action::await_change())
 }
@@ -30,7 +30,6 @@ fn role(role: &str) -> watcher::Config {
     watcher::Config::default().labels(&format!("role={role}"))
 }
 
-/// A widget that says what it is, and for whom.
 fn labelled(name: &str, labels: &[(&str, &str)]) -> Widget {
     let mut object = widget(name, 1);
     let labels = labels.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned()));
@@ -43,7 +42,7 @@ async fn next(names: &mut UnboundedReceiver<String>) -> anyhow::Result<String> {
     name.ok_or_else(|| anyhow::anyhow!("the controller has ended"))
 }
 
-/// Everything that comes before it is quiet for a while.
+/// The names received until 400 ms pass without one.
 async fn drain(names: &mut UnboundedReceiver<String>) -> Vec<String> {
     let mut drained = Vec::new();
     while let Ok(Some(name)) = tokio::time::timeout(Duration::from_millis(400), names.recv()).await {
@@ -52,28 +51,28 @@ async fn drain(names: &mut UnboundedReceiver<String>) -> Vec<String> {
     drained
 }
 
-async fn two_mains(world: &World) -> anyhow::Result<()> {
+async fn create_two_mains(env: &TestEnv) -> anyhow::Result<()> {
     for name in ["a", "b"] {
-        world.api().create(&PostParams::default(), &labelled(name, &[("role", "main")])).await?;
+        env.api().create(&PostParams::default(), &labelled(name, &[("role", "main")])).await?;
     }
     Ok(())
 }
 
 #[test]
-fn a_mapper_hears_of_creation_change_move_and_deletion() -> anyhow::Result<()> {
-    run(Need::Nothing, |world| {
+fn a_mapper_triggers_on_creation_change_move_and_deletion() -> anyhow::Result<()> {
+    run(Requires::CustomResources, |env| {
         async move {
-            let api = world.api::<Widget>();
-            two_mains(world).await?;
+            let api = env.api::<Widget>();
+            create_two_mains(env).await?;
             let (send, mut names) = unbounded_channel();
-            let namespace = world.namespace.clone();
+            let namespace = env.namespace.clone();
             let output = Controller::new(api.clone(), role("main"))
                 .watches(api.clone(), role("child"), move |child: Widget| {
                     child.labels().get("for").map(|name| ObjectRef::new(name).within(&namespace))
                 })
-                .run(tell, never, Arc::new(send));
+                .run(reconcile, never, Arc::new(send));
             let running = tokio::spawn(output.for_each(|_| async {}));
-            let mut first = drain_until(&mut names, 2).await?;
+            let mut first = next_n(&mut names, 2).await?;
             first.sort();
             assert_eq!(first, ["a", "b"]);
 
@@ -85,9 +84,9 @@ fn a_mapper_hears_of_creation_change_move_and_deletion() -> anyhow::Result<()> {
             assert_eq!(next(&mut names).await?, "a");
             let moved = Patch::Merge(json!({ "metadata": { "labels": { "for": "b" } } }));
             api.patch("child", &PatchParams::default(), &moved).await?;
-            let mut both = drain_until(&mut names, 2).await?;
+            let mut both = next_n(&mut names, 2).await?;
             both.sort();
-            assert_eq!(both, ["a", "b"], "the one that has lost it hears of it too");
+            assert_eq!(both, ["a", "b"], "the previous owner is reconciled as well");
             api.delete("child", &DeleteParams::default()).await?;
             assert_eq!(next(&mut names).await?, "b");
             assert_eq!(drain(&mut names).await, [""; 0]);
@@ -98,7 +97,7 @@ fn a_mapper_hears_of_creation_change_move_and_deletion() -> anyhow::Result<()> {
     })
 }
 
-async fn drain_until(names: &mut UnboundedReceiver<String>, count: usize) -> anyhow::Result<Vec<String>> {
+async fn next_n(names: &mut UnboundedReceiver<String>, count: usize) -> anyhow::Result<Vec<String>> {
     let mut drained = Vec::new();
     while drained.len() < count {
         drained.push(next(names).await?);
@@ -107,19 +106,19 @@ async fn drain_until(names: &mut UnboundedReceiver<String>, count: usize) -> any
 }
 
 #[test]
-fn an_owner_hears_of_what_it_owns() -> anyhow::Result<()> {
-    run(Need::Nothing, |world| {
+fn an_owner_is_reconciled_when_its_child_changes() -> anyhow::Result<()> {
+    run(Requires::CustomResources, |env| {
         async move {
-            let api = world.api::<Widget>();
-            two_mains(world).await?;
+            let api = env.api::<Widget>();
+            create_two_mains(env).await?;
             let (send, mut names) = unbounded_channel();
             let output = Controller::new(api.clone(), role("main")).owns(api.clone(), role("child")).run(
-                tell,
+                reconcile,
                 never,
                 Arc::new(send),
             );
             let running = tokio::spawn(output.for_each(|_| async {}));
-            drain_until(&mut names, 2).await?;
+            next_n(&mut names, 2).await?;
             let owner = api.get("a").await?;
             let mut child = labelled("child", &[("role", "child")]);
             child.metadata.owner_references =
@@ -128,7 +127,7 @@ fn an_owner_hears_of_what_it_owns() -> anyhow::Result<()> {
             assert_eq!(next(&mut names).await?, "a");
             api.delete("child", &DeleteParams::default()).await?;
             assert_eq!(next(&mut names).await?, "a");
-            assert_eq!(drain(&mut names).await, [""; 0], "the other one has nothing to do with it");
+            assert_eq!(drain(&mut names).await, [""; 0], "the other object is not triggered");
             running.abort();
             Ok(())
         }
@@ -138,10 +137,10 @@ fn an_owner_hears_of_what_it_owns() -> anyhow::Result<()> {
 
 #[test]
 fn two_controllers_share_one_watch() -> anyhow::Result<()> {
-    run(Need::Nothing, |world| {
+    run(Requires::CustomResources, |env| {
         async move {
-            let api = world.api::<Widget>();
-            two_mains(world).await?;
+            let api = env.api::<Widget>();
+            create_two_mains(env).await?;
             let (reader, writer) = reflector::store_shared(16);
             let watch = watcher(api.clone(), role("main")).default_backoff().reflect_shared(writer);
             let mut listeners = Vec::new();
@@ -149,16 +148,19 @@ fn two_controllers_share_one_watch() -> anyhow::Result<()> {
             for _ in 0..2 {
                 let objects = reader.subscribe().ok_or_else(|| anyhow::anyhow!("the store is shared"))?;
                 let (send, names) = unbounded_channel();
-                let output =
-                    Controller::for_shared_stream(objects, reader.clone()).run(tell, never, Arc::new(send));
+                let output = Controller::for_shared_stream(objects, reader.clone()).run(
+                    reconcile,
+                    never,
+                    Arc::new(send),
+                );
                 tasks.push(tokio::spawn(output.for_each(|_| async {})));
                 listeners.push(names);
             }
             tasks.push(tokio::spawn(watch.for_each(|_| async {})));
             for names in &mut listeners {
-                let mut there = drain_until(names, 2).await?;
-                there.sort();
-                assert_eq!(there, ["a", "b"]);
+                let mut initial = next_n(names, 2).await?;
+                initial.sort();
+                assert_eq!(initial, ["a", "b"]);
             }
             let change = Patch::Merge(json!({ "spec": { "size": 2 } }));
             api.patch("b", &PatchParams::default(), &change).await?;

@@ -1,4 +1,4 @@
-//! The store beyond names: indexes, one's own writes, several readers at their own pace.
+//! The store: indexes, waiting for a write, subscribers of different speed.
 
 use std::time::Duration;
 
@@ -10,39 +10,42 @@ use kube::runtime::{WatchStreamExt as _, watcher};
 use serde_json::json;
 use tokio::task::JoinHandle;
 
+use crate::test_env::{Requires, TestEnv, run};
 use crate::widget::{Widget, widget};
-use crate::world::{Need, World, run};
 
-fn fill(world: &World, writer: Writer<Widget>) -> JoinHandle<()> {
-    let stream = watcher(world.api::<Widget>(), watcher::Config::default()).default_backoff().reflect(writer);
+fn spawn_reflector(env: &TestEnv, writer: Writer<Widget>) -> JoinHandle<()> {
+    let stream = watcher(env.api::<Widget>(), watcher::Config::default()).default_backoff().reflect(writer);
     tokio::spawn(stream.for_each(|_| async {}))
 }
 
-async fn in_time<T>(future: impl Future<Output = T>) -> anyhow::Result<T> {
+async fn with_timeout<T>(future: impl Future<Output = T>) -> anyhow::Result<T> {
     Ok(tokio::time::timeout(Duration::from_secs(10), future).await?)
 }
 
 #[test]
-fn own_writes_are_seen_when_waited_for() -> anyhow::Result<()> {
-    run(Need::Nothing, |world| {
+fn wait_for_returns_once_the_store_has_a_write() -> anyhow::Result<()> {
+    run(Requires::CustomResources, |env| {
         async move {
-            let api = world.api::<Widget>();
+            let api = env.api::<Widget>();
             let (store, writer) = reflector::store::<Widget>();
-            let driver = fill(world, writer);
+            let driver = spawn_reflector(env, writer);
             let written = api.create(&PostParams::default(), &widget("a", 0)).await?;
-            let cached = in_time(store.wait_for(&written)).await??;
-            assert_eq!(cached.map(|it| it.spec.size), Some(0), "the first list or its watch brings it");
+            let cached = with_timeout(store.wait_for(&written)).await??;
+            assert_eq!(cached.map(|it| it.spec.size), Some(0), "the initial list or the watch delivers it");
             for size in 1..30 {
                 let patch = Patch::Merge(json!({ "spec": { "size": size } }));
                 let written = api.patch("a", &PatchParams::default(), &patch).await?;
-                let cached = in_time(store.wait_for(&written)).await??;
+                let cached = with_timeout(store.wait_for(&written)).await??;
                 assert_eq!(cached.map(|it| it.spec.size), Some(size));
             }
             let last = api.get("a").await?;
             api.delete("a", &DeleteParams::default()).await?;
             let other = api.create(&PostParams::default(), &widget("b", 1)).await?;
-            in_time(store.wait_for(&other)).await??;
-            assert!(in_time(store.wait_for(&last)).await??.is_none(), "seen, and gone since");
+            with_timeout(store.wait_for(&other)).await??;
+            assert!(
+                with_timeout(store.wait_for(&last)).await??.is_none(),
+                "the store has observed the deletion"
+            );
             driver.abort();
             Ok(())
         }
@@ -51,13 +54,13 @@ fn own_writes_are_seen_when_waited_for() -> anyhow::Result<()> {
 }
 
 #[test]
-fn indexes_find_what_looking_at_everything_finds() -> anyhow::Result<()> {
-    run(Need::Nothing, |world| {
+fn indexes_return_the_same_as_a_full_scan() -> anyhow::Result<()> {
+    run(Requires::CustomResources, |env| {
         async move {
-            let api = world.api::<Widget>();
+            let api = env.api::<Widget>();
             let (by_size, by_label) = (Index::new(|it: &Widget| [it.spec.size]), Index::labels());
             let (store, writer) = reflector::store::<Widget>();
-            let driver = fill(world, writer.with_index(&by_size).with_index(&by_label));
+            let driver = spawn_reflector(env, writer.with_index(&by_size).with_index(&by_label));
             let mut last = None;
             for at in 0..12 {
                 let mut object = widget(&format!("w{at}"), at % 3);
@@ -66,8 +69,8 @@ fn indexes_find_what_looking_at_everything_finds() -> anyhow::Result<()> {
             }
             let patch = Patch::Merge(json!({ "metadata": { "labels": { "parity": null } } }));
             let patched = api.patch("w1", &PatchParams::default(), &patch).await?;
-            for seen in [last.as_ref().expect("12 were made"), &patched] {
-                in_time(store.wait_for(seen)).await??;
+            for seen in [last.as_ref().expect("12 were created"), &patched] {
+                with_timeout(store.wait_for(seen)).await??;
             }
             assert_eq!(store.by_index(&by_size, &1).len(), 4);
             assert_eq!(store.by_index(&by_size, &7).len(), 0);
@@ -81,15 +84,15 @@ fn indexes_find_what_looking_at_everything_finds() -> anyhow::Result<()> {
 }
 
 #[test]
-fn every_subscriber_gets_everything_at_its_own_pace() -> anyhow::Result<()> {
-    run(Need::Nothing, |world| {
+fn slow_and_fast_subscribers_both_reach_the_newest_state() -> anyhow::Result<()> {
+    run(Requires::CustomResources, |env| {
         async move {
-            let api = world.api::<Widget>();
+            let api = env.api::<Widget>();
             api.create(&PostParams::default(), &widget("first", 1)).await?;
             let (store, writer) = reflector::store_shared::<Widget>(1);
             let mut early = writer.subscribe().expect("the store is shared");
-            let driver = fill(world, writer);
-            assert_eq!(in_time(early.next()).await?.map(|it| it.name_any()).as_deref(), Some("first"));
+            let driver = spawn_reflector(env, writer);
+            assert_eq!(with_timeout(early.next()).await?.map(|it| it.name_any()).as_deref(), Some("first"));
 
             let mut late = store.subscribe().expect("the store is shared");
             let mut written = None;
@@ -97,23 +100,23 @@ fn every_subscriber_gets_everything_at_its_own_pace() -> anyhow::Result<()> {
                 let patch = Patch::Merge(json!({ "spec": { "size": size } }));
                 written = Some(api.patch("first", &PatchParams::default(), &patch).await?);
             }
-            in_time(store.wait_for(&written.expect("20 were written"))).await??;
-            let newest = in_time(late.next()).await?.map(|it| it.spec.size);
-            assert_eq!(newest, Some(19), "what was passed over is not queued");
+            with_timeout(store.wait_for(&written.expect("20 writes were made"))).await??;
+            let newest = with_timeout(late.next()).await?.map(|it| it.spec.size);
+            assert_eq!(newest, Some(19), "a slow subscriber gets only the newest state");
 
             api.delete("first", &DeleteParams::default()).await?;
-            let gone = in_time(async {
+            let gone = with_timeout(async {
                 loop {
-                    let object = early.next().await.expect("the writer lives");
+                    let object = early.next().await.expect("the writer still exists");
                     if store.get(&(&*object).into()).is_none() {
                         return object;
                     }
                 }
             });
-            assert_eq!(gone.await?.name_any(), "first", "deletions reach everybody");
+            assert_eq!(gone.await?.name_any(), "first", "every subscriber gets deletions");
             driver.abort();
             assert!(driver.await.is_err());
-            while in_time(late.next()).await?.is_some() {}
+            while with_timeout(late.next()).await?.is_some() {}
             Ok(())
         }
         .boxed()

@@ -1,4 +1,4 @@
-//! What goes over the wire, and how much of it at a time.
+//! Many concurrent requests, and the content types of requests and responses.
 
 use std::sync::{Arc, Mutex};
 
@@ -13,18 +13,18 @@ use kube::runtime::watcher;
 use kube::{Api, Client, ResourceExt as _};
 use serde_json::json;
 
+use crate::test_env::{Requires, run};
 use crate::widget::{Widget, widget};
-use crate::world::{Need, run};
 
 #[test]
-fn hundreds_of_watches_leave_room_for_a_burst_of_writes() -> anyhow::Result<()> {
-    run(Need::Nothing, |world| {
+fn hundreds_of_watches_do_not_block_writes() -> anyhow::Result<()> {
+    run(Requires::CustomResources, |env| {
         async move {
-            let api = world.api::<Widget>();
+            let api = env.api::<Widget>();
             let version =
                 api.list(&ListParams::default()).await?.metadata.resource_version.unwrap_or_default();
             let params = WatchParams::default().disable_bookmarks();
-            // More than the 250 requests that a genuine server takes on one connection.
+            // More than the 250 concurrent streams that a genuine server allows on one connection.
             let watches = try_join_all((0..300).map(|_| api.watch(&params, &version))).await?;
             let names: Vec<_> = (0..20).map(|number| format!("burst-{number}")).collect();
             try_join_all(names.iter().map(|name| {
@@ -49,34 +49,38 @@ fn hundreds_of_watches_leave_room_for_a_burst_of_writes() -> anyhow::Result<()> 
     })
 }
 
-/// A client that notes these headers of all requests and answers of another one.
-fn noting(inner: &Client, requests: HeaderName, answers: HeaderName) -> (Client, Arc<Mutex<Vec<String>>>) {
-    let noted = Arc::new(Mutex::new(Vec::new()));
-    let notes = Arc::clone(&noted);
+/// A client that records one header of each request and one of each response.
+fn recording_client(
+    inner: &Client,
+    request_header: HeaderName,
+    response_header: HeaderName,
+) -> (Client, Arc<Mutex<Vec<String>>>) {
+    let recorded = Arc::new(Mutex::new(Vec::new()));
+    let headers = Arc::clone(&recorded);
     let (client, namespace) = (inner.clone(), inner.default_namespace().to_owned());
     let service = tower::service_fn(move |request: Request<Body>| {
-        let (client, notes) = (client.clone(), Arc::clone(&notes));
-        let (asked, answered) = (requests.clone(), answers.clone());
+        let (client, headers) = (client.clone(), Arc::clone(&headers));
+        let (request_header, response_header) = (request_header.clone(), response_header.clone());
         let text = |headers: &HeaderMap, name: &HeaderName| {
             headers.get(name).and_then(|value| value.to_str().ok()).unwrap_or_default().to_owned()
         };
         async move {
-            let sent = text(request.headers(), &asked);
+            let sent = text(request.headers(), &request_header);
             let response = client.send(request).await?;
-            let came = text(response.headers(), &answered);
-            notes.lock().expect("nobody panics with it").extend([sent, came]);
+            let received = text(response.headers(), &response_header);
+            headers.lock().expect("no holder panics").extend([sent, received]);
             Ok::<_, kube::Error>(response)
         }
     });
-    (Client::new(service, namespace), noted)
+    (Client::new(service, namespace), recorded)
 }
 
 #[test]
-fn protobuf_is_never_asked_for_and_never_comes() -> anyhow::Result<()> {
-    run(Need::Nothing, |world| {
+fn protobuf_is_never_requested_or_received() -> anyhow::Result<()> {
+    run(Requires::CustomResources, |env| {
         async move {
-            let (client, noted) = noting(&world.client, ACCEPT, CONTENT_TYPE);
-            let api: Api<Widget> = Api::namespaced(client.clone(), &world.namespace);
+            let (client, recorded) = recording_client(&env.client, ACCEPT, CONTENT_TYPE);
+            let api: Api<Widget> = Api::namespaced(client.clone(), &env.namespace);
             api.create(&PostParams::default(), &widget("a", 1)).await?;
             api.get("a").await?;
             api.get_metadata("a").await?;
@@ -91,10 +95,10 @@ fn protobuf_is_never_asked_for_and_never_comes() -> anyhow::Result<()> {
             Discovery::new(client.clone()).run().await?;
             discovery::group(&client, "e2e.example.com").await?;
             api.delete("a", &DeleteParams::default()).await?;
-            let noted = noted.lock().expect("nobody panics with it");
-            assert!(noted.len() > 25, "{noted:?}");
-            assert!(!noted.iter().any(|header| header.contains("protobuf")), "{noted:?}");
-            assert!(noted.iter().any(|header| header.contains("application/json")), "{noted:?}");
+            let recorded = recorded.lock().expect("no holder panics");
+            assert!(recorded.len() > 25, "{recorded:?}");
+            assert!(!recorded.iter().any(|header| header.contains("protobuf")), "{recorded:?}");
+            assert!(recorded.iter().any(|header| header.contains("application/json")), "{recorded:?}");
             Ok(())
         }
         .boxed()
@@ -102,16 +106,16 @@ fn protobuf_is_never_asked_for_and_never_comes() -> anyhow::Result<()> {
 }
 
 #[test]
-fn an_accept_header_of_ones_own_is_kept() -> anyhow::Result<()> {
-    run(Need::Nothing, |world| {
+fn a_custom_accept_header_is_kept() -> anyhow::Result<()> {
+    run(Requires::CustomResources, |env| {
         async move {
-            let (client, noted) = noting(&world.client, ACCEPT, CONTENT_TYPE);
-            let path = Api::<Widget>::namespaced(client.clone(), &world.namespace).resource_url().to_owned();
+            let (client, recorded) = recording_client(&env.client, ACCEPT, CONTENT_TYPE);
+            let path = Api::<Widget>::namespaced(client.clone(), &env.namespace).resource_url().to_owned();
             let accept = "application/json;as=Table;v=v1;g=meta.k8s.io";
             let request = Request::get(path).header(ACCEPT, accept).body(Vec::new())?;
             let table: serde_json::Value = client.request(request).await?;
             assert_eq!(table["kind"], "Table");
-            assert_eq!(noted.lock().expect("nobody panics with it")[0], accept);
+            assert_eq!(recorded.lock().expect("no holder panics")[0], accept);
             Ok(())
         }
         .boxed()

@@ -1,4 +1,4 @@
-//! Reconciles that are asked for from outside the cluster, and how many run at a time.
+//! Reconciles triggered by external streams, and the concurrency limit.
 
 use std::convert::Infallible;
 use std::sync::Arc;
@@ -12,25 +12,25 @@ use kube::runtime::controller::{Action, Config, Controller};
 use kube::runtime::reflector::ObjectRef;
 use kube::runtime::watcher;
 
+use crate::test_env::{Requires, run};
 use crate::widget::{Widget, widget};
-use crate::world::{Need, run};
 
-const PATIENCE: Duration = Duration::from_secs(15);
+const TIMEOUT: Duration = Duration::from_secs(15);
 
 #[test]
-fn one_object_and_all_objects_on_demand() -> anyhow::Result<()> {
-    run(Need::Nothing, |world| {
+fn triggers_reconcile_one_object_or_all() -> anyhow::Result<()> {
+    run(Requires::CustomResources, |env| {
         async move {
-            let api = world.api::<Widget>();
+            let api = env.api::<Widget>();
             for name in ["a", "b", "c"] {
                 api.create(&PostParams::default(), &widget(name, 1)).await?;
             }
-            let (one, ones) = mpsc::unbounded();
-            let (every, everies) = mpsc::unbounded();
+            let (one, one_triggers) = mpsc::unbounded();
+            let (all, all_triggers) = mpsc::unbounded();
             let (send, mut names) = mpsc::unbounded();
             let output = Controller::new(api, watcher::Config::default())
-                .reconcile_on(ones)
-                .reconcile_all_on(everies)
+                .reconcile_on(one_triggers)
+                .reconcile_all_on(all_triggers)
                 .run(
                     |object: Arc<Widget>, send: Arc<mpsc::UnboundedSender<String>>| async move {
                         let _ = send.unbounded_send(object.name_any());
@@ -40,17 +40,17 @@ fn one_object_and_all_objects_on_demand() -> anyhow::Result<()> {
                     Arc::new(send),
                 );
             let running = tokio::spawn(output.for_each(|_| async {}));
-            let mut three = async || {
+            let mut next_three = async || {
                 let mut names: Vec<_> =
-                    tokio::time::timeout(PATIENCE, names.by_ref().take(3).collect::<Vec<_>>()).await?;
+                    tokio::time::timeout(TIMEOUT, names.by_ref().take(3).collect::<Vec<_>>()).await?;
                 names.sort();
                 anyhow::Ok(names)
             };
-            assert_eq!(three().await?, ["a", "b", "c"]);
-            every.unbounded_send(())?;
-            assert_eq!(three().await?, ["a", "b", "c"]);
-            one.unbounded_send(ObjectRef::new("b").within(&world.namespace))?;
-            let next = tokio::time::timeout(PATIENCE, names.next()).await?;
+            assert_eq!(next_three().await?, ["a", "b", "c"]);
+            all.unbounded_send(())?;
+            assert_eq!(next_three().await?, ["a", "b", "c"]);
+            one.unbounded_send(ObjectRef::new("b").within(&env.namespace))?;
+            let next = tokio::time::timeout(TIMEOUT, names.next()).await?;
             assert_eq!(next.as_deref(), Some("b"));
             running.abort();
             Ok(())
@@ -60,12 +60,12 @@ fn one_object_and_all_objects_on_demand() -> anyhow::Result<()> {
 }
 
 #[test]
-fn no_more_run_than_the_limit_allows() -> anyhow::Result<()> {
-    run(Need::Nothing, |world| {
+fn concurrency_never_exceeds_the_limit() -> anyhow::Result<()> {
+    run(Requires::CustomResources, |env| {
         async move {
             #[derive(Default)]
             struct Load([AtomicUsize; 3]);
-            let api = world.api::<Widget>();
+            let api = env.api::<Widget>();
             for n in 0..12 {
                 api.create(&PostParams::default(), &widget(&format!("n-{n}"), n)).await?;
             }
@@ -89,7 +89,7 @@ fn no_more_run_than_the_limit_allows() -> anyhow::Result<()> {
                     tokio::time::sleep(Duration::from_millis(10)).await;
                 }
             };
-            tokio::time::timeout(PATIENCE, all).await?;
+            tokio::time::timeout(TIMEOUT, all).await?;
             assert_eq!(load.0[1].load(Ordering::SeqCst), 3);
             running.abort();
             Ok(())

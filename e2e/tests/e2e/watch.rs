@@ -1,4 +1,4 @@
-//! The raw watch: from where it starts, what it carries, how it ends.
+//! `Api::watch`: where it starts, which events it delivers, how it ends.
 
 use std::time::Duration;
 
@@ -7,8 +7,8 @@ use kube::ResourceExt as _;
 use kube::api::{DeleteParams, ListParams, Patch, PatchParams, PostParams, WatchEvent, WatchParams};
 use serde_json::json;
 
+use crate::test_env::{Requires, run};
 use crate::widget::{Widget, widget};
-use crate::world::{Need, run};
 
 fn label(event: &WatchEvent<Widget>) -> String {
     match event {
@@ -21,10 +21,10 @@ fn label(event: &WatchEvent<Widget>) -> String {
 }
 
 #[test]
-fn a_watch_from_a_list_misses_nothing() -> anyhow::Result<()> {
-    run(Need::Nothing, |world| {
+fn a_watch_from_a_list_version_misses_no_event() -> anyhow::Result<()> {
+    run(Requires::CustomResources, |env| {
         async move {
-            let api = world.api::<Widget>();
+            let api = env.api::<Widget>();
             api.create(&PostParams::default(), &widget("before", 1)).await?;
             let version =
                 api.list(&ListParams::default()).await?.metadata.resource_version.unwrap_or_default();
@@ -42,10 +42,10 @@ fn a_watch_from_a_list_misses_nothing() -> anyhow::Result<()> {
 }
 
 #[test]
-fn a_watch_ends_when_its_timeout_is_over() -> anyhow::Result<()> {
-    run(Need::Nothing, |world| {
+fn a_watch_ends_after_its_timeout() -> anyhow::Result<()> {
+    run(Requires::CustomResources, |env| {
         async move {
-            let api = world.api::<Widget>();
+            let api = env.api::<Widget>();
             let version =
                 api.list(&ListParams::default()).await?.metadata.resource_version.unwrap_or_default();
             let events = api.watch(&WatchParams::default().timeout(1), &version).await?;
@@ -60,9 +60,9 @@ fn a_watch_ends_when_its_timeout_is_over() -> anyhow::Result<()> {
 
 #[test]
 fn a_changed_label_moves_an_object_in_and_out_of_a_watch() -> anyhow::Result<()> {
-    run(Need::Nothing, |world| {
+    run(Requires::CustomResources, |env| {
         async move {
-            let api = world.api::<Widget>();
+            let api = env.api::<Widget>();
             let version =
                 api.list(&ListParams::default()).await?.metadata.resource_version.unwrap_or_default();
             api.create(&PostParams::default(), &widget("moving", 1)).await?;
@@ -81,10 +81,10 @@ fn a_changed_label_moves_an_object_in_and_out_of_a_watch() -> anyhow::Result<()>
 }
 
 #[test]
-fn initial_events_end_in_a_marked_bookmark() -> anyhow::Result<()> {
-    run(Need::StreamingLists, |world| {
+fn initial_events_end_with_an_annotated_bookmark() -> anyhow::Result<()> {
+    run(Requires::StreamingLists, |env| {
         async move {
-            let api = world.api::<Widget>();
+            let api = env.api::<Widget>();
             for name in ["a", "b"] {
                 api.create(&PostParams::default(), &widget(name, 1)).await?;
             }
@@ -93,8 +93,8 @@ fn initial_events_end_in_a_marked_bookmark() -> anyhow::Result<()> {
             let mut seen = Vec::new();
             while let Some(event) = events.try_next().await? {
                 if let WatchEvent::Bookmark(bookmark) = &event {
-                    let mark = bookmark.metadata.annotations.get("k8s.io/initial-events-end");
-                    assert_eq!(mark.map(String::as_str), Some("true"));
+                    let annotation = bookmark.metadata.annotations.get("k8s.io/initial-events-end");
+                    assert_eq!(annotation.map(String::as_str), Some("true"));
                 }
                 seen.push(label(&event));
             }

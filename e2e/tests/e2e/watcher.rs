@@ -1,4 +1,4 @@
-//! The watcher: one stream of everything, by list and watch or by a streaming list.
+//! The watcher: initial list in pages or streamed, then watches; relist after 410.
 
 use std::time::Duration;
 
@@ -9,8 +9,8 @@ use kube::runtime::watcher::{Config, Event};
 use kube::runtime::{WatchStreamExt as _, watcher};
 use serde_json::json;
 
+use crate::test_env::{Requires, TestEnv, run};
 use crate::widget::{Widget, widget};
-use crate::world::{Need, World, run};
 
 async fn next<T, E: std::error::Error + Send + Sync + 'static>(
     stream: &mut (impl Stream<Item = Result<T, E>> + Unpin),
@@ -29,8 +29,8 @@ fn label(event: &Event<Widget>) -> String {
     }
 }
 
-async fn lists_then_follows(world: &World, config: Config) -> anyhow::Result<()> {
-    let api = world.api::<Widget>();
+async fn lists_then_watches(env: &TestEnv, config: Config) -> anyhow::Result<()> {
+    let api = env.api::<Widget>();
     for name in ["a", "b", "c"] {
         api.create(&PostParams::default(), &widget(name, 1)).await?;
     }
@@ -53,20 +53,20 @@ async fn lists_then_follows(world: &World, config: Config) -> anyhow::Result<()>
 }
 
 #[test]
-fn it_lists_in_pages_then_follows() -> anyhow::Result<()> {
-    run(Need::Nothing, |world| lists_then_follows(world, Config::default().page_size(2)).boxed())
+fn a_watcher_lists_in_pages_then_watches() -> anyhow::Result<()> {
+    run(Requires::CustomResources, |env| lists_then_watches(env, Config::default().page_size(2)).boxed())
 }
 
 #[test]
-fn it_streams_the_list_then_follows() -> anyhow::Result<()> {
-    run(Need::StreamingLists, |world| lists_then_follows(world, Config::default().streaming_lists()).boxed())
+fn a_watcher_streams_the_list_then_watches() -> anyhow::Result<()> {
+    run(Requires::StreamingLists, |env| lists_then_watches(env, Config::default().streaming_lists()).boxed())
 }
 
 #[test]
-fn it_goes_on_after_every_watch_timeout() -> anyhow::Result<()> {
-    run(Need::Nothing, |world| {
+fn a_watcher_resumes_after_every_watch_timeout() -> anyhow::Result<()> {
+    run(Requires::CustomResources, |env| {
         async move {
-            let api = world.api::<Widget>();
+            let api = env.api::<Widget>();
             let stream =
                 watcher(api.clone(), Config::default().timeout(1)).default_backoff().applied_objects();
             pin_mut!(stream);
@@ -83,16 +83,16 @@ fn it_goes_on_after_every_watch_timeout() -> anyhow::Result<()> {
 }
 
 #[test]
-fn forgotten_history_makes_it_list_again() -> anyhow::Result<()> {
-    run(Need::Embedded, |world| {
+fn compacted_history_makes_a_watcher_relist() -> anyhow::Result<()> {
+    run(Requires::EmbeddedServer, |env| {
         async move {
-            let api = world.api::<Widget>();
+            let api = env.api::<Widget>();
             api.create(&PostParams::default(), &widget("kept", 1)).await?;
             let stream = watcher(api.clone(), Config::default().timeout(1)).default_backoff();
             let stream = stream.filter_map(|event| async { event.ok() }).map(Ok::<_, std::io::Error>);
             pin_mut!(stream);
             while label(&next(&mut stream).await?) != "init-done" {}
-            // Between two watches everything the watcher knew is forgotten.
+            // Between two watches the server compacts its history.
             for size in 2..5 {
                 api.patch(
                     "kept",
@@ -101,7 +101,7 @@ fn forgotten_history_makes_it_list_again() -> anyhow::Result<()> {
                 )
                 .await?;
             }
-            world.server.as_ref().expect("the scenario needs the embedded server").api().compact();
+            env.server.as_ref().expect("the scenario requires the embedded server").api().compact();
             api.patch("kept", &PatchParams::default(), &Patch::Merge(json!({ "spec": { "size": 9 } })))
                 .await?;
             loop {

@@ -1,4 +1,4 @@
-//! The custom resource of the scenarios.
+//! `Widget`, the custom resource of the scenarios.
 
 use kube::CustomResource;
 use schemars::JsonSchema;
@@ -27,7 +27,7 @@ pub struct WidgetStatus {
     pub phase: String,
 }
 
-/// A widget that is only as big as `size`.
+/// A widget with this size and no optional fields.
 pub fn widget(name: &str, size: i64) -> Widget {
     Widget::new(name, WidgetSpec { size, ..WidgetSpec::default() })
 }

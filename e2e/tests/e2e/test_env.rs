@@ -1,4 +1,4 @@
-//! Where a scenario runs: a server of its own inside the process, or a namespace of its own on a genuine cluster.
+//! The environment of a scenario: an embedded server, or a separate namespace on a genuine cluster.
 
 use std::io::Write as _;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -13,24 +13,25 @@ use kube::config::{KubeConfigOptions, Kubeconfig};
 use kube::runtime::{conditions, wait::await_condition};
 use kube::{Api, Client, Config, CustomResourceExt as _};
 use kube_testserver::TestServer;
+use serde::de::DeserializeOwned;
 
 use crate::widget::Widget;
 
-/// What a scenario needs of its server beyond custom resources.
+/// What a scenario requires of its server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Need {
-    /// Custom resources are enough.
-    Nothing,
-    /// Kinds such as ConfigMap and Namespace.
+pub enum Requires {
+    /// Nothing beyond custom resources.
+    CustomResources,
+    /// Core kinds such as ConfigMap and Namespace.
     CoreKinds,
     /// `sendInitialEvents` on a watch (Kubernetes 1.32 and newer).
     StreamingLists,
-    /// A switch that only the embedded server has, such as forgetting its history on demand.
-    Embedded,
+    /// Controls that only the embedded server has, such as compacting its history on demand.
+    EmbeddedServer,
 }
 
-/// A server with the scenarios' CRD registered, and a namespace to work in.
-pub struct World {
+/// A server with the CRD of the scenarios, and a namespace for one scenario.
+pub struct TestEnv {
     pub client: Client,
     pub namespace: String,
     pub server: Option<TestServer>,
@@ -38,43 +39,43 @@ pub struct World {
     minor: u32,
 }
 
-/// Runs one scenario where its need is met; elsewhere it is [skipped](skip).
+/// Runs a scenario, or [skips](skip) it where the server does not meet `requires`.
 pub fn run(
-    need: Need,
-    scenario: impl for<'w> FnOnce(&'w World) -> BoxFuture<'w, anyhow::Result<()>>,
+    requires: Requires,
+    scenario: impl for<'e> FnOnce(&'e TestEnv) -> BoxFuture<'e, anyhow::Result<()>>,
 ) -> anyhow::Result<()> {
     tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?.block_on(async {
-        let world = World::open().await?;
-        if !world.has(need) {
-            return skip(&format!("the server lacks {need:?}"));
+        let env = TestEnv::open().await?;
+        if !env.meets(requires) {
+            return skip(&format!("the server lacks {requires:?}"));
         }
-        world.register().await?;
-        let outcome = tokio::time::timeout(Duration::from_secs(60), scenario(&world)).await;
-        world.close().await?;
+        env.register().await?;
+        let outcome = tokio::time::timeout(Duration::from_secs(60), scenario(&env)).await;
+        env.close().await?;
         outcome.context("the scenario took longer than 60 s")?
     })
 }
 
-/// Ends a scenario that cannot run here. Rust's test runner counts it as passed, so the file that `KUBE_E2E_SKIPPED` names gets
-/// a line, and `.ci/e2e-report` says how many there are, and which.
+/// Ends a scenario that cannot run here. Rust's test runner counts it as passed, so a line is added to the file `KUBE_E2E_SKIPPED`, which
+/// `.ci/e2e-report` prints.
 pub fn skip(reason: &str) -> anyhow::Result<()> {
     let name = std::thread::current().name().unwrap_or("a scenario").to_owned();
     println!("skipped: {name}: {reason}");
     if let Some(path) = std::env::var_os("KUBE_E2E_SKIPPED") {
         let mut file = std::fs::OpenOptions::new().create(true).append(true).open(path)?;
-        // One call, so that lines of scenarios that run at once do not mix.
+        // A single write, so that the lines of concurrent scenarios do not mix.
         file.write_all(format!("{name}: {reason}\n").as_bytes())?;
     }
     Ok(())
 }
 
-impl World {
+impl TestEnv {
     async fn open() -> anyhow::Result<Self> {
         let (client, server) = if std::env::var("KUBE_E2E").is_ok_and(|value| value == "cluster") {
             (
                 Client::try_default()
                     .await
-                    .context("KUBE_E2E=cluster, but KUBECONFIG leads to no usable cluster")?,
+                    .context("KUBE_E2E=cluster is set, but KUBECONFIG has no usable cluster")?,
                 None,
             )
         } else {
@@ -99,37 +100,27 @@ impl World {
         Ok(Self { client, namespace, server, core_kinds, minor })
     }
 
-    fn has(&self, need: Need) -> bool {
-        match need {
-            Need::Nothing => true,
-            Need::CoreKinds => self.core_kinds,
-            Need::StreamingLists => !self.before(32),
-            Need::Embedded => self.server.is_some(),
+    fn meets(&self, requires: Requires) -> bool {
+        match requires {
+            Requires::CustomResources => true,
+            Requires::CoreKinds => self.core_kinds,
+            Requires::StreamingLists => !self.older_than(32),
+            Requires::EmbeddedServer => self.server.is_some(),
         }
     }
 
-    /// Whether the server is older than Kubernetes 1.`minor`: for answers that changed then.
-    pub fn before(&self, minor: u32) -> bool {
+    /// Whether the server is older than Kubernetes 1.`minor`, for behaviour that changed in that version.
+    pub fn older_than(&self, minor: u32) -> bool {
         self.minor < minor
     }
 
-    /// Registers the scenarios' CRD and waits until objects of it can be listed.
+    /// Registers the CRD of the scenarios and waits until its objects can be listed.
     async fn register(&self) -> anyhow::Result<()> {
         let crds: Api<CustomResourceDefinition> = Api::all(self.client.clone());
         let params = PatchParams::apply("e2e").force();
         crds.patch(Widget::crd_name(), &params, &Patch::Apply(Widget::crd())).await?;
         await_condition(crds, Widget::crd_name(), conditions::is_crd_established()).await?;
-        // "Established" comes a moment before the handler on a genuine server.
-        for _ in 0..100 {
-            match self.api::<Widget>().list(&ListParams::default()).await {
-                Ok(_) => return Ok(()),
-                Err(kube::Error::Api(status)) if status.code == 404 => {
-                    tokio::time::sleep(Duration::from_millis(50)).await
-                }
-                Err(error) => return Err(error.into()),
-            }
-        }
-        anyhow::bail!("widgets cannot be listed 5 s after their CRD was established")
+        wait_until_served(&self.api::<Widget>()).await
     }
 
     async fn close(self) -> anyhow::Result<()> {
@@ -144,7 +135,7 @@ impl World {
         Ok(())
     }
 
-    /// The objects of a kind in this scenario's namespace.
+    /// The API of a kind in the namespace of this scenario.
     pub fn api<K>(&self) -> Api<K>
     where
         K: kube::Resource<Scope = k8s_openapi::NamespaceResourceScope, DynamicType = ()>,
@@ -153,25 +144,41 @@ impl World {
     }
 }
 
-/// A client of an embedded server, by way of the kubeconfig it hands out.
+/// A client for an embedded server, configured by the kubeconfig of that server.
 pub async fn embedded_client(server: &TestServer) -> anyhow::Result<Client> {
     let kubeconfig = Kubeconfig::from_yaml(&server.kubeconfig())?;
     let config = Config::from_custom_kubeconfig(kubeconfig, &KubeConfigOptions::default()).await?;
     Ok(Client::try_from(config)?)
 }
 
-/// A name nobody else uses: scenarios share a genuine server, and runs may follow each other on it.
+/// Waits until the objects of a kind can be listed. A genuine server serves a kind shortly after its CRD is established.
+pub async fn wait_until_served<K: Clone + std::fmt::Debug + DeserializeOwned>(
+    api: &Api<K>,
+) -> anyhow::Result<()> {
+    for _ in 0..200 {
+        match api.list(&ListParams::default()).await {
+            Ok(_) => return Ok(()),
+            Err(kube::Error::Api(status)) if matches!(status.code, 404 | 503) => {
+                tokio::time::sleep(Duration::from_millis(50)).await;
+            }
+            Err(error) => return Err(error.into()),
+        }
+    }
+    anyhow::bail!("the objects cannot be listed 10 s after the CRD was established")
+}
+
+/// A unique name: concurrent scenarios and later runs may share a genuine server.
 pub fn unique(prefix: &str) -> String {
     static NEXT: AtomicU32 = AtomicU32::new(0);
     let next = NEXT.fetch_add(1, Ordering::Relaxed);
     format!("{prefix}-{}-{next}", std::process::id())
 }
 
-/// The server's answer inside an error, or the error itself where the server never answered.
-pub fn answer<T: std::fmt::Debug>(result: kube::Result<T>) -> anyhow::Result<kube::core::Status> {
+/// The status with which the server rejected a request. Fails if the request succeeded or there was no response.
+pub fn rejection<T: std::fmt::Debug>(result: kube::Result<T>) -> anyhow::Result<kube::core::Status> {
     match result {
         Err(kube::Error::Api(status)) => Ok(*status),
         Err(other) => Err(other.into()),
-        Ok(value) => anyhow::bail!("expected the server to refuse, got {value:?}"),
+        Ok(value) => anyhow::bail!("expected the server to reject the request, got {value:?}"),
     }
 }

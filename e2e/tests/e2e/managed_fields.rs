@@ -1,4 +1,4 @@
-//! Managed fields, which servers keep for every object, are passed over where nobody asks for them.
+//! `metadata.managedFields` is decoded only if the watcher or request wants it.
 
 use futures::{FutureExt as _, StreamExt as _, pin_mut};
 use http::Request;
@@ -9,12 +9,12 @@ use kube::runtime::WatchStreamExt as _;
 use kube::runtime::watcher::{self, Event, watcher};
 use serde_json::json;
 
+use crate::test_env::{Requires, TestEnv, run};
 use crate::widget::{Widget, widget};
-use crate::world::{Need, World, run};
 
-/// How many managers the initial object and a changed one tell of.
-async fn managers(world: &World, config: watcher::Config) -> anyhow::Result<[usize; 2]> {
-    let api = world.api::<Widget>();
+/// Watches an object and returns the number of its managedFields entries, initially and after a change.
+async fn managed_fields_entries(env: &TestEnv, config: watcher::Config) -> anyhow::Result<[usize; 2]> {
+    let api = env.api::<Widget>();
     api.patch("a", &PatchParams::apply("one").force(), &Patch::Apply(widget("a", 1))).await?;
     let stream = watcher(api.clone(), config).default_backoff();
     pin_mut!(stream);
@@ -37,18 +37,21 @@ async fn managers(world: &World, config: watcher::Config) -> anyhow::Result<[usi
             None => anyhow::bail!("a watcher does not end"),
         }
     }
-    let objects =
+    let entries =
         [initial, changed].map(|object| object.map_or(0, |object: Widget| object.managed_fields().len()));
     api.delete("a", &Default::default()).await?;
-    Ok(objects)
+    Ok(entries)
 }
 
 #[test]
-fn a_watcher_has_them_unless_it_is_told_otherwise() -> anyhow::Result<()> {
-    run(Need::Nothing, |world| {
+fn a_watcher_keeps_managed_fields_unless_configured_otherwise() -> anyhow::Result<()> {
+    run(Requires::CustomResources, |env| {
         async move {
-            assert_eq!(managers(world, watcher::Config::default()).await?, [1, 2]);
-            assert_eq!(managers(world, watcher::Config::default().without_managed_fields()).await?, [0, 0]);
+            assert_eq!(managed_fields_entries(env, watcher::Config::default()).await?, [1, 2]);
+            assert_eq!(
+                managed_fields_entries(env, watcher::Config::default().without_managed_fields()).await?,
+                [0, 0]
+            );
             Ok(())
         }
         .boxed()
@@ -56,12 +59,12 @@ fn a_watcher_has_them_unless_it_is_told_otherwise() -> anyhow::Result<()> {
 }
 
 #[test]
-fn a_streaming_list_has_them_unless_it_is_told_otherwise() -> anyhow::Result<()> {
-    run(Need::StreamingLists, |world| {
+fn a_streaming_list_keeps_managed_fields_unless_configured_otherwise() -> anyhow::Result<()> {
+    run(Requires::StreamingLists, |env| {
         async move {
             let config = watcher::Config::default().streaming_lists();
-            assert_eq!(managers(world, config.clone()).await?, [1, 2]);
-            assert_eq!(managers(world, config.without_managed_fields()).await?, [0, 0]);
+            assert_eq!(managed_fields_entries(env, config.clone()).await?, [1, 2]);
+            assert_eq!(managed_fields_entries(env, config.without_managed_fields()).await?, [0, 0]);
             Ok(())
         }
         .boxed()
@@ -69,18 +72,18 @@ fn a_streaming_list_has_them_unless_it_is_told_otherwise() -> anyhow::Result<()>
 }
 
 #[test]
-fn a_request_may_pass_them_over() -> anyhow::Result<()> {
-    run(Need::Nothing, |world| {
+fn a_request_can_prune_managed_fields() -> anyhow::Result<()> {
+    run(Requires::CustomResources, |env| {
         async move {
-            let api = world.api::<Widget>();
-            // A write without apply is recorded as well.
+            let api = env.api::<Widget>();
+            // A create is recorded in managedFields as well.
             api.create(&Default::default(), &widget("a", 1)).await?;
             let get = || Request::get(format!("{}/a", api.resource_url())).body(Vec::new());
-            let whole: Widget = world.client.request(get()?).await?;
+            let whole: Widget = env.client.request(get()?).await?;
             assert_eq!(whole.managed_fields().len(), 1);
             let mut request = get()?;
             request.extensions_mut().insert(Prune::managed_fields());
-            let pruned: Widget = world.client.request(request).await?;
+            let pruned: Widget = env.client.request(request).await?;
             assert_eq!((pruned.managed_fields().len(), pruned.spec.size), (0, 1));
             assert_eq!(pruned.resource_version(), whole.resource_version());
             Ok(())

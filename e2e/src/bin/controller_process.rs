@@ -1,6 +1,6 @@
-//! A program with a controller, as the scenarios of signals start it: `stoppable NAMESPACE`.
+//! A process with one controller, started by the `signals` scenarios: `controller_process NAMESPACE`.
 //!
-//! Its standard output tells what happens, a line each. A reconcile ends when there is a line on the standard input.
+//! Prints one line per step to stdout. A reconcile ends when a line arrives on stdin.
 
 use std::convert::Infallible;
 use std::future::ready;
@@ -16,19 +16,20 @@ use tokio::sync::Notify;
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> anyhow::Result<()> {
-    let namespace = std::env::args().nth(1).ok_or_else(|| anyhow::anyhow!("usage: stoppable NAMESPACE"))?;
+    let namespace =
+        std::env::args().nth(1).ok_or_else(|| anyhow::anyhow!("usage: controller_process NAMESPACE"))?;
     let widgets = ApiResource::from_gvk(&GroupVersionKind::gvk("e2e.example.com", "v1", "Widget"));
     let api: Api<DynamicObject> = Api::namespaced_with(Client::try_default().await?, &namespace, &widgets);
 
-    // A thread of its own: the runtime would wait for one of its threads that reads.
+    // A separate thread: at shutdown the tokio runtime would wait for a blocking read.
     let lines = Arc::new(Notify::new());
     let read = Arc::clone(&lines);
     std::thread::spawn(move || stdin().lines().for_each(|_| read.notify_one()));
-    // So that nobody sends the next one too early: two at the same time are one to the system.
+    // The test waits for this line before it sends the next signal: pending signals of one kind are merged.
     let mut terminations = signal(SignalKind::terminate())?;
     tokio::spawn(async move {
         terminations.recv().await;
-        println!("asked to end");
+        println!("received SIGTERM");
     });
 
     Controller::new_with(api, watcher::Config::default(), widgets)
@@ -36,7 +37,7 @@ async fn main() -> anyhow::Result<()> {
         .run(reconcile, |_, _, _| Action::await_change(), lines)
         .for_each(|_| ready(()))
         .await;
-    println!("ended");
+    println!("stopped");
     Ok(())
 }
 

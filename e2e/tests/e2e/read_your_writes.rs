@@ -1,4 +1,4 @@
-//! A reconcile sees what its predecessor wrote, however often it is asked for meanwhile.
+//! Read your writes: a reconcile sees what the previous one wrote, even if many triggers arrive in between.
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -11,47 +11,48 @@ use kube::runtime::watcher;
 use kube::{Api, ResourceExt as _};
 use serde_json::json;
 
+use crate::test_env::{Requires, run};
 use crate::widget::{Widget, widget};
-use crate::world::{Need, run};
 
 const WRITES: i64 = 40;
 
-struct Counting {
+struct Context {
     api: Api<Widget>,
     seen: Mutex<Vec<i64>>,
 }
 
-async fn count(object: Arc<Widget>, counting: Arc<Counting>) -> Result<Action, kube::Error> {
+/// Increments the size of the object.
+async fn reconcile(object: Arc<Widget>, context: Arc<Context>) -> Result<Action, kube::Error> {
     let size = object.spec.size;
-    counting.seen.lock().expect("no holder panics").push(size);
+    context.seen.lock().expect("no holder panics").push(size);
     if size >= WRITES {
         return Ok(Action::await_change());
     }
     let patch = Patch::Merge(json!({ "spec": { "size": size + 1 } }));
-    let written = counting.api.patch(&object.name_any(), &PatchParams::default(), &patch).await?;
+    let written = context.api.patch(&object.name_any(), &PatchParams::default(), &patch).await?;
     Ok(Action::requeue(Duration::ZERO).after_write(&written))
 }
 
 #[test]
-fn every_write_is_seen_by_the_next_reconcile() -> anyhow::Result<()> {
-    run(Need::Nothing, |world| {
+fn each_reconcile_sees_the_write_of_the_previous_one() -> anyhow::Result<()> {
+    run(Requires::CustomResources, |env| {
         async move {
-            let api = world.api::<Widget>();
-            let counting = Arc::new(Counting { api: api.clone(), seen: Mutex::default() });
-            let asked = ObjectRef::<Widget>::new("counted").within(&world.namespace);
-            // Somebody asks for it all the time, so that nothing but the wait keeps a reconcile from an old state.
-            let storm = stream::unfold((), move |()| {
-                let asked = asked.clone();
+            let api = env.api::<Widget>();
+            let context = Arc::new(Context { api: api.clone(), seen: Mutex::default() });
+            let object = ObjectRef::<Widget>::new("counted").within(&env.namespace);
+            // Constant triggers: only the wait for the write keeps the next reconcile from seeing an old state.
+            let triggers = stream::unfold((), move |()| {
+                let object = object.clone();
                 async move {
                     tokio::time::sleep(Duration::from_micros(200)).await;
-                    Some((asked, ()))
+                    Some((object, ()))
                 }
             });
             api.create(&PostParams::default(), &widget("counted", 0)).await?;
-            let output = Controller::new(api.clone(), watcher::Config::default()).reconcile_on(storm).run(
-                count,
+            let output = Controller::new(api.clone(), watcher::Config::default()).reconcile_on(triggers).run(
+                reconcile,
                 |_, _: &kube::Error, _| Action::retry(),
-                counting.clone(),
+                context.clone(),
             );
             let running = tokio::spawn(output.for_each(|_| async {}));
             tokio::time::timeout(Duration::from_secs(30), async {
@@ -62,9 +63,9 @@ fn every_write_is_seen_by_the_next_reconcile() -> anyhow::Result<()> {
             })
             .await??;
             running.abort();
-            let seen = counting.seen.lock().expect("no holder panics").clone();
+            let seen = context.seen.lock().expect("no holder panics").clone();
             let expected: Vec<_> = (0..WRITES).collect();
-            assert_eq!(seen[..expected.len()], expected, "none is repeated, none is skipped");
+            assert_eq!(seen[..expected.len()], expected, "each size is seen exactly once, in order");
             Ok::<_, anyhow::Error>(())
         }
         .boxed()

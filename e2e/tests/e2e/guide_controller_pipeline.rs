@@ -1,5 +1,5 @@
-//! The samples of `spec/controller-pipeline.txt` (and of the same chapter of the guide), as printed but for the slips listed in
-//! `docs/spec-notes.md`, and what the text says that they do. Under paused time, in the process.
+//! The guide's samples of "Controller Pipeline" (also `spec/controller-pipeline.txt`), with the corrections listed in
+//! `docs/spec-notes.md`. Each test checks what the guide says about its sample, under paused time on the embedded server.
 
 use std::convert::Infallible;
 use std::sync::{Arc, Mutex};
@@ -16,20 +16,21 @@ use kube_testserver::ApiServer;
 use tokio::sync::oneshot;
 use tokio::time::{Instant, sleep, timeout};
 
-/// The resource of the samples. Any kind would do.
+/// The resource of the samples; any kind works.
 type MyResource = k8s_openapi::api::core::v1::ServiceAccount;
 
-/// When a reconcile of which object began, in milliseconds.
+/// Start and end times of reconciles, in milliseconds since `start`.
 struct Context {
     start: Instant,
-    takes: Duration,
+    /// How long each reconcile takes.
+    duration: Duration,
     began: Mutex<Vec<(u128, String)>>,
     ended: Mutex<Vec<u128>>,
 }
 
 impl Context {
-    fn new(takes: Duration) -> Arc<Self> {
-        Arc::new(Self { start: Instant::now(), takes, began: Mutex::default(), ended: Mutex::default() })
+    fn new(duration: Duration) -> Arc<Self> {
+        Arc::new(Self { start: Instant::now(), duration, began: Mutex::default(), ended: Mutex::default() })
     }
 
     fn restart(&self) -> Instant {
@@ -53,7 +54,7 @@ impl Context {
 
 async fn reconcile(obj: Arc<MyResource>, ctx: Arc<Context>) -> Result<Action, Infallible> {
     ctx.began.lock().expect("no holder panics").push((ctx.start.elapsed().as_millis(), obj.name_any()));
-    sleep(ctx.takes).await;
+    sleep(ctx.duration).await;
     ctx.ended.lock().expect("no holder panics").push(ctx.start.elapsed().as_millis());
     Ok(Action::await_change())
 }
@@ -62,7 +63,7 @@ fn error_policy(_obj: Arc<MyResource>, _error: &Infallible, _ctx: Arc<Context>) 
     Action::requeue(Duration::from_secs(5))
 }
 
-async fn world(names: &[&str]) -> anyhow::Result<(Client, Api<MyResource>)> {
+async fn setup(names: &[&str]) -> anyhow::Result<(Client, Api<MyResource>)> {
     let client = Client::new(ApiServer::new(), "default");
     let api = Api::default_namespaced(client.clone());
     for name in names {
@@ -83,8 +84,8 @@ fn spawn<T: Send + 'static>(output: impl Stream<Item = T> + Send + 'static) {
 
 /// "Extract only entries whose kind and apiVersion match" for `owns`, "ObjectRefs returned by the mapper" for `watches`.
 #[tokio::test(start_paused = true)]
-async fn owns_and_watches() -> anyhow::Result<()> {
-    let (client, api) = world(&["a", "b"]).await?;
+async fn owns_and_watches_trigger_the_related_object() -> anyhow::Result<()> {
+    let (client, api) = setup(&["a", "b"]).await?;
     let (config_maps, secrets) =
         (Api::<ConfigMap>::default_namespaced(client.clone()), Api::<Secret>::default_namespaced(client));
     let ctx = Context::new(Duration::ZERO);
@@ -117,7 +118,7 @@ async fn owns_and_watches() -> anyhow::Result<()> {
     assert_eq!(ctx.names(), ["a"]);
 
     ctx.restart();
-    for (name, labels) in [("for-b", &[("app", "b")][..]), ("for-nobody", &[])] {
+    for (name, labels) in [("for-b", &[("app", "b")][..]), ("without-label", &[])] {
         let secret = Secret { metadata: meta(name, labels), ..Secret::default() };
         secrets.create(&PostParams::default(), &secret).await?;
     }
@@ -128,8 +129,8 @@ async fn owns_and_watches() -> anyhow::Result<()> {
 
 /// "lets you connect external triggers beyond watch events"
 #[tokio::test(start_paused = true)]
-async fn external_event_sources() -> anyhow::Result<()> {
-    let (_client, api) = world(&["a", "b"]).await?;
+async fn an_external_stream_triggers_one_object() -> anyhow::Result<()> {
+    let (_client, api) = setup(&["a", "b"]).await?;
     let ctx = Context::new(Duration::ZERO);
     let (mut tx, rx) = mpsc::channel::<ObjectRef<MyResource>>(256);
     let output = Controller::new(api, watcher::Config::default()).reconcile_on(rx).run(
@@ -148,8 +149,8 @@ async fn external_event_sources() -> anyhow::Result<()> {
 
 /// The two samples of the stream-based API: "manually constructs the watchers that owns()/watches() create".
 #[tokio::test(start_paused = true)]
-async fn streams_of_ones_own() -> anyhow::Result<()> {
-    let (client, api) = world(&["a", "b"]).await?;
+async fn custom_streams_feed_a_controller() -> anyhow::Result<()> {
+    let (client, api) = setup(&["a", "b"]).await?;
     let (cm_api, secret_api) =
         (Api::<ConfigMap>::default_namespaced(client.clone()), Api::<Secret>::default_namespaced(client));
     let wc = watcher::Config::default();
@@ -190,10 +191,10 @@ async fn streams_of_ones_own() -> anyhow::Result<()> {
     Ok(())
 }
 
-/// The timeline of the text, to the millisecond.
+/// The guide's timeline, to the millisecond.
 #[tokio::test(start_paused = true)]
-async fn when_debounce_is_one_second() -> anyhow::Result<()> {
-    let (_client, api) = world(&["a"]).await?;
+async fn debounce_of_one_second_follows_the_timeline() -> anyhow::Result<()> {
+    let (_client, api) = setup(&["a"]).await?;
     let ctx = Context::new(Duration::ZERO);
     let (mut trigger, triggers) = mpsc::channel::<ObjectRef<MyResource>>(256);
     let a = || ObjectRef::new("a").within("default");
@@ -216,8 +217,8 @@ async fn when_debounce_is_one_second() -> anyhow::Result<()> {
 
 /// "Object A is reconciling, a new trigger for A arrives, held in scheduler. A completes, A is dequeued and runs again."
 #[tokio::test(start_paused = true)]
-async fn hold_unless() -> anyhow::Result<()> {
-    let (_client, api) = world(&["a", "b"]).await?;
+async fn a_trigger_for_a_running_object_is_held() -> anyhow::Result<()> {
+    let (_client, api) = setup(&["a", "b"]).await?;
     let ctx = Context::new(Duration::from_secs(2));
     let (mut trigger, triggers) = mpsc::channel::<ObjectRef<MyResource>>(256);
     let output = Controller::new(api, watcher::Config::default()).reconcile_on(triggers).run(
@@ -238,9 +239,9 @@ async fn hold_unless() -> anyhow::Result<()> {
     Ok(())
 }
 
-/// "Reconciles do not start until Store::wait_until_ready() completes": not while half of the list is there.
+/// "Reconciles do not start until Store::wait_until_ready() completes": a partial list is not enough.
 #[tokio::test(start_paused = true)]
-async fn readiness_gate() -> anyhow::Result<()> {
+async fn reconciles_start_after_the_initial_list() -> anyhow::Result<()> {
     let (reader, writer) = reflector::store::<MyResource>();
     let (events, watch) = mpsc::unbounded();
     let ctx = Context::new(Duration::ZERO);
@@ -258,9 +259,9 @@ async fn readiness_gate() -> anyhow::Result<()> {
     Ok(())
 }
 
-/// The defaults of the table: no debounce, no limit. And the limit of the sample.
+/// The defaults of the guide's table (no debounce, no limit) and the limit of its sample.
 #[tokio::test(start_paused = true)]
-async fn config() -> anyhow::Result<()> {
+async fn config_limits_debounce_and_concurrency() -> anyhow::Result<()> {
     let names: Vec<String> = (0..30).map(|n| format!("n-{n:02}")).collect();
     let names: Vec<&str> = names.iter().map(String::as_str).collect();
     let limited = Config::default()
@@ -269,7 +270,7 @@ async fn config() -> anyhow::Result<()> {
     for (config, starts) in
         [(Config::default(), vec![0; 30]), (limited, [[1; 10], [3; 10], [5; 10]].concat())]
     {
-        let (_client, api) = world(&names).await?;
+        let (_client, api) = setup(&names).await?;
         let ctx = Context::new(Duration::from_secs(2));
         let controller = Controller::new(api, watcher::Config::default()).with_config(config);
         spawn(controller.run(reconcile, error_policy, ctx.clone()));
@@ -282,8 +283,8 @@ async fn config() -> anyhow::Result<()> {
 
 /// "Stops starting new reconciles. Waits for in-progress reconciles to complete."
 #[tokio::test(start_paused = true)]
-async fn shutdown() -> anyhow::Result<()> {
-    let (_client, api) = world(&["a"]).await?;
+async fn a_graceful_shutdown_finishes_running_reconciles() -> anyhow::Result<()> {
+    let (_client, api) = setup(&["a"]).await?;
     let ctx = Context::new(Duration::from_secs(5));
     let (tx, rx) = oneshot::channel::<()>();
     let output = Controller::new(api.clone(), watcher::Config::default())
@@ -293,7 +294,7 @@ async fn shutdown() -> anyhow::Result<()> {
         .run(reconcile, error_policy, ctx.clone());
     let running = tokio::spawn(output.for_each(|_| async {}));
     sleep(Duration::from_secs(1)).await;
-    tx.send(()).map_err(|()| anyhow::anyhow!("the controller has ended by itself"))?;
+    tx.send(()).map_err(|()| anyhow::anyhow!("the controller has ended too early"))?;
     let object = MyResource { metadata: meta("late", &[]), ..MyResource::default() };
     api.create(&PostParams::default(), &object).await?;
     timeout(Duration::from_secs(5), running).await??;

@@ -1,7 +1,7 @@
-//! A storage that is restored from a backup under a watcher.
+//! An etcd that is restored from a backup while objects are watched.
 //!
-//! On a genuine server this needs somebody who can restore its etcd: `KUBE_E2E_STORAGE` names a program that is called
-//! with `save`, and later with `restore`. `.ci/e2e-etcd-restore` brings one, and a server of its own.
+//! On a genuine server, `KUBE_E2E_STORAGE` names a program that is run with `save` and later with `restore`. `.ci/e2e-etcd-restore` is such
+//! a program and starts a separate server.
 
 use std::process::Command;
 use std::time::Duration;
@@ -11,49 +11,49 @@ use kube::ResourceExt as _;
 use kube::api::PostParams;
 use kube::runtime::{WatchStreamExt as _, reflector, watcher};
 
+use crate::test_env::{Requires, TestEnv, run, skip};
 use crate::widget::{Widget, widget};
-use crate::world::{Need, World, run, skip};
 
-/// The storage of the world's server, as it was.
+/// A backup of the server's storage.
 enum Backup {
     Embedded(u64),
     Program(String),
 }
 
-async fn call(program: String, deed: &'static str) -> anyhow::Result<()> {
-    let status = tokio::task::spawn_blocking(move || Command::new(program).arg(deed).status()).await??;
-    anyhow::ensure!(status.success(), "KUBE_E2E_STORAGE {deed}: {status}");
+async fn run_program(program: String, command: &'static str) -> anyhow::Result<()> {
+    let status = tokio::task::spawn_blocking(move || Command::new(program).arg(command).status()).await??;
+    anyhow::ensure!(status.success(), "KUBE_E2E_STORAGE {command}: {status}");
     Ok(())
 }
 
 impl Backup {
-    /// A backup of what there is now; `None` where nobody can make one.
-    async fn of(world: &World) -> anyhow::Result<Option<Self>> {
-        if let Some(server) = &world.server {
+    /// A backup of the current state; `None` for a genuine server without `KUBE_E2E_STORAGE`.
+    async fn save(env: &TestEnv) -> anyhow::Result<Option<Self>> {
+        if let Some(server) = &env.server {
             return Ok(Some(Self::Embedded(server.api().resource_version())));
         }
         let Ok(program) = std::env::var("KUBE_E2E_STORAGE") else { return Ok(None) };
-        call(program.clone(), "save").await?;
+        run_program(program.clone(), "save").await?;
         Ok(Some(Self::Program(program)))
     }
 
-    async fn restore(self, world: &World) -> anyhow::Result<()> {
-        match (self, &world.server) {
+    async fn restore(self, env: &TestEnv) -> anyhow::Result<()> {
+        match (self, &env.server) {
             (Self::Embedded(version), Some(server)) => Ok(server.api().rewind(version)?),
-            (Self::Embedded(_), None) => unreachable!("invariant: made by an embedded server"),
-            (Self::Program(program), _) => call(program, "restore").await,
+            (Self::Embedded(_), None) => unreachable!("invariant: an embedded server made the backup"),
+            (Self::Program(program), _) => run_program(program, "restore").await,
         }
     }
 }
 
 #[test]
-fn is_noticed_though_nothing_happens() -> anyhow::Result<()> {
-    run(Need::Nothing, |world| {
+fn a_watcher_detects_an_etcd_restore_without_new_events() -> anyhow::Result<()> {
+    run(Requires::CustomResources, |env| {
         async move {
-            let api = world.api::<Widget>();
+            let api = env.api::<Widget>();
             api.create(&PostParams::default(), &widget("saved", 1)).await?;
-            let Some(backup) = Backup::of(world).await? else {
-                return skip("there is no KUBE_E2E_STORAGE to restore this server with");
+            let Some(backup) = Backup::save(env).await? else {
+                return skip("KUBE_E2E_STORAGE is not set");
             };
             let (store, writer) = reflector::store::<Widget>();
             let stream = watcher(api.clone(), watcher::Config::default()).default_backoff().reflect(writer);
@@ -74,7 +74,7 @@ fn is_noticed_though_nothing_happens() -> anyhow::Result<()> {
                 tokio::time::timeout(Duration::from_secs(40), reached).await
             };
             until(21).await?;
-            backup.restore(world).await?;
+            backup.restore(env).await?;
             until(1).await?;
             assert_eq!(store.state()[0].name_any(), "saved");
             api.create(&PostParams::default(), &widget("new", 1)).await?;

@@ -1,4 +1,4 @@
-//! A kind that goes away under its watcher, and comes back.
+//! A CRD that is deleted and created again while its objects are watched.
 
 use std::time::Duration;
 
@@ -12,29 +12,29 @@ use kube::{Api, ResourceExt as _};
 use serde_json::json;
 use tokio::time::{Instant, timeout};
 
-use crate::world::{Need, World, run, unique};
+use crate::test_env::{Requires, TestEnv, run, unique};
 
-const WAIT: Duration = Duration::from_secs(20);
+const TIMEOUT: Duration = Duration::from_secs(20);
 
-async fn define(world: &World, group: &str) -> anyhow::Result<String> {
-    let crds: Api<CustomResourceDefinition> = Api::all(world.client.clone());
+async fn create_crd(env: &TestEnv, group: &str) -> anyhow::Result<String> {
+    let crds: Api<CustomResourceDefinition> = Api::all(env.client.clone());
     let schema = json!({ "openAPIV3Schema": { "type": "object" } });
-    let name = format!("passings.{group}");
+    let name = format!("ephemerals.{group}");
     let crd = serde_json::from_value(json!({
         "metadata": { "name": name },
         "spec": {
             "group": group,
-            "names": { "kind": "Passing", "plural": "passings" },
+            "names": { "kind": "Ephemeral", "plural": "ephemerals" },
             "scope": "Namespaced",
             "versions": [{ "name": "v1", "served": true, "storage": true, "schema": schema }],
         },
     }))?;
     crds.create(&PostParams::default(), &crd).await?;
-    timeout(WAIT, await_condition(crds, &name, conditions::is_crd_established())).await??;
+    timeout(TIMEOUT, await_condition(crds, &name, conditions::is_crd_established())).await??;
     Ok(name)
 }
 
-/// Creates an object as soon as the kind is served, which is a moment after it is established.
+/// Creates an object, with retries: a kind is served shortly after its CRD is established.
 async fn create(api: &Api<DynamicObject>, kind: &ApiResource, name: &str) -> anyhow::Result<()> {
     for _ in 0..100 {
         match api.create(&PostParams::default(), &DynamicObject::new(name, kind)).await {
@@ -49,39 +49,42 @@ async fn create(api: &Api<DynamicObject>, kind: &ApiResource, name: &str) -> any
 }
 
 #[test]
-fn is_asked_for_seldom_and_followed_again() -> anyhow::Result<()> {
-    run(Need::Nothing, |world| {
+fn a_watcher_of_a_deleted_kind_backs_off_and_recovers() -> anyhow::Result<()> {
+    run(Requires::CustomResources, |env| {
         async move {
             let group = format!("{}.example.com", unique("gone"));
-            let crds: Api<CustomResourceDefinition> = Api::all(world.client.clone());
-            let name = define(world, &group).await?;
-            let kind = ApiResource::from_gvk(&GroupVersionKind::gvk(&group, "v1", "Passing"));
-            let api: Api<DynamicObject> = Api::namespaced_with(world.client.clone(), &world.namespace, &kind);
+            let crds: Api<CustomResourceDefinition> = Api::all(env.client.clone());
+            let name = create_crd(env, &group).await?;
+            let kind = ApiResource::from_gvk(&GroupVersionKind::gvk(&group, "v1", "Ephemeral"));
+            let api: Api<DynamicObject> = Api::namespaced_with(env.client.clone(), &env.namespace, &kind);
             create(&api, &kind, "old").await?;
             let writer = Writer::new(kind.clone());
             let store = writer.as_reader();
             let mut events = Box::pin(watcher(api.clone(), Config::default()).reflect(writer));
-            while !matches!(timeout(WAIT, events.next()).await?, Some(Ok(Event::InitDone))) {}
+            while !matches!(timeout(TIMEOUT, events.next()).await?, Some(Ok(Event::InitDone))) {}
             assert_eq!(store.len(), 1);
 
-            timeout(WAIT, delete_and_finalize(crds.clone(), &name, &DeleteParams::default())).await??;
+            timeout(TIMEOUT, delete_and_finalize(crds.clone(), &name, &DeleteParams::default())).await??;
             let start = Instant::now();
             let mut errors = 0;
             while start.elapsed() < Duration::from_secs(4) {
                 let item = timeout(Duration::from_secs(1), events.next()).await;
                 errors += usize::from(matches!(item, Ok(Some(Err(_)))));
             }
-            assert!((1..=8).contains(&errors), "{errors} errors within 4 s, without a backoff of the user");
+            assert!(
+                (1..=8).contains(&errors),
+                "{errors} errors within 4 s, without a backoff set by the user"
+            );
 
-            define(world, &group).await?;
+            create_crd(env, &group).await?;
             create(&api, &kind, "new").await?;
             let names = || store.state().iter().map(|it| it.name_any()).collect::<Vec<_>>();
             let start = Instant::now();
             while names() != ["new"] {
-                anyhow::ensure!(start.elapsed() < WAIT, "20 s later the store shows {:?}", names());
-                timeout(WAIT, events.next()).await?;
+                anyhow::ensure!(start.elapsed() < TIMEOUT, "after 20 s the store still has {:?}", names());
+                timeout(TIMEOUT, events.next()).await?;
             }
-            timeout(WAIT, delete_and_finalize(crds, &name, &DeleteParams::default())).await??;
+            timeout(TIMEOUT, delete_and_finalize(crds, &name, &DeleteParams::default())).await??;
             Ok(())
         }
         .boxed()

@@ -8,14 +8,15 @@ use kube::api::{DeleteParams, ObjectMeta, PostParams};
 use kube::runtime::wait::await_condition;
 use kube::{Api, Resource as _, ResourceExt as _};
 
+use crate::test_env::{Requires, TestEnv, run};
 use crate::widget::{Widget, widget};
-use crate::world::{Need, World, run};
 
-const PATIENCE: Duration = Duration::from_secs(30);
+const TIMEOUT: Duration = Duration::from_secs(30);
 
-async fn family(world: &World) -> anyhow::Result<(Widget, Api<ConfigMap>)> {
-    let parent = world.api::<Widget>().create(&PostParams::default(), &widget("parent", 1)).await?;
-    let children = world.api::<ConfigMap>();
+/// Creates a widget `parent` that owns a ConfigMap `child`.
+async fn owner_and_child(env: &TestEnv) -> anyhow::Result<(Widget, Api<ConfigMap>)> {
+    let parent = env.api::<Widget>().create(&PostParams::default(), &widget("parent", 1)).await?;
+    let children = env.api::<ConfigMap>();
     let child = ConfigMap {
         metadata: ObjectMeta {
             name: Some("child".into()),
@@ -25,21 +26,21 @@ async fn family(world: &World) -> anyhow::Result<(Widget, Api<ConfigMap>)> {
         ..ConfigMap::default()
     };
     children.create(&PostParams::default(), &child).await?;
-    if world.server.is_none() {
-        // A genuine collector learns of objects by watching, and treats an owner whose children it has not seen yet as childless.
+    if env.server.is_none() {
+        // A genuine garbage collector must observe the child before the owner is deleted.
         tokio::time::sleep(Duration::from_secs(3)).await;
     }
     Ok((parent, children))
 }
 
 #[test]
-fn an_owned_object_goes_with_its_owner() -> anyhow::Result<()> {
-    run(Need::CoreKinds, |world| {
+fn background_deletion_collects_the_owned_object() -> anyhow::Result<()> {
+    run(Requires::CoreKinds, |env| {
         async move {
-            let (_, children) = family(world).await?;
-            world.api::<Widget>().delete("parent", &DeleteParams::background()).await?;
+            let (_, children) = owner_and_child(env).await?;
+            env.api::<Widget>().delete("parent", &DeleteParams::background()).await?;
             let gone = await_condition(children, "child", |child: Option<&ConfigMap>| child.is_none());
-            tokio::time::timeout(PATIENCE, gone).await??;
+            tokio::time::timeout(TIMEOUT, gone).await??;
             Ok(())
         }
         .boxed()
@@ -47,16 +48,16 @@ fn an_owned_object_goes_with_its_owner() -> anyhow::Result<()> {
 }
 
 #[test]
-fn in_the_foreground_the_owner_goes_last() -> anyhow::Result<()> {
-    run(Need::CoreKinds, |world| {
+fn foreground_deletion_removes_the_owner_last() -> anyhow::Result<()> {
+    run(Requires::CoreKinds, |env| {
         async move {
-            let (parent, children) = family(world).await?;
-            let parents = world.api::<Widget>();
+            let (parent, children) = owner_and_child(env).await?;
+            let parents = env.api::<Widget>();
             parents.delete("parent", &DeleteParams::foreground()).await?;
             let uid = parent.uid().unwrap_or_default();
             let gone = await_condition(parents, "parent", kube::runtime::conditions::is_deleted(&uid));
-            tokio::time::timeout(PATIENCE, gone).await??;
-            assert!(children.get_opt("child").await?.is_none(), "the owner waits for what it owns");
+            tokio::time::timeout(TIMEOUT, gone).await??;
+            assert!(children.get_opt("child").await?.is_none(), "the owner is deleted after what it owns");
             Ok(())
         }
         .boxed()
@@ -64,15 +65,15 @@ fn in_the_foreground_the_owner_goes_last() -> anyhow::Result<()> {
 }
 
 #[test]
-fn an_orphan_outlives_its_owner() -> anyhow::Result<()> {
-    run(Need::CoreKinds, |world| {
+fn orphan_deletion_keeps_the_owned_object() -> anyhow::Result<()> {
+    run(Requires::CoreKinds, |env| {
         async move {
-            let (parent, children) = family(world).await?;
-            let parents = world.api::<Widget>();
+            let (parent, children) = owner_and_child(env).await?;
+            let parents = env.api::<Widget>();
             parents.delete("parent", &DeleteParams::orphan()).await?;
             let uid = parent.uid().unwrap_or_default();
             let gone = await_condition(parents, "parent", kube::runtime::conditions::is_deleted(&uid));
-            tokio::time::timeout(PATIENCE, gone).await??;
+            tokio::time::timeout(TIMEOUT, gone).await??;
             assert!(children.get("child").await?.owner_references().is_empty());
             Ok(())
         }

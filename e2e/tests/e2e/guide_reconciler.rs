@@ -1,5 +1,5 @@
-//! The samples of `spec/reconciler.txt` and of the guide's "Reconciler Patterns", as printed but for the slips listed in
-//! `docs/spec-notes.md`, and what the text says that they do. Under paused time, in the process.
+//! The guide's samples of "Reconciler Patterns" (also `spec/reconciler.txt`), with the corrections listed in
+//! `docs/spec-notes.md`. Each test checks what the guide says about its sample, under paused time on the embedded server.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
@@ -23,7 +23,7 @@ use tokio::time::{Instant, sleep};
 
 use crate::widget::{Widget, widget};
 
-async fn world<K>() -> anyhow::Result<(Client, Api<K>)>
+async fn setup<K>() -> anyhow::Result<(Client, Api<K>)>
 where
     K: CustomResourceExt + kube::Resource<Scope = k8s_openapi::NamespaceResourceScope, DynamicType = ()>,
 {
@@ -66,9 +66,9 @@ impl Context {
 /// "Pattern 1: new resourceVersion → watch event → re-trigger → infinite loop", and "only update when the value has
 /// changed" as its prevention.
 #[tokio::test(start_paused = true)]
-async fn infinite_loops() -> anyhow::Result<()> {
+async fn skipping_unchanged_status_writes_prevents_infinite_loops() -> anyhow::Result<()> {
     for (deterministic, most) in [(false, usize::MAX), (true, 2)] {
-        let (_client, api) = world::<Widget>().await?;
+        let (_client, api) = setup::<Widget>().await?;
         api.create(&PostParams::default(), &widget("a", 1)).await?;
         let ctx = Arc::<Context>::default();
         let writes = api.clone();
@@ -99,9 +99,9 @@ async fn infinite_loops() -> anyhow::Result<()> {
 
 /// "Status changes don't change the generation, so they get filtered out", nor do finalizers, unless combined.
 #[tokio::test(start_paused = true)]
-async fn predicate_filters() -> anyhow::Result<()> {
+async fn predicate_filters_drop_status_changes() -> anyhow::Result<()> {
     for (combined, expected) in [(false, [1, 1, 2]), (true, [1, 2, 3])] {
-        let (_client, api) = world::<Widget>().await?;
+        let (_client, api) = setup::<Widget>().await?;
         api.create(&PostParams::default(), &widget("a", 1)).await?;
         let ctx = Arc::<Context>::default();
         let (reader, writer) = reflector::store();
@@ -177,10 +177,10 @@ fn error_policy(obj: Arc<Widget>, _err: &Error, ctx: Arc<Context>) -> Action {
     Action::requeue(backoff)
 }
 
-/// The wrapper of the text: doubling to 64 seconds, from the start again after a success.
+/// The guide's wrapper: the delay doubles up to 64 s and starts again after a success.
 #[tokio::test(start_paused = true)]
-async fn per_key_backoff() -> anyhow::Result<()> {
-    let (_client, api) = world::<Widget>().await?;
+async fn backoff_is_per_key_and_resets_on_success() -> anyhow::Result<()> {
+    let (_client, api) = setup::<Widget>().await?;
     api.create(&PostParams::default(), &widget("a", 1)).await?;
     let ctx = Arc::<Context>::default();
     spawn(Controller::new(api, watcher::Config::default()).run(reconcile, error_policy, ctx.clone()));
@@ -193,8 +193,8 @@ async fn per_key_backoff() -> anyhow::Result<()> {
 
 /// "Permanent error: record in status and don't retry"
 #[tokio::test(start_paused = true)]
-async fn permanent_errors() -> anyhow::Result<()> {
-    let (_client, api) = world::<Widget>().await?;
+async fn permanent_errors_are_not_retried() -> anyhow::Result<()> {
+    let (_client, api) = setup::<Widget>().await?;
     api.create(&PostParams::default(), &widget("a", -1)).await?;
     let ctx = Arc::<Context>::default();
     let writes = api.clone();
@@ -216,7 +216,7 @@ async fn permanent_errors() -> anyhow::Result<()> {
     );
     spawn(output);
     sleep(Duration::from_secs(3600)).await;
-    assert!(ctx.runs() <= 2, "the first, and one for the status that it wrote: {}", ctx.runs());
+    assert!(ctx.runs() <= 2, "one for the creation, one for the status write: {}", ctx.runs());
     let phase = api.get("a").await?.status.map(|status| status.phase);
     assert_eq!(phase.as_deref(), Some("InvalidSpec"));
     Ok(())
@@ -238,7 +238,7 @@ fn my_pod_spec() -> PodSpec {
 }
 
 fn create_owned_pod(source: &PodManager) -> Pod {
-    let oref = source.controller_owner_ref(&()).expect("it comes from the server");
+    let oref = source.controller_owner_ref(&()).expect("an object of the server has a uid");
     Pod {
         metadata: ObjectMeta {
             name: Some(format!("{}-pod", source.name_any())),
@@ -250,7 +250,7 @@ fn create_owned_pod(source: &PodManager) -> Pod {
     }
 }
 
-/// The solution of the text that takes "advantage of Server-Side Apply and deterministic naming".
+/// The guide's solution that takes "advantage of Server-Side Apply and deterministic naming".
 async fn manage(
     obj: &PodManager,
     api: &Api<PodManager>,
@@ -275,26 +275,26 @@ async fn manage(
 /// "If a reconciler is triggered twice for the same object, it must cause the same outcome", and "recover from errors
 /// occurring in a previous reconcile run".
 #[tokio::test(start_paused = true)]
-async fn combining_idempotent_operations() -> anyhow::Result<()> {
-    let (client, api) = world::<PodManager>().await?;
+async fn a_partly_failed_reconcile_is_repeated_idempotently() -> anyhow::Result<()> {
+    let (client, api) = setup::<PodManager>().await?;
     let pods: Api<Pod> = Api::default_namespaced(client);
     let obj = api.create(&PostParams::default(), &PodManager::new("m", PodManagerSpec {})).await?;
     assert!(manage(&obj, &api, &pods, true).await.is_err());
-    let half = api.get("m").await?;
-    assert!(half.status.is_none(), "the pod is there, the time is not");
+    let partial = api.get("m").await?;
+    assert!(partial.status.is_none(), "the pod was created, the status was not written");
     let first = pods.get("m-pod").await?;
 
-    manage(&half, &api, &pods, false).await?;
-    let whole = api.get("m").await?;
-    let created = whole.status.as_ref().and_then(|status| status.pod_created.clone());
+    manage(&partial, &api, &pods, false).await?;
+    let complete = api.get("m").await?;
+    let created = complete.status.as_ref().and_then(|status| status.pod_created.clone());
     assert_eq!(created, first.metadata.creation_timestamp);
 
-    manage(&whole, &api, &pods, false).await?;
-    assert_eq!(pods.get("m-pod").await?.metadata, first.metadata, "it is the same pod, unchanged");
-    assert_eq!(api.get("m").await?.resource_version(), whole.resource_version());
+    manage(&complete, &api, &pods, false).await?;
+    assert_eq!(pods.get("m-pod").await?.metadata, first.metadata, "the pod is unchanged");
+    assert_eq!(api.get("m").await?.resource_version(), complete.resource_version());
 
     api.delete("m", &DeleteParams::background()).await?;
     sleep(Duration::from_secs(1)).await;
-    assert!(pods.get_opt("m-pod").await?.is_none(), "and goes with its owner");
+    assert!(pods.get_opt("m-pod").await?.is_none(), "the pod is deleted with its owner");
     Ok(())
 }

@@ -1,5 +1,5 @@
-//! The samples of the guide's "Generic Controllers", "Relations and Finalizers" and "Mock Testing", as printed but for the slips
-//! listed in `docs/spec-notes.md`, and what the text says that they do. Under paused time, in the process.
+//! The guide's samples of "Generic Controllers", "Relations and Finalizers" and "Mock Testing", with the corrections listed in
+//! `docs/spec-notes.md`. Each test checks what the guide says about its sample, under paused time on the embedded server.
 
 use std::collections::BTreeMap;
 use std::fmt::Debug;
@@ -35,7 +35,7 @@ impl Context {
         Arc::new(Self { client, seen: Mutex::default() })
     }
 
-    fn see(&self, what: impl Into<String>) {
+    fn record(&self, what: impl Into<String>) {
         self.seen.lock().expect("no holder panics").push(what.into());
     }
 
@@ -46,7 +46,8 @@ impl Context {
     }
 }
 
-async fn server() -> anyhow::Result<(Client, Api<ConfigMap>)> {
+/// An embedded server with the ConfigMaps `a` and `b`.
+async fn setup() -> anyhow::Result<(Client, Api<ConfigMap>)> {
     let client = Client::new(ApiServer::new(), "default");
     let api: Api<ConfigMap> = Api::default_namespaced(client.clone());
     for name in ["a", "b"] {
@@ -71,7 +72,7 @@ async fn reconcile_metadata(
 ) -> Result<Action, Error> {
     let name = obj.metadata.name.as_deref().unwrap_or_default();
     let labels = obj.metadata.labels.as_ref();
-    ctx.see(format!("{name} {labels:?}"));
+    ctx.record(format!("{name} {labels:?}"));
 
     // Metadata-based logic
     Ok(Action::await_change())
@@ -79,9 +80,9 @@ async fn reconcile_metadata(
 
 #[tokio::test(start_paused = true)]
 #[allow(deprecated)] // the sample says metadata_watcher
-async fn metadata_alone() -> anyhow::Result<()> {
+async fn a_controller_reconciles_metadata_only() -> anyhow::Result<()> {
     use kube::runtime::watcher::metadata_watcher;
-    let (client, api) = server().await?;
+    let (client, api) = setup().await?;
     let ctx = Context::new(client);
     let (reader, writer) = reflector::store();
     let stream = reflector(writer, metadata_watcher(api, watcher::Config::default())).applied_objects();
@@ -97,7 +98,7 @@ async fn reconcile_dynamic(obj: Arc<DynamicObject>, ctx: Arc<Context>) -> Result
 
     // Access JSON values from the data field
     let title = obj.data.get("data").and_then(|s| s.get("title")).and_then(|t| t.as_str());
-    ctx.see(format!("{name}: {}", title.unwrap_or("without a title")));
+    ctx.record(format!("{name}: {}", title.unwrap_or("without a title")));
 
     // Use try_parse if you need strong typing
     let typed: ConfigMap =
@@ -108,8 +109,8 @@ async fn reconcile_dynamic(obj: Arc<DynamicObject>, ctx: Arc<Context>) -> Result
 }
 
 #[tokio::test(start_paused = true)]
-async fn kinds_known_only_at_run_time() -> anyhow::Result<()> {
-    let (client, _api) = server().await?;
+async fn a_controller_reconciles_dynamic_objects() -> anyhow::Result<()> {
+    let (client, _api) = setup().await?;
     let ctx = Context::new(client.clone());
     let gvk = GroupVersionKind::gvk("", "v1", "ConfigMap");
     let ar = ApiResource::from_gvk(&gvk);
@@ -149,13 +150,13 @@ where
 async fn reconcile<K: Resource<DynamicType = ()>>(obj: Arc<K>, ctx: Arc<Context>) -> Result<Action, Error> {
     let name = obj.meta().name.as_deref().unwrap_or_default();
     // Common reconcile logic
-    ctx.see(format!("{} {name}", K::kind(&())));
+    ctx.record(format!("{} {name}", K::kind(&())));
     Ok(Action::await_change())
 }
 
 #[tokio::test(start_paused = true)]
-async fn one_function_for_many_kinds() -> anyhow::Result<()> {
-    let (client, _api) = server().await?;
+async fn a_generic_reconciler_serves_several_kinds() -> anyhow::Result<()> {
+    let (client, _api) = setup().await?;
     let metadata = ObjectMeta { name: Some("s".into()), ..ObjectMeta::default() };
     let secret = Secret { metadata, ..Secret::default() };
     Api::default_namespaced(client.clone()).create(&PostParams::default(), &secret).await?;
@@ -167,11 +168,11 @@ async fn one_function_for_many_kinds() -> anyhow::Result<()> {
     Ok(())
 }
 
-/// The table: with `join!` the others continue running, with `select!` all stop.
+/// The guide's table: with `join!` the others continue running, with `select!` all stop.
 #[tokio::test(start_paused = true)]
-async fn several_controllers_at_once() -> anyhow::Result<()> {
+async fn join_keeps_other_controllers_running_and_select_stops_all() -> anyhow::Result<()> {
     for joined in [true, false] {
-        let (client, api) = server().await?;
+        let (client, api) = setup().await?;
         let ctx = Context::new(client);
         let (stop, stopped) = oneshot::channel::<()>();
         let ctrl_a = Controller::new(api.clone(), watcher::Config::default())
@@ -194,8 +195,8 @@ async fn several_controllers_at_once() -> anyhow::Result<()> {
             }
         });
         sleep(Duration::from_secs(1)).await;
-        assert_eq!(ctx.take().len(), 4, "each sees both");
-        stop.send(()).map_err(|()| anyhow::anyhow!("a controller has ended by itself"))?;
+        assert_eq!(ctx.take().len(), 4, "each controller reconciles both objects");
+        stop.send(()).map_err(|()| anyhow::anyhow!("a controller has ended too early"))?;
         sleep(Duration::from_secs(1)).await;
         api.create(&PostParams::default(), &configmap("c")).await?;
         sleep(Duration::from_secs(1)).await;
@@ -208,8 +209,8 @@ async fn several_controllers_at_once() -> anyhow::Result<()> {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_shared_reflector() -> anyhow::Result<()> {
-    let (client, api) = server().await?;
+async fn a_shared_reflector_feeds_two_controllers() -> anyhow::Result<()> {
+    let (client, api) = setup().await?;
     let ctx = Context::new(client);
     // Create a shared store
     let (reader, writer) = reflector::store_shared(1024);
@@ -227,15 +228,15 @@ async fn a_shared_reflector() -> anyhow::Result<()> {
 
     // Consume the source stream + run both Controllers concurrently
     let all = async { tokio::join!(stream.for_each(|_| async {}), ctrl_a, ctrl_b) };
-    assert!(timeout(Duration::from_secs(1), all).await.is_err(), "it goes on for ever");
+    assert!(timeout(Duration::from_secs(1), all).await.is_err(), "the controllers do not end");
     assert_eq!(ctx.take(), ["ConfigMap a", "ConfigMap a", "ConfigMap b", "ConfigMap b"]);
     Ok(())
 }
 
-/// The table of owner references, and "automatically deleted by Kubernetes when the parent is deleted".
+/// The guide's table of owner references, and "automatically deleted by Kubernetes when the parent is deleted".
 #[tokio::test(start_paused = true)]
-async fn owner_references() -> anyhow::Result<()> {
-    let (_client, api) = server().await?;
+async fn owner_references_are_set_and_collected() -> anyhow::Result<()> {
+    let (_client, api) = setup().await?;
     let obj = api.get("a").await?;
     assert_eq!(obj.controller_owner_ref(&()).and_then(|owner| owner.controller), Some(true));
     assert_eq!(obj.owner_ref(&()).and_then(|owner| owner.controller), None);
@@ -269,12 +270,12 @@ async fn with_finalizer(
 
 async fn apply(obj: Arc<ConfigMap>, ctx: &Context) -> Result<Action, std::io::Error> {
     // Normal reconcile logic
-    ctx.see(format!("apply {}", obj.name_any()));
+    ctx.record(format!("apply {}", obj.name_any()));
     Ok(Action::requeue(Duration::from_secs(300)))
 }
 
 async fn cleanup(obj: Arc<ConfigMap>, ctx: &Context) -> Result<Action, std::io::Error> {
-    ctx.see(format!("cleanup {}", obj.name_any()));
+    ctx.record(format!("cleanup {}", obj.name_any()));
     if obj.labels().contains_key("stuck") {
         return Err(std::io::Error::other("the bucket is not empty"));
     }
@@ -284,8 +285,8 @@ async fn cleanup(obj: Arc<ConfigMap>, ctx: &Context) -> Result<Action, std::io::
 
 /// The state machine from absent to gone, and "the object won't be deleted if cleanup fails".
 #[tokio::test(start_paused = true)]
-async fn finalizers() -> anyhow::Result<()> {
-    let (client, api) = server().await?;
+async fn a_finalizer_keeps_the_object_while_cleanup_fails() -> anyhow::Result<()> {
+    let (client, api) = setup().await?;
     let label = Patch::Merge(json!({ "metadata": { "labels": { "stuck": "yes" } } }));
     api.patch("b", &PatchParams::default(), &label).await?;
     let ctx = Context::new(client);
@@ -313,9 +314,9 @@ async fn finalizers() -> anyhow::Result<()> {
     Ok(())
 }
 
-/// A reconciler against answers written by hand.
+/// A reconciler against prepared responses.
 #[tokio::test]
-async fn mock_testing() -> anyhow::Result<()> {
+async fn a_reconciler_runs_against_a_mock_service() -> anyhow::Result<()> {
     let (mock_service, mut handle) = mock::pair::<Request<Body>, Response<Body>>();
     let mock_client = Client::new(mock_service, "default");
 
@@ -327,8 +328,8 @@ async fn mock_testing() -> anyhow::Result<()> {
         let not_found = json!({
             "kind": "Status", "apiVersion": "v1", "status": "Failure", "reason": "NotFound", "code": 404,
         });
-        let answer = Response::builder().status(404).body(Body::from(not_found.to_string().into_bytes()));
-        send_response.send_response(answer.expect("a valid response"));
+        let response = Response::builder().status(404).body(Body::from(not_found.to_string().into_bytes()));
+        send_response.send_response(response.expect("a valid response"));
 
         // Second request: PATCH ConfigMap (creation)
         let (request, send_response) = handle.next_request().await.expect("a request");
