@@ -1,6 +1,6 @@
-//! Programs that show the project at work: `cargo run --example quickstart`.
+//! The quickstart example: `cargo run --example quickstart`. `quickstart/main.rs` explains it.
 //!
-//! The samples of the README and of the documents are compiled and run as tests of this crate.
+//! `cargo test -p kube-examples` also runs the Rust samples of the README, of `docs/` and of the users' guide.
 
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]

@@ -1,6 +1,6 @@
-//! "Admission webhooks".
+//! Chapter "Admission webhooks".
 
-use super::stage::*;
+use super::prelude::*;
 
 mod webhook {
     use super::*;

@@ -1,8 +1,8 @@
-//! "Client internals" and "The journey of a request".
+//! Chapters "Client internals" and "The journey of a request": layers, timeouts, errors.
 
-use super::stage::*;
+use super::prelude::*;
 
-async fn a_slow_call(pods: Api<Pod>) -> anyhow::Result<()> {
+async fn call_timeout(pods: Api<Pod>) -> anyhow::Result<()> {
     // Guard against slow calls inside reconciler
     let pod = tokio::time::timeout(
         Duration::from_secs(10),
@@ -11,7 +11,7 @@ async fn a_slow_call(pods: Api<Pod>) -> anyhow::Result<()> {
     Ok(())
 }
 
-async fn own_layers() -> anyhow::Result<()> {
+async fn custom_layers() -> anyhow::Result<()> {
     use kube::client::ClientBuilder;
 
     let config = Config::infer().await?;
@@ -21,7 +21,7 @@ async fn own_layers() -> anyhow::Result<()> {
     Ok(())
 }
 
-async fn own_timeouts() -> anyhow::Result<()> {
+async fn client_timeouts() -> anyhow::Result<()> {
     // Default Client — no timeout (works for watcher, exec, etc.)
     let client = Client::try_default().await?;
 
@@ -32,14 +32,14 @@ async fn own_timeouts() -> anyhow::Result<()> {
     Ok(())
 }
 
-async fn the_calling_code() -> anyhow::Result<()> {
+async fn list_request() -> anyhow::Result<()> {
     let client = Client::try_default().await?;
     let pods: Api<Pod> = Api::default_namespaced(client);
     let list = pods.list(&ListParams::default()).await?;
     Ok(())
 }
 
-async fn error_branches(pods: Api<Pod>) {
+async fn api_errors(pods: Api<Pod>) {
     let err = pods.get("nonexistent").await.unwrap_err();
     if let kube::Error::Api(status) = err {
         println!("code: {}", status.code);       // 404

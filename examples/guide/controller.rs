@@ -1,6 +1,6 @@
-//! "Controller pipeline": relations, external triggers, streams, results, configuration, shutdown.
+//! Chapter "Controller pipeline": relations, external triggers, streams, results, configuration, shutdown.
 
-use super::stage::*;
+use super::prelude::*;
 
 async fn shared(stream: ReflectHandle<MyResource>, reader: Store<MyResource>, ctx: Arc<Context>) {
     // Create Controller with shared stream
@@ -23,7 +23,7 @@ fn watches(controller: Controller<MyResource>, api: Api<Secret>, wc: watcher::Co
     })
 }
 
-async fn external(api: Api<MyResource>, wc: watcher::Config, ctx: Arc<Context>) {
+async fn external_trigger(api: Api<MyResource>, wc: watcher::Config, ctx: Arc<Context>) {
     use tokio::sync::mpsc;
     use tokio_stream::wrappers::ReceiverStream;
 
@@ -108,7 +108,7 @@ mod on_success {
         Ok(Action::requeue(Duration::from_secs(300)))
     }
 
-    fn or() -> Result<Action, Error> {
+    fn await_change() -> Result<Action, Error> {
         // Or: wait for the next watch event
         Ok(Action::await_change())
     }

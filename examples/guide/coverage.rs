@@ -1,11 +1,11 @@
-//! Every Rust sample of the guide is in this folder word for word, but for its slips, or is named here with the reason why not.
+//! Checks that this folder contains every Rust sample of the guide: verbatim, with a correction, or excluded with a reason.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Samples that no program would contain: the heading above them, how they begin, and what they are.
-const NOT_PROGRAMS: &[(&str, &str, &str)] = &[
-    ("kube — Facade", "// feature", "the facade's own re-exports"),
+/// Samples that are not programs: heading, first words, reason.
+const EXCLUDED: &[(&str, &str, &str)] = &[
+    ("kube — Facade", "// feature", "re-exports of the facade"),
     ("The Role of k8s-openapi", "impl<K, S>", "an implementation inside kube-core"),
     ("Anatomy of the Resource Trait", "pub trait", "a declaration"),
     ("blanket impl — Automatic k8s-openapi Integration", "impl<K, S>", "an implementation inside kube-core"),
@@ -20,29 +20,29 @@ const NOT_PROGRAMS: &[(&str, &str, &str)] = &[
     ("Controller Struct", "pub struct", "private fields"),
     ("trigger_self -- Primary Resource Changes", "// Internal flow", "a diagram"),
     ("trigger_self -- Primary Resource Changes", "pub struct", "a declaration"),
-    ("1. Document Struct", "pub struct", "what the macro makes"),
-    ("2. Resource Trait Implementation", "impl Resource", "what the macro makes"),
-    ("3. CustomResourceExt Implementation", "impl CustomResourceExt", "what the macro makes"),
+    ("1. Document Struct", "pub struct", "output of the macro"),
+    ("2. Resource Trait Implementation", "impl Resource", "output of the macro"),
+    ("3. CustomResourceExt Implementation", "impl CustomResourceExt", "output of the macro"),
     ("merge_crds()", "pub fn", "a declaration"),
-    ("Pattern 1: Writing non-deterministic values to status", "// ✗", "shown as a mistake"),
+    ("Pattern 1: Writing non-deterministic values to status", "// ✗", "an intended mistake"),
     ("PartialObjectMeta-Based Generic Reconciler", "pub struct", "a declaration"),
     ("DynamicObject-Based Generics", "pub struct", "a declaration"),
-    ("Memory Profiling (jemalloc)", "#[global_allocator]", "another crate's"),
-    ("Async Runtime Profiling (tokio-console)", "// Add", "another crate's"),
-    ("Structured Logging", "tracing_subscriber", "another crate's"),
-    ("Distributed Tracing", "use tracing_subscriber", "another crate's"),
-    ("Using the #[instrument] Macro", "use tracing", "another crate's"),
-    ("Exposing Metrics", "use axum", "another crate's"),
-    ("Third-Party Crates", "// Conceptual", "another crate's, and conceptual"),
-    ("Shutdown Coordination", "Controller::new", "of the conceptual crate above it"),
+    ("Memory Profiling (jemalloc)", "#[global_allocator]", "needs another crate"),
+    ("Async Runtime Profiling (tokio-console)", "// Add", "needs another crate"),
+    ("Structured Logging", "tracing_subscriber", "needs another crate"),
+    ("Distributed Tracing", "use tracing_subscriber", "needs another crate"),
+    ("Using the #[instrument] Macro", "use tracing", "needs another crate"),
+    ("Exposing Metrics", "use axum", "needs another crate"),
+    ("Third-Party Crates", "// Conceptual", "conceptual, with another crate"),
+    ("Shutdown Coordination", "Controller::new", "uses the conceptual crate above"),
     ("shutdown_on_signal", "pub fn", "a declaration"),
     ("KubeSchema derive", "#[proc_macro_derive", "a declaration"),
     ("kube::core::admission Module", "pub struct", "declarations"),
-    ("axum + rustls Server", "use axum", "another crate's"),
+    ("axum + rustls Server", "use axum", "needs another crate"),
 ];
 
-/// What the guide prints and what a program has to write: `docs/spec-notes.md` has the reasons.
-const SLIPS: &[(&str, &str)] = &[
+/// Text of the guide that does not compile, and its replacement. `docs/spec-notes.md` gives the reasons.
+const CORRECTIONS: &[(&str, &str)] = &[
     (
         "#[tokio::main]\nasync fn main() -> anyhow::Result<()> {\n    let client",
         "pub(crate) async fn main() -> anyhow::Result<()> {\n    let client",
@@ -86,7 +86,7 @@ const SLIPS: &[(&str, &str)] = &[
     ("#[tokio::test]\n#[ignore] // Run only in CI\n", ""),
     ("backoff(\n    ExponentialBuilder", "backoff(ExponentialBackoff::from(\n    ExponentialBuilder"),
     ("with_max_delay(Duration::from_secs(30)),\n)", "with_max_delay(Duration::from_secs(30)),\n))"),
-    // One `schema` at a time.
+    // A type can have only one `schema` attribute.
     ("auto-generated from schemars\n", "auto-generated from schemars\n\n"),
     ("// Manual schema specification\n", "// Manual schema specification\n\n"),
     ("use hyper::Body;", "use kube::client::Body;"),
@@ -100,30 +100,36 @@ struct Sample {
 }
 
 #[test]
-fn every_sample_is_compiled_here() {
+fn every_sample_of_the_guide_is_compiled_or_excluded() {
     let Some(guide) = guide() else {
-        println!("left out: the guide is not beside this checkout");
+        println!("skipped: ../shared/spec/guide.md does not exist");
         return;
     };
-    let ours = own_sources();
-    let mut excused = vec![false; NOT_PROGRAMS.len()];
+    let sources = chapter_sources();
+    let mut used = vec![false; EXCLUDED.len()];
     let mut missing = Vec::new();
     for sample in samples(&guide) {
-        let reason = NOT_PROGRAMS
+        let entry = EXCLUDED
             .iter()
             .position(|(heading, start, _)| sample.heading == *heading && sample.code.starts_with(start));
-        if let Some(reason) = reason {
-            excused[reason] = true;
+        if let Some(entry) = entry {
+            used[entry] = true;
             continue;
         }
-        let code = SLIPS.iter().fold(sample.code, |code, (printed, here)| code.replace(printed, here));
-        let absent = code.split("\n\n").map(tokens).find(|part| !ours.contains(part));
-        missing.extend(absent.map(|part| format!("line {}, {}: {part}", sample.line, sample.heading)));
+        let code = CORRECTIONS
+            .iter()
+            .fold(sample.code, |code, (printed, corrected)| code.replace(printed, corrected));
+        let missing_part = code.split("\n\n").map(tokens).find(|part| !sources.contains(part));
+        missing.extend(missing_part.map(|part| format!("line {}, {}: {part}", sample.line, sample.heading)));
     }
-    assert!(missing.is_empty(), "samples of the guide that this folder lacks:\n{}", missing.join("\n"));
+    assert!(
+        missing.is_empty(),
+        "samples of the guide that are missing in this folder:\n{}",
+        missing.join("\n")
+    );
     let stale: Vec<_> =
-        NOT_PROGRAMS.iter().zip(excused).filter(|(_, used)| !used).map(|(entry, _)| entry.0).collect();
-    assert!(stale.is_empty(), "named as no programs, but not in the guide: {stale:?}");
+        EXCLUDED.iter().zip(used).filter(|(_, used)| !used).map(|(entry, _)| entry.0).collect();
+    assert!(stale.is_empty(), "excluded, but not in the guide: {stale:?}");
 }
 
 fn guide() -> Option<String> {
@@ -134,15 +140,15 @@ fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).to_path_buf()
 }
 
-/// All chapters' files as one run of tokens.
-fn own_sources() -> String {
+/// The code of all chapters, without comments and white space.
+fn chapter_sources() -> String {
     let files = fs::read_dir(root().join("guide")).expect("this folder");
     let texts =
-        files.map(|file| file.expect("its entries").path()).filter(|path| !path.ends_with("printed.rs"));
+        files.map(|file| file.expect("its entries").path()).filter(|path| !path.ends_with("coverage.rs"));
     texts.map(|path| tokens(&fs::read_to_string(path).expect("a source file"))).collect()
 }
 
-/// The samples that the guide marks as Rust, with the heading each stands under.
+/// The Rust code blocks of the guide, each with its heading.
 fn samples(guide: &str) -> Vec<Sample> {
     let (mut found, mut heading) = (Vec::new(), "");
     let mut lines = guide.lines().enumerate();

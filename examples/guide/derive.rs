@@ -1,9 +1,9 @@
-//! "CRDs and derive macros" and "KubeSchema".
+//! Chapters "CRDs and derive macros" and "KubeSchema".
 
-use super::stage::*;
+use super::prelude::*;
 
-mod input {
-    use super::super::stage::*;
+mod derive_input {
+    use super::super::prelude::*;
     #[derive(CustomResource, Clone, Debug, Serialize, Deserialize, JsonSchema)]
     #[kube(group = "example.com", version = "v1", kind = "Document")]
     #[kube(namespaced, status = "DocumentStatus")]
@@ -19,7 +19,7 @@ mod input {
 }
 
 mod scope {
-    use super::super::stage::*;
+    use super::super::prelude::*;
     #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
     pub struct DocumentStatus {
         pub phase: String,
@@ -36,7 +36,7 @@ mod scope {
 }
 
 mod columns {
-    use super::super::stage::*;
+    use super::super::prelude::*;
     #[derive(CustomResource, Clone, Debug, Serialize, Deserialize, JsonSchema)]
     #[kube(group = "example.com", version = "v1", kind = "Document")]
     #[kube(shortname = "doc")]              // kubectl get doc
@@ -49,7 +49,7 @@ mod columns {
 }
 
 mod schemas {
-    use super::super::stage::*;
+    use super::super::prelude::*;
     mod derived {
         use super::*;
         #[derive(CustomResource, Clone, Debug, Serialize, Deserialize, JsonSchema)]
@@ -85,7 +85,7 @@ mod schemas {
 }
 
 mod rule {
-    use super::super::stage::*;
+    use super::super::prelude::*;
     #[derive(CustomResource, Clone, Debug, Serialize, Deserialize, JsonSchema)]
     #[kube(group = "example.com", version = "v1", kind = "Document")]
     #[kube(validation = Rule::new("self.spec.title.size() > 0"))]
@@ -95,7 +95,7 @@ mod rule {
 }
 
 mod version {
-    use super::super::stage::*;
+    use super::super::prelude::*;
     #[derive(CustomResource, Clone, Debug, Serialize, Deserialize, JsonSchema)]
     #[kube(group = "example.com", version = "v1", kind = "Document")]
     #[kube(storage)]                        // Store this version in etcd
@@ -107,7 +107,7 @@ mod version {
 }
 
 mod untagged {
-    use super::super::stage::*;
+    use super::super::prelude::*;
     #[derive(Serialize, Deserialize, JsonSchema)]
     #[serde(untagged)]
     enum Value {
@@ -117,7 +117,7 @@ mod untagged {
 }
 
 mod flatten {
-    use super::super::stage::*;
+    use super::super::prelude::*;
     #[derive(Serialize, Deserialize, JsonSchema)]
     struct Config {
         name: String,
@@ -127,7 +127,7 @@ mod flatten {
 }
 
 async fn registration(client: Client) -> anyhow::Result<()> {
-    use input::Document;
+    use derive_input::Document;
     use kube::runtime::wait::conditions;
 
     let crds = Document::crd();
@@ -148,7 +148,7 @@ async fn registration(client: Client) -> anyhow::Result<()> {
 }
 
 mod inherit {
-    use super::super::stage::*;
+    use super::super::prelude::*;
     #[derive(Resource, Clone, Debug, Serialize, Deserialize)]
     #[resource(inherit = "ConfigMap")]
     struct MyConfigMap {
@@ -158,7 +158,7 @@ mod inherit {
 }
 
 mod schema_with {
-    use super::super::stage::*;
+    use super::super::prelude::*;
     use schemars::{Schema, json_schema};
 
     fn quantity_schema(_gen: &mut schemars::SchemaGenerator) -> Schema {
@@ -174,7 +174,7 @@ mod schema_with {
 }
 
 mod versions {
-    use super::super::stage::*;
+    use super::super::prelude::*;
 
     #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
     pub struct DocumentStatus {
@@ -217,7 +217,7 @@ mod versions {
 }
 
 mod kube_schema {
-    use super::super::stage::*;
+    use super::super::prelude::*;
     #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
     pub struct DocumentStatus {
         pub phase: String,
@@ -238,7 +238,7 @@ mod kube_schema {
 }
 
 mod struct_rule {
-    use super::super::stage::*;
+    use super::super::prelude::*;
     #[derive(CustomResource, KubeSchema, Serialize, Deserialize, Clone, Debug)]
     #[kube(group = "example.com", version = "v1", kind = "Document")]
     #[x_kube(validation = "self.spec.replicas <= 10")]
@@ -249,7 +249,7 @@ mod struct_rule {
 }
 
 mod field_rule {
-    use super::super::stage::*;
+    use super::super::prelude::*;
     #[derive(KubeSchema, Serialize, Deserialize)]
     pub struct DocumentSpec {
         #[x_kube(validation = Rule::new("self != ''").message("title must not be empty"))]
@@ -260,8 +260,8 @@ mod field_rule {
     }
 }
 
-mod transition {
-    use super::super::stage::*;
+mod transition_rule {
+    use super::super::prelude::*;
     #[derive(CustomResource, KubeSchema, Serialize, Deserialize, Clone, Debug)]
     #[kube(group = "example.com", version = "v1", kind = "Document")]
     #[x_kube(validation = "self.spec.storageClass == oldSelf.spec.storageClass")]
@@ -272,7 +272,7 @@ mod transition {
 }
 
 mod singleton {
-    use super::super::stage::*;
+    use super::super::prelude::*;
     #[derive(CustomResource, KubeSchema, Serialize, Deserialize, Clone, Debug)]
     #[kube(
         group = "example.com",
@@ -285,8 +285,8 @@ mod singleton {
     }
 }
 
-mod merge {
-    use super::super::stage::*;
+mod merge_strategy {
+    use super::super::prelude::*;
     #[derive(KubeSchema, Serialize, Deserialize)]
     pub struct DocumentSpec {
         #[x_kube(merge_strategy = kube::core::ListMerge::Set)]

@@ -1,6 +1,6 @@
-//! "Error handling and backoff".
+//! Chapter "Error handling and backoff".
 
-use super::stage::*;
+use super::prelude::*;
 
 fn without_backoff(api: Api<MyResource>, wc: watcher::Config) -> impl Stream {
     // ✗ Without backoff, errors cause a tight retry loop
@@ -8,13 +8,13 @@ fn without_backoff(api: Api<MyResource>, wc: watcher::Config) -> impl Stream {
     stream
 }
 
-fn by_itself_with_backoff(api: Api<MyResource>, wc: watcher::Config) -> impl Stream {
+fn with_default_backoff(api: Api<MyResource>, wc: watcher::Config) -> impl Stream {
     // ✓ Automatic retry with exponential backoff
     let stream = watcher(api, wc).default_backoff();
     stream
 }
 
-fn own_backoff(api: Api<MyResource>, wc: watcher::Config) -> impl Stream {
+fn with_custom_backoff(api: Api<MyResource>, wc: watcher::Config) -> impl Stream {
     use backon::ExponentialBuilder;
     use kube::runtime::watcher::ExponentialBackoff;
 

@@ -1,6 +1,6 @@
-//! "Generic controllers".
+//! Chapter "Generic controllers": one reconciler for several kinds, several controllers in one process.
 
-use super::stage::*;
+use super::prelude::*;
 
 use reconcile as reconcile_a;
 use reconcile as reconcile_b;
@@ -34,7 +34,7 @@ async fn reconcile_metadata(
     Ok(Action::await_change())
 }
 
-async fn kinds_at_run_time(client: Client, gvk: GroupVersionKind) -> anyhow::Result<()> {
+async fn dynamic_api(client: Client, gvk: GroupVersionKind) -> anyhow::Result<()> {
     use kube::api::{Api, ApiResource, DynamicObject};
     use kube::discovery;
 
@@ -69,7 +69,7 @@ async fn reconcile_dynamic(
     Ok(Action::await_change())
 }
 
-mod any_kind {
+mod generic_reconciler {
     use super::*;
     use kube::{Api, Client, Resource, ResourceExt};
     use kube::runtime::{Controller, watcher, Config};
@@ -109,7 +109,7 @@ mod any_kind {
     }
 }
 
-async fn both(api_a: Api<MyResource>, api_b: Api<MyResource>, wc: watcher::Config, ctx: Arc<Context>) -> anyhow::Result<()> {
+async fn join_controllers(api_a: Api<MyResource>, api_b: Api<MyResource>, wc: watcher::Config, ctx: Arc<Context>) -> anyhow::Result<()> {
     let ctrl_a = Controller::new(api_a, wc.clone())
         .shutdown_on_signal()
         .run(reconcile_a, error_policy, ctx.clone())
@@ -125,14 +125,14 @@ async fn both(api_a: Api<MyResource>, api_b: Api<MyResource>, wc: watcher::Confi
     Ok(())
 }
 
-async fn first_to_end(ctrl_a: impl Future<Output = ()>, ctrl_b: impl Future<Output = ()>) {
+async fn select_controllers(ctrl_a: impl Future<Output = ()>, ctrl_b: impl Future<Output = ()>) {
     tokio::select! {
         _ = ctrl_a => tracing::warn!("controller A exited"),
         _ = ctrl_b => tracing::warn!("controller B exited"),
     }
 }
 
-async fn cloned() -> anyhow::Result<()> {
+async fn client_clone() -> anyhow::Result<()> {
     let client = Client::try_default().await?;
 
     // clone is equivalent to Arc::clone — cheap

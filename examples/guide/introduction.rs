@@ -1,8 +1,8 @@
-//! The guide's first page and "Architecture": crates, resource types, references.
+//! Chapters "Introduction" and "Architecture": scopes, static and dynamic types.
 
-use super::stage::*;
+use super::prelude::*;
 
-mod opening {
+mod first_program {
     #![allow(clippy::uninlined_format_args)]
     use kube::{Api, Client};
     use k8s_openapi::api::core::v1::Pod;
@@ -18,7 +18,7 @@ mod opening {
     }
 }
 
-async fn apis_of_both_scopes(client: Client) -> anyhow::Result<()> {
+async fn namespaced_and_cluster_scoped(client: Client) -> anyhow::Result<()> {
     // Namespace-scoped resource
     let pods: Api<Pod> = Api::namespaced(client.clone(), "default");
 
@@ -30,7 +30,7 @@ async fn apis_of_both_scopes(client: Client) -> anyhow::Result<()> {
     Ok(())
 }
 
-async fn scopes_are_checked() -> anyhow::Result<()> {
+async fn scope_checks() -> anyhow::Result<()> {
     use k8s_openapi::api::core::v1::{Pod, Node, Namespace};
 
     let client = Client::try_default().await?;

@@ -1,9 +1,9 @@
-//! "Monitoring": logs, traces, metrics and health.
+//! Chapter "Monitoring": logs, traces, metrics and health.
 
-use super::stage::*;
+use super::prelude::*;
 use axum::{Router, http::StatusCode, routing::get};
 
-/// Stands for a metrics library.
+/// A placeholder for the types of a metrics library.
 #[derive(Clone, Default)]
 struct Metrics {
     reconcile_success: Count,
@@ -25,7 +25,7 @@ impl Histogram {
     fn observe(&self, seconds: f64) {}
 }
 
-struct Measured {
+struct MetricsContext {
     metrics: Metrics,
 }
 
@@ -39,7 +39,7 @@ fn error_policy<C>(obj: Arc<MyResource>, error: &Error, ctx: Arc<C>) -> Action {
 
 async fn health_and_metrics_server(reader: Store<MyResource>) {}
 
-async fn outcomes(api: Api<MyResource>, wc: watcher::Config, ctx: Arc<Measured>) {
+async fn result_metrics(api: Api<MyResource>, wc: watcher::Config, ctx: Arc<MetricsContext>) {
     let metrics = ctx.metrics.clone();
     Controller::new(api, wc)
         .run(reconcile, error_policy, ctx)
@@ -59,9 +59,9 @@ async fn outcomes(api: Api<MyResource>, wc: watcher::Config, ctx: Arc<Measured>)
         .await;
 }
 
-mod durations {
+mod duration_metrics {
     use super::*;
-    use super::Measured as Context;
+    use super::MetricsContext as Context;
 
     async fn reconcile(obj: Arc<MyResource>, ctx: Arc<Context>) -> Result<Action, Error> {
         let start = std::time::Instant::now();
@@ -109,7 +109,7 @@ mod liveness {
     }
 }
 
-async fn together(api: Api<MyResource>, wc: watcher::Config, reader: Store<MyResource>, ctx: Arc<Context>) {
+async fn controller_with_health_server(api: Api<MyResource>, wc: watcher::Config, reader: Store<MyResource>, ctx: Arc<Context>) {
     // health + metrics server
     tokio::spawn(health_and_metrics_server(reader.clone()));
 

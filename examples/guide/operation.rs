@@ -1,8 +1,8 @@
-//! "Optimization", "Scaling", "Availability".
+//! Chapters "Optimization", "Scaling" and "Availability".
 
-use super::stage::*;
+use super::prelude::*;
 
-fn scope() -> watcher::Config {
+fn selectors() -> watcher::Config {
     use kube::runtime::watcher;
 
     let wc = watcher::Config::default()
@@ -24,12 +24,12 @@ fn streaming() -> watcher::Config {
     wc
 }
 
-fn pages() -> watcher::Config {
+fn page_size() -> watcher::Config {
     let wc = watcher::Config::default().page_size(100);
     wc
 }
 
-fn trimmed(api: Api<MyResource>, wc: watcher::Config) -> impl Stream {
+fn without_managed_fields(api: Api<MyResource>, wc: watcher::Config) -> impl Stream {
     use kube::runtime::WatchStreamExt;
 
     let stream = watcher(api, wc)
@@ -44,7 +44,7 @@ fn trimmed(api: Api<MyResource>, wc: watcher::Config) -> impl Stream {
     stream
 }
 
-async fn filtered(api: Api<MyResource>, wc: watcher::Config, ctx: Arc<Context>) {
+async fn predicate_filter(api: Api<MyResource>, wc: watcher::Config, ctx: Arc<Context>) {
     use kube::runtime::{predicates, watcher, WatchStreamExt};
     use kube::runtime::utils::predicate::PredicateConfig;
 
@@ -70,7 +70,7 @@ async fn debounced(api: Api<MyResource>, wc: watcher::Config, ctx: Arc<Context>)
         .await;
 }
 
-async fn limited(api: Api<MyResource>, wc: watcher::Config, ctx: Arc<Context>) {
+async fn concurrency(api: Api<MyResource>, wc: watcher::Config, ctx: Arc<Context>) {
     use kube::runtime::Config;
 
     Controller::new(api, wc)
@@ -80,7 +80,7 @@ async fn limited(api: Api<MyResource>, wc: watcher::Config, ctx: Arc<Context>) {
         .await;
 }
 
-mod economical {
+mod fewer_api_calls {
     use super::*;
 
     struct Context {
@@ -116,7 +116,7 @@ mod economical {
     }
 }
 
-fn isolation(client: Client) -> Api<MyResource> {
+fn namespace_isolation(client: Client) -> Api<MyResource> {
     // Entire cluster (high load)
     let api = Api::<MyResource>::all(client.clone());
 
@@ -153,7 +153,7 @@ async fn on_signal(api: Api<MyResource>, wc: watcher::Config, ctx: Arc<Context>)
         .await;
 }
 
-async fn on_own_trigger(api: Api<MyResource>, wc: watcher::Config, ctx: Arc<Context>) {
+async fn graceful_shutdown(api: Api<MyResource>, wc: watcher::Config, ctx: Arc<Context>) {
     use tokio::sync::oneshot;
 
     let (tx, rx) = oneshot::channel::<()>();

@@ -1,4 +1,4 @@
-//! What the guide's samples take for granted: the names of their `use` lines, a custom resource, a context, a reconciler.
+//! Definitions that the guide's samples assume: imports, a custom resource, a context, a reconciler.
 
 pub(crate) use std::borrow::Cow;
 pub(crate) use std::collections::{BTreeMap, HashMap};
@@ -54,12 +54,12 @@ pub(crate) struct Context {
     pub(crate) client: Client,
 }
 
-/// What a sample calls its own work.
+/// The work of a reconciler, in samples that wrap it.
 pub(crate) async fn reconcile_inner<C>(obj: &MyResource, ctx: &C) -> Result<Action, Error> {
     Ok(Action::await_change())
 }
 
-/// Creates the ConfigMap that a resource asks for when it is not there.
+/// Creates the ConfigMap of a resource where it does not exist.
 pub(crate) async fn reconcile(obj: Arc<MyResource>, ctx: Arc<Context>) -> Result<Action, Error> {
     let maps =
         Api::<ConfigMap>::namespaced(ctx.client.clone(), obj.namespace().as_deref().unwrap_or("default"));

@@ -1,6 +1,6 @@
-//! "Reconciler patterns", relations and finalizers.
+//! Chapters "Reconciler patterns" and "Relations and finalizers".
 
-use super::stage::*;
+use super::prelude::*;
 
 mod signature {
     use super::*;
@@ -45,7 +45,7 @@ mod context {
     }
 }
 
-async fn only_when_changed(
+async fn patch_only_changes(
     api: Api<MyResource>,
     pp: PatchParams,
     patch: Patch<MyResource>,
@@ -74,18 +74,18 @@ async fn generation_only(api: Api<MyResource>, wc: watcher::Config, reader: Stor
         .await;
 }
 
-fn two_predicates(stream: impl Stream<Item = watcher::Result<MyResource>>) -> impl Stream {
+fn combined_predicates(stream: impl Stream<Item = watcher::Result<MyResource>>) -> impl Stream {
     stream
     // Combine two predicates
     .predicate_filter(predicates::generation.combine(predicates::finalizers), PredicateConfig::default())
 }
 
-fn later() -> Result<Action, Error> {
+fn requeue() -> Result<Action, Error> {
     // Check external API status every 5 minutes
     Ok(Action::requeue(Duration::from_secs(300)))
 }
 
-fn on_change() -> Result<Action, Error> {
+fn await_change() -> Result<Action, Error> {
     // Re-run only when a watch event arrives
     Ok(Action::await_change())
 }
@@ -158,7 +158,7 @@ async fn update_status_condition(api: &Api<MyResource>, obj: &MyResource, reason
     Ok(())
 }
 
-async fn permanent(api: Api<MyResource>, obj: Arc<MyResource>) -> Result<Action, Error> {
+async fn permanent_error(api: Api<MyResource>, obj: Arc<MyResource>) -> Result<Action, Error> {
     // Permanent error: record in status and don't retry
     if !is_valid_spec(&obj.spec) {
         update_status_condition(&api, &obj, "InvalidSpec", "Spec validation failed").await?;

@@ -1,6 +1,6 @@
-//! "Server-side apply".
+//! Chapter "Server-side apply".
 
-use super::stage::*;
+use super::prelude::*;
 
 async fn basic(api: Api<ConfigMap>) -> anyhow::Result<()> {
     use kube::api::{Patch, PatchParams};
@@ -16,7 +16,7 @@ async fn basic(api: Api<ConfigMap>) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn types_are_required() -> Patch<serde_json::Value> {
+fn api_version_and_kind_are_required() -> Patch<serde_json::Value> {
     // ✗ 400 Bad Request
     let patch = Patch::Apply(serde_json::json!({
         "data": { "key": "value" }
@@ -32,7 +32,7 @@ fn types_are_required() -> Patch<serde_json::Value> {
     patch
 }
 
-fn a_manager_is_required() -> PatchParams {
+fn field_manager_is_required() -> PatchParams {
     // ✗ field_manager is None → API server rejects the request
     let pp = PatchParams::default();
 
@@ -65,12 +65,12 @@ async fn status(api: Api<MyResource>) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn bare() -> serde_json::Value {
+fn status_only() -> serde_json::Value {
     // ✗ Don't send just the status
     serde_json::json!({ "phase": "Ready" })
 }
 
-fn wrapped() -> serde_json::Value {
+fn status_with_types() -> serde_json::Value {
     // ✓ Must be wrapped with apiVersion, kind, and status structure
     serde_json::json!({
         "apiVersion": "example.com/v1",

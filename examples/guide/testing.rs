@@ -1,6 +1,6 @@
-//! "Testing": the unit tests and the mocked server run as they are.
+//! Chapter "Testing". The unit tests and the mock server test also run.
 
-use super::stage::*;
+use super::prelude::*;
 
 mod unit {
     use super::*;

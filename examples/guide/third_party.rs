@@ -1,6 +1,6 @@
-//! "Third-party CRDs".
+//! Chapter "Third-party CRDs": dynamic, handwritten and generated types.
 
-use super::stage::*;
+use super::prelude::*;
 
 async fn dynamic(client: Client) -> anyhow::Result<()> {
     use kube::core::{DynamicObject, ApiResource, GroupVersionKind};
@@ -14,7 +14,7 @@ async fn dynamic(client: Client) -> anyhow::Result<()> {
     Ok(())
 }
 
-mod by_hand {
+mod handwritten_types {
     use super::*;
     #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
     pub struct RouteDestination {}

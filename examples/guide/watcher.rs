@@ -1,8 +1,8 @@
-//! "Watcher" and "Reflector and Store".
+//! Chapters "Watcher" and "Reflector and Store".
 
-use super::stage::*;
+use super::prelude::*;
 
-fn role(api: Api<MyResource>) -> impl Stream {
+fn watcher_with_backoff(api: Api<MyResource>) -> impl Stream {
     use kube::runtime::{watcher, WatchStreamExt};
 
     let wc = watcher::Config::default();
@@ -55,7 +55,7 @@ fn reflect(api: Api<MyResource>) -> (Store<MyResource>, impl Stream) {
     (reader, stream)
 }
 
-fn empty_at_first() -> Vec<Arc<MyResource>> {
+fn store_before_ready() -> Vec<Arc<MyResource>> {
     let (reader, writer) = reflector::store::<MyResource>();
     // ... reflector setup ...
     let items = reader.state(); // <- Returns empty Vec!
@@ -63,7 +63,7 @@ fn empty_at_first() -> Vec<Arc<MyResource>> {
     items
 }
 
-async fn ready_first(reader: Store<MyResource>) {
+async fn store_after_ready(reader: Store<MyResource>) {
     // Wait until first InitDone before querying
     reader.wait_until_ready().await;
     let items = reader.state(); // Now data is available

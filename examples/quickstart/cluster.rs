@@ -1,4 +1,4 @@
-//! Where the story runs: a server inside this process, or the cluster of the current kubeconfig.
+//! The API server of the scenario: embedded, or the cluster of the current kubeconfig.
 
 use std::path::PathBuf;
 
@@ -9,18 +9,18 @@ use kube_testserver::TestServer;
 
 use crate::Options;
 
-/// A server to talk to, and what to know of it.
+/// A client for the server, and what the scenario has to know about the server.
 pub struct Cluster {
     pub client: Client,
-    /// How this place is called in the story.
-    pub name: String,
-    /// The kubeconfig written for kubectl, where there is one to write.
+    /// How the output refers to the server.
+    pub description: String,
+    /// A kubeconfig file for kubectl; only for the embedded server.
     pub kubeconfig: Option<PathBuf>,
     server: Option<TestServer>,
 }
 
 impl Cluster {
-    /// Starts the embedded server, or reaches the cluster of the current kubeconfig.
+    /// Starts the embedded server, or connects to the cluster of the current kubeconfig.
     pub async fn open(options: &Options) -> anyhow::Result<Self> {
         if options.cluster { Self::current().await } else { Self::embedded().await }
     }
@@ -34,39 +34,44 @@ impl Cluster {
         let config =
             Config::from_custom_kubeconfig(Kubeconfig::from_yaml(&text)?, &KubeConfigOptions::default())
                 .await?;
-        let name = format!("the embedded API server at {}", server.url());
-        Ok(Self { client: Client::try_from(config)?, name, kubeconfig: Some(path), server: Some(server) })
+        let description = format!("the embedded API server at {}", server.url());
+        Ok(Self {
+            client: Client::try_from(config)?,
+            description,
+            kubeconfig: Some(path),
+            server: Some(server),
+        })
     }
 
     async fn current() -> anyhow::Result<Self> {
         let config = Config::infer().await.context(
-            "no cluster is configured: set KUBECONFIG or make ~/.kube/config, or leave out --cluster to use the embedded server",
+            "no cluster is configured: set KUBECONFIG or create ~/.kube/config, or leave out --cluster to use the embedded server",
         )?;
         let url = config.cluster_url.clone();
         let client = Client::try_from(config)?;
         let version = client.apiserver_version().await.with_context(|| {
             format!("cannot reach the cluster at {url}: start it or choose another context, or leave out --cluster to use the embedded server")
         })?;
-        let name = format!("the cluster at {url} ({})", version.git_version);
-        Ok(Self { client, name, kubeconfig: None, server: None })
+        let description = format!("the cluster at {url} ({})", version.git_version);
+        Ok(Self { client, description, kubeconfig: None, server: None })
     }
 
-    /// Whether the server serves core kinds such as ConfigMap; one that serves custom resources alone does not.
+    /// Whether the server has core kinds such as ConfigMap. A plain apiextensions-apiserver has only custom resources.
     pub async fn has_core_kinds(&self) -> anyhow::Result<bool> {
         match self.client.list_core_api_resources("v1").await {
             Ok(list) => Ok(list.resources.iter().any(|resource| resource.name == "configmaps")),
             Err(kube::Error::Api(status)) if status.code == 404 => Ok(false),
-            Err(error) => Err(error).context("cannot ask the server which kinds it serves"),
+            Err(error) => Err(error).context("cannot discover the kinds of the server"),
         }
     }
 
-    /// Ends the embedded server and removes its kubeconfig; a cluster is left as it is.
+    /// Stops the embedded server and deletes its kubeconfig file.
     pub async fn close(self) {
         if let Some(server) = self.server {
             server.shutdown().await;
         }
         if let Some(path) = self.kubeconfig {
-            // A leftover file in the temporary folder is no reason to fail at the very end.
+            // Ignored: a file left in the temporary folder does no harm.
             let _ = std::fs::remove_file(path);
         }
     }

@@ -1,4 +1,4 @@
-//! The controller: a `Page` becomes a ConfigMap that it owns, and a finalizer says goodbye.
+//! The controller: renders each `Page` into a ConfigMap that the page owns, and cleans up with a finalizer.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
@@ -16,31 +16,31 @@ use kube::{Api, Client, Resource as _, ResourceExt as _};
 use serde_json::json;
 use tokio::sync::oneshot;
 
-use crate::page::{MANAGER, Page, PageStatus};
+use crate::page::{FIELD_MANAGER, Page, PageStatus};
 
-/// A finalizer is named like a domain, so that controllers never take each other's.
-const FINALIZER: &str = "quickstart.example.com/goodbye";
+/// Finalizer names start with a domain, so that those of different controllers differ.
+const FINALIZER: &str = "quickstart.example.com/cleanup";
 
-/// What can go wrong while reconciling a page.
+/// Why a reconcile failed.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    #[error("writing ConfigMap {0}")]
+    #[error("cannot write ConfigMap {0}")]
     Write(String, #[source] kube::Error),
-    #[error("reporting the status")]
+    #[error("cannot write the status")]
     Status(#[source] kube::Error),
-    #[error("keeping the finalizer")]
-    Finalizer(#[source] Box<kube::runtime::finalizer::Error<Error>>),
+    #[error(transparent)]
+    Finalizer(Box<kube::runtime::finalizer::Error<Error>>),
 }
 
-/// What every reconcile may use, and where it counts.
+/// State shared by all reconciles.
 pub struct Context {
     pub client: Client,
-    /// Whether the server knows ConfigMaps; a server of custom resources alone does not.
-    pub children: bool,
+    /// Whether the server has ConfigMaps.
+    pub has_config_maps: bool,
     counts: Mutex<Counts>,
 }
 
-/// What the controller did so far.
+/// What the controller has done so far.
 #[derive(Clone, Debug, Default)]
 pub struct Counts {
     pub reconciles: usize,
@@ -50,15 +50,15 @@ pub struct Counts {
 }
 
 impl Counts {
-    /// When the named page was reconciled for the first time.
+    /// When the page was reconciled for the first time.
     pub fn first_seen(&self, name: &str) -> Option<Instant> {
         self.first_seen.get(name).copied()
     }
 }
 
 impl Context {
-    pub fn new(client: Client, children: bool) -> Arc<Self> {
-        Arc::new(Self { client, children, counts: Mutex::default() })
+    pub fn new(client: Client, has_config_maps: bool) -> Arc<Self> {
+        Arc::new(Self { client, has_config_maps, counts: Mutex::default() })
     }
 
     pub fn counts(&self) -> Counts {
@@ -70,8 +70,8 @@ impl Context {
     }
 }
 
-/// Sets the controller up in one namespace: its view of the pages, and the future that runs it until `stop` completes and the
-/// reconciles under way have ended.
+/// Creates the controller for one namespace. Returns its store of pages and the future that runs it. The future ends after `stop`, once the
+/// running reconciles have ended.
 pub fn start(
     context: Arc<Context>,
     namespace: &str,
@@ -80,7 +80,7 @@ pub fn start(
     let pages: Api<Page> = Api::namespaced(context.client.clone(), namespace);
     let mut controller =
         Controller::new(pages, watcher::Config::default()).graceful_shutdown_on(stop.map(drop));
-    if context.children {
+    if context.has_config_maps {
         let maps: Api<ConfigMap> = Api::namespaced(context.client.clone(), namespace);
         controller = controller.owns(maps, watcher::Config::default());
     }
@@ -88,7 +88,7 @@ pub fn start(
     let results = controller.run(reconcile, on_error, context.clone());
     let running = results.for_each(move |result| {
         match result {
-            // A ConfigMap that went with its page asks for a reconcile of a page that is gone: nothing is left to do.
+            // Deleting a ConfigMap together with its page triggers a reconcile of the deleted page: nothing is left to do.
             Ok(_) | Err(controller::Error::ObjectNotFound(_)) => {}
             Err(error) => {
                 context.count(|counts| counts.errors += 1);
@@ -111,7 +111,7 @@ async fn reconcile(page: Arc<Page>, context: Arc<Context>) -> Result<Action, Err
             Event::Apply(page) => render(&page, &pages, &context).await,
             Event::Cleanup(page) => {
                 context.count(|counts| counts.cleanups += 1);
-                tracing::info!("{}: deleted, said goodbye", page.name_any());
+                tracing::info!("{}: cleaned up", page.name_any());
                 Ok(Action::await_change())
             }
         }
@@ -120,10 +120,10 @@ async fn reconcile(page: Arc<Page>, context: Arc<Context>) -> Result<Action, Err
     .map_err(|error| Error::Finalizer(Box::new(error)))
 }
 
-/// Makes the world match the page: its ConfigMap, then its status.
+/// Writes the ConfigMap of the page, then its status.
 async fn render(page: &Page, pages: &Api<Page>, context: &Context) -> Result<Action, Error> {
-    let params = PatchParams::apply(MANAGER).force();
-    if context.children {
+    let params = PatchParams::apply(FIELD_MANAGER).force();
+    if context.has_config_maps {
         let map = config_map(page);
         let name = map.name_any();
         let maps: Api<ConfigMap> =
@@ -140,12 +140,12 @@ async fn render(page: &Page, pages: &Api<Page>, context: &Context) -> Result<Act
     Ok(Action::await_change())
 }
 
-/// The ConfigMap of a page. The owner reference makes the server collect it once its page is gone.
+/// The ConfigMap of a page. Its owner reference makes the garbage collector delete it together with the page.
 fn config_map(page: &Page) -> ConfigMap {
     let html = format!("<h1>{}</h1><p>{}</p>", page.spec.title, page.spec.text);
     ConfigMap {
         metadata: ObjectMeta {
-            name: Some(child_name(&page.name_any())),
+            name: Some(config_map_name(&page.name_any())),
             namespace: page.namespace(),
             owner_references: page.controller_owner_ref(&()).map(|owner| vec![owner]),
             ..ObjectMeta::default()
@@ -155,8 +155,8 @@ fn config_map(page: &Page) -> ConfigMap {
     }
 }
 
-/// How the ConfigMap of a page is called.
-pub fn child_name(page: &str) -> String {
+/// The name of the ConfigMap of a page.
+pub fn config_map_name(page: &str) -> String {
     format!("{page}-html")
 }
 

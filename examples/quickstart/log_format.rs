@@ -1,4 +1,4 @@
-//! How the story prints a reconcile: what was done, then why.
+//! The format of log lines: the message, then the reason of the reconcile.
 
 use std::fmt;
 
@@ -7,13 +7,13 @@ use tracing_subscriber::fmt::format::{FormatEvent, FormatFields, Writer};
 use tracing_subscriber::fmt::{FmtContext, FormattedFields};
 use tracing_subscriber::registry::LookupSpan;
 
-/// The span field in which a controller says why it reconciles.
+/// The field of the reconcile span that holds the reason.
 const REASON: &str = "object.reason=";
 
-/// One line an event: its message, and the reason of the reconcile that it stands in.
-pub struct Lines;
+/// Prints each event as one line: its message and the reason of the surrounding reconcile.
+pub struct LogFormat;
 
-impl<S, N> FormatEvent<S, N> for Lines
+impl<S, N> FormatEvent<S, N> for LogFormat
 where
     S: Subscriber + for<'a> LookupSpan<'a>,
     N: for<'a> FormatFields<'a> + 'static,

@@ -1,22 +1,22 @@
-//! The main job: a controller from nothing to cleanup, in seconds, each step told in one line.
+//! A complete controller in one program: it registers a custom resource, reconciles objects of it and cleans up. Each step prints a line.
 //!
 //! ```text
-//! cargo run --example quickstart               # on an API server inside this process
-//! cargo run --example quickstart -- --stay     # the same, then stay up for kubectl
+//! cargo run --example quickstart               # on an embedded API server
+//! cargo run --example quickstart -- --stay     # the same, then keeps running for kubectl
 //! cargo run --example quickstart -- --cluster  # on the cluster of the current kubeconfig
 //! ```
 //!
-//! Read on in `page.rs` (the custom resource), `controller.rs` (what reconciles it), `story.rs` (the steps),
-//! `cluster.rs` (where it runs) and `lines.rs` (how it prints).
+//! The files, in reading order: `page.rs` (the custom resource), `controller.rs` (its controller), `scenario.rs` (the steps), `cluster.rs`
+//! (embedded server or real cluster), `log_format.rs` (the format of log lines).
 
-// A program has no outside: `pub` marks here what another file uses.
+// In a program, `pub` only marks what other files of the program use.
 #![allow(unreachable_pub)]
 
 mod cluster;
 mod controller;
-mod lines;
+mod log_format;
 mod page;
-mod story;
+mod scenario;
 
 use std::process::ExitCode;
 
@@ -25,10 +25,10 @@ use tracing_subscriber::EnvFilter;
 
 const USAGE: &str = "usage: quickstart [--cluster] [--stay]
 
-  --cluster  run against the cluster of the current kubeconfig instead of a server inside this process
-  --stay     keep the server and the controller running at the end, for kubectl; Ctrl-C ends it";
+  --cluster  run against the cluster of the current kubeconfig instead of an embedded server
+  --stay     keep the server and the controller running for kubectl until Ctrl-C";
 
-/// What the command line asks for.
+/// Command line options.
 #[derive(Debug, Default)]
 struct Options {
     cluster: bool,
@@ -52,7 +52,7 @@ impl Options {
 
 #[tokio::main]
 async fn main() -> ExitCode {
-    // Reconciles are told as log lines: the reconciler's own message, and the reason that the controller put into its span.
+    // Log lines show each reconcile: the message of the reconciler, and the reason from the span of the controller.
     tracing_subscriber::fmt()
         .with_env_filter(
             EnvFilter::try_from_default_env()
@@ -60,7 +60,7 @@ async fn main() -> ExitCode {
         )
         .with_writer(std::io::stdout)
         .with_ansi(false)
-        .event_format(lines::Lines)
+        .event_format(log_format::LogFormat)
         .init();
 
     let options = match Options::parse(std::env::args().skip(1)) {
@@ -70,7 +70,7 @@ async fn main() -> ExitCode {
             return ExitCode::from(2);
         }
     };
-    match story::tell(&options).await {
+    match scenario::run(&options).await {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("quickstart: {}", ErrorChain(error.as_ref()));

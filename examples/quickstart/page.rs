@@ -1,4 +1,4 @@
-//! The custom resource of the story: a `Page` that becomes a ConfigMap.
+//! The custom resource: the controller renders a `Page` into a ConfigMap.
 
 use anyhow::Context as _;
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
@@ -9,10 +9,10 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
-/// The name under which this program writes.
-pub const MANAGER: &str = "quickstart";
+/// The field manager of this program for server-side apply.
+pub const FIELD_MANAGER: &str = "quickstart";
 
-/// What the user asks for.
+/// The desired state, written by the user.
 #[derive(CustomResource, Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
 #[kube(
     group = "quickstart.example.com",
@@ -32,23 +32,23 @@ pub struct PageSpec {
     pub text: String,
 }
 
-/// What the controller reports.
+/// The observed state, written by the controller.
 #[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema, PartialEq)]
 #[serde(rename_all = "camelCase")]
 pub struct PageStatus {
-    /// Whether the page has been written.
+    /// Whether the ConfigMap has been written.
     pub rendered: bool,
-    /// The generation of the spec that this status speaks of.
+    /// The generation of the spec that this status describes.
     pub observed_generation: Option<i64>,
 }
 
-/// Registers the kind by server-side apply and waits until the server serves it.
+/// Registers the CRD by server-side apply and waits until it is established.
 pub async fn register(client: &Client) -> anyhow::Result<()> {
     let crds: Api<CustomResourceDefinition> = Api::all(client.clone());
-    let params = PatchParams::apply(MANAGER).force();
+    let params = PatchParams::apply(FIELD_MANAGER).force();
     crds.patch(Page::crd_name(), &params, &Patch::Apply(Page::crd()))
         .await
-        .context("the server refused the CRD")?;
+        .context("the server rejected the CRD")?;
     let established = await_condition(crds, Page::crd_name(), conditions::is_crd_established());
     tokio::time::timeout(Duration::from_secs(10), established)
         .await
@@ -56,9 +56,9 @@ pub async fn register(client: &Client) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Removes the kind, and with it every object of it.
+/// Deletes the CRD, and with it all pages.
 pub async fn unregister(client: &Client) -> anyhow::Result<()> {
     let crds: Api<CustomResourceDefinition> = Api::all(client.clone());
-    crds.delete(Page::crd_name(), &DeleteParams::default()).await.context("cannot remove the CRD")?;
+    crds.delete(Page::crd_name(), &DeleteParams::default()).await.context("cannot delete the CRD")?;
     Ok(())
 }
