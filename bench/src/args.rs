@@ -7,33 +7,33 @@ use anyhow::{Context, bail};
 use crate::case::{Case, Kind, Objects, Table};
 
 pub(crate) const HELP: &str = "\
-Measures this workspace and kube 5.0.0 side by side and prints a Markdown table: medians of alternating rounds, each in a process
-of its own, and ratios.
+Measures this workspace and kube 5.0.0 and prints a Markdown table of medians and ratios. The libraries alternate; each measurement is a
+separate process.
 
 usage: bench [TABLE...] [--rounds N] [--objects N]
 
 tables (default: all)
-  get        requests at 1, 16 and 64 in flight, over one connection and as each side does by default
-  list       decoding a list of Pods of 7.7 KB: time and peak memory
+  get        requests at 1, 16 and 64 in flight, over one connection and with default settings
+  list       decoding a list of Pods of 7.7 KB: time and peak RSS
   watch      decoding a watch of Pods of 7.7 KB
-  reflector  filling a cache of Pods of 7.7 KB, and listing again after the history was lost
+  reflector  filling a store with Pods of 7.7 KB, and the relist after a 410
   dispatch   reconciling every ConfigMap once, with 0, 10 and 1000 ms of work
 
-  --rounds N   rounds per table, each side once per round; default 5
-  --objects N  objects of list, watch, reflector and dispatch; default 20000
+  --rounds N   rounds per table, each library once per round; default 5
+  --objects N  number of objects for list, watch, reflector and dispatch; default 20000
 ";
 
 pub(crate) enum Command {
     Help,
     Run(Options),
-    /// Internal: the server that both sides talk to.
+    /// Internal: runs the server.
     Serve {
         objects: Objects,
         kubeconfig: PathBuf,
     },
-    /// Internal: one measurement.
+    /// Internal: runs one measurement.
     Measure {
-        side: Side,
+        library: Library,
         case: Case,
         kubeconfig: PathBuf,
     },
@@ -46,18 +46,20 @@ pub(crate) struct Options {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Side {
-    Ours,
-    Peer,
+pub(crate) enum Library {
+    /// This workspace.
+    Workspace,
+    /// kube 5.0.0.
+    Baseline,
 }
 
-impl Side {
-    pub(crate) const BOTH: [Self; 2] = [Self::Ours, Self::Peer];
+impl Library {
+    pub(crate) const BOTH: [Self; 2] = [Self::Workspace, Self::Baseline];
 
     pub(crate) fn name(self) -> &'static str {
         match self {
-            Self::Ours => "ours",
-            Self::Peer => "peer",
+            Self::Workspace => "workspace",
+            Self::Baseline => "baseline",
         }
     }
 }
@@ -104,12 +106,12 @@ fn serve(mut args: impl Iterator<Item = String>) -> anyhow::Result<Command> {
 }
 
 fn measure(mut args: impl Iterator<Item = String>) -> anyhow::Result<Command> {
-    let side = args.next().unwrap_or_default();
-    let side = Side::BOTH
+    let library = args.next().unwrap_or_default();
+    let library = Library::BOTH
         .into_iter()
-        .find(|known| known.name() == side)
-        .context("measure: expected ours or peer")?;
+        .find(|known| known.name() == library)
+        .context("measure: expected workspace or baseline")?;
     let case = Case::parse(&args.next().unwrap_or_default())?;
     let kubeconfig = args.next().context("measure: expected a kubeconfig")?.into();
-    Ok(Command::Measure { side, case, kubeconfig })
+    Ok(Command::Measure { library, case, kubeconfig })
 }

@@ -1,17 +1,17 @@
-//! The measured program over the peer.
+//! The workload, compiled against kube 5.0.0.
 
+use baseline as kube;
+use baseline::api::ListParams;
+use baseline::client::{Body, ConfigExt};
+use baseline::runtime::watcher;
+use baseline::{Api, Client, Config};
 use k8s_openapi::api::core::v1::Pod;
-use peer as kube;
-use peer::api::ListParams;
-use peer::client::{Body, ConfigExt};
-use peer::runtime::watcher;
-use peer::{Api, Client, Config};
 
-#[path = "side/mod.rs"]
-pub(crate) mod side;
+#[path = "workload/mod.rs"]
+pub(crate) mod workload;
 
-/// Its default is HTTP/1.1, with a connection for each request under way. Its parts can be put over HTTP/2, which it then speaks by
-/// the same `hyper-util` as by default. Layers of its default stack that it has no public name for are left out, in its favour.
+/// The default of the baseline is HTTP/1.1 with one connection per concurrent request. This client uses its public layers over `hyper-util`
+/// with HTTP/2 instead. Layers of its default stack that are not public are missing, which favours the baseline.
 fn over_one_connection(config: Config) -> anyhow::Result<Client> {
     let tls = hyper_rustls::HttpsConnectorBuilder::new().with_tls_config(config.rustls_client_config()?);
     let connector = tls.https_only().enable_http2().build();
@@ -26,16 +26,16 @@ fn over_one_connection(config: Config) -> anyhow::Result<Client> {
     Ok(Client::new(service, config.default_namespace))
 }
 
-/// All Pods. `lean`: without `managedFields`, which it cannot but read first.
-async fn list(client: Client, lean: bool) -> peer::Result<Vec<Pod>> {
+/// Lists all Pods. `pruned`: removes `managedFields` after decoding, because the baseline cannot skip them.
+async fn list(client: Client, pruned: bool) -> baseline::Result<Vec<Pod>> {
     let mut pods = Api::<Pod>::default_namespaced(client).list(&ListParams::default()).await?.items;
-    if lean {
+    if pruned {
         pods.iter_mut().for_each(|pod| pod.metadata.managed_fields = None);
     }
     Ok(pods)
 }
 
-/// It has no such setting; they are cleared when they have been read.
-fn lean_config(config: watcher::Config) -> watcher::Config {
+/// Unchanged: the baseline has no such setting, so the workload removes `managedFields` after decoding.
+fn pruned_config(config: watcher::Config) -> watcher::Config {
     config
 }

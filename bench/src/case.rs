@@ -1,8 +1,8 @@
-//! What is measured, and what each figure has to be.
+//! The tables and their cases.
 
 use anyhow::Context;
 
-/// A group of cases that share a server.
+/// A group of cases that use the same server.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Table {
     Get,
@@ -25,7 +25,7 @@ impl Table {
         }
     }
 
-    /// What the server holds.
+    /// The objects that the server has.
     pub(crate) fn objects(self, count: usize) -> Objects {
         match self {
             Self::Get => Objects { kind: Kind::ConfigMaps, count: 1 },
@@ -37,16 +37,17 @@ impl Table {
     pub(crate) fn cases(self, count: usize) -> Vec<Case> {
         match self {
             Self::Get => {
-                let case = |in_flight, alone| Case::Get { in_flight, requests: 20_000, alone };
+                let case =
+                    |in_flight, one_connection| Case::Get { in_flight, requests: 20_000, one_connection };
                 [true, false]
                     .into_iter()
-                    .flat_map(|alone| [1, 16, 64].map(|in_flight| case(in_flight, alone)))
+                    .flat_map(|one_connection| [1, 16, 64].map(|in_flight| case(in_flight, one_connection)))
                     .collect()
             }
-            Self::List => vec![Case::List { count, lean: false }, Case::List { count, lean: true }],
+            Self::List => vec![Case::List { count, pruned: false }, Case::List { count, pruned: true }],
             Self::Watch => vec![Case::Watch { count }],
             Self::Reflector => {
-                vec![Case::Reflector { count, lean: false }, Case::Reflector { count, lean: true }]
+                vec![Case::Reflector { count, pruned: false }, Case::Reflector { count, pruned: true }]
             }
             Self::Dispatch => {
                 [0, 10, 1000].into_iter().map(|work_ms| Case::Dispatch { count, work_ms }).collect()
@@ -70,23 +71,23 @@ pub(crate) struct Objects {
 /// One measurement.
 #[derive(Clone, Copy)]
 pub(crate) enum Case {
-    /// `alone`: over one connection, in the way each side has for it.
+    /// `one_connection`: over a single HTTP/2 connection.
     Get {
         in_flight: usize,
         requests: usize,
-        alone: bool,
+        one_connection: bool,
     },
-    /// `lean`: without `managedFields`, in the way each side has for it.
+    /// `pruned`: without `managedFields`.
     List {
         count: usize,
-        lean: bool,
+        pruned: bool,
     },
     Watch {
         count: usize,
     },
     Reflector {
         count: usize,
-        lean: bool,
+        pruned: bool,
     },
     Dispatch {
         count: usize,
@@ -101,12 +102,12 @@ impl Case {
         let numbers: Vec<usize> =
             parts.map(str::parse).collect::<Result<_, _>>().with_context(|| format!("measure: {text:?}"))?;
         match (name, &numbers[..]) {
-            ("get", &[in_flight, requests, alone]) => {
-                Ok(Self::Get { in_flight, requests, alone: alone == 1 })
+            ("get", &[in_flight, requests, one_connection]) => {
+                Ok(Self::Get { in_flight, requests, one_connection: one_connection == 1 })
             }
-            ("list", &[count, lean]) => Ok(Self::List { count, lean: lean == 1 }),
+            ("list", &[count, pruned]) => Ok(Self::List { count, pruned: pruned == 1 }),
             ("watch", &[count]) => Ok(Self::Watch { count }),
-            ("reflector", &[count, lean]) => Ok(Self::Reflector { count, lean: lean == 1 }),
+            ("reflector", &[count, pruned]) => Ok(Self::Reflector { count, pruned: pruned == 1 }),
             ("dispatch", &[count, work_ms]) => Ok(Self::Dispatch { count, work_ms: u64::try_from(work_ms)? }),
             _ => anyhow::bail!("measure: unknown case {text:?}"),
         }
@@ -115,27 +116,29 @@ impl Case {
     /// The form that [`Case::parse`] reads.
     pub(crate) fn to_arg(self) -> String {
         match self {
-            Self::Get { in_flight, requests, alone } => {
-                format!("get:{in_flight}:{requests}:{}", usize::from(alone))
+            Self::Get { in_flight, requests, one_connection } => {
+                format!("get:{in_flight}:{requests}:{}", usize::from(one_connection))
             }
-            Self::List { count, lean } => format!("list:{count}:{}", usize::from(lean)),
+            Self::List { count, pruned } => format!("list:{count}:{}", usize::from(pruned)),
             Self::Watch { count } => format!("watch:{count}"),
-            Self::Reflector { count, lean } => format!("reflector:{count}:{}", usize::from(lean)),
+            Self::Reflector { count, pruned } => format!("reflector:{count}:{}", usize::from(pruned)),
             Self::Dispatch { count, work_ms } => format!("dispatch:{count}:{work_ms}"),
         }
     }
 
     pub(crate) fn title(self) -> String {
         match self {
-            Self::Get { in_flight, alone: true, .. } => {
+            Self::Get { in_flight, one_connection: true, .. } => {
                 format!("`get`, {in_flight} in flight, one connection")
             }
-            Self::Get { in_flight, alone: false, .. } => format!("`get`, {in_flight} in flight, defaults"),
-            Self::List { count, lean: false } => format!("list of {count} Pods"),
+            Self::Get { in_flight, one_connection: false, .. } => {
+                format!("`get`, {in_flight} in flight, default settings")
+            }
+            Self::List { count, pruned: false } => format!("list of {count} Pods"),
             Self::Watch { count } => format!("watch of {count} Pods"),
-            Self::Reflector { count, lean: false } => format!("reflector of {count} Pods"),
-            Self::List { lean: true, .. } | Self::Reflector { lean: true, .. } => {
-                "the same without `managedFields`".to_owned()
+            Self::Reflector { count, pruned: false } => format!("reflector of {count} Pods"),
+            Self::List { pruned: true, .. } | Self::Reflector { pruned: true, .. } => {
+                "same, without `managedFields`".to_owned()
             }
             Self::Dispatch { count, work_ms } => format!("{count} ConfigMaps, {work_ms} ms of work"),
         }

@@ -1,27 +1,27 @@
-//! Ours and kube 5.0.0 side by side: the same program compiled against both, in one run. See docs/benchmarks.md.
+//! Benchmarks of this workspace against kube 5.0.0 (the baseline): the same program compiled against both libraries. See docs/benchmarks.md.
 
 mod args;
+mod baseline;
 mod case;
 mod measure;
-mod ours;
 mod report;
 mod run;
 mod server;
-mod theirs;
+mod workspace;
 
-use args::{Command, Side};
+use args::{Command, Library};
 
 fn main() -> anyhow::Result<()> {
     match args::parse(std::env::args().skip(1))? {
         Command::Help => print!("{}", args::HELP),
         Command::Run(options) => run::run(&options)?,
         Command::Serve { objects, kubeconfig } => server::serve(&objects, &kubeconfig)?,
-        Command::Measure { side, case, kubeconfig } => {
-            let figures = match side {
-                Side::Ours => ours::side::measure(case, &kubeconfig)?,
-                Side::Peer => theirs::side::measure(case, &kubeconfig)?,
+        Command::Measure { library, case, kubeconfig } => {
+            let metrics = match library {
+                Library::Workspace => workspace::workload::measure(case, &kubeconfig)?,
+                Library::Baseline => baseline::workload::measure(case, &kubeconfig)?,
             };
-            println!("{}", serde_json::to_string(&figures)?);
+            println!("{}", serde_json::to_string(&metrics)?);
         }
     }
     Ok(())

@@ -1,14 +1,14 @@
-//! What a process can tell of itself.
+//! CPU time and memory of the current process.
 
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
 use anyhow::Context;
 
-/// The figures of one measurement, by name. Less is better in each.
-pub(crate) type Figures = BTreeMap<String, f64>;
+/// The metrics of one measurement by name. Lower is better for each.
+pub(crate) type Metrics = BTreeMap<String, f64>;
 
-/// Time on the wall and on the processor since some point.
+/// Measures wall-clock time and CPU time.
 pub(crate) struct Stopwatch {
     wall: Instant,
     cpu: Duration,
@@ -19,14 +19,14 @@ impl Stopwatch {
         Ok(Self { wall: Instant::now(), cpu: cpu_time()? })
     }
 
-    /// Milliseconds on the wall and on the processor.
+    /// Wall-clock time and CPU time in milliseconds.
     pub(crate) fn stop(&self) -> anyhow::Result<(f64, f64)> {
         let wall = self.wall.elapsed();
         Ok((wall.as_secs_f64() * 1e3, (cpu_time()?.saturating_sub(self.cpu)).as_secs_f64() * 1e3))
     }
 }
 
-/// What all threads of this process have used, in nanoseconds as the scheduler counts.
+/// The CPU time of all threads of this process, from the scheduler statistics.
 fn cpu_time() -> anyhow::Result<Duration> {
     let mut total = 0;
     for task in std::fs::read_dir("/proc/self/task")? {
@@ -37,18 +37,18 @@ fn cpu_time() -> anyhow::Result<Duration> {
     Ok(Duration::from_nanos(total))
 }
 
-/// Resident memory now, in MiB.
-pub(crate) fn resident() -> anyhow::Result<f64> {
+/// The current RSS in MiB.
+pub(crate) fn rss() -> anyhow::Result<f64> {
     status("VmRSS:")
 }
 
-/// The most that was ever resident, or since [`forget_peak`], in MiB.
-pub(crate) fn peak() -> anyhow::Result<f64> {
+/// The peak RSS in MiB since the start or the last [`reset_peak_rss`].
+pub(crate) fn peak_rss() -> anyhow::Result<f64> {
     status("VmHWM:")
 }
 
-/// Lets the peak start from what is resident now.
-pub(crate) fn forget_peak() -> anyhow::Result<()> {
+/// Resets the peak RSS to the current RSS.
+pub(crate) fn reset_peak_rss() -> anyhow::Result<()> {
     std::fs::write("/proc/self/clear_refs", "5").context("/proc/self/clear_refs")
 }
 

@@ -1,4 +1,4 @@
-//! Servers and measurements as child processes, in alternating rounds.
+//! Runs servers and measurements as child processes, in alternating rounds.
 
 use std::io::{BufRead, BufReader};
 use std::path::Path;
@@ -6,44 +6,47 @@ use std::process::{Child, Command, Stdio};
 
 use anyhow::{Context, ensure};
 
-use crate::args::{Options, Side};
+use crate::args::{Library, Options};
 use crate::case::{Case, Kind, Objects};
-use crate::measure::Figures;
+use crate::measure::Metrics;
 use crate::report;
 
-/// Runs the tables and prints each as soon as it is there.
+/// Runs the tables and prints the rows of each case when it is done.
 pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
     println!("{}", report::HEADER);
     for table in &options.tables {
         let server = Server::start(table.objects(options.objects))?;
         for case in table.cases(options.objects) {
-            let (mut ours, mut peer) = (Vec::new(), Vec::new());
+            let (mut workspace, mut baseline) = (Vec::new(), Vec::new());
             for round in 0..options.rounds {
-                // Whoever comes second may find the machine warmer, so they take turns at it.
-                let sides = if round % 2 == 0 { [Side::Ours, Side::Peer] } else { [Side::Peer, Side::Ours] };
-                for side in sides {
-                    let figures = measure(side, case, server.kubeconfig.path())?;
-                    match side {
-                        Side::Ours => ours.push(figures),
-                        Side::Peer => peer.push(figures),
+                // Alternate the order: the second measurement may profit from warm caches.
+                let mut order = Library::BOTH;
+                if round % 2 == 1 {
+                    order.reverse();
+                }
+                for library in order {
+                    let metrics = measure(library, case, server.kubeconfig.path())?;
+                    match library {
+                        Library::Workspace => workspace.push(metrics),
+                        Library::Baseline => baseline.push(metrics),
                     }
                 }
             }
-            print!("{}", report::rows(case, &ours, &peer)?);
+            print!("{}", report::rows(case, &workspace, &baseline)?);
         }
     }
     Ok(())
 }
 
-/// Each measurement is a process of its own, so that memory is that side's alone.
-fn measure(side: Side, case: Case, kubeconfig: &Path) -> anyhow::Result<Figures> {
+/// Runs one measurement in a separate process, so that memory and CPU time belong to one library.
+fn measure(library: Library, case: Case, kubeconfig: &Path) -> anyhow::Result<Metrics> {
     let output = Command::new(std::env::current_exe()?)
-        .args(["measure", side.name(), &case.to_arg()])
+        .args(["measure", library.name(), &case.to_arg()])
         .arg(kubeconfig)
         .stderr(Stdio::inherit())
         .output()?;
-    ensure!(output.status.success(), "measuring {} for {} failed", case.to_arg(), side.name());
-    serde_json::from_slice(&output.stdout).with_context(|| format!("figures of {}", case.to_arg()))
+    ensure!(output.status.success(), "measuring {} for {} failed", case.to_arg(), library.name());
+    serde_json::from_slice(&output.stdout).with_context(|| format!("metrics of {}", case.to_arg()))
 }
 
 struct Server {
@@ -74,7 +77,7 @@ impl Server {
 
 impl Drop for Server {
     fn drop(&mut self) {
-        // It may have ended by itself, and then there is nothing left to do.
+        // Errors mean that the server has already exited.
         let _ = self.process.kill();
         let _ = self.process.wait();
     }

@@ -1,4 +1,4 @@
-//! The measured program over this workspace.
+//! The workload, compiled against this workspace.
 
 use ::kube;
 use k8s_openapi::api::core::v1::Pod;
@@ -7,17 +7,17 @@ use kube::client::Prune;
 use kube::runtime::watcher;
 use kube::{Api, Client, Config, core};
 
-#[path = "side/mod.rs"]
-pub(crate) mod side;
+#[path = "workload/mod.rs"]
+pub(crate) mod workload;
 
-/// As by default.
+/// The default: all requests share one HTTP/2 connection.
 fn over_one_connection(config: Config) -> anyhow::Result<Client> {
     Ok(Client::try_from(config)?)
 }
 
-/// All Pods. `lean`: without `managedFields`.
-async fn list(client: Client, lean: bool) -> kube::Result<Vec<Pod>> {
-    if !lean {
+/// Lists all Pods. `pruned`: the decoder skips `managedFields`.
+async fn list(client: Client, pruned: bool) -> kube::Result<Vec<Pod>> {
+    if !pruned {
         return Ok(Api::default_namespaced(client).list(&ListParams::default()).await?.items);
     }
     let path = Api::<Pod>::default_namespaced(client.clone()).resource_url().to_owned();
@@ -27,7 +27,7 @@ async fn list(client: Client, lean: bool) -> kube::Result<Vec<Pod>> {
     Ok(client.request_list(request).await?.items)
 }
 
-/// A cache without `managedFields`.
-fn lean_config(config: watcher::Config) -> watcher::Config {
+/// Makes the watcher skip `managedFields`.
+fn pruned_config(config: watcher::Config) -> watcher::Config {
     config.without_managed_fields()
 }

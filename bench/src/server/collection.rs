@@ -1,4 +1,4 @@
-//! The objects as JSON, made once.
+//! The objects of the server, serialized once.
 
 use std::sync::atomic::AtomicUsize;
 
@@ -13,13 +13,13 @@ pub(super) struct Collection {
     pub(super) list_kind: &'static str,
     /// All objects, each followed by a comma.
     objects: Bytes,
-    /// Where each begins, and the end of the last.
+    /// The offset of each object in `objects`, and the end of the last one.
     bounds: Vec<usize>,
-    /// All objects as events, each a line.
+    /// All objects as ADDED events, one per line.
     pub(super) events: Bytes,
-    /// How many connections there are.
+    /// The number of open connections.
     pub(super) connections: AtomicUsize,
-    /// Somebody wants the history to be lost.
+    /// Notified when watches have to fail with 410.
     pub(super) expire: Notify,
 }
 
@@ -48,7 +48,7 @@ impl Collection {
         self.bounds.len() - 1
     }
 
-    /// The JSON of these objects, with commas between them.
+    /// The JSON of these objects, separated by commas.
     pub(super) fn range(&self, from: usize, to: usize) -> Bytes {
         let (start, end) = (self.bounds[from], self.bounds[to]);
         self.objects.slice(start..if start == end { end } else { end - 1 })

@@ -1,8 +1,8 @@
-//! A server that replays bytes it has made before, so that what is measured is the client.
+//! A server that sends prepared bytes, so that it costs little compared to the client.
 
-mod answer;
 mod collection;
 mod pods;
+mod response;
 mod socket;
 
 use std::io::Write;
@@ -12,10 +12,10 @@ use std::sync::Arc;
 use crate::case::Objects;
 use collection::Collection;
 
-/// Serves until it is killed. Writes a kubeconfig that leads to it, then says `ready`.
+/// Writes a kubeconfig for the server, prints `ready` and serves until the process is killed.
 pub(crate) fn serve(objects: &Objects, kubeconfig: &Path) -> anyhow::Result<()> {
     let collection = Arc::new(Collection::of(objects));
-    // One thread: the other processor is the client's.
+    // One thread, to leave the other CPUs to the client.
     tokio::runtime::Builder::new_current_thread().enable_all().build()?.block_on(async {
         let socket = socket::Socket::bind().await?;
         std::fs::write(kubeconfig, socket.kubeconfig())?;

@@ -1,4 +1,4 @@
-//! Requests to bytes.
+//! The response to each request.
 
 use std::collections::HashMap;
 use std::convert::Infallible;
@@ -14,12 +14,12 @@ use hyper::body::{Frame, Incoming};
 
 use super::collection::Collection;
 
-type Answer = Result<Response<UnsyncBoxBody<Bytes, Infallible>>, http::Error>;
+type ResponseResult = Result<Response<UnsyncBoxBody<Bytes, Infallible>>, http::Error>;
 
-/// How much is written at once.
+/// The size of a body frame.
 const CHUNK: usize = 64 << 10;
 
-pub(super) fn answer(collection: &Arc<Collection>, request: &Request<Incoming>) -> Answer {
+pub(super) fn respond(collection: &Arc<Collection>, request: &Request<Incoming>) -> ResponseResult {
     let query: HashMap<&str, &str> = request
         .uri()
         .query()
@@ -28,11 +28,11 @@ pub(super) fn answer(collection: &Arc<Collection>, request: &Request<Incoming>) 
         .filter_map(|pair| pair.split_once('='))
         .collect();
     match request.uri().path() {
-        "/version" => whole(r#"{"major":"1","minor":"37"}"#),
-        "/bench/connections" => whole(collection.connections.load(Ordering::Relaxed).to_string()),
+        "/version" => full(r#"{"major":"1","minor":"37"}"#),
+        "/bench/connections" => full(collection.connections.load(Ordering::Relaxed).to_string()),
         "/bench/expire" => {
             collection.expire.notify_one();
-            whole("{}")
+            full("{}")
         }
         "/api/v1/namespaces/default/pods" | "/api/v1/namespaces/default/configmaps" => {
             match (query.get("watch"), query.get("resourceVersion")) {
@@ -41,16 +41,16 @@ pub(super) fn answer(collection: &Arc<Collection>, request: &Request<Incoming>) 
                 (None, _) => list(collection, &query),
             }
         }
-        "/api/v1/namespaces/default/configmaps/object-0" => whole(collection.range(0, 1)),
+        "/api/v1/namespaces/default/configmaps/object-0" => full(collection.range(0, 1)),
         _ => Response::builder().status(StatusCode::NOT_FOUND).body(Full::default().boxed_unsync()),
     }
 }
 
-fn whole(body: impl Into<Bytes>) -> Answer {
+fn full(body: impl Into<Bytes>) -> ResponseResult {
     response().body(Full::new(body.into()).boxed_unsync())
 }
 
-fn list(collection: &Collection, query: &HashMap<&str, &str>) -> Answer {
+fn list(collection: &Collection, query: &HashMap<&str, &str>) -> ResponseResult {
     let number = |name| query.get(name).and_then(|value| value.parse::<usize>().ok());
     let from = number("continue").unwrap_or(0).min(collection.len());
     let to = number("limit").map_or(collection.len(), |limit| collection.len().min(from + limit));
@@ -64,14 +64,14 @@ fn list(collection: &Collection, query: &HashMap<&str, &str>) -> Answer {
     response().body(StreamBody::new(frames).boxed_unsync())
 }
 
-/// Every object as an event.
-fn replay(collection: &Collection) -> Answer {
+/// A watch that sends every object as an event.
+fn replay(collection: &Collection) -> ResponseResult {
     let frames = stream::iter(chunks(collection.events.clone())).map(|piece| Ok(Frame::data(piece)));
     response().body(StreamBody::new(frames).boxed_unsync())
 }
 
-/// Nothing, until the history is said to be lost.
-fn until_expired(collection: Arc<Collection>) -> Answer {
+/// A watch that sends nothing until it expires with 410.
+fn until_expired(collection: Arc<Collection>) -> ResponseResult {
     const EXPIRED: &str = concat!(
         r#"{"type":"ERROR","object":{"kind":"Status","apiVersion":"v1","metadata":{},"status":"Failure","#,
         r#""message":"too old resource version: 900000 (900001)","reason":"Expired","code":410}}"#,

@@ -1,4 +1,4 @@
-//! TLS with HTTP/2, as API servers have it.
+//! The listener: TLS with HTTP/2 and HTTP/1.1, as in API servers.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -11,8 +11,8 @@ use rustls::pki_types::{PrivateKeyDer, PrivatePkcs8KeyDer};
 use tokio::net::TcpListener;
 use tokio_rustls::TlsAcceptor;
 
-use super::answer::answer;
 use super::collection::Collection;
+use super::response::respond;
 
 pub(super) struct Socket {
     listener: TcpListener,
@@ -30,11 +30,11 @@ impl Socket {
             .with_no_client_auth()
             .with_single_cert(vec![certified.cert.der().clone()], key)?;
         tls.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
-        let listener = TcpListener::bind("127.0.0.1:0").await.context("no port is free")?;
+        let listener = TcpListener::bind("127.0.0.1:0").await.context("cannot bind a port")?;
         Ok(Self { listener, tls: TlsAcceptor::from(Arc::new(tls)), certificate: certified.cert.pem() })
     }
 
-    /// JSON is YAML too.
+    /// A kubeconfig for this server. It is JSON, which is valid YAML.
     pub(super) fn kubeconfig(&self) -> String {
         let port = self.listener.local_addr().map_or(0, |address| address.port());
         serde_json::json!({
@@ -60,12 +60,12 @@ impl Socket {
                 let Ok(stream) = tls.accept(stream).await else { return };
                 collection.connections.fetch_add(1, Ordering::Relaxed);
                 let service = service_fn(|request| {
-                    let response = answer(&collection, &request);
+                    let response = respond(&collection, &request);
                     async move { response }
                 });
                 let mut http = auto::Builder::new(TokioExecutor::new());
                 http.http2().max_concurrent_streams(250);
-                // A client that goes away ends its connection, and that is all there is to it.
+                // Ignored: a client that disconnects is no error.
                 let _ = http.serve_connection(TokioIo::new(stream), service).await;
                 collection.connections.fetch_sub(1, Ordering::Relaxed);
             });

@@ -10,7 +10,7 @@ use k8s_openapi::api::core::v1::ConfigMap;
 use super::super::kube::runtime::controller::Action;
 use super::super::kube::runtime::{Controller, watcher};
 use super::super::kube::{Api, Client};
-use crate::measure::{self, Figures, Stopwatch};
+use crate::measure::{self, Metrics, Stopwatch};
 
 #[derive(Debug)]
 struct Never;
@@ -28,7 +28,7 @@ struct Context {
     done: AtomicUsize,
 }
 
-pub(super) async fn measure(client: Client, count: usize, work_ms: u64) -> anyhow::Result<Figures> {
+pub(super) async fn measure(client: Client, count: usize, work_ms: u64) -> anyhow::Result<Metrics> {
     client.request_text(http::Request::get("/version").body(Vec::new())?).await?;
     let context = Arc::new(Context { work: Duration::from_millis(work_ms), done: AtomicUsize::new(0) });
     let watch = Stopwatch::start()?;
@@ -39,7 +39,7 @@ pub(super) async fn measure(client: Client, count: usize, work_ms: u64) -> anyho
     let (wall, cpu) = watch.stop()?;
     let done = context.done.load(Ordering::SeqCst);
     anyhow::ensure!(failed == 0 && done == count, "{done} of {count} reconciled, {failed} errors");
-    Ok([("ms".into(), wall), ("ms of processor".into(), cpu), ("MiB at peak".into(), measure::peak()?)]
+    Ok([("ms".into(), wall), ("ms CPU time".into(), cpu), ("MiB peak RSS".into(), measure::peak_rss()?)]
         .into())
 }
 

@@ -1,4 +1,4 @@
-//! `get` of one ConfigMap of a kilobyte, over and over.
+//! Gets one ConfigMap of 1 KB repeatedly.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -6,9 +6,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use k8s_openapi::api::core::v1::ConfigMap;
 
 use super::super::kube::{Api, Client};
-use crate::measure::{Figures, Stopwatch};
+use crate::measure::{Metrics, Stopwatch};
 
-pub(super) async fn measure(client: Client, in_flight: usize, requests: usize) -> anyhow::Result<Figures> {
+pub(super) async fn measure(client: Client, in_flight: usize, requests: usize) -> anyhow::Result<Metrics> {
     let api: Api<ConfigMap> = Api::default_namespaced(client.clone());
     run(&api, in_flight, requests / 10).await?;
     let watch = Stopwatch::start()?;
@@ -19,7 +19,7 @@ pub(super) async fn measure(client: Client, in_flight: usize, requests: usize) -
     Ok([
         ("connections".into(), connections.parse()?),
         ("µs per request".into(), wall * each),
-        ("µs of processor per request".into(), cpu * each),
+        ("µs CPU time per request".into(), cpu * each),
     ]
     .into())
 }

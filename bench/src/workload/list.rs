@@ -1,22 +1,22 @@
-//! One list of all Pods.
+//! Lists all Pods once.
 
 use k8s_openapi::api::core::v1::Pod;
 
 use super::super::kube::Client;
 use super::super::list;
-use crate::measure::{self, Figures, Stopwatch};
+use crate::measure::{self, Metrics, Stopwatch};
 
-pub(super) async fn measure(client: Client, count: usize, lean: bool) -> anyhow::Result<Figures> {
-    // The connection is made before the clock runs.
+pub(super) async fn measure(client: Client, count: usize, pruned: bool) -> anyhow::Result<Metrics> {
+    // Not measured: connecting.
     client.request_text(http::Request::get("/version").body(Vec::new())?).await?;
     let watch = Stopwatch::start()?;
-    let pods: Vec<Pod> = list(client, lean).await?;
+    let pods: Vec<Pod> = list(client, pruned).await?;
     let (wall, cpu) = watch.stop()?;
-    anyhow::ensure!(pods.len() == count, "{} of {count} Pods came", pods.len());
+    anyhow::ensure!(pods.len() == count, "received {} of {count} Pods", pods.len());
     anyhow::ensure!(
-        pods.iter().all(|pod| pod.metadata.managed_fields.is_none() == lean),
-        "other fields than wanted"
+        pods.iter().all(|pod| pod.metadata.managed_fields.is_none() == pruned),
+        "unexpected managedFields"
     );
-    Ok([("ms".into(), wall), ("ms of processor".into(), cpu), ("MiB at peak".into(), measure::peak()?)]
+    Ok([("ms".into(), wall), ("ms CPU time".into(), cpu), ("MiB peak RSS".into(), measure::peak_rss()?)]
         .into())
 }

@@ -1,4 +1,4 @@
-//! A cache of all Pods: filled once, then filled again because the history was lost.
+//! Fills a store with all Pods, then makes the watch expire and measures the relist.
 
 use std::future::ready;
 use std::sync::Arc;
@@ -10,10 +10,10 @@ use k8s_openapi::api::core::v1::Pod;
 
 use super::super::kube::runtime::{WatchStreamExt, reflector, watcher};
 use super::super::kube::{Api, Client};
-use super::super::lean_config;
-use crate::measure::{self, Figures, Stopwatch};
+use super::super::pruned_config;
+use crate::measure::{self, Metrics, Stopwatch};
 
-pub(super) async fn measure(client: Client, count: usize, lean: bool) -> anyhow::Result<Figures> {
+pub(super) async fn measure(client: Client, count: usize, pruned: bool) -> anyhow::Result<Metrics> {
     client.request_text(http::Request::get("/version").body(Vec::new())?).await?;
     let api: Api<Pod> = Api::default_namespaced(client.clone());
     let lists = Arc::new(AtomicUsize::new(0));
@@ -23,14 +23,14 @@ pub(super) async fn measure(client: Client, count: usize, lean: bool) -> anyhow:
         let lists = Arc::clone(&lists);
         async move {
             let config = watcher::Config::default();
-            let events = watcher(api, if lean { lean_config(config) } else { config }).default_backoff();
+            let events = watcher(api, if pruned { pruned_config(config) } else { config }).default_backoff();
             let count_lists = move |event: Result<watcher::Event<Pod>, watcher::Error>| {
                 if let Ok(watcher::Event::InitDone) = event {
                     lists.fetch_add(1, Ordering::SeqCst);
                 }
                 ready(())
             };
-            if lean {
+            if pruned {
                 let events = events.modify(|pod| pod.metadata.managed_fields = None);
                 reflector(writer, events).for_each(count_lists).await;
             } else {
@@ -40,26 +40,26 @@ pub(super) async fn measure(client: Client, count: usize, lean: bool) -> anyhow:
     });
     store.wait_until_ready().await?;
     let (wall, cpu) = watch.stop()?;
-    let fill_peak = measure::peak()?;
-    anyhow::ensure!(store.len() == count, "the cache has {} of {count} Pods", store.len());
-    let steady = measure::resident()?;
-    measure::forget_peak()?;
-    let again = Stopwatch::start()?;
+    let fill_peak = measure::peak_rss()?;
+    anyhow::ensure!(store.len() == count, "the store has {} of {count} Pods", store.len());
+    let filled_rss = measure::rss()?;
+    measure::reset_peak_rss()?;
+    let relist = Stopwatch::start()?;
     client.request_text(http::Request::get("/bench/expire").body(Vec::new())?).await?;
     while lists.load(Ordering::SeqCst) < 2 {
         tokio::time::sleep(Duration::from_millis(5)).await;
     }
-    let (_, relist_cpu) = again.stop()?;
-    let relist_peak = measure::peak()?;
-    anyhow::ensure!(store.len() == count, "the cache has {} of {count} Pods", store.len());
+    let (_, relist_cpu) = relist.stop()?;
+    let relist_peak = measure::peak_rss()?;
+    anyhow::ensure!(store.len() == count, "the store has {} of {count} Pods", store.len());
     filling.abort();
     Ok([
         ("ms to fill".into(), wall),
-        ("ms of processor to fill".into(), cpu),
-        ("MiB when filled".into(), steady),
-        ("MiB at peak of filling".into(), fill_peak),
-        ("ms of processor to list again".into(), relist_cpu),
-        ("peak of listing again ÷ filled".into(), relist_peak / steady),
+        ("ms CPU time to fill".into(), cpu),
+        ("MiB RSS when filled".into(), filled_rss),
+        ("MiB peak RSS while filling".into(), fill_peak),
+        ("ms CPU time of the relist".into(), relist_cpu),
+        ("peak RSS of the relist ÷ RSS when filled".into(), relist_peak / filled_rss),
     ]
     .into())
 }
