@@ -1,4 +1,4 @@
-//! Admission reviews: any bytes are a review or an error, and every request can be answered.
+//! Admission reviews: any input is a review or an error, and every request has a response that serializes.
 #![no_main]
 
 use kube_core::DynamicObject;
@@ -10,5 +10,5 @@ fuzz_target!(|body: &[u8]| {
     let Ok(request): Result<AdmissionRequest<DynamicObject>, _> = review.try_into() else { return };
     let response = AdmissionResponse::from(&request).deny("fuzzed");
     assert_eq!(response.uid, request.uid);
-    serde_json::to_vec(&response.into_review()).expect("a response can be written");
+    serde_json::to_vec(&response.into_review()).expect("a response can be serialized");
 });

@@ -1,4 +1,4 @@
-//! What credential programs print: any bytes are a credential or an error.
+//! The output of exec plugins: any input is a credential or an error.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

@@ -1,5 +1,5 @@
+//! Arbitrary requests to the test server: each gets a response, without a panic or hang.
 #![no_main]
-//! Any requests to the test server: no panic, no hang, an answer to each.
 
 #[path = "../../crates/kube-testserver/tests/it/fuzz/generate/mod.rs"]
 mod generate;
@@ -16,11 +16,12 @@ fuzz_target!(|data: &[u8]| {
     runtime.expect("a runtime can be built").block_on(async {
         let server = ApiServer::new();
         for request in generate::requests(data) {
-            let answer = server.clone().oneshot(request).await.expect("nothing breaks without a fault");
-            let mut body = answer.into_body();
-            // Of a watch or a log, what comes at once.
+            let response =
+                server.clone().oneshot(request).await.expect("responses fail only with a fault rule");
+            let mut body = response.into_body();
+            // A watch or a log does not end: read what is available immediately.
             while let Ok(Some(frame)) = tokio::time::timeout(Duration::from_millis(1), body.frame()).await {
-                frame.expect("nothing breaks without a fault");
+                frame.expect("responses fail only with a fault rule");
             }
         }
     });

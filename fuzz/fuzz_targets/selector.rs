@@ -1,4 +1,4 @@
-//! Label selectors: what parses prints as something that parses to the same.
+//! Label selectors: a parsed selector prints as text that parses to an equal selector.
 #![no_main]
 
 use kube_core::{Selector, SelectorExt as _};
@@ -7,7 +7,8 @@ use libfuzzer_sys::fuzz_target;
 fuzz_target!(|text: &str| {
     let Ok(selector) = text.parse::<Selector>() else { return };
     let printed = selector.to_string();
-    let again: Selector = printed.parse().unwrap_or_else(|error| panic!("{text:?} printed as {printed:?}: {error}"));
-    assert_eq!(again, selector, "{text:?} printed as {printed:?}");
+    let reparsed: Selector =
+        printed.parse().unwrap_or_else(|error| panic!("{text:?} printed as {printed:?}: {error}"));
+    assert_eq!(reparsed, selector, "{text:?} printed as {printed:?}");
     let _ = selector.matches(&[("a".to_owned(), "b".to_owned())].into());
 });

@@ -1,4 +1,4 @@
-//! The bytes of a watch in pieces: wherever they are cut, the same events come, and nothing panics.
+//! Watch responses split into chunks: the split changes no event, and nothing panics.
 #![no_main]
 
 use std::convert::Infallible;
@@ -13,29 +13,29 @@ use kube_client::client::{Body, Prune};
 use kube_core::{DeserializeGuard, DynamicObject, WatchEvent};
 use libfuzzer_sys::fuzz_target;
 
-// The first bytes say how long the pieces are, the others are what the server sends.
+// Chunk sizes, the bytes of the response, and whether managedFields are pruned.
 fuzz_target!(|input: (Vec<u8>, Vec<u8>, bool)| {
-    let (cuts, bytes, pruned) = input;
-    let whole = events(vec![bytes.clone()], pruned);
-    let mut pieces = Vec::new();
+    let (sizes, bytes, pruned) = input;
+    let expected = events(vec![bytes.clone()], pruned);
+    let mut chunks = Vec::new();
     let mut rest = &bytes[..];
-    for cut in cuts.iter().cycle().take(4096) {
-        let (piece, behind) = rest.split_at(rest.len().min(usize::from(*cut)));
-        pieces.push(piece.to_vec());
-        rest = behind;
+    for size in sizes.iter().cycle().take(4096) {
+        let (chunk, remainder) = rest.split_at(rest.len().min(usize::from(*size)));
+        chunks.push(chunk.to_vec());
+        rest = remainder;
     }
-    pieces.push(rest.to_vec());
-    assert_eq!(events(pieces, pruned), whole);
+    chunks.push(rest.to_vec());
+    assert_eq!(events(chunks, pruned), expected);
     if !pruned {
-        agrees_with_serde_json(&bytes, &whole);
+        agrees_with_serde_json(&bytes, &expected);
     }
 });
 
-/// What comes of a watch that is answered with these pieces, in words.
-fn events(pieces: Vec<Vec<u8>>, pruned: bool) -> Vec<String> {
+/// The events of a watch whose response consists of these chunks, as text.
+fn events(chunks: Vec<Vec<u8>>, pruned: bool) -> Vec<String> {
     let server = tower::service_fn(move |_: Request<Body>| {
         let frames: Vec<_> =
-            pieces.iter().cloned().map(|piece| Ok::<_, Infallible>(Frame::data(piece.into()))).collect();
+            chunks.iter().cloned().map(|chunk| Ok::<_, Infallible>(Frame::data(chunk.into()))).collect();
         async { Ok::<_, Infallible>(Response::new(StreamBody::new(stream::iter(frames)))) }
     });
     let mut request = Request::get("/").body(Vec::new()).expect("a valid request");
@@ -44,12 +44,12 @@ fn events(pieces: Vec<Vec<u8>>, pruned: bool) -> Vec<String> {
     }
     block_on(async {
         let events = Client::new(server, "default").request_events_guarded::<DynamicObject>(request).await;
-        let events = Box::pin(events.expect("the answer is 200"));
-        events.map(|event| event.map_or_else(|err| err.to_string(), |event| in_words(&event))).collect().await
+        let events = Box::pin(events.expect("the status is 200"));
+        events.map(|event| event.map_or_else(|err| err.to_string(), |event| to_text(&event))).collect().await
     })
 }
 
-fn in_words(event: &WatchEvent<DeserializeGuard<DynamicObject>>) -> String {
+fn to_text(event: &WatchEvent<DeserializeGuard<DynamicObject>>) -> String {
     match event {
         WatchEvent::Added(object) | WatchEvent::Modified(object) | WatchEvent::Deleted(object) => {
             let object = match &object.0 {
@@ -62,7 +62,7 @@ fn in_words(event: &WatchEvent<DeserializeGuard<DynamicObject>>) -> String {
     }
 }
 
-/// A good line gives the event that serde_json makes of it.
+/// Checks that each valid line gives the event that serde_json decodes.
 fn agrees_with_serde_json(bytes: &[u8], events: &[String]) {
     let lines: Vec<_> = bytes.split(|byte| *byte == b'\n').collect();
     let Some((last, lines)) = lines.split_last() else { return };
@@ -76,11 +76,11 @@ fn agrees_with_serde_json(bytes: &[u8], events: &[String]) {
         return;
     }
     for (line, event) in lines.into_iter().zip(events) {
-        let Ok(theirs) = serde_json::from_slice::<WatchEvent<DynamicObject>>(line) else { continue };
+        let Ok(decoded) = serde_json::from_slice::<WatchEvent<DynamicObject>>(line) else { continue };
         if let WatchEvent::Added(object) | WatchEvent::Modified(object) | WatchEvent::Deleted(object) =
-            &theirs
+            &decoded
         {
-            assert_eq!(*event, format!("{theirs:?} {}", serde_json::to_string(object).unwrap_or_default()));
+            assert_eq!(*event, format!("{decoded:?} {}", serde_json::to_string(object).unwrap_or_default()));
         }
     }
 }

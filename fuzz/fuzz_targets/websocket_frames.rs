@@ -1,4 +1,4 @@
-//! What a server sends over a websocket: messages to the machines that sort channels, frames to the task that serves a process.
+//! Websocket input from a server: messages to the channel demultiplexers, frames to the task of an attached process.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
