@@ -1,9 +1,10 @@
-//! [`Body`]: what requests and answers carry.
+//! [`Body`]: the body of requests and responses.
 
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
 use bytes::Bytes;
+use http::Request;
 use http_body::{Frame, SizeHint};
 use http_body_util::{BodyExt, combinators::UnsyncBoxBody};
 use tower::BoxError;
@@ -11,7 +12,7 @@ use tower::BoxError;
 use crate::config::DEFAULT_COLLECT_LIMIT;
 use crate::error::Error;
 
-/// The body of a request or an answer: bytes that are all there, or a stream of them.
+/// The body of a request or a response: complete bytes, or a stream of them.
 ///
 /// ```
 /// use kube_client::client::Body;
@@ -20,47 +21,47 @@ use crate::error::Error;
 /// ```
 pub struct Body {
     kind: Kind,
-    /// How many bytes may be collected of it.
+    /// The most bytes that [`Body::collect_bytes`] collects.
     limit: usize,
 }
 
 enum Kind {
-    /// Taken when the one frame has been handed out.
-    Whole(Option<Bytes>),
+    /// `None` after its only frame was returned, or if it is empty.
+    Complete(Option<Bytes>),
     Stream(UnsyncBoxBody<Bytes, Error>),
 }
 
 impl Body {
-    const fn of(kind: Kind) -> Self {
+    const fn new(kind: Kind) -> Self {
         Self { kind, limit: DEFAULT_COLLECT_LIMIT }
     }
 
-    /// The same body, of which so many bytes may be collected at most.
+    /// The same body, of which at most `limit` bytes are collected.
     pub(crate) fn with_collect_limit(self, limit: usize) -> Self {
         Self { limit, ..self }
     }
 
     /// A body without bytes.
     pub const fn empty() -> Self {
-        Self::of(Kind::Whole(None))
+        Self::new(Kind::Complete(None))
     }
 
-    /// A second body with the same bytes, sharing them; `None` for a stream, which can be read only once.
+    /// A second body that shares the bytes; `None` for a stream, which can be read only once.
     pub fn try_clone(&self) -> Option<Self> {
         match &self.kind {
-            Kind::Whole(bytes) => Some(Self { kind: Kind::Whole(bytes.clone()), limit: self.limit }),
+            Kind::Complete(bytes) => Some(Self { kind: Kind::Complete(bytes.clone()), limit: self.limit }),
             Kind::Stream(_) => None,
         }
     }
 
-    /// Reads the body to its end. Costs no copy if the bytes are all there or come in one piece.
+    /// Reads the body to its end. Copies nothing if the bytes are complete or arrive in one frame.
     ///
-    /// A body that comes from a server may have so many bytes as the client's `collect_limit` says (256 MiB by default).
+    /// The body of a response may have at most as many bytes as the client's `collect_limit` (256 MiB by default).
     ///
     /// # Errors
-    /// What broke the stream, and [`Error::Service`] for a body that is larger than that.
+    /// The error of the stream, and [`Error::Service`] for a body that is larger than the limit.
     pub async fn collect_bytes(mut self) -> Result<Bytes, Error> {
-        if let Kind::Whole(bytes) = self.kind {
+        if let Kind::Complete(bytes) = self.kind {
             return Ok(bytes.unwrap_or_default());
         }
         let mut first = Bytes::new();
@@ -76,7 +77,8 @@ impl Body {
                 None if first.is_empty() => first = data,
                 None => {
                     let expected = usize::try_from(http_body::Body::size_hint(&self).lower()).unwrap_or(0);
-                    let mut buffer = Vec::with_capacity(first.len() + data.len() + expected.min(PREALLOCATE));
+                    let mut buffer =
+                        Vec::with_capacity(first.len() + data.len() + expected.min(MAX_PREALLOCATION));
                     buffer.extend_from_slice(&first);
                     buffer.extend_from_slice(&data);
                     rest = Some(buffer);
@@ -86,26 +88,37 @@ impl Body {
         Ok(rest.map_or(first, Bytes::from))
     }
 
-    /// A body read from another one.
+    /// A body that reads from another one.
     pub(crate) fn wrap<B>(body: B) -> Self
     where
         B: http_body::Body<Data = Bytes> + Send + 'static,
         B::Error: Into<BoxError>,
     {
-        Self::of(Kind::Stream(body.map_err(|err| from_transport(err.into())).boxed_unsync()))
+        Self::new(Kind::Stream(body.map_err(|err| from_transport(err.into())).boxed_unsync()))
     }
+}
+
+/// A copy of a request; `None` if its body is a stream.
+pub(crate) fn try_clone_request(request: &Request<Body>) -> Option<Request<Body>> {
+    let mut copy = Request::new(request.body().try_clone()?);
+    *copy.method_mut() = request.method().clone();
+    *copy.uri_mut() = request.uri().clone();
+    *copy.version_mut() = request.version();
+    copy.headers_mut().clone_from(request.headers());
+    *copy.extensions_mut() = request.extensions().clone();
+    Some(copy)
 }
 
 #[derive(Debug, thiserror::Error)]
 #[error(
-    "the answer has more than {0} bytes, the most that are collected (`collect_limit` of the configuration)"
+    "the response has more than {0} bytes, the most that are collected (`collect_limit` of the configuration)"
 )]
 struct TooLarge(usize);
 
-/// A server may claim any length; believe it only this far before the bytes are there.
-const PREALLOCATE: usize = 8 << 20;
+/// Most bytes that are allocated on the word of `Content-Length`, which a server can set to anything.
+const MAX_PREALLOCATION: usize = 8 << 20;
 
-/// The most telling of our errors for one that came up through layers which know none of them.
+/// Finds the variant of [`Error`] for the boxed error of a layer.
 pub(crate) fn from_transport(err: BoxError) -> Error {
     let err = match err.downcast::<Error>() {
         Ok(own) => return *own,
@@ -122,10 +135,10 @@ pub(crate) fn from_transport(err: BoxError) -> Error {
 }
 
 impl std::fmt::Debug for Body {
-    /// Tells the size, not the content: it may be a secret.
+    /// Shows the size and not the content, which may be a secret.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match &self.kind {
-            Kind::Whole(bytes) => write!(f, "Body({} bytes)", bytes.as_ref().map_or(0, Bytes::len)),
+            Kind::Complete(bytes) => write!(f, "Body({} bytes)", bytes.as_ref().map_or(0, Bytes::len)),
             Kind::Stream(_) => f.write_str("Body(stream)"),
         }
     }
@@ -139,7 +152,7 @@ impl From<Vec<u8>> for Body {
 
 impl From<Bytes> for Body {
     fn from(bytes: Bytes) -> Self {
-        Self::of(Kind::Whole(Some(bytes).filter(|bytes| !bytes.is_empty())))
+        Self::new(Kind::Complete(Some(bytes).filter(|bytes| !bytes.is_empty())))
     }
 }
 
@@ -152,21 +165,21 @@ impl http_body::Body for Body {
         cx: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Self::Data>, Self::Error>>> {
         match &mut self.kind {
-            Kind::Whole(bytes) => Poll::Ready(bytes.take().map(|bytes| Ok(Frame::data(bytes)))),
+            Kind::Complete(bytes) => Poll::Ready(bytes.take().map(|bytes| Ok(Frame::data(bytes)))),
             Kind::Stream(stream) => Pin::new(stream).poll_frame(cx),
         }
     }
 
     fn is_end_stream(&self) -> bool {
         match &self.kind {
-            Kind::Whole(bytes) => bytes.is_none(),
+            Kind::Complete(bytes) => bytes.is_none(),
             Kind::Stream(stream) => stream.is_end_stream(),
         }
     }
 
     fn size_hint(&self) -> SizeHint {
         match &self.kind {
-            Kind::Whole(bytes) => SizeHint::with_exact(bytes.as_ref().map_or(0, Bytes::len) as u64),
+            Kind::Complete(bytes) => SizeHint::with_exact(bytes.as_ref().map_or(0, Bytes::len) as u64),
             Kind::Stream(stream) => stream.size_hint(),
         }
     }
@@ -178,14 +191,14 @@ mod tests {
 
     use super::*;
 
-    fn stream(pieces: &'static [&'static str]) -> Body {
+    fn stream(frames: &'static [&'static str]) -> Body {
         let frames =
-            pieces.iter().map(|piece| Ok::<_, BoxError>(Frame::data(Bytes::from_static(piece.as_bytes()))));
+            frames.iter().map(|text| Ok::<_, BoxError>(Frame::data(Bytes::from_static(text.as_bytes()))));
         Body::wrap(StreamBody::new(futures::stream::iter(frames)))
     }
 
     #[tokio::test]
-    async fn pieces_are_joined_in_order() {
+    async fn frames_are_joined_in_order() {
         assert_eq!(stream(&["ab", "", "cd", "e"]).collect_bytes().await.unwrap(), "abcde");
         assert_eq!(stream(&["one"]).collect_bytes().await.unwrap(), "one");
         assert_eq!(stream(&[]).collect_bytes().await.unwrap(), "");
@@ -194,11 +207,11 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn more_than_the_limit_is_not_collected() {
-        let limited = |pieces, limit| stream(pieces).with_collect_limit(limit).collect_bytes();
+    async fn a_body_larger_than_the_limit_is_an_error() {
+        let limited = |frames, limit| stream(frames).with_collect_limit(limit).collect_bytes();
         assert_eq!(limited(&["ab", "cd"], 4).await.unwrap(), "abcd");
-        for pieces in [&["ab", "cd", "e"][..], &["abcde"]] {
-            let err = limited(pieces, 4).await.unwrap_err();
+        for frames in [&["ab", "cd", "e"][..], &["abcde"]] {
+            let err = limited(frames, 4).await.unwrap_err();
             let cause = std::error::Error::source(&err).unwrap().to_string();
             assert!(cause.contains("more than 4 bytes"), "{cause}");
         }
@@ -208,7 +221,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn only_what_is_all_there_can_be_cloned() {
+    async fn only_a_complete_body_can_be_cloned() {
         assert!(stream(&["x"]).try_clone().is_none());
         let copy = Body::from(b"x".to_vec()).try_clone().unwrap();
         assert_eq!(copy.collect_bytes().await.unwrap(), "x");

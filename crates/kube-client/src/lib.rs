@@ -60,8 +60,6 @@ mod connect;
 #[cfg(feature = "client")]
 mod decode;
 #[cfg(feature = "client")]
-mod delay;
-#[cfg(feature = "client")]
 pub mod discovery;
 #[cfg(feature = "config")]
 pub mod error;

@@ -1,4 +1,4 @@
-//! What can be wrong with a configuration.
+//! The errors of finding and reading a configuration.
 
 use std::path::PathBuf;
 
@@ -9,9 +9,9 @@ use crate::chain::ErrorChain;
 /// A kubeconfig could not be found, read or used.
 #[derive(Debug, Error)]
 pub enum KubeconfigError {
-    /// Neither a context was asked for nor does the kubeconfig name a current one.
+    /// The options have no context, and the kubeconfig has no current one.
     #[error(
-        "the kubeconfig has no `current-context`: set one (`kubectl config use-context NAME`) or ask for a context"
+        "the kubeconfig has no `current-context`: set one (`kubectl config use-context NAME`) or select a context"
     )]
     CurrentContextNotSet,
     /// Merging kubeconfigs of different `kind`s.
@@ -20,19 +20,19 @@ pub enum KubeconfigError {
     /// Merging kubeconfigs of different `apiVersion`s.
     #[error("kubeconfigs of different `apiVersion` cannot be merged: each has to be `v1`")]
     ApiVersionMismatch,
-    /// The context, or its user, is not in the kubeconfig. Says which one, and which ones there are.
+    /// The context, or its user, is not in the kubeconfig. The message has its name, and the names that exist.
     #[error("{0}")]
     LoadContext(String),
-    /// The context's cluster is not in the kubeconfig. Says which one, and which ones there are.
+    /// The context's cluster is not in the kubeconfig. The message has its name, and the names that exist.
     #[error("{0}")]
     LoadClusterOfContext(String),
-    /// There is no home directory to look for `.kube/config` in.
+    /// There is no home directory that could have a `.kube/config`.
     #[error(
         "no kubeconfig: `KUBECONFIG` is not set and there is no home directory to find `.kube/config` in"
     )]
     FindPath,
-    /// A kubeconfig file could not be read, or a value in it cannot be used. Then the error names the cluster or user and the value, and
-    /// its `source()` is the error that [`Config::from_custom_kubeconfig`](super::Config::from_custom_kubeconfig) gives.
+    /// A kubeconfig file could not be read, or a value in it cannot be used. In the second case the message has the cluster or user and
+    /// the value, and `source()` is the error of [`Config::from_custom_kubeconfig`](super::Config::from_custom_kubeconfig).
     #[error("the kubeconfig {} cannot be used: {}", .1.display(), ErrorChain(.0))]
     ReadConfig(#[source] std::io::Error, PathBuf),
     /// The text is not a kubeconfig.
@@ -44,13 +44,13 @@ pub enum KubeconfigError {
     /// The cluster's `server` is not a URL.
     #[error("the cluster's `server` is not a URL: expected one such as https://host:6443: {}", ErrorChain(.0))]
     ParseClusterUrl(#[source] http::uri::InvalidUri),
-    /// The cluster's `proxy-url`, or the proxy that the environment names in its place, is not a URL.
+    /// The cluster's `proxy-url`, or else the proxy of the environment, is not a URL.
     #[error("the proxy (`proxy-url` of the cluster, else HTTPS_PROXY or HTTP_PROXY) is not a URL: expected one such as http://host:3128: {}", ErrorChain(.0))]
     ParseProxyUrl(#[source] http::uri::InvalidUri),
-    /// `NO_PROXY` cannot be understood.
+    /// `NO_PROXY` is invalid.
     #[error("the environment's NO_PROXY cannot be used: {}", ErrorChain(.0))]
     ParseNoProxy(#[source] NoProxyError),
-    /// The cluster's authorities could not be loaded.
+    /// The cluster's CA certificates could not be loaded.
     #[error("cannot load the cluster's `certificate-authority`: {}", ErrorChain(.0))]
     LoadCertificateAuthority(#[source] LoadDataError),
     /// The user's certificate could not be loaded.
@@ -59,12 +59,12 @@ pub enum KubeconfigError {
     /// The user's key could not be loaded.
     #[error("cannot load the user's `client-key`: {}", ErrorChain(.0))]
     LoadClientKey(#[source] LoadDataError),
-    /// The cluster's authorities are not PEM.
+    /// The cluster's CA certificates are not PEM.
     #[error("the cluster's `certificate-authority` is not a list of PEM certificates: {}", ErrorChain(.0))]
     ParseCertificates(#[source] pem::PemError),
 }
 
-/// A certificate or key given in place or by file could not be loaded.
+/// A certificate or key, inline or in a file, could not be loaded.
 #[derive(Debug, Error)]
 pub enum LoadDataError {
     /// The `-data` form is not base64.
@@ -73,31 +73,31 @@ pub enum LoadDataError {
     /// The file could not be read.
     #[error("cannot read {}: {}", .1.display(), ErrorChain(.0))]
     ReadFile(#[source] std::io::Error, PathBuf),
-    /// Neither form is given.
-    #[error("neither the file nor its `-data` is given")]
+    /// Neither form is set.
+    #[error("neither the file nor its `-data` is set")]
     NoBase64DataOrFile,
 }
 
-/// `NO_PROXY` cannot be understood.
+/// `NO_PROXY` is invalid.
 ///
-/// It is read only where the environment names a proxy that the cluster would be reached through.
+/// It is read only if the environment has a proxy for the cluster.
 #[derive(Debug, Error)]
 pub enum NoProxyError {
-    /// The list is empty. Never returned: an empty list makes no exceptions, as everywhere else.
+    /// The list is empty. Never returned: an empty list matches nothing, as for other programs.
     #[error("the list is empty")]
     EmptyInput,
-    /// An entry is empty. Never returned: empty entries are passed over, as everywhere else.
+    /// An entry is empty. Never returned: empty entries are skipped, as by other programs.
     #[error("an entry is empty")]
     EmptyValue,
-    /// The cluster's URL has no host that could be looked for in the list.
-    #[error("the cluster's URL {uri} has no host to look for in the list")]
+    /// The cluster's URL has no host to match.
+    #[error("the cluster's URL {uri} has no host to match against the list")]
     NoHost {
         /// The URL.
         uri: Box<http::Uri>,
     },
-    /// An entry is none of what it may be.
+    /// An entry is invalid.
     #[error(
-        "{input:?} is no host, address or address range: expected one such as example.com, .example.com, 10.1.2.3, 10.0.0.0/8, fd00::/8 or *, but for a range each with a port if need be"
+        "{input:?} is not a host, address or address range: expected one such as example.com, .example.com, 10.1.2.3, 10.0.0.0/8, fd00::/8 or *; all but ranges may have a port"
     )]
     ParseMatcher {
         /// The entry.
@@ -105,7 +105,7 @@ pub enum NoProxyError {
     },
 }
 
-/// The process does not seem to run inside a cluster, or what it finds there is damaged.
+/// The process does not run inside a cluster, or the in-cluster configuration is invalid.
 #[derive(Debug, Error)]
 pub enum InClusterError {
     /// The namespace file could not be read.
@@ -114,28 +114,28 @@ pub enum InClusterError {
     /// `KUBERNETES_SERVICE_HOST` or `KUBERNETES_SERVICE_PORT` is not set.
     #[error("not inside a cluster: KUBERNETES_SERVICE_HOST and KUBERNETES_SERVICE_PORT are not both set: {}", ErrorChain(.0))]
     ReadEnvironmentVariable(#[source] std::env::VarError),
-    /// The authorities' file could not be read.
-    #[error("cannot read the cluster's authorities from {CA_FILE}: {}", ErrorChain(.0))]
+    /// The file of the CA certificates could not be read.
+    #[error("cannot read the cluster's CA certificates from {CA_FILE}: {}", ErrorChain(.0))]
     ReadCertificateBundle(#[source] std::io::Error),
     /// `KUBERNETES_SERVICE_PORT` is not a port.
     #[error("KUBERNETES_SERVICE_PORT is not a port number: {}", ErrorChain(.0))]
     ParseClusterPort(#[source] std::num::ParseIntError),
-    /// `KUBERNETES_SERVICE_HOST` does not make a URL.
+    /// `KUBERNETES_SERVICE_HOST` is not valid in a URL.
     #[error("KUBERNETES_SERVICE_HOST is not a host name or address: {}", ErrorChain(.0))]
     ParseClusterUrl(#[source] http::uri::InvalidUri),
-    /// The authorities' file is not PEM.
+    /// The file of the CA certificates is not PEM.
     #[error("{CA_FILE} is not a list of PEM certificates: {}", ErrorChain(.0))]
     ParseCertificates(#[source] pem::PemError),
 }
 
-/// Where a pod finds its namespace.
+/// The namespace of the pod.
 pub(super) const NAMESPACE_FILE: &str = "/var/run/secrets/kubernetes.io/serviceaccount/namespace";
-/// Where a pod finds the authorities that sign its API server's certificate.
+/// The CA certificates of the API server.
 pub(super) const CA_FILE: &str = "/var/run/secrets/kubernetes.io/serviceaccount/ca.crt";
-/// Where a pod finds its token.
+/// The service account token of the pod.
 pub(super) const TOKEN_FILE: &str = "/var/run/secrets/kubernetes.io/serviceaccount/token";
 
-/// Neither a kubeconfig nor a pod's own configuration could be used.
+/// Neither a kubeconfig nor the in-cluster configuration could be used.
 #[derive(Debug, Error)]
 #[error("no usable cluster configuration: {}", both(.kubeconfig, .in_cluster.as_ref()))]
 pub struct InferConfigError {
@@ -145,18 +145,18 @@ pub struct InferConfigError {
 }
 
 impl InferConfigError {
-    /// The kubeconfig is there but cannot be used; nothing else was tried.
-    pub(super) fn broken(kubeconfig: KubeconfigError) -> Self {
+    /// The kubeconfig exists but cannot be used; the in-cluster configuration was not tried.
+    pub(super) fn invalid(kubeconfig: KubeconfigError) -> Self {
         Self { kubeconfig, in_cluster: None }
     }
 
-    /// There is no kubeconfig, and this is no pod either.
-    pub(super) fn nowhere(kubeconfig: KubeconfigError, in_cluster: InClusterError) -> Self {
+    /// There is no kubeconfig, and the in-cluster configuration cannot be used.
+    pub(super) fn not_found(kubeconfig: KubeconfigError, in_cluster: InClusterError) -> Self {
         Self { kubeconfig, in_cluster: Some(in_cluster) }
     }
 }
 
-/// Two causes cannot both be a `source()`, so the second one stands in the text.
+/// Both causes: only the first of them can be the `source()`.
 fn both(kubeconfig: &KubeconfigError, in_cluster: Option<&InClusterError>) -> String {
     let second = in_cluster.map(|cause| format!("; {cause}"));
     format!("{kubeconfig}{}", second.unwrap_or_default())

@@ -1,4 +1,4 @@
-//! The configuration that a cluster gives each of its pods.
+//! The in-cluster configuration: environment variables and service account files of a pod.
 
 use std::env::VarError;
 use std::path::PathBuf;
@@ -10,19 +10,18 @@ use super::kubeconfig::certificates_from_pem;
 use super::{Config, InClusterError};
 
 impl Config {
-    /// The configuration of the pod that this process runs in: the same as [`Config::incluster_env`].
+    /// The in-cluster configuration of the pod that this process runs in: the same as [`Config::incluster_env`].
     ///
     /// # Errors
-    /// What is missing or damaged; [`InClusterError::ReadEnvironmentVariable`] outside of a cluster.
+    /// If a variable or file is missing or invalid; [`InClusterError::ReadEnvironmentVariable`] outside of a cluster.
     pub fn incluster() -> Result<Self, InClusterError> {
         Self::incluster_env()
     }
 
-    /// The pod's configuration, with the API server's address from `KUBERNETES_SERVICE_HOST` and
-    /// `KUBERNETES_SERVICE_PORT`.
+    /// The in-cluster configuration, with the API server's address from `KUBERNETES_SERVICE_HOST` and `KUBERNETES_SERVICE_PORT`.
     ///
-    /// The token and the authorities are files that the cluster replaces from time to time; both are read again when they
-    /// change. Proxies of the environment are left alone: set [`Config::proxy_url`] if the way to the server leads through one.
+    /// The token and the CA certificates are files that the cluster replaces from time to time; both are read again when they
+    /// change. Proxies of the environment are not used: set [`Config::proxy_url`] if the server is behind one.
     ///
     /// # Errors
     /// As [`Config::incluster`].
@@ -31,7 +30,7 @@ impl Config {
         ServiceAccountFiles::default().config(url)
     }
 
-    /// The pod's configuration, with the API server's address by name: `https://kubernetes.default.svc`.
+    /// The in-cluster configuration, with the API server's DNS name: `https://kubernetes.default.svc`.
     ///
     /// # Errors
     /// As [`Config::incluster`].
@@ -40,28 +39,27 @@ impl Config {
     }
 }
 
-/// Where the kubelet puts a pod's service account.
+/// The service account files that the kubelet mounts into a pod.
 struct ServiceAccountFiles {
-    authorities: PathBuf,
+    ca: PathBuf,
     token: PathBuf,
     namespace: PathBuf,
 }
 
 impl Default for ServiceAccountFiles {
     fn default() -> Self {
-        Self { authorities: CA_FILE.into(), token: TOKEN_FILE.into(), namespace: NAMESPACE_FILE.into() }
+        Self { ca: CA_FILE.into(), token: TOKEN_FILE.into(), namespace: NAMESPACE_FILE.into() }
     }
 }
 
 impl ServiceAccountFiles {
     fn config(self, url: Uri) -> Result<Config, InClusterError> {
-        let authorities = std::fs::read(&self.authorities).map_err(InClusterError::ReadCertificateBundle)?;
+        let ca_pem = std::fs::read(&self.ca).map_err(InClusterError::ReadCertificateBundle)?;
         let namespace =
             std::fs::read_to_string(&self.namespace).map_err(InClusterError::ReadDefaultNamespace)?;
         let mut config = Config::new(url);
-        config.root_cert =
-            Some(certificates_from_pem(&authorities).map_err(InClusterError::ParseCertificates)?);
-        config.root_cert_file = Some(self.authorities);
+        config.root_cert = Some(certificates_from_pem(&ca_pem).map_err(InClusterError::ParseCertificates)?);
+        config.root_cert_file = Some(self.ca);
         config.default_namespace = namespace.trim().to_owned();
         config.auth_info.token_file = Some(self.token.to_string_lossy().into_owned());
         Ok(config)
@@ -93,14 +91,14 @@ mod tests {
     }
 
     #[test]
-    fn addresses_of_all_kinds_make_a_url() {
+    fn the_url_is_built_from_host_and_port() {
         assert_eq!(url("10.0.0.1", "443").unwrap(), "https://10.0.0.1:443/");
         assert_eq!(url("fd00::1", "6443").unwrap(), "https://[fd00::1]:6443/");
         assert_eq!(url("api.local", "1").unwrap(), "https://api.local:1/");
     }
 
     #[test]
-    fn what_is_missing_or_odd_is_said() {
+    fn missing_and_invalid_variables_are_errors() {
         assert!(matches!(url("unset", "1"), Err(InClusterError::ReadEnvironmentVariable(_))));
         assert!(matches!(url("", "1"), Err(InClusterError::ReadEnvironmentVariable(_))));
         assert!(matches!(url("a", "many"), Err(InClusterError::ParseClusterPort(_))));
@@ -108,24 +106,24 @@ mod tests {
     }
 
     #[test]
-    fn files_become_a_configuration() {
-        let folder = tempfile::tempdir().unwrap();
+    fn the_configuration_is_read_from_the_service_account_files() {
+        let directory = tempfile::tempdir().unwrap();
         let files = || ServiceAccountFiles {
-            authorities: folder.path().join("ca.crt"),
-            token: folder.path().join("token"),
-            namespace: folder.path().join("namespace"),
+            ca: directory.path().join("ca.crt"),
+            token: directory.path().join("token"),
+            namespace: directory.path().join("namespace"),
         };
         let uri = || Uri::from_static("https://host/");
         assert!(matches!(files().config(uri()), Err(InClusterError::ReadCertificateBundle(_))));
-        std::fs::write(folder.path().join("ca.crt"), "no pem").unwrap();
+        std::fs::write(directory.path().join("ca.crt"), "no pem").unwrap();
         assert!(matches!(files().config(uri()), Err(InClusterError::ReadDefaultNamespace(_))));
-        std::fs::write(folder.path().join("namespace"), "apps\n").unwrap();
+        std::fs::write(directory.path().join("namespace"), "apps\n").unwrap();
         assert!(matches!(files().config(uri()), Err(InClusterError::ParseCertificates(_))));
-        let authority = rcgen::generate_simple_self_signed(vec!["host".into()]).unwrap();
-        std::fs::write(folder.path().join("ca.crt"), authority.cert.pem()).unwrap();
+        let ca = rcgen::generate_simple_self_signed(vec!["host".into()]).unwrap();
+        std::fs::write(directory.path().join("ca.crt"), ca.cert.pem()).unwrap();
         let config = files().config(uri()).unwrap();
         assert_eq!(config.default_namespace, "apps");
-        assert_eq!(config.root_cert.unwrap(), [authority.cert.der().to_vec()]);
+        assert_eq!(config.root_cert.unwrap(), [ca.cert.der().to_vec()]);
         assert!(config.auth_info.token_file.unwrap().ends_with("token"));
     }
 }

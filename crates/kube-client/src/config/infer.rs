@@ -1,31 +1,31 @@
-//! Finding the configuration that a user means without saying so.
+//! Finds the configuration: a kubeconfig, or else that of the pod.
 
 use std::io::ErrorKind;
 
 use super::{Config, InferConfigError, KubeConfigOptions, KubeconfigError};
 
 impl Config {
-    /// The kubeconfig that `KUBECONFIG` names or `~/.kube/config`, and where there is none, the pod's own configuration.
+    /// The kubeconfig in `KUBECONFIG` or `~/.kube/config`, or if there is none, the in-cluster configuration of the pod.
     ///
-    /// A kubeconfig that is there but broken is an error, not a reason to look elsewhere.
+    /// A kubeconfig that exists but cannot be used is an error; the in-cluster configuration is not tried then.
     ///
     /// # Errors
-    /// What is wrong with the kubeconfig, or why neither source is there.
+    /// If the kubeconfig cannot be used, or neither of them exists.
     pub async fn infer() -> Result<Self, InferConfigError> {
         let err = match Self::from_kubeconfig(&KubeConfigOptions::default()).await {
             Ok(config) => return Ok(config),
             Err(err) => err,
         };
-        if !is_absence(&err) {
-            return Err(InferConfigError::broken(err));
+        if !is_missing(&err) {
+            return Err(InferConfigError::invalid(err));
         }
-        tracing::debug!(error = %err, "no kubeconfig, looking for a pod's configuration");
-        Self::incluster().map_err(|in_cluster| InferConfigError::nowhere(err, in_cluster))
+        tracing::debug!(error = %err, "no kubeconfig, trying the in-cluster configuration");
+        Self::incluster().map_err(|in_cluster| InferConfigError::not_found(err, in_cluster))
     }
 }
 
-/// Whether there is no kubeconfig at all, as opposed to one with a mistake in it.
-fn is_absence(err: &KubeconfigError) -> bool {
+/// Whether there is no kubeconfig, as opposed to one that cannot be used.
+fn is_missing(err: &KubeconfigError) -> bool {
     match err {
         KubeconfigError::FindPath | KubeconfigError::CurrentContextNotSet => true,
         KubeconfigError::ReadConfig(cause, _) => cause.kind() == ErrorKind::NotFound,
@@ -41,19 +41,19 @@ mod tests {
     use crate::config::InClusterError;
 
     #[test]
-    fn only_absence_leads_on() {
+    fn only_a_missing_kubeconfig_leads_to_the_in_cluster_configuration() {
         let missing = KubeconfigError::ReadConfig(ErrorKind::NotFound.into(), "/x".into());
         let locked = KubeconfigError::ReadConfig(ErrorKind::PermissionDenied.into(), "/x".into());
-        assert!(is_absence(&missing));
-        assert!(!is_absence(&locked));
-        assert!(!is_absence(&KubeconfigError::MissingClusterUrl));
+        assert!(is_missing(&missing));
+        assert!(!is_missing(&locked));
+        assert!(!is_missing(&KubeconfigError::MissingClusterUrl));
     }
 
     #[test]
-    fn the_error_tells_of_both_places() {
+    fn the_error_has_both_causes() {
         let missing = KubeconfigError::ReadConfig(ErrorKind::NotFound.into(), "/home/x/.kube/config".into());
         let outside = InClusterError::ReadEnvironmentVariable(std::env::VarError::NotPresent);
-        let err = InferConfigError::nowhere(missing, outside);
+        let err = InferConfigError::not_found(missing, outside);
         let text = err.to_string();
         assert!(text.contains("the kubeconfig /home/x/.kube/config cannot be used: "), "{text}");
         assert!(text.contains("KUBERNETES_SERVICE_HOST"), "{text}");

@@ -1,32 +1,32 @@
-//! From a kubeconfig to a [`Config`].
+//! Makes a [`Config`] from a kubeconfig.
 
 use std::path::PathBuf;
 
 use http::Uri;
 
+use super::error_context::{with_location, with_paths};
 use super::kubeconfig::{Selection, certificates_from_pem, merge_all, read_files};
-use super::place::{in_files, in_place};
 use super::proxy::proxy_from_env;
 use super::settings::DEFAULT_NAMESPACE;
 use super::{Cluster, Config, KubeConfigOptions, Kubeconfig, KubeconfigError};
 
 impl Config {
-    /// The kubeconfig that `KUBECONFIG` names, or `~/.kube/config`; of it the part that `options` ask for.
+    /// Reads the files listed in `KUBECONFIG`, or `~/.kube/config`, and selects from them by `options`.
     ///
     /// # Errors
-    /// Which file, context or field is missing or wrong, and what was expected.
+    /// If a file, context or field is missing or wrong. The error says which one, and what was expected.
     pub async fn from_kubeconfig(options: &KubeConfigOptions) -> Result<Self, KubeconfigError> {
-        // Reading is blocking but short; see `from_custom_kubeconfig` for what is still to be waited for.
+        // Blocking file reads, but short ones.
         load_files(&read_files()?, options)
     }
 
-    /// The part of `kubeconfig` that `options` ask for.
+    /// Selects from `kubeconfig` by `options`.
     ///
-    /// Certificates and keys are loaded once here, so that a mistake shows now and not at the first request.
+    /// Certificates and keys are loaded once here, so that a mistake is an error now and not at the first request.
     ///
-    /// Where the cluster has no `proxy-url`, the proxy is that of the environment, as for kubectl: `HTTPS_PROXY` (for an https URL) or
-    /// `HTTP_PROXY`, in capitals or not, unless `NO_PROXY` names the server or the server is on this machine. A `proxy-url` is used
-    /// whatever `NO_PROXY` says.
+    /// If the cluster has no `proxy-url`, the proxy comes from the environment, as for kubectl: `HTTPS_PROXY` (for an https URL) or
+    /// `HTTP_PROXY`, in upper or lower case, unless `NO_PROXY` matches the server or the server is on this machine. A `proxy-url` is
+    /// used regardless of `NO_PROXY`.
     ///
     /// ```
     /// use kube_client::Config;
@@ -52,12 +52,12 @@ impl Config {
     /// ```
     ///
     /// # Errors
-    /// Which context or field is missing or wrong, and what was expected.
+    /// If a context or field is missing or wrong. The error says which one, and what was expected.
     pub async fn from_custom_kubeconfig(
         kubeconfig: Kubeconfig,
         options: &KubeConfigOptions,
     ) -> Result<Self, KubeconfigError> {
-        configure(Selection::of(&kubeconfig, options)?)
+        configure(Selection::new(&kubeconfig, options)?)
     }
 }
 
@@ -65,34 +65,34 @@ impl TryFrom<Kubeconfig> for Config {
     type Error = KubeconfigError;
 
     fn try_from(kubeconfig: Kubeconfig) -> Result<Self, KubeconfigError> {
-        configure(Selection::of(&kubeconfig, &KubeConfigOptions::default())?)
+        configure(Selection::new(&kubeconfig, &KubeConfigOptions::default())?)
     }
 }
 
-/// Errors name the file, and in it the cluster or user and the value.
+/// As `configure`, with the file, the cluster or user, and the value in errors.
 fn load_files(
     files: &[(PathBuf, Kubeconfig)],
     options: &KubeConfigOptions,
 ) -> Result<Config, KubeconfigError> {
     let merged = merge_all(files.iter().map(|(_, config)| config.clone()))?.unwrap_or_default();
-    let selection = Selection::of(&merged, options).map_err(|err| in_files(err, files))?;
+    let selection = Selection::new(&merged, options).map_err(|err| with_paths(err, files))?;
     let names = selection.names.clone();
-    configure(selection).map_err(|err| in_place(err, &names, files))
+    configure(selection).map_err(|err| with_location(err, &names, files))
 }
 
 fn configure(selection: Selection) -> Result<Config, KubeconfigError> {
     let Selection { cluster, auth_info, namespace, .. } = selection;
-    let authorities = cluster.load_certificate_authority()?;
+    let ca_pem = cluster.load_certificate_authority()?;
     let identity = auth_info.load_client_identity()?;
     let insecure = cluster.insecure_skip_tls_verify.unwrap_or(false);
-    let tls_is_meant = insecure || authorities.is_some() || identity.is_some();
+    let uses_tls = insecure || ca_pem.is_some() || identity.is_some();
 
-    let mut config = Config::new(server_url(&cluster, tls_is_meant)?);
+    let mut config = Config::new(server_url(&cluster, uses_tls)?);
     config.default_namespace = namespace.unwrap_or_else(|| DEFAULT_NAMESPACE.to_owned());
-    config.root_cert = authorities
+    config.root_cert = ca_pem
         .map(|pem| certificates_from_pem(&pem).map_err(KubeconfigError::ParseCertificates))
         .transpose()?;
-    config.root_cert_file = authority_file(&cluster);
+    config.root_cert_file = ca_file(&cluster);
     config.accept_invalid_certs = insecure;
     config.proxy_url = match cluster.proxy_url.as_deref().filter(|url| !url.is_empty()) {
         Some(url) => Some(url.parse().map_err(KubeconfigError::ParseProxyUrl)?),
@@ -104,8 +104,8 @@ fn configure(selection: Selection) -> Result<Config, KubeconfigError> {
     Ok(config)
 }
 
-/// Without a scheme it is https where certificates are involved and http otherwise, as kubectl has it.
-fn server_url(cluster: &Cluster, tls_is_meant: bool) -> Result<Uri, KubeconfigError> {
+/// A URL without a scheme is https if certificates are configured, else http, as for kubectl.
+fn server_url(cluster: &Cluster, uses_tls: bool) -> Result<Uri, KubeconfigError> {
     let server = cluster.server.as_deref().unwrap_or_default().trim();
     if server.is_empty() {
         return Err(KubeconfigError::MissingClusterUrl);
@@ -113,16 +113,16 @@ fn server_url(cluster: &Cluster, tls_is_meant: bool) -> Result<Uri, KubeconfigEr
     let url = if server.contains("://") {
         server.parse()
     } else {
-        let scheme = if tls_is_meant { "https" } else { "http" };
+        let scheme = if uses_tls { "https" } else { "http" };
         format!("{scheme}://{server}").parse()
     };
     url.map_err(KubeconfigError::ParseClusterUrl)
 }
 
-/// Certificates in place win over the file, so then there is nothing to read again.
-fn authority_file(cluster: &Cluster) -> Option<PathBuf> {
-    let given = |value: &Option<String>| value.as_deref().is_some_and(|text| !text.is_empty());
-    if given(&cluster.certificate_authority_data) || !given(&cluster.certificate_authority) {
+/// The file to read again when it changes. `None` with inline data, which wins over the file.
+fn ca_file(cluster: &Cluster) -> Option<PathBuf> {
+    let is_set = |value: &Option<String>| value.as_deref().is_some_and(|text| !text.is_empty());
+    if is_set(&cluster.certificate_authority_data) || !is_set(&cluster.certificate_authority) {
         return None;
     }
     cluster.certificate_authority.as_ref().map(PathBuf::from)
@@ -143,44 +143,44 @@ mod tests {
     }
 
     #[test]
-    fn a_server_is_needed_and_has_to_be_a_url() {
+    fn a_missing_or_invalid_server_is_an_error() {
         assert!(matches!(yaml("", ""), Err(KubeconfigError::MissingClusterUrl)));
         assert!(matches!(yaml("server: ''", ""), Err(KubeconfigError::MissingClusterUrl)));
         assert!(matches!(yaml("server: 'https://a b'", ""), Err(KubeconfigError::ParseClusterUrl(_))));
     }
 
     #[test]
-    fn the_scheme_may_be_left_out() {
+    fn a_server_without_scheme_is_http_or_https_by_its_certificates() {
         assert_eq!(yaml("server: 'localhost:8080'", "").unwrap().cluster_url, "http://localhost:8080/");
         let insecure = "server: 'localhost:6443', insecure-skip-tls-verify: true";
         assert_eq!(yaml(insecure, "").unwrap().cluster_url, "https://localhost:6443/");
     }
 
     #[test]
-    fn certificates_come_from_data_or_file_and_only_a_file_is_followed() {
-        let authority = rcgen::generate_simple_self_signed(vec!["host".into()]).unwrap();
-        let data = STANDARD.encode(authority.cert.pem());
-        let config = yaml(&format!("server: 'https://a', certificate-authority-data: {data}"), "").unwrap();
-        assert_eq!(config.root_cert.unwrap(), [authority.cert.der().to_vec()]);
+    fn ca_certificates_come_from_inline_data_or_a_file() {
+        let ca = rcgen::generate_simple_self_signed(vec!["host".into()]).unwrap();
+        let data = STANDARD.encode(ca.cert.pem());
+        let config = yaml(&format!("server: 'https://a', certificate-ca-data: {data}"), "").unwrap();
+        assert_eq!(config.root_cert.unwrap(), [ca.cert.der().to_vec()]);
         assert_eq!(config.root_cert_file, None);
 
         let file = tempfile::NamedTempFile::new().unwrap();
-        std::fs::write(file.path(), authority.cert.pem()).unwrap();
+        std::fs::write(file.path(), ca.cert.pem()).unwrap();
         let path = file.path().display();
-        let config = yaml(&format!("server: 'https://a', certificate-authority: '{path}'"), "").unwrap();
+        let config = yaml(&format!("server: 'https://a', certificate-ca: '{path}'"), "").unwrap();
         assert_eq!(config.root_cert_file.as_deref(), Some(file.path()));
 
-        let missing = yaml("server: 'https://a', certificate-authority: /no/such/ca.crt", "");
+        let missing = yaml("server: 'https://a', certificate-ca: /no/such/ca.crt", "");
         assert!(matches!(missing, Err(KubeconfigError::LoadCertificateAuthority(_))));
         let garbage = STANDARD.encode("garbage");
-        let garbage = yaml(&format!("server: 'https://a', certificate-authority-data: {garbage}"), "");
+        let garbage = yaml(&format!("server: 'https://a', certificate-ca-data: {garbage}"), "");
         assert!(matches!(garbage, Err(KubeconfigError::ParseCertificates(_))));
-        let not_base64 = yaml("server: 'https://a', certificate-authority-data: '%%'", "");
+        let not_base64 = yaml("server: 'https://a', certificate-ca-data: '%%'", "");
         assert!(matches!(not_base64, Err(KubeconfigError::LoadCertificateAuthority(_))));
     }
 
     #[test]
-    fn an_unreadable_key_shows_at_once() {
+    fn an_unreadable_key_is_an_error() {
         let result =
             yaml("server: 'https://a'", "client-certificate-data: aGVsbG8=, client-key: /no/such.key");
         assert!(matches!(result, Err(KubeconfigError::LoadClientKey(_))));

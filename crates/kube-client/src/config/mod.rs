@@ -1,16 +1,16 @@
-//! Which cluster to talk to, as whom and how: from kubeconfig files, from inside a pod, or by hand.
+//! The configuration of a client: the cluster, the credentials and the connection settings.
 //!
 //! [`Config::infer`] does what most programs want. A [`Config`] is plain data: change its fields, then make a
 //! [`Client`](crate::Client) of it.
 
 mod error;
+mod error_context;
 mod incluster;
 mod infer;
 mod kubeconfig;
 mod loader;
-mod place;
 mod proxy;
-mod secrets;
+mod redact;
 mod settings;
 
 pub use error::{InClusterError, InferConfigError, KubeconfigError, LoadDataError, NoProxyError};
@@ -25,9 +25,9 @@ pub use kubeconfig::{
 #[cfg(any(feature = "oidc", feature = "oauth"))]
 pub(crate) use proxy::proxy_from_env;
 #[cfg(any(feature = "oidc", feature = "oauth"))]
-pub(crate) use secrets::{Redacted, without_user};
+pub(crate) use redact::{Redacted, without_user};
 #[cfg(feature = "client")]
-pub(crate) use secrets::{
+pub(crate) use redact::{
     credentials_of, host_of, redacted_args, without_credentials, without_quoted_value, write_origin,
     write_query,
 };

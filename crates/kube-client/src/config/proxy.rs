@@ -1,33 +1,36 @@
-//! Which proxy the environment asks for.
+//! The proxy that the environment configures.
 
 use std::net::IpAddr;
 
 use http::Uri;
 use ipnet::IpNet;
 
-use super::secrets::without_credentials;
+use super::redact::without_credentials;
 use super::{KubeconfigError, NoProxyError};
 
-/// The proxy that the environment wants for `target`, by the rules that Go programs such as kubectl follow.
+/// The proxy of the environment for `target`, by the rules of Go programs such as kubectl.
 pub(crate) fn proxy_from_env(target: &Uri) -> Result<Option<Uri>, KubeconfigError> {
-    decide(target, |name| std::env::var(name).ok().filter(|value| !value.trim().is_empty()))
+    select_proxy(target, |name| std::env::var(name).ok().filter(|value| !value.trim().is_empty()))
 }
 
-fn decide(target: &Uri, variable: impl Fn(&str) -> Option<String>) -> Result<Option<Uri>, KubeconfigError> {
+fn select_proxy(
+    target: &Uri,
+    variable: impl Fn(&str) -> Option<String>,
+) -> Result<Option<Uri>, KubeconfigError> {
     let either = |upper: &str, lower: &str| variable(upper).or_else(|| variable(lower));
     let proxy = match target.scheme_str() {
         Some("https") => either("HTTPS_PROXY", "https_proxy"),
-        // Under CGI, HTTP_PROXY is a header that the visitor has sent.
+        // Under CGI, HTTP_PROXY is set from a request header.
         _ if variable("REQUEST_METHOD").is_some() => variable("http_proxy"),
         _ => either("HTTP_PROXY", "http_proxy"),
     };
     let Some(proxy) = proxy else { return Ok(None) };
     let destination = Destination::of(target).map_err(KubeconfigError::ParseNoProxy)?;
-    if destination.is_this_machine() {
+    if destination.is_local() {
         return Ok(None);
     }
     let exceptions = either("NO_PROXY", "no_proxy").unwrap_or_default();
-    if destination.is_among(&exceptions).map_err(KubeconfigError::ParseNoProxy)? {
+    if destination.matches_any(&exceptions).map_err(KubeconfigError::ParseNoProxy)? {
         return Ok(None);
     }
     let proxy = proxy.trim();
@@ -35,7 +38,7 @@ fn decide(target: &Uri, variable: impl Fn(&str) -> Option<String>) -> Result<Opt
     with_scheme.parse().map(Some).map_err(KubeconfigError::ParseProxyUrl)
 }
 
-/// Where a connection is to go.
+/// The server of a connection.
 struct Destination {
     /// Lower case, without the brackets of an IPv6 address.
     host: String,
@@ -47,17 +50,17 @@ impl Destination {
     fn of(url: &Uri) -> Result<Self, NoProxyError> {
         let host = url.host().filter(|host| !host.is_empty());
         let host = host.ok_or_else(|| NoProxyError::NoHost { uri: Box::new(without_credentials(url)) })?;
-        let host = unbracketed(host).to_ascii_lowercase();
+        let host = without_brackets(host).to_ascii_lowercase();
         let default = if url.scheme_str() == Some("http") { 80 } else { 443 };
         Ok(Self { address: host.parse().ok(), host, port: url.port_u16().unwrap_or(default) })
     }
 
-    fn is_this_machine(&self) -> bool {
+    fn is_local(&self) -> bool {
         self.host == "localhost" || self.address.is_some_and(|address| address.is_loopback())
     }
 
-    /// Every entry is read, so that a mistake in the list shows whatever the cluster.
-    fn is_among(&self, list: &str) -> Result<bool, NoProxyError> {
+    /// Parses every entry, so that a mistake in the list is an error for every server.
+    fn matches_any(&self, list: &str) -> Result<bool, NoProxyError> {
         let entries = list.split(',').map(str::trim).filter(|entry| !entry.is_empty());
         entries.map(|entry| self.matches(entry)).try_fold(false, |found, matches| Ok(found | matches?))
     }
@@ -66,29 +69,29 @@ impl Destination {
         if entry == "*" {
             return Ok(true);
         }
-        let odd = || NoProxyError::ParseMatcher { input: entry.to_owned() };
+        let invalid = || NoProxyError::ParseMatcher { input: entry.to_owned() };
         if entry.contains('/') {
-            let range: IpNet = entry.parse().map_err(|_| odd())?;
+            let range: IpNet = entry.parse().map_err(|_| invalid())?;
             return Ok(self.address.is_some_and(|address| range.contains(&address)));
         }
-        if let Ok(address) = unbracketed(entry).parse::<IpAddr>() {
+        if let Ok(address) = without_brackets(entry).parse::<IpAddr>() {
             return Ok(self.address == Some(address));
         }
         let (host, port) = match entry.rsplit_once(':') {
-            Some((host, port)) => (host, Some(port.parse::<u16>().map_err(|_| odd())?)),
+            Some((host, port)) => (host, Some(port.parse::<u16>().map_err(|_| invalid())?)),
             None => (entry, None),
         };
         if port.is_some_and(|port| port != self.port) {
             return Ok(false);
         }
-        if let Ok(address) = unbracketed(host).parse::<IpAddr>() {
+        if let Ok(address) = without_brackets(host).parse::<IpAddr>() {
             return Ok(self.address == Some(address));
         }
         let host = host.strip_prefix('*').unwrap_or(host).to_ascii_lowercase();
         if host.is_empty() || host.contains(|c: char| c.is_whitespace() || c == '*') {
-            return Err(odd());
+            return Err(invalid());
         }
-        // `.example.com` is all below it, `example.com` itself too.
+        // `.example.com` matches subdomains only, `example.com` the domain as well.
         Ok(match host.strip_prefix('.') {
             Some(_) => self.host.ends_with(&host),
             None => self.host == host || self.host.ends_with(&format!(".{host}")),
@@ -96,7 +99,7 @@ impl Destination {
     }
 }
 
-fn unbracketed(host: &str) -> &str {
+fn without_brackets(host: &str) -> &str {
     host.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')).unwrap_or(host)
 }
 
@@ -104,20 +107,20 @@ fn unbracketed(host: &str) -> &str {
 mod tests {
     use super::*;
 
-    fn decided(target: &str, environment: &[(&str, &str)]) -> Result<Option<String>, KubeconfigError> {
+    fn selected(target: &str, environment: &[(&str, &str)]) -> Result<Option<String>, KubeconfigError> {
         let variable = |name: &str| {
             let found = environment.iter().find(|(known, _)| *known == name);
             found.map(|(_, value)| (*value).to_owned())
         };
-        Ok(decide(&target.parse().unwrap(), variable)?.map(|proxy| proxy.to_string()))
+        Ok(select_proxy(&target.parse().unwrap(), variable)?.map(|proxy| proxy.to_string()))
     }
 
     /// A URL, an environment, and the proxy to use.
     type Case<'a> = (&'a str, &'a [(&'a str, &'a str)], Option<&'a str>);
 
-    /// The answers of kubectl 1.32, asked with listening sockets in the place of the proxies.
+    /// The behaviour of kubectl 1.32, observed with listening sockets as proxies.
     #[test]
-    fn variables_count_as_for_kubectl() {
+    fn variables_are_used_as_by_kubectl() {
         let (https, http) = ("https://api.example.com:6443", "http://api.example.com:8080");
         let (one, two) = ("http://one:1/", "http://two:2/");
         let table: [Case<'_>; 9] = [
@@ -133,16 +136,16 @@ mod tests {
         ];
         for (target, environment, expected) in table {
             assert_eq!(
-                decided(target, environment).unwrap().as_deref(),
+                selected(target, environment).unwrap().as_deref(),
                 expected,
                 "{target} {environment:?}"
             );
         }
     }
 
-    /// As above; but kubectl passes over a range that is none, and we say so.
+    /// As above, but an invalid range is an error here, where kubectl ignores it.
     #[test]
-    fn exceptions_match_hosts_domains_addresses_and_ranges() {
+    fn no_proxy_matches_hosts_domains_addresses_and_ranges() {
         let (name, address, six) = ("https://api.foo.com:6443", "https://10.1.2.3:6443", "https://[fd00::7]");
         let table = [
             (name, "foo.com", true),
@@ -169,24 +172,24 @@ mod tests {
         ];
         for (target, list, excepted) in table {
             let environment = [("HTTPS_PROXY", "http://p:1"), ("no_proxy", list)];
-            assert_eq!(decided(target, &environment).unwrap().is_none(), excepted, "{target} {list}");
+            assert_eq!(selected(target, &environment).unwrap().is_none(), excepted, "{target} {list}");
         }
     }
 
     #[test]
-    fn what_cannot_be_understood_is_named() {
+    fn errors_have_the_invalid_entry() {
         for entry in ["10.0.0.0/99", "foo.com/8", "a b", "host:many", "*"] {
             let environment = [("HTTPS_PROXY", "http://p:1"), ("NO_PROXY", &format!("x.org,{entry}"))];
-            match decided("https://h", &environment) {
+            match selected("https://h", &environment) {
                 Err(KubeconfigError::ParseNoProxy(NoProxyError::ParseMatcher { input })) => {
                     assert_eq!(input, entry);
                 }
                 other => assert!(entry == "*" && matches!(other, Ok(None)), "{entry}: {other:?}"),
             }
         }
-        let hostless = decided("/path", &[("HTTP_PROXY", "http://p:1")]);
+        let hostless = selected("/path", &[("HTTP_PROXY", "http://p:1")]);
         assert!(matches!(hostless, Err(KubeconfigError::ParseNoProxy(NoProxyError::NoHost { .. }))));
-        let odd = decided("https://h", &[("HTTPS_PROXY", "http://a b")]);
-        assert!(matches!(odd, Err(KubeconfigError::ParseProxyUrl(_))));
+        let invalid = selected("https://h", &[("HTTPS_PROXY", "http://a b")]);
+        assert!(matches!(invalid, Err(KubeconfigError::ParseProxyUrl(_))));
     }
 }

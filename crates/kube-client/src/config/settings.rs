@@ -1,4 +1,4 @@
-//! [`Config`]: the settings of a client, as plain data.
+//! [`Config`]: the configuration of a client, as plain data.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -7,67 +7,67 @@ use std::time::Duration;
 use http::{HeaderName, HeaderValue, Uri};
 
 use super::AuthInfo;
-use super::secrets::Redacted;
+use super::redact::Redacted;
 
-/// Everything a [`Client`](crate::Client) needs to know about its cluster.
+/// The configuration of a [`Client`](crate::Client).
 ///
-/// Built by [`Config::infer`] or one of its siblings, or from a URL alone by [`Config::new`]; then changed field by field.
+/// Made by [`Config::infer`] or another constructor, or from a URL alone by [`Config::new`]; then changed field by field.
 ///
 /// # Time
-/// Connecting and the wait for an answer are limited by default, silence on a connection is not: a watch is silent for minutes and a
-/// shell for hours, and a connection that went dead is noticed by other means within a minute.
+/// By default, connecting and the wait for a response are limited, but silence on a connection is not: a watch may be silent for minutes
+/// and a shell for hours. A dead connection is detected by other means within a minute.
 #[derive(Clone)]
 #[non_exhaustive]
 pub struct Config {
-    /// URL of the API server. A path in it stands before the path of every request; a user and password in it (percent-encoded) are
-    /// the credentials to use, before all others.
+    /// URL of the API server. Its path is the prefix of every request's path. Its user and password (percent-encoded) win over all other
+    /// credentials.
     pub cluster_url: Uri,
-    /// Namespace where none is asked for.
+    /// Default namespace of requests.
     pub default_namespace: String,
-    /// DER certificates of the authorities to trust; without any, those of the platform.
+    /// CA certificates to trust, DER; `None` for those of the platform.
     pub root_cert: Option<Vec<Vec<u8>>>,
-    /// PEM file with the authorities to trust. Read again when it changes, and wins over `root_cert`.
+    /// PEM file with the CA certificates to trust. Read again when it changes, and wins over `root_cert`.
     pub root_cert_file: Option<PathBuf>,
     /// Longest time to connect, TLS included. 30 s by default.
     pub connect_timeout: Option<Duration>,
-    /// Longest time until the head of an answer, and longest silence within the answer to a call. 55 s by default.
+    /// Longest time until the head of a response, and longest silence within its body. 55 s by default.
     ///
-    /// Watches over HTTP/2, logs that are followed and requests through `proxy` may be quiet for longer. Over HTTP/1.1, a watch ends after so
-    /// much silence (see `Error::is_idle_watch`), and a quiet log or proxied request has the server asked
-    /// whether it is there; the project's `docs/client.md` says it all.
+    /// Watches over HTTP/2, followed logs and requests through `proxy` may be silent for longer. Over HTTP/1.1, a watch ends after this much
+    /// silence (see `Error::is_idle_watch`), and during a silent log or proxied request a probe asks the server whether it is alive. The
+    /// project's `docs/client.md` has the details.
     pub response_timeout: Option<Duration>,
     /// Longest silence while something is expected from the server, whatever the request. None by default.
     pub read_timeout: Option<Duration>,
-    /// Longest time that a write may be stuck. None by default.
+    /// Longest time that a write may make no progress. None by default.
     pub write_timeout: Option<Duration>,
-    /// Whether a write starts the time of `read_timeout` anew. No by default.
+    /// Whether a write resets the timer of `read_timeout`. `false` by default.
     pub reset_reader_on_write: bool,
-    /// How many bytes of an answer are collected in memory before it is decoded, at most; more is an error. 256 MiB by default. Lists and
-    /// watches are decoded as they come and logs can be read as they come, so that it does not concern them.
+    /// Most bytes of a response that are collected in memory before it is decoded; a larger response is an error. 256 MiB by default.
+    /// Does not apply to lists, watches and log streams, which are decoded or read as they arrive.
     pub collect_limit: usize,
-    /// Accept any server certificate. No by default; leaves the connection open to anyone in between.
+    /// Accept any server certificate. `false` by default. Insecure: anyone between client and server can read and change the traffic.
     pub accept_invalid_certs: bool,
     /// The credentials.
     pub auth_info: AuthInfo,
-    /// Longest time that a credential program may take. 60 s by default; `None` is for ever.
+    /// Longest time that an exec plugin may run. 60 s by default; `None` is unlimited.
     pub exec_timeout: Option<Duration>,
-    /// Whether to ask for answers without compression. No by default.
+    /// Whether to request responses without compression. `false` by default.
     pub disable_compression: bool,
-    /// Proxy to go through: `http://`, `https://` (features `http-proxy`) or `socks5://` (feature `socks5`), with the user and password for it
-    /// if it wants them, percent-encoded. It has to allow CONNECT to the server, and resolves the server's name.
+    /// URL of the proxy: `http://`, `https://` (feature `http-proxy`) or `socks5://` (feature `socks5`), with user and password
+    /// (percent-encoded) if the proxy requires them. An HTTP proxy has to allow CONNECT to the server. The proxy resolves the server's name.
     ///
-    /// An https proxy is trusted if the cluster's authorities or the public ones vouch for it.
+    /// The certificate of an https proxy has to verify against the cluster's CA certificates or the public ones.
     pub proxy_url: Option<Uri>,
     /// Name to expect in the server's certificate instead of the URL's host.
     pub tls_server_name: Option<String>,
-    /// Headers to add to every request. `Debug` shows their names alone.
+    /// Headers to add to every request. `Debug` shows only their names.
     pub headers: Vec<(HeaderName, HeaderValue)>,
-    /// Whether requests that the server asks to repeat later are repeated. Yes by default.
+    /// Whether to retry requests that the server refuses with `Retry-After`. `true` by default.
     pub default_retry: bool,
 }
 
 impl Config {
-    /// The defaults for the API server at `cluster_url`: no credentials, namespace `default`, the platform's authorities.
+    /// The defaults for the API server at `cluster_url`: no credentials, namespace `default`, the platform's CA certificates.
     ///
     /// ```
     /// let mut config = kube_client::Config::new("https://localhost:6443".parse().unwrap());
@@ -97,10 +97,10 @@ impl Config {
         }
     }
 
-    /// Applies what the environment asks for while debugging: `KUBE_RS_DEBUG_IMPERSONATE_USER`,
+    /// Applies the debugging overrides of the environment: `KUBE_RS_DEBUG_IMPERSONATE_USER`,
     /// `KUBE_RS_DEBUG_IMPERSONATE_GROUP` and `KUBE_RS_DEBUG_OVERRIDE_URL`.
     ///
-    /// Nothing calls this by itself: a program opts in. A URL that does not parse is logged and left out.
+    /// No constructor calls this: a program opts in. A URL that does not parse is logged and ignored.
     pub fn apply_debug_overrides(&mut self) {
         self.apply_overrides(|name| std::env::var(name).ok());
     }
@@ -123,21 +123,25 @@ impl Config {
     }
 }
 
-/// The namespace where neither the context nor the pod names one.
+/// Longer time limits are cut to ten years: users write `Duration::MAX` for "never", and adding that to an instant overflows.
+#[cfg(feature = "client")]
+pub(crate) const MAX_DELAY: Duration = Duration::from_secs(10 * 365 * 24 * 60 * 60);
+
+/// The default namespace if the context has none.
 pub(super) const DEFAULT_NAMESPACE: &str = "default";
 
-/// No object, discovery document or text of a log that fits into memory comes near it; an answer that never ends would.
+/// Larger than any object, discovery document or log that a program would collect; stops a response that never ends.
 pub(crate) const DEFAULT_COLLECT_LIMIT: usize = 256 << 20;
 
 const DEFAULT_CONNECT_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// API servers give up on a call after 60 s themselves, and whoever waits for one that fell silent should know within a minute.
+/// API servers end a call after 60 s themselves; a caller should learn of a silent server within a minute.
 const DEFAULT_RESPONSE_TIMEOUT: Duration = Duration::from_secs(55);
 
-/// A person may be typing a password meanwhile, but not for ever.
+/// Enough for a user to type a password.
 const DEFAULT_EXEC_TIMEOUT: Duration = Duration::from_secs(60);
 
-/// Credentials do not show, wherever they stand.
+/// Shows no credentials.
 impl fmt::Debug for Config {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Config")
@@ -168,7 +172,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_password_of_a_proxy_does_not_show() {
+    fn debug_output_has_no_proxy_password() {
         let mut config = Config::new("https://a".parse().unwrap());
         config.proxy_url = Some("http://me:hush@proxy:3128".parse().unwrap());
         let shown = format!("{config:?}");
@@ -176,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn overrides_come_from_the_environment_and_a_bad_url_is_ignored() {
+    fn overrides_are_applied_and_an_invalid_url_is_ignored() {
         let mut config = Config::new("https://a".parse().unwrap());
         config.apply_overrides(|name| match name {
             "KUBE_RS_DEBUG_IMPERSONATE_USER" => Some("jane".into()),

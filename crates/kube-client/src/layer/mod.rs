@@ -1,4 +1,19 @@
-//! The layers between a request and the wire, each a small tower layer of the same shape: layer, service, future.
+//! The tower layers between a client and the wire, one file each: the layer, its service, its future and body.
+//!
+//! A request passes them in this order, which `stack/compose.rs` sets up:
+//!
+//! 1. [`trace`]: the tracing span around the request
+//! 2. [`retry`]: repeats after 429, 503 and 504
+//! 3. [`headers`]: headers of the configuration, impersonation
+//! 4. [`reauth`]: repeats after a 401, with a renewed credential
+//! 5. [`probe`]: asks the server whether it is alive, while an HTTP/1.1 response is silent
+//! 6. [`auth`]: the `Authorization` header
+//! 7. [`base_uri`]: the cluster's URL before the path
+//! 8. [`metrics`]: counters and histograms
+//! 9. [`deadline`]: ends requests whose response does not come
+//!
+//! [`request_kind`] tells calls, watches, followed logs, proxied requests and upgrades apart for the layers that treat them
+//! differently.
 
 mod auth;
 mod base_uri;
@@ -6,9 +21,9 @@ mod deadline;
 mod headers;
 #[cfg(feature = "metrics")]
 mod metrics;
-mod nature;
 mod probe;
 mod reauth;
+mod request_kind;
 mod retry;
 mod trace;
 
@@ -22,18 +37,3 @@ pub(crate) use probe::ProbeLayer;
 pub use reauth::{Reauth, ReauthLayer};
 pub use retry::RetryPolicy;
 pub use trace::{Trace, TraceFuture, TraceLayer};
-
-use http::Request;
-
-use crate::body::Body;
-
-/// A second request like the first; `None` if its body is a stream.
-fn clone_request(request: &Request<Body>) -> Option<Request<Body>> {
-    let mut copy = Request::new(request.body().try_clone()?);
-    *copy.method_mut() = request.method().clone();
-    *copy.uri_mut() = request.uri().clone();
-    *copy.version_mut() = request.version();
-    copy.headers_mut().clone_from(request.headers());
-    *copy.extensions_mut() = request.extensions().clone();
-    Some(copy)
-}

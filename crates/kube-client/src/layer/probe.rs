@@ -1,13 +1,13 @@
-//! Answers that may rightly be quiet for hours, over HTTP/1.1, which cannot tell a quiet server from a dead one.
+//! Finds out whether the server is alive while a response over HTTP/1.1 is silent that may be silent for hours.
 //!
-//! When such an answer has been quiet for a while, the server is asked something else over a connection of its own:
+//! HTTP/1.1 has no ping. So when such a response has been silent for a while, a probe request goes to the server over a new connection:
 //!
-//! - Under a log that is followed: for that log's lines of that while. If there are any, they should have come.
-//! - Under what a proxied service answers: for its version. Any answer will do.
+//! - For a followed log: the lines of that log since the last frame. If there are any, they should have arrived.
+//! - For a proxied request: `/version`. Any response shows that the server is alive.
 //!
-//! Credentials that cannot be had say nothing about the server.
+//! A probe that fails for want of credentials says nothing about the server.
 //!
-//! What this cannot see is a connection that alone is dead, while the server is well and has nothing to say on it.
+//! Not detected: a dead connection to a server that is alive and has nothing to send on it.
 
 use std::future::Future;
 use std::io;
@@ -26,20 +26,20 @@ use tower::{BoxError, ServiceExt};
 use tower_layer::Layer;
 use tower_service::Service;
 
-use super::nature::Nature;
+use super::request_kind::RequestKind;
 use crate::auth::AuthError;
 use crate::body::Body;
-use crate::delay::MAX_DELAY;
+use crate::config::MAX_DELAY;
 use crate::transport::{Carrier, FreshConnection};
 
-/// Puts [`Probe`] around a service. It stands above the credentials, so that its questions carry those of the moment.
+/// Puts [`Probe`] around a service. Goes above [`AuthLayer`](super::AuthLayer), so that probe requests carry current credentials.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ProbeLayer {
     limit: Option<Duration>,
 }
 
 impl ProbeLayer {
-    /// Silence of this length is an error, unless the server has answered a question meanwhile. Without a limit nobody asks.
+    /// Silence of this length is an error, unless the server has responded to a probe. Without a limit there are no probes.
     pub(crate) fn new(limit: impl Into<Option<Duration>>) -> Self {
         Self { limit: limit.into().map(|limit| limit.min(MAX_DELAY)) }
     }
@@ -81,46 +81,48 @@ where
     type Body = B;
 }
 
-type Passed<S> = fn(Response<<S as Probed>::Body>) -> Response<ProbedBody<S>>;
+type Unprobed<S> = fn(Response<<S as Probed>::Body>) -> Response<ProbedBody<S>>;
 
 impl<S: Probed> Service<Request<Body>> for Probe<S> {
     type Response = Response<ProbedBody<S>>;
     type Error = BoxError;
     type Future =
-        Either<MapOk<S::Future, Passed<S>>, BoxFuture<'static, Result<Response<ProbedBody<S>>, BoxError>>>;
+        Either<MapOk<S::Future, Unprobed<S>>, BoxFuture<'static, Result<Response<ProbedBody<S>>, BoxError>>>;
 
     fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), BoxError>> {
         self.inner.poll_ready(cx)
     }
 
     fn call(&mut self, mut request: Request<Body>) -> Self::Future {
-        let question = match Nature::of(&request) {
-            Nature::FollowedLog => Some(Question::Log(request.uri().clone(), request.headers().clone())),
-            Nature::Proxied => Some(Question::Version),
+        let probe = match RequestKind::of(&request) {
+            RequestKind::FollowedLog => {
+                Some(ProbeRequest::Log(request.uri().clone(), request.headers().clone()))
+            }
+            RequestKind::Proxied => Some(ProbeRequest::Version),
             _ => None,
         };
-        let (Some(question), Some(limit)) = (question, self.limit) else {
-            let passed: Passed<S> = |answer| answer.map(|body| ProbedBody { body, prober: None });
-            return Either::Left(self.inner.call(request).map_ok(passed));
+        let (Some(probe), Some(limit)) = (probe, self.limit) else {
+            let unprobed: Unprobed<S> = |response| response.map(|body| ProbedBody { body, prober: None });
+            return Either::Left(self.inner.call(request).map_ok(unprobed));
         };
         let carrier = Carrier::default();
         request.extensions_mut().insert(carrier.clone());
-        let mut prober = Prober::new(self.inner.clone(), question, limit, carrier);
-        let answer = self.inner.call(request);
+        let mut prober = Prober::new(self.inner.clone(), probe, limit, carrier);
+        let response = self.inner.call(request);
         Either::Right(Box::pin(async move {
             let silence = std::future::poll_fn(|cx| prober.poll_silence(cx));
-            let answer = match select(Box::pin(answer), Box::pin(silence)).await {
-                futures::future::Either::Left((answer, _)) => answer?,
+            let response = match select(Box::pin(response), Box::pin(silence)).await {
+                futures::future::Either::Left((response, _)) => response?,
                 futures::future::Either::Right((err, _)) => return Err(err),
             };
-            prober.heard();
-            let asks = answer.version() < Version::HTTP_2;
-            Ok(answer.map(|body| ProbedBody { body, prober: asks.then(|| Box::new(prober)) }))
+            prober.reset();
+            let needs_probes = response.version() < Version::HTTP_2;
+            Ok(response.map(|body| ProbedBody { body, prober: needs_probes.then(|| Box::new(prober)) }))
         }))
     }
 }
 
-/// The body of an answer through [`Probe`].
+/// The body of a response through [`Probe`].
 pub(crate) struct ProbedBody<S: Probed> {
     body: S::Body,
     prober: Option<Box<Prober<S>>>,
@@ -139,7 +141,7 @@ impl<S: Probed> HttpBody for ProbedBody<S> {
         match (frame, &mut this.prober) {
             (Poll::Ready(frame), prober) => {
                 if let Some(prober) = prober {
-                    prober.heard();
+                    prober.reset();
                 }
                 Poll::Ready(frame.map(|frame| frame.map_err(Into::into)))
             }
@@ -161,124 +163,125 @@ impl<S: Probed> HttpBody for ProbedBody<S> {
     }
 }
 
-/// Asks whenever it has been quiet for three quarters of the limit.
+/// Sends a probe request whenever the response has been silent for three quarters of the limit.
 struct Prober<S> {
     service: S,
-    question: Question,
+    probe: ProbeRequest,
     limit: Duration,
-    /// Where it says how the request travels that is quiet.
+    /// Tells the HTTP version of the silent request.
     carrier: Carrier,
-    /// Runs while it is quiet.
+    /// Runs while the response is silent.
     timer: Option<Pin<Box<Sleep>>>,
     running: bool,
-    asking: Option<BoxFuture<'static, Result<(), BoxError>>>,
+    probing: Option<BoxFuture<'static, Result<(), BoxError>>>,
 }
 
 impl<S: Probed> Prober<S> {
-    fn new(service: S, question: Question, limit: Duration, carrier: Carrier) -> Self {
-        Self { service, question, limit, carrier, timer: None, running: false, asking: None }
+    fn new(service: S, probe: ProbeRequest, limit: Duration, carrier: Carrier) -> Self {
+        Self { service, probe, limit, carrier, timer: None, running: false, probing: None }
     }
 
-    /// Something came.
-    fn heard(&mut self) {
+    /// Starts over, because something arrived.
+    fn reset(&mut self) {
         self.running = false;
-        self.asking = None;
+        self.probing = None;
     }
 
-    /// Comes back when the silence is an error.
+    /// Ready when the silence is an error.
     fn poll_silence(&mut self, cx: &mut Context<'_>) -> Poll<BoxError> {
-        let quiet = self.limit * 3 / 4;
+        let silence = self.limit * 3 / 4;
         loop {
-            if let Some(asking) = &mut self.asking {
-                if let Err(err) = ready!(asking.poll_unpin(cx)) {
+            if let Some(probing) = &mut self.probing {
+                if let Err(err) = ready!(probing.poll_unpin(cx)) {
                     return Poll::Ready(err);
                 }
-                self.heard();
+                self.reset();
             }
-            let due = Instant::now() + quiet;
+            let due = Instant::now() + silence;
             let timer = self.timer.get_or_insert_with(|| Box::pin(tokio::time::sleep_until(due)));
             if !std::mem::replace(&mut self.running, true) {
                 timer.as_mut().reset(due);
             }
             ready!(timer.as_mut().poll(cx));
-            // Before it is sent, other limits hold; and HTTP/2 has its pings.
+            // Before the request is sent, other limits hold; and HTTP/2 has pings.
             if self.carrier.version().is_none_or(|version| version >= Version::HTTP_2) {
-                self.heard();
+                self.reset();
                 continue;
             }
-            self.asking = Some(ask(self.service.clone(), self.question.clone(), quiet, self.limit).boxed());
+            self.probing =
+                Some(run_probe(self.service.clone(), self.probe.clone(), silence, self.limit).boxed());
         }
     }
 }
 
-/// What the server can be asked.
+/// The request that shows whether the server is alive.
 #[derive(Clone, Debug)]
-enum Question {
-    /// For the newest lines of this log.
+enum ProbeRequest {
+    /// The newest lines of this log.
     Log(Uri, HeaderMap),
     Version,
 }
 
-/// A server that cannot be asked is asked again after this time.
-const AGAIN_AFTER: Duration = Duration::from_secs(2);
+/// Delay before a probe request that failed is repeated.
+const PROBE_RETRY_DELAY: Duration = Duration::from_secs(2);
 
-/// Lines that are only just under way are not asked for.
-const UNDER_WAY: Duration = Duration::from_secs(5);
+/// Lines of the last seconds may be on their way, and are not requested.
+const IN_TRANSIT: Duration = Duration::from_secs(5);
 
-/// Asks what there is to know after so much silence. An error if, up to the limit, there is no answer that explains it.
-async fn ask<S: Probed>(
+/// Sends the probe request after this much silence, and again while it fails. An error if no response explains the silence before the limit.
+async fn run_probe<S: Probed>(
     service: S,
-    question: Question,
-    quiet: Duration,
+    probe: ProbeRequest,
+    silence: Duration,
     limit: Duration,
 ) -> Result<(), BoxError> {
     let mut cause = None;
-    let seen = &mut cause;
+    let last_cause = &mut cause;
     let carrier = Carrier::default();
-    let asked = &carrier;
-    let asking = async move {
+    let probe_carrier = &carrier;
+    let probing = async move {
         loop {
-            match explains(service.clone(), &question, quiet, asked).await {
+            match explains_silence(service.clone(), &probe, silence, probe_carrier).await {
                 Ok(true) => return,
-                Err(err) if is_of_credentials(&*err) => return,
+                Err(err) if is_auth_error(&*err) => return,
                 Ok(false) => {
-                    *seen = Some("it has more to say, and that did not come".into());
-                    // If it comes yet, this is dropped.
+                    *last_cause = Some("the log has newer lines that did not arrive".into());
+                    // If they arrive before the limit, this future is dropped.
                     std::future::pending::<()>().await;
                 }
                 Err(err) => {
-                    *seen = Some(err);
-                    sleep(AGAIN_AFTER).await;
+                    *last_cause = Some(err);
+                    sleep(PROBE_RETRY_DELAY).await;
                 }
             }
         }
     };
-    let ended = timeout(limit.saturating_sub(quiet), asking).await;
-    // What still waits for credentials has not reached the server.
+    let ended = timeout(limit.saturating_sub(silence), probing).await;
+    // A probe that still waits for credentials was not sent.
     if ended.is_ok() || carrier.version().is_none() {
         return Ok(());
     }
-    let cause = cause.unwrap_or_else(|| "it did not answer a question on another connection either".into());
-    Err(io::Error::new(io::ErrorKind::TimedOut, Silent { limit, cause }).into())
+    let cause = cause.unwrap_or_else(|| "it did not respond on another connection either".into());
+    Err(io::Error::new(io::ErrorKind::TimedOut, SilenceError { limit, cause }).into())
 }
 
-/// Whether the answer is reason enough for the silence.
-async fn explains<S: Probed>(
+/// Whether the response to the probe explains the silence.
+async fn explains_silence<S: Probed>(
     service: S,
-    question: &Question,
-    quiet: Duration,
+    probe: &ProbeRequest,
+    silence: Duration,
     carrier: &Carrier,
 ) -> Result<bool, BoxError> {
-    let mut request = question.request(quiet)?;
+    let mut request = probe.request(silence)?;
     request.extensions_mut().insert(carrier.clone());
-    let answer = service.oneshot(request).await?;
-    let Question::Log(..) = question else { return Ok(true) };
-    match answer.status() {
-        // It should have ended.
+    let response = service.oneshot(request).await?;
+    let ProbeRequest::Log(..) = probe else { return Ok(true) };
+    match response.status() {
+        // The followed log should have ended.
         StatusCode::NOT_FOUND => Ok(false),
         status if !status.is_success() => Ok(true),
         _ => {
-            let mut body = answer.into_body();
+            let mut body = response.into_body();
             while let Some(frame) = body.frame().await {
                 if frame.map_err(Into::into)?.data_ref().is_some_and(|data| !data.is_empty()) {
                     return Ok(false);
@@ -289,17 +292,17 @@ async fn explains<S: Probed>(
     }
 }
 
-/// Whether the question was not sent, for want of credentials.
-fn is_of_credentials(err: &(dyn std::error::Error + 'static)) -> bool {
+/// Whether the probe was not sent, for want of credentials.
+fn is_auth_error(err: &(dyn std::error::Error + 'static)) -> bool {
     std::iter::successors(Some(err), |err| err.source()).any(|err| err.is::<AuthError>())
 }
 
-impl Question {
-    fn request(&self, quiet: Duration) -> Result<Request<Body>, http::Error> {
+impl ProbeRequest {
+    fn request(&self, silence: Duration) -> Result<Request<Body>, http::Error> {
         let mut request = match self {
             Self::Version => Request::get("/version").body(Body::empty())?,
             Self::Log(uri, headers) => {
-                let mut request = Request::get(newest_lines(uri, quiet)).body(Body::empty())?;
+                let mut request = Request::get(newest_lines(uri, silence)).body(Body::empty())?;
                 request.headers_mut().clone_from(headers);
                 request
             }
@@ -309,22 +312,22 @@ impl Question {
     }
 }
 
-/// The same log, its first byte of so much time.
-fn newest_lines(uri: &Uri, quiet: Duration) -> String {
+/// The path and query for the first byte of the same log since the silence began.
+fn newest_lines(uri: &Uri, silence: Duration) -> String {
     let kept = uri.query().unwrap_or_default().split('&').filter(|pair| {
         let name = pair.split('=').next().unwrap_or_default();
-        let other = ["follow", "tailLines", "sinceSeconds", "sinceTime", "limitBytes", "timestamps"];
-        !name.is_empty() && !other.contains(&name)
+        let replaced = ["follow", "tailLines", "sinceSeconds", "sinceTime", "limitBytes", "timestamps"];
+        !name.is_empty() && !replaced.contains(&name)
     });
-    let seconds = quiet.saturating_sub(UNDER_WAY).as_secs().max(1);
-    let asked = [format!("sinceSeconds={seconds}"), "limitBytes=1".to_owned()];
-    let query: Vec<&str> = kept.chain(asked.iter().map(String::as_str)).collect();
+    let seconds = silence.saturating_sub(IN_TRANSIT).as_secs().max(1);
+    let added = [format!("sinceSeconds={seconds}"), "limitBytes=1".to_owned()];
+    let query: Vec<&str> = kept.chain(added.iter().map(String::as_str)).collect();
     format!("{}?{}", uri.path(), query.join("&"))
 }
 
 #[derive(Debug, thiserror::Error)]
 #[error("the server sent nothing for {limit:?}")]
-struct Silent {
+struct SilenceError {
     limit: Duration,
     #[source]
     cause: BoxError,

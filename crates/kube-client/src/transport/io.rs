@@ -11,7 +11,7 @@ use hyper_util::client::legacy::connect::{Connected, Connection};
 use tokio::time::{Instant, Sleep};
 
 use super::connector::Limits;
-use crate::delay::MAX_DELAY;
+use crate::config::MAX_DELAY;
 
 /// A connection with limits on how long a read and a write may make no progress.
 #[derive(Debug)]

@@ -1,6 +1,6 @@
-//! Kubeconfigs as the tools that people use write them, and broken ones: what each yields, or the exact error.
+//! Kubeconfigs as common tools write them, and invalid ones: the configuration of each, or the exact error.
 //!
-//! The certificates in `corpus/pki` are made for this test and good for nothing else.
+//! The certificates in `corpus/pki` are made for this test only.
 
 use std::path::{Path, PathBuf};
 
@@ -9,26 +9,26 @@ use kube_client::error::ErrorChain;
 use kube_client::{Client, Config};
 use secrecy::ExposeSecret;
 
-/// The file, or files in the order of `KUBECONFIG`, and what the configuration made of it comes to.
-const GOOD: &[(&str, &str)] = &[
+/// The file, or files in the order of `KUBECONFIG`, and the summary of its configuration.
+const VALID: &[(&str, &str)] = &[
     (
         "minikube.yaml",
-        "https://192.168.49.2:8443/ in default; authorities: 1 in DIR/pki/ca.crt; certificate DIR/pki/client.crt DIR/pki/client.key",
+        "https://192.168.49.2:8443/ in default; CA certificates: 1 in DIR/pki/ca.crt; certificate DIR/pki/client.crt DIR/pki/client.key",
     ),
-    ("kind.yaml", "https://127.0.0.1:40123/ in default; authorities: 1; certificate in place"),
-    ("k3s.yaml", "https://127.0.0.1:6443/ in default; authorities: 1; certificate in place"),
+    ("kind.yaml", "https://127.0.0.1:40123/ in default; CA certificates: 1; certificate inline"),
+    ("k3s.yaml", "https://127.0.0.1:6443/ in default; CA certificates: 1; certificate inline"),
     (
         "eks.yaml",
-        "https://0123456789ABCDEF0123456789ABCDEF.gr7.eu-west-1.eks.amazonaws.com/ in default; authorities: 1; \
+        "https://0123456789ABCDEF0123456789ABCDEF.gr7.eu-west-1.eks.amazonaws.com/ in default; CA certificates: 1; \
          exec v1beta1 aws --region eu-west-1 eks get-token --cluster-name prod --output json AWS_PROFILE=operations IfAvailable",
     ),
     (
         "gke.yaml",
-        "https://203.0.113.7/ in default; authorities: 1; exec v1beta1 gke-gcloud-auth-plugin hint told of https://203.0.113.7 with 1 authorities",
+        "https://203.0.113.7/ in default; CA certificates: 1; exec v1beta1 gke-gcloud-auth-plugin hint cluster https://203.0.113.7 with 1 CA certificates",
     ),
     (
         "aks.yaml",
-        "https://prod-dns-0a1b2c3d.hcp.westeurope.azmk8s.io:443/ in default; authorities: 1; \
+        "https://prod-dns-0a1b2c3d.hcp.westeurope.azmk8s.io:443/ in default; CA certificates: 1; \
          exec v1beta1 kubelogin get-token --login azurecli --server-id 6dae42f8-4368-4678-94ff-3960e28e3630 hint",
     ),
     (
@@ -48,13 +48,13 @@ const GOOD: &[(&str, &str)] = &[
     ("openshift.yaml", "https://api.crc.testing:6443/ in demo; insecure; token of 32"),
     (
         "everything.yaml",
-        "https://10.0.0.1:6443/k8s/clusters/c-m-abc in kube-system; authorities: 1 in DIR/./pki/ca.crt; name kubernetes.default.svc; \
+        "https://10.0.0.1:6443/k8s/clusters/c-m-abc in kube-system; CA certificates: 1 in DIR/./pki/ca.crt; name kubernetes.default.svc; \
          proxy; plain; token file DIR/pki/token; as jane@example.com 42 [\"ops\", \"night shift\"] {\"example.com/team\": [\"blue\"]}",
     ),
     ("config.json", "http://localhost:8080/ in default; user jane"),
     (
         "merge/base.yaml:merge/team/config",
-        "https://base:6443/ in default; authorities: 1 in DIR/merge/../pki/ca.crt; token of 10",
+        "https://base:6443/ in default; CA certificates: 1 in DIR/merge/../pki/ca.crt; token of 10",
     ),
     (
         "merge/team/config:merge/base.yaml",
@@ -62,21 +62,21 @@ const GOOD: &[(&str, &str)] = &[
     ),
 ];
 
-/// The file in `broken/`, and the error with all that led to it.
-const BROKEN: &[(&str, &str)] = &[
+/// The file in `broken/`, and the error with its causes.
+const INVALID: &[(&str, &str)] = &[
     (
         "view-of-nothing",
-        "the kubeconfig has no `current-context`: set one (`kubectl config use-context NAME`) or ask for a context",
+        "the kubeconfig has no `current-context`: set one (`kubectl config use-context NAME`) or select a context",
     ),
     (
         "no-current-context",
-        "the kubeconfig has no `current-context`: set one (`kubectl config use-context NAME`) or ask for a context",
+        "the kubeconfig has no `current-context`: set one (`kubectl config use-context NAME`) or select a context",
     ),
     ("context-of-another-file", "no context named \"elsewhere\" (the kubeconfig has \"x\")"),
     ("cluster-of-another-file", "no cluster named \"d\" (the kubeconfig has \"c\")"),
     (
         "user-of-another-file",
-        "the context refers to a user that does not exist: \"v\" (the kubeconfig has \"u\")",
+        "the context refers to user \"v\", which does not exist (the kubeconfig has \"u\")",
     ),
     ("no-server", "the cluster has no `server`: expected a URL such as https://host:6443"),
     (
@@ -106,7 +106,7 @@ const BROKEN: &[(&str, &str)] = &[
     ),
     (
         "certificate-without-key",
-        "cannot load the user's `client-key`: neither the file nor its `-data` is given",
+        "cannot load the user's `client-key`: neither the file nor its `-data` is set",
     ),
     (
         "clusters-as-map",
@@ -161,31 +161,31 @@ fn corpus() -> PathBuf {
 /// Reads and merges as `KUBECONFIG` does.
 fn read(files: &str) -> Result<Kubeconfig, KubeconfigError> {
     let mut read = files.split(':').map(|file| Kubeconfig::read_from(corpus().join(file)));
-    let first = read.next().expect("a file is named")?;
+    let first = read.next().expect("there is a file")?;
     read.try_fold(first, |merged, next| merged.merge(next?))
 }
 
-/// What `{}` alone tells.
-fn told(err: &(dyn std::error::Error + 'static)) -> String {
-    let told = err.to_string();
-    assert_eq!(told, ErrorChain(err).to_string(), "the causes stand in it");
-    told
+/// The text of `{}`.
+fn message(err: &(dyn std::error::Error + 'static)) -> String {
+    let message = err.to_string();
+    assert_eq!(message, ErrorChain(err).to_string(), "`{{}}` has the causes");
+    message
 }
 
 fn summary(config: &Config) -> String {
     let mut parts = vec![format!("{} in {}", config.cluster_url, config.default_namespace)];
-    if let Some(authorities) = &config.root_cert {
+    if let Some(certificates) = &config.root_cert {
         let file = config.root_cert_file.as_ref().map(|file| format!(" in {}", file.display()));
-        parts.push(format!("authorities: {}{}", authorities.len(), file.unwrap_or_default()));
+        parts.push(format!("CA certificates: {}{}", certificates.len(), file.unwrap_or_default()));
     }
-    let mut also = |condition: bool, text: String| parts.extend(condition.then_some(text));
-    also(config.accept_invalid_certs, "insecure".into());
-    also(
+    let mut add_if = |condition: bool, text: String| parts.extend(condition.then_some(text));
+    add_if(config.accept_invalid_certs, "insecure".into());
+    add_if(
         config.tls_server_name.is_some(),
         format!("name {}", config.tls_server_name.as_deref().unwrap_or("")),
     );
-    also(config.proxy_url.is_some(), "proxy".into());
-    also(config.disable_compression, "plain".into());
+    add_if(config.proxy_url.is_some(), "proxy".into());
+    add_if(config.disable_compression, "plain".into());
     parts.extend(credentials(&config.auth_info));
     parts.join("; ")
 }
@@ -196,7 +196,7 @@ fn credentials(user: &AuthInfo) -> Vec<String> {
         parts.push(format!("certificate {certificate} {key}"));
     }
     if user.client_certificate_data.is_some() && user.client_key_data.is_some() {
-        parts.push("certificate in place".to_owned());
+        parts.push("certificate inline".to_owned());
     }
     parts.extend(user.token.as_ref().map(|token| format!("token of {}", token.expose_secret().len())));
     parts.extend(user.token_file.as_ref().map(|file| format!("token file {file}")));
@@ -208,20 +208,20 @@ fn credentials(user: &AuthInfo) -> Vec<String> {
     }
     if let Some(exec) = &user.exec {
         let version = exec.api_version.as_deref().and_then(|version| version.rsplit('/').next());
-        let mut words = vec!["exec".to_owned(), version.unwrap_or("").to_owned()];
-        words.extend(exec.command.clone());
-        words.extend(exec.args.iter().flatten().cloned());
-        words.extend(
+        let mut text = vec!["exec".to_owned(), version.unwrap_or("").to_owned()];
+        text.extend(exec.command.clone());
+        text.extend(exec.args.iter().flatten().cloned());
+        text.extend(
             exec.env.iter().flatten().map(|variable| format!("{}={}", variable["name"], variable["value"])),
         );
-        words.extend(exec.interactive_mode.as_ref().map(|mode| format!("{mode:?}")));
-        words.extend(exec.install_hint.as_ref().map(|_| "hint".to_owned()));
-        words.extend(exec.cluster.as_ref().map(|cluster| {
+        text.extend(exec.interactive_mode.as_ref().map(|mode| format!("{mode:?}")));
+        text.extend(exec.install_hint.as_ref().map(|_| "hint".to_owned()));
+        text.extend(exec.cluster.as_ref().map(|cluster| {
             let pem = String::from_utf8_lossy(cluster.certificate_authority_data.as_deref().unwrap_or(b""));
-            let authorities = pem.matches("BEGIN CERTIFICATE").count();
-            format!("told of {} with {authorities} authorities", cluster.server.as_deref().unwrap_or(""))
+            let certificates = pem.matches("BEGIN CERTIFICATE").count();
+            format!("cluster {} with {certificates} CA certificates", cluster.server.as_deref().unwrap_or(""))
         }));
-        parts.push(words.join(" "));
+        parts.push(text.join(" "));
     }
     if let Some(name) = &user.impersonate {
         let uid = user.impersonate_uid.as_deref().unwrap_or("");
@@ -232,7 +232,7 @@ fn credentials(user: &AuthInfo) -> Vec<String> {
     parts
 }
 
-/// All that differs, at once.
+/// Reports all differences at once.
 fn compare(outcomes: impl Iterator<Item = (String, String, &'static str)>) {
     let differing: Vec<_> = outcomes
         .filter(|(_, outcome, expected)| outcome != expected)
@@ -241,40 +241,40 @@ fn compare(outcomes: impl Iterator<Item = (String, String, &'static str)>) {
     assert!(differing.is_empty(), "\n{}", differing.join("\n"));
 }
 
-fn in_corpus(text: &str, folder: &Path) -> String {
-    text.replace(folder.to_str().expect("the checkout's path is text"), "DIR")
+fn without_directory(text: &str, directory: &Path) -> String {
+    text.replace(directory.to_str().expect("the checkout's path is UTF-8"), "DIR")
 }
 
 #[test]
-fn each_kubeconfig_yields_what_its_tool_meant() {
-    compare(GOOD.iter().map(|(files, expected)| {
+fn each_valid_kubeconfig_makes_the_expected_configuration() {
+    compare(VALID.iter().map(|(files, expected)| {
         let outcome = read(files).and_then(Config::try_from);
-        let outcome = outcome.map_or_else(|err| told(&err), |config| summary(&config));
-        ((*files).to_owned(), in_corpus(&outcome, &corpus()), *expected)
+        let outcome = outcome.map_or_else(|err| message(&err), |config| summary(&config));
+        ((*files).to_owned(), without_directory(&outcome, &corpus()), *expected)
     }));
 }
 
 #[tokio::test]
-async fn each_broken_kubeconfig_says_what_is_wrong() {
-    let folder = corpus().join("broken");
-    compare(BROKEN.iter().map(|(name, expected)| {
+async fn each_invalid_kubeconfig_fails_with_the_exact_error() {
+    let directory = corpus().join("broken");
+    compare(INVALID.iter().map(|(name, expected)| {
         let outcome = read(&format!("broken/{name}.yaml")).and_then(Config::try_from);
         let outcome = match outcome.map(Client::try_from) {
             Ok(Ok(_)) => "a client".to_owned(),
-            Ok(Err(err)) => told(&err),
-            Err(err) => told(&err),
+            Ok(Err(err)) => message(&err),
+            Err(err) => message(&err),
         };
-        ((*name).to_owned(), in_corpus(&outcome, &folder), *expected)
+        ((*name).to_owned(), without_directory(&outcome, &directory), *expected)
     }));
 }
 
 #[test]
-fn every_file_is_in_a_table() {
-    let tables = GOOD.iter().chain(BROKEN).map(|(files, _)| *files).collect::<Vec<_>>().join(" ");
-    for folder in [corpus(), corpus().join("broken")] {
-        for entry in std::fs::read_dir(folder).expect("the corpus is there") {
+fn every_file_of_the_corpus_is_tested() {
+    let tables = VALID.iter().chain(INVALID).map(|(files, _)| *files).collect::<Vec<_>>().join(" ");
+    for directory in [corpus(), corpus().join("broken")] {
+        for entry in std::fs::read_dir(directory).expect("the corpus exists") {
             let path = entry.expect("its files can be listed").path();
-            let name = path.file_stem().and_then(|name| name.to_str()).expect("names are text");
+            let name = path.file_stem().and_then(|name| name.to_str()).expect("names are UTF-8");
             assert!(path.is_dir() || tables.contains(name), "{name} is in no table");
         }
     }

@@ -1,4 +1,4 @@
-//! A user's credentials in a kubeconfig.
+//! The credentials of a user in a kubeconfig.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fmt;
@@ -7,12 +7,11 @@ use secrecy::SecretString;
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 
-use super::NamedExtension;
-use super::flag::flag;
-use crate::config::secrets::{Keys, Redacted, redacted_args};
+use super::values::{NamedExtension, base64_bytes, secret, yaml_bool};
+use crate::config::redact::{Keys, Redacted, redacted_args};
 
-/// The credentials of one user. Several may be given: see [`ConfigExt::auth_layer`](crate::client::ConfigExt::auth_layer)
-/// for which of them is used.
+/// The credentials of one user. [`ConfigExt::auth_layer`](crate::client::ConfigExt::auth_layer) says which of them is used if there
+/// are several.
 ///
 /// Tokens, passwords and keys do not show in the `Debug` form, nor do the values of unknown keys.
 #[derive(Clone, Default, Serialize, Deserialize)]
@@ -32,31 +31,31 @@ pub struct AuthInfo {
     /// File with the PEM client certificate.
     #[serde(rename = "client-certificate", skip_serializing_if = "Option::is_none")]
     pub client_certificate: Option<String>,
-    /// The same in place, base64 of the PEM text. Wins over the file.
+    /// The same inline, base64 of the PEM text. Wins over the file.
     #[serde(rename = "client-certificate-data", skip_serializing_if = "Option::is_none")]
     pub client_certificate_data: Option<String>,
     /// File with the PEM key of the client certificate.
     #[serde(rename = "client-key", skip_serializing_if = "Option::is_none")]
     pub client_key: Option<String>,
-    /// The same in place, base64 of the PEM text. Wins over the file.
+    /// The same inline, base64 of the PEM text. Wins over the file.
     #[serde(rename = "client-key-data", default, skip_serializing_if = "Option::is_none", with = "secret")]
     pub client_key_data: Option<SecretString>,
-    /// User to act as.
+    /// User to impersonate.
     #[serde(rename = "as", skip_serializing_if = "Option::is_none")]
     pub impersonate: Option<String>,
-    /// Uid of the user to act as.
+    /// Uid of the user to impersonate.
     #[serde(rename = "as-uid", skip_serializing_if = "Option::is_none")]
     pub impersonate_uid: Option<String>,
-    /// Groups of the user to act as.
+    /// Groups of the user to impersonate.
     #[serde(rename = "as-groups", skip_serializing_if = "Option::is_none")]
     pub impersonate_groups: Option<Vec<String>>,
-    /// Further attributes of the user to act as.
+    /// Extra attributes of the user to impersonate.
     #[serde(rename = "as-user-extra", skip_serializing_if = "Option::is_none")]
     pub impersonate_user_extra: Option<HashMap<String, Vec<String>>>,
-    /// A provider of tokens, the old way; exec plugins have replaced it.
+    /// Auth provider: the deprecated predecessor of exec plugins.
     #[serde(rename = "auth-provider", skip_serializing_if = "Option::is_none")]
     pub auth_provider: Option<AuthProviderConfig>,
-    /// A program that gives credentials.
+    /// Exec plugin: a program that prints credentials.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub exec: Option<ExecConfig>,
     /// Data of other tools.
@@ -90,7 +89,7 @@ impl fmt::Debug for AuthInfo {
     }
 }
 
-/// A provider of tokens by name, with its settings. The settings hold tokens: `Debug` shows only their keys.
+/// An auth provider and its settings. The settings contain tokens: `Debug` shows only their keys.
 #[derive(Clone, Default, Serialize, Deserialize)]
 pub struct AuthProviderConfig {
     /// The provider, such as `oidc` or `gcp`.
@@ -113,18 +112,18 @@ impl fmt::Debug for AuthProviderConfig {
     }
 }
 
-/// A program that prints credentials, and how to run it.
+/// An exec plugin: a program that prints credentials, and how to run it.
 ///
 /// `Debug` shows neither the values of `env` nor of arguments that look like secrets by their name (`--client-secret=...`).
 #[derive(Clone, Default, Serialize, Deserialize)]
 pub struct ExecConfig {
-    /// `client.authentication.k8s.io/v1` or `/v1beta1`: the form of what the program is given and prints.
+    /// `client.authentication.k8s.io/v1` or `/v1beta1`: the API version of the plugin's input and output.
     #[serde(rename = "apiVersion", skip_serializing_if = "Option::is_none")]
     pub api_version: Option<String>,
-    /// What to tell the user when the program is not installed.
+    /// Shown to the user if the plugin is not installed.
     #[serde(rename = "installHint", skip_serializing_if = "Option::is_none")]
     pub install_hint: Option<String>,
-    /// The program: a name looked up in `PATH`, or a path (relative ones stand relative to the kubeconfig's folder).
+    /// The program: a name looked up in `PATH`, or a path. Relative paths start at the kubeconfig's directory.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub command: Option<String>,
     /// Its arguments.
@@ -133,16 +132,16 @@ pub struct ExecConfig {
     /// Variables added to its environment, each as `{name, value}`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub env: Option<Vec<HashMap<String, String>>>,
-    /// Variables taken out of its environment.
+    /// Variables removed from its environment.
     #[serde(skip)]
     pub drop_env: Option<Vec<String>>,
-    /// Whether the program may ask on the terminal.
+    /// Whether the plugin may ask the user on the terminal.
     #[serde(rename = "interactiveMode", skip_serializing_if = "Option::is_none")]
     pub interactive_mode: Option<ExecInteractiveMode>,
-    /// Tell the program about the cluster, in the variable `KUBERNETES_EXEC_INFO`.
+    /// Pass the cluster to the plugin, in the variable `KUBERNETES_EXEC_INFO`.
     #[serde(default, rename = "provideClusterInfo", deserialize_with = "provide_cluster_info")]
     pub provide_cluster_info: bool,
-    /// What it is told; filled in while a context is selected.
+    /// The cluster that is passed; set when a context is selected.
     #[serde(skip)]
     pub cluster: Option<ExecAuthCluster>,
     /// Every other key.
@@ -169,37 +168,37 @@ impl fmt::Debug for ExecConfig {
     }
 }
 
-/// Whether a credential program may ask on the terminal.
+/// Whether an exec plugin may ask the user on the terminal.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum ExecInteractiveMode {
-    /// It never asks and gets no standard input.
+    /// It never asks, and has no standard input.
     Never,
-    /// It asks where there is a terminal.
+    /// It asks if there is a terminal.
     IfAvailable,
     /// It cannot work without a terminal.
     Always,
 }
 
-/// What a credential program is told about the cluster. `Debug` shows no passwords in URLs, and leaves `config` out.
+/// The cluster as it is passed to an exec plugin. `Debug` shows no passwords in URLs, and omits `config`.
 #[derive(Clone, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct ExecAuthCluster {
     /// URL of the API server.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub server: Option<String>,
-    /// Whether the server's certificate goes unchecked.
+    /// Whether the server's certificate is not verified.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub insecure_skip_tls_verify: Option<bool>,
-    /// PEM certificates of the authorities to trust; base64 on the wire.
+    /// CA certificates to trust, PEM; base64 on the wire.
     #[serde(default, skip_serializing_if = "Option::is_none", with = "base64_bytes")]
     pub certificate_authority_data: Option<Vec<u8>>,
-    /// Proxy to go through.
+    /// URL of the proxy.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub proxy_url: Option<String>,
     /// Name to expect in the server's certificate.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tls_server_name: Option<String>,
-    /// The cluster's extension meant for credential programs.
+    /// The cluster's extension for exec plugins.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub config: Option<Value>,
 }
@@ -217,50 +216,5 @@ impl fmt::Debug for ExecAuthCluster {
 }
 
 fn provide_cluster_info<'de, D: Deserializer<'de>>(deserializer: D) -> Result<bool, D::Error> {
-    flag("provideClusterInfo", deserializer).map(Option::unwrap_or_default)
-}
-
-/// Secrets are shown only where the whole document is written.
-mod secret {
-    use secrecy::{ExposeSecret, SecretString};
-    use serde::{Deserialize, Deserializer, Serializer};
-
-    pub(super) fn serialize<S: Serializer>(
-        value: &Option<SecretString>,
-        serializer: S,
-    ) -> Result<S::Ok, S::Error> {
-        match value {
-            Some(secret) => serializer.serialize_some(secret.expose_secret()),
-            None => serializer.serialize_none(),
-        }
-    }
-
-    pub(super) fn deserialize<'de, D: Deserializer<'de>>(
-        deserializer: D,
-    ) -> Result<Option<SecretString>, D::Error> {
-        Ok(Option::<String>::deserialize(deserializer)?.map(SecretString::from))
-    }
-}
-
-mod base64_bytes {
-    use base64::{Engine, engine::general_purpose::STANDARD};
-    use serde::{Deserialize, Deserializer, Serializer, de::Error};
-
-    pub(super) fn serialize<S: Serializer>(
-        value: &Option<Vec<u8>>,
-        serializer: S,
-    ) -> Result<S::Ok, S::Error> {
-        match value {
-            Some(bytes) => serializer.serialize_some(&STANDARD.encode(bytes)),
-            None => serializer.serialize_none(),
-        }
-    }
-
-    pub(super) fn deserialize<'de, D: Deserializer<'de>>(
-        deserializer: D,
-    ) -> Result<Option<Vec<u8>>, D::Error> {
-        Option::<String>::deserialize(deserializer)?
-            .map(|text| STANDARD.decode(text).map_err(D::Error::custom))
-            .transpose()
-    }
+    yaml_bool("provideClusterInfo", deserializer).map(Option::unwrap_or_default)
 }

@@ -1,4 +1,4 @@
-//! Certificates and keys, each either in place (base64) or in a file.
+//! Certificates and keys, which a kubeconfig has inline (base64) or by file name.
 
 use std::path::Path;
 
@@ -12,7 +12,7 @@ use crate::config::{KubeconfigError, LoadDataError};
 #[derive(Debug)]
 #[cfg_attr(not(feature = "client"), expect(dead_code, reason = "checked while loading, used by TLS"))]
 pub(crate) struct ClientIdentityPem {
-    /// The certificate and what stands between it and the authority.
+    /// The certificate and its intermediate certificates.
     pub(crate) certificate: Vec<u8>,
     /// Its private key.
     pub(crate) key: SecretString,
@@ -20,14 +20,14 @@ pub(crate) struct ClientIdentityPem {
 
 #[cfg(feature = "client")]
 impl ClientIdentityPem {
-    /// Whether `other` is the same text.
+    /// Whether certificate and key are the same text in `other`.
     pub(crate) fn is(&self, other: &Self) -> bool {
         self.certificate == other.certificate && self.key.expose_secret() == other.key.expose_secret()
     }
 }
 
 impl Cluster {
-    /// PEM text of the authorities to trust, if any are given.
+    /// PEM text of the CA certificates, if any are configured.
     pub(in crate::config) fn load_certificate_authority(&self) -> Result<Option<Vec<u8>>, KubeconfigError> {
         load(self.certificate_authority_data.as_deref(), self.certificate_authority.as_deref())
             .map_err(KubeconfigError::LoadCertificateAuthority)
@@ -35,7 +35,7 @@ impl Cluster {
 }
 
 impl AuthInfo {
-    /// The client certificate and key, if either is given.
+    /// The client certificate and key, if either is configured.
     pub(crate) fn load_client_identity(&self) -> Result<Option<ClientIdentityPem>, KubeconfigError> {
         let key_data = self.client_key_data.as_ref().map(ExposeSecret::expose_secret);
         let certificate = load(self.client_certificate_data.as_deref(), self.client_certificate.as_deref())
@@ -69,7 +69,7 @@ impl TryFrom<&Cluster> for ExecAuthCluster {
     }
 }
 
-/// The cluster extension that is meant for credential programs.
+/// Name of the cluster extension that is passed to exec plugins.
 const EXEC_EXTENSION: &str = "client.authentication.k8s.io/exec";
 
 /// The DER form of every certificate in PEM text.
@@ -83,7 +83,7 @@ pub(crate) fn certificates_from_pem(text: &[u8]) -> Result<Vec<Vec<u8>>, pem::Pe
     if certificates.is_empty() { Err(pem::PemError::MalformedFraming) } else { Ok(certificates) }
 }
 
-/// In place wins over the file; an empty text counts as not given.
+/// Inline data wins over the file; an empty string is treated as absent.
 fn load(data: Option<&str>, file: Option<&str>) -> Result<Option<Vec<u8>>, LoadDataError> {
     if let Some(data) = data.filter(|data| !data.is_empty()) {
         let compact: String = data.split_ascii_whitespace().collect();
@@ -102,19 +102,19 @@ mod tests {
     use super::*;
 
     #[test]
-    fn data_wins_over_the_file_and_tolerates_line_breaks() {
+    fn inline_data_wins_over_the_file_and_may_have_line_breaks() {
         let loaded = load(Some("aGVs\nbG8="), Some("/does/not/exist")).unwrap();
         assert_eq!(loaded.as_deref(), Some(&b"hello"[..]));
     }
 
     #[test]
-    fn an_unreadable_file_is_named() {
+    fn an_unreadable_file_is_an_error_with_its_path() {
         let err = load(None, Some("/does/not/exist.crt")).unwrap_err();
         assert!(err.to_string().contains("/does/not/exist.crt"), "{err}");
     }
 
     #[test]
-    fn a_certificate_needs_its_key() {
+    fn a_certificate_without_a_key_is_an_error() {
         let user = AuthInfo { client_certificate_data: Some("aGVsbG8=".into()), ..AuthInfo::default() };
         assert!(matches!(
             user.load_client_identity(),
@@ -123,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn text_without_a_certificate_is_refused() {
+    fn pem_without_a_certificate_is_an_error() {
         assert!(certificates_from_pem(b"not pem at all").is_err());
     }
 }

@@ -1,4 +1,4 @@
-//! Several kubeconfigs as one, by the rules of kubectl.
+//! Merges several kubeconfigs by the rules of kubectl.
 
 use std::collections::{BTreeMap, HashSet};
 
@@ -6,8 +6,8 @@ use super::{Kubeconfig, NamedExtension};
 use crate::config::KubeconfigError;
 
 impl Kubeconfig {
-    /// Puts `next` behind `self`: clusters, users, contexts and extensions are joined by name, and what is already there
-    /// wins over what comes, whole entries and single values alike.
+    /// Merges `next` into `self`: clusters, users, contexts and extensions by name. `self` wins, for whole entries and for single
+    /// values.
     ///
     /// ```
     /// use kube_client::config::Kubeconfig;
@@ -21,7 +21,7 @@ impl Kubeconfig {
     /// ```
     ///
     /// # Errors
-    /// [`KubeconfigError::KindMismatch`] or [`KubeconfigError::ApiVersionMismatch`] if both state one and they differ.
+    /// [`KubeconfigError::KindMismatch`] or [`KubeconfigError::ApiVersionMismatch`] if both have one and they differ.
     pub fn merge(mut self, next: Kubeconfig) -> Result<Self, KubeconfigError> {
         if differ(&self.kind, &next.kind) {
             return Err(KubeconfigError::KindMismatch);
@@ -36,11 +36,11 @@ impl Kubeconfig {
         keep_first(&mut self.current_context, next.current_context);
         keep_first(&mut self.preferences, next.preferences);
 
-        join(&mut self.clusters, next.clusters, |named| named.name.clone());
-        join(&mut self.auth_infos, next.auth_infos, |named| named.name.clone());
-        join(&mut self.contexts, next.contexts, |named| named.name.clone());
-        self.extensions = join_extensions(self.extensions, next.extensions);
-        join_unknown(&mut self.other, next.other);
+        merge_named(&mut self.clusters, next.clusters, |named| named.name.clone());
+        merge_named(&mut self.auth_infos, next.auth_infos, |named| named.name.clone());
+        merge_named(&mut self.contexts, next.contexts, |named| named.name.clone());
+        self.extensions = merge_extensions(self.extensions, next.extensions);
+        merge_unknown(&mut self.other, next.other);
         Ok(self)
     }
 }
@@ -55,25 +55,25 @@ fn keep_first<T>(first: &mut Option<T>, second: Option<T>) {
     }
 }
 
-fn join<T>(first: &mut Vec<T>, second: Vec<T>, name: impl Fn(&T) -> String) {
+fn merge_named<T>(first: &mut Vec<T>, second: Vec<T>, name: impl Fn(&T) -> String) {
     let known: HashSet<String> = first.iter().map(&name).collect();
     first.extend(second.into_iter().filter(|entry| !known.contains(&name(entry))));
 }
 
-fn join_extensions(
+fn merge_extensions(
     first: Option<Vec<NamedExtension>>,
     second: Option<Vec<NamedExtension>>,
 ) -> Option<Vec<NamedExtension>> {
     match (first, second) {
         (Some(mut first), Some(second)) => {
-            join(&mut first, second, |extension| extension.name.clone());
+            merge_named(&mut first, second, |extension| extension.name.clone());
             Some(first)
         }
         (first, second) => first.or(second),
     }
 }
 
-fn join_unknown(
+fn merge_unknown(
     first: &mut BTreeMap<String, serde_json::Value>,
     second: BTreeMap<String, serde_json::Value>,
 ) {
@@ -108,13 +108,13 @@ mod tests {
     }
 
     #[test]
-    fn an_empty_current_context_gives_way() {
+    fn an_empty_current_context_is_replaced() {
         let merged = parse("current-context: ''").merge(parse("current-context: two")).unwrap();
         assert_eq!(merged.current_context.as_deref(), Some("two"));
     }
 
     #[test]
-    fn stated_kinds_and_versions_have_to_agree() {
+    fn different_kinds_or_api_versions_are_an_error() {
         assert!(matches!(
             parse("kind: Config").merge(parse("kind: Other")),
             Err(KubeconfigError::KindMismatch)
@@ -127,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn extensions_are_joined_by_name() {
+    fn extensions_are_merged_by_name() {
         let merged = parse("extensions: [{name: a, extension: 1}]")
             .merge(parse("extensions: [{name: a, extension: 2}, {name: b, extension: 3}]"))
             .unwrap();

@@ -1,13 +1,18 @@
-//! Kubeconfig files: their types, reading, merging, and selecting one context.
+//! Kubeconfig files, in the order in which they are processed:
+//!
+//! - [`types`], [`auth_info`], [`values`]: the document
+//! - [`read`]: parses text, files and `KUBECONFIG`
+//! - [`merge`]: merges several documents
+//! - [`select`]: selects the context to use
+//! - [`data`]: loads the certificates and keys of its cluster and user
 
 mod auth_info;
 mod data;
-mod flag;
 mod merge;
-mod paths;
 mod read;
 mod select;
 mod types;
+mod values;
 
 pub use auth_info::{AuthInfo, AuthProviderConfig, ExecAuthCluster, ExecConfig, ExecInteractiveMode};
 #[cfg(feature = "client")]
@@ -15,7 +20,6 @@ pub(crate) use data::ClientIdentityPem;
 pub(crate) use data::certificates_from_pem;
 pub(super) use read::{merge_all, read_files};
 pub use select::KubeConfigOptions;
-pub(super) use select::{Selected, Selection};
-pub use types::{
-    Cluster, Context, Kubeconfig, NamedAuthInfo, NamedCluster, NamedContext, NamedExtension, Preferences,
-};
+pub(super) use select::{SelectedNames, Selection};
+pub use types::{Cluster, Context, Kubeconfig, NamedAuthInfo, NamedCluster, NamedContext, Preferences};
+pub use values::NamedExtension;

@@ -1,4 +1,4 @@
-//! Text, files and `KUBECONFIG` to a [`Kubeconfig`].
+//! Reads a [`Kubeconfig`] from text, from files, and from the files in `KUBECONFIG`.
 
 use std::collections::HashSet;
 use std::ffi::OsStr;
@@ -7,51 +7,49 @@ use std::path::{Path, PathBuf};
 use serde::de::Error as _;
 
 use super::Kubeconfig;
-use super::paths::resolve_relative_paths;
 use crate::config::KubeconfigError;
-use crate::config::secrets::without_quoted_value;
+use crate::config::redact::without_quoted_value;
 
 impl Kubeconfig {
-    /// Parses YAML or JSON text. Several documents in it are merged as several files would be.
+    /// Parses YAML or JSON text. Several documents in it are merged like several files.
     ///
-    /// Relative paths stay as they are: they have no folder to stand in.
+    /// Relative paths stay relative: text has no directory.
     ///
     /// ```
     /// use kube_client::config::Kubeconfig;
     ///
     /// let kubeconfig = Kubeconfig::from_yaml("current-context: dev\ncontexts: [{name: dev, context: {cluster: here}}]")?;
     /// assert_eq!(kubeconfig.current_context.as_deref(), Some("dev"));
-    /// let odd = Kubeconfig::from_yaml("contexts: {}").unwrap_err();
-    /// assert!(odd.to_string().contains("not a kubeconfig"));
+    /// let err = Kubeconfig::from_yaml("contexts: {}").unwrap_err();
+    /// assert!(err.to_string().contains("not a kubeconfig"));
     /// # Ok::<(), kube_client::config::KubeconfigError>(())
     /// ```
     ///
     /// # Errors
-    /// [`KubeconfigError::Parse`] if the text is no kubeconfig, or has two clusters, users or contexts of one name: which of them is meant
-    /// is not to be guessed, and kubectl refuses it too. Text that is nested or repeats itself through aliases beyond
-    /// all reason is refused instead of eating memory.
+    /// [`KubeconfigError::Parse`] if the text is not a kubeconfig, or has two clusters, users or contexts of one name, which kubectl refuses
+    /// too. Text that is nested too deeply or expands too far through aliases is refused, so that it cannot exhaust memory.
     pub fn from_yaml(text: &str) -> Result<Kubeconfig, KubeconfigError> {
         let documents: Vec<Kubeconfig> = serde_saphyr::from_multiple_with_options(text, limits())
             .map_err(|err| KubeconfigError::Parse(Box::new(without_quoted_value(err))))?;
-        documents.iter().try_for_each(refuse_twins)?;
+        documents.iter().try_for_each(refuse_duplicate_names)?;
         merge_all(documents).map(Option::unwrap_or_default)
     }
 
-    /// Reads one file. Relative paths in it are resolved against its folder.
+    /// Reads one file. Relative paths in it are resolved against its directory.
     ///
     /// # Errors
-    /// [`KubeconfigError::ReadConfig`] or [`KubeconfigError::Parse`], each naming the file.
+    /// [`KubeconfigError::ReadConfig`] or [`KubeconfigError::Parse`], each with the path of the file.
     pub fn read_from<P: AsRef<Path>>(path: P) -> Result<Kubeconfig, KubeconfigError> {
         let path = path.as_ref();
         let bytes = std::fs::read(path).map_err(|err| KubeconfigError::ReadConfig(err, path.to_owned()))?;
         let text = decode_text(&bytes).map_err(|err| KubeconfigError::ReadConfig(err, path.to_owned()))?;
-        let mut config = Self::from_yaml(&text).map_err(|err| name_file(err, path))?;
+        let mut config = Self::from_yaml(&text).map_err(|err| with_path(err, path))?;
         resolve_relative_paths(&mut config, path.parent().unwrap_or(Path::new("")));
         Ok(config)
     }
 
-    /// Reads the files listed in `KUBECONFIG` (separated as in `PATH`) and merges them: of each name the first one wins,
-    /// and of the current contexts too. Files that are not there are passed over, as kubectl does.
+    /// Reads the files listed in `KUBECONFIG` (separated as in `PATH`) and merges them: the first entry of each name wins, and the first
+    /// current context. Files that do not exist are skipped, as by kubectl.
     ///
     /// `None` if the variable is unset or empty.
     ///
@@ -64,7 +62,7 @@ impl Kubeconfig {
         }
     }
 
-    /// Reads what `KUBECONFIG` names, or else `~/.kube/config`.
+    /// Reads the files listed in `KUBECONFIG`, or else `~/.kube/config`.
     ///
     /// # Errors
     /// As [`Kubeconfig::read_from`], and [`KubeconfigError::FindPath`] without a home directory.
@@ -83,20 +81,20 @@ pub(in crate::config) fn read_files() -> Result<Vec<(PathBuf, Kubeconfig)>, Kube
     Ok(vec![(path.clone(), Kubeconfig::read_from(path)?)])
 }
 
-/// The files of a list that are there. That none of them is there is an error; an empty list is not.
+/// The files of a list that exist. It is an error if none of them exists, but not if the list is empty.
 fn files_in(list: &OsStr) -> Result<Vec<(PathBuf, Kubeconfig)>, KubeconfigError> {
     let mut found = Vec::new();
-    let mut absent = None;
+    let mut first_missing = None;
     for path in std::env::split_paths(list).filter(|path| !path.as_os_str().is_empty()) {
         match Kubeconfig::read_from(&path) {
             Ok(config) => found.push((path, config)),
             Err(KubeconfigError::ReadConfig(err, path)) if err.kind() == std::io::ErrorKind::NotFound => {
-                absent.get_or_insert(KubeconfigError::ReadConfig(err, path));
+                first_missing.get_or_insert(KubeconfigError::ReadConfig(err, path));
             }
             Err(err) => return Err(err),
         }
     }
-    match absent {
+    match first_missing {
         Some(err) if found.is_empty() => Err(err),
         _ => Ok(found),
     }
@@ -115,22 +113,22 @@ pub(in crate::config) fn merge_all(
     documents.try_fold(first, Kubeconfig::merge).map(Some)
 }
 
-/// Between several files the first of a name wins; within one, it is a mistake.
-fn refuse_twins(config: &Kubeconfig) -> Result<(), KubeconfigError> {
+/// A name may occur in several files, where the first wins, but only once in a document.
+fn refuse_duplicate_names(config: &Kubeconfig) -> Result<(), KubeconfigError> {
     let clusters: Vec<_> = config.clusters.iter().map(|named| named.name.as_str()).collect();
     let users: Vec<_> = config.auth_infos.iter().map(|named| named.name.as_str()).collect();
     let contexts: Vec<_> = config.contexts.iter().map(|named| named.name.as_str()).collect();
-    for (what, names) in [("clusters", clusters), ("users", users), ("contexts", contexts)] {
-        let mut known = HashSet::new();
-        if let Some(twin) = names.into_iter().find(|name| !known.insert(*name)) {
-            let told = format!("`{what}` has the name {twin:?} twice: expected each name once");
-            return Err(KubeconfigError::Parse(Box::new(serde_saphyr::Error::custom(told))));
+    for (list, names) in [("clusters", clusters), ("users", users), ("contexts", contexts)] {
+        let mut seen = HashSet::new();
+        if let Some(name) = names.into_iter().find(|name| !seen.insert(*name)) {
+            let message = format!("`{list}` has the name {name:?} twice: expected each name once");
+            return Err(KubeconfigError::Parse(Box::new(serde_saphyr::Error::custom(message))));
         }
     }
     Ok(())
 }
 
-/// A kubeconfig has a handful of levels and rarely an alias: anything far beyond is an attack or an accident.
+/// Far beyond any real kubeconfig, which has a handful of levels and rarely an alias.
 fn limits() -> serde_saphyr::Options {
     serde_saphyr::options! {
         budget: serde_saphyr::budget! {
@@ -145,12 +143,12 @@ fn limits() -> serde_saphyr::Options {
             max_total_replayed_events: 100_000,
             max_replay_stack_depth: 16,
         },
-        // The excerpt around an error may hold a token.
+        // The snippet around an error may contain a token.
         with_snippet: false,
     }
 }
 
-/// Windows tools write UTF-16 with a byte order mark; everything else is UTF-8.
+/// UTF-16 if there is a byte order mark for it, which Windows tools write; else UTF-8.
 fn decode_text(bytes: &[u8]) -> std::io::Result<String> {
     let invalid = |what: &str| std::io::Error::new(std::io::ErrorKind::InvalidData, what.to_owned());
     let utf16 = |rest: &[u8], unit: fn([u8; 2]) -> u16| {
@@ -166,14 +164,43 @@ fn decode_text(bytes: &[u8]) -> std::io::Result<String> {
     }
 }
 
-/// The error for text has no room for a path, so the path goes into its message.
-fn name_file(err: KubeconfigError, path: &Path) -> KubeconfigError {
+/// Puts the path into the message of a parse error, which has no field for it.
+fn with_path(err: KubeconfigError, path: &Path) -> KubeconfigError {
     match err {
         KubeconfigError::Parse(cause) => {
             let named = serde_saphyr::Error::custom(format!("{}: {cause}", path.display()));
             KubeconfigError::Parse(Box::new(named))
         }
         other => other,
+    }
+}
+
+/// Resolves every relative path in `config` against the directory of its file.
+fn resolve_relative_paths(config: &mut Kubeconfig, directory: &Path) {
+    for cluster in config.clusters.iter_mut().filter_map(|named| named.cluster.as_mut()) {
+        resolve(&mut cluster.certificate_authority, directory);
+    }
+    for user in config.auth_infos.iter_mut().filter_map(|named| named.auth_info.as_mut()) {
+        resolve(&mut user.client_certificate, directory);
+        resolve(&mut user.client_key, directory);
+        resolve(&mut user.token_file, directory);
+        if let Some(exec) = &mut user.exec {
+            // A name without a separator is looked up in PATH.
+            if exec.command.as_deref().is_some_and(|command| Path::new(command).components().count() > 1) {
+                resolve(&mut exec.command, directory);
+            }
+        }
+    }
+}
+
+fn resolve(path: &mut Option<String>, directory: &Path) {
+    let Some(text) = path.as_mut().filter(|text| !text.is_empty()) else { return };
+    if Path::new(text.as_str()).is_relative() {
+        let joined: PathBuf = directory.join(&*text);
+        // A directory that is not UTF-8 cannot be written into a kubeconfig: the path stays relative.
+        if let Some(joined) = joined.to_str() {
+            *text = joined.to_owned();
+        }
     }
 }
 

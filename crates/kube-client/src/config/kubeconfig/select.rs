@@ -1,9 +1,9 @@
-//! From many contexts to the one that is used.
+//! Selects one context of a kubeconfig.
 
 use super::{AuthInfo, Cluster, ExecAuthCluster, Kubeconfig};
 use crate::config::KubeconfigError;
 
-/// Which part of a kubeconfig to use. The default is its current context as it stands.
+/// Selects a context, cluster and user of a kubeconfig. The default is the current context.
 #[derive(Clone, Default, Debug)]
 pub struct KubeConfigOptions {
     /// Context to use instead of the current one.
@@ -14,39 +14,39 @@ pub struct KubeConfigOptions {
     pub user: Option<String>,
 }
 
-/// One cluster, one user and a namespace: what a context stands for.
+/// The cluster, the user and the namespace of a context.
 pub(in crate::config) struct Selection {
     pub(in crate::config) cluster: Cluster,
     pub(in crate::config) auth_info: AuthInfo,
     pub(in crate::config) namespace: Option<String>,
-    pub(in crate::config) names: Selected,
+    pub(in crate::config) names: SelectedNames,
 }
 
-/// The names under which the parts of a selection stand in the kubeconfig.
+/// The names of the selected cluster and user.
 #[derive(Clone)]
-pub(in crate::config) struct Selected {
+pub(in crate::config) struct SelectedNames {
     pub(in crate::config) cluster: String,
     pub(in crate::config) user: Option<String>,
 }
 
 impl Selection {
-    /// Follows the context that is asked for, or else the current one.
-    pub(in crate::config) fn of(
+    /// Selects by `options`, and by the current context for what they do not set.
+    pub(in crate::config) fn new(
         config: &Kubeconfig,
         options: &KubeConfigOptions,
     ) -> Result<Self, KubeconfigError> {
-        let given = |name: &&String| !name.is_empty();
-        let name = options.context.as_ref().or(config.current_context.as_ref()).filter(given);
+        let is_set = |name: &&String| !name.is_empty();
+        let name = options.context.as_ref().or(config.current_context.as_ref()).filter(is_set);
         let context = match name {
             Some(name) => {
                 let found = config.contexts.iter().find(|named| named.name == *name);
                 let context = found.and_then(|named| named.context.clone());
                 let known = config.contexts.iter().map(|named| named.name.as_str());
                 Some(context.ok_or_else(|| {
-                    KubeconfigError::LoadContext(format!("no context named {}", absent(name, known)))
+                    KubeconfigError::LoadContext(format!("no context named {name:?} {}", existing(known)))
                 })?)
             }
-            // With cluster and user both asked for, no context is needed.
+            // Options with both cluster and user need no context.
             None if options.cluster.is_some() && options.user.is_some() => None,
             None => return Err(KubeconfigError::CurrentContextNotSet),
         };
@@ -61,7 +61,7 @@ impl Selection {
             Some(user) => find_user(config, user, &cluster)?,
             None => AuthInfo::default(),
         };
-        let names = Selected { cluster: cluster_name, user: user_name };
+        let names = SelectedNames { cluster: cluster_name, user: user_name };
         Ok(Self { cluster, auth_info, namespace: namespace.filter(|name| !name.is_empty()), names })
     }
 }
@@ -70,17 +70,18 @@ fn find_cluster(config: &Kubeconfig, name: &str) -> Result<Cluster, KubeconfigEr
     let found = config.clusters.iter().find(|named| named.name == name);
     found.and_then(|named| named.cluster.clone()).ok_or_else(|| {
         let known = config.clusters.iter().map(|named| named.name.as_str());
-        KubeconfigError::LoadClusterOfContext(format!("no cluster named {}", absent(name, known)))
+        KubeconfigError::LoadClusterOfContext(format!("no cluster named {name:?} {}", existing(known)))
     })
 }
 
-/// The surface has no error for an unknown user, so it is reported as the part of the context that it is.
+/// An unknown user is reported as `LoadContext`: the public error has no variant of its own for it.
 fn find_user(config: &Kubeconfig, name: &str, cluster: &Cluster) -> Result<AuthInfo, KubeconfigError> {
     let found = config.auth_infos.iter().find(|named| named.name == name);
     let Some(mut auth_info) = found.map(|named| named.auth_info.clone().unwrap_or_default()) else {
         let known = config.auth_infos.iter().map(|named| named.name.as_str());
-        let wanted = format!("the context refers to a user that does not exist: {}", absent(name, known));
-        return Err(KubeconfigError::LoadContext(wanted));
+        let message =
+            format!("the context refers to user {name:?}, which does not exist {}", existing(known));
+        return Err(KubeconfigError::LoadContext(message));
     };
     if let Some(exec) = auth_info.exec.as_mut().filter(|exec| exec.provide_cluster_info) {
         exec.cluster = Some(ExecAuthCluster::try_from(cluster)?);
@@ -88,13 +89,11 @@ fn find_user(config: &Kubeconfig, name: &str, cluster: &Cluster) -> Result<AuthI
     Ok(auth_info)
 }
 
-fn absent<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> String {
-    let known: Vec<_> = known.map(|name| format!("{name:?}")).collect();
-    if known.is_empty() {
-        format!("{name:?} (the kubeconfig has none)")
-    } else {
-        format!("{name:?} (the kubeconfig has {})", known.join(", "))
-    }
+/// The names that exist, for the message about one that does not.
+fn existing<'a>(names: impl Iterator<Item = &'a str>) -> String {
+    let names: Vec<_> = names.map(|name| format!("{name:?}")).collect();
+    let names = if names.is_empty() { "none".to_owned() } else { names.join(", ") };
+    format!("(the kubeconfig has {names})")
 }
 
 #[cfg(test)]
@@ -108,8 +107,8 @@ clusters: [{name: c1, cluster: {server: https://one}}, {name: c2, cluster: {serv
 users: [{name: u1, user: {username: one}}, {name: u2}]
 contexts:
 - {name: first, context: {cluster: c1, user: u1, namespace: ns}}
-- {name: lost, context: {cluster: nowhere, user: u1}}
-- {name: stranger, context: {cluster: c1, user: nobody}}
+- {name: broken, context: {cluster: absent, user: u1}}
+- {name: stale, context: {cluster: c1, user: missing}}
 - {name: anonymous, context: {cluster: c2, user: ''}}
 current-context: first
 ",
@@ -118,10 +117,9 @@ current-context: first
     }
 
     fn select(context: &str, cluster: &str, user: &str) -> Result<Selection, KubeconfigError> {
-        let given = |name: &str| (!name.is_empty()).then(|| name.to_owned());
-        let options =
-            KubeConfigOptions { context: given(context), cluster: given(cluster), user: given(user) };
-        Selection::of(&config(), &options)
+        let set = |name: &str| (!name.is_empty()).then(|| name.to_owned());
+        let options = KubeConfigOptions { context: set(context), cluster: set(cluster), user: set(user) };
+        Selection::new(&config(), &options)
     }
 
     #[test]
@@ -133,7 +131,7 @@ current-context: first
     }
 
     #[test]
-    fn parts_can_be_replaced_and_a_user_without_credentials_is_anonymous() {
+    fn options_override_the_context_and_a_user_may_have_no_credentials() {
         let selection = select("", "c2", "u2").unwrap();
         assert_eq!(selection.cluster.server.as_deref(), Some("https://two"));
         assert_eq!(selection.auth_info.username, None);
@@ -141,29 +139,29 @@ current-context: first
     }
 
     #[test]
-    fn errors_name_what_was_asked_for_and_what_there_is() {
+    fn errors_list_the_names_that_exist() {
         let text = |result: Result<Selection, KubeconfigError>| result.err().unwrap().to_string();
         assert_eq!(
             text(select("prod", "", "")),
-            "no context named \"prod\" (the kubeconfig has \"first\", \"lost\", \"stranger\", \"anonymous\")"
+            "no context named \"prod\" (the kubeconfig has \"first\", \"broken\", \"stale\", \"anonymous\")"
         );
         assert_eq!(
-            text(select("lost", "", "")),
-            "no cluster named \"nowhere\" (the kubeconfig has \"c1\", \"c2\")"
+            text(select("broken", "", "")),
+            "no cluster named \"absent\" (the kubeconfig has \"c1\", \"c2\")"
         );
         assert!(
-            text(select("stranger", "", ""))
-                .contains("does not exist: \"nobody\" (the kubeconfig has \"u1\", \"u2\")")
+            text(select("stale", "", ""))
+                .contains("user \"missing\", which does not exist (the kubeconfig has \"u1\", \"u2\")")
         );
     }
 
     #[test]
-    fn without_a_current_context_cluster_and_user_suffice() {
+    fn cluster_and_user_need_no_current_context() {
         let mut config = config();
         config.current_context = Some(String::new());
-        let none = Selection::of(&config, &KubeConfigOptions::default());
+        let none = Selection::new(&config, &KubeConfigOptions::default());
         assert!(matches!(none, Err(KubeconfigError::CurrentContextNotSet)));
         let both = KubeConfigOptions { context: None, cluster: Some("c1".into()), user: Some("u1".into()) };
-        assert!(Selection::of(&config, &both).is_ok());
+        assert!(Selection::new(&config, &both).is_ok());
     }
 }

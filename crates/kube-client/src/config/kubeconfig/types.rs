@@ -1,4 +1,4 @@
-//! The kubeconfig document as it stands in a file: clusters, contexts and what surrounds them.
+//! The kubeconfig document: clusters, users and contexts.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -7,38 +7,38 @@ use kube_core::util::null_as_empty;
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 
-use super::AuthInfo;
-use super::flag::flag;
-use crate::config::secrets::{Keys, Redacted};
+use super::auth_info::AuthInfo;
+use super::values::{NamedExtension, yaml_bool};
+use crate::config::redact::{Keys, Redacted};
 
-/// A kubeconfig: which clusters there are, who one may be there, and which pairing is current.
+/// A kubeconfig: clusters, users, and contexts that pair a cluster with a user.
 ///
-/// Keys that this type does not know are kept in `other` at every level, so a file can be read, changed and written back
-/// without loss. `Debug` shows the keys in `other` without their values: a secret may stand there by mistake.
+/// Unknown keys are kept in `other` at every level, so a file can be read, changed and written back without loss. `Debug` shows the keys
+/// in `other` without their values, which may be secrets.
 #[derive(Clone, Default, Serialize, Deserialize)]
 pub struct Kubeconfig {
     /// Client preferences; nothing in this crate reads them.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub preferences: Option<Preferences>,
-    /// The known clusters, each under a name.
+    /// The clusters, each under a name.
     #[serde(default, deserialize_with = "null_as_empty")]
     pub clusters: Vec<NamedCluster>,
-    /// The known users with their credentials, each under a name.
+    /// The users with their credentials, each under a name.
     #[serde(rename = "users", default, deserialize_with = "null_as_empty")]
     pub auth_infos: Vec<NamedAuthInfo>,
-    /// The known pairings of a cluster and a user, each under a name.
+    /// The contexts, each under a name.
     #[serde(default, deserialize_with = "null_as_empty")]
     pub contexts: Vec<NamedContext>,
-    /// The context that is used where none is asked for.
+    /// Name of the context that is used by default.
     #[serde(rename = "current-context", skip_serializing_if = "Option::is_none")]
     pub current_context: Option<String>,
     /// Data of other tools.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub extensions: Option<Vec<NamedExtension>>,
-    /// `Config` where it is given.
+    /// `Config`, if set.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub kind: Option<String>,
-    /// `v1` where it is given.
+    /// `v1`, if set.
     #[serde(rename = "apiVersion", skip_serializing_if = "Option::is_none")]
     pub api_version: Option<String>,
     /// Every other key of the document.
@@ -65,7 +65,7 @@ impl fmt::Debug for Kubeconfig {
 /// The `preferences` of a kubeconfig.
 #[derive(Clone, Default, Serialize, Deserialize)]
 pub struct Preferences {
-    /// Whether a command line tool may print colours.
+    /// Whether a command line tool may print colors.
     #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "colors")]
     pub colors: Option<bool>,
     /// Data of other tools.
@@ -83,21 +83,6 @@ impl fmt::Debug for Preferences {
             .field("extensions", &self.extensions)
             .field("other", &Keys(&self.other))
             .finish()
-    }
-}
-
-/// Data of another tool under a name. `Debug` shows the name alone: nobody knows what is secret in the data.
-#[derive(Clone, Serialize, Deserialize)]
-pub struct NamedExtension {
-    /// The tool's name for it.
-    pub name: String,
-    /// The data, of any shape.
-    pub extension: Value,
-}
-
-impl fmt::Debug for NamedExtension {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("NamedExtension").field("name", &self.name).finish_non_exhaustive()
     }
 }
 
@@ -124,41 +109,41 @@ impl fmt::Debug for NamedCluster {
     }
 }
 
-/// How to reach a cluster, and how to know that it is the right one.
+/// How to connect to a cluster, and how to verify its server.
 #[derive(Clone, Default, Serialize, Deserialize)]
 pub struct Cluster {
     /// URL of the API server, such as `https://host:6443`, with or without a path.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub server: Option<String>,
-    /// Accept any server certificate. Leaves the connection open to anyone in between: for experiments only.
+    /// Accept any server certificate. Insecure: anyone between client and server can read and change the traffic.
     #[serde(
         rename = "insecure-skip-tls-verify",
         default,
         skip_serializing_if = "Option::is_none",
-        deserialize_with = "insecure"
+        deserialize_with = "insecure_skip_tls_verify"
     )]
     pub insecure_skip_tls_verify: Option<bool>,
-    /// File with the PEM certificates of the authorities to trust.
+    /// File with the CA certificates to trust, PEM.
     #[serde(rename = "certificate-authority", skip_serializing_if = "Option::is_none")]
     pub certificate_authority: Option<String>,
-    /// The same in place, base64 of the PEM text. Wins over the file.
+    /// The same inline, base64 of the PEM text. Wins over the file.
     #[serde(rename = "certificate-authority-data", skip_serializing_if = "Option::is_none")]
     pub certificate_authority_data: Option<String>,
-    /// Proxy to go through: see [`Config::proxy_url`](crate::Config::proxy_url).
+    /// URL of the proxy: see [`Config::proxy_url`](crate::Config::proxy_url).
     #[serde(rename = "proxy-url", skip_serializing_if = "Option::is_none")]
     pub proxy_url: Option<String>,
-    /// Do not ask for compressed answers.
+    /// Do not request compressed responses.
     #[serde(
         rename = "disable-compression",
         default,
         skip_serializing_if = "Option::is_none",
-        deserialize_with = "plain"
+        deserialize_with = "disable_compression"
     )]
     pub disable_compression: Option<bool>,
     /// Name to expect in the server's certificate instead of the URL's host.
     #[serde(rename = "tls-server-name", skip_serializing_if = "Option::is_none")]
     pub tls_server_name: Option<String>,
-    /// Data of other tools; the one named `client.authentication.k8s.io/exec` is handed to exec plugins.
+    /// Data of other tools; the one named `client.authentication.k8s.io/exec` is passed to exec plugins.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub extensions: Option<Vec<NamedExtension>>,
     /// Every other key.
@@ -166,7 +151,7 @@ pub struct Cluster {
     pub other: BTreeMap<String, Value>,
 }
 
-/// The passwords that a URL may hold do not show, nor do the values of unknown keys.
+/// Shows neither passwords in URLs nor the values of unknown keys.
 impl fmt::Debug for Cluster {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Cluster")
@@ -211,7 +196,7 @@ impl fmt::Debug for NamedAuthInfo {
 pub struct NamedContext {
     /// The name.
     pub name: String,
-    /// The pairing.
+    /// The context.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub context: Option<Context>,
     /// Every other key.
@@ -229,14 +214,14 @@ impl fmt::Debug for NamedContext {
     }
 }
 
-/// A pairing of a cluster and a user, with the namespace to start in.
+/// A cluster, a user, and the default namespace.
 #[derive(Clone, Default, Serialize, Deserialize)]
 pub struct Context {
     /// Name of the cluster.
     pub cluster: String,
     /// Name of the user; without one, requests are anonymous.
     pub user: Option<String>,
-    /// Namespace where none is asked for; `default` if absent.
+    /// Default namespace of requests; `default` if absent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub namespace: Option<String>,
     /// Data of other tools.
@@ -260,13 +245,13 @@ impl fmt::Debug for Context {
 }
 
 fn colors<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<bool>, D::Error> {
-    flag("colors", deserializer)
+    yaml_bool("colors", deserializer)
 }
 
-fn insecure<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<bool>, D::Error> {
-    flag("insecure-skip-tls-verify", deserializer)
+fn insecure_skip_tls_verify<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<bool>, D::Error> {
+    yaml_bool("insecure-skip-tls-verify", deserializer)
 }
 
-fn plain<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<bool>, D::Error> {
-    flag("disable-compression", deserializer)
+fn disable_compression<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<bool>, D::Error> {
+    yaml_bool("disable-compression", deserializer)
 }

@@ -1,4 +1,8 @@
+//! The body of a response with a deadline, and the errors of a deadline that has passed.
+
+use std::error::Error as StdError;
 use std::future::Future;
+use std::io;
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
@@ -6,56 +10,56 @@ use std::time::Duration;
 use http::Version;
 use http_body::{Body, Frame, SizeHint};
 use pin_project_lite::pin_project;
+use thiserror::Error;
 use tokio::time::{Instant, Sleep};
 use tower::BoxError;
 
-use super::future::timed_out;
-use super::idle::IdleWatch;
-use super::limits::Limits;
+use super::limits::DeadlineLimits;
+use crate::error::Error;
 
 pin_project! {
-    /// The body of an answer through [`Deadline`](super::Deadline).
+    /// The body of a response through [`Deadline`](super::Deadline).
     #[derive(Debug)]
     pub struct DeadlineBody<B> {
         #[pin]
         inner: B,
-        limit: Limit,
-        // Made when somebody has to wait for the first time.
+        limit: BodyLimit,
+        // Created by the first poll that is pending.
         timer: Option<Pin<Box<Sleep>>>,
-        // Whether the timer has run since the last piece.
+        // Whether the timer has been reset since the last frame.
         running: bool,
     }
 }
 
-/// What the body has to keep to.
+/// The limit that holds for a body.
 #[derive(Clone, Copy, Debug)]
-enum Limit {
+enum BodyLimit {
     None,
     Silence(Duration),
-    /// The same for a watch that nothing but its events can show to be alive.
+    /// `Silence` for a watch over HTTP/1.1, where only events show that the connection is alive.
     Idle(Duration),
     End(Instant, Duration),
-    /// It has not kept to it, and that has been told.
-    Broken,
+    /// The limit has passed and its error was returned.
+    Passed,
 }
 
 impl<B> DeadlineBody<B> {
-    /// The timer is one that may have been made for the head.
+    /// Reuses `timer`, which the wait for the head may have created.
     pub(super) fn new(
         inner: B,
         version: Version,
-        limits: Limits,
+        limits: DeadlineLimits,
         started: Instant,
         timer: Option<Pin<Box<Sleep>>>,
     ) -> Self {
         let idle = limits.idle.filter(|_| version < Version::HTTP_2);
         let limit = match (limits.silence, idle, limits.whole) {
-            (Some(silence), ..) => Limit::Silence(silence),
-            (None, Some(idle), _) => Limit::Idle(idle),
-            (None, None, Some(whole)) => Limit::End(started + whole, whole),
-            (None, None, None) => Limit::None,
+            (Some(silence), ..) => BodyLimit::Silence(silence),
+            (None, Some(idle), _) => BodyLimit::Idle(idle),
+            (None, None, Some(whole)) => BodyLimit::End(started + whole, whole),
+            (None, None, None) => BodyLimit::None,
         };
-        let timer = timer.filter(|_| !matches!(limit, Limit::None));
+        let timer = timer.filter(|_| !matches!(limit, BodyLimit::None));
         Self { inner, limit, timer, running: false }
     }
 }
@@ -73,7 +77,7 @@ where
         cx: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<B::Data>, BoxError>>> {
         let this = self.project();
-        if let Limit::Broken = this.limit {
+        if let BodyLimit::Passed = this.limit {
             return Poll::Ready(None);
         }
         if let Poll::Ready(frame) = this.inner.poll_frame(cx) {
@@ -81,22 +85,22 @@ where
             return Poll::Ready(frame.map(|frame| frame.map_err(Into::into)));
         }
         let due = match *this.limit {
-            Limit::None | Limit::Broken => return Poll::Pending,
-            Limit::Silence(limit) | Limit::Idle(limit) => Instant::now() + limit,
-            Limit::End(end, _) => end,
+            BodyLimit::None | BodyLimit::Passed => return Poll::Pending,
+            BodyLimit::Silence(limit) | BodyLimit::Idle(limit) => Instant::now() + limit,
+            BodyLimit::End(end, _) => end,
         };
         let timer = this.timer.get_or_insert_with(|| Box::pin(tokio::time::sleep_until(due)));
         if !std::mem::replace(this.running, true) {
             timer.as_mut().reset(due);
         }
         ready!(timer.as_mut().poll(cx));
-        let err = match std::mem::replace(this.limit, Limit::Broken) {
-            Limit::Silence(limit) => timed_out(format!("the server sent nothing more for {limit:?}")),
-            Limit::Idle(limit) => timed_out(IdleWatch(limit)),
-            Limit::End(_, limit) => {
-                timed_out(format!("the watch should have ended within {limit:?}, and nothing came"))
+        let err = match std::mem::replace(this.limit, BodyLimit::Passed) {
+            BodyLimit::Silence(limit) => timed_out(format!("the server sent nothing more for {limit:?}")),
+            BodyLimit::Idle(limit) => timed_out(IdleWatch(limit)),
+            BodyLimit::End(_, limit) => {
+                timed_out(format!("the watch should have ended within {limit:?}, but it is still open"))
             }
-            Limit::None | Limit::Broken => return Poll::Ready(None),
+            BodyLimit::None | BodyLimit::Passed => return Poll::Ready(None),
         };
         Poll::Ready(Some(Err(err)))
     }
@@ -108,4 +112,46 @@ where
     fn size_hint(&self) -> SizeHint {
         self.inner.size_hint()
     }
+}
+
+/// A watch over HTTP/1.1 was silent for this long.
+#[derive(Debug, Error)]
+#[error(
+    "the watch was silent for {0:?}: over HTTP/1.1 only a new watch can tell whether the server is there"
+)]
+struct IdleWatch(Duration);
+
+impl Error {
+    /// Whether a watch over HTTP/1.1 was ended because it was silent for the configuration's `response_timeout` (55 s by default).
+    ///
+    /// This need not be a failure: a watch without events is as silent as one whose connection is dead, and HTTP/1.1 has no ping. Watch
+    /// again from the last resource version: that uses another connection, and fails if the server cannot be reached. Watches over
+    /// HTTP/2 never end like this.
+    ///
+    /// ```
+    /// use kube_client::Error;
+    /// # let err = Error::ReadEvents(std::io::ErrorKind::ConnectionReset.into());
+    ///
+    /// if !err.is_idle_watch() {
+    ///     eprintln!("{err}");
+    /// }
+    /// ```
+    pub fn is_idle_watch(&self) -> bool {
+        let mut cause: Option<&(dyn StdError + 'static)> = Some(self);
+        while let Some(err) = cause {
+            if err.is::<IdleWatch>() {
+                return true;
+            }
+            // `io::Error::source` skips the error that the `io::Error` wraps.
+            cause = match err.downcast_ref::<io::Error>().and_then(io::Error::get_ref) {
+                Some(inner) => Some(inner),
+                None => err.source(),
+            };
+        }
+        false
+    }
+}
+
+pub(super) fn timed_out(err: impl Into<BoxError>) -> BoxError {
+    io::Error::new(io::ErrorKind::TimedOut, err).into()
 }

@@ -1,34 +1,36 @@
-//! How long the answers to a kind of request may take: pure.
+//! The time limits of each kind of request, as a pure function.
 
 use std::time::Duration;
 
-use crate::delay::MAX_DELAY;
-use crate::layer::nature::Nature;
+use crate::config::MAX_DELAY;
+use crate::layer::request_kind::RequestKind;
 
-/// How long things may take; `None` is for ever.
+/// Time limits of one request; `None` is unlimited.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Limits {
-    /// Until the head of the answer.
+pub(super) struct DeadlineLimits {
+    /// Until the response's head.
     pub(super) head: Option<Duration>,
-    /// Between two pieces of the body.
+    /// Between two frames of the body.
     pub(super) silence: Option<Duration>,
     /// Until the end of the body.
     pub(super) whole: Option<Duration>,
-    /// Between two pieces of the body of a watch over HTTP/1.1.
+    /// Between two frames of the body of a watch over HTTP/1.1.
     pub(super) idle: Option<Duration>,
 }
 
-/// What holds for a request where `limit` is what holds in general.
-pub(super) fn limits(nature: Nature, limit: Duration) -> Limits {
-    let head = Some(limit);
-    match nature {
-        Nature::Call => Limits { head, silence: Some(limit), ..Limits::default() },
-        Nature::Watch(seconds) => {
-            let asked = seconds.map(Duration::from_secs).filter(|asked| *asked <= MAX_DELAY);
-            Limits { head, whole: asked.map(|asked| asked + limit), idle: Some(limit), silence: None }
+impl DeadlineLimits {
+    /// The limits of a request of this kind, derived from the general `limit`.
+    pub(super) fn of(kind: RequestKind, limit: Duration) -> Self {
+        let head = Some(limit);
+        match kind {
+            RequestKind::Call => Self { head, silence: Some(limit), ..Self::default() },
+            RequestKind::Watch(seconds) => {
+                let timeout = seconds.map(Duration::from_secs).filter(|timeout| *timeout <= MAX_DELAY);
+                Self { head, whole: timeout.map(|timeout| timeout + limit), idle: Some(limit), silence: None }
+            }
+            RequestKind::FollowedLog | RequestKind::Proxied => Self::default(),
+            RequestKind::Upgrade => Self { head, ..Self::default() },
         }
-        Nature::FollowedLog | Nature::Proxied => Limits::default(),
-        Nature::Upgrade => Limits { head, ..Limits::default() },
     }
 }
 
@@ -39,16 +41,22 @@ mod tests {
     const LIMIT: Duration = Duration::from_secs(55);
 
     #[test]
-    fn what_may_be_quiet_is_left_alone() {
+    fn each_kind_of_request_has_its_limits() {
         let head = Some(LIMIT);
-        let call = Limits { head, silence: Some(LIMIT), ..Limits::default() };
-        assert_eq!(limits(Nature::Call, LIMIT), call);
-        let watch = |whole| Limits { head, silence: None, whole, idle: Some(LIMIT) };
-        assert_eq!(limits(Nature::Watch(Some(290)), LIMIT), watch(Some(Duration::from_secs(345))));
-        assert_eq!(limits(Nature::Watch(None), LIMIT), watch(None));
-        assert_eq!(limits(Nature::Watch(Some(u64::MAX)), LIMIT), watch(None));
-        assert_eq!(limits(Nature::Upgrade, LIMIT), Limits { head, ..Limits::default() });
-        assert_eq!(limits(Nature::FollowedLog, LIMIT), Limits::default());
-        assert_eq!(limits(Nature::Proxied, LIMIT), Limits::default());
+        let call = DeadlineLimits { head, silence: Some(LIMIT), ..DeadlineLimits::default() };
+        assert_eq!(DeadlineLimits::of(RequestKind::Call, LIMIT), call);
+        let watch = |whole| DeadlineLimits { head, silence: None, whole, idle: Some(LIMIT) };
+        assert_eq!(
+            DeadlineLimits::of(RequestKind::Watch(Some(290)), LIMIT),
+            watch(Some(Duration::from_secs(345)))
+        );
+        assert_eq!(DeadlineLimits::of(RequestKind::Watch(None), LIMIT), watch(None));
+        assert_eq!(DeadlineLimits::of(RequestKind::Watch(Some(u64::MAX)), LIMIT), watch(None));
+        assert_eq!(
+            DeadlineLimits::of(RequestKind::Upgrade, LIMIT),
+            DeadlineLimits { head, ..DeadlineLimits::default() }
+        );
+        assert_eq!(DeadlineLimits::of(RequestKind::FollowedLog, LIMIT), DeadlineLimits::default());
+        assert_eq!(DeadlineLimits::of(RequestKind::Proxied, LIMIT), DeadlineLimits::default());
     }
 }

@@ -1,4 +1,4 @@
-//! Servers that are quiet, for good reasons and for bad ones.
+//! Servers that are silent because they have nothing to send, and servers that are dead.
 
 use std::sync::{Arc, Mutex};
 
@@ -11,67 +11,64 @@ const LOG: &str = "/api/v1/namespaces/a/pods/b/log?follow=true&container=c&tailL
 const PROXIED: &str = "/api/v1/namespaces/a/services/b/proxy/slow";
 const HOURS: Duration = Duration::from_secs(7200);
 
-/// What the server does when it is asked something.
+/// What the server does with a probe request.
 #[derive(Clone, Copy, Debug)]
-enum Asked {
-    Answers(u16, &'static str),
-    IsSilent,
+enum OnProbe {
+    Responds(u16, &'static str),
+    Hangs,
     Refuses,
-    /// It never comes so far.
+    /// The probe request is not sent.
     CredentialsFail,
-    CredentialsTakeLong,
+    CredentialsHang,
 }
 
-/// A request, and what became of it: the error that ended it or `None` if it was open after hours, the seconds that took, and the
-/// questions that came meanwhile.
+/// A request and the behaviour of its server. Its result: the error that ended the request or `None` if it was open after hours, the
+/// seconds until then, and the probe requests.
 struct Case {
     uri: &'static str,
     version: Version,
-    /// Seconds until the head; then seconds before each piece.
+    /// Seconds until the head; then seconds before each frame.
     head: u64,
     pauses: &'static [u64],
-    asked: Asked,
+    on_probe: OnProbe,
 }
 
-const QUIET_LOG: Case =
-    Case { uri: LOG, version: Version::HTTP_11, head: 0, pauses: &[], asked: Asked::Answers(200, "") };
+const SILENT_LOG: Case =
+    Case { uri: LOG, version: Version::HTTP_11, head: 0, pauses: &[], on_probe: OnProbe::Responds(200, "") };
 
 impl Case {
     async fn run(self) -> (Option<String>, u64, Vec<String>) {
-        let questions = Arc::new(Mutex::new(Vec::new()));
-        let heard = Arc::clone(&questions);
+        let probes = Arc::new(Mutex::new(Vec::new()));
+        let received = Arc::clone(&probes);
         let server = tower::service_fn(move |request: Request<Body>| {
-            let heard = Arc::clone(&heard);
+            let received = Arc::clone(&received);
             async move {
-                let is_question = request.extensions().get::<FreshConnection>().is_some();
-                let waits = matches!(self.asked, Asked::CredentialsFail | Asked::CredentialsTakeLong);
-                if !(is_question && waits) {
+                let is_probe = request.extensions().get::<FreshConnection>().is_some();
+                let waits = matches!(self.on_probe, OnProbe::CredentialsFail | OnProbe::CredentialsHang);
+                if !(is_probe && waits) {
                     Carrier::note(&request, self.version);
                 }
-                let (head, pauses, rest) = if !is_question {
+                let (head, pauses, rest) = if !is_probe {
                     sleep(Duration::from_secs(self.head)).await;
                     (200, self.pauses, "")
                 } else {
-                    heard.lock().unwrap().push(request.uri().to_string());
-                    match self.asked {
-                        Asked::Answers(status, text) => (status, &[][..], text),
-                        Asked::IsSilent => std::future::pending().await,
-                        Asked::Refuses => return Err("refused".into()),
-                        Asked::CredentialsFail => return Err(AuthError::MissingCommand.into()),
-                        Asked::CredentialsTakeLong => std::future::pending().await,
+                    received.lock().unwrap().push(request.uri().to_string());
+                    match self.on_probe {
+                        OnProbe::Responds(status, text) => (status, &[][..], text),
+                        OnProbe::Hangs => std::future::pending().await,
+                        OnProbe::Refuses => return Err("refused".into()),
+                        OnProbe::CredentialsFail => return Err(AuthError::MissingCommand.into()),
+                        OnProbe::CredentialsHang => std::future::pending().await,
                     }
                 };
-                let pieces = stream::iter(pauses).then(|pause| async move {
+                let frames = stream::iter(pauses).then(|pause| async move {
                     sleep(Duration::from_secs(*pause)).await;
                     Ok::<_, BoxError>(Frame::data(Bytes::from_static(b"x")))
                 });
-                let said = stream::iter((!rest.is_empty()).then(|| Ok(Frame::data(Bytes::from(rest)))));
-                let end = if is_question {
-                    stream::empty().left_stream()
-                } else {
-                    stream::pending().right_stream()
-                };
-                let body = StreamBody::new(Box::pin(pieces.chain(said).chain(end)));
+                let text = stream::iter((!rest.is_empty()).then(|| Ok(Frame::data(Bytes::from(rest)))));
+                let end =
+                    if is_probe { stream::empty().left_stream() } else { stream::pending().right_stream() };
+                let body = StreamBody::new(Box::pin(frames.chain(text).chain(end)));
                 Ok::<_, BoxError>(Response::builder().version(self.version).status(head).body(body)?)
             }
         });
@@ -86,7 +83,7 @@ impl Case {
             Ok::<_, BoxError>(())
         };
         let ended = timeout(HOURS, reading).await.ok().map(|ended| match ended {
-            Ok(()) => "it just ended".to_owned(),
+            Ok(()) => "the body ended".to_owned(),
             Err(err) => {
                 assert_eq!(
                     err.downcast_ref::<io::Error>().map(io::Error::kind),
@@ -95,56 +92,56 @@ impl Case {
                 format!("{err}: {}", err.source().unwrap())
             }
         });
-        let questions = questions.lock().unwrap().clone();
-        (ended, started.elapsed().as_secs(), questions)
+        let probes = probes.lock().unwrap().clone();
+        (ended, started.elapsed().as_secs(), probes)
     }
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_quiet_log_stays_open_while_the_server_has_no_newer_lines() {
-    let (ended, _, questions) = QUIET_LOG.run().await;
+async fn a_silent_log_stays_open_while_the_server_has_no_newer_lines() {
+    let (ended, _, probes) = SILENT_LOG.run().await;
     assert_eq!(ended, None);
-    assert_eq!(questions[0], "/api/v1/namespaces/a/pods/b/log?container=c&sinceSeconds=36&limitBytes=1");
-    assert!((150..200).contains(&questions.len()), "{}", questions.len());
-    // It may not be read any more, or the node may be away: the server is there.
+    assert_eq!(probes[0], "/api/v1/namespaces/a/pods/b/log?container=c&sinceSeconds=36&limitBytes=1");
+    assert!((150..200).contains(&probes.len()), "{}", probes.len());
+    // Reading the log may be forbidden by now, or the node unreachable: the API server is alive.
     for status in [400, 403, 500, 503] {
-        let (ended, ..) = Case { asked: Asked::Answers(status, "no"), ..QUIET_LOG }.run().await;
+        let (ended, ..) = Case { on_probe: OnProbe::Responds(status, "no"), ..SILENT_LOG }.run().await;
         assert_eq!(ended, None, "{status}");
     }
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_log_whose_lines_do_not_come_is_an_error() {
-    for (asked, why) in [
-        (Asked::Answers(200, "y"), "it has more to say, and that did not come"),
-        (Asked::Answers(404, "gone"), "it has more to say, and that did not come"),
-        (Asked::IsSilent, "it did not answer a question on another connection either"),
-        (Asked::Refuses, "refused"),
+async fn a_log_whose_newer_lines_do_not_arrive_is_an_error() {
+    for (on_probe, why) in [
+        (OnProbe::Responds(200, "y"), "the log has newer lines that did not arrive"),
+        (OnProbe::Responds(404, "gone"), "the log has newer lines that did not arrive"),
+        (OnProbe::Hangs, "it did not respond on another connection either"),
+        (OnProbe::Refuses, "refused"),
     ] {
-        let (ended, took, _) = Case { asked, ..QUIET_LOG }.run().await;
+        let (ended, took, _) = Case { on_probe, ..SILENT_LOG }.run().await;
         assert_eq!(ended, Some(format!("the server sent nothing for 55s: {why}")));
         assert_eq!(took, 55);
     }
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_comes_while_the_server_is_asked_settles_it() {
-    let case = Case { pauses: &[45, 54, 10], asked: Asked::Answers(200, "y"), ..QUIET_LOG };
-    let (ended, took, questions) = case.run().await;
+async fn a_frame_during_a_probe_ends_the_probe() {
+    let case = Case { pauses: &[45, 54, 10], on_probe: OnProbe::Responds(200, "y"), ..SILENT_LOG };
+    let (ended, took, probes) = case.run().await;
     assert!(ended.is_some());
-    assert_eq!((took, questions.len()), (45 + 54 + 10 + 55, 3));
+    assert_eq!((took, probes.len()), (45 + 54 + 10 + 55, 3));
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_proxied_request_waits_as_long_as_the_server_is_there() {
+async fn a_proxied_request_stays_open_while_the_server_responds_to_probes() {
     for (head, pauses) in [(7000, &[][..]), (0, &[]), (100, &[100, 100])] {
-        let case = Case { uri: PROXIED, head, pauses, ..QUIET_LOG };
-        let (ended, _, questions) = case.run().await;
+        let case = Case { uri: PROXIED, head, pauses, ..SILENT_LOG };
+        let (ended, _, probes) = case.run().await;
         assert_eq!(ended, None);
-        assert!(questions.len() > 100 && questions.iter().all(|question| question == "/version"));
+        assert!(probes.len() > 100 && probes.iter().all(|probe| probe == "/version"));
     }
     for (head, expected) in [(7000, 55), (50, 50 + 55), (10, 10 + 55)] {
-        let case = Case { uri: PROXIED, head, asked: Asked::IsSilent, ..QUIET_LOG };
+        let case = Case { uri: PROXIED, head, on_probe: OnProbe::Hangs, ..SILENT_LOG };
         let (ended, took, _) = case.run().await;
         assert!(ended.is_some());
         assert_eq!(took, expected);
@@ -152,34 +149,34 @@ async fn a_proxied_request_waits_as_long_as_the_server_is_there() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn credentials_that_fail_or_take_long_are_not_the_servers_silence() {
-    for asked in [Asked::CredentialsFail, Asked::CredentialsTakeLong] {
+async fn a_probe_without_credentials_does_not_end_the_request() {
+    for on_probe in [OnProbe::CredentialsFail, OnProbe::CredentialsHang] {
         for head in [0, 7000] {
-            let (ended, _, questions) = Case { asked, head, ..QUIET_LOG }.run().await;
-            assert_eq!(ended, None, "{asked:?}");
-            // Once for each while of silence.
-            assert!((100..200).contains(&questions.len()), "{asked:?}: {}", questions.len());
+            let (ended, _, probes) = Case { on_probe, head, ..SILENT_LOG }.run().await;
+            assert_eq!(ended, None, "{on_probe:?}");
+            // One probe for each period of silence.
+            assert!((100..200).contains(&probes.len()), "{on_probe:?}: {}", probes.len());
         }
     }
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_log_whose_head_is_late_is_asked_for_its_lines() {
-    let (ended, _, questions) = Case { head: 7000, ..QUIET_LOG }.run().await;
+async fn a_log_is_probed_before_its_head_arrives() {
+    let (ended, _, probes) = Case { head: 7000, ..SILENT_LOG }.run().await;
     assert_eq!(ended, None);
-    assert!(questions.iter().all(|question| question.contains("/log?")), "{}", questions[0]);
-    let case = Case { head: 7000, asked: Asked::Answers(200, "y"), ..QUIET_LOG };
+    assert!(probes.iter().all(|probe| probe.contains("/log?")), "{}", probes[0]);
+    let case = Case { head: 7000, on_probe: OnProbe::Responds(200, "y"), ..SILENT_LOG };
     let (ended, took, _) = case.run().await;
-    assert!(ended.unwrap().contains("it has more to say"));
+    assert!(ended.unwrap().contains("newer lines"));
     assert_eq!(took, 55);
 }
 
 #[tokio::test(start_paused = true)]
-async fn nobody_asks_over_http2_or_under_other_requests() {
+async fn there_are_no_probes_over_http2_or_for_other_requests() {
     for (uri, head) in [(LOG, 0), (LOG, 7000), (PROXIED, 7000)] {
-        let (ended, _, questions) = Case { uri, head, version: Version::HTTP_2, ..QUIET_LOG }.run().await;
-        assert_eq!((ended, questions.len()), (None, 0), "{uri} after {head} s");
+        let (ended, _, probes) = Case { uri, head, version: Version::HTTP_2, ..SILENT_LOG }.run().await;
+        assert_eq!((ended, probes.len()), (None, 0), "{uri} after {head} s");
     }
-    let (ended, _, questions) = Case { uri: "/api/v1/pods", ..QUIET_LOG }.run().await;
-    assert_eq!((ended, questions.len()), (None, 0));
+    let (ended, _, probes) = Case { uri: "/api/v1/pods", ..SILENT_LOG }.run().await;
+    assert_eq!((ended, probes.len()), (None, 0));
 }

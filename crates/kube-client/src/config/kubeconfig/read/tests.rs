@@ -29,7 +29,7 @@ contexts: [{name: x, context: {cluster: c, user: u, new-context-key: y}}]
 }
 
 #[test]
-fn secrets_do_not_show() {
+fn debug_output_has_no_secrets() {
     let text = "clusters: [{name: c, cluster: {proxy-url: 'http://me:hush@p:1'}}]
 users: [{name: u, user: {token: hush, password: hush, client-key-data: hush,
         auth-provider: {name: oidc, config: {id-token: hush}}}}]";
@@ -39,7 +39,7 @@ users: [{name: u, user: {token: hush, password: hush, client-key-data: hush,
 }
 
 #[test]
-fn nothing_and_null_lists_are_an_empty_kubeconfig() {
+fn empty_text_and_null_lists_are_an_empty_kubeconfig() {
     assert!(Kubeconfig::from_yaml("").unwrap().clusters.is_empty());
     assert!(Kubeconfig::from_yaml("clusters: null\nusers:\ncontexts: []\n").unwrap().contexts.is_empty());
 }
@@ -53,7 +53,7 @@ fn several_documents_are_merged() {
 }
 
 #[test]
-fn flags_are_booleans_as_kubectl_reads_them() {
+fn booleans_are_those_of_kubectl() {
     let insecure = |value: &str| {
         let text = format!("clusters: [{{name: c, cluster: {{insecure-skip-tls-verify: {value}}}}}]");
         let config = Kubeconfig::from_yaml(&text).map_err(|err| format!("{err:?}"))?;
@@ -83,16 +83,16 @@ users: [{name: u, user: {exec: {command: x, provideClusterInfo: true}}}]";
 }
 
 #[test]
-fn a_name_is_there_once_in_a_file() {
-    for (what, one) in [("clusters", "{name: a}"), ("users", "{name: a}"), ("contexts", "{name: a}")] {
-        let err = Kubeconfig::from_yaml(&format!("{what}: [{one}, {one}]")).unwrap_err();
+fn a_duplicate_name_in_a_document_is_an_error() {
+    for (list, entry) in [("clusters", "{name: a}"), ("users", "{name: a}"), ("contexts", "{name: a}")] {
+        let err = Kubeconfig::from_yaml(&format!("{list}: [{entry}, {entry}]")).unwrap_err();
         let KubeconfigError::Parse(cause) = &err else { panic!("{err:?}") };
-        assert!(cause.to_string().contains(&format!("`{what}` has the name \"a\" twice")), "{cause}");
+        assert!(cause.to_string().contains(&format!("`{list}` has the name \"a\" twice")), "{cause}");
     }
 }
 
 #[test]
-fn text_that_is_no_kubeconfig_is_an_error() {
+fn text_that_is_not_a_kubeconfig_is_an_error() {
     for text in ["clusters: 5", "clusters: [{name: [}", "- a\n- b\n", "users: [{user: {}}]"] {
         assert!(matches!(Kubeconfig::from_yaml(text), Err(KubeconfigError::Parse(_))), "{text}");
     }
@@ -114,9 +114,9 @@ fn alias_bombs_and_deep_nesting_are_errors() {
 }
 
 #[test]
-fn relative_paths_stand_in_the_folder_of_their_file() {
-    let folder = tempfile::tempdir().unwrap();
-    let file = folder.path().join("config");
+fn relative_paths_are_resolved_against_the_directory_of_their_file() {
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("config");
     fs::write(
         &file,
         "clusters: [{name: c, cluster: {certificate-authority: ca.crt}}]
@@ -127,7 +127,7 @@ users:
     )
     .unwrap();
     let config = Kubeconfig::read_from(&file).unwrap();
-    let inside = |name: &str| Some(folder.path().join(name).to_str().unwrap().to_owned());
+    let inside = |name: &str| Some(directory.path().join(name).to_str().unwrap().to_owned());
     assert_eq!(config.clusters[0].cluster.as_ref().unwrap().certificate_authority, inside("ca.crt"));
     let user = config.auth_infos[0].auth_info.as_ref().unwrap();
     assert_eq!(user.client_certificate, inside("./tls/c.crt"));
@@ -139,24 +139,24 @@ users:
 }
 
 #[test]
-fn errors_name_the_file() {
-    let folder = tempfile::tempdir().unwrap();
-    let file = folder.path().join("broken");
+fn errors_have_the_path_of_the_file() {
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("broken");
     fs::write(&file, "clusters: 5\n").unwrap();
     let err = Kubeconfig::read_from(&file).unwrap_err();
     let KubeconfigError::Parse(cause) = &err else { panic!("{err:?}") };
     assert!(cause.to_string().contains("broken"), "{cause}");
 
-    let missing = Kubeconfig::read_from(folder.path().join("missing")).unwrap_err();
+    let missing = Kubeconfig::read_from(directory.path().join("missing")).unwrap_err();
     assert!(missing.to_string().contains("missing"), "{missing}");
     fs::write(&file, [0xC0, 0x00, 0xFF]).unwrap();
     assert!(matches!(Kubeconfig::read_from(&file), Err(KubeconfigError::ReadConfig(_, _))));
 }
 
 #[test]
-fn byte_order_marks_are_understood() {
-    let folder = tempfile::tempdir().unwrap();
-    let file = folder.path().join("bom");
+fn utf16_and_utf8_with_byte_order_marks_are_read() {
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("bom");
     let text = "current-context: x\n";
     let utf16: Vec<u8> =
         [0xFF, 0xFE].into_iter().chain(text.encode_utf16().flat_map(u16::to_le_bytes)).collect();
@@ -167,9 +167,9 @@ fn byte_order_marks_are_understood() {
 }
 
 #[test]
-fn listed_files_are_merged_and_absent_ones_passed_over() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = |name: &str| folder.path().join(name);
+fn listed_files_are_merged_and_missing_ones_skipped() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = |name: &str| directory.path().join(name);
     fs::write(path("a"), "clusters: [{name: c, cluster: {server: https://a}}]\n").unwrap();
     fs::write(path("b"), "clusters: [{name: c, cluster: {server: https://b}}]\ncurrent-context: x\n")
         .unwrap();

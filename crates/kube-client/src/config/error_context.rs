@@ -1,41 +1,39 @@
-//! Where in the kubeconfig files a mistake stands.
+//! Adds to an error the kubeconfig file, the cluster or user, and the value that cannot be used.
 
 use std::io;
 use std::path::PathBuf;
 
-use super::kubeconfig::Selected;
-use super::secrets::Redacted;
+use super::kubeconfig::SelectedNames;
+use super::redact::Redacted;
 use super::{Cluster, Kubeconfig, KubeconfigError};
 use crate::chain::ErrorChain;
 
-/// Files with what they hold, in the order in which they are merged.
+/// Kubeconfig files and their content, in the order in which they are merged.
 type Files = [(PathBuf, Kubeconfig)];
 
 /// A value of a cluster or user that cannot be used.
 #[derive(Debug, thiserror::Error)]
-#[error("{place}: {}", ErrorChain(.cause))]
-struct Misplaced {
-    place: String,
+#[error("{location}: {}", ErrorChain(.cause))]
+struct LocatedError {
+    location: String,
     #[source]
     cause: KubeconfigError,
 }
 
-/// Names the files in which something was not found.
-pub(super) fn in_files(err: KubeconfigError, files: &Files) -> KubeconfigError {
+/// Adds the files in which a context, user or cluster was not found.
+pub(super) fn with_paths(err: KubeconfigError, files: &Files) -> KubeconfigError {
     let paths: Vec<_> = files.iter().map(|(path, _)| path.display().to_string()).collect();
-    let with_paths = |text: String| format!("{text} in {}", paths.join(", "));
+    let add = |text: String| format!("{text} in {}", paths.join(", "));
     match err {
-        KubeconfigError::LoadContext(text) => KubeconfigError::LoadContext(with_paths(text)),
-        KubeconfigError::LoadClusterOfContext(text) => {
-            KubeconfigError::LoadClusterOfContext(with_paths(text))
-        }
+        KubeconfigError::LoadContext(text) => KubeconfigError::LoadContext(add(text)),
+        KubeconfigError::LoadClusterOfContext(text) => KubeconfigError::LoadClusterOfContext(add(text)),
         err => err,
     }
 }
 
-/// Names the file, the cluster or user, and the value that cannot be used, as far as it is one of these.
-pub(super) fn in_place(cause: KubeconfigError, names: &Selected, files: &Files) -> KubeconfigError {
-    let (path, place) = match &cause {
+/// Adds the file, the cluster or user, and the value, if the error concerns one.
+pub(super) fn with_location(cause: KubeconfigError, names: &SelectedNames, files: &Files) -> KubeconfigError {
+    let (path, location) = match &cause {
         KubeconfigError::LoadClientCertificate(_) | KubeconfigError::LoadClientKey(_) => {
             let Some(name) = &names.user else { return cause };
             let path =
@@ -54,7 +52,7 @@ pub(super) fn in_place(cause: KubeconfigError, names: &Selected, files: &Files) 
             });
             let value = found.and_then(|(_, cluster)| value(cluster?, &cause));
             if value.is_none() && matches!(cause, KubeconfigError::ParseProxyUrl(_)) {
-                return cause; // it is the environment's
+                return cause; // the URL came from the environment
             }
             (found.map(|(path, _)| path), format!("cluster {name:?}{}", value.unwrap_or_default()))
         }
@@ -62,8 +60,8 @@ pub(super) fn in_place(cause: KubeconfigError, names: &Selected, files: &Files) 
     };
     match path {
         Some(path) => {
-            let misplaced = io::Error::new(io::ErrorKind::InvalidData, Misplaced { place, cause });
-            KubeconfigError::ReadConfig(misplaced, path.clone())
+            let located = io::Error::new(io::ErrorKind::InvalidData, LocatedError { location, cause });
+            KubeconfigError::ReadConfig(located, path.clone())
         }
         None => cause,
     }
@@ -91,47 +89,47 @@ mod tests {
         vec![("/other".into(), other), ("/home/x/config".into(), Kubeconfig::from_yaml(text).unwrap())]
     }
 
-    fn told(cause: KubeconfigError) -> String {
-        let names = Selected { cluster: "prod".into(), user: Some("jane".into()) };
-        in_place(cause, &names, &files()).to_string()
+    fn message(cause: KubeconfigError) -> String {
+        let names = SelectedNames { cluster: "prod".into(), user: Some("jane".into()) };
+        with_location(cause, &names, &files()).to_string()
     }
 
     #[test]
-    fn file_and_name_and_value_are_told() {
+    fn errors_have_the_file_the_name_and_the_value() {
         let bad_url = || "a b".parse::<http::Uri>().unwrap_err();
         assert_eq!(
-            told(KubeconfigError::ParseClusterUrl(bad_url())),
+            message(KubeconfigError::ParseClusterUrl(bad_url())),
             "the kubeconfig /home/x/config cannot be used: cluster \"prod\", `server` \"https://a b\": the cluster's `server` is not a \
              URL: expected one such as https://host:6443: invalid uri character"
         );
         assert!(
-            told(KubeconfigError::ParseProxyUrl(bad_url()))
+            message(KubeconfigError::ParseProxyUrl(bad_url()))
                 .contains("cluster \"prod\", `proxy-url` \"x y\": ")
         );
         assert!(
-            told(KubeconfigError::MissingClusterUrl)
+            message(KubeconfigError::MissingClusterUrl)
                 .contains("/home/x/config cannot be used: cluster \"prod\": ")
         );
         let key = KubeconfigError::LoadClientKey(LoadDataError::NoBase64DataOrFile);
         assert!(
-            told(key).contains(
+            message(key).contains(
                 "/home/x/config cannot be used: user \"jane\": cannot load the user's `client-key`: "
             )
         );
         let absent =
-            in_files(KubeconfigError::LoadContext("no context named \"x\"".into()), &files()).to_string();
+            with_paths(KubeconfigError::LoadContext("no context named \"x\"".into()), &files()).to_string();
         assert_eq!(absent, "no context named \"x\" in /other, /home/x/config");
-        // What is no value of the file stays as it is.
+        // An error that concerns no value of a file is unchanged.
         assert!(matches!(
-            in_files(KubeconfigError::CurrentContextNotSet, &files()),
+            with_paths(KubeconfigError::CurrentContextNotSet, &files()),
             KubeconfigError::CurrentContextNotSet
         ));
     }
 
     #[test]
-    fn the_error_behind_it_is_its_source() {
-        let names = Selected { cluster: "prod".into(), user: None };
-        let err = in_place(KubeconfigError::MissingClusterUrl, &names, &files());
+    fn the_original_error_is_the_source() {
+        let names = SelectedNames { cluster: "prod".into(), user: None };
+        let err = with_location(KubeconfigError::MissingClusterUrl, &names, &files());
         let mut next: Option<&(dyn std::error::Error + 'static)> = Some(&err);
         let found = std::iter::from_fn(|| {
             let this = next?;

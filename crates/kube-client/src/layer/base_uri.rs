@@ -1,13 +1,39 @@
+//! Requests carry a path only; this layer puts the cluster's URL before it.
+
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use http::uri::{Parts, PathAndQuery};
 use http::{Request, Uri};
+use tower_layer::Layer;
 use tower_service::Service;
 
-use crate::layer::nature::PathPrefix;
+use super::request_kind::PathPrefix;
+use crate::config::without_credentials;
 
-/// The service of [`BaseUriLayer`](super::BaseUriLayer).
+/// Puts a base URL before the path of each request.
+#[derive(Clone, Debug)]
+pub struct BaseUriLayer {
+    base_uri: Arc<Uri>,
+}
+
+impl BaseUriLayer {
+    /// A layer for the server at `base_uri`. Its path becomes the prefix of each request's path; its user and password are left
+    /// out, see [`ConfigExt::auth_layer`](crate::client::ConfigExt::auth_layer).
+    pub fn new(base_uri: Uri) -> Self {
+        Self { base_uri: Arc::new(without_credentials(&base_uri)) }
+    }
+}
+
+impl<S> Layer<S> for BaseUriLayer {
+    type Service = BaseUri<S>;
+
+    fn layer(&self, inner: S) -> Self::Service {
+        BaseUri::new(Arc::clone(&self.base_uri), inner)
+    }
+}
+
+/// The service of [`BaseUriLayer`].
 #[derive(Clone, Debug)]
 pub struct BaseUri<S> {
     base_uri: Arc<Uri>,
@@ -15,7 +41,7 @@ pub struct BaseUri<S> {
 }
 
 impl<S> BaseUri<S> {
-    pub(super) fn new(base_uri: Arc<Uri>, inner: S) -> Self {
+    fn new(base_uri: Arc<Uri>, inner: S) -> Self {
         Self { base_uri, inner }
     }
 }
@@ -42,12 +68,12 @@ where
     }
 }
 
-/// What stands before the path of each request.
+/// The prefix of each request's path, without a slash at its end.
 fn prefix_of(base: &Uri) -> &str {
     base.path().trim_end_matches('/')
 }
 
-/// Scheme, host and leading path of `base`; path and query of the request.
+/// Scheme, host and path prefix of `base`; path and query of the request.
 fn join(base: &Uri, request: Option<&PathAndQuery>) -> Uri {
     let mut parts = Parts::default();
     parts.scheme = base.scheme().cloned();
@@ -62,7 +88,7 @@ fn join(base: &Uri, request: Option<&PathAndQuery>) -> Uri {
         }
         None => base.path_and_query().cloned(),
     };
-    // Parts of two valid URLs fit together; a base without scheme or host was none, and is left to fail at the connector.
+    // A base without scheme or host is not a URL: it is passed on, and the connector reports it.
     Uri::from_parts(parts).unwrap_or_else(|_| base.clone())
 }
 
@@ -75,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn the_path_of_the_base_comes_first() {
+    fn the_path_of_the_base_is_the_prefix() {
         assert_eq!(joined("https://h:1", "/api/v1/pods?watch=1"), "https://h:1/api/v1/pods?watch=1");
         assert_eq!(joined("https://h:1/", "/version"), "https://h:1/version");
         assert_eq!(joined("https://h/k8s/clusters/c", "/api?x=y"), "https://h/k8s/clusters/c/api?x=y");

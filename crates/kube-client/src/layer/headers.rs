@@ -1,20 +1,24 @@
-use std::fmt::Write;
+//! Headers of the configuration that go on every request, impersonation included.
+
 use std::sync::Arc;
+use std::task::{Context, Poll};
 
-use http::{HeaderName, HeaderValue};
+use http::{HeaderName, HeaderValue, Request};
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use tower_layer::Layer;
+use tower_service::Service;
 
-use super::ExtraHeaders;
 use crate::config::Config;
 
-/// Adds the headers of a [`Config`] to each request: its `headers`, and those that say whom to act as.
+/// Adds the headers of a [`Config`] to each request: its `headers`, and those of impersonation.
 #[derive(Clone)]
 pub struct ExtraHeadersLayer {
     headers: Arc<[(HeaderName, HeaderValue)]>,
 }
 
 impl ExtraHeadersLayer {
-    /// Fails if a name to act as cannot stand in a header.
+    /// # Errors
+    /// If the user, uid, group or extra value to impersonate is not a valid header value.
     pub(crate) fn of(config: &Config) -> Result<Self, http::Error> {
         let mut headers = config.headers.clone();
         let user = &config.auth_info;
@@ -28,7 +32,8 @@ impl ExtraHeadersLayer {
             headers.push((HeaderName::from_static("impersonate-group"), HeaderValue::from_str(group)?));
         }
         for (key, values) in user.impersonate_user_extra.iter().flatten() {
-            let name = HeaderName::try_from(format!("impersonate-extra-{}", escape(key)))?;
+            let key = utf8_percent_encode(key, NOT_IN_HEADER_NAMES);
+            let name = HeaderName::try_from(format!("impersonate-extra-{key}"))?;
             for value in values {
                 headers.push((name.clone(), HeaderValue::from_str(value)?));
             }
@@ -45,20 +50,55 @@ impl<S> Layer<S> for ExtraHeadersLayer {
     }
 }
 
-/// Keys such as `example.org/team` are percent-escaped wherever a header's name cannot hold a character; the server undoes it.
-fn escape(key: &str) -> String {
-    let mut escaped = String::with_capacity(key.len());
-    for byte in key.bytes() {
-        match byte {
-            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' => escaped.push(char::from(byte)),
-            b'!' | b'#' | b'$' | b'&' | b'\'' | b'*' | b'+' | b'-' | b'.' | b'^' | b'_' | b'`' | b'|'
-            | b'~' => {
-                escaped.push(char::from(byte));
-            }
-            _ => write!(escaped, "%{byte:02X}").expect("invariant: a String takes any text"),
-        }
+/// All characters that a header name cannot have, and `%`: keys of `impersonate-extra-*` such as `example.org/team` are percent-encoded.
+const NOT_IN_HEADER_NAMES: &AsciiSet = &NON_ALPHANUMERIC
+    .remove(b'!')
+    .remove(b'#')
+    .remove(b'$')
+    .remove(b'&')
+    .remove(b'\'')
+    .remove(b'*')
+    .remove(b'+')
+    .remove(b'-')
+    .remove(b'.')
+    .remove(b'^')
+    .remove(b'_')
+    .remove(b'`')
+    .remove(b'|')
+    .remove(b'~');
+
+/// The service of [`ExtraHeadersLayer`].
+#[derive(Clone)]
+pub struct ExtraHeaders<S> {
+    headers: Arc<[(HeaderName, HeaderValue)]>,
+    inner: S,
+}
+
+impl<S> ExtraHeaders<S> {
+    fn new(headers: Arc<[(HeaderName, HeaderValue)]>, inner: S) -> Self {
+        Self { headers, inner }
     }
-    escaped
+}
+
+impl<S, ReqBody> Service<Request<ReqBody>> for ExtraHeaders<S>
+where
+    S: Service<Request<ReqBody>>,
+{
+    type Response = S::Response;
+    type Error = S::Error;
+    type Future = S::Future;
+
+    fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Self::Error>> {
+        self.inner.poll_ready(cx)
+    }
+
+    fn call(&mut self, mut request: Request<ReqBody>) -> Self::Future {
+        for (name, value) in self.headers.iter() {
+            // Appended, not inserted: several groups are several headers of one name.
+            request.headers_mut().append(name, value.clone());
+        }
+        self.inner.call(request)
+    }
 }
 
 #[cfg(test)]
@@ -68,7 +108,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn whom_to_act_as_becomes_headers() {
+    fn impersonation_becomes_headers() {
         let mut config = Config::new("https://h".parse().unwrap());
         config.headers.push((HeaderName::from_static("x-own"), HeaderValue::from_static("1")));
         config.auth_info.impersonate = Some("jane".into());
@@ -93,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_that_no_header_can_hold_is_refused() {
+    fn a_user_that_is_not_a_valid_header_value_is_an_error() {
         let mut config = Config::new("https://h".parse().unwrap());
         config.auth_info.impersonate = Some("a\nb".into());
         assert!(ExtraHeadersLayer::of(&config).is_err());

@@ -1,3 +1,5 @@
+//! Adds the `Authorization` header.
+
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
@@ -6,12 +8,37 @@ use futures::{FutureExt, TryFutureExt};
 use http::header::AUTHORIZATION;
 use http::{HeaderValue, Request, Response, StatusCode};
 use tower::BoxError;
+use tower_layer::Layer;
 use tower_service::Service;
 
-use super::CredentialRefused;
 use crate::auth::{Credential, Renewing};
 
-/// The service of [`AuthLayer`](super::AuthLayer).
+/// Adds the `Authorization` header to requests that have none.
+///
+/// A credential that expires or changes is renewed when it is due, once for all requests that wait for it, and after a response of
+/// 401. This layer does not send the request that got the 401 again: see [`ReauthLayer`](super::ReauthLayer).
+#[derive(Clone, Debug)]
+pub struct AuthLayer(Credential);
+
+impl AuthLayer {
+    pub(crate) fn new(credential: Credential) -> Self {
+        Self(credential)
+    }
+}
+
+impl<S> Layer<S> for AuthLayer {
+    type Service = Auth<S>;
+
+    fn layer(&self, inner: S) -> Self::Service {
+        Auth::new(self.0.clone(), inner)
+    }
+}
+
+/// Extension of a 401 response whose credential can be renewed: the same request may succeed now.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct CredentialRefused;
+
+/// The service of [`AuthLayer`].
 #[derive(Clone, Debug)]
 pub struct Auth<S> {
     credential: Credential,
@@ -19,7 +46,7 @@ pub struct Auth<S> {
 }
 
 impl<S> Auth<S> {
-    pub(super) fn new(credential: Credential, inner: S) -> Self {
+    fn new(credential: Credential, inner: S) -> Self {
         Self { credential, inner }
     }
 }
@@ -47,10 +74,10 @@ where
                     request.headers_mut().insert(AUTHORIZATION, header.clone());
                 }
                 Credential::Renewing(renewing) => {
-                    // What was polled ready has to be called, so it goes along and its copy stays.
+                    // The service that was polled ready has to be the one that is called; its clone stays here.
                     let copy = self.inner.clone();
                     let inner = std::mem::replace(&mut self.inner, copy);
-                    return Either::Right(send_renewed(Arc::clone(renewing), inner, request).boxed());
+                    return Either::Right(send_with_renewed(Arc::clone(renewing), inner, request).boxed());
                 }
             }
         }
@@ -58,7 +85,7 @@ where
     }
 }
 
-async fn send_renewed<S, ReqBody, ResBody>(
+async fn send_with_renewed<S, ReqBody, ResBody>(
     renewing: Arc<Renewing>,
     mut inner: S,
     mut request: Request<ReqBody>,
@@ -82,12 +109,11 @@ where
 mod tests {
     use std::time::Duration;
 
-    use tower::{Layer, ServiceExt};
+    use tower::ServiceExt;
     use tower_test::mock;
 
     use super::*;
     use crate::config::{AuthInfo, Config};
-    use crate::layer::AuthLayer;
 
     type Mock = mock::Mock<Request<()>, Response<()>>;
 
@@ -98,7 +124,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_fixed_header_is_added_unless_there_is_one() {
+    async fn a_fixed_header_is_added_unless_the_request_has_its_own() {
         let user = AuthInfo { token: Some("abc".to_owned().into()), ..AuthInfo::default() };
         let (service, mut handle) = layered(&user);
         for (own, expected) in [(None, "Bearer abc"), (Some("Bearer own"), "Bearer own")] {
@@ -107,15 +133,15 @@ mod tests {
                 request.headers_mut().insert(AUTHORIZATION, HeaderValue::from_static(own));
             }
             let call = tokio::spawn(service.clone().oneshot(request));
-            let (request, answer) = handle.next_request().await.unwrap();
+            let (request, respond) = handle.next_request().await.unwrap();
             assert_eq!(request.headers()[AUTHORIZATION], expected);
-            answer.send_response(Response::new(()));
+            respond.send_response(Response::new(()));
             call.await.unwrap().unwrap();
         }
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_401_marks_a_renewable_credential_that_is_not_brand_new() {
+    async fn a_401_response_is_marked_if_its_credential_can_be_renewed() {
         let file = tempfile::NamedTempFile::new().unwrap();
         std::fs::write(file.path(), "one").unwrap();
         let user =
@@ -124,8 +150,8 @@ mod tests {
         for (age, marked) in [(0, false), (6, true)] {
             tokio::time::advance(Duration::from_secs(age)).await;
             let call = tokio::spawn(service.clone().oneshot(Request::new(())));
-            let (_, answer) = handle.next_request().await.unwrap();
-            answer.send_response(Response::builder().status(401).body(()).unwrap());
+            let (_, respond) = handle.next_request().await.unwrap();
+            respond.send_response(Response::builder().status(401).body(()).unwrap());
             let response = call.await.unwrap().unwrap();
             assert_eq!(response.extensions().get::<CredentialRefused>().is_some(), marked);
         }

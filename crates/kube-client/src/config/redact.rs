@@ -1,4 +1,4 @@
-//! What must not be printed: URLs, arguments and maps that may hold credentials, in a form that shows the rest.
+//! Prints URLs, arguments and maps without the credentials that they may contain.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -6,14 +6,14 @@ use std::fmt;
 
 use http::{Uri, uri};
 
-/// Stands in place of a secret.
+/// Printed in place of a secret.
 pub(crate) const REDACTED: &str = "REDACTED";
 
-/// A URL as it may be printed: without user and password, and without the values of query parameters that may be secret.
+/// A URL as it may be printed: without user and password, and without values of query parameters that may be secrets.
 #[derive(Clone, Copy)]
 pub(crate) enum Redacted<'a> {
     Url(&'a Uri),
-    /// What should be a URL, and may not be one.
+    /// Text that should be a URL.
     Text(&'a str),
 }
 
@@ -27,7 +27,7 @@ impl fmt::Display for Redacted<'_> {
             }
             Self::Text(text) => match text.parse::<Uri>() {
                 Ok(url) if !url.path().contains('@') => Redacted::Url(&url).fmt(f),
-                // Nobody knows where a password ends that makes this no URL: all up to the last @ goes, and so does the query.
+                // Where a password ends that makes the URL invalid is unknown: all up to the last @ is removed, and the query.
                 _ => {
                     let (scheme, rest) = text.split_once("://").unwrap_or(("", text));
                     let separator = if scheme.is_empty() { "" } else { "://" };
@@ -45,7 +45,7 @@ impl fmt::Debug for Redacted<'_> {
     }
 }
 
-/// Scheme, host and port of a URL, as far as it has them.
+/// Writes scheme, host and port of a URL, as far as it has them.
 pub(crate) fn write_origin(url: &Uri, f: &mut fmt::Formatter<'_>) -> fmt::Result {
     if let (Some(scheme), Some(host)) = (url.scheme_str(), url.host()) {
         write!(f, "{scheme}://{host}")?;
@@ -58,12 +58,12 @@ pub(crate) fn write_origin(url: &Uri, f: &mut fmt::Formatter<'_>) -> fmt::Result
     }
 }
 
-/// The query of a URL with its question mark, without what may be secret. The command of an exec may hold passwords.
+/// Writes the query of a URL with its question mark, without values that may be secrets. The command of an exec may contain passwords.
 pub(crate) fn write_query(url: &Uri, f: &mut fmt::Formatter<'_>) -> fmt::Result {
     let mut separator = '?';
     for pair in url.query().into_iter().flat_map(|query| query.split('&')) {
         match pair.split_once('=') {
-            Some((name, _)) if name == "command" || names_a_secret(name) => {
+            Some((name, _)) if name == "command" || is_secret_name(name) => {
                 write!(f, "{separator}{name}={REDACTED}")?;
             }
             _ => write!(f, "{separator}{pair}")?,
@@ -73,7 +73,7 @@ pub(crate) fn write_query(url: &Uri, f: &mut fmt::Formatter<'_>) -> fmt::Result 
     Ok(())
 }
 
-/// The same URL without user and password.
+/// The URL without user and password.
 pub(crate) fn without_user(url: &Uri) -> Uri {
     let mut parts = url.clone().into_parts();
     if let Some(authority) = &parts.authority
@@ -84,7 +84,7 @@ pub(crate) fn without_user(url: &Uri) -> Uri {
     Uri::from_parts(parts).unwrap_or_default()
 }
 
-/// The same URL without user, password and query.
+/// The URL without user, password and query.
 pub(crate) fn without_credentials(url: &Uri) -> Uri {
     let mut parts = without_user(url).into_parts();
     if url.query().is_some() {
@@ -93,14 +93,14 @@ pub(crate) fn without_credentials(url: &Uri) -> Uri {
     Uri::from_parts(parts).unwrap_or_default()
 }
 
-/// Host and port of a URL, as errors name a server.
+/// Host and port of a URL, as they appear in errors.
 #[cfg(feature = "client")]
 pub(crate) fn host_of(url: &Uri) -> String {
     let authority = url.authority().map_or("", uri::Authority::as_str);
     authority.rsplit('@').next().unwrap_or_default().to_owned()
 }
 
-/// User and password of a URL, their percent-escapes undone.
+/// User and password of a URL, percent-decoded.
 #[cfg(feature = "client")]
 pub(crate) fn credentials_of(url: &Uri) -> Option<(String, String)> {
     let (credentials, _) = url.authority()?.as_str().rsplit_once('@')?;
@@ -119,9 +119,9 @@ pub(crate) fn redacted_args(args: &[String]) -> Vec<Cow<'_, str>> {
             return REDACTED.into();
         }
         match arg.split_once('=') {
-            Some((flag, _)) if is_flag && names_a_secret(flag) => format!("{flag}={REDACTED}").into(),
+            Some((flag, _)) if is_flag && is_secret_name(flag) => format!("{flag}={REDACTED}").into(),
             _ => {
-                secret_follows = is_flag && names_a_secret(arg);
+                secret_follows = is_flag && is_secret_name(arg);
                 arg.clone().into()
             }
         }
@@ -129,8 +129,8 @@ pub(crate) fn redacted_args(args: &[String]) -> Vec<Cow<'_, str>> {
     args.iter().map(redacted).collect()
 }
 
-/// Whether what goes by this name (a flag, a query parameter) is likely to be a secret. Errs on the side of yes.
-fn names_a_secret(name: &str) -> bool {
+/// Whether a flag or query parameter of this name is likely to be a secret. Rather true than false.
+fn is_secret_name(name: &str) -> bool {
     const PARTS: [&str; 11] = [
         "token",
         "secret",
@@ -149,7 +149,7 @@ fn names_a_secret(name: &str) -> bool {
     PARTS.iter().any(|part| name.contains(part)) || NAMES.contains(&name.as_str())
 }
 
-/// The error of a decoder without the value that it quotes: a token where a map was expected must not end up in a log.
+/// The error of a deserializer without the value that it quotes: a misplaced token must not appear in a log.
 pub(crate) fn without_quoted_value<E: serde::de::Error>(err: E) -> E {
     match without_values(&err.to_string()) {
         Cow::Borrowed(_) => err,
@@ -163,7 +163,7 @@ fn without_values(error: &str) -> Cow<'_, str> {
     for start in ["invalid type: ", "invalid value: "] {
         let Some(from) = error.find(start).map(|at| at + start.len()) else { continue };
         let Some(to) = error.rfind(END).filter(|to| *to >= from) else { continue };
-        // Of `string "hush"` the type remains.
+        // `string "hush"` becomes `string`.
         let kept = error[from..to].find(['"', '`']).unwrap_or(to - from);
         return format!("{}{}{}", &error[..from], error[from..from + kept].trim_end(), &error[to..]).into();
     }
@@ -184,7 +184,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn urls_show_where_they_lead_and_no_secrets() {
+    fn redacted_urls_have_no_secrets() {
         for (url, shown) in [
             ("https://me:hush@h:6443/k8s?a=1&b", "https://h:6443/k8s?a=1&b"),
             (
@@ -208,7 +208,7 @@ mod tests {
     }
 
     #[test]
-    fn credentials_are_taken_out_and_decoded() {
+    fn credentials_of_a_url_are_removed_and_decoded() {
         let of = |url: &str| credentials_of(&url.parse().unwrap());
         assert_eq!(of("http://me:p%40ss%3A@h:1"), Some(("me".into(), "p@ss:".into())));
         assert_eq!(of("http://me@h"), Some(("me".into(), String::new())));
@@ -220,7 +220,7 @@ mod tests {
     }
 
     #[test]
-    fn arguments_show_the_names_of_secrets_alone() {
+    fn redacted_arguments_have_no_secrets() {
         let args =
             ["get-token", "--oidc-client-secret=hush", "-v=1", "--password", "hush", "--token", "--last"];
         let shown = redacted_args(&args.map(str::to_owned)).join(" ");
@@ -228,7 +228,7 @@ mod tests {
     }
 
     #[test]
-    fn errors_of_serde_do_not_quote_values() {
+    fn redacted_serde_errors_have_no_values() {
         for (error, shown) in [
             (
                 "invalid type: string \"hush, expected x\", expected a map at line 1",

@@ -1,30 +1,29 @@
-//! What kind of exchange a request starts: pure.
+//! Which kind of request this is, told from its path, query and headers by pure functions.
 
 use http::header::UPGRADE;
 use http::{Method, Request};
 
-/// How an answer may be expected to behave.
+/// The kinds of requests that differ in how long their response may be silent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Nature {
-    /// It comes, and it ends.
+pub(super) enum RequestKind {
+    /// Any other request: its response comes and ends.
     Call,
-    /// Its head comes at once, and then events; for so many seconds, if that was asked for.
+    /// The head comes at once, then events, for `timeoutSeconds` if the request has them.
     Watch(Option<u64>),
-    /// It goes on as long as somebody writes a log, and may be quiet for any time.
+    /// A log with `follow`: may be silent for any time.
     FollowedLog,
-    /// It is what a proxied service makes of it, and may take any time.
+    /// Through the `proxy` subresource of a service, pod or node: may take any time.
     Proxied,
-    /// It is the last of HTTP on its connection.
+    /// Turns its connection into another protocol, such as a websocket.
     Upgrade,
 }
 
-/// How many bytes of a request's path stand before the API's own, as with a cluster behind `https://host/clusters/one`. An extension of
-/// requests that have such a prefix.
+/// Extension of a request: how many bytes of its path come from the cluster's URL, as in `https://host/clusters/one`.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct PathPrefix(pub(super) usize);
 
-impl Nature {
-    /// Goes by what stands where in the path, as API servers do: namespaces and objects may have any name.
+impl RequestKind {
+    /// Parses the path by position, as API servers do: namespaces and objects may be named `watch` or `proxy`.
     pub(super) fn of<B>(request: &Request<B>) -> Self {
         let prefix = request.extensions().get::<PathPrefix>().map_or(0, |prefix| prefix.0);
         let path = request.uri().path().get(prefix..).unwrap_or_default();
@@ -35,8 +34,8 @@ impl Nature {
             Target::Watched => (false, true),
             Target::Collection => (false, is_set(query, "watch")),
             Target::Object => (false, false),
-            // Kubelets have paths of their own.
-            Target::Elsewhere => (true, is_set(query, "watch")),
+            // Such as the paths of a kubelet.
+            Target::Other => (true, is_set(query, "watch")),
         };
         if request.headers().contains_key(UPGRADE) {
             Self::Upgrade
@@ -53,19 +52,19 @@ impl Nature {
     }
 }
 
-/// What a path names.
+/// What a path refers to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Target {
     /// All objects of a kind.
     Collection,
-    /// The same in the old form `/api/v1/watch/pods`, which says that it is a watch.
+    /// The deprecated form of a watch, `/api/v1/watch/pods`.
     Watched,
-    /// One object, or a part of it other than these two:
+    /// One object, or a subresource of it other than `log` and `proxy`.
     Object,
     Log,
     Proxied,
-    /// Nothing of the API's.
-    Elsewhere,
+    /// Not a path of the resource API.
+    Other,
 }
 
 impl Target {
@@ -78,19 +77,19 @@ impl Target {
             _ => None,
         };
         if version.is_none() {
-            return Self::Elsewhere;
+            return Self::Other;
         }
         let mut next = || segments.next().filter(|segment| !segment.is_empty());
-        let (resource, name, part) = match (next(), next(), next()) {
+        let (resource, name, subresource) = match (next(), next(), next()) {
             (Some("watch"), Some(_), _) => return Self::Watched,
             (Some("proxy"), Some(_), _) => return Self::Proxied,
             (Some("namespaces"), Some(_), Some(resource)) if !matches!(resource, "status" | "finalize") => {
                 (Some(resource), next(), next())
             }
-            one => one,
+            other => other,
         };
-        match (resource, name, part) {
-            (None, ..) => Self::Elsewhere,
+        match (resource, name, subresource) {
+            (None, ..) => Self::Other,
             (Some(_), None, _) => Self::Collection,
             (_, _, Some("log")) => Self::Log,
             (_, _, Some("proxy")) => Self::Proxied,
@@ -99,7 +98,7 @@ impl Target {
     }
 }
 
-/// API servers take anything but these two for yes.
+/// API servers treat every value but `0` and `false` as true.
 fn is_set(query: &str, name: &str) -> bool {
     values(query, name).any(|value| value != "0" && !value.eq_ignore_ascii_case("false"))
 }
@@ -117,44 +116,44 @@ mod tests {
 
     use super::*;
 
-    fn of(uri: &'static str) -> Nature {
-        Nature::of(&Request::get(Uri::from_static(uri)).body(()).unwrap())
+    fn of(uri: &'static str) -> RequestKind {
+        RequestKind::of(&Request::get(Uri::from_static(uri)).body(()).unwrap())
     }
 
     #[test]
-    fn requests_are_told_apart_by_path_query_and_upgrade() {
-        for (uri, nature) in [
-            ("https://h/api/v1/pods", Nature::Call),
-            ("/api/v1/pods?limit=5&watch=false", Nature::Call),
-            ("/api/v1/namespaces/a/pods/b/log", Nature::Call),
-            ("/api/v1/namespaces/a/pods/b/log?follow=0", Nature::Call),
-            ("/apis/apps/v1/deployments?labelSelector=watch%3Dtrue", Nature::Call),
-            ("/api/v1/pods?watch=true&timeoutSeconds=290", Nature::Watch(Some(290))),
-            ("/api/v1/pods?&watch=1", Nature::Watch(None)),
-            ("/api/v1/pods?watch", Nature::Watch(None)),
-            ("/api/v1/watch/pods?timeoutSeconds=0", Nature::Watch(None)),
-            ("/api/v1/watch/namespaces/a/pods/b", Nature::Watch(None)),
-            ("/api/v1/pods?watch=1&timeoutSeconds=99999999999999999999", Nature::Watch(None)),
-            ("/api/v1/namespaces/a/pods/b/log?follow=true&tailLines=1", Nature::FollowedLog),
-            ("/containerLogs/a/b/c?follow=true", Nature::FollowedLog),
-            ("/containerLogs/proxy/watch/log", Nature::Call),
-            ("/api/v1/namespaces/a/services/b:80/proxy/slow", Nature::Proxied),
-            ("/api/v1/namespaces/a/services/b:80/proxy", Nature::Proxied),
-            ("/api/v1/nodes/n/proxy/logs/", Nature::Proxied),
-            ("/api/v1/proxy/nodes/n", Nature::Proxied),
-            ("/version", Nature::Call),
-            ("/api", Nature::Call),
-            ("/", Nature::Call),
+    fn the_kind_follows_from_path_query_and_upgrade_header() {
+        for (uri, kind) in [
+            ("https://h/api/v1/pods", RequestKind::Call),
+            ("/api/v1/pods?limit=5&watch=false", RequestKind::Call),
+            ("/api/v1/namespaces/a/pods/b/log", RequestKind::Call),
+            ("/api/v1/namespaces/a/pods/b/log?follow=0", RequestKind::Call),
+            ("/apis/apps/v1/deployments?labelSelector=watch%3Dtrue", RequestKind::Call),
+            ("/api/v1/pods?watch=true&timeoutSeconds=290", RequestKind::Watch(Some(290))),
+            ("/api/v1/pods?&watch=1", RequestKind::Watch(None)),
+            ("/api/v1/pods?watch", RequestKind::Watch(None)),
+            ("/api/v1/watch/pods?timeoutSeconds=0", RequestKind::Watch(None)),
+            ("/api/v1/watch/namespaces/a/pods/b", RequestKind::Watch(None)),
+            ("/api/v1/pods?watch=1&timeoutSeconds=99999999999999999999", RequestKind::Watch(None)),
+            ("/api/v1/namespaces/a/pods/b/log?follow=true&tailLines=1", RequestKind::FollowedLog),
+            ("/containerLogs/a/b/c?follow=true", RequestKind::FollowedLog),
+            ("/containerLogs/proxy/watch/log", RequestKind::Call),
+            ("/api/v1/namespaces/a/services/b:80/proxy/slow", RequestKind::Proxied),
+            ("/api/v1/namespaces/a/services/b:80/proxy", RequestKind::Proxied),
+            ("/api/v1/nodes/n/proxy/logs/", RequestKind::Proxied),
+            ("/api/v1/proxy/nodes/n", RequestKind::Proxied),
+            ("/version", RequestKind::Call),
+            ("/api", RequestKind::Call),
+            ("/", RequestKind::Call),
         ] {
-            assert_eq!(of(uri), nature, "{uri}");
+            assert_eq!(of(uri), kind, "{uri}");
         }
         let uri = Uri::from_static("/api/v1/namespaces/a/pods/b/exec?command=ls");
         let exec = Request::get(uri).header(UPGRADE, "websocket").body(()).unwrap();
-        assert_eq!(Nature::of(&exec), Nature::Upgrade);
+        assert_eq!(RequestKind::of(&exec), RequestKind::Upgrade);
     }
 
     #[test]
-    fn a_name_that_reads_like_a_word_of_the_api_is_a_name() {
+    fn namespaces_and_objects_may_be_named_watch_or_proxy() {
         for uri in [
             "/api/v1/namespaces/proxy",
             "/api/v1/namespaces/watch/status",
@@ -171,20 +170,20 @@ mod tests {
             "/api/v1/namespaces/a/pods?follow=true",
             "/api/v1/namespaces/a/pods/b?watch=true",
         ] {
-            assert_eq!(of(uri), Nature::Call, "{uri}");
+            assert_eq!(of(uri), RequestKind::Call, "{uri}");
         }
-        assert_eq!(of("/api/v1/namespaces/proxy/pods?watch=1"), Nature::Watch(None));
-        assert_eq!(of("/api/v1/namespaces/watch/pods/proxy/proxy/x"), Nature::Proxied);
+        assert_eq!(of("/api/v1/namespaces/proxy/pods?watch=1"), RequestKind::Watch(None));
+        assert_eq!(of("/api/v1/namespaces/watch/pods/proxy/proxy/x"), RequestKind::Proxied);
     }
 
     #[test]
-    fn only_reads_are_watches_and_what_stands_before_the_api_does_not_count() {
+    fn only_get_requests_are_watches_and_the_path_prefix_is_ignored() {
         let delete = Request::delete("/api/v1/namespaces/a/pods?watch=true").body(()).unwrap();
-        assert_eq!(Nature::of(&delete), Nature::Call);
+        assert_eq!(RequestKind::of(&delete), RequestKind::Call);
         let prefix = "/api/v1/namespaces/x/services/virtual/proxy";
         let mut request = Request::get(format!("{prefix}/api/v1/pods?watch=1")).body(()).unwrap();
-        assert_eq!(Nature::of(&request), Nature::Proxied);
+        assert_eq!(RequestKind::of(&request), RequestKind::Proxied);
         request.extensions_mut().insert(PathPrefix(prefix.len()));
-        assert_eq!(Nature::of(&request), Nature::Watch(None));
+        assert_eq!(RequestKind::of(&request), RequestKind::Watch(None));
     }
 }
