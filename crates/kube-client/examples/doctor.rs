@@ -1,4 +1,4 @@
-//! Checks a kubeconfig: what it leads to, who answers, and what the user may see.
+//! Checks a kubeconfig: prints its server, the server's version and kinds, and the namespaces that the user may list.
 //!
 //!     cargo run -p kube-client --example doctor -- [CONTEXT]
 
@@ -26,7 +26,7 @@ async fn examine(context: Option<String>) -> Result<(), Box<dyn std::error::Erro
         }
         None => Config::infer().await?,
     };
-    println!("server:     {}", config.cluster_url.host().unwrap_or_default()); // the URL may hold a password
+    println!("server:     {}", config.cluster_url.host().unwrap_or_default()); // the URL may contain a password
     println!("namespace:  {}", config.default_namespace);
     let client = Client::try_from(config)?;
     println!("version:    {}", client.apiserver_version().await?.git_version);

@@ -1,7 +1,8 @@
-//! How long a watch and a followed log over HTTP/1.1 take to notice that packets vanish: `.ci/packet-loss` runs it and makes them vanish.
+//! Measures how long a watch and a followed log over HTTP/1.1 take to detect that packets are dropped. `.ci/packet-loss` runs it and drops
+//! packets.
 //!
-//! `cargo run -p kube-client --example silence -- URL` prints `open` once both are there; from then on whoever runs it may cut the
-//! network. Exit code 1 if either of them says nothing within 60 s.
+//! `cargo run -p kube-client --example silence -- URL` prints `open` when both have started; then the network may be cut. Exit code 1 if
+//! either of them reports no error within 60 s.
 
 use std::error::Error;
 use std::process::ExitCode;

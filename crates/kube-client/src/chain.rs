@@ -1,12 +1,12 @@
-//! An error with its causes in one line.
+//! [`ErrorChain`]: an error with its causes in one line.
 
 use std::error::Error;
 use std::fmt;
 
-/// An error and all its causes in one line: for logs, and for the last words of a program.
+/// Prints an error and all its causes in one line: for logs, and for the error that ends a program.
 ///
-/// Errors of this crate show their causes in `{}` already. Those of other crates often do not, and the errors of programs wrap both:
-/// this prints each cause once, whatever the errors around it show. Line breaks become spaces.
+/// The `{}` of this crate's errors has the causes already; that of other crates' errors often has not, and programs wrap both. This prints
+/// each cause once in either case. Line breaks become spaces.
 ///
 /// ```
 /// use kube_client::error::ErrorChain;
@@ -26,13 +26,13 @@ use std::fmt;
 ///
 /// let err = Broken(std::io::Error::other("disk full"));
 /// assert_eq!(ErrorChain(&err).to_string(), "cannot read the settings: disk full");
-/// // Of a boxed error: what is in the box.
+/// // A boxed error is dereferenced.
 /// let err: Box<dyn std::error::Error + Send + Sync> = Box::new(err);
 /// assert_eq!(ErrorChain(&*err).to_string(), "cannot read the settings: disk full");
 /// ```
 ///
 /// # Cost
-/// A cause is left out if its text stands in the line already, so the length of the chain counts twice. Meant for errors, not for events.
+/// A cause is left out if the line contains its text already: quadratic in the length of the chain. Meant for errors, not for events.
 #[derive(Clone, Copy)]
 pub struct ErrorChain<'a>(pub &'a (dyn Error + 'static));
 
@@ -64,13 +64,13 @@ pub(crate) fn one_line(text: &str) -> String {
     lines.collect::<Vec<_>>().join(" ")
 }
 
-/// What an error of a connection most likely means, where its own words do not say so.
+/// The likely cause of a connection error whose message does not have it.
 #[cfg(feature = "client")]
 pub(crate) fn hint(err: &(dyn Error + 'static)) -> &'static str {
-    // The words of rustls and of OpenSSL for a record that is none.
+    // The messages of rustls and OpenSSL for a response that is not TLS.
     const NOT_TLS: [&str; 3] = ["InvalidContentType", "wrong version number", "packet length too long"];
     let text = ErrorChain(err).to_string();
-    if NOT_TLS.iter().any(|words| text.contains(words)) {
+    if NOT_TLS.iter().any(|message| text.contains(message)) {
         " (the server does not speak TLS on this port: is its URL http:// rather than https://?)"
     } else {
         ""
@@ -95,7 +95,7 @@ mod tests {
     }
 
     #[test]
-    fn each_text_stands_once() {
+    fn each_cause_is_printed_once() {
         assert_eq!(chain(&["a"]), "a");
         assert_eq!(chain(&["no list", "no connection", "refused"]), "no list: no connection: refused");
         assert_eq!(
@@ -107,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn it_is_one_line() {
+    fn line_breaks_become_spaces() {
         assert_eq!(chain(&["a\n  b\r\n", "c\n\nd"]), "a b: c d");
     }
 }

@@ -1,4 +1,4 @@
-//! The error of every call, and those of discovery.
+//! [`Error`], which every call returns, and the error of discovery.
 
 use thiserror::Error;
 
@@ -20,20 +20,20 @@ use crate::tls::TlsError;
 
 /// Why a call failed.
 ///
-/// `{}` shows the causes too, in one line; they are in [`source`](std::error::Error::source) as well. What a program wraps around it is
-/// best printed by [`ErrorChain`].
+/// `{}` prints the causes as well, in one line; they are also in [`source`](std::error::Error::source). To print an error that wraps this
+/// one, use [`ErrorChain`].
 #[derive(Debug, Error)]
 pub enum Error {
-    /// The server answered, and the answer is no. Holds its code, reason and message.
+    /// The server responded with an error: its code, reason and message.
     #[error(transparent)]
     Api(Box<Status>),
 
-    /// The connection failed while an answer was on its way.
+    /// The connection failed while a response was awaited or read.
     #[cfg(feature = "client")]
     #[error("the connection to the API server failed: {}", ErrorChain(.0))]
     HyperError(#[source] hyper::Error),
 
-    /// The request could not be sent, or no answer came: no connection, a failed handshake, a layer that gave up.
+    /// The request could not be sent, or there was no response: no connection, a failed handshake, a timeout or another error of a layer.
     #[cfg(feature = "client")]
     #[error("the request could not be carried out: {}{}", ErrorChain(.0.as_ref()), hint(.0.as_ref()))]
     Service(#[source] tower::BoxError),
@@ -41,36 +41,36 @@ pub enum Error {
     /// A proxy of a kind whose feature is not enabled.
     #[error("the proxy {proxy_url} needs the feature `{protocol_feature}` of kube, which is not enabled")]
     ProxyProtocolDisabled {
-        /// The proxy that was asked for.
+        /// The configured proxy.
         proxy_url: Box<http::Uri>,
         /// The feature to enable.
         protocol_feature: &'static str,
     },
 
-    /// A proxy of a kind that is not known.
-    #[error("the proxy {proxy_url} is of no known kind: expected http://, https:// or socks5://")]
+    /// A proxy of an unknown kind.
+    #[error("the proxy {proxy_url} is of an unknown kind: expected http://, https:// or socks5://")]
     ProxyProtocolUnsupported {
-        /// The proxy that was asked for.
+        /// The configured proxy.
         proxy_url: Box<http::Uri>,
     },
 
-    /// The answer is text, but not UTF-8.
-    #[error("the answer is not UTF-8 text: {}", ErrorChain(.0))]
+    /// The response is text, but not UTF-8.
+    #[error("the response is not UTF-8 text: {}", ErrorChain(.0))]
     FromUtf8(#[source] std::string::FromUtf8Error),
 
     /// A line of a watch is longer than any object can be.
     #[error("a line of the watch is longer than any object can be")]
     LinesCodecMaxLineLengthExceeded,
 
-    /// The body of a watch broke off.
-    #[error("the watch broke off: {}", ErrorChain(.0))]
+    /// The body of a watch ended with an error.
+    #[error("the watch was interrupted: {}", ErrorChain(.0))]
     ReadEvents(#[source] std::io::Error),
 
-    /// A request of a form that HTTP does not allow.
+    /// The request is not valid HTTP.
     #[error("not a valid HTTP request: {}", ErrorChain(.0))]
     HttpError(#[source] http::Error),
 
-    /// An object could not be encoded, or an answer not decoded.
+    /// An object could not be encoded, or a response could not be decoded.
     #[error("JSON that does not match the type: {}", ErrorChain(.0))]
     SerdeError(#[source] serde_json::Error),
 
@@ -82,7 +82,7 @@ pub enum Error {
     #[error("no configuration for a cluster: {}", ErrorChain(.0))]
     InferConfig(#[source] InferConfigError),
 
-    /// What discovery asked for is not there.
+    /// Discovery did not find the group, version, kind or resource.
     #[error("discovery failed: {}", ErrorChain(.0))]
     Discovery(#[source] DiscoveryError),
 
@@ -111,14 +111,14 @@ pub enum Error {
     #[error("the credentials cannot be used: {}", ErrorChain(.0))]
     Auth(#[source] AuthError),
 
-    /// The connection could not be turned into a websocket.
+    /// The connection could not be upgraded to a websocket.
     #[cfg(feature = "ws")]
-    #[error("the connection cannot be turned into a websocket: {}", ErrorChain(.0))]
+    #[error("the connection cannot be upgraded to a websocket: {}", ErrorChain(.0))]
     UpgradeConnection(#[source] crate::upgrade::UpgradeConnectionError),
 
-    /// A reference between objects could not be followed.
+    /// A reference to an object could not be resolved.
     #[cfg(feature = "unstable-client")]
-    #[error("the reference cannot be followed: {0}")]
+    #[error("the reference cannot be resolved: {0}")]
     RefResolve(String),
 }
 
@@ -184,7 +184,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_answer_of_the_server_reads_as_a_sentence() {
+    fn an_api_error_prints_message_reason_and_code() {
         let status = Status::failure("pods \"a\" not found", "NotFound").with_code(404);
         let err = Error::Api(status.boxed());
         assert_eq!(err.to_string(), "pods \"a\" not found (NotFound, code 404)");

@@ -1,9 +1,9 @@
-//! Entrances for the targets in `fuzz/`: there only under `--cfg fuzzing`.
+//! Entry points of the targets in `fuzz/`; compiled only with `--cfg fuzzing`.
 
 #[cfg(feature = "ws")]
 pub use crate::upgrade::fuzz::websocket_frames;
 
-/// Reads what a credential program printed.
+/// Parses the output of an exec plugin.
 #[cfg(feature = "client")]
 pub fn exec_output(output: &[u8]) {
     let _ = crate::auth::judge(output);

@@ -1,4 +1,4 @@
-//! How much memory lists take while they are read. A program of its own, because it has another allocator: one that counts.
+//! Peak memory of reading a list. A test binary of its own, because it has a counting allocator.
 
 #![allow(clippy::unwrap_used)] // a panic in here is a failed test
 
@@ -16,13 +16,13 @@ use tokio_test::block_on;
 
 const PODS: usize = 3_000;
 
-/// A server whose answers are made while they are read, so that they are nowhere as a whole.
+/// A client of a server that generates its response frame by frame, so that the whole body is never in memory.
 fn client() -> Client {
     let server = tower::service_fn(|_: Request<Body>| async {
         let items = (0..PODS).map(|index| format!("{}{}", if index == 0 { "" } else { "," }, pod(index)));
         let head = r#"{"kind":"PodList","apiVersion":"v1","metadata":{"resourceVersion":"9"},"items":["#;
-        let pieces = [head.to_owned()].into_iter().chain(items).chain(["]}".to_owned()]);
-        let frames = pieces.map(|piece| Ok::<_, Infallible>(Frame::data(Bytes::from(piece))));
+        let texts = [head.to_owned()].into_iter().chain(items).chain(["]}".to_owned()]);
+        let frames = texts.map(|text| Ok::<_, Infallible>(Frame::data(Bytes::from(text))));
         Ok::<_, Infallible>(Response::new(StreamBody::new(stream::iter(frames))))
     });
     Client::new(server, "default")
@@ -40,7 +40,7 @@ fn pod(index: usize) -> String {
     )
 }
 
-/// Whatever `make` makes, how many bytes that keeps, and the most that there were at a time.
+/// The result of `make`, the bytes that it retains, and the peak number of bytes.
 fn cost<T>(make: impl FnOnce() -> T) -> (T, usize, usize) {
     let mut made = None;
     let counted = allocation_counter::measure(|| made = Some(make()));
@@ -49,26 +49,29 @@ fn cost<T>(make: impl FnOnce() -> T) -> (T, usize, usize) {
 }
 
 #[test]
-fn a_list_takes_little_more_than_its_objects_and_they_no_more_than_they_need() {
+fn reading_a_list_needs_little_more_memory_than_its_objects() {
     let client = client();
     let api: Api<Pod> = Api::all(client.clone());
     let (list, kept, peak) = cost(|| block_on(api.list(&ListParams::default())).unwrap());
     assert_eq!(list.items.len(), PODS);
     assert!(
         peak * 10 <= kept * 11,
-        "{peak} at peak for {kept} kept: the body must never be there as a whole"
+        "peak {peak} for {kept} retained: the whole body must never be in memory"
     );
 
     let (copies, exact, _) = cost(|| list.items.clone());
-    // The list itself may have room for more, its objects not: a copy has exactly what it needs.
-    let room = (list.items.capacity() - copies.len()) * size_of::<Pod>();
-    assert!((kept - room) * 100 <= exact * 101, "{kept} kept, of it {room} room, where {exact} is needed");
+    // The vector may have spare capacity, its objects not: a clone has exactly what it needs.
+    let spare = (list.items.capacity() - copies.len()) * size_of::<Pod>();
+    assert!(
+        (kept - spare) * 100 <= exact * 101,
+        "{kept} retained, of it {spare} spare capacity, where {exact} is needed"
+    );
     drop((list, copies));
 
     let mut request = Request::get("/api/v1/pods").body(Vec::new()).unwrap();
     request.extensions_mut().insert(Prune::managed_fields());
     let (pruned, without, peak) = cost(|| block_on(client.request_list::<Pod>(request)).unwrap());
     assert!(pruned.items.iter().all(|pod| pod.metadata.managed_fields.is_none()));
-    assert!(peak * 10 <= without * 11, "{peak} at peak for {without} kept");
-    assert!(without * 10 <= kept * 8, "{without} kept without managedFields, {kept} with them");
+    assert!(peak * 10 <= without * 11, "peak {peak} for {without} retained");
+    assert!(without * 10 <= kept * 8, "{without} retained without managedFields, {kept} with them");
 }

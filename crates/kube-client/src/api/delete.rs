@@ -17,7 +17,7 @@ where
 {
     /// Deletes the object `name`.
     ///
-    /// Gives the object if it is still there, waiting for its finalizers or its grace period, and a `Status` if it is gone.
+    /// Returns the object if it still exists, because of finalizers or its grace period, and a `Status` if it is deleted.
     ///
     /// ```
     /// use k8s_openapi::api::core::v1::ConfigMap;
@@ -31,7 +31,7 @@ where
     ///
     /// let maps: Api<ConfigMap> = Api::default_namespaced(client);
     /// match maps.delete("settings", &DeleteParams::default()).await? {
-    ///     either::Left(map) => println!("going: {:?}", map.metadata.deletion_timestamp),
+    ///     either::Left(map) => println!("being deleted since {:?}", map.metadata.deletion_timestamp),
     ///     either::Right(status) => assert!(status.is_success()),
     /// }
     /// # Ok(())
@@ -39,9 +39,9 @@ where
     /// ```
     ///
     /// # Errors
-    /// [`Error::Api`] with code 404 if it is not there, 409 if the preconditions do not hold.
+    /// [`Error::Api`] with code 404 if it does not exist, 409 if the preconditions do not hold.
     pub async fn delete(&self, name: &str, dp: &DeleteParams) -> Result<Either<K, Status>, Error> {
-        self.call_for_status("delete", self.request.delete(name, dp)).await
+        self.call_for_object_or_status("delete", self.request.delete(name, dp)).await
     }
 
     /// Deletes the objects that `lp` selects; with default parameters, all of them.
@@ -72,6 +72,6 @@ where
         lp: &ListParams,
     ) -> Result<Either<ObjectList<K>, Status>, Error> {
         let request = self.request.delete_collection(dp, lp);
-        self.call_for_status_of_many("delete_collection", request).await
+        self.call_for_list_or_status("delete_collection", request).await
     }
 }

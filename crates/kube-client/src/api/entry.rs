@@ -1,4 +1,4 @@
-//! One object by name, whether it is there or not: look, change, and write back.
+//! [`Entry`]: read an object that may or may not exist, change it, and write it back.
 
 use std::fmt::Debug;
 
@@ -13,7 +13,7 @@ use crate::chain::ErrorChain;
 use crate::error::Error as CallError;
 
 impl<K: Resource + Clone + DeserializeOwned + Debug> Api<K> {
-    /// The object `name`, or its empty place. Changes are written by [`OccupiedEntry::commit`].
+    /// Reads the object `name`, which need not exist. [`OccupiedEntry::commit`] writes changes.
     ///
     /// ```
     /// use k8s_openapi::api::core::v1::ConfigMap;
@@ -47,17 +47,17 @@ impl<K: Resource + Clone + DeserializeOwned + Debug> Api<K> {
     }
 }
 
-/// An object by name, or its empty place.
+/// An object that may or may not exist.
 #[derive(Debug)]
 pub enum Entry<'a, K> {
-    /// The object is there.
+    /// The object exists.
     Occupied(OccupiedEntry<'a, K>),
-    /// The object is not there.
+    /// The object does not exist.
     Vacant(VacantEntry<'a, K>),
 }
 
 impl<'a, K> Entry<'a, K> {
-    /// The object, if it is there.
+    /// The object, if it exists.
     pub fn get(&self) -> Option<&K> {
         match self {
             Self::Occupied(entry) => Some(entry.get()),
@@ -65,7 +65,7 @@ impl<'a, K> Entry<'a, K> {
         }
     }
 
-    /// The object to change, if it is there.
+    /// The object to change, if it exists.
     pub fn get_mut(&mut self) -> Option<&mut K> {
         match self {
             Self::Occupied(entry) => Some(entry.get_mut()),
@@ -73,7 +73,7 @@ impl<'a, K> Entry<'a, K> {
         }
     }
 
-    /// Changes the object if it is there.
+    /// Changes the object if it exists.
     pub fn and_modify(self, f: impl FnOnce(&mut K)) -> Self {
         match self {
             Self::Occupied(entry) => Self::Occupied(entry.and_modify(f)),
@@ -81,7 +81,7 @@ impl<'a, K> Entry<'a, K> {
         }
     }
 
-    /// Puts an object into the empty place. Nothing is written yet.
+    /// Inserts an object if none exists. Nothing is written yet.
     pub fn or_insert(self, default: impl FnOnce() -> K) -> OccupiedEntry<'a, K>
     where
         K: Resource,
@@ -93,7 +93,7 @@ impl<'a, K> Entry<'a, K> {
     }
 }
 
-/// The empty place of an object.
+/// An object that does not exist.
 #[derive(Debug)]
 pub struct VacantEntry<'a, K> {
     api: &'a Api<K>,
@@ -101,7 +101,7 @@ pub struct VacantEntry<'a, K> {
 }
 
 impl<'a, K> VacantEntry<'a, K> {
-    /// Puts `object` there, under this entry's name and namespace unless it has its own. Nothing is written yet.
+    /// Inserts `object`, with this entry's name and namespace unless it has its own. Nothing is written yet.
     pub fn insert(self, object: K) -> OccupiedEntry<'a, K>
     where
         K: Resource,
@@ -110,13 +110,13 @@ impl<'a, K> VacantEntry<'a, K> {
         let meta = object.meta_mut();
         meta.name.get_or_insert_with(|| self.name.to_owned());
         if meta.namespace.is_none() {
-            meta.namespace = self.api.place.namespace().map(str::to_owned);
+            meta.namespace = self.api.scope.namespace().map(str::to_owned);
         }
         OccupiedEntry { api: self.api, name: self.name, object, state: State::New }
     }
 }
 
-/// An object that is there, or is about to be.
+/// An object that exists, or is to be created.
 #[derive(Debug)]
 pub struct OccupiedEntry<'a, K> {
     api: &'a Api<K>,
@@ -125,7 +125,7 @@ pub struct OccupiedEntry<'a, K> {
     state: State,
 }
 
-/// What a commit has to do.
+/// What [`OccupiedEntry::commit`] has to do: create, replace, or nothing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
     New,
@@ -134,7 +134,7 @@ enum State {
 }
 
 impl<K> OccupiedEntry<'_, K> {
-    /// The object as it is here, changes included.
+    /// The object with its changes.
     pub fn get(&self) -> &K {
         &self.object
     }
@@ -153,17 +153,17 @@ impl<K> OccupiedEntry<'_, K> {
         self
     }
 
-    /// Takes the object out, changes included. What is not committed is not written.
+    /// Returns the object with its changes. Uncommitted changes are not written.
     pub fn into_object(self) -> K {
         self.object
     }
 
-    /// Writes what has changed since the last time: creates the object or replaces it, or does nothing. Afterwards the entry holds
-    /// the object as the server has it.
+    /// Creates or replaces the object if it has changed since the last commit. Afterwards the entry has the object as the server stored
+    /// it.
     ///
     /// # Errors
-    /// [`CommitError::Validate`] if name or namespace of the object do not lead back to this entry. [`CommitError::Save`] if the server
-    /// refuses: code 409 if somebody else has created or changed the object since. The entry is then as before, and can be committed
+    /// [`CommitError::Validate`] if the object's name or namespace are not those of this entry. [`CommitError::Save`] if the server
+    /// refuses: code 409 if another client has created or changed the object since. The entry is then unchanged, and can be committed
     /// again.
     pub async fn commit(&mut self, pp: &PostParams) -> Result<(), CommitError>
     where
@@ -200,7 +200,7 @@ impl<K> OccupiedEntry<'_, K> {
                 expected: self.name.to_owned(),
             });
         }
-        let namespace = self.api.place.namespace();
+        let namespace = self.api.scope.namespace();
         if namespace.is_some() && meta.namespace.as_deref() != namespace {
             return Err(CommitValidationError::NamespaceMismatch {
                 object_namespace: meta.namespace.clone(),
@@ -217,7 +217,7 @@ pub enum CommitError {
     /// The object does not belong to the entry.
     #[error("the object does not belong to this entry: {}", ErrorChain(.0))]
     Validate(#[source] CommitValidationError),
-    /// The server did not take it.
+    /// The server refused it, or did not respond.
     #[error("the object could not be saved: {}", ErrorChain(.0))]
     Save(#[source] CallError),
 }
@@ -228,7 +228,7 @@ impl From<CommitValidationError> for CommitError {
     }
 }
 
-/// How an object does not lead back to the entry that it is in.
+/// Why an object does not belong to its entry.
 #[derive(Debug, Error)]
 pub enum CommitValidationError {
     /// It has another name.
@@ -240,22 +240,22 @@ pub enum CommitValidationError {
         expected: String,
     },
     /// It is in another namespace.
-    #[error("the object is in {}: expected {}", place(.object_namespace), place(.expected))]
+    #[error("the object is in {}: expected {}", namespace_text(.object_namespace), namespace_text(.expected))]
     NamespaceMismatch {
         /// The object's namespace.
         object_namespace: Option<String>,
         /// The entry's namespace.
         expected: Option<String>,
     },
-    /// The server would make up its name.
+    /// The server would generate its name.
     #[error("the object has `generateName` {object_generate_name:?} and no name: an entry needs a name")]
     GenerateName {
-        /// The beginning of the name.
+        /// The prefix of the generated name.
         object_generate_name: String,
     },
 }
 
-fn place(namespace: &Option<String>) -> String {
+fn namespace_text(namespace: &Option<String>) -> String {
     namespace.as_ref().map_or("no namespace".to_owned(), |name| format!("namespace {name:?}"))
 }
 

@@ -6,7 +6,7 @@ use kube_core::params::GetParams;
 use serde::de::DeserializeOwned;
 
 use super::Api;
-use super::handle::absent_as_none;
+use super::handle::not_found_as_none;
 use crate::error::Error;
 
 impl<K> Api<K>
@@ -32,13 +32,13 @@ where
     /// ```
     ///
     /// # Errors
-    /// [`Error::Api`] with code 404 if it is not there, [`Error::BuildRequest`] for an empty name, others as
+    /// [`Error::Api`] with code 404 if it does not exist, [`Error::BuildRequest`] for an empty name, others as
     /// [`Client::request`](crate::Client::request).
     pub async fn get(&self, name: &str) -> Result<K, Error> {
         self.get_with(name, &GetParams::default()).await
     }
 
-    /// The object `name`, as recent as `gp` asks for.
+    /// The object `name`, as recent as `gp` requires.
     ///
     /// ```
     /// use k8s_openapi::api::core::v1::ConfigMap;
@@ -51,7 +51,7 @@ where
     /// # Api::default_namespaced(client.clone()).create(&Default::default(), &map).await?;
     ///
     /// let maps: Api<ConfigMap> = Api::default_namespaced(client);
-    /// // Cheaper for the server, and maybe a little old.
+    /// // Cheaper for the server, and may be outdated.
     /// let settings = maps.get_with("settings", &GetParams::any()).await?;
     /// assert!(settings.data.is_some());
     /// # Ok(())
@@ -68,7 +68,7 @@ where
         self.call("get", request).await
     }
 
-    /// The object `name` if it is there.
+    /// The object `name`, if it exists.
     ///
     /// ```
     /// use k8s_openapi::api::core::v1::ConfigMap;
@@ -84,8 +84,8 @@ where
     /// ```
     ///
     /// # Errors
-    /// As [`Api::get`], but for its absence.
+    /// As [`Api::get`], except for an object that does not exist.
     pub async fn get_opt(&self, name: &str) -> Result<Option<K>, Error> {
-        absent_as_none(self.get(name).await)
+        not_found_as_none(self.get(name).await)
     }
 }

@@ -1,20 +1,22 @@
-//! The handle: a kind, a place, and a client.
+//! [`Api`]: a kind, a scope, and a client.
 
 use std::fmt;
 use std::marker::PhantomData;
 
 use either::Either;
+use kube_core::discovery::Scope;
 use kube_core::object::ObjectList;
-use kube_core::{DynamicResourceScope, NamespaceResourceScope, Request, Resource, Status};
+use kube_core::{
+    ApiResource, DynamicResourceScope, NamespaceResourceScope, NamespaceScope, Request, Resource, Status,
+};
 use serde::de::DeserializeOwned;
 
-use super::scope::Place;
-use crate::client::{Built, Client, named};
+use crate::client::{BuiltRequest, Client, with_verb};
 use crate::error::Error;
 
-/// The objects of kind `K`, in one namespace or in all of the cluster.
+/// The objects of kind `K`, in one namespace or in the whole cluster.
 ///
-/// Cheap to make and to clone; makes no request by itself.
+/// Cheap to create and to clone; creating it sends no request.
 ///
 /// ```
 /// use k8s_openapi::api::core::v1::{Node, Pod};
@@ -34,8 +36,8 @@ use crate::error::Error;
 pub struct Api<K> {
     pub(super) request: Request,
     pub(super) client: Client,
-    pub(super) place: Place,
-    /// `K` wants to know the metadata only.
+    pub(super) scope: ApiScope,
+    /// Whether `K` is metadata only.
     pub(super) metadata_only: bool,
     kind: PhantomData<fn() -> K>,
 }
@@ -45,7 +47,7 @@ impl<K> Clone for Api<K> {
         Self {
             request: self.request.clone(),
             client: self.client.clone(),
-            place: self.place.clone(),
+            scope: self.scope.clone(),
             metadata_only: self.metadata_only,
             kind: PhantomData,
         }
@@ -56,7 +58,7 @@ impl<K> fmt::Debug for Api<K> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Api")
             .field("url", &self.request.url_path)
-            .field("place", &self.place)
+            .field("scope", &self.scope)
             .finish_non_exhaustive()
     }
 }
@@ -75,7 +77,7 @@ where
     where
         K: Resource<Scope = NamespaceResourceScope>,
     {
-        Self::new(client, &K::DynamicType::default(), Place::in_namespace(ns))
+        Self::new(client, &K::DynamicType::default(), ApiScope::in_namespace(ns))
     }
 
     /// The objects in the client's default namespace.
@@ -89,20 +91,20 @@ where
 }
 
 impl<K: Resource> Api<K> {
-    /// All objects of the cluster, of a kind that `dyntype` names.
+    /// All objects of the cluster, of the kind in `dyntype`.
     pub fn all_with(client: Client, dyntype: &K::DynamicType) -> Self {
-        Self::new(client, dyntype, Place::Anywhere)
+        Self::new(client, dyntype, ApiScope::All)
     }
 
-    /// The objects in namespace `ns` (in all if it is empty), of a kind that `dyntype` names.
+    /// The objects in namespace `ns` (in all if it is empty), of the kind in `dyntype`.
     pub fn namespaced_with(client: Client, ns: &str, dyntype: &K::DynamicType) -> Self
     where
         K: Resource<Scope = DynamicResourceScope>,
     {
-        Self::new(client, dyntype, Place::in_namespace(ns))
+        Self::new(client, dyntype, ApiScope::in_namespace(ns))
     }
 
-    /// The objects in the client's default namespace, of a kind that `dyntype` names.
+    /// The objects in the client's default namespace, of the kind in `dyntype`.
     pub fn default_namespaced_with(client: Client, dyntype: &K::DynamicType) -> Self
     where
         K: Resource<Scope = DynamicResourceScope>,
@@ -111,24 +113,24 @@ impl<K: Resource> Api<K> {
         Self::namespaced_with(client, &ns, dyntype)
     }
 
-    pub(super) fn new(client: Client, dyntype: &K::DynamicType, place: Place) -> Self {
-        let request = Request::new(K::url_path(dyntype, place.namespace()));
-        Self { request, client, place, metadata_only: K::metadata_api(), kind: PhantomData }
+    pub(super) fn new(client: Client, dyntype: &K::DynamicType, scope: ApiScope) -> Self {
+        let request = Request::new(K::url_path(dyntype, scope.namespace()));
+        Self { request, client, scope, metadata_only: K::metadata_api(), kind: PhantomData }
     }
 
-    /// Gives back the client.
+    /// Returns the client.
     pub fn into_client(self) -> Client {
         self.into()
     }
 
-    /// Path of the objects on the server, without a name.
+    /// Path of the objects on the server, without the name of an object.
     pub fn resource_url(&self) -> &str {
         &self.request.url_path
     }
 
-    /// The namespace, unless all of the cluster is meant.
+    /// The namespace; `None` for the whole cluster.
     pub fn namespace(&self) -> Option<&str> {
-        self.place.namespace()
+        self.scope.namespace()
     }
 }
 
@@ -138,44 +140,186 @@ impl<K> From<Api<K>> for Client {
     }
 }
 
-/// What all calls have in common. `verb` names the span of the request.
+/// Sends requests for the methods of the other files. `verb` is the name of the request's span.
 impl<K> Api<K> {
     pub(super) async fn call<T: DeserializeOwned>(
         &self,
         verb: &'static str,
-        request: Built,
+        request: BuiltRequest,
     ) -> Result<T, Error> {
-        self.client.request(named(verb, request)?).await
+        self.client.request(with_verb(verb, request)?).await
     }
 
-    pub(super) async fn call_for_status(
+    pub(super) async fn call_for_object_or_status(
         &self,
         verb: &'static str,
-        request: Built,
+        request: BuiltRequest,
     ) -> Result<Either<K, Status>, Error>
     where
         K: DeserializeOwned,
     {
-        self.client.request_status(named(verb, request)?).await
+        self.client.request_status(with_verb(verb, request)?).await
     }
 
-    pub(super) async fn call_for_status_of_many(
+    pub(super) async fn call_for_list_or_status(
         &self,
         verb: &'static str,
-        request: Built,
+        request: BuiltRequest,
     ) -> Result<Either<ObjectList<K>, Status>, Error>
     where
         K: Clone + DeserializeOwned,
     {
-        self.client.request_status(named(verb, request)?).await
+        self.client.request_status(with_verb(verb, request)?).await
     }
 }
 
-/// 404 is an answer to "is it there?", not a failure.
-pub(super) fn absent_as_none<T>(result: Result<T, Error>) -> Result<Option<T>, Error> {
+/// `None` for an object that does not exist (404).
+pub(super) fn not_found_as_none<T>(result: Result<T, Error>) -> Result<Option<T>, Error> {
     match result {
         Ok(found) => Ok(Some(found)),
         Err(Error::Api(status)) if status.is_not_found() => Ok(None),
         Err(err) => Err(err),
+    }
+}
+
+/// The scope of an [`Api`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum ApiScope {
+    /// All namespaces, or none if the kind is cluster-scoped.
+    All,
+    /// The kind is known to be cluster-scoped: the scope cannot be changed to a namespace.
+    ClusterScopedKind,
+    Namespace(String),
+}
+
+impl ApiScope {
+    /// This namespace; the empty string means all, as in client-go.
+    pub(super) fn in_namespace(ns: &str) -> Self {
+        if ns.is_empty() { Self::All } else { Self::Namespace(ns.to_owned()) }
+    }
+
+    pub(super) fn namespace(&self) -> Option<&str> {
+        match self {
+            Self::Namespace(namespace) => Some(namespace),
+            Self::All | Self::ClusterScopedKind => None,
+        }
+    }
+}
+
+impl<K: Resource> Api<K> {
+    /// All objects of a kind that is known only at run time, with the scope from discovery.
+    ///
+    /// A cluster-scoped kind stays cluster-scoped: [`Api::constrain`] has no effect on it.
+    ///
+    /// ```
+    /// # use kube_client::{Api, Client, api::{ApiResource, DynamicObject, GroupVersionKind}, client::Body};
+    /// # use kube_client::discovery::Scope;
+    /// # let server = tower::service_fn(|_: http::Request<Body>| async {
+    /// #     Ok::<_, std::io::Error>(http::Response::new(Body::empty()))
+    /// # });
+    /// # let client = Client::new(server, "default");
+    /// let nodes = ApiResource::from_gvk(&GroupVersionKind::gvk("", "v1", "Node"));
+    /// let api = Api::<DynamicObject>::dynamic(client, &nodes, &Scope::Cluster).constrain("web");
+    /// assert_eq!(api.resource_url(), "/api/v1/nodes");
+    /// ```
+    pub fn dynamic(client: Client, dyntype: &K::DynamicType, scope: &Scope) -> Self
+    where
+        K: Resource<DynamicType = ApiResource, Scope = DynamicResourceScope>,
+    {
+        let api_scope = match scope {
+            Scope::Cluster => ApiScope::ClusterScopedKind,
+            Scope::Namespaced => ApiScope::All,
+        };
+        Self::new(client, dyntype, api_scope)
+    }
+
+    /// The same kind in namespace `ns`; in all namespaces if it is empty.
+    #[must_use]
+    pub fn constrain(self, ns: &str) -> Self
+    where
+        K::Scope: NamespaceScope,
+    {
+        self.with_scope(ApiScope::in_namespace(ns))
+    }
+
+    /// The same kind in the client's default namespace.
+    #[must_use]
+    pub fn constrain_default(self) -> Self
+    where
+        K::Scope: NamespaceScope,
+    {
+        let scope = ApiScope::in_namespace(self.client.default_namespace());
+        self.with_scope(scope)
+    }
+
+    /// The same kind in all namespaces.
+    #[must_use]
+    pub fn unconstrain(self) -> Self
+    where
+        K::Scope: NamespaceScope,
+    {
+        self.with_scope(ApiScope::All)
+    }
+
+    fn with_scope(mut self, scope: ApiScope) -> Self {
+        if self.scope != ApiScope::ClusterScopedKind {
+            self.request.url_path =
+                change_namespace(&self.request.url_path, self.scope.namespace(), scope.namespace());
+            self.scope = scope;
+        }
+        self
+    }
+}
+
+/// The path in another namespace. Paths end in `/PLURAL` or in `/namespaces/NS/PLURAL`.
+fn change_namespace(path: &str, from: Option<&str>, to: Option<&str>) -> String {
+    let (version, plural) = path.rsplit_once('/').unwrap_or(("", path));
+    let version = match from {
+        Some(_) => version.rsplitn(3, '/').last().unwrap_or_default(),
+        None => version,
+    };
+    match to {
+        Some(namespace) => format!("{version}/namespaces/{namespace}/{plural}"),
+        None => format!("{version}/{plural}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use k8s_openapi::api::core::v1::ConfigMap;
+
+    use super::*;
+
+    #[test]
+    fn paths_change_their_namespace() {
+        for (all, inside) in [
+            ("/api/v1/pods", "/api/v1/namespaces/web/pods"),
+            ("/apis/apps/v1/deployments", "/apis/apps/v1/namespaces/web/deployments"),
+        ] {
+            assert_eq!(change_namespace(all, None, Some("web")), inside);
+            assert_eq!(change_namespace(inside, Some("web"), None), all);
+            assert_eq!(change_namespace(inside, Some("web"), Some("other")), inside.replace("web", "other"));
+            assert_eq!(change_namespace(all, None, None), all);
+        }
+    }
+
+    #[test]
+    fn the_empty_namespace_means_all_namespaces() {
+        let server = tower::service_fn(|_: http::Request<crate::client::Body>| async {
+            Ok::<_, std::io::Error>(http::Response::new(crate::client::Body::empty()))
+        });
+        let client = Client::new(server, "");
+        let all = || Api::<ConfigMap>::all(client.clone());
+        for api in [
+            all().constrain(""),
+            all().constrain_default(),
+            all().constrain("web").constrain(""),
+            Api::namespaced(client.clone(), ""),
+            Api::default_namespaced(client.clone()),
+        ] {
+            assert_eq!(api.resource_url(), "/api/v1/configmaps");
+            assert_eq!(api.namespace(), None);
+            assert_eq!(api.constrain("web").resource_url(), "/api/v1/namespaces/web/configmaps");
+        }
     }
 }

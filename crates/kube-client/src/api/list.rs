@@ -8,14 +8,14 @@ use kube_core::params::ListParams;
 use serde::de::DeserializeOwned;
 
 use super::Api;
-use crate::client::named;
+use crate::client::with_verb;
 use crate::error::Error;
 
 impl<K> Api<K>
 where
     K: Clone + DeserializeOwned + Debug,
 {
-    /// The objects that `lp` selects. With a limit, a page of them: the list's `metadata.continue_` leads to the next one.
+    /// The objects that `lp` selects. With a limit, one page of them: `metadata.continue_` is the token for the next page.
     ///
     /// ```
     /// use k8s_openapi::api::core::v1::ConfigMap;
@@ -49,7 +49,7 @@ where
         self.client.request_list(self.list_request(lp)?).await
     }
 
-    /// [`Api::list`] in which objects that cannot be decoded stand in their places, each with its error and its metadata.
+    /// As [`Api::list`], but an item that cannot be decoded does not fail the list: it carries its error and its metadata.
     ///
     /// ```
     /// use k8s_openapi::api::core::v1::ConfigMap;
@@ -64,7 +64,7 @@ where
     /// for guarded in maps.list_guarded(&Default::default()).await? {
     ///     match guarded.0 {
     ///         Ok(map) => assert!(map.data.is_some()),
-    ///         Err(invalid) => eprintln!("passed over: {invalid}"),
+    ///         Err(invalid) => eprintln!("skipped: {invalid}"),
     ///     }
     /// }
     /// # Ok(())
@@ -72,7 +72,7 @@ where
     /// ```
     ///
     /// # Errors
-    /// As [`Api::list`], but for the objects.
+    /// As [`Api::list`], except for items that cannot be decoded.
     pub async fn list_guarded(&self, lp: &ListParams) -> Result<ObjectList<DeserializeGuard<K>>, Error> {
         self.client.request_list_guarded(self.list_request(lp)?).await
     }
@@ -82,6 +82,6 @@ where
             true => self.request.list_metadata(lp),
             false => self.request.list(lp),
         };
-        named("list", request)
+        with_verb("list", request)
     }
 }

@@ -1,4 +1,4 @@
-//! The same calls for the metadata alone: smaller answers, for any kind.
+//! Requests for metadata only: smaller responses, for any kind.
 
 use std::fmt::Debug;
 
@@ -11,8 +11,8 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use super::Api;
-use super::handle::absent_as_none;
-use crate::client::named;
+use super::handle::not_found_as_none;
+use crate::client::with_verb;
 use crate::error::Error;
 
 impl<K> Api<K>
@@ -42,7 +42,7 @@ where
         self.get_metadata_with(name, &GetParams::default()).await
     }
 
-    /// The metadata of the object `name`, as recent as `gp` asks for.
+    /// The metadata of the object `name`, as recent as `gp` requires.
     ///
     /// # Errors
     /// As [`Api::get`].
@@ -50,15 +50,15 @@ where
         self.call("get_metadata", self.request.get_metadata(name, gp)).await
     }
 
-    /// The metadata of the object `name` if it is there.
+    /// The metadata of the object `name`, if it exists.
     ///
     /// # Errors
     /// As [`Api::get_opt`].
     pub async fn get_metadata_opt(&self, name: &str) -> Result<Option<PartialObjectMeta<K>>, Error> {
-        absent_as_none(self.get_metadata(name).await)
+        not_found_as_none(self.get_metadata(name).await)
     }
 
-    /// The metadata of the object `name` if it is there, as recent as `gp` asks for.
+    /// The metadata of the object `name`, if it exists, as recent as `gp` requires.
     ///
     /// # Errors
     /// As [`Api::get_opt`].
@@ -67,7 +67,7 @@ where
         name: &str,
         gp: &GetParams,
     ) -> Result<Option<PartialObjectMeta<K>>, Error> {
-        absent_as_none(self.get_metadata_with(name, gp).await)
+        not_found_as_none(self.get_metadata_with(name, gp).await)
     }
 
     /// The metadata of the objects that `lp` selects.
@@ -91,10 +91,10 @@ where
     /// # Errors
     /// As [`Api::list`].
     pub async fn list_metadata(&self, lp: &ListParams) -> Result<ObjectList<PartialObjectMeta<K>>, Error> {
-        self.client.request_list(named("list_metadata", self.request.list_metadata(lp))?).await
+        self.client.request_list(with_verb("list_metadata", self.request.list_metadata(lp))?).await
     }
 
-    /// Changes the object `name`, and gives its metadata alone.
+    /// Patches the object `name` and returns its metadata.
     ///
     /// ```
     /// use k8s_openapi::api::core::v1::ConfigMap;
@@ -126,7 +126,7 @@ where
         self.call("patch_metadata", self.request.patch_metadata(name, pp, patch)).await
     }
 
-    /// What happens to the metadata of the objects that `wp` selects.
+    /// Watches the metadata of the objects that `wp` selects.
     ///
     /// ```
     /// use futures::TryStreamExt;
@@ -155,6 +155,6 @@ where
         wp: &WatchParams,
         version: &str,
     ) -> Result<impl Stream<Item = Result<WatchEvent<PartialObjectMeta<K>>, Error>> + use<K>, Error> {
-        self.client.events(named("watch_metadata", self.request.watch_metadata(wp, version))?).await
+        self.client.events(with_verb("watch_metadata", self.request.watch_metadata(wp, version))?).await
     }
 }

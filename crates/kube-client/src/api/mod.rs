@@ -1,16 +1,23 @@
 //! [`Api`]: the typed interface to one kind of object.
 
-mod delete;
-pub mod entry;
-mod get;
+// `Api` itself: its constructors and its scope.
 mod handle;
+
+// Reads.
+mod get;
 mod list;
 mod metadata;
-mod patch;
-mod scope;
-mod sub;
 mod watch;
+
+// Writes.
+mod delete;
+pub mod entry;
+mod kubectl;
+mod patch;
 mod write;
+
+// Subresources.
+mod sub;
 
 #[cfg(feature = "ws")]
 pub use crate::upgrade::{AttachedProcess, ChannelError, Portforwarder, TerminalSize};

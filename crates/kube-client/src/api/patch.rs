@@ -1,4 +1,4 @@
-//! Changing parts of objects.
+//! Patching objects.
 
 use std::fmt::Debug;
 
@@ -13,7 +13,7 @@ impl<K> Api<K>
 where
     K: Clone + DeserializeOwned + Debug,
 {
-    /// Changes the object `name`; gives it as the server has stored it. [`Patch::Apply`] also creates it.
+    /// Patches the object `name` and returns it as the server stored it. [`Patch::Apply`] creates it if it does not exist.
     ///
     /// ```
     /// use k8s_openapi::api::core::v1::ConfigMap;
@@ -35,7 +35,7 @@ where
     /// ```
     ///
     /// # Errors
-    /// [`Error::Api`] with code 409 if another manager owns a field that is applied without force, 404 if the object is not there,
+    /// [`Error::Api`] with code 409 if another manager owns a field that is applied without force, 404 if the object does not exist,
     /// 422 if it would not be valid.
     pub async fn patch<P: Serialize + Debug>(
         &self,

@@ -1,4 +1,4 @@
-//! Following changes.
+//! Watching objects.
 
 use std::fmt::Debug;
 
@@ -9,17 +9,16 @@ use kube_core::watch::WatchEvent;
 use serde::de::DeserializeOwned;
 
 use super::Api;
-use crate::client::named;
+use crate::client::with_verb;
 use crate::error::Error;
 
 impl<K> Api<K>
 where
     K: Clone + DeserializeOwned + Debug,
 {
-    /// What happens to the objects that `wp` selects, from resource version `version` on (`"0"`: from any).
+    /// Watches the objects that `wp` selects, from resource version `version` on (`"0"`: from any).
     ///
-    /// This is one bare watch: it ends when the server ends it, after some minutes at most. A watcher in kube-runtime goes on from
-    /// there.
+    /// This is a single watch: it ends when the server ends it, after some minutes at most. The watcher in kube-runtime resumes it.
     ///
     /// ```
     /// use futures::TryStreamExt;
@@ -52,8 +51,8 @@ where
         self.client.events(self.watch_request(wp, version)?).await
     }
 
-    /// [`Api::watch`] in which an object that cannot be decoded is an event like others, with its error and its metadata: the resource
-    /// version in it tells how far the watch has come.
+    /// As [`Api::watch`], but an object that cannot be decoded is an event that carries its error and its metadata. The resource version in
+    /// it is the one to resume from.
     ///
     /// ```
     /// use futures::TryStreamExt;
@@ -77,7 +76,7 @@ where
     /// ```
     ///
     /// # Errors
-    /// As [`Api::watch`], but for the objects.
+    /// As [`Api::watch`], except for objects that cannot be decoded.
     pub async fn watch_guarded(
         &self,
         wp: &WatchParams,
@@ -91,6 +90,6 @@ where
             true => self.request.watch_metadata(wp, version),
             false => self.request.watch(wp, version),
         };
-        named("watch", request)
+        with_verb("watch", request)
     }
 }

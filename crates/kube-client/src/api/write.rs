@@ -13,7 +13,7 @@ impl<K> Api<K>
 where
     K: Clone + DeserializeOwned + Debug,
 {
-    /// Creates an object; gives it as the server has stored it.
+    /// Creates an object and returns it as the server stored it.
     ///
     /// ```
     /// use k8s_openapi::api::core::v1::ConfigMap;
@@ -34,7 +34,7 @@ where
     /// ```
     ///
     /// # Errors
-    /// [`Error::Api`] with code 409 (`AlreadyExists`) if the name is taken, 422 if the object is not valid.
+    /// [`Error::Api`] with code 409 (`AlreadyExists`) if an object of that name exists, 422 if the object is not valid.
     pub async fn create(&self, pp: &PostParams, data: &K) -> Result<K, Error>
     where
         K: Serialize,
@@ -43,9 +43,9 @@ where
         self.call("create", self.request.create(pp, body)).await
     }
 
-    /// Replaces the object `name`; gives it as the server has stored it.
+    /// Replaces the object `name` and returns it as the server stored it.
     ///
-    /// With `metadata.resource_version` in `data`, only if nobody has changed it since.
+    /// With `metadata.resource_version` in `data`, only if the object has not changed since that version.
     ///
     /// ```
     /// use k8s_openapi::api::core::v1::ConfigMap;
@@ -61,7 +61,7 @@ where
     /// let mut settings = maps.get("settings").await?;
     /// settings.data.get_or_insert_default().insert("color".into(), "red".into());
     /// maps.replace("settings", &PostParams::default(), &settings).await?;
-    /// // What was read has been changed meanwhile.
+    /// // The object has changed since it was read.
     /// let late = maps.replace("settings", &PostParams::default(), &settings).await;
     /// assert!(matches!(late, Err(Error::Api(status)) if status.is_conflict()));
     /// # Ok(())
@@ -69,7 +69,7 @@ where
     /// ```
     ///
     /// # Errors
-    /// [`Error::Api`] with code 409 (`Conflict`) if somebody has, 404 if it is not there, 422 if it is not valid.
+    /// [`Error::Api`] with code 409 (`Conflict`) if the object has changed since, 404 if it does not exist, 422 if it is not valid.
     pub async fn replace(&self, name: &str, pp: &PostParams, data: &K) -> Result<K, Error>
     where
         K: Serialize,

@@ -1,4 +1,4 @@
-//! A client from a stack, with layers added around it.
+//! [`ClientBuilder`]: adds layers around a stack and makes a client of it.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -18,17 +18,17 @@ use crate::config::{Config, DEFAULT_COLLECT_LIMIT};
 use crate::error::Error;
 use crate::stack::{DynBody, compose};
 
-/// Makes a [`Client`] of a stack: the usual one by [`ClientBuilder::try_from`], or one's own.
+/// Builds a [`Client`] from the default stack ([`ClientBuilder::try_from`]) or from any other service.
 ///
 /// ```
 /// # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(async {
 /// use kube_client::client::{Body, ClientBuilder};
 /// let config = kube_client::Config::new("http://localhost:8080".parse().unwrap());
-/// let shout = tower::util::MapRequestLayer::new(|mut request: http::Request<Body>| {
-///     request.headers_mut().insert("x-shout", "hey".parse().unwrap());
+/// let add_header = tower::util::MapRequestLayer::new(|mut request: http::Request<Body>| {
+///     request.headers_mut().insert("x-team", "web".parse().unwrap());
 ///     request
 /// });
-/// let client = ClientBuilder::try_from(config).unwrap().with_layer(&shout).build();
+/// let client = ClientBuilder::try_from(config).unwrap().with_layer(&add_header).build();
 /// # });
 /// ```
 #[derive(Debug)]
@@ -40,7 +40,7 @@ pub struct ClientBuilder<Svc> {
 }
 
 impl<Svc> ClientBuilder<Svc> {
-    /// Starts from any service.
+    /// Starts from this service.
     pub fn new(service: Svc, default_namespace: impl Into<String>) -> Self
     where
         Svc: Service<Request<Body>>,
@@ -53,7 +53,7 @@ impl<Svc> ClientBuilder<Svc> {
         }
     }
 
-    /// Puts a layer around what is there. The last one added sees requests first.
+    /// Adds a layer around the service. The layer that is added last sees requests first.
     pub fn with_layer<L: Layer<Svc>>(self, layer: &L) -> ClientBuilder<L::Service> {
         ClientBuilder {
             service: layer.layer(self.service),
@@ -63,12 +63,12 @@ impl<Svc> ClientBuilder<Svc> {
         }
     }
 
-    /// Notes when the credentials expire for good.
+    /// Sets the time at which the credentials expire for good.
     pub fn with_valid_until(self, valid_until: Option<Timestamp>) -> Self {
         Self { valid_until, ..self }
     }
 
-    /// The client.
+    /// Builds the client.
     pub fn build<B>(self) -> Client
     where
         Svc: Service<Request<Body>, Response = Response<B>> + Send + 'static,
@@ -86,7 +86,7 @@ impl<Svc> ClientBuilder<Svc> {
 impl TryFrom<Config> for ClientBuilder<BoxService<Request<Body>, Response<Box<DynBody>>, BoxError>> {
     type Error = Error;
 
-    /// The usual stack for `config`, with tasks on the current tokio runtime.
+    /// The default stack for `config`, with its tasks on the current tokio runtime.
     fn try_from(config: Config) -> crate::Result<Self> {
         Self::try_from((config, TokioExecutor::new()))
     }
@@ -98,15 +98,15 @@ where
 {
     type Error = Error;
 
-    /// The usual stack for `config`, with the tasks of its connections on `executor`.
+    /// The default stack for `config`, with the tasks of its connections on `executor`.
     fn try_from((config, executor): (Config, E)) -> crate::Result<Self> {
-        let stack = compose(&config, executor)?.map_response(|response| response.map(erase));
-        let made = Self::new(BoxService::new(stack), config.default_namespace);
-        Ok(Self { collect_limit: config.collect_limit, ..made })
+        let stack = compose(&config, executor)?.map_response(|response| response.map(boxed));
+        let builder = Self::new(BoxService::new(stack), config.default_namespace);
+        Ok(Self { collect_limit: config.collect_limit, ..builder })
     }
 }
 
-fn erase<B>(body: B) -> Box<DynBody>
+fn boxed<B>(body: B) -> Box<DynBody>
 where
     B: http_body::Body<Data = Bytes, Error: Into<BoxError>> + Send + Unpin + 'static,
 {

@@ -1,4 +1,4 @@
-//! The handle that everything shares.
+//! [`Client`] itself: its constructors, and sending a request.
 
 use std::sync::Arc;
 
@@ -17,17 +17,17 @@ use crate::stack::{Stack, compose};
 /// Sends requests to one API server, as one user.
 ///
 /// # Cost
-/// Cloning is cheap, and all clones share connections and credentials. There is no task and no queue behind it: a request is handed
-/// to the stack by whoever sends it.
+/// Cloning is cheap, and all clones share connections and credentials. There is no task and no queue: the caller's task passes the
+/// request to the stack.
 ///
 /// # Cancellation
-/// Dropping a call's future drops the request.
+/// Dropping the future of a call cancels the request.
 #[derive(Clone)]
 pub struct Client {
     sender: Sender,
     default_namespace: Arc<str>,
     valid_until: Option<Timestamp>,
-    /// How many bytes of an answer are collected at most.
+    /// Most bytes of a response that are collected.
     collect_limit: usize,
 }
 
@@ -41,7 +41,7 @@ impl std::fmt::Debug for Client {
 }
 
 impl Client {
-    /// A client over any service: a stack of one's own, or a stand-in for a server in tests.
+    /// A client over any service: a stack other than the default one, or a mock server in tests.
     ///
     /// ```
     /// use http::{Request, Response};
@@ -53,8 +53,8 @@ impl Client {
     ///     Ok::<_, std::io::Error>(Response::new(Body::from(text.into_bytes())))
     /// });
     /// let client = Client::new(server, "default");
-    /// let answer: serde_json::Value = client.request(Request::get("/version").body(vec![]).unwrap()).await.unwrap();
-    /// assert_eq!(answer["path"], "/version");
+    /// let response: serde_json::Value = client.request(Request::get("/version").body(vec![]).unwrap()).await.unwrap();
+    /// assert_eq!(response["path"], "/version");
     /// # });
     /// ```
     pub fn new<S, B, T>(service: S, default_namespace: T) -> Self
@@ -68,18 +68,18 @@ impl Client {
     {
         let service = service.map_response(|response| response.map(Body::wrap)).map_err(Into::into);
         Self {
-            sender: Sender::alone(service),
+            sender: Sender::locked(service),
             default_namespace: default_namespace.into().into(),
             valid_until: None,
             collect_limit: DEFAULT_COLLECT_LIMIT,
         }
     }
 
-    /// A client over a stack whose copies share everything.
-    pub(crate) fn sharing(stack: impl Stack, default_namespace: impl Into<String>) -> Self {
+    /// A client over a stack whose clones share connections and credentials.
+    pub(crate) fn from_stack(stack: impl Stack, default_namespace: impl Into<String>) -> Self {
         let service = stack.map_response(|response| response.map(Body::wrap));
         Self {
-            sender: Sender::shared(service),
+            sender: Sender::cloned(service),
             default_namespace: default_namespace.into().into(),
             valid_until: None,
             collect_limit: DEFAULT_COLLECT_LIMIT,
@@ -89,12 +89,12 @@ impl Client {
     /// A client for the cluster that [`Config::infer`] finds.
     ///
     /// # Errors
-    /// If there is no configuration, or it cannot be used. No connection is made yet.
+    /// If there is no configuration, or it cannot be used. No connection is opened yet.
     pub async fn try_default() -> Result<Self, Error> {
         Self::try_from(Config::infer().await.map_err(Error::InferConfig)?)
     }
 
-    /// Namespace where none is asked for.
+    /// The default namespace of requests.
     pub fn default_namespace(&self) -> &str {
         &self.default_namespace
     }
@@ -104,19 +104,19 @@ impl Client {
         &self.valid_until
     }
 
-    /// Notes when the credentials expire for good. Nothing happens then by itself.
+    /// Sets the time at which the credentials expire for good. It is informational only.
     pub fn with_valid_until(self, valid_until: Option<Timestamp>) -> Self {
         Self { valid_until, ..self }
     }
 
-    /// Sets how many bytes of an answer are collected at most.
+    /// Sets the most bytes of a response that are collected.
     pub(crate) fn with_collect_limit(self, collect_limit: usize) -> Self {
         Self { collect_limit, ..self }
     }
 
-    /// Sends a request as it is and gives the answer as it is, whatever its status.
+    /// Sends a request unchanged and returns the response unchanged, whatever its status.
     ///
-    /// Of the URL only path and query count, if the stack is the usual one.
+    /// The default stack uses only path and query of the URL.
     ///
     /// ```
     /// use http::Request;
@@ -126,14 +126,14 @@ impl Client {
     /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
     /// # let client = Client::new(kube_testserver::ApiServer::new(), "default");
     ///
-    /// let answer = client.send(Request::get("/no/such/path").body(Body::empty())?).await?;
-    /// assert_eq!(answer.status(), 404, "an answer like any other");
+    /// let response = client.send(Request::get("/no/such/path").body(Body::empty())?).await?;
+    /// assert_eq!(response.status(), 404, "not an error");
     /// # Ok(())
     /// # }
     /// ```
     ///
     /// # Errors
-    /// If no answer came: [`Error::Service`], [`Error::HyperError`] or [`Error::Auth`].
+    /// If there is no response: [`Error::Service`], [`Error::HyperError`] or [`Error::Auth`].
     pub async fn send(&self, request: Request<Body>) -> Result<Response<Body>, Error> {
         let response = self.sender.send(request).await.map_err(from_transport)?;
         Ok(response.map(|body| body.with_collect_limit(self.collect_limit)))
@@ -143,17 +143,17 @@ impl Client {
 impl TryFrom<Config> for Client {
     type Error = Error;
 
-    /// The usual stack for `config`. No connection is made yet. Has to be called within a tokio runtime.
+    /// A client with the default stack for `config`. No connection is opened yet. Has to be called within a tokio runtime.
     fn try_from(config: Config) -> Result<Self, Error> {
         let stack = compose(&config, TokioExecutor::new())?;
-        Ok(Self::sharing(stack, config.default_namespace).with_collect_limit(config.collect_limit))
+        Ok(Self::from_stack(stack, config.default_namespace).with_collect_limit(config.collect_limit))
     }
 }
 
 impl TryFrom<Kubeconfig> for Client {
     type Error = Error;
 
-    /// The usual stack for the kubeconfig's current context.
+    /// A client with the default stack for the kubeconfig's current context.
     fn try_from(kubeconfig: Kubeconfig) -> Result<Self, Error> {
         Self::try_from(Config::try_from(kubeconfig)?)
     }
@@ -173,25 +173,25 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn requests_are_in_flight_together() {
+    async fn several_requests_are_in_flight_at_once() {
         let (service, mut handle) = mock::pair::<Request<Body>, Response<Body>>();
         let client = Client::new(service, "default");
         let first = tokio::spawn({
             let client = client.clone();
             async move { client.send(request("/1")).await }
         });
-        let (_, answer_first) = handle.next_request().await.unwrap();
+        let (_, respond_first) = handle.next_request().await.unwrap();
         let second = tokio::spawn(async move { client.send(request("/2")).await });
-        let (seen, answer_second) = handle.next_request().await.unwrap();
+        let (seen, respond_second) = handle.next_request().await.unwrap();
         assert_eq!(seen.uri().path(), "/2");
-        answer_second.send_response(Response::new(Body::empty()));
+        respond_second.send_response(Response::new(Body::empty()));
         second.await.unwrap().unwrap();
-        answer_first.send_response(Response::new(Body::empty()));
+        respond_first.send_response(Response::new(Body::empty()));
         first.await.unwrap().unwrap();
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_caller_who_gives_up_while_waiting_blocks_nobody() {
+    async fn a_cancelled_call_does_not_block_others() {
         let slow = tower::service_fn(|_: Request<Body>| async {
             tokio::time::sleep(Duration::from_secs(10)).await;
             Ok::<_, BoxError>(Response::new(Body::empty()))
@@ -202,15 +202,15 @@ mod tests {
             async move { client.send(request("/1")).await }
         });
         tokio::task::yield_now().await;
-        let gave_up = tokio::time::timeout(Duration::from_secs(1), client.send(request("/2"))).await;
-        assert!(gave_up.is_err());
+        let cancelled = tokio::time::timeout(Duration::from_secs(1), client.send(request("/2"))).await;
+        assert!(cancelled.is_err());
         let third = tokio::time::timeout(Duration::from_secs(30), client.send(request("/3"))).await;
         assert!(third.unwrap().is_ok());
         first.await.unwrap().unwrap();
     }
 
     #[tokio::test]
-    async fn errors_keep_their_kind() {
+    async fn errors_of_layers_keep_their_kind() {
         let failing = tower::service_fn(|_: Request<Body>| async {
             Err::<Response<Body>, BoxError>(crate::auth::AuthError::MissingCommand.into())
         });

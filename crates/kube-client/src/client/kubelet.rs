@@ -7,15 +7,15 @@ use kube_core::Request;
 use kube_core::kubelet_debug::KubeletDebugParams;
 use kube_core::subresource::{AttachParams, LogParams};
 
-use super::{Client, named};
+use super::{Client, with_verb};
 use crate::error::Error;
 use crate::upgrade::{AttachedProcess, Portforwarder};
 
 impl Client {
-    /// Connects to the main process of a container.
+    /// Attaches to the main process of a container.
     ///
     /// # Errors
-    /// As [`Client::connect`], and [`Error::BuildRequest`] for parameters that make no sense.
+    /// As [`Client::connect`], and [`Error::BuildRequest`] for invalid parameters.
     pub async fn kubelet_node_attach(
         &self,
         kubelet_params: &KubeletDebugParams<'_>,
@@ -23,7 +23,7 @@ impl Client {
         ap: &AttachParams,
     ) -> Result<AttachedProcess, Error> {
         let request = Request::kubelet_node_attach(kubelet_params, container, ap);
-        self.attach(named("kubelet_node_attach", request)?, ap).await
+        self.attach(with_verb("kubelet_node_attach", request)?, ap).await
     }
 
     /// Runs a command (the program and its arguments, no shell) in a container.
@@ -42,10 +42,10 @@ impl Client {
         T: Into<String>,
     {
         let request = Request::kubelet_node_exec(kubelet_params, container, command, ap);
-        self.attach(named("kubelet_node_exec", request)?, ap).await
+        self.attach(with_verb("kubelet_node_exec", request)?, ap).await
     }
 
-    /// Connects to ports of a pod.
+    /// Forwards ports of a pod.
     ///
     /// # Errors
     /// As [`Client::kubelet_node_attach`].
@@ -55,13 +55,13 @@ impl Client {
         ports: &[u16],
     ) -> Result<Portforwarder, Error> {
         let request = Request::kubelet_node_portforward(kubelet_params, ports);
-        self.forward(named("kubelet_node_portforward", request)?, ports).await
+        self.forward(with_verb("kubelet_node_portforward", request)?, ports).await
     }
 
-    /// Reads the log of a container as it comes.
+    /// Reads the log of a container as a stream.
     ///
     /// # Errors
-    /// As [`Client::request_stream`], and [`Error::BuildRequest`] for parameters that make no sense.
+    /// As [`Client::request_stream`], and [`Error::BuildRequest`] for invalid parameters.
     pub async fn kubelet_node_logs(
         &self,
         kubelet_params: &KubeletDebugParams<'_>,
@@ -69,7 +69,7 @@ impl Client {
         lp: &LogParams,
     ) -> Result<impl AsyncBufRead + use<>, Error> {
         let request = Request::kubelet_node_logs(kubelet_params, container, lp);
-        self.request_stream(named("kubelet_node_logs", request)?).await
+        self.request_stream(with_verb("kubelet_node_logs", request)?).await
     }
 }
 
@@ -83,28 +83,28 @@ mod tests {
     use crate::body::Body;
 
     #[tokio::test]
-    async fn the_endpoints_are_those_of_a_kubelet() {
-        let asked = Arc::new(Mutex::new(Vec::new()));
-        let seen = Arc::clone(&asked);
+    async fn requests_use_the_endpoints_of_a_kubelet() {
+        let requests = Arc::new(Mutex::new(Vec::new()));
+        let recorded = Arc::clone(&requests);
         let kubelet = tower::service_fn(move |request: http::Request<Body>| {
             let upgrade = request.headers().contains_key(http::header::UPGRADE);
-            seen.lock().unwrap().push((request.uri().path().to_owned(), upgrade));
-            let answer = Response::builder().status(404).body(Body::empty());
-            std::future::ready(answer)
+            recorded.lock().unwrap().push((request.uri().path().to_owned(), upgrade));
+            let response = Response::builder().status(404).body(Body::empty());
+            std::future::ready(response)
         });
         let client = Client::new(kubelet, "default");
         let pod = KubeletDebugParams { name: "web-0", namespace: "shop", ..Default::default() };
         let params = AttachParams::default();
-        let missing =
+        let assert_404 =
             |err: Option<Error>| assert!(matches!(err, Some(Error::Api(status)) if status.code == 404));
-        missing(client.kubelet_node_attach(&pod, "app", &params).await.err());
-        missing(client.kubelet_node_exec(&pod, "app", ["ls"], &params).await.err());
-        missing(client.kubelet_node_portforward(&pod, &[80]).await.err());
-        missing(client.kubelet_node_logs(&pod, "app", &LogParams::default()).await.err());
-        let asked = asked.lock().unwrap();
-        let asked: Vec<_> = asked.iter().map(|(path, upgrade)| (path.as_str(), *upgrade)).collect();
+        assert_404(client.kubelet_node_attach(&pod, "app", &params).await.err());
+        assert_404(client.kubelet_node_exec(&pod, "app", ["ls"], &params).await.err());
+        assert_404(client.kubelet_node_portforward(&pod, &[80]).await.err());
+        assert_404(client.kubelet_node_logs(&pod, "app", &LogParams::default()).await.err());
+        let requests = requests.lock().unwrap();
+        let requests: Vec<_> = requests.iter().map(|(path, upgrade)| (path.as_str(), *upgrade)).collect();
         assert_eq!(
-            asked,
+            requests,
             [
                 ("/attach/shop/web-0/app", true),
                 ("/exec/shop/web-0/app", true),

@@ -1,28 +1,30 @@
-//! [`Client`]: sends requests to an API server, and what it is made of.
+//! [`Client`]: sends requests to an API server.
 
+// `Client` itself, and how it passes a request to its stack.
 mod builder;
-#[cfg(feature = "ws")]
-mod connect;
 mod handle;
+mod sender;
+
+// Requests and their decoded responses.
+mod list_response;
+mod requests;
+mod server;
+#[cfg(feature = "ws")]
+mod websocket;
+
+// Requests for objects of any kind, and for kubelets.
 #[cfg(feature = "kubelet-debug")]
 mod kubelet;
-mod list_answer;
-mod named;
 #[cfg(feature = "unstable-client")]
 mod objects;
-mod requests;
-#[cfg(feature = "unstable-client")]
-pub mod scope;
-mod sender;
-mod server;
-#[cfg(feature = "unstable-client")]
-mod target;
 
 pub use builder::ClientBuilder;
 pub use handle::*;
-pub use list_answer::ListAnswer;
-pub(crate) use named::{Built, named};
-pub(crate) use server::Advertised;
+#[expect(deprecated, reason = "the former name stays available")]
+pub use list_response::ListAnswer;
+pub use list_response::ListResponse;
+pub(crate) use requests::{BuiltRequest, with_verb};
+pub(crate) use server::GroupsResponse;
 
 pub use kube_core::discovery::v2::{
     APIGroupDiscovery, APIGroupDiscoveryList, APIResourceDiscovery, APISubresourceDiscovery,
@@ -44,7 +46,7 @@ pub use crate::tls::RustlsTlsError;
 #[cfg(feature = "ws")]
 pub use crate::upgrade::{Connection, UpgradeConnectionError};
 
-/// The layers of a client's stack, to be used in others.
+/// The layers of the default stack, for use in other stacks.
 pub mod middleware {
     pub use crate::layer::{
         Auth, AuthLayer, BaseUri, BaseUriLayer, Deadline, DeadlineBody, DeadlineFuture, DeadlineLayer,
@@ -54,8 +56,14 @@ pub mod middleware {
     pub use crate::layer::{Metrics, MetricsBody, MetricsFuture, MetricsLayer};
 }
 
-/// Repeating requests that the server asks to repeat.
+/// Retries of refused requests.
 pub mod retry {
     pub use crate::layer::RetryPolicy;
     pub use tower::retry::backoff::InvalidBackoff;
+}
+
+/// Scopes and references by which [`Client`] reads objects of any kind.
+#[cfg(feature = "unstable-client")]
+pub mod scope {
+    pub use super::objects::{Cluster, Namespace, NamespacedRef};
 }

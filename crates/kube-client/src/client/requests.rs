@@ -1,4 +1,4 @@
-//! Requests with an answer of a certain form.
+//! Requests whose response is decoded: as an object, a list, text, a stream, a status or events.
 
 use either::Either;
 use futures::{AsyncBufRead, Stream, TryStream, TryStreamExt};
@@ -15,7 +15,7 @@ use crate::decode::{EventStream, ListBody, Prune, expect_success, from_body, obj
 use crate::error::Error;
 
 impl Client {
-    /// Sends a request and decodes the JSON answer.
+    /// Sends a request and decodes the JSON response.
     ///
     /// ```
     /// use http::Request;
@@ -32,16 +32,17 @@ impl Client {
     /// ```
     ///
     /// # Errors
-    /// [`Error::Api`] for an answer that is not 2xx, [`Error::SerdeError`] for one that is no `T`, others if none came.
+    /// [`Error::Api`] for a response that is not 2xx, [`Error::SerdeError`] for one that does not decode as `T`, others as
+    /// [`Client::send`].
     pub async fn request<T>(&self, request: Request<Vec<u8>>) -> Result<T, Error>
     where
         T: DeserializeOwned,
     {
-        let prune = wanted(&request);
-        from_body(self.succeed(request).await?, prune).await
+        let prune = prune_of(&request);
+        from_body(self.send_for_success(request).await?, prune).await
     }
 
-    /// Sends a request and gives the answer as text.
+    /// Sends a request and returns the response as text.
     ///
     /// ```
     /// use http::Request;
@@ -59,11 +60,11 @@ impl Client {
     /// # Errors
     /// As [`Client::request`], and [`Error::FromUtf8`].
     pub async fn request_text(&self, request: Request<Vec<u8>>) -> Result<String, Error> {
-        let bytes = self.succeed(request).await?.collect_bytes().await?;
+        let bytes = self.send_for_success(request).await?.collect_bytes().await?;
         String::from_utf8(bytes.into()).map_err(Error::FromUtf8)
     }
 
-    /// Sends a request whose answer is read as it comes, such as a log. Dropping the reader ends it.
+    /// Sends a request and returns a reader of the response, such as a log. Dropping the reader ends the request.
     ///
     /// ```
     /// use futures::AsyncBufReadExt;
@@ -82,17 +83,17 @@ impl Client {
     /// ```
     ///
     /// # Errors
-    /// As [`Client::request`]; what breaks off later is an error of the reader.
+    /// As [`Client::request`] before the response starts; later errors are those of the reader.
     pub async fn request_stream(
         &self,
         request: Request<Vec<u8>>,
     ) -> Result<impl AsyncBufRead + use<>, Error> {
-        let body = self.succeed(request).await?;
-        // The boxed pin makes the reader movable while it is read.
+        let body = self.send_for_success(request).await?;
+        // The pinned box makes the reader `Unpin`.
         Ok(Box::pin(body.into_data_stream().map_err(std::io::Error::other)).into_async_read())
     }
 
-    /// Sends a request that is answered by an object or by a `Status`, as deletions are.
+    /// Sends a request whose response is an object or a `Status`, such as a deletion.
     ///
     /// ```
     /// use http::Request;
@@ -106,7 +107,7 @@ impl Client {
     /// # Api::default_namespaced(client.clone()).create(&Default::default(), &map).await?;
     ///
     /// let request = Request::delete("/api/v1/namespaces/default/configmaps/settings").body(Vec::new())?;
-    /// assert!(client.request_status::<ConfigMap>(request).await?.is_right(), "it is gone at once");
+    /// assert!(client.request_status::<ConfigMap>(request).await?.is_right(), "it is deleted at once");
     /// # Ok(())
     /// # }
     /// ```
@@ -117,10 +118,10 @@ impl Client {
     where
         T: DeserializeOwned,
     {
-        object_or_status(self.succeed(request).await?).await
+        object_or_status(self.send_for_success(request).await?).await
     }
 
-    /// Sends a watch and gives its events as they come.
+    /// Sends a watch request and returns its events as a stream.
     ///
     /// ```
     /// use futures::TryStreamExt;
@@ -143,8 +144,8 @@ impl Client {
     /// ```
     ///
     /// # Errors
-    /// As [`Client::request`] for the start. Then an object that cannot be decoded is one error that names it, and the stream goes
-    /// on; a connection that breaks is the last item, and one that the server closes just ends.
+    /// As [`Client::request`] before the stream starts. Then an object that cannot be decoded is an error with its name, and the stream
+    /// continues. A broken connection is an error and the last item; a watch that the server ends has no error.
     pub async fn request_events<T>(
         &self,
         request: Request<Vec<u8>>,
@@ -155,7 +156,7 @@ impl Client {
         self.events(request).await
     }
 
-    /// Sends a list and decodes its items one by one as they arrive: body and objects are never in memory together.
+    /// Sends a list request and decodes its items one by one as they arrive: the whole body is never in memory.
     ///
     /// ```
     /// use http::Request;
@@ -175,7 +176,7 @@ impl Client {
     /// ```
     ///
     /// # Errors
-    /// As [`Client::request`]. The first item that cannot be decoded is the error, and it is named.
+    /// As [`Client::request`]. The first item that cannot be decoded fails the list; the error has the item's name.
     pub async fn request_list<K>(&self, request: Request<Vec<u8>>) -> Result<ObjectList<K>, Error>
     where
         K: Clone + DeserializeOwned,
@@ -183,12 +184,13 @@ impl Client {
         self.list_body(request).await?.decode().await
     }
 
-    /// [`Client::request_list`] with each item that cannot be decoded in its place, with its error and its metadata.
+    /// As [`Client::request_list`], but an item that cannot be decoded does not fail the list: it carries its error and its metadata.
     ///
-    /// Costs nothing beyond that for the good ones: they do not pass through another form.
+    /// # Cost
+    /// Items that can be decoded cost nothing extra: there is no intermediate form.
     ///
     /// # Errors
-    /// As [`Client::request`], but for the items.
+    /// As [`Client::request`], except for items that cannot be decoded.
     pub async fn request_list_guarded<K>(
         &self,
         request: Request<Vec<u8>>,
@@ -199,10 +201,10 @@ impl Client {
         self.list_body(request).await?.decode_guarded().await
     }
 
-    /// [`Client::request_events`] in which an object that cannot be decoded is an event like others, with its error and its metadata.
+    /// As [`Client::request_events`], but an object that cannot be decoded is an event that carries its error and its metadata.
     ///
     /// # Errors
-    /// As [`Client::request_events`], but for the objects.
+    /// As [`Client::request_events`], except for objects that cannot be decoded.
     pub async fn request_events_guarded<K>(
         &self,
         request: Request<Vec<u8>>,
@@ -210,41 +212,51 @@ impl Client {
     where
         K: DeserializeOwned,
     {
-        let prune = wanted(&request);
+        let prune = prune_of(&request);
         let body = self.open_events(request).await?;
         Ok(EventStream::<DeserializeGuard<K>>::guarded(body, prune))
     }
 
-    /// [`Client::request_events`] with a type that has a name.
+    /// [`Client::request_events`] with a concrete return type.
     pub(crate) async fn events<T>(&self, request: Request<Vec<u8>>) -> Result<EventStream<T>, Error>
     where
         T: DeserializeOwned,
     {
-        let prune = wanted(&request);
+        let prune = prune_of(&request);
         Ok(EventStream::new(self.open_events(request).await?, prune))
     }
 
-    /// A list of which nothing has been read.
+    /// A list response that has not been read.
     pub(super) async fn list_body(&self, request: Request<Vec<u8>>) -> Result<ListBody, Error> {
-        let prune = wanted(&request);
-        Ok(ListBody::new(self.succeed(request).await?, prune))
+        let prune = prune_of(&request);
+        Ok(ListBody::new(self.send_for_success(request).await?, prune))
     }
 
     async fn open_events(&self, mut request: Request<Vec<u8>>) -> Result<Body, Error> {
-        // Compressing layers hold back events until they have enough of them.
+        // A compressor delays events until it has enough data for a block.
         request.headers_mut().insert(ACCEPT_ENCODING, HeaderValue::from_static("identity"));
-        self.succeed(request).await
+        self.send_for_success(request).await
     }
 
-    async fn succeed(&self, request: Request<Vec<u8>>) -> Result<Body, Error> {
+    async fn send_for_success(&self, request: Request<Vec<u8>>) -> Result<Body, Error> {
         let response = self.send(request.map(Body::from)).await?;
         expect_success(response).await.map(http::Response::into_body)
     }
 }
 
-/// What the answer may leave out.
-fn wanted(request: &Request<Vec<u8>>) -> Prune {
+/// What may be left out while the response is decoded.
+fn prune_of(request: &Request<Vec<u8>>) -> Prune {
     request.extensions().get().copied().unwrap_or_default()
+}
+
+/// The result of building a request in kube-core.
+pub(crate) type BuiltRequest = Result<Request<Vec<u8>>, kube_core::request::Error>;
+
+/// Adds the name of the calling method to a request, as the name of its tracing span.
+pub(crate) fn with_verb(verb: &'static str, request: BuiltRequest) -> Result<Request<Vec<u8>>, Error> {
+    let mut request = request.map_err(Error::BuildRequest)?;
+    request.extensions_mut().insert(verb);
+    Ok(request)
 }
 
 #[cfg(test)]
@@ -255,7 +267,7 @@ mod tests {
 
     use super::*;
 
-    fn answering(code: u16, body: &'static str) -> Client {
+    fn responding(code: u16, body: &'static str) -> Client {
         let server = tower::service_fn(move |_: Request<Body>| async move {
             let body = Body::from(body.as_bytes().to_vec());
             Ok::<_, BoxError>(Response::builder().status(code).body(body).unwrap())
@@ -268,8 +280,8 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn every_form_of_answer_turns_a_refusal_into_an_api_error() {
-        let client = answering(429, "slow down");
+    async fn an_error_response_is_an_api_error_for_every_method() {
+        let client = responding(429, "slow down");
         let is_429 = |err: Option<Error>| matches!(err, Some(Error::Api(status)) if status.code == 429);
         assert!(is_429(client.request::<()>(get()).await.err()));
         assert!(is_429(client.request_text(get()).await.err()));
@@ -279,8 +291,8 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn text_and_streams_carry_the_body() {
-        let client = answering(200, "one\ntwo\n");
+    async fn text_and_stream_return_the_body() {
+        let client = responding(200, "one\ntwo\n");
         assert_eq!(client.request_text(get()).await.unwrap(), "one\ntwo\n");
         let mut text = String::new();
         let mut reader = Box::pin(client.request_stream(get()).await.unwrap());
@@ -289,8 +301,8 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_watch_gives_events() {
-        let client = answering(200, "{\"type\":\"DELETED\",\"object\":{\"a\":1}}\n");
+    async fn a_watch_response_is_a_stream_of_events() {
+        let client = responding(200, "{\"type\":\"DELETED\",\"object\":{\"a\":1}}\n");
         let events = client.request_events::<serde_json::Value>(get()).await.unwrap();
         let events: Vec<_> = events.collect().await;
         assert!(matches!(&events[..], [Ok(WatchEvent::Deleted(object))] if object["a"] == 1));

@@ -1,4 +1,4 @@
-//! How a client hands its requests over.
+//! How a client passes a request to its stack.
 
 use std::future::poll_fn;
 use std::sync::Arc;
@@ -13,32 +13,30 @@ use tower::{BoxError, Service, ServiceExt};
 use crate::body::Body;
 use crate::measure::Waiting;
 
-/// The layers below a client.
+/// The stack below a client, its types erased.
 #[derive(Clone)]
 pub(super) enum Sender {
-    /// There is one service. It is locked to hand over a request, never while an answer is awaited.
-    Alone(Arc<Mutex<Layers>>),
-    /// Each request has a copy of its own, so nobody waits for a lock.
-    Shared(Arc<dyn Fn(Request<Body>) -> Sent + Send + Sync>),
+    /// A service that cannot be cloned. The lock is held to call it, not while the response is awaited.
+    Locked(Arc<Mutex<BoxedService>>),
+    /// Each request calls its own clone of the service, without a lock.
+    Cloned(Arc<dyn Fn(Request<Body>) -> ResponseFuture + Send + Sync>),
 }
 
-/// All layers, their types erased.
-type Layers = BoxService<Request<Body>, Response<Body>, BoxError>;
+type BoxedService = BoxService<Request<Body>, Response<Body>, BoxError>;
 
-/// An answer on its way.
-type Sent = BoxFuture<'static, Result<Response<Body>, BoxError>>;
+type ResponseFuture = BoxFuture<'static, Result<Response<Body>, BoxError>>;
 
 impl Sender {
-    pub(super) fn alone<S>(service: S) -> Self
+    pub(super) fn locked<S>(service: S) -> Self
     where
         S: Service<Request<Body>, Response = Response<Body>, Error = BoxError, Future: Send + 'static>
             + Send
             + 'static,
     {
-        Self::Alone(Arc::new(Mutex::new(BoxService::new(service))))
+        Self::Locked(Arc::new(Mutex::new(BoxService::new(service))))
     }
 
-    pub(super) fn shared<S>(service: S) -> Self
+    pub(super) fn cloned<S>(service: S) -> Self
     where
         S: Service<Request<Body>, Response = Response<Body>, Error = BoxError, Future: Send + 'static>
             + Clone
@@ -46,24 +44,24 @@ impl Sender {
             + Sync
             + 'static,
     {
-        Self::Shared(Arc::new(move |request| service.clone().oneshot(request).boxed()))
+        Self::Cloned(Arc::new(move |request| service.clone().oneshot(request).boxed()))
     }
 
     pub(super) async fn send(&self, mut request: Request<Body>) -> Result<Response<Body>, BoxError> {
         let waiting = Waiting::start();
-        let sent = match self {
-            Self::Alone(service) => {
+        let response = match self {
+            Self::Locked(service) => {
                 let mut service = service.lock().await;
-                // The guard is held from ready to call, so nobody else takes the place that was polled for.
+                // Held from `poll_ready` to `call`: another caller must not use the permit that `poll_ready` reserved.
                 poll_fn(|cx| service.poll_ready(cx)).await?;
                 waiting.end(&mut request);
                 service.call(request)
             }
-            Self::Shared(send) => {
+            Self::Cloned(send) => {
                 waiting.end(&mut request);
                 send(request)
             }
         };
-        sent.await
+        response.await
     }
 }

@@ -1,4 +1,4 @@
-//! What an API server tells about itself.
+//! The server's version, its API groups and its resources.
 
 use http::Request;
 use http::header::ACCEPT;
@@ -54,7 +54,7 @@ impl Client {
         self.get_path("/apis").await
     }
 
-    /// The resources of a group's version, given as `group/version`.
+    /// The resources of one version of a group; `apiversion` is `group/version`.
     ///
     /// ```
     /// use kube_client::Client;
@@ -113,7 +113,7 @@ impl Client {
         self.get_path(&format!("/api/{version}")).await
     }
 
-    /// The API groups with all their resources, in one answer; without the core group.
+    /// The API groups with all their resources, in one response; without the core group.
     ///
     /// # Errors
     /// As [`Client::request`]. [`Error::Api`] with code 406 if the server does not have this form (before Kubernetes 1.26).
@@ -121,7 +121,7 @@ impl Client {
         self.get_aggregated("/apis").await
     }
 
-    /// The core group with all its resources, in one answer.
+    /// The core group with all its resources, in one response.
     ///
     /// # Errors
     /// As [`Client::list_api_groups_aggregated`].
@@ -130,40 +130,39 @@ impl Client {
     }
 
     async fn get_aggregated(&self, path: &str) -> Result<APIGroupDiscoveryList, Error> {
-        let (kind, answer) = self.get_kind(path, ACCEPT_AGGREGATED_DISCOVERY_V2).await?;
+        let (kind, body) = self.get_with_kind(path, ACCEPT_AGGREGATED_DISCOVERY_V2).await?;
         if kind == AGGREGATED {
-            return serde_json::from_str(answer.get()).map_err(Error::SerdeError);
+            return serde_json::from_str(body.get()).map_err(Error::SerdeError);
         }
         let message = format!("{path}: the server does not offer aggregated discovery (it sent {kind:?})");
         Err(Error::Api(Status::failure(&message, reason::NOT_ACCEPTABLE).with_code(406).boxed()))
     }
 
-    /// What `/api` or `/apis` tells, in the aggregated form where the server has it.
-    pub(crate) async fn get_advertised<P>(&self, path: &str) -> Result<Advertised<P>, Error>
+    /// The groups at `/api` or `/apis`, aggregated if the server supports that.
+    pub(crate) async fn get_groups<P>(&self, path: &str) -> Result<GroupsResponse<P>, Error>
     where
         P: DeserializeOwned,
     {
-        let (kind, answer) = self.get_kind(path, ACCEPT_BEST).await?;
-        let answer = answer.get();
-        let advertised = match kind.as_str() {
-            AGGREGATED => serde_json::from_str(answer).map(Advertised::Aggregated),
-            _ => serde_json::from_str(answer).map(Advertised::Plain),
+        let (kind, body) = self.get_with_kind(path, ACCEPT_AGGREGATED_OR_PLAIN).await?;
+        let groups = match kind.as_str() {
+            AGGREGATED => serde_json::from_str(body.get()).map(GroupsResponse::Aggregated),
+            _ => serde_json::from_str(body.get()).map(GroupsResponse::Unaggregated),
         };
-        advertised.map_err(Error::SerdeError)
+        groups.map_err(Error::SerdeError)
     }
 
-    /// An answer that may have several forms, and the kind that it says it is.
-    async fn get_kind(&self, path: &str, accept: &str) -> Result<(String, Box<RawValue>), Error> {
+    /// The `kind` of a response, and its whole body.
+    async fn get_with_kind(&self, path: &str, accept: &str) -> Result<(String, Box<RawValue>), Error> {
         #[derive(Deserialize)]
-        struct Probe {
+        struct KindOnly {
             #[serde(default)]
             kind: String,
         }
 
         let request = Request::get(path).header(ACCEPT, accept).body(Vec::new());
-        let answer: Box<RawValue> = self.request(request.map_err(Error::HttpError)?).await?;
-        let probe: Probe = serde_json::from_str(answer.get()).map_err(Error::SerdeError)?;
-        Ok((probe.kind, answer))
+        let body: Box<RawValue> = self.request(request.map_err(Error::HttpError)?).await?;
+        let KindOnly { kind } = serde_json::from_str(body.get()).map_err(Error::SerdeError)?;
+        Ok((kind, body))
     }
 
     async fn get_path<T: DeserializeOwned>(&self, path: &str) -> Result<T, Error> {
@@ -173,18 +172,18 @@ impl Client {
 
 /// The groups at `/api` or `/apis`.
 #[derive(Debug)]
-pub(crate) enum Advertised<P> {
+pub(crate) enum GroupsResponse<P> {
     /// With all of their resources.
     Aggregated(APIGroupDiscoveryList),
-    /// Just their names and versions.
-    Plain(P),
+    /// With their names and versions only.
+    Unaggregated(P),
 }
 
 const AGGREGATED: &str = "APIGroupDiscoveryList";
 
-/// Aggregated as from Kubernetes 1.30 or as from 1.27, which is the same under another name, else plain. Without the last one, older
-/// servers would answer 406.
-const ACCEPT_BEST: &str = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList,\
+/// Aggregated discovery v2 (Kubernetes 1.30), else v2beta1 (1.27), which has the same form, else unaggregated. Without the last one, older
+/// servers respond with 406.
+const ACCEPT_AGGREGATED_OR_PLAIN: &str = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList,\
     application/json;g=apidiscovery.k8s.io;v=v2beta1;as=APIGroupDiscoveryList,application/json";
 
 #[cfg(test)]
@@ -192,8 +191,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_best_form_is_asked_for_first() {
-        assert!(ACCEPT_BEST.starts_with(ACCEPT_AGGREGATED_DISCOVERY_V2));
-        assert!(ACCEPT_BEST.ends_with(",application/json"));
+    fn the_aggregated_form_is_preferred() {
+        assert!(ACCEPT_AGGREGATED_OR_PLAIN.starts_with(ACCEPT_AGGREGATED_DISCOVERY_V2));
+        assert!(ACCEPT_AGGREGATED_OR_PLAIN.ends_with(",application/json"));
     }
 }

@@ -1,4 +1,4 @@
-//! From the aggregated form, in which one answer has every group, to kinds: pure.
+//! Aggregated discovery, where one response has every group: converts its groups to kinds.
 
 use kube_core::discovery::v2::{
     APIGroupDiscovery, APIResourceDiscovery, APIVersionDiscovery, GroupVersionKind,
@@ -6,24 +6,24 @@ use kube_core::discovery::v2::{
 use kube_core::discovery::{ApiCapabilities, ApiResource, Scope};
 use kube_core::gvk::GroupVersion;
 
-use super::group::{ApiGroup, Discovered, VersionResources};
+use super::group::{ApiGroup, DiscoveredKind, VersionResources};
 
-/// A group, and its versions that the server could not ask for.
+/// A group, and its versions that the server could not fetch from their backend.
 pub(super) struct AggregatedGroup {
     pub(super) name: String,
     pub(super) stale: Vec<String>,
     pub(super) group: Option<ApiGroup>,
 }
 
-/// The server names the versions in the order of its preference.
+/// Converts one group. The server lists its versions in order of preference.
 pub(super) fn group(discovered: APIGroupDiscovery) -> AggregatedGroup {
     let name = discovered.metadata.and_then(|meta| meta.name).unwrap_or_default();
     let is_stale = |version: &APIVersionDiscovery| {
         version.freshness.as_deref() == Some("Stale") && version.resources.is_empty()
     };
-    let (stale, good): (Vec<_>, Vec<_>) = discovered.versions.into_iter().partition(is_stale);
-    let preferred = good.first().and_then(|version| version.version.clone());
-    let versions = good.into_iter().map(|version| version_resources(&name, version)).collect();
+    let (stale, current): (Vec<_>, Vec<_>) = discovered.versions.into_iter().partition(is_stale);
+    let preferred = current.first().and_then(|version| version.version.clone());
+    let versions = current.into_iter().map(|version| version_resources(&name, version)).collect();
     AggregatedGroup {
         stale: stale.into_iter().filter_map(|version| version.version).collect(),
         group: ApiGroup::new(name.clone(), preferred, versions),
@@ -37,7 +37,7 @@ fn version_resources(group: &str, version: APIVersionDiscovery) -> VersionResour
     VersionResources { version: gv.version, resources }
 }
 
-fn resource(gv: &GroupVersion, entry: APIResourceDiscovery) -> Option<Discovered> {
+fn resource(gv: &GroupVersion, entry: APIResourceDiscovery) -> Option<DiscoveredKind> {
     let scope = if entry.scope.as_deref() == Some("Namespaced") { Scope::Namespaced } else { Scope::Cluster };
     let subresources = entry.subresources.into_iter().filter_map(|sub| {
         let resource = api_resource(gv, sub.response_kind, sub.subresource?)?;
@@ -50,12 +50,12 @@ fn resource(gv: &GroupVersion, entry: APIResourceDiscovery) -> Option<Discovered
     Some((resource, ApiCapabilities { scope, subresources, operations: entry.verbs }))
 }
 
-/// `None` for what has no kind, and so no objects.
+/// `None` for an entry without a kind, which has no objects.
 fn api_resource(gv: &GroupVersion, kind: Option<GroupVersionKind>, plural: String) -> Option<ApiResource> {
     let kind = kind?;
     let kind_name = kind.kind.filter(|kind| !kind.is_empty())?;
     let version = kind.version.filter(|version| !version.is_empty());
-    // Without a version the kind is of the surrounding group; with one, an absent group is the core group.
+    // Without a version, the kind belongs to this group; with one, an absent group is the core group.
     let gv = match version {
         Some(version) => GroupVersion { group: kind.group.unwrap_or_default(), version },
         None => gv.clone(),
@@ -78,7 +78,7 @@ mod tests {
     }
 
     #[test]
-    fn kinds_and_subresources_are_found_in_the_servers_order() {
+    fn kinds_and_subresources_are_converted_in_the_servers_order() {
         let parsed = parse(
             r#"{"metadata":{"name":"apps"},"versions":[
                 {"version":"v1beta2","freshness":"Current","resources":[]},
@@ -97,7 +97,7 @@ mod tests {
     }
 
     #[test]
-    fn versions_that_could_not_be_asked_are_named() {
+    fn stale_versions_are_listed() {
         let parsed = parse(
             r#"{"metadata":{"name":"metrics.k8s.io"},"versions":[{"version":"v1beta1","freshness":"Stale"}]}"#,
         );

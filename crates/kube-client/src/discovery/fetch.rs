@@ -1,4 +1,4 @@
-//! Asking the server for its groups, and for the versions of a group one by one.
+//! The requests of discovery: the list of groups, and each version of a group.
 
 use futures::future::join_all;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{APIGroupList, APIVersions};
@@ -6,57 +6,57 @@ use kube_core::discovery::v2::APIGroupDiscovery;
 use kube_core::gvk::GroupVersion;
 
 use super::group::{ApiGroup, VersionResources};
-use super::plain::version_resources;
-use crate::client::{Advertised, Client};
+use super::unaggregated::version_resources;
+use crate::client::{Client, GroupsResponse};
 use crate::error::Error;
 
-/// What the server lists of a group before anything is known of its resources.
+/// A group without its resources, as the server lists it.
 #[derive(Clone, Debug)]
-pub(super) struct Listed {
+pub(super) struct ListedGroup {
     pub(super) name: String,
     pub(super) preferred: Option<String>,
     pub(super) versions: Vec<String>,
 }
 
-/// Groups, with their resources or without.
-pub(super) enum Known {
+/// Groups, with or without their resources.
+pub(super) enum Groups {
     Aggregated(Vec<APIGroupDiscovery>),
-    Listed(Vec<Listed>),
+    Unaggregated(Vec<ListedGroup>),
 }
 
-/// The core group in the best form that the server has.
-pub(super) async fn core(client: &Client) -> Result<Known, Error> {
-    Ok(match client.get_advertised::<APIVersions>("/api").await? {
-        Advertised::Aggregated(list) => Known::Aggregated(list.items),
-        Advertised::Plain(versions) => Known::Listed(vec![listed_core(versions)]),
+/// The core group, aggregated if the server supports that.
+pub(super) async fn core(client: &Client) -> Result<Groups, Error> {
+    Ok(match client.get_groups::<APIVersions>("/api").await? {
+        GroupsResponse::Aggregated(list) => Groups::Aggregated(list.items),
+        GroupsResponse::Unaggregated(versions) => Groups::Unaggregated(vec![listed_core(versions)]),
     })
 }
 
-/// All other groups in the best form that the server has.
-pub(super) async fn others(client: &Client) -> Result<Known, Error> {
-    Ok(match client.get_advertised::<APIGroupList>("/apis").await? {
-        Advertised::Aggregated(list) => Known::Aggregated(list.items),
-        Advertised::Plain(groups) => Known::Listed(listed(groups)),
+/// All other groups, aggregated if the server supports that.
+pub(super) async fn others(client: &Client) -> Result<Groups, Error> {
+    Ok(match client.get_groups::<APIGroupList>("/apis").await? {
+        GroupsResponse::Aggregated(list) => Groups::Aggregated(list.items),
+        GroupsResponse::Unaggregated(groups) => Groups::Unaggregated(listed(groups)),
     })
 }
 
-/// The names of a group other than the core group, if the server has it.
-pub(super) async fn find(client: &Client, name: &str) -> Result<Option<Listed>, Error> {
+/// The group `name`, which is not the core group, if the server has it.
+pub(super) async fn find(client: &Client, name: &str) -> Result<Option<ListedGroup>, Error> {
     Ok(listed(client.list_api_groups().await?).into_iter().find(|listed| listed.name == name))
 }
 
-/// The core group, which is listed on its own.
-pub(super) async fn list_core(client: &Client) -> Result<Listed, Error> {
+/// The core group, which has its own list.
+pub(super) async fn list_core(client: &Client) -> Result<ListedGroup, Error> {
     Ok(listed_core(client.list_core_api_versions().await?))
 }
 
-fn listed_core(versions: APIVersions) -> Listed {
+fn listed_core(versions: APIVersions) -> ListedGroup {
     let versions = versions.versions;
-    Listed { name: ApiGroup::CORE_GROUP.to_owned(), preferred: versions.first().cloned(), versions }
+    ListedGroup { name: ApiGroup::CORE_GROUP.to_owned(), preferred: versions.first().cloned(), versions }
 }
 
-fn listed(groups: APIGroupList) -> Vec<Listed> {
-    let listed = groups.groups.into_iter().map(|group| Listed {
+fn listed(groups: APIGroupList) -> Vec<ListedGroup> {
+    let listed = groups.groups.into_iter().map(|group| ListedGroup {
         name: group.name,
         preferred: group.preferred_version.map(|preferred| preferred.version),
         versions: group.versions.into_iter().map(|version| version.version).collect(),
@@ -64,19 +64,19 @@ fn listed(groups: APIGroupList) -> Vec<Listed> {
     listed.collect()
 }
 
-/// All versions of a group. What could be had, and what went wrong with the rest.
-pub(super) async fn versions(client: &Client, listed: Listed) -> (Option<ApiGroup>, Vec<Error>) {
-    let asked = listed.versions.iter().map(|name| version(client, GroupVersion::gv(&listed.name, name)));
-    let (mut good, mut bad) = (Vec::new(), Vec::new());
-    for answer in join_all(asked).await {
-        match answer {
-            Ok(version) => good.push(version),
-            Err(err) => bad.push(err),
+/// Fetches all versions of a group. Returns the group with those that succeeded, and the errors of the others.
+pub(super) async fn versions(client: &Client, group: ListedGroup) -> (Option<ApiGroup>, Vec<Error>) {
+    let requests = group.versions.iter().map(|name| version(client, GroupVersion::gv(&group.name, name)));
+    let (mut fetched, mut errors) = (Vec::new(), Vec::new());
+    for result in join_all(requests).await {
+        match result {
+            Ok(version) => fetched.push(version),
+            Err(err) => errors.push(err),
         }
     }
-    // The preferred version is no help if it is the one that is missing.
-    let preferred = listed.preferred.filter(|name| good.iter().any(|version| version.version == *name));
-    (ApiGroup::new(listed.name, preferred, good), bad)
+    // A preferred version that could not be fetched is not preferred.
+    let preferred = group.preferred.filter(|name| fetched.iter().any(|version| version.version == *name));
+    (ApiGroup::new(group.name, preferred, fetched), errors)
 }
 
 /// The resources of one version.

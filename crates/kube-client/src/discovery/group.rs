@@ -1,4 +1,4 @@
-//! One API group, and which of its versions to use.
+//! [`ApiGroup`]: one API group, its versions and their kinds.
 
 use std::cmp::Reverse;
 use std::collections::HashSet;
@@ -6,12 +6,12 @@ use std::collections::HashSet;
 use kube_core::Version;
 use kube_core::discovery::{ApiCapabilities, ApiResource};
 
-/// An API group with the versions and resources that the server has of it.
+/// An API group with its versions and resources.
 #[derive(Clone, Debug)]
 pub struct ApiGroup {
     name: String,
     preferred: Option<String>,
-    /// At least one; the most stable and newest first.
+    /// At least one, by stability and then newest first.
     versions: Vec<VersionResources>,
 }
 
@@ -19,17 +19,17 @@ pub struct ApiGroup {
 #[derive(Clone, Debug)]
 pub(super) struct VersionResources {
     pub(super) version: String,
-    pub(super) resources: Vec<Discovered>,
+    pub(super) resources: Vec<DiscoveredKind>,
 }
 
-/// A kind, and what can be done with it.
-pub(super) type Discovered = (ApiResource, ApiCapabilities);
+/// A kind and its capabilities.
+pub(super) type DiscoveredKind = (ApiResource, ApiCapabilities);
 
 impl ApiGroup {
-    /// Name of the core group, which has none in URLs.
+    /// Name of the core group: the empty string.
     pub const CORE_GROUP: &'static str = "";
 
-    /// `None` without a version.
+    /// `None` without versions.
     pub(super) fn new(
         name: String,
         preferred: Option<String>,
@@ -47,17 +47,17 @@ impl ApiGroup {
         &self.name
     }
 
-    /// The versions, the most stable and newest first.
+    /// The versions, by stability and then newest first.
     pub fn versions(&self) -> impl Iterator<Item = &str> {
         self.versions.iter().map(|entry| entry.version.as_str())
     }
 
-    /// The version that the server prefers, if it says so.
+    /// The server's preferred version, if it has one.
     pub fn preferred_version(&self) -> Option<&str> {
         self.preferred.as_deref()
     }
 
-    /// The version that the server prefers, or else the most stable and newest one.
+    /// The server's preferred version, or else the newest of the most stable ones.
     pub fn preferred_version_or_latest(&self) -> &str {
         match &self.preferred {
             Some(version) => version,
@@ -70,36 +70,36 @@ impl ApiGroup {
         self.in_version(ver).to_vec()
     }
 
-    /// The resources of the version that one should use: see [`ApiGroup::preferred_version_or_latest`].
+    /// The resources of the recommended version: see [`ApiGroup::preferred_version_or_latest`].
     ///
-    /// Kinds that only other versions have are not among them; [`ApiGroup::resources_by_stability`] has all.
+    /// Kinds that only other versions have are not included; [`ApiGroup::resources_by_stability`] has all.
     pub fn recommended_resources(&self) -> Vec<(ApiResource, ApiCapabilities)> {
         self.versioned_resources(self.preferred_version_or_latest())
     }
 
-    /// Each kind once, in the most stable and newest version that has it.
+    /// Each kind once, in the newest of the most stable versions that have it.
     pub fn resources_by_stability(&self) -> Vec<(ApiResource, ApiCapabilities)> {
         let mut seen = HashSet::new();
         let all = self.versions.iter().flat_map(|entry| &entry.resources);
         all.filter(|(resource, _)| seen.insert(resource.kind.as_str())).cloned().collect()
     }
 
-    /// The kind in the version that one should use.
+    /// The kind in the recommended version: see [`ApiGroup::preferred_version_or_latest`].
     pub fn recommended_kind(&self, kind: &str) -> Option<(ApiResource, ApiCapabilities)> {
         find_kind(self.in_version(self.preferred_version_or_latest()), kind)
     }
 
-    pub(super) fn kind_in_version(&self, version: &str, kind: &str) -> Option<Discovered> {
+    pub(super) fn kind_in_version(&self, version: &str, kind: &str) -> Option<DiscoveredKind> {
         find_kind(self.in_version(version), kind)
     }
 
-    fn in_version(&self, version: &str) -> &[Discovered] {
+    fn in_version(&self, version: &str) -> &[DiscoveredKind] {
         let found = self.versions.iter().find(|entry| entry.version == version);
         found.map_or(&[], |entry| &entry.resources)
     }
 }
 
-fn find_kind(resources: &[Discovered], kind: &str) -> Option<Discovered> {
+fn find_kind(resources: &[DiscoveredKind], kind: &str) -> Option<DiscoveredKind> {
     resources.iter().find(|(resource, _)| resource.kind == kind).cloned()
 }
 
@@ -118,7 +118,7 @@ mod tests {
         VersionResources { version: version.to_owned(), resources: resources.collect() }
     }
 
-    fn kinds(resources: Vec<Discovered>) -> Vec<String> {
+    fn kinds(resources: Vec<DiscoveredKind>) -> Vec<String> {
         resources.into_iter().map(|(resource, _)| format!("{}/{}", resource.version, resource.kind)).collect()
     }
 
@@ -132,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn stability_orders_the_versions() {
+    fn versions_are_ordered_by_stability() {
         let group = group(None);
         assert_eq!(group.versions().collect::<Vec<_>>(), ["v1", "v2beta1", "v1alpha1"]);
         assert_eq!(group.preferred_version_or_latest(), "v1");
@@ -141,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn the_servers_preference_counts() {
+    fn the_servers_preferred_version_is_recommended() {
         let group = group(Some("v2beta1"));
         assert_eq!(kinds(group.recommended_resources()), ["v2beta1/Foo", "v2beta1/Bar"]);
         assert_eq!(group.recommended_kind("Foo").unwrap().0.version, "v2beta1");

@@ -1,13 +1,18 @@
-//! What kinds a cluster has: for kinds that are known only at run time.
+//! The kinds that a cluster serves, for programs that know kinds only at run time.
 //!
-//! [`Discovery`] asks for everything once; [`oneshot`] asks for one group or one kind.
+//! [`Discovery`] fetches all groups at once; [`oneshot`] fetches one group or one kind.
 
+// Everything at once, or one group or kind.
+pub mod oneshot;
+mod run;
+
+// The requests, and the two forms of their responses.
 mod aggregated;
 mod fetch;
+mod unaggregated;
+
+// The result.
 mod group;
-pub mod oneshot;
-mod plain;
-mod run;
 
 pub use group::ApiGroup;
 pub use kube_core::discovery::{ApiCapabilities, ApiResource, Scope, verbs};

@@ -1,4 +1,4 @@
-//! Asking for one group or one kind, with as few requests as that takes.
+//! Fetches one group or one kind with few requests.
 
 use kube_core::discovery::{ApiCapabilities, ApiResource};
 use kube_core::gvk::{GroupVersion, GroupVersionKind};
@@ -8,7 +8,7 @@ use super::group::ApiGroup;
 use crate::client::Client;
 use crate::error::{DiscoveryError, Error};
 
-/// The group `apigroup` with all of its versions (`""` for the core group): one request, and one more for each version.
+/// Fetches the group `apigroup` with all its versions (`""` for the core group): one request, and one for each version.
 ///
 /// ```
 /// use kube_client::{Client, discovery};
@@ -17,15 +17,15 @@ use crate::error::{DiscoveryError, Error};
 /// # let client = Client::new(kube_testserver::ApiServer::new(), "default");
 ///
 /// let apps = discovery::group(&client, "apps").await?;
-/// let Some((deployment, _)) = apps.recommended_kind("Deployment") else { return Err("not there".into()) };
+/// let Some((deployment, _)) = apps.recommended_kind("Deployment") else { return Err("not found".into()) };
 /// assert_eq!(deployment.plural, "deployments");
 /// # Ok(())
 /// # }
 /// ```
 ///
 /// # Errors
-/// [`DiscoveryError::MissingApiGroup`] if the server has no such group, [`DiscoveryError::EmptyApiGroup`] if it has no versions; what
-/// went wrong if a version cannot be read.
+/// [`DiscoveryError::MissingApiGroup`] if the server has no such group, [`DiscoveryError::EmptyApiGroup`] if it has no versions, or the
+/// error of the first version that cannot be fetched.
 pub async fn group(client: &Client, apigroup: &str) -> crate::Result<ApiGroup> {
     let listed = match apigroup {
         ApiGroup::CORE_GROUP => fetch::list_core(client).await?,
@@ -33,14 +33,14 @@ pub async fn group(client: &Client, apigroup: &str) -> crate::Result<ApiGroup> {
             .await?
             .ok_or_else(|| Error::Discovery(DiscoveryError::MissingApiGroup(apigroup.to_owned())))?,
     };
-    let (group, failed) = fetch::versions(client, listed).await;
-    match failed.into_iter().next() {
+    let (group, errors) = fetch::versions(client, listed).await;
+    match errors.into_iter().next() {
         Some(err) => Err(err),
         None => group.ok_or_else(|| Error::Discovery(DiscoveryError::EmptyApiGroup(apigroup.to_owned()))),
     }
 }
 
-/// One version of a group: one request.
+/// Fetches one version of a group: one request.
 ///
 /// # Errors
 /// [`Error::Api`] with code 404 if the server has no such version.
@@ -50,7 +50,7 @@ pub async fn pinned_group(client: &Client, gv: &GroupVersion) -> crate::Result<A
         .ok_or_else(|| Error::Discovery(DiscoveryError::EmptyApiGroup(gv.group.clone())))
 }
 
-/// One kind of one version: one request.
+/// Fetches one kind of one version: one request.
 ///
 /// ```
 /// use kube_client::api::GroupVersionKind;
@@ -75,7 +75,7 @@ pub async fn pinned_kind(
 ) -> crate::Result<(ApiResource, ApiCapabilities)> {
     let group = pinned_group(client, &GroupVersion::gv(&gvk.group, &gvk.version)).await?;
     group.kind_in_version(&gvk.version, &gvk.kind).ok_or_else(|| {
-        let wanted = format!("{}/{}", gvk.api_version(), gvk.kind);
-        Error::Discovery(DiscoveryError::MissingKind(wanted))
+        let missing = format!("{}/{}", gvk.api_version(), gvk.kind);
+        Error::Discovery(DiscoveryError::MissingKind(missing))
     })
 }

@@ -1,4 +1,4 @@
-//! Asking for everything, and finding a kind in it.
+//! [`Discovery`]: fetches all groups, and finds kinds in them.
 
 use std::collections::HashMap;
 
@@ -9,12 +9,12 @@ use kube_core::gvk::GroupVersionKind;
 use kube_core::{DynamicObject, TypeMeta};
 
 use super::aggregated;
-use super::fetch::{self, Known, Listed};
+use super::fetch::{self, Groups, ListedGroup};
 use super::group::ApiGroup;
 use crate::client::Client;
 use crate::error::Error;
 
-/// The groups and kinds of a cluster, as they were when it was asked.
+/// The groups and kinds of a cluster, as of the last [`Discovery::run`].
 ///
 /// ```
 /// use kube_client::api::GroupVersionKind;
@@ -25,10 +25,10 @@ use crate::error::Error;
 ///
 /// let discovery = Discovery::new(client).run().await?;
 /// let deployment = GroupVersionKind::gvk("apps", "v1", "Deployment");
-/// let Some((resource, capabilities)) = discovery.resolve_gvk(&deployment) else { return Err("not there".into()) };
-/// println!("{} can be {:?}", resource.plural, capabilities.operations);
+/// let Some((resource, capabilities)) = discovery.resolve_gvk(&deployment) else { return Err("not found".into()) };
+/// println!("{} supports {:?}", resource.plural, capabilities.operations);
 /// for group in discovery.failed_groups() {
-///     eprintln!("{group} cannot be read at the moment");
+///     eprintln!("{group} is not available");
 /// }
 /// # Ok(())
 /// # }
@@ -36,130 +36,135 @@ use crate::error::Error;
 #[derive(Clone)]
 pub struct Discovery {
     client: Client,
-    wanted: Wanted,
+    filter: GroupFilter,
     groups: HashMap<String, ApiGroup>,
     failed: Vec<String>,
 }
 
 #[derive(Clone, Debug)]
-enum Wanted {
+enum GroupFilter {
     Only(Vec<String>),
-    AllBut(Vec<String>),
+    AllExcept(Vec<String>),
 }
 
-impl Wanted {
-    fn covers(&self, group: &str) -> bool {
+impl GroupFilter {
+    fn includes(&self, group: &str) -> bool {
         match self {
             Self::Only(groups) => groups.iter().any(|name| name == group),
-            Self::AllBut(groups) => !groups.iter().any(|name| name == group),
+            Self::AllExcept(groups) => !groups.iter().any(|name| name == group),
         }
     }
 
-    /// Whether any group but the core group is wanted.
-    fn covers_others(&self) -> bool {
+    /// Whether it includes any group but the core group.
+    fn includes_named_groups(&self) -> bool {
         match self {
             Self::Only(groups) => groups.iter().any(|name| name != ApiGroup::CORE_GROUP),
-            Self::AllBut(_) => true,
+            Self::AllExcept(_) => true,
         }
     }
 }
 
 impl Discovery {
-    /// Nothing is asked yet: see [`Discovery::run`].
+    /// An empty result; [`Discovery::run`] fetches the groups.
     #[must_use]
     pub fn new(client: Client) -> Self {
-        Self { client, wanted: Wanted::AllBut(Vec::new()), groups: HashMap::new(), failed: Vec::new() }
+        Self {
+            client,
+            filter: GroupFilter::AllExcept(Vec::new()),
+            groups: HashMap::new(),
+            failed: Vec::new(),
+        }
     }
 
-    /// Asks for these groups only (`""` is the core group).
+    /// Includes only these groups (`""` is the core group).
     #[must_use]
     pub fn filter(mut self, allow: &[&str]) -> Self {
-        self.wanted = Wanted::Only(allow.iter().map(ToString::to_string).collect());
+        self.filter = GroupFilter::Only(allow.iter().map(ToString::to_string).collect());
         self
     }
 
-    /// Asks for all groups but these.
+    /// Includes all groups except these.
     #[must_use]
     pub fn exclude(mut self, deny: &[&str]) -> Self {
-        self.wanted = Wanted::AllBut(deny.iter().map(ToString::to_string).collect());
+        self.filter = GroupFilter::AllExcept(deny.iter().map(ToString::to_string).collect());
         self
     }
 
-    /// Asks for everything: with two requests where the server has the aggregated form (Kubernetes 1.27 and newer), else for each group
-    /// and version on its own.
+    /// Fetches all groups: two requests if the server supports aggregated discovery (Kubernetes 1.27 and newer), else one for each
+    /// version of each group.
     ///
-    /// A group that cannot be read, as happens when the server behind an aggregated API is down, is left out and named in
-    /// [`Discovery::failed_groups`], and so is the core group if only that cannot be read.
+    /// A group that cannot be fetched, because the backend of an aggregated API is down, is left out and listed in
+    /// [`Discovery::failed_groups`]. So is the core group, if only that cannot be fetched.
     ///
     /// # Errors
-    /// If the groups cannot be listed, or none of them can be read.
+    /// If the groups cannot be listed, or none of them can be fetched.
     pub async fn run(mut self) -> Result<Self, Error> {
         let client = self.client.clone();
-        let (core, others) = join(self.core(&client), self.others(&client)).await;
+        let (core, others) = join(self.fetch_core(&client), self.fetch_others(&client)).await;
         self.clear();
         let others = others?;
         let mut first_error = None;
         match core {
-            Ok(core) => first_error = self.take_in(&client, core).await,
-            // A server for custom resources alone.
+            Ok(core) => first_error = self.add_groups(&client, core).await,
+            // A server without a core group, such as one for custom resources only.
             Err(Error::Api(status)) if status.is_not_found() => {}
             Err(err) => {
-                self.note_failure(ApiGroup::CORE_GROUP, &err);
+                self.record_failure(ApiGroup::CORE_GROUP, &err);
                 first_error = Some(err);
             }
         }
-        let second_error = self.take_in(&client, others).await;
+        let second_error = self.add_groups(&client, others).await;
         match first_error.or(second_error) {
             Some(err) if self.groups.is_empty() => Err(err),
             _ => Ok(self),
         }
     }
 
-    /// Asks for everything with two requests. Servers before Kubernetes 1.26 do not know this.
+    /// Fetches all groups with two requests, by aggregated discovery. Servers before Kubernetes 1.26 do not support it.
     ///
     /// # Errors
-    /// As [`Client::list_api_groups_aggregated`]. Groups that the server itself could not read are named in
+    /// As [`Client::list_api_groups_aggregated`]. Groups that the server itself could not fetch are listed in
     /// [`Discovery::failed_groups`].
     pub async fn run_aggregated(mut self) -> Result<Self, Error> {
-        let core: APIGroupDiscoveryList = match self.wanted.covers(ApiGroup::CORE_GROUP) {
+        let core: APIGroupDiscoveryList = match self.filter.includes(ApiGroup::CORE_GROUP) {
             true => self.client.list_core_api_versions_aggregated().await?,
             false => APIGroupDiscoveryList::default(),
         };
         let others = self.client.list_api_groups_aggregated().await?;
         self.clear();
-        self.take_in_aggregated(core.items.into_iter().chain(others.items));
+        self.add_aggregated(core.items.into_iter().chain(others.items));
         Ok(self)
     }
 
-    async fn core(&self, client: &Client) -> Result<Known, Error> {
-        match self.wanted.covers(ApiGroup::CORE_GROUP) {
+    async fn fetch_core(&self, client: &Client) -> Result<Groups, Error> {
+        match self.filter.includes(ApiGroup::CORE_GROUP) {
             true => fetch::core(client).await,
-            false => Ok(Known::Listed(Vec::new())),
+            false => Ok(Groups::Unaggregated(Vec::new())),
         }
     }
 
-    async fn others(&self, client: &Client) -> Result<Known, Error> {
-        match self.wanted.covers_others() {
+    async fn fetch_others(&self, client: &Client) -> Result<Groups, Error> {
+        match self.filter.includes_named_groups() {
             true => fetch::others(client).await,
-            false => Ok(Known::Listed(Vec::new())),
+            false => Ok(Groups::Unaggregated(Vec::new())),
         }
     }
 
-    /// Gives the first of what went wrong.
-    async fn take_in(&mut self, client: &Client, known: Known) -> Option<Error> {
-        let mut listed = match known {
-            Known::Aggregated(items) => {
-                self.take_in_aggregated(items);
+    /// Adds the groups that the filter includes. Returns the first error.
+    async fn add_groups(&mut self, client: &Client, groups: Groups) -> Option<Error> {
+        let mut listed = match groups {
+            Groups::Aggregated(items) => {
+                self.add_aggregated(items);
                 return None;
             }
-            Known::Listed(listed) => listed,
+            Groups::Unaggregated(listed) => listed,
         };
-        listed.retain(|group| self.wanted.covers(&group.name));
-        let asked = listed.into_iter().map(|group| fetch_named(client, group));
+        listed.retain(|group| self.filter.includes(&group.name));
+        let requests = listed.into_iter().map(|group| fetch_versions(client, group));
         let mut first_error = None;
-        for (name, (group, errors)) in join_all(asked).await {
+        for (name, (group, errors)) in join_all(requests).await {
             for err in errors {
-                self.note_failure(&name, &err);
+                self.record_failure(&name, &err);
                 first_error.get_or_insert(err);
             }
             self.groups.extend(group.map(|group| (name, group)));
@@ -167,16 +172,19 @@ impl Discovery {
         first_error
     }
 
-    fn take_in_aggregated(&mut self, items: impl IntoIterator<Item = APIGroupDiscovery>) {
+    fn add_aggregated(&mut self, items: impl IntoIterator<Item = APIGroupDiscovery>) {
         for item in items {
-            let found = aggregated::group(item);
-            if !self.wanted.covers(&found.name) {
+            let converted = aggregated::group(item);
+            if !self.filter.includes(&converted.name) {
                 continue;
             }
-            if !found.stale.is_empty() {
-                self.note_failure(&found.name, &format_args!("stale versions: {}", found.stale.join(", ")));
+            if !converted.stale.is_empty() {
+                self.record_failure(
+                    &converted.name,
+                    &format_args!("stale versions: {}", converted.stale.join(", ")),
+                );
             }
-            self.groups.extend(found.group.map(|group| (found.name, group)));
+            self.groups.extend(converted.group.map(|group| (converted.name, group)));
         }
     }
 
@@ -185,20 +193,20 @@ impl Discovery {
         self.failed.clear();
     }
 
-    fn note_failure(&mut self, group: &str, reason: &dyn std::fmt::Display) {
-        tracing::warn!(%group, %reason, "an API group cannot be read");
+    fn record_failure(&mut self, group: &str, reason: &dyn std::fmt::Display) {
+        tracing::warn!(%group, %reason, "an API group cannot be fetched");
         if !self.failed.iter().any(|name| name == group) {
             self.failed.push(group.to_owned());
         }
     }
 }
 
-async fn fetch_named(client: &Client, group: Listed) -> (String, (Option<ApiGroup>, Vec<Error>)) {
+async fn fetch_versions(client: &Client, group: ListedGroup) -> (String, (Option<ApiGroup>, Vec<Error>)) {
     (group.name.clone(), fetch::versions(client, group).await)
 }
 
 impl Discovery {
-    /// The groups, in no order.
+    /// The groups, in no particular order.
     pub fn groups(&self) -> impl Iterator<Item = &ApiGroup> {
         self.groups.values()
     }
@@ -220,22 +228,22 @@ impl Discovery {
         self.groups.contains_key(group)
     }
 
-    /// The groups of which something could not be read.
+    /// The groups that could not be fetched, in whole or in part.
     pub fn failed_groups(&self) -> impl Iterator<Item = &str> {
         self.failed.iter().map(String::as_str)
     }
 
-    /// The kind, if the cluster has it in that version.
+    /// The kind, if the cluster serves it in that version.
     pub fn resolve_gvk(&self, gvk: &GroupVersionKind) -> Option<(ApiResource, ApiCapabilities)> {
         self.get(&gvk.group)?.kind_in_version(&gvk.version, &gvk.kind)
     }
 
-    /// The kind that `tm` names, if the cluster has it.
+    /// The kind in `tm`, if the cluster serves it.
     pub fn resolve_typemeta(&self, tm: &TypeMeta) -> Option<(ApiResource, ApiCapabilities)> {
         self.resolve_gvk(&GroupVersionKind::try_from(tm).ok()?)
     }
 
-    /// The kind of `obj`, if the object names one and the cluster has it.
+    /// The kind of `obj`, if the object has one and the cluster serves it.
     pub fn resolve_object(&self, obj: &DynamicObject) -> Option<(ApiResource, ApiCapabilities)> {
         self.resolve_typemeta(obj.types.as_ref()?)
     }
@@ -252,7 +260,7 @@ mod tests {
     use super::*;
     use crate::client::Body;
 
-    /// A server with the core group, `apps`, and `metrics` whose backend is down.
+    /// A client of a server with the core group, `apps`, and `metrics`, whose backend is down.
     fn client() -> Client {
         let service = tower::service_fn(|request: Request<Body>| async move {
             let (code, body) = match request.uri().path() {
@@ -277,7 +285,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_group_that_is_down_is_named_and_the_others_are_there() {
+    async fn a_group_that_cannot_be_fetched_is_listed_as_failed() {
         let discovery = Discovery::new(client()).run().await.unwrap();
         let names: Vec<_> = discovery.groups_alphabetical().iter().map(|group| group.name()).collect();
         assert_eq!(names, ["", "apps"]);
@@ -288,7 +296,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn only_wanted_groups_are_asked_for() {
+    async fn only_groups_of_the_filter_are_fetched() {
         let only = Discovery::new(client()).filter(&["apps"]).run().await.unwrap();
         assert!(only.has_group("apps") && !only.has_group("") && only.failed_groups().next().is_none());
         let without = Discovery::new(client()).exclude(&["", "metrics"]).run().await.unwrap();
@@ -297,7 +305,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn one_kind_takes_one_request() {
+    async fn oneshot_finds_one_kind_and_one_group() {
         let (pod, _) =
             super::super::pinned_kind(&client(), &GroupVersionKind::gvk("", "v1", "Pod")).await.unwrap();
         assert_eq!(pod.api_version, "v1");
@@ -308,15 +316,15 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_server_without_the_aggregated_form_says_so() {
+    async fn run_aggregated_fails_on_a_server_without_aggregated_discovery() {
         let err = Discovery::new(client()).run_aggregated().await.err().unwrap();
         assert!(matches!(err, Error::Api(status) if status.code == 406));
     }
 
-    /// A server that has the aggregated form at these paths, answers with this code at `/api`, and counts what it is asked.
+    /// A client of a server with aggregated discovery that responds with this code at `/api`, and its number of requests.
     fn aggregating(core: u16) -> (Client, Arc<AtomicU32>) {
-        let asked = Arc::new(AtomicU32::new(0));
-        let counter = Arc::clone(&asked);
+        let requests = Arc::new(AtomicU32::new(0));
+        let counter = Arc::clone(&requests);
         let service = tower::service_fn(move |request: Request<Body>| {
             counter.fetch_add(1, Ordering::Relaxed);
             let accept = request.headers()[http::header::ACCEPT].to_str().unwrap();
@@ -339,14 +347,14 @@ mod tests {
             let body = Body::from(body.as_bytes().to_vec());
             std::future::ready(Ok::<_, BoxError>(Response::builder().status(code).body(body).unwrap()))
         });
-        (Client::new(service, "default"), asked)
+        (Client::new(service, "default"), requests)
     }
 
     #[tokio::test]
-    async fn the_aggregated_form_takes_two_requests_and_names_what_is_down() {
-        let (client, asked) = aggregating(200);
+    async fn aggregated_discovery_needs_two_requests_and_lists_failed_groups() {
+        let (client, requests) = aggregating(200);
         let discovery = Discovery::new(client).run().await.unwrap();
-        assert_eq!(asked.load(Ordering::Relaxed), 2);
+        assert_eq!(requests.load(Ordering::Relaxed), 2);
         assert_eq!(discovery.failed_groups().collect::<Vec<_>>(), ["metrics"]);
         let (deployment, _) =
             discovery.resolve_gvk(&GroupVersionKind::gvk("apps", "v1", "Deployment")).unwrap();
@@ -355,18 +363,18 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn only_what_is_wanted_is_asked_for() {
-        let (client, asked) = aggregating(200);
+    async fn aggregated_discovery_requests_only_what_the_filter_includes() {
+        let (client, requests) = aggregating(200);
         let core = Discovery::new(client).filter(&[""]).run().await.unwrap();
-        assert_eq!((asked.load(Ordering::Relaxed), core.groups().count()), (1, 1));
-        let (client, asked) = aggregating(200);
+        assert_eq!((requests.load(Ordering::Relaxed), core.groups().count()), (1, 1));
+        let (client, requests) = aggregating(200);
         let others = Discovery::new(client).exclude(&["", "metrics"]).run().await.unwrap();
-        assert_eq!((asked.load(Ordering::Relaxed), others.groups().count()), (1, 1));
+        assert_eq!((requests.load(Ordering::Relaxed), others.groups().count()), (1, 1));
         assert!(others.failed_groups().next().is_none());
     }
 
     #[tokio::test]
-    async fn a_core_group_that_is_down_is_named_and_one_that_is_not_there_is_none() {
+    async fn a_core_group_that_cannot_be_fetched_is_listed_and_a_missing_one_is_not() {
         let down = Discovery::new(aggregating(503).0).run().await.unwrap();
         assert_eq!(down.failed_groups().collect::<Vec<_>>(), ["", "metrics"]);
         assert!(down.has_group("apps"));

@@ -1,4 +1,4 @@
-//! What one does with objects.
+//! `Api`: reads, writes, lists and patches of objects.
 
 use either::Either;
 use k8s_openapi::api::apps::v1::Deployment;
@@ -15,12 +15,12 @@ use crate::server::{config_map, in_process};
 fn code(err: &Error) -> u16 {
     match err {
         Error::Api(status) => status.code,
-        other => panic!("expected an answer of the server: {other:?}"),
+        other => panic!("expected an error of the server: {other:?}"),
     }
 }
 
 #[tokio::test]
-async fn an_object_lives_and_dies() {
+async fn an_object_is_created_replaced_and_deleted() {
     let (client, _server) = in_process();
     let api: Api<ConfigMap> = Api::default_namespaced(client);
     let created = api.create(&PostParams::default(), &config_map("a", "1")).await.unwrap();
@@ -43,20 +43,20 @@ async fn an_object_lives_and_dies() {
 }
 
 #[tokio::test]
-async fn an_object_with_a_finalizer_comes_back_from_its_deletion() {
+async fn deleting_an_object_with_a_finalizer_returns_the_object() {
     let (client, _server) = in_process();
     let api: Api<ConfigMap> = Api::default_namespaced(client);
     let mut held = config_map("held", "1");
     held.metadata.finalizers = Some(vec!["example.org/hold".to_owned()]);
     api.create(&PostParams::default(), &held).await.unwrap();
     let Either::Left(held) = api.delete("held", &DeleteParams::default()).await.unwrap() else {
-        panic!("the object should still be there");
+        panic!("the object should still exist");
     };
     assert!(held.metadata.deletion_timestamp.is_some());
 }
 
 #[tokio::test]
-async fn lists_come_in_pages_and_by_label() {
+async fn lists_are_paged_and_selected_by_label() {
     let (client, _server) = in_process();
     let api: Api<ConfigMap> = Api::default_namespaced(client);
     for number in 0..5 {
@@ -83,7 +83,7 @@ async fn lists_come_in_pages_and_by_label() {
 }
 
 #[tokio::test]
-async fn patches_change_parts_and_conflicts_show() {
+async fn patches_are_applied_and_merged_and_conflicts_are_errors() {
     let (client, _server) = in_process();
     let api: Api<ConfigMap> = Api::default_namespaced(client);
     let apply =
@@ -113,7 +113,7 @@ async fn a_strategic_patch_merges_lists_by_their_keys() {
 }
 
 #[tokio::test]
-async fn the_status_is_written_on_its_own() {
+async fn patch_status_changes_the_status_only() {
     let (client, _server) = in_process();
     let api: Api<Deployment> = Api::namespaced(client, "default");
     let deployment: Deployment = serde_json::from_value(json!({
@@ -133,7 +133,7 @@ async fn the_status_is_written_on_its_own() {
 }
 
 #[tokio::test]
-async fn kinds_are_discovered_and_used_without_a_type() {
+async fn discovered_kinds_are_used_with_dynamic_objects() {
     let (client, _server) = in_process();
     for discovery in
         [Discovery::new(client.clone()).run().await, Discovery::new(client.clone()).run_aggregated().await]

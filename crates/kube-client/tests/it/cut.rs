@@ -1,4 +1,4 @@
-//! A server that dies under a watch, by either protocol.
+//! Connections that are closed or reset during a watch, over HTTP/1.1 and HTTP/2.
 #![allow(clippy::unwrap_used, reason = "this is how a test fails")]
 
 use std::io;
@@ -16,18 +16,18 @@ use tokio::sync::watch;
 
 use crate::server::{config_of, create};
 
-/// How a connection ends.
+/// How the connection is ended.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Cut {
     NotYet,
-    /// As when the server's process is killed.
+    /// As if the server's process was killed.
     Closed,
-    /// As when its machine has started anew, or a middlebox has forgotten the connection.
+    /// As if the server's machine restarted, or a middlebox dropped the connection.
     Reset,
 }
 
-/// Forwards connections until they are cut.
-async fn before(target: SocketAddr) -> (SocketAddr, watch::Sender<Cut>) {
+/// A proxy that forwards connections until they are cut.
+async fn cutting_proxy(target: SocketAddr) -> (SocketAddr, watch::Sender<Cut>) {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
     let (cut, cuts) = watch::channel(Cut::NotYet);
@@ -49,11 +49,11 @@ async fn before(target: SocketAddr) -> (SocketAddr, watch::Sender<Cut>) {
 }
 
 #[tokio::test]
-async fn a_killed_server_ends_a_watch_and_a_reset_connection_breaks_it() {
+async fn a_closed_connection_ends_a_watch_and_a_reset_connection_is_an_error() {
     for (tls, how) in [(true, Cut::Closed), (false, Cut::Closed), (true, Cut::Reset), (false, Cut::Reset)] {
         let server = if tls { TestServer::builder().tls() } else { TestServer::builder() };
         let server = server.start().await.unwrap();
-        let (address, cut) = before(server.addr()).await;
+        let (address, cut) = cutting_proxy(server.addr()).await;
         let mut config = config_of(&server);
         let scheme = if tls { "https" } else { "http" };
         config.cluster_url = format!("{scheme}://{address}").parse().unwrap();

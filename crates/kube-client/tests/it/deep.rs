@@ -1,4 +1,4 @@
-//! Answers that no server should give, and refusals of streams.
+//! Deeply nested responses, error responses to streams, and objects that cannot be decoded.
 #![allow(clippy::unwrap_used, reason = "this is how a test fails")]
 
 use futures::StreamExt;
@@ -11,8 +11,8 @@ use kube_client::{Api, Client, Discovery, Error};
 use kube_core::DeserializeGuard;
 use tokio::time::Instant;
 
-/// A server that always answers this.
-fn answering(code: u16, header: Option<(&'static str, &'static str)>, body: impl Into<Vec<u8>>) -> Client {
+/// A client of a server that always sends this response.
+fn responding(code: u16, header: Option<(&'static str, &'static str)>, body: impl Into<Vec<u8>>) -> Client {
     let body = bytes::Bytes::from(body.into());
     let server = tower::service_fn(move |_: Request<Body>| {
         let mut response = Response::builder().status(code);
@@ -25,7 +25,7 @@ fn answering(code: u16, header: Option<(&'static str, &'static str)>, body: impl
 }
 
 #[tokio::test]
-async fn an_answer_nested_ten_thousand_deep_is_an_error() {
+async fn a_response_nested_ten_thousand_levels_deep_is_an_error() {
     let deep = format!("{}{}", r#"{"a":["#.repeat(10_000), "]}".repeat(10_000));
     for (body, is_discovery) in [
         (deep.clone(), true),
@@ -33,25 +33,25 @@ async fn an_answer_nested_ten_thousand_deep_is_an_error() {
         (format!(r#"{{"kind":"APIGroupDiscoveryList","items":{deep}}}"#), false),
         (format!("{{\"type\":\"ADDED\",\"object\":{deep}}}\n"), true),
     ] {
-        let client = answering(200, None, body);
+        let client = responding(200, None, body);
         let maps = ApiResource::erase::<ConfigMap>(&());
         let api: Api<DynamicObject> = Api::default_namespaced_with(client.clone(), &maps);
         assert!(matches!(api.get("a").await, Err(Error::SerdeError(_))));
         assert!(matches!(api.list(&ListParams::default()).await, Err(Error::SerdeError(_))));
         assert!(api.delete("a", &DeleteParams::default()).await.is_err());
-        // What it does not look at may be as deep as it likes.
+        // Discovery skips unknown fields, which may be nested deeply.
         let discovered = Discovery::new(client).run().await;
         assert_eq!(discovered.is_ok(), is_discovery, "{:?}", discovered.err());
         let mut events = Box::pin(api.watch(&WatchParams::default(), "0").await.unwrap());
         assert!(!matches!(events.next().await, Some(Ok(_))));
     }
-    // A refusal in that form is still a refusal.
-    let refused = Api::<ConfigMap>::default_namespaced(answering(500, None, deep)).get("a").await;
+    // An error response with such a body is still an API error.
+    let refused = Api::<ConfigMap>::default_namespaced(responding(500, None, deep)).get("a").await;
     assert!(matches!(refused, Err(Error::Api(status)) if status.code == 500));
 }
 
 #[tokio::test]
-async fn a_refused_watch_or_log_is_one_error_in_whatever_form_it_comes() {
+async fn an_error_response_to_a_watch_or_log_is_one_api_error_for_every_body() {
     let status =
         r#"{"kind":"Status","status":"Failure","message":"busy","reason":"TooManyRequests","code":429}"#;
     let pretty = status.replace(',', ",\n  ");
@@ -61,7 +61,7 @@ async fn a_refused_watch_or_log_is_one_error_in_whatever_form_it_comes() {
         ("<html>\n<h1>429</h1>\n</html>", "<html>\n<h1>429</h1>\n</html>"),
         ("", "Too Many Requests"),
     ] {
-        let client = answering(429, Some(("retry-after", "7")), body);
+        let client = responding(429, Some(("retry-after", "7")), body);
         let pods: Api<Pod> = Api::default_namespaced(client);
         let (wp, lp) = (WatchParams::default(), LogParams::default());
         for refused in [
@@ -81,11 +81,11 @@ async fn a_refused_watch_or_log_is_one_error_in_whatever_form_it_comes() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_endless_refusal_surfaces_within_a_minute_from_every_kind_of_call() {
+async fn every_kind_of_call_returns_a_repeated_refusal_within_a_minute() {
     use kube_client::client::retry::RetryPolicy;
 
     for code in [429, 503] {
-        let inner = answering(code, Some(("retry-after", "2")), "no");
+        let inner = responding(code, Some(("retry-after", "2")), "no");
         let server = tower::service_fn(move |request: Request<Body>| {
             let inner = inner.clone();
             async move { inner.send(request).await.map_err(tower::BoxError::from) }
@@ -99,7 +99,7 @@ async fn an_endless_refusal_surfaces_within_a_minute_from_every_kind_of_call() {
         let started = Instant::now();
         is_refused(pods.get("a").await.err());
         let took = started.elapsed().as_secs();
-        assert!((15..60).contains(&took), "the server was to be asked again until {took} s");
+        assert!((15..60).contains(&took), "the retries ended after {took} s");
         let started = Instant::now();
         is_refused(pods.watch(&WatchParams::default(), "0").await.err());
         assert!(started.elapsed().as_secs() < 60);
@@ -110,27 +110,29 @@ async fn an_endless_refusal_surfaces_within_a_minute_from_every_kind_of_call() {
 }
 
 #[tokio::test]
-async fn a_guarded_type_takes_what_cannot_be_decoded() {
-    let [good, odd] =
-        [r#"{"metadata":{"name":"good"},"data":{"a":"b"}}"#, r#"{"metadata":{"name":"odd"},"data":5}"#];
+async fn an_api_of_guarded_objects_returns_objects_that_cannot_be_decoded() {
+    let [valid, invalid] =
+        [r#"{"metadata":{"name":"valid"},"data":{"a":"b"}}"#, r#"{"metadata":{"name":"invalid"},"data":5}"#];
     let api =
-        |body: String| Api::<DeserializeGuard<ConfigMap>>::default_namespaced(answering(200, None, body));
-    let is_odd = |guard: &DeserializeGuard<ConfigMap>| {
-        let said = guard.0.as_ref().unwrap_err().to_string();
-        assert_eq!(said, "cannot decode object odd: invalid type: integer `5`, expected a map");
+        |body: String| Api::<DeserializeGuard<ConfigMap>>::default_namespaced(responding(200, None, body));
+    let assert_invalid = |guard: &DeserializeGuard<ConfigMap>| {
+        let message = guard.0.as_ref().unwrap_err().to_string();
+        assert_eq!(message, "cannot decode object invalid: invalid type: integer `5`, expected a map");
     };
 
-    is_odd(&api(odd.to_owned()).get("odd").await.unwrap());
+    assert_invalid(&api(invalid.to_owned()).get("invalid").await.unwrap());
 
-    let listed = api(format!(r#"{{"metadata":{{}},"items":[{good},{odd}]}}"#));
+    let listed = api(format!(r#"{{"metadata":{{}},"items":[{valid},{invalid}]}}"#));
     let listed = listed.list(&ListParams::default()).await.unwrap();
     assert_eq!(listed.items[0].0.as_ref().unwrap().data.as_ref().unwrap()["a"], "b");
-    is_odd(&listed.items[1]);
+    assert_invalid(&listed.items[1]);
 
     let line = |object: &str| format!("{{\"type\":\"ADDED\",\"object\":{object}}}\n");
-    let events = api(line(odd) + &line(good)).watch(&WatchParams::default(), "0").await.unwrap();
+    let events = api(line(invalid) + &line(valid)).watch(&WatchParams::default(), "0").await.unwrap();
     match &events.collect::<Vec<_>>().await[..] {
-        [Ok(WatchEvent::Added(first)), Ok(WatchEvent::Added(DeserializeGuard(Ok(_))))] => is_odd(first),
+        [Ok(WatchEvent::Added(first)), Ok(WatchEvent::Added(DeserializeGuard(Ok(_))))] => {
+            assert_invalid(first)
+        }
         other => panic!("{other:?}"),
     }
 }

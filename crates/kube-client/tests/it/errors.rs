@@ -1,4 +1,4 @@
-//! The message of every public error, in one list: what a person on call reads in a log. `{}` alone has to tell the cause.
+//! Snapshots of the message of every public error. `{}` alone has to have the cause.
 #![allow(clippy::unwrap_used, reason = "this is how a test fails")]
 
 use std::error::Error as StdError;
@@ -23,8 +23,8 @@ struct Messages(String);
 impl Messages {
     fn add(&mut self, name: &str, err: &(dyn StdError + 'static)) {
         let message = err.to_string();
-        assert_eq!(message, ErrorChain(err).to_string(), "{name}: `{{}}` tells all, in one line");
-        // What differs between systems and releases of OpenSSL is left out.
+        assert_eq!(message, ErrorChain(err).to_string(), "{name}: `{{}}` has all causes, in one line");
+        // Left out, because it differs between systems and releases of OpenSSL.
         let message = message.replace(" (os error 111)", "").replace(" (os error 61)", "");
         let message =
             message.split_once("error:0").map_or(message.clone(), |(before, _)| format!("{before}OPENSSL"));
@@ -32,7 +32,7 @@ impl Messages {
     }
 }
 
-/// One error for each variant; without one it does not compile. Those that only the crate can make are tested there (`elsewhere`).
+/// One error for each variant; a missing variant does not compile. Variants that only the crate can construct are tested there (`elsewhere`).
 macro_rules! every {
     ($messages:ident, $type:ident { $($variant:ident => $value:expr),* $(,)? } $(elsewhere { $($other:ident),* })?) => {
         let _ = |err: &$type| match err { $($type::$variant { .. } => (),)* $($($type::$other { .. } => (),)*)? };
@@ -44,7 +44,7 @@ macro_rules! every {
     };
 }
 
-fn absent() -> io::Error {
+fn not_found() -> io::Error {
     io::Error::from_raw_os_error(2)
 }
 
@@ -95,14 +95,14 @@ fn bad_identity() -> Error {
     config.openssl_ssl_connector_builder().map(drop).unwrap_err()
 }
 
-async fn hung_up() -> hyper::Error {
-    let (near, far) = tokio::io::duplex(64);
-    let near = hyper_util::rt::TokioIo::new(near);
-    let (mut sender, connection) = hyper::client::conn::http1::handshake::<_, String>(near).await.unwrap();
+async fn closed() -> hyper::Error {
+    let (client, server) = tokio::io::duplex(64);
+    let client = hyper_util::rt::TokioIo::new(client);
+    let (mut sender, connection) = hyper::client::conn::http1::handshake::<_, String>(client).await.unwrap();
     tokio::spawn(connection);
-    let asking = sender.send_request(http::Request::new(String::new()));
-    drop(far);
-    asking.await.unwrap_err()
+    let response = sender.send_request(http::Request::new(String::new()));
+    drop(server);
+    response.await.unwrap_err()
 }
 
 async fn unreachable() -> hyper_util::client::legacy::Error {
@@ -119,14 +119,14 @@ fn url(text: &str) -> Box<http::Uri> {
     Box::new(text.parse().unwrap())
 }
 
-/// The usual failure of a call, as the whole stack reports it.
+/// The error of a call through the default stack.
 async fn call(url: &str) -> Error {
     let mut config = Config::new(url.parse().unwrap());
     config.default_retry = false;
     Client::try_from(config).unwrap().apiserver_version().await.unwrap_err()
 }
 
-fn failed_program() -> std::process::Output {
+fn failed_plugin() -> std::process::Output {
     use std::os::unix::process::ExitStatusExt as _;
     let status = std::process::ExitStatus::from_raw(3 << 8);
     std::process::Output { status, stdout: Vec::new(), stderr: b"\nno session:\n  log in first\n".to_vec() }
@@ -137,13 +137,13 @@ async fn of_calls() {
     let mut list = Messages::default();
     every!(list, Error {
         Api => Api(status()),
-        HyperError => HyperError(hung_up().await),
+        HyperError => HyperError(closed().await),
         Service => call("http://127.0.0.1:1").await,
         ProxyProtocolDisabled => ProxyProtocolDisabled { proxy_url: url("socks5://proxy:1080"), protocol_feature: "socks5" },
         ProxyProtocolUnsupported => ProxyProtocolUnsupported { proxy_url: url("gopher://proxy") },
         FromUtf8 => FromUtf8(String::from_utf8(vec![b'a', 0xff]).unwrap_err()),
         LinesCodecMaxLineLengthExceeded => LinesCodecMaxLineLengthExceeded,
-        ReadEvents => ReadEvents(io::Error::new(io::ErrorKind::ConnectionReset, hung_up().await)),
+        ReadEvents => ReadEvents(io::Error::new(io::ErrorKind::ConnectionReset, closed().await)),
         HttpError => HttpError(bad_request()),
         SerdeError => SerdeError(bad_json()),
         BuildRequest => BuildRequest(kube_client::core::request::Error::BuildRequest(bad_request())),
@@ -152,7 +152,7 @@ async fn of_calls() {
         TlsRequired => TlsRequired,
         RustlsTls => RustlsTls(RustlsTlsError::MissingPrivateKey),
         OpensslTls => bad_identity(),
-        Auth => Auth(AuthError::ReadTokenFile(absent(), "/run/token".into())),
+        Auth => Auth(AuthError::ReadTokenFile(not_found(), "/run/token".into())),
         UpgradeConnection => UpgradeConnection(UpgradeConnectionError::ProtocolSwitch(http::StatusCode::OK)),
         RefResolve => RefResolve("it has no name".into()),
     } elsewhere { InferConfig });
@@ -178,7 +178,7 @@ async fn of_calls() {
         MissingConnectionUpgradeHeader => MissingConnectionUpgradeHeader,
         SecWebSocketAcceptKeyMismatch => SecWebSocketAcceptKeyMismatch,
         SecWebSocketProtocolMismatch => SecWebSocketProtocolMismatch,
-        GetPendingUpgrade => GetPendingUpgrade(hung_up().await),
+        GetPendingUpgrade => GetPendingUpgrade(closed().await),
     });
     insta::assert_snapshot!(list.0);
 }
@@ -201,14 +201,14 @@ async fn of_configurations() {
         ParseClusterUrl => ParseClusterUrl(bad_uri()),
         ParseProxyUrl => ParseProxyUrl(bad_uri()),
         ParseNoProxy => ParseNoProxy(NoProxyError::ParseMatcher { input: "10.0.0.0/99".into() }),
-        LoadCertificateAuthority => LoadCertificateAuthority(LoadDataError::ReadFile(absent(), "/etc/ca.crt".into())),
+        LoadCertificateAuthority => LoadCertificateAuthority(LoadDataError::ReadFile(not_found(), "/etc/ca.crt".into())),
         LoadClientCertificate => LoadClientCertificate(LoadDataError::DecodeBase64(bad_base64())),
         LoadClientKey => LoadClientKey(LoadDataError::NoBase64DataOrFile),
         ParseCertificates => ParseCertificates(pem::parse("x").unwrap_err()),
     });
     every!(list, LoadDataError {
         DecodeBase64 => DecodeBase64(bad_base64()),
-        ReadFile => ReadFile(absent(), "/etc/ca.crt".into()),
+        ReadFile => ReadFile(not_found(), "/etc/ca.crt".into()),
         NoBase64DataOrFile => NoBase64DataOrFile,
     });
     every!(list, NoProxyError {
@@ -218,9 +218,9 @@ async fn of_configurations() {
         ParseMatcher => ParseMatcher { input: "10.0.0.0/99".into() },
     });
     every!(list, InClusterError {
-        ReadDefaultNamespace => ReadDefaultNamespace(absent()),
+        ReadDefaultNamespace => ReadDefaultNamespace(not_found()),
         ReadEnvironmentVariable => ReadEnvironmentVariable(std::env::VarError::NotPresent),
-        ReadCertificateBundle => ReadCertificateBundle(absent()),
+        ReadCertificateBundle => ReadCertificateBundle(not_found()),
         ParseClusterPort => ParseClusterPort("many".parse::<u16>().unwrap_err()),
         ParseClusterUrl => ParseClusterUrl(bad_uri()),
         ParseCertificates => ParseCertificates(pem::parse("x").unwrap_err()),
@@ -232,7 +232,7 @@ async fn of_configurations() {
         UnknownPrivateKeyFormat => UnknownPrivateKeyFormat,
         InvalidPrivateKey => InvalidPrivateKey(rustls::Error::InconsistentKeys(rustls::InconsistentKeys::KeyMismatch)),
         AddRootCertificate => AddRootCertificate(bad_certificate()),
-        NoValidNativeRootCA => NoValidNativeRootCA(absent()),
+        NoValidNativeRootCA => NoValidNativeRootCA(not_found()),
         InvalidServerName => InvalidServerName(rustls::pki_types::ServerName::try_from("a b").unwrap_err()),
     });
     every!(list, OpensslTlsError {
@@ -248,20 +248,20 @@ async fn of_credentials() {
         InvalidBasicAuth => InvalidBasicAuth(bad_header()),
         InvalidBearerToken => InvalidBearerToken(bad_header()),
         UnrefreshableTokenResponse => UnrefreshableTokenResponse,
-        AuthExecRun => AuthExecRun { cmd: "login --quiet".into(), out: Box::new(failed_program()) },
+        AuthExecRun => AuthExecRun { cmd: "login --quiet".into(), out: Box::new(failed_plugin()) },
         AuthExecParse => AuthExecParse(bad_yaml()),
         AuthExecSerialize => AuthExecSerialize(bad_json()),
-        AuthExecStart => AuthExecStart(absent()),
+        AuthExecStart => AuthExecStart(not_found()),
         AuthExec => AuthExec("it broke off".into()),
         ExecMissingClusterInfo => ExecMissingClusterInfo,
         ExecPluginFailed => ExecPluginFailed,
         MissingCommand => MissingCommand,
         MalformedTokenExpirationDate => MalformedTokenExpirationDate(bad_time()),
-        NoValidNativeRootCA => NoValidNativeRootCA(absent()),
+        NoValidNativeRootCA => NoValidNativeRootCA(not_found()),
         ParseTokenKey => ParseTokenKey(bad_json()),
         OAuth => OAuth(OAuthError::NoDefaultProvider),
         Oidc => Oidc(OidcError::IdToken(IdTokenError::InvalidFormat)),
-        ReadTokenFile => ReadTokenFile(absent(), "/run/token".into()),
+        ReadTokenFile => ReadTokenFile(not_found(), "/run/token".into()),
     });
     every!(list, OidcError {
         IdTokenMissing => IdTokenMissing,
@@ -282,7 +282,7 @@ async fn of_credentials() {
     });
     every!(list, RefreshError {
         InvalidURI => InvalidURI(bad_uri()),
-        HyperError => HyperError(hung_up().await),
+        HyperError => HyperError(closed().await),
         HyperUtilError => HyperUtilError(unreachable().await),
         RequestFailed => RequestFailed(http::StatusCode::BAD_GATEWAY),
         AuthorizationFailure => AuthorizationFailure,
@@ -296,14 +296,14 @@ async fn of_credentials() {
         InvalidDefaultProviderConfig => InvalidDefaultProviderConfig(TameError::InvalidKeyFormat),
         InvalidKeyFormat => InvalidKeyFormat(TameError::InvalidKeyFormat),
         InvalidRsaKey => InvalidRsaKey(TameError::InvalidKeyFormat),
-        LoadCredentials => LoadCredentials(absent()),
+        LoadCredentials => LoadCredentials(not_found()),
         ParseCredentials => ParseCredentials(bad_json()),
         BuildRequest => BuildRequest(bad_request()),
         RequestToken => RequestToken(unreachable().await),
-        ConcatBuffers => ConcatBuffers(hung_up().await),
+        ConcatBuffers => ConcatBuffers(closed().await),
         RetrieveCredentials => RetrieveCredentials(TameError::HttpStatus(http::StatusCode::FORBIDDEN)),
         ParseToken => ParseToken(bad_json()),
-        NoValidNativeRootCA => NoValidNativeRootCA(absent()),
+        NoValidNativeRootCA => NoValidNativeRootCA(not_found()),
         CreateOpensslHttpsConnector => CreateOpensslHttpsConnector(bad_openssl()),
         Unknown => Unknown("odd".into()),
     });

@@ -1,4 +1,4 @@
-//! Configurations that do not work say why.
+//! Errors of configurations that do not work.
 
 use std::net::TcpListener;
 
@@ -10,7 +10,7 @@ use crate::server::{config_of, create};
 use crate::transport::chain;
 
 #[tokio::test]
-async fn an_authority_that_did_not_sign_is_named_as_the_cause() {
+async fn a_certificate_of_another_ca_is_a_certificate_error() {
     let server = TestServer::builder().tls().start().await.unwrap();
     let other = rcgen::generate_simple_self_signed(vec!["other".to_owned()]).unwrap();
     let mut config = config_of(&server);
@@ -24,7 +24,7 @@ async fn an_authority_that_did_not_sign_is_named_as_the_cause() {
 }
 
 #[tokio::test]
-async fn a_port_where_nobody_listens_is_named() {
+async fn a_refused_connection_is_an_error_with_the_address() {
     let free = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     let mut config = Config::new(format!("https://{free}").parse().unwrap());
     config.accept_invalid_certs = true;
@@ -44,7 +44,7 @@ async fn tls_against_a_plain_server_is_an_error() {
 }
 
 #[tokio::test]
-async fn what_a_configuration_lacks_shows_before_any_request() {
+async fn an_unusable_configuration_is_an_error_before_any_request() {
     let kubeconfig = |user: &str| {
         Kubeconfig::from_yaml(&format!(
             "clusters: [{{name: c, cluster: {{server: 'https://localhost:1', insecure-skip-tls-verify: true}}}}]\n\

@@ -1,4 +1,4 @@
-//! The debug endpoints of a kubelet, end to end: the embedded server's pods behind the paths that a kubelet has.
+//! The debug endpoints of a kubelet, end to end: a layer maps their paths to the embedded server's pods.
 #![allow(clippy::unwrap_used, reason = "this is how a test fails")]
 
 use futures::AsyncBufReadExt;
@@ -38,7 +38,7 @@ fn to_api_server(mut request: Request<Body>) -> Request<Body> {
 }
 
 #[tokio::test]
-async fn processes_ports_and_logs_are_there_without_an_api_server_in_between() {
+async fn exec_attach_port_forward_and_logs_work_through_the_kubelet_paths() {
     let server = TestServer::builder().tls().start().await.unwrap();
     let kubelet = server.api().kubelet();
     kubelet.on_exec(async |mut process: Process| {
@@ -64,16 +64,16 @@ async fn processes_ports_and_logs_are_there_without_an_api_server_in_between() {
     let node = builder.with_layer(&MapRequestLayer::new(to_api_server)).build();
     let pod = KubeletDebugParams { name: "web", namespace: "shop", ..KubeletDebugParams::default() };
     let params = AttachParams::default();
-    let mut said = String::new();
+    let mut received = String::new();
     let mut process = node.kubelet_node_exec(&pod, "main", ["say", "it"], &params).await.unwrap();
-    process.stdout().unwrap().read_to_string(&mut said).await.unwrap();
+    process.stdout().unwrap().read_to_string(&mut received).await.unwrap();
     process.join().await.unwrap();
     let mut process = node.kubelet_node_attach(&pod, "main", &params).await.unwrap();
-    process.stdout().unwrap().read_to_string(&mut said).await.unwrap();
+    process.stdout().unwrap().read_to_string(&mut received).await.unwrap();
     let mut forwarder = node.kubelet_node_portforward(&pod, &[8080]).await.unwrap();
-    forwarder.take_stream(8080).unwrap().read_to_string(&mut said).await.unwrap();
+    forwarder.take_stream(8080).unwrap().read_to_string(&mut received).await.unwrap();
     let mut log = Box::pin(node.kubelet_node_logs(&pod, "main", &LogParams::default()).await.unwrap());
-    log.read_line(&mut said).await.unwrap();
-    assert_eq!(said, "say itattachedport 8080hello\n");
+    log.read_line(&mut received).await.unwrap();
+    assert_eq!(received, "say itattachedport 8080hello\n");
     server.shutdown().await;
 }

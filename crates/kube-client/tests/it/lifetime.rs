@@ -1,4 +1,4 @@
-//! What is started and dropped leaves nothing behind.
+//! Dropped watches leave no tasks and no memory behind.
 #![allow(clippy::unwrap_used, reason = "this is how a test fails")]
 
 use std::time::Duration;
@@ -11,31 +11,30 @@ use kube_testserver::TestServer;
 
 use crate::server::{config_of, create};
 
-/// Waits until no more than this many tasks are alive.
-pub(crate) async fn settle(tasks: usize) {
-    let alive = || tokio::runtime::Handle::current().metrics().num_alive_tasks();
+/// Waits until at most this many tasks are alive.
+pub(crate) async fn wait_for_tasks(tasks: usize) {
     for _ in 0..500 {
-        if alive() <= tasks {
+        if alive_tasks() <= tasks {
             return;
         }
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
-    panic!("{} tasks are alive, expected {tasks}", alive());
+    panic!("{} tasks are alive, expected {tasks}", alive_tasks());
 }
 
-pub(crate) fn alive() -> usize {
+pub(crate) fn alive_tasks() -> usize {
     tokio::runtime::Handle::current().metrics().num_alive_tasks()
 }
 
-/// Memory that this process holds, in KiB.
+/// Resident set size of this process, in KiB.
 #[cfg(target_os = "linux")]
-pub(crate) fn resident() -> u64 {
+pub(crate) fn rss() -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap();
     let line = status.lines().find(|line| line.starts_with("VmRSS:")).unwrap();
     line.split_whitespace().nth(1).unwrap().parse().unwrap()
 }
 
-async fn thousand_watches(client: &Client) {
+async fn open_thousand_watches(client: &Client) {
     let api: Api<ConfigMap> = Api::default_namespaced(client.clone());
     let mut watches = Vec::new();
     for _ in 0..1000 {
@@ -50,16 +49,16 @@ async fn a_thousand_watches_leave_no_task_and_no_memory_behind() {
     let server = TestServer::builder().tls().start().await.unwrap();
     let client = Client::try_from(config_of(&server)).unwrap();
     create(&client, "a").await.unwrap();
-    // Connections stay in the pool, each with its task on either side; so does what the allocator keeps.
-    thousand_watches(&client).await;
+    // The first round fills the connection pool, which has a task for each end of a connection, and the allocator's caches.
+    open_thousand_watches(&client).await;
     tokio::time::sleep(Duration::from_millis(200)).await;
-    let tasks = alive();
+    let tasks = alive_tasks();
     #[cfg(target_os = "linux")]
-    let memory = resident();
+    let memory = rss();
     for _ in 0..2 {
-        thousand_watches(&client).await;
+        open_thousand_watches(&client).await;
     }
-    settle(tasks).await;
+    wait_for_tasks(tasks).await;
     #[cfg(target_os = "linux")]
-    assert!(resident() < memory + 16_384, "{} KiB, before {memory} KiB", resident());
+    assert!(rss() < memory + 16_384, "{} KiB, before {memory} KiB", rss());
 }

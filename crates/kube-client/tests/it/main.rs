@@ -1,4 +1,4 @@
-//! The client against the embedded API server: in the process, over a socket, and over TLS.
+//! The client against the embedded API server: in process, over a socket, and over TLS.
 
 mod api;
 #[cfg(feature = "rustls-tls")]

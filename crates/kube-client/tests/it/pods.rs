@@ -12,7 +12,7 @@ use serde_json::json;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
 use crate::hole::{Hole, timed};
-use crate::lifetime::{alive, settle};
+use crate::lifetime::{alive_tasks, wait_for_tasks};
 use crate::server::config_of;
 
 /// A server with the pod `web`, over TLS, and a client that may have to go through a hole.
@@ -180,11 +180,11 @@ async fn a_thousand_processes_leave_no_task_behind() {
     };
     run().await;
     tokio::time::sleep(Duration::from_millis(500)).await;
-    let tasks = alive();
+    let tasks = alive_tasks();
     for _ in 0..20 {
         run().await;
     }
-    settle(tasks).await;
+    wait_for_tasks(tasks).await;
     server.shutdown().await;
 }
 

@@ -1,5 +1,5 @@
-//! No credential is ever printed: a marker stands in every field that can hold one, every path to an error that can be driven is
-//! driven, and whatever was printed on the way is searched for the marker.
+//! No credential is ever printed: every field that can have one has a marker, the test triggers every error it can, and searches all
+//! printed text for the marker.
 #![allow(clippy::unwrap_used, reason = "this is how a test fails")]
 
 use std::error::Error as StdError;
@@ -17,7 +17,7 @@ use tracing_subscriber::fmt::MakeWriter;
 
 const MARKER: &str = "hush-hush-hush";
 
-/// All that was printed, by name of what printed it.
+/// All printed text, and what printed it.
 #[derive(Clone, Default)]
 struct Printed(Arc<Mutex<Vec<(String, String)>>>);
 
@@ -30,7 +30,7 @@ impl Printed {
         self.add(what, format!("{value:?}\n{value:#?}"));
     }
 
-    /// The error in each of its forms, and all that led to it.
+    /// The error and its causes, in each format.
     fn error(&self, what: &str, err: &(dyn StdError + 'static)) {
         let mut next = Some(err);
         while let Some(cause) = next {
@@ -46,7 +46,7 @@ impl Printed {
             .iter()
             .filter(|(_, text)| {
                 text.contains(MARKER)
-                    // Of base64, the ends depend on what stands beside the marker.
+                    // Both ends of the base64 text depend on the bytes beside the marker.
                     || encoded.iter().any(|code| text.contains(&code[4..code.len() - 8]))
                     || text.contains(format!("{:?}", MARKER.as_bytes()).trim_matches(['[', ']']))
             })
@@ -88,8 +88,8 @@ fn kubeconfig(cluster: &str, user: &str) -> String {
     )
 }
 
-/// Goes as far with a kubeconfig as it leads, and prints what there is to print on the way.
-async fn drive(printed: &Printed, text: &str) {
+/// Uses a kubeconfig up to a request or the first error, and prints every value and error.
+async fn exercise(printed: &Printed, text: &str) {
     let parsed = match Kubeconfig::from_yaml(text) {
         Ok(parsed) => parsed,
         Err(err) => return printed.error(text, &err),
@@ -121,7 +121,7 @@ async fn drive(printed: &Printed, text: &str) {
     }
 }
 
-/// Users of every kind, with a marker wherever a secret can stand.
+/// Users of every kind, with a marker in every field that can be a secret.
 fn users() -> Vec<String> {
     let encoded = STANDARD.encode(MARKER);
     let exec = |script: &str| {
@@ -154,7 +154,7 @@ fn users() -> Vec<String> {
         format!("client-certificate-data: YWJj, client-key-data: {encoded}"),
         "client-certificate-data: YWJj, client-key-data: 'hush-hush-hush!'".into(),
         format!("client-key-data: [{encoded}]"),
-        // What is secret in the script comes from a variable, as programs have it from elsewhere.
+        // The script has its secret from a variable: the script itself may be printed.
         exec("echo $PASSWORD; echo $PASSWORD >/dev/null; exit 3"),
         exec("echo $PASSWORD"),
         exec("printf \"[$PASSWORD]\""),
@@ -189,7 +189,7 @@ fn users() -> Vec<String> {
     ]
 }
 
-/// Clusters with a marker wherever a secret can stand, none of which can be reached.
+/// Clusters with a marker in every field that can be a secret. None of them is reachable.
 const CLUSTERS: [&str; 12] = [
     "server: 'http://127.0.0.1:1'",
     "server: 'http://me:hush-hush-hush@127.0.0.1:1'",
@@ -205,7 +205,7 @@ const CLUSTERS: [&str; 12] = [
     "server: [hush-hush-hush], proxy-url: [hush-hush-hush]",
 ];
 
-/// A marker under a key that is unknown where it stands, as when a line is indented wrongly, at every level.
+/// A marker under an unknown key at every level, as after wrong indentation.
 const UNKNOWN_KEYS: &str = "
 token: hush-hush-hush
 preferences: {token: hush-hush-hush, extensions: [{name: e, extension: hush-hush-hush}]}
@@ -221,18 +221,18 @@ async fn no_secret_of_a_kubeconfig_is_ever_printed() {
     let log = tracing_subscriber::fmt().with_max_level(tracing::Level::TRACE).with_writer(printed.clone());
     let _log = tracing::subscriber::set_default(log.finish());
     for user in users() {
-        // The echo of a script that is part of the kubeconfig is no secret; what it prints is.
-        drive(&printed, &kubeconfig(CLUSTERS[0], &user)).await;
+        // The script in the kubeconfig is not a secret; its output is.
+        exercise(&printed, &kubeconfig(CLUSTERS[0], &user)).await;
     }
     for cluster in CLUSTERS {
-        drive(&printed, &kubeconfig(cluster, "username: me, password: x")).await;
+        exercise(&printed, &kubeconfig(cluster, "username: me, password: x")).await;
     }
-    drive(&printed, UNKNOWN_KEYS).await;
-    drive(&printed, "users: [{name: u, user: hush-hush-hush}]").await;
-    drive(&printed, "users: hush-hush-hush").await;
-    drive(&printed, "hush-hush-hush").await;
-    let told = "exec: {apiVersion: client.authentication.k8s.io/v1, interactiveMode: Never, command: 'false', provideClusterInfo: true}";
-    drive(&printed, &kubeconfig(CLUSTERS[10], told)).await;
+    exercise(&printed, UNKNOWN_KEYS).await;
+    exercise(&printed, "users: [{name: u, user: hush-hush-hush}]").await;
+    exercise(&printed, "users: hush-hush-hush").await;
+    exercise(&printed, "hush-hush-hush").await;
+    let user = "exec: {apiVersion: client.authentication.k8s.io/v1, interactiveMode: Never, command: 'false', provideClusterInfo: true}";
+    exercise(&printed, &kubeconfig(CLUSTERS[10], user)).await;
     let count = printed.0.lock().unwrap().len();
     assert!(count > 200, "only {count} texts were printed");
     printed.check();
@@ -242,24 +242,24 @@ async fn no_secret_of_a_kubeconfig_is_ever_printed() {
 async fn credentials_in_the_url_are_sent_as_a_header() {
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let server = listener.local_addr().unwrap();
-    let asked = tokio::spawn(async move {
+    let request = tokio::spawn(async move {
         let (mut stream, _) = listener.accept().await.unwrap();
         let mut head = Vec::new();
         while !head.ends_with(b"\r\n\r\n") {
             head.push(stream.read_u8().await.unwrap());
         }
-        let answer = r#"{"major":"1","minor":"36"}"#;
-        let answer = format!("HTTP/1.1 200 OK\r\ncontent-length: {}\r\n\r\n{answer}", answer.len());
-        stream.write_all(answer.as_bytes()).await.unwrap();
+        let body = r#"{"major":"1","minor":"36"}"#;
+        let response = format!("HTTP/1.1 200 OK\r\ncontent-length: {}\r\n\r\n{body}", body.len());
+        stream.write_all(response.as_bytes()).await.unwrap();
         String::from_utf8(head).unwrap()
     });
     let text = kubeconfig(&format!("server: 'http://me:p%40ss@{server}/base'"), "token: another");
     let config = Config::try_from(Kubeconfig::from_yaml(&text).unwrap()).unwrap();
     let version = Client::try_from(config).unwrap().apiserver_version().await;
-    let head = asked.await.unwrap().to_ascii_lowercase();
+    let head = request.await.unwrap().to_ascii_lowercase();
     assert!(head.starts_with("get /base/version "), "{head}");
     assert!(head.contains(&format!("host: {server}\r\n")), "{head}");
-    // As with kubectl, they win over all others.
+    // As for kubectl, they win over all others.
     let expected = format!("authorization: basic {}\r\n", STANDARD.encode("me:p@ss")).to_ascii_lowercase();
     assert!(head.contains(&expected), "{head}");
     version.unwrap();

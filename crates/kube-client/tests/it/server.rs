@@ -1,4 +1,4 @@
-//! Servers to talk to.
+//! Test servers and clients.
 
 use k8s_openapi::api::core::v1::ConfigMap;
 use kube_client::api::{ObjectMeta, PostParams};
@@ -6,13 +6,13 @@ use kube_client::config::Kubeconfig;
 use kube_client::{Api, Client, Config};
 use kube_testserver::{ApiServer, TestServer};
 
-/// A client without a socket in between.
+/// A client of a server in the same process, without a socket.
 pub(crate) fn in_process() -> (Client, ApiServer) {
     let server = ApiServer::new();
     (Client::new(server.clone(), "default"), server)
 }
 
-/// A configuration for a server behind a socket.
+/// The configuration for a server that listens on a socket.
 pub(crate) fn config_of(server: &TestServer) -> Config {
     let kubeconfig =
         Kubeconfig::from_yaml(&server.kubeconfig()).expect("the server's kubeconfig can be read");
@@ -28,7 +28,7 @@ pub(crate) fn config_map(name: &str, value: &str) -> ConfigMap {
     }
 }
 
-/// Creates a ConfigMap; shows that the connection works both ways.
+/// Creates a ConfigMap: one request and its response.
 pub(crate) async fn create(client: &Client, name: &str) -> kube_client::Result<ConfigMap> {
     let api: Api<ConfigMap> = Api::default_namespaced(client.clone());
     api.create(&PostParams::default(), &config_map(name, "value")).await

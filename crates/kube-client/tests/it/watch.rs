@@ -1,4 +1,4 @@
-//! Following changes.
+//! `Api::watch`.
 
 use futures::{StreamExt, TryStreamExt};
 use k8s_openapi::api::core::v1::ConfigMap;
@@ -8,7 +8,7 @@ use kube_client::{Api, Error, ResourceExt};
 use crate::server::{config_map, in_process};
 
 #[tokio::test]
-async fn changes_arrive_in_order() {
+async fn events_arrive_in_order() {
     let (client, _server) = in_process();
     let api: Api<ConfigMap> = Api::default_namespaced(client);
     let start = api.list(&ListParams::default()).await.unwrap().metadata.resource_version.unwrap();
@@ -31,7 +31,7 @@ async fn changes_arrive_in_order() {
 }
 
 #[tokio::test]
-async fn metadata_alone_is_watched_by_method_and_by_type() {
+async fn metadata_are_watched_by_method_and_by_type() {
     let (client, _server) = in_process();
     let api: Api<ConfigMap> = Api::default_namespaced(client.clone());
     api.create(&PostParams::default(), &config_map("a", "1")).await.unwrap();
@@ -47,7 +47,7 @@ async fn metadata_alone_is_watched_by_method_and_by_type() {
 }
 
 #[tokio::test]
-async fn a_version_that_is_forgotten_is_code_410() {
+async fn an_expired_resource_version_is_code_410() {
     let (client, server) = in_process();
     let api: Api<ConfigMap> = Api::default_namespaced(client);
     for name in ["a", "b", "c"] {
@@ -66,7 +66,7 @@ async fn a_version_that_is_forgotten_is_code_410() {
 }
 
 #[tokio::test]
-async fn a_watch_that_the_server_ends_just_ends() {
+async fn a_watch_that_the_server_ends_has_no_error() {
     let (client, server) = in_process();
     let api: Api<ConfigMap> = Api::default_namespaced(client);
     let events = api.watch(&WatchParams::default(), "0").await.unwrap();

@@ -148,7 +148,7 @@ mod tests {
             ),
             (
                 Error::WatchFailed(E::ReadEvents(refused())),
-                "the watch failed (pods in namespace default): the watch broke off: refused",
+                "the watch failed (pods in namespace default): the watch was interrupted: refused",
             ),
         ] {
             let error = error.in_collection(PODS);

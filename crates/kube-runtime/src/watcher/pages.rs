@@ -2,7 +2,7 @@
 
 use super::source::{Source, Watchable};
 use crate::task::CancelableJoinHandle;
-use kube_client::{Error, client::ListAnswer};
+use kube_client::{Error, client::ListResponse};
 use kube_core::{DeserializeGuard, ObjectList, params::ListParams};
 use std::future::Future;
 use tokio::{runtime::Handle, sync::mpsc};
@@ -88,7 +88,7 @@ async fn ask_from<K: Watchable>(params: ListParams, source: Source, room: mpsc::
 async fn open<K: Watchable>(
     source: &Source,
     params: &ListParams,
-) -> Result<(ListAnswer, Option<String>), Error> {
+) -> Result<(ListResponse, Option<String>), Error> {
     let mut answer = source.list::<K>(params).await?;
     let token = answer.head().await?.continue_.filter(|token| !token.is_empty());
     Ok((answer, token))

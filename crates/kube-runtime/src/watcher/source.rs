@@ -3,7 +3,7 @@
 use futures::{StreamExt, stream::BoxStream};
 use kube_client::{
     Api, Client, Error,
-    client::{ListAnswer, Prune},
+    client::{ListResponse, Prune},
 };
 use kube_core::{
     DeserializeGuard, Request, Resource, WatchEvent,
@@ -44,7 +44,7 @@ impl Source {
         &self.request.url_path
     }
 
-    pub(super) async fn list<K: Watchable>(&self, params: &ListParams) -> Result<ListAnswer, Error> {
+    pub(super) async fn list<K: Watchable>(&self, params: &ListParams) -> Result<ListResponse, Error> {
         let request =
             if K::metadata_api() { self.request.list_metadata(params) } else { self.request.list(params) };
         let mut request = request.map_err(Error::BuildRequest)?;

@@ -7,14 +7,14 @@ use tower::BoxError;
 use super::*;
 use crate::client::{Body, Client};
 
-/// Answers a GET with 404 or the object, and every write with what was written; notes the calls.
-fn server(there: bool) -> (Api<ConfigMap>, Arc<Mutex<Vec<String>>>) {
+/// Responds to a GET with 404 or the object, and to a write with the written object; records the calls.
+fn server(exists: bool) -> (Api<ConfigMap>, Arc<Mutex<Vec<String>>>) {
     let calls = Arc::new(Mutex::new(Vec::new()));
-    let noted = Arc::clone(&calls);
+    let recorded = Arc::clone(&calls);
     let service = tower::service_fn(move |request: Request<Body>| {
-        noted.lock().unwrap().push(format!("{} {}", request.method(), request.uri().path()));
+        recorded.lock().unwrap().push(format!("{} {}", request.method(), request.uri().path()));
         async move {
-            let (code, body) = match (request.method() == Method::GET, there) {
+            let (code, body) = match (request.method() == Method::GET, exists) {
                 (true, false) => (404, br#"{"status":"Failure","reason":"NotFound","code":404}"#.to_vec()),
                 (true, true) => (200, br#"{"metadata":{"name":"a","namespace":"ns"}}"#.to_vec()),
                 (false, _) => (200, request.into_body().collect_bytes().await?.to_vec()),
@@ -26,9 +26,9 @@ fn server(there: bool) -> (Api<ConfigMap>, Arc<Mutex<Vec<String>>>) {
 }
 
 #[tokio::test]
-async fn a_vacant_entry_is_created_and_then_left_alone() {
+async fn a_vacant_entry_is_created_once() {
     let (api, calls) = server(false);
-    let entry = api.entry("a").await.unwrap().and_modify(|_| panic!("nothing is there"));
+    let entry = api.entry("a").await.unwrap().and_modify(|_| panic!("the object does not exist"));
     assert!(entry.get().is_none());
     let mut entry = entry.or_insert(ConfigMap::default);
     assert_eq!(entry.get().metadata.namespace.as_deref(), Some("ns"));
@@ -39,7 +39,7 @@ async fn a_vacant_entry_is_created_and_then_left_alone() {
 }
 
 #[tokio::test]
-async fn an_occupied_entry_is_replaced_only_if_it_was_changed() {
+async fn an_occupied_entry_is_replaced_only_if_it_has_changed() {
     let (api, calls) = server(true);
     let mut entry = api.entry("a").await.unwrap().or_insert(ConfigMap::default);
     entry.commit(&PostParams::default()).await.unwrap();
@@ -54,7 +54,7 @@ async fn an_occupied_entry_is_replaced_only_if_it_was_changed() {
 }
 
 #[tokio::test]
-async fn an_object_of_another_name_or_place_is_refused() {
+async fn an_object_of_another_name_or_namespace_is_an_error() {
     let (api, calls) = server(true);
     let mut entry = api.entry("a").await.unwrap();
     let map = entry.get_mut().unwrap();

@@ -2,14 +2,18 @@
 
 use std::fmt::Debug;
 
+use k8s_openapi::api::core::v1::Pod;
 use kube_core::subresource::AttachParams;
 use serde::de::DeserializeOwned;
 
-use super::{Attach, Execute, Portforward};
 use crate::api::Api;
-use crate::client::named;
+use crate::client::with_verb;
 use crate::error::Error;
 use crate::upgrade::{AttachedProcess, Portforwarder};
+
+/// Kinds that can execute commands.
+pub trait Execute {}
+impl Execute for Pod {}
 
 impl<K> Api<K>
 where
@@ -37,7 +41,7 @@ where
     /// let pods: Api<Pod> = Api::default_namespaced(client);
     /// let mut process = pods.exec("web", ["cat", "/etc/hostname"], &AttachParams::default().stderr(false)).await?;
     /// let mut text = String::new();
-    /// process.stdout().expect("asked for").read_to_string(&mut text).await?;
+    /// process.stdout().expect("requested").read_to_string(&mut text).await?;
     /// process.join().await?;
     /// assert_eq!(text, "web");
     /// # Ok(())
@@ -45,8 +49,8 @@ where
     /// ```
     ///
     /// # Errors
-    /// [`Error::BuildRequest`] for parameters that make no sense, [`Error::Api`] if the server refuses, [`Error::UpgradeConnection`] if
-    /// it does not speak websocket.
+    /// [`Error::BuildRequest`] for invalid parameters, [`Error::Api`] if the server refuses, [`Error::UpgradeConnection`] if
+    /// it does not switch to a websocket.
     pub async fn exec<I, T>(
         &self,
         name: &str,
@@ -57,16 +61,20 @@ where
         I: IntoIterator<Item = T> + Debug,
         T: Into<String>,
     {
-        let request = named("exec", self.request.exec(name, command, ap))?;
+        let request = with_verb("exec", self.request.exec(name, command, ap))?;
         self.client.attach(request, ap).await
     }
 }
+
+/// Kinds with a main process to attach to.
+pub trait Attach {}
+impl Attach for Pod {}
 
 impl<K> Api<K>
 where
     K: Clone + DeserializeOwned + Attach,
 {
-    /// Connects to the main process of a container of the pod `name`.
+    /// Attaches to the main process of a container of the pod `name`.
     ///
     /// ```
     /// use k8s_openapi::api::core::v1::Pod;
@@ -87,11 +95,11 @@ where
     ///
     /// let pods: Api<Pod> = Api::default_namespaced(client);
     /// let mut process = pods.attach("web", &AttachParams::default().stdin(true).stderr(false)).await?;
-    /// let mut stdin = process.stdin().expect("asked for");
+    /// let mut stdin = process.stdin().expect("requested");
     /// stdin.write_all(b"echo").await?;
     /// stdin.shutdown().await?;
     /// let mut text = String::new();
-    /// process.stdout().expect("asked for").read_to_string(&mut text).await?;
+    /// process.stdout().expect("requested").read_to_string(&mut text).await?;
     /// assert_eq!(text, "echo");
     /// # Ok(())
     /// # }
@@ -100,16 +108,20 @@ where
     /// # Errors
     /// As [`Api::exec`].
     pub async fn attach(&self, name: &str, ap: &AttachParams) -> Result<AttachedProcess, Error> {
-        let request = named("attach", self.request.attach(name, ap))?;
+        let request = with_verb("attach", self.request.attach(name, ap))?;
         self.client.attach(request, ap).await
     }
 }
+
+/// Kinds with ports to forward.
+pub trait Portforward {}
+impl Portforward for Pod {}
 
 impl<K> Api<K>
 where
     K: Clone + DeserializeOwned + Portforward,
 {
-    /// Connects to ports of the pod `name`, at most 128 at once. Each can be used for one connection.
+    /// Forwards ports of the pod `name`, at most 128 at once. Each carries one connection.
     ///
     /// ```
     /// use k8s_openapi::api::core::v1::Pod;
@@ -125,18 +137,18 @@ where
     /// # let running = kube_client::api::Patch::Merge(serde_json::json!({ "status": { "phase": "Running" } }));
     /// # Api::<Pod>::default_namespaced(client.clone()).patch_status("web", &Default::default(), &running).await?;
     /// # server.api().kubelet().on_port_forward(async |mut connection| {
-    /// #     let mut asked = [0; 4];
-    /// #     connection.stream.read_exact(&mut asked).await.map_err(|err| err.to_string())?;
-    /// #     connection.stream.write_all(&asked.to_ascii_uppercase()).await.map_err(|err| err.to_string())
+    /// #     let mut request = [0; 4];
+    /// #     connection.stream.read_exact(&mut request).await.map_err(|err| err.to_string())?;
+    /// #     connection.stream.write_all(&request.to_ascii_uppercase()).await.map_err(|err| err.to_string())
     /// # });
     ///
     /// let pods: Api<Pod> = Api::default_namespaced(client);
     /// let mut forwarder = pods.portforward("web", &[80]).await?;
-    /// let mut stream = forwarder.take_stream(80).expect("asked for");
+    /// let mut stream = forwarder.take_stream(80).expect("requested");
     /// stream.write_all(b"ping").await?;
-    /// let mut answer = [0; 4];
-    /// stream.read_exact(&mut answer).await?;
-    /// assert_eq!(&answer, b"PING");
+    /// let mut reply = [0; 4];
+    /// stream.read_exact(&mut reply).await?;
+    /// assert_eq!(&reply, b"PING");
     /// # Ok(())
     /// # }
     /// ```
@@ -144,7 +156,7 @@ where
     /// # Errors
     /// As [`Api::exec`].
     pub async fn portforward(&self, name: &str, ports: &[u16]) -> Result<Portforwarder, Error> {
-        let request = named("portforward", self.request.portforward(name, ports))?;
+        let request = with_verb("portforward", self.request.portforward(name, ports))?;
         self.client.forward(request, ports).await
     }
 }

@@ -1,19 +1,23 @@
 //! Logs of containers.
 
 use futures::AsyncBufRead;
+use k8s_openapi::api::core::v1::Pod;
 use kube_core::subresource::LogParams;
 use serde::de::DeserializeOwned;
 
-use super::Log;
 use crate::api::Api;
-use crate::client::named;
+use crate::client::with_verb;
 use crate::error::Error;
+
+/// Kinds that have logs.
+pub trait Log {}
+impl Log for Pod {}
 
 impl<K> Api<K>
 where
     K: DeserializeOwned + Log,
 {
-    /// The log as it is now, as one text.
+    /// The log up to now, as one string.
     ///
     /// ```
     /// use k8s_openapi::api::core::v1::Pod;
@@ -37,12 +41,12 @@ where
     /// ```
     ///
     /// # Errors
-    /// [`Error::Api`] with code 400 if the container has not started, 404 if the pod is not there; [`Error::FromUtf8`].
+    /// [`Error::Api`] with code 400 if the container has not started, 404 if the pod does not exist; [`Error::FromUtf8`].
     pub async fn logs(&self, name: &str, lp: &LogParams) -> Result<String, Error> {
-        self.client.request_text(named("logs", self.request.logs(name, lp))?).await
+        self.client.request_text(with_verb("logs", self.request.logs(name, lp))?).await
     }
 
-    /// The log as it is written: with `follow`, until the container ends or the reader is dropped.
+    /// Reads the log as a stream: with `follow`, until the container ends or the reader is dropped.
     ///
     /// ```
     /// use futures::AsyncBufReadExt;
@@ -70,8 +74,8 @@ where
     /// ```
     ///
     /// # Errors
-    /// As [`Api::logs`] for the start; what breaks off later is an error of the reader.
+    /// As [`Api::logs`] before the stream starts; later errors are those of the reader.
     pub async fn log_stream(&self, name: &str, lp: &LogParams) -> Result<impl AsyncBufRead + use<K>, Error> {
-        self.client.request_stream(named("log_stream", self.request.logs(name, lp))?).await
+        self.client.request_stream(with_verb("log_stream", self.request.logs(name, lp))?).await
     }
 }

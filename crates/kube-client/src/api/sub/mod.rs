@@ -1,20 +1,22 @@
-//! Subresources: parts of an object with an address of their own.
+//! Subresources: parts of an object with a path of their own.
+//!
+//! - [`generic`]: any subresource, by its name
+//! - [`status`], [`scale`]: of any kind that has them
+//! - [`pod`], [`logs`], [`exec`]: of pods
+//! - [`credentials`]: of service accounts and certificate signing requests
 
-mod any;
-#[cfg(feature = "ws")]
-mod ephemeral;
-mod evict;
+mod credentials;
 #[cfg(feature = "ws")]
 mod exec;
+mod generic;
 mod logs;
-mod marker;
-mod node;
-mod resize;
-mod restart;
+mod pod;
 mod scale;
 mod status;
-mod token;
 
 #[cfg(feature = "ws")]
-pub use marker::{Attach, Ephemeral, Execute, Portforward};
-pub use marker::{Evict, Log, Resize};
+pub use exec::{Attach, Execute, Portforward};
+pub use logs::Log;
+#[cfg(feature = "ws")]
+pub use pod::Ephemeral;
+pub use pod::{Evict, Resize};

@@ -1,4 +1,4 @@
-//! How many replicas there should be, of any kind that has them.
+//! The `scale` subresource: the number of replicas.
 
 use std::fmt::Debug;
 
@@ -22,7 +22,7 @@ where
         self.call("get_scale", self.request.get_subresource("scale", name)).await
     }
 
-    /// Changes the scale of the object `name`: the patch is of a `Scale`.
+    /// Patches the scale of the object `name`: the patch is of a `Scale`.
     ///
     /// ```
     /// use k8s_openapi::api::apps::v1::Deployment;

@@ -1,4 +1,4 @@
-//! The status, which those who run the object write.
+//! The `status` subresource, which the controller of the object writes.
 
 use std::fmt::Debug;
 
@@ -13,7 +13,7 @@ impl<K> Api<K>
 where
     K: DeserializeOwned,
 {
-    /// The object `name`, by way of its status.
+    /// Reads the object `name` through its `status` subresource.
     ///
     /// # Errors
     /// As [`Api::get`]; also code 404 if the kind has no status subresource.
@@ -21,9 +21,9 @@ where
         self.call("get_status", self.request.get_subresource("status", name)).await
     }
 
-    /// Changes the status of the object `name`; all but the status in the patch is ignored.
+    /// Patches the status of the object `name`; the server ignores all other changes.
     ///
-    /// The patch is of the whole object: `{"status": {...}}`, with [`Patch::Apply`] also `apiVersion` and `kind`.
+    /// The patch is of the whole object: `{"status": {...}}`, and `apiVersion` and `kind` with [`Patch::Apply`].
     ///
     /// ```
     /// use k8s_openapi::api::apps::v1::Deployment;
@@ -58,7 +58,7 @@ where
         self.call("patch_status", self.request.patch_subresource("status", name, pp, patch)).await
     }
 
-    /// Replaces the status of the object `name` by the one in `data`; all else in it is ignored.
+    /// Replaces the status of the object `name` with the one in `data`; the server ignores the rest of `data`.
     ///
     /// # Errors
     /// As [`Api::replace`].

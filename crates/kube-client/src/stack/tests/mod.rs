@@ -31,7 +31,7 @@ fn ways() -> Vec<(&'static str, Backend)> {
 
 fn client(config: &Config, backend: Backend) -> Result<Client, Error> {
     let service = compose_by(Some(backend), config, TokioExecutor::new())?;
-    Ok(Client::sharing(service, "default"))
+    Ok(Client::from_stack(service, "default"))
 }
 
 /// What the server says that it was shown.

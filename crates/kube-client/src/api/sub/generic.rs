@@ -1,4 +1,4 @@
-//! Subresources by name.
+//! Any subresource, by its name.
 
 use std::fmt::Debug;
 
@@ -13,7 +13,7 @@ impl<K> Api<K>
 where
     K: Clone + DeserializeOwned + Debug,
 {
-    /// The object `name`, by way of one of its subresources.
+    /// Reads a subresource that has the form of the whole object, such as `status`, of the object `name`.
     ///
     /// ```
     /// use k8s_openapi::api::apps::v1::Deployment;
@@ -59,7 +59,7 @@ where
         self.call("create_subresource", request).await
     }
 
-    /// Changes a subresource of the object `name`.
+    /// Patches a subresource of the object `name`.
     ///
     /// # Errors
     /// As [`Api::patch`].

@@ -1,4 +1,4 @@
-//! Lists that are read in steps.
+//! [`ListResponse`]: the response to a list request, read in steps.
 
 use http::Request;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ListMeta;
@@ -10,10 +10,10 @@ use super::Client;
 use crate::decode::ListBody;
 use crate::error::Error;
 
-/// The answer to a list request, whose items have not been read.
+/// The response to a list request, whose items have not been read.
 ///
-/// For lists of several pages: what one says of itself is known before its items are there, so the next page can be on its way
-/// meanwhile.
+/// For lists of several pages: the list's metadata arrive before its items, so the next page can be requested while this one is
+/// decoded.
 ///
 /// ```
 /// # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(async {
@@ -34,39 +34,43 @@ use crate::error::Error;
 /// ```
 ///
 /// # Cancellation
-/// Dropping it, or the future of one of its calls, ends the request.
+/// Dropping it, or the future of one of its methods, cancels the request.
 #[derive(Debug)]
-pub struct ListAnswer {
+pub struct ListResponse {
     body: ListBody,
 }
 
+/// The former name of [`ListResponse`].
+#[deprecated(note = "renamed to `ListResponse`")]
+pub type ListAnswer = ListResponse;
+
 impl Client {
-    /// Sends a list request and waits for the beginning of its answer.
+    /// Sends a list request and waits for the head of the response.
     ///
     /// # Errors
     /// As [`Client::request`].
-    pub async fn open_list(&self, request: Request<Vec<u8>>) -> Result<ListAnswer, Error> {
-        Ok(ListAnswer { body: self.list_body(request).await? })
+    pub async fn open_list(&self, request: Request<Vec<u8>>) -> Result<ListResponse, Error> {
+        Ok(ListResponse { body: self.list_body(request).await? })
     }
 }
 
-impl ListAnswer {
-    /// What the list says of itself before its first item: servers say everything there.
+impl ListResponse {
+    /// The metadata of the list, which servers send before the items.
     ///
-    /// Waits until so much has arrived, and reads no further.
+    /// Reads up to the first item, and no further.
     ///
     /// # Errors
-    /// The connection broke, or the response is not a list: `Error::SerdeError` then says what it lacks.
+    /// If the connection breaks, or the response is not a list: `Error::SerdeError` then has the missing field.
     pub async fn head(&mut self) -> Result<ListMeta, Error> {
         self.body.head().await
     }
 
-    /// Decodes the items as they arrive, each that cannot be decoded in its place, with its error and its metadata.
+    /// Decodes the items as they arrive. An item that cannot be decoded carries its error and its metadata.
     ///
     /// A `Deserialize` that panics is an error of its item.
     ///
     /// # Errors
-    /// As [`Client::request`], but for the items.
+    /// As [`Client::request`], except for items that cannot be decoded.
     pub async fn decode<K>(self) -> Result<ObjectList<DeserializeGuard<K>>, Error>
     where
         K: Clone + DeserializeOwned,

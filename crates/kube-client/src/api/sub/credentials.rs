@@ -1,4 +1,4 @@
-//! Tokens of service accounts, and approvals of certificates.
+//! Tokens of service accounts, and approvals of certificate signing requests.
 
 use k8s_openapi::api::authentication::v1::TokenRequest;
 use k8s_openapi::api::certificates::v1::CertificateSigningRequest;
@@ -10,7 +10,7 @@ use crate::api::Api;
 use crate::error::Error;
 
 impl Api<ServiceAccount> {
-    /// Asks for a token of the service account `name`; it is in the answer's status.
+    /// Requests a token of the service account `name`; it is in the status of the result.
     ///
     /// ```
     /// use k8s_openapi::api::authentication::v1::TokenRequest;
@@ -24,8 +24,8 @@ impl Api<ServiceAccount> {
     /// # Api::default_namespaced(client.clone()).create(&Default::default(), &robot).await?;
     ///
     /// let accounts: Api<ServiceAccount> = Api::default_namespaced(client);
-    /// let given = accounts.create_token_request("robot", &PostParams::default(), &TokenRequest::default()).await?;
-    /// assert!(given.status.and_then(|status| status.token).is_some());
+    /// let issued = accounts.create_token_request("robot", &PostParams::default(), &TokenRequest::default()).await?;
+    /// assert!(issued.status.and_then(|status| status.token).is_some());
     /// # Ok(())
     /// # }
     /// ```
@@ -44,7 +44,7 @@ impl Api<ServiceAccount> {
 }
 
 impl Api<CertificateSigningRequest> {
-    /// The request `name`, by way of its approval.
+    /// Reads the certificate signing request `name` through its `approval` subresource.
     ///
     /// # Errors
     /// As [`Api::get`].
@@ -52,7 +52,7 @@ impl Api<CertificateSigningRequest> {
         self.call("get_approval", self.request.get_subresource("approval", name)).await
     }
 
-    /// Approves or denies the request `name`: the patch sets a condition in its status.
+    /// Approves or denies the certificate signing request `name`: the patch sets a condition in its status.
     ///
     /// # Errors
     /// As [`Api::patch`].

@@ -1,4 +1,4 @@
-//! Requests that become a websocket.
+//! Requests that open a websocket: exec, attach and port-forward.
 
 use http::{Request, StatusCode};
 use kube_core::subresource::AttachParams;
@@ -10,11 +10,11 @@ use crate::error::Error;
 use crate::upgrade::{AttachedProcess, Connection, Handshake, Portforwarder, UpgradeConnectionError};
 
 impl Client {
-    /// Opens a websocket on an HTTP/1.1 connection of its own, offering versions 5 and 4 of the channel protocol unless the request
-    /// offers others by its `Sec-WebSocket-Protocol`.
+    /// Opens a websocket on its own HTTP/1.1 connection. It offers versions 5 and 4 of the channel protocol, unless the request has
+    /// another `Sec-WebSocket-Protocol`.
     ///
     /// # Errors
-    /// [`Error::Api`] if the server refuses, [`Error::UpgradeConnection`] if it does not switch to a websocket that fits, others as
+    /// [`Error::Api`] if the server refuses, [`Error::UpgradeConnection`] if it does not switch to a websocket of an offered protocol, others as
     /// [`Client::send`].
     pub async fn connect(&self, request: Request<Vec<u8>>) -> Result<Connection, Error> {
         let mut request = request.map(Body::from);
@@ -31,7 +31,7 @@ impl Client {
         Ok(Connection::new(upgraded, agreed).await)
     }
 
-    /// The streams of a process.
+    /// Opens a websocket to a process.
     pub(crate) async fn attach(
         &self,
         request: Request<Vec<u8>>,
@@ -40,7 +40,7 @@ impl Client {
         Ok(AttachedProcess::start(self.connect(request).await?, ap))
     }
 
-    /// The streams of these ports.
+    /// Opens a websocket to these ports.
     pub(crate) async fn forward(
         &self,
         request: Request<Vec<u8>>,

@@ -1,41 +1,41 @@
-//! From the resource list of one version to kinds: pure.
+//! Unaggregated discovery: converts the `APIResourceList` of one version to kinds.
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{APIResource, APIResourceList};
 use kube_core::discovery::{ApiCapabilities, ApiResource, Scope};
 use kube_core::gvk::GroupVersion;
 
-use super::group::{Discovered, VersionResources};
+use super::group::{DiscoveredKind, VersionResources};
 use crate::error::{DiscoveryError, Error};
 
-/// Sorts the flat list, in which subresources stand as `plural/name`, into kinds with their subresources.
+/// Groups the flat list, which has subresources as `plural/name`, into kinds with their subresources.
 pub(super) fn version_resources(list: &APIResourceList) -> Result<VersionResources, Error> {
     let gv: GroupVersion = list
         .group_version
         .parse()
         .map_err(|_| Error::Discovery(DiscoveryError::InvalidGroupVersion(list.group_version.clone())))?;
-    let mut resources: Vec<Discovered> = list
+    let mut resources: Vec<DiscoveredKind> = list
         .resources
         .iter()
         .filter(|entry| !entry.name.contains('/'))
         .map(|entry| (resource(entry, &entry.name, &gv), capabilities(entry)))
         .collect();
     for entry in &list.resources {
-        let Some((parent, name)) = entry.name.split_once('/') else { continue };
-        // A few subresources have no resource above them; there is nothing to reach them by.
-        if let Some((_, above)) = resources.iter_mut().find(|(resource, _)| resource.plural == parent) {
-            above.subresources.push((resource(entry, name, &gv), capabilities(entry)));
+        let Some((plural, name)) = entry.name.split_once('/') else { continue };
+        // A few subresources have no parent resource in the list, and cannot be requested.
+        if let Some((_, parent)) = resources.iter_mut().find(|(resource, _)| resource.plural == plural) {
+            parent.subresources.push((resource(entry, name, &gv), capabilities(entry)));
         }
     }
     Ok(VersionResources { version: gv.version, resources })
 }
 
 fn resource(entry: &APIResource, plural: &str, list: &GroupVersion) -> ApiResource {
-    let given = |value: &Option<String>, default: &str| {
+    let or_default = |value: &Option<String>, default: &str| {
         value.clone().filter(|value| !value.is_empty()).unwrap_or_else(|| default.to_owned())
     };
     let gv = GroupVersion {
-        group: given(&entry.group, &list.group),
-        version: given(&entry.version, &list.version),
+        group: or_default(&entry.group, &list.group),
+        version: or_default(&entry.version, &list.version),
     };
     ApiResource {
         api_version: gv.api_version(),
@@ -59,12 +59,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn subresources_stand_under_their_resource() {
+    fn subresources_are_grouped_under_their_resource() {
         let list: APIResourceList = serde_json::from_str(
             r#"{"groupVersion":"apps/v1","resources":[
                 {"name":"deployments/scale","kind":"Scale","group":"autoscaling","version":"v1","namespaced":true,"singularName":"","verbs":["get"]},
                 {"name":"deployments","kind":"Deployment","namespaced":true,"singularName":"deployment","verbs":["get","list"]},
-                {"name":"lost/sub","kind":"X","namespaced":true,"singularName":"","verbs":[]}]}"#,
+                {"name":"orphan/sub","kind":"X","namespaced":true,"singularName":"","verbs":[]}]}"#,
         )
         .unwrap();
         let version = version_resources(&list).unwrap();
@@ -77,7 +77,7 @@ mod tests {
     }
 
     #[test]
-    fn an_odd_group_version_is_named() {
+    fn an_invalid_group_version_is_an_error() {
         let list = APIResourceList { group_version: "a/b/c".into(), ..APIResourceList::default() };
         let Err(Error::Discovery(err)) = version_resources(&list) else { panic!("expected an error") };
         assert!(err.to_string().contains("a/b/c"));
