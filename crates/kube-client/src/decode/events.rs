@@ -13,7 +13,7 @@ use serde::Deserialize;
 use serde::de::{DeserializeOwned, Error as _};
 use serde_json::value::RawValue;
 
-use super::caught::caught;
+use super::catch_panic::catch_panic;
 use super::invalid::{field_path, invalid_object};
 use super::lines::LineSplitter;
 use super::prune::Prune;
@@ -21,7 +21,7 @@ use super::reader::read;
 use crate::body::Body;
 use crate::error::Error;
 
-/// Events as they come. An event that cannot be decoded is one error, and the stream goes on; a broken connection is the last.
+/// The events of a watch. An undecodable event is one error and the stream continues; an error of the connection is the last item.
 #[derive(Debug)]
 pub(crate) struct EventStream<K> {
     body: Body,
@@ -34,9 +34,9 @@ pub(crate) struct EventStream<K> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
     Reading,
-    /// The body has ended; its last line may lack an end.
-    Ending,
-    Over,
+    /// The body has ended; its last line may have no line feed.
+    LastLine,
+    Ended,
 }
 
 impl<K: DeserializeOwned> EventStream<K> {
@@ -46,7 +46,7 @@ impl<K: DeserializeOwned> EventStream<K> {
 }
 
 impl<K: DeserializeOwned> EventStream<DeserializeGuard<K>> {
-    /// Events of objects that cannot be decoded are events too.
+    /// Undecodable objects are events with an [`InvalidObject`](kube_core::error_boundary::InvalidObject).
     pub(crate) fn guarded(body: Body, prune: Prune) -> Self {
         Self { body, lines: LineSplitter::default(), state: State::Reading, prune, decode: decode_guarded }
     }
@@ -63,17 +63,17 @@ impl<K> Stream for EventStream<K> {
                     Ok(Some(line)) => return Poll::Ready(Some((this.decode)(&line, this.prune))),
                     Ok(None) => {}
                     Err(_) => {
-                        this.state = State::Over;
+                        this.state = State::Ended;
                         return Poll::Ready(Some(Err(Error::LinesCodecMaxLineLengthExceeded)));
                     }
                 },
-                State::Ending => {
-                    this.state = State::Over;
-                    // Without a line end it may be cut off, and then it is no event at all.
+                State::LastLine => {
+                    this.state = State::Ended;
+                    // Without a line feed it may be incomplete, and then it is ignored.
                     let event = this.lines.finish().and_then(|line| (this.decode)(&line, this.prune).ok());
                     return Poll::Ready(event.map(Ok));
                 }
-                State::Over => return Poll::Ready(None),
+                State::Ended => return Poll::Ready(None),
             }
             match ready!(Pin::new(&mut this.body).poll_frame(cx)) {
                 Some(Ok(frame)) => {
@@ -81,20 +81,20 @@ impl<K> Stream for EventStream<K> {
                         this.lines.push(data);
                     }
                 }
-                None => this.state = State::Ending,
+                None => this.state = State::LastLine,
                 Some(Err(err)) => {
-                    this.state = State::Over;
-                    // Its connection is given up now, so that the watch that follows this one takes another.
+                    this.state = State::Ended;
+                    // Dropping the body releases its connection now, so that the next watch uses another one.
                     this.body = Body::empty();
-                    return Poll::Ready(broken(err).map(Err));
+                    return Poll::Ready(connection_error(err).map(Err));
                 }
             }
         }
     }
 }
 
-/// A watch whose connection closes midway has simply ended: servers do that at every restart.
-fn broken(err: Error) -> Option<Error> {
+/// `None` if the server closed the connection, which is a normal end of a watch: servers do so at every restart.
+fn connection_error(err: Error) -> Option<Error> {
     let mut cause: Option<&(dyn StdError + 'static)> = Some(&err);
     let mut kind = io::ErrorKind::Other;
     while let Some(current) = cause {
@@ -120,12 +120,12 @@ fn event<K: DeserializeOwned>(line: &[u8], prune: Prune) -> Result<WatchEvent<K>
     read(line, &[], prune.within_event(), PhantomData)
 }
 
-/// In one pass if the object is good; else the line is read again for what can be known of the object.
+/// Decodes in one pass. If that fails, further passes read the object's metadata and find the invalid field.
 fn decode_guarded<K: DeserializeOwned>(
     line: &[u8],
     prune: Prune,
 ) -> Result<WatchEvent<DeserializeGuard<K>>, Error> {
-    let err = match caught(|| event::<K>(line, prune)) {
+    let err = match catch_panic(|| event::<K>(line, prune)) {
         Ok(WatchEvent::Added(object)) => return Ok(WatchEvent::Added(DeserializeGuard(Ok(object)))),
         Ok(WatchEvent::Modified(object)) => return Ok(WatchEvent::Modified(DeserializeGuard(Ok(object)))),
         Ok(WatchEvent::Deleted(object)) => return Ok(WatchEvent::Deleted(DeserializeGuard(Ok(object)))),
@@ -143,11 +143,11 @@ fn decode_guarded<K: DeserializeOwned>(
     }
 }
 
-/// Names the object that cannot be decoded. Where a server answers with a bare `Status` instead, that is the error.
+/// Adds the object and the field to the error. A bare `Status` in place of an event is [`Error::Api`].
 fn explain<K: DeserializeOwned>(line: &[u8], err: &serde_json::Error) -> Error {
     #[derive(Default, Deserialize)]
     #[serde(default)]
-    struct Probe {
+    struct EventHead {
         r#type: String,
         kind: String,
         object: Object,
@@ -171,23 +171,23 @@ fn explain<K: DeserializeOwned>(line: &[u8], err: &serde_json::Error) -> Error {
         object: &'a RawValue,
     }
 
-    let probe: Probe = serde_json::from_slice(line).unwrap_or_default();
-    if probe.kind == "Status"
-        && probe.r#type.is_empty()
+    let head: EventHead = serde_json::from_slice(line).unwrap_or_default();
+    if head.kind == "Status"
+        && head.r#type.is_empty()
         && let Ok(status) = serde_json::from_slice::<Status>(line)
     {
         return Error::Api(status.boxed());
     }
-    let Object { kind, metadata } = probe.object;
+    let Object { kind, metadata } = head.object;
     let named = match (metadata.namespace, metadata.name) {
         (Some(namespace), Some(name)) => format!("{kind} {namespace}/{name}"),
         (None, Some(name)) => format!("{kind} {name}"),
         (_, None) => {
             let text = String::from_utf8_lossy(line);
-            format!("an object that has no name: {}", text.chars().take(SHOWN).collect::<String>())
+            format!("an object without a name: {}", text.chars().take(MAX_SHOWN).collect::<String>())
         }
     };
-    let event = if probe.r#type.is_empty() { "unknown" } else { &probe.r#type };
+    let event = if head.r#type.is_empty() { "unknown" } else { &head.r#type };
     let object = serde_json::from_slice::<RawObject<'_>>(line).ok();
     let path = object.and_then(|line| field_path::<K>(line.object.get().as_bytes()));
     let field = path.map(|path| format!("{path}: ")).unwrap_or_default();
@@ -197,8 +197,8 @@ fn explain<K: DeserializeOwned>(line: &[u8], err: &serde_json::Error) -> Error {
     )))
 }
 
-/// How much of an unreadable line is shown.
-const SHOWN: usize = 200;
+/// How many characters of an undecodable line an error contains.
+const MAX_SHOWN: usize = 200;
 
 #[cfg(test)]
 mod tests {
@@ -224,7 +224,7 @@ mod tests {
     const A: &str = "{\"type\":\"ADDED\",\"object\":{\"metadata\":{\"name\":\"a\"}}}\n";
 
     #[tokio::test]
-    async fn events_come_across_chunks() {
+    async fn an_event_may_span_chunks() {
         let events = events(vec![Ok(&A[..10]), Ok(&A[10..]), Ok(A)]).await;
         let names: Vec<_> = events
             .into_iter()
@@ -237,7 +237,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_bad_object_is_one_error_that_names_it() {
+    async fn an_undecodable_object_is_one_error_that_names_it() {
         let bad = "{\"type\":\"MODIFIED\",\"object\":{\"kind\":\"ConfigMap\",\
                    \"metadata\":{\"name\":\"b\",\"namespace\":\"ns\"},\"data\":5}}\n";
         let events = events(vec![Ok(A), Ok(bad), Ok(A)]).await;
@@ -251,7 +251,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_guarded_bad_object_is_an_event_with_its_metadata() {
+    async fn a_guarded_undecodable_object_is_an_event_with_its_metadata() {
         let bad = "{\"type\":\"DELETED\",\"object\":{\"metadata\":{\"name\":\"b\",\"resourceVersion\":\"7\"},\"data\":5}}\n";
         let text = [A, bad, "{\"type\":\"ODD\",\"object\":{}}\n", A].concat();
         let stream = EventStream::<DeserializeGuard<ConfigMap>>::guarded(
@@ -289,7 +289,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn text_that_is_no_event_is_shown() {
+    async fn the_error_of_an_invalid_line_contains_its_text() {
         let events = events(vec![Ok("<html>oops</html>\n"), Ok(A)]).await;
         assert!(
             matches!(&events[0], Err(Error::SerdeError(cause)) if cause.to_string().contains("<html>oops"))
@@ -298,7 +298,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn errors_of_the_server_arrive_in_both_forms() {
+    async fn a_status_is_an_error_with_and_without_an_event() {
         let status = "{\"kind\":\"Status\",\"code\":410,\"reason\":\"Expired\",\"message\":\"too old\"}\n";
         let wrapped = "{\"type\":\"ERROR\",\"object\":{\"kind\":\"Status\",\"code\":410}}\n";
         let events = events(vec![Ok(status), Ok(wrapped)]).await;
@@ -307,8 +307,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_connection_that_closes_midway_ends_the_stream_quietly() {
-        // The end of a file is not a failure; anything else is, see below.
+    async fn a_closed_connection_ends_the_stream_without_an_error() {
         let eof = || Err(io::Error::from(io::ErrorKind::UnexpectedEof).into());
         assert!(matches!(
             &events(vec![Ok(A), Ok("{\"type\":"), eof()]).await[..],
@@ -318,9 +317,9 @@ mod tests {
         assert!(matches!(&events(vec![Ok(A.trim_end())]).await[..], [Ok(WatchEvent::Added(_))]));
     }
 
-    /// What hyper says of a chunked body that breaks off, as every HTTP/1.1 connection does.
+    /// hyper reports this as an incomplete message.
     #[tokio::test]
-    async fn a_chunked_body_that_breaks_off_ends_the_stream_quietly() {
+    async fn an_incomplete_chunked_body_ends_the_stream_without_an_error() {
         use hyper_util::rt::TokioIo;
         use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 
@@ -335,14 +334,14 @@ mod tests {
                 .await
                 .unwrap();
         });
-        let answer = sender.send_request(http::Request::new(Body::empty())).await.unwrap();
+        let response = sender.send_request(http::Request::new(Body::empty())).await.unwrap();
         let events: Vec<_> =
-            EventStream::<ConfigMap>::new(Body::wrap(answer.into_body()), Prune::default()).collect().await;
+            EventStream::<ConfigMap>::new(Body::wrap(response.into_body()), Prune::default()).collect().await;
         assert!(matches!(&events[..], [Ok(WatchEvent::Added(_))]), "{events:?}");
     }
 
     #[tokio::test]
-    async fn any_other_failure_is_the_last_item() {
+    async fn another_connection_error_is_the_last_item() {
         let reset = Err(io::Error::from(io::ErrorKind::ConnectionReset).into());
         let mut events = events(vec![Ok(A), reset, Ok(A)]).await;
         assert_eq!(events.len(), 2);
@@ -351,7 +350,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn depth_without_end_is_an_error_of_that_line() {
+    async fn excessive_nesting_is_an_error_of_one_line() {
         let deep =
             format!("{{\"type\":\"ADDED\",\"object\":{}{}}}\n{A}", "[".repeat(10_000), "]".repeat(10_000));
         let stream = EventStream::<serde_json::Value>::new(Body::from(deep.into_bytes()), Prune::default());
@@ -360,7 +359,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn nothing_is_no_event() {
+    async fn an_empty_body_has_no_events() {
         let none: Vec<_> =
             EventStream::<ConfigMap>::new(Body::empty(), Prune::default()).try_collect().await.unwrap();
         assert!(none.is_empty());

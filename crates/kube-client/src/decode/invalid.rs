@@ -1,4 +1,4 @@
-//! What can still be known of an object that does not decode.
+//! The metadata of an object that does not decode, and the field that is invalid.
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube_core::error_boundary::InvalidObject;
@@ -6,36 +6,36 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use super::caught::caught;
+use super::catch_panic::catch_panic;
 
-/// Reads the metadata of an object, given as JSON, as far as that can be read, and finds out which field of `K` is wrong. Rare, so it
-/// may cost other passes. `kind` counts where the object does not say its own.
+/// Reads as much of the metadata as is valid, and finds the invalid field of `K`, in several passes: this is rare. `kind` is the kind of
+/// objects without their own.
 pub(super) fn invalid_object<K: DeserializeOwned>(
     json: &[u8],
     error: &serde_json::Error,
     kind: Option<&str>,
 ) -> InvalidObject {
-    let metadata =
-        Object::<ObjectMeta>::read(json).or_else(|| Object::<Names>::read(json).map(Names::into_meta));
+    let metadata = WithMetadata::<ObjectMeta>::read(json)
+        .or_else(|| WithMetadata::<LenientMeta>::read(json).map(LenientMeta::into_meta));
     let own_kind = serde_json::from_slice::<Kind>(json).ok().and_then(|object| object.kind);
-    let place = match (own_kind.as_deref().or(kind), field_path::<K>(json)) {
+    let context = match (own_kind.as_deref().or(kind), field_path::<K>(json)) {
         (Some(kind), Some(path)) => format!("{kind}.{path}: "),
         (Some(kind), None) => format!("{kind}: "),
         (None, Some(path)) => format!("{path}: "),
         (None, None) => String::new(),
     };
     let metadata = without_managed_fields(metadata.unwrap_or_default());
-    InvalidObject { error: format!("{place}{error}"), metadata }
+    InvalidObject { error: format!("{context}{error}"), metadata }
 }
 
-/// Where in `json` decoding it as a `K` fails, such as `spec.containers[0].image`. `None` if that is no field, or if it does not fail.
+/// The path of the invalid field, such as `spec.containers[0].image`. `None` if the error is at no field, or if there is none.
 pub(super) fn field_path<K: DeserializeOwned>(json: &[u8]) -> Option<String> {
     let decode = || {
         let mut deserializer = serde_json::Deserializer::from_slice(json);
         Ok(serde_path_to_error::deserialize::<_, K>(&mut deserializer).err())
     };
-    // A field that is missing is named by the error; its path is that of the object around it.
-    let path = caught(decode).ok()??.path().to_string();
+    // For a missing field this is the path of its parent; the error contains the field's name.
+    let path = catch_panic(decode).ok()??.path().to_string();
     (path != ".").then_some(path)
 }
 
@@ -44,29 +44,29 @@ struct Kind {
     kind: Option<String>,
 }
 
-/// An object of which only the metadata counts.
+/// An object of which only the metadata is read.
 #[derive(Deserialize)]
-struct Object<M> {
+struct WithMetadata<M> {
     metadata: M,
 }
 
-impl<M: DeserializeOwned> Object<M> {
+impl<M: DeserializeOwned> WithMetadata<M> {
     fn read(json: &[u8]) -> Option<M> {
         serde_json::from_slice::<Self>(json).ok().map(|object| object.metadata)
     }
 }
 
-/// Metadata of which other fields are broken.
+/// Metadata with other, invalid fields.
 #[derive(Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
-struct Names {
+struct LenientMeta {
     name: Value,
     namespace: Value,
     resource_version: Value,
     uid: Value,
 }
 
-impl Names {
+impl LenientMeta {
     fn into_meta(self) -> ObjectMeta {
         let text = |value: Value| value.as_str().map(str::to_owned);
         ObjectMeta {
@@ -79,7 +79,7 @@ impl Names {
     }
 }
 
-/// They are by far the largest part and say nothing of the object.
+/// They are the largest part and irrelevant for the error.
 fn without_managed_fields(metadata: ObjectMeta) -> ObjectMeta {
     ObjectMeta { managed_fields: None, ..metadata }
 }
@@ -95,7 +95,7 @@ mod tests {
     }
 
     #[test]
-    fn as_much_is_kept_as_can_be_read() {
+    fn all_valid_metadata_is_kept() {
         let whole = read(
             r#"{"metadata":{"name":"a","labels":{"x":"y"},"managedFields":[{"manager":"m"}]},"data":5}"#,
         );

@@ -1,4 +1,4 @@
-//! One JSON value per body.
+//! Bodies of one JSON value.
 
 use std::borrow::Cow;
 use std::marker::PhantomData;
@@ -14,16 +14,16 @@ use super::reader::read;
 use crate::body::Body;
 use crate::error::Error;
 
-/// Reads the body and decodes it in one pass over its bytes.
+/// Collects the body and decodes it in one pass.
 pub(crate) async fn from_body<T: DeserializeOwned>(body: Body, prune: Prune) -> Result<T, Error> {
-    whole(&body.collect_bytes().await?, prune)
+    decode(&body.collect_bytes().await?, prune)
 }
 
-/// Deletions are answered with the object if it is still there (finalizers), else with a `Status`.
+/// The response to a deletion: the object if it still exists (finalizers), else a `Status`.
 pub(crate) async fn object_or_status<T: DeserializeOwned>(body: Body) -> Result<Either<T, Status>, Error> {
     #[derive(Deserialize)]
     #[serde(rename_all = "camelCase")]
-    struct Probe<'a> {
+    struct TypeMeta<'a> {
         #[serde(borrow, default)]
         kind: Option<Cow<'a, str>>,
         #[serde(borrow, default)]
@@ -31,22 +31,22 @@ pub(crate) async fn object_or_status<T: DeserializeOwned>(body: Body) -> Result<
     }
 
     let bytes = body.collect_bytes().await?;
-    let probe: Probe<'_> = serde_json::from_slice(&bytes).map_err(Error::SerdeError)?;
-    // Custom kinds may be called Status too, but not in the core group.
-    let is_status = probe.kind.as_deref() == Some("Status")
-        && probe.api_version.as_deref().is_none_or(|version| version == "v1");
+    let types: TypeMeta<'_> = serde_json::from_slice(&bytes).map_err(Error::SerdeError)?;
+    // A custom resource may have the kind Status as well, but not in the core group.
+    let is_status = types.kind.as_deref() == Some("Status")
+        && types.api_version.as_deref().is_none_or(|version| version == "v1");
     if is_status {
         serde_json::from_slice(&bytes).map(Either::Right).map_err(Error::SerdeError)
     } else {
-        whole(&bytes, Prune::default()).map(Either::Left)
+        decode(&bytes, Prune::default()).map(Either::Left)
     }
 }
 
-fn whole<T: DeserializeOwned>(json: &[u8], prune: Prune) -> Result<T, Error> {
+fn decode<T: DeserializeOwned>(json: &[u8], prune: Prune) -> Result<T, Error> {
     read(json, &[], prune, PhantomData).map_err(|err| Error::SerdeError(explain::<T>(json, err)))
 }
 
-/// Names the object and the field that do not fit `T`. Broken JSON stays the error that it is.
+/// Adds the object and the field to an error of type `T`. Syntax errors stay as they are.
 fn explain<T: DeserializeOwned>(json: &[u8], err: serde_json::Error) -> serde_json::Error {
     if !err.is_data() {
         return err;
@@ -80,24 +80,24 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn an_object_that_does_not_fit_is_named_with_its_field() {
-        let told = async |text| match from_body::<ConfigMap>(body(text), Prune::default()).await {
+    async fn the_error_of_an_undecodable_object_contains_its_name_and_field() {
+        let error = async |text| match from_body::<ConfigMap>(body(text), Prune::default()).await {
             Err(Error::SerdeError(err)) => err.to_string(),
             other => panic!("{other:?}"),
         };
         let odd =
-            told(r#"{"kind":"ConfigMap","metadata":{"name":"b","namespace":"ns"},"data":{"key":5}}"#).await;
+            error(r#"{"kind":"ConfigMap","metadata":{"name":"b","namespace":"ns"},"data":{"key":5}}"#).await;
         assert!(
             odd.starts_with("cannot decode object ns/b: ConfigMap.data.key: invalid type: integer `5`"),
             "{odd}"
         );
-        let unnamed = told(r#"{"data":[]}"#).await;
+        let unnamed = error(r#"{"data":[]}"#).await;
         assert!(unnamed.starts_with("data: invalid type: sequence"), "{unnamed}");
-        assert!(told("{").await.starts_with("EOF"));
+        assert!(error("{").await.starts_with("EOF"));
     }
 
     #[tokio::test]
-    async fn depth_without_end_and_broken_text_are_errors() {
+    async fn excessive_nesting_and_incomplete_json_are_errors() {
         let deep = format!("{}{}", "[".repeat(10_000), "]".repeat(10_000));
         assert!(matches!(
             from_body::<serde_json::Value>(body(&deep), Prune::default()).await,

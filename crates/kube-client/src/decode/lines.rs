@@ -1,32 +1,32 @@
-//! Lines out of chunks that break anywhere: a pure machine.
+//! Splits chunks into lines, without I/O.
 
 use bytes::Bytes;
 use memchr::memchr;
 
-/// Cuts chunks into lines. A line that lies within a chunk shares its bytes; only one that spans several is copied.
+/// Splits chunks into lines. A line within one chunk shares its bytes; only a line that spans several is copied.
 #[derive(Debug, Default)]
 pub(super) struct LineSplitter {
-    /// The beginning of a line whose end has not come.
+    /// The beginning of an incomplete line.
     partial: Vec<u8>,
-    /// What has not been looked at.
+    /// The unread part of the last chunk.
     chunk: Bytes,
 }
 
-/// A line is longer than any object can be.
+/// A line is longer than [`MAX_LINE`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct LineTooLong;
 
-/// etcd takes objects of up to 1.5 MiB by default; a server that sends more than this in one line has lost its way.
+/// Far more than etcd's default limit of 1.5 MiB per object.
 const MAX_LINE: usize = 64 << 20;
 
 impl LineSplitter {
-    /// Takes the next chunk. All lines of the one before have to be taken out first.
+    /// Adds a chunk. All lines of the previous chunk must have been read.
     pub(super) fn push(&mut self, chunk: Bytes) {
-        debug_assert!(self.chunk.is_empty(), "the chunk before still has lines");
+        debug_assert!(self.chunk.is_empty(), "the previous chunk still has lines");
         self.chunk = chunk;
     }
 
-    /// The next whole line without its end, or `None` if another chunk is needed. Empty lines are passed over.
+    /// The next complete line without its line feed, or `None` if another chunk is needed. Skips empty lines.
     pub(super) fn next_line(&mut self) -> Result<Option<Bytes>, LineTooLong> {
         while let Some(end) = memchr(b'\n', &self.chunk) {
             let piece = self.chunk.split_to(end + 1).slice(..end);
@@ -45,7 +45,7 @@ impl LineSplitter {
         Ok(None)
     }
 
-    /// What stands behind the last line end when nothing more comes.
+    /// The text after the last line feed, at the end of the body.
     pub(super) fn finish(&mut self) -> Option<Bytes> {
         let line = trim(Bytes::from(std::mem::take(&mut self.partial)));
         (!line.is_empty()).then_some(line)
@@ -83,7 +83,7 @@ mod tests {
     }
 
     #[test]
-    fn any_cut_gives_the_same_lines() {
+    fn chunk_boundaries_do_not_change_the_lines() {
         let text = b"one\ntwo two\r\n\n\nthree\nlast";
         let whole = split(&[text]);
         assert_eq!(whole, ["one", "two two", "three", "last"]);
@@ -105,7 +105,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_without_end_is_an_error_and_not_kept() {
+    fn an_endless_line_is_an_error_and_its_memory_is_released() {
         let mut splitter = LineSplitter::default();
         let chunk = Bytes::from(vec![b'x'; MAX_LINE / 2]);
         splitter.push(chunk.clone());

@@ -1,4 +1,4 @@
-//! The body of a list, decoded item by item as it arrives: body and decoded list are never here together.
+//! The body of a list, decoded item by item as it arrives: the whole body and the whole list are never in memory together.
 
 use http_body_util::BodyExt;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ListMeta;
@@ -6,20 +6,20 @@ use kube_core::DeserializeGuard;
 use kube_core::object::{DefaultTypes, ObjectList};
 use serde::de::{DeserializeOwned, Error as _, IgnoredAny};
 
-use super::caught::caught;
+use super::array_lengths::ArrayLengths;
+use super::catch_panic::catch_panic;
 use super::invalid::invalid_object;
-use super::lengths::Lengths;
+use super::items::{Item, ItemSplitter, NotAList};
 use super::prune::Prune;
 use super::reader::read;
-use super::split::{Item, ItemSplitter, NotAList};
 use crate::body::Body;
 use crate::error::Error;
 
-/// A list of which as much has been read as somebody asked for.
+/// A list that is read on demand.
 #[derive(Debug)]
 pub(crate) struct ListBody {
     body: Body,
-    /// The body has nothing more.
+    /// The body has been read to its end.
     ended: bool,
     splitter: ItemSplitter,
     prune: Prune,
@@ -30,13 +30,13 @@ impl ListBody {
         Self { body, ended: false, splitter: ItemSplitter::default(), prune }
     }
 
-    /// What stands before the first item. Reads no further than to there.
+    /// The metadata before the first item. Reads no further.
     pub(crate) async fn head(&mut self) -> Result<ListMeta, Error> {
-        while !self.splitter.reach_items() && self.read_on().await? {}
-        Ok(self.opening()?.metadata)
+        while !self.splitter.reach_items() && self.read_chunk().await? {}
+        Ok(self.parse_head()?.metadata)
     }
 
-    /// Decodes the items here. The first that does not decode is the error, and it is named.
+    /// Decodes the items. The first undecodable item is an error that names it.
     pub(crate) async fn decode<K>(mut self) -> Result<ObjectList<K>, Error>
     where
         K: Clone + DeserializeOwned,
@@ -52,7 +52,7 @@ impl ListBody {
         self.finish(items)
     }
 
-    /// Decodes the items here. They may be invalid one by one.
+    /// Decodes the items. Each may be invalid on its own.
     pub(crate) async fn decode_guarded<K>(mut self) -> Result<ObjectList<DeserializeGuard<K>>, Error>
     where
         K: Clone + DeserializeOwned,
@@ -60,7 +60,7 @@ impl ListBody {
         let ((defaults, kind), prune) = (self.defaults().await?, self.prune);
         let mut items = Vec::new();
         while let Some(item) = self.next_item().await? {
-            let decoded = caught(|| decode(item.json, item.lengths, &defaults, prune));
+            let decoded = catch_panic(|| decode(item.json, item.lengths, &defaults, prune));
             let invalid = |err| invalid_object::<K>(item.json, &err, kind.as_deref());
             items.push(DeserializeGuard(decoded.map_err(invalid)));
         }
@@ -69,15 +69,15 @@ impl ListBody {
 
     async fn next_item(&mut self) -> Result<Option<Item<'_>>, Error> {
         while !self.splitter.find().map_err(not_a_list)? {
-            if !self.read_on().await? {
+            if !self.read_chunk().await? {
                 return Ok(None);
             }
         }
         Ok(self.splitter.item())
     }
 
-    /// Takes the next bytes in; whether there were any more.
-    async fn read_on(&mut self) -> Result<bool, Error> {
+    /// Reads the next chunk; false at the end of the body.
+    async fn read_chunk(&mut self) -> Result<bool, Error> {
         while !self.ended {
             match self.body.frame().await.transpose()?.map(http_body::Frame::into_data) {
                 Some(Ok(data)) => {
@@ -91,21 +91,21 @@ impl ListBody {
         Ok(false)
     }
 
-    /// The fields of the list before its items; all of its fields where it has no array of items.
-    fn opening(&self) -> Result<ObjectList<IgnoredAny>, Error> {
+    /// The fields of the list before its items; all fields if it has no array of items.
+    fn parse_head(&self) -> Result<ObjectList<IgnoredAny>, Error> {
         let envelope = self.splitter.envelope();
-        let opening = if self.splitter.envelope_is_open() {
+        let head = if self.splitter.envelope_is_open() {
             serde_json::from_slice(envelope)
         } else {
             serde_json::from_slice(&[envelope, b"]}"].concat())
         };
-        opening.map_err(|err| Error::SerdeError(serde_json::Error::custom(format!("not a list: {err}"))))
+        head.map_err(|err| Error::SerdeError(serde_json::Error::custom(format!("not a list: {err}"))))
     }
 
-    /// The type that the list implies for its items, and its kind.
+    /// The type that the list implies for its items, and their kind.
     async fn defaults(&mut self) -> Result<(DefaultTypes, Option<String>), Error> {
         self.head().await?;
-        let types = self.opening()?.types;
+        let types = self.parse_head()?.types;
         let kind = types.kind.strip_suffix("List").filter(|kind| !kind.is_empty()).map(str::to_owned);
         Ok((DefaultTypes::of_list(&types), kind))
     }
@@ -119,7 +119,7 @@ impl ListBody {
 
 fn decode<K: DeserializeOwned>(
     json: &[u8],
-    lengths: &Lengths,
+    lengths: &ArrayLengths,
     defaults: &DefaultTypes,
     prune: Prune,
 ) -> Result<K, serde_json::Error> {
@@ -154,13 +154,13 @@ mod tests {
         Body::wrap(StreamBody::new(futures::stream::iter(frames)))
     }
 
-    fn begun(body: Body) -> ListBody {
+    fn list_body(body: Body) -> ListBody {
         ListBody::new(body, Prune::default())
     }
 
     #[tokio::test]
     async fn items_have_the_type_that_the_list_implies() {
-        let list = begun(body(LIST)).decode::<DynamicObject>().await.unwrap();
+        let list = list_body(body(LIST)).decode::<DynamicObject>().await.unwrap();
         assert_eq!(
             (list.types.kind.as_str(), list.metadata.continue_.as_deref()),
             ("ConfigMapList", Some("c"))
@@ -172,8 +172,8 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn one_bad_item_is_one_error_that_names_it() {
-        let err = begun(body(LIST)).decode::<ConfigMap>().await.unwrap_err();
+    async fn an_undecodable_item_is_one_error_that_names_it() {
+        let err = list_body(body(LIST)).decode::<ConfigMap>().await.unwrap_err();
         let Error::SerdeError(cause) = err else { panic!("{err:?}") };
         assert!(
             cause
@@ -181,7 +181,7 @@ mod tests {
                 .starts_with("item 1 of the list: cannot decode object ns/b: ConfigMap.data: invalid type"),
             "{cause}"
         );
-        let list = begun(body(LIST)).decode_guarded::<ConfigMap>().await.unwrap();
+        let list = list_body(body(LIST)).decode_guarded::<ConfigMap>().await.unwrap();
         assert_eq!(list.metadata.resource_version.as_deref(), Some("9"));
         let decoded: Vec<_> = list
             .into_iter()
@@ -194,19 +194,19 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn the_head_is_known_before_the_items() {
-        // Whoever reads on would wait for ever.
+    async fn the_head_is_returned_before_the_items_arrive() {
+        // Reading further would wait for ever.
         let beginning = body(LIST).into_data_stream().take(17).map(|data| data.map(Frame::data));
         let beginning = beginning.chain(futures::stream::pending());
-        let head = begun(Body::wrap(StreamBody::new(beginning))).head().await.unwrap();
+        let head = list_body(Body::wrap(StreamBody::new(beginning))).head().await.unwrap();
         assert_eq!(head.continue_.as_deref(), Some("c"));
         for text in [r#"{"items":[],"metadata":{"continue":"c"}}"#, r#"{"items":null}"#] {
-            assert_eq!(begun(body(text)).head().await.unwrap(), ListMeta::default(), "{text}");
+            assert_eq!(list_body(body(text)).head().await.unwrap(), ListMeta::default(), "{text}");
         }
     }
 
     #[tokio::test]
-    async fn something_that_is_not_a_list_has_no_head() {
+    async fn the_head_of_a_body_that_is_not_a_list_is_an_error() {
         for text in [
             "",
             "<html>",
@@ -215,15 +215,15 @@ mod tests {
             r#"{"metadata":{"continue":"c"},"items":"#,
             r#"{"kind":"ConfigMap","metadata":{"name":"a"}}"#,
         ] {
-            let err = begun(body(text)).head().await.unwrap_err();
+            let err = list_body(body(text)).head().await.unwrap_err();
             assert!(matches!(err, Error::SerdeError(_)), "{text}: {err:?}");
             assert!(err.to_string().contains("not a list"), "{text}: {err}");
         }
     }
 
     #[tokio::test]
-    async fn who_has_seen_the_head_gets_the_same_list() {
-        let mut seen = begun(body(LIST));
+    async fn a_list_is_the_same_after_its_head_was_read() {
+        let mut seen = list_body(body(LIST));
         seen.head().await.unwrap();
         let list = seen.decode_guarded::<ConfigMap>().await.unwrap();
         assert_eq!(list.metadata.resource_version.as_deref(), Some("9"));
@@ -232,7 +232,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_is_no_list_is_an_error() {
+    async fn a_body_that_is_not_a_list_is_an_error() {
         for text in [
             "",
             "{",
@@ -246,27 +246,27 @@ mod tests {
             r#"{"items":[{}]}x"#,
             r#"{"items":[{}],"metadata":7}"#,
         ] {
-            assert!(begun(body(text)).decode::<ConfigMap>().await.is_err(), "{text}");
-            assert!(begun(body(text)).decode_guarded::<ConfigMap>().await.is_err(), "{text}");
+            assert!(list_body(body(text)).decode::<ConfigMap>().await.is_err(), "{text}");
+            assert!(list_body(body(text)).decode_guarded::<ConfigMap>().await.is_err(), "{text}");
         }
         for text in [r#"{"items":null}"#, r#"{"items":[],"metadata":null}"#] {
-            assert!(begun(body(text)).decode::<ConfigMap>().await.unwrap().items.is_empty(), "{text}");
+            assert!(list_body(body(text)).decode::<ConfigMap>().await.unwrap().items.is_empty(), "{text}");
         }
     }
 
     #[tokio::test]
-    async fn depth_without_end_is_an_error_of_its_item() {
+    async fn excessive_nesting_is_an_error_of_one_item() {
         let deep = format!("{{\"items\":[{}{},{{}}]}}", "[".repeat(10_000), "]".repeat(10_000));
-        let list = begun(body(&deep)).decode_guarded::<serde_json::Value>().await.unwrap();
+        let list = list_body(body(&deep)).decode_guarded::<serde_json::Value>().await.unwrap();
         assert!(list.items[0].0.is_err() && list.items[1].0.is_ok());
         let deep = format!("{{\"metadata\":{}{}}}", "[".repeat(10_000), "]".repeat(10_000));
-        assert!(begun(body(&deep)).decode::<serde_json::Value>().await.is_err());
+        assert!(list_body(body(&deep)).decode::<serde_json::Value>().await.is_err());
     }
 
     #[tokio::test]
-    async fn a_body_that_breaks_off_is_an_error() {
+    async fn an_incomplete_body_is_an_error() {
         let frames = [Ok(Frame::data(Bytes::from_static(br#"{"items":[{},"#))), Err(BoxError::from("cut"))];
         let body = Body::wrap(StreamBody::new(futures::stream::iter(frames)));
-        assert!(matches!(begun(body).decode::<ConfigMap>().await, Err(Error::Service(_))));
+        assert!(matches!(list_body(body).decode::<ConfigMap>().await, Err(Error::Service(_))));
     }
 }

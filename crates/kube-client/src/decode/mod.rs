@@ -1,16 +1,20 @@
-//! Answers to values: straight from the received bytes, with errors that say what they are about.
+//! From response bodies to values, decoded directly from the received bytes, with errors that name the object and the field.
 
-mod caught;
+// Which kind of response it is.
 mod events;
-mod invalid;
 mod json;
-mod lengths;
-mod lines;
 mod list;
+mod status;
+// Splitting bodies while they arrive.
+mod items;
+mod lines;
+// Decoding one value.
+mod array_lengths;
 mod prune;
 mod reader;
-mod split;
-mod status;
+// Objects that do not decode.
+mod catch_panic;
+mod invalid;
 
 pub(crate) use events::EventStream;
 pub(crate) use json::{from_body, object_or_status};

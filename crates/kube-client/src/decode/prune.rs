@@ -1,8 +1,8 @@
-//! What of an object is not wanted.
+//! Fields that are skipped while decoding.
 
-/// Which fields are passed over when an object is decoded: they are never built.
+/// Which fields are skipped when an object is decoded: they are never allocated.
 ///
-/// Put into the extensions of a request, it counts for the objects of its answer. A `RawValue` keeps its text as it came.
+/// As an extension of a request, it applies to the objects of the response. A `RawValue` keeps its text unchanged.
 ///
 /// ```
 /// use http::Request;
@@ -24,37 +24,37 @@ pub struct Prune {
 }
 
 impl Prune {
-    /// `metadata.managedFields`, often a third of an object and more than that of its memory. Only server-side apply has a use for it.
+    /// Skips `metadata.managedFields`, often a third of an object and more of its memory. Only server-side apply needs them.
     #[must_use]
     pub fn managed_fields() -> Self {
         Self { managed_fields: true, within_event: false }
     }
 
-    /// The same for an object that is part of a watch event.
+    /// The same for the object in a watch event.
     pub(super) fn within_event(self) -> Self {
         Self { within_event: true, ..self }
     }
 
-    /// Where reading begins, if anything is passed over at all.
-    pub(super) fn level(self) -> Option<Level> {
-        self.managed_fields.then_some(if self.within_event { Level::Event } else { Level::Object })
+    /// The level of the outermost value, if anything is skipped.
+    pub(super) fn level(self) -> Option<PruneLevel> {
+        self.managed_fields.then_some(if self.within_event { PruneLevel::Event } else { PruneLevel::Object })
     }
 }
 
-/// A map on the way to what is passed over.
+/// A map on the path to the skipped field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Level {
-    /// A watch event, with the object in it.
+pub(super) enum PruneLevel {
+    /// A watch event, which contains the object.
     Event,
     Object,
     /// The metadata of the object.
     Metadata,
 }
 
-impl Level {
-    /// What the field of this name is, if it is still on the way.
+impl PruneLevel {
+    /// The level of the field `name`, if it is on the path.
     #[inline]
-    pub(super) fn of_field(self, name: &str) -> Option<Self> {
+    pub(super) fn field(self, name: &str) -> Option<Self> {
         match (self, name) {
             (Self::Event, "object") => Some(Self::Object),
             (Self::Object, "metadata") => Some(Self::Metadata),
@@ -63,7 +63,7 @@ impl Level {
     }
 
     #[inline]
-    pub(super) fn is_passed_over(self, name: &str) -> bool {
+    pub(super) fn is_skipped(self, name: &str) -> bool {
         self == Self::Metadata && name == "managedFields"
     }
 }

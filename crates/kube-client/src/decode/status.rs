@@ -1,4 +1,4 @@
-//! Answers that say no, in whatever form they come.
+//! Error responses, with and without a `Status`.
 
 use bytes::Bytes;
 use http::header::RETRY_AFTER;
@@ -10,7 +10,7 @@ use kube_core::response::{StatusDetails, StatusSummary, reason};
 use crate::body::Body;
 use crate::error::Error;
 
-/// Lets a 2xx pass; anything else becomes [`Error::Api`] with code, reason, message and the server's wish for when to retry.
+/// Returns 2xx responses; others are [`Error::Api`] with code, reason, message and Retry-After.
 pub(crate) async fn expect_success(response: Response<Body>) -> Result<Response<Body>, Error> {
     if response.status().is_success() {
         return Ok(response);
@@ -18,7 +18,7 @@ pub(crate) async fn expect_success(response: Response<Body>) -> Result<Response<
     let (head, body) = response.into_parts();
     let bytes = match Limited::new(body, MAX_ERROR_BODY).collect().await {
         Ok(collected) => collected.to_bytes(),
-        // The code is known, and that is worth more than why the rest did not come.
+        // The status code is more useful than the reason why the body failed.
         Err(_) => Bytes::new(),
     };
     Err(Error::Api(read_status(head.status, &head.headers, &bytes).boxed()))
@@ -27,12 +27,12 @@ pub(crate) async fn expect_success(response: Response<Body>) -> Result<Response<
 /// A `Status` is rarely more than a few kilobytes.
 const MAX_ERROR_BODY: usize = 4 << 20;
 
-/// How much of a text is shown that is no `Status`.
-const SHOWN: usize = 1024;
+/// How many characters of a body without a `Status` the message contains.
+const MAX_SHOWN: usize = 1024;
 
 fn read_status(code: StatusCode, headers: &HeaderMap, body: &[u8]) -> Status {
     let parsed = serde_json::from_slice::<Status>(body).ok();
-    // Any JSON object passes for a Status without fields, so it has to say something.
+    // Any JSON object decodes as an empty Status.
     let parsed = parsed.filter(|status| status.status.is_some() || !status.message.is_empty());
     let mut status = parsed.unwrap_or_else(|| from_text(code, body));
     if status.code == 0 {
@@ -51,14 +51,14 @@ fn read_status(code: StatusCode, headers: &HeaderMap, body: &[u8]) -> Status {
 
 fn from_text(code: StatusCode, body: &[u8]) -> Status {
     let text = String::from_utf8_lossy(body);
-    let mut message: String = text.trim().chars().take(SHOWN).collect();
+    let mut message: String = text.trim().chars().take(MAX_SHOWN).collect();
     if message.is_empty() {
-        code.canonical_reason().unwrap_or("the server gave no reason").clone_into(&mut message);
+        code.canonical_reason().unwrap_or("the response has no message").clone_into(&mut message);
     }
     Status::failure(&message, reason_of(code)).with_code(code.as_u16())
 }
 
-/// The reason that the API server would have given.
+/// The reason that an API server sends with this code.
 fn reason_of(code: StatusCode) -> &'static str {
     match code.as_u16() {
         400 => reason::BAD_REQUEST,
@@ -107,7 +107,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_status_passes_through() {
+    async fn a_status_is_kept() {
         let body = r#"{"kind":"Status","status":"Failure","message":"pods \"a\" not found","reason":"NotFound",
                        "details":{"name":"a","kind":"pods"},"code":404}"#;
         let status = status(404, None, body).await;
@@ -116,7 +116,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn text_of_any_kind_keeps_its_code_and_beginning() {
+    async fn other_bodies_become_a_status_with_code_and_beginning_of_the_text() {
         let plain = status(502, None, "<html>bad gateway</html>\n").await;
         assert_eq!((plain.code, plain.message.as_str()), (502, "<html>bad gateway</html>"));
         let long = status(500, None, "x".repeat(5000)).await;
@@ -133,7 +133,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn the_wish_for_when_to_retry_comes_from_the_header_if_need_be() {
+    async fn retry_after_is_read_from_the_header_unless_the_status_has_it() {
         let from_header = status(429, Some("7"), "busy").await;
         assert_eq!(from_header.details.unwrap().retry_after_seconds, 7);
         let own = r#"{"status":"Failure","details":{"retryAfterSeconds":3}}"#;
@@ -142,7 +142,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn success_passes() {
+    async fn a_success_is_returned() {
         let ok = Response::builder().status(201).body(Body::empty()).unwrap();
         assert!(expect_success(ok).await.is_ok());
     }

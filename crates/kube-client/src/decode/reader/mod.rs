@@ -1,28 +1,28 @@
-//! JSON text straight to values: what the client spends most of its time on.
+//! From JSON text to values: most of the client's CPU time.
 //!
-//! serde_json reads; [`Guided`] stands between it and the types. It says how long each array is, so that each is allocated once,
-//! and passes `metadata.managedFields` over where nobody wants them. `docs/dependencies.md` has the figures.
+//! [`Hinted`] wraps serde_json's deserializer. It adds the length of each array, so that each is allocated once, and skips
+//! `metadata.managedFields` on request. `docs/dependencies.md` has the measurements.
 
-mod guided;
+mod hinted;
 
 use serde::de::DeserializeSeed;
 
-use self::guided::{Guide, Guided};
-use super::lengths::Lengths;
+use self::hinted::{Hinted, Hints};
+use super::array_lengths::ArrayLengths;
 use super::prune::Prune;
 
 /// Decodes one value.
 ///
 /// # Errors
-/// What serde_json says of the text.
+/// Those of serde_json.
 pub(super) fn read<'de, S: DeserializeSeed<'de>>(
     json: &'de [u8],
-    lengths: &Lengths,
+    lengths: &ArrayLengths,
     prune: Prune,
     seed: S,
 ) -> Result<S::Value, serde_json::Error> {
     match std::str::from_utf8(json) {
-        // One look at the whole text costs a fraction of one at each string.
+        // Validating the whole text as UTF-8 costs a fraction of validating each string.
         Ok(text) => run(serde_json::Deserializer::from_str(text), lengths, prune, seed),
         Err(_) => run(serde_json::Deserializer::from_slice(json), lengths, prune, seed),
     }
@@ -30,15 +30,15 @@ pub(super) fn read<'de, S: DeserializeSeed<'de>>(
 
 fn run<'de, R: serde_json::de::Read<'de>, S: DeserializeSeed<'de>>(
     mut json: serde_json::Deserializer<R>,
-    lengths: &Lengths,
+    lengths: &ArrayLengths,
     prune: Prune,
     seed: S,
 ) -> Result<S::Value, serde_json::Error> {
     let value = if lengths.is_empty() && prune == Prune::default() {
         seed.deserialize(&mut json)?
     } else {
-        let guide = Guide { lengths: &mut lengths.iter(), level: prune.level() };
-        seed.deserialize(Guided { inner: &mut json, guide })?
+        let hints = Hints { lengths: &mut lengths.iter(), level: prune.level() };
+        seed.deserialize(Hinted { inner: &mut json, hints })?
     };
     json.end()?;
     Ok(value)

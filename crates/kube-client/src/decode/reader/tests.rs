@@ -8,14 +8,14 @@ use serde::de::DeserializeOwned;
 use serde_json::value::RawValue;
 use serde_json::{Number, Value, json};
 
-use super::super::lengths::lengths_of;
+use super::super::array_lengths::lengths_of;
 use super::*;
 
-fn guided<T: DeserializeOwned>(json: &str, prune: Prune) -> Result<T, serde_json::Error> {
+fn hinted<T: DeserializeOwned>(json: &str, prune: Prune) -> Result<T, serde_json::Error> {
     read(json.as_bytes(), &lengths_of(json.as_bytes()), prune, PhantomData)
 }
 
-/// As serde_json alone, value or error, whatever is known beforehand.
+/// Asserts the same value or error as serde_json, with any hints.
 fn same<T: DeserializeOwned + PartialEq + Debug>(json: &str) {
     let alone = serde_json::from_str::<T>(json).map_err(|err| err.to_string());
     for prune in [Prune::default(), Prune::managed_fields(), Prune::managed_fields().within_event()] {
@@ -76,7 +76,7 @@ struct Flat {
 }
 
 #[test]
-fn every_shape_of_type_is_read() {
+fn every_kind_of_type_is_decoded() {
     same::<Odd>(
         r#"{"unit":null,"pair":[1,"x"],"letter":"é","variants":["Unit",{"Unit":null},{"Newtype":-5},{"Tuple":[1,2]},
         {"Struct":{"a":"\n","unknown":[1,{"b":[]}]}}],"byVariant":{"A":1,"B":0.5},"wrapped":{"a":1.5,"b":"s","c":[true]},
@@ -85,24 +85,24 @@ fn every_shape_of_type_is_read() {
     same::<u128>("340282366920938463463374607431768211455");
     same::<i128>("-170141183460469231731687303715884105728");
     let raw: BTreeMap<i32, Box<RawValue>> =
-        guided(r#"{"1":{"b":2},"2":[ ]}"#, Prune::default()).expect("valid");
+        hinted(r#"{"1":{"b":2},"2":[ ]}"#, Prune::default()).expect("valid");
     assert_eq!((raw[&1].get(), raw[&2].get()), (r#"{"b":2}"#, "[ ]"));
 }
 
-/// Of interest where a program turns on `serde_json/arbitrary_precision`, as `.ci/test` does here.
+/// Relevant with `serde_json/arbitrary_precision`, which `.ci/test` enables.
 #[test]
 fn numbers_keep_the_digits_that_serde_json_keeps() {
     for json in ["1.00", "0.1e1", "-0", "123456789012345678901234567890", "0.10000000000000000555", "1E400"] {
         let text = |number: Result<Number, serde_json::Error>| {
             number.map(|number| number.to_string()).map_err(|err| err.to_string())
         };
-        assert_eq!(text(guided(json, Prune::managed_fields())), text(serde_json::from_str(json)), "{json}");
+        assert_eq!(text(hinted(json, Prune::managed_fields())), text(serde_json::from_str(json)), "{json}");
         same::<Value>(&format!(r#"{{"metadata":{{"a":{json}}},"spec":[{json},{{"b":[{json}]}}]}}"#));
     }
 }
 
 #[test]
-fn errors_are_those_of_serde_json() {
+fn errors_equal_those_of_serde_json() {
     for json in [
         r#"{"metadata":{"name":5}}"#,
         r#"{"spec":"x"}"#,
@@ -122,13 +122,13 @@ fn errors_are_those_of_serde_json() {
 }
 
 #[test]
-fn depth_without_end_is_an_error() {
+fn excessive_nesting_is_an_error() {
     for (depth, fine) in [(127, true), (128, false), (10_000, false)] {
         for (open, close) in [("[", "]"), (r#"{"a":"#, "}")] {
             let innermost = if open == "[" { "" } else { "1" };
             let json = format!("{}{innermost}{}", open.repeat(depth), close.repeat(depth));
-            assert_eq!(guided::<Value>(&json, Prune::managed_fields()).is_ok(), fine, "{depth}");
-            // What nobody reads may be as deep as it likes.
+            assert_eq!(hinted::<Value>(&json, Prune::managed_fields()).is_ok(), fine, "{depth}");
+            // Ignored values may be nested to any depth.
             let ignored =
                 format!(r#"{{"metadata":{{"name":"a"}},"unknown":{json},"spec":{{"containers":[]}}}}"#);
             same::<Pod>(&ignored);
@@ -137,33 +137,33 @@ fn depth_without_end_is_an_error() {
 }
 
 #[test]
-fn arrays_get_the_room_they_need() {
+fn arrays_are_allocated_with_their_exact_size() {
     let json = json!([[1, 2, 3], [], ["a"]]).to_string();
-    let read = guided::<Vec<Vec<Value>>>(&json, Prune::default()).expect("valid");
-    let room: Vec<_> = read.iter().map(Vec::capacity).collect();
-    assert_eq!((read.capacity(), room), (3, vec![3, 0, 1]));
-    // Also behind arrays that nobody reads, in variants of enums, and in what is passed over.
+    let read = hinted::<Vec<Vec<Value>>>(&json, Prune::default()).expect("valid");
+    let capacities: Vec<_> = read.iter().map(Vec::capacity).collect();
+    assert_eq!((read.capacity(), capacities), (3, vec![3, 0, 1]));
+    // Also after ignored arrays, in enum variants, and after skipped fields.
     let json = r#"{"unknown":[[1],[2,3]],"spec":{"containers":[{"name":"a"},{"name":"b"},{"name":"c"}]}}"#;
-    let pod = guided::<Pod>(json, Prune::default()).expect("valid");
+    let pod = hinted::<Pod>(json, Prune::default()).expect("valid");
     assert_eq!(pod.spec.expect("it has one").containers.capacity(), 3);
     let json = r#"{"metadata":{"managedFields":[{"a":[1,2,3,4]}]},"spec":{"containers":[{"name":"a"}]}}"#;
-    let pod = guided::<Pod>(json, Prune::managed_fields()).expect("valid");
+    let pod = hinted::<Pod>(json, Prune::managed_fields()).expect("valid");
     assert_eq!(pod.spec.expect("it has one").containers.capacity(), 1);
     let (_, after): (Variants, Vec<u8>) =
-        guided(r#"[{"Tuple":[1,2]},[1,2,3]]"#, Prune::default()).expect("valid");
+        hinted(r#"[{"Tuple":[1,2]},[1,2,3]]"#, Prune::default()).expect("valid");
     assert_eq!(after.capacity(), 3);
-    // A length is a hint: one that is wrong does not decide what is allocated.
+    // A wrong length does not decide how much is allocated.
     let few: Vec<u8> = read_with(&[u32::MAX], "[1]");
     assert_eq!(few, [1]);
 }
 
-/// The arrays within a raw value are counted, though nobody reads them one by one.
+/// The lengths of arrays within raw values are consumed.
 #[test]
-fn arrays_behind_raw_values_get_the_room_they_need() {
+fn arrays_after_raw_values_are_allocated_with_their_exact_size() {
     type Kept = (Box<RawValue>, Vec<u8>, Box<RawValue>, Box<RawValue>, Vec<u8>);
     type Lent<'a> = (&'a RawValue, Vec<u8>, &'a RawValue, &'a RawValue, Vec<u8>);
     let json = r#"[{"a":[[1],[2]],"b":"["},[1,2,3],"[",[],[4]]"#;
-    let (raw, second, _, empty, last) = guided::<Kept>(json, Prune::default()).expect("valid");
+    let (raw, second, _, empty, last) = hinted::<Kept>(json, Prune::default()).expect("valid");
     assert_eq!((raw.get(), empty.get()), (r#"{"a":[[1],[2]],"b":"["}"#, "[]"));
     assert_eq!((second.capacity(), last.capacity()), (3, 1));
     let lengths = lengths_of(json.as_bytes());
@@ -176,37 +176,37 @@ fn read_with<T: DeserializeOwned>(lengths: &[u32], json: &str) -> T {
 }
 
 #[test]
-fn managed_fields_are_passed_over_where_nobody_wants_them() {
+fn managed_fields_are_skipped_on_request() {
     let fields = r#"[{"manager":"m","fieldsV1":{"f:a":[1,[2]]}}]"#;
     let object = format!(
         r#"{{"managedFields":1,"metadata":{{"managedFields":{fields},"name":"a","labels":{{"managedFields":"l"}},"managedFields":[]}},
         "spec":{{"metadata":{{"managedFields":2}},"list":[1,2]}}}}"#
     );
-    let kept = guided::<Value>(&object, Prune::default()).expect("valid");
+    let kept = hinted::<Value>(&object, Prune::default()).expect("valid");
     assert!(kept["metadata"]["managedFields"].is_array());
-    let pruned = guided::<Value>(&object, Prune::managed_fields()).expect("valid");
+    let pruned = hinted::<Value>(&object, Prune::managed_fields()).expect("valid");
     let expected = json!({"managedFields": 1, "metadata": {"name": "a", "labels": {"managedFields": "l"}},
         "spec": {"metadata": {"managedFields": 2}, "list": [1, 2]}});
     assert_eq!(pruned, expected);
     let escaped = r#"{"metadata":{"managed\u0046ields":1,"n\u0061me":"a"}}"#;
     assert_eq!(
-        guided::<Value>(escaped, Prune::managed_fields()).expect("valid"),
+        hinted::<Value>(escaped, Prune::managed_fields()).expect("valid"),
         json!({"metadata": {"name": "a"}})
     );
     let event = format!(r#"{{"type":"ADDED","metadata":{{"managedFields":[]}},"object":{object}}}"#);
-    let pruned = guided::<Value>(&event, Prune::managed_fields().within_event()).expect("valid");
+    let pruned = hinted::<Value>(&event, Prune::managed_fields().within_event()).expect("valid");
     assert_eq!((&pruned["object"], &pruned["metadata"]), (&expected, &json!({"managedFields": []})));
     for odd in
         [r#"{"metadata":null}"#, r#"{"metadata":[{"managedFields":1}],"a":{"managedFields":1}}"#, "5", "[]"]
     {
         same::<Value>(odd);
     }
-    // What is left out must be JSON all the same.
-    assert!(guided::<Value>(r#"{"metadata":{"managedFields":[1,]}}"#, Prune::managed_fields()).is_err());
+    // Skipped fields must still be valid JSON.
+    assert!(hinted::<Value>(r#"{"metadata":{"managedFields":[1,]}}"#, Prune::managed_fields()).is_err());
 }
 
 proptest::proptest! {
-    /// Whatever comes, also damaged: the value or the error of serde_json.
+    /// Any JSON, valid or not, has the same value or error as with serde_json.
     #[test]
     fn agrees_with_serde_json(value in values(), damage in 0..200_usize, with in proptest::num::u8::ANY) {
         let json = value.to_string();

@@ -1,15 +1,15 @@
-//! Types that panic where they should refuse.
+//! Panics of user types while decoding.
 
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use serde::de::Error as _;
 
-/// What `decode` gives. A panic in it is an error like others, so that one object of many is one error.
-pub(super) fn caught<T>(
+/// Turns a panic of `decode` into an error, so that it affects one object only.
+pub(super) fn catch_panic<T>(
     decode: impl FnOnce() -> Result<T, serde_json::Error>,
 ) -> Result<T, serde_json::Error> {
-    // Nothing that `decode` changes outlives it, so nobody sees a half-made state.
+    // Unwind safe: nothing that `decode` changes outlives it.
     catch_unwind(AssertUnwindSafe(decode)).unwrap_or_else(|panic| {
         Err(serde_json::Error::custom(format!("its `Deserialize` panicked: {}", message(&*panic))))
     })
@@ -25,17 +25,17 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_panic_is_an_error_that_says_what_it_said() {
-        let said = |panics: fn()| {
+    fn a_panic_is_an_error_with_its_message() {
+        let message = |panics: fn()| {
             let decode = || {
                 panics();
                 Ok(())
             };
-            caught(decode).unwrap_err().to_string()
+            catch_panic(decode).unwrap_err().to_string()
         };
-        assert_eq!(said(|| panic!("plain")), "its `Deserialize` panicked: plain");
-        assert_eq!(said(|| panic!("{}", 7)), "its `Deserialize` panicked: 7");
-        assert_eq!(said(|| std::panic::panic_any(7)), "its `Deserialize` panicked: without a message");
-        assert_eq!(caught(|| Ok(5)).unwrap(), 5);
+        assert_eq!(message(|| panic!("plain")), "its `Deserialize` panicked: plain");
+        assert_eq!(message(|| panic!("{}", 7)), "its `Deserialize` panicked: 7");
+        assert_eq!(message(|| std::panic::panic_any(7)), "its `Deserialize` panicked: without a message");
+        assert_eq!(catch_panic(|| Ok(5)).unwrap(), 5);
     }
 }

@@ -1,4 +1,4 @@
-//! A wrapper around any deserializer, and around all that it hands out.
+//! A wrapper around a deserializer, and around the visitors, seeds and accesses that it passes on.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -12,43 +12,43 @@ use serde::de::{
 
 use serde_json::value::RawValue;
 
-use crate::decode::lengths::arrays_in;
-use crate::decode::prune::Level;
+use crate::decode::array_lengths::arrays_in;
+use crate::decode::prune::PruneLevel;
 
-/// What is known of a value before it is read.
-pub(super) struct Guide<'g, 'l> {
-    /// How long the arrays are that are still to come; nothing where that is not known.
+/// What is known of a value before it is decoded.
+pub(super) struct Hints<'g, 'l> {
+    /// The lengths of the arrays still to come; empty if they are not known.
     pub(super) lengths: &'g mut Iter<'l, u32>,
-    /// Which part of an object the value is, where a part is left out.
-    pub(super) level: Option<Level>,
+    /// Which part of an object the value is, if fields are skipped.
+    pub(super) level: Option<PruneLevel>,
 }
 
-impl<'l> Guide<'_, 'l> {
-    /// For a value within this one.
+impl<'l> Hints<'_, 'l> {
+    /// The hints for a nested value.
     #[inline]
-    fn within(&mut self, level: Option<Level>) -> Guide<'_, 'l> {
-        Guide { lengths: self.lengths, level }
+    fn nested(&mut self, level: Option<PruneLevel>) -> Hints<'_, 'l> {
+        Hints { lengths: self.lengths, level }
     }
 }
 
-/// A deserializer, visitor, seed or enum access that keeps the guide with what it reads.
-pub(super) struct Guided<'g, 'l, T> {
+/// A deserializer, visitor, seed or enum access with hints.
+pub(super) struct Hinted<'g, 'l, T> {
     pub(super) inner: T,
-    pub(super) guide: Guide<'g, 'l>,
+    pub(super) hints: Hints<'g, 'l>,
 }
 
-/// Methods whose visitors may be shown maps or arrays.
-macro_rules! guided {
+/// Methods whose visitors may receive maps or arrays.
+macro_rules! hinted {
     ($($method:ident($($name:ident: $type:ty),*))*) => {$(
         #[inline]
         fn $method<V: Visitor<'de>>(self, $($name: $type,)* visitor: V) -> Result<V::Value, D::Error> {
-            self.inner.$method($($name,)* Guided { inner: visitor, guide: self.guide })
+            self.inner.$method($($name,)* Hinted { inner: visitor, hints: self.hints })
         }
     )*};
 }
 
-/// Methods whose visitors may not.
-macro_rules! passed_on {
+/// Methods whose visitors receive neither.
+macro_rules! forwarded {
     ($($method:ident)*) => {$(
         #[inline]
         fn $method<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, D::Error> {
@@ -57,10 +57,10 @@ macro_rules! passed_on {
     )*};
 }
 
-impl<'de, D: Deserializer<'de>> Deserializer<'de> for Guided<'_, '_, D> {
+impl<'de, D: Deserializer<'de>> Deserializer<'de> for Hinted<'_, '_, D> {
     type Error = D::Error;
 
-    guided! {
+    hinted! {
         deserialize_any() deserialize_option() deserialize_seq() deserialize_map()
         deserialize_tuple(len: usize) deserialize_tuple_struct(name: &'static str, len: usize)
         deserialize_unit_struct(name: &'static str)
@@ -69,35 +69,35 @@ impl<'de, D: Deserializer<'de>> Deserializer<'de> for Guided<'_, '_, D> {
         deserialize_bytes() deserialize_byte_buf()
     }
 
-    passed_on! {
+    forwarded! {
         deserialize_bool deserialize_i8 deserialize_i16 deserialize_i32 deserialize_i64 deserialize_i128
         deserialize_u8 deserialize_u16 deserialize_u32 deserialize_u64 deserialize_u128
         deserialize_f32 deserialize_f64 deserialize_char deserialize_str deserialize_string
         deserialize_unit deserialize_identifier
     }
 
-    /// Arrays that nobody reads have lengths too. Like serde_json, this does not mind how deep they are.
+    /// Consumes the lengths of ignored arrays. As in serde_json, ignored values may be nested to any depth.
     #[inline]
     fn deserialize_ignored_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, D::Error> {
-        if self.guide.lengths.as_slice().is_empty() {
+        if self.hints.lengths.as_slice().is_empty() {
             return self.inner.deserialize_ignored_any(visitor);
         }
         self.text()?;
         visitor.visit_unit()
     }
 
-    /// What is kept as text, arrays and all, is such a struct to serde_json. It is read a second time, for nobody else can make one.
+    /// serde_json requests a [`RawValue`] as a newtype struct of this name. Only serde_json can build one, so its text is parsed again.
     #[inline]
     fn deserialize_newtype_struct<V: Visitor<'de>>(
         self,
         name: &'static str,
         visitor: V,
     ) -> Result<V::Value, D::Error> {
-        if name == RAW_VALUE && !self.guide.lengths.as_slice().is_empty() {
+        if name == RAW_VALUE && !self.hints.lengths.as_slice().is_empty() {
             let mut raw = serde_json::Deserializer::from_str(self.text()?);
             return raw.deserialize_newtype_struct(name, visitor).map_err(D::Error::custom);
         }
-        self.inner.deserialize_newtype_struct(name, Guided { inner: visitor, guide: self.guide })
+        self.inner.deserialize_newtype_struct(name, Hinted { inner: visitor, hints: self.hints })
     }
 
     fn is_human_readable(&self) -> bool {
@@ -105,18 +105,18 @@ impl<'de, D: Deserializer<'de>> Deserializer<'de> for Guided<'_, '_, D> {
     }
 }
 
-impl<'de, D: Deserializer<'de>> Guided<'_, '_, D> {
-    /// The whole value as text. The arrays in it are passed over.
+impl<'de, D: Deserializer<'de>> Hinted<'_, '_, D> {
+    /// The whole value as text. Consumes the lengths of the arrays in it.
     fn text(self) -> Result<&'de str, D::Error> {
         let text = <&RawValue>::deserialize(self.inner)?.get();
         if let Some(last) = arrays_in(text).checked_sub(1) {
-            self.guide.lengths.nth(last);
+            self.hints.lengths.nth(last);
         }
         Ok(text)
     }
 }
 
-/// How serde_json knows its [`RawValue`] when one is asked for.
+/// The name by which serde_json recognizes a [`RawValue`].
 const RAW_VALUE: &str = "$serde_json::private::RawValue";
 
 macro_rules! scalars {
@@ -128,7 +128,7 @@ macro_rules! scalars {
     )*};
 }
 
-impl<'de, V: Visitor<'de>> Visitor<'de> for Guided<'_, '_, V> {
+impl<'de, V: Visitor<'de>> Visitor<'de> for Hinted<'_, '_, V> {
     type Value = V::Value;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -151,50 +151,50 @@ impl<'de, V: Visitor<'de>> Visitor<'de> for Guided<'_, '_, V> {
 
     #[inline]
     fn visit_some<D: Deserializer<'de>>(self, inner: D) -> Result<V::Value, D::Error> {
-        self.inner.visit_some(Guided { inner, guide: self.guide })
+        self.inner.visit_some(Hinted { inner, hints: self.hints })
     }
 
     #[inline]
     fn visit_newtype_struct<D: Deserializer<'de>>(self, inner: D) -> Result<V::Value, D::Error> {
-        self.inner.visit_newtype_struct(Guided { inner, guide: self.guide })
+        self.inner.visit_newtype_struct(Hinted { inner, hints: self.hints })
     }
 
     #[inline]
     fn visit_seq<A: SeqAccess<'de>>(self, inner: A) -> Result<V::Value, A::Error> {
-        let left = self.guide.lengths.next().and_then(|length| usize::try_from(*length).ok());
-        self.inner.visit_seq(Elements { inner, guide: self.guide, left })
+        let remaining = self.hints.lengths.next().and_then(|length| usize::try_from(*length).ok());
+        self.inner.visit_seq(Elements { inner, hints: self.hints, remaining })
     }
 
     #[inline]
     fn visit_map<A: MapAccess<'de>>(self, inner: A) -> Result<V::Value, A::Error> {
-        self.inner.visit_map(Fields { inner, guide: self.guide, value: None })
+        self.inner.visit_map(Fields { inner, hints: self.hints, value: None })
     }
 
     fn visit_enum<A: EnumAccess<'de>>(self, inner: A) -> Result<V::Value, A::Error> {
-        self.inner.visit_enum(Guided { inner, guide: self.guide })
+        self.inner.visit_enum(Hinted { inner, hints: self.hints })
     }
 }
 
-impl<'de, S: DeserializeSeed<'de>> DeserializeSeed<'de> for Guided<'_, '_, S> {
+impl<'de, S: DeserializeSeed<'de>> DeserializeSeed<'de> for Hinted<'_, '_, S> {
     type Value = S::Value;
 
     #[inline]
     fn deserialize<D: Deserializer<'de>>(self, inner: D) -> Result<S::Value, D::Error> {
-        self.inner.deserialize(Guided { inner, guide: self.guide })
+        self.inner.deserialize(Hinted { inner, hints: self.hints })
     }
 }
 
-impl<'de, 'g, 'l, A: EnumAccess<'de>> EnumAccess<'de> for Guided<'g, 'l, A> {
+impl<'de, 'g, 'l, A: EnumAccess<'de>> EnumAccess<'de> for Hinted<'g, 'l, A> {
     type Error = A::Error;
-    type Variant = Guided<'g, 'l, A::Variant>;
+    type Variant = Hinted<'g, 'l, A::Variant>;
 
     fn variant_seed<S: DeserializeSeed<'de>>(self, seed: S) -> Result<(S::Value, Self::Variant), A::Error> {
         let (name, inner) = self.inner.variant_seed(seed)?;
-        Ok((name, Guided { inner, guide: self.guide }))
+        Ok((name, Hinted { inner, hints: self.hints }))
     }
 }
 
-impl<'de, A: VariantAccess<'de>> VariantAccess<'de> for Guided<'_, '_, A> {
+impl<'de, A: VariantAccess<'de>> VariantAccess<'de> for Hinted<'_, '_, A> {
     type Error = A::Error;
 
     fn unit_variant(self) -> Result<(), A::Error> {
@@ -202,11 +202,11 @@ impl<'de, A: VariantAccess<'de>> VariantAccess<'de> for Guided<'_, '_, A> {
     }
 
     fn newtype_variant_seed<S: DeserializeSeed<'de>>(self, seed: S) -> Result<S::Value, A::Error> {
-        self.inner.newtype_variant_seed(Guided { inner: seed, guide: self.guide })
+        self.inner.newtype_variant_seed(Hinted { inner: seed, hints: self.hints })
     }
 
     fn tuple_variant<V: Visitor<'de>>(self, len: usize, visitor: V) -> Result<V::Value, A::Error> {
-        self.inner.tuple_variant(len, Guided { inner: visitor, guide: self.guide })
+        self.inner.tuple_variant(len, Hinted { inner: visitor, hints: self.hints })
     }
 
     fn struct_variant<V: Visitor<'de>>(
@@ -214,16 +214,16 @@ impl<'de, A: VariantAccess<'de>> VariantAccess<'de> for Guided<'_, '_, A> {
         fields: &'static [&'static str],
         visitor: V,
     ) -> Result<V::Value, A::Error> {
-        self.inner.struct_variant(fields, Guided { inner: visitor, guide: self.guide })
+        self.inner.struct_variant(fields, Hinted { inner: visitor, hints: self.hints })
     }
 }
 
 /// The elements of an array.
 struct Elements<'g, 'l, A> {
     inner: A,
-    guide: Guide<'g, 'l>,
-    /// Elements still to come, where that is known.
-    left: Option<usize>,
+    hints: Hints<'g, 'l>,
+    /// The number of elements still to come, if known.
+    remaining: Option<usize>,
 }
 
 impl<'de, A: SeqAccess<'de>> SeqAccess<'de> for Elements<'_, '_, A> {
@@ -231,21 +231,21 @@ impl<'de, A: SeqAccess<'de>> SeqAccess<'de> for Elements<'_, '_, A> {
 
     #[inline]
     fn next_element_seed<S: DeserializeSeed<'de>>(&mut self, seed: S) -> Result<Option<S::Value>, A::Error> {
-        self.left = self.left.map(|left| left.saturating_sub(1));
-        self.inner.next_element_seed(Guided { inner: seed, guide: self.guide.within(None) })
+        self.remaining = self.remaining.map(|remaining| remaining.saturating_sub(1));
+        self.inner.next_element_seed(Hinted { inner: seed, hints: self.hints.nested(None) })
     }
 
     fn size_hint(&self) -> Option<usize> {
-        self.left
+        self.remaining
     }
 }
 
 /// The keys and values of a map.
 struct Fields<'g, 'l, A> {
     inner: A,
-    guide: Guide<'g, 'l>,
-    /// Which part of an object the value to come is.
-    value: Option<Level>,
+    hints: Hints<'g, 'l>,
+    /// Which part of an object the next value is.
+    value: Option<PruneLevel>,
 }
 
 impl<'de, A: MapAccess<'de>> MapAccess<'de> for Fields<'_, '_, A> {
@@ -253,15 +253,15 @@ impl<'de, A: MapAccess<'de>> MapAccess<'de> for Fields<'_, '_, A> {
 
     #[inline]
     fn next_key_seed<S: DeserializeSeed<'de>>(&mut self, seed: S) -> Result<Option<S::Value>, A::Error> {
-        let Some(level) = self.guide.level else { return self.inner.next_key_seed(seed) };
+        let Some(level) = self.hints.level else { return self.inner.next_key_seed(seed) };
         let mut seed = Some(seed);
         loop {
-            let name = Name { seed: &mut seed, level, value: &mut self.value };
+            let name = KeySeed { seed: &mut seed, level, value: &mut self.value };
             match self.inner.next_key_seed(name)? {
                 Some(Some(key)) => return Ok(Some(key)),
                 Some(None) => {
-                    let guide = self.guide.within(None);
-                    self.inner.next_value_seed(Guided { inner: PhantomData::<IgnoredAny>, guide })?;
+                    let hints = self.hints.nested(None);
+                    self.inner.next_value_seed(Hinted { inner: PhantomData::<IgnoredAny>, hints })?;
                 }
                 None => return Ok(None),
             }
@@ -270,26 +270,26 @@ impl<'de, A: MapAccess<'de>> MapAccess<'de> for Fields<'_, '_, A> {
 
     #[inline]
     fn next_value_seed<S: DeserializeSeed<'de>>(&mut self, seed: S) -> Result<S::Value, A::Error> {
-        self.inner.next_value_seed(Guided { inner: seed, guide: self.guide.within(self.value) })
+        self.inner.next_value_seed(Hinted { inner: seed, hints: self.hints.nested(self.value) })
     }
 }
 
-/// The seed of a key that decides what becomes of the value: none where it is passed over, and then the seed is still there.
-struct Name<'n, S> {
+/// The seed of a key. It returns `None` for a skipped field and leaves `seed` in place.
+struct KeySeed<'n, S> {
     seed: &'n mut Option<S>,
-    level: Level,
-    value: &'n mut Option<Level>,
+    level: PruneLevel,
+    value: &'n mut Option<PruneLevel>,
 }
 
-impl<S> Name<'_, S> {
+impl<S> KeySeed<'_, S> {
     #[inline]
-    fn wanted(self, name: &str) -> Option<S> {
-        *self.value = self.level.of_field(name);
-        if self.level.is_passed_over(name) { None } else { self.seed.take() }
+    fn take_seed(self, name: &str) -> Option<S> {
+        *self.value = self.level.field(name);
+        if self.level.is_skipped(name) { None } else { self.seed.take() }
     }
 }
 
-impl<'de, S: DeserializeSeed<'de>> DeserializeSeed<'de> for Name<'_, S> {
+impl<'de, S: DeserializeSeed<'de>> DeserializeSeed<'de> for KeySeed<'_, S> {
     type Value = Option<S::Value>;
 
     #[inline]
@@ -298,7 +298,7 @@ impl<'de, S: DeserializeSeed<'de>> DeserializeSeed<'de> for Name<'_, S> {
     }
 }
 
-impl<'de, S: DeserializeSeed<'de>> Visitor<'de> for Name<'_, S> {
+impl<'de, S: DeserializeSeed<'de>> Visitor<'de> for KeySeed<'_, S> {
     type Value = Option<S::Value>;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -307,11 +307,11 @@ impl<'de, S: DeserializeSeed<'de>> Visitor<'de> for Name<'_, S> {
 
     #[inline]
     fn visit_borrowed_str<E: Error>(self, name: &'de str) -> Result<Self::Value, E> {
-        self.wanted(name).map(|seed| seed.deserialize(BorrowedStrDeserializer::new(name))).transpose()
+        self.take_seed(name).map(|seed| seed.deserialize(BorrowedStrDeserializer::new(name))).transpose()
     }
 
     #[inline]
     fn visit_str<E: Error>(self, name: &str) -> Result<Self::Value, E> {
-        self.wanted(name).map(|seed| seed.deserialize(StrDeserializer::new(name))).transpose()
+        self.take_seed(name).map(|seed| seed.deserialize(StrDeserializer::new(name))).transpose()
     }
 }

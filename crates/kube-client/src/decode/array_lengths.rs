@@ -1,78 +1,78 @@
-//! Finds the end of a JSON value and counts the elements of its arrays on the way.
+//! Finds the end of a JSON value, and counts the elements of its arrays in the same pass.
 
 use memchr::{memchr2, memrchr};
 
-/// How long the arrays of a value are, in the order in which they open.
+/// The lengths of a value's arrays, in the order of their opening brackets. Empty if they are not known.
 ///
-/// Who knows that allocates each of them once, and no more than needed: a list of Pods then takes a sixth less memory. Finding
-/// out costs a pass over the text, so it is done only where one is made anyway. Where nothing is known, nothing is here.
-pub(super) type Lengths = [u32];
+/// With them each array is allocated once with its exact size: a list of Pods then needs a sixth less memory. Counting needs a pass over
+/// the text, so it is done only where such a pass is needed anyway.
+pub(super) type ArrayLengths = [u32];
 
-/// Of one whole value.
+/// The lengths of a complete value.
 #[cfg(test)]
 pub(super) fn lengths_of(json: &[u8]) -> Vec<u32> {
-    let mut scan = Scan::default();
+    let mut scan = ValueScanner::default();
     scan.end_of_value(json);
     scan.lengths
 }
 
-/// How many arrays a value holds, itself among them.
+/// The number of arrays in a value, including the value itself.
 pub(super) fn arrays_in(json: &str) -> usize {
-    // Mostly there is none, or the value itself is the only one.
+    // Most values have no array, or are the only one.
     let json = match memrchr(b'[', json.as_bytes()) {
         Some(last @ 1..) => &json.as_bytes()[..=last],
         found => return usize::from(found.is_some()),
     };
-    let (mut text, mut at, mut arrays) = (Text::Outside, 0, 0);
+    let (mut text, mut at, mut arrays) = (StringState::Outside, 0, 0);
     while let Some(&byte) = json.get(at) {
         arrays += usize::from(!text.step(byte) && byte == b'[');
         at += 1;
-        if text == Text::Inside {
+        if text == StringState::Inside {
             at += memchr2(b'"', b'\\', &json[at..]).unwrap_or(json.len() - at);
         }
     }
     arrays
 }
 
-/// A value of which a part has been seen.
+/// Scans a value that arrives in parts.
 #[derive(Debug, Default)]
-pub(super) struct Scan {
-    text: Text,
-    /// What is open: an array by its place in `lengths`, or a map.
+pub(super) struct ValueScanner {
+    text: StringState,
+    /// The open brackets: the index in `lengths` for an array, `None` for a map.
     open: Vec<Option<u32>>,
-    /// Nothing but an opening bracket was seen of the innermost array.
+    /// The innermost array has no element yet.
     empty: bool,
     lengths: Vec<u32>,
 }
 
-/// Whether a place is within a string, and there behind a backslash.
+/// Whether a position is inside a string, and there after a backslash.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) enum Text {
+pub(super) enum StringState {
     #[default]
     Outside,
     Inside,
     Escaped,
 }
 
-impl Scan {
-    /// Of the value that has ended, or of what has been seen of it.
-    pub(super) fn lengths(&self) -> &Lengths {
+impl ValueScanner {
+    /// The lengths of the scanned part of the value.
+    pub(super) fn lengths(&self) -> &ArrayLengths {
         &self.lengths
     }
 
-    /// Begins with another value.
+    /// Starts a new value.
     pub(super) fn clear(&mut self) {
-        self.text = Text::Outside;
+        self.text = StringState::Outside;
         self.open.clear();
         self.lengths.clear();
     }
 
-    /// Where in the next part of a value in brackets it ends, if it does.
+    /// Scans the next part of an array or map. Returns the offset behind its end, if the value ends in this part.
     pub(super) fn end_of_value(&mut self, part: &[u8]) -> Option<usize> {
         let mut at = 0;
         while let Some(&byte) = part.get(at) {
-            if self.text == Text::Inside {
-                // Most of a list is text, and within it only two bytes count.
+            if self.text == StringState::Inside {
+                // Most of a list is text: skip to the next relevant byte.
                 at += memchr2(b'"', b'\\', &part[at..])?;
                 self.text.step(part[at]);
             } else if self.text.step(byte) {
@@ -85,7 +85,7 @@ impl Scan {
         None
     }
 
-    /// Passes a byte outside of strings; whether the value ends with it.
+    /// Processes a byte outside of strings. Returns whether the value ends with it.
     #[inline]
     fn step(&mut self, byte: u8) -> bool {
         match byte {
@@ -110,7 +110,7 @@ impl Scan {
         false
     }
 
-    /// Counts an element that ends here.
+    /// Counts an element of the innermost array.
     fn count(&mut self) {
         if let Some(Some(array)) = self.open.last()
             && let Some(length) = self.lengths.get_mut(*array as usize)
@@ -126,8 +126,8 @@ impl Scan {
     }
 }
 
-impl Text {
-    /// Passes one byte; whether it is part of a string.
+impl StringState {
+    /// Processes a byte. Returns whether it is part of a string.
     #[inline]
     pub(super) fn step(&mut self, byte: u8) -> bool {
         let (next, within) = match (*self, byte) {
@@ -148,7 +148,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_array_has_its_length() {
+    fn the_elements_of_every_array_are_counted() {
         let json = br#"[{"a":[1,"],[",[ ],[[]]],"b":["\"]"]},[ {} , {"x":1,"y":2} ],3,[ "s" ]]"#;
         assert_eq!(lengths_of(json), [4, 4, 0, 1, 0, 1, 2, 1]);
         assert!(lengths_of(br#"{"a":"[","b":1}"#).is_empty());
@@ -158,9 +158,9 @@ mod tests {
     }
 
     #[test]
-    fn the_end_is_found_across_parts() {
+    fn a_value_in_several_parts_is_scanned_to_its_end() {
         let (first, second) = (br#"{"a":"}\"#, br#""}","b":[1,2]} tail"#);
-        let mut scan = Scan::default();
+        let mut scan = ValueScanner::default();
         assert_eq!(scan.end_of_value(first), None);
         assert_eq!(scan.end_of_value(second), Some(14));
         assert_eq!(scan.lengths(), [2]);

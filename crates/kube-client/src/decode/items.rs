@@ -1,64 +1,63 @@
-//! Cuts the body of a list into its items while it arrives.
+//! Splits the body of a list into its items while it arrives, without I/O.
 
 use std::ops::Range;
 
 use bytes::Bytes;
 
-use super::lengths::{Lengths, Scan, Text};
+use super::array_lengths::{ArrayLengths, StringState, ValueScanner};
 
-/// Takes the chunks of a list in any cut and gives its items, each as the bytes of one JSON value. What is around them, the
-/// envelope, stays here with an empty `items`.
+/// Splits the chunks of a list into its items, each the bytes of one JSON value. The rest, the envelope, is kept with empty `items`.
 ///
-/// Only as much of JSON is understood as the cut needs: whoever decodes the pieces finds what is wrong within them.
+/// It checks only the syntax between the items; decoding finds the errors within them.
 #[derive(Debug)]
 pub(super) struct ItemSplitter {
     chunk: Bytes,
-    /// What of the chunk has been taken in.
+    /// The end of the processed part of the chunk.
     at: usize,
-    place: Place,
+    position: Position,
     past_items: bool,
-    /// Of the envelope: whether a string is open, and how many brackets.
-    text: Text,
+    /// In the envelope: whether a string is open, and the number of open brackets.
+    text: StringState,
     depth: usize,
-    /// Of the item that has begun.
-    scan: Scan,
-    /// The item, or its beginning, if it spans several chunks.
+    /// The state of the current item.
+    scan: ValueScanner,
+    /// The current item, if it spans several chunks.
     partial: Vec<u8>,
-    /// The last item, where it is whole.
-    found: Option<Found>,
+    /// The last complete item.
+    found: Option<ItemLocation>,
     envelope: Vec<u8>,
 }
 
-/// One item, and what is known of it.
+/// One item, with the lengths of its arrays.
 #[derive(Debug)]
 pub(super) struct Item<'a> {
     pub(super) json: &'a [u8],
-    pub(super) lengths: &'a Lengths,
+    pub(super) lengths: &'a ArrayLengths,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Place {
+enum Position {
     Envelope,
-    /// Behind the array's opening bracket.
+    /// After the opening bracket of the array.
     First,
-    /// Behind a comma.
+    /// After a comma.
     Next,
-    /// Within an item in brackets.
+    /// Within an item that is an array or a map.
     Item,
-    /// Within an item that is a number, a word or a string.
+    /// Within an item that is a number, a literal or a string.
     Scalar,
-    /// Behind an item.
-    Behind,
+    /// After an item.
+    After,
 }
 
-/// Where an item lies.
+/// Where an item is stored.
 #[derive(Clone, Debug)]
-enum Found {
+enum ItemLocation {
     Chunk(Range<usize>),
     Partial,
 }
 
-/// The items are not one array with commas between them.
+/// The items are not separated by single commas.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct NotAList;
 
@@ -67,11 +66,11 @@ impl Default for ItemSplitter {
         Self {
             chunk: Bytes::new(),
             at: 0,
-            place: Place::Envelope,
+            position: Position::Envelope,
             past_items: false,
-            text: Text::Outside,
+            text: StringState::Outside,
             depth: 0,
-            scan: Scan::default(),
+            scan: ValueScanner::default(),
             partial: Vec::new(),
             found: None,
             envelope: Vec::new(),
@@ -80,14 +79,14 @@ impl Default for ItemSplitter {
 }
 
 impl ItemSplitter {
-    /// Takes the next chunk. All items of the one before have to be taken out first.
+    /// Adds a chunk. All items of the previous chunk must have been read.
     pub(super) fn push(&mut self, chunk: Bytes) {
-        debug_assert!(self.at == self.chunk.len(), "the chunk before still has items");
+        debug_assert!(self.at == self.chunk.len(), "the previous chunk still has items");
         self.chunk = chunk;
         self.at = 0;
     }
 
-    /// Moves up to the first item; whether it is reached, so that all of what stands before the items is in the envelope.
+    /// Processes up to the first item. Returns whether it is reached, so that the envelope holds everything before the items.
     pub(super) fn reach_items(&mut self) -> bool {
         if self.envelope_is_open() {
             self.read_envelope();
@@ -95,55 +94,58 @@ impl ItemSplitter {
         !self.envelope_is_open()
     }
 
-    /// Moves behind the next item; whether it is whole, or another chunk is needed.
+    /// Processes the next item. Returns whether it is complete; if not, another chunk is needed.
     pub(super) fn find(&mut self) -> Result<bool, NotAList> {
-        self.found = self.next_place()?;
+        self.found = self.next_item()?;
         Ok(self.found.is_some())
     }
 
-    /// The item that was found. One that lies within a chunk is not copied.
+    /// The item that [`find`](Self::find) completed. An item within one chunk is not copied.
     pub(super) fn item(&self) -> Option<Item<'_>> {
         let json = match self.found.clone()? {
-            Found::Chunk(range) => &self.chunk[range],
-            Found::Partial => &self.partial,
+            ItemLocation::Chunk(range) => &self.chunk[range],
+            ItemLocation::Partial => &self.partial,
         };
         Some(Item { json, lengths: self.scan.lengths() })
     }
 
-    /// What is around the items. Before its end it lacks closing brackets.
+    /// The text around the items. Closing brackets are missing until the end of the body.
     pub(super) fn envelope(&self) -> &[u8] {
         &self.envelope
     }
 
     /// Whether the items are still to come.
     pub(super) fn envelope_is_open(&self) -> bool {
-        self.place == Place::Envelope && !self.past_items
+        self.position == Position::Envelope && !self.past_items
     }
 
-    fn next_place(&mut self) -> Result<Option<Found>, NotAList> {
+    fn next_item(&mut self) -> Result<Option<ItemLocation>, NotAList> {
         while let Some(&byte) = self.chunk.get(self.at) {
-            match self.place {
-                Place::Envelope => self.read_envelope(),
-                Place::First | Place::Next | Place::Behind if byte.is_ascii_whitespace() => self.at += 1,
-                Place::First | Place::Behind if byte == b']' => {
-                    self.place = Place::Envelope;
+            match self.position {
+                Position::Envelope => self.read_envelope(),
+                Position::First | Position::Next | Position::After if byte.is_ascii_whitespace() => {
+                    self.at += 1
+                }
+                Position::First | Position::After if byte == b']' => {
+                    self.position = Position::Envelope;
                     self.past_items = true;
                     self.depth = 1;
                     self.envelope.push(byte);
                     self.at += 1;
                 }
-                Place::Behind if byte == b',' => {
-                    self.place = Place::Next;
+                Position::After if byte == b',' => {
+                    self.position = Position::Next;
                     self.at += 1;
                 }
-                Place::First | Place::Next if !matches!(byte, b',' | b']' | b'}') => {
+                Position::First | Position::Next if !matches!(byte, b',' | b']' | b'}') => {
                     self.scan.clear();
                     self.partial.clear();
-                    self.text = Text::Outside;
-                    self.place = if matches!(byte, b'{' | b'[') { Place::Item } else { Place::Scalar };
+                    self.text = StringState::Outside;
+                    self.position =
+                        if matches!(byte, b'{' | b'[') { Position::Item } else { Position::Scalar };
                 }
-                Place::First | Place::Next | Place::Behind => return Err(NotAList),
-                Place::Item | Place::Scalar => {
+                Position::First | Position::Next | Position::After => return Err(NotAList),
+                Position::Item | Position::Scalar => {
                     if let Some(found) = self.read_item() {
                         return Ok(Some(found));
                     }
@@ -153,10 +155,10 @@ impl ItemSplitter {
         Ok(None)
     }
 
-    /// Moves up to the end of the item, or to the end of the chunk.
-    fn read_item(&mut self) -> Option<Found> {
+    /// Processes up to the end of the item or of the chunk.
+    fn read_item(&mut self) -> Option<ItemLocation> {
         let rest = &self.chunk[self.at..];
-        let end = if self.place == Place::Item {
+        let end = if self.position == Position::Item {
             self.scan.end_of_value(rest)
         } else {
             self.text.end_of_scalar(rest)
@@ -168,15 +170,15 @@ impl ItemSplitter {
         };
         let range = self.at..self.at + end;
         self.at = range.end;
-        self.place = Place::Behind;
+        self.position = Position::After;
         if self.partial.is_empty() {
-            return Some(Found::Chunk(range));
+            return Some(ItemLocation::Chunk(range));
         }
         self.partial.extend_from_slice(&self.chunk[range]);
-        Some(Found::Partial)
+        Some(ItemLocation::Partial)
     }
 
-    /// Moves everything up to the items, or to the end of the chunk, to the envelope.
+    /// Appends everything up to the items or the end of the chunk to the envelope.
     fn read_envelope(&mut self) {
         let rest = &self.chunk[self.at..];
         for (at, &byte) in rest.iter().enumerate() {
@@ -187,7 +189,7 @@ impl ItemSplitter {
                 b'[' if self.depth == 1 && opens_items(&self.envelope, &rest[..at]) => {
                     self.envelope.extend_from_slice(&rest[..=at]);
                     self.at += at + 1;
-                    self.place = Place::First;
+                    self.position = Position::First;
                     return;
                 }
                 b'{' | b'[' => self.depth += 1,
@@ -200,20 +202,20 @@ impl ItemSplitter {
     }
 }
 
-impl Text {
-    /// Where in the next part of a number, word or string of an array it ends, if it does.
+impl StringState {
+    /// Scans the next part of a number, literal or string in an array. Returns the offset of its end, if it ends in this part.
     fn end_of_scalar(&mut self, part: &[u8]) -> Option<usize> {
         part.iter().position(|byte| !self.step(*byte) && matches!(byte, b',' | b']'))
     }
 }
 
-/// Whether an array that opens behind these bytes is the value of the key `items`.
+/// Whether an array that opens after these bytes is the value of the key `items`.
 fn opens_items(before: &[u8], chunk: &[u8]) -> bool {
     const KEY: &[u8] = b"\"items\"";
     let mut back = chunk.iter().rev().chain(before.iter().rev()).filter(|byte| !byte.is_ascii_whitespace());
     back.next() == Some(&b':')
         && KEY.iter().rev().all(|byte| back.next() == Some(byte))
-        // Not the end of a longer key that has a quotation mark in it.
+        // Not the end of a longer key with an escaped quotation mark.
         && back.next() != Some(&b'\\')
 }
 
@@ -234,7 +236,7 @@ mod tests {
     }
 
     #[test]
-    fn any_cut_gives_the_same_items() {
+    fn chunk_boundaries_do_not_change_the_items() {
         let text = br#"{"kind":"L","metadata":{"items":[1],"x":"\"items\":["},"a\"items":[2],"items" : [
             {"a":"]}\"{","b":[{}]} , {"c":"\\"},null, 7 ,[[]]
         ],"z":{"items":[3]}}"#;
@@ -261,7 +263,7 @@ mod tests {
     }
 
     #[test]
-    fn commas_stand_between_items_and_nowhere_else() {
+    fn wrong_commas_between_items_are_an_error() {
         for text in ["[{}{}]", "[,{}]", "[{},]", "[{},,{}]", "[}]", "[{}:{}]"] {
             let text = format!("{{\"items\":{text}}}");
             assert_eq!(split(&[text.as_bytes()]), Err(NotAList), "{text}");
