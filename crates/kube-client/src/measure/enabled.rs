@@ -1,4 +1,4 @@
-//! Notes that travel with a request to the layer that records them, and what is recorded elsewhere.
+//! Measurements that a request's extensions carry to the metrics layer, and the count of exec plugin runs.
 
 use std::time::Duration;
 
@@ -7,15 +7,15 @@ use tokio::time::Instant;
 
 use super::names::PLUGIN_CALLS;
 
-/// How long a request waited for its turn.
+/// How long a request waited for the client's service to become ready.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Waited(pub(crate) Duration);
 
-/// The code because of which a request is sent again.
+/// The status code that caused a retry.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Repeated(pub(crate) StatusCode);
 
-/// A request that waits for its turn.
+/// Measures the wait of a request.
 pub(crate) struct Waiting(Instant);
 
 impl Waiting {
@@ -30,11 +30,11 @@ impl Waiting {
 
 pub(crate) fn repeated<B>(request: &mut Request<B>, code: StatusCode) {
     request.extensions_mut().insert(Repeated(code));
-    // It has not waited a second time.
+    // The retry itself has not waited.
     request.extensions_mut().remove::<Waited>();
 }
 
-/// A run of a credential program has ended, in client-go's words for how.
+/// Records a run of an exec plugin; `status` is client-go's `call_status`.
 pub(crate) fn plugin_called(code: i32, status: &'static str) {
     metrics::counter!(PLUGIN_CALLS, "code" => code.to_string(), "call_status" => status).increment(1);
 }

@@ -1,4 +1,4 @@
-//! What is counted and timed, under the names that dashboards for Go clients use. Costs nothing unless the feature `metrics` is on.
+//! Metrics, under the names that dashboards for Go clients use. Without the feature `metrics` everything here is empty.
 
 #[cfg(feature = "metrics")]
 mod enabled;

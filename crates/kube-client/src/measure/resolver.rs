@@ -1,4 +1,4 @@
-//! Looking up names, timed.
+//! DNS lookups, timed.
 
 use std::io;
 use std::pin::Pin;
@@ -11,7 +11,7 @@ use tower_service::Service;
 
 use super::names::DNS;
 
-/// The system's resolver. Addresses never come to it.
+/// The system's resolver. It is not called for hosts that are IP addresses.
 #[derive(Clone, Debug)]
 pub(crate) struct Resolver(GaiResolver);
 
@@ -49,7 +49,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn each_look_up_is_recorded_by_its_host() {
+    async fn each_lookup_is_recorded_by_host() {
         let recorder = DebuggingRecorder::new();
         let recorded = recorder.snapshotter();
         let _guard = metrics::set_default_local_recorder(&recorder);
