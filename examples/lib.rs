@@ -21,3 +21,11 @@ mod client {}
 #[cfg(doctest)]
 #[doc = include_str!("../docs/runtime.md")]
 mod runtime {}
+
+#[cfg(doctest)]
+#[doc = include_str!("../docs/defaults.md")]
+mod defaults {}
+
+#[cfg(doctest)]
+#[doc = include_str!("../docs/operating.md")]
+mod operating {}

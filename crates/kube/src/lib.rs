@@ -1,23 +1,29 @@
-//! Kubernetes for Rust: a client, a controller runtime and the macros for custom resources, behind one name.
+//! Kubernetes for Rust: a client, a controller runtime and derive macros for custom resources.
 //!
-//! This crate holds no code of its own. It gathers the workspace's crates under the names that programs use,
-//! and its features choose which of them are built:
+//! This crate contains no code of its own. It re-exports the other crates of the workspace; its features select which of them are built:
 //!
-//! | feature | brings | default |
+//! | feature | adds | default |
 //! |---|---|---|
+//! | `client` | [`Client`], [`Api`], [`discovery`]; enables `config` | yes |
 //! | `config` | [`Config`]: kubeconfig files and in-cluster credentials | by `client` |
-//! | `client` | [`Client`], [`Api`], [`discovery`] | yes |
-//! | `rustls-tls`, `ring` | TLS by rustls with the ring provider | yes |
+//! | `rustls-tls` | TLS by rustls | yes |
+//! | `ring`, `aws-lc-rs` | the cryptography of rustls; with both, aws-lc-rs is used | `ring` |
+//! | `webpki-roots` | with rustls: Mozilla's CA certificates built in, instead of the platform's | |
+//! | `openssl-tls` | TLS by OpenSSL; if `rustls-tls` is on too, rustls is used, and OpenSSL through `client::ConfigExt` | |
+//! | `http-proxy`, `socks5`, `proxy` (both) | proxies: `Config::proxy_url`, `HTTPS_PROXY` | |
+//! | `oidc`, `oauth` | OpenID Connect with refresh tokens; Google's default credentials | |
 //! | `runtime` | the module `runtime`: watchers, caches, controllers | |
 //! | `derive` | the derive macros `CustomResource`, `KubeSchema`, `Resource` | |
+//! | `ws` | `Api::exec`, `Api::attach`, `Api::portforward`, ephemeral containers, `Client::connect` | |
+//! | `gzip` | compressed responses, where servers support it | |
+//! | `metrics` | the `rest_client_*` metrics, through the `metrics` facade | |
 //! | `jsonpatch` | `api::Patch::Json` | |
 //! | `admission` | `core::admission`: admission reviews | |
-//! | `cel` | `core::cel`: the rules of a custom resource evaluated without a server | |
-//! | `kubelet-debug` | `Client::kubelet_node_exec` and the like: a kubelet without the API server | |
-//! | `gzip` | answers come compressed where servers do that | |
-//! | `ws` | `Api::exec`, `Api::attach`, `Api::portforward`, ephemeral containers, `Client::connect` | |
+//! | `cel` | `core::cel`: evaluates the rules of a custom resource without a server | |
+//! | `kubelet-debug` | `Client::kubelet_node_exec` and the like: a kubelet without the API server; enables `ws` | |
 //! | `unstable-client` | `client::scope`, `Client::get`, `Client::list`, `Client::fetch` | |
-//! | other `unstable-…` | nothing more: what these names gated elsewhere is always on | |
+//! | `hyper-util-tracing` | `tracing` events of the HTTP connection pool | |
+//! | `unstable-runtime`, `unstable-runtime-…` | `runtime`; what these names enable in the 5.0 line is always on | |
 //!
 //! # Example
 //!

@@ -335,7 +335,7 @@ where
     /// fn stoppable(client: Client) -> (Controller<ConfigMap>, oneshot::Sender<()>) {
     ///     let (stop, stopped) = oneshot::channel();
     ///     let controller = Controller::new(Api::all(client), watcher::Config::default());
-    ///     (controller.graceful_shutdown_on(async { drop(stopped.await) }), stop)
+    ///     (controller.graceful_shutdown_on(async { stopped.await.unwrap_or_default() }), stop)
     /// }
     /// ```
     #[must_use]
