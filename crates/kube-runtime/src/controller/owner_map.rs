@@ -119,4 +119,22 @@ mod tests {
         assert_eq!(owners.finish_list(), [(key("child"), vec![key("a")])]);
         assert!(owners.related.is_empty());
     }
+
+    #[test]
+    fn a_related_object_with_one_owner_costs_some_200_bytes() {
+        const OBJECTS: usize = 1000;
+        let key = |kind: &str, at: usize| key(&format!("{kind}-of-a-typical-length-{at}"));
+        let mut owners = OwnerMap::default();
+        let memory = allocation_counter::measure(|| {
+            for at in 0..OBJECTS {
+                owners.observe(key("child", at), vec![key("owner", at)]);
+            }
+        });
+        let each = memory.bytes_current / i64::try_from(OBJECTS).unwrap();
+        assert!((100..300).contains(&each), "{each} bytes");
+        for at in 0..OBJECTS {
+            owners.observe(key("child", at), vec![]);
+        }
+        assert!(owners.related.is_empty(), "an object that maps to nothing costs nothing");
+    }
 }

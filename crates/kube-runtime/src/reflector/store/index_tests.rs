@@ -9,7 +9,7 @@ use std::{
     collections::BTreeSet,
     sync::{
         Arc,
-        atomic::{AtomicBool, Ordering::Relaxed},
+        atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed},
     },
 };
 
@@ -87,6 +87,26 @@ fn an_index_that_was_not_declared_is_only_slower() {
     writer.apply_watcher_event(&Event::Apply(with(1, 1, "ab")));
     assert_eq!(store.by_index(&by_letter, &'b').len(), 1);
     assert!(store.by_index(&by_letter, &'c').is_empty());
+}
+
+#[test]
+fn a_lookup_in_a_declared_index_does_not_visit_other_objects() {
+    let calls = Arc::new(AtomicUsize::new(0));
+    let by_name = Index::new({
+        let calls = Arc::clone(&calls);
+        move |object: &ConfigMap| {
+            calls.fetch_add(1, Relaxed);
+            [object.name_any()]
+        }
+    });
+    let (store, writer) = store();
+    let mut writer = writer.with_index(&by_name);
+    for name in 0..200 {
+        writer.apply_watcher_event(&Event::Apply(with(name, 1, "")));
+    }
+    calls.store(0, Relaxed);
+    assert_eq!(store.by_index(&by_name, "7").len(), 1);
+    assert_eq!(calls.load(Relaxed), 0, "only what the index has under the key is visited");
 }
 
 #[test]

@@ -19,6 +19,7 @@ use std::{
     future::Future,
     hash::{DefaultHasher, Hash, Hasher},
     panic::{AssertUnwindSafe, catch_unwind},
+    process::Command,
     sync::atomic::{AtomicU64, Ordering},
     thread,
 };
@@ -81,6 +82,22 @@ fn a_seed_repeats_its_life_event_by_event() {
         events += first.len();
     }
     assert!(events > 30 * 50, "they are stories worth the name: {events} events");
+}
+
+/// There, hash maps have other keys, and objects other addresses.
+#[test]
+fn a_seed_repeats_in_another_process() {
+    const NAME: &str = "simulation::a_seed_repeats_in_another_process";
+    const CHILD: &str = "KUBE_SIMULATION_CHILD";
+    let digest = (0..20).fold(0, |all, seed| all ^ digest_of(seed, &simulate(seed).story));
+    let told = format!("digest of this process: {digest:016x}");
+    println!("{told}");
+    if env::var_os(CHILD).is_none() {
+        let mut child = Command::new(env::current_exe().unwrap());
+        let output = child.args(["--exact", NAME, "--nocapture"]).env(CHILD, "1").output().unwrap();
+        let printed = String::from_utf8_lossy(&output.stdout);
+        assert!(output.status.success() && printed.contains(&told), "{told}, but in the other:\n{printed}");
+    }
 }
 
 /// Nothing of a life stays in memory: neither of the controllers nor of the streams, stores and queues behind them.
