@@ -1,14 +1,14 @@
-//! Delays that users choose, added to instants.
+//! Adding configured delays to instants without overflow.
 //!
-//! `Instant + Duration` panics beyond the range of the platform, and `Duration::MAX` is how users say "never".
+//! `Instant + Duration` panics on overflow, and users pass `Duration::MAX` to mean "never".
 
 use std::time::Duration;
 use tokio::time::Instant;
 
-/// Longer delays are cut to this one. No process waits ten years.
+/// Longer delays are capped at ten years.
 pub(crate) const MAX_DELAY: Duration = Duration::from_secs(10 * 365 * 24 * 60 * 60);
 
-/// The instant that comes `delay`, but at most [`MAX_DELAY`], after `now`.
+/// `now` plus `delay`, which is capped at [`MAX_DELAY`].
 pub(crate) fn after(now: Instant, delay: Duration) -> Instant {
     now + delay.min(MAX_DELAY)
 }
@@ -18,7 +18,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn delays_are_added_and_cut_to_the_longest() {
+    fn delays_are_added_and_capped() {
         assert_eq!(MAX_DELAY.as_secs(), 315_360_000, "ten years");
         let now = Instant::now();
         for (delay, expected) in [

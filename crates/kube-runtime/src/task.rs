@@ -1,4 +1,4 @@
-//! A task that ends with whoever waits for it.
+//! A spawned task that is aborted when its handle is dropped.
 
 use std::{
     future::Future,
@@ -11,7 +11,7 @@ use tokio::{runtime::Handle, task::JoinHandle};
 ///
 /// # Panics
 ///
-/// Waiting for it passes a panic of the task on.
+/// Awaiting the handle resumes a panic of the task.
 #[derive(Debug)]
 pub struct CancelableJoinHandle<T> {
     inner: JoinHandle<T>,
@@ -21,7 +21,7 @@ impl<T> CancelableJoinHandle<T>
 where
     T: Send + 'static,
 {
-    /// Runs `future` as a task of `runtime`.
+    /// Spawns `future` on `runtime`.
     pub fn spawn(future: impl Future<Output = T> + Send + 'static, runtime: &Handle) -> Self {
         Self { inner: runtime.spawn(future) }
     }
@@ -36,7 +36,7 @@ impl<T> Future for CancelableJoinHandle<T> {
             Poll::Ready(Ok(output)) => Poll::Ready(output),
             Poll::Ready(Err(error)) => match error.try_into_panic() {
                 Ok(panic) => std::panic::resume_unwind(panic),
-                // Only the runtime's end can have aborted it: then nothing will be polled any more.
+                // The task was cancelled because the runtime shuts down, so this future is not polled again.
                 Err(_cancelled) => Poll::Pending,
             },
         }
@@ -56,7 +56,7 @@ mod tests {
     use tokio::{sync::Notify, time::timeout};
 
     #[tokio::test(start_paused = true)]
-    async fn gives_the_output_or_ends_with_its_handle() {
+    async fn awaiting_returns_the_output_and_dropping_aborts_the_task() {
         assert_eq!(CancelableJoinHandle::spawn(async { 7 }, &Handle::current()).await, 7);
         let held = Arc::new(Notify::new());
         let inside = Arc::clone(&held);
@@ -68,6 +68,6 @@ mod tests {
                 tokio::task::yield_now().await;
             }
         };
-        timeout(Duration::from_secs(1), released).await.expect("the task is dropped");
+        timeout(Duration::from_secs(1), released).await.expect("the task is aborted");
     }
 }

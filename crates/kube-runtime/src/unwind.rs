@@ -1,33 +1,33 @@
-//! Panics of user code, as values.
+//! Panics of user code as values.
 
 use std::{
     any::Any,
     panic::{AssertUnwindSafe, catch_unwind},
 };
 
-/// A function of the user panicked when it was called with this object.
+/// A user's callback panicked when it was called with this object.
 #[derive(Debug, thiserror::Error)]
-#[error("the {callback} panicked at {kind} {object}: {message}")]
+#[error("the {callback} panicked for {kind} {object}: {message}")]
 pub(crate) struct ObjectPanic {
-    /// Which function.
+    /// The kind of callback, such as `predicate`.
     pub(crate) callback: &'static str,
     pub(crate) kind: &'static str,
     pub(crate) object: String,
     pub(crate) message: String,
 }
 
-/// What `call` returns, or what its panic said.
+/// The return value of `call`, or the message of its panic.
 ///
-/// User code shares its data with later calls, as any two threads share data: what it leaves half done is visible to
-/// them with or without the panic.
-pub(crate) fn catch<T>(call: impl FnOnce() -> T) -> Result<T, String> {
-    catch_unwind(AssertUnwindSafe(call)).map_err(|payload| message(&*payload))
+/// Asserting unwind safety is sound here: a callback whose data a panic can leave inconsistent has to guard against that
+/// itself, as it would between threads.
+pub(crate) fn catch_panic<T>(call: impl FnOnce() -> T) -> Result<T, String> {
+    catch_unwind(AssertUnwindSafe(call)).map_err(|payload| panic_message(&*payload))
 }
 
-fn message(payload: &(dyn Any + Send)) -> String {
+fn panic_message(payload: &(dyn Any + Send)) -> String {
     let text = payload.downcast_ref::<&str>().map(ToString::to_string);
     let text = text.or_else(|| payload.downcast_ref::<String>().cloned());
-    text.unwrap_or_else(|| "(a value that is not text)".to_owned())
+    text.unwrap_or_else(|| "(a panic value that is not a string)".to_owned())
 }
 
 #[cfg(test)]
@@ -35,11 +35,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_panic_is_what_it_said() {
-        let said = |panics: fn()| catch(panics).unwrap_err();
-        assert_eq!(said(|| panic!("plain")), "plain");
-        assert_eq!(said(|| panic!("{}", 7)), "7");
-        assert_eq!(said(|| std::panic::panic_any(7)), "(a value that is not text)");
-        assert_eq!(catch(|| 5), Ok(5));
+    fn a_panic_becomes_its_message() {
+        let message = |panics: fn()| catch_panic(panics).unwrap_err();
+        assert_eq!(message(|| panic!("plain")), "plain");
+        assert_eq!(message(|| panic!("{}", 7)), "7");
+        assert_eq!(message(|| std::panic::panic_any(7)), "(a panic value that is not a string)");
+        assert_eq!(catch_panic(|| 5), Ok(5));
     }
 }

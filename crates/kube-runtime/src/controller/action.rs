@@ -1,13 +1,13 @@
-//! What a reconciler wants to happen next.
+//! The result of a reconcile: when to reconcile the object again.
 
 use super::pending_writes::WriteVersion;
 use kube_core::Resource;
 use std::time::Duration;
 
-/// When to reconcile an object again, as far as its reconciler knows.
+/// When to reconcile an object again, in addition to changes.
 ///
-/// Changes of the object and of what it depends on make it run again in any case. Actions are equal if they say the
-/// same time; [writes](Self::after_write) do not count.
+/// A change of the object, or of a related object, triggers a reconcile in any case. Actions are equal if they requeue
+/// equally; [writes](Self::after_write) are not compared.
 ///
 /// ```
 /// use kube_runtime::controller::Action;
@@ -21,55 +21,55 @@ use std::time::Duration;
 /// ```
 #[derive(Debug, Clone)]
 pub struct Action {
-    again: Again,
-    written: Option<Box<WriteVersion>>,
+    requeue: Requeue,
+    write: Option<Box<WriteVersion>>,
 }
 
-/// What an action says.
+/// When an action requeues the object.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Again {
-    OnChange,
+pub(super) enum Requeue {
+    Never,
     After(Duration),
-    BackingOff,
+    WithBackoff,
 }
 
 impl Action {
     /// Reconcile again after `duration`, or sooner if something changes.
     ///
-    /// Use it where the reconciler depends on what nobody watches. The time counts from the end of the reconcile.
+    /// For reconcilers that depend on state that is not watched. The duration starts at the end of the reconcile.
     #[must_use]
     pub const fn requeue(duration: Duration) -> Self {
-        Self::new(Again::After(duration))
+        Self::new(Requeue::After(duration))
     }
 
-    /// Reconcile again when something changes.
+    /// Reconcile again only when something changes.
     #[must_use]
     pub const fn await_change() -> Self {
-        Self::new(Again::OnChange)
+        Self::new(Requeue::Never)
     }
 
-    /// Reconcile again after a time that doubles with each retry of the same object, or sooner if something changes.
+    /// Reconcile again after a delay that doubles with each retry of the same object, or sooner if something changes.
     ///
-    /// What an error policy usually wants. The times are those of [`Config::backoff`](super::Config::backoff), and
-    /// start over after any other action.
+    /// The usual action of an error policy. [`Config::backoff`](super::Config::backoff) sets the delays; any other action
+    /// resets them.
     #[must_use]
     pub const fn retry() -> Self {
-        Self::new(Again::BackingOff)
+        Self::new(Requeue::WithBackoff)
     }
 
-    /// Makes the next reconcile of the object wait until the controller's store shows `written`, or something newer.
+    /// Delays the next reconcile of the object until the controller's store shows `written` or a newer state.
     ///
-    /// `written` is the object itself as a write of the reconciler returned it; of several writes, the last.
-    /// Whatever asks for the object meanwhile waits with it, so that no reconcile acts on a state from before one's own
-    /// write: creates twice what it has just noted as created, say. Other objects do not wait. The wait ends
-    /// after [`Config::write_wait`](super::Config::write_wait) even if the store does not get there.
+    /// `written` is the reconciled object as returned by the reconciler's write; after several writes, by the last.
+    /// All triggers of the object wait meanwhile, so that no reconcile acts on the state before its predecessor's write, and
+    /// for instance creates a child twice. Other objects do not wait. The wait ends after
+    /// [`Config::write_wait`](super::Config::write_wait) even if the store does not show the write by then.
     ///
-    /// Where the object had been deleted, and the write made it anew or met one made anew, that one is waited for. An object of
-    /// another group, kind or name is no reason to wait: it is ignored, with a warning in the log. The kind of a
-    /// [`DynamicObject`](kube_core::DynamicObject) is the one it carries.
+    /// If the object was deleted and recreated meanwhile, the recreated object that was written is waited for. An object
+    /// of another group, kind or name is ignored, with a warning in the log. The kind of a
+    /// [`DynamicObject`](kube_core::DynamicObject) is the one in its `types`.
     ///
-    /// [`finalizer`](fn@crate::finalizer) does this for the finalizers that it adds and removes. Where a reconciler needs
-    /// to see its write before it returns, there is [`Store::wait_for`](crate::reflector::Store::wait_for).
+    /// [`finalizer`](fn@crate::finalizer) does this for the finalizers that it adds and removes. To see a write before the
+    /// reconcile returns, use [`Store::wait_for`](crate::reflector::Store::wait_for).
     ///
     /// ```
     /// use k8s_openapi::api::core::v1::ConfigMap;
@@ -87,30 +87,30 @@ impl Action {
     /// ```
     #[must_use]
     pub fn after_write<K: Resource>(self, written: &K) -> Self {
-        Self { written: WriteVersion::of(written).map(Box::new), ..self }
+        Self { write: WriteVersion::of(written).map(Box::new), ..self }
     }
 
-    /// The same for the end of `object`.
-    pub(crate) fn after_end_of<K: Resource>(self, object: &K) -> Self {
-        Self { written: Some(Box::new(WriteVersion::gone(object))), ..self }
+    /// Like [`after_write`](Self::after_write), for the deletion of `object`.
+    pub(crate) fn after_deletion_of<K: Resource>(self, object: &K) -> Self {
+        Self { write: Some(Box::new(WriteVersion::deleted(object))), ..self }
     }
 
-    const fn new(again: Again) -> Self {
-        Self { again, written: None }
+    const fn new(requeue: Requeue) -> Self {
+        Self { requeue, write: None }
     }
 
-    pub(super) const fn again(&self) -> Again {
-        self.again
+    pub(super) const fn next_run(&self) -> Requeue {
+        self.requeue
     }
 
-    pub(super) fn written(&self) -> Option<&WriteVersion> {
-        self.written.as_deref()
+    pub(super) fn write(&self) -> Option<&WriteVersion> {
+        self.write.as_deref()
     }
 }
 
 impl PartialEq for Action {
     fn eq(&self, other: &Self) -> bool {
-        self.again == other.again
+        self.requeue == other.requeue
     }
 }
 

@@ -1,21 +1,23 @@
-//! Reconciling by a queue of one's own.
+//! Reconciling from a custom queue.
 
 use super::{
-    Action, Config,
+    action::Action,
+    config::Config,
     guard::guard_try,
     request::ReconcileRequest,
-    runner::{Report, Runner, judge},
+    resolution::resolve_with,
+    runner::{ReconcileResult, Runner},
 };
 use crate::reflector::store::Store;
 use futures::{FutureExt, Stream, TryFuture, TryStream, TryStreamExt, future};
 use kube_core::Resource;
 use std::{fmt::Debug, hash::Hash, sync::Arc};
 
-/// Calls `reconciler` for the objects that `queue` asks for: the working part of a
+/// Calls `reconciler` for the objects requested by `queue`. This is the inner part of a
 /// [`Controller`](super::Controller), which is easier to use.
 ///
-/// Objects come from `store`; nothing starts before it is ready. Reconciles run while the returned stream is polled.
-/// After the end of `queue` what it has asked for is still done, and the stream ends.
+/// Objects are taken from `store`; no reconcile starts before it is ready. Reconciles run while the returned stream is
+/// polled. After the end of `queue`, pending requests are still reconciled, and then the stream ends.
 ///
 /// ```
 /// use futures::{StreamExt, stream};
@@ -30,16 +32,16 @@ use std::{fmt::Debug, hash::Hash, sync::Arc};
 /// for event in [Event::Init, Event::InitApply(map), Event::InitDone] {
 ///     writer.apply_watcher_event(&event);
 /// }
-/// let asked = stream::iter([Ok::<_, Infallible>(ObjectRef::new("a"))]);
-/// let reports = applier(
+/// let requests = stream::iter([Ok::<_, Infallible>(ObjectRef::new("a"))]);
+/// let results = applier(
 ///     |_map, _context: Arc<()>| Box::pin(async { Ok::<_, Infallible>(Action::await_change()) }),
 ///     |_, _, _| Action::retry(),
 ///     Arc::new(()),
 ///     store,
-///     asked,
+///     requests,
 ///     Default::default(),
 /// );
-/// assert_eq!(reports.count().await, 1);
+/// assert_eq!(results.count().await, 1);
 /// # });
 /// # Ok::<(), std::io::Error>(())
 /// ```
@@ -50,7 +52,7 @@ pub fn applier<K, QueueStream, ReconcilerFut, Ctx>(
     store: Store<K>,
     queue: QueueStream,
     config: Config,
-) -> impl Stream<Item = Report<K, ReconcilerFut::Error, QueueStream::Error>>
+) -> impl Stream<Item = ReconcileResult<K, ReconcilerFut::Error, QueueStream::Error>>
 where
     K: Clone + Resource + 'static,
     K::DynamicType: Debug + Eq + Hash + Clone + Unpin,
@@ -60,14 +62,14 @@ where
     QueueStream::Ok: Into<ReconcileRequest<K>>,
     QueueStream::Error: std::error::Error + 'static,
 {
-    let limit = config.timeout;
-    let for_policy = Arc::clone(&context);
+    let timeout = config.timeout;
+    let policy_context = Arc::clone(&context);
     Runner::new(
         store,
         queue.map_ok(|request| request.into().into()),
-        move |object| guard_try(reconciler(object, Arc::clone(&context)), limit),
-        judge(move |object, error: &ReconcilerFut::Error| {
-            error_policy(object, error, Arc::clone(&for_policy))
+        move |object| guard_try(reconciler(object, Arc::clone(&context)), timeout),
+        resolve_with(move |object, error: &ReconcilerFut::Error| {
+            error_policy(object, error, Arc::clone(&policy_context))
         }),
         future::pending().boxed(),
         &config,

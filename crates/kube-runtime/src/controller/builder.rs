@@ -1,16 +1,16 @@
-//! Making a controller.
+//! The [`Controller`] builder: sources of a controller's own objects, triggers, and shutdown.
 
 use super::{
-    Config, Controller,
+    config::Config,
     guard::CallbackPanic,
-    request::{Asked, ReconcileRequest, urgency_of},
+    request::{ReconcileRequest, Trigger, priority_of},
     shutdown::Shutdown,
-    source::{Pacing, Sources, TriggerFactory, paced, present},
-    trigger::{itself, trigger_self},
+    source::{SourceBackoff, Sources, TriggerFactory, still_present, with_backoff},
+    trigger::{self_request, trigger_self},
 };
 use crate::{
     backoff::Backoff,
-    queue::Urgency,
+    queue::Priority,
     reflector::{
         Index, ObjectRef, PartsNews,
         store::{IndexPanic, Store, Writer},
@@ -27,6 +27,66 @@ use std::{
     hash::Hash,
     sync::Arc,
 };
+
+/// Calls a reconciler for each object of a kind, at the start and after each change.
+///
+/// # Guarantees
+///
+/// - After every change of an object, and of an object that it [owns](Self::owns) or [depends on](Self::watches), the
+///   reconciler is called at least once. Changes in quick succession may be merged into one call.
+/// - One object is never reconciled twice at the same time. Different objects are reconciled concurrently, up to
+///   [`Config::concurrency`].
+/// - No reconcile starts before the initial list of objects is complete. After that, the first reconciles wait up to five
+///   seconds for the initial lists of related objects. No reconcile starts after a
+///   [shutdown](Self::graceful_shutdown_on).
+/// - Changes have priority over objects from the initial list, relists and requeues. Every eighth start is one of those, so
+///   that they do not starve. Within a priority, objects are reconciled in the order in which they became due.
+/// - A reconciler that panics or exceeds the [timeout](Config::timeout), or a mapper that panics, is one error in the
+///   output and does not affect other objects.
+///
+/// # Errors
+///
+/// Errors are items of the output stream. Only a store that can never become ready ends it. Failed watches are retried
+/// automatically.
+///
+/// # Example
+///
+/// ```
+/// # use kube_client::{Api, Client};
+/// use futures::StreamExt;
+/// use k8s_openapi::api::{apps::v1::Deployment, core::v1::ConfigMap};
+/// use kube_runtime::{controller::Action, Controller, watcher};
+/// use std::{convert::Infallible, sync::Arc, time::Duration};
+///
+/// async fn reconcile(object: Arc<Deployment>, _context: Arc<()>) -> Result<Action, Infallible> {
+///     println!("{:?}", object.metadata.name);
+///     Ok(Action::requeue(Duration::from_secs(300)))
+/// }
+///
+/// fn error_policy(_object: Arc<Deployment>, _error: &Infallible, _context: Arc<()>) -> Action {
+///     Action::requeue(Duration::from_secs(5))
+/// }
+///
+/// async fn run(client: Client) {
+///     Controller::new(Api::<Deployment>::all(client.clone()), watcher::Config::default())
+///         .owns(Api::<ConfigMap>::all(client), watcher::Config::default())
+///         .shutdown_on_signal()
+///         .run(reconcile, error_policy, Arc::new(()))
+///         .for_each(|result| async move { println!("{result:?}") })
+///         .await;
+/// }
+/// ```
+pub struct Controller<K>
+where
+    K: Clone + Resource + Debug + 'static,
+    K::DynamicType: Eq + Hash,
+{
+    pub(super) sources: Sources<K>,
+    pub(super) dyntype: K::DynamicType,
+    pub(super) reader: Store<K>,
+    pub(super) config: Config,
+    pub(super) shutdown: Shutdown,
+}
 
 impl<K> Controller<K>
 where
@@ -68,24 +128,25 @@ where
     pub fn new_with(main_api: Api<K>, wc: watcher::Config, dyntype: K::DynamicType) -> Self {
         let mut writer = Writer::new(dyntype.clone());
         let reader = writer.as_reader();
-        let (shown, kind) = (reader.clone(), dyntype.clone());
-        let main = Box::new(move |pacing: &Pacing| {
-            let events = collection_events(main_api, wc, pacing.retry());
-            let asked = events.flat_map(move |item| {
-                let told = item
+        let (store, kind) = (reader.clone(), dyntype.clone());
+        let main = Box::new(move |backoff: &SourceBackoff| {
+            let events = collection_events(main_api, wc, backoff.for_watch());
+            let triggers = events.flat_map(move |item| {
+                let event = item
                     .map(|event| writer.take_in_collection(event))
-                    .map_or_else(|error| Some(Err(error)), told);
-                let asked = told.and_then(|item| item.map(|event| asked_of(event, &shown)).transpose());
+                    .map_or_else(|error| Some(Err(error)), to_watcher_event);
+                let trigger =
+                    event.and_then(|item| item.map(|event| event_trigger(event, &store)).transpose());
                 let panics =
                     writer.take_index_panics().into_iter().map(|panic| Ok(index_panicked(panic, &kind)));
-                stream::iter(panics.collect::<Vec<_>>().into_iter().chain(asked))
+                stream::iter(panics.collect::<Vec<_>>().into_iter().chain(trigger))
             });
-            asked.boxed()
+            triggers.boxed()
         });
         Self::with(main, reader, dyntype)
     }
 
-    /// A controller for the objects of a stream of one's own, such as a filtered watcher behind a
+    /// A controller for the objects of a custom stream, such as a filtered watcher behind a
     /// [`reflector`](fn@crate::reflector) whose store is `reader`.
     ///
     /// ```
@@ -148,11 +209,12 @@ where
         reader: Store<K>,
         dyntype: K::DynamicType,
     ) -> Self {
-        Self::with(paced(trigger_self(trigger, dyntype.clone()).map_ok(Asked::from)), reader, dyntype)
+        let triggers = trigger_self(trigger, dyntype.clone()).map_ok(Trigger::from);
+        Self::with(with_backoff(triggers), reader, dyntype)
     }
 
-    /// A controller for the objects of a [subscription](crate::reflector::store::Writer::subscribe), which other
-    /// controllers may share. The stream behind the shared store has to be polled elsewhere.
+    /// A controller for the objects of a [subscription](crate::reflector::store::Writer::subscribe) to a shared store, which
+    /// other controllers may subscribe to as well. The stream that fills the store has to be polled elsewhere.
     ///
     /// ```
     /// use k8s_openapi::api::core::v1::ConfigMap;
@@ -160,7 +222,7 @@ where
     /// use kube_runtime::{Controller, WatchStreamExt, reflector, watcher};
     /// use futures::Stream;
     ///
-    /// /// Two controllers, and the watch that both depend on.
+    /// /// Two controllers, and the watch that both share.
     /// fn pair(client: Client) -> Option<([Controller<ConfigMap>; 2], impl Stream)> {
     ///     let (store, writer) = reflector::store_shared(256);
     ///     let controllers = [
@@ -213,9 +275,9 @@ where
         reader: Store<K>,
         dyntype: K::DynamicType,
     ) -> Self {
-        let objects = present(trigger, reader.clone(), dyntype.clone());
-        let changes = trigger_self(objects.map(Ok), dyntype.clone()).map_ok(Asked::from);
-        Self::with(paced(changes), reader, dyntype)
+        let objects = still_present(trigger, reader.clone(), dyntype.clone());
+        let triggers = trigger_self(objects.map(Ok), dyntype.clone()).map_ok(Trigger::from);
+        Self::with(with_backoff(triggers), reader, dyntype)
     }
 
     pub(super) fn with(main: TriggerFactory<K>, reader: Store<K>, dyntype: K::DynamicType) -> Self {
@@ -228,37 +290,36 @@ where
         }
     }
 
-    /// Sets debounce and concurrency.
+    /// Sets debounce, concurrency, retries and timeouts.
     #[must_use]
     pub fn with_config(mut self, config: Config) -> Self {
         self.config = config;
         self
     }
 
-    /// Sets how long a watch that fails is left alone. Default: a
-    /// [`DefaultBackoff`](watcher::DefaultBackoff) for each watch.
+    /// Sets the backoff of failing watches. Default: a [`DefaultBackoff`](watcher::DefaultBackoff) for each watch.
     ///
-    /// The watches of the controller share `backoff`, but only the one that fails waits: at least as long as `backoff` says. Where
-    /// `backoff` ends, its last wait repeats. It starts over when a watch that has failed works again; the waits of others
-    /// that still fail begin anew with it.
+    /// All watches of the controller share `backoff`, but only a failing watch waits, for at least the delay of `backoff`.
+    /// After `backoff` has ended, its last delay repeats. It is reset when a failed watch works again, also for watches that
+    /// still fail.
     ///
     /// ```
     /// use k8s_openapi::api::core::v1::ConfigMap;
     /// use kube_client::{Api, Client};
     /// use kube_runtime::{Controller, watcher};
     ///
-    /// fn patient(client: Client) -> Controller<ConfigMap> {
+    /// fn with_backoff(client: Client) -> Controller<ConfigMap> {
     ///     Controller::new(Api::all(client), watcher::Config::default())
     ///         .trigger_backoff(watcher::DefaultBackoff::default())
     /// }
     /// ```
     #[must_use]
     pub fn trigger_backoff(mut self, backoff: impl Backoff + 'static) -> Self {
-        self.sources.pace(backoff);
+        self.sources.share_backoff(backoff);
         self
     }
 
-    /// The controller's cache of its objects. It fills as the controller runs.
+    /// The controller's cache of its objects. It is filled while the controller runs.
     ///
     /// ```
     /// use k8s_openapi::api::core::v1::ConfigMap;
@@ -285,7 +346,7 @@ where
         self
     }
 
-    /// Also reconciles the objects that `trigger` names.
+    /// Also reconciles the objects from `trigger`.
     ///
     /// ```
     /// use k8s_openapi::api::core::v1::ConfigMap;
@@ -294,8 +355,8 @@ where
     /// use futures::channel::mpsc::{self, UnboundedSender};
     ///
     /// fn on_demand(client: Client) -> (Controller<ConfigMap>, UnboundedSender<ObjectRef<ConfigMap>>) {
-    ///     let (ask, asked) = mpsc::unbounded();
-    ///     (Controller::new(Api::all(client), watcher::Config::default()).reconcile_on(asked), ask)
+    ///     let (sender, requests) = mpsc::unbounded();
+    ///     (Controller::new(Api::all(client), watcher::Config::default()).reconcile_on(requests), sender)
     /// }
     /// ```
     #[must_use]
@@ -304,7 +365,7 @@ where
         self
     }
 
-    /// Also reconciles every object there is, each time that `trigger` has an item. O(number of objects) each time.
+    /// Also reconciles all objects for each item of `trigger`. O(number of objects) each time.
     ///
     /// ```
     /// use k8s_openapi::api::core::v1::ConfigMap;
@@ -312,7 +373,7 @@ where
     /// use kube_runtime::{Controller, watcher};
     /// use futures::channel::mpsc::{self, UnboundedSender};
     ///
-    /// /// Whoever reloads the configuration sends `()`.
+    /// /// Send `()` after the configuration was reloaded.
     /// fn reloading(client: Client) -> (Controller<ConfigMap>, UnboundedSender<()>) {
     ///     let (reloaded, reloads) = mpsc::unbounded();
     ///     (Controller::new(Api::all(client), watcher::Config::default()).reconcile_all_on(reloads), reloaded)
@@ -320,11 +381,11 @@ where
     /// ```
     #[must_use]
     pub fn reconcile_all_on(mut self, trigger: impl Stream<Item = ()> + Send + 'static) -> Self {
-        self.sources.add(trigger.map(|()| Ok(Asked::All)));
+        self.sources.add(trigger.map(|()| Ok(Trigger::All)));
         self
     }
 
-    /// Stops when `trigger` is done: nothing new is started, reconciles that run are waited for, then the output ends.
+    /// Stops when `trigger` completes: no reconcile starts any more, and the output ends after the running ones.
     ///
     /// ```
     /// use k8s_openapi::api::core::v1::ConfigMap;
@@ -345,9 +406,9 @@ where
     }
 
     /// Stops on SIGINT or SIGTERM, as [`graceful_shutdown_on`](Self::graceful_shutdown_on) does. A second signal ends
-    /// the output at once; reconciles that run are aborted when it is dropped.
+    /// the output at once; running reconciles are aborted when the output is dropped.
     ///
-    /// From the first poll of the output on, these signals no longer end the process by themselves.
+    /// From the first poll of the output on, these signals no longer terminate the process by default.
     #[must_use]
     pub fn shutdown_on_signal(mut self) -> Self {
         self.shutdown = self.shutdown.or_on_signal();
@@ -355,46 +416,46 @@ where
     }
 }
 
-/// What changes of a controller's own objects in several namespaces ask for. `shown` is the store that has taken them in.
-pub(super) fn asked_by<K>(
+/// The triggers of a controller's own objects in several namespaces. `store` has applied the events already.
+pub(super) fn namespace_triggers<K>(
     news: impl Stream<Item = watcher::Result<PartsNews<K>>> + Send + 'static,
-    shown: Store<K>,
-) -> impl Stream<Item = watcher::Result<Asked<K>>> + Send + 'static
+    store: Store<K>,
+) -> impl Stream<Item = watcher::Result<Trigger<K>>> + Send + 'static
 where
     K: Clone + Resource + Send + Sync + 'static,
     K::DynamicType: Eq + Hash + Clone,
 {
     news.try_filter_map(move |news| {
         ready(Ok(match news {
-            PartsNews::Event(event) => asked_of(event, &shown),
-            PartsNews::IndexPanic(panic) => Some(index_panicked(panic, shown.dyntype())),
+            PartsNews::Event(event) => event_trigger(event, &store),
+            PartsNews::IndexPanic(panic) => Some(index_panicked(panic, store.dyntype())),
         }))
     })
 }
 
-fn asked_of<K>(event: Event<Arc<K>>, shown: &Store<K>) -> Option<Asked<K>>
+fn event_trigger<K>(event: Event<Arc<K>>, store: &Store<K>) -> Option<Trigger<K>>
 where
     K: Clone + Resource + 'static,
     K::DynamicType: Eq + Hash + Clone,
 {
-    let urgency = urgency_of(&event);
+    let priority = priority_of(&event);
     let object = event.into_applied()?;
-    // Of a list after the first, what the store does not show yet is news; the rest can wait.
-    let news = shown.is_ready() && !shown.shows(&object);
-    let urgency = if news { Urgency::Change } else { urgency };
-    Some(Asked::One { request: itself(&*object, shown.dyntype().clone()), urgency })
+    // In a relist, an object that the store does not show yet has changed; the others are in the background.
+    let changed = store.is_ready() && !store.shows(&object);
+    let priority = if changed { Priority::Change } else { priority };
+    Some(Trigger::Object { request: self_request(&*object, store.dyntype().clone()), priority })
 }
 
-fn index_panicked<K: Resource>((key, message): IndexPanic, dyntype: &K::DynamicType) -> Asked<K>
+fn index_panicked<K: Resource>((key, message): IndexPanic, dyntype: &K::DynamicType) -> Trigger<K>
 where
     K::DynamicType: Clone,
 {
     let object = Box::new(key.to_ref::<K>(dyntype.clone()).erase());
-    Asked::CallbackPanicked(CallbackPanic { callback: "index", object, message })
+    Trigger::CallbackPanicked(CallbackPanic { callback: "index", object, message })
 }
 
-/// What an event of the controller's own objects tells, once the store has taken it in.
-fn told<T>(event: CollectionEvent<T>) -> Option<watcher::Result<Event<T>>> {
+/// The watcher event of a collection event, or an error; `None` for a bookmark.
+fn to_watcher_event<T>(event: CollectionEvent<T>) -> Option<watcher::Result<Event<T>>> {
     match event {
         CollectionEvent::Init => Some(Ok(Event::Init)),
         CollectionEvent::InitApply(object) => Some(Ok(Event::InitApply(object))),

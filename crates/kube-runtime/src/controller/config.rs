@@ -1,24 +1,45 @@
-//! How a controller works through its queue.
+//! The configuration of a controller.
 
-use super::Config;
-use crate::queue::RetryLimits;
+use crate::queue::BackoffRange;
 use std::time::Duration;
 
-/// How long a reconcile waits for the store to show a write, where nobody says otherwise.
-const WRITE_WAIT: Duration = Duration::from_secs(10);
+/// The default of [`Config::write_wait`].
+const DEFAULT_WRITE_WAIT: Duration = Duration::from_secs(10);
+
+/// Debounce, concurrency, retries and timeouts of a controller.
+///
+/// ```
+/// use kube_runtime::Config;
+/// use std::time::Duration;
+///
+/// let _config = Config::default()
+///     .concurrency(10)
+///     .debounce(Duration::from_secs(1))
+///     .timeout(Duration::from_secs(60))
+///     .backoff(Duration::from_millis(50), Duration::from_secs(300))
+///     .write_wait(Duration::from_secs(5));
+/// ```
+#[derive(Clone, Debug, Default)]
+pub struct Config {
+    pub(super) debounce: Duration,
+    pub(super) concurrency: u16,
+    pub(super) retry_backoff: BackoffRange,
+    pub(super) timeout: Option<Duration>,
+    write_wait: Option<Duration>,
+}
 
 impl Config {
-    /// How long to wait after a trigger before the reconcile, so that a burst of triggers becomes one reconcile.
+    /// The time from a trigger to its reconcile, so that a burst of triggers becomes one reconcile. Default: zero.
     ///
-    /// The time counts from the first trigger; later ones do not lengthen it. Default: zero. Like all durations of a
-    /// controller, it is cut to ten years: `Duration::MAX` means never.
+    /// It starts at the first trigger; later ones do not extend it. Like all durations of a controller, it is capped at ten
+    /// years: `Duration::MAX` means never.
     #[must_use]
     pub fn debounce(mut self, debounce: Duration) -> Self {
         self.debounce = debounce;
         self
     }
 
-    /// How many objects may be reconciled at the same time; 0, the default, stands for any number.
+    /// The maximum of concurrent reconciles. Default: 0, which means no limit.
     ///
     /// One object is never reconciled twice at the same time.
     #[must_use]
@@ -27,34 +48,35 @@ impl Config {
         self
     }
 
-    /// How long objects wait for a [retry](super::Action::retry): `first` after one failure, doubling with each
-    /// further one of the same object, up to `longest`. Each wait is cut by a random part of up to a half.
+    /// The delay before a [retry](super::Action::retry): `first` after one failure, doubling with each further one of the
+    /// same object, up to `longest`. Jitter shortens each delay by up to one half.
     ///
-    /// Default: 5 ms up to 1000 s. An object starts over once a reconcile of it asks for anything but a retry.
+    /// Default: 5 ms up to 1000 s. Any other action than a retry resets the delay of its object.
     #[must_use]
     pub fn backoff(mut self, first: Duration, longest: Duration) -> Self {
-        self.retries = RetryLimits { first, longest };
+        self.retry_backoff = BackoffRange { min: first, max: longest };
         self
     }
 
-    /// How long a reconcile waits, at most, until the store shows what the one before it
-    /// [wrote](super::Action::after_write). Zero: it does not wait. Default: 10 s.
+    /// The maximum time that a reconcile waits until the store shows what its predecessor
+    /// [wrote](super::Action::after_write). Zero disables the wait. Default: 10 s.
     ///
-    /// Long enough for any watch that works; where it does not, reconciling by old states is better than not at all.
+    /// The default is long enough for any working watch. While a watch is broken, the reconcile proceeds with the old
+    /// state.
     #[must_use]
     pub fn write_wait(mut self, longest: Duration) -> Self {
         self.write_wait = Some(longest);
         self
     }
 
-    pub(super) fn longest_write_wait(&self) -> Duration {
-        self.write_wait.unwrap_or(WRITE_WAIT)
+    pub(super) fn max_write_wait(&self) -> Duration {
+        self.write_wait.unwrap_or(DEFAULT_WRITE_WAIT)
     }
 
-    /// How long one reconcile may take. One that takes longer is dropped at its next `await`, reported as
-    /// [`RunnerError::TimedOut`](super::RunnerError), and repeated as after [`Action::retry`](super::Action::retry).
+    /// The maximum duration of one reconcile. A reconcile that exceeds it is dropped at its next `await`, reported as
+    /// [`RunnerError::TimedOut`](super::RunnerError), and retried as after [`Action::retry`](super::Action::retry).
     ///
-    /// Default: no limit. What never awaits cannot be interrupted.
+    /// Default: no limit. A reconcile that does not await cannot be interrupted.
     #[must_use]
     pub fn timeout(mut self, timeout: Duration) -> Self {
         self.timeout = Some(timeout);

@@ -1,22 +1,33 @@
-//! What the output of a controller reports besides success.
+//! The errors in the output of a controller.
 
-use super::RunnerError;
+use super::{
+    guard::CallbackPanic,
+    runner_error::{self, RunnerError},
+};
 use crate::reflector::ObjectRef;
 use kube_core::DynamicObject;
 
-/// Why one item of a controller's output is not a reconciled object. The controller goes on.
+/// An error in the output of a controller. The controller continues.
 #[derive(Debug, thiserror::Error)]
 pub enum Error<ReconcilerErr: 'static, QueueErr: 'static> {
-    /// Something asked for a reconcile of an object that is not there (any more).
+    /// A reconcile was requested for an object that does not exist, or no longer exists.
     #[error("{0} was to be reconciled but is not in the store: it was deleted, or never existed")]
     ObjectNotFound(Box<ObjectRef<DynamicObject>>),
-    /// The reconciler of this object failed. What happens next is up to the error policy.
+    /// The reconciler of this object returned an error. The error policy decides what happens next.
     #[error("the reconciler of {1} failed: {0}")]
     ReconcilerFailed(#[source] ReconcilerErr, Box<ObjectRef<DynamicObject>>),
-    /// A stream that triggers reconciles failed. Watchers try again by themselves.
+    /// A stream of triggers failed. Watches are retried automatically.
     #[error("a stream of triggers failed: {0}")]
     QueueError(#[source] QueueErr),
-    /// Reconcilers could not be run as they should.
+    /// A reconciler or another callback panicked or timed out, or the store can never become ready.
     #[error("running reconcilers failed: {0}")]
     RunnerError(#[source] RunnerError),
+}
+
+impl<E, Q> From<CallbackPanic> for Error<E, Q> {
+    fn from(panic: CallbackPanic) -> Self {
+        let CallbackPanic { callback, object, message } = panic;
+        tracing::error!(callback, %object, message, "a callback of the controller panicked");
+        Self::RunnerError(runner_error::Error::CallbackPanicked { callback, object, message })
+    }
 }

@@ -1,6 +1,6 @@
-//! Keeping user code that panics or hangs from ending or blocking its controller.
+//! Isolating user code: a panic or a hang must not stop the controller.
 
-use crate::{reflector::ObjectRef, unwind::catch};
+use crate::{reflector::ObjectRef, unwind::catch_panic};
 use futures::{TryFuture, TryFutureExt};
 use kube_core::DynamicObject;
 use pin_project_lite::pin_project;
@@ -15,49 +15,49 @@ use tokio::{
     time::{Sleep, sleep},
 };
 
-/// Why user code did not come to an end of its own.
+/// Why user code did not finish.
 #[derive(Debug)]
-pub(super) enum Trouble {
-    /// With what the panic said.
+pub(super) enum Interruption {
+    /// With the message of the panic.
     Panicked(String),
-    /// After so long.
+    /// After this timeout.
     TimedOut(Duration),
 }
 
-/// A function of the user that panicked when it was called with an object.
+/// A user's callback panicked when it was called with this object.
 #[derive(Debug)]
 pub(super) struct CallbackPanic {
-    /// Which function.
+    /// The kind of callback: `mapper` or `index`.
     pub(super) callback: &'static str,
     pub(super) object: Box<ObjectRef<DynamicObject>>,
     pub(super) message: String,
 }
 
-/// The outcome of `future`, unless it panics, also while it is dropped, or takes longer than `limit`.
+/// The output of `future`, unless it panics, which includes panics while it is dropped, or takes longer than `timeout`.
 pub(super) fn guard<F: Future>(
     future: F,
-    limit: Option<Duration>,
-) -> impl Future<Output = Result<F::Output, Trouble>> {
-    Guarded { future: Some(future), deadline: limit.map(|limit| (limit, Box::pin(sleep(limit)))) }
+    timeout: Option<Duration>,
+) -> impl Future<Output = Result<F::Output, Interruption>> {
+    Guarded { future: Some(future), deadline: timeout.map(|timeout| (timeout, Box::pin(sleep(timeout)))) }
 }
 
-/// The same for a future that can fail.
+/// Like [`guard`], for a future that can fail.
 pub(super) fn guard_try<F: TryFuture>(
     future: F,
-    limit: Option<Duration>,
-) -> impl Future<Output = Result<Result<F::Ok, F::Error>, Trouble>> {
-    guard(TryFutureExt::into_future(future), limit)
+    timeout: Option<Duration>,
+) -> impl Future<Output = Result<Result<F::Ok, F::Error>, Interruption>> {
+    guard(TryFutureExt::into_future(future), timeout)
 }
 
-/// The same for a plain call, which cannot be interrupted.
-pub(super) fn guard_call<T>(call: impl FnOnce() -> T) -> Result<T, Trouble> {
-    catch(call).map_err(Trouble::Panicked)
+/// Like [`guard`], for a plain call, which cannot time out.
+pub(super) fn guard_call<T>(call: impl FnOnce() -> T) -> Result<T, Interruption> {
+    catch_panic(call).map_err(Interruption::Panicked)
 }
 
 pin_project! {
-    /// Is as `Unpin` as its future is, unlike tokio's timeout: [`applier`](super::applier) relies on it.
+    /// `Unpin` if its future is, unlike tokio's `Timeout`: [`applier`](super::applier) requires that.
     struct Guarded<F> {
-        // Dropped here, as soon as it is over, because dropping it can panic.
+        // `None` once it has finished: it is dropped under the guard, because dropping it can panic.
         #[pin]
         future: Option<F>,
         deadline: Option<(Duration, Pin<Box<Sleep>>)>,
@@ -65,7 +65,7 @@ pin_project! {
 }
 
 impl<F: Future> Future for Guarded<F> {
-    type Output = Result<F::Output, Trouble>;
+    type Output = Result<F::Output, Interruption>;
 
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         let mut this = self.project();
@@ -73,18 +73,18 @@ impl<F: Future> Future for Guarded<F> {
         let outcome = match guard_call(|| future.poll(cx)) {
             Ok(Poll::Ready(output)) => Ok(output),
             Ok(Poll::Pending) => match this.deadline {
-                Some((limit, deadline)) => {
-                    // A timer is never due for a task whose future has used up its budget.
+                Some((timeout, deadline)) => {
+                    // Once the future has used up the task's coop budget, a constrained timer would never fire.
                     ready!(pin!(unconstrained(deadline.as_mut())).poll(cx));
-                    Err(Trouble::TimedOut(*limit))
+                    Err(Interruption::TimedOut(*timeout))
                 }
                 None => return Poll::Pending,
             },
-            Err(trouble) => Err(trouble),
+            Err(interruption) => Err(interruption),
         };
         Poll::Ready(match (outcome, guard_call(|| this.future.set(None))) {
             (outcome, Ok(())) => outcome,
-            (Ok(_), Err(trouble)) => Err(trouble),
+            (Ok(_), Err(interruption)) => Err(interruption),
             (Err(first), Err(second)) => {
                 tracing::error!(?second, "dropping a reconcile panicked");
                 Err(first)
@@ -101,9 +101,9 @@ mod tests {
         time::advance,
     };
 
-    /// The timer asks tokio for budget, too, and a future that has used it up leaves none.
+    /// tokio's timer consumes coop budget as well, so without `unconstrained` it would not fire.
     #[tokio::test(start_paused = true)]
-    async fn a_future_that_uses_up_the_budget_of_its_task_is_timed_out() {
+    async fn a_future_that_uses_up_the_coop_budget_times_out() {
         let spinning = async {
             for _ in 0..1_000_000 {
                 consume_budget().await;
@@ -114,6 +114,6 @@ mod tests {
         yield_now().await;
         advance(2 * limit).await;
         let outcome = guarded.await.unwrap();
-        assert!(matches!(outcome, Err(Trouble::TimedOut(after)) if after == limit), "{outcome:?}");
+        assert!(matches!(outcome, Err(Interruption::TimedOut(after)) if after == limit), "{outcome:?}");
     }
 }

@@ -1,9 +1,12 @@
-//! Controllers for programs that may see some namespaces, and not the whole cluster.
+//! Controllers for a set of namespaces instead of the whole cluster.
 //!
-//! One watch for each namespace. Those of a controller's own objects fill one store; those of related objects are sources
-//! side by side.
+//! Each namespace has its own watch. The watches of a controller's own objects fill one store; those of related objects are
+//! separate sources.
 
-use super::{Controller, builder::asked_by, source::Pacing};
+use super::{
+    builder::{Controller, namespace_triggers},
+    source::SourceBackoff,
+};
 use crate::{
     reflector::{ObjectRef, follow_namespaces, store::Writer},
     watcher::{self, collection_events},
@@ -20,11 +23,11 @@ where
     K: Clone + Resource + DeserializeOwned + Debug + Send + Sync + 'static,
     K::DynamicType: Eq + Hash + Clone,
 {
-    /// A controller for the objects of these namespaces that `wc` selects: one queue, one [`store`](Self::store).
+    /// A controller for the objects in these namespaces that `wc` selects, with one queue and one [`store`](Self::store).
     ///
-    /// For a program that may not list the whole cluster, or does not want to. What its objects own is in the same
-    /// namespaces: see [`owns_in_namespaces`](Self::owns_in_namespaces). Where the list changes while the program runs, put
-    /// [`reflect_namespaces`](crate::reflector::reflect_namespaces) behind [`for_stream`](Self::for_stream).
+    /// For programs that are not allowed to list the whole cluster, or do not want to. Owned objects are in the same
+    /// namespaces: see [`owns_in_namespaces`](Self::owns_in_namespaces). If the set of namespaces changes at run time, use
+    /// [`for_stream`](Self::for_stream) with [`reflect_namespaces`](crate::reflector::reflect_namespaces).
     ///
     /// ```
     /// use futures::StreamExt;
@@ -65,13 +68,13 @@ where
     ///
     /// # Failures
     ///
-    /// A namespace that is refused, or not listed within 30 s, holds up nobody: it counts as empty until it can be listed.
-    /// Its errors are items of the output, and only its own watch waits after them.
+    /// A namespace that cannot be listed, or is not listed within 30 s, does not delay the others: it is treated as empty
+    /// until it is listed. Its errors are items of the output, and only its own watch backs off.
     ///
     /// # Cost
     ///
-    /// Requests and connections as of one watch per namespace; the names of all objects once more. A namespace that is
-    /// named twice is watched once.
+    /// The requests and connections of one watch per namespace, and memory for a second copy of the keys of all objects.
+    /// Duplicate namespaces are watched once.
     pub fn for_namespaces(
         client: Client,
         namespaces: impl IntoIterator<Item: Into<String>>,
@@ -81,7 +84,7 @@ where
         K: Resource<Scope = NamespaceResourceScope>,
         K::DynamicType: Default,
     {
-        Self::over(distinct(namespaces), wc, K::DynamicType::default(), move |namespace| {
+        Self::in_namespaces(distinct(namespaces), wc, K::DynamicType::default(), move |namespace| {
             Api::namespaced(client.clone(), namespace)
         })
     }
@@ -120,12 +123,12 @@ where
         K: Resource<Scope = DynamicResourceScope>,
     {
         let kind = dyntype.clone();
-        Self::over(distinct(namespaces), wc, dyntype, move |namespace| {
+        Self::in_namespaces(distinct(namespaces), wc, dyntype, move |namespace| {
             Api::namespaced_with(client.clone(), namespace, &kind)
         })
     }
 
-    /// Like [`owns`](Self::owns), for what is owned in these namespaces: a watch for each of them.
+    /// Like [`owns`](Self::owns), for owned objects in these namespaces, with one watch per namespace.
     #[must_use]
     pub fn owns_in_namespaces<Child>(
         self,
@@ -188,7 +191,7 @@ where
         self.owns_all(apis, dyntype, wc)
     }
 
-    /// Like [`watches`](Self::watches), for the objects of these namespaces: a watch for each of them.
+    /// Like [`watches`](Self::watches), for objects in these namespaces, with one watch per namespace.
     ///
     /// ```
     /// use k8s_openapi::api::core::v1::{ConfigMap, Secret};
@@ -197,7 +200,7 @@ where
     /// use kube_runtime::{Controller, reflector::ObjectRef, watcher};
     /// # use {futures::StreamExt, kube_client::Api};
     ///
-    /// /// A change of a Secret concerns the ConfigMap of the same name.
+    /// /// A change of a Secret triggers the ConfigMap of the same name.
     /// fn with_namesakes(client: Client) -> Controller<ConfigMap> {
     ///     let (namespaces, any) = (["default", "stage"], watcher::Config::default());
     ///     Controller::for_namespaces(client.clone(), namespaces, any.clone())
@@ -285,7 +288,7 @@ where
         self.watches_all(apis, dyntype, wc, mapper)
     }
 
-    fn over(
+    fn in_namespaces(
         namespaces: BTreeSet<String>,
         wc: watcher::Config,
         dyntype: K::DynamicType,
@@ -293,13 +296,14 @@ where
     ) -> Self {
         let writer = Writer::new(dyntype.clone());
         let reader = writer.as_reader();
-        let shown = reader.clone();
-        // Each watch is paced alone: one that fails does not hold up the others.
-        let main = Box::new(move |pacing: &Pacing| {
-            let pacing = pacing.clone();
-            let watch = move |namespace: &str| collection_events(api(namespace), wc.clone(), pacing.retry());
+        let store = reader.clone();
+        // Each watch has its own backoff, so that a failing one does not delay the others.
+        let main = Box::new(move |backoff: &SourceBackoff| {
+            let backoff = backoff.clone();
+            let watch =
+                move |namespace: &str| collection_events(api(namespace), wc.clone(), backoff.for_watch());
             let events = follow_namespaces(writer, stream::iter([namespaces]), watch);
-            asked_by(events, shown).boxed()
+            namespace_triggers(events, store).boxed()
         });
         Self::with(main, reader, dyntype)
     }

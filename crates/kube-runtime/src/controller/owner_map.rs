@@ -1,62 +1,63 @@
-//! Which objects related objects named when they were last seen.
+//! The owners of related objects as of the last event of each.
 //!
-//! A watch that starts over does not tell what was deleted meanwhile, and an object that names other owners than
-//! before does not tell the former ones. Whoever is no longer named hears of it by what is remembered here: names only,
-//! some 200 bytes for each related object that names something.
+//! A relist does not report deletions, and an object whose owners change does not report the former ones. Without this map
+//! the former owners would not be reconciled. It holds keys only: about 200 bytes per related object that has owners.
+//!
+//! An owner is any object that the mapper returns for a related object, with or without an owner reference.
 
 use crate::reflector::ObjectKey;
 use ahash::AHashMap;
 
-/// The related objects of one watch, and what each of them names.
+/// The related objects of one watch, and the owners of each.
 #[derive(Debug, Default)]
 pub(super) struct OwnerMap {
     related: AHashMap<ObjectKey, Entry>,
-    /// How many lists have begun.
-    lists: u32,
+    /// The number of lists that have started.
+    list_generation: u32,
 }
 
 #[derive(Debug)]
 struct Entry {
-    names: Box<[ObjectKey]>,
-    /// During which list, or after it, the object was last seen.
-    list: u32,
+    owners: Box<[ObjectKey]>,
+    /// The generation in which the object was last seen.
+    list_generation: u32,
 }
 
-/// A related object, and what it names no longer.
+/// A related object, and the owners that it no longer has.
 pub(super) type StaleOwners = (ObjectKey, Vec<ObjectKey>);
 
 impl OwnerMap {
     pub(super) fn start_list(&mut self) {
-        self.lists = self.lists.wrapping_add(1);
+        self.list_generation = self.list_generation.wrapping_add(1);
     }
 
-    /// The list is complete: what was known and has not been seen since its start is gone. O(related objects).
+    /// Completes a list: objects not seen since its start are deleted. O(related objects).
     pub(super) fn finish_list(&mut self) -> Vec<StaleOwners> {
-        let list = self.lists;
-        let gone = self.related.extract_if(|_, entry| entry.list != list);
-        let mut gone: Vec<StaleOwners> =
-            gone.map(|(related, entry)| (related, entry.names.into_vec())).collect();
-        gone.sort_unstable();
-        gone
+        let generation = self.list_generation;
+        let deleted = self.related.extract_if(|_, entry| entry.list_generation != generation);
+        let mut stale: Vec<StaleOwners> =
+            deleted.map(|(related, entry)| (related, entry.owners.into_vec())).collect();
+        stale.sort_unstable();
+        stale
     }
 
-    /// `related` is there, and names `names`. An object that names nothing costs nothing.
-    pub(super) fn observe(&mut self, related: ObjectKey, names: Vec<ObjectKey>) -> StaleOwners {
-        let before = if names.is_empty() {
+    /// Sets the owners of `related`. An object without owners uses no memory.
+    pub(super) fn observe(&mut self, related: ObjectKey, owners: Vec<ObjectKey>) -> StaleOwners {
+        let former = if owners.is_empty() {
             self.related.remove(&related)
         } else {
-            let entry = Entry { names: names.as_slice().into(), list: self.lists };
+            let entry = Entry { owners: owners.as_slice().into(), list_generation: self.list_generation };
             self.related.insert(related.clone(), entry)
         };
-        let before = before.map(|entry| entry.names.into_vec()).unwrap_or_default();
-        (related, before.into_iter().filter(|name| !names.contains(name)).collect())
+        let former = former.map(|entry| entry.owners.into_vec()).unwrap_or_default();
+        (related, former.into_iter().filter(|owner| !owners.contains(owner)).collect())
     }
 
-    /// `related` is there, and nobody knows what it names by now: what it named before, which it keeps.
+    /// `related` exists, but its current owners are unknown. It keeps the former owners, which are returned.
     pub(super) fn observe_unknown(&mut self, related: &ObjectKey) -> Vec<ObjectKey> {
         let Some(entry) = self.related.get_mut(related) else { return Vec::new() };
-        entry.list = self.lists;
-        entry.names.to_vec()
+        entry.list_generation = self.list_generation;
+        entry.owners.to_vec()
     }
 }
 
@@ -73,7 +74,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_list_lacks_is_lost() {
+    fn a_completed_list_returns_the_owners_of_deleted_objects() {
         let mut owners = OwnerMap::default();
         owners.start_list();
         for (child, owner) in [("stays", "a"), ("goes", "b")] {
@@ -88,7 +89,7 @@ mod tests {
     }
 
     #[test]
-    fn a_list_that_was_not_finished_is_remembered() {
+    fn an_unfinished_list_does_not_hide_deletions() {
         let mut owners = OwnerMap::default();
         owners.observe(key("stays"), vec![key("a")]);
         owners.start_list();
@@ -99,7 +100,7 @@ mod tests {
     }
 
     #[test]
-    fn a_change_loses_what_it_names_no_longer() {
+    fn a_change_returns_the_former_owners() {
         let mut owners = OwnerMap::default();
         assert_eq!(owners.observe(key("child"), vec![key("a")]), (key("child"), vec![]));
         assert_eq!(owners.observe(key("child"), vec![key("b")]), (key("child"), vec![key("a")]));
@@ -108,7 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn an_object_that_cannot_be_decoded_keeps_its_owners() {
+    fn an_object_with_unknown_owners_keeps_the_former_ones() {
         let mut owners = OwnerMap::default();
         owners.observe(key("child"), vec![key("a")]);
         owners.start_list();

@@ -1,8 +1,8 @@
-//! Not reconciling an object before the store shows what the last reconcile wrote.
+//! Holding back the reconciles of an object until the store shows what the last one wrote (read your own writes).
 
 use super::request::ReconcileReason;
 use crate::{
-    queue::Urgency,
+    queue::Priority,
     reflector::{
         ObjectKey,
         store::{Awaited, Waiting},
@@ -19,19 +19,19 @@ use std::{
 };
 use tokio::time::timeout;
 
-/// A state of an object, as a write returned it.
+/// The state of an object as returned by a write.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct WriteVersion {
-    /// `None` where neither the type nor the object says it.
+    /// `None` if neither the type nor the object has it.
     kind: Option<GroupKind>,
     namespace: Option<String>,
     name: Option<String>,
     uid: Option<String>,
-    /// `None`: there is no such object any more.
-    version: Option<String>,
+    /// `None` if the write deleted the object.
+    resource_version: Option<String>,
 }
 
-/// What tells objects of one name and namespace apart. The version of the API does not.
+/// With name and namespace, the identity of an object. The API version is not part of it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct GroupKind {
     group: String,
@@ -48,44 +48,44 @@ impl GroupKind {
             let group = api_version.rsplit_once('/').map_or("", |(group, _version)| group);
             return Some(Self { group: group.to_owned(), kind: kind.to_owned() });
         }
-        (&() as &dyn Any).downcast_ref().map(Self::of_type::<K>) // types that say their kind themselves
+        (&() as &dyn Any).downcast_ref().map(Self::of_type::<K>) // static types know their kind
     }
 }
 
 impl WriteVersion {
-    /// `None` for what no server returned.
+    /// `None` for an object without a resourceVersion, which no server returned.
     pub(super) fn of<K: Resource>(object: &K) -> Option<Self> {
-        let version = object.meta().resource_version.clone()?;
-        if is_final(object.meta()) {
-            return Some(Self::gone(object)); // older servers answer with the version of before
+        let resource_version = object.meta().resource_version.clone()?;
+        if is_deleted(object.meta()) {
+            return Some(Self::deleted(object)); // older servers return the previous resourceVersion
         }
-        Some(Self { version: Some(version), ..Self::gone(object) })
+        Some(Self { resource_version: Some(resource_version), ..Self::deleted(object) })
     }
 
-    /// That `object` is no more.
-    pub(super) fn gone<K: Resource>(object: &K) -> Self {
+    /// The deletion of `object`.
+    pub(super) fn deleted<K: Resource>(object: &K) -> Self {
         let meta = object.meta();
         Self {
             kind: GroupKind::of(object),
             namespace: meta.namespace.clone(),
             name: meta.name.clone(),
             uid: meta.uid.clone(),
-            version: None,
+            resource_version: None,
         }
     }
 
-    /// What the store has to show before `object` is reconciled again. `None` if this is a write to another object: neither the
-    /// same, nor one that has taken its place.
+    /// What the store has to show before `object` is reconciled again. `None` if the write was to an object that is neither
+    /// `object` nor recreated in its place.
     pub(super) fn awaited_after<K: Resource>(&self, object: &K, dyntype: &K::DynamicType) -> Option<Awaited> {
         let meta = object.meta();
         let same_uid = self.uid.is_some() && self.uid == meta.uid;
-        let is_it = match &self.kind {
+        let same_object = match &self.kind {
             Some(kind) if *kind != GroupKind::of_type::<K>(dyntype) => false,
             Some(_) => same_uid || (&self.namespace, &self.name) == (&meta.namespace, &meta.name),
             None => same_uid,
         };
         let uid = |uid: &Option<String>| uid.as_deref().map(Into::into);
-        is_it.then(|| match &self.version {
+        same_object.then(|| match &self.resource_version {
             Some(version) => Awaited::State {
                 uid: uid(&self.uid),
                 version: version.as_str().into(),
@@ -96,74 +96,73 @@ impl WriteVersion {
     }
 }
 
-/// Whether a write that leaves an object like this is its end: nothing holds it any more.
-fn is_final(meta: &ObjectMeta) -> bool {
+/// Whether the write that returned this metadata deleted the object: no finalizer and no grace period remains.
+fn is_deleted(meta: &ObjectMeta) -> bool {
     meta.deletion_timestamp.is_some()
         && meta.finalizers.iter().flatten().next().is_none()
         && meta.deletion_grace_period_seconds.is_none_or(|seconds| seconds == 0)
 }
 
-/// The objects whose last write the store does not show yet, and what asks for them meanwhile. The store wakes what waits; nothing
-/// is polled.
+/// The objects whose last write the store does not show yet, with the requests for them that arrive meanwhile.
 ///
-/// An object without such a write costs nothing.
+/// The store wakes the waits; there is no polling. An object without a pending write uses no memory.
 pub(super) struct PendingWrites {
-    parked: AHashMap<Arc<ObjectKey>, Option<Parked>>,
+    parked: AHashMap<Arc<ObjectKey>, Option<ParkedRequest>>,
     waits: FuturesUnordered<BoxFuture<'static, Arc<ObjectKey>>>,
-    longest: Duration,
+    max_wait: Duration,
 }
 
-/// What asked for an object whose write is pending.
+/// The merged requests for an object with a pending write.
 #[derive(Debug)]
-pub(super) struct Parked {
+pub(super) struct ParkedRequest {
     pub(super) reason: ReconcileReason,
-    pub(super) urgency: Urgency,
+    pub(super) priority: Priority,
 }
 
 impl PendingWrites {
-    /// Waits are given up after `longest`.
-    pub(super) fn new(longest: Duration) -> Self {
-        Self { parked: AHashMap::new(), waits: FuturesUnordered::new(), longest }
+    /// Each wait ends after at most `max_wait`.
+    pub(super) fn new(max_wait: Duration) -> Self {
+        Self { parked: AHashMap::new(), waits: FuturesUnordered::new(), max_wait }
     }
 
-    /// Whether writes are waited for at all.
+    /// Whether to wait for writes at all.
     pub(super) fn is_enabled(&self) -> bool {
-        !self.longest.is_zero()
+        !self.max_wait.is_zero()
     }
 
-    /// From now on requests for `key` are parked until `wait` is over.
-    pub(super) fn expect(&mut self, key: &Arc<ObjectKey>, wait: Waiting) {
+    /// Parks the requests for `key` until `wait` ends.
+    pub(super) fn add(&mut self, key: &Arc<ObjectKey>, wait: Waiting) {
         if wait.is_over() {
             return;
         }
-        let (key, longest) = (Arc::clone(key), self.longest);
+        let (key, max_wait) = (Arc::clone(key), self.max_wait);
         self.parked.insert(Arc::clone(&key), None);
-        let done = timeout(longest, wait).map(move |outcome| {
+        let done = timeout(max_wait, wait).map(move |outcome| {
             if outcome.is_err() {
-                tracing::warn!(object = %key.name, waited = ?longest, "the store does not show the reconciler's own write");
+                tracing::warn!(object = %key.name, waited = ?max_wait, "timed out waiting for the store to show the reconciler's own write");
             }
             key
         });
         self.waits.push(done.boxed());
     }
 
-    /// Keeps a request if a write to its object is pending. Otherwise it is returned.
+    /// Parks a request if a write to its object is pending. Otherwise returns it.
     pub(super) fn park(&mut self, key: &ObjectKey, reason: ReconcileReason) -> Option<ReconcileReason> {
         let Some(parked) = self.parked.get_mut(key) else { return Some(reason) };
-        let urgency = reason.urgency();
+        let priority = reason.priority();
         match parked {
             Some(parked) => {
-                parked.urgency = parked.urgency.max(urgency);
-                if parked.reason.is_own() && !reason.is_own() {
-                    parked.reason = reason; // what others ask for is never given up
+                parked.priority = parked.priority.max(priority);
+                if parked.reason.is_internal() && !reason.is_internal() {
+                    parked.reason = reason; // an external request must survive `retain`
                 }
             }
-            None => *parked = Some(Parked { reason, urgency }),
+            None => *parked = Some(ParkedRequest { reason, priority }),
         }
         None
     }
 
-    /// Forgets the requests for which `keep` does not hold. O(n).
+    /// Drops the parked requests for which `keep` does not hold. O(n).
     pub(super) fn retain(&mut self, keep: impl Fn(&ReconcileReason) -> bool) {
         for parked in self.parked.values_mut() {
             *parked = parked.take().filter(|parked| keep(&parked.reason));
@@ -174,8 +173,11 @@ impl PendingWrites {
         self.parked.values().any(Option::is_some)
     }
 
-    /// The next object whose write the store shows, or does not show in time, and what has asked for it.
-    pub(super) fn poll_visible(&mut self, cx: &mut Context<'_>) -> Poll<(Arc<ObjectKey>, Option<Parked>)> {
+    /// The next object whose wait has ended, because the store shows the write or the time is over, and its parked request.
+    pub(super) fn poll_visible(
+        &mut self,
+        cx: &mut Context<'_>,
+    ) -> Poll<(Arc<ObjectKey>, Option<ParkedRequest>)> {
         match self.waits.poll_next_unpin(cx) {
             Poll::Ready(Some(key)) => {
                 let parked = self.parked.remove(&key).flatten();

@@ -1,15 +1,16 @@
-//! Reconcilers that are types of their own.
+//! The [`Reconcile`] trait: a reconciler as a type.
 
 use super::{
-    Action,
-    guard::{Trouble, guard},
+    action::Action,
+    guard::{Interruption, guard},
+    resolution::{ReconcileFailure, Resolution},
 };
 use std::{future::Future, sync::Arc, time::Duration};
 
-/// What a controller does with each object of kind `K`, and what after a failure.
+/// Reconciles objects of kind `K` and handles failures.
 ///
-/// For [`Controller::run_with`](super::Controller::run_with). Whatever reconciles need, such as clients, are fields of
-/// the type that implements it.
+/// For [`Controller::run_with`](super::Controller::run_with). The implementing type holds what its reconciles need, such as
+/// clients, in fields.
 ///
 /// ```
 /// use k8s_openapi::api::core::v1::ConfigMap;
@@ -30,16 +31,16 @@ use std::{future::Future, sync::Arc, time::Duration};
 /// }
 /// ```
 pub trait Reconcile<K>: Send + Sync + 'static {
-    /// Why a reconcile can fail.
+    /// The error of a failed reconcile.
     type Error: std::error::Error + Send + Sync + 'static;
 
-    /// Brings the world closer to what `object` wants. Called again for changes, so it has to be idempotent.
+    /// Brings the actual state closer to the desired state of `object`. It is called repeatedly, so it has to be idempotent.
     ///
     /// Its future is dropped at its next `await` when the [timeout](super::Config::timeout) is reached or the
     /// controller's output is dropped.
     fn reconcile(&self, object: Arc<K>) -> impl Future<Output = Result<Action, Self::Error>> + Send;
 
-    /// Says what to do after `error`, and may note it somewhere, such as in the object's status or as an event.
+    /// Decides what to do after `error`, and may report it, for instance in the object's status or as an event.
     ///
     /// The object is not reconciled while this runs. Default: [`Action::retry`].
     fn on_error(&self, object: Arc<K>, error: &Self::Error) -> impl Future<Output = Action> + Send {
@@ -47,23 +48,23 @@ pub trait Reconcile<K>: Send + Sync + 'static {
         std::future::ready(Action::retry())
     }
 
-    /// Sees how each reconcile ended, panics and timeouts included, and says what to do next.
+    /// Decides what to do after any outcome of a reconcile, including panics and timeouts.
     ///
-    /// Called once after each reconcile, also if that was cancelled by the [timeout](super::Config::timeout); not if
-    /// the controller's output is dropped before. The timeout holds for this call as well. If it does not come to
-    /// its end itself, that is the error in the output, and the object is reconciled again as after [`Action::retry`].
+    /// Called once after each reconcile, also after one cancelled by the [timeout](super::Config::timeout), but not if the
+    /// controller's output is dropped before. The timeout applies to this call as well. If this call panics or times out,
+    /// that is the error in the output, and the object is retried as after [`Action::retry`].
     ///
-    /// Default: what the reconcile returned; [`on_error`](Self::on_error) after an error; [`Action::retry`] after a
-    /// panic or a timeout. An implementation that replaces it decides whether `on_error` is called.
+    /// Default: the action that the reconcile returned; [`on_error`](Self::on_error) after an error; [`Action::retry`] after
+    /// a panic or a timeout. An implementation that overrides this method decides whether to call `on_error`.
     ///
     /// ```
     /// use k8s_openapi::api::core::v1::ConfigMap;
     /// use kube_runtime::controller::{Action, Outcome, Reconcile};
     /// use std::{fmt, sync::Arc, time::Duration};
     ///
-    /// struct Patient;
+    /// struct SlowRetry;
     ///
-    /// impl Reconcile<ConfigMap> for Patient {
+    /// impl Reconcile<ConfigMap> for SlowRetry {
     ///     type Error = fmt::Error;
     ///
     ///     async fn reconcile(&self, _object: Arc<ConfigMap>) -> Result<Action, Self::Error> {
@@ -104,67 +105,34 @@ pub enum Outcome<'a, E> {
     Succeeded(Action),
     /// It returned this error.
     Failed(&'a E),
-    /// It panicked, also if that was while its future was dropped. The panic said this.
+    /// It panicked with this message, possibly while its future was dropped.
     Panicked(&'a str),
-    /// It was cancelled after so long, which is the [timeout](super::Config::timeout).
+    /// It was cancelled after this [timeout](super::Config::timeout).
     TimedOut(Duration),
 }
 
-/// What becomes of an object, and why its reconcile did not succeed.
-pub(super) struct Judged<E> {
-    pub(super) action: Action,
-    pub(super) failure: Option<Failure<E>>,
-}
-
-/// Why a reconcile did not succeed.
-#[derive(Debug)]
-pub(super) enum Failure<E> {
-    /// It returned an error.
-    Failed(E),
-    /// It, or what was to decide about its failure, did not come to its end.
-    Trouble(Trouble),
-}
-
-impl<E: std::fmt::Debug> Judged<E> {
-    /// `decided` is what to do after `failure`.
-    pub(super) fn new(failure: Option<Failure<E>>, decided: Result<Action, Trouble>) -> Self {
-        match decided {
-            Ok(action) => Self { action, failure },
-            Err(trouble) => {
-                if let Some(failure) = failure {
-                    tracing::error!(
-                        ?failure,
-                        "what was to decide about this failure did not come to its end"
-                    );
-                }
-                Self { action: Action::retry(), failure: Some(Failure::Trouble(trouble)) }
-            }
-        }
-    }
-}
-
-/// One reconcile by `reconciler`. `limit` is for each of the two calls.
+/// Runs one reconcile by `reconciler`, and its `on_outcome`. `timeout` applies to each of the two calls.
 pub(super) async fn reconcile_with<K, R: Reconcile<K>>(
     reconciler: Arc<R>,
     object: Arc<K>,
-    limit: Option<Duration>,
-) -> Judged<R::Error>
+    timeout: Option<Duration>,
+) -> Resolution<R::Error>
 where
     K: Send + Sync,
 {
-    // In blocks of their own, because a call may panic before it returns its future.
-    let reconciled = guard(async { reconciler.reconcile(Arc::clone(&object)).await }, limit).await;
+    // In async blocks, because a call may panic before it returns its future.
+    let reconciled = guard(async { reconciler.reconcile(Arc::clone(&object)).await }, timeout).await;
     let outcome = match &reconciled {
         Ok(Ok(action)) => Outcome::Succeeded(action.clone()),
         Ok(Err(error)) => Outcome::Failed(error),
-        Err(Trouble::Panicked(message)) => Outcome::Panicked(message),
-        Err(Trouble::TimedOut(limit)) => Outcome::TimedOut(*limit),
+        Err(Interruption::Panicked(message)) => Outcome::Panicked(message),
+        Err(Interruption::TimedOut(timeout)) => Outcome::TimedOut(*timeout),
     };
-    let decided = guard(async { reconciler.on_outcome(object, outcome).await }, limit).await;
+    let action = guard(async { reconciler.on_outcome(object, outcome).await }, timeout).await;
     let failure = match reconciled {
         Ok(Ok(_)) => None,
-        Ok(Err(error)) => Some(Failure::Failed(error)),
-        Err(trouble) => Some(Failure::Trouble(trouble)),
+        Ok(Err(error)) => Some(ReconcileFailure::Failed(error)),
+        Err(interruption) => Some(ReconcileFailure::Interrupted(interruption)),
     };
-    Judged::new(failure, decided)
+    Resolution::new(failure, action)
 }

@@ -1,18 +1,17 @@
-//! What else makes an object worth a reconcile: the objects it owns, and those it depends on.
+//! Reconciling an object when a related object changes: one that it owns or depends on.
 //!
-//! Every method here is a spelling of one idea: a source of related objects, and a mapper from each of them to the
-//! objects to reconcile.
+//! Every method here adds a source of related objects, and a mapper from each of them to the objects to reconcile.
 
 use super::{
-    Controller,
+    builder::Controller,
     guard::CallbackPanic,
-    related_watch::{Mapped, asked_by},
-    request::Asked,
-    trigger::{on_behalf_of, owners},
+    related_watch::{MappedRequests, related_triggers},
+    request::Trigger,
+    trigger::{owner_requests, related_request},
 };
 use crate::{
     reflector::ObjectRef,
-    unwind::catch,
+    unwind::catch_panic,
     watcher::{self, CollectionEvent, RetryBackoff, collection_events, metadata_collection_events},
 };
 use futures::{
@@ -29,10 +28,10 @@ where
     K: Clone + Resource + DeserializeOwned + Debug + Send + Sync + 'static,
     K::DynamicType: Eq + Hash + Clone,
 {
-    /// Also reconciles an object when something it owns is created, changed or deleted.
+    /// Also reconciles an object when an object that it owns is created, changed or deleted.
     ///
-    /// What is owned has an owner reference to the object, as
-    /// [`controller_owner_ref`](Resource::controller_owner_ref) makes it. Only metadata is watched.
+    /// An owned object has an owner reference to its owner, such as one made by
+    /// [`controller_owner_ref`](Resource::controller_owner_ref). Only metadata is watched.
     ///
     /// ```
     /// use k8s_openapi::api::core::v1::{ConfigMap, Secret};
@@ -92,8 +91,8 @@ where
         self.owns_all(vec![api], dyntype, wc)
     }
 
-    /// Also reconciles the owners of the objects of a stream of one's own. Metadata is enough; deletions matter, so
-    /// use [`touched_objects`](crate::WatchStreamExt::touched_objects).
+    /// Also reconciles the owners of the objects of a custom stream. Metadata is enough. The stream has to include deleted
+    /// objects, so use [`touched_objects`](crate::WatchStreamExt::touched_objects).
     ///
     /// ```
     /// use k8s_openapi::api::core::v1::{ConfigMap, Secret};
@@ -150,7 +149,7 @@ where
         Child::DynamicType: Debug + Eq + Hash + Clone,
     {
         let owner_type = self.dyntype.clone();
-        self.relate(trigger, move |child| Ok(owners(&child, &owner_type, &dyntype)))
+        self.add_related_stream(trigger, move |child| Ok(owner_requests(&child, &owner_type, &dyntype)))
     }
 
     /// Also reconciles the owners of the objects of a shared stream.
@@ -232,12 +231,14 @@ where
         Child::DynamicType: Debug + Eq + Hash + Clone,
     {
         let owner_type = self.dyntype.clone();
-        self.relate(trigger.map(Ok), move |child: Arc<Child>| Ok(owners(&*child, &owner_type, &dyntype)))
+        self.add_related_stream(trigger.map(Ok), move |child: Arc<Child>| {
+            Ok(owner_requests(&*child, &owner_type, &dyntype))
+        })
     }
 
-    /// Also reconciles what `mapper` makes of an object that is created, changed or deleted.
+    /// Also reconciles the objects that `mapper` returns for an object that is created, changed or deleted.
     ///
-    /// For dependencies without an owner reference, such as a Secret that the spec names.
+    /// For dependencies without an owner reference, such as a Secret that the spec refers to.
     ///
     /// ```
     /// use k8s_openapi::api::core::v1::{ConfigMap, Secret};
@@ -245,7 +246,7 @@ where
     /// use kube_runtime::{Controller, reflector::ObjectRef, watcher};
     /// use kube_core::ResourceExt;
     ///
-    /// /// A change of a Secret concerns the ConfigMap that its annotation names.
+    /// /// A change of a Secret triggers the ConfigMap in its annotation.
     /// fn with_secrets(client: Client) -> Controller<ConfigMap> {
     ///     Controller::new(Api::all(client.clone()), watcher::Config::default()).watches(
     ///         Api::<Secret>::all(client),
@@ -282,7 +283,7 @@ where
     /// use kube_runtime::{Controller, reflector::ObjectRef, watcher};
     /// # use {futures::StreamExt, k8s_openapi::api::core::v1::Secret};
     ///
-    /// /// A change of an object of this kind concerns the ConfigMap of the same name.
+    /// /// A change of an object of this kind triggers the ConfigMap of the same name.
     /// fn with_namesakes(client: Client, kind: ApiResource) -> Controller<ConfigMap> {
     ///     let others: Api<DynamicObject> = Api::all_with(client.clone(), &kind);
     ///     Controller::new(Api::all(client), watcher::Config::default())
@@ -319,7 +320,7 @@ where
         self.watches_all(vec![api], dyntype, wc, mapper)
     }
 
-    /// Also reconciles what `mapper` makes of the objects of a stream of one's own.
+    /// Also reconciles the objects that `mapper` returns for the objects of a custom stream.
     ///
     /// ```
     /// use k8s_openapi::api::core::v1::{ConfigMap, Secret};
@@ -328,7 +329,7 @@ where
     /// use kube_runtime::{Controller, WatchStreamExt, predicates, reflector::ObjectRef, watcher};
     /// # use futures::StreamExt;
     ///
-    /// /// A Secret concerns the ConfigMap of the same name, and only its labels do.
+    /// /// A change of a Secret's labels triggers the ConfigMap of the same name.
     /// fn with_namesakes(client: Client) -> Controller<ConfigMap> {
     ///     let secrets = watcher(Api::<Secret>::all(client.clone()), watcher::Config::default())
     ///         .default_backoff()
@@ -408,10 +409,10 @@ where
         I: 'static + IntoIterator<Item = ObjectRef<K>>,
         I::IntoIter: Send,
     {
-        self.relate(trigger, named_by::<_, Other, _, _>(mapper, dyntype))
+        self.add_related_stream(trigger, catching_mapper::<_, Other, _, _>(mapper, dyntype))
     }
 
-    /// Also reconciles what `mapper` makes of the objects of a shared stream.
+    /// Also reconciles the objects that `mapper` returns for the objects of a shared stream.
     ///
     /// ```
     /// use futures::{Stream, StreamExt};
@@ -508,10 +509,10 @@ where
         I: 'static + IntoIterator<Item = ObjectRef<K>>,
         I::IntoIter: Send,
     {
-        self.relate(trigger.map(Ok), named_by::<_, Other, _, _>(mapper, dyntype))
+        self.add_related_stream(trigger.map(Ok), catching_mapper::<_, Other, _, _>(mapper, dyntype))
     }
 
-    /// The watches of what is owned, in one collection or in several.
+    /// Adds the watches of owned objects, in one collection or several.
     pub(super) fn owns_all<Child: Clone + Resource + DeserializeOwned + Debug + Send + 'static>(
         self,
         apis: Vec<Api<Child>>,
@@ -523,12 +524,12 @@ where
     {
         let owner_type = self.dyntype.clone();
         let child_type = dyntype.clone();
-        let mapper = move |child| Ok(owners(&child, &owner_type, &child_type));
-        let watch = move |api, retry| metadata_collection_events(api, wc.clone(), retry).boxed();
-        self.relate_watches(apis, watch, mapper, dyntype)
+        let mapper = move |child| Ok(owner_requests(&child, &owner_type, &child_type));
+        let watch = move |api, backoff| metadata_collection_events(api, wc.clone(), backoff).boxed();
+        self.add_related_watches(apis, watch, mapper, dyntype)
     }
 
-    /// The watches of what objects depend on, in one collection or in several.
+    /// Adds the watches of dependencies, in one collection or several.
     pub(super) fn watches_all<Other, I>(
         self,
         apis: Vec<Api<Other>>,
@@ -542,17 +543,22 @@ where
         I::IntoIter: Send,
         Other::DynamicType: Debug + Clone + Eq + Hash,
     {
-        let watch = move |api, retry| collection_events(api, wc.clone(), retry).boxed();
-        self.relate_watches(apis, watch, named_by::<_, Other, _, _>(mapper, dyntype.clone()), dyntype)
+        let watch = move |api, backoff| collection_events(api, wc.clone(), backoff).boxed();
+        self.add_related_watches(
+            apis,
+            watch,
+            catching_mapper::<_, Other, _, _>(mapper, dyntype.clone()),
+            dyntype,
+        )
     }
 
-    fn relate_watches<A, T>(
+    fn add_related_watches<A, T>(
         mut self,
         apis: Vec<Api<A>>,
         watch: impl Fn(Api<A>, RetryBackoff) -> BoxStream<'static, watcher::Result<CollectionEvent<T>>>
         + Send
         + 'static,
-        mapper: impl Fn(T) -> Mapped<K> + Send + 'static,
+        mapper: impl Fn(T) -> MappedRequests<K> + Send + 'static,
         related_type: T::DynamicType,
     ) -> Self
     where
@@ -560,36 +566,39 @@ where
         T: Resource<DynamicType: Clone> + Send + 'static,
     {
         if apis.is_empty() {
-            return self; // or the first reconcile would wait for a list that never comes
+            return self; // otherwise the first reconcile would wait for a list that never completes
         }
         let dyntype = self.dyntype.clone();
-        self.sources.add_watches(Box::new(move |pacing| {
-            let watches = apis.into_iter().map(|api| watch(api, pacing.retry())).collect();
-            asked_by(watches, mapper, dyntype, related_type).boxed()
+        self.sources.add_watches(Box::new(move |backoff| {
+            let watches = apis.into_iter().map(|api| watch(api, backoff.for_watch())).collect();
+            related_triggers(watches, mapper, dyntype, related_type).boxed()
         }));
         self
     }
 
-    /// A source of related objects, and what each of them asks for.
-    fn relate<T: 'static>(
+    /// Adds a custom stream of related objects.
+    fn add_related_stream<T: 'static>(
         mut self,
-        source: impl Stream<Item = watcher::Result<T>> + Send + 'static,
-        mapper: impl Fn(T) -> Mapped<K> + Send + 'static,
+        objects: impl Stream<Item = watcher::Result<T>> + Send + 'static,
+        mapper: impl Fn(T) -> MappedRequests<K> + Send + 'static,
     ) -> Self {
-        let asked = source.map_ok(move |object| {
-            let asked: Vec<Asked<K>> = match mapper(object) {
-                Ok(requests) => requests.into_iter().map(Asked::from).collect(),
-                Err(panic) => vec![Asked::CallbackPanicked(panic)],
+        let triggers = objects.map_ok(move |object| {
+            let triggers: Vec<Trigger<K>> = match mapper(object) {
+                Ok(requests) => requests.into_iter().map(Trigger::from).collect(),
+                Err(panic) => vec![Trigger::CallbackPanicked(panic)],
             };
-            stream::iter(asked.into_iter().map(Ok))
+            stream::iter(triggers.into_iter().map(Ok))
         });
-        self.sources.add(asked.try_flatten());
+        self.sources.add(triggers.try_flatten());
         self
     }
 }
 
-/// What `mapper` names, on behalf of what it is given.
-fn named_by<K, Other, T, I>(mapper: impl Fn(T) -> I, dyntype: Other::DynamicType) -> impl Fn(T) -> Mapped<K>
+/// The requests for the objects that `mapper` returns, with the related object as their reason.
+fn catching_mapper<K, Other, T, I>(
+    mapper: impl Fn(T) -> I,
+    dyntype: Other::DynamicType,
+) -> impl Fn(T) -> MappedRequests<K>
 where
     K: Resource,
     Other: Resource<DynamicType: Clone>,
@@ -598,8 +607,8 @@ where
 {
     move |object| {
         let related = ObjectRef::from_obj_with(object.borrow(), dyntype.clone()).erase();
-        match catch(|| mapper(object).into_iter().collect::<Vec<_>>()) {
-            Ok(names) => Ok(names.into_iter().map(|name| on_behalf_of(&related, name)).collect()),
+        match catch_panic(|| mapper(object).into_iter().collect::<Vec<_>>()) {
+            Ok(targets) => Ok(targets.into_iter().map(|target| related_request(&related, target)).collect()),
             Err(message) => Err(CallbackPanic { callback: "mapper", object: Box::new(related), message }),
         }
     }

@@ -1,14 +1,14 @@
-//! From what watches of related objects bring to the objects to reconcile.
+//! From the events of watches of related objects to triggers.
 
 use super::{
     guard::CallbackPanic,
     owner_map::{OwnerMap, StaleOwners},
-    related_sync::{Pass, RelatedSync},
-    request::{Asked, ReconcileRequest},
-    trigger::on_behalf_of,
+    related_sync::{RelatedSync, SyncCompleted},
+    request::{ReconcileRequest, Trigger},
+    trigger::related_request,
 };
 use crate::{
-    queue::Urgency,
+    queue::Priority,
     reflector::{ObjectKey, ObjectRef},
     watcher::{self, CollectionEvent, UndecodableObject},
 };
@@ -18,17 +18,17 @@ use futures::{
 };
 use kube_core::Resource;
 
-/// What a mapper makes of an object.
-pub(super) type Mapped<K> = Result<Vec<ReconcileRequest<K>>, CallbackPanic>;
+/// The result of a mapper.
+pub(super) type MappedRequests<K> = Result<Vec<ReconcileRequest<K>>, CallbackPanic>;
 
-/// What changes of related objects ask for: the requests that they make now, and one for each object that they made a request
-/// for when they were last seen and do not any more.
-pub(super) fn asked_by<K, T>(
+/// The triggers of related objects: the requests that the mapper returns for the current state, and one for each object that
+/// it returned for the previous state only.
+pub(super) fn related_triggers<K, T>(
     watches: Vec<BoxStream<'static, watcher::Result<CollectionEvent<T>>>>,
-    mapper: impl Fn(T) -> Mapped<K> + Send + 'static,
+    mapper: impl Fn(T) -> MappedRequests<K> + Send + 'static,
     dyntype: K::DynamicType,
     related_type: T::DynamicType,
-) -> impl Stream<Item = watcher::Result<Asked<K>>> + Send + 'static
+) -> impl Stream<Item = watcher::Result<Trigger<K>>> + Send + 'static
 where
     K: Resource<DynamicType: Clone> + 'static,
     T: Resource<DynamicType: Clone> + Send + 'static,
@@ -44,15 +44,15 @@ where
     let events =
         stream::select_all(numbered.map(|(watch, events)| events.map(move |item| (watch, item)).boxed()));
     events.flat_map(move |(watch, item)| {
-        let mut asked = Vec::new();
-        related.take_in(watch, item, &mut asked);
-        stream::iter(asked)
+        let mut triggers = Vec::new();
+        related.handle(watch, item, &mut triggers);
+        stream::iter(triggers)
     })
 }
 
 /// The watches of one kind of related objects.
 struct Related<K: Resource, T: Resource, M> {
-    /// One for each watch: a list says nothing of what belongs to another.
+    /// One per watch, because a list of one watch says nothing about the objects of another.
     owners: Vec<OwnerMap>,
     sync: RelatedSync,
     mapper: M,
@@ -60,103 +60,113 @@ struct Related<K: Resource, T: Resource, M> {
     related_type: T::DynamicType,
 }
 
-type Asks<K> = Vec<watcher::Result<Asked<K>>>;
+type Triggers<K> = Vec<watcher::Result<Trigger<K>>>;
 
 impl<K, T, M> Related<K, T, M>
 where
     K: Resource<DynamicType: Clone>,
     T: Resource<DynamicType: Clone>,
-    M: Fn(T) -> Mapped<K>,
+    M: Fn(T) -> MappedRequests<K>,
 {
-    fn take_in(&mut self, watch: usize, item: watcher::Result<CollectionEvent<T>>, asks: &mut Asks<K>) {
+    fn handle(
+        &mut self,
+        watch: usize,
+        item: watcher::Result<CollectionEvent<T>>,
+        triggers: &mut Triggers<K>,
+    ) {
         match item {
             Ok(CollectionEvent::Init) => {
                 self.owners[watch].start_list();
                 self.sync.start_list(watch);
             }
-            Ok(CollectionEvent::InitApply(object)) => self.exists(watch, object, Urgency::Background, asks),
-            Ok(CollectionEvent::Synced { .. }) => {
-                let gone = self.owners[watch].finish_list();
-                gone.into_iter().for_each(|stale| self.ask_stale(stale, asks));
-                let pass = self.sync.finish_list(watch);
-                asks.extend(pass.map(reviewed));
+            Ok(CollectionEvent::InitApply(object)) => {
+                self.applied(watch, object, Priority::Background, triggers)
             }
-            Ok(CollectionEvent::Apply(object)) => self.exists(watch, object, Urgency::Change, asks),
-            Ok(CollectionEvent::Delete(object)) => self.gone(watch, object, asks),
+            Ok(CollectionEvent::Synced { .. }) => {
+                let stale = self.owners[watch].finish_list();
+                stale.into_iter().for_each(|stale| self.trigger_owners_of(stale, triggers));
+                let completed = self.sync.finish_list(watch);
+                triggers.extend(completed.map(related_synced));
+            }
+            Ok(CollectionEvent::Apply(object)) => self.applied(watch, object, Priority::Change, triggers),
+            Ok(CollectionEvent::Delete(object)) => self.deleted(watch, object, triggers),
             Ok(CollectionEvent::Progress { .. }) => {}
-            Ok(CollectionEvent::Undecodable(object)) => self.undecodable(watch, object, asks),
+            Ok(CollectionEvent::Undecodable(object)) => self.undecodable(watch, object, triggers),
             Err(error) => {
-                asks.push(Err(error));
-                let pass = self.sync.failed(watch);
-                asks.extend(pass.map(reviewed));
+                triggers.push(Err(error));
+                let completed = self.sync.failed(watch);
+                triggers.extend(completed.map(related_synced));
             }
         }
     }
 
-    fn exists(&mut self, watch: usize, object: T, urgency: Urgency, asks: &mut Asks<K>) {
+    fn applied(&mut self, watch: usize, object: T, priority: Priority, triggers: &mut Triggers<K>) {
         let key = ObjectKey::of(&object);
         let stale = match (self.mapper)(object) {
             Ok(requests) => {
-                let stale = self.owners[watch].observe(key, names(&requests));
-                asks.extend(requests.into_iter().map(|request| Ok(Asked::One { request, urgency })));
+                let stale = self.owners[watch].observe(key, keys(&requests));
+                triggers
+                    .extend(requests.into_iter().map(|request| Ok(Trigger::Object { request, priority })));
                 stale
             }
             Err(panic) => {
-                asks.push(Ok(Asked::CallbackPanicked(panic)));
-                let names = self.owners[watch].observe_unknown(&key);
-                (key, names)
+                triggers.push(Ok(Trigger::CallbackPanicked(panic)));
+                let owners = self.owners[watch].observe_unknown(&key);
+                (key, owners)
             }
         };
-        self.ask_stale(stale, asks);
+        self.trigger_owners_of(stale, triggers);
     }
 
-    fn gone(&mut self, watch: usize, object: T, asks: &mut Asks<K>) {
+    fn deleted(&mut self, watch: usize, object: T, triggers: &mut Triggers<K>) {
         let (key, mapped) = (ObjectKey::of(&object), (self.mapper)(object));
         let (key, mut stale) = self.owners[watch].observe(key, Vec::new());
         match mapped {
             Ok(requests) => {
-                let named = names(&requests);
-                stale.retain(|name| !named.contains(name));
-                let asked =
-                    requests.into_iter().map(|request| Asked::One { request, urgency: Urgency::Change });
-                asks.extend(asked.map(Ok));
+                let current = keys(&requests);
+                stale.retain(|owner| !current.contains(owner));
+                let requested = requests
+                    .into_iter()
+                    .map(|request| Trigger::Object { request, priority: Priority::Change });
+                triggers.extend(requested.map(Ok));
             }
-            Err(panic) => asks.push(Ok(Asked::CallbackPanicked(panic))),
+            Err(panic) => triggers.push(Ok(Trigger::CallbackPanicked(panic))),
         }
-        self.ask_stale((key, stale), asks);
+        self.trigger_owners_of((key, stale), triggers);
     }
 
-    /// An object whose state cannot be decoded keeps its owners; one that is gone has none. They hear of either.
-    fn undecodable(&mut self, watch: usize, object: UndecodableObject, asks: &mut Asks<K>) {
+    /// Triggers the former owners. An undecodable object keeps them; a deleted one does not.
+    fn undecodable(&mut self, watch: usize, object: UndecodableObject, triggers: &mut Triggers<K>) {
         let key = ObjectKey {
             namespace: object.namespace.as_deref().map(Into::into),
             name: object.name.as_str().into(),
         };
-        let concerned = if object.deleted {
+        let former = if object.deleted {
             self.owners[watch].observe(key, Vec::new())
         } else {
-            let names = self.owners[watch].observe_unknown(&key);
-            (key, names)
+            let owners = self.owners[watch].observe_unknown(&key);
+            (key, owners)
         };
-        self.ask_stale(concerned, asks);
-        asks.push(Err(object.into()));
+        self.trigger_owners_of(former, triggers);
+        triggers.push(Err(object.into()));
     }
 
-    fn ask_stale(&self, (related, names): StaleOwners, asks: &mut Asks<K>) {
-        if names.is_empty() {
+    fn trigger_owners_of(&self, (related, owners): StaleOwners, triggers: &mut Triggers<K>) {
+        if owners.is_empty() {
             return;
         }
         let related: ObjectRef<_> = related.to_ref::<T>(self.related_type.clone()).erase();
-        let requests = names.iter().map(|name| on_behalf_of(&related, name.to_ref(self.dyntype.clone())));
-        asks.extend(requests.map(|request| Ok(request.into())));
+        let requests =
+            owners.iter().map(|owner| related_request(&related, owner.to_ref(self.dyntype.clone())));
+        triggers.extend(requests.map(|request| Ok(request.into())));
     }
 }
 
-fn reviewed<K: Resource>(Pass { first }: Pass) -> watcher::Result<Asked<K>> {
-    Ok(Asked::Reviewed { first })
+fn related_synced<K: Resource>(SyncCompleted { first }: SyncCompleted) -> watcher::Result<Trigger<K>> {
+    Ok(Trigger::RelatedSynced { first })
 }
 
-fn names<K: Resource>(requests: &[ReconcileRequest<K>]) -> Vec<ObjectKey> {
+fn keys<K: Resource>(requests: &[ReconcileRequest<K>]) -> Vec<ObjectKey> {
     requests.iter().map(|request| ObjectKey::from(&request.obj_ref)).collect()
 }
 
@@ -167,7 +177,7 @@ mod tests {
     use k8s_openapi::api::core::v1::{ConfigMap, Secret};
 
     #[test]
-    fn an_owner_hears_of_a_child_that_can_no_longer_be_decoded() {
+    fn a_child_that_becomes_undecodable_triggers_its_owner() {
         let mut child = Secret::default();
         child.metadata.name = Some("child".into());
         let undecodable = UndecodableObject {
@@ -180,13 +190,13 @@ mod tests {
         };
         let events = [CollectionEvent::Apply(child), CollectionEvent::Undecodable(undecodable)];
         let mapper = |_: Secret| Ok(vec![ObjectRef::<ConfigMap>::new("owner").into()]);
-        let asked = asked_by(vec![stream::iter(events).map(Ok).boxed()], mapper, (), ());
-        let in_words = |item: watcher::Result<Asked<ConfigMap>>| match item {
-            Ok(Asked::One { request, .. }) => request.obj_ref.name,
-            Ok(_) => "another".into(),
+        let triggers = related_triggers(vec![stream::iter(events).map(Ok).boxed()], mapper, (), ());
+        let to_text = |item: watcher::Result<Trigger<ConfigMap>>| match item {
+            Ok(Trigger::Object { request, .. }) => request.obj_ref.name,
+            Ok(_) => "other".into(),
             Err(_) => "error".into(),
         };
-        let told: Vec<String> = block_on(asked.map(in_words).collect());
-        assert_eq!(told, ["owner", "owner", "error"]);
+        let texts: Vec<String> = block_on(triggers.map(to_text).collect());
+        assert_eq!(texts, ["owner", "owner", "error"]);
     }
 }

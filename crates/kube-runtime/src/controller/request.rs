@@ -1,89 +1,91 @@
-//! Asking for a reconcile.
+//! Requests for reconciles, and their reasons.
 
 use super::guard::CallbackPanic;
-use crate::{queue::Urgency, reflector::ObjectRef, watcher::Event};
+use crate::{queue::Priority, reflector::ObjectRef, watcher::Event};
 use kube_core::{DynamicObject, Resource};
 use std::{
     fmt,
     hash::{Hash, Hasher},
 };
 
-/// Asks for a reconcile of an object.
+/// A request to reconcile an object.
 ///
-/// Requests for the same object are equal, whatever their reasons.
+/// Requests for the same object are equal, regardless of their reasons.
 pub struct ReconcileRequest<K: Resource> {
     /// The object to reconcile.
     pub obj_ref: ObjectRef<K>,
-    /// Why. For people and logs: reasons are merged and lost, so no reconciler may depend on them.
+    /// The reason, for logs and spans. When requests are merged, all reasons but one are lost, so a reconciler must not
+    /// depend on it.
     pub reason: ReconcileReason,
 }
 
-/// What a source asks for.
-pub(super) enum Asked<K: Resource> {
-    /// One object.
-    One { request: ReconcileRequest<K>, urgency: Urgency },
-    /// Every object there is.
+/// An item of a source of a controller.
+pub(super) enum Trigger<K: Resource> {
+    /// Reconcile one object.
+    Object { request: ReconcileRequest<K>, priority: Priority },
+    /// Reconcile all objects.
     All,
-    /// Every object that was reconciled before a list of related objects was complete.
+    /// A list of related objects is complete: reconcile all objects again, if any was reconciled before.
     ///
-    /// Related objects that came and went unseen, before the first list or between two, may have been seen by a reconcile.
-    Reviewed {
-        /// Whether it was the first list of this source.
+    /// A reconcile may have depended on a related object that was created and deleted before the list, or between two lists.
+    /// No event reports such an object.
+    RelatedSynced {
+        /// Whether this is the first complete list of the source.
         first: bool,
     },
-    /// Nothing: a function of the user that was to tell panicked.
+    /// A mapper or an index panicked: report the error, reconcile nothing.
     CallbackPanicked(CallbackPanic),
 }
 
-impl<K: Resource> From<ReconcileRequest<K>> for Asked<K> {
+impl<K: Resource> From<ReconcileRequest<K>> for Trigger<K> {
     fn from(request: ReconcileRequest<K>) -> Self {
-        let urgency = request.reason.urgency();
-        Self::One { request, urgency }
+        let priority = request.reason.priority();
+        Self::Object { request, priority }
     }
 }
 
-/// Whether an event is news or just tells what is there.
-pub(super) fn urgency_of<T>(event: &Event<T>) -> Urgency {
+/// Events of a list have the priority of the background.
+pub(super) fn priority_of<T>(event: &Event<T>) -> Priority {
     match event {
-        Event::Init | Event::InitApply(_) | Event::InitDone => Urgency::Background,
-        Event::Apply(_) | Event::Delete(_) => Urgency::Change,
+        Event::Init | Event::InitApply(_) | Event::InitDone => Priority::Background,
+        Event::Apply(_) | Event::Delete(_) => Priority::Change,
     }
 }
 
-/// Why an object is reconciled. Of several reasons, the one whose time came first.
+/// Why an object is reconciled. When requests are merged, the reason of the one that is due first.
 #[derive(Debug, Clone)]
 pub enum ReconcileReason {
-    /// Somebody asked for it: the default of [`ReconcileRequest::from`].
+    /// Requested without a reason: the default of [`ReconcileRequest::from`].
     Unknown,
-    /// The object itself changed, or was there at the start.
+    /// The object itself changed, or is from the initial list.
     ObjectUpdated,
     /// An object that it owns or depends on changed.
     RelatedObjectUpdated {
-        /// That object.
+        /// The related object.
         obj_ref: Box<ObjectRef<DynamicObject>>,
     },
-    /// Its reconciler asked for another run.
+    /// Its reconciler requested a requeue.
     ReconcilerRequestedRetry,
-    /// Its reconciler failed, and the error policy asked for another run.
+    /// Its reconciler failed, and the error policy requested a requeue.
     ErrorPolicyRequestedRetry,
     /// All objects are reconciled.
     BulkReconcile,
-    /// Something else.
+    /// Any other reason.
     Custom {
-        /// In words.
+        /// A description.
         reason: String,
     },
 }
 
 impl ReconcileReason {
-    /// Whether the controller asked itself: then it is no surprise if the object is gone by now.
-    pub(super) fn is_own(&self) -> bool {
+    /// Whether the request comes from the controller itself. Such a request is dropped silently if the object is deleted.
+    pub(super) fn is_internal(&self) -> bool {
         matches!(self, Self::ReconcilerRequestedRetry | Self::ErrorPolicyRequestedRetry | Self::BulkReconcile)
     }
 
-    /// What the controller asks itself can wait for what others ask.
-    pub(super) fn urgency(&self) -> Urgency {
-        if self.is_own() { Urgency::Background } else { Urgency::Change }
+    /// Internal requests have the priority of the background.
+    pub(super) fn priority(&self) -> Priority {
+        if self.is_internal() { Priority::Background } else { Priority::Change }
     }
 }
 

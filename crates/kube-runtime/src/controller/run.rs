@@ -1,10 +1,12 @@
 //! Running a controller.
 
 use super::{
-    Action, Controller,
+    action::Action,
+    builder::Controller,
     guard::guard_try,
-    reconcile::{Judged, Reconcile, reconcile_with},
-    runner::{Report, Runner, judge},
+    reconcile::{Reconcile, reconcile_with},
+    resolution::{Resolution, resolve_with},
+    runner::{ReconcileResult, Runner},
     shutdown::Shutdown,
 };
 use crate::{task::CancelableJoinHandle, watcher};
@@ -22,17 +24,17 @@ where
 {
     /// Runs the controller: the returned stream has an item for each reconcile and each error.
     ///
-    /// Poll it for as long as the controller shall run: watches, cache and queue live in it. Each reconcile is a task
-    /// of the tokio runtime, within a span with the fields `object.ref` and `object.reason`.
+    /// Poll the stream for as long as the controller should run: it drives watches, cache and queue. Each reconcile is a
+    /// tokio task, in a span with the fields `object.ref` and `object.reason`.
     ///
-    /// `error_policy` says when an object whose reconcile returned an error is reconciled again. It is not called after
-    /// a panic or a timeout: these are errors in the output, and repeated as after [`Action::retry`]. It runs within the
-    /// same span, but not in the task of the reconcile: while it runs, nothing else of the controller does. To do more
-    /// about a failure, or to decide about panics and timeouts, see [`run_with`](Self::run_with).
+    /// `error_policy` decides when an object whose reconcile returned an error is reconciled again. It is not called after
+    /// a panic or a timeout: these are errors in the output, and retried as after [`Action::retry`]. It runs in the
+    /// same span, but not in the task of the reconcile, so it blocks the rest of the controller while it runs. To handle
+    /// failures asynchronously, or to handle panics and timeouts, use [`run_with`](Self::run_with).
     ///
     /// # Cancellation
     ///
-    /// Dropping the stream aborts the reconciles that run.
+    /// Dropping the stream aborts the running reconciles.
     ///
     /// ```
     /// use futures::StreamExt;
@@ -70,21 +72,22 @@ where
         mut reconciler: impl FnMut(Arc<K>, Arc<Ctx>) -> ReconcilerFut,
         error_policy: impl Fn(Arc<K>, &ReconcilerFut::Error, Arc<Ctx>) -> Action,
         context: Arc<Ctx>,
-    ) -> impl Stream<Item = Report<K, ReconcilerFut::Error, watcher::Error>>
+    ) -> impl Stream<Item = ReconcileResult<K, ReconcilerFut::Error, watcher::Error>>
     where
         K::DynamicType: Debug + Unpin,
         ReconcilerFut: TryFuture<Ok = Action> + Send + 'static,
         ReconcilerFut::Error: std::error::Error + Send + 'static,
     {
-        let limit = self.config.timeout;
-        let for_policy = Arc::clone(&context);
-        let start = move |object| guard_try(reconciler(object, Arc::clone(&context)), limit);
-        let policy =
-            move |object, error: &ReconcilerFut::Error| error_policy(object, error, Arc::clone(&for_policy));
-        self.run_tasks(start, judge(policy))
+        let timeout = self.config.timeout;
+        let policy_context = Arc::clone(&context);
+        let start = move |object| guard_try(reconciler(object, Arc::clone(&context)), timeout);
+        let policy = move |object, error: &ReconcilerFut::Error| {
+            error_policy(object, error, Arc::clone(&policy_context))
+        };
+        self.run_tasks(start, resolve_with(policy))
     }
 
-    /// Like [`run`](Self::run), for a reconciler that is a type of its own and can do something about its failures.
+    /// Like [`run`](Self::run), for a reconciler that is a type and can handle its failures asynchronously.
     ///
     /// ```
     /// use futures::StreamExt;
@@ -128,21 +131,21 @@ where
     pub fn run_with<R: Reconcile<K>>(
         self,
         reconciler: R,
-    ) -> impl Stream<Item = Report<K, R::Error, watcher::Error>>
+    ) -> impl Stream<Item = ReconcileResult<K, R::Error, watcher::Error>>
     where
         K::DynamicType: Debug + Unpin,
     {
-        let (limit, reconciler) = (self.config.timeout, Arc::new(reconciler));
-        let start = move |object| reconcile_with(Arc::clone(&reconciler), object, limit);
-        self.run_tasks(start, |_object, judged| judged)
+        let (timeout, reconciler) = (self.config.timeout, Arc::new(reconciler));
+        let start = move |object| reconcile_with(Arc::clone(&reconciler), object, timeout);
+        self.run_tasks(start, |_object, resolution| resolution)
     }
 
-    /// `start` begins a reconcile, which becomes a task; `conclude` makes of what it returns what happens next.
+    /// `start` makes the future of a reconcile, which is spawned as a task; `resolve` decides what to do after its output.
     fn run_tasks<F, E>(
         self,
         mut start: impl FnMut(Arc<K>) -> F,
-        conclude: impl Fn(Arc<K>, F::Output) -> Judged<E>,
-    ) -> impl Stream<Item = Report<K, E, watcher::Error>>
+        resolve: impl Fn(Arc<K>, F::Output) -> Resolution<E>,
+    ) -> impl Stream<Item = ReconcileResult<K, E, watcher::Error>>
     where
         K::DynamicType: Debug + Unpin,
         F: Future<Output: Send> + Send + 'static,
@@ -151,9 +154,9 @@ where
         let Shutdown { graceful, forceful } = self.shutdown;
         let spawn =
             move |object| CancelableJoinHandle::spawn(start(object).in_current_span(), &Handle::current());
-        let lists = self.sources.lists();
-        Runner::new(self.reader, self.sources.merge(), spawn, conclude, graceful, &self.config)
-            .after_lists(lists)
+        let related_sources = self.sources.related_count();
+        Runner::new(self.reader, self.sources.merge(), spawn, resolve, graceful, &self.config)
+            .wait_for_related(related_sources)
             .into_stream()
             .take_until(forceful)
     }

@@ -1,18 +1,18 @@
-//! Working through the queue: the shell around the queue machine.
+//! The async shell around the queue machine: receives triggers, starts reconciles that are due, and emits their results.
 
 use super::{
-    Action, Config, Error as ControllerError,
-    action::Again,
-    guard::{Trouble, guard_call},
-    pending_writes::{Parked, PendingWrites},
-    reconcile::{Failure, Judged},
-    request::{Asked, ReconcileReason},
+    action::{Action, Requeue},
+    config::Config,
+    error::Error as ControllerError,
+    guard::guard_call,
+    pending_writes::{ParkedRequest, PendingWrites},
+    request::{ReconcileReason, Trigger},
+    resolution::{FinishedReconcile, ReconcileFailure, Resolution, RunningReconcile},
     runner_error::Error,
-    running::{Done, Running},
 };
 use crate::{
     delay::after,
-    queue::{Queue, Retries, Urgency},
+    queue::{KeyBackoff, Priority, Queue},
     reflector::{
         ObjectKey, ObjectRef,
         store::{Store, WriterDropped},
@@ -36,8 +36,8 @@ use std::{
 };
 use tokio::time::{Instant, sleep_until};
 
-/// What a controller reports.
-pub(super) type Report<K, E, Q> = Result<(ObjectRef<K>, Action), ControllerError<E, Q>>;
+/// An item of the output of a controller.
+pub(super) type ReconcileResult<K, E, Q> = Result<(ObjectRef<K>, Action), ControllerError<E, Q>>;
 
 /// An object kind that can be reconciled.
 pub(super) trait Reconcilable:
@@ -47,80 +47,66 @@ pub(super) trait Reconcilable:
 
 impl<K: Resource<DynamicType: Debug + Eq + Hash + Clone> + Clone + 'static> Reconcilable for K {}
 
-/// What an error policy makes of the outcome of a reconcile.
-pub(super) fn judge<K, E: Debug>(
-    policy: impl Fn(Arc<K>, &E) -> Action,
-) -> impl Fn(Arc<K>, Result<Result<Action, E>, Trouble>) -> Judged<E> {
-    move |object, outcome| match outcome {
-        Ok(Ok(action)) => Judged::new(None, Ok(action)),
-        Ok(Err(error)) => {
-            let decided = guard_call(|| policy(object, &error));
-            Judged::new(Some(Failure::Failed(error)), decided)
-        }
-        Err(trouble) => Judged::new(Some(Failure::Trouble(trouble)), Ok(Action::retry())),
-    }
-}
-
-/// How long reconciles wait for the lists of related objects once their own objects are complete.
+/// How long the first reconciles wait for the lists of related objects after the controller's own list is complete.
 ///
-/// Without the wait most controllers would reconcile everything twice at their start; without its end, a related kind
-/// that nobody may list would stop them.
-const LISTS_WAIT: Duration = Duration::from_secs(5);
+/// Without the wait most controllers would reconcile all objects twice at their start. Without its end, a related kind that
+/// cannot be listed would block the controller.
+const RELATED_SYNC_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// Calls `start` for each object that is due, and `conclude` with what comes of it.
-pub(super) struct Runner<K: Reconcilable, Q, F, Start, Conclude> {
+/// Calls `start` for each object that is due, and `resolve` with the output of each reconcile.
+pub(super) struct Runner<K: Reconcilable, Q, F, Start, Resolve> {
     pub(super) store: Store<K>,
-    /// `None` once they have ended: then what they hold, such as the writer of a store, is gone too.
+    /// `None` after their end, so that what they hold, such as the writer of a store, is dropped.
     triggers: Option<Pin<Box<Q>>>,
     pub(super) start: Start,
-    pub(super) conclude: Conclude,
-    /// When this is done, nothing new is started.
+    pub(super) resolve: Resolve,
+    /// Once this completes, no reconcile is started.
     pub(super) shutdown: BoxFuture<'static, ()>,
     debounce: Duration,
     queue: Queue<Arc<ObjectKey>, ReconcileReason>,
-    retries: Retries<Arc<ObjectKey>>,
+    backoff: KeyBackoff<Arc<ObjectKey>>,
     pending_writes: PendingWrites,
-    running: FuturesUnordered<Running<K, F>>,
+    running: FuturesUnordered<RunningReconcile<K, F>>,
     stage: Stage,
-    /// How many sources have not reported their first list.
-    lists: usize,
-    /// Whether anything was ever started.
-    begun: bool,
-    /// Whether triggers are looked at before reconciles that end. Both get on if it alternates.
+    /// The number of related sources whose first list is not complete.
+    unsynced_related: usize,
+    /// Whether any reconcile was ever started.
+    any_started: bool,
+    /// Whether to poll triggers before running reconciles. It alternates, so that neither starves.
     triggers_first: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Stage {
-    /// The store is not complete yet: triggers are taken in, nothing is started.
+    /// The store is not ready yet: triggers are queued, no reconcile is started.
     SyncingPrimary,
-    /// The store is complete, the lists of related objects are not.
+    /// The store is ready, but the lists of related objects are not complete.
     SyncingRelated {
         until: Instant,
     },
     Running,
-    /// Only what runs is waited for. Sources are still polled, since what runs may wait for the store that they fill; what they ask
-    /// for is dropped.
+    /// Shutting down: only waits for running reconciles. Sources are still polled, because a running reconcile may wait for
+    /// the store that they fill; their triggers are dropped.
     Draining,
 }
 
-/// What a runner waits for.
-enum RunnerEvent<A, D> {
+/// An event that the runner waits for.
+enum RunnerEvent<T, D> {
     Shutdown,
     StoreReady(Result<(), WriterDropped>),
-    Asked(Option<A>),
-    Done(D),
-    WriteVisible(Arc<ObjectKey>, Option<Parked>),
-    Due,
+    Trigger(Option<T>),
+    Finished(D),
+    WriteVisible(Arc<ObjectKey>, Option<ParkedRequest>),
+    TimerFired,
 }
 
-impl<K, Q, F, E, QErr, Start, Conclude> Runner<K, Q, F, Start, Conclude>
+impl<K, Q, F, E, QErr, Start, Resolve> Runner<K, Q, F, Start, Resolve>
 where
     K: Reconcilable,
-    Q: Stream<Item = Result<Asked<K>, QErr>>,
+    Q: Stream<Item = Result<Trigger<K>, QErr>>,
     F: Future + Unpin,
     Start: FnMut(Arc<K>) -> F,
-    Conclude: Fn(Arc<K>, F::Output) -> Judged<E>,
+    Resolve: Fn(Arc<K>, F::Output) -> Resolution<E>,
     E: std::error::Error + 'static,
     QErr: std::error::Error + 'static,
 {
@@ -128,7 +114,7 @@ where
         store: Store<K>,
         triggers: Q,
         start: Start,
-        conclude: Conclude,
+        resolve: Resolve,
         shutdown: BoxFuture<'static, ()>,
         config: &Config,
     ) -> Self {
@@ -136,68 +122,70 @@ where
             store,
             triggers: Some(Box::pin(triggers)),
             start,
-            conclude,
+            resolve,
             shutdown,
             debounce: config.debounce,
             queue: Queue::new(config.concurrency),
-            retries: Retries::new(config.retries, Rng::new()),
-            pending_writes: PendingWrites::new(config.longest_write_wait()),
+            backoff: KeyBackoff::new(config.retry_backoff, Rng::new()),
+            pending_writes: PendingWrites::new(config.max_write_wait()),
             running: FuturesUnordered::new(),
             stage: Stage::SyncingPrimary,
-            lists: 0,
-            begun: false,
+            unsynced_related: 0,
+            any_started: false,
             triggers_first: true,
         }
     }
 
-    /// Waits, but not for long, for the first lists of so many sources before anything is started.
-    pub(super) fn after_lists(self, lists: usize) -> Self {
-        Self { lists, ..self }
+    /// Delays the first reconciles until `related_sources` lists are complete, for at most [`RELATED_SYNC_TIMEOUT`].
+    pub(super) fn wait_for_related(self, related_sources: usize) -> Self {
+        Self { unsynced_related: related_sources, ..self }
     }
 
-    pub(super) fn into_stream(self) -> impl Stream<Item = Report<K, E, QErr>> {
+    pub(super) fn into_stream(self) -> impl Stream<Item = ReconcileResult<K, E, QErr>> {
         stream::unfold(self, |mut runner| async move {
-            let report = runner.next().await?;
-            Some((report, runner))
+            let result = runner.next().await?;
+            Some((result, runner))
         })
     }
 
-    async fn next(&mut self) -> Option<Report<K, E, QErr>> {
+    async fn next(&mut self) -> Option<ReconcileResult<K, E, QErr>> {
         loop {
-            // Asked before anything is started; below, whatever is ready first wins.
+            // Checked before a start, because `next_event` may return another event that is ready at the same time.
             if self.stage != Stage::Draining && (&mut self.shutdown).now_or_never().is_some() {
                 self.stage = Stage::Draining;
             }
-            if let Some(report) = self.start_due() {
-                return Some(report);
+            if let Some(result) = self.start_due() {
+                return Some(result);
             }
             if self.is_done() {
                 return None;
             }
-            match self.event().await {
+            match self.next_event().await {
                 RunnerEvent::Shutdown => self.stage = Stage::Draining,
                 RunnerEvent::StoreReady(Ok(())) => {
-                    self.stage = Stage::SyncingRelated { until: after(Instant::now(), LISTS_WAIT) };
+                    self.stage = Stage::SyncingRelated { until: after(Instant::now(), RELATED_SYNC_TIMEOUT) };
                 }
-                RunnerEvent::StoreReady(Err(error)) => return Some(Err(self.give_up(error))),
-                RunnerEvent::Asked(Some(Ok(_))) if self.stage == Stage::Draining => {
-                    tokio::task::consume_budget().await; // or a source without end would keep what runs from running
+                RunnerEvent::StoreReady(Err(error)) => return Some(Err(self.fail(error))),
+                RunnerEvent::Trigger(Some(Ok(_))) if self.stage == Stage::Draining => {
+                    tokio::task::consume_budget().await; // an endless source must not starve running reconciles
                 }
-                RunnerEvent::Asked(Some(Ok(Asked::CallbackPanicked(panic)))) => {
+                RunnerEvent::Trigger(Some(Ok(Trigger::CallbackPanicked(panic)))) => {
                     return Some(Err(panic.into()));
                 }
-                RunnerEvent::Asked(Some(Ok(asked))) => self.take_in(asked),
-                RunnerEvent::Asked(Some(Err(error))) => return Some(Err(ControllerError::QueueError(error))),
-                RunnerEvent::Asked(None) => self.close(),
-                RunnerEvent::Done(done) => return Some(self.finish(done)),
+                RunnerEvent::Trigger(Some(Ok(trigger))) => self.handle(trigger),
+                RunnerEvent::Trigger(Some(Err(error))) => {
+                    return Some(Err(ControllerError::QueueError(error)));
+                }
+                RunnerEvent::Trigger(None) => self.triggers_ended(),
+                RunnerEvent::Finished(reconcile) => return Some(self.finish(reconcile)),
                 RunnerEvent::WriteVisible(key, parked) => self.unpark(key, parked),
-                RunnerEvent::Due => {}
+                RunnerEvent::TimerFired => {}
             }
         }
     }
 
-    async fn event(&mut self) -> RunnerEvent<Result<Asked<K>, QErr>, Done<K, F::Output>> {
-        let due = match self.stage {
+    async fn next_event(&mut self) -> RunnerEvent<Result<Trigger<K>, QErr>, FinishedReconcile<K, F::Output>> {
+        let timer = match self.stage {
             Stage::Running => self.queue.next_due(),
             Stage::SyncingRelated { until } => Some(until),
             Stage::SyncingPrimary | Stage::Draining => None,
@@ -209,18 +197,18 @@ where
                 return Poll::Ready(RunnerEvent::WriteVisible(key, parked));
             }
             if self.triggers_first {
-                poll_asked(triggers, cx).or_else(|| poll_done(running, cx))
+                poll_trigger(triggers, cx).or_else(|| poll_finished(running, cx))
             } else {
-                poll_done(running, cx).or_else(|| poll_asked(triggers, cx))
+                poll_finished(running, cx).or_else(|| poll_trigger(triggers, cx))
             }
             .map_or(Poll::Pending, Poll::Ready)
         });
         tokio::select! {
-            biased; // what comes first must not be chance: simulations are to be repeated
+            biased; // random polling order would make simulations irreproducible
             () = shutdown, if self.stage != Stage::Draining => RunnerEvent::Shutdown,
             ready = store.wait_until_ready(), if self.stage == Stage::SyncingPrimary => RunnerEvent::StoreReady(ready),
             event = work => event,
-            () = sleep_until(due.unwrap_or_else(Instant::now)), if due.is_some() => RunnerEvent::Due,
+            () = sleep_until(timer.unwrap_or_else(Instant::now)), if timer.is_some() => RunnerEvent::TimerFired,
         }
     }
 
@@ -230,56 +218,58 @@ where
                 || (self.triggers.is_none() && self.queue.is_empty() && !self.pending_writes.has_parked()))
     }
 
-    fn take_in(&mut self, asked: Asked<K>) {
-        match asked {
-            Asked::One { request, urgency } => {
-                self.enqueue(ObjectKey::from(&request.obj_ref), request.reason, urgency);
+    fn handle(&mut self, trigger: Trigger<K>) {
+        match trigger {
+            Trigger::Object { request, priority } => {
+                self.enqueue(ObjectKey::from(&request.obj_ref), request.reason, priority);
             }
-            Asked::All => self.enqueue_all(),
-            Asked::Reviewed { first } => {
-                self.lists -= usize::from(first);
-                if self.begun {
-                    self.enqueue_all(); // otherwise whatever there is waits for its first turn anyway
+            Trigger::All => self.enqueue_all(),
+            Trigger::RelatedSynced { first } => {
+                self.unsynced_related -= usize::from(first);
+                if self.any_started {
+                    self.enqueue_all(); // before the first start, all objects are in the queue anyway
                 }
             }
-            Asked::CallbackPanicked(_) => {} // asks for nothing
+            Trigger::CallbackPanicked(_) => {} // returned as an error by `next`
         }
     }
 
     fn enqueue_all(&mut self) {
         let mut keys = self.store.keys();
-        keys.sort_unstable(); // rather than in the order of a hash map, which nobody can repeat
+        keys.sort_unstable(); // the order of a hash map would make simulations irreproducible
         for key in keys {
-            self.enqueue(key, ReconcileReason::BulkReconcile, Urgency::Background);
+            self.enqueue(key, ReconcileReason::BulkReconcile, Priority::Background);
         }
     }
 
-    fn enqueue(&mut self, key: ObjectKey, reason: ReconcileReason, urgency: Urgency) {
+    fn enqueue(&mut self, key: ObjectKey, reason: ReconcileReason, priority: Priority) {
         let now = Instant::now();
-        // Before the first list is complete, everything is what was there at the start.
-        let urgency = if self.stage == Stage::SyncingPrimary { Urgency::Background } else { urgency };
-        self.queue.push(Arc::new(key), reason, after(now, self.debounce), urgency, now);
+        // Until the initial list is complete, every object is part of it.
+        let priority = if self.stage == Stage::SyncingPrimary { Priority::Background } else { priority };
+        self.queue.push(Arc::new(key), reason, after(now, self.debounce), priority, now);
     }
 
-    /// There will be no more triggers: what was asked for is still done, but nothing is repeated for ever.
-    fn close(&mut self) {
+    /// The triggers have ended: pending requests are still reconciled, but requeues are dropped, so that the output ends.
+    fn triggers_ended(&mut self) {
         self.triggers = None;
-        self.lists = 0;
-        self.queue.retain_waiting(|reason| !reason.is_own());
-        self.pending_writes.retain(|reason| !reason.is_own());
+        self.unsynced_related = 0;
+        self.queue.retain_waiting(|reason| !reason.is_internal());
+        self.pending_writes.retain(|reason| !reason.is_internal());
     }
 
-    fn give_up(&mut self, error: WriterDropped) -> ControllerError<E, QErr> {
+    fn fail(&mut self, error: WriterDropped) -> ControllerError<E, QErr> {
         self.stage = Stage::Draining;
         ControllerError::RunnerError(Error::Readiness(error))
     }
 
-    /// Starts every reconcile that may start now, unless there is something to report first.
-    fn start_due(&mut self) -> Option<Report<K, E, QErr>> {
+    /// Starts all reconciles that are due. Returns early if an object yields a result without a reconcile.
+    fn start_due(&mut self) -> Option<ReconcileResult<K, E, QErr>> {
         let now = Instant::now();
         match self.stage {
             Stage::Running => {}
-            Stage::SyncingRelated { until } if self.lists == 0 || until <= now => self.stage = Stage::Running,
+            Stage::SyncingRelated { until } if self.unsynced_related == 0 || until <= now => {
+                self.stage = Stage::Running
+            }
             Stage::SyncingPrimary | Stage::SyncingRelated { .. } | Stage::Draining => return None,
         }
         while let Some((key, reason)) = self.queue.start(now) {
@@ -289,136 +279,148 @@ where
             };
             let Some(object) = self.store.newest(&key) else {
                 self.queue.finish(&key, now);
-                self.retries.forget(&key);
-                if reason.is_own() {
-                    continue; // deleted since it asked for another run
+                self.backoff.forget(&key);
+                if reason.is_internal() {
+                    continue; // deleted since it was requeued
                 }
-                return Some(Err(ControllerError::ObjectNotFound(Box::new(self.reference(&key).erase()))));
+                return Some(Err(ControllerError::ObjectNotFound(Box::new(self.object_ref(&key).erase()))));
             };
             let actual = ObjectKey::of(&*object);
             if *key != actual {
-                // A child's idea of an owner that has no namespace. Two names must not become two runs at once.
+                // A child's reference to a cluster-scoped owner has the child's namespace. Without the canonical key, one
+                // object could be reconciled twice at once.
                 self.queue.finish(&key, now);
-                let urgency = reason.urgency();
-                self.queue.push(Arc::new(actual), reason, now, urgency, now);
+                let priority = reason.priority();
+                self.queue.push(Arc::new(actual), reason, now, priority, now);
                 continue;
             }
-            if let Some(report) = self.launch(key, object, &reason) {
-                return Some(report);
+            if let Some(result) = self.spawn(key, object, &reason) {
+                return Some(result);
             }
         }
         None
     }
 
-    fn launch(
+    /// Starts a reconcile. Returns a result only if `start` panics.
+    fn spawn(
         &mut self,
         key: Arc<ObjectKey>,
         object: Arc<K>,
         reason: &ReconcileReason,
-    ) -> Option<Report<K, E, QErr>> {
-        self.begun = true;
-        let reference = self.reference(&key);
+    ) -> Option<ReconcileResult<K, E, QErr>> {
+        self.any_started = true;
+        let object_ref = self.object_ref(&key);
         let span =
-            tracing::info_span!("reconciling object", "object.ref" = %reference, "object.reason" = %reason);
-        tracing::debug!(parent: &span, "a reconcile starts");
+            tracing::info_span!("reconciling object", "object.ref" = %object_ref, "object.reason" = %reason);
+        tracing::debug!(parent: &span, "reconcile started");
         match span.in_scope(|| guard_call(|| (self.start)(Arc::clone(&object)))) {
             Ok(future) => {
-                self.running.push(Running { key, object, span, future });
+                self.running.push(RunningReconcile { key, object, span, future });
                 None
             }
-            Err(trouble) => {
-                let judged = Judged::new(Some(Failure::Trouble(trouble)), Ok(Action::retry()));
-                Some(span.in_scope(|| self.report(&key, &object, judged)))
+            Err(interruption) => {
+                let failure = ReconcileFailure::Interrupted(interruption);
+                let resolution = Resolution::new(Some(failure), Ok(Action::retry()));
+                Some(span.in_scope(|| self.complete(&key, &object, resolution)))
             }
         }
     }
 
-    fn finish(&mut self, (key, object, span, output): Done<K, F::Output>) -> Report<K, E, QErr> {
-        let _inside = span.enter();
-        let judged = (self.conclude)(Arc::clone(&object), output);
-        self.report(&key, &object, judged)
+    fn finish(
+        &mut self,
+        (key, object, span, output): FinishedReconcile<K, F::Output>,
+    ) -> ReconcileResult<K, E, QErr> {
+        let _entered = span.enter();
+        let resolution = (self.resolve)(Arc::clone(&object), output);
+        self.complete(&key, &object, resolution)
     }
 
-    fn report(&mut self, key: &Arc<ObjectKey>, object: &K, judged: Judged<E>) -> Report<K, E, QErr> {
-        let reference = ObjectRef::from_obj_with(object, self.store.dyntype().clone());
-        let Judged { action, failure } = judged;
-        let (reason, report) = match failure {
-            None => (ReconcileReason::ReconcilerRequestedRetry, Ok((reference, action.clone()))),
-            Some(Failure::Failed(error)) => {
-                let error = ControllerError::ReconcilerFailed(error, Box::new(reference.erase()));
+    /// Applies the action of a finished reconcile and returns its result.
+    fn complete(
+        &mut self,
+        key: &Arc<ObjectKey>,
+        object: &K,
+        resolution: Resolution<E>,
+    ) -> ReconcileResult<K, E, QErr> {
+        let object_ref = ObjectRef::from_obj_with(object, self.store.dyntype().clone());
+        let Resolution { action, failure } = resolution;
+        let (reason, result) = match failure {
+            None => (ReconcileReason::ReconcilerRequestedRetry, Ok((object_ref, action.clone()))),
+            Some(ReconcileFailure::Failed(error)) => {
+                let error = ControllerError::ReconcilerFailed(error, Box::new(object_ref.erase()));
                 (ReconcileReason::ErrorPolicyRequestedRetry, Err(error))
             }
-            Some(Failure::Trouble(trouble)) => {
-                let error = Error::from_trouble(trouble, Box::new(reference.erase()));
-                tracing::error!(%error, "a reconciler did not come to its end");
+            Some(ReconcileFailure::Interrupted(interruption)) => {
+                let error = Error::from_interruption(interruption, Box::new(object_ref.erase()));
+                tracing::error!(%error, "a reconcile panicked or timed out");
                 (ReconcileReason::ErrorPolicyRequestedRetry, Err(ControllerError::RunnerError(error)))
             }
         };
-        self.settle(key, object, &action, reason);
-        report
+        self.apply_action(key, object, &action, reason);
+        result
     }
 
-    /// Frees `key`, and puts it in line again if `action` says so.
-    fn settle(&mut self, key: &Arc<ObjectKey>, object: &K, action: &Action, reason: ReconcileReason) {
-        let delay = match action.again() {
-            Again::BackingOff => Some(self.retries.failed(Arc::clone(key))),
-            Again::After(delay) => Some(delay),
-            Again::OnChange => None,
+    /// Marks the run of `key` as finished, and requeues it as `action` requires.
+    fn apply_action(&mut self, key: &Arc<ObjectKey>, object: &K, action: &Action, reason: ReconcileReason) {
+        let delay = match action.next_run() {
+            Requeue::WithBackoff => Some(self.backoff.next_delay(Arc::clone(key))),
+            Requeue::After(delay) => Some(delay),
+            Requeue::Never => None,
         };
-        tracing::debug!(namespace = key.namespace.as_deref(), name = %key.name, again = ?delay, "a reconcile is over");
-        if action.again() != Again::BackingOff {
-            self.retries.forget(key);
+        tracing::debug!(namespace = key.namespace.as_deref(), name = %key.name, requeue_after = ?delay, "reconcile finished");
+        if action.next_run() != Requeue::WithBackoff {
+            self.backoff.forget(key);
         }
         let now = Instant::now();
-        self.expect_write(key, action, object);
+        self.await_write(key, action, object);
         if let Some(delay) = delay.filter(|_| self.triggers.is_some()) {
             let due = after(now, delay.max(self.debounce));
-            let urgency = reason.urgency();
-            self.queue.push(Arc::clone(key), reason, due, urgency, now);
+            let priority = reason.priority();
+            self.queue.push(Arc::clone(key), reason, due, priority, now);
         }
         self.queue.finish(key, now);
     }
 
-    /// Holds `key` back until the store shows what `action` says was written.
-    fn expect_write(&mut self, key: &Arc<ObjectKey>, action: &Action, object: &K) {
-        let Some(written) = action.written().filter(|_| self.pending_writes.is_enabled()) else { return };
-        match written.awaited_after(object, self.store.dyntype()) {
-            Some(awaited) => self.pending_writes.expect(key, self.store.wait_until((**key).clone(), awaited)),
+    /// Parks requests for `key` until the store shows the write of `action`.
+    fn await_write(&mut self, key: &Arc<ObjectKey>, action: &Action, object: &K) {
+        let Some(write) = action.write().filter(|_| self.pending_writes.is_enabled()) else { return };
+        match write.awaited_after(object, self.store.dyntype()) {
+            Some(awaited) => self.pending_writes.add(key, self.store.wait_until((**key).clone(), awaited)),
             None => {
-                tracing::warn!(object = %key.name, "Action::after_write was given another object than the one that was reconciled");
+                tracing::warn!(object = %key.name, "Action::after_write got an object other than the reconciled one; it is ignored");
             }
         }
     }
 
-    /// The store shows the last write to `key`, or has had its time.
-    fn unpark(&mut self, key: Arc<ObjectKey>, parked: Option<Parked>) {
-        if let Some(Parked { reason, urgency }) = parked {
+    /// Queues the parked request for `key` after the wait for its write has ended.
+    fn unpark(&mut self, key: Arc<ObjectKey>, parked: Option<ParkedRequest>) {
+        if let Some(ParkedRequest { reason, priority }) = parked {
             let now = Instant::now();
-            self.queue.push(key, reason, now, urgency, now);
+            self.queue.push(key, reason, now, priority, now);
         }
     }
 
-    fn reference(&self, key: &ObjectKey) -> ObjectRef<K> {
+    fn object_ref(&self, key: &ObjectKey) -> ObjectRef<K> {
         key.to_ref(self.store.dyntype().clone())
     }
 }
 
-fn poll_asked<A, D>(
-    triggers: &mut Option<Pin<Box<impl Stream<Item = A>>>>,
+fn poll_trigger<T, D>(
+    triggers: &mut Option<Pin<Box<impl Stream<Item = T>>>>,
     cx: &mut Context<'_>,
-) -> Option<RunnerEvent<A, D>> {
+) -> Option<RunnerEvent<T, D>> {
     match triggers.as_mut()?.as_mut().poll_next(cx) {
-        Poll::Ready(asked) => Some(RunnerEvent::Asked(asked)),
+        Poll::Ready(trigger) => Some(RunnerEvent::Trigger(trigger)),
         Poll::Pending => None,
     }
 }
 
-fn poll_done<A, K, F: Future + Unpin>(
-    running: &mut FuturesUnordered<Running<K, F>>,
+fn poll_finished<T, K, F: Future + Unpin>(
+    running: &mut FuturesUnordered<RunningReconcile<K, F>>,
     cx: &mut Context<'_>,
-) -> Option<RunnerEvent<A, Done<K, F::Output>>> {
+) -> Option<RunnerEvent<T, FinishedReconcile<K, F::Output>>> {
     match running.poll_next_unpin(cx) {
-        Poll::Ready(Some(done)) => Some(RunnerEvent::Done(done)),
-        Poll::Ready(None) | Poll::Pending => None, // nothing runs, or nothing is done
+        Poll::Ready(Some(reconcile)) => Some(RunnerEvent::Finished(reconcile)),
+        Poll::Ready(None) | Poll::Pending => None, // none is running, or none has finished
     }
 }

@@ -1,67 +1,62 @@
-//! What can go wrong with running reconcilers.
+//! The errors of running reconcilers, apart from those that they return.
 
-use super::{
-    Error as ControllerError,
-    guard::{CallbackPanic, Trouble},
-};
-use crate::reflector::ObjectRef;
+use super::guard::Interruption;
+use crate::reflector::{ObjectRef, store::WriterDropped};
 use kube_core::DynamicObject;
 use std::time::Duration;
 
-/// What can go wrong with running reconcilers, apart from what they report themselves.
+/// Why reconcilers cannot run, or did not finish.
+pub type RunnerError = Error<WriterDropped>;
+
+/// Why reconcilers cannot run, or did not finish.
 ///
-/// `R` is what can go wrong with waiting for the store.
+/// `R` is the error of waiting for the store.
 #[derive(Debug, thiserror::Error)]
 pub enum Error<R: std::error::Error + 'static> {
-    /// The store can never become ready, so nothing can be reconciled. The controller ends.
+    /// The store can never become ready, so nothing can be reconciled. The output ends.
     #[error("the store of the controller never became ready: {0}")]
     Readiness(#[source] R),
-    /// The reconciler of this object, or the error policy, panicked. The object is reconciled again as after
+    /// The reconciler of this object, or the error policy, panicked. The object is retried as after
     /// [`Action::retry`](super::Action::retry).
     #[error("the reconciler of {object} panicked: {message}")]
     Panicked {
         /// The object that was reconciled.
         object: Box<ObjectRef<DynamicObject>>,
-        /// What the panic said.
+        /// The message of the panic.
         message: String,
     },
-    /// The reconciler of this object took longer than [`Config::timeout`](super::Config::timeout) allows. The object is reconciled again as
-    /// after [`Action::retry`](super::Action::retry).
-    #[error("the reconciler of {object} was not done after {limit:?}: it was cancelled")]
+    /// The reconciler of this object exceeded [`Config::timeout`](super::Config::timeout). The object is retried as after
+    /// [`Action::retry`](super::Action::retry).
+    #[error("the reconciler of {object} timed out after {limit:?} and was cancelled")]
     TimedOut {
         /// The object that was reconciled.
         object: Box<ObjectRef<DynamicObject>>,
-        /// The time it had.
+        /// The timeout.
         limit: Duration,
     },
-    /// A function that the controller called with this object panicked: a mapper, which is called with related
-    /// objects, or that of an index.
+    /// A callback panicked when it was called with this object: a mapper, with a related object, or an index function.
     ///
-    /// Whatever the mapper named before is reconciled. In the index, the object is not found.
-    #[error("the {callback} panicked at {object}: {message}")]
+    /// After a panic of a mapper, the objects that it returned for the previous state are reconciled. After a panic of an
+    /// index function, lookups by that index do not find the object.
+    #[error("the {callback} panicked for {object}: {message}")]
     CallbackPanicked {
-        /// Which function: `mapper` or `index`.
+        /// The kind of callback: `mapper` or `index`.
         callback: &'static str,
-        /// The object that it was called with.
+        /// The object that the callback was called with.
         object: Box<ObjectRef<DynamicObject>>,
-        /// What the panic said.
+        /// The message of the panic.
         message: String,
     },
 }
 
 impl<R: std::error::Error + 'static> Error<R> {
-    pub(super) fn from_trouble(trouble: Trouble, object: Box<ObjectRef<DynamicObject>>) -> Self {
-        match trouble {
-            Trouble::Panicked(message) => Self::Panicked { object, message },
-            Trouble::TimedOut(limit) => Self::TimedOut { object, limit },
+    pub(super) fn from_interruption(
+        interruption: Interruption,
+        object: Box<ObjectRef<DynamicObject>>,
+    ) -> Self {
+        match interruption {
+            Interruption::Panicked(message) => Self::Panicked { object, message },
+            Interruption::TimedOut(limit) => Self::TimedOut { object, limit },
         }
-    }
-}
-
-impl<E, Q> From<CallbackPanic> for ControllerError<E, Q> {
-    fn from(panic: CallbackPanic) -> Self {
-        let CallbackPanic { callback, object, message } = panic;
-        tracing::error!(callback, %object, message, "a function of the controller's user panicked");
-        Self::RunnerError(Error::CallbackPanicked { callback, object, message })
     }
 }

@@ -1,15 +1,15 @@
-//! When to stop.
+//! When a controller stops.
 
 use futures::{
     FutureExt,
     future::{self, BoxFuture},
 };
 
-/// What a controller waits for besides its work.
+/// The triggers that stop a controller.
 pub(super) struct Shutdown {
-    /// Start nothing new, wait for what runs.
+    /// Start no reconcile any more; wait for the running ones.
     pub(super) graceful: BoxFuture<'static, ()>,
-    /// Wait for nothing.
+    /// Stop at once.
     pub(super) forceful: BoxFuture<'static, ()>,
 }
 
@@ -20,7 +20,7 @@ impl Default for Shutdown {
 }
 
 impl Shutdown {
-    /// Also stops gracefully on `trigger`.
+    /// Also stops gracefully when `trigger` completes.
     pub(super) fn or_on(self, trigger: impl Future<Output = ()> + Send + 'static) -> Self {
         Self { graceful: either(self.graceful, trigger), ..self }
     }
@@ -32,14 +32,14 @@ impl Shutdown {
 }
 
 fn either(
-    one: BoxFuture<'static, ()>,
-    other: impl Future<Output = ()> + Send + 'static,
+    first: BoxFuture<'static, ()>,
+    second: impl Future<Output = ()> + Send + 'static,
 ) -> BoxFuture<'static, ()> {
-    future::select(one, other.boxed()).map(drop).boxed()
+    future::select(first, second.boxed()).map(drop).boxed()
 }
 
-/// Done at the `count`th signal that asks the process to end. Counting starts when this is first polled; from then on
-/// these signals no longer end the process by themselves.
+/// Completes at the `count`th SIGINT or SIGTERM. Counting starts at the first poll; from then on these signals no longer
+/// terminate the process by default.
 #[cfg(unix)]
 async fn signals(count: usize) {
     use tokio::signal::unix::{SignalKind, signal};

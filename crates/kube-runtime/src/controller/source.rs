@@ -1,8 +1,8 @@
-//! Where triggers come from, and how each source is kept from being asked too often.
+//! The sources of triggers, and the backoff of each source after failures.
 
-use super::request::Asked;
+use super::request::Trigger;
 use crate::{
-    backoff::{Backoff, DefaultBackoff, Endless},
+    backoff::{Backoff, DefaultBackoff, RepeatLast},
     reflector::{Lookup, ObjectRef, store::Store},
     stream_ext::StreamBackoff,
     watcher::{self, RetryBackoff},
@@ -15,43 +15,43 @@ use kube_core::Resource;
 use parking_lot::Mutex;
 use std::{hash::Hash, sync::Arc, time::Duration};
 
-/// Requests from one source.
-pub(super) type Trigger<K> = BoxStream<'static, watcher::Result<Asked<K>>>;
+/// The triggers of one source.
+pub(super) type TriggerStream<K> = BoxStream<'static, watcher::Result<Trigger<K>>>;
 
 /// All sources of a controller.
 pub(super) struct Sources<K: Resource> {
-    triggers: Vec<TriggerFactory<K>>,
-    /// How many of them report their first list by [`Asked::Reviewed`].
-    lists: usize,
-    pacing: Pacing,
+    factories: Vec<TriggerFactory<K>>,
+    /// The number of sources that emit [`Trigger::RelatedSynced`].
+    related_count: usize,
+    backoff: SourceBackoff,
 }
 
-/// A source before it is known how to pace it.
-pub(super) type TriggerFactory<K> = Box<dyn FnOnce(&Pacing) -> Trigger<K> + Send>;
+/// Makes the stream of a source once its backoff is known.
+pub(super) type TriggerFactory<K> = Box<dyn FnOnce(&SourceBackoff) -> TriggerStream<K> + Send>;
 
-/// How long a source that fails is left alone.
+/// The backoff of failing sources.
 #[derive(Clone)]
-pub(super) enum Pacing {
-    /// Each source by a [`DefaultBackoff`] of its own.
-    Own,
-    /// All sources by the one backoff of the user; still only the source that fails waits.
+pub(super) enum SourceBackoff {
+    /// A [`DefaultBackoff`] per source.
+    PerSource,
+    /// One configured backoff for all sources. Only a failing source waits.
     Shared(SharedSequence),
 }
 
-/// One sequence of waits for all sources. What it remembers after its end is theirs together, too.
-type SharedSequence = Arc<Mutex<Endless<Box<dyn Backoff>>>>;
+/// The delays that all sources share, including the last one, which repeats after the end.
+type SharedSequence = Arc<Mutex<RepeatLast<Box<dyn Backoff>>>>;
 
-impl Pacing {
-    /// For one watch of the controller's own, which paces itself.
-    pub(super) fn retry(&self) -> RetryBackoff {
+impl SourceBackoff {
+    /// The backoff for a watch made by the controller.
+    pub(super) fn for_watch(&self) -> RetryBackoff {
         match self {
-            Self::Own => RetryBackoff::at_least(DefaultBackoff::default()),
+            Self::PerSource => RetryBackoff::at_least(DefaultBackoff::default()),
             Self::Shared(backoff) => RetryBackoff::at_least(SharedBackoff::new(backoff)),
         }
     }
 
-    /// A stream that the user has made, with a pause after each error that is not about single objects.
-    fn pace<T: 'static>(
+    /// Adds the backoff to a custom stream: a delay after each error that is not about a single object.
+    fn apply<T: 'static>(
         &self,
         stream: impl Stream<Item = watcher::Result<T>> + Send + 'static,
     ) -> BoxStream<'static, watcher::Result<T>> {
@@ -60,7 +60,7 @@ impl Pacing {
             item => item.map(Ok),
         });
         match self {
-            Self::Own => StreamBackoff::new(stream, DefaultBackoff::default()).map(Result::flatten).boxed(),
+            Self::PerSource => StreamBackoff::new(stream, DefaultBackoff::default()).map(Result::flatten).boxed(),
             Self::Shared(backoff) => {
                 StreamBackoff::new(stream, SharedBackoff::new(backoff)).map(Result::flatten).boxed()
             }
@@ -70,46 +70,46 @@ impl Pacing {
 
 impl<K: Resource + 'static> Sources<K> {
     pub(super) fn new(main: TriggerFactory<K>) -> Self {
-        Self { triggers: vec![main], lists: 0, pacing: Pacing::Own }
+        Self { factories: vec![main], related_count: 0, backoff: SourceBackoff::PerSource }
     }
 
-    /// A source that the user has made.
-    pub(super) fn add(&mut self, trigger: impl Stream<Item = watcher::Result<Asked<K>>> + Send + 'static) {
-        self.triggers.push(paced(trigger));
+    /// Adds a custom stream.
+    pub(super) fn add(&mut self, triggers: impl Stream<Item = watcher::Result<Trigger<K>>> + Send + 'static) {
+        self.factories.push(with_backoff(triggers));
     }
 
-    /// A source that paces itself and reports its first list.
-    pub(super) fn add_watches(&mut self, trigger: TriggerFactory<K>) {
-        self.lists += 1;
-        self.triggers.push(trigger);
+    /// Adds watches of related objects, which have their own backoff and emit [`Trigger::RelatedSynced`].
+    pub(super) fn add_watches(&mut self, factory: TriggerFactory<K>) {
+        self.related_count += 1;
+        self.factories.push(factory);
     }
 
-    pub(super) fn lists(&self) -> usize {
-        self.lists
+    pub(super) fn related_count(&self) -> usize {
+        self.related_count
     }
 
-    pub(super) fn pace(&mut self, backoff: impl Backoff + 'static) {
-        self.pacing = Pacing::Shared(Arc::new(Mutex::new(Endless::new(Box::new(backoff)))));
+    pub(super) fn share_backoff(&mut self, backoff: impl Backoff + 'static) {
+        self.backoff = SourceBackoff::Shared(Arc::new(Mutex::new(RepeatLast::new(Box::new(backoff)))));
     }
 
-    /// All of them as one. A source that fails does not hold up the others.
-    pub(super) fn merge(self) -> SelectAll<Trigger<K>> {
-        let Self { triggers, pacing, .. } = self;
-        stream::select_all(triggers.into_iter().map(|trigger| trigger(&pacing)))
+    /// Merges all sources. A failing source does not delay the others.
+    pub(super) fn merge(self) -> SelectAll<TriggerStream<K>> {
+        let Self { factories, backoff, .. } = self;
+        stream::select_all(factories.into_iter().map(|factory| factory(&backoff)))
     }
 }
 
-/// A source that the user has made: it fails as a whole.
-pub(super) fn paced<K: Resource + 'static>(
-    trigger: impl Stream<Item = watcher::Result<Asked<K>>> + Send + 'static,
+/// A custom stream with the backoff of its source.
+pub(super) fn with_backoff<K: Resource + 'static>(
+    triggers: impl Stream<Item = watcher::Result<Trigger<K>>> + Send + 'static,
 ) -> TriggerFactory<K> {
-    Box::new(|pacing| pacing.pace(trigger))
+    Box::new(|backoff| backoff.apply(triggers))
 }
 
-/// The shared waits as one source sees them.
+/// The handle of one source to the shared delays.
 struct SharedBackoff {
     sequence: SharedSequence,
-    /// Whether this source has failed since it last worked: only then is it for it to start the waits over.
+    /// Whether this source has failed since it last worked. Only then does its success reset the shared delays.
     failed: bool,
 }
 
@@ -136,8 +136,8 @@ impl Backoff for SharedBackoff {
     }
 }
 
-/// The objects of a shared stream that are (still) there.
-pub(super) fn present<K>(
+/// Drops the objects of a shared stream that are no longer in the store.
+pub(super) fn still_present<K>(
     objects: impl Stream<Item = Arc<K>> + Send + 'static,
     store: Store<K>,
     dyntype: K::DynamicType,
@@ -147,9 +147,9 @@ where
     K::DynamicType: Eq + Hash + Clone + Send + Sync,
 {
     objects.filter(move |object| {
-        let gone =
+        let deleted =
             store.is_ready() && store.get(&ObjectRef::from_obj_with(object, dyntype.clone())).is_none();
-        std::future::ready(!gone)
+        std::future::ready(!deleted)
     })
 }
 
@@ -163,11 +163,11 @@ mod tests {
     use k8s_openapi::api::core::v1::ConfigMap;
     use tokio::time::Instant;
 
-    /// Shares a backoff of two waits: 1 s and 2 s.
+    /// Sources that share a backoff of two delays: 1 s and 2 s.
     fn shared() -> Sources<ConfigMap> {
         let mut sources = Sources::new(Box::new(|_| stream::empty().boxed()));
         let two = unlimited(Duration::from_secs(1), Duration::from_secs(60)).with_max_times(2);
-        sources.pace(ExponentialBackoff::from(two));
+        sources.share_backoff(ExponentialBackoff::from(two));
         sources
     }
 
@@ -175,39 +175,40 @@ mod tests {
         Err(watcher::Error::NoResourceVersion)
     }
 
-    /// When the items come, in seconds from now.
+    /// When the items arrive, in seconds from now.
     async fn times(items: impl Stream<Item = watcher::Result<u32>>) -> Vec<u64> {
         let start = Instant::now();
         items.map(|_| start.elapsed().as_secs()).collect().await
     }
 
     #[tokio::test(start_paused = true)]
-    async fn the_last_wait_of_a_shared_backoff_repeats_for_every_source() {
-        let pacing = shared().pacing;
-        let failing = || pacing.pace(stream::iter((0..4).map(|_| down())));
+    async fn the_last_delay_of_a_shared_backoff_repeats_for_every_source() {
+        let backoff = shared().backoff;
+        let failing = || backoff.apply(stream::iter((0..4).map(|_| down())));
         assert_eq!(times(failing()).await, [0, 1, 3, 5]);
-        assert_eq!(times(failing()).await, [0, 2, 4, 6], "the other source waits as long");
+        assert_eq!(times(failing()).await, [0, 2, 4, 6], "the other source waits for the same delay");
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_source_that_works_does_not_start_the_shared_backoff_of_a_failing_one_over() {
-        let pacing = shared().pacing;
-        let mut working = pacing.pace(stream::repeat_with(|| Ok(1)));
-        let mut failing = pacing.pace(stream::iter([down(), down(), down(), Ok(1), down(), down()]));
+    async fn a_working_source_does_not_reset_the_shared_backoff_of_a_failing_one() {
+        let backoff = shared().backoff;
+        let mut working = backoff.apply(stream::repeat_with(|| Ok(1)));
+        let mut failing = backoff.apply(stream::iter([down(), down(), down(), Ok(1), down(), down()]));
         let (start, mut seconds) = (Instant::now(), Vec::new());
         while failing.next().await.is_some() {
             seconds.push(start.elapsed().as_secs());
             working.next().await;
         }
-        assert_eq!(seconds, [0, 1, 3, 5, 5, 6], "only its own success does");
+        assert_eq!(seconds, [0, 1, 3, 5, 5, 6], "only its own success resets it");
     }
 
     #[tokio::test(start_paused = true)]
-    async fn errors_about_single_objects_cost_no_wait() {
+    async fn errors_about_single_objects_cause_no_delay() {
         let objects = stream::iter((0..100).map(|_| Ok(ConfigMap::default())));
         let panics = |_: &ConfigMap| -> Option<u64> { panic!("cannot read it") };
         let start = Instant::now();
-        let items = Pacing::Own.pace(objects.predicate_filter(panics, PredicateConfig::default()));
+        let items =
+            SourceBackoff::PerSource.apply(objects.predicate_filter(panics, PredicateConfig::default()));
         assert_eq!((items.count().await, start.elapsed()), (200, Duration::ZERO));
     }
 }

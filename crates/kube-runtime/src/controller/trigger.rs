@@ -1,4 +1,4 @@
-//! From objects that change to objects to reconcile.
+//! From streams of changed objects to reconcile requests.
 
 use super::request::{ReconcileReason, ReconcileRequest};
 use crate::reflector::ObjectRef;
@@ -6,7 +6,7 @@ use futures::{Stream, TryStream, TryStreamExt, stream};
 use kube_core::{DynamicObject, Resource, ResourceExt};
 use std::borrow::Borrow;
 
-/// Asks for a reconcile of each object of the stream.
+/// Requests a reconcile of each object of the stream.
 ///
 /// ```
 /// use futures::{TryStreamExt, executor::block_on, stream};
@@ -14,8 +14,8 @@ use std::borrow::Borrow;
 /// use kube_runtime::controller::{ReconcileRequest, trigger_self};
 ///
 /// let changed = stream::iter([Ok::<_, ()>(ConfigMap::default())]);
-/// let asked: Vec<ReconcileRequest<ConfigMap>> = block_on(trigger_self(changed, ()).try_collect())?;
-/// assert_eq!(asked[0].reason.to_string(), "object updated");
+/// let requests: Vec<ReconcileRequest<ConfigMap>> = block_on(trigger_self(changed, ()).try_collect())?;
+/// assert_eq!(requests[0].reason.to_string(), "object updated");
 /// # Ok::<(), ()>(())
 /// ```
 pub fn trigger_self<K, S>(
@@ -28,10 +28,10 @@ where
     K: Resource,
     K::DynamicType: Clone,
 {
-    stream.map_ok(move |object| itself(object.borrow(), dyntype.clone()))
+    stream.map_ok(move |object| self_request(object.borrow(), dyntype.clone()))
 }
 
-/// Asks for a reconcile of whatever `mapper` makes of each item of the stream.
+/// Requests reconciles of the objects that `mapper` returns for each item of the stream.
 ///
 /// ```
 /// use futures::{TryStreamExt, executor::block_on, stream};
@@ -39,9 +39,9 @@ where
 /// use kube_runtime::{controller::{ReconcileRequest, trigger_with}, reflector::ObjectRef};
 ///
 /// let alarms = stream::iter([Ok::<_, ()>("web"), Ok("db")]);
-/// let asked = trigger_with(alarms, |name| [ObjectRef::<ConfigMap>::new(name).within("shop")]);
-/// let asked: Vec<ReconcileRequest<ConfigMap>> = block_on(asked.try_collect())?;
-/// assert_eq!(asked.len(), 2);
+/// let requests = trigger_with(alarms, |name| [ObjectRef::<ConfigMap>::new(name).within("shop")]);
+/// let requests: Vec<ReconcileRequest<ConfigMap>> = block_on(requests.try_collect())?;
+/// assert_eq!(requests.len(), 2);
 /// # Ok::<(), ()>(())
 /// ```
 pub fn trigger_with<T, K, I, S>(
@@ -59,9 +59,9 @@ where
         .try_flatten()
 }
 
-/// Asks for a reconcile of each owner, of kind `KOwner`, of each object of the stream.
+/// Requests a reconcile of each owner of kind `KOwner` of each object of the stream.
 ///
-/// Owners are told by group and kind of the owner references; other owners do not count.
+/// Owner references are matched by group and kind; those to other kinds are ignored.
 ///
 /// ```
 /// use futures::{TryStreamExt, executor::block_on, stream};
@@ -73,9 +73,9 @@ where
 /// owner.metadata = ObjectMeta { name: Some("web".into()), uid: Some("1".into()), ..ObjectMeta::default() };
 /// let mut child = Secret::default();
 /// child.metadata.owner_references = owner.controller_owner_ref(&()).map(|owner| vec![owner]);
-/// let asked = trigger_owners::<ConfigMap, _>(stream::iter([Ok::<_, ()>(child)]), (), ());
-/// let asked: Vec<ReconcileRequest<ConfigMap>> = block_on(asked.try_collect())?;
-/// assert_eq!(asked[0].obj_ref.name, "web");
+/// let requests = trigger_owners::<ConfigMap, _>(stream::iter([Ok::<_, ()>(child)]), (), ());
+/// let requests: Vec<ReconcileRequest<ConfigMap>> = block_on(requests.try_collect())?;
+/// assert_eq!(requests[0].obj_ref.name, "web");
 /// # Ok::<(), ()>(())
 /// ```
 pub fn trigger_owners<KOwner, S>(
@@ -90,19 +90,19 @@ where
     KOwner: Resource,
     KOwner::DynamicType: Clone,
 {
-    trigger_with(stream, move |child| owners(&child, &owner_type, &child_type))
+    trigger_with(stream, move |child| owner_requests(&child, &owner_type, &child_type))
 }
 
-/// The request that an object makes for itself.
-pub(super) fn itself<K: Resource>(object: &K, dyntype: K::DynamicType) -> ReconcileRequest<K> {
+/// The request for a changed object itself.
+pub(super) fn self_request<K: Resource>(object: &K, dyntype: K::DynamicType) -> ReconcileRequest<K> {
     ReconcileRequest {
         obj_ref: ObjectRef::from_obj_with(object, dyntype),
         reason: ReconcileReason::ObjectUpdated,
     }
 }
 
-/// The requests that a child makes for its owners.
-pub(super) fn owners<KOwner, Child>(
+/// The requests for the owners of a changed child.
+pub(super) fn owner_requests<KOwner, Child>(
     child: &Child,
     owner_type: &KOwner::DynamicType,
     child_type: &Child::DynamicType,
@@ -117,11 +117,11 @@ where
     let owners = child.owner_references().iter();
     let owners = owners.filter_map(|owner| ObjectRef::from_owner_ref(namespace, owner, owner_type.clone()));
     let related = ObjectRef::from_obj_with(child, child_type.clone()).erase();
-    owners.map(|owner| on_behalf_of(&related, owner)).collect()
+    owners.map(|owner| related_request(&related, owner)).collect()
 }
 
-/// The request that a related object makes for `obj_ref`.
-pub(super) fn on_behalf_of<K: Resource>(
+/// The request for `obj_ref` after a change of the object `related`.
+pub(super) fn related_request<K: Resource>(
     related: &ObjectRef<DynamicObject>,
     obj_ref: ObjectRef<K>,
 ) -> ReconcileRequest<K> {
@@ -168,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn children_ask_for_their_owners_of_the_right_kind() {
+    fn a_child_triggers_its_owners_of_the_right_kind() {
         let child = owned_by(&[
             ("apps/v1", "Deployment", "web"),
             ("v1", "Pod", "no"),
@@ -183,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn objects_ask_for_themselves_and_mappers_for_anything() {
+    fn objects_trigger_themselves_and_mappers_trigger_any_object() {
         let itself = collect(trigger_self::<ConfigMap, _>(stream::iter([Ok(owned_by(&[]))]), ()));
         assert_eq!(itself, [("ConfigMap.v1/child.ns".into(), "object updated".into())]);
         let mapped = trigger_with(stream::iter([Ok(2)]), |n| {

@@ -1,30 +1,30 @@
-//! What is published, by whom, and about what.
+//! What an event says, its reporter, and the object it is about.
 
 use k8s_openapi::api::core::v1::ObjectReference;
 use std::hash::{Hash, Hasher};
 
 /// Something that happened to an object.
 ///
-/// The server takes at most 128 bytes of action and reason each. A note longer than 1024 bytes is cut.
+/// The server accepts at most 128 bytes for `action` and `reason` each. A note longer than 1024 bytes is truncated.
 pub struct Event {
-    /// Whether it is as it should be.
+    /// Whether it is expected or a problem.
     pub type_: EventType,
-    /// Why it happened, as one word in camel case, such as `ScalingReplicaSet`.
+    /// Why it happened, as one word in upper camel case, such as `ScalingReplicaSet`.
     pub reason: String,
-    /// What happened, for people.
+    /// What happened, as text for people.
     pub note: Option<String>,
-    /// What was done, as one word in camel case, such as `Scaling`.
+    /// What was done, as one word in upper camel case, such as `Scaling`.
     pub action: String,
-    /// Another object that had to do with it.
+    /// A second object that is involved.
     pub secondary: Option<ObjectReference>,
 }
 
-/// Whether an event is as it should be.
+/// Whether an event is expected or a problem.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum EventType {
-    /// It is.
+    /// Expected: for information only.
     Normal,
-    /// Somebody should have a look.
+    /// A problem that may need attention.
     Warning,
 }
 
@@ -37,7 +37,7 @@ impl EventType {
     }
 }
 
-/// Who publishes events.
+/// The component that publishes events.
 ///
 /// ```
 /// use kube_runtime::events::Reporter;
@@ -47,9 +47,9 @@ impl EventType {
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Reporter {
-    /// The controller, in domain form, such as `example.com/foo-controller`.
+    /// The name of the controller, qualified by a domain, such as `example.com/foo-controller`.
     pub controller: String,
-    /// Which of its processes, such as the pod's name. `None` publishes the name of the controller instead.
+    /// The instance of the controller, such as the pod's name. Default: the name of the controller.
     pub instance: Option<String>,
 }
 
@@ -65,7 +65,8 @@ impl From<&str> for Reporter {
     }
 }
 
-/// The object that an event is about, told by kind, name, namespace and uid: its versions are the same object.
+/// The object that an event is about. References are equal if all fields but
+/// `resourceVersion` are.
 #[derive(Clone, Debug)]
 pub struct Reference(ObjectReference);
 

@@ -1,8 +1,8 @@
-//! The shell: publishing over the API.
+//! Publishing events through the API server.
 
 use super::{
-    dedup::{Dedup, SeriesKey},
     event::{Event, Reference, Reporter},
+    series::{SeriesCache, SeriesKey},
 };
 use k8s_openapi::{
     api::{
@@ -22,20 +22,21 @@ use serde_json::json;
 use std::sync::Arc;
 use tokio::time::Instant;
 
-/// The server takes no longer notes.
-const NOTE_BYTES: usize = 1024;
-/// The longest part of an event's name that tells the object.
-const NAME_BYTES: usize = 200;
-/// The namespace of events about objects of the whole cluster: where client-go publishes them, and the only one that
-/// servers of every version take them in (1.20 refuses `default`).
+/// The maximum length of a note that servers accept.
+const MAX_NOTE_BYTES: usize = 1024;
+/// The maximum length of the object's name within an event's name.
+const MAX_OBJECT_NAME_BYTES: usize = 200;
+/// The namespace of events about cluster-scoped objects: the one client-go uses, and the only one that servers of every
+/// version accept (1.20 rejects `default`).
 const CLUSTER_NAMESPACE: &str = "kube-system";
 
-/// Publishes events. Clones share the memory of what was published.
+/// Publishes events. Clones share the cache of published events.
 ///
-/// An event that repeats an earlier one, less than six minutes later, counts it up as a series instead of being a new
-/// one. As in client-go, it repeats one of the same type, action and reason about the same two objects; the series
-/// keeps its first note. The last few thousand series are remembered. The permissions needed are `create` and `patch` on `events`
-/// of the group `events.k8s.io`.
+/// An event that repeats one from less than six minutes ago increments the count of its series instead of creating a new
+/// event. As in client-go, an event repeats another one if type, action, reason and both objects are the same; the series
+/// keeps its first note. The latest few thousand series are cached.
+///
+/// Required permissions: `create` and `patch` on `events` of the group `events.k8s.io`.
 ///
 /// ```
 /// # use kube_client::Client;
@@ -43,12 +44,12 @@ const CLUSTER_NAMESPACE: &str = "kube-system";
 /// # use kube_core::Resource;
 /// use kube_runtime::events::{Event, EventType, Recorder, Reporter};
 ///
-/// async fn tell(client: Client, object: &ConfigMap) -> Result<(), kube_client::Error> {
+/// async fn publish_ready(client: Client, object: &ConfigMap) -> Result<(), kube_client::Error> {
 ///     let recorder = Recorder::new(client, Reporter::from("example.com/foo-controller"));
 ///     let event = Event {
 ///         type_: EventType::Normal,
 ///         reason: "Ready".into(),
-///         note: Some("all parts are in place".into()),
+///         note: Some("all replicas are ready".into()),
 ///         action: "Reconciling".into(),
 ///         secondary: None,
 ///     };
@@ -59,47 +60,47 @@ const CLUSTER_NAMESPACE: &str = "kube-system";
 pub struct Recorder {
     client: Client,
     reporter: Reporter,
-    dedup: Arc<Mutex<Dedup>>,
+    series: Arc<Mutex<SeriesCache>>,
 }
 
 impl Recorder {
-    /// A recorder that publishes in the name of `reporter`.
+    /// A recorder that publishes events as `reporter`.
     #[must_use]
     pub fn new(client: Client, reporter: Reporter) -> Self {
-        Self { client, reporter, dedup: Arc::default() }
+        Self { client, reporter, series: Arc::default() }
     }
 
-    /// Publishes that `ev` happened to the object that `reference` names.
+    /// Publishes `ev` about the object of `reference`.
     ///
-    /// The event goes to the object's namespace, or to `kube-system` if it has none, as client-go does.
+    /// The event is created in the object's namespace, or in `kube-system` for a cluster-scoped object, as client-go does.
     ///
     /// # Errors
     ///
-    /// What the server or the connection answers. Nothing is tried again.
+    /// The error of the request. It is not retried.
     pub async fn publish(&self, ev: &Event, reference: &ObjectReference) -> Result<(), kube_client::Error> {
         let namespace = reference.namespace.as_deref().unwrap_or(CLUSTER_NAMESPACE);
         let events: Api<ApiEvent> = Api::namespaced(self.client.clone(), namespace);
-        let same = SeriesKey::of(ev, Reference::from(reference));
+        let key = SeriesKey::of(ev, Reference::from(reference));
         let now = Timestamp::now();
 
-        let repeated = self.dedup.lock().repeat(&same, Instant::now());
+        let repeated = self.series.lock().record_repeat(&key, Instant::now());
         if let Some((name, count)) = repeated {
             let series = EventSeries { count, last_observed_time: MicroTime(now) };
             let patch = Patch::Merge(json!({ "series": series }));
             match events.patch(&name, &PatchParams::default(), &patch).await {
-                Err(kube_client::Error::Api(status)) if status.is_not_found() => {} // expired: publish it anew
+                Err(kube_client::Error::Api(status)) if status.is_not_found() => {} // the event has expired: publish a new one
                 other => return other.map(drop),
             }
         }
         let event = self.build(ev, reference, namespace, now);
         let created = events.create(&PostParams::default(), &event).await?;
         let name = created.metadata.name.unwrap_or_default();
-        self.dedup.lock().published(same, name, Instant::now());
+        self.series.lock().record_published(key, name, Instant::now());
         Ok(())
     }
 
     fn build(&self, ev: &Event, reference: &ObjectReference, namespace: &str, now: Timestamp) -> ApiEvent {
-        let object = subdomain(reference.name.as_deref().unwrap_or_default());
+        let object = dns_subdomain(reference.name.as_deref().unwrap_or_default());
         let Reporter { controller, instance } = &self.reporter;
         ApiEvent {
             metadata: ObjectMeta {
@@ -109,7 +110,7 @@ impl Recorder {
             },
             action: Some(ev.action.clone()),
             event_time: Some(MicroTime(now)),
-            note: ev.note.as_deref().map(|note| cut(note, NOTE_BYTES).to_owned()),
+            note: ev.note.as_deref().map(|note| truncate(note, MAX_NOTE_BYTES).to_owned()),
             reason: Some(ev.reason.clone()),
             regarding: Some(reference.clone()),
             related: ev.secondary.clone(),
@@ -121,20 +122,19 @@ impl Recorder {
     }
 }
 
-/// The longest start of `text` that has at most so many bytes.
-fn cut(text: &str, bytes: usize) -> &str {
-    let end = (0..=bytes.min(text.len())).rev().find(|end| text.is_char_boundary(*end));
+/// The longest prefix of `text` with at most `max_bytes` bytes.
+fn truncate(text: &str, max_bytes: usize) -> &str {
+    let end = (0..=max_bytes.min(text.len())).rev().find(|end| text.is_char_boundary(*end));
     &text[..end.unwrap_or_default()]
 }
 
-/// The name of an object as the start of an event's name, which has to be a DNS subdomain; that of an object need not
-/// be one: `system:node` becomes `system-node`.
-fn subdomain(name: &str) -> String {
+/// Converts an object's name to a DNS subdomain, as an event's name has to be one: `system:node` becomes `system-node`.
+fn dns_subdomain(name: &str) -> String {
     let allowed = |char: char| match char.to_ascii_lowercase() {
         char @ ('a'..='z' | '0'..='9' | '.') => char,
         _ => '-',
     };
-    let name: String = cut(name, NAME_BYTES).chars().map(allowed).collect();
+    let name: String = truncate(name, MAX_OBJECT_NAME_BYTES).chars().map(allowed).collect();
     let labels = name.split('.').map(|label| label.trim_matches('-')).filter(|label| !label.is_empty());
     let name = labels.collect::<Vec<_>>().join(".");
     if name.is_empty() { "unnamed".to_owned() } else { name }
@@ -142,10 +142,10 @@ fn subdomain(name: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{NAME_BYTES, cut, subdomain};
+    use super::{MAX_OBJECT_NAME_BYTES, dns_subdomain, truncate};
 
     #[test]
-    fn any_name_of_an_object_begins_the_name_of_an_event() {
+    fn any_object_name_is_converted_to_a_dns_subdomain() {
         for (name, expected) in [
             ("web-1.example", "web-1.example"),
             ("system:node", "system-node"),
@@ -156,14 +156,17 @@ mod tests {
             (":", "unnamed"),
             ("ä", "unnamed"),
         ] {
-            assert_eq!(subdomain(name), expected, "{name}");
+            assert_eq!(dns_subdomain(name), expected, "{name}");
         }
-        let long = format!("{}:b", "a".repeat(NAME_BYTES - 1));
-        assert_eq!(subdomain(&long), "a".repeat(NAME_BYTES - 1));
+        let long = format!("{}:b", "a".repeat(MAX_OBJECT_NAME_BYTES - 1));
+        assert_eq!(dns_subdomain(&long), "a".repeat(MAX_OBJECT_NAME_BYTES - 1));
     }
 
     #[test]
-    fn cuts_between_characters() {
-        assert_eq!((cut("abc", 5), cut("abc", 2), cut("aä", 2), cut("", 0)), ("abc", "ab", "a", ""));
+    fn truncation_keeps_whole_characters() {
+        assert_eq!(
+            (truncate("abc", 5), truncate("abc", 2), truncate("aä", 2), truncate("", 0)),
+            ("abc", "ab", "a", "")
+        );
     }
 }

@@ -1,16 +1,39 @@
-//! The JSON patches that put a finalizer on an object and take it off.
+//! What a finalizer has to do next, and the JSON patches that add and remove it.
 //!
-//! A JSON patch names list entries by position, so each patch tests that the entries it relies on are where it was told:
-//! nobody else's finalizer is ever lost, and none is added twice (servers accept duplicates). No test looks at anything
-//! but finalizers, so changes of the rest of the object, however many, never get in the way. Where another finalizer has
-//! moved an entry meanwhile, the caller makes a new patch from the object as it is by then.
+//! A JSON patch addresses list entries by index, so each patch tests the entries that it relies on. Without the tests a
+//! patch made from an old state could remove another finalizer or add its own twice (servers accept duplicates). The tests
+//! cover only uid and finalizers, so concurrent changes of other fields never fail a patch. If another finalizer has moved
+//! an entry, the patch fails, and the caller makes a new one from the current state of the object.
 
-use super::decision::{Decision, decide};
 use json_patch::Patch;
 use kube_core::Resource;
 use serde_json::{Value, json};
 
-/// A change of the list of finalizers.
+/// What the finalizer has to do next, by the state of the object.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Decision {
+    /// The object exists without the finalizer: add it before anything else.
+    Add,
+    /// The object has the finalizer and is not being deleted.
+    Apply,
+    /// The object is being deleted and has the finalizer.
+    Cleanup,
+    /// The object is being deleted and does not have the finalizer.
+    Nothing,
+}
+
+pub(super) fn decide<K: Resource>(object: &K, finalizer: &str) -> Decision {
+    let meta = object.meta();
+    let present = meta.finalizers.iter().flatten().any(|present| present == finalizer);
+    match (present, meta.deletion_timestamp.is_some()) {
+        (false, false) => Decision::Add,
+        (true, false) => Decision::Apply,
+        (true, true) => Decision::Cleanup,
+        (false, true) => Decision::Nothing,
+    }
+}
+
+/// A change of the finalizer list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Edit {
     Add,
@@ -18,7 +41,7 @@ pub(super) enum Edit {
 }
 
 impl Edit {
-    /// The patch that makes this change to `object`; `None` if there is nothing to change.
+    /// The patch that makes this change to `object`; `None` if no change is needed.
     pub(super) fn patch<K: Resource>(self, object: &K, finalizer: &str) -> Option<Patch> {
         match (self, decide(object, finalizer)) {
             (Self::Add, Decision::Add) => Some(add(object, finalizer)),
@@ -35,12 +58,12 @@ fn add<K: Resource>(object: &K, finalizer: &str) -> Patch {
         None => json!({ "op": "add", "path": path, "value": [finalizer] }),
         Some(_) => json!({ "op": "add", "path": format!("{path}/-"), "value": finalizer }),
     };
-    // Servers take null for a list that is not there.
-    let as_seen = json!({ "op": "test", "path": path, "value": present });
-    to_patch(same_object(object).chain([as_seen, addition]).collect())
+    // Servers treat an absent list as null in a test.
+    let unchanged = json!({ "op": "test", "path": path, "value": present });
+    to_patch(same_object(object).chain([unchanged, addition]).collect())
 }
 
-/// Takes every entry of this name off, from the last one on, so that those before it stay where they are.
+/// Removes every entry of this name, last to first, so that the indexes of the remaining ones stay valid.
 fn remove<K: Resource>(object: &K, finalizer: &str) -> Patch {
     let present = object.meta().finalizers.iter().flatten();
     let mut paths: Vec<String> = present
@@ -55,7 +78,7 @@ fn remove<K: Resource>(object: &K, finalizer: &str) -> Patch {
     to_patch(same_object(object).chain(operations).collect())
 }
 
-/// Tests that the object is not a later one of the same name.
+/// Tests the uid: a recreated object of the same name is left alone.
 fn same_object<K: Resource>(object: &K) -> impl Iterator<Item = Value> + use<K> {
     let test = |uid: &String| json!({ "op": "test", "path": "/metadata/uid", "value": uid });
     object.meta().uid.as_ref().map(test).into_iter()
@@ -82,17 +105,27 @@ mod tests {
         ConfigMap { metadata, ..Default::default() }
     }
 
-    /// What a server makes of `patch` when the object has become `now`. (Unlike the library, servers take a list that
-    /// is not there for null; the end-to-end suite shows that they do.)
-    fn patched(patch: &Patch, now: &ConfigMap) -> Option<Vec<String>> {
-        let mut document = serde_json::to_value(now).unwrap();
+    /// The finalizers after a server applied `patch` to `current`; `None` if the patch fails. (Unlike the `json_patch`
+    /// crate, servers treat an absent list as null in a test, as the end-to-end suite verifies.)
+    fn patched(patch: &Patch, current: &ConfigMap) -> Option<Vec<String>> {
+        let mut document = serde_json::to_value(current).unwrap();
         let _null_if_absent = &mut document["metadata"]["finalizers"];
         json_patch::patch(&mut document, patch).ok()?;
         serde_json::from_value::<ConfigMap>(document).unwrap().metadata.finalizers
     }
 
     #[test]
-    fn adds_to_no_list_an_empty_list_and_a_list() {
+    fn decides_by_finalizer_and_deletion_timestamp() {
+        let (with, without) = (&["other", "mine"][..], &["other"][..]);
+        assert_eq!(decide(&object(Some(without), false, "1"), "mine"), Decision::Add);
+        assert_eq!(decide(&object(Some(with), false, "1"), "mine"), Decision::Apply);
+        assert_eq!(decide(&object(Some(with), true, "1"), "mine"), Decision::Cleanup);
+        assert_eq!(decide(&object(Some(without), true, "1"), "mine"), Decision::Nothing);
+        assert_eq!(decide(&ConfigMap::default(), "mine"), Decision::Add);
+    }
+
+    #[test]
+    fn adds_to_an_absent_an_empty_and_a_non_empty_list() {
         for (before, after) in [
             (None, vec!["mine"]),
             (Some(&[][..]), vec!["mine"]),
@@ -105,14 +138,14 @@ mod tests {
     }
 
     #[test]
-    fn removes_only_itself() {
+    fn removes_only_its_own_entry() {
         let object = object(Some(&["first", "mine", "last"]), true, "1");
         let patch = Edit::Remove.patch(&object, "mine").unwrap();
         assert_eq!(patched(&patch, &object).unwrap(), ["first", "last"]);
     }
 
     #[test]
-    fn never_touches_another_finalizer_when_made_from_an_old_state() {
+    fn a_patch_from_an_old_state_fails_rather_than_touch_another_finalizer() {
         let add = Edit::Add.patch(&object(None, false, "1"), "mine").unwrap();
         assert_eq!(patched(&add, &object(Some(&["other"]), false, "2")), None);
         let remove = Edit::Remove.patch(&object(Some(&["other", "mine"]), true, "1"), "mine").unwrap();
@@ -120,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn an_addition_bears_changes_of_everything_but_finalizers() {
+    fn adding_succeeds_despite_concurrent_changes_of_other_fields() {
         let before = object(Some(&["other"]), false, "1");
         let add = Edit::Add.patch(&before, "mine").unwrap();
         let mut now = object(Some(&["other"]), false, "2");
@@ -129,25 +162,25 @@ mod tests {
         assert_eq!(
             patched(&add, &object(Some(&["other", "mine"]), false, "2")),
             None,
-            "and never adds it twice"
+            "a second addition fails"
         );
     }
 
     #[test]
-    fn a_removal_takes_every_entry_of_its_name() {
+    fn removes_duplicates_of_its_entry() {
         let twice = object(Some(&["mine", "other", "mine"]), true, "1");
         let patch = Edit::Remove.patch(&twice, "mine").unwrap();
         assert_eq!(patched(&patch, &twice).unwrap(), ["other"]);
     }
 
     #[test]
-    fn a_removal_bears_changes_behind_its_position() {
+    fn removing_succeeds_if_only_later_entries_changed() {
         let remove = Edit::Remove.patch(&object(Some(&["mine", "other"]), true, "1"), "mine").unwrap();
         assert_eq!(patched(&remove, &object(Some(&["mine"]), true, "2")).unwrap(), [""; 0]);
     }
 
     #[test]
-    fn a_later_object_of_the_same_name_is_left_alone() {
+    fn a_recreated_object_of_the_same_name_is_left_alone() {
         let of = |uid: &str, deleting| {
             let mut object = object(Some(&["mine"]), deleting, "1");
             object.metadata.uid = Some(uid.into());
@@ -159,7 +192,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_to_change_is_no_patch() {
+    fn there_is_no_patch_if_no_change_is_needed() {
         assert_eq!(Edit::Add.patch(&object(Some(&["mine"]), false, "1"), "mine"), None);
         assert_eq!(Edit::Add.patch(&object(None, true, "1"), "mine"), None);
         assert_eq!(Edit::Remove.patch(&object(None, true, "1"), "mine"), None);

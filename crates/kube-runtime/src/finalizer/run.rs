@@ -1,10 +1,6 @@
 //! Reconciling with a finalizer.
 
-use super::{
-    decision::{Decision, decide},
-    name::is_valid,
-    patch::Edit,
-};
+use super::patch::{Decision, Edit, decide};
 use crate::controller::Action;
 use futures::{TryFuture, TryFutureExt};
 use kube_client::Api;
@@ -15,16 +11,15 @@ use kube_core::{
 use serde::{Serialize, de::DeserializeOwned};
 use std::{fmt::Debug, sync::Arc};
 
-/// How often a patch is tried at most. Each that fails means that somebody else changed a finalizer between two requests
-/// of ours. While an object is being deleted its finalizers can only become fewer, so a removal fails less often
-/// than there are others.
-const ATTEMPTS: usize = 32;
+/// The maximum of attempts to patch. An attempt fails only if another client changed the finalizers since the object was
+/// read. While an object is being deleted no finalizer can be added, so a removal fails at most once per other finalizer.
+const MAX_ATTEMPTS: usize = 32;
 
-/// What an object wants of its reconciler.
+/// What the reconciler has to do for an object.
 pub enum Event<K> {
-    /// The object lives, and has the finalizer: bring the world in line with it.
+    /// The object has the finalizer and is not being deleted: reconcile it.
     Apply(Arc<K>),
-    /// The object is being deleted: undo what was done for it. The finalizer goes when this has succeeded.
+    /// The object is being deleted: clean up after it. The finalizer is removed once this has succeeded.
     Cleanup(Arc<K>),
 }
 
@@ -37,42 +32,43 @@ where
     /// The reconciler failed for [`Event::Apply`].
     #[error("failed to apply the object: {0}")]
     ApplyFailed(#[source] ReconcileErr),
-    /// The reconciler failed for [`Event::Cleanup`], so the finalizer stays and the object waits.
+    /// The reconciler failed for [`Event::Cleanup`]. The finalizer stays, so the object is not deleted yet.
     #[error("failed to clean up after the object; it stays until that succeeds: {0}")]
     CleanupFailed(#[source] ReconcileErr),
     /// The finalizer could not be added, so the reconciler was not called.
     #[error("failed to add the finalizer: {0}")]
     AddFinalizer(#[source] kube_client::Error),
-    /// The clean-up has succeeded, but the finalizer could not be removed; the clean-up will run again.
+    /// The clean-up succeeded, but the finalizer could not be removed; the clean-up will run again.
     #[error("failed to remove the finalizer: {0}")]
     RemoveFinalizer(#[source] kube_client::Error),
     /// The object has no name, so it cannot be patched.
     #[error("the object has no metadata.name")]
     UnnamedObject,
-    /// The name of the finalizer is not one a server accepts.
+    /// Servers do not accept this name for a finalizer.
     #[error("the finalizer's name is invalid: expected a name like `example.com/cleanup`")]
     InvalidFinalizer,
 }
 
-/// Calls `reconcile` in such a way that an object never goes away without a successful [`Event::Cleanup`].
+/// Calls `reconcile` such that the object is deleted only after a successful [`Event::Cleanup`].
 ///
 /// | finalizer | object | what happens |
 /// |---|---|---|
-/// | absent | lives | the finalizer is added; the change that this makes triggers the next reconcile |
-/// | present | lives | `reconcile` is called with [`Event::Apply`] |
+/// | absent | exists | the finalizer is added; this change of the object triggers the next reconcile |
+/// | present | exists | `reconcile` is called with [`Event::Apply`] |
 /// | present | is being deleted | `reconcile` is called with [`Event::Cleanup`], then the finalizer is removed |
 /// | absent | is being deleted | nothing |
 ///
-/// `finalizer_name` is in domain form, such as `example.com/cleanup`, and nobody else's. `api` must be in the
-/// object's namespace. The permissions needed are `patch` and, where others change the object at the same time, `get`.
+/// `finalizer_name` is qualified by a domain, such as `example.com/cleanup`, and not used by any other controller. `api` must
+/// be in the object's namespace. Required permissions: `patch`, and `get` for when other clients change the finalizers
+/// concurrently.
 ///
 /// # Cancellation
 ///
-/// If the returned future is dropped, what was left out happens at the next reconcile. A clean-up may run twice.
+/// If the returned future is dropped, the next reconcile continues the work. A clean-up may run twice.
 ///
 /// # Errors
 ///
-/// See [`Error`]. That somebody else changes the object, its other finalizers included, is not one.
+/// See [`Error`]. Concurrent changes of the object, including its other finalizers, are not errors.
 ///
 /// ```
 /// # use kube_client::{Api, Client};
@@ -102,7 +98,7 @@ where
     ReconcileFut: TryFuture<Ok = Action>,
     ReconcileFut::Error: std::error::Error + 'static,
 {
-    if !is_valid(finalizer_name) {
+    if !is_qualified_name(finalizer_name) {
         return Err(Error::InvalidFinalizer);
     }
     if obj.meta().name.is_none() {
@@ -111,7 +107,7 @@ where
     match decide(&*obj, finalizer_name) {
         Decision::Add => {
             let edited = edit(api, finalizer_name, &obj, Edit::Add).await.map_err(Error::AddFinalizer)?;
-            Ok(seen(Action::await_change(), &*obj, edited))
+            Ok(after_edit(Action::await_change(), &*obj, edited))
         }
         Decision::Apply => {
             TryFutureExt::into_future(reconcile(Event::Apply(obj))).await.map_err(Error::ApplyFailed)
@@ -121,22 +117,22 @@ where
             let action = cleanup.await.map_err(Error::CleanupFailed)?;
             let edited =
                 edit(api, finalizer_name, &obj, Edit::Remove).await.map_err(Error::RemoveFinalizer)?;
-            Ok(seen(action, &*obj, edited))
+            Ok(after_edit(action, &*obj, edited))
         }
         Decision::Nothing => Ok(Action::await_change()),
     }
 }
 
-/// The next reconcile shall not see the object as it was before `edited`: it would clean up once more.
-fn seen<K: Resource>(action: Action, object: &K, edited: Option<K>) -> Action {
+/// Delays the next reconcile until the store shows the edit. Otherwise it could see the old state and clean up again.
+fn after_edit<K: Resource>(action: Action, object: &K, edited: Option<K>) -> Action {
     match edited {
         Some(edited) => action.after_write(&edited),
-        None => action.after_end_of(object),
+        None => action.after_deletion_of(object),
     }
 }
 
-/// Makes the change, whatever others do to the object meanwhile. Returns what has become of the object; `None` if it is
-/// gone.
+/// Makes the change, retrying if other clients change the finalizers concurrently. Returns the resulting object; `None` if
+/// it is deleted.
 async fn edit<K>(
     api: &Api<K>,
     finalizer: &str,
@@ -148,36 +144,78 @@ where
 {
     let name = object.meta().name.as_deref().unwrap_or_default();
     let mut patch = edit.patch(object, finalizer);
-    let mut now = object.clone();
-    let mut attempts = ATTEMPTS;
-    while let Some(current) = patch {
+    let mut latest = object.clone();
+    let mut attempts = MAX_ATTEMPTS;
+    while let Some(attempt) = patch {
         attempts -= 1;
-        let request = Patch::Json::<()>(current.clone());
+        let request = Patch::Json::<()>(attempt.clone());
         let error = match api.patch(name, &PatchParams::default(), &request).await {
             Ok(edited) => return Ok(Some(edited)),
             Err(error) => error,
         };
-        match code(&error) {
-            Some(404) if edit == Edit::Remove => return Ok(None), // somebody else let it go
+        match status_code(&error) {
+            Some(404) if edit == Edit::Remove => return Ok(None), // deleted already
             Some(409 | 422) if attempts > 0 => {}
             _ => return Err(error),
         }
-        now = match api.get_opt(name).await {
-            Ok(Some(fresh)) if fresh.meta().uid == object.meta().uid => fresh,
-            Ok(_) => return Ok(None), // gone; a successor of the same name is reconciled for itself
+        latest = match api.get_opt(name).await {
+            Ok(Some(current)) if current.meta().uid == object.meta().uid => current,
+            Ok(_) => return Ok(None), // deleted; a recreated object has its own reconciles
             Err(_) => return Err(error),
         };
-        patch = edit.patch(&now, finalizer);
-        if patch.as_ref() == Some(&current) {
-            return Err(error); // it was not the state of the object that the server did not like
+        patch = edit.patch(&latest, finalizer);
+        if patch.as_ref() == Some(&attempt) {
+            return Err(error); // not caused by a concurrent change, so retrying would not help
         }
     }
-    Ok(Some(now)) // somebody else has made the change
+    Ok(Some(latest)) // another client has made the change
 }
 
-fn code(error: &kube_client::Error) -> Option<u16> {
+fn status_code(error: &kube_client::Error) -> Option<u16> {
     match error {
         kube_client::Error::Api(status) => Some(status.code),
         _ => None,
+    }
+}
+
+/// Whether servers accept `name` for a finalizer: it is a qualified name, `example.com/name` or `name`.
+fn is_qualified_name(name: &str) -> bool {
+    match name.split_once('/') {
+        Some((domain, name)) => is_domain(domain) && is_name(name),
+        None => is_name(name),
+    }
+}
+
+fn is_domain(domain: &str) -> bool {
+    let label = |label: &str| {
+        let inner = |c: u8| c.is_ascii_lowercase() || c.is_ascii_digit() || c == b'-';
+        !label.is_empty() && label.bytes().all(inner) && !label.starts_with('-') && !label.ends_with('-')
+    };
+    domain.len() <= 253 && domain.split('.').all(label)
+}
+
+fn is_name(name: &str) -> bool {
+    let alphanumeric = |c: Option<u8>| c.is_some_and(|c| c.is_ascii_alphanumeric());
+    let inner = |c: u8| c.is_ascii_alphanumeric() || matches!(c, b'-' | b'_' | b'.');
+    name.len() <= 63
+        && name.bytes().all(inner)
+        && alphanumeric(name.bytes().next())
+        && alphanumeric(name.bytes().last())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_qualified_name;
+
+    #[test]
+    fn qualified_names_are_accepted_as_by_servers() {
+        for name in ["example.com/cleanup", "kubernetes", "orphan", "a-b.example.com/Clean_up.2"] {
+            assert!(is_qualified_name(name), "{name}");
+        }
+        for name in
+            ["", "/", "example.com/", "/cleanup", "a/b/c", "Example.com/x", "-a.com/x", "x y", "a.com/-x"]
+        {
+            assert!(!is_qualified_name(name), "{name}");
+        }
     }
 }

@@ -1,9 +1,9 @@
-//! The stream adapter that drops changes that do not matter.
+//! The stream adapter that drops objects whose property has not changed.
 
 use super::Predicate;
 use crate::{
     reflector::ObjectKey,
-    unwind::{ObjectPanic, catch},
+    unwind::{ObjectPanic, catch_panic},
     watcher::Error,
 };
 use ahash::AHashMap;
@@ -20,19 +20,20 @@ use std::{
 };
 use tokio::time::Instant;
 
-/// How long an object that is not seen is remembered, unless configured.
+/// The default of [`PredicateConfig::ttl`].
 const DEFAULT_TTL: Duration = Duration::from_secs(60 * 60);
 
-/// How a [`predicate_filter`](crate::WatchStreamExt::predicate_filter) remembers.
+/// Configures the cache of a [`predicate_filter`](crate::WatchStreamExt::predicate_filter).
 #[derive(Clone, Debug)]
 pub struct PredicateConfig {
     ttl: Duration,
 }
 
 impl PredicateConfig {
-    /// Forgets an object that has not been seen for so long; when it comes again, it passes. Default: one hour.
+    /// How long the property of an object is cached after the stream last had the object. After that, the object passes
+    /// again. Default: one hour.
     ///
-    /// This bounds the memory of the filter in a stream that does not tell of deletions.
+    /// This bounds the memory of the filter, as the stream does not report deletions.
     ///
     /// ```
     /// use kube_runtime::PredicateConfig;
@@ -53,10 +54,10 @@ impl Default for PredicateConfig {
 }
 
 pin_project! {
-    /// Passes an object on only if a property of it has changed.
+    /// Passes an object only if its property has changed.
     ///
-    /// If the predicate panics, that is an error that names the object, which then passes: whether it matters is not known. Nor is
-    /// it of the next state of an object that passed so, or without the property: it passes, too.
+    /// If the predicate panics, the stream has an error that names the object, and then the object itself, because the
+    /// change may matter. After a panic, and after a state without the property, the next state of the object passes too.
     ///
     /// Made by [`predicate_filter`](crate::WatchStreamExt::predicate_filter).
     #[must_use = "streams do nothing unless polled"]
@@ -64,8 +65,8 @@ pin_project! {
         #[pin]
         stream: St,
         predicate: P,
-        memory: Memory,
-        // What passes after the error about it.
+        cache: PropertyCache,
+        // The object that passes after the error about it.
         next: Option<K>,
         kind: PhantomData<fn(K)>,
     }
@@ -78,7 +79,7 @@ where
     P: Predicate<K>,
 {
     pub(crate) fn new(stream: St, predicate: P, config: PredicateConfig) -> Self {
-        Self { stream, predicate, memory: Memory::new(config.ttl), next: None, kind: PhantomData }
+        Self { stream, predicate, cache: PropertyCache::new(config.ttl), next: None, kind: PhantomData }
     }
 }
 
@@ -98,26 +99,26 @@ where
         loop {
             let item = ready!(this.stream.as_mut().poll_next(cx));
             let Some(Ok(object)) = item else { return Poll::Ready(item) };
-            let (property, panic) = match catch(|| this.predicate.hash_property(&object)) {
+            let (property, panic) = match catch_panic(|| this.predicate.hash_property(&object)) {
                 Ok(property) => (property, None),
                 Err(message) => (None, Some(message)),
             };
             let uid = object.meta().uid.as_deref().unwrap_or_default();
-            let news = this.memory.is_news(ObjectKey::of(&object), uid, property, Instant::now());
+            let changed = this.cache.update(ObjectKey::of(&object), uid, property, Instant::now());
             if let Some(message) = panic {
-                let error = panicked(&object, message);
+                let error = predicate_panicked(&object, message);
                 *this.next = Some(object);
                 return Poll::Ready(Some(Err(error)));
             }
-            if news {
+            if changed {
                 return Poll::Ready(Some(Ok(object)));
             }
         }
     }
 }
 
-/// The kind is that of the Rust type: a filter knows no other.
-fn panicked<K: Resource>(object: &K, message: String) -> Error {
+/// Takes the kind from the name of the Rust type, as a filter has no dynamic type.
+fn predicate_panicked<K: Resource>(object: &K, message: String) -> Error {
     let kind = type_name::<K>();
     let kind = kind.rsplit_once("::").map_or(kind, |(_, kind)| kind);
     let meta = object.meta();
@@ -126,59 +127,59 @@ fn panicked<K: Resource>(object: &K, message: String) -> Error {
     Error::WatchFailed(kube_client::Error::Service(Box::new(panic)))
 }
 
-/// The last property of each object that was seen not too long ago. Every operation costs O(1) on average.
-struct Memory {
+/// The last property of each object that was seen within the TTL. Every operation costs O(1) amortized.
+struct PropertyCache {
     ttl: Duration,
-    known: AHashMap<ObjectKey, Known>,
-    /// Objects by the time they were last looked at, oldest first; each known object is in here once.
-    visits: VecDeque<(Instant, ObjectKey)>,
+    entries: AHashMap<ObjectKey, CachedProperty>,
+    /// Each cached object once, with the time of its last expiry check, oldest first.
+    expiry_queue: VecDeque<(Instant, ObjectKey)>,
 }
 
-struct Known {
+struct CachedProperty {
     uid: Box<str>,
-    /// `None` if it last passed in a state of which the property is not known.
+    /// `None` if the last state has no property or the predicate panicked: then the next state passes.
     property: Option<u64>,
-    seen: Instant,
+    last_seen: Instant,
 }
 
-impl Memory {
+impl PropertyCache {
     fn new(ttl: Duration) -> Self {
-        Self { ttl, known: AHashMap::new(), visits: VecDeque::new() }
+        Self { ttl, entries: AHashMap::new(), expiry_queue: VecDeque::new() }
     }
 
-    /// Whether the property is not the one this object had when it was last seen, or is not known. An object of which it
-    /// was never known costs nothing.
-    fn is_news(&mut self, key: ObjectKey, uid: &str, property: Option<u64>, now: Instant) -> bool {
-        self.forget_old(now);
-        match self.known.get_mut(&key) {
-            Some(known) => {
-                known.seen = now;
-                let same = property.is_some() && known.property == property && *known.uid == *uid;
+    /// Caches `property`. Returns whether it differs from the cached one, which includes that either is unknown. An object
+    /// whose property was never known is not cached.
+    fn update(&mut self, key: ObjectKey, uid: &str, property: Option<u64>, now: Instant) -> bool {
+        self.expire(now);
+        match self.entries.get_mut(&key) {
+            Some(entry) => {
+                entry.last_seen = now;
+                let same = property.is_some() && entry.property == property && *entry.uid == *uid;
                 if !same {
-                    known.property = property;
-                    known.uid = uid.into();
+                    entry.property = property;
+                    entry.uid = uid.into();
                 }
                 !same
             }
             None => {
                 if property.is_some() {
-                    self.visits.push_back((now, key.clone()));
-                    self.known.insert(key, Known { uid: uid.into(), property, seen: now });
+                    self.expiry_queue.push_back((now, key.clone()));
+                    self.entries.insert(key, CachedProperty { uid: uid.into(), property, last_seen: now });
                 }
                 true
             }
         }
     }
 
-    fn forget_old(&mut self, now: Instant) {
-        while let Some((visited, _)) = self.visits.front() {
-            if now.duration_since(*visited) < self.ttl {
+    fn expire(&mut self, now: Instant) {
+        while let Some((checked, _)) = self.expiry_queue.front() {
+            if now.duration_since(*checked) < self.ttl {
                 break;
             }
-            let Some((_, key)) = self.visits.pop_front() else { break };
-            match self.known.get(&key).map(|known| known.seen) {
-                Some(seen) if now.duration_since(seen) < self.ttl => self.visits.push_back((now, key)),
-                _ => drop(self.known.remove(&key)),
+            let Some((_, key)) = self.expiry_queue.pop_front() else { break };
+            match self.entries.get(&key).map(|entry| entry.last_seen) {
+                Some(seen) if now.duration_since(seen) < self.ttl => self.expiry_queue.push_back((now, key)),
+                _ => drop(self.entries.remove(&key)),
             }
         }
     }
@@ -208,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn passes_only_changes_of_the_property() {
+    fn an_object_passes_only_if_its_property_changed() {
         let same = || object("a", Some(1), None);
         assert_eq!(
             passing(vec![same(), same(), object("a", Some(2), None), same()], predicates::generation),
@@ -217,20 +218,19 @@ mod tests {
         assert_eq!(
             passing(vec![same(), object("b", Some(1), None)], predicates::generation),
             2,
-            "each by itself"
+            "each object is compared with its own last state"
         );
     }
 
     #[test]
-    fn passes_what_lacks_the_property() {
+    fn an_object_without_the_property_always_passes() {
         let objects = || vec![object("a", None, None), object("a", None, None)];
         assert_eq!(passing(objects(), predicates::generation), 2);
         assert_eq!(passing(objects(), predicates::generation.fallback(predicates::labels)), 1);
     }
 
-    /// Once it has passed in a state of which the property is not known, a return to the former one is news.
     #[test]
-    fn what_passed_without_a_property_is_not_remembered_by_its_former_one() {
+    fn a_state_without_a_known_property_replaces_the_cached_property() {
         let state = |generation| object("a", generation, None);
         assert_eq!(passing(vec![state(Some(1)), state(None), state(Some(1))], predicates::generation), 3);
         let panicking = |object: &ConfigMap| {
@@ -242,7 +242,7 @@ mod tests {
     }
 
     #[test]
-    fn combined_properties_pass_when_either_changes() {
+    fn combined_predicates_pass_when_either_property_changes() {
         let objects = || {
             vec![object("a", Some(1), None), object("a", Some(1), Some("f")), object("a", Some(2), Some("f"))]
         };
@@ -261,16 +261,16 @@ mod tests {
     }
 
     #[test]
-    fn forgets_what_it_has_not_seen_for_long() {
+    fn objects_not_seen_within_the_ttl_are_dropped_from_the_cache() {
         let start = Instant::now();
         let minutes = |minutes: u64| start + Duration::from_secs(60 * minutes);
         let key = |name| ObjectKey::of(&object(name, None, None));
-        let mut memory = Memory::new(Duration::from_secs(600));
-        assert!(memory.is_news(key("kept"), "", Some(1), minutes(0)));
-        assert!(memory.is_news(key("lost"), "", Some(1), minutes(0)));
-        assert!(!memory.is_news(key("kept"), "", Some(1), minutes(8)));
-        assert!(!memory.is_news(key("kept"), "", Some(1), minutes(12)));
-        assert_eq!((memory.known.len(), memory.visits.len()), (1, 1));
-        assert!(memory.is_news(key("lost"), "", Some(1), minutes(12)));
+        let mut cache = PropertyCache::new(Duration::from_secs(600));
+        assert!(cache.update(key("kept"), "", Some(1), minutes(0)));
+        assert!(cache.update(key("lost"), "", Some(1), minutes(0)));
+        assert!(!cache.update(key("kept"), "", Some(1), minutes(8)));
+        assert!(!cache.update(key("kept"), "", Some(1), minutes(12)));
+        assert_eq!((cache.entries.len(), cache.expiry_queue.len()), (1, 1));
+        assert!(cache.update(key("lost"), "", Some(1), minutes(12)));
     }
 }

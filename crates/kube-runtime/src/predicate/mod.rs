@@ -1,4 +1,8 @@
-//! Telling changes that matter from those that do not.
+//! Dropping changes that do not matter from a stream of objects.
+//!
+//! - `property`: the [`Predicate`] trait and its combinators.
+//! - [`predicates`]: the built-in predicates.
+//! - `filter`: the stream adapter.
 
 mod filter;
 pub mod predicates;

@@ -1,15 +1,15 @@
-//! Properties of objects to filter by, for [`predicate_filter`](crate::WatchStreamExt::predicate_filter).
+//! Built-in predicates for [`predicate_filter`](crate::WatchStreamExt::predicate_filter).
 
 use ahash::RandomState;
 use kube_core::{Resource, ResourceExt};
 use std::{hash::Hash, sync::LazyLock};
 
-/// One way of hashing for all filters of the process, so that hashes of different properties can be combined.
+/// One hasher for the whole process, so that the hashes of different properties can be combined.
 static HASHER: LazyLock<RandomState> = LazyLock::new(RandomState::new);
 
-/// `metadata.generation`, which changes with the spec but not with the status. `None` for kinds that have none.
+/// `metadata.generation`, which changes with the spec but not with the status. `None` for kinds without generations.
 ///
-/// Finalizers do not change it either: combine with [`finalizers`] where they matter.
+/// Changes of finalizers do not change it either: combine it with [`finalizers`] if they matter.
 ///
 /// ```
 /// use k8s_openapi::api::core::v1::ConfigMap;
@@ -29,7 +29,7 @@ pub fn generation<K: Resource>(obj: &K) -> Option<u64> {
     obj.meta().generation.map(hash)
 }
 
-/// `metadata.resourceVersion`, which changes with everything.
+/// `metadata.resourceVersion`, which changes with every write.
 ///
 /// ```
 /// use k8s_openapi::api::core::v1::ConfigMap;
@@ -47,7 +47,7 @@ pub fn resource_version<K: Resource>(obj: &K) -> Option<u64> {
     obj.meta().resource_version.as_ref().map(hash)
 }
 
-/// The labels. No labels are a value too.
+/// The labels. An object without labels has the property too.
 ///
 /// ```
 /// use k8s_openapi::api::core::v1::ConfigMap;
@@ -65,7 +65,7 @@ pub fn labels<K: Resource>(obj: &K) -> Option<u64> {
     Some(hash(obj.labels()))
 }
 
-/// The annotations. No annotations are a value too.
+/// The annotations. An object without annotations has the property too.
 ///
 /// ```
 /// use k8s_openapi::api::core::v1::ConfigMap;
@@ -83,7 +83,7 @@ pub fn annotations<K: Resource>(obj: &K) -> Option<u64> {
     Some(hash(obj.annotations()))
 }
 
-/// The finalizers. No finalizers are a value too.
+/// The finalizers. An object without finalizers has the property too.
 ///
 /// ```
 /// use k8s_openapi::api::core::v1::ConfigMap;
@@ -101,7 +101,7 @@ pub fn finalizers<K: Resource>(obj: &K) -> Option<u64> {
     Some(hash(obj.finalizers()))
 }
 
-/// Equal for equal values, within this process.
+/// A hash that is stable within this process.
 pub(super) fn hash(value: impl Hash) -> u64 {
     HASHER.hash_one(value)
 }

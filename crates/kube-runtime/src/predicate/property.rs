@@ -1,11 +1,11 @@
-//! What a predicate is, and how two become one.
+//! The [`Predicate`] trait and its combinators.
 
 use super::predicates::hash;
 
-/// Picks the property of an object whose changes matter, as a hash.
+/// Hashes the property of an object whose changes matter.
 ///
-/// Any `Fn(&K) -> Option<u64>` is one, among them those in [`predicates`](super::predicates). `None` says that the
-/// object lacks the property: such objects always pass a filter.
+/// Any `Fn(&K) -> Option<u64>` is a predicate, such as those in [`predicates`](super::predicates). `None` means that the
+/// object does not have the property: such objects always pass a filter.
 ///
 /// ```
 /// use k8s_openapi::api::core::v1::Pod;
@@ -18,7 +18,7 @@ pub trait Predicate<K> {
     /// A hash of the property; `None` if the object does not have it.
     fn hash_property(&self, obj: &K) -> Option<u64>;
 
-    /// A predicate for both properties: passes when either has changed.
+    /// Hashes both properties: an object passes when either has changed.
     fn combine<F: Predicate<K>>(self, f: F) -> Combine<Self, F>
     where
         Self: Sized,
@@ -26,7 +26,7 @@ pub trait Predicate<K> {
         Combine(self, f)
     }
 
-    /// A predicate for this property, or for the one of `f` on objects that do not have this one.
+    /// Hashes this property, or that of `f` for objects without this one.
     fn fallback<F: Predicate<K>>(self, f: F) -> Fallback<Self, F>
     where
         Self: Sized,
@@ -41,7 +41,7 @@ impl<K, F: Fn(&K) -> Option<u64>> Predicate<K> for F {
     }
 }
 
-/// Both of two properties: see [`Predicate::combine`].
+/// The combination of two properties: see [`Predicate::combine`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Combine<A, B>(A, B);
 
@@ -54,7 +54,7 @@ impl<A: Predicate<K>, B: Predicate<K>, K> Predicate<K> for Combine<A, B> {
     }
 }
 
-/// The first of two properties that an object has: see [`Predicate::fallback`].
+/// The first property that the object has: see [`Predicate::fallback`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Fallback<A, B>(A, B);
 

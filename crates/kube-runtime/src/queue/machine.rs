@@ -1,201 +1,203 @@
-//! The queue machine: at most one entry per key, in order of due time, never two runs of one key at once.
+//! The queue machine: at most one entry per key, ordered by due time; a key never runs twice at once.
 //!
-//! Guarantees, with `n` keys known:
-//! - a key that was pushed is started at least once after the push (no lost updates): a push while the key runs makes
-//!   it run again afterwards;
-//! - a key that runs is never handed out a second time before [`Queue::finish`];
-//! - several pushes of a waiting key are one run, at the earliest of their times and as urgent as the most urgent;
-//! - changes start before background keys, but for every eighth start, so that both get on;
-//! - within each of the two, keys start in the order in which they became due (or urgent);
-//! - every operation costs O(log n) or less, and a key that neither waits nor runs costs nothing.
+//! Guarantees, where `n` is the number of keys known to the queue:
+//! - No lost updates: a key is started at least once after each push. A push while the key runs marks it dirty, and it
+//!   runs again afterwards.
+//! - A running key is not taken again before [`Queue::finish`].
+//! - Several pushes of a waiting key are one run, at the earliest of their due times and at the highest of their
+//!   priorities.
+//! - Changes start before background keys, except that every eighth start is a background key if one is due.
+//! - Within a priority, keys start in the order in which they became due or were raised to that priority.
+//! - Every operation costs O(log n) or less. A key that neither waits nor runs uses no memory.
 
-use super::lines::{Lines, Urgency};
+use super::lanes::{Priority, PriorityLanes};
 use ahash::AHashMap;
 use std::{collections::BTreeMap, hash::Hash};
 use tokio::time::Instant;
 
-/// A queue of keys `K`, each with what its pusher wants handed to the worker, `P`.
+/// A queue of keys `K`, each with a payload `P` for the worker.
 ///
-/// Time is an argument: the queue only compares instants. `K` is cloned a few times per entry, so make it cheap.
+/// Time is an argument: the queue only compares instants. `K` is cloned a few times per entry, so it should be cheap to
+/// clone.
 #[derive(Debug)]
 pub(crate) struct Queue<K, P> {
-    slots: AHashMap<K, Slot<P>>,
-    /// Keys that wait for their time. The number keeps keys of one instant in the order of their pushes.
-    timers: BTreeMap<(Instant, u64), K>,
-    /// Keys whose time has come.
-    ready: Lines<K>,
+    entries: AHashMap<K, Entry<P>>,
+    /// Keys that are not due yet. The sequence number keeps keys with the same due time in push order.
+    delayed: BTreeMap<(Instant, u64), K>,
+    /// Keys that are due.
+    ready: PriorityLanes<K>,
     running: usize,
     limit: usize,
-    sequence: u64,
+    next_sequence: u64,
 }
 
-/// What the queue knows about a key.
+/// The state of a key.
 #[derive(Debug)]
-enum Slot<P> {
-    /// In `timers` under its due time and this number.
-    Waiting { wish: Wish<P>, number: u64 },
-    /// In `ready` under this number.
-    Ready { urgency: Urgency, number: u64, payload: P },
-    /// Handed out; nothing has happened since.
+enum Entry<P> {
+    /// In `delayed` under its due time and this sequence number.
+    Delayed { pending: PendingEntry<P>, sequence: u64 },
+    /// In `ready` under this sequence number.
+    Ready { priority: Priority, sequence: u64, payload: P },
+    /// Taken, and not pushed since.
     Running,
-    /// Handed out, and pushed again since.
-    RunningAgain(Wish<P>),
+    /// Taken, and pushed since.
+    Dirty(PendingEntry<P>),
 }
 
-/// What one or more pushes of a key want.
+/// One or more pushes of a key that has not started yet.
 #[derive(Debug)]
-struct Wish<P> {
+struct PendingEntry<P> {
     due: Instant,
-    urgency: Urgency,
-    /// Of the push that wants to be first.
+    priority: Priority,
+    /// The payload of the push with the earliest due time.
     payload: P,
 }
 
 impl<K: Eq + Hash + Clone, P> Queue<K, P> {
-    /// An empty queue that hands out at most `limit` keys at a time; 0 stands for no limit.
+    /// An empty queue with at most `limit` running keys; 0 means no limit.
     pub(crate) fn new(limit: u16) -> Self {
         Self {
-            slots: AHashMap::new(),
-            timers: BTreeMap::new(),
-            ready: Lines::new(),
+            entries: AHashMap::new(),
+            delayed: BTreeMap::new(),
+            ready: PriorityLanes::new(),
             running: 0,
             limit: if limit == 0 { usize::MAX } else { limit.into() },
-            sequence: 0,
+            next_sequence: 0,
         }
     }
 
-    /// Wants `key` to be worked on at `due`. Where the key waits already, the earlier of both times and the higher of
-    /// both urgencies stays.
-    pub(crate) fn push(&mut self, key: K, payload: P, due: Instant, urgency: Urgency, now: Instant) {
-        self.promote(now); // from here on, what waits for a time is not due
-        let wish = Wish { due, urgency, payload };
-        match self.slots.remove(&key) {
-            None => self.wait(key, wish, now),
-            Some(Slot::Waiting { wish: present, number }) => {
-                if due < present.due {
-                    self.timers.remove(&(present.due, number));
-                    self.wait(key, present.and(wish), now);
+    /// Schedules `key` for `due`. If the key is pending already, the earlier due time and the higher priority apply.
+    pub(crate) fn push(&mut self, key: K, payload: P, due: Instant, priority: Priority, now: Instant) {
+        self.promote_due(now); // from here on, no delayed key is due
+        let pushed = PendingEntry { due, priority, payload };
+        match self.entries.remove(&key) {
+            None => self.schedule(key, pushed, now),
+            Some(Entry::Delayed { pending, sequence }) => {
+                if due < pending.due {
+                    self.delayed.remove(&(pending.due, sequence));
+                    self.schedule(key, pending.merge(pushed), now);
                 } else {
-                    self.slots.insert(key, Slot::Waiting { wish: present.and(wish), number });
+                    self.entries.insert(key, Entry::Delayed { pending: pending.merge(pushed), sequence });
                 }
             }
-            Some(Slot::Ready { urgency: present, number, payload }) if present < urgency => {
-                self.ready.remove(present, number);
-                self.line_up(key, urgency, payload);
+            Some(Entry::Ready { priority: present, sequence, payload }) if present < priority => {
+                self.ready.remove(present, sequence);
+                self.push_ready(key, priority, payload);
             }
-            Some(ready @ Slot::Ready { .. }) => drop(self.slots.insert(key, ready)),
-            Some(Slot::Running) => drop(self.slots.insert(key, Slot::RunningAgain(wish))),
-            Some(Slot::RunningAgain(present)) => {
-                self.slots.insert(key, Slot::RunningAgain(present.and(wish)));
+            Some(ready @ Entry::Ready { .. }) => drop(self.entries.insert(key, ready)),
+            Some(Entry::Running) => drop(self.entries.insert(key, Entry::Dirty(pushed))),
+            Some(Entry::Dirty(pending)) => {
+                self.entries.insert(key, Entry::Dirty(pending.merge(pushed)));
             }
         }
     }
 
-    /// Hands out the key whose turn it is, unless as many keys run as may.
+    /// Takes the next key that is due, unless the limit of running keys is reached.
     pub(crate) fn start(&mut self, now: Instant) -> Option<(K, P)> {
         self.start_where(now, |_| true)
     }
 
-    /// Like [`Queue::start`], passing over keys that `may_start` refuses. They keep their places.
+    /// Like [`Queue::start`], skipping keys for which `may_start` does not hold. They keep their positions.
     ///
-    /// Costs one call of `may_start` for each key that is due and refused.
+    /// Costs one call of `may_start` for each key that is skipped.
     pub(crate) fn start_where(&mut self, now: Instant, may_start: impl Fn(&P) -> bool) -> Option<(K, P)> {
-        self.promote(now);
+        self.promote_due(now);
         if self.running >= self.limit {
             return None;
         }
-        let slots = &self.slots;
+        let entries = &self.entries;
         let allowed =
-            |key: &K| matches!(slots.get(key), Some(Slot::Ready { payload, .. }) if may_start(payload));
+            |key: &K| matches!(entries.get(key), Some(Entry::Ready { payload, .. }) if may_start(payload));
         let key = self.ready.pop_where(allowed)?;
         self.running += 1;
-        Some(self.hand_out(key))
+        Some(self.take(key))
     }
 
-    /// Notes that the work on `key` is done. If it was pushed in the meantime it gets in line again.
+    /// Marks the run of `key` as finished. A dirty key is scheduled again.
     pub(crate) fn finish(&mut self, key: &K, now: Instant) {
-        let Some((key, slot)) = self.slots.remove_entry(key) else { return };
-        match slot {
-            Slot::Running => self.running -= 1,
-            Slot::RunningAgain(wish) => {
+        let Some((key, entry)) = self.entries.remove_entry(key) else { return };
+        match entry {
+            Entry::Running => self.running -= 1,
+            Entry::Dirty(pending) => {
                 self.running -= 1;
-                self.promote(now); // whatever became due earlier goes first
-                self.wait(key, wish, now);
+                self.promote_due(now); // keys that became due earlier go first
+                self.schedule(key, pending, now);
             }
-            not_running => drop(self.slots.insert(key, not_running)),
+            not_running => drop(self.entries.insert(key, not_running)),
         }
     }
 
-    /// Forgets the keys that wait for a later time and for which `keep` does not hold. O(n).
+    /// Removes the delayed keys for which `keep` does not hold. O(n).
     pub(crate) fn retain_waiting(&mut self, keep: impl Fn(&P) -> bool) {
-        let slots = &mut self.slots;
-        self.timers.retain(|_, key| {
-            let kept = matches!(slots.get(key), Some(Slot::Waiting { wish, .. }) if keep(&wish.payload));
+        let entries = &mut self.entries;
+        self.delayed.retain(|_, key| {
+            let kept =
+                matches!(entries.get(key), Some(Entry::Delayed { pending, .. }) if keep(&pending.payload));
             if !kept {
-                slots.remove(key);
+                entries.remove(key);
             }
             kept
         });
     }
 
-    /// When the next waiting key becomes due, after the `now` of the last start. `None` if no key waits for a time.
+    /// When the next delayed key becomes due, as of the `now` of the last start. `None` if no key is delayed.
     pub(crate) fn next_due(&self) -> Option<Instant> {
-        self.timers.first_key_value().map(|((due, _), _)| *due)
+        self.delayed.first_key_value().map(|((due, _), _)| *due)
     }
 
-    /// How many keys are handed out.
+    /// The number of running keys.
     #[cfg(test)]
     pub(crate) fn running(&self) -> usize {
         self.running
     }
 
-    /// Whether nothing waits and nothing runs.
+    /// Whether no key waits or runs.
     pub(crate) fn is_empty(&self) -> bool {
-        self.slots.is_empty()
+        self.entries.is_empty()
     }
 
-    /// Gives a key without a slot one.
-    fn wait(&mut self, key: K, wish: Wish<P>, now: Instant) {
-        if wish.due <= now {
-            self.line_up(key, wish.urgency, wish.payload);
+    /// Adds an entry for a key that has none.
+    fn schedule(&mut self, key: K, pending: PendingEntry<P>, now: Instant) {
+        if pending.due <= now {
+            self.push_ready(key, pending.priority, pending.payload);
         } else {
-            let number = self.sequence;
-            self.sequence += 1;
-            self.timers.insert((wish.due, number), key.clone());
-            self.slots.insert(key, Slot::Waiting { wish, number });
+            let sequence = self.next_sequence;
+            self.next_sequence += 1;
+            self.delayed.insert((pending.due, sequence), key.clone());
+            self.entries.insert(key, Entry::Delayed { pending, sequence });
         }
     }
 
-    fn line_up(&mut self, key: K, urgency: Urgency, payload: P) {
-        let number = self.ready.push(key.clone(), urgency);
-        self.slots.insert(key, Slot::Ready { urgency, number, payload });
+    fn push_ready(&mut self, key: K, priority: Priority, payload: P) {
+        let sequence = self.ready.push(key.clone(), priority);
+        self.entries.insert(key, Entry::Ready { priority, sequence, payload });
     }
 
-    /// Moves every key that is due from the timers to its line.
-    fn promote(&mut self, now: Instant) {
-        while let Some(timer) = self.timers.first_entry().filter(|timer| timer.key().0 <= now) {
-            let key = timer.remove();
-            let Some(Slot::Waiting { wish, .. }) = self.slots.remove(&key) else {
-                unreachable!("invariant: a timer belongs to a waiting key");
+    /// Moves every delayed key that is due to its lane.
+    fn promote_due(&mut self, now: Instant) {
+        while let Some(first) = self.delayed.first_entry().filter(|first| first.key().0 <= now) {
+            let key = first.remove();
+            let Some(Entry::Delayed { pending, .. }) = self.entries.remove(&key) else {
+                unreachable!("invariant: each key in `delayed` has a delayed entry");
             };
-            self.line_up(key, wish.urgency, wish.payload);
+            self.push_ready(key, pending.priority, pending.payload);
         }
     }
 
-    fn hand_out(&mut self, key: K) -> (K, P) {
-        let slot = self.slots.get_mut(&key).expect("invariant: a key in line has a slot");
-        let Slot::Ready { payload, .. } = std::mem::replace(slot, Slot::Running) else {
-            unreachable!("invariant: a key in line is ready");
+    fn take(&mut self, key: K) -> (K, P) {
+        let entry = self.entries.get_mut(&key).expect("invariant: each key in a lane has an entry");
+        let Entry::Ready { payload, .. } = std::mem::replace(entry, Entry::Running) else {
+            unreachable!("invariant: each key in a lane has a ready entry");
         };
         (key, payload)
     }
 }
 
-impl<P> Wish<P> {
-    /// Both wishes as one.
-    fn and(self, other: Self) -> Self {
-        let urgency = self.urgency.max(other.urgency);
-        let first = if other.due < self.due { other } else { self };
-        Self { urgency, ..first }
+impl<P> PendingEntry<P> {
+    /// Two pushes as one: the highest priority, and due time and payload of the earliest.
+    fn merge(self, other: Self) -> Self {
+        let priority = self.priority.max(other.priority);
+        let earliest = if other.due < self.due { other } else { self };
+        Self { priority, ..earliest }
     }
 }

@@ -1,15 +1,17 @@
-//! What has to be worked on, and when: a keyed queue without I/O, runtime or clock.
+//! A keyed work queue without I/O, runtime or clock, in the manner of client-go's `workqueue`.
+//!
+//! - `machine`: deduplicates keys, delays them, and never hands a key out twice at once.
+//! - `lanes`: the order of keys that are due.
+//! - `key_backoff`: the delays of keys that fail repeatedly.
 
-mod alarm;
-mod lines;
+mod key_backoff;
+mod lanes;
 mod machine;
 #[cfg(test)]
 mod model_tests;
-mod retries;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use alarm::Alarm;
-pub(crate) use lines::Urgency;
+pub(crate) use key_backoff::{BackoffRange, KeyBackoff};
+pub(crate) use lanes::Priority;
 pub(crate) use machine::Queue;
-pub(crate) use retries::{Retries, RetryLimits};

@@ -1,13 +1,13 @@
-//! The queue against a naive model that scans everything.
+//! The queue against a naive model that scans a list of all entries.
 
-use super::{Queue, Urgency};
+use super::{Priority, Queue};
 use proptest::prelude::*;
 use std::time::Duration;
 use tokio::time::Instant;
 
 #[derive(Debug, Clone)]
 enum Step {
-    Push { key: u8, delay: u64, urgency: Urgency },
+    Push { key: u8, delay: u64, priority: Priority },
     Start,
     Finish { key: u8 },
     Advance { millis: u64 },
@@ -15,54 +15,54 @@ enum Step {
 
 fn step() -> impl Strategy<Value = Step> {
     prop_oneof![
-        4 => (0..12u8, prop_oneof![Just(0), 1..4u64, 1..40u64], prop_oneof![2 => Just(Urgency::Change), 1 => Just(Urgency::Background)])
-            .prop_map(|(key, delay, urgency)| Step::Push { key, delay, urgency }),
+        4 => (0..12u8, prop_oneof![Just(0), 1..4u64, 1..40u64], prop_oneof![2 => Just(Priority::Change), 1 => Just(Priority::Background)])
+            .prop_map(|(key, delay, priority)| Step::Push { key, delay, priority }),
         4 => Just(Step::Start),
         3 => (0..12u8).prop_map(|key| Step::Finish { key }),
         2 => (1..30u64).prop_map(|millis| Step::Advance { millis }),
     ]
 }
 
-/// One wish per line, looked through from top to bottom.
+/// All pending entries, in no order.
 #[derive(Default)]
 struct Model {
-    waiting: Vec<Wish>,
+    waiting: Vec<Pending>,
     running: Vec<u8>,
     arrivals: usize,
-    /// Changes started in a row while something waited in the background.
-    row: usize,
+    /// Changes started since the last background key, while background keys were waiting.
+    consecutive_changes: usize,
 }
 
-/// What comes first is decided by `due` and then by `arrival`.
+/// Ordered by `due`, then by `arrival`.
 #[derive(Clone, Copy)]
-struct Wish {
+struct Pending {
     due: Instant,
     arrival: usize,
     key: u8,
     payload: usize,
-    urgency: Urgency,
+    priority: Priority,
 }
 
 impl Model {
-    fn push(&mut self, key: u8, payload: usize, due: Instant, urgency: Urgency, now: Instant) {
-        let due = due.max(now); // being overdue gives no advantage
+    fn push(&mut self, key: u8, payload: usize, due: Instant, priority: Priority, now: Instant) {
+        let due = due.max(now); // an overdue push goes behind keys that are ready
         let running = self.running.contains(&key);
         self.arrivals += 1;
         let arrival = self.arrivals;
-        let Some(present) = self.waiting.iter_mut().find(|wish| wish.key == key) else {
-            self.waiting.push(Wish { due, arrival, key, payload, urgency });
+        let Some(present) = self.waiting.iter_mut().find(|entry| entry.key == key) else {
+            self.waiting.push(Pending { due, arrival, key, payload, priority });
             return;
         };
-        let more_urgent = urgency > present.urgency;
+        let raised = priority > present.priority;
         if present.due <= now && !running {
-            if more_urgent {
-                *present = Wish { due: now, arrival, urgency, ..*present };
+            if raised {
+                *present = Pending { due: now, arrival, priority, ..*present };
             }
             return;
         }
-        present.urgency = present.urgency.max(urgency);
+        present.priority = present.priority.max(priority);
         if due < present.due {
-            *present = Wish { due, arrival, payload, ..*present };
+            *present = Pending { due, arrival, payload, ..*present };
         }
     }
 
@@ -70,35 +70,35 @@ impl Model {
         if self.running.len() >= limit {
             return None;
         }
-        let first = |urgency| {
-            let free = self.waiting.iter().filter(|wish| {
-                wish.due <= now && wish.urgency == urgency && !self.running.contains(&wish.key)
+        let first = |priority| {
+            let free = self.waiting.iter().filter(|entry| {
+                entry.due <= now && entry.priority == priority && !self.running.contains(&entry.key)
             });
-            free.min_by_key(|wish| (wish.due, wish.arrival)).copied()
+            free.min_by_key(|entry| (entry.due, entry.arrival)).copied()
         };
-        let chosen = match (first(Urgency::Change), first(Urgency::Background)) {
-            (Some(change), Some(_)) if self.row < 7 => {
-                self.row += 1;
+        let chosen = match (first(Priority::Change), first(Priority::Background)) {
+            (Some(change), Some(_)) if self.consecutive_changes < 7 => {
+                self.consecutive_changes += 1;
                 change
             }
             (change, background) => {
-                self.row = 0;
+                self.consecutive_changes = 0;
                 background.or(change)?
             }
         };
-        self.waiting.retain(|wish| wish.key != chosen.key);
+        self.waiting.retain(|entry| entry.key != chosen.key);
         self.running.push(chosen.key);
         Some((chosen.key, chosen.payload))
     }
 
-    /// A key that was pushed while it ran gets in line when it finishes.
+    /// A key that was pushed while it ran becomes ready when it finishes.
     fn finish(&mut self, key: u8, now: Instant) {
         let Some(position) = self.running.iter().position(|running| *running == key) else { return };
         self.running.remove(position);
-        if let Some(wish) = self.waiting.iter_mut().find(|wish| wish.key == key) {
+        if let Some(entry) = self.waiting.iter_mut().find(|entry| entry.key == key) {
             self.arrivals += 1;
-            wish.due = wish.due.max(now);
-            wish.arrival = self.arrivals;
+            entry.due = entry.due.max(now);
+            entry.arrival = self.arrivals;
         }
     }
 }
@@ -114,10 +114,10 @@ proptest! {
         let model_limit = if limit == 0 { usize::MAX } else { limit.into() };
         for (payload, step) in steps.into_iter().enumerate() {
             match step {
-                Step::Push { key, delay, urgency } => {
+                Step::Push { key, delay, priority } => {
                     let due = now + Duration::from_millis(delay);
-                    queue.push(key, payload, due, urgency, now);
-                    model.push(key, payload, due, urgency, now);
+                    queue.push(key, payload, due, priority, now);
+                    model.push(key, payload, due, priority, now);
                 }
                 Step::Start => prop_assert_eq!(queue.start(now), model.start(now, model_limit)),
                 Step::Finish { key } => {

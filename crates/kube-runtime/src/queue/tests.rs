@@ -1,6 +1,6 @@
-//! The queue by example.
+//! Examples of what the queue does.
 
-use super::{Queue, Urgency::*};
+use super::{Priority::*, Queue};
 use std::time::Duration;
 use tokio::time::Instant;
 
@@ -9,7 +9,7 @@ fn at(base: Instant, millis: u64) -> Instant {
 }
 
 #[test]
-fn pushes_of_a_waiting_key_are_one_run() {
+fn several_pushes_of_a_waiting_key_are_one_run() {
     let t = Instant::now();
     let mut queue = Queue::new(0);
     queue.push("a", 1, t, Change, t);
@@ -21,7 +21,7 @@ fn pushes_of_a_waiting_key_are_one_run() {
 }
 
 #[test]
-fn the_earliest_time_wins_in_either_order() {
+fn the_earliest_due_time_applies_in_either_push_order() {
     let t = Instant::now();
     let mut queue = Queue::new(0);
     queue.push("a", "late", at(t, 50), Change, t);
@@ -36,7 +36,7 @@ fn the_earliest_time_wins_in_either_order() {
 }
 
 #[test]
-fn a_push_of_the_same_time_changes_neither_place_nor_payload() {
+fn a_push_for_the_same_due_time_keeps_position_and_payload() {
     let t = Instant::now();
     let mut queue = Queue::new(0);
     queue.push("a", 1, at(t, 10), Change, t);
@@ -60,7 +60,7 @@ fn keys_start_in_the_order_in_which_they_became_due() {
 }
 
 #[test]
-fn a_change_during_a_run_makes_the_key_run_again() {
+fn a_push_during_a_run_makes_the_key_run_again() {
     let t = Instant::now();
     let mut queue = Queue::new(0);
     queue.push("a", 1, t, Change, t);
@@ -71,11 +71,11 @@ fn a_change_during_a_run_makes_the_key_run_again() {
     assert_eq!(queue.start(t), Some(("a", 2)));
     queue.finish(&"a", t);
     assert_eq!(queue.start(t), None);
-    assert!(queue.is_empty(), "a key that is done costs nothing");
+    assert!(queue.is_empty(), "a finished key uses no memory");
 }
 
 #[test]
-fn a_change_during_a_run_keeps_its_own_time() {
+fn a_push_during_a_run_keeps_its_due_time() {
     let t = Instant::now();
     let mut queue = Queue::new(0);
     queue.push("a", 1, t, Change, t);
@@ -88,7 +88,7 @@ fn a_change_during_a_run_keeps_its_own_time() {
 }
 
 #[test]
-fn the_limit_counts_runs_not_keys() {
+fn the_limit_bounds_running_keys() {
     let t = Instant::now();
     let mut queue = Queue::new(2);
     for key in ["a", "b", "c"] {
@@ -103,7 +103,7 @@ fn the_limit_counts_runs_not_keys() {
 }
 
 #[test]
-fn a_refused_key_stays_first_in_line() {
+fn a_skipped_key_keeps_its_position() {
     let t = Instant::now();
     let mut queue = Queue::new(0);
     for key in ["a", "b"] {
@@ -115,20 +115,20 @@ fn a_refused_key_stays_first_in_line() {
 }
 
 #[test]
-fn a_full_queue_has_nothing_to_wake_up_for() {
+fn a_queue_at_its_limit_needs_no_timer() {
     let t = Instant::now();
     let mut queue = Queue::new(1);
     queue.push("a", (), t, Change, t);
     queue.push("b", (), at(t, 10), Change, t);
     queue.start(t);
     assert_eq!(queue.start(at(t, 20)), None);
-    assert_eq!(queue.next_due(), None, "b is due and waits for a, not for a time");
+    assert_eq!(queue.next_due(), None, "b is due and waits for a to finish");
     queue.finish(&"a", at(t, 20));
     assert_eq!(queue.start(at(t, 20)), Some(("b", ())));
 }
 
 #[test]
-fn keys_that_wait_can_be_forgotten() {
+fn retain_waiting_removes_delayed_keys() {
     let t = Instant::now();
     let mut queue = Queue::new(0);
     queue.push("now", "keep", t, Change, t);
@@ -143,7 +143,7 @@ fn keys_that_wait_can_be_forgotten() {
 }
 
 #[test]
-fn finishing_what_does_not_run_changes_nothing() {
+fn finishing_a_key_that_does_not_run_changes_nothing() {
     let t = Instant::now();
     let mut queue = Queue::new(1);
     queue.push("a", (), t, Change, t);
@@ -157,7 +157,7 @@ fn start_all(queue: &mut Queue<&'static str, ()>, now: Instant) -> Vec<&'static 
 }
 
 #[test]
-fn changes_start_before_what_was_there() {
+fn changes_start_before_background_keys() {
     let t = Instant::now();
     let mut queue = Queue::new(0);
     queue.push("old-1", (), t, Background, t);
@@ -168,7 +168,7 @@ fn changes_start_before_what_was_there() {
 }
 
 #[test]
-fn a_change_of_what_waits_in_the_background_moves_it_up() {
+fn a_change_raises_the_priority_of_a_background_key() {
     let t = Instant::now();
     let mut queue = Queue::new(0);
     for key in ["old", "ready", "timed"] {
@@ -181,7 +181,7 @@ fn a_change_of_what_waits_in_the_background_moves_it_up() {
 }
 
 #[test]
-fn a_change_during_a_run_stays_urgent() {
+fn a_change_during_a_run_keeps_its_priority() {
     let t = Instant::now();
     let mut queue = Queue::new(1);
     queue.push("a", (), t, Background, t);
@@ -194,7 +194,7 @@ fn a_change_during_a_run_stays_urgent() {
 }
 
 #[test]
-fn no_flood_of_changes_keeps_the_background_waiting() {
+fn every_eighth_start_is_a_background_key_under_constant_changes() {
     let t = Instant::now();
     let mut queue = Queue::new(1);
     queue.push(1000, (), t, Background, t);

@@ -1,7 +1,7 @@
 //! Finding the objects of a cache by something else than their names.
 
 use super::{Lookup, by_name::ByName};
-use crate::unwind::catch;
+use crate::unwind::catch_panic;
 use ahash::AHashMap;
 use kube_core::ResourceExt;
 use std::{any::Any, borrow::Borrow, fmt, hash::Hash, sync::Arc};
@@ -136,7 +136,7 @@ where
 {
     fn keys(&self, object: &K) -> Result<IndexKeys, String> {
         let mut keys: Vec<T> = Vec::new();
-        catch(|| (self.keys)(object, &mut |key| keys.push(key)))?;
+        catch_panic(|| (self.keys)(object, &mut |key| keys.push(key)))?;
         Ok(Some(Box::new(keys)))
     }
 

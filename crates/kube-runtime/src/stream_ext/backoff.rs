@@ -1,6 +1,6 @@
 //! Pausing a stream that fails.
 
-use crate::backoff::{Backoff, Endless};
+use crate::backoff::{Backoff, RepeatLast};
 use futures::{Stream, TryStream, ready};
 use pin_project_lite::pin_project;
 use std::{
@@ -21,7 +21,7 @@ pin_project! {
     pub struct StreamBackoff<S, B> {
         #[pin]
         stream: S,
-        backoff: Endless<B>,
+        backoff: RepeatLast<B>,
         #[pin]
         state: State,
     }
@@ -38,7 +38,7 @@ pin_project! {
 impl<S: TryStream, B: Backoff> StreamBackoff<S, B> {
     /// Puts `backoff` between the errors of `stream`.
     pub fn new(stream: S, backoff: B) -> Self {
-        Self { stream, backoff: Endless::new(backoff), state: State::Awake }
+        Self { stream, backoff: RepeatLast::new(backoff), state: State::Awake }
     }
 }
 

@@ -1,4 +1,4 @@
-//! Deleting for good.
+//! Deleting an object and waiting until it no longer exists.
 
 use super::{await_condition, conditions::is_deleted};
 use kube_client::Api;
@@ -6,27 +6,27 @@ use kube_core::{Resource, params::DeleteParams};
 use serde::de::DeserializeOwned;
 use std::fmt::Debug;
 
-/// Why an object could not be deleted, or its end not be seen.
+/// Why an object could not be deleted, or its deletion not be waited for.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// The server answered with an object that has no uid, so it cannot be told from a successor.
-    #[error("the deleted object has no metadata.uid, so there is no telling when it is gone")]
+    /// The deleted object has no uid, so it cannot be distinguished from a recreated object of the same name.
+    #[error("the deleted object has no metadata.uid, so its deletion cannot be waited for")]
     NoUid,
-    /// The server did not take the deletion.
+    /// The delete request failed.
     #[error("failed to delete the object: {0}")]
     Delete(#[source] kube_client::Error),
-    /// The deletion was taken, but its end could not be waited for.
-    #[error("failed to wait until the object is gone: {0}")]
+    /// The delete request succeeded, but waiting for the deletion failed.
+    #[error("failed to wait until the object is deleted: {0}")]
     Await(#[source] super::Error),
 }
 
-/// Deletes the object of this name, and waits until it is gone: until all its finalizers are done.
+/// Deletes the object of this name and waits until it no longer exists, which is after all its finalizers are removed.
 ///
-/// Waits for ever if a finalizer never goes: put a [`tokio::time::timeout`] around it.
+/// There is no timeout: a finalizer that is never removed blocks for ever. Wrap the call in [`tokio::time::timeout`].
 ///
 /// # Errors
 ///
-/// See [`Error`]. An object that is not there at the start is an [`Error::Delete`].
+/// See [`Error`]. If the object does not exist at the start, that is an [`Error::Delete`].
 ///
 /// ```
 /// use k8s_openapi::api::core::v1::ConfigMap;
@@ -50,10 +50,10 @@ pub async fn delete_and_finalize<K: Clone + Debug + Send + DeserializeOwned + Re
     name: &str,
     delete_params: &DeleteParams,
 ) -> Result<(), Error> {
-    let answer = api.delete(name, delete_params).await.map_err(Error::Delete)?;
-    let uid = answer.either(
+    let response = api.delete(name, delete_params).await.map_err(Error::Delete)?;
+    let uid = response.either(
         |object| object.meta().uid.clone(),
-        // A status: the object is gone already, and named here by its uid.
+        // The object is deleted already; the status carries its uid.
         |status| status.details.map(|details| details.uid).filter(|uid| !uid.is_empty()),
     );
     let uid = uid.ok_or(Error::NoUid)?;

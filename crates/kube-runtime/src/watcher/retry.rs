@@ -1,7 +1,7 @@
 //! How long a watcher waits before it tries again.
 
 use super::fault::Fault;
-use crate::backoff::{Backoff, Endless, ExponentialBackoff, unlimited};
+use crate::backoff::{Backoff, ExponentialBackoff, RepeatLast, unlimited};
 use std::time::Duration;
 
 /// The waits of one watcher.
@@ -11,7 +11,7 @@ use std::time::Duration;
 pub(crate) struct RetryBackoff {
     short: ExponentialBackoff,
     long: ExponentialBackoff,
-    configured: Option<Endless<Box<dyn Backoff>>>,
+    configured: Option<RepeatLast<Box<dyn Backoff>>>,
 }
 
 /// After what kind of failure to wait.
@@ -42,7 +42,7 @@ impl RetryBackoff {
 
     /// At least the waits of `backoff`.
     pub(crate) fn at_least(backoff: impl Backoff + 'static) -> Self {
-        Self { configured: Some(Endless::new(Box::new(backoff))), ..Self::own() }
+        Self { configured: Some(RepeatLast::new(Box::new(backoff))), ..Self::own() }
     }
 
     /// The same waits every time.
@@ -79,7 +79,7 @@ impl RetryBackoff {
             RetryClass::Persistent => &mut self.long,
         };
         let own = own.next().expect("invariant: the sequences have no end");
-        let configured = self.configured.as_mut().map(Endless::next).unwrap_or_default();
+        let configured = self.configured.as_mut().map(RepeatLast::next).unwrap_or_default();
         retry_after.unwrap_or(own).max(configured)
     }
 

@@ -1,4 +1,4 @@
-//! What every test needs.
+//! Helpers that most tests use: server and client, short object constructors, and assertions on streams.
 
 use futures::{Stream, StreamExt, channel::mpsc, future::ready};
 use k8s_openapi::{NamespaceResourceScope, api::core::v1::ConfigMap};
@@ -19,7 +19,7 @@ use std::{fmt::Debug, future::Future, sync::OnceLock, time::Duration};
 use tokio::{task::JoinHandle, time::timeout};
 use tracing::{Dispatch, dispatcher::DefaultGuard};
 
-/// A fresh server and a client of it.
+/// A new, empty API server and a client of it.
 pub(crate) fn server() -> (ApiServer, Client) {
     let server = ApiServer::new();
     (server.clone(), Client::new(server, "default"))
@@ -29,17 +29,17 @@ pub(crate) fn config_maps(client: &Client) -> Api<ConfigMap> {
     Api::default_namespaced(client.clone())
 }
 
-/// Makes `subscriber` the one of this thread, until the guard is dropped.
+/// Sets the tracing subscriber of this thread until the guard is dropped.
 ///
-/// While a process has had a single subscriber, tracing decides for all threads by that of the thread that reaches a span or event first,
-/// and a test on another thread has none. A second one, which stays, makes it ask each.
-pub(crate) fn subscribe(subscriber: impl Into<Dispatch>) -> DefaultGuard {
-    static SECOND: OnceLock<Dispatch> = OnceLock::new();
-    SECOND.get_or_init(|| Dispatch::new(tracing_subscriber::registry()));
+/// While only one subscriber exists, tracing caches for the whole process whether a span or event is enabled, as decided
+/// on the thread that reaches it first, which may have no subscriber. A second, permanent subscriber prevents the caching.
+pub(crate) fn set_subscriber(subscriber: impl Into<Dispatch>) -> DefaultGuard {
+    static PERMANENT: OnceLock<Dispatch> = OnceLock::new();
+    PERMANENT.get_or_init(|| Dispatch::new(tracing_subscriber::registry()));
     tracing::dispatcher::set_default(&subscriber.into())
 }
 
-/// An object with nothing but a name.
+/// An object with only a name.
 pub(crate) fn named<K: Default + Resource>(name: &str) -> K {
     let mut object = K::default();
     object.meta_mut().name = Some(name.to_owned());
@@ -53,7 +53,7 @@ pub(crate) fn labelled<K: Default + Resource>(name: &str, label: (&str, &str)) -
     object
 }
 
-/// A child of `owner`.
+/// An object with a controller owner reference to `owner`.
 pub(crate) fn owned<K, O>(name: &str, owner: &O) -> K
 where
     K: Default + Resource,
@@ -69,14 +69,14 @@ where
     object
 }
 
-/// Short ways to change things.
-pub(crate) trait Change<K> {
+/// Short forms of the API calls that tests make.
+pub(crate) trait ApiExt<K> {
     fn add(&self, object: K) -> impl Future<Output = K>;
     fn touch(&self, name: &str, value: &str) -> impl Future<Output = K>;
     fn remove(&self, name: &str) -> impl Future<Output = ()>;
 }
 
-impl<K> Change<K> for Api<K>
+impl<K> ApiExt<K> for Api<K>
 where
     K: Resource<Scope = NamespaceResourceScope> + Clone + DeserializeOwned + Serialize + Debug,
 {
@@ -94,58 +94,59 @@ where
     }
 }
 
-/// The next item, which must come within a minute (of the test's clock).
+/// The next item. Panics if none arrives within a minute of tokio's clock.
 #[track_caller]
-pub(crate) fn soon<S: Stream + Unpin>(stream: &mut S) -> impl Future<Output = S::Item> {
+pub(crate) fn expect_next<S: Stream + Unpin>(stream: &mut S) -> impl Future<Output = S::Item> {
     let caller = std::panic::Location::caller();
     async move {
         match timeout(Duration::from_secs(60), stream.next()).await {
             Ok(Some(item)) => item,
             Ok(None) => panic!("the stream has ended, at {caller}"),
-            Err(_elapsed) => panic!("nothing came, at {caller}"),
+            Err(_elapsed) => panic!("no item within a minute, at {caller}"),
         }
     }
 }
 
-/// Fails unless the stream stays quiet for ten seconds.
+/// Panics if an item arrives within ten seconds of tokio's clock.
 #[track_caller]
-pub(crate) fn quiet<S>(stream: &mut S) -> impl Future<Output = ()>
+pub(crate) fn assert_idle<S>(stream: &mut S) -> impl Future<Output = ()>
 where
     S: Stream<Item: Debug> + Unpin,
 {
     let caller = std::panic::Location::caller();
     async move {
         if let Ok(item) = timeout(Duration::from_secs(10), stream.next()).await {
-            panic!("{item:?} came, at {caller}");
+            panic!("unexpected item {item:?}, at {caller}");
         }
     }
 }
 
-/// Waits until `condition` holds, for at most a minute of the test's clock.
+/// Waits until `condition` holds. Panics after a minute of tokio's clock.
 pub(crate) async fn eventually<F: Future<Output = bool>>(mut condition: impl FnMut() -> F) {
     let reached = async {
         while !condition().await {
             tokio::time::sleep(Duration::from_millis(10)).await;
         }
     };
-    timeout(Duration::from_secs(60), reached).await.expect("the condition is reached");
+    timeout(Duration::from_secs(60), reached).await.expect("the condition holds within a minute");
 }
 
+/// An error policy: no retry.
 pub(crate) fn wait_for_change<K, E, C>(_object: K, _error: &E, _context: C) -> Action {
     Action::await_change()
 }
 
-/// A reconciler's error for tests.
+/// The error type of the reconcilers in tests.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
-pub(crate) struct Failure(pub(crate) &'static str);
+pub(crate) struct TestError(pub(crate) &'static str);
 
-/// What failed, without why.
+/// The first part of the message, without the causes that follow it.
 fn without_causes(error: &impl std::error::Error) -> String {
     error.to_string().split(": ").next().unwrap_or_default().to_owned()
 }
 
-/// Runs a controller's output in the background, and gives its items in words.
+/// Polls a controller's output in a task and forwards each item as text: `done: NAME`, or the error without its causes.
 pub(crate) fn spawn_outputs<K, E>(
     output: impl Stream<Item = Result<(ObjectRef<K>, Action), Error<E, watcher::Error>>> + Send + 'static,
 ) -> Outputs
@@ -154,17 +155,17 @@ where
     E: std::error::Error + Send + 'static,
 {
     let (send, receive) = mpsc::unbounded();
-    let told = output.map(|item| {
+    let texts = output.map(|item| {
         item.map_or_else(|error| without_causes(&error), |(object, _)| format!("done: {}", object.name))
     });
-    let task = tokio::spawn(told.for_each(move |item| {
+    let task = tokio::spawn(texts.for_each(move |item| {
         send.unbounded_send(item).ok();
         ready(())
     }));
     Outputs { items: receive, task }
 }
 
-/// What a controller in the background says.
+/// The output of a controller that runs in a task; the task is aborted on drop.
 pub(crate) struct Outputs {
     pub(crate) items: mpsc::UnboundedReceiver<String>,
     pub(crate) task: JoinHandle<()>,

@@ -1,7 +1,8 @@
 //! What a controller guarantees about the reconciles of one object.
 
 use crate::common::{
-    Change, Failure, config_maps, eventually, named, quiet, server, soon, spawn_outputs, wait_for_change,
+    ApiExt, TestError, assert_idle, config_maps, eventually, expect_next, named, server, spawn_outputs,
+    wait_for_change,
 };
 use futures::{StreamExt, channel::mpsc, stream};
 use k8s_openapi::api::core::v1::ConfigMap;
@@ -38,12 +39,12 @@ async fn reconciles_what_is_there_and_what_changes() {
         Arc::new(()),
     );
     let mut outputs = spawn_outputs(output);
-    assert_eq!(soon(&mut outputs.items).await, "done: a");
+    assert_eq!(expect_next(&mut outputs.items).await, "done: a");
     api.add(named("b")).await;
-    assert_eq!(soon(&mut outputs.items).await, "done: b");
+    assert_eq!(expect_next(&mut outputs.items).await, "done: b");
     api.touch("a", "1").await;
-    assert_eq!(soon(&mut outputs.items).await, "done: a");
-    quiet(&mut outputs.items).await;
+    assert_eq!(expect_next(&mut outputs.items).await, "done: a");
+    assert_idle(&mut outputs.items).await;
 }
 
 #[tokio::test(start_paused = true)]
@@ -114,7 +115,7 @@ async fn no_more_run_than_the_limit_allows() {
     );
     let mut outputs = spawn_outputs(output);
     for _ in 0..20 {
-        soon(&mut outputs.items).await;
+        expect_next(&mut outputs.items).await;
     }
     assert_eq!(load.peak.load(Ordering::SeqCst), 3);
 }
@@ -136,9 +137,9 @@ async fn a_burst_of_changes_is_one_reconcile_with_debounce() {
         sleep(Duration::from_millis(100)).await;
         api.touch("a", &change.to_string()).await;
     }
-    assert_eq!(soon(&mut outputs.items).await, "done: a");
+    assert_eq!(expect_next(&mut outputs.items).await, "done: a");
     assert_eq!(start.elapsed().as_secs(), 1);
-    quiet(&mut outputs.items).await;
+    assert_idle(&mut outputs.items).await;
 }
 
 #[tokio::test(start_paused = true)]
@@ -153,7 +154,7 @@ async fn asks_again_when_reconciler_or_error_policy_say() {
             async move {
                 runs.unbounded_send(start.elapsed().as_secs()).unwrap();
                 match count.fetch_add(1, Ordering::SeqCst) {
-                    0 => Err(Failure("not yet")),
+                    0 => Err(TestError("not yet")),
                     1 => Ok(Action::requeue(Duration::from_secs(10))),
                     2 => Ok(Action::requeue(Duration::MAX)),
                     _ => Ok(Action::await_change()),
@@ -167,10 +168,10 @@ async fn asks_again_when_reconciler_or_error_policy_say() {
         Arc::new(AtomicUsize::new(0)),
     );
     let mut outputs = spawn_outputs(output);
-    let runs = [soon(&mut ran).await, soon(&mut ran).await, soon(&mut ran).await];
+    let runs = [expect_next(&mut ran).await, expect_next(&mut ran).await, expect_next(&mut ran).await];
     assert_eq!(runs, [0, 5, 15]);
-    assert_eq!(soon(&mut outputs.items).await, "the reconciler of ConfigMap.v1/a.default failed");
-    quiet(&mut ran).await;
+    assert_eq!(expect_next(&mut outputs.items).await, "the reconciler of ConfigMap.v1/a.default failed");
+    assert_idle(&mut ran).await;
 }
 
 #[tokio::test(start_paused = true)]
@@ -184,9 +185,9 @@ async fn a_change_comes_before_a_requeue() {
         Arc::new(()),
     );
     let mut outputs = spawn_outputs(output);
-    soon(&mut outputs.items).await;
+    expect_next(&mut outputs.items).await;
     api.touch("a", "1").await;
-    soon(&mut outputs.items).await;
+    expect_next(&mut outputs.items).await;
 }
 
 #[tokio::test(start_paused = true)]
@@ -205,11 +206,11 @@ async fn a_panic_is_an_error_of_that_object_only() {
         Arc::new(()),
     );
     let mut outputs = spawn_outputs(output);
-    let mut said = [soon(&mut outputs.items).await, soon(&mut outputs.items).await];
+    let mut said = [expect_next(&mut outputs.items).await, expect_next(&mut outputs.items).await];
     said.sort();
     assert_eq!(said, ["done: good", "running reconcilers failed"]);
     api.touch("bad", "1").await;
-    assert_eq!(soon(&mut outputs.items).await, "done: bad");
+    assert_eq!(expect_next(&mut outputs.items).await, "done: bad");
 }
 
 #[tokio::test(start_paused = true)]

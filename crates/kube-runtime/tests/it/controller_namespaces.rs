@@ -1,7 +1,10 @@
 //! One controller for several namespaces.
 
 use crate::{
-    common::{Change, Outputs, labelled, named, owned, quiet, server, soon, spawn_outputs, wait_for_change},
+    common::{
+        ApiExt, Outputs, assert_idle, expect_next, labelled, named, owned, server, spawn_outputs,
+        wait_for_change,
+    },
     layers::delayed,
 };
 use futures::{StreamExt, channel::mpsc};
@@ -57,13 +60,16 @@ async fn reconciles_what_is_in_them_and_nothing_else() {
     let controller = controller(&client);
     let store = controller.store();
     let mut outputs = run(controller);
-    assert_eq!([soon(&mut outputs.items).await, soon(&mut outputs.items).await], ["done: one", "done: one"]);
+    assert_eq!(
+        [expect_next(&mut outputs.items).await, expect_next(&mut outputs.items).await],
+        ["done: one", "done: one"]
+    );
     let shown: BTreeSet<_> = store.state().iter().map(|map| map.namespace().unwrap()).collect();
     assert_eq!(shown, WATCHED.map(str::to_owned).into());
     maps(&client, "c").touch("one", "1").await;
-    quiet(&mut outputs.items).await;
+    assert_idle(&mut outputs.items).await;
     maps(&client, "b").touch("one", "1").await;
-    assert_eq!(soon(&mut outputs.items).await, "done: one");
+    assert_eq!(expect_next(&mut outputs.items).await, "done: one");
 }
 
 #[tokio::test(start_paused = true)]
@@ -72,7 +78,7 @@ async fn children_in_no_namespace_hold_up_nobody() {
     let start = Instant::now();
     let nowhere: [&str; 0] = [];
     let mut outputs = run(controller(&client).owns_in_namespaces::<Secret>(client.clone(), nowhere, all()));
-    assert_eq!(soon(&mut outputs.items).await, "done: one");
+    assert_eq!(expect_next(&mut outputs.items).await, "done: one");
     assert!(start.elapsed() < Duration::from_secs(1), "after {:?}", start.elapsed());
 }
 
@@ -86,22 +92,22 @@ async fn hears_of_children_and_of_what_is_watched_in_them() {
         });
     let mut outputs = run(controller);
     for _ in WATCHED {
-        soon(&mut outputs.items).await;
+        expect_next(&mut outputs.items).await;
     }
     let secrets = |namespace| Api::<Secret>::namespaced(client.clone(), namespace);
     for namespace in ["a", "b"] {
         let owner = maps(&client, namespace).get("one").await.unwrap();
         secrets(namespace).add(owned("child", &owner)).await;
-        assert_eq!(soon(&mut outputs.items).await, "done: one");
+        assert_eq!(expect_next(&mut outputs.items).await, "done: one");
         secrets(namespace).remove("child").await;
-        assert_eq!(soon(&mut outputs.items).await, "done: one");
+        assert_eq!(expect_next(&mut outputs.items).await, "done: one");
     }
     for (namespace, hears) in [("a", true), ("b", false)] {
         secrets(namespace).add(labelled("dependency", ("for", "one"))).await;
         if hears {
-            assert_eq!(soon(&mut outputs.items).await, "done: one");
+            assert_eq!(expect_next(&mut outputs.items).await, "done: one");
         }
-        quiet(&mut outputs.items).await;
+        assert_idle(&mut outputs.items).await;
     }
 }
 
@@ -110,14 +116,17 @@ async fn a_namespace_whose_watch_fails_does_not_hold_up_the_others() {
     let (server, client) = world().await;
     server.fault(Match::watch::<ConfigMap>().namespace("b"), Fault::status(500, "InternalError"));
     let mut outputs = run(controller(&client).trigger_backoff(Forever));
-    let mut first =
-        [soon(&mut outputs.items).await, soon(&mut outputs.items).await, soon(&mut outputs.items).await];
+    let mut first = [
+        expect_next(&mut outputs.items).await,
+        expect_next(&mut outputs.items).await,
+        expect_next(&mut outputs.items).await,
+    ];
     first.sort();
     assert_eq!(first, ["a stream of triggers failed", "done: one", "done: one"]);
     for round in 0..10 {
         let start = Instant::now();
         maps(&client, "a").touch("one", &round.to_string()).await;
-        assert_eq!(soon(&mut outputs.items).await, "done: one");
+        assert_eq!(expect_next(&mut outputs.items).await, "done: one");
         assert!(start.elapsed() < Duration::from_secs(1), "after {:?}", start.elapsed());
     }
 }
@@ -154,18 +163,18 @@ async fn kinds_may_be_known_only_at_run_time() {
         Arc::new(()),
     );
     let mut done = output.map(|item| item.unwrap().0.namespace.unwrap()).boxed();
-    let mut first = [soon(&mut done).await, soon(&mut done).await];
+    let mut first = [expect_next(&mut done).await, expect_next(&mut done).await];
     first.sort();
     assert_eq!(first, WATCHED);
     let owner = maps(&client, "b").get("one").await.unwrap();
     let secrets = |namespace| Api::<Secret>::namespaced(client.clone(), namespace);
     secrets("b").add(owned("child", &owner)).await;
-    assert_eq!(soon(&mut done).await, "b");
+    assert_eq!(expect_next(&mut done).await, "b");
     let mut dependency: Secret = named("dependency");
     dependency.annotations_mut().insert("for".to_owned(), "one".to_owned());
     secrets("a").add(dependency).await;
-    assert_eq!(soon(&mut done).await, "a");
-    quiet(&mut done).await;
+    assert_eq!(expect_next(&mut done).await, "a");
+    assert_idle(&mut done).await;
 }
 
 #[tokio::test(start_paused = true)]
@@ -190,24 +199,24 @@ async fn they_may_come_and_go_with_what_is_owned_in_them() {
     let controller = Controller::for_stream(maps_there.applied_objects(), store.clone())
         .owns_stream(children_there.touched_objects());
     let mut outputs = run(controller);
-    assert_eq!(soon(&mut outputs.items).await, "done: one");
+    assert_eq!(expect_next(&mut outputs.items).await, "done: one");
 
     only(&["a", "b"]);
-    assert_eq!(soon(&mut outputs.items).await, "done: one");
-    quiet(&mut outputs.items).await;
+    assert_eq!(expect_next(&mut outputs.items).await, "done: one");
+    assert_idle(&mut outputs.items).await;
     assert_eq!(store.len(), 2);
     let owner = maps(&client, "b").get("one").await.unwrap();
     let secrets = Api::<Secret>::namespaced(client.clone(), "b");
     secrets.add(owned("child", &owner)).await;
-    assert_eq!(soon(&mut outputs.items).await, "done: one");
+    assert_eq!(expect_next(&mut outputs.items).await, "done: one");
 
     only(&["b"]);
-    quiet(&mut outputs.items).await;
+    assert_idle(&mut outputs.items).await;
     assert_eq!(store.len(), 1);
     maps(&client, "a").touch("one", "1").await;
-    quiet(&mut outputs.items).await;
+    assert_idle(&mut outputs.items).await;
     secrets.remove("child").await;
-    assert_eq!(soon(&mut outputs.items).await, "done: one");
+    assert_eq!(expect_next(&mut outputs.items).await, "done: one");
 }
 
 #[tokio::test(start_paused = true)]

@@ -1,7 +1,7 @@
 //! What makes a controller reconcile besides changes of its objects.
 
 use crate::common::{
-    Change, Outputs, labelled, named, owned, quiet, server, soon, spawn_outputs, wait_for_change,
+    ApiExt, Outputs, assert_idle, expect_next, labelled, named, owned, server, spawn_outputs, wait_for_change,
 };
 use futures::channel::mpsc;
 use k8s_openapi::api::{
@@ -53,11 +53,11 @@ async fn what_is_owned_is_healed() {
         Arc::new(client.clone()),
     );
     let mut outputs = spawn_outputs(output);
-    soon(&mut outputs.items).await;
+    expect_next(&mut outputs.items).await;
     let first = config_maps(&client).get("child").await.unwrap();
     while soon_or_quiet(&mut outputs).await {}
     config_maps(&client).remove("child").await;
-    assert_eq!(soon(&mut outputs.items).await, "done: owner");
+    assert_eq!(expect_next(&mut outputs.items).await, "done: owner");
     let second = config_maps(&client).get("child").await.unwrap();
     assert_ne!(first.uid(), second.uid());
 }
@@ -75,13 +75,13 @@ async fn what_a_mapper_names_is_reconciled() {
         run(Controller::new(secrets(&client), all()).watches(config_maps(&client), all(), |map| {
             map.labels().get("for").map(|name| ObjectRef::new(name).within("default"))
         }));
-    assert_eq!(soon(&mut outputs.items).await, "done: a");
+    assert_eq!(expect_next(&mut outputs.items).await, "done: a");
     config_maps(&client).add(named("for-nobody")).await;
-    quiet(&mut outputs.items).await;
+    assert_idle(&mut outputs.items).await;
     config_maps(&client).add(labelled("for-a", ("for", "a"))).await;
-    assert_eq!(soon(&mut outputs.items).await, "done: a");
+    assert_eq!(expect_next(&mut outputs.items).await, "done: a");
     config_maps(&client).add(labelled("for-b", ("for", "b"))).await;
-    assert!(soon(&mut outputs.items).await.starts_with("Secret.v1/b.default was to be reconciled"));
+    assert!(expect_next(&mut outputs.items).await.starts_with("Secret.v1/b.default was to be reconciled"));
 }
 
 #[tokio::test(start_paused = true)]
@@ -95,12 +95,12 @@ async fn triggers_of_ones_own_are_reconciled() {
     let mut outputs =
         run(Controller::new(secrets(&client), all()).reconcile_on(ones).reconcile_all_on(everies));
     for _ in 0..2 {
-        soon(&mut outputs.items).await;
+        expect_next(&mut outputs.items).await;
     }
     one.unbounded_send(ObjectRef::new("b").within("default")).unwrap();
-    assert_eq!(soon(&mut outputs.items).await, "done: b");
+    assert_eq!(expect_next(&mut outputs.items).await, "done: b");
     every.unbounded_send(()).unwrap();
-    let mut both = [soon(&mut outputs.items).await, soon(&mut outputs.items).await];
+    let mut both = [expect_next(&mut outputs.items).await, expect_next(&mut outputs.items).await];
     both.sort();
     assert_eq!(both, ["done: a", "done: b"]);
 }
@@ -129,7 +129,7 @@ async fn an_owner_of_the_whole_cluster_is_one_object() {
         tokio::time::sleep(std::time::Duration::from_millis(300)).await;
     }
     for _ in 0..2 {
-        assert_eq!(soon(&mut outputs.items).await, "done: role");
+        assert_eq!(expect_next(&mut outputs.items).await, "done: role");
     }
 }
 
@@ -143,12 +143,12 @@ async fn controllers_can_share_a_watch() {
     let watch = watcher::watcher(secrets(&client), all()).default_backoff().reflect_shared(writer);
     let watch = tokio::spawn(futures::StreamExt::for_each(watch, |_| std::future::ready(())));
     let (mut first, mut second) = (run(first), run(second));
-    assert_eq!(soon(&mut first.items).await, "done: a");
-    assert_eq!(soon(&mut second.items).await, "done: a");
+    assert_eq!(expect_next(&mut first.items).await, "done: a");
+    assert_eq!(expect_next(&mut second.items).await, "done: a");
     secrets(&client).add(named("b")).await;
-    assert_eq!(soon(&mut first.items).await, "done: b");
-    assert_eq!(soon(&mut second.items).await, "done: b");
+    assert_eq!(expect_next(&mut first.items).await, "done: b");
+    assert_eq!(expect_next(&mut second.items).await, "done: b");
     secrets(&client).remove("a").await;
-    quiet(&mut first.items).await;
+    assert_idle(&mut first.items).await;
     watch.abort();
 }

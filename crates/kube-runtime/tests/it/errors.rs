@@ -1,7 +1,7 @@
 //! The message of every public error, in one list: what a person on call reads in a log. `{}` alone has to tell the cause, and of a
 //! watch its kind and scope.
 
-use crate::common::{Failure, config_maps, named, server, soon};
+use crate::common::{TestError, config_maps, expect_next, named, server};
 use futures::StreamExt;
 use k8s_openapi::api::core::v1::ConfigMap;
 use kube_client::{Api, Client, error::ErrorChain};
@@ -73,9 +73,9 @@ async fn of_the_runtime() {
         WatchFailed => WatchFailed(kube_client::Error::ReadEvents(io::Error::other("reset"))),
         NoResourceVersion => NoResourceVersion,
     });
-    every!(list, "controller::Error", controller::Error<Failure, watcher::Error>: controller::Error {
+    every!(list, "controller::Error", controller::Error<TestError, watcher::Error>: controller::Error {
         ObjectNotFound => ObjectNotFound(object()),
-        ReconcilerFailed => ReconcilerFailed(Failure("not yet"), object()),
+        ReconcilerFailed => ReconcilerFailed(TestError("not yet"), object()),
         QueueError => QueueError(watcher::Error::WatchError(missing())),
         RunnerError => RunnerError(never_ready().await),
     });
@@ -93,9 +93,9 @@ async fn of_the_runtime() {
         };
         list.add(name, &error);
     }
-    every!(list, "finalizer::Error", finalizer::Error<Failure>: finalizer::Error {
-        ApplyFailed => ApplyFailed(Failure("not yet")),
-        CleanupFailed => CleanupFailed(Failure("not yet")),
+    every!(list, "finalizer::Error", finalizer::Error<TestError>: finalizer::Error {
+        ApplyFailed => ApplyFailed(TestError("not yet")),
+        CleanupFailed => CleanupFailed(TestError("not yet")),
         AddFinalizer => AddFinalizer(refused()),
         RemoveFinalizer => RemoveFinalizer(refused()),
         UnnamedObject => UnnamedObject,
@@ -120,7 +120,7 @@ async fn first_error(client: &Client, resource: &ApiResource, namespace: Option<
     };
     let mut events = pin!(watcher(api, watcher::Config::default()));
     loop {
-        if let Err(error) = soon(&mut events).await {
+        if let Err(error) = expect_next(&mut events).await {
             return error.to_string();
         }
     }
@@ -157,12 +157,12 @@ async fn a_queue_error_of_a_controller_names_the_kind() {
     config_maps(&client).create(&PostParams::default(), &named("a")).await.unwrap();
     server.fault(Match::watch::<ConfigMap>(), Fault::status(500, "InternalError"));
     let output = Controller::new(config_maps(&client), watcher::Config::default()).run(
-        |_: Arc<ConfigMap>, _| async { Ok::<_, Failure>(Action::await_change()) },
+        |_: Arc<ConfigMap>, _| async { Ok::<_, TestError>(Action::await_change()) },
         |_, _, _| Action::await_change(),
         Arc::new(()),
     );
     let mut errors = pin!(output.filter_map(|item| async { item.err() }));
-    let told = soon(&mut errors).await.to_string();
+    let told = expect_next(&mut errors).await.to_string();
     assert!(
         told.starts_with(
             "a stream of triggers failed: failed to start the watch (configmaps in namespace default): "

@@ -1,6 +1,6 @@
 //! Publishing events.
 
-use crate::common::{Change, config_maps, named, server};
+use crate::common::{ApiExt, config_maps, named, server};
 use k8s_openapi::api::{core::v1::ObjectReference, events::v1::Event as ApiEvent, rbac::v1::ClusterRole};
 use kube_client::Api;
 use kube_core::{Resource, params::DeleteParams};

@@ -1,7 +1,7 @@
 //! Finalizers against a server that enforces them.
 
 use crate::{
-    common::{Change, Failure, config_maps, eventually, named, server},
+    common::{ApiExt, TestError, config_maps, eventually, named, server},
     layers::{counted, interfering},
 };
 use k8s_openapi::api::core::v1::ConfigMap;
@@ -25,7 +25,7 @@ async fn once(
     api: &Api<ConfigMap>,
     object: ConfigMap,
     fail: bool,
-) -> (Option<&'static str>, Result<Action, Error<Failure>>) {
+) -> (Option<&'static str>, Result<Action, Error<TestError>>) {
     let called = Mutex::new(None);
     let result = finalizer(api, NAME, Arc::new(object), |event| {
         *called.lock().unwrap() = Some(match event {
@@ -33,7 +33,7 @@ async fn once(
             Event::Cleanup(_) => "cleanup",
         });
         std::future::ready(if fail {
-            Err(Failure("no"))
+            Err(TestError("no"))
         } else {
             Ok(Action::requeue(Duration::from_secs(9)))
         })
@@ -162,7 +162,7 @@ async fn says_what_is_wrong_with_its_arguments() {
     let unnamed = once(&api, ConfigMap::default(), false).await.1;
     assert!(matches!(unnamed, Err(Error::UnnamedObject)));
     let invalid = finalizer(&api, "no good", Arc::new(named("a")), |_: Event<ConfigMap>| {
-        std::future::ready(Ok::<_, Failure>(Action::await_change()))
+        std::future::ready(Ok::<_, TestError>(Action::await_change()))
     });
     assert!(invalid.await.unwrap_err().to_string().contains("example.com/cleanup"));
     let gone = once(&api, named("gone"), false).await.1.unwrap_err();
@@ -185,7 +185,7 @@ async fn a_controller_cleans_up() {
                             Event::Apply(_) => "apply",
                             Event::Cleanup(_) => "cleanup",
                         });
-                        Ok::<_, Failure>(Action::await_change())
+                        Ok::<_, TestError>(Action::await_change())
                     })
                     .await
                 }

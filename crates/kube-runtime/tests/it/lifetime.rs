@@ -1,6 +1,6 @@
 //! What is started and ended leaves nothing behind.
 
-use crate::common::{Change, config_maps, named, server, wait_for_change};
+use crate::common::{ApiExt, config_maps, named, server, wait_for_change};
 use futures::{StreamExt, future::join_all};
 use k8s_openapi::api::core::v1::{ConfigMap, Secret};
 use kube_client::{Api, Client};

@@ -1,6 +1,8 @@
 //! What `RUST_LOG=kube_runtime=debug` shows of a controller.
 
-use crate::common::{Change, Failure, config_maps, named, server, soon, spawn_outputs, subscribe};
+use crate::common::{
+    ApiExt, TestError, config_maps, expect_next, named, server, set_subscriber, spawn_outputs,
+};
 use k8s_openapi::api::core::v1::ConfigMap;
 use kube_runtime::{Controller, controller::Action, watcher};
 use std::{
@@ -38,20 +40,20 @@ async fn reconciles_are_told_from_start_to_end() {
         .with_env_filter(EnvFilter::new("kube_runtime=debug"))
         .with_ansi(false)
         .with_writer(lines.clone());
-    let _log = subscribe(log.finish());
+    let _log = set_subscriber(log.finish());
     let (_server, client) = server();
     config_maps(&client).add(named("a")).await;
     let output = Controller::new(config_maps(&client), watcher::Config::default()).run(
-        |_: Arc<ConfigMap>, _| async { Ok::<_, Failure>(Action::requeue(Duration::from_secs(7))) },
+        |_: Arc<ConfigMap>, _| async { Ok::<_, TestError>(Action::requeue(Duration::from_secs(7))) },
         |_, _, _| Action::await_change(),
         Arc::new(()),
     );
     let mut outputs = spawn_outputs(output);
-    assert_eq!(soon(&mut outputs.items).await, "done: a");
+    assert_eq!(expect_next(&mut outputs.items).await, "done: a");
     let log = String::from_utf8(lines.0.lock().unwrap().clone()).unwrap();
     let line = |words: &str| {
         log.lines().find(|line| line.contains(words)).unwrap_or_else(|| panic!("{words}:\n{log}"))
     };
-    assert!(line("a reconcile starts").contains("object.ref=ConfigMap.v1/a.default"), "{log}");
-    assert!(line("a reconcile is over").contains(r#"namespace="default" name=a again=Some(7s)"#), "{log}");
+    assert!(line("reconcile started").contains("object.ref=ConfigMap.v1/a.default"), "{log}");
+    assert!(line("reconcile finished").contains(r#"namespace="default" name=a requeue_after=Some(7s)"#), "{log}");
 }

@@ -1,7 +1,7 @@
 //! `Duration::MAX` wherever a user can give a duration: it means "never", and nothing panics.
 
 use crate::common::{
-    Change, Failure, config_maps, named, quiet, server, soon, spawn_outputs, wait_for_change,
+    ApiExt, TestError, assert_idle, config_maps, expect_next, named, server, spawn_outputs, wait_for_change,
 };
 use futures::{FutureExt, StreamExt, stream};
 use k8s_openapi::api::core::v1::ConfigMap;
@@ -47,9 +47,9 @@ async fn a_debounce_without_end_starts_nothing_and_ends_on_request() {
     let (stop, stopped) = tokio::sync::oneshot::channel::<()>();
     let output = controller(&client, Config::default().debounce(MAX))
         .graceful_shutdown_on(async { drop(stopped.await) })
-        .run(|_, _| async { Ok::<_, Failure>(Action::await_change()) }, wait_for_change, Arc::new(()));
+        .run(|_, _| async { Ok::<_, TestError>(Action::await_change()) }, wait_for_change, Arc::new(()));
     let mut outputs = spawn_outputs(output);
-    quiet(&mut outputs.items).await;
+    assert_idle(&mut outputs.items).await;
     stop.send(()).unwrap();
     (&mut outputs.task).await.expect("it ends without a panic");
 }
@@ -64,7 +64,7 @@ async fn every_wait_of_a_reconcile_may_be_without_end() {
         |object: Arc<ConfigMap>, _| async move {
             match object.annotations().get("touched").map(String::as_str) {
                 None => Ok(Action::requeue(MAX)),
-                Some("fail") => Err(Failure("no")),
+                Some("fail") => Err(TestError("no")),
                 Some(_) => {
                     let mut written = ConfigMap::clone(&object);
                     written.metadata.resource_version = Some(u64::MAX.to_string());
@@ -76,13 +76,13 @@ async fn every_wait_of_a_reconcile_may_be_without_end() {
         Arc::new(()),
     );
     let mut outputs = spawn_outputs(output);
-    assert_eq!(soon(&mut outputs.items).await, "done: a");
+    assert_eq!(expect_next(&mut outputs.items).await, "done: a");
     api.touch("a", "fail").await;
-    assert!(soon(&mut outputs.items).await.contains("failed"));
+    assert!(expect_next(&mut outputs.items).await.contains("failed"));
     api.touch("a", "written").await;
-    assert_eq!(soon(&mut outputs.items).await, "done: a");
+    assert_eq!(expect_next(&mut outputs.items).await, "done: a");
     api.touch("a", "waits for the write").await;
-    quiet(&mut outputs.items).await;
+    assert_idle(&mut outputs.items).await;
     assert!(!outputs.task.is_finished());
 }
 
@@ -91,13 +91,13 @@ async fn a_watch_that_fails_may_wait_without_end() {
     let (server, client) = server();
     let _refused = server.fault(Match::list::<ConfigMap>(), Fault::status(500, "InternalError"));
     let output = controller(&client, Config::default()).trigger_backoff(Never).run(
-        |_, _| async { Ok::<_, Failure>(Action::await_change()) },
+        |_, _| async { Ok::<_, TestError>(Action::await_change()) },
         wait_for_change,
         Arc::new(()),
     );
     let mut outputs = spawn_outputs(output);
-    soon(&mut outputs.items).await;
-    quiet(&mut outputs.items).await;
+    expect_next(&mut outputs.items).await;
+    assert_idle(&mut outputs.items).await;
     assert!(!outputs.task.is_finished());
 }
 
@@ -137,6 +137,6 @@ async fn a_watch_may_be_asked_to_last_as_long_as_can_be_said() {
     for config in [watcher::Config::default(), watcher::Config::default().streaming_lists()] {
         let events = watcher(config_maps(&client), config.timeout(u32::MAX));
         let mut objects = Box::pin(events.applied_objects());
-        assert_eq!(soon(&mut objects).await.unwrap().name_any(), "a");
+        assert_eq!(expect_next(&mut objects).await.unwrap().name_any(), "a");
     }
 }

@@ -1,6 +1,6 @@
 //! Several namespaces as one stream and one store.
 
-use crate::common::{Change, named, quiet, server, soon};
+use crate::common::{ApiExt, assert_idle, expect_next, named, server};
 use futures::{StreamExt, channel::mpsc, stream};
 use k8s_openapi::api::core::v1::{ConfigMap, Namespace};
 use kube_client::{Api, Client};
@@ -51,7 +51,7 @@ fn watched(
 async fn next(told: &mut Told, count: usize) -> Vec<String> {
     let mut items = Vec::new();
     for _ in 0..count {
-        items.push(soon(told).await);
+        items.push(expect_next(told).await);
     }
     items.sort();
     items
@@ -84,7 +84,7 @@ async fn one_that_is_forbidden_holds_up_nobody() {
     assert_eq!(first, ["Init", "InitApply(a/one)", "InitDone", "error"]);
     assert!(store.is_ready());
     forbidden.remove();
-    while soon(&mut told).await != "Apply(b/one)" {}
+    while expect_next(&mut told).await != "Apply(b/one)" {}
     assert_eq!(store.len(), 2);
 }
 
@@ -94,7 +94,7 @@ async fn one_that_is_down_is_waited_for_but_not_for_ever() {
     server.fault(Match::list::<ConfigMap>().namespace("b"), Fault::status(500, "InternalError"));
     let (store, mut told) = watched(&client, stream::iter([vec!["a", "b"]]));
     let start = tokio::time::Instant::now();
-    while soon(&mut told).await != "InitDone" {}
+    while expect_next(&mut told).await != "InitDone" {}
     assert_eq!(start.elapsed(), Duration::from_secs(30));
     assert!(store.is_ready());
 }
@@ -109,18 +109,18 @@ async fn one_that_lists_again_leaves_the_others_alone() {
     }
     let (store, mut told) = watched(&client, stream::iter([vec!["a", "b"]]));
     next(&mut told, 6).await;
-    quiet(&mut told).await;
+    assert_idle(&mut told).await;
     let away =
         server.fault(Match::watch::<ConfigMap>().namespace("a"), Fault::status(503, "ServiceUnavailable"));
     server.end_watches();
-    while soon(&mut told).await != "error" {}
+    while expect_next(&mut told).await != "error" {}
     maps(&client, "a").remove("goes").await;
     server.compact();
     away.remove();
-    while soon(&mut told).await != "Delete(a/goes)" {}
+    while expect_next(&mut told).await != "Delete(a/goes)" {}
     let gone = ObjectRef::new("goes").within("a");
     assert!(store.get(&gone).is_none() && store.len() == 3);
-    quiet(&mut told).await;
+    assert_idle(&mut told).await;
 }
 
 #[tokio::test(start_paused = true)]
@@ -138,7 +138,7 @@ async fn may_come_and_go() {
     change.unbounded_send(vec!["b"]).unwrap();
     assert_eq!(next(&mut told, 1).await, ["Delete(a/one)"]);
     maps(&client, "a").touch("one", "1").await;
-    quiet(&mut told).await;
+    assert_idle(&mut told).await;
     change.unbounded_send(vec!["b", "a"]).unwrap();
     assert_eq!(next(&mut told, 1).await, ["Apply(a/one)"]);
     assert_eq!(store.len(), 2);

@@ -1,7 +1,7 @@
 //! Reconciling only once the store shows what the reconcile before wrote.
 
 use crate::{
-    common::{Change, config_maps, named, server, soon, spawn_outputs, wait_for_change},
+    common::{ApiExt, config_maps, expect_next, named, server, spawn_outputs, wait_for_change},
     layers::lagging,
 };
 use futures::{StreamExt, channel::mpsc, future::ready, stream};
@@ -138,9 +138,9 @@ async fn the_store_is_looked_at_again_where_no_event_says_so() {
         Arc::clone(&counting),
     );
     let mut outputs = spawn_outputs(output);
-    soon(&mut outputs.items).await;
+    expect_next(&mut outputs.items).await;
     ask.unbounded_send(ObjectRef::new("writer").within("default")).unwrap();
-    soon(&mut outputs.items).await;
+    expect_next(&mut outputs.items).await;
     assert_eq!(counting.counts_of("writer"), [0, 1]);
     let second = counting.times_of("writer")[1];
     assert!((2..=4).contains(&second), "soon after the store had it, not after the longest wait: {second} s");

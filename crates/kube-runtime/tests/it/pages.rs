@@ -1,6 +1,6 @@
 //! Lists of several pages, and long ones.
 
-use crate::common::soon;
+use crate::common::expect_next;
 use bytes::Bytes;
 use futures::{Stream, StreamExt, stream};
 use http::{Request, Response, StatusCode};
@@ -91,7 +91,7 @@ async fn list(client: Client) -> (Vec<String>, usize) {
     let mut events = pin!(events(client, Config::default().page_size(2)));
     let (mut names, mut errors) = (Vec::new(), 0);
     loop {
-        match soon(&mut events).await {
+        match expect_next(&mut events).await {
             Ok(Event::Init) => names.clear(),
             Ok(Event::InitApply(object)) => names.push(object.metadata.name.unwrap()),
             Ok(Event::InitDone) => return (names, errors),
@@ -117,7 +117,7 @@ async fn the_next_page_is_on_its_way_while_one_is_used() {
     let (client, log) = five_pages(NONE);
     let mut events = pin!(events(client, Config::default().page_size(2)));
     let asked = || log.lock().unwrap().clone();
-    let mut next = async || soon(&mut events).await.unwrap().to_string();
+    let mut next = async || expect_next(&mut events).await.unwrap().to_string();
     assert_eq!(next().await, "Init");
     let_others_work().await;
     // The one behind has been asked for. It goes no further by itself.
@@ -162,11 +162,11 @@ async fn the_next_page_is_read_to_its_end_before_it_is_wanted() {
     });
     let mut events = pin!(events(Client::new(service, "default"), Config::default().page_size(1)));
     for expected in ["Init", "InitApply(a)"] {
-        assert_eq!(soon(&mut events).await.unwrap().to_string(), expected);
+        assert_eq!(expect_next(&mut events).await.unwrap().to_string(), expected);
     }
     let_others_work().await;
     assert_eq!(read.load(Ordering::SeqCst), 2, "nobody has asked for the second page yet");
-    assert_eq!(soon(&mut events).await.unwrap().to_string(), "InitApply(b)");
+    assert_eq!(expect_next(&mut events).await.unwrap().to_string(), "InitApply(b)");
 }
 
 #[tokio::test(start_paused = true)]
@@ -175,7 +175,7 @@ async fn dropping_the_watcher_ends_what_is_on_its_way() {
     let before = Handle::current().metrics().num_alive_tasks();
     {
         let mut events = pin!(events(client, Config::default().page_size(2)));
-        soon(&mut events).await.unwrap();
+        expect_next(&mut events).await.unwrap();
     }
     let_others_work().await;
     assert_eq!(Handle::current().metrics().num_alive_tasks(), before);
@@ -210,7 +210,7 @@ async fn whoever_uses_a_page_may_ask_the_same_server_for_other_things() {
     let others: Api<ConfigMap> = Api::default_namespaced(client.clone());
     let mut events = pin!(events(client, Config::default().page_size(2)));
     for _ in 0..12 {
-        soon(&mut events).await.unwrap();
+        expect_next(&mut events).await.unwrap();
         assert_eq!(others.list(&Default::default()).await.unwrap().items.len(), 10);
     }
 }

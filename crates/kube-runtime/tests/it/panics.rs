@@ -1,6 +1,8 @@
 //! User code that panics: an error that names the object, and everything else goes on.
 
-use crate::common::{Change, Failure, config_maps, named, owned, quiet, server, soon, wait_for_change};
+use crate::common::{
+    ApiExt, TestError, assert_idle, config_maps, expect_next, named, owned, server, wait_for_change,
+};
 use futures::{Stream, StreamExt, channel::mpsc};
 use k8s_openapi::api::core::v1::{ConfigMap, Secret};
 use kube_client::{Api, Client};
@@ -26,7 +28,7 @@ fn controller(client: &Client) -> Controller<ConfigMap> {
     Controller::new(config_maps(client), watcher::Config::default())
 }
 
-async fn nothing(_object: Arc<ConfigMap>, _context: Arc<()>) -> Result<Action, Failure> {
+async fn nothing(_object: Arc<ConfigMap>, _context: Arc<()>) -> Result<Action, TestError> {
     Ok(Action::await_change())
 }
 
@@ -38,7 +40,7 @@ struct Told {
 
 impl Told {
     fn by<Q>(
-        output: impl Stream<Item = Result<(ObjectRef<ConfigMap>, Action), Error<Failure, Q>>> + Send + 'static,
+        output: impl Stream<Item = Result<(ObjectRef<ConfigMap>, Action), Error<TestError, Q>>> + Send + 'static,
     ) -> Self
     where
         Q: std::error::Error + Send + 'static,
@@ -64,7 +66,7 @@ impl Told {
     }
 
     async fn next(&mut self) -> String {
-        soon(&mut self.items).await
+        expect_next(&mut self.items).await
     }
 
     async fn expect_error(&mut self, parts: &[&str]) {
@@ -146,7 +148,7 @@ async fn a_panic_of_a_mapper_makes_nobody_forget_what_was_named_before() {
     secrets.remove("good").await;
     told.expect_error(&["mapper", "Secret.v1/good.default"]).await;
     assert_eq!(told.next().await, "done: a");
-    quiet(&mut told.items).await;
+    assert_idle(&mut told.items).await;
 }
 
 #[tokio::test(start_paused = true)]
@@ -170,7 +172,7 @@ async fn a_predicate_that_panics_is_an_error_of_the_object_which_passes() {
     let mut told = Told::by(controller.run(nothing, wait_for_change, Arc::new(())));
     assert_eq!(told.next().await, "done: good");
     api.add(named("bad")).await;
-    told.expect_error(&["the predicate panicked at ConfigMap default/bad: cannot read it"]).await;
+    told.expect_error(&["the predicate panicked for ConfigMap default/bad: cannot read it"]).await;
     assert_eq!(told.next().await, "done: bad");
     api.add(named("other")).await;
     assert_eq!(told.next().await, "done: other");
@@ -178,11 +180,11 @@ async fn a_predicate_that_panics_is_an_error_of_the_object_which_passes() {
 
 /// A reconcile that cannot be dropped without a panic.
 struct Undroppable {
-    result: Poll<Result<Action, Failure>>,
+    result: Poll<Result<Action, TestError>>,
 }
 
 impl Future for Undroppable {
-    type Output = Result<Action, Failure>;
+    type Output = Result<Action, TestError>;
 
     fn poll(mut self: Pin<&mut Self>, _cx: &mut Context<'_>) -> Poll<Self::Output> {
         std::mem::replace(&mut self.result, Poll::Pending)
@@ -199,14 +201,14 @@ fn undroppable(object: &ConfigMap) -> Undroppable {
     Undroppable {
         result: match object.name_any().as_str() {
             "done" => Poll::Ready(Ok(Action::await_change())),
-            "failed" => Poll::Ready(Err(Failure("no"))),
+            "failed" => Poll::Ready(Err(TestError("no"))),
             _ => Poll::Pending,
         },
     }
 }
 
 const UNDROPPABLE: [(&str, &str); 3] =
-    [("done", "cannot be dropped"), ("failed", "cannot be dropped"), ("slow", "was not done after 10s")];
+    [("done", "cannot be dropped"), ("failed", "cannot be dropped"), ("slow", "timed out after 10s")];
 
 fn config() -> Config {
     Config::default()
@@ -217,9 +219,9 @@ fn config() -> Config {
 struct ByType;
 
 impl Reconcile<ConfigMap> for ByType {
-    type Error = Failure;
+    type Error = TestError;
 
-    fn reconcile(&self, object: Arc<ConfigMap>) -> impl Future<Output = Result<Action, Failure>> + Send {
+    fn reconcile(&self, object: Arc<ConfigMap>) -> impl Future<Output = Result<Action, TestError>> + Send {
         assert!(object.name_any() != "sync", "before the first poll");
         undroppable(&object)
     }
@@ -241,7 +243,7 @@ async fn a_reconcile_that_panics_when_it_is_dropped_is_an_error_of_the_object() 
         for (name, text) in UNDROPPABLE {
             told.expect_error(&[&format!("ConfigMap.v1/{name}.default"), text]).await;
         }
-        quiet(&mut told.items).await;
+        assert_idle(&mut told.items).await;
         assert!(!told.task.is_finished());
     }
 }
@@ -251,7 +253,7 @@ async fn so_it_is_by_an_applier() {
     let (store, mut writer) = reflector::store::<ConfigMap>();
     let maps = UNDROPPABLE.map(|(name, _)| named::<ConfigMap>(name));
     let asked =
-        maps.iter().map(|map| Ok::<_, Failure>(ObjectRef::from_obj_with(map, ()))).collect::<Vec<_>>();
+        maps.iter().map(|map| Ok::<_, TestError>(ObjectRef::from_obj_with(map, ()))).collect::<Vec<_>>();
     writer.apply_watcher_event(&watcher::Event::Init);
     for map in maps {
         writer.apply_watcher_event(&watcher::Event::InitApply(map));
@@ -267,7 +269,7 @@ async fn so_it_is_by_an_applier() {
     );
     let mut reports = std::pin::pin!(reports);
     for (name, text) in UNDROPPABLE {
-        let error = soon(&mut reports).await.unwrap_err();
+        let error = expect_next(&mut reports).await.unwrap_err();
         let cause = error.source().unwrap().to_string();
         assert!(cause.contains(name) && cause.contains(text), "{cause}");
     }
@@ -279,7 +281,7 @@ async fn a_panic_before_a_reconcile_has_begun_is_an_error_of_the_object() {
     config_maps(&client).add(named("sync")).await;
     let mut told = Told::by(controller(&client).with_config(config()).run_with(ByType));
     told.expect_error(&["ConfigMap.v1/sync.default", "before the first poll"]).await;
-    quiet(&mut told.items).await;
+    assert_idle(&mut told.items).await;
 }
 
 /// Owners are told by our own mapper, which cannot panic: this holds the two apart.
@@ -322,7 +324,7 @@ async fn an_index_that_panics_is_an_error_of_the_object_in_several_namespaces() 
     api.touch("bad", "1").await;
     told.expect_error(&["index", "ConfigMap.v1/bad.default", "cannot read it"]).await;
     assert_eq!(told.next().await, "done: bad");
-    quiet(&mut told.items).await;
+    assert_idle(&mut told.items).await;
 }
 
 #[tokio::test(start_paused = true)]

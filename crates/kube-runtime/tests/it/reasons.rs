@@ -2,8 +2,8 @@
 //! description each.
 
 use crate::common::{
-    Change, Failure, Outputs, config_maps, named, owned, server, soon, spawn_outputs, subscribe,
-    wait_for_change,
+    ApiExt, Outputs, TestError, config_maps, expect_next, named, owned, server, set_subscriber,
+    spawn_outputs, wait_for_change,
 };
 use futures::{StreamExt, channel::mpsc, stream};
 use k8s_openapi::api::core::v1::{ConfigMap, Secret};
@@ -73,7 +73,7 @@ impl<S: Subscriber> Layer<S> for Spans {
 
 fn listen() -> (Spans, tracing::dispatcher::DefaultGuard) {
     let spans = Spans::default();
-    let guard = subscribe(tracing_subscriber::registry().with(spans.clone()));
+    let guard = set_subscriber(tracing_subscriber::registry().with(spans.clone()));
     (spans, guard)
 }
 
@@ -96,10 +96,10 @@ async fn object_updated_and_related_object_updated() {
     let (_server, client) = server();
     let owner = secrets(&client).add(named("a")).await;
     let mut outputs = run(controller(&client).owns(config_maps(&client), watcher::Config::default()));
-    soon(&mut outputs.items).await;
+    expect_next(&mut outputs.items).await;
     assert_eq!(spans.last(), ["Secret.v1/a.default", "object updated"]);
     config_maps(&client).add(owned("child", &owner)).await;
-    soon(&mut outputs.items).await;
+    expect_next(&mut outputs.items).await;
     let reason = "related object updated: ConfigMap.v1/child.default";
     assert_eq!(spans.last(), ["Secret.v1/a.default", reason]);
 }
@@ -112,11 +112,11 @@ async fn unknown_from_outside_and_bulk_reconcile() {
     let (one, ones) = mpsc::unbounded();
     let (every, everies) = mpsc::unbounded();
     let mut outputs = run(controller(&client).reconcile_on(ones).reconcile_all_on(everies));
-    soon(&mut outputs.items).await;
+    expect_next(&mut outputs.items).await;
     one.unbounded_send(ObjectRef::new("a").within("default")).unwrap();
-    soon(&mut outputs.items).await;
+    expect_next(&mut outputs.items).await;
     every.unbounded_send(()).unwrap();
-    soon(&mut outputs.items).await;
+    expect_next(&mut outputs.items).await;
     assert_eq!(spans.reasons(), ["object updated", "unknown", "bulk reconcile requested"]);
 }
 
@@ -129,7 +129,7 @@ async fn retries_of_the_reconciler_and_of_the_error_policy() {
         |_, runs: Arc<AtomicUsize>| async move {
             match runs.fetch_add(1, Ordering::Relaxed) {
                 0 => Ok(Action::requeue(Duration::from_secs(1))),
-                1 => Err(Failure("no")),
+                1 => Err(TestError("no")),
                 _ => Ok(Action::await_change()),
             }
         },
@@ -138,7 +138,7 @@ async fn retries_of_the_reconciler_and_of_the_error_policy() {
     );
     let mut outputs = spawn_outputs(output);
     for _ in 0..3 {
-        soon(&mut outputs.items).await;
+        expect_next(&mut outputs.items).await;
     }
     let expected = ["object updated", "reconciler requested retry", "error policy requested retry"];
     assert_eq!(spans.reasons(), expected);

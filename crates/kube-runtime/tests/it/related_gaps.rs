@@ -1,7 +1,7 @@
 //! Related objects that nobody saw come and go.
 
 use crate::{
-    common::{Change, eventually, named, owned, server, spawn_outputs, wait_for_change},
+    common::{ApiExt, eventually, named, owned, server, spawn_outputs, wait_for_change},
     layers::gated,
 };
 use k8s_openapi::api::core::v1::{ConfigMap, Secret};

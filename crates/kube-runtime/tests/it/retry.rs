@@ -1,7 +1,8 @@
 //! What happens to an object whose reconcile does not succeed.
 
 use crate::common::{
-    Change, Failure, config_maps, named, quiet, server, soon, spawn_outputs, subscribe, wait_for_change,
+    ApiExt, TestError, assert_idle, config_maps, expect_next, named, server, set_subscriber, spawn_outputs,
+    wait_for_change,
 };
 use k8s_openapi::api::core::v1::ConfigMap;
 use kube_client::Client;
@@ -36,7 +37,7 @@ async fn retries_wait_longer_and_longer_until_one_succeeds() {
             if times.len() == 6 {
                 Ok(Action::requeue(Duration::from_secs(100)))
             } else {
-                Err(Failure("not yet"))
+                Err(TestError("not yet"))
             }
         },
         |_, _, _| Action::retry(),
@@ -71,17 +72,17 @@ async fn a_change_does_not_wait_for_the_retry() {
             if object.annotations().contains_key("touched") {
                 Ok(Action::await_change())
             } else {
-                Err(Failure("no"))
+                Err(TestError("no"))
             }
         },
         |_, _, _| Action::retry(),
         Arc::new(()),
     );
     let mut outputs = spawn_outputs(output);
-    assert!(soon(&mut outputs.items).await.contains("failed"));
-    quiet(&mut outputs.items).await;
+    assert!(expect_next(&mut outputs.items).await.contains("failed"));
+    assert_idle(&mut outputs.items).await;
     api.touch("a", "1").await;
-    assert_eq!(soon(&mut outputs.items).await, "done: a");
+    assert_eq!(expect_next(&mut outputs.items).await, "done: a");
 }
 
 #[tokio::test(start_paused = true)]
@@ -97,16 +98,16 @@ async fn a_panic_is_retried_like_a_failure() {
                 *runs
             };
             assert!(run > 2, "not ready");
-            Ok::<_, Failure>(Action::await_change())
+            Ok::<_, TestError>(Action::await_change())
         },
         wait_for_change,
         runs,
     );
     let mut outputs = spawn_outputs(output);
     for expected in ["running reconcilers failed", "running reconcilers failed", "done: a"] {
-        assert_eq!(soon(&mut outputs.items).await, expected);
+        assert_eq!(expect_next(&mut outputs.items).await, expected);
     }
-    quiet(&mut outputs.items).await;
+    assert_idle(&mut outputs.items).await;
 }
 
 #[tokio::test(start_paused = true)]
@@ -126,19 +127,19 @@ async fn a_reconcile_that_hangs_is_cancelled_and_repeated() {
                 std::future::pending::<()>().await;
             }
             drop(runs);
-            Ok::<_, Failure>(Action::await_change())
+            Ok::<_, TestError>(Action::await_change())
         },
         wait_for_change,
         Arc::clone(&held),
     );
     let start = Instant::now();
     let mut output = std::pin::pin!(output);
-    let error = soon(&mut output).await.unwrap_err();
+    let error = expect_next(&mut output).await.unwrap_err();
     assert_eq!(start.elapsed().as_secs(), 10);
     let cause = std::error::Error::source(&error).unwrap().to_string();
-    assert_eq!(cause, "the reconciler of ConfigMap.v1/a.default was not done after 10s: it was cancelled");
+    assert_eq!(cause, "the reconciler of ConfigMap.v1/a.default timed out after 10s and was cancelled");
     assert_eq!(Arc::strong_count(&held), 3, "the future is gone: this test, reconciler and policy have it");
-    assert_eq!(soon(&mut output).await.unwrap().0.name, "a");
+    assert_eq!(expect_next(&mut output).await.unwrap().0.name, "a");
 }
 
 /// Fails until it was told of two failures.
@@ -147,18 +148,18 @@ struct Stubborn {
 }
 
 impl Reconcile<ConfigMap> for Stubborn {
-    type Error = Failure;
+    type Error = TestError;
 
-    async fn reconcile(&self, _object: Arc<ConfigMap>) -> Result<Action, Failure> {
+    async fn reconcile(&self, _object: Arc<ConfigMap>) -> Result<Action, TestError> {
         tokio::time::sleep(Duration::from_secs(1)).await;
         if self.told.lock().unwrap().len() == 2 {
             Ok(Action::await_change())
         } else {
-            Err(Failure("not yet"))
+            Err(TestError("not yet"))
         }
     }
 
-    async fn on_error(&self, object: Arc<ConfigMap>, error: &Failure) -> Action {
+    async fn on_error(&self, object: Arc<ConfigMap>, error: &TestError) -> Action {
         tokio::time::sleep(Duration::from_secs(1)).await;
         self.told.lock().unwrap().push(format!("{}: {error}", object.name_any()));
         Action::retry()
@@ -172,9 +173,9 @@ async fn a_reconciler_of_its_own_type_hears_of_its_errors() {
     let told = Arc::default();
     let mut outputs = spawn_outputs(controller(&client).run_with(Stubborn { told: Arc::clone(&told) }));
     for expected in ["the reconciler of ConfigMap.v1/a.default failed"; 2] {
-        assert_eq!(soon(&mut outputs.items).await, expected);
+        assert_eq!(expect_next(&mut outputs.items).await, expected);
     }
-    assert_eq!(soon(&mut outputs.items).await, "done: a");
+    assert_eq!(expect_next(&mut outputs.items).await, "done: a");
     assert_eq!(*told.lock().unwrap(), ["a: not yet", "a: not yet"]);
 }
 
@@ -184,14 +185,14 @@ fn current_span() -> Option<&'static str> {
 
 #[tokio::test(start_paused = true)]
 async fn an_error_policy_runs_within_the_span_of_the_reconcile() {
-    let _subscribed = subscribe(tracing_subscriber::registry());
+    let _subscribed = set_subscriber(tracing_subscriber::registry());
     let (_server, client) = server();
     config_maps(&client).add(named("a")).await;
     let spans = Arc::new(Mutex::new(Vec::new()));
     let output = controller(&client).run(
         |_, spans: Arc<Mutex<Vec<_>>>| async move {
             spans.lock().unwrap().push(current_span());
-            Err(Failure("no"))
+            Err(TestError("no"))
         },
         |_, _, spans| {
             spans.lock().unwrap().push(current_span());
@@ -199,7 +200,7 @@ async fn an_error_policy_runs_within_the_span_of_the_reconcile() {
         },
         Arc::clone(&spans),
     );
-    assert!(soon(&mut std::pin::pin!(output)).await.is_err());
+    assert!(expect_next(&mut std::pin::pin!(output)).await.is_err());
     assert_eq!(*spans.lock().unwrap(), [Some("reconciling object"); 2]);
 }
 
@@ -209,18 +210,18 @@ struct Witness {
 }
 
 impl Reconcile<ConfigMap> for Witness {
-    type Error = Failure;
+    type Error = TestError;
 
-    async fn reconcile(&self, object: Arc<ConfigMap>) -> Result<Action, Failure> {
+    async fn reconcile(&self, object: Arc<ConfigMap>) -> Result<Action, TestError> {
         match object.name_any().as_str() {
-            "fails" => Err(Failure("no")),
+            "fails" => Err(TestError("no")),
             "hangs" => std::future::pending().await,
             "panics" => panic!("oh"),
             _ => Ok(Action::requeue(Duration::from_secs(1))),
         }
     }
 
-    async fn on_outcome(&self, object: Arc<ConfigMap>, outcome: Outcome<'_, Failure>) -> Action {
+    async fn on_outcome(&self, object: Arc<ConfigMap>, outcome: Outcome<'_, TestError>) -> Action {
         let said = match &outcome {
             Outcome::Succeeded(action) => format!("{action:?}").contains("1s").to_string(),
             Outcome::Failed(error) => error.to_string(),
@@ -236,7 +237,7 @@ impl Reconcile<ConfigMap> for Witness {
 
 #[tokio::test(start_paused = true)]
 async fn a_reconciler_of_its_own_type_sees_every_outcome_and_decides() {
-    let _subscribed = subscribe(tracing_subscriber::registry());
+    let _subscribed = set_subscriber(tracing_subscriber::registry());
     let (_server, client) = server();
     for name in ["fails", "hangs", "panics", "works"] {
         config_maps(&client).add(named(name)).await;
@@ -248,7 +249,7 @@ async fn a_reconciler_of_its_own_type_sees_every_outcome_and_decides() {
     let mut output = Box::pin(output);
     let mut items = Vec::new();
     for _ in 0..4 {
-        items.push(match soon(&mut output).await {
+        items.push(match expect_next(&mut output).await {
             Ok((object, action)) => format!("{}: {}", object.name, action == Action::await_change()),
             Err(error) => std::error::Error::source(&error).unwrap().to_string(),
         });
@@ -258,7 +259,7 @@ async fn a_reconciler_of_its_own_type_sees_every_outcome_and_decides() {
         items,
         [
             "the reconciler of ConfigMap.v1/fails.default panicked: of the outcome",
-            "the reconciler of ConfigMap.v1/hangs.default was not done after 10s: it was cancelled",
+            "the reconciler of ConfigMap.v1/hangs.default timed out after 10s and was cancelled",
             "the reconciler of ConfigMap.v1/panics.default panicked: oh",
             "works: true",
         ]
@@ -267,16 +268,16 @@ async fn a_reconciler_of_its_own_type_sees_every_outcome_and_decides() {
     told.sort();
     let expected = ["fails (?): no", "hangs (?): 10s", "panics (?): oh", "works (?): true"];
     assert_eq!(told, expected.map(|line| line.replace('?', "reconciling object")));
-    quiet(&mut output).await;
+    assert_idle(&mut output).await;
 }
 
 /// Panics once, and leaves the rest to the defaults.
 struct Clumsy(Mutex<bool>);
 
 impl Reconcile<ConfigMap> for Clumsy {
-    type Error = Failure;
+    type Error = TestError;
 
-    async fn reconcile(&self, _object: Arc<ConfigMap>) -> Result<Action, Failure> {
+    async fn reconcile(&self, _object: Arc<ConfigMap>) -> Result<Action, TestError> {
         let first = !std::mem::replace(&mut *self.0.lock().unwrap(), true);
         assert!(!first, "oh");
         Ok(Action::await_change())
@@ -288,7 +289,7 @@ async fn by_default_a_panic_of_a_reconciler_of_its_own_type_is_retried() {
     let (_server, client) = server();
     config_maps(&client).add(named("a")).await;
     let mut outputs = spawn_outputs(controller(&client).run_with(Clumsy(Mutex::default())));
-    assert_eq!(soon(&mut outputs.items).await, "running reconcilers failed");
-    assert_eq!(soon(&mut outputs.items).await, "done: a");
-    quiet(&mut outputs.items).await;
+    assert_eq!(expect_next(&mut outputs.items).await, "running reconcilers failed");
+    assert_eq!(expect_next(&mut outputs.items).await, "done: a");
+    assert_idle(&mut outputs.items).await;
 }

@@ -1,6 +1,6 @@
 //! A server whose storage goes back in time under a watcher, and a kind that goes away under it.
 
-use crate::common::{Change, config_maps, eventually, named, quiet, server, soon};
+use crate::common::{ApiExt, assert_idle, config_maps, eventually, expect_next, named, server};
 use futures::StreamExt;
 use k8s_openapi::api::core::v1::ConfigMap;
 use kube_core::ResourceExt;
@@ -79,11 +79,11 @@ async fn a_restart_without_a_restore_costs_no_list() {
     let mut events =
         pin!(watcher(api.clone(), Config::default()).map(|event| event.map(|it| it.to_string())));
     for expected in ["Init", "InitApply(default/a)", "InitDone"] {
-        assert_eq!(soon(&mut events).await.unwrap(), expected);
+        assert_eq!(expect_next(&mut events).await.unwrap(), expected);
     }
-    quiet(&mut events).await;
+    assert_idle(&mut events).await;
     server.end_watches();
-    quiet(&mut events).await;
+    assert_idle(&mut events).await;
     api.add(named("b")).await;
-    assert_eq!(soon(&mut events).await.unwrap(), "Apply(default/b)");
+    assert_eq!(expect_next(&mut events).await.unwrap(), "Apply(default/b)");
 }

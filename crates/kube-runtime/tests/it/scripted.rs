@@ -1,6 +1,6 @@
 //! Watching servers that misbehave, by scripts and under paused time.
 
-use crate::{common::soon, script::*};
+use crate::{common::expect_next, script::*};
 use futures::StreamExt;
 use http::{Request, StatusCode};
 use k8s_openapi::api::core::v1::ConfigMap;
@@ -90,7 +90,7 @@ async fn the_waits_of_the_user_and_of_the_watcher_run_at_the_same_time() {
     let mut events = pin!(events(client, Config::default()).backoff(flat));
     let _ = timeout(Duration::from_secs(35), async {
         loop {
-            let _ = soon(&mut events).await;
+            let _ = expect_next(&mut events).await;
         }
     })
     .await;

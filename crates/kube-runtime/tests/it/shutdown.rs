@@ -1,7 +1,7 @@
 //! Ending a controller.
 
 use crate::{
-    common::{Change, config_maps, named, server, soon, spawn_outputs, wait_for_change},
+    common::{ApiExt, config_maps, expect_next, named, server, spawn_outputs, wait_for_change},
     layers::lagging,
 };
 use futures::{FutureExt, StreamExt, channel::mpsc};
@@ -56,8 +56,8 @@ async fn a_graceful_end_waits_for_what_runs_and_starts_nothing() {
     assert_eq!(*runs.started.lock().unwrap(), ["a", "b"]);
     stop.send(()).unwrap();
     api.touch("a", "1").await;
-    soon(&mut outputs.items).await;
-    soon(&mut outputs.items).await;
+    expect_next(&mut outputs.items).await;
+    expect_next(&mut outputs.items).await;
     timeout(Duration::from_secs(1), &mut outputs.task)
         .await
         .expect("it ends when the last one is done")
@@ -105,7 +105,7 @@ async fn the_first_signal_ends_gracefully_and_the_second_at_once() {
             Arc::new(started),
         );
     let mut outputs = spawn_outputs(output);
-    soon(&mut starts).await;
+    expect_next(&mut starts).await;
     send_signal("TERM").await;
     let dropped = timeout(Duration::from_secs(60), end).await.expect("the signal is noticed");
     assert!(dropped.is_err());

@@ -1,7 +1,7 @@
 //! What `spec/watcher.md`, `spec/streams.txt` and the guide's chapters on watcher and reflector say in tables and
 //! samples, held against what happens. The guide's samples themselves are compiled in `examples/guide`.
 
-use crate::common::{Change, config_maps, labelled, named, server, soon};
+use crate::common::{ApiExt, config_maps, expect_next, labelled, named, server};
 use futures::{FutureExt, Stream, StreamExt, TryStreamExt, stream};
 use k8s_openapi::api::core::v1::{ConfigMap, Pod, PodStatus};
 use kube_client::Api;
@@ -84,13 +84,13 @@ async fn the_mapping_of_watch_events() {
         let mut events = pin!(watcher(api.clone(), config));
         let mut told = Vec::new();
         for _ in 0..3 {
-            told.push(soon(&mut events).await.unwrap().to_string());
+            told.push(expect_next(&mut events).await.unwrap().to_string());
         }
         api.add(named("added")).await;
         api.touch("added", "modified").await;
         api.remove("added").await;
         for _ in 0..3 {
-            told.push(soon(&mut events).await.unwrap().to_string());
+            told.push(expect_next(&mut events).await.unwrap().to_string());
         }
         assert_eq!(told[..3], ["Init", "InitApply(default/there)", "InitDone"]);
         assert_eq!(told[3..], ["Apply(default/added)", "Apply(default/added)", "Delete(default/added)"]);
@@ -112,7 +112,7 @@ async fn the_table_of_errors() {
         server.fault(place.times(1), fault);
         let mut events = pin!(watcher(api.clone(), Config::default()));
         let error = loop {
-            match soon(&mut events).await {
+            match expect_next(&mut events).await {
                 Ok(Event::InitDone) => drop(api.add(named("change")).await), // the line that is truncated
                 Ok(_) => {}
                 Err(error) => break format!("{error:?}"),
@@ -121,7 +121,7 @@ async fn the_table_of_errors() {
         assert!(error.starts_with(variant), "{error}");
         api.add(named("new")).await;
         let news = ["Apply(default/new)", "InitApply(default/new)"];
-        while !soon(&mut events).await.is_ok_and(|event| news.contains(&event.to_string().as_str())) {}
+        while !expect_next(&mut events).await.is_ok_and(|event| news.contains(&event.to_string().as_str())) {}
     }
 }
 
@@ -133,7 +133,7 @@ async fn metadata_streams_fill_a_reflector_as_others_do() {
     let api: Api<PartialObjectMeta<ConfigMap>> = Api::default_namespaced(client);
     let (reader, writer) = reflector::store();
     let mut stream = pin!(reflector(writer, watcher(api, Config::default())).applied_objects());
-    assert_eq!(soon(&mut stream).await.unwrap().name_any(), "a");
+    assert_eq!(expect_next(&mut stream).await.unwrap().name_any(), "a");
     assert!(stream.next().now_or_never().is_none());
     reader.wait_until_ready().await.unwrap();
     assert_eq!(reader.state()[0].labels()["app"], "web");

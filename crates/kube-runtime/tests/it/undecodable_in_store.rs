@@ -2,7 +2,7 @@
 //! be gone.
 
 use crate::{
-    common::{eventually, soon, spawn_outputs, wait_for_change},
+    common::{eventually, expect_next, spawn_outputs, wait_for_change},
     script::{Answer, closed, event, lines, list, object, scripted_by, silence, undecodable},
 };
 use futures::{StreamExt, channel::mpsc, stream};
@@ -81,7 +81,7 @@ async fn the_last_readable_state_stays_through_changes_and_lists_until_the_objec
     let output = controller.run(nothing, wait_for_change, Arc::new(()));
     let mut outputs = spawn_outputs(output);
     for _ in 0..3 {
-        assert!(soon(&mut outputs.items).await.starts_with("done: "));
+        assert!(expect_next(&mut outputs.items).await.starts_with("done: "));
     }
     send.unbounded_send(event("MODIFIED", undecodable("a", "11"))).unwrap();
     send.unbounded_send(event("MODIFIED", object("b", "12"))).unwrap();
@@ -133,13 +133,16 @@ async fn its_deletion_is_told_with_the_last_readable_state() {
     let mut told =
         events.map(|item| item.map_or_else(|_| "error".to_owned(), |event| event.to_string())).boxed();
     for expected in ["Init", "InitApply(a)", "InitApply(b)", "InitDone"] {
-        assert_eq!(soon(&mut told).await, expected);
+        assert_eq!(expect_next(&mut told).await, expected);
     }
-    assert_eq!([soon(&mut subscriber).await.name_any(), soon(&mut subscriber).await.name_any()], ["a", "b"]);
+    assert_eq!(
+        [expect_next(&mut subscriber).await.name_any(), expect_next(&mut subscriber).await.name_any()],
+        ["a", "b"]
+    );
     send.unbounded_send(event("DELETED", undecodable("a", "11"))).unwrap();
-    assert_eq!([soon(&mut told).await, soon(&mut told).await], ["Delete(a)", "error"]);
+    assert_eq!([expect_next(&mut told).await, expect_next(&mut told).await], ["Delete(a)", "error"]);
     assert_eq!(shown(&store), states([("b", "2")]));
-    assert_eq!(soon(&mut subscriber).await.resource_version().as_deref(), Some("1"));
+    assert_eq!(expect_next(&mut subscriber).await.resource_version().as_deref(), Some("1"));
 }
 
 #[tokio::test(start_paused = true)]

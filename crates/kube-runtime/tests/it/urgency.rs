@@ -1,6 +1,8 @@
 //! What is reconciled first.
 
-use crate::common::{Change, Outputs, config_maps, named, server, soon, spawn_outputs, wait_for_change};
+use crate::common::{
+    ApiExt, Outputs, config_maps, expect_next, named, server, spawn_outputs, wait_for_change,
+};
 use k8s_openapi::api::core::v1::ConfigMap;
 use kube_core::ResourceExt;
 use kube_runtime::{Config, Controller, controller::Action, watcher};
@@ -24,11 +26,14 @@ async fn a_change_overtakes_what_was_there_at_the_start() {
             Arc::new(()),
         );
     let mut outputs = spawn_outputs(output);
-    soon(&mut outputs.items).await;
+    expect_next(&mut outputs.items).await;
     api.touch("old-20", "1").await;
     api.add(named("new")).await;
-    let next =
-        [soon(&mut outputs.items).await, soon(&mut outputs.items).await, soon(&mut outputs.items).await];
+    let next = [
+        expect_next(&mut outputs.items).await,
+        expect_next(&mut outputs.items).await,
+        expect_next(&mut outputs.items).await,
+    ];
     assert_eq!(next[1..], ["done: old-20", "done: new"], "after the one that was running");
 }
 
@@ -64,7 +69,7 @@ async fn what_was_there_is_reached_in_a_flood_of_changes() {
 
 async fn position(outputs: &mut Outputs, wanted: &str) -> usize {
     let mut position = 0;
-    while soon(&mut outputs.items).await != wanted {
+    while expect_next(&mut outputs.items).await != wanted {
         position += 1;
         assert!(position < 100, "{wanted} never came");
     }

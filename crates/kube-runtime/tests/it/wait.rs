@@ -1,7 +1,7 @@
 //! Waiting for an object.
 
 use crate::{
-    common::{Change, config_maps, eventually, named, server},
+    common::{ApiExt, config_maps, eventually, named, server},
     script::*,
 };
 use k8s_openapi::{

@@ -1,6 +1,6 @@
 //! Watching a server that behaves.
 
-use crate::common::{Change, config_maps, labelled, named, quiet, server, soon};
+use crate::common::{ApiExt, assert_idle, config_maps, expect_next, labelled, named, server};
 use futures::{Stream, StreamExt};
 use k8s_openapi::api::core::v1::{ConfigMap, Secret};
 use kube_client::Api;
@@ -21,7 +21,7 @@ fn told(
 
 async fn expect(events: &mut (impl Stream<Item = String> + Unpin), expected: &[&str]) {
     for expected in expected {
-        assert_eq!(soon(events).await, *expected);
+        assert_eq!(expect_next(events).await, *expected);
     }
 }
 
@@ -46,9 +46,9 @@ async fn lists_page_by_page() {
         api.add(named(name)).await;
     }
     let mut events = pin!(told(watcher(api, Config::default().page_size(2))));
-    assert_eq!(soon(&mut events).await, "Init");
+    assert_eq!(expect_next(&mut events).await, "Init");
     for name in ["a", "b", "c", "d", "e"] {
-        assert_eq!(soon(&mut events).await, format!("InitApply(default/{name})"));
+        assert_eq!(expect_next(&mut events).await, format!("InitApply(default/{name})"));
     }
     expect(&mut events, &["InitDone"]).await;
 }
@@ -66,7 +66,7 @@ async fn a_continue_token_that_expires_between_pages_costs_one_whole_list() {
     server.compact();
     // One page more may have been on its way.
     let mut ahead = 0;
-    while soon(&mut events).await != "Init" {
+    while expect_next(&mut events).await != "Init" {
         ahead += 1;
     }
     assert!(ahead <= 1, "{ahead}");
@@ -122,7 +122,7 @@ async fn history_that_is_gone_leads_to_a_list() {
     api.add(named("a")).await;
     let mut events = pin!(told(watcher(api.clone(), Config::default().disable_bookmarks())));
     expect(&mut events, &["Init", "InitApply(default/a)", "InitDone"]).await;
-    quiet(&mut events).await;
+    assert_idle(&mut events).await;
     server.end_watches();
     Api::<Secret>::default_namespaced(client).add(named("of-another-kind")).await;
     api.remove("a").await;
@@ -137,9 +137,9 @@ async fn a_reflector_keeps_the_store_like_the_server_through_everything() {
     let (store, writer) = reflector::store();
     let mut events = pin!(reflector(writer, watcher(api.clone(), Config::default())).applied_objects());
     api.add(named("a")).await;
-    assert_eq!(soon(&mut events).await.unwrap().name_any(), "a");
+    assert_eq!(expect_next(&mut events).await.unwrap().name_any(), "a");
     api.add(named("b")).await;
-    assert_eq!(soon(&mut events).await.unwrap().name_any(), "b");
+    assert_eq!(expect_next(&mut events).await.unwrap().name_any(), "b");
     let before = store.get(&ObjectRef::new("a").within("default")).unwrap();
 
     server.end_watches();
@@ -147,12 +147,12 @@ async fn a_reflector_keeps_the_store_like_the_server_through_everything() {
     api.add(named("c")).await;
     server.compact();
     loop {
-        match soon(&mut events).await {
+        match expect_next(&mut events).await {
             Ok(object) if object.name_any() == "c" => break,
             Ok(_) | Err(_) => {}
         }
     }
-    quiet(&mut events).await;
+    assert_idle(&mut events).await;
     let mut names: Vec<_> = store.state().iter().map(|object| object.name_any()).collect();
     names.sort();
     assert_eq!(names, ["a", "c"]);
@@ -166,7 +166,7 @@ async fn watches_metadata_alone() {
     config_maps(&client).add(labelled("a", ("app", "web"))).await;
     let api: Api<PartialObjectMeta<ConfigMap>> = Api::default_namespaced(client);
     let mut objects = pin!(watcher(api, Config::default()).applied_objects());
-    let object = soon(&mut objects).await.unwrap();
+    let object = expect_next(&mut objects).await.unwrap();
     assert_eq!(object.labels().get("app").map(String::as_str), Some("web"));
     assert_eq!(object.types.unwrap().kind, "PartialObjectMetadata");
 }
@@ -177,9 +177,9 @@ async fn one_object_comes_and_goes() {
     let api = config_maps(&client);
     api.add(named("other")).await;
     let mut states = pin!(watch_object(api.clone(), "a").map(|state| state.unwrap().map(|it| it.name_any())));
-    assert_eq!(soon(&mut states).await, None);
+    assert_eq!(expect_next(&mut states).await, None);
     api.add(named("a")).await;
-    assert_eq!(soon(&mut states).await.as_deref(), Some("a"));
+    assert_eq!(expect_next(&mut states).await.as_deref(), Some("a"));
     api.remove("a").await;
-    assert_eq!(soon(&mut states).await, None);
+    assert_eq!(expect_next(&mut states).await, None);
 }

@@ -9,27 +9,27 @@ use serde::de::DeserializeOwned;
 use std::{fmt::Debug, pin::pin, time::Duration};
 use tokio::time::Instant;
 
-/// How long the watch may fail before waiting is given up.
-const PATIENCE: Duration = Duration::from_secs(60);
+/// How long the watch may fail before waiting ends with the error.
+const MAX_FAILURE_TIME: Duration = Duration::from_secs(60);
 
-/// Why waiting was given up.
+/// Why waiting for a condition failed.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// The object cannot be watched.
-    #[error("failed to watch the object that was waited for: {0}")]
+    #[error("failed to watch the object while waiting for a condition: {0}")]
     ProbeFailed(#[source] watcher::Error),
 }
 
-/// Waits until the object of this name is in the state that `cond` stands for, and returns it as it is then; `None`
-/// if the state is that of not being there.
+/// Waits until `cond` holds for the object of this name, and returns the object in that state; `None` if it does not
+/// exist then.
 ///
-/// Waits for ever if need be: put a [`tokio::time::timeout`] around it.
+/// There is no timeout: wrap the call in [`tokio::time::timeout`].
 ///
 /// # Errors
 ///
-/// [`Error::ProbeFailed`] as soon as the server refuses the watch (not allowed, unknown kind) or the object cannot be
-/// decoded, or when everything has failed for a minute. Shorter outages and single answers that cannot be read are sat out, and
-/// a watch on which nothing happens is no failure.
+/// [`Error::ProbeFailed`] as soon as the server refuses the watch (forbidden, unknown kind) or the object cannot be
+/// decoded, or when every attempt has failed for a minute. Shorter outages and single undecodable responses are retried. An
+/// idle watch is not a failure.
 ///
 /// ```
 /// # use kube_client::{Api, Client};
@@ -53,15 +53,15 @@ where
     let mut states = pin!(object_states(api, name));
     let mut failing_since = None;
     loop {
-        match states.next().await.expect("invariant: a watch has no end") {
+        match states.next().await.expect("invariant: the stream of object states never ends") {
             Ok(ObjectState::Known(object)) if cond.matches_object(object.as_ref()) => return Ok(object),
             Ok(_) => failing_since = None,
             Err(error) => {
                 let since = *failing_since.get_or_insert_with(Instant::now);
-                if error.is_permanent() || since.elapsed() >= PATIENCE {
+                if error.is_permanent() || since.elapsed() >= MAX_FAILURE_TIME {
                     return Err(Error::ProbeFailed(error));
                 }
-                tracing::debug!(%error, "waiting goes on");
+                tracing::debug!(%error, "the watch failed; waiting continues");
             }
         }
     }

@@ -1,0 +1,76 @@
+//! Keys that are due: two lanes, first in, first out in each; neither lane starves.
+
+use std::collections::BTreeMap;
+
+/// After this many changes in a row, a waiting background key goes first, so that changes cannot starve the background.
+const MAX_CONSECUTIVE_CHANGES: u32 = 7;
+
+/// The lane of a key. A higher priority compares as greater.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Priority {
+    /// Nothing changed: the key is from the initial list, a relist, a requeue or a resync.
+    Background,
+    /// Something changed.
+    Change,
+}
+
+/// The two lanes. A sequence number identifies each key in them. All operations cost O(log n).
+#[derive(Debug)]
+pub(super) struct PriorityLanes<K> {
+    changes: BTreeMap<u64, K>,
+    background: BTreeMap<u64, K>,
+    next_sequence: u64,
+    /// How many changes were taken since the last background key, while background keys were waiting.
+    consecutive_changes: u32,
+}
+
+impl<K> PriorityLanes<K> {
+    pub(super) fn new() -> Self {
+        Self {
+            changes: BTreeMap::new(),
+            background: BTreeMap::new(),
+            next_sequence: 0,
+            consecutive_changes: 0,
+        }
+    }
+
+    /// Appends `key` to its lane. Returns the sequence number for [`PriorityLanes::remove`].
+    pub(super) fn push(&mut self, key: K, priority: Priority) -> u64 {
+        let sequence = self.next_sequence;
+        self.next_sequence += 1;
+        self.lane(priority).insert(sequence, key);
+        sequence
+    }
+
+    /// Removes a key from its lane.
+    pub(super) fn remove(&mut self, priority: Priority, sequence: u64) -> Option<K> {
+        self.lane(priority).remove(&sequence)
+    }
+
+    /// Removes and returns the first key for which `allowed` holds. Keys that are skipped keep their positions.
+    pub(super) fn pop_where(&mut self, allowed: impl Fn(&K) -> bool) -> Option<K> {
+        let order = if self.consecutive_changes < MAX_CONSECUTIVE_CHANGES {
+            [Priority::Change, Priority::Background]
+        } else {
+            [Priority::Background, Priority::Change]
+        };
+        let first = |lane: &BTreeMap<u64, K>| {
+            lane.iter().find(|(_, key)| allowed(key)).map(|(sequence, _)| *sequence)
+        };
+        let (priority, sequence) =
+            order.into_iter().find_map(|priority| Some((priority, first(self.lane(priority))?)))?;
+        self.consecutive_changes = if priority == Priority::Background || self.background.is_empty() {
+            0
+        } else {
+            self.consecutive_changes + 1
+        };
+        self.remove(priority, sequence)
+    }
+
+    fn lane(&mut self, priority: Priority) -> &mut BTreeMap<u64, K> {
+        match priority {
+            Priority::Change => &mut self.changes,
+            Priority::Background => &mut self.background,
+        }
+    }
+}
