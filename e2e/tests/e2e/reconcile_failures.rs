@@ -125,8 +125,7 @@ fn a_panic_or_a_timeout_fails_only_its_own_object() -> anyhow::Result<()> {
             errors.sort();
             assert_eq!(errors.len(), 2, "{errors:?}");
             assert!(
-                errors[0].contains("hangs")
-                    && errors[0].ends_with("was not done after 500ms: it was cancelled")
+                errors[0].contains("hangs") && errors[0].ends_with("timed out after 500ms and was cancelled")
             );
             assert!(errors[1].contains("panics") && errors[1].ends_with("panicked: for once"), "{errors:?}");
             Ok(())

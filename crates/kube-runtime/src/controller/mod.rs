@@ -36,8 +36,8 @@ mod trigger;
 
 pub use action::Action;
 pub use applier::applier;
-pub use builder::Controller;
-pub use config::Config;
+pub use builder::*;
+pub use config::*;
 pub use error::Error;
 pub use reconcile::{Outcome, Reconcile};
 pub use request::{ReconcileReason, ReconcileRequest};

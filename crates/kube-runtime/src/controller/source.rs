@@ -60,7 +60,9 @@ impl SourceBackoff {
             item => item.map(Ok),
         });
         match self {
-            Self::PerSource => StreamBackoff::new(stream, DefaultBackoff::default()).map(Result::flatten).boxed(),
+            Self::PerSource => {
+                StreamBackoff::new(stream, DefaultBackoff::default()).map(Result::flatten).boxed()
+            }
             Self::Shared(backoff) => {
                 StreamBackoff::new(stream, SharedBackoff::new(backoff)).map(Result::flatten).boxed()
             }

@@ -1,6 +1,6 @@
 //! Conditions on well-known kinds, and the combinators of conditions.
 
-pub use super::condition::{And, Condition, Not, Or};
+pub use super::condition::*;
 
 use k8s_openapi::{
     api::{

@@ -55,5 +55,8 @@ async fn reconciles_are_told_from_start_to_end() {
         log.lines().find(|line| line.contains(words)).unwrap_or_else(|| panic!("{words}:\n{log}"))
     };
     assert!(line("reconcile started").contains("object.ref=ConfigMap.v1/a.default"), "{log}");
-    assert!(line("reconcile finished").contains(r#"namespace="default" name=a requeue_after=Some(7s)"#), "{log}");
+    assert!(
+        line("reconcile finished").contains(r#"namespace="default" name=a requeue_after=Some(7s)"#),
+        "{log}"
+    );
 }
