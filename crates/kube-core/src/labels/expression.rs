@@ -1,4 +1,4 @@
-//! One condition on one label.
+//! A condition on one label: one requirement of a selector.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -8,9 +8,9 @@ use std::{
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelectorRequirement;
 use serde::{Deserialize, Serialize};
 
-use super::SelectorExt;
+use super::ext::{Sealed, SelectorExt};
 
-/// A label selector, or a requirement of one, is not valid; the field says why, and for text where.
+/// A label selector, or one of its requirements, is not valid. The field is the reason, for parsed text with the position.
 ///
 /// ```
 /// use kube_core::Selector;
@@ -21,13 +21,12 @@ use super::SelectorExt;
 #[error("invalid label selector: {0}")]
 pub struct ParseExpressionError(pub String);
 
-/// One condition on one label.
+/// A condition on one label.
 ///
-/// The negative conditions ([`NotEqual`](Self::NotEqual), [`NotIn`](Self::NotIn)) also match where the label is
-/// absent, as they do on the server. Keys and values are not checked: only reading them from text does that.
+/// The negative conditions ([`NotEqual`](Self::NotEqual), [`NotIn`](Self::NotIn)) also match objects without the label, as on
+/// the server. Keys and values are validated only when they are parsed from text.
 ///
-/// It is also made from a `LabelSelectorRequirement`, the form that objects hold. Display prints the form that servers and
-/// kubectl read.
+/// Converts from `LabelSelectorRequirement`, the form in objects. Display prints the syntax of the API and kubectl.
 ///
 /// ```
 /// use kube_core::{Expression, SelectorExt};
@@ -49,21 +48,23 @@ pub struct ParseExpressionError(pub String);
 /// ```
 #[derive(Clone, Debug, Eq, Ord, PartialEq, PartialOrd, Serialize, Deserialize)]
 pub enum Expression {
-    /// The label is there and has one of the values: `key in (a,b)`. Without values nothing matches: printed as
-    /// `key,!key`, as to servers `key in ()` stands for the empty value.
+    /// The label is present with one of the values: `key in (a,b)`. Without values nothing matches: printed as `key,!key`,
+    /// because servers parse `key in ()` as the empty value.
     In(String, BTreeSet<String>),
-    /// The label is absent or has none of the values: `key notin (a,b)`. Without values everything matches: printed as
-    /// the empty text.
+    /// The label is absent or has none of the values: `key notin (a,b)`. Without values everything matches: printed as the
+    /// empty string.
     NotIn(String, BTreeSet<String>),
-    /// The label is there and has the value: `key=a`.
+    /// The label is present with the value: `key=a`.
     Equal(String, String),
     /// The label is absent or has another value: `key!=a`.
     NotEqual(String, String),
-    /// The label is there: `key`.
+    /// The label is present: `key`.
     Exists(String),
     /// The label is absent: `!key`.
     DoesNotExist(String),
 }
+
+impl Sealed for Expression {}
 
 impl SelectorExt for Expression {
     type Search = BTreeMap<String, String>;
@@ -81,13 +82,13 @@ impl SelectorExt for Expression {
 }
 
 impl fmt::Display for Expression {
-    /// The form that servers and kubectl read.
+    /// The syntax of the API and kubectl.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::In(key, values) if values.is_empty() => write!(f, "{key},!{key}"),
             Self::NotIn(_, values) if values.is_empty() => Ok(()),
-            Self::In(key, values) => write!(f, "{key} in ({})", Commas(values)),
-            Self::NotIn(key, values) => write!(f, "{key} notin ({})", Commas(values)),
+            Self::In(key, values) => write!(f, "{key} in ({})", CommaSeparated(values)),
+            Self::NotIn(key, values) => write!(f, "{key} notin ({})", CommaSeparated(values)),
             Self::Equal(key, value) => write!(f, "{key}={value}"),
             Self::NotEqual(key, value) => write!(f, "{key}!={value}"),
             Self::Exists(key) => f.write_str(key),
@@ -97,15 +98,15 @@ impl fmt::Display for Expression {
 }
 
 impl Expression {
-    /// Whether everything matches, so that there is nothing to print.
+    /// Whether everything matches, so that the selector prints nothing for it.
     pub(super) fn selects_all(&self) -> bool {
         matches!(self, Self::NotIn(_, values) if values.is_empty())
     }
 }
 
-struct Commas<'a>(&'a BTreeSet<String>);
+struct CommaSeparated<'a>(&'a BTreeSet<String>);
 
-impl fmt::Display for Commas<'_> {
+impl fmt::Display for CommaSeparated<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (i, value) in self.0.iter().enumerate() {
             f.write_str(if i == 0 { "" } else { "," })?;
@@ -137,7 +138,7 @@ impl TryFrom<LabelSelectorRequirement> for Expression {
             |what: &str| Err(ParseExpressionError(format!("key {key:?}: operator {operator:?} {what}")));
         match (operator.as_str(), values.is_empty()) {
             ("In" | "NotIn", true) => fail("needs at least one value"),
-            ("Exists" | "DoesNotExist", false) => fail("takes no values"),
+            ("Exists" | "DoesNotExist", false) => fail("must not have values"),
             ("In", false) => Ok(Self::In(key, values)),
             ("NotIn", false) => Ok(Self::NotIn(key, values)),
             ("Exists", true) => Ok(Self::Exists(key)),

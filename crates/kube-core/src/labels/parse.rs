@@ -1,4 +1,4 @@
-//! Reads the text form of label selectors.
+//! Parses the text form of label selectors.
 
 use std::collections::BTreeSet;
 
@@ -6,7 +6,7 @@ use super::{Expression, ParseExpressionError};
 
 type Result<T> = std::result::Result<T, ParseExpressionError>;
 
-/// Reads conditions joined by commas; none where the text is blank.
+/// Parses conditions separated by commas; blank text has none.
 pub(super) fn selector(text: &str) -> Result<Vec<Expression>> {
     let mut input = Input { text, rest: skip_space(text) };
     let mut expressions = Vec::new();
@@ -18,24 +18,24 @@ pub(super) fn selector(text: &str) -> Result<Vec<Expression>> {
         if input.rest.is_empty() {
             return Ok(expressions);
         }
-        if !input.eat(",") {
+        if !input.consume(",") {
             return Err(input.unexpected("a comma or the end"));
         }
     }
 }
 
 fn expression(input: &mut Input<'_>) -> Result<Expression> {
-    if input.eat("!") {
+    if input.consume("!") {
         return Ok(Expression::DoesNotExist(key(input)?));
     }
     let key = key(input)?;
     if input.rest.is_empty() || input.rest.starts_with(',') {
         return Ok(Expression::Exists(key));
     }
-    if input.eat("==") || input.eat("=") {
+    if input.consume("==") || input.consume("=") {
         return Ok(Expression::Equal(key, value(input)?));
     }
-    if input.eat("!=") {
+    if input.consume("!=") {
         return Ok(Expression::NotEqual(key, value(input)?));
     }
     if input.rest.starts_with(['<', '>']) {
@@ -43,13 +43,13 @@ fn expression(input: &mut Input<'_>) -> Result<Expression> {
             input.unexpected("one of =, ==, !=, in, notin (comparisons of numbers are not supported)")
         );
     }
-    match input.clone().word() {
+    match input.clone().token() {
         "in" => {
-            input.word();
+            input.token();
             Ok(Expression::In(key, values(input)?))
         }
         "notin" => {
-            input.word();
+            input.token();
             Ok(Expression::NotIn(key, values(input)?))
         }
         _ => Err(input.unexpected("one of =, ==, !=, in, notin")),
@@ -58,13 +58,13 @@ fn expression(input: &mut Input<'_>) -> Result<Expression> {
 
 fn key(input: &mut Input<'_>) -> Result<String> {
     let before = input.clone();
-    let key = input.word();
+    let key = input.token();
     if key.is_empty() {
         return Err(before.unexpected("a label key"));
     }
     if !is_label_key(key) {
         return Err(ParseExpressionError(format!(
-            "{key:?} is no label key, expected up to 63 letters, digits, '-', '_' or '.', starting and ending with a \
+            "{key:?} is not a label key, expected up to 63 letters, digits, '-', '_' or '.', starting and ending with a \
              letter or digit, with an optional DNS name and '/' before it"
         )));
     }
@@ -73,33 +73,33 @@ fn key(input: &mut Input<'_>) -> Result<String> {
 
 /// A value, possibly empty.
 fn value(input: &mut Input<'_>) -> Result<String> {
-    let value = input.word();
+    let value = input.token();
     if value.is_empty() || is_label_name(value) {
         return Ok(value.into());
     }
     Err(ParseExpressionError(format!(
-        "{value:?} is no label value, expected nothing or up to 63 letters, digits, '-', '_' or '.', starting and ending \
+        "{value:?} is not a label value, expected nothing or up to 63 letters, digits, '-', '_' or '.', starting and ending \
          with a letter or digit"
     )))
 }
 
 fn values(input: &mut Input<'_>) -> Result<BTreeSet<String>> {
-    if !input.eat("(") {
+    if !input.consume("(") {
         return Err(input.unexpected("a list of values in parentheses"));
     }
     let mut values = BTreeSet::new();
     loop {
         values.insert(value(input)?);
-        if input.eat(")") {
+        if input.consume(")") {
             return Ok(values);
         }
-        if !input.eat(",") {
+        if !input.consume(",") {
             return Err(input.unexpected("a comma or a closing parenthesis"));
         }
     }
 }
 
-/// The text with what is left of it; white space before `rest` has been skipped.
+/// The text, and the rest that is not parsed yet; leading white space of `rest` is skipped already.
 #[derive(Clone)]
 struct Input<'a> {
     text: &'a str,
@@ -107,7 +107,7 @@ struct Input<'a> {
 }
 
 impl<'a> Input<'a> {
-    fn eat(&mut self, token: &str) -> bool {
+    fn consume(&mut self, token: &str) -> bool {
         match self.rest.strip_prefix(token) {
             Some(rest) => {
                 self.rest = skip_space(rest);
@@ -117,12 +117,12 @@ impl<'a> Input<'a> {
         }
     }
 
-    /// Takes everything up to white space or a character with a meaning of its own.
-    fn word(&mut self) -> &'a str {
+    /// Consumes the text up to white space or a character of the syntax.
+    fn token(&mut self) -> &'a str {
         let is_end = |c: char| SPACE.contains(&c) || "=!(),<>".contains(c);
-        let (word, rest) = self.rest.split_at(self.rest.find(is_end).unwrap_or(self.rest.len()));
+        let (token, rest) = self.rest.split_at(self.rest.find(is_end).unwrap_or(self.rest.len()));
         self.rest = skip_space(rest);
-        word
+        token
     }
 
     fn unexpected(&self, expected: &str) -> ParseExpressionError {
@@ -132,7 +132,7 @@ impl<'a> Input<'a> {
     }
 }
 
-/// What servers skip between the parts; other white space belongs to a word, which it makes invalid.
+/// The white space that servers skip. Other white space is part of a key or value and makes it invalid.
 const SPACE: [char; 4] = [' ', '\t', '\r', '\n'];
 
 fn skip_space(text: &str) -> &str {

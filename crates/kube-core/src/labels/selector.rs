@@ -1,4 +1,4 @@
-//! Several conditions on labels, all of which must hold.
+//! Label selectors: conditions on labels, all of which must hold.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -10,13 +10,17 @@ use std::{
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{LabelSelector, LabelSelectorRequirement};
 use serde::{Deserialize, Serialize};
 
-use super::{Expression, ParseExpressionError, SelectorExt, parse};
+use super::{
+    Expression, ParseExpressionError,
+    ext::{Sealed, SelectorExt},
+    parse,
+};
 
-/// Conditions on labels, all of which must hold; none select everything.
+/// A label selector: conditions on labels, all of which must hold. Without conditions it selects everything.
 ///
-/// Made from text, from pairs, from expressions, and from the `LabelSelector` that objects hold (and back). For servers it
-/// is printed by Display, as [`ListParams::labels_from`](crate::params::ListParams::labels_from) does; serde writes the
-/// expressions, which is a form of our own.
+/// Converts from text, from pairs, from expressions, and from and to the `LabelSelector` in objects. Display prints the
+/// syntax of the API, which [`ListParams::labels_from`](crate::params::ListParams::labels_from) sends. serde serializes the
+/// list of expressions, which is no format of Kubernetes.
 ///
 /// ```
 /// use kube_core::{Expression, Selector, SelectorExt};
@@ -40,12 +44,14 @@ impl Selector {
         self.0.is_empty()
     }
 
-    /// Adds conditions, all of which must hold as well; one [`Expression`] may stand for itself.
+    /// Adds conditions, all of which must hold too. A single [`Expression`] can be passed as is.
     pub fn extend(&mut self, exprs: impl IntoIterator<Item = Expression>) -> &mut Self {
         self.0.extend(exprs);
         self
     }
 }
+
+impl Sealed for Selector {}
 
 impl SelectorExt for Selector {
     type Search = BTreeMap<String, String>;
@@ -56,7 +62,7 @@ impl SelectorExt for Selector {
 }
 
 impl fmt::Display for Selector {
-    /// The form that servers and kubectl read: conditions joined by commas.
+    /// The syntax of the API and kubectl: conditions separated by commas.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let restricting = self.0.iter().filter(|expression| !expression.selects_all());
         for (i, expression) in restricting.enumerate() {
@@ -70,13 +76,13 @@ impl fmt::Display for Selector {
 impl FromStr for Selector {
     type Err = ParseExpressionError;
 
-    /// Reads what servers and kubectl read: `a=b`, `a==b`, `a!=b`, `a in (b,c)`, `a notin (b,c)`, `a`, `!a`, joined
-    /// by commas, with white space between the parts. The empty text selects everything.
+    /// Parses the syntax of the API and kubectl: `a=b`, `a==b`, `a!=b`, `a in (b,c)`, `a notin (b,c)`, `a`, `!a`, separated by
+    /// commas, with optional white space. The empty string selects everything.
     ///
     /// # Errors
     ///
-    /// Another grammar, or a key or value that no label can have. The comparisons `a<5` and `a>5` have no
-    /// [`Expression`] and are refused as well.
+    /// A syntax error, or an invalid label key or value. The comparisons `a<5` and `a>5` have no [`Expression`] and are errors
+    /// too.
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         parse::selector(text).map(Self)
     }
@@ -120,7 +126,7 @@ impl TryFrom<LabelSelector> for Selector {
 
     /// # Errors
     ///
-    /// Where a requirement is not valid, see [`Expression`].
+    /// If a requirement is not valid, see [`Expression`].
     fn try_from(selector: LabelSelector) -> Result<Self, Self::Error> {
         let equal = selector.match_labels.unwrap_or_default().into_iter();
         let requirements = selector.match_expressions.unwrap_or_default().into_iter();
@@ -137,14 +143,14 @@ impl From<Selector> for LabelSelector {
         let mut requirements = Vec::new();
         for expression in selector {
             let (key, operator, values) = match expression {
-                // A map holds one value per key; a second condition on the key must not replace the first.
+                // A second value for the same key becomes a requirement, so that it does not replace the first in the map.
                 Expression::Equal(key, value) if labels.get(&key).is_none_or(|known| *known == value) => {
                     labels.insert(key, value);
                     continue;
                 }
                 Expression::Equal(key, value) => (key, "In", BTreeSet::from([value])),
                 Expression::NotEqual(key, value) => (key, "NotIn", BTreeSet::from([value])),
-                // Requirements have no empty sets: nothing has a label and lacks it, and everything needs no requirement.
+                // Requirements cannot have empty sets. `In` nothing becomes a contradiction, `NotIn` nothing is omitted.
                 Expression::In(key, values) if values.is_empty() => {
                     requirements.push(requirement(key.clone(), "Exists", values));
                     (key, "DoesNotExist", BTreeSet::new())

@@ -16,7 +16,7 @@ fn set(values: &[&str]) -> BTreeSet<String> {
 }
 
 #[test]
-fn reads_what_servers_read() {
+fn parses_the_syntax_of_servers() {
     use Expression::{DoesNotExist, Equal, Exists, In, NotEqual, NotIn};
     let cases: Vec<(&str, Vec<Expression>)> = vec![
         ("", vec![]),
@@ -45,7 +45,7 @@ fn reads_what_servers_read() {
 }
 
 #[test]
-fn refuses_what_servers_refuse() {
+fn rejects_what_servers_reject() {
     let long = "x".repeat(64);
     let cases = [
         ("a=b,", "expected a label key at byte 4, found the end"),
@@ -59,17 +59,17 @@ fn refuses_what_servers_refuse() {
         ("!a=b", "expected a comma or the end"),
         ("a>1", "comparisons of numbers are not supported"),
         ("a<1", "comparisons of numbers are not supported"),
-        ("a=-b", "\"-b\" is no label value"),
-        ("a=b/c", "\"b/c\" is no label value"),
-        ("-a=b", "\"-a\" is no label key"),
-        ("X.io/a=b", "\"X.io/a\" is no label key"),
-        ("x..io/a=b", "is no label key"),
-        ("/a=b", "is no label key"),
-        ("x/=b", "is no label key"),
-        ("ä=b", "is no label key"),
-        ("a\u{a0}=b", "is no label key"),
+        ("a=-b", "\"-b\" is not a label value"),
+        ("a=b/c", "\"b/c\" is not a label value"),
+        ("-a=b", "\"-a\" is not a label key"),
+        ("X.io/a=b", "\"X.io/a\" is not a label key"),
+        ("x..io/a=b", "is not a label key"),
+        ("/a=b", "is not a label key"),
+        ("x/=b", "is not a label key"),
+        ("ä=b", "is not a label key"),
+        ("a\u{a0}=b", "is not a label key"),
         ("a=(b)", "expected a comma or the end at byte 2"),
-        (long.as_str(), "is no label key"),
+        (long.as_str(), "is not a label key"),
     ];
     for (text, why) in cases {
         let error = parse(text).expect_err(text).to_string();
@@ -90,7 +90,7 @@ fn absent_labels_match_the_negative_conditions() {
 }
 
 #[test]
-fn to_and_from_the_selectors_in_objects() {
+fn converts_from_and_to_selectors_in_objects() {
     let selector = parse("a=1,b!=2,c in (3,4),d notin (5),e,!f").expect("valid");
     let object = LabelSelector::from(selector);
     assert_eq!(object.match_labels, Some([("a".into(), "1".into())].into()));
@@ -98,26 +98,26 @@ fn to_and_from_the_selectors_in_objects() {
     assert_eq!(back.to_string(), "a=1,b notin (2),c in (3,4),d notin (5),e,!f");
     assert_eq!(LabelSelector::from(Selector::default()), LabelSelector::default());
 
-    // Two conditions on one key exclude each other; a map of labels would keep the last and forget the first.
+    // Two conditions on one key contradict each other; a map of labels would keep only one of them.
     let twice = LabelSelector::from(parse("a=1,a=2").expect("valid"));
     assert!(!Selector::try_from(twice).expect("valid").matches(&[("a".into(), "2".into())].into()));
 }
 
 #[test]
-fn requirements_that_are_not_valid() {
+fn invalid_requirements_are_rejected() {
     let requirement = |operator: &str, values: Option<Vec<String>>| {
         let requirement = LabelSelectorRequirement { key: "k".into(), operator: operator.into(), values };
         Expression::try_from(requirement).expect_err(operator).to_string()
     };
     assert!(requirement("In", None).contains("operator \"In\" needs at least one value"));
     assert!(requirement("NotIn", Some(vec![])).contains("needs at least one value"));
-    assert!(requirement("Exists", Some(vec!["x".into()])).contains("takes no values"));
-    assert!(requirement("DoesNotExist", Some(vec!["x".into()])).contains("takes no values"));
+    assert!(requirement("Exists", Some(vec!["x".into()])).contains("must not have values"));
+    assert!(requirement("DoesNotExist", Some(vec!["x".into()])).contains("must not have values"));
     assert!(requirement("Gt", Some(vec!["1".into()])).contains("is unknown, expected In, NotIn"));
 }
 
 #[test]
-fn built_from_parts() {
+fn is_built_from_pairs_and_expressions() {
     let mut selector: Selector = [("a".to_owned(), "1".to_owned())].into_iter().collect();
     selector.extend(Expression::Exists("b".into())).extend(vec![Expression::DoesNotExist("c".into())]);
     assert_eq!(selector.to_string(), "a=1,b,!c");
@@ -126,7 +126,7 @@ fn built_from_parts() {
     assert_eq!(serde_json::from_str::<Selector>(&json).expect("valid"), selector);
 }
 
-/// What a server makes of `a in ()` is `a in ("")`; a set without values has to be said otherwise.
+/// Servers parse `a in ()` as `a in ("")`, so an empty set needs another form.
 #[test]
 fn sets_without_values_select_nothing_or_everything() {
     let nothing = Selector::from(Expression::In("a".into(), set(&[])));
@@ -139,32 +139,32 @@ fn sets_without_values_select_nothing_or_everything() {
         assert!(!nothing.matches(&labels) && everything.matches(&labels));
         assert!(!parse(&nothing.to_string()).expect("printed").matches(&labels));
     }
-    // The requirements of objects have no empty sets at all.
+    // Requirements in objects cannot have empty sets.
     let back =
         |selector: &Selector| Selector::try_from(LabelSelector::from(selector.clone())).expect("valid");
     assert_eq!(back(&nothing).to_string(), "a,!a");
     assert!(back(&everything).selects_all());
 }
 
-/// Few keys and values, so that conditions and labels meet.
-fn word() -> impl Strategy<Value = String> {
+/// Few distinct keys and values, so that conditions match often.
+fn name() -> impl Strategy<Value = String> {
     "[ab]{1,2}"
 }
 
 fn expression() -> impl Strategy<Value = Expression> {
-    let values = || prop::collection::btree_set(prop_oneof![Just(String::new()), word()], 0..3);
+    let values = || prop::collection::btree_set(prop_oneof![Just(String::new()), name()], 0..3);
     prop_oneof![
-        (word(), values()).prop_map(|(k, v)| Expression::In(k, v)),
-        (word(), values()).prop_map(|(k, v)| Expression::NotIn(k, v)),
-        (word(), word()).prop_map(|(k, v)| Expression::Equal(k, v)),
-        (word(), word()).prop_map(|(k, v)| Expression::NotEqual(k, v)),
-        word().prop_map(Expression::Exists),
-        word().prop_map(Expression::DoesNotExist),
+        (name(), values()).prop_map(|(k, v)| Expression::In(k, v)),
+        (name(), values()).prop_map(|(k, v)| Expression::NotIn(k, v)),
+        (name(), name()).prop_map(|(k, v)| Expression::Equal(k, v)),
+        (name(), name()).prop_map(|(k, v)| Expression::NotEqual(k, v)),
+        name().prop_map(Expression::Exists),
+        name().prop_map(Expression::DoesNotExist),
     ]
 }
 
-/// Matching by looking at every label in turn, and by negation instead of rules for absent labels.
-fn naive(expression: &Expression, labels: &Labels) -> bool {
+/// A reference implementation: a linear scan of all labels, and negation instead of a case for absent labels.
+fn reference_match(expression: &Expression, labels: &Labels) -> bool {
     let any = |key: &String, test: &dyn Fn(&String) -> bool| labels.iter().any(|(k, v)| k == key && test(v));
     match expression {
         Expression::In(key, values) => any(key, &|v| values.iter().any(|x| x == v)),
@@ -177,34 +177,34 @@ fn naive(expression: &Expression, labels: &Labels) -> bool {
 }
 
 fn labels() -> impl Strategy<Value = Labels> {
-    prop::collection::btree_map(word(), prop_oneof![Just(String::new()), word()], 0..4)
+    prop::collection::btree_map(name(), prop_oneof![Just(String::new()), name()], 0..4)
 }
 
 proptest! {
     #[test]
-    fn matches_as_the_naive_matcher(expressions in prop::collection::vec(expression(), 0..4), labels in labels()) {
-        let expected = expressions.iter().all(|expression| naive(expression, &labels));
+    fn matches_like_the_reference_implementation(expressions in prop::collection::vec(expression(), 0..4), labels in labels()) {
+        let expected = expressions.iter().all(|expression| reference_match(expression, &labels));
         prop_assert_eq!(expressions.into_iter().collect::<Selector>().matches(&labels), expected);
     }
 
     #[test]
-    fn text_selects_the_same(expressions in prop::collection::vec(expression(), 0..4), labels in labels()) {
+    fn the_printed_selector_matches_the_same_labels(expressions in prop::collection::vec(expression(), 0..4), labels in labels()) {
         let selector: Selector = expressions.into_iter().collect();
         let back = parse(&selector.to_string()).expect("printed");
         prop_assert_eq!(back.matches(&labels), selector.matches(&labels));
-        // What has been read prints and reads as itself.
+        // A parsed selector round-trips.
         prop_assert_eq!(parse(&back.to_string()).expect("printed"), back);
     }
 
     #[test]
-    fn object_form_selects_the_same(expressions in prop::collection::vec(expression(), 0..4), labels in labels()) {
+    fn the_object_form_matches_the_same_labels(expressions in prop::collection::vec(expression(), 0..4), labels in labels()) {
         let selector: Selector = expressions.into_iter().collect();
         let back = Selector::try_from(LabelSelector::from(selector.clone())).expect("valid");
         prop_assert_eq!(back.matches(&labels), selector.matches(&labels));
     }
 
     #[test]
-    fn never_panics(text in "\\PC{0,16}|[abin!=(), ]{0,24}") {
+    fn parsing_never_panics(text in "\\PC{0,16}|[abin!=(), ]{0,24}") {
         if let Ok(selector) = parse(&text) {
             prop_assert_eq!(parse(&selector.to_string()).expect("printed"), selector);
         }
