@@ -1,10 +1,9 @@
-//! Durations in the notation of Go, as Kubernetes objects hold them.
+//! Durations in Go's notation, as in fields of Kubernetes objects.
 
-mod format;
-mod parse;
+mod syntax;
 #[cfg(test)]
 mod tests;
 mod value;
 
-pub use parse::ParseError;
+pub use syntax::ParseError;
 pub use value::*;

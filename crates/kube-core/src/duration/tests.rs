@@ -10,7 +10,7 @@ fn parse(text: &str) -> Result<Duration, ParseError> {
 
 #[test]
 fn reads_what_go_reads() {
-    // The table of Go's own documentation and the corners of its grammar.
+    // The table of Go's documentation, and edge cases of its grammar.
     let cases = [
         ("0", Std::ZERO),
         ("+0", Std::ZERO),
@@ -31,7 +31,7 @@ fn reads_what_go_reads() {
         ("0.9223372036854775807h", Std::from_nanos(3_320_413_933_267)),
         ("0.9223372036854775808h", Std::from_nanos(3_320_413_933_267)),
         ("0.830103483285477580700h", Std::from_nanos(2_988_372_539_827)),
-        // The twentieth digit no longer fits: neither it nor what follows counts.
+        // The twentieth digit no longer fits: it and the following ones are dropped.
         ("0.18446744073709551619h", Std::from_nanos(664082786653)),
         ("0.1844674407370955161999h", Std::from_nanos(664082786653)),
         ("39h9m14.425s", Std::from_millis(140_954_425)),
@@ -88,7 +88,7 @@ fn writes_what_go_writes() {
 }
 
 #[test]
-fn the_wire_form_is_the_text() {
+fn the_wire_form_is_a_string() {
     let duration: Duration = serde_json::from_str("\"90s\"").expect("valid");
     assert_eq!(serde_json::to_string(&duration).expect("valid"), "\"1m30s\"");
     let error = serde_json::from_str::<Duration>("\"90\"").expect_err("no unit").to_string();
@@ -97,7 +97,7 @@ fn the_wire_form_is_the_text() {
 }
 
 #[test]
-fn compares_with_the_standard_library() {
+fn compares_with_std_durations() {
     let negative = parse("-1s").expect("valid");
     assert!(negative < Std::ZERO && negative.is_negative());
     assert_eq!(Std::from(negative), Std::from_secs(1));
@@ -118,7 +118,7 @@ proptest! {
     }
 
     #[test]
-    fn is_ordered_like_the_nanoseconds(a in any::<i64>(), b in any::<i64>()) {
+    fn is_ordered_by_nanoseconds(a in any::<i64>(), b in any::<i64>()) {
         let of = |nanos: i64| Duration::new(Std::from_nanos(nanos.unsigned_abs()), nanos < 0);
         prop_assert_eq!(of(a).cmp(&of(b)), a.cmp(&b));
         prop_assert_eq!(of(a) == of(b), a == b);

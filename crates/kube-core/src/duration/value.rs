@@ -1,15 +1,15 @@
-//! The duration as a value: signed, in nanoseconds, with the notation of Go on the wire.
+//! The duration type: signed, in nanoseconds, a string in Go's notation on the wire.
 
 use std::{cmp::Ordering, fmt, str::FromStr, time};
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
-use super::{ParseError, format, parse};
+use super::syntax::{self, ParseError};
 
-/// A signed duration that reads and writes the notation of Go, such as `1h30m0s`, `1.5s` or `-250ms`.
+/// A signed duration, parsed and printed in Go's notation, such as `1h30m0s`, `1.5s` or `-250ms`.
 ///
-/// Kubernetes has such durations in many fields. Precision is one nanosecond. Go itself knows durations of up to about
-/// 292 years; longer ones are not read. On the wire it is a string, in CRDs a field of type `string`.
+/// Many fields of Kubernetes objects hold such durations. The precision is one nanosecond. Go's limit is about 292 years;
+/// longer durations are not parsed. On the wire it is a string, in CRDs a field of type `string`.
 ///
 /// ```
 /// use kube_core::Duration;
@@ -26,7 +26,7 @@ use super::{ParseError, format, parse};
 #[derive(Clone, Copy, Eq, PartialEq)]
 pub struct Duration {
     magnitude: time::Duration,
-    // Never set where the magnitude is zero, so that equality may be derived.
+    // Never set if the magnitude is zero, so that equality can be derived.
     is_negative: bool,
 }
 
@@ -35,7 +35,7 @@ impl Duration {
         Self { magnitude, is_negative: is_negative && !magnitude.is_zero() }
     }
 
-    /// Whether the duration is below zero: ask before the conversion into [`std::time::Duration`], which drops the sign.
+    /// Whether the duration is below zero. The conversion into [`std::time::Duration`] drops the sign.
     #[must_use]
     pub fn is_negative(&self) -> bool {
         self.is_negative
@@ -49,19 +49,19 @@ impl fmt::Debug for Duration {
 }
 
 impl fmt::Display for Duration {
-    /// The notation of Go: hours, minutes and seconds with a fraction, or one smaller unit below a second.
+    /// Go's notation: hours, minutes and seconds with a fraction, or one smaller unit below a second.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        format::write(f, self.magnitude, self.is_negative)
+        syntax::write(f, self.magnitude, self.is_negative)
     }
 }
 
 impl FromStr for Duration {
     type Err = ParseError;
 
-    /// Reads what Go reads: an optional sign, then numbers with fractions, each with one of the units `h`, `m`, `s`,
+    /// Accepts Go's notation: an optional sign, then numbers with fractions, each with one of the units `h`, `m`, `s`,
     /// `ms`, `us` (also `µs`) and `ns`; or `0` alone.
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        parse::duration(text)
+        syntax::parse(text).map(|(magnitude, is_negative)| Self::new(magnitude, is_negative))
     }
 }
 
@@ -72,7 +72,7 @@ impl From<time::Duration> for Duration {
 }
 
 impl From<Duration> for time::Duration {
-    /// The magnitude: the standard library has no negative durations, so the sign is lost. Ask
+    /// The magnitude. The sign is lost, because the standard library has no negative durations: check
     /// [`is_negative`](Duration::is_negative) first.
     fn from(duration: Duration) -> Self {
         duration.magnitude
@@ -140,13 +140,13 @@ impl<'de> Deserialize<'de> for Duration {
     where
         D: Deserializer<'de>,
     {
-        deserializer.deserialize_str(TextVisitor)
+        deserializer.deserialize_str(DurationVisitor)
     }
 }
 
-struct TextVisitor;
+struct DurationVisitor;
 
-impl de::Visitor<'_> for TextVisitor {
+impl de::Visitor<'_> for DurationVisitor {
     type Value = Duration;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -158,7 +158,7 @@ impl de::Visitor<'_> for TextVisitor {
     }
 }
 
-/// In a schema, a duration is a string, as in the schemas of Kubernetes itself.
+/// The schema is a string, as in the schemas of Kubernetes.
 #[cfg(feature = "schema")]
 impl schemars::JsonSchema for Duration {
     fn schema_name() -> std::borrow::Cow<'static, str> {
