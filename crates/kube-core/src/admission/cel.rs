@@ -1,13 +1,13 @@
-//! Requests as the evaluator of admission policies takes them.
+//! Converts an admission request into the input of the policy evaluator.
 
 use super::{AdmissionRequest, Operation};
 use crate::resource::Resource;
 
 impl<T: Resource> AdmissionRequest<T> {
-    /// What the expressions of an admission policy see as `request`, for
-    /// [`VapEvaluator`](crate::cel::VapEvaluator).
+    /// The variable `request` of admission policy expressions, for [`VapEvaluator`](crate::cel::VapEvaluator).
     ///
-    /// Its `uid` is that of the user. What is absent becomes empty. Names and groups are copied, the objects are not.
+    /// `uid` is the uid of the user, not of the request. Absent fields become empty. Names and groups are copied, the
+    /// objects are not.
     ///
     /// ```
     /// use kube_core::{DynamicObject, admission::AdmissionRequest, cel::{VapEvaluator, VapExpression}};

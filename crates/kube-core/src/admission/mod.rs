@@ -1,4 +1,4 @@
-//! What an admission webhook is asked and answers.
+//! The requests and responses of an admission webhook.
 //!
 //! ```
 //! use k8s_openapi::api::core::v1::ConfigMap;
@@ -11,19 +11,20 @@
 //!         "resource": {"group": "", "version": "v1", "resource": "configmaps"},
 //!         "object": {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "settings"}}}}"#)?;
 //! let request: AdmissionRequest<ConfigMap> = review.try_into()?;
-//! let answer = AdmissionResponse::from(&request).deny("no settings today").into_review();
-//! assert_eq!(serde_json::to_value(answer)?["response"]["allowed"], false);
+//! let denied = AdmissionResponse::from(&request).deny("no settings today").into_review();
+//! assert_eq!(serde_json::to_value(denied)?["response"]["allowed"], false);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
 #[cfg(feature = "cel")]
 mod cel;
 mod request;
-mod response;
 mod review;
 #[cfg(test)]
 mod tests;
 
 pub use request::{AdmissionRequest, Operation};
-pub use response::{AdmissionResponse, PatchType, SerializePatchError};
-pub use review::{AdmissionReview, ConvertAdmissionReviewError, META_API_VERSION_V1, META_KIND};
+pub use review::{
+    AdmissionResponse, AdmissionReview, ConvertAdmissionReviewError, META_API_VERSION_V1, META_KIND,
+    PatchType, SerializePatchError,
+};

@@ -1,4 +1,4 @@
-//! What the server asks.
+//! The request that a server sends to an admission webhook.
 
 use k8s_openapi::{api::authentication::v1::UserInfo, apimachinery::pkg::runtime::RawExtension};
 use serde::{Deserialize, Serialize};
@@ -9,7 +9,7 @@ use crate::{
     type_meta::TypeMeta,
 };
 
-/// What is done to an object, in capitals on the wire, such as `CREATE`.
+/// The operation on an object, in capitals on the wire, such as `CREATE`.
 ///
 /// ```
 /// use kube_core::admission::Operation;
@@ -23,18 +23,18 @@ use crate::{
 pub enum Operation {
     /// An object is created; `old_object` is absent.
     Create,
-    /// An object is replaced or patched; both objects are there.
+    /// An object is replaced or patched; both `object` and `old_object` are present.
     Update,
-    /// An object is deleted; only `old_object` is there. A collection is asked for object by object.
+    /// An object is deleted; only `old_object` is present. Deleting a collection sends one request per object.
     Delete,
-    /// A connection is opened, such as that of exec; `object` is its options, such as `PodExecOptions`.
+    /// A connection is opened, for example by exec; `object` holds its options, such as `PodExecOptions`.
     Connect,
 }
 
-/// An operation that waits for admission, on objects of type `T`.
+/// An operation on an object of type `T` that the webhook is to allow or deny.
 ///
-/// `T` is the kind itself, or [`DynamicObject`](crate::DynamicObject) in webhooks for many. Fields that are absent on the
-/// wire read as `None`, empty or false.
+/// `T` is the kind, or [`DynamicObject`](crate::DynamicObject) in a webhook for several kinds. Fields absent on the wire
+/// decode as `None`, empty or false.
 ///
 /// ```
 /// use k8s_openapi::api::core::v1::ConfigMap;
@@ -58,11 +58,10 @@ pub enum Operation {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", bound(deserialize = "T: Deserialize<'de>"))]
 pub struct AdmissionRequest<T: Resource> {
-    /// `apiVersion` and `kind` of the review that held the request, so that the answer is of the same. Not on the wire
-    /// here.
+    /// `apiVersion` and `kind` of the review that held the request; the response uses the same. Not on the wire here.
     #[serde(skip)]
     pub types: TypeMeta,
-    /// Names the request; the answer carries it as well.
+    /// Identifies the request; the response must carry the same uid.
     pub uid: String,
     /// The kind of [`object`](Self::object), as the webhook's rules match it.
     pub kind: GroupVersionKind,
@@ -81,24 +80,25 @@ pub struct AdmissionRequest<T: Resource> {
     /// The subresource of the original request, before conversion.
     #[serde(default)]
     pub request_sub_resource: Option<String>,
-    /// The name of the object; empty where the server is still to make one.
+    /// The name of the object; empty if the server has yet to generate it.
     #[serde(default)]
     pub name: String,
     /// The namespace of the object, absent for cluster-wide ones.
     #[serde(default)]
     pub namespace: Option<String>,
-    /// What is done to the object.
+    /// The operation on the object.
     pub operation: Operation,
-    /// Who does it: name, groups and uid as the server authenticated them.
+    /// The authenticated user: name, groups and uid.
     pub user_info: UserInfo,
-    /// The object as it will be, or the options of a connection; absent when it is deleted.
+    /// The new object, or the options of a connection; absent for deletions.
     pub object: Option<T>,
-    /// The object as it is; absent when it is created and for connections.
+    /// The existing object; absent for creations and connections.
     pub old_object: Option<T>,
-    /// Whether nothing will be stored: the webhook must then have no side effects.
+    /// Whether the request is a dry run: nothing is stored, and the webhook must have no side effects.
     #[serde(default)]
     pub dry_run: bool,
-    /// The options of the operation: `CreateOptions`, `UpdateOptions`, `PatchOptions` or `DeleteOptions`, with type.
+    /// The options of the operation: `CreateOptions`, `UpdateOptions`, `PatchOptions` or `DeleteOptions`, with `apiVersion` and
+    /// `kind`.
     #[serde(default)]
     pub options: Option<RawExtension>,
 }

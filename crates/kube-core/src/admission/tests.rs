@@ -62,7 +62,7 @@ fn every_field_of_a_request_is_read() {
 }
 
 #[test]
-fn deletions_have_no_object_and_little_else() {
+fn a_deletion_decodes_without_an_object() {
     let review: AdmissionReview<DynamicObject> = serde_json::from_value(json!({
         "apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "response": null,
         "request": {
@@ -85,7 +85,7 @@ fn deletions_have_no_object_and_little_else() {
 }
 
 #[test]
-fn a_review_without_a_request() {
+fn a_review_without_a_request_is_an_error() {
     let json = json!({"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview"});
     let review: AdmissionReview<Pod> = serde_json::from_value(json).expect("valid");
     let error = TryInto::<AdmissionRequest<Pod>>::try_into(review).expect_err("none");
@@ -102,7 +102,7 @@ fn reviews_round_trip() {
 }
 
 #[test]
-fn allowed_denied_invalid() {
+fn allowed_denied_and_invalid_responses_have_their_wire_form() {
     let request = request();
     assert_eq!(response((&request).into()), json!({"uid": "705ab4f5", "allowed": true, "status": {}}));
     assert_eq!(
@@ -122,28 +122,33 @@ fn allowed_denied_invalid() {
 fn patches_are_base64_of_json() {
     let operations = json!([{"op": "add", "path": "/metadata/labels", "value": {"a": "b"}}]);
     let patch: json_patch::Patch = serde_json::from_value(operations.clone()).expect("valid");
-    let mut answer = AdmissionResponse::from(&request()).with_patch(patch).expect("has a JSON form");
-    answer.warnings = Some(vec!["careful".into()]);
-    answer.audit_annotations.insert("k".into(), "v".into());
-    assert_eq!(answer.patch_type, Some(PatchType::JsonPatch));
-    let json = response(answer.clone());
+    let mut response_with_patch =
+        AdmissionResponse::from(&request()).with_patch(patch).expect("has a JSON form");
+    response_with_patch.warnings = Some(vec!["careful".into()]);
+    response_with_patch.audit_annotations.insert("k".into(), "v".into());
+    assert_eq!(response_with_patch.patch_type, Some(PatchType::JsonPatch));
+    let json = response(response_with_patch.clone());
     assert_eq!(json["patchType"], "JSONPatch");
     assert_eq!((&json["warnings"], &json["auditAnnotations"]), (&json!(["careful"]), &json!({"k": "v"})));
     let k8s_openapi::ByteString(bytes) = serde_json::from_value(json["patch"].clone()).expect("base64");
     assert_eq!(serde_json::from_slice::<Value>(&bytes).expect("JSON"), operations);
 
     let back: AdmissionResponse = serde_json::from_value(json.clone()).expect("valid");
-    assert_eq!(back.patch, answer.patch);
+    assert_eq!(back.patch, response_with_patch.patch);
     let mut numbers = json;
     numbers["patch"] = json!(bytes);
-    assert_eq!(serde_json::from_value::<AdmissionResponse>(numbers).expect("valid").patch, answer.patch);
+    assert_eq!(
+        serde_json::from_value::<AdmissionResponse>(numbers).expect("valid").patch,
+        response_with_patch.patch
+    );
 }
 
 #[test]
 fn a_review_without_a_type_is_written_as_version_one() {
-    let answer = AdmissionReview::<ConfigMap> { types: TypeMeta::default(), request: None, response: None };
+    let response_with_patch =
+        AdmissionReview::<ConfigMap> { types: TypeMeta::default(), request: None, response: None };
     assert_eq!(
-        serde_json::to_value(answer).expect("valid"),
+        serde_json::to_value(response_with_patch).expect("valid"),
         json!({"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview"})
     );
 }

@@ -1,4 +1,4 @@
-//! What a conversion webhook of a custom resource is asked and answers.
+//! The requests and responses of a conversion webhook of a custom resource.
 //!
 //! ```
 //! use kube_core::conversion::{ConversionRequest, ConversionResponse, ConversionReview};
@@ -8,8 +8,8 @@
 //!     "request": {"uid": "705ab4f5", "desiredAPIVersion": "example.com/v2", "objects": [{"a": 1}]}}"#)?;
 //! let request = ConversionRequest::from_review(review)?;
 //! let objects = request.objects.clone();
-//! let answer = ConversionResponse::for_request(request).success(objects).into_review();
-//! assert_eq!(serde_json::to_value(answer)?["response"]["result"]["status"], "Success");
+//! let converted = ConversionResponse::for_request(request).success(objects).into_review();
+//! assert_eq!(serde_json::to_value(converted)?["response"]["result"]["status"], "Success");
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 

@@ -1,11 +1,11 @@
-//! The review, its question and its answer.
+//! The conversion review, its request and its response.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::{response::Status, type_meta::TypeMeta, util::null_as_empty};
 
-/// The review holds no request: it is an answer, or nothing that a server sends. Answer by
+/// The review holds no request: it is a response, or no review that a server sends. Reply with
 /// [`ConversionResponse::invalid`].
 ///
 /// ```
@@ -21,31 +21,31 @@ use crate::{response::Status, type_meta::TypeMeta, util::null_as_empty};
 #[error("the ConversionReview holds no request")]
 pub struct ConvertConversionReviewError;
 
-/// The envelope in which the server asks and the webhook answers:
+/// The envelope of request and response:
 /// `{"apiVersion": "apiextensions.k8s.io/v1", "kind": "ConversionReview", "request" or "response": ...}`.
 ///
-/// See the [module](super) for a whole round.
+/// The example of the [module](super) shows request and response together.
 ///
 /// ```
 /// use kube_core::{Status, conversion::{ConversionResponse, ConversionReview}};
 ///
-/// let answer: ConversionReview = ConversionResponse::invalid(Status::failure("no JSON", "BadRequest")).into_review();
-/// assert_eq!((answer.types.kind.as_str(), answer.request), ("ConversionReview", None));
+/// let review: ConversionReview = ConversionResponse::invalid(Status::failure("no JSON", "BadRequest")).into_review();
+/// assert_eq!((review.types.kind.as_str(), review.request), ("ConversionReview", None));
 /// ```
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ConversionReview {
-    /// `apiVersion` and `kind` of the review, beside the other fields on the wire; both must be there to be read.
+    /// `apiVersion` and `kind` of the review, next to the other fields on the wire; decoding requires both.
     #[serde(flatten)]
     pub types: TypeMeta,
-    /// What the server asks; `None` in an answer.
+    /// The request of the server; `None` in a response.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub request: Option<ConversionRequest>,
-    /// What the webhook answers; `None` in a question.
+    /// The response of the webhook; `None` in a request.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub response: Option<ConversionResponse>,
 }
 
-/// Objects that shall be converted, all to the same version.
+/// Objects to convert, all to the same version.
 ///
 /// ```
 /// use kube_core::conversion::{ConversionRequest, ConversionReview};
@@ -60,25 +60,24 @@ pub struct ConversionReview {
 /// ```
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ConversionRequest {
-    /// `apiVersion` and `kind` of the review that held the request, so that the answer is of the same. Not on the wire
-    /// here.
+    /// `apiVersion` and `kind` of the review that held the request; the response uses the same. Not on the wire here.
     #[serde(skip)]
     pub types: Option<TypeMeta>,
-    /// Names the request; the answer carries it as well.
+    /// Identifies the request; the response must carry the same uid.
     pub uid: String,
-    /// The `apiVersion` that the converted objects shall have, such as `example.com/v2`.
+    /// The `apiVersion` to convert to, such as `example.com/v2`.
     #[serde(rename = "desiredAPIVersion")]
     pub desired_api_version: String,
-    /// The objects: of one kind, possibly of several versions, and some perhaps of the desired one already.
+    /// The objects: of one kind, possibly of several versions; some may already have the desired one.
     pub objects: Vec<Value>,
 }
 
 impl ConversionRequest {
-    /// Takes the request out of a review.
+    /// Extracts the request from a review.
     ///
     /// # Errors
     ///
-    /// Where the review holds none.
+    /// If the review holds none.
     pub fn from_review(review: ConversionReview) -> Result<Self, ConvertConversionReviewError> {
         let request = review.request.ok_or(ConvertConversionReviewError)?;
         Ok(Self { types: Some(review.types), ..request })
@@ -93,7 +92,7 @@ impl TryFrom<ConversionReview> for ConversionRequest {
     }
 }
 
-/// The converted objects, or why there are none.
+/// The converted objects, or the reason of the failure.
 ///
 /// ```
 /// use kube_core::{Status, conversion::{ConversionRequest, ConversionResponse}};
@@ -116,21 +115,20 @@ impl TryFrom<ConversionReview> for ConversionRequest {
 /// ```
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ConversionResponse {
-    /// `apiVersion` and `kind` of the review that will hold the answer; `None` for version 1. Not on the wire here.
+    /// `apiVersion` and `kind` of the review that will hold the response; `None` for version 1. Not on the wire here.
     #[serde(skip)]
     pub types: Option<TypeMeta>,
-    /// The uid of the request, by which the server knows the answer.
+    /// The uid of the request; the server rejects a response with another one.
     pub uid: String,
-    /// Whether the conversion succeeded, and if not, why: the message reaches the caller of the API server.
+    /// Whether the conversion succeeded. The message of a failure is returned to the caller of the API server.
     pub result: Status,
-    /// The objects in the order of the request, as many as there; none after a failure. Null reads as none.
+    /// The objects in the order of the request, and as many; empty after a failure. Null decodes as empty.
     #[serde(rename = "convertedObjects", deserialize_with = "null_as_empty")]
     pub converted_objects: Vec<Value>,
 }
 
 impl ConversionResponse {
-    /// The beginning of an answer to this request: end it by [`success`](Self::success) or
-    /// [`failure`](Self::failure).
+    /// A response to this request, to be completed with [`success`](Self::success) or [`failure`](Self::failure).
     pub fn for_request(request: ConversionRequest) -> Self {
         Self {
             types: request.types,
@@ -140,27 +138,28 @@ impl ConversionResponse {
         }
     }
 
-    /// All objects were converted; they stand in the order of the request, each with its old metadata: the server
-    /// takes changes of labels and annotations, refuses another name, namespace or uid, and ignores the rest.
+    /// Reports that all objects were converted; they must be in the order of the request, each with its metadata. The server
+    /// accepts changed labels and annotations, rejects a changed name, namespace or uid, and ignores other changes.
     pub fn success(mut self, converted_objects: Vec<Value>) -> Self {
         self.result = Status::success();
         self.converted_objects = converted_objects;
         self
     }
 
-    /// Some object could not be converted, so none is. `status` should be one made by [`Status::failure`].
+    /// Reports that at least one object could not be converted; no object is returned. Make `status` with
+    /// [`Status::failure`].
     pub fn failure(mut self, status: Status) -> Self {
         self.result = status;
         self.converted_objects.clear();
         self
     }
 
-    /// The answer to something that is no valid review, and so has no uid: the server logs it and fails the conversion.
+    /// The response to a body that is no valid review and so has no uid: the server logs it and fails the conversion.
     pub fn invalid(status: Status) -> Self {
         Self { types: None, uid: String::new(), result: status, converted_objects: Vec::new() }
     }
 
-    /// Puts the answer into a review; without a type of its own it is `apiextensions.k8s.io/v1`.
+    /// Wraps the response in a review, by default of `apiextensions.k8s.io/v1`.
     pub fn into_review(self) -> ConversionReview {
         self.into()
     }

@@ -12,7 +12,7 @@ fn review() -> ConversionReview {
 }
 
 #[test]
-fn question_and_answer() {
+fn a_request_is_converted_and_a_failure_clears_the_objects() {
     let request = ConversionRequest::try_from(review()).expect("holds a request");
     assert_eq!((request.uid.as_str(), request.desired_api_version.as_str()), ("u", "x.io/v2"));
     assert_eq!(request.types, Some(review().types));
@@ -30,23 +30,23 @@ fn question_and_answer() {
 }
 
 #[test]
-fn answers_to_what_is_no_review() {
+fn an_invalid_review_gets_a_response_without_a_uid() {
     let empty = ConversionReview { request: None, ..review() };
     let error = ConversionRequest::from_review(empty).expect_err("none");
     assert_eq!(error.to_string(), "the ConversionReview holds no request");
-    let answer = ConversionResponse::invalid(Status::failure("no review", "BadRequest")).into_review();
+    let invalid = ConversionResponse::invalid(Status::failure("no review", "BadRequest")).into_review();
     assert_eq!(
-        (answer.types.kind.as_str(), answer.types.api_version.as_str()),
+        (invalid.types.kind.as_str(), invalid.types.api_version.as_str()),
         ("ConversionReview", "apiextensions.k8s.io/v1")
     );
-    assert_eq!(answer.response.expect("has one").uid, "");
+    assert_eq!(invalid.response.expect("has one").uid, "");
 }
 
 #[test]
-fn reviews_round_trip_and_null_is_no_object() {
+fn reviews_round_trip_and_null_objects_decode_as_empty() {
     let json = serde_json::to_value(review()).expect("valid");
     assert_eq!(serde_json::from_value::<ConversionReview>(json).expect("valid"), review());
-    let answer: ConversionResponse =
+    let response: ConversionResponse =
         serde_json::from_value(json!({"uid": "u", "result": {}, "convertedObjects": null})).expect("valid");
-    assert!(answer.converted_objects.is_empty());
+    assert!(response.converted_objects.is_empty());
 }
