@@ -16,7 +16,7 @@ use crate::{
     type_meta::TypeMeta,
 };
 
-/// A [`DynamicObject`] does not have the shape of the type it was to become; the source says where.
+/// A [`DynamicObject`] does not have the shape of the requested type; the source says where.
 ///
 /// ```
 /// use k8s_openapi::api::core::v1::ConfigMap;
@@ -51,25 +51,24 @@ pub struct ParseDynamicObjectError {
 /// # Ok::<(), kube_core::dynamic::ParseDynamicObjectError>(())
 /// ```
 ///
-/// On the wire it is one flat object: the entries of `data` stand beside `apiVersion`, `kind` and `metadata`.
+/// On the wire it is one flat object: the entries of `data` are next to `apiVersion`, `kind` and `metadata`.
 ///
-/// Reading takes one pass, without an intermediate value for the whole. In memory it costs a map entry and a string per
-/// field, as a rule more than a static type of the same kind: use [`PartialObjectMeta`](crate::PartialObjectMeta)
-/// where metadata is enough.
+/// Decoding takes one pass, without an intermediate value for the whole object. In memory each field costs a map entry and a
+/// string, usually more than in a static type: use [`PartialObjectMeta`](crate::PartialObjectMeta) if metadata is enough.
 #[derive(Clone, Debug, PartialEq)]
 pub struct DynamicObject {
-    /// `apiVersion` and `kind`. `None` only where the wire had none, as in the items of a list of a built-in
-    /// kind; [`ObjectList`](crate::ObjectList) then fills it in from the kind of the list.
+    /// `apiVersion` and `kind`; `None` if the wire had neither, as for items in a list of a built-in kind, which
+    /// [`ObjectList`](crate::ObjectList) fills in from the kind of the list.
     pub types: Option<TypeMeta>,
-    /// Name, namespace, labels and all else that every kind has; absent or null reads as empty.
+    /// The object metadata; absent or null decodes as empty.
     pub metadata: ObjectMeta,
-    /// All other fields by their wire names, such as `spec` and `status`: an object, or null for none. Entries named as
-    /// the fields above are not written.
+    /// All other fields by their wire names, such as `spec` and `status`: an object, or null for none. Entries with the
+    /// names of the fields above are not serialized.
     pub data: Value,
 }
 
 impl DynamicObject {
-    /// A new object with a name and no data, of the kind of `resource`.
+    /// A new object of the kind `resource`, with a name and no data.
     pub fn new(name: &str, resource: &ApiResource) -> Self {
         Self {
             types: Some(TypeMeta { api_version: resource.api_version.clone(), kind: resource.kind.clone() }),
@@ -78,30 +77,32 @@ impl DynamicObject {
         }
     }
 
-    /// Replaces the data: the fields beside `metadata`. Anything but an object or null fails when it is written.
+    /// Replaces the data: the fields next to `metadata`. Serializing fails if it is neither an object nor null.
     #[must_use]
     pub fn data(mut self, data: Value) -> Self {
         self.data = data;
         self
     }
 
-    /// Puts the object into a namespace, replacing an earlier one.
+    /// Sets the namespace, replacing an earlier one.
     #[must_use]
     pub fn within(mut self, ns: &str) -> Self {
         self.metadata.namespace = Some(ns.into());
         self
     }
 
-    /// Reads the object as a static type, consuming it so that its data moves instead of being copied.
+    /// Decodes the object as a static type. It consumes the object, so that the data is moved, not copied.
     ///
     /// # Errors
     ///
-    /// Where the object lacks a field the type requires, holds one of another type, or is of another kind.
+    /// If the object lacks a required field, has a field of another type, or is of another kind.
     pub fn try_parse<K: Resource + for<'a> Deserialize<'a>>(self) -> Result<K, ParseDynamicObjectError> {
         let mut fields = match self.data {
             Value::Object(fields) => fields,
             Value::Null => Map::new(),
-            other => return Err(<serde_json::Error as serde::de::Error>::custom(no_object(&other)).into()),
+            other => {
+                return Err(<serde_json::Error as serde::de::Error>::custom(not_an_object(&other)).into());
+            }
         };
         if let Some(TypeMeta { api_version, kind }) = self.types {
             fields.insert("apiVersion".into(), api_version.into());
@@ -161,13 +162,13 @@ impl Serialize for DynamicObject {
         match &self.data {
             Value::Object(fields) => fields
                 .iter()
-                // A field of the struct wins over an entry of the same name: no key is written twice.
+                // No key is written twice: a struct field has precedence over an entry of the same name.
                 .filter(|(key, _)| {
                     *key != "metadata" && !(typed && matches!(key.as_str(), "apiVersion" | "kind"))
                 })
                 .try_for_each(|(key, value)| map.serialize_entry(key, value))?,
             Value::Null => {}
-            other => return Err(S::Error::custom(no_object(other))),
+            other => return Err(S::Error::custom(not_an_object(other))),
         }
         map.end()
     }
@@ -179,7 +180,7 @@ impl<'de> Deserialize<'de> for DynamicObject {
     }
 }
 
-/// Reads the flat wire form in one pass, without the buffer that flattened fields need.
+/// Decodes the flat wire form in one pass: `#[serde(flatten)]` would buffer all fields.
 struct ObjectVisitor;
 
 impl<'de> Visitor<'de> for ObjectVisitor {
@@ -205,7 +206,7 @@ impl<'de> Visitor<'de> for ObjectVisitor {
         }
         let types = match (api_version, kind) {
             (Some(api_version), Some(kind)) => Some(TypeMeta { api_version, kind }),
-            // Half a type is none; what there is stays where the caller can see it.
+            // `types` needs both. A single one stays in `data`, where the caller can see it.
             (api_version, kind) => {
                 fields.extend(api_version.map(|v| ("apiVersion".into(), v.into())));
                 fields.extend(kind.map(|v| ("kind".into(), v.into())));
@@ -216,7 +217,7 @@ impl<'de> Visitor<'de> for ObjectVisitor {
     }
 }
 
-fn no_object(data: &Value) -> String {
+fn not_an_object(data: &Value) -> String {
     let found = match data {
         Value::Null => "null",
         Value::Bool(_) => "a boolean",
@@ -225,7 +226,7 @@ fn no_object(data: &Value) -> String {
         Value::Array(_) => "an array",
         Value::Object(_) => "an object",
     };
-    format!("`data` of a DynamicObject holds {found}, expected an object with the fields beside `metadata`")
+    format!("`data` of a DynamicObject is {found}, expected an object with the fields next to `metadata`")
 }
 
 #[cfg(test)]
@@ -251,11 +252,11 @@ mod tests {
     }
 
     #[test]
-    fn no_data_and_data_of_another_shape() {
+    fn null_data_is_omitted_and_other_than_objects_are_errors() {
         let bare = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "settings"}});
         assert_eq!(serde_json::to_value(settings()).expect("valid"), bare);
         let error = serde_json::to_value(settings().data(json!([1]))).expect_err("an array").to_string();
-        assert!(error.contains("`data` of a DynamicObject holds an array, expected an object"), "{error}");
+        assert!(error.contains("`data` of a DynamicObject is an array, expected an object"), "{error}");
         assert!(settings().data(json!("x")).try_parse::<ConfigMap>().is_err());
     }
 
@@ -274,7 +275,7 @@ mod tests {
     }
 
     #[test]
-    fn half_a_type_stays_in_the_data() {
+    fn a_lone_kind_stays_in_the_data() {
         let json = json!({"kind": "ConfigMap", "metadata": {}, "x": 1});
         let object: DynamicObject = serde_json::from_value(json.clone()).expect("valid");
         assert_eq!((&object.types, &object.data["kind"]), (&None, &json!("ConfigMap")));
@@ -284,7 +285,7 @@ mod tests {
     }
 
     #[test]
-    fn becomes_a_static_type_of_its_kind_only() {
+    fn try_parse_accepts_only_the_kind_of_the_object() {
         let object = settings().data(json!({"data": {"a": "b"}}));
         let map: ConfigMap = object.clone().try_parse().expect("a config map");
         assert_eq!(map.data.expect("has data")["a"], "b");
@@ -295,7 +296,7 @@ mod tests {
     }
 
     #[test]
-    fn is_of_the_kind_that_its_resource_says() {
+    fn has_the_kind_of_its_api_resource() {
         let ar = ApiResource::from_gvk(&GroupVersionKind::gvk("x.io", "v2", "Foo"));
         assert_eq!(DynamicObject::api_version(&ar), "x.io/v2");
         assert_eq!((DynamicObject::kind(&ar), DynamicObject::plural(&ar)), ("Foo".into(), "foos".into()));

@@ -1,4 +1,4 @@
-//! Keeps one undecodable object from failing a whole list.
+//! Keeps one undecodable object from failing a whole list or watch.
 
 use std::{borrow::Cow, fmt};
 
@@ -8,12 +8,12 @@ use serde_json::Value;
 
 use crate::resource::Resource;
 
-/// Decodes `K`, and keeps the metadata and the error where that fails: in a list, a watch or a store, one object
-/// of an unexpected shape then is one error instead of the end of everything.
+/// Decodes `K`, and on failure keeps the metadata and the error: in a list or a watch, one undecodable object becomes one
+/// [`InvalidObject`] instead of failing everything.
 ///
-/// The cost: each object is built twice, as a JSON value and from that as `K`, and its metadata without the managed
-/// fields is copied before that may fail. In a list that is one object at a time. The error is in words, as the place in the text is lost. It cannot be written back: take the object
-/// out first.
+/// The cost: each object is decoded twice, first into a JSON value and then into `K`, and its metadata without the managed
+/// fields is copied. In a list that holds for one object at a time. The error has no line and column. The guard cannot be
+/// serialized: extract the object first.
 ///
 /// ```
 /// use k8s_openapi::api::core::v1::ConfigMap;
@@ -31,9 +31,7 @@ use crate::resource::Resource;
 #[derive(Clone, Debug)]
 pub struct DeserializeGuard<K>(pub Result<K, InvalidObject>);
 
-/// An object that could not be decoded.
-///
-/// Display names the object and says what was wrong.
+/// An object that could not be decoded. Display prints its name and the error.
 ///
 /// ```
 /// use k8s_openapi::api::core::v1::Service;
@@ -48,9 +46,9 @@ pub struct DeserializeGuard<K>(pub Result<K, InvalidObject>);
 /// ```
 #[derive(Clone, Debug)]
 pub struct InvalidObject {
-    /// What was wrong, in words: the first mismatch, with what was found and what was expected.
+    /// The error message: the first mismatch, with what was found and what was expected.
     pub error: String,
-    /// Its metadata without the managed fields: enough to find or repair it.
+    /// The metadata without the managed fields, to find or repair the object.
     pub metadata: ObjectMeta,
 }
 
@@ -73,13 +71,13 @@ where
 {
     /// # Errors
     ///
-    /// Only where there is no JSON, or where the metadata itself cannot be read.
+    /// Only if the input is no JSON, or the metadata itself cannot be decoded.
     fn deserialize<D>(deserializer: D) -> Result<Self, D::Error>
     where
         D: Deserializer<'de>,
     {
         let value = Value::deserialize(deserializer)?;
-        // Kept aside, as decoding consumes the value: objects that fail are rare, but come without warning.
+        // Copied first, because decoding consumes the value and may fail.
         let metadata = value.get("metadata").map(without_managed_fields);
         K::deserialize(value).map(|object| Self(Ok(object))).or_else(|error| {
             let metadata = metadata.map(ObjectMeta::deserialize).transpose().map_err(D::Error::custom)?;
@@ -88,7 +86,7 @@ where
     }
 }
 
-/// A copy without the part that is by far the largest and says nothing of the object.
+/// A copy without the managed fields, usually the largest part of the metadata.
 fn without_managed_fields(metadata: &Value) -> Value {
     match metadata.as_object() {
         Some(fields) => {
@@ -144,7 +142,7 @@ mod tests {
     use crate::{Resource, ResourceExt};
 
     #[test]
-    fn a_good_object_is_itself() {
+    fn a_decodable_object_keeps_everything() {
         let json =
             json!({"metadata": {"name": "a", "managedFields": [{"manager": "me"}]}, "data": {"k": "v"}});
         let mut guard: DeserializeGuard<ConfigMap> = serde_json::from_value(json).expect("valid");
@@ -154,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn a_bad_object_keeps_its_error_and_metadata() {
+    fn an_undecodable_object_keeps_its_error_and_metadata() {
         let json = json!({"metadata": {"name": "a", "labels": {"x": "y"}, "managedFields": [{"manager": "me"}]}, "data": 5});
         let mut guard: DeserializeGuard<ConfigMap> = serde_json::from_value(json).expect("guarded");
         assert_eq!((guard.labels()["x"].as_str(), guard.managed_fields().len()), ("y", 0));
@@ -164,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn what_no_guard_can_name_is_an_error() {
+    fn undecodable_metadata_is_an_error() {
         for json in [json!({"metadata": 5, "data": 5}), json!({"metadata": {"labels": 5}, "data": 5})] {
             assert!(serde_json::from_value::<DeserializeGuard<ConfigMap>>(json).is_err());
         }
@@ -179,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn is_of_the_kind_that_it_guards() {
+    fn a_guard_has_the_kind_of_its_object() {
         type Guard = DeserializeGuard<Pod>;
         assert_eq!(Guard::url_path(&(), Some("web")), "/api/v1/namespaces/web/pods");
         assert_eq!((Guard::kind(&()), Guard::api_version(&())), ("Pod".into(), "v1".into()));

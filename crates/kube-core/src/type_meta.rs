@@ -1,10 +1,10 @@
-//! `apiVersion` and `kind`, which every object on the wire carries.
+//! `apiVersion` and `kind` of objects on the wire.
 
 use serde::{Deserialize, Serialize};
 
 use crate::resource::Resource;
 
-/// The `apiVersion` and `kind` of an object on the wire. Both must be there to be read.
+/// The `apiVersion` and `kind` of an object on the wire. Decoding requires both.
 ///
 /// ```
 /// use k8s_openapi::api::core::v1::Pod;
@@ -23,7 +23,7 @@ pub struct TypeMeta {
 }
 
 impl TypeMeta {
-    /// The type of a list of `K`: its kind ends in `List`.
+    /// The type of a list of `K`, whose kind has the suffix `List`.
     pub fn list<K: Resource<DynamicType = ()>>() -> Self {
         Self { api_version: K::api_version(&()).into_owned(), kind: format!("{}List", K::kind(&())) }
     }
@@ -33,8 +33,8 @@ impl TypeMeta {
         Self { api_version: K::api_version(&()).into_owned(), kind: K::kind(&()).into_owned() }
     }
 
-    /// A type from its two halves, where the wire had both.
-    pub(crate) fn from_halves(api_version: Option<String>, kind: Option<String>) -> Option<Self> {
+    /// A type if the wire had both parts.
+    pub(crate) fn from_parts(api_version: Option<String>, kind: Option<String>) -> Option<Self> {
         Some(Self { api_version: api_version?, kind: kind? })
     }
 }

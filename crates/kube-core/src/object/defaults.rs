@@ -1,4 +1,4 @@
-//! Gives list items the `apiVersion` and `kind` that servers leave out.
+//! Fills in the `apiVersion` and `kind` that servers omit in list items.
 
 use std::{fmt, marker::PhantomData};
 
@@ -10,10 +10,10 @@ use serde::{
 
 use crate::type_meta::TypeMeta;
 
-/// The `apiVersion` and `kind` that the items of a list have where they do not say so themselves.
+/// The `apiVersion` and `kind` for items of a list that have none of their own.
 ///
-/// Servers leave both out of the items of lists of built-in kinds. For readers that decode a list item by item;
-/// [`ObjectList`](super::ObjectList) uses it by itself.
+/// Servers omit both in the items of lists of built-in kinds. For code that decodes a list item by item;
+/// [`ObjectList`](super::ObjectList) already uses it.
 ///
 /// ```
 /// use kube_core::{DynamicObject, TypeMeta, object::DefaultTypes};
@@ -30,8 +30,8 @@ use crate::type_meta::TypeMeta;
 pub struct DefaultTypes(Option<TypeMeta>);
 
 impl DefaultTypes {
-    /// What a list of this type implies for its items: the kind before the ending `List`. Nothing where the list
-    /// has no such kind (`v1 List` holds items of any kind).
+    /// The type of the items of a list of this type: its kind without the suffix `List`. None if nothing precedes the suffix:
+    /// a `v1 List` holds items of any kind.
     pub fn of_list(list: &TypeMeta) -> Self {
         let item =
             list.kind.strip_suffix("List").filter(|kind| !kind.is_empty() && !list.api_version.is_empty());
@@ -40,7 +40,8 @@ impl DefaultTypes {
 
     /// Decodes one item, in one pass.
     ///
-    /// What the item says of itself wins. A type that lists its fields gets the two keys only where it knows them.
+    /// The item's own `apiVersion` and `kind` have precedence. A struct whose `Deserialize` lists its fields gets the two keys
+    /// only if they are among them.
     pub fn seed<'a, 'de, T: Deserialize<'de>>(
         &'a self,
     ) -> impl DeserializeSeed<'de, Value = T> + use<'a, 'de, T> {
@@ -58,27 +59,27 @@ impl<'de, T: Deserialize<'de>> DeserializeSeed<'de> for ItemSeed<'_, T> {
 
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<T, D::Error> {
         match self.types {
-            Some(types) => T::deserialize(Typed { inner: deserializer, types }),
+            Some(types) => T::deserialize(WithTypes { inner: deserializer, types }),
             None => T::deserialize(deserializer),
         }
     }
 }
 
-/// A deserializer whose top-level map ends with the missing type fields.
-struct Typed<'a, D> {
+/// A deserializer that appends the missing type fields to the top-level map.
+struct WithTypes<'a, D> {
     inner: D,
     types: &'a TypeMeta,
 }
 
-impl<'de, D: Deserializer<'de>> Deserializer<'de> for Typed<'_, D> {
+impl<'de, D: Deserializer<'de>> Deserializer<'de> for WithTypes<'_, D> {
     type Error = D::Error;
 
     fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, D::Error> {
-        self.inner.deserialize_any(TypedVisitor { visitor, types: self.types })
+        self.inner.deserialize_any(WithTypesVisitor { visitor, types: self.types })
     }
 
     fn deserialize_map<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, D::Error> {
-        self.inner.deserialize_map(TypedVisitor { visitor, types: self.types })
+        self.inner.deserialize_map(WithTypesVisitor { visitor, types: self.types })
     }
 
     fn deserialize_struct<V: Visitor<'de>>(
@@ -88,7 +89,7 @@ impl<'de, D: Deserializer<'de>> Deserializer<'de> for Typed<'_, D> {
         visitor: V,
     ) -> Result<V::Value, D::Error> {
         if fields.contains(&"apiVersion") && fields.contains(&"kind") {
-            self.inner.deserialize_struct(name, fields, TypedVisitor { visitor, types: self.types })
+            self.inner.deserialize_struct(name, fields, WithTypesVisitor { visitor, types: self.types })
         } else {
             self.inner.deserialize_struct(name, fields, visitor)
         }
@@ -99,11 +100,11 @@ impl<'de, D: Deserializer<'de>> Deserializer<'de> for Typed<'_, D> {
         name: &'static str,
         visitor: V,
     ) -> Result<V::Value, D::Error> {
-        self.inner.deserialize_newtype_struct(name, TypedVisitor { visitor, types: self.types })
+        self.inner.deserialize_newtype_struct(name, WithTypesVisitor { visitor, types: self.types })
     }
 
     fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, D::Error> {
-        self.inner.deserialize_option(TypedVisitor { visitor, types: self.types })
+        self.inner.deserialize_option(WithTypesVisitor { visitor, types: self.types })
     }
 
     fn deserialize_enum<V: Visitor<'de>>(
@@ -119,19 +120,19 @@ impl<'de, D: Deserializer<'de>> Deserializer<'de> for Typed<'_, D> {
         self.inner.deserialize_ignored_any(visitor)
     }
 
-    // No object of the API has one of these shapes: whatever is there decides, and the visitor objects.
+    // No API object has one of these shapes: the visitor reports the mismatch.
     forward_to_deserialize_any! {
         bool i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 f64 char str string bytes byte_buf unit unit_struct seq
         tuple tuple_struct identifier
     }
 }
 
-struct TypedVisitor<'a, V> {
+struct WithTypesVisitor<'a, V> {
     visitor: V,
     types: &'a TypeMeta,
 }
 
-impl<'de, V: Visitor<'de>> Visitor<'de> for TypedVisitor<'_, V> {
+impl<'de, V: Visitor<'de>> Visitor<'de> for WithTypesVisitor<'_, V> {
     type Value = V::Value;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -139,20 +140,20 @@ impl<'de, V: Visitor<'de>> Visitor<'de> for TypedVisitor<'_, V> {
     }
 
     fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<V::Value, A::Error> {
-        self.visitor.visit_map(TypedMap {
+        self.visitor.visit_map(WithTypesMap {
             inner: map,
-            seen: Seen::default(),
+            seen: SeenKeys::default(),
             pending: None,
             types: self.types,
         })
     }
 
     fn visit_newtype_struct<D: Deserializer<'de>>(self, deserializer: D) -> Result<V::Value, D::Error> {
-        self.visitor.visit_newtype_struct(Typed { inner: deserializer, types: self.types })
+        self.visitor.visit_newtype_struct(WithTypes { inner: deserializer, types: self.types })
     }
 
     fn visit_some<D: Deserializer<'de>>(self, deserializer: D) -> Result<V::Value, D::Error> {
-        self.visitor.visit_some(Typed { inner: deserializer, types: self.types })
+        self.visitor.visit_some(WithTypes { inner: deserializer, types: self.types })
     }
 
     fn visit_none<E: Error>(self) -> Result<V::Value, E> {
@@ -165,36 +166,36 @@ impl<'de, V: Visitor<'de>> Visitor<'de> for TypedVisitor<'_, V> {
 }
 
 #[derive(Default)]
-struct Seen {
+struct SeenKeys {
     api_version: bool,
     kind: bool,
 }
 
-impl Seen {
-    fn note(&mut self, key: &str) {
+impl SeenKeys {
+    fn record(&mut self, key: &str) {
         self.api_version |= key == "apiVersion";
         self.kind |= key == "kind";
     }
 }
 
-/// The inner map, followed by the type fields that it lacked.
-struct TypedMap<'a, A> {
+/// The inner map, followed by the type fields that it lacks.
+struct WithTypesMap<'a, A> {
     inner: A,
-    seen: Seen,
+    seen: SeenKeys,
     pending: Option<&'a str>,
     types: &'a TypeMeta,
 }
 
-impl<'de, A: MapAccess<'de>> MapAccess<'de> for TypedMap<'_, A> {
+impl<'de, A: MapAccess<'de>> MapAccess<'de> for WithTypesMap<'_, A> {
     type Error = A::Error;
 
     fn next_key_seed<K: DeserializeSeed<'de>>(&mut self, seed: K) -> Result<Option<K::Value>, A::Error> {
-        // Once the first default is due, the inner map has ended and must not be asked again.
+        // The inner map has ended once the first default is pending, and must not be polled again.
         let ended = self.pending.is_some();
         let mut seed = Some(seed);
         if !ended {
-            let probe = KeyProbe { seed: &mut seed, seen: &mut self.seen };
-            if let Some(key) = self.inner.next_key_seed(probe)? {
+            let key_seed = RecordingKeySeed { seed: &mut seed, seen: &mut self.seen };
+            if let Some(key) = self.inner.next_key_seed(key_seed)? {
                 return Ok(Some(key));
             }
         }
@@ -205,7 +206,7 @@ impl<'de, A: MapAccess<'de>> MapAccess<'de> for TypedMap<'_, A> {
         } else {
             return Ok(None);
         };
-        self.seen.note(name);
+        self.seen.record(name);
         self.pending = Some(value);
         match seed {
             Some(seed) => seed.deserialize(StrDeserializer::new(name)).map(Some),
@@ -225,14 +226,14 @@ impl<'de, A: MapAccess<'de>> MapAccess<'de> for TypedMap<'_, A> {
     }
 }
 
-/// Hands a key on to its reader and notes whether it is one of the type fields.
-struct KeyProbe<'a, K> {
-    // Taken when there is a key; left for the defaults when there is none.
+/// Forwards a key to its seed and records whether it is one of the type fields.
+struct RecordingKeySeed<'a, K> {
+    // Taken if there is a key; otherwise left for the defaults.
     seed: &'a mut Option<K>,
-    seen: &'a mut Seen,
+    seen: &'a mut SeenKeys,
 }
 
-impl<'de, K: DeserializeSeed<'de>> DeserializeSeed<'de> for KeyProbe<'_, K> {
+impl<'de, K: DeserializeSeed<'de>> DeserializeSeed<'de> for RecordingKeySeed<'_, K> {
     type Value = K::Value;
 
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<K::Value, D::Error> {
@@ -243,7 +244,7 @@ impl<'de, K: DeserializeSeed<'de>> DeserializeSeed<'de> for KeyProbe<'_, K> {
 
 struct Key<'a, D> {
     inner: D,
-    seen: &'a mut Seen,
+    seen: &'a mut SeenKeys,
 }
 
 impl<'de, D: Deserializer<'de>> Deserializer<'de> for Key<'_, D> {
@@ -261,7 +262,7 @@ impl<'de, D: Deserializer<'de>> Deserializer<'de> for Key<'_, D> {
         self.inner.deserialize_newtype_struct(name, KeyVisitor { visitor, seen: self.seen })
     }
 
-    // The keys of an object are strings, whatever their reader makes of them.
+    // JSON keys are strings, whatever type the seed requests.
     forward_to_deserialize_any! {
         bool i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 f64 char str string bytes byte_buf option unit unit_struct
         seq tuple tuple_struct map struct enum identifier ignored_any
@@ -270,7 +271,7 @@ impl<'de, D: Deserializer<'de>> Deserializer<'de> for Key<'_, D> {
 
 struct KeyVisitor<'a, V> {
     visitor: V,
-    seen: &'a mut Seen,
+    seen: &'a mut SeenKeys,
 }
 
 impl<'de, V: Visitor<'de>> Visitor<'de> for KeyVisitor<'_, V> {
@@ -281,17 +282,17 @@ impl<'de, V: Visitor<'de>> Visitor<'de> for KeyVisitor<'_, V> {
     }
 
     fn visit_str<E: Error>(self, key: &str) -> Result<V::Value, E> {
-        self.seen.note(key);
+        self.seen.record(key);
         self.visitor.visit_str(key)
     }
 
     fn visit_borrowed_str<E: Error>(self, key: &'de str) -> Result<V::Value, E> {
-        self.seen.note(key);
+        self.seen.record(key);
         self.visitor.visit_borrowed_str(key)
     }
 
     fn visit_string<E: Error>(self, key: String) -> Result<V::Value, E> {
-        self.seen.note(&key);
+        self.seen.record(&key);
         self.visitor.visit_string(key)
     }
 

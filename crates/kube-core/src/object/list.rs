@@ -11,11 +11,11 @@ use serde::{
 use super::DefaultTypes;
 use crate::type_meta::TypeMeta;
 
-/// A list (one page of it, where a limit was asked for) as a server returns it:
+/// A list as a server returns it, or one page of it if the request has a limit:
 /// `{"apiVersion": ..., "kind": "PodList", "metadata": {...}, "items": [...]}`.
 ///
-/// Items of lists of built-in kinds come without `apiVersion` and `kind`; where the list has told its own kind
-/// before its items, as servers do, they are filled in. `items: null` reads as no items.
+/// In lists of built-in kinds the items have no `apiVersion` and `kind`. They are filled in if the list's own kind precedes
+/// `items`, as servers send it. `items: null` decodes as empty.
 ///
 /// ```
 /// use kube_core::{DynamicObject, ObjectList, ResourceExt};
@@ -38,23 +38,23 @@ pub struct ObjectList<T>
 where
     T: Clone,
 {
-    /// The type of the list, such as `v1` `PodList`; `v1` `List` where the wire had none.
+    /// The type of the list, such as `v1` `PodList`; `v1` `List` if the wire had none.
     #[serde(flatten)]
     pub types: TypeMeta,
-    /// The resource version from which a watch goes on, the continue token of the next page (absent or empty on the
-    /// last), and the count of the items left out.
+    /// The resourceVersion to start a watch from, the continue token of the next page (absent or empty on the last), and the
+    /// number of remaining items.
     pub metadata: ListMeta,
-    /// The objects, as servers send them in the order of namespace and name.
+    /// The objects; servers order them by namespace and name.
     pub items: Vec<T>,
 }
 
 impl<T: Clone> ObjectList<T> {
-    /// The objects in the order of the list.
+    /// Iterates over the objects in the order of the list.
     pub fn iter(&self) -> impl Iterator<Item = &T> {
         self.items.iter()
     }
 
-    /// The objects in the order of the list, to change them.
+    /// Iterates over the objects in the order of the list, to change them.
     pub fn iter_mut(&mut self) -> impl Iterator<Item = &mut T> {
         self.items.iter_mut()
     }
@@ -116,7 +116,7 @@ where
                 "apiVersion" => types.api_version = map.next_value().map(text)?,
                 "kind" => types.kind = map.next_value().map(text)?,
                 "metadata" => metadata = map.next_value::<Option<ListMeta>>()?,
-                "items" => items = Some(map.next_value_seed(Items::<T>::of(&types))?),
+                "items" => items = Some(map.next_value_seed(ItemsSeed::<T>::of(&types))?),
                 _ => drop(map.next_value::<IgnoredAny>()?),
             }
         }
@@ -130,19 +130,19 @@ where
     }
 }
 
-/// Reads the items, giving each the type that the list implies.
-struct Items<T> {
+/// Decodes the items, with the type that the list implies as default.
+struct ItemsSeed<T> {
     defaults: DefaultTypes,
     item: PhantomData<T>,
 }
 
-impl<T> Items<T> {
+impl<T> ItemsSeed<T> {
     fn of(list: &TypeMeta) -> Self {
         Self { defaults: DefaultTypes::of_list(list), item: PhantomData }
     }
 }
 
-impl<'de, T: Deserialize<'de>> DeserializeSeed<'de> for Items<T> {
+impl<'de, T: Deserialize<'de>> DeserializeSeed<'de> for ItemsSeed<T> {
     type Value = Vec<T>;
 
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Vec<T>, D::Error> {
@@ -150,7 +150,7 @@ impl<'de, T: Deserialize<'de>> DeserializeSeed<'de> for Items<T> {
     }
 }
 
-impl<'de, T: Deserialize<'de>> Visitor<'de> for Items<T> {
+impl<'de, T: Deserialize<'de>> Visitor<'de> for ItemsSeed<T> {
     type Value = Vec<T>;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -170,7 +170,7 @@ impl<'de, T: Deserialize<'de>> Visitor<'de> for Items<T> {
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Vec<T>, A::Error> {
-        // The hint comes from the input: it may speed things up, it must not decide how much is allocated.
+        // The hint comes from the input, so it is capped: it must not control how much is allocated.
         let mut items = Vec::with_capacity(seq.size_hint().unwrap_or(0).min(1024));
         while let Some(item) = seq.next_element_seed(self.defaults.seed())? {
             items.push(item);

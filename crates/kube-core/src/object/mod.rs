@@ -1,6 +1,5 @@
-//! Objects put together from parts, and lists of objects.
+//! Objects with typed spec and status, and lists of objects.
 
-mod absent;
 mod defaults;
 mod list;
 #[cfg(test)]

@@ -15,7 +15,7 @@ fn read<T: DeserializeOwned>(json: &Value) -> Result<T, serde_json::Error> {
     serde_json::from_str(&json.to_string())
 }
 
-/// A list as servers write those of built-in kinds: with its type first, and none on its items.
+/// A list of a built-in kind as servers send it: its type first, and items without a type.
 fn pods(items: &str) -> String {
     format!(
         r#"{{"kind":"PodList","apiVersion":"v1","metadata":{{"resourceVersion":"7","continue":"t"}},"items":{items}}}"#
@@ -23,7 +23,7 @@ fn pods(items: &str) -> String {
 }
 
 #[test]
-fn items_get_the_type_that_their_list_implies() {
+fn items_get_the_type_implied_by_their_list() {
     let text = pods(
         r#"[{"metadata":{"name":"a"},"spec":{"x":1}},{"kind":"Other","apiVersion":"o/v1","metadata":{}}]"#,
     );
@@ -43,21 +43,21 @@ fn items_get_the_type_that_their_list_implies() {
 }
 
 #[test]
-fn half_a_type_is_completed() {
+fn a_missing_api_version_of_an_item_is_filled_in() {
     let list: ObjectList<DynamicObject> =
         serde_json::from_str(&pods(r#"[{"kind":"Pod","metadata":{}}]"#)).expect("valid");
     assert_eq!(list.items[0].types.as_ref().expect("has a type").api_version, "v1");
 }
 
 #[test]
-fn static_items_need_no_type_and_are_checked_against_one() {
+fn static_items_need_no_type_but_a_wrong_one_is_an_error() {
     let list: ObjectList<Pod> = serde_json::from_str(&pods(r#"[{"metadata":{"name":"a"}}]"#)).expect("valid");
     assert_eq!(list.items[0].name_any(), "a");
     assert!(serde_json::from_str::<ObjectList<ConfigMap>>(&pods(r#"[{"metadata":{"name":"a"}}]"#)).is_err());
 }
 
 #[test]
-fn types_that_do_not_know_the_type_fields_are_not_given_them() {
+fn the_type_is_not_added_to_structs_without_these_fields() {
     #[derive(Clone, Deserialize)]
     #[serde(deny_unknown_fields)]
     struct Strict {
@@ -76,7 +76,7 @@ fn types_that_do_not_know_the_type_fields_are_not_given_them() {
 }
 
 #[test]
-fn lists_that_imply_no_type() {
+fn lists_without_an_item_kind_imply_no_type() {
     for (api_version, kind) in [("v1", "List"), ("", "PodList"), ("v1", "Pods"), ("v1", "")] {
         let list = TypeMeta { api_version: api_version.into(), kind: kind.into() };
         let mut json = serde_json::Deserializer::from_str(r#"{"metadata":{}}"#);
@@ -88,12 +88,12 @@ fn lists_that_imply_no_type() {
 }
 
 #[test]
-fn odd_lists() {
+fn null_empty_and_malformed_lists() {
     let empty = |items: &str| serde_json::from_str::<ObjectList<Pod>>(items).expect("valid").items.len();
     assert_eq!(empty(&pods("null")), 0);
     assert_eq!(empty(&pods("[]")), 0);
     assert_eq!(empty(r#"{"items":[],"metadata":null,"extra":{"deep":[1]}}"#), 0);
-    // The items of custom resources come before the kind of their list, with types of their own.
+    // Custom resources: the items precede the list's kind, and have their own types.
     let unstructured: ObjectList<DynamicObject> = read(&json!({
         "apiVersion": "x/v1", "items": [{"apiVersion": "x/v1", "kind": "A", "metadata": {}}], "kind": "AList", "metadata": {}
     }))
@@ -106,7 +106,7 @@ fn odd_lists() {
 }
 
 #[test]
-fn lists_without_a_type_have_that_of_any_list() {
+fn lists_without_a_type_decode_as_v1_list() {
     let types = |json: &str| {
         let list: ObjectList<Pod> = serde_json::from_str(json).expect(json);
         (list.types.api_version, list.types.kind)
@@ -116,14 +116,14 @@ fn lists_without_a_type_have_that_of_any_list() {
     assert_eq!(types(r#"{"apiVersion": null, "kind": null, "items": []}"#), any());
     assert_eq!(types(r#"{"apiVersion": "v1", "items": []}"#), any());
     assert_eq!(types(r#"{"kind": "PodList", "items": []}"#), ("v1".to_owned(), "PodList".to_owned()));
-    // Such a list may hold anything, so that its items have no type to take from it.
+    // Such a list may hold any kind, so it implies no type for its items.
     let list: ObjectList<DynamicObject> =
         serde_json::from_str(r#"{"items": [{"metadata": {}}]}"#).expect("valid");
     assert!(list.items[0].types.is_none());
 }
 
 #[test]
-fn lists_can_be_walked_and_written() {
+fn lists_can_be_iterated_and_serialized() {
     let mut list: ObjectList<Pod> =
         serde_json::from_str(&pods(r#"[{"metadata":{"name":"a"}}]"#)).expect("valid");
     list.iter_mut().for_each(|pod| pod.labels_mut().extend([("x".into(), "y".into())]));
@@ -160,7 +160,7 @@ fn typed_objects_round_trip() {
 }
 
 #[test]
-fn what_a_typed_object_must_have() {
+fn a_typed_object_requires_metadata_and_spec() {
     let missing = read::<Object<Size, NotUsed>>(&json!({"metadata": {}})).expect_err("no spec").to_string();
     assert!(missing.contains("missing field `spec`"), "{missing}");
     let missing =

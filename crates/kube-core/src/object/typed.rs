@@ -1,21 +1,21 @@
-//! Objects with a known spec and status and a kind chosen at run time.
+//! Objects with a typed spec and status, whose kind is chosen at run time.
 
 use std::{borrow::Cow, fmt, marker::PhantomData};
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use serde::{
     Deserialize, Deserializer, Serialize,
-    de::{Error, IgnoredAny, MapAccess, Visitor},
+    de::{self, Error, IgnoredAny, MapAccess, Visitor},
+    forward_to_deserialize_any,
 };
 
-use super::absent::Absent;
 use crate::{
     discovery::ApiResource,
     resource::{DynamicResourceScope, Resource},
     type_meta::TypeMeta,
 };
 
-/// Objects with a spec: [`Object`], and the kinds that `#[derive(CustomResource)]` makes.
+/// Objects with a spec: [`Object`], and the kinds of `#[derive(CustomResource)]`.
 ///
 /// ```
 /// use kube_core::{NotUsed, Object, object::{HasSpec, HasStatus}};
@@ -23,7 +23,7 @@ use crate::{
 /// #[derive(Clone, serde::Deserialize)]
 /// struct Size { replicas: i32 }
 ///
-/// /// Works for every kind with this spec, whatever its status.
+/// /// Works for every kind with this spec, with any status.
 /// fn double(object: &mut impl HasSpec<Spec = Size>) -> i32 {
 ///     object.spec_mut().replicas *= 2;
 ///     object.spec().replicas
@@ -35,7 +35,7 @@ use crate::{
 /// # Ok::<(), serde_json::Error>(())
 /// ```
 pub trait HasSpec {
-    /// What the user wants.
+    /// The desired state.
     type Spec;
 
     /// The spec, to read it.
@@ -45,7 +45,7 @@ pub trait HasSpec {
     fn spec_mut(&mut self) -> &mut Self::Spec;
 }
 
-/// Objects with an optional status: [`Object`], and the kinds that `#[derive(CustomResource)]` makes with one.
+/// Objects with an optional status: [`Object`], and the kinds of `#[derive(CustomResource)]` with a status.
 ///
 /// ```
 /// use kube_core::{NotUsed, Object, object::HasStatus};
@@ -64,21 +64,21 @@ pub trait HasSpec {
 /// # Ok::<(), serde_json::Error>(())
 /// ```
 pub trait HasStatus {
-    /// What a controller observed.
+    /// The observed state.
     type Status;
 
     /// The status; `None` before a controller has written one.
     fn status(&self) -> Option<&Self::Status>;
 
-    /// The status, to set, change or clear it. Where the kind has the subresource `status`, servers take it from there
-    /// alone.
+    /// The status, to set, change or clear it. For kinds with the subresource `status`, servers accept it only through that
+    /// subresource.
     fn status_mut(&mut self) -> &mut Option<Self::Status>;
 }
 
 /// An object whose spec `P` and status `U` are typed and whose kind is chosen at run time.
 ///
-/// For kinds that are defined elsewhere and of which only some fields matter. It is read in one pass without an
-/// intermediate value; other top-level fields are skipped, and so lost where such an object is written back.
+/// For kinds that are defined elsewhere, if only some fields matter. Decoding takes one pass without an intermediate value.
+/// Other top-level fields are skipped, and so lost if the object is written back.
 ///
 /// ```
 /// use kube_core::{ApiResource, GroupVersionKind, NotUsed, Object, object::HasSpec};
@@ -97,14 +97,14 @@ where
     P: Clone,
     U: Clone,
 {
-    /// `apiVersion` and `kind`, beside the other fields on the wire; `None` where the wire had none or one of the two.
+    /// `apiVersion` and `kind`, next to the other fields on the wire; `None` unless the wire had both.
     #[serde(flatten, skip_serializing_if = "Option::is_none")]
     pub types: Option<TypeMeta>,
-    /// Name, namespace, labels and all else that every kind has; must be there to be read.
+    /// The object metadata; decoding requires it.
     pub metadata: ObjectMeta,
-    /// What the user wants. It may be absent on the wire where `P` can be read from nothing, as [`NotUsed`] can.
+    /// The desired state. It may be absent on the wire if `P` allows that, as `Option` and [`NotUsed`] do.
     pub spec: P,
-    /// What a controller observed; left out where `None`.
+    /// The observed state; omitted if `None`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub status: Option<U>,
 }
@@ -114,8 +114,8 @@ where
     P: Clone,
     U: Clone,
 {
-    /// A new object with a name, a spec and no status, of the kind of `ar`. Kinds in namespaces need
-    /// [`within`](Self::within) as well.
+    /// A new object of the kind `ar`, with a name, a spec and no status. For namespaced kinds, also call
+    /// [`within`](Self::within).
     pub fn new(name: &str, ar: &ApiResource, spec: P) -> Self {
         Self {
             types: Some(TypeMeta { api_version: ar.api_version.clone(), kind: ar.kind.clone() }),
@@ -125,7 +125,7 @@ where
         }
     }
 
-    /// Puts the object into a namespace, replacing an earlier one.
+    /// Sets the namespace, replacing an earlier one.
     #[must_use]
     pub fn within(mut self, ns: &str) -> Self {
         self.metadata.namespace = Some(ns.into());
@@ -206,7 +206,8 @@ where
     }
 }
 
-/// Stands for a spec or status that is not of interest: reads anything and also nothing, writes an empty object.
+/// A placeholder for a spec or status that is not needed: decodes from any value or an absent one, serializes as an empty
+/// object.
 ///
 /// ```
 /// use kube_core::{NotUsed, Object, ResourceExt};
@@ -236,7 +237,7 @@ where
     }
 }
 
-/// Reads the wire form in one pass, without the buffer that flattened fields need.
+/// Decodes the wire form in one pass: `#[serde(flatten)]` would buffer all fields.
 struct ObjectVisitor<P, U>(PhantomData<(P, U)>);
 
 impl<'de, P, U> Visitor<'de> for ObjectVisitor<P, U>
@@ -263,7 +264,7 @@ where
             }
         }
         Ok(Object {
-            types: TypeMeta::from_halves(api_version, kind),
+            types: TypeMeta::from_parts(api_version, kind),
             metadata: metadata.ok_or_else(|| A::Error::missing_field("metadata"))?,
             spec: match spec {
                 Some(spec) => spec,
@@ -271,5 +272,38 @@ where
             },
             status,
         })
+    }
+}
+
+/// Deserializes an absent field: `None` or unit for types that allow that, an error with the field's name for all others.
+struct Absent<E> {
+    field: &'static str,
+    error: PhantomData<E>,
+}
+
+impl<E> Absent<E> {
+    fn new(field: &'static str) -> Self {
+        Self { field, error: PhantomData }
+    }
+}
+
+impl<'de, E: de::Error> Deserializer<'de> for Absent<E> {
+    type Error = E;
+
+    fn deserialize_any<V: Visitor<'de>>(self, _: V) -> Result<V::Value, E> {
+        Err(E::missing_field(self.field))
+    }
+
+    fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, E> {
+        visitor.visit_none()
+    }
+
+    fn deserialize_ignored_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, E> {
+        visitor.visit_unit()
+    }
+
+    forward_to_deserialize_any! {
+        bool i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 f64 char str string bytes byte_buf unit unit_struct
+        newtype_struct seq tuple tuple_struct map struct enum identifier
     }
 }

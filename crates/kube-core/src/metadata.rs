@@ -1,21 +1,21 @@
-//! Objects reduced to their metadata.
+//! Object metadata, and objects reduced to it.
 
 use std::{borrow::Cow, fmt, marker::PhantomData};
 
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+pub use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ListMeta, ObjectMeta};
 use serde::{
     Deserialize, Deserializer, Serialize,
     de::{IgnoredAny, MapAccess, Visitor},
 };
 
-use super::private::Sealed;
-use crate::{dynamic::DynamicObject, resource::Resource, type_meta::TypeMeta};
+pub use crate::type_meta::TypeMeta;
+use crate::{dynamic::DynamicObject, resource::Resource};
 
-/// An object of kind `K` reduced to its metadata.
+/// An object of kind `K`, reduced to its metadata.
 ///
-/// Servers send it instead of whole objects when they are asked to, which saves memory on both sides.
-/// It is a [`Resource`] of the same kind as `K`. Reading skips all other fields without building them, should a server
-/// send the whole object; absent metadata reads as empty.
+/// Servers send it instead of whole objects on request, which saves bandwidth and memory. It is a [`Resource`] of the same
+/// kind as `K`. If a server sends the whole object, decoding skips the other fields without allocating; absent metadata
+/// decodes as empty.
 ///
 /// ```
 /// use k8s_openapi::api::core::v1::Secret;
@@ -29,17 +29,17 @@ use crate::{dynamic::DynamicObject, resource::Resource, type_meta::TypeMeta};
 /// ```
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct PartialObjectMeta<K = DynamicObject> {
-    /// `apiVersion` and `kind`: in answers those of `PartialObjectMetadata`, in requests those of `K`.
+    /// `apiVersion` and `kind`: in responses those of `PartialObjectMetadata`, in requests those of `K`.
     #[serde(flatten, skip_serializing_if = "Option::is_none")]
     pub types: Option<TypeMeta>,
-    /// Name, namespace, labels and all else that every kind has.
+    /// The object metadata.
     pub metadata: ObjectMeta,
-    /// Names the kind; holds nothing and is not on the wire.
+    /// Marks the kind; not on the wire.
     #[serde(skip)]
     pub _phantom: PhantomData<K>,
 }
 
-/// Makes [`PartialObjectMeta`] from [`ObjectMeta`], which it moves. No other type can be made to have it.
+/// Converts [`ObjectMeta`] into [`PartialObjectMeta`]. Sealed: other types cannot implement it.
 ///
 /// ```
 /// use k8s_openapi::api::core::v1::Pod;
@@ -47,16 +47,23 @@ pub struct PartialObjectMeta<K = DynamicObject> {
 ///
 /// let labels = ObjectMeta { labels: Some([("a".into(), "b".into())].into()), ..Default::default() };
 /// let patch = labels.clone().into_request_partial::<Pod>();
-/// assert_eq!(patch.types.expect("given").kind, "Pod");
-/// let answer = labels.into_response_partial::<Pod>();
-/// assert_eq!(answer.types.expect("given").kind, "PartialObjectMetadata");
+/// assert_eq!(patch.types.expect("set").kind, "Pod");
+/// let response = labels.into_response_partial::<Pod>();
+/// assert_eq!(response.types.expect("set").kind, "PartialObjectMetadata");
 /// ```
-pub trait PartialObjectMetaExt: Sealed {
-    /// As a body for requests (apply patches above all): it carries the type of `K`.
+pub trait PartialObjectMetaExt: private::Sealed {
+    /// For request bodies, usually apply patches: with `apiVersion` and `kind` of `K`.
     fn into_request_partial<K: Resource<DynamicType = ()>>(self) -> PartialObjectMeta<K>;
 
-    /// As a server would answer: it carries the type `meta.k8s.io/v1 PartialObjectMetadata`.
+    /// As in a server's response: with the type `meta.k8s.io/v1 PartialObjectMetadata`.
     fn into_response_partial<K>(self) -> PartialObjectMeta<K>;
+}
+
+mod private {
+    /// Keeps [`PartialObjectMetaExt`](super::PartialObjectMetaExt) to this crate's implementations.
+    pub trait Sealed {}
+
+    impl Sealed for super::ObjectMeta {}
 }
 
 impl PartialObjectMetaExt for ObjectMeta {
@@ -113,7 +120,7 @@ impl<'de, K> Deserialize<'de> for PartialObjectMeta<K> {
     }
 }
 
-/// Reads type and metadata in one pass and skips everything else, should the server have sent more.
+/// Decodes type and metadata in one pass and skips all other fields.
 struct PartialVisitor<K>(PhantomData<K>);
 
 impl<'de, K> Visitor<'de> for PartialVisitor<K> {
@@ -133,7 +140,7 @@ impl<'de, K> Visitor<'de> for PartialVisitor<K> {
                 _ => drop(map.next_value::<IgnoredAny>()?),
             }
         }
-        let types = TypeMeta::from_halves(api_version, kind);
+        let types = TypeMeta::from_parts(api_version, kind);
         Ok(PartialObjectMeta { types, metadata: metadata.unwrap_or_default(), _phantom: PhantomData })
     }
 }
@@ -147,7 +154,7 @@ mod tests {
     use crate::{Resource, ResourceExt};
 
     #[test]
-    fn is_of_the_kind_that_it_reduces_and_asks_for_metadata() {
+    fn has_the_kind_of_its_object_and_requests_metadata_only() {
         type Partial = PartialObjectMeta<Deployment>;
         assert_eq!(Partial::url_path(&(), None), "/apis/apps/v1/deployments");
         assert_eq!(
@@ -158,18 +165,21 @@ mod tests {
     }
 
     #[test]
-    fn the_wire_form() {
+    fn serializes_its_type_and_decodes_whole_objects() {
         let meta = ObjectMeta { name: Some("a".into()), ..ObjectMeta::default() };
         let request = meta.clone().into_request_partial::<Deployment>();
         assert_eq!(
             serde_json::to_value(request).expect("valid"),
             json!({"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "a"}})
         );
-        let answer = json!({"apiVersion": "meta.k8s.io/v1", "kind": "PartialObjectMetadata", "metadata": {"name": "a"}});
-        assert_eq!(serde_json::to_value(meta.into_response_partial::<Deployment>()).expect("valid"), answer);
-        let read: PartialObjectMeta<Deployment> = serde_json::from_value(answer).expect("valid");
-        assert_eq!(read.types.as_ref().expect("given").kind, "PartialObjectMetadata");
-        // A server that does not know the reduced form sends everything.
+        let response = json!({"apiVersion": "meta.k8s.io/v1", "kind": "PartialObjectMetadata", "metadata": {"name": "a"}});
+        assert_eq!(
+            serde_json::to_value(meta.into_response_partial::<Deployment>()).expect("valid"),
+            response
+        );
+        let read: PartialObjectMeta<Deployment> = serde_json::from_value(response).expect("valid");
+        assert_eq!(read.types.as_ref().expect("set").kind, "PartialObjectMetadata");
+        // Servers that do not support the partial form send the whole object.
         let whole = json!({"kind": "Deployment", "spec": {"replicas": "odd"}, "metadata": {"name": "b"}});
         let read: PartialObjectMeta<Deployment> = serde_json::from_value(whole).expect("valid");
         assert_eq!((read.name_any().as_str(), &read.types), ("b", &None));
