@@ -3,7 +3,7 @@
 use form_urlencoded::byte_serialize;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 
-/// What is encoded in a path segment: all but the characters that RFC 3986, 3.3, allows there as they are.
+/// The characters to encode in a path segment: all but those that RFC 3986, section 3.3, allows unencoded.
 const SEGMENT: &AsciiSet = &NON_ALPHANUMERIC
     .remove(b'-')
     .remove(b'.')
@@ -28,10 +28,10 @@ pub(crate) fn path_segment(segment: &str, out: &mut String) {
     out.extend(utf8_percent_encode(segment, SEGMENT));
 }
 
-/// A query string under construction: `name=value` pairs in the order in which they are added, form-urlencoded.
+/// A query string under construction: form-urlencoded `name=value` pairs in insertion order.
 ///
-/// Programs compare URLs with recorded ones, so the spelling is that of the 5.0 line to the byte: `?` also where no
-/// pair follows, and `&` before every pair, the first one included. Servers skip the empty pair.
+/// Byte-identical to the URLs of kube 5.0, because programs compare them with recorded ones: `?` even if no pair follows,
+/// and `&` before every pair, including the first. Servers skip the empty pair.
 #[derive(Debug)]
 pub(crate) struct Query(String);
 
@@ -42,34 +42,34 @@ impl Default for Query {
 }
 
 impl Query {
-    /// Adds one pair; `name` holds nothing that is encoded.
+    /// Adds one pair; `name` needs no encoding.
     pub(crate) fn push(&mut self, name: &str, value: &str) {
         self.0.extend(["&", name, "="]);
         self.0.extend(byte_serialize(value.as_bytes()));
     }
 
-    /// Adds a pair where there is a value. An empty one is sent too: to servers it is an absent one.
+    /// Adds a pair if there is a value. An empty value is sent too; servers treat it as absent.
     pub(crate) fn push_some(&mut self, name: &str, value: Option<&str>) {
         if let Some(value) = value {
             self.push(name, value);
         }
     }
 
-    /// Adds a number where there is one.
+    /// Adds a number if there is one.
     pub(crate) fn push_number(&mut self, name: &str, value: Option<impl Into<i64>>) {
         if let Some(value) = value {
             self.push(name, &value.into().to_string());
         }
     }
 
-    /// Adds `name=true` where the flag is set.
+    /// Adds `name=true` if the flag is set.
     pub(crate) fn push_flag(&mut self, name: &str, set: bool) {
         if set {
             self.push(name, "true");
         }
     }
 
-    /// The query as it stands in a URL, from `?` on.
+    /// The query as in a URL, including the `?`.
     pub(crate) fn as_str(&self) -> &str {
         &self.0
     }
@@ -80,7 +80,7 @@ mod tests {
     use super::{Query, path_segment};
 
     #[test]
-    fn segments_keep_what_rbac_names_hold_and_encode_the_rest() {
+    fn segments_keep_characters_of_rbac_names_and_encode_the_rest() {
         let mut out = String::new();
         path_segment("system:node a/ü?#%", &mut out);
         assert_eq!(out, "system:node%20a%2F%C3%BC%3F%23%25");
@@ -90,7 +90,7 @@ mod tests {
     }
 
     #[test]
-    fn queries_encode_values_and_skip_what_is_absent() {
+    fn queries_encode_values_and_skip_absent_ones() {
         let mut q = Query::default();
         assert_eq!(q.as_str(), "?");
         q.push_some("labelSelector", Some("a in (b,c)"));

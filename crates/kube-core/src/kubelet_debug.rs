@@ -1,4 +1,4 @@
-//! The debug endpoints of a kubelet: exec, attach, port-forward and logs without the API server in between.
+//! The debug endpoints of a kubelet: exec, attach, port-forward and logs without the API server.
 
 use http::Method;
 
@@ -8,9 +8,9 @@ use crate::{
     subresource::{AttachParams, LogParams, check_ports, command},
 };
 
-/// Which pod of the node is meant.
+/// Selects a pod of the node.
 ///
-/// The requests go to the kubelet's own port (10250), whose paths and queries differ from those of the API server, and
+/// The requests are for the kubelet's own port (10250), whose paths and queries differ from those of the API server. They
 /// need the permission `nodes/proxy`. Name and namespace must not be empty.
 ///
 /// ```
@@ -36,13 +36,12 @@ pub struct KubeletDebugParams<'a> {
     pub name: &'a str,
     /// Namespace of the pod.
     pub namespace: &'a str,
-    /// Uid of the pod, to be sure of its incarnation; `None` for the pod that has the name now. Logs cannot be asked
-    /// for by it.
+    /// Uid of the pod, to exclude a newer pod of the same name; `None` for the current one. Ignored for logs.
     pub pod_uid: Option<&'a str>,
 }
 
 impl KubeletDebugParams<'_> {
-    /// Begins a request below an endpoint of the kubelet, up to the pod.
+    /// Starts a request with the path of an endpoint, up to the pod.
     fn draft(&self, endpoint: &str) -> Result<Draft, Error> {
         Draft::root(Method::GET)
             .segment("the endpoint", endpoint)?
@@ -50,7 +49,7 @@ impl KubeletDebugParams<'_> {
             .segment("the pod name", self.name)
     }
 
-    /// The same with the uid, where one is given.
+    /// The same with the uid, if set.
     fn draft_uid(&self, endpoint: &str) -> Result<Draft, Error> {
         let draft = self.draft(endpoint)?;
         match self.pod_uid {
@@ -61,7 +60,7 @@ impl KubeletDebugParams<'_> {
 }
 
 impl Request {
-    /// Connects to the main process of a container, by the kubelet of its node:
+    /// Connects to the main process of a container through the kubelet of its node:
     /// `/attach/{namespace}/{pod}[/{uid}]/{container}`.
     ///
     /// # Errors
@@ -76,7 +75,7 @@ impl Request {
         draft.query(streams(ap)?).empty()
     }
 
-    /// Runs a command in a container, by the kubelet of its node:
+    /// Runs a command in a container through the kubelet of its node:
     /// `/exec/{namespace}/{pod}[/{uid}]/{container}`.
     ///
     /// # Errors
@@ -97,7 +96,7 @@ impl Request {
         kubelet_debug_params.draft_uid("exec")?.segment("the container", container)?.query(query).empty()
     }
 
-    /// Connects to ports of a pod, by the kubelet of its node: `/portForward/{namespace}/{pod}[/{uid}]`.
+    /// Connects to ports of a pod through the kubelet of its node: `/portForward/{namespace}/{pod}[/{uid}]`.
     ///
     /// # Errors
     ///
@@ -111,9 +110,9 @@ impl Request {
         kubelet_debug_params.draft_uid("portForward")?.query(query).empty()
     }
 
-    /// Reads the log of a container, by the kubelet of its node: `/containerLogs/{namespace}/{pod}/{container}`.
+    /// Reads the log of a container through the kubelet of its node: `/containerLogs/{namespace}/{pod}/{container}`.
     ///
-    /// The container is named by the path: [`LogParams::container`] is not looked at.
+    /// The path names the container: [`LogParams::container`] is ignored.
     ///
     /// # Errors
     ///
@@ -129,7 +128,7 @@ impl Request {
     }
 }
 
-/// The streams under the names that kubelets know, which are not those of the API server.
+/// The streams as query parameters of kubelets, whose names differ from those of the API server.
 fn streams(ap: &AttachParams) -> Result<Query, Error> {
     ap.check()?;
     let mut query = Query::default();
@@ -145,7 +144,7 @@ fn streams(ap: &AttachParams) -> Result<Query, Error> {
 mod tests {
     use super::{AttachParams, Error, KubeletDebugParams, LogParams, Request};
 
-    fn refusal(request: Result<http::Request<Vec<u8>>, Error>) -> String {
+    fn rejection(request: Result<http::Request<Vec<u8>>, Error>) -> String {
         match request.expect_err("the parameters are not valid") {
             Error::Validation(why) => why,
             other => panic!("another error: {other:?}"),
@@ -164,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn whole_requests() {
+    fn each_endpoint_has_its_path_and_query() {
         let (ap, tty) = (AttachParams::default(), AttachParams::interactive_tty());
         assert_eq!(
             show(Request::kubelet_node_attach(&POD, "c", &ap)),
@@ -195,17 +194,19 @@ mod tests {
     }
 
     #[test]
-    fn what_is_refused() {
+    fn unsafe_segments_and_invalid_parameters_are_rejected() {
         let ap = AttachParams::default();
         let odd = KubeletDebugParams { namespace: "", ..POD };
-        assert!(refusal(Request::kubelet_node_attach(&odd, "c", &ap)).starts_with("the namespace \"\""));
+        assert!(rejection(Request::kubelet_node_attach(&odd, "c", &ap)).starts_with("the namespace \"\""));
         let upwards = KubeletDebugParams { name: "..", ..POD };
         let logs = Request::kubelet_node_logs(&upwards, "c", &LogParams::default());
-        assert!(refusal(logs).starts_with("the pod name \"..\""));
-        let nobody = KubeletDebugParams { pod_uid: Some("a%2Fb"), ..POD };
-        assert!(refusal(Request::kubelet_node_portforward(&nobody, &[80])).starts_with("the pod uid"));
-        assert!(refusal(Request::kubelet_node_attach(&POD, "c/d", &ap)).starts_with("the container \"c/d\""));
-        assert!(refusal(Request::kubelet_node_exec(&POD, "c", [""; 0], &ap)).contains("command"));
-        assert!(refusal(Request::kubelet_node_portforward(&POD, &[])).contains("no port"));
+        assert!(rejection(logs).starts_with("the pod name \"..\""));
+        let encoded = KubeletDebugParams { pod_uid: Some("a%2Fb"), ..POD };
+        assert!(rejection(Request::kubelet_node_portforward(&encoded, &[80])).starts_with("the pod uid"));
+        assert!(
+            rejection(Request::kubelet_node_attach(&POD, "c/d", &ap)).starts_with("the container \"c/d\"")
+        );
+        assert!(rejection(Request::kubelet_node_exec(&POD, "c", [""; 0], &ap)).contains("command"));
+        assert!(rejection(Request::kubelet_node_portforward(&POD, &[])).contains("no port"));
     }
 }

@@ -2,7 +2,7 @@
 
 use serde::{Serialize, Serializer};
 
-/// What becomes of the objects that the deleted one owns; on the wire the name of the variant.
+/// How the garbage collector treats the dependents of a deleted object; on the wire the variant's name.
 ///
 /// ```
 /// use kube_core::params::{DeleteParams, PropagationPolicy};
@@ -14,19 +14,19 @@ use serde::{Serialize, Serializer};
 /// ```
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub enum PropagationPolicy {
-    /// They stay: the garbage collector takes the owner reference out of each before the object is gone.
+    /// Dependents stay: the garbage collector removes their owner references before the object is deleted.
     Orphan,
-    /// The object is gone at once; the garbage collector deletes them afterwards, so they outlive it for a while.
+    /// The object is deleted immediately, the dependents afterwards.
     Background,
-    /// They are deleted first: the object stays, with a `deletionTimestamp` and the finalizer
-    /// `foregroundDeletion`, until those that block it (`blockOwnerDeletion`) are gone.
+    /// Dependents are deleted first: the object stays, with a `deletionTimestamp` and the finalizer `foregroundDeletion`, until
+    /// those with `blockOwnerDeletion` are gone.
     Foreground,
 }
 
-/// The state in which an object must be to be deleted; in any other the server answers 409.
+/// The required state of the object; if it differs, the server responds with 409.
 ///
-/// The uid guards against deleting a new object of the same name, the resource version against deleting one that
-/// has changed since it was read.
+/// The uid prevents deleting a newer object of the same name, the resourceVersion prevents deleting an object that has
+/// changed since it was read.
 ///
 /// ```
 /// use k8s_openapi::api::core::v1::Pod;
@@ -41,17 +41,17 @@ pub enum PropagationPolicy {
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Preconditions {
-    /// `resourceVersion` that the object must have; `None` for any.
+    /// The required `resourceVersion`; `None` for any.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub resource_version: Option<String>,
-    /// Uid that the object must have; `None` for any.
+    /// The required uid; `None` for any.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub uid: Option<String>,
 }
 
-/// How objects are deleted; serializes to the body of the request, the `DeleteOptions` of the API.
+/// Options of a deletion; serializes as the request body, the `DeleteOptions` of the API.
 ///
-/// The default leaves everything to the kind of the object.
+/// The defaults depend on the kind of the object.
 ///
 /// ```
 /// use kube_core::params::DeleteParams;
@@ -67,34 +67,34 @@ pub struct Preconditions {
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct DeleteParams {
-    /// Lets the server do everything (admission included) but delete; `["All"]` on the wire. Off by default.
+    /// The server processes the request, including admission, but deletes nothing; `["All"]` on the wire. Off by default.
     #[serde(serialize_with = "as_list", skip_serializing_if = "std::ops::Not::not")]
     pub dry_run: bool,
-    /// Seconds until the object is removed by force, 0 for at once; `None` for the default of the kind: for pods
-    /// their `terminationGracePeriodSeconds`, 30 unless set. No other built-in kind has a grace period.
+    /// Seconds until forced deletion, 0 for immediately; `None` for the default of the kind: for pods their
+    /// `terminationGracePeriodSeconds`, 30 unless set. No other built-in kind has a grace period.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub grace_period_seconds: Option<u32>,
-    /// What becomes of owned objects; `None` for the default of the kind, which is background, but orphan for `Job` and
-    /// `ReplicationController`: their pods stay unless asked otherwise.
+    /// How dependents are treated; `None` for the default of the kind, which is background, but orphan for `Job` and
+    /// `ReplicationController`: their pods stay by default.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub propagation_policy: Option<PropagationPolicy>,
-    /// The state in which the object must be; `None` for any.
+    /// The required state of the object; `None` for any.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub preconditions: Option<Preconditions>,
 }
 
 impl DeleteParams {
-    /// With [`PropagationPolicy::Background`]: owned objects are deleted afterwards.
+    /// With [`PropagationPolicy::Background`]: dependents are deleted afterwards.
     pub fn background() -> Self {
         Self::with(PropagationPolicy::Background)
     }
 
-    /// With [`PropagationPolicy::Foreground`]: owned objects are deleted first.
+    /// With [`PropagationPolicy::Foreground`]: dependents are deleted first.
     pub fn foreground() -> Self {
         Self::with(PropagationPolicy::Foreground)
     }
 
-    /// With [`PropagationPolicy::Orphan`]: owned objects stay.
+    /// With [`PropagationPolicy::Orphan`]: dependents stay.
     pub fn orphan() -> Self {
         Self::with(PropagationPolicy::Orphan)
     }
@@ -106,7 +106,7 @@ impl DeleteParams {
         self
     }
 
-    /// Sets [`grace_period_seconds`](Self::grace_period_seconds); 0 removes a pod's object while its containers may
+    /// Sets [`grace_period_seconds`](Self::grace_period_seconds). With 0, a pod's object is removed while its containers may
     /// still run.
     #[must_use]
     pub fn grace_period(mut self, secs: u32) -> Self {
@@ -114,7 +114,7 @@ impl DeleteParams {
         self
     }
 
-    /// Sets the [state](Preconditions) in which alone the object is deleted.
+    /// Sets the [required state](Preconditions) of the object.
     #[must_use]
     pub fn preconditions(mut self, preconditions: Preconditions) -> Self {
         self.preconditions = Some(preconditions);

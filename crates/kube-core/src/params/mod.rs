@@ -1,6 +1,6 @@
-//! What can be asked of the verbs of the API.
+//! Parameters of the verbs of the API.
 //!
-//! Parameters are plain data; they are checked when a [`Request`](crate::Request) is made from them.
+//! Parameters are plain data; building a [`Request`](crate::Request) validates them.
 //!
 //! ```
 //! use kube_core::{Request, params::{ListParams, Patch, PatchParams, PostParams, VersionMatch}, request::Error};
@@ -22,15 +22,11 @@
 //! ```
 
 mod delete;
-mod get;
-mod list;
-mod patch;
+mod read;
 mod watch;
 mod write;
 
 pub use delete::{DeleteParams, Preconditions, PropagationPolicy};
-pub use get::GetParams;
-pub use list::{ListParams, VersionMatch};
-pub use patch::{Patch, PatchParams, ValidationDirective};
+pub use read::{GetParams, ListParams, VersionMatch};
 pub use watch::WatchParams;
-pub use write::PostParams;
+pub use write::{Patch, PatchParams, PostParams, ValidationDirective};

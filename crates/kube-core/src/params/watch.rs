@@ -1,10 +1,10 @@
-//! Following the changes of a collection.
+//! Watching a collection.
 
 use crate::labels::Selector;
 
-/// Which objects are watched, for how long, and with which extra events.
+/// Which objects are watched, for how long, and with which additional events.
 ///
-/// By default: all of them, for 290 seconds, with bookmarks and without initial events.
+/// By default: all objects, for 290 seconds, with bookmarks and without initial events.
 ///
 /// ```
 /// use kube_core::{Request, Selector, params::WatchParams};
@@ -21,7 +21,7 @@ use crate::labels::Selector;
 /// let everything: Selector = Selector::default();
 /// assert_eq!(WatchParams::streaming_lists(), WatchParams::default().initial_events());
 /// let endless = WatchParams::streaming_lists().labels_from(&everything).disable_bookmarks();
-/// assert!(pods.watch(&endless, "0").is_err(), "nothing would tell where the initial events end");
+/// assert!(pods.watch(&endless, "0").is_err(), "only a bookmark marks the end of the initial events");
 /// # Ok::<(), kube_core::request::Error>(())
 /// ```
 #[derive(Clone, Debug, PartialEq)]
@@ -32,15 +32,15 @@ pub struct WatchParams {
     /// Only objects whose fields match, such as `metadata.name=web`; see
     /// [`ListParams::field_selector`](super::ListParams::field_selector).
     pub field_selector: Option<String>,
-    /// Seconds after which the server ends the watch; `None` for 290, 0 leaves it to the server (half an hour to an hour).
+    /// Seconds after which the server ends the watch; `None` for 290, 0 for the server's default (half an hour to an hour).
     pub timeout: Option<u32>,
-    /// Whether the server sends bookmarks, by which a later watch can go on without a list. On by default.
+    /// Whether the server sends bookmarks, from which a later watch can resume without a list. On by default.
     ///
-    /// Newer servers mark the end of the initial events also where none were asked for, in watches from the resource
-    /// version `"0"` or without one.
+    /// Newer servers mark the end of the initial events even if none were requested, in watches from resourceVersion `"0"` or
+    /// without one.
     pub bookmarks: bool,
-    /// Whether the watch begins with the present objects as `Added` events and ends them by a bookmark, so that no
-    /// list is needed. Off by default; needs [`bookmarks`](Self::bookmarks) and Kubernetes 1.32 or a feature gate.
+    /// Whether the watch starts with all existing objects as `Added` events, followed by a bookmark, so that no list is needed.
+    /// Off by default; requires [`bookmarks`](Self::bookmarks) and Kubernetes 1.32 or a feature gate.
     pub send_initial_events: bool,
 }
 
@@ -57,8 +57,8 @@ impl Default for WatchParams {
 }
 
 impl WatchParams {
-    /// Bookmarks and initial events: a watch that needs no list before it, and of which the server never holds a
-    /// whole list in memory.
+    /// With bookmarks and initial events: a watch that needs no list before it, so that the server never holds a whole list in
+    /// memory.
     pub fn streaming_lists() -> Self {
         Self::default().initial_events()
     }
@@ -70,7 +70,7 @@ impl WatchParams {
         self
     }
 
-    /// Sets [`label_selector`](Self::label_selector) to the text of `selector`; one without conditions is sent empty and selects all.
+    /// Sets [`label_selector`](Self::label_selector) to `selector`. One without conditions is sent empty and selects all.
     #[must_use]
     pub fn labels_from(mut self, selector: &Selector) -> Self {
         self.label_selector = Some(selector.to_string());
@@ -84,22 +84,22 @@ impl WatchParams {
         self
     }
 
-    /// Lets the server end the watch, without an error, after so many seconds.
+    /// Sets the seconds after which the server ends the watch, without an error.
     #[must_use]
     pub fn timeout(mut self, timeout_secs: u32) -> Self {
         self.timeout = Some(timeout_secs);
         self
     }
 
-    /// Asks for no bookmarks, so that a broken watch goes on from the last event of an object, however old.
+    /// Disables bookmarks: an interrupted watch then resumes from the last object event, however old.
     #[must_use]
     pub fn disable_bookmarks(mut self) -> Self {
         self.bookmarks = false;
         self
     }
 
-    /// Sets [`send_initial_events`](Self::send_initial_events): begins with the present objects, ended by a bookmark
-    /// annotated `k8s.io/initial-events-end`.
+    /// Sets [`send_initial_events`](Self::send_initial_events): the watch starts with the existing objects, followed by a
+    /// bookmark with the annotation `k8s.io/initial-events-end`.
     #[must_use]
     pub fn initial_events(mut self) -> Self {
         self.send_initial_events = true;

@@ -1,4 +1,4 @@
-//! Bodies of patches.
+//! Request bodies.
 
 use std::borrow::Cow;
 
@@ -7,13 +7,13 @@ use serde::{Deserialize, Serialize, de::IgnoredAny};
 use super::Error;
 use crate::params::Patch;
 
-/// A patch as it is sent: its content type and its bytes.
+/// The content type and the bytes of a patch.
 pub(super) fn patch<P: Serialize>(patch: &Patch<P>) -> Result<(&'static str, Vec<u8>), Error> {
     match patch {
         Patch::Apply(object) => {
             let body = json(object)?;
             check_apply(&body)?;
-            // JSON is YAML: the content type names the superset.
+            // JSON is a subset of YAML, and YAML is the only content type for apply patches.
             Ok(("application/apply-patch+yaml", body))
         }
         #[cfg(feature = "jsonpatch")]
@@ -27,20 +27,20 @@ pub(super) fn json<T: Serialize + ?Sized>(body: &T) -> Result<Vec<u8>, Error> {
     serde_json::to_vec(body).map_err(Error::SerializeBody)
 }
 
-/// What decides over an apply patch; the rest is skipped without being built.
+/// The fields of an apply patch that are validated; the others are skipped without allocating.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Applied<'a> {
+struct ApplyHeader<'a> {
     #[serde(borrow)]
     api_version: Option<Cow<'a, str>>,
     #[serde(borrow)]
     kind: Option<Cow<'a, str>>,
-    metadata: Option<AppliedMeta>,
+    metadata: Option<ApplyMetadata>,
 }
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct AppliedMeta {
+struct ApplyMetadata {
     managed_fields: Option<IgnoredAny>,
 }
 
@@ -48,9 +48,9 @@ fn check_apply(body: &[u8]) -> Result<(), Error> {
     if body.first() != Some(&b'{') {
         return Err(Error::invalid("the body of an apply patch must be an object"));
     }
-    let applied: Applied<'_> = serde_json::from_slice(body).map_err(|error| {
+    let applied: ApplyHeader<'_> = serde_json::from_slice(body).map_err(|error| {
         Error::invalid(format!(
-            "an apply patch needs the strings apiVersion and kind and the object metadata: {error}"
+            "an apply patch needs apiVersion and kind as strings and metadata as an object: {error}"
         ))
     })?;
     let is_missing = |field: &Option<Cow<'_, str>>| field.as_deref().is_none_or(str::is_empty);
@@ -60,16 +60,16 @@ fn check_apply(body: &[u8]) -> Result<(), Error> {
         (true, false) => "apiVersion",
         (false, true) => "kind",
     };
-    Err(Error::invalid(format!("the body of an apply patch lacks {missing}")))
+    Err(Error::invalid(format!("the body of an apply patch has no {missing}")))
 }
 
-/// Servers refuse even an empty list.
-fn check_managed_fields(metadata: Option<AppliedMeta>) -> Result<(), Error> {
+/// Servers reject even an empty list.
+fn check_managed_fields(metadata: Option<ApplyMetadata>) -> Result<(), Error> {
     match metadata.and_then(|metadata| metadata.managed_fields) {
         None => Ok(()),
         Some(_) => Err(Error::invalid(
-            "the body of an apply patch carries metadata.managedFields, which only the server writes: set it to None \
-             (`managed_fields`), or apply only the fields that this manager wants",
+            "the body of an apply patch has metadata.managedFields, which only the server writes: set `managed_fields` to \
+                None, or apply only the fields that this manager wants",
         )),
     }
 }

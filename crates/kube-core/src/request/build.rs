@@ -1,22 +1,21 @@
-//! The builder itself.
+//! The builder of requests, and the paths that it accepts.
 
 use http::{
     Method,
     header::{ACCEPT, CONTENT_TYPE},
 };
 
-use super::{Error, path};
-use crate::encode::Query;
+use super::Error;
+use crate::encode::{Query, path_segment};
 
-/// Builds requests for the objects of one collection. Nothing is sent.
+/// Builds requests for the objects of one collection. It sends nothing.
 ///
-/// Every method checks its parameters: names and namespaces that no encoding makes safe, and what the server would
-/// refuse for sure, are an [`Error::Validation`] that says what to change. What is valid and needs it is
-/// percent-encoded. Requests carry a path and query without a host, and the headers `accept` and `content-type`;
-/// everything about the connection is added when they are sent.
+/// Every method validates its parameters: names and namespaces that are unsafe in a path even if encoded, and values that
+/// every server rejects, are an [`Error::Validation`] that says what to change. All other names are percent-encoded.
+/// Requests have a path and query without a host, and the headers `accept` and `content-type`; the client adds the rest.
 ///
-/// URLs are those of the 5.0 line to the byte, so that recorded ones stay valid: the order of parameters, `+` for a
-/// space, `?` where parameters may follow, and `&` before each. Servers skip the empty parameter before the first `&`.
+/// URLs are byte-identical to those of kube 5.0, so that recorded ones stay valid: the order of parameters, `+` for a space,
+/// `?` even without parameters, and `&` before each. Servers skip the empty parameter before the first `&`.
 ///
 /// ```
 /// use kube_core::{Request, params::{DeleteParams, GetParams, ListParams, Patch, PatchParams, PostParams, WatchParams}};
@@ -48,28 +47,28 @@ use crate::encode::Query;
 /// ```
 #[derive(Clone, Debug)]
 pub struct Request {
-    /// The path of the collection, as [`Resource::url_path`](crate::Resource::url_path) gives it: encoded, without a
-    /// slash at its end.
+    /// The path of the collection, as returned by [`Resource::url_path`](crate::Resource::url_path): encoded, without a
+    /// trailing slash.
     pub url_path: String,
 }
 
 impl Request {
-    /// For the collection at this path, which is checked by each request.
+    /// For the collection at this path, which each request validates.
     pub fn new<S: Into<String>>(url_path: S) -> Self {
         Self { url_path: url_path.into() }
     }
 
-    /// Begins a request on the collection.
+    /// Starts a request on the collection.
     pub(crate) fn on_collection(&self, method: Method) -> Result<Draft, Error> {
-        Ok(Draft { path: path::collection(&self.url_path)?, ..Draft::root(method) })
+        Ok(Draft { path: collection_path(&self.url_path)?, ..Draft::root(method) })
     }
 
-    /// Begins a request on one object.
+    /// Starts a request on one object.
     pub(crate) fn on_object(&self, method: Method, name: &str) -> Result<Draft, Error> {
         self.on_collection(method)?.segment("the name", name)
     }
 
-    /// Begins a request on a subresource of one object.
+    /// Starts a request on a subresource of one object.
     pub(crate) fn on_subresource(&self, method: Method, name: &str, sub: &str) -> Result<Draft, Error> {
         self.on_object(method, name)?.segment("the subresource", sub)
     }
@@ -77,7 +76,7 @@ impl Request {
 
 const JSON: &str = "application/json";
 
-/// A request under construction: everything but its body.
+/// A request under construction, without its body.
 pub(crate) struct Draft {
     method: Method,
     path: String,
@@ -86,14 +85,14 @@ pub(crate) struct Draft {
 }
 
 impl Draft {
-    /// Begins at the root of the server.
+    /// Starts at the root path of the server.
     pub(crate) fn root(method: Method) -> Self {
         Self { method, path: String::new(), query: None, accept: JSON }
     }
 
-    /// Goes one segment down the path, `what` names it in errors.
+    /// Appends one path segment; `what` describes it in errors.
     pub(crate) fn segment(mut self, what: &str, segment: &str) -> Result<Self, Error> {
-        path::push(&mut self.path, what, segment)?;
+        push_segment(&mut self.path, what, segment)?;
         Ok(self)
     }
 
@@ -109,17 +108,17 @@ impl Draft {
         Self { accept, ..self }
     }
 
-    /// Ends a request without a body.
+    /// Finishes a request without a body.
     pub(crate) fn empty(self) -> Result<http::Request<Vec<u8>>, Error> {
         self.finish(None, Vec::new())
     }
 
-    /// Ends a request whose body is JSON.
+    /// Finishes a request with a JSON body.
     pub(crate) fn json(self, body: Vec<u8>) -> Result<http::Request<Vec<u8>>, Error> {
         self.body(JSON, body)
     }
 
-    /// Ends a request with a body of this content type.
+    /// Finishes a request with a body of this content type.
     pub(crate) fn body(
         self,
         content_type: &'static str,
@@ -141,4 +140,37 @@ impl Draft {
         }
         builder.body(body).map_err(Error::BuildRequest)
     }
+}
+
+/// Validates the path of a collection.
+fn collection_path(url_path: &str) -> Result<String, Error> {
+    if let Some(segment) = url_path.trim_start_matches('/').split('/').find(|s| !is_encoded_segment(s)) {
+        return Err(Error::invalid(format!(
+            "the path {url_path:?} has the segment {segment:?}; a namespace must not be empty, `.`, `..`, or contain a \
+                 slash or a percent sign"
+        )));
+    }
+    Ok(url_path.to_owned())
+}
+
+/// Appends one segment, such as an object's name; `what` describes it in errors.
+fn push_segment(path: &mut String, what: &str, segment: &str) -> Result<(), Error> {
+    if !is_segment(segment) {
+        return Err(Error::invalid(format!(
+            "{what} {segment:?} must not be empty, `.`, `..`, or contain a slash or a percent sign"
+        )));
+    }
+    path.push('/');
+    path_segment(segment, path);
+    Ok(())
+}
+
+/// Whether a name is safe as one segment: a proxy that normalizes paths must not turn it into another path.
+fn is_segment(segment: &str) -> bool {
+    !matches!(segment, "" | "." | "..") && !segment.contains(['/', '%'])
+}
+
+/// The same for an encoded segment.
+fn is_encoded_segment(segment: &str) -> bool {
+    !matches!(segment, "" | "." | "..") && !["%2F", "%2f", "%25"].iter().any(|code| segment.contains(code))
 }

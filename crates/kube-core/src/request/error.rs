@@ -1,6 +1,6 @@
-//! Why a request cannot be built.
+//! Errors of building a request.
 
-/// Why a request cannot be built. Nothing has been sent, and trying again does not help.
+/// A request cannot be built. Nothing has been sent, and a retry does not help.
 ///
 /// ```
 /// use kube_core::{Request, params::{GetParams, ListParams, Patch, PatchParams}, request::Error};
@@ -8,7 +8,7 @@
 ///
 /// let maps = Request::new("/api/v1/namespaces/web/configmaps");
 /// let Err(Error::Validation(why)) = maps.get("", &GetParams::default()) else { panic!("refused") };
-/// assert_eq!(why, r#"the name "" must not be empty, `.`, `..`, or hold a slash or a percent sign"#);
+/// assert_eq!(why, r#"the name "" must not be empty, `.`, `..`, or contain a slash or a percent sign"#);
 ///
 /// let no_json = Patch::Merge(BTreeMap::from([((1, 2), "the key is no string")]));
 /// let refused = maps.patch("a", &PatchParams::default(), &no_json);
@@ -19,16 +19,15 @@
 /// ```
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// The parts do not make a valid HTTP request: [`Request::url_path`](crate::Request::url_path) is no path.
+    /// The result is no valid HTTP request: [`Request::url_path`](crate::Request::url_path) is no valid path.
     #[error("cannot build the HTTP request")]
     BuildRequest(#[source] http::Error),
 
-    /// The body has no JSON form; the source says what in it.
+    /// The body has no JSON form; the source says why.
     #[error("cannot serialize the request body")]
     SerializeBody(#[source] serde_json::Error),
 
-    /// The server would refuse the parameters, or a proxy on the way take the path for another; the text says what to
-    /// change.
+    /// Every server rejects the parameters, or a proxy may change the path; the text says what to change.
     #[error("invalid request: {0}")]
     Validation(String),
 }

@@ -1,14 +1,10 @@
-//! From parameters to [`http::Request`]: pure, nothing is sent.
+//! Builds [`http::Request`] values from parameters. Pure: nothing is sent.
 
 mod body;
 mod build;
-mod collection;
 mod error;
-mod metadata;
-mod object;
-mod path;
 pub(crate) mod query;
-mod subresource;
+mod verbs;
 
 #[cfg(feature = "kubelet-debug")]
 pub(crate) use build::Draft;

@@ -1,4 +1,4 @@
-//! Parameters as query strings, checked by the rules of the API.
+//! Parameters as query strings, validated by the rules of the API.
 
 use super::Error;
 use crate::{
@@ -6,13 +6,13 @@ use crate::{
     params::{GetParams, ListParams, Patch, PatchParams, PostParams, VersionMatch, WatchParams},
 };
 
-/// Longest field manager that servers accept, in bytes.
+/// The longest field manager that servers accept, in bytes.
 const FIELD_MANAGER_MAX: usize = 128;
 
-/// `timeoutSeconds` of a watch that says none: just under the five minutes after which many proxies cut it.
+/// Default `timeoutSeconds` of a watch: just under the five minutes after which many proxies close it.
 const WATCH_TIMEOUT_SECS: u32 = 290;
 
-/// Reading one object is the only verb with parameters whose URL has no `?` without them.
+/// `get` is the only verb with parameters whose URL has no `?` without them, as in kube 5.0.
 pub(super) fn get(gp: &GetParams) -> Option<Query> {
     let version = gp.resource_version.as_deref()?;
     let mut query = Query::default();
@@ -27,11 +27,11 @@ pub(super) fn list(lp: &ListParams) -> Result<Query, Error> {
     query.push_number("limit", lp.limit);
     query.push_some("continue", lp.continue_token.as_deref());
     if lp.continue_token.as_deref().is_some_and(|token| !token.is_empty()) {
-        // The token fixes the version; servers refuse a second one beside it.
+        // The token determines the version; servers reject a second one.
         return Ok(query);
     }
     if lp.limit.is_some_and(|limit| limit > 0) && lp.resource_version.as_deref() == Some("0") {
-        // Servers answer version 0 from their cache, whole, whatever the limit.
+        // For version 0 servers return the whole list from their cache and ignore the limit.
         return match lp.version_match {
             Some(VersionMatch::Exact) => Err(exact_needs_a_version()),
             _ => Ok(query),
@@ -60,7 +60,7 @@ fn exact_needs_a_version() -> Error {
 pub(super) fn watch(wp: &WatchParams, version: &str) -> Result<Query, Error> {
     if wp.send_initial_events && !wp.bookmarks {
         return Err(Error::invalid(
-            "send_initial_events needs bookmarks: one of them tells where the initial events end",
+            "send_initial_events needs bookmarks: a bookmark marks the end of the initial events",
         ));
     }
     let mut query = Query::default();

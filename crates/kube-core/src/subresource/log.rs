@@ -1,4 +1,4 @@
-//! The log of a container.
+//! Container logs.
 
 use http::Method;
 
@@ -7,7 +7,7 @@ use crate::{
     request::{Error, Request},
 };
 
-/// Which part of a container's log is read. By default all of it, up to now.
+/// Which part of a container's log is read. By default everything up to now.
 ///
 /// ```
 /// use kube_core::{Request, subresource::LogParams};
@@ -28,42 +28,41 @@ use crate::{
 /// ```
 #[derive(Clone, Debug, Default)]
 pub struct LogParams {
-    /// The container, which may be an init or ephemeral one; `None` where the pod has one only, 400 where it has more.
-    /// (The annotation `kubectl.kubernetes.io/default-container` is known to kubectl alone.)
+    /// The container, which may be an init or ephemeral container. `None` for the only container of the pod; the response is 400
+    /// if it has more. (Only kubectl reads the annotation `kubectl.kubernetes.io/default-container`.)
     pub container: Option<String>,
-    /// Whether the answer goes on as the log grows, until the container ends or the connection is dropped.
+    /// Whether the response continues with new lines until the container ends or the connection is dropped.
     pub follow: bool,
-    /// At most so many bytes, at least 1; the last line may be cut. `None` for no limit.
+    /// The maximum number of bytes, at least 1; the last line may be truncated. `None` for no limit.
     pub limit_bytes: Option<i64>,
     /// Whether the server indents the JSON of an error. The log itself is not changed.
     pub pretty: bool,
-    /// Whether the log is that of the container's previous run, as after a crash; 400 where there was none.
+    /// Whether to read the log of the previous run of the container, for example after a crash; 400 if there was none.
     pub previous: bool,
-    /// Only lines of the last so many seconds by the clock of the node, at least 1. Excludes
-    /// [`since_time`](Self::since_time).
+    /// Only lines of the last seconds by the node's clock, at least 1. Excludes [`since_time`](Self::since_time).
     pub since_seconds: Option<i64>,
     /// Only lines from this time on. Excludes [`since_seconds`](Self::since_seconds).
     pub since_time: Option<jiff::Timestamp>,
-    /// Only so many lines at the end, 0 for none of what is there; `None` for all.
+    /// Only this number of lines from the end, 0 for no existing line; `None` for all.
     pub tail_lines: Option<i64>,
-    /// Whether every line begins with its time (RFC 3339 with nanoseconds) and a space.
+    /// Whether every line starts with its time (RFC 3339 with nanoseconds) and a space.
     pub timestamps: bool,
 }
 
 impl LogParams {
-    /// The parameters as a query, checked by the rules of the server.
+    /// The parameters as a query, validated by the rules of the server.
     pub(crate) fn query(&self) -> Result<Query, Error> {
-        for (name, value, least) in [
+        for (name, value, minimum) in [
             ("limit_bytes", self.limit_bytes, 1),
             ("since_seconds", self.since_seconds, 1),
             ("tail_lines", self.tail_lines, 0),
         ] {
-            if let Some(value) = value.filter(|value| *value < least) {
-                return Err(Error::Validation(format!("{name} is {value}, expected at least {least}")));
+            if let Some(value) = value.filter(|value| *value < minimum) {
+                return Err(Error::Validation(format!("{name} is {value}, expected at least {minimum}")));
             }
         }
         if self.since_seconds.is_some() && self.since_time.is_some() {
-            return Err(Error::Validation("at most one of since_seconds and since_time may be given".into()));
+            return Err(Error::Validation("at most one of since_seconds and since_time may be set".into()));
         }
         let mut query = Query::default();
         query.push_some("container", self.container.as_deref());
@@ -80,12 +79,12 @@ impl LogParams {
 }
 
 impl Request {
-    /// Reads the log of a container of a pod. The answer is text, without a promise that it is UTF-8.
+    /// Reads the log of a container of a pod. The response is text, not necessarily UTF-8.
     ///
     /// # Errors
     ///
-    /// [`Error::Validation`] for numbers below their least, for both of `since_seconds` and `since_time`, and for a name
-    /// that no encoding makes safe.
+    /// [`Error::Validation`] for numbers below their minimum, for both `since_seconds` and `since_time`, and for an unsafe name
+    /// (see [`Request`]).
     pub fn logs(&self, name: &str, lp: &LogParams) -> Result<http::Request<Vec<u8>>, Error> {
         self.on_subresource(Method::GET, name, "log")?.query(lp.query()?).accept("*/*").empty()
     }

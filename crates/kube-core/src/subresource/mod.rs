@@ -1,4 +1,4 @@
-//! The verbs that only some kinds have: parameters and request of each.
+//! Requests for subresources and operations of some kinds only: logs, exec, eviction, cordon, restart.
 //!
 //! ```
 //! use kube_core::{Request, params::DeleteParams, subresource::{EvictParams, LogParams}};
@@ -8,18 +8,17 @@
 //! let tail = LogParams { tail_lines: Some(20), timestamps: true, ..LogParams::default() };
 //! assert_eq!(pods.logs("front-0", &tail)?.uri(), "/api/v1/namespaces/web/pods/front-0/log?&tailLines=20&timestamps=true");
 //!
-//! let soon = EvictParams { delete_options: Some(DeleteParams::default().grace_period(5)), ..EvictParams::default() };
-//! assert_eq!(pods.evict("front-0", &soon)?.uri().path(), "/api/v1/namespaces/web/pods/front-0/eviction");
+//! let evict_params = EvictParams { delete_options: Some(DeleteParams::default().grace_period(5)), ..EvictParams::default() };
+//! assert_eq!(pods.evict("front-0", &evict_params)?.uri().path(), "/api/v1/namespaces/web/pods/front-0/eviction");
 //!
 //! let scale = Request::new("/apis/apps/v1/namespaces/web/deployments").get_subresource("scale", "front")?;
 //! assert_eq!(scale.uri().path(), "/apis/apps/v1/namespaces/web/deployments/front/scale");
 //! # Ok::<(), kube_core::request::Error>(())
 //! ```
 
-mod cordon;
 mod evict;
 mod log;
-mod restart;
+mod patches;
 #[cfg(feature = "ws")]
 mod stream;
 #[cfg(test)]

@@ -7,9 +7,9 @@ use crate::{
     request::{Error, Request},
 };
 
-/// Which streams of a process are connected, and how much of each is buffered on this side.
+/// Which streams of a process are connected, and how much of each the client buffers.
 ///
-/// By default output and errors are read and nothing is written.
+/// By default stdout and stderr are connected, stdin is not.
 ///
 /// ```
 /// use kube_core::{Request, subresource::AttachParams};
@@ -21,7 +21,7 @@ use crate::{
 ///     Some("&stdin=true&stdout=true&tty=true&container=app&command=sh"),
 /// );
 ///
-/// // As `interactive_tty`, one by one; a terminal has no stream of errors of its own.
+/// // Like `interactive_tty`; a terminal has no separate stderr.
 /// let tty = AttachParams::default().stdin(true).stdout(true).stderr(false).tty(true);
 /// assert_eq!(pods.attach("front-0", &tty)?.uri().query(), Some("&stdin=true&stdout=true&tty=true"));
 /// assert!(pods.attach("front-0", &tty.stderr(true)).is_err());
@@ -32,23 +32,22 @@ use crate::{
 /// ```
 #[derive(Debug)]
 pub struct AttachParams {
-    /// The container; `None` where the pod has one only, 400 where it has more.
+    /// The container. `None` for the only container of the pod; the response is 400 if it has more.
     pub container: Option<String>,
-    /// Whether the process reads from the caller. Off by default. An [attached](Request::attach) process reads only
-    /// where its container was made with `stdin: true`.
+    /// Whether to connect stdin. Off by default. An [attached](Request::attach) process reads it only if its container has
+    /// `stdin: true`.
     pub stdin: bool,
-    /// Whether the caller reads the output. On by default.
+    /// Whether to connect stdout. On by default.
     pub stdout: bool,
-    /// Whether the caller reads the errors. On by default. Excludes [`tty`](Self::tty).
+    /// Whether to connect stderr. On by default. Excludes [`tty`](Self::tty).
     pub stderr: bool,
-    /// Whether the process gets a terminal, which mixes errors into the output. Off by default; excludes
-    /// [`stderr`](Self::stderr).
+    /// Whether to allocate a terminal, which merges stderr into stdout. Off by default; excludes [`stderr`](Self::stderr).
     pub tty: bool,
-    /// Bytes of input buffered until the connection takes them; `None` for the client's default.
+    /// Maximum bytes of stdin buffered until the connection accepts them; `None` for the client's default.
     pub max_stdin_buf_size: Option<usize>,
-    /// Bytes of output buffered until the caller reads them; `None` for the client's default.
+    /// Maximum bytes of stdout buffered until the caller reads them; `None` for the client's default.
     pub max_stdout_buf_size: Option<usize>,
-    /// Bytes of errors buffered until the caller reads them; `None` for the client's default.
+    /// Maximum bytes of stderr buffered until the caller reads them; `None` for the client's default.
     pub max_stderr_buf_size: Option<usize>,
 }
 
@@ -68,7 +67,7 @@ impl Default for AttachParams {
 }
 
 impl AttachParams {
-    /// For people at a terminal: input, output and a terminal on the other side.
+    /// For interactive use: stdin, stdout and a terminal.
     #[must_use]
     pub fn interactive_tty() -> Self {
         Self { stdin: true, stderr: false, tty: true, ..Self::default() }
@@ -81,56 +80,56 @@ impl AttachParams {
         self
     }
 
-    /// Sets [`stdin`](Self::stdin): whether the process reads from the caller.
+    /// Sets [`stdin`](Self::stdin): whether to connect stdin.
     #[must_use]
     pub fn stdin(mut self, enable: bool) -> Self {
         self.stdin = enable;
         self
     }
 
-    /// Sets [`stdout`](Self::stdout): whether the caller reads the output.
+    /// Sets [`stdout`](Self::stdout): whether to connect stdout.
     #[must_use]
     pub fn stdout(mut self, enable: bool) -> Self {
         self.stdout = enable;
         self
     }
 
-    /// Sets [`stderr`](Self::stderr): whether the caller reads the errors. Turn it off for a terminal.
+    /// Sets [`stderr`](Self::stderr): whether to connect stderr. Turn it off for a terminal.
     #[must_use]
     pub fn stderr(mut self, enable: bool) -> Self {
         self.stderr = enable;
         self
     }
 
-    /// Sets [`tty`](Self::tty): whether the process gets a terminal.
+    /// Sets [`tty`](Self::tty): whether to allocate a terminal.
     #[must_use]
     pub fn tty(mut self, enable: bool) -> Self {
         self.tty = enable;
         self
     }
 
-    /// Bytes of input to buffer; a writer that is that far ahead of the connection waits.
+    /// Sets the maximum bytes of stdin to buffer; when they are full, writers wait for the connection.
     #[must_use]
     pub fn max_stdin_buf_size(mut self, size: usize) -> Self {
         self.max_stdin_buf_size = Some(size);
         self
     }
 
-    /// Bytes of output to buffer; when they are full, the connection is not read until the caller has read some.
+    /// Sets the maximum bytes of stdout to buffer; when they are full, the connection is not read until the caller has read some.
     #[must_use]
     pub fn max_stdout_buf_size(mut self, size: usize) -> Self {
         self.max_stdout_buf_size = Some(size);
         self
     }
 
-    /// Bytes of errors to buffer. Like that of the output, a full buffer holds up the whole connection.
+    /// Sets the maximum bytes of stderr to buffer. As for stdout, a full buffer blocks the whole connection.
     #[must_use]
     pub fn max_stderr_buf_size(mut self, size: usize) -> Self {
         self.max_stderr_buf_size = Some(size);
         self
     }
 
-    /// Refuses what the server refuses.
+    /// Rejects parameters that the server rejects.
     pub(crate) fn check(&self) -> Result<(), Error> {
         if !(self.stdin || self.stdout || self.stderr) {
             return Err(Error::Validation(
@@ -139,7 +138,7 @@ impl AttachParams {
         }
         if self.tty && self.stderr {
             return Err(Error::Validation(
-                "a terminal has no stream of errors: set tty or stderr, not both".into(),
+                "a terminal has no separate stderr: set tty or stderr, not both".into(),
             ));
         }
         Ok(())
@@ -160,19 +159,18 @@ impl AttachParams {
 impl Request {
     /// Connects to the main process of a running container.
     ///
-    /// The websocket headers are added when the request is sent.
+    /// The client adds the websocket headers.
     ///
     /// # Errors
     ///
-    /// [`Error::Validation`] where no stream is connected, for a terminal with errors apart, and for a name that no
-    /// encoding makes safe.
+    /// [`Error::Validation`] if no stream is connected, for a terminal with stderr, and for an unsafe name (see [`Request`]).
     pub fn attach(&self, name: &str, ap: &AttachParams) -> Result<http::Request<Vec<u8>>, Error> {
         self.on_subresource(Method::GET, name, "attach")?.query(ap.query()?).empty()
     }
 
-    /// Runs a command (the program and its arguments, no shell) in a running container.
+    /// Runs a command (a program and its arguments, without a shell) in a running container.
     ///
-    /// Each word is one `command` of the query, in order.
+    /// Each argument is one `command` parameter of the query, in order.
     ///
     /// # Errors
     ///
@@ -192,12 +190,12 @@ impl Request {
         self.on_subresource(Method::GET, name, "exec")?.query(query).empty()
     }
 
-    /// Connects to ports of a pod, two channels of one websocket each: in the order of `ports`, data and errors.
+    /// Connects to ports of a pod over one websocket, with two channels per port in the order of `ports`: data and errors.
     ///
     /// # Errors
     ///
-    /// [`Error::Validation`] for no port, port 0, a port given twice, more than 128 of them (a channel is numbered by one
-    /// byte), and for a name that no encoding makes safe.
+    /// [`Error::Validation`] for no port, port 0, a duplicate port, more than 128 ports (a channel number is one byte), and for
+    /// an unsafe name (see [`Request`]).
     ///
     /// ```
     /// use kube_core::Request;
@@ -213,7 +211,7 @@ impl Request {
     }
 }
 
-/// Adds the command; it must name a program.
+/// Adds the command, which must have a program.
 pub(crate) fn command<I, T>(command: I, query: &mut Query) -> Result<(), Error>
 where
     I: IntoIterator<Item = T>,
@@ -223,16 +221,16 @@ where
     if command.peek().is_none_or(String::is_empty) {
         return Err(Error::Validation("the command is empty, expected a program and its arguments".into()));
     }
-    command.for_each(|word| query.push("command", &word));
+    command.for_each(|argument| query.push("command", &argument));
     Ok(())
 }
 
-/// Joins the ports by commas, as servers and kubelets read them.
+/// Validates the ports and joins them with commas, as servers and kubelets expect.
 pub(crate) fn check_ports(ports: &[u16]) -> Result<String, Error> {
     if ports.is_empty() {
-        return Err(Error::Validation("no port to forward was given".into()));
+        return Err(Error::Validation("there is no port to forward".into()));
     }
-    // A channel is numbered by one byte, and each port takes two.
+    // A channel number is one byte, and each port needs two channels.
     if ports.len() > 128 {
         return Err(Error::Validation(format!(
             "{} ports cannot share a connection, at most 128 can",
@@ -245,7 +243,7 @@ pub(crate) fn check_ports(ports: &[u16]) -> Result<String, Error> {
     let mut sorted = ports.to_vec();
     sorted.sort_unstable();
     if let Some(twice) = sorted.windows(2).find(|pair| pair[0] == pair[1]) {
-        return Err(Error::Validation(format!("port {} was given twice", twice[0])));
+        return Err(Error::Validation(format!("port {} occurs twice", twice[0])));
     }
     Ok(ports.iter().map(u16::to_string).collect::<Vec<_>>().join(","))
 }

@@ -11,7 +11,7 @@ fn pods() -> Request {
     Request::new("/api/v1/namespaces/web/pods")
 }
 
-fn refusal(request: Result<http::Request<Vec<u8>>, Error>) -> String {
+fn rejection(request: Result<http::Request<Vec<u8>>, Error>) -> String {
     match request.expect_err("the parameters are not valid") {
         Error::Validation(why) => why,
         other => panic!("another error: {other:?}"),
@@ -55,18 +55,21 @@ fn logs() {
         Some("&sinceTime=2024-05-06T07%3A08%3A09.25Z")
     );
     assert!(
-        refusal(pods().logs("a", &LogParams { since_seconds: Some(5), ..since })).contains("at most one of")
+        rejection(pods().logs("a", &LogParams { since_seconds: Some(5), ..since }))
+            .contains("at most one of")
     );
     let none = LogParams::default;
     assert_eq!(
-        refusal(pods().logs("a", &LogParams { tail_lines: Some(-1), ..none() })),
+        rejection(pods().logs("a", &LogParams { tail_lines: Some(-1), ..none() })),
         "tail_lines is -1, expected at least 0"
     );
-    assert!(refusal(pods().logs("a", &LogParams { limit_bytes: Some(0), ..none() })).contains("at least 1"));
     assert!(
-        refusal(pods().logs("a", &LogParams { since_seconds: Some(0), ..none() })).contains("at least 1")
+        rejection(pods().logs("a", &LogParams { limit_bytes: Some(0), ..none() })).contains("at least 1")
     );
-    assert!(refusal(pods().logs("../b", &none())).contains("the name"));
+    assert!(
+        rejection(pods().logs("a", &LogParams { since_seconds: Some(0), ..none() })).contains("at least 1")
+    );
+    assert!(rejection(pods().logs("../b", &none())).contains("the name"));
 }
 
 #[test]
@@ -75,7 +78,7 @@ fn evict() {
     assert_eq!(plain.method(), "POST");
     assert_eq!(plain.uri(), "/api/v1/namespaces/web/pods/a/eviction?");
     assert_eq!(plain.headers()["content-type"], "application/json");
-    // Without a type, servers of every version take the one they know: `policy/v1` from 1.22 on, `v1beta1` before.
+    // Without an `apiVersion`, servers use the version that they support: `policy/v1` since 1.22, `v1beta1` before.
     assert_eq!(body(&plain), json!({"metadata": {"name": "a"}}));
     let params = EvictParams {
         delete_options: Some(DeleteParams::default().grace_period(3)),
@@ -100,7 +103,7 @@ fn cordon_and_uncordon() {
 
 #[cfg(feature = "ws")]
 mod streams {
-    use super::{pods, refusal};
+    use super::{pods, rejection};
     use crate::subresource::AttachParams;
 
     #[test]
@@ -113,18 +116,18 @@ mod streams {
             "/api/v1/namespaces/web/pods/a/exec?&stdout=true&stderr=true&container=app&command=sh&command=-c\
              &command=echo+%27a+%26+b%27"
         );
-        assert!(refusal(pods().exec("a", Vec::<String>::new(), &ap)).contains("the command is empty"));
-        assert!(refusal(pods().exec("a", [""], &ap)).contains("the command is empty"));
+        assert!(rejection(pods().exec("a", Vec::<String>::new(), &ap)).contains("the command is empty"));
+        assert!(rejection(pods().exec("a", [""], &ap)).contains("the command is empty"));
     }
 
     #[test]
     fn attach() {
         let request = pods().attach("a", &AttachParams::interactive_tty()).expect("valid");
         assert_eq!(request.uri(), "/api/v1/namespaces/web/pods/a/attach?&stdin=true&stdout=true&tty=true");
-        let deaf = AttachParams::default().stdout(false).stderr(false);
-        assert!(refusal(pods().attach("a", &deaf)).starts_with("at least one of"));
-        assert!(pods().attach("a", &deaf.stdin(true)).is_ok());
-        assert!(refusal(pods().attach("a", &AttachParams::default().tty(true))).contains("tty or stderr"));
+        let no_output = AttachParams::default().stdout(false).stderr(false);
+        assert!(rejection(pods().attach("a", &no_output)).starts_with("at least one of"));
+        assert!(pods().attach("a", &no_output.stdin(true)).is_ok());
+        assert!(rejection(pods().attach("a", &AttachParams::default().tty(true))).contains("tty or stderr"));
     }
 
     #[test]
@@ -132,11 +135,11 @@ mod streams {
         let request = pods().portforward("a", &[80, 8443]).expect("valid");
         assert_eq!(request.method(), "GET");
         assert_eq!(request.uri(), "/api/v1/namespaces/web/pods/a/portforward?&ports=80%2C8443");
-        assert!(refusal(pods().portforward("a", &[])).contains("no port"));
-        assert!(refusal(pods().portforward("a", &[0])).contains("port 0"));
-        assert_eq!(refusal(pods().portforward("a", &[80, 81, 80])), "port 80 was given twice");
+        assert!(rejection(pods().portforward("a", &[])).contains("no port"));
+        assert!(rejection(pods().portforward("a", &[0])).contains("port 0"));
+        assert_eq!(rejection(pods().portforward("a", &[80, 81, 80])), "port 80 occurs twice");
         let many: Vec<u16> = (1..=129).collect();
         assert!(pods().portforward("a", &many[..128]).is_ok());
-        assert!(refusal(pods().portforward("a", &many)).contains("129 ports"));
+        assert!(rejection(pods().portforward("a", &many)).contains("129 ports"));
     }
 }

@@ -1,4 +1,4 @@
-//! Every verb and subresource, for kinds of every sort: the whole request, as the bytes that would be sent.
+//! The complete request of every verb and subresource, for all sorts of kinds.
 
 use k8s_openapi::api::{
     apps::v1::Deployment,
@@ -81,8 +81,8 @@ pub(super) fn on_object(r: &Request, name: &str) -> Vec<Named> {
     ])
 }
 
-/// What [`on_collection`] and [`on_object`] must have built: `{c}` is the path of the collection, `{o}` that of the
-/// object, `{n}` the name as it was given.
+/// The expected requests of [`on_collection`] and [`on_object`]: `{c}` is the path of the collection, `{o}` that of the
+/// object, `{n}` the unencoded name.
 fn expected(verb: &str) -> &'static str {
     match verb {
         "list" => "GET {c}?&labelSelector=a%3Db\n{json}",
@@ -135,7 +135,7 @@ fn expected(verb: &str) -> &'static str {
     }
 }
 
-/// A kind, where it lives, and a name: the path of the collection and the name's segment.
+/// Checks all requests for a kind, a namespace and a name against the path of the collection and the segment of the name.
 fn check<K: Resource>(
     dt: &K::DynamicType,
     namespace: Option<&str>,
@@ -153,12 +153,12 @@ fn check<K: Resource>(
             .replace("{o}", &format!("{collection}/{segment}"))
             .replace("{c}", collection)
             .replace("{n}", name);
-        assert_eq!(without_time(show(built)), expected, "{verb}");
+        assert_eq!(replace_time(show(built)), expected, "{verb}");
     }
 }
 
-/// The only value that a clock decides, checked and put out of the way.
-fn without_time(shown: String) -> String {
+/// Checks the only time in a request, and replaces it by a placeholder.
+fn replace_time(shown: String) -> String {
     let Some((before, rest)) = shown.split_once("restartedAt\":\"") else { return shown };
     let (time, after) = rest.split_once('"').expect("a string");
     time.parse::<jiff::Timestamp>().expect("a time");
@@ -166,14 +166,14 @@ fn without_time(shown: String) -> String {
 }
 
 #[test]
-fn core_kinds() {
+fn requests_for_core_kinds() {
     check::<Pod>(&(), Some("web"), "a", "/api/v1/namespaces/web/pods", "a");
     check::<Pod>(&(), None, "a", "/api/v1/pods", "a");
     check::<Node>(&(), None, "a", "/api/v1/nodes", "a");
 }
 
 #[test]
-fn grouped_kinds() {
+fn requests_for_kinds_of_api_groups() {
     check::<Deployment>(&(), Some("web"), "a", "/apis/apps/v1/namespaces/web/deployments", "a");
     let roles = "/apis/rbac.authorization.k8s.io/v1/clusterroles";
     check::<ClusterRole>(&(), None, "a", roles, "a");
@@ -182,7 +182,7 @@ fn grouped_kinds() {
 }
 
 #[test]
-fn kinds_known_at_run_time() {
+fn requests_for_kinds_known_at_run_time() {
     let policy = ApiResource::from_gvk(&GroupVersionKind::gvk("example.com", "v1beta1", "Policy"));
     let path = "/apis/example.com/v1beta1/namespaces/web/policies";
     check::<DynamicObject>(&policy, Some("web"), "a", path, "a");

@@ -1,12 +1,12 @@
-//! Every verb and subresource, as the bytes that would be sent, and what is refused.
+//! The requests of every verb and subresource, and the parameters that are rejected.
 
 mod every;
-mod refused;
+mod rejected;
 mod verbs;
 
 use kube_core::request::Error;
 
-/// A request in words: method and target, headers in the order of their names, and the body.
+/// A request as text: method and target, sorted headers, and the body.
 pub(super) fn show(request: Result<http::Request<Vec<u8>>, Error>) -> String {
     let request = request.expect("the parameters are valid");
     let mut lines = vec![format!("{} {}", request.method(), request.uri())];
@@ -20,8 +20,8 @@ pub(super) fn show(request: Result<http::Request<Vec<u8>>, Error>) -> String {
     lines.join("\n")
 }
 
-/// Why a request is refused.
-pub(super) fn refusal(request: Result<http::Request<Vec<u8>>, Error>) -> String {
+/// The reason why a request is rejected.
+pub(super) fn rejection(request: Result<http::Request<Vec<u8>>, Error>) -> String {
     match request.expect_err("the parameters are not valid") {
         Error::Validation(why) => why,
         other => panic!("another error: {other:?}"),

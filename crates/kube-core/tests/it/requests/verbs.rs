@@ -54,15 +54,15 @@ fn list() {
         list(&lp().at("5").matching(VersionMatch::Exact)),
         "?&resourceVersion=5&resourceVersionMatch=Exact"
     );
-    // A token fixes the version; the same parameters go on to the next page.
+    // The token determines the version, so the other parameters can stay the same for the next page.
     assert_eq!(list(&lp().match_any().limit(3).continue_token("t+/=")), "?&limit=3&continue=t%2B%2F%3D");
 }
 
 #[test]
-fn a_limit_wins_over_any_version() {
+fn a_limit_wins_over_resource_version_zero() {
     let query = |lp: &ListParams| pods().list(lp).expect("valid").uri().query().map(str::to_owned);
     let lp = ListParams::default;
-    // Servers answer version 0 from their cache, whole.
+    // For version 0 servers return the whole list from their cache.
     let limited = Some("&limit=3".to_owned());
     assert_eq!(query(&lp().match_any().limit(3)), limited);
     assert_eq!(query(&lp().at("0").limit(3)), limited);
@@ -70,7 +70,7 @@ fn a_limit_wins_over_any_version() {
         query(&lp().at("7").matching(VersionMatch::NotOlderThan).limit(3)),
         Some("&limit=3&resourceVersion=7&resourceVersionMatch=NotOlderThan".to_owned())
     );
-    // 0 stands for no limit.
+    // 0 means no limit.
     assert_eq!(
         query(&lp().match_any().limit(0)),
         Some("&limit=0&resourceVersion=0&resourceVersionMatch=NotOlderThan".to_owned())
@@ -201,7 +201,7 @@ fn json_patch() {
 }
 
 #[test]
-fn metadata_only() {
+fn metadata_only_requests_accept_partial_objects() {
     let object = "accept: application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1";
     let list = "accept: application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1";
     let base = "/api/v1/namespaces/web/pods";

@@ -1,4 +1,4 @@
-//! Restarting the pods of a workload.
+//! Merge patches that kubectl has commands for: `cordon`, `uncordon`, `rollout restart`.
 
 use jiff::Timestamp;
 
@@ -8,14 +8,45 @@ use crate::{
 };
 
 impl Request {
-    /// Replaces the pods of a workload one after the other, as `kubectl rollout restart` does: the pod template gets
-    /// an annotation with the present time.
-    ///
-    /// For the kinds that are [`Restart`](crate::util::Restart). This is the one request that reads the clock.
+    /// Marks a node as unschedulable: running pods stay, new ones are not scheduled. A merge patch of `spec.unschedulable`.
     ///
     /// # Errors
     ///
-    /// [`Error::Validation`] for a name that no encoding makes safe.
+    /// [`Error::Validation`] for an unsafe name (see [`Request`]).
+    ///
+    /// ```
+    /// use kube_core::Request;
+    /// let nodes = Request::new("/api/v1/nodes");
+    /// assert_eq!(nodes.cordon("n1")?.body(), br#"{"spec":{"unschedulable":true}}"#);
+    /// assert_eq!(nodes.uncordon("n1")?.body(), br#"{"spec":{"unschedulable":false}}"#);
+    /// # Ok::<(), kube_core::request::Error>(())
+    /// ```
+    pub fn cordon(&self, name: &str) -> Result<http::Request<Vec<u8>>, Error> {
+        self.set_unschedulable(name, true)
+    }
+
+    /// Marks a node as schedulable again; the reverse of [`cordon`](Self::cordon).
+    ///
+    /// # Errors
+    ///
+    /// As [`cordon`](Self::cordon).
+    pub fn uncordon(&self, name: &str) -> Result<http::Request<Vec<u8>>, Error> {
+        self.set_unschedulable(name, false)
+    }
+
+    fn set_unschedulable(&self, name: &str, value: bool) -> Result<http::Request<Vec<u8>>, Error> {
+        let patch = Patch::Merge(serde_json::json!({ "spec": { "unschedulable": value } }));
+        self.patch(name, &PatchParams::default(), &patch)
+    }
+
+    /// Restarts the pods of a workload by a rollout, as `kubectl rollout restart` does: it sets an annotation of the pod template
+    /// to the current time.
+    ///
+    /// For kinds that implement [`Restart`](crate::util::Restart). This is the only request that reads the clock.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Validation`] for an unsafe name (see [`Request`]).
     ///
     /// ```
     /// use kube_core::Request;
@@ -44,7 +75,7 @@ mod tests {
     use crate::request::Request;
 
     #[test]
-    fn the_annotation_holds_the_time() {
+    fn restart_sets_the_annotation_to_the_time() {
         let request = Request::new("/apis/apps/v1/namespaces/web/deployments");
         let at: Timestamp = "2024-05-06T07:08:09.5Z".parse().expect("valid");
         let built = request.restart_at("front", at).expect("valid");

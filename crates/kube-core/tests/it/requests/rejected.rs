@@ -1,4 +1,4 @@
-//! What is refused before it leaves, and in which words.
+//! Parameters that are rejected before a request is sent, and their error messages.
 
 use k8s_openapi::api::core::v1::Pod;
 use serde::Serialize;
@@ -6,7 +6,7 @@ use serde_json::json;
 
 use super::{
     every::{on_collection, on_object},
-    refusal,
+    rejection,
 };
 use kube_core::{
     Request, Resource,
@@ -21,17 +21,17 @@ fn pods() -> Request {
 const UNSAFE: [&str; 7] = ["", ".", "..", "a/b", "../../secrets", "a%2Fb", "%2e%2e"];
 
 #[test]
-fn names_that_no_encoding_makes_safe() {
+fn unsafe_names_are_rejected() {
     for name in UNSAFE {
         for (verb, request) in on_object(&pods(), name) {
-            let why = refusal(request);
+            let why = rejection(request);
             assert!(why.contains(&format!("the name {name:?} must not")), "{verb}: {why}");
         }
     }
 }
 
 #[test]
-fn subresources_that_no_encoding_makes_safe() {
+fn unsafe_subresources_are_rejected() {
     let (post, merge) = (PostParams::default(), Patch::Merge(json!({})));
     for name in UNSAFE {
         for request in [
@@ -40,69 +40,69 @@ fn subresources_that_no_encoding_makes_safe() {
             pods().replace_subresource(name, "a", &post, Vec::new()),
             pods().patch_subresource(name, "a", &PatchParams::default(), &merge),
         ] {
-            let why = refusal(request);
+            let why = rejection(request);
             assert!(why.contains(&format!("the subresource {name:?} must not")), "{why}");
         }
     }
 }
 
 #[test]
-fn namespaces_that_no_encoding_makes_safe() {
+fn unsafe_namespaces_are_rejected() {
     for namespace in UNSAFE {
         let request = Request::new(Pod::url_path(&(), Some(namespace)));
-        for (verb, refused) in on_collection(&request).into_iter().chain(on_object(&request, "a")) {
-            assert!(refusal(refused).contains("a namespace must not be empty"), "{verb} {namespace}");
+        for (verb, rejected) in on_collection(&request).into_iter().chain(on_object(&request, "a")) {
+            assert!(rejection(rejected).contains("a namespace must not be empty"), "{verb} {namespace}");
         }
     }
 }
 
 #[test]
-fn field_managers() {
+fn long_or_unprintable_field_managers_are_rejected() {
     let post = |manager: &str| {
         pods().create(&PostParams { dry_run: false, field_manager: Some(manager.into()) }, Vec::new())
     };
     assert!(post(&"m".repeat(128)).is_ok() && post(&"ü".repeat(64)).is_ok() && post("you & me").is_ok());
-    assert!(refusal(post(&"m".repeat(129))).starts_with("the field manager has 129 bytes, at most 128"));
-    assert!(refusal(post(&"ü".repeat(65))).starts_with("the field manager has 130 bytes"));
+    assert!(rejection(post(&"m".repeat(129))).starts_with("the field manager has 129 bytes, at most 128"));
+    assert!(rejection(post(&"ü".repeat(65))).starts_with("the field manager has 130 bytes"));
     for odd in ["a\nb", "a\tb", "a\u{a0}b", "\0"] {
-        assert!(refusal(post(odd)).contains("printable"), "{odd:?}");
+        assert!(rejection(post(odd)).contains("printable"), "{odd:?}");
     }
 }
 
 #[test]
-fn apply_patches() {
+fn apply_patches_need_a_manager_and_a_type() {
     let apply =
-        |pp: &PatchParams, body: serde_json::Value| refusal(pods().patch("a", pp, &Patch::Apply(body)));
+        |pp: &PatchParams, body: serde_json::Value| rejection(pods().patch("a", pp, &Patch::Apply(body)));
     let whole = json!({"apiVersion": "v1", "kind": "Pod"});
     assert!(apply(&PatchParams::default(), whole.clone()).contains("needs a field manager"));
     assert!(apply(&PatchParams::apply(""), whole).contains("needs a field manager"));
     let me = PatchParams::apply("me");
-    assert_eq!(apply(&me, json!({"spec": {}})), "the body of an apply patch lacks apiVersion and kind");
-    assert_eq!(apply(&me, json!({"kind": "Pod"})), "the body of an apply patch lacks apiVersion");
-    assert_eq!(apply(&me, json!({"apiVersion": "v1", "kind": ""})), "the body of an apply patch lacks kind");
+    assert_eq!(apply(&me, json!({"spec": {}})), "the body of an apply patch has no apiVersion and kind");
+    assert_eq!(apply(&me, json!({"kind": "Pod"})), "the body of an apply patch has no apiVersion");
+    assert_eq!(apply(&me, json!({"apiVersion": "v1", "kind": ""})), "the body of an apply patch has no kind");
     let odd = apply(&me, json!({"apiVersion": 1, "kind": "Pod"}));
-    assert!(odd.contains("needs the strings apiVersion and kind") && odd.contains("integer `1`"), "{odd}");
+    assert!(odd.contains("needs apiVersion and kind as strings") && odd.contains("integer `1`"), "{odd}");
     for body in [json!([]), json!("text"), json!(null)] {
         assert_eq!(apply(&me, body), "the body of an apply patch must be an object");
     }
-    // Escapes in the text of the two fields are read, not compared.
+    // Escaped characters in the two fields are accepted.
     let escaped = json!({"apiVersion": "v1", "kind": "P\"od"});
     assert!(pods().patch("a", &me, &Patch::Apply(escaped)).is_ok());
 }
 
 #[test]
-fn apply_patches_with_managed_fields() {
+fn apply_patches_with_managed_fields_are_rejected() {
     let (me, metadata) =
         (PatchParams::apply("me"), |m| json!({"apiVersion": "v1", "kind": "Pod", "metadata": m}));
-    // Servers answer 400 to an empty list as well, and take null for absent.
+    // Servers reject an empty list too, and treat null as absent.
     for managed in [json!([]), json!([{"manager": "other"}]), json!("text")] {
         let patch = Patch::Apply(metadata(json!({"name": "a", "managedFields": managed})));
-        for refused in [
+        for rejected in [
             pods().patch("a", &me, &patch),
             pods().patch_metadata("a", &me, &patch),
             pods().patch_subresource("status", "a", &me, &patch),
         ] {
-            assert!(refusal(refused).contains("metadata.managedFields"), "{managed}");
+            assert!(rejection(rejected).contains("metadata.managedFields"), "{managed}");
         }
         let merge = Patch::Merge(metadata(json!({"managedFields": managed})));
         assert!(pods().patch("a", &PatchParams::default(), &merge).is_ok());
@@ -110,25 +110,25 @@ fn apply_patches_with_managed_fields() {
     for accepted in [json!({"name": "a", "managedFields": null}), json!({}), json!(null)] {
         assert!(pods().patch("a", &me, &Patch::Apply(metadata(accepted))).is_ok());
     }
-    let odd = refusal(pods().patch("a", &me, &Patch::Apply(metadata(json!(5)))));
-    assert!(odd.contains("the object metadata") && odd.contains("integer `5`"), "{odd}");
-    // As after a read: the type has the field, and it is there.
+    let odd = rejection(pods().patch("a", &me, &Patch::Apply(metadata(json!(5)))));
+    assert!(odd.contains("metadata as an object") && odd.contains("integer `5`"), "{odd}");
+    // Like an object that was read from a server.
     let mut read = Pod::default();
     read.metadata.managed_fields = Some(Vec::new());
-    assert!(refusal(pods().patch("a", &me, &Patch::Apply(&read))).contains("metadata.managedFields"));
+    assert!(rejection(pods().patch("a", &me, &Patch::Apply(&read))).contains("metadata.managedFields"));
     read.metadata.managed_fields = None;
     assert!(pods().patch("a", &me, &Patch::Apply(&read)).is_ok());
 }
 
 #[test]
-fn force_without_apply() {
-    let refused = pods().patch("a", &PatchParams::apply("me").force(), &Patch::Merge(json!({})));
-    assert_eq!(refusal(refused), "force is for apply patches only");
+fn force_without_apply_is_rejected() {
+    let rejected = pods().patch("a", &PatchParams::apply("me").force(), &Patch::Merge(json!({})));
+    assert_eq!(rejection(rejected), "force is for apply patches only");
 }
 
 #[test]
-fn versions_of_lists() {
-    let list = |lp: ListParams| refusal(pods().list(&lp));
+fn version_match_needs_a_version() {
+    let list = |lp: ListParams| rejection(pods().list(&lp));
     let lp = ListParams::default;
     assert!(list(lp().matching(VersionMatch::NotOlderThan)).contains("needs a resource_version"));
     assert!(list(lp().at("").matching(VersionMatch::Exact)).contains("needs a resource_version"));
@@ -136,13 +136,13 @@ fn versions_of_lists() {
 }
 
 #[test]
-fn initial_events_without_bookmarks() {
-    let refused = pods().watch(&WatchParams::streaming_lists().disable_bookmarks(), "0");
-    assert!(refusal(refused).contains("needs bookmarks"));
+fn initial_events_without_bookmarks_are_rejected() {
+    let rejected = pods().watch(&WatchParams::streaming_lists().disable_bookmarks(), "0");
+    assert!(rejection(rejected).contains("needs bookmarks"));
 }
 
 #[test]
-fn bodies_without_a_json_form() {
+fn a_body_without_a_json_form_is_an_error() {
     struct Failing;
     impl Serialize for Failing {
         fn serialize<S: serde::Serializer>(&self, _: S) -> Result<S::Ok, S::Error> {
@@ -156,7 +156,7 @@ fn bodies_without_a_json_form() {
 }
 
 #[test]
-fn paths_that_are_no_uri() {
+fn a_path_that_is_no_uri_is_an_error() {
     let error = Request::new("/api/v1/po ds").list(&ListParams::default()).expect_err("a space");
     assert!(matches!(error, Error::BuildRequest(_)));
     assert_eq!(error.to_string(), "cannot build the HTTP request");
