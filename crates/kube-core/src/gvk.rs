@@ -1,4 +1,4 @@
-//! Group, version, and kind or resource: the names of kinds.
+//! Identifiers of kinds and resources: group, version, and kind or resource name.
 
 use std::str::FromStr;
 
@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{resource::api_version_from_group_version, type_meta::TypeMeta};
 
-/// The text is no `apiVersion`; the field holds it.
+/// The text, which is the field, is no `apiVersion`.
 ///
 /// ```
 /// use kube_core::GroupVersion;
@@ -19,9 +19,9 @@ use crate::{resource::api_version_from_group_version, type_meta::TypeMeta};
 #[error("invalid apiVersion {0:?}: expected \"version\" or \"group/version\"")]
 pub struct ParseGroupVersionError(pub String);
 
-/// A kind, fully named: `{"group": ..., "version": ..., "kind": ...}` on the wire.
+/// Group, version and kind: `{"group": ..., "version": ..., "kind": ...}` on the wire.
 ///
-/// Objects carry it as [`TypeMeta`], references to them as `apiVersion` and `kind`; it is made from all of these.
+/// Converts from [`TypeMeta`] and from owner and object references.
 ///
 /// ```
 /// use k8s_openapi::api::apps::v1::Deployment;
@@ -44,7 +44,7 @@ pub struct GroupVersionKind {
 }
 
 impl GroupVersionKind {
-    /// From its three parts, which are not checked; the core group is the empty text.
+    /// From its three parts, which are not checked; the core group is the empty string.
     pub fn gvk(group_: &str, version_: &str, kind_: &str) -> Self {
         Self { group: group_.into(), version: version_.into(), kind: kind_.into() }
     }
@@ -55,7 +55,7 @@ impl GroupVersionKind {
     }
 }
 
-/// A version of an API group: an `apiVersion`, taken apart.
+/// An API group and version: the two parts of an `apiVersion`.
 ///
 /// ```
 /// use kube_core::GroupVersion;
@@ -76,12 +76,12 @@ pub struct GroupVersion {
 }
 
 impl GroupVersion {
-    /// From its two parts, which are not checked; the core group is the empty text.
+    /// From its two parts, which are not checked; the core group is the empty string.
     pub fn gv(group_: &str, version_: &str) -> Self {
         Self { group: group_.into(), version: version_.into() }
     }
 
-    /// Names a kind, such as `Deployment`, in this group and version.
+    /// Adds a kind, such as `Deployment`.
     pub fn with_kind(self, kind: &str) -> GroupVersionKind {
         GroupVersionKind { group: self.group, version: self.version, kind: kind.into() }
     }
@@ -95,7 +95,7 @@ impl GroupVersion {
 impl FromStr for GroupVersion {
     type Err = ParseGroupVersionError;
 
-    /// Reads `version` or `group/version`; neither part may be empty or hold another slash.
+    /// Parses `version` or `group/version`; neither part may be empty or contain a slash.
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         let (group, version) = match text.split_once('/') {
             Some((group, version)) if !group.is_empty() => (group, version),
@@ -109,7 +109,7 @@ impl FromStr for GroupVersion {
     }
 }
 
-/// A resource (the lower-case plural of URLs), fully named: `{"group": ..., "version": ..., "resource": ...}` on the wire.
+/// Group, version and resource name: `{"group": ..., "version": ..., "resource": ...}` on the wire.
 ///
 /// ```
 /// use kube_core::GroupVersionResource;
@@ -129,7 +129,7 @@ pub struct GroupVersionResource {
 }
 
 impl GroupVersionResource {
-    /// From its three parts, which are not checked; the core group is the empty text.
+    /// From its three parts, which are not checked; the core group is the empty string.
     pub fn gvr(group_: &str, version_: &str, resource_: &str) -> Self {
         Self { group: group_.into(), version: version_.into(), resource: resource_.into() }
     }
@@ -182,7 +182,7 @@ mod tests {
     use crate::type_meta::TypeMeta;
 
     #[test]
-    fn what_is_no_api_version() {
+    fn malformed_api_versions_are_rejected() {
         for text in ["", "/", "/v1", "apps/", "a/b/c", "a//c"] {
             let error = text.parse::<GroupVersion>().expect_err(text);
             assert_eq!(error.0, text);
@@ -191,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn from_types_and_references() {
+    fn converts_from_types_and_references() {
         let expected = GroupVersionKind::gvk("apps", "v1", "Deployment");
         let types = TypeMeta { api_version: "apps/v1".into(), kind: "Deployment".into() };
         assert_eq!(GroupVersionKind::try_from(&types).expect("valid"), expected);
@@ -220,7 +220,7 @@ mod tests {
     }
 
     #[test]
-    fn the_wire_form_of_resources() {
+    fn resources_round_trip_through_json() {
         let gvr = GroupVersionResource::gvr("apps", "v1", "deployments");
         let json = serde_json::to_value(&gvr).expect("valid");
         assert_eq!(json, serde_json::json!({"group": "apps", "version": "v1", "resource": "deployments"}));
@@ -236,7 +236,7 @@ mod tests {
         }
 
         #[test]
-        fn what_is_read_is_printed_again(text in "[a-z/]{0,6}|\\PC{0,6}") {
+        fn a_parsed_api_version_prints_as_its_text(text in "[a-z/]{0,6}|\\PC{0,6}") {
             if let Ok(gv) = text.parse::<GroupVersion>() {
                 prop_assert_eq!(gv.api_version(), text);
             }

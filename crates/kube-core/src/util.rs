@@ -1,29 +1,28 @@
-//! Small things that have no room of their own: kinds that can be restarted, and reading what servers in Go write.
+//! Utilities: kinds that can be restarted, and decoding `null` collections.
 
 use k8s_openapi::api::apps::v1::{DaemonSet, Deployment, ReplicaSet, StatefulSet};
 use serde::{Deserialize, Deserializer};
 
-/// For `#[serde(deserialize_with = "...")]`: reads `null` as an empty collection, or as whatever the default of `T` is.
+/// For `#[serde(deserialize_with = "...")]`: decodes `null` as an empty collection (the default of `T`).
 ///
-/// Servers and tools in Go write an empty list as `null` where the list was never made. Fields that may also be absent need
-/// `default` beside it.
+/// Go encodes a nil slice as `null`. Fields that may also be absent need `default` too.
 ///
 /// ```
 /// #[derive(serde::Deserialize)]
-/// struct Answer {
+/// struct Response {
 ///     #[serde(default, deserialize_with = "kube_core::util::null_as_empty")]
 ///     items: Vec<String>,
 /// }
 ///
 /// for json in [r#"{"items": []}"#, r#"{"items": null}"#, "{}"] {
-///     assert!(serde_json::from_str::<Answer>(json)?.items.is_empty());
+///     assert!(serde_json::from_str::<Response>(json)?.items.is_empty());
 /// }
 /// # Ok::<(), serde_json::Error>(())
 /// ```
 ///
 /// # Errors
 ///
-/// Those of `T`, where the value is not `null`.
+/// Those of `T`, if the value is not `null`.
 pub fn null_as_empty<'de, D, T>(deserializer: D) -> Result<T, D::Error>
 where
     D: Deserializer<'de>,
@@ -32,7 +31,7 @@ where
     Option::deserialize(deserializer).map(Option::unwrap_or_default)
 }
 
-/// Kinds whose pods can be restarted by a change to their pod template, see
+/// Kinds whose pods are restarted by a change of the pod template, see
 /// [`Request::restart`](crate::Request::restart).
 ///
 /// ```

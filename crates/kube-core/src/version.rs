@@ -1,11 +1,11 @@
-//! API versions and their order.
+//! API versions and how they are ordered.
 
 use std::{cmp::Reverse, convert::Infallible, str::FromStr};
 
 /// A version of an API group, such as `v1` or `v2beta3`.
 ///
-/// Reading never fails: what does not follow the convention is [`Nonconformant`](Self::Nonconformant).
-/// That is the case for other words, and for numbers beyond 32 bits.
+/// Parsing never fails: text that does not follow the convention, and numbers beyond 32 bits, are
+/// [`Nonconformant`](Self::Nonconformant).
 ///
 /// ```
 /// use kube_core::Version;
@@ -15,7 +15,7 @@ use std::{cmp::Reverse, convert::Infallible, str::FromStr};
 /// assert_eq!(Version::parse("sales"), Version::Nonconformant("sales".into()));
 /// ```
 ///
-/// Two orders exist, each as a key for sorting, greatest first in line:
+/// There are two orders, each as a sort key; the greatest key comes first:
 ///
 /// ```
 /// use kube_core::Version;
@@ -31,24 +31,24 @@ use std::{cmp::Reverse, convert::Infallible, str::FromStr};
 pub enum Version {
     /// `v1`: generally available.
     Stable(u32),
-    /// `v1beta2`: the major version and the number of the beta, where there is one.
+    /// `v1beta2`: the major version and the number of the beta, if any.
     Beta(u32, Option<u32>),
-    /// `v1alpha2`: the major version and the number of the alpha, where there is one.
+    /// `v1alpha2`: the major version and the number of the alpha, if any.
     Alpha(u32, Option<u32>),
     /// Anything else, unchanged.
     Nonconformant(String),
 }
 
 impl Version {
-    /// Reads a version; what does not follow the convention is kept as it is. [`FromStr`] does the same.
+    /// Parses a version; [`Nonconformant`](Self::Nonconformant) if it does not follow the convention. [`FromStr`] does the same.
     pub fn parse(v: &str) -> Version {
         conformant(v).unwrap_or_else(|| Self::Nonconformant(v.to_owned()))
     }
 
-    /// The order of Kubernetes: stable before beta before alpha, within each the greater number first, at the end all
-    /// others by the alphabet. A beta or alpha without a number is one of the others, as it is to servers.
+    /// The sort key of Kubernetes' version priority: stable before beta before alpha, within each the greater number first, then
+    /// all others alphabetically. As on servers, a beta or alpha without a number is one of the others.
     ///
-    /// The first in line has the greatest key; equal keys mean equal versions.
+    /// The version with the highest priority has the greatest key; equal keys mean equal versions.
     pub fn priority(&self) -> impl Ord + use<> {
         match self.unnumbered() {
             Some(name) => (Stability::None, 0, None, Some(Reverse(name))),
@@ -59,8 +59,8 @@ impl Version {
         }
     }
 
-    /// The order of age: the greater major version first, within each stable before beta before alpha, at the end all
-    /// others by the alphabet. The newest has the greatest key; equal keys mean equal versions.
+    /// The sort key by age: the greater major version first, within each stable before beta before alpha, then all others
+    /// alphabetically. The newest version has the greatest key; equal keys mean equal versions.
     pub fn generation(&self) -> impl Ord + use<> {
         let (stability, major, minor) = self.numbers();
         let other = match self {
@@ -79,7 +79,7 @@ impl Version {
         }
     }
 
-    /// The name of a version that has no place by numbers.
+    /// The name of a version that is ordered by name.
     fn unnumbered(&self) -> Option<String> {
         match self {
             Self::Nonconformant(name) => Some(name.clone()),
@@ -106,7 +106,7 @@ enum Stability {
     Stable,
 }
 
-/// `v`, digits, and perhaps `alpha` or `beta` with perhaps digits.
+/// Parses `v`, digits, and optionally `alpha` or `beta` with optional digits.
 fn conformant(v: &str) -> Option<Version> {
     let rest = v.strip_prefix('v')?;
     let (major, rest) = rest.split_at(rest.find(|c: char| !c.is_ascii_digit()).unwrap_or(rest.len()));
@@ -116,7 +116,7 @@ fn conformant(v: &str) -> Option<Version> {
     }
     let minor = |digits: &str| match digits {
         "" => Some(None),
-        // A sign would pass as a number.
+        // `parse` would accept a sign.
         digits if digits.bytes().all(|b| b.is_ascii_digit()) => digits.parse().ok().map(Some),
         _ => None,
     };
@@ -134,7 +134,7 @@ mod tests {
     use super::Version;
 
     #[test]
-    fn reads_the_convention_and_keeps_the_rest() {
+    fn parses_the_convention_and_keeps_other_text() {
         let cases = [
             ("v1", Version::Stable(1)),
             ("v2beta10", Version::Beta(2, Some(10))),
@@ -162,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn kubernetes_sorts_its_own_example_this_way() {
+    fn priority_sorts_the_example_of_the_kubernetes_documentation() {
         // The example of the documentation on custom resource versions.
         let expected =
             ["v10", "v2", "v1", "v11beta2", "v10beta3", "v3beta1", "v12alpha1", "v11alpha2", "foo1", "foo10"];
@@ -173,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn genuine_servers_sort_this_way() {
+    fn priority_sorts_like_a_genuine_server() {
         // The versions of one definition, in the order in which discovery of Kubernetes 1.36 lists them.
         let expected = [
             "v2",
@@ -201,8 +201,8 @@ mod tests {
         ]
     }
 
-    /// What the documentation says, written down another way: -1 where `a` comes first.
-    fn naive_priority(a: &Version, b: &Version) -> std::cmp::Ordering {
+    /// A reference implementation of the documented order: `Less` if `a` comes first.
+    fn reference_priority(a: &Version, b: &Version) -> std::cmp::Ordering {
         let rank = |v: &Version| match v {
             Version::Stable(_) => 0,
             Version::Beta(_, Some(_)) => 1,
@@ -226,7 +226,7 @@ mod tests {
     proptest! {
         #[test]
         fn priority_is_the_documented_total_order(a in any_version(), b in any_version(), c in any_version()) {
-            prop_assert_eq!(b.priority().cmp(&a.priority()), naive_priority(&a, &b));
+            prop_assert_eq!(b.priority().cmp(&a.priority()), reference_priority(&a, &b));
             prop_assert_eq!(a.priority() == b.priority(), a == b);
             if a.priority() <= b.priority() && b.priority() <= c.priority() {
                 prop_assert!(a.priority() <= c.priority());

@@ -1,4 +1,4 @@
-//! Evaluates the rules of a schema on this side, before an object is sent.
+//! Evaluates the validation rules of a schema on the client, before an object is sent.
 
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 use kube_cel::{RootContext, ValidationErrors, Validator};
@@ -7,14 +7,14 @@ use serde_json::{Value, json};
 
 use crate::crd::CustomResourceExt;
 
-/// Evaluates the rules in the definition of `T` on an object, as a server does when the object is created.
+/// Evaluates the rules in the definition of `T` on an object, as a server does on creation.
 ///
-/// Defaults of the schema are filled in before. Rules about the old state are left out. The definition is made and its
-/// rules are compiled each time: for many objects, compile once with [`compile_schema`](super::compile_schema).
+/// The defaults of the schema are applied first. Rules that use `oldSelf` are skipped. Each call builds the definition and
+/// compiles its rules: for many objects, compile once with [`compile_schema`](super::compile_schema).
 ///
 /// # Errors
 ///
-/// What the rules object to, each with its field; also where the object has no JSON form.
+/// One error per violated rule, with its field; also if the object has no JSON form.
 pub fn validate_cel<T>(obj: &T) -> Result<(), ValidationErrors>
 where
     T: CustomResourceExt + Serialize,
@@ -22,7 +22,7 @@ where
     check::<T>(obj, None)
 }
 
-/// Evaluates the rules in the definition of `T` on a change, as a server does when the object is updated.
+/// Evaluates the rules in the definition of `T` on a change, as a server does on an update.
 ///
 /// # Errors
 ///
@@ -34,18 +34,19 @@ where
     check::<T>(obj, Some(old))
 }
 
-/// Evaluates the rules in the schema of `T` on a JSON value, and on its change where there is an old one.
+/// Evaluates the rules in the schema of `T` on a JSON value, and on the change from `old` if that is set.
 ///
 /// # Errors
 ///
-/// What the rules object to, each with its field; also where the type has no structural schema
+/// One error per violated rule, with its field; also if the type has no structural schema
 /// ([`SchemaError`](crate::schema::SchemaError)).
 #[cfg(feature = "schema")]
 pub fn validate_cel_schema<T>(value: &Value, old: Option<&Value>) -> Result<(), ValidationErrors>
 where
     T: schemars::JsonSchema,
 {
-    let schema = crate::schema::structural_schema::<T>().map_err(|error| objection(&error.to_string()))?;
+    let schema =
+        crate::schema::structural_schema::<T>().map_err(|error| error_with_message(&error.to_string()))?;
     let schema = to_json("the schema", &schema)?;
     Validator::new().validate_with_defaults(&schema, value, old)
 }
@@ -64,7 +65,7 @@ where
     Validator::new().validate_with_defaults_and_context(&schema, &object, old.as_ref(), Some(&root))
 }
 
-/// The schema of one version, `None` where the definition has none and so no rules either.
+/// The schema of one version, `None` if the definition has none, and so no rules either.
 fn schema_of(crd: CustomResourceDefinition, version: &str) -> Result<Option<Value>, ValidationErrors> {
     let version = crd.spec.versions.into_iter().find(|candidate| candidate.name == version);
     let schema = version.and_then(|version| version.schema).and_then(|schema| schema.open_api_v3_schema);
@@ -72,11 +73,12 @@ fn schema_of(crd: CustomResourceDefinition, version: &str) -> Result<Option<Valu
 }
 
 fn to_json<T: Serialize>(what: &str, value: &T) -> Result<Value, ValidationErrors> {
-    serde_json::to_value(value).map_err(|error| objection(&format!("cannot serialize {what}: {error}")))
+    serde_json::to_value(value)
+        .map_err(|error| error_with_message(&format!("cannot serialize {what}: {error}")))
 }
 
-/// An error with this message. Errors of the evaluator can only be made by the evaluator: a rule that never holds.
-fn objection(message: &str) -> ValidationErrors {
+/// An error with this message. Only the evaluator can construct its errors, so it evaluates a rule that never holds.
+fn error_with_message(message: &str) -> ValidationErrors {
     let schema =
         json!({ "type": "object", "x-kubernetes-validations": [{ "rule": "false", "message": message }] });
     match Validator::new().validate(&schema, &json!({}), None) {
@@ -156,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn changes_are_held_against_the_old_object() {
+    fn rules_about_changes_see_the_old_object() {
         let (old, same) = (document(json!({ "title": "a" })), document(json!({ "title": "a", "size": 4 })));
         assert!(validate_cel_update(&same, &old).is_ok());
         let errors =
@@ -178,7 +180,7 @@ mod tests {
 
     #[test]
     #[cfg(feature = "schema")]
-    fn rules_of_a_schema_alone() {
+    fn a_schema_without_a_definition_is_evaluated() {
         use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 
         struct Port;

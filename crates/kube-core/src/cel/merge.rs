@@ -10,7 +10,7 @@ pub enum ListMerge {
     Atomic,
     /// A list of scalars without duplicates; each item has its own owners.
     Set,
-    /// A list of objects told apart by the fields named here (at least one, required or with a default; `x-kubernetes-list-map-keys`).
+    /// A list of objects with the given key fields (at least one, required or with a default; `x-kubernetes-list-map-keys`).
     Map(Vec<String>),
 }
 
@@ -35,7 +35,7 @@ pub enum StructMerge {
     Granular,
 }
 
-/// How appliers share a part of an object, by what that part is.
+/// How appliers share a part of an object, by the type of that part.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum MergeStrategy {
     /// A list.

@@ -1,9 +1,9 @@
-//! Validation rules (CEL) and merge strategies of a custom resource's schema.
+//! CEL validation rules and merge strategies of a custom resource's schema.
 //!
-//! A [`Rule`] becomes an entry of `x-kubernetes-validations`, which an API server evaluates whenever an object is written.
-//! A [`MergeStrategy`] tells it how two appliers share a list, a map or a struct. Both are usually given to
-//! `#[derive(KubeSchema)]`, as `#[x_kube(validation = …)]` and `#[x_kube(merge_strategy = …)]`; the functions here
-//! do the same to a schema in hand.
+//! A [`Rule`] becomes an entry of `x-kubernetes-validations`, which an API server evaluates on every write.
+//! A [`MergeStrategy`] sets how server-side apply merges a list, a map or a struct. Both are usually written as attributes of
+//! `#[derive(KubeSchema)]`: `#[x_kube(validation = …)]` and `#[x_kube(merge_strategy = …)]`. The functions here do the same
+//! to an existing schema.
 
 #[cfg(feature = "cel")]
 mod check;
@@ -14,7 +14,7 @@ mod schema;
 
 pub use merge::{ListMerge, MapMerge, MergeStrategy, StructMerge};
 pub use rule::*;
-// Named, because `kube_cel` has a `Rule` of its own.
+// The explicit export wins over `kube_cel`'s own `Rule` in the glob below.
 pub use rule::Rule;
 #[cfg(feature = "schema")]
 pub use schema::{merge_properties, merge_strategy, merge_strategy_property, validate, validate_property};

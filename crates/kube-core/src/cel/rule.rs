@@ -1,13 +1,13 @@
-//! One validation rule.
+//! A validation rule of a schema.
 
 use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-/// A CEL expression that every object must satisfy, with what to tell who wrote one that does not.
+/// A CEL expression that every object must satisfy, and the error for an object that does not.
 ///
-/// `self` is the value at the place of the rule; a rule that names `oldSelf` is checked on updates only (unless
-/// [`optional_old_self`](Self::optional_old_self) says otherwise). Serialises to an entry of `x-kubernetes-validations`.
+/// `self` is the value whose schema holds the rule. A rule that uses `oldSelf` is evaluated on updates only (unless
+/// [`optional_old_self`](Self::optional_old_self) is set). Serializes to an entry of `x-kubernetes-validations`.
 ///
 /// ```
 /// use kube_core::cel::{Message, Reason, Rule};
@@ -31,48 +31,48 @@ use serde::{Deserialize, Serialize};
 pub struct Rule {
     /// The CEL expression; true means valid.
     pub rule: String,
-    /// What the server answers when the expression is false; without one it quotes the expression.
+    /// The error message when the expression is false; without one the server quotes the expression.
     #[serde(flatten, skip_serializing_if = "Option::is_none")]
     pub message: Option<Message>,
-    /// The machine-readable reason in the answer; the server's default is [`Reason::FieldValueInvalid`].
+    /// The machine-readable reason in the error; the server's default is [`Reason::FieldValueInvalid`].
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<Reason>,
-    /// The field to blame, as a path relative to the rule's place (`.spec.name`, `.map['key']`); default is that place itself.
+    /// The field that the error names, as a path relative to `self` (`.spec.name`, `.map['key']`); by default `self`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub field_path: Option<String>,
-    /// Whether a rule with `oldSelf` is also checked on creation, where `oldSelf` is an empty optional.
+    /// Whether a rule with `oldSelf` is also evaluated on creation, where `oldSelf` is an empty optional.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub optional_old_self: Option<bool>,
 }
 
 impl Rule {
-    /// A rule of this expression, without message, reason or path.
+    /// A rule with this expression, without message, reason or path.
     pub fn new(rule: impl Into<String>) -> Self {
         Self { rule: rule.into(), ..Self::default() }
     }
 
-    /// Sets what the server answers when the expression is false: a string, or a [`Message`].
+    /// Sets the error message when the expression is false: a string, or a [`Message`].
     #[must_use]
     pub fn message(mut self, message: impl Into<Message>) -> Self {
         self.message = Some(message.into());
         self
     }
 
-    /// Sets the machine-readable reason of the answer.
+    /// Sets the machine-readable reason of the error.
     #[must_use]
     pub fn reason(mut self, reason: impl Into<Reason>) -> Self {
         self.reason = Some(reason.into());
         self
     }
 
-    /// Sets the field to blame, as a path relative to the rule's place.
+    /// Sets the field that the error names, as a path relative to `self`.
     #[must_use]
     pub fn field_path(mut self, field_path: impl Into<String>) -> Self {
         self.field_path = Some(field_path.into());
         self
     }
 
-    /// Says whether a rule that names `oldSelf` is checked on creation too; `oldSelf` is then an optional value.
+    /// Sets whether a rule that uses `oldSelf` is evaluated on creation too; `oldSelf` is then an optional value.
     ///
     /// ```
     /// let rule = kube_core::Rule::new("!oldSelf.hasValue() || self >= oldSelf.value()").optional_old_self(true);
@@ -98,7 +98,7 @@ impl From<(&str, &str)> for Rule {
     }
 }
 
-/// What a server answers when a rule is broken: `message` or `messageExpression` on the wire.
+/// The error message of a violated rule: `message` or `messageExpression` on the wire.
 ///
 /// ```
 /// use kube_core::{Message, Rule};
@@ -112,7 +112,7 @@ impl From<(&str, &str)> for Rule {
 pub enum Message {
     /// This text.
     Message(String),
-    /// What this CEL expression of type string yields; it sees the same variables as the rule.
+    /// The result of this CEL expression of type string; it sees the same variables as the rule.
     #[serde(rename = "messageExpression")]
     Expression(String),
 }
@@ -124,7 +124,7 @@ impl From<&str> for Message {
     }
 }
 
-/// The machine-readable reason of a broken rule, as it stands in the causes of the server's answer.
+/// The machine-readable reason of a violated rule, as in the causes of the server's [`Status`](crate::Status).
 ///
 /// ```
 /// use kube_core::cel::Reason;
@@ -137,7 +137,7 @@ pub enum Reason {
     /// The value does not follow the rules of its field.
     #[default]
     FieldValueInvalid,
-    /// The value may not be there in this situation.
+    /// The value is not allowed in this state of the object.
     FieldValueForbidden,
     /// The value is missing.
     FieldValueRequired,
@@ -153,8 +153,8 @@ impl FromStr for Reason {
     }
 }
 
-/// The reason of this name; any other text counts as [`Reason::FieldValueInvalid`], which is also the server's default.
-/// Parse where a misspelt name must not pass.
+/// The reason with this name; any other text becomes [`Reason::FieldValueInvalid`], the server's default. Use
+/// [`str::parse`] to reject unknown names.
 impl From<&str> for Reason {
     fn from(name: &str) -> Self {
         name.parse().unwrap_or_default()
@@ -190,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn reasons_have_names() {
+    fn reasons_are_parsed_from_their_names() {
         assert_eq!(Reason::from("FieldValueRequired"), Reason::FieldValueRequired);
         assert_eq!(Reason::from("nonsense"), Reason::FieldValueInvalid);
         let error = "nonsense".parse::<Reason>().unwrap_err().to_string();

@@ -1,4 +1,4 @@
-//! Rules and merge strategies put onto a schema.
+//! Adds rules and merge strategies to a schema.
 
 use schemars::Schema;
 use serde::ser::Error as _;
@@ -8,7 +8,7 @@ use super::{ListMerge, MergeStrategy, Rule};
 
 const RULES: &str = "x-kubernetes-validations";
 
-/// Adds a rule to the schema itself, after those it has.
+/// Adds a rule to the schema itself, after its existing ones.
 ///
 /// ```
 /// let mut schema = schemars::json_schema!({ "type": "object" });
@@ -21,12 +21,12 @@ const RULES: &str = "x-kubernetes-validations";
 ///
 /// # Errors
 ///
-/// When the schema has something else than a list of rules under `x-kubernetes-validations`.
+/// If `x-kubernetes-validations` of the schema is not a list.
 pub fn validate(s: &mut Schema, rule: impl Into<Rule>) -> Result<()> {
     add_rule(s.ensure_object(), &rule.into())
 }
 
-/// Adds a rule to one property, counted from 0 in the order in which the schema lists them
+/// Adds a rule to the property with this index, from 0, in the order of the schema
 /// (alphabetical, unless serde_json's feature `preserve_order` is on).
 ///
 /// ```
@@ -43,7 +43,7 @@ pub fn validate_property(s: &mut Schema, property_index: usize, rule: impl Into<
     validate(property(s, property_index)?, rule)
 }
 
-/// Says on one property (counted as in [`validate_property`]) how server-side apply merges it.
+/// Sets how server-side apply merges one property (indexed as in [`validate_property`]).
 ///
 /// ```
 /// use kube_core::cel::{ListMerge, merge_strategy_property};
@@ -68,7 +68,7 @@ pub fn merge_strategy_property(
     Ok(())
 }
 
-/// Says on the schema `s` how server-side apply merges a value of it.
+/// Sets how server-side apply merges a value of the schema `s`.
 ///
 /// ```
 /// use kube_core::cel::{ListMerge, merge_strategy};
@@ -83,7 +83,7 @@ pub fn merge_strategy_property(
 ///
 /// # Errors
 ///
-/// When `s` is not an object.
+/// If `s` is not an object.
 pub fn merge_strategy(s: &mut Value, strategy: MergeStrategy) -> Result<()> {
     let node = s
         .as_object_mut()
@@ -94,16 +94,16 @@ pub fn merge_strategy(s: &mut Value, strategy: MergeStrategy) -> Result<()> {
             node.insert("x-kubernetes-list-map-keys".into(), keys.into());
         }
         plain => {
-            if let Value::Object(marker) = serde_json::to_value(plain)? {
-                node.extend(marker);
+            if let Value::Object(extension) = serde_json::to_value(plain)? {
+                node.extend(extension);
             }
         }
     }
     Ok(())
 }
 
-/// Brings the properties of `merge` into `s`: what a property of `merge` says replaces what the same property of `s` says,
-/// the rest of it stays. `merge` is left as it is.
+/// Merges the properties of `merge` into those of `s`: a keyword of a property in `merge` replaces the same keyword in `s`,
+/// other keywords stay. `merge` is not changed.
 ///
 /// ```
 /// let mut schema = schemars::json_schema!({ "properties": { "a": { "type": "string" } } });
@@ -164,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn rules_add_up_in_order() {
+    fn rules_are_appended_in_order() {
         let mut schema = two();
         validate(&mut schema, "one").unwrap();
         validate(&mut schema, Rule::new("two")).unwrap();
@@ -172,7 +172,7 @@ mod tests {
     }
 
     #[test]
-    fn properties_are_counted_as_listed() {
+    fn properties_are_indexed_in_schema_order() {
         let mut schema = two();
         validate_property(&mut schema, 1, ("r", "m")).unwrap();
         validate_property(&mut schema, 0, "s").unwrap();
@@ -188,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_carry_a_rule_is_told() {
+    fn a_missing_property_or_malformed_rule_list_is_an_error() {
         let mut schema = two();
         let error = validate_property(&mut schema, 2, "r").unwrap_err().to_string();
         assert_eq!(error, "no property with index 2: the schema has 2");
@@ -201,19 +201,22 @@ mod tests {
     }
 
     #[test]
-    fn strategies_have_markers() {
-        let marker = |strategy: MergeStrategy| {
+    fn each_strategy_sets_its_extension_key() {
+        let extension = |strategy: MergeStrategy| {
             let mut schema = json!({});
             merge_strategy(&mut schema, strategy).unwrap();
             schema
         };
-        assert_eq!(marker(ListMerge::Atomic.into()), json!({ "x-kubernetes-list-type": "atomic" }));
-        assert_eq!(marker(MapMerge::Atomic.into()), json!({ "x-kubernetes-map-type": "atomic" }));
-        assert_eq!(marker(StructMerge::Granular.into()), json!({ "x-kubernetes-struct-type": "granular" }));
+        assert_eq!(extension(ListMerge::Atomic.into()), json!({ "x-kubernetes-list-type": "atomic" }));
+        assert_eq!(extension(MapMerge::Atomic.into()), json!({ "x-kubernetes-map-type": "atomic" }));
+        assert_eq!(
+            extension(StructMerge::Granular.into()),
+            json!({ "x-kubernetes-struct-type": "granular" })
+        );
     }
 
     #[test]
-    fn merged_properties_add_to_their_own() {
+    fn merged_properties_extend_existing_keywords() {
         let mut schema = two();
         let mut more = json_schema!({
             "properties": { "a": { "maxLength": 3 }, "b": { "type": "boolean" }, "c": { "type": "null" } },

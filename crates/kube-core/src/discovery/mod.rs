@@ -1,4 +1,4 @@
-//! What a server can tell about its kinds: names, scopes, verbs.
+//! Discovery data: the kinds that a server serves, with their names, scopes and verbs.
 
 mod resource;
 pub mod v2;

@@ -1,11 +1,10 @@
-//! A kind as data, and what a server allows on it.
+//! A kind as data, and the verbs and subresources that a server supports on it.
 
 use serde::{Deserialize, Serialize};
 
 use crate::{gvk::GroupVersionKind, resource::Resource};
 
-/// A kind as data: what has to be known to speak to the server about objects whose type is not known at
-/// compile time.
+/// A kind as data: group, version, kind and resource name, for objects whose type is not known at compile time.
 ///
 /// It is the [`DynamicType`](Resource::DynamicType) of [`DynamicObject`](crate::DynamicObject) and
 /// [`Object`](crate::Object). The five fields are not checked against each other.
@@ -31,12 +30,12 @@ pub struct ApiResource {
     pub api_version: String,
     /// Kind in singular and camel case, such as `NetworkPolicy`.
     pub kind: String,
-    /// Resource name as it stands in URLs: lower case and plural, such as `networkpolicies`.
+    /// Resource name as in URLs: lower case and plural, such as `networkpolicies`.
     pub plural: String,
 }
 
 impl ApiResource {
-    /// The kind of a resource type, from what it knows itself: exact, unlike [`from_gvk`](Self::from_gvk).
+    /// The kind of a Rust type. The plural is exact, not guessed as by [`from_gvk`](Self::from_gvk).
     pub fn erase<K: Resource>(dt: &K::DynamicType) -> Self {
         Self {
             group: K::group(dt).into_owned(),
@@ -47,7 +46,7 @@ impl ApiResource {
         }
     }
 
-    /// From a kind whose resource name is known: lower case and plural, taken as it is.
+    /// From a kind and its resource name (lower case and plural), which is not checked.
     pub fn from_gvk_with_plural(gvk: &GroupVersionKind, plural: &str) -> Self {
         Self {
             group: gvk.group.clone(),
@@ -58,16 +57,16 @@ impl ApiResource {
         }
     }
 
-    /// From a kind alone; the resource name is guessed by the rules of English spelling.
+    /// From a kind alone; the resource name is guessed by English plural rules.
     ///
-    /// The guess is right for all built-in kinds. A custom resource may choose any plural: take it from
-    /// discovery or give it to [`from_gvk_with_plural`](Self::from_gvk_with_plural).
+    /// The guess is right for all built-in kinds. A custom resource may have any plural: use discovery or
+    /// [`from_gvk_with_plural`](Self::from_gvk_with_plural).
     pub fn from_gvk(gvk: &GroupVersionKind) -> Self {
         Self::from_gvk_with_plural(gvk, &guess_plural(&gvk.kind))
     }
 }
 
-/// Whether objects of a kind live in namespaces. It decides over the paths of their URLs and over uniqueness of names.
+/// Whether a kind is namespaced. It determines the URL paths of its objects and where their names are unique.
 ///
 /// ```
 /// use kube_core::discovery::{Scope, v2::APIResourceDiscovery};
@@ -79,13 +78,13 @@ impl ApiResource {
 /// ```
 #[derive(Clone, Debug, Eq, PartialEq, Hash)]
 pub enum Scope {
-    /// Objects belong to the cluster and have no namespace: a name is unique in the cluster.
+    /// Cluster-scoped: objects have no namespace, and a name is unique in the cluster.
     Cluster,
-    /// Each object belongs to a namespace: a name is unique within it.
+    /// Namespaced: each object belongs to a namespace, and a name is unique within it.
     Namespaced,
 }
 
-/// What the server allows on a resource, as discovery tells; what the caller may do is for RBAC to decide.
+/// What the server supports on a resource, according to discovery. RBAC may still forbid it to the caller.
 ///
 /// ```
 /// use kube_core::discovery::{ApiCapabilities, Scope, verbs};
@@ -99,25 +98,25 @@ pub enum Scope {
 /// ```
 #[derive(Clone, Debug)]
 pub struct ApiCapabilities {
-    /// Whether its objects live in namespaces.
+    /// Whether the resource is namespaced.
     pub scope: Scope,
-    /// Subresources such as `status` and `scale` (the part after the slash is in their `plural`), each with
-    /// capabilities of its own.
+    /// Subresources such as `status` and `scale` (their `plural` is the part after the slash), each with its own
+    /// capabilities.
     pub subresources: Vec<(ApiResource, ApiCapabilities)>,
-    /// Verbs, spelled as in [`verbs`](super::verbs).
+    /// The supported verbs, as in [`verbs`](super::verbs).
     pub operations: Vec<String>,
 }
 
 impl ApiCapabilities {
-    /// Whether the verb, such as [`verbs::WATCH`](super::verbs::WATCH), is among [`operations`](Self::operations). Case
-    /// counts.
+    /// Whether the verb, such as [`verbs::WATCH`](super::verbs::WATCH), is among [`operations`](Self::operations).
+    /// Case-sensitive.
     pub fn supports_operation(&self, operation: &str) -> bool {
         self.operations.iter().any(|op| op == operation)
     }
 }
 
-/// The rule by which `#[derive(CustomResource)]` names the plural as well, which cannot use this crate: a test of
-/// `kube-derive` compares the two.
+/// `#[derive(CustomResource)]` has the same rule, but cannot depend on this crate: a test of `kube-derive` compares the
+/// two.
 fn guess_plural(kind: &str) -> String {
     let lower = kind.to_ascii_lowercase();
     if lower == "endpoints" {
@@ -153,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn the_guess_is_right_for_built_in_kinds() {
+    fn the_guessed_plural_is_right_for_built_in_kinds() {
         assert_guess::<core::Pod>();
         assert_guess::<core::Endpoints>();
         assert_guess::<apps::DaemonSet>();
@@ -169,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn the_guess_follows_spelling() {
+    fn the_guessed_plural_follows_english_spelling() {
         let plural = |kind| ApiResource::from_gvk(&GroupVersionKind::gvk("g", "v1", kind)).plural;
         assert_eq!(plural("Gateway"), "gateways");
         assert_eq!(plural("Proxy"), "proxies");
@@ -180,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn capabilities_know_their_verbs() {
+    fn capabilities_report_supported_verbs() {
         let capabilities = ApiCapabilities {
             scope: Scope::Namespaced,
             subresources: Vec::new(),

@@ -1,6 +1,6 @@
-//! Aggregated discovery: everything a server serves in two documents.
+//! Aggregated discovery: all kinds of a server in two documents.
 //!
-//! `/api` and `/apis` answer with an [`APIGroupDiscoveryList`] where they are asked with
+//! `/api` and `/apis` return an [`APIGroupDiscoveryList`] for requests that accept
 //! [`ACCEPT_AGGREGATED_DISCOVERY_V2`], from Kubernetes 1.30 on.
 //!
 //! ```
@@ -21,9 +21,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::util::null_as_empty;
 
-/// The `Accept` header that asks `/api` and `/apis` for the aggregated form.
+/// The `Accept` header that requests the aggregated form from `/api` and `/apis`.
 ///
-/// Servers before Kubernetes 1.30 answer 406 to it alone; followed by `,application/json` it lets them answer in the
+/// Servers before Kubernetes 1.30 respond to it alone with 406. With `,application/json` appended they respond in the
 /// older form.
 ///
 /// ```
@@ -36,9 +36,9 @@ use crate::util::null_as_empty;
 pub const ACCEPT_AGGREGATED_DISCOVERY_V2: &str =
     "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList";
 
-/// The API groups of a server: the answer of `/apis`, and of `/api` for the core group.
+/// The API groups of a server: the response of `/apis`, and of `/api` for the core group.
 ///
-/// Everything in it may be absent or null, which reads as `None` or empty. The example walks through it all.
+/// Every field may be absent or null, which decodes as `None` or empty. The example uses all levels.
 ///
 /// ```
 /// use kube_core::discovery::v2::APIGroupDiscoveryList;
@@ -76,7 +76,7 @@ pub struct APIGroupDiscoveryList {
     /// List metadata; servers send an empty one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub metadata: Option<ListMeta>,
-    /// The groups, in the order of their priority.
+    /// The groups, in order of priority.
     #[serde(default, deserialize_with = "null_as_empty")]
     pub items: Vec<APIGroupDiscovery>,
 }
@@ -95,7 +95,7 @@ pub struct APIGroupDiscoveryList {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct APIGroupDiscovery {
-    /// Its name is the name of the group, empty for the core group.
+    /// `metadata.name` is the name of the group, empty for the core group.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub metadata: Option<ObjectMeta>,
     /// The versions of the group, the preferred one first.
@@ -122,13 +122,13 @@ pub struct APIVersionDiscovery {
     /// The resources of the version.
     #[serde(default, deserialize_with = "null_as_empty")]
     pub resources: Vec<APIResourceDiscovery>,
-    /// `Current`, or `Stale` where the server behind an aggregated API could not be asked: its resources are then those
-    /// last seen, or none.
+    /// `Current`, or `Stale` if the server behind an aggregated API did not respond: `resources` are then those last known,
+    /// or none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub freshness: Option<String>,
 }
 
-/// One resource: a name in URLs, and the kind of the objects behind it.
+/// One resource: its name in URLs and the kind of its objects.
 ///
 /// ```
 /// use kube_core::discovery::{v2::APIResourceDiscovery, verbs};
@@ -146,22 +146,22 @@ pub struct APIResourceDiscovery {
     /// The plural name, as in URLs, such as `pods`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub resource: Option<String>,
-    /// The kind of its objects. Resources without objects of their own, such as `bindings`, answer with what they take.
+    /// The kind of its objects. For resources without objects of their own, such as `bindings`, the kind that they accept.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub response_kind: Option<GroupVersionKind>,
     /// `Namespaced` or `Cluster`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub scope: Option<String>,
-    /// The singular name, such as `pod`, which kubectl accepts for the plural one.
+    /// The singular name, such as `pod`, which kubectl accepts in place of the plural.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub singular_resource: Option<String>,
-    /// What the server allows on it, spelled as in [`verbs`](super::verbs).
+    /// The supported verbs, as in [`verbs`](super::verbs).
     #[serde(default, deserialize_with = "null_as_empty")]
     pub verbs: Vec<String>,
     /// Short names that kubectl accepts, such as `po`.
     #[serde(default, deserialize_with = "null_as_empty")]
     pub short_names: Vec<String>,
-    /// Groups of resources that it belongs to, such as the `all` of `kubectl get all`.
+    /// Categories that it belongs to, such as the `all` of `kubectl get all`.
     #[serde(default, deserialize_with = "null_as_empty")]
     pub categories: Vec<String>,
     /// Its subresources, such as `status` and `scale`.
@@ -187,18 +187,18 @@ pub struct APISubresourceDiscovery {
     /// The name after the slash, such as `status`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub subresource: Option<String>,
-    /// The kind of what it holds or takes, such as `Scale`, `Eviction` or `PodExecOptions`.
+    /// The kind that it returns or accepts, such as `Scale`, `Eviction` or `PodExecOptions`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub response_kind: Option<GroupVersionKind>,
-    /// The kinds that it takes, where they differ from what it holds; else empty.
+    /// The kinds that it accepts, if they differ from the one that it returns; otherwise empty.
     #[serde(default, deserialize_with = "null_as_empty")]
     pub accepted_types: Vec<GroupVersionKind>,
-    /// What the server allows on it, spelled as in [`verbs`](super::verbs).
+    /// The supported verbs, as in [`verbs`](super::verbs).
     #[serde(default, deserialize_with = "null_as_empty")]
     pub verbs: Vec<String>,
 }
 
-/// A kind, as discovery names it; an absent or empty group or version is that of the surrounding document.
+/// A kind in a discovery document; an absent or empty group or version is that of the enclosing group and version.
 ///
 /// ```
 /// use kube_core::discovery::v2::GroupVersionKind;

@@ -1,11 +1,11 @@
-//! The verbs a server may allow on a resource, as discovery and RBAC spell them.
+//! The verbs of resources, as discovery and RBAC spell them.
 //!
-//! Each names the methods of [`Request`](crate::Request) that need it.
+//! The documentation of each lists the methods of [`Request`](crate::Request) that need it.
 //!
 //! ```
 //! use kube_core::discovery::verbs;
 //!
-//! // What a controller that watches and writes objects, and cleans up behind itself, has to be allowed.
+//! // The permissions of a controller that watches, writes and cleans up objects.
 //! let read = [verbs::GET, verbs::LIST, verbs::WATCH];
 //! let write = [verbs::CREATE, verbs::UPDATE, verbs::PATCH];
 //! let clean = [verbs::DELETE, verbs::DELETE_COLLECTION];
@@ -13,7 +13,7 @@
 //!     "get,list,watch,create,update,patch,delete,deletecollection");
 //! ```
 
-/// Make a new object: `create`, and for apply patches of objects that are not there yet, beside [`PATCH`].
+/// Create an object: `create`; with [`PATCH`], also apply patches of objects that do not exist.
 pub const CREATE: &str = "create";
 /// Read one object: `get`.
 pub const GET: &str = "get";
@@ -23,9 +23,9 @@ pub const LIST: &str = "list";
 pub const WATCH: &str = "watch";
 /// Delete one object: `delete`.
 pub const DELETE: &str = "delete";
-/// Delete all objects of a collection, one word without a break: `delete_collection`.
+/// Delete all objects of a collection: `delete_collection`.
 pub const DELETE_COLLECTION: &str = "deletecollection";
-/// Replace one object: `replace`, which the API calls an update.
+/// Replace one object: `replace`.
 pub const UPDATE: &str = "update";
-/// Change parts of one object: `patch`, of any kind.
+/// Change parts of one object: `patch`, with any patch type.
 pub const PATCH: &str = "patch";

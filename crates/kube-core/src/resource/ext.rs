@@ -1,4 +1,4 @@
-//! Shorthands over an object's metadata.
+//! Accessors of object metadata.
 
 use std::{collections::BTreeMap, sync::LazyLock};
 
@@ -6,7 +6,7 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ManagedFieldsEntry, OwnerRe
 
 use super::Resource;
 
-/// Shorthands over the metadata of any [`Resource`]; absent collections read as empty.
+/// Accessors of the metadata of any [`Resource`]; absent collections are returned as empty.
 ///
 /// ```
 /// use k8s_openapi::api::core::v1::ConfigMap;
@@ -42,58 +42,57 @@ pub trait ResourceExt: Resource {
     ///
     /// # Panics
     ///
-    /// Where it has none: never for objects that a server returned, always for ones made with `generateName`
-    /// and not yet created. [`name_any`](Self::name_any) does not panic.
+    /// If it has none: never for objects from a server, always for objects with `generateName` that are not created yet.
+    /// [`name_any`](Self::name_any) does not panic.
     fn name_unchecked(&self) -> String;
 
     /// The object's name, or its `generateName` prefix, or the empty string.
     fn name_any(&self) -> String;
 
-    /// The namespace, `None` for cluster-wide objects.
+    /// The namespace, `None` for cluster-scoped objects.
     fn namespace(&self) -> Option<String>;
 
-    /// The version of the object's state, set by the server at each change; `None` before it is stored. To be handed
-    /// back as it is: servers of Kubernetes 1.35 and later promise a number that grows, older ones promise nothing.
+    /// The resourceVersion, which the server sets at each change; `None` before the object is stored. Treat it as opaque:
+    /// Kubernetes guarantees an increasing number only since 1.35.
     fn resource_version(&self) -> Option<String>;
 
-    /// The identity of this incarnation of the object; another object of the same name has another one. `None` before
-    /// the object is stored.
+    /// The uid: a later object of the same name has another one. `None` before the object is stored.
     fn uid(&self) -> Option<String>;
 
-    /// When the server created the object, in whole seconds of its clock; `None` before it is stored.
+    /// The time of creation by the server's clock, in whole seconds; `None` before the object is stored.
     fn creation_timestamp(&self) -> Option<Time>;
 
-    /// Labels: short, for selection.
+    /// Labels: short values that selectors match.
     fn labels(&self) -> &BTreeMap<String, String>;
 
     /// Labels, to change them; an absent map is created.
     fn labels_mut(&mut self) -> &mut BTreeMap<String, String>;
 
-    /// Annotations: of any content, at most 256 KiB together, not for selection.
+    /// Annotations: arbitrary values, at most 256 KiB in total, not selectable.
     fn annotations(&self) -> &BTreeMap<String, String>;
 
     /// Annotations, to change them; an absent map is created.
     fn annotations_mut(&mut self) -> &mut BTreeMap<String, String>;
 
-    /// References to the objects that own this one: it is garbage collected when all of them are gone.
+    /// References to the owners: the object is garbage collected when all of them are gone.
     fn owner_references(&self) -> &[OwnerReference];
 
     /// Owner references, to change them; an absent list is created.
     fn owner_references_mut(&mut self) -> &mut Vec<OwnerReference>;
 
-    /// Finalizers: the object is not gone before all of them are removed.
+    /// Finalizers: a deleted object remains until all of them are removed.
     fn finalizers(&self) -> &[String];
 
     /// Finalizers, to change them; an absent list is created.
     fn finalizers_mut(&mut self) -> &mut Vec<String>;
 
-    /// Who owns which fields, as the server records it for server-side apply. As a rule the largest part of the metadata.
+    /// The field ownership that the server records for server-side apply, usually the largest part of the metadata.
     fn managed_fields(&self) -> &[ManagedFieldsEntry];
 
     /// Managed fields, to change them; an absent list is created.
     ///
-    /// Clearing them before caching objects saves much memory. Written back, an empty list leaves the server's record as
-    /// it is; in an apply patch the field must be `None`.
+    /// Clearing them before caching objects saves much memory. In an update, an empty list leaves the server's record
+    /// unchanged; in an apply patch the field must be `None`.
     fn managed_fields_mut(&mut self) -> &mut Vec<ManagedFieldsEntry>;
 }
 
@@ -101,7 +100,7 @@ static EMPTY: LazyLock<BTreeMap<String, String>> = LazyLock::new(BTreeMap::new);
 
 impl<K: Resource> ResourceExt for K {
     fn name_unchecked(&self) -> String {
-        self.meta().name.clone().expect("the object has a name: it came from a server or was given one")
+        self.meta().name.clone().expect("the object has a name: it is from a server or has a name set")
     }
 
     fn name_any(&self) -> String {
@@ -174,7 +173,7 @@ mod tests {
     use crate::Resource;
 
     #[test]
-    fn absent_parts_read_as_empty_and_appear_when_changed() {
+    fn absent_collections_are_empty_and_created_on_change() {
         let mut pod = Pod::default();
         assert!(pod.labels().is_empty() && pod.annotations().is_empty() && pod.managed_fields().is_empty());
         assert!(pod.finalizers().is_empty() && pod.owner_references().is_empty());
@@ -190,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn names() {
+    fn name_any_falls_back_to_generate_name() {
         let mut pod = Pod::default();
         pod.meta_mut().generate_name = Some("web-".into());
         assert_eq!(pod.name_any(), "web-");
@@ -200,7 +199,7 @@ mod tests {
 
     #[test]
     #[should_panic(expected = "the object has a name")]
-    fn an_unchecked_name_must_be_there() {
+    fn name_unchecked_panics_without_a_name() {
         Pod::default().name_unchecked();
     }
 }

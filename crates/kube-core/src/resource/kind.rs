@@ -1,4 +1,4 @@
-//! The [`Resource`] trait, and its implementation for every type of `k8s-openapi` that has object metadata.
+//! The [`Resource`] trait, and its implementation for all `k8s-openapi` types with object metadata.
 
 use std::borrow::Cow;
 
@@ -9,11 +9,10 @@ use k8s_openapi::{
 
 use crate::encode::path_segment;
 
-/// A type whose values are objects of the Kubernetes API.
+/// A type of objects of the Kubernetes API.
 ///
-/// It is implemented for every `k8s-openapi` type with object metadata, for the types that
-/// `#[derive(CustomResource)]` makes, and for the run-time kinds [`DynamicObject`](crate::DynamicObject) and
-/// [`Object`](crate::Object).
+/// Implemented for all `k8s-openapi` types with object metadata, for the types of `#[derive(CustomResource)]`, and for
+/// [`DynamicObject`](crate::DynamicObject) and [`Object`](crate::Object), whose kind is known at run time.
 ///
 /// ```
 /// use k8s_openapi::api::apps::v1::Deployment;
@@ -37,11 +36,11 @@ use crate::encode::path_segment;
 /// assert_eq!(front.owner_ref(&()).expect("has name and uid").controller, None);
 /// ```
 pub trait Resource {
-    /// What has to be known at run time to name the kind: `()` where the type itself knows it,
-    /// [`ApiResource`](crate::ApiResource) where it does not.
+    /// The data that identifies the kind at run time: `()` if the type determines it, [`ApiResource`](crate::ApiResource) if
+    /// not.
     type DynamicType: Send + Sync + 'static;
 
-    /// Where objects of the kind live: one of the scope types of this crate, such as
+    /// The scope of the kind: one of the scope types of this crate, such as
     /// [`NamespaceResourceScope`](crate::NamespaceResourceScope).
     type Scope;
 
@@ -54,10 +53,10 @@ pub trait Resource {
     /// The version inside the group, such as `v1` or `v1beta1`.
     fn version(dt: &Self::DynamicType) -> Cow<'_, str>;
 
-    /// The resource name as it stands in URLs: lower case and plural, such as `configmaps`.
+    /// The resource name as in URLs: lower case and plural, such as `configmaps`.
     fn plural(dt: &Self::DynamicType) -> Cow<'_, str>;
 
-    /// The object's metadata, to read it; [`ResourceExt`](crate::ResourceExt) has short ways to its fields.
+    /// The object's metadata, to read it; [`ResourceExt`](crate::ResourceExt) has accessors of its fields.
     fn meta(&self) -> &ObjectMeta;
 
     /// The object's metadata, to change it.
@@ -68,10 +67,10 @@ pub trait Resource {
         api_version_from_group_version(Self::group(dt), Self::version(dt))
     }
 
-    /// The path of the collection on the server: of one namespace, or of the cluster for `None`.
+    /// The URL path of the collection: in one namespace, or in the whole cluster for `None`.
     ///
-    /// Characters that a path segment cannot hold are percent-encoded. A namespace that no encoding makes safe
-    /// (empty, `..`, one with a slash) is refused by every method of [`Request`](crate::Request).
+    /// Characters that are not allowed in a path segment are percent-encoded. Every method of [`Request`](crate::Request)
+    /// rejects a namespace that is unsafe even if encoded (empty, `..`, one with a slash).
     fn url_path(dt: &Self::DynamicType, namespace: Option<&str>) -> String {
         let (group, version, plural) = (Self::group(dt), Self::version(dt), Self::plural(dt));
         let mut path = String::from(if group.is_empty() { "/api" } else { "/apis" });
@@ -86,7 +85,7 @@ pub trait Resource {
         path
     }
 
-    /// A reference to this object as events and other objects carry it. What the object lacks, the reference lacks.
+    /// A reference to this object, as in events. Fields that the object lacks are absent.
     fn object_ref(&self, dt: &Self::DynamicType) -> ObjectReference {
         let meta = self.meta();
         ObjectReference {
@@ -100,19 +99,19 @@ pub trait Resource {
         }
     }
 
-    /// An owner reference that makes this object the controller of the one that carries it.
+    /// An owner reference that makes this object the controller of the object that holds it.
     ///
-    /// An object has at most one controller. `None` while the object has no name or uid, that is before the
-    /// server has stored it.
+    /// An object has at most one controller. `None` if the object has no name or uid, that is before it is stored.
     fn controller_owner_ref(&self, dt: &Self::DynamicType) -> Option<OwnerReference> {
         self.owner_ref(dt).map(|owner| OwnerReference { controller: Some(true), ..owner })
     }
 
-    /// An owner reference to this object: whoever carries it is garbage collected with it.
+    /// An owner reference to this object: the object that holds it is garbage collected with this one.
     ///
-    /// The owner must be in the same namespace or cluster-wide: any other is taken for gone, and the dependent deleted.
+    /// The owner must be in the same namespace or cluster-scoped: the garbage collector treats any other as absent and deletes
+    /// the dependent.
     ///
-    /// `None` while the object has no name or uid, that is before the server has stored it.
+    /// `None` if the object has no name or uid, that is before it is stored.
     fn owner_ref(&self, dt: &Self::DynamicType) -> Option<OwnerReference> {
         let meta = self.meta();
         Some(OwnerReference {
@@ -124,7 +123,7 @@ pub trait Resource {
         })
     }
 
-    /// `apiVersion` and `kind` of objects that carry them because their type does not say them. `None` for all others.
+    /// `apiVersion` and `kind` of an object whose type does not determine them. `None` for all others.
     ///
     /// ```
     /// use k8s_openapi::api::core::v1::Pod;
@@ -138,9 +137,9 @@ pub trait Resource {
         None
     }
 
-    /// Whether a client asks the server for metadata only when it reads this type.
+    /// Whether clients request metadata only for this type.
     ///
-    /// True for [`PartialObjectMeta`](crate::PartialObjectMeta) alone.
+    /// True only for [`PartialObjectMeta`](crate::PartialObjectMeta).
     fn metadata_api() -> bool {
         false
     }
@@ -182,7 +181,7 @@ where
     }
 }
 
-/// Joins a group and a version into an `apiVersion`; the core group (empty) leaves the version alone.
+/// Joins a group and a version into an `apiVersion`; for the core group (empty) that is the version.
 ///
 /// ```
 /// use kube_core::api_version_from_group_version as join;

@@ -1,4 +1,4 @@
-//! What makes a Rust type an API resource, and where it lives.
+//! The [`Resource`] trait: the kind and scope of a Rust type, and accessors of its metadata.
 
 mod ext;
 mod kind;

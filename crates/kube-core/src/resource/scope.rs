@@ -1,10 +1,10 @@
-//! Whether a kind lives in namespaces, in the cluster, below another object, or is known only at run time.
+//! Scopes: namespaced, cluster-scoped, subresource, or known only at run time.
 
 pub use k8s_openapi::{ClusterResourceScope, NamespaceResourceScope, ResourceScope, SubResourceScope};
 
-/// The scope of kinds that are known only at run time.
+/// The scope of types whose kind is known only at run time.
 ///
-/// Types with this scope may be used both with and without a namespace; the server has the last word.
+/// They can be used with and without a namespace; the server rejects the wrong choice.
 ///
 /// ```
 /// use kube_core::{DynamicObject, DynamicResourceScope, Resource};
@@ -16,9 +16,9 @@ pub struct DynamicResourceScope {}
 
 impl ResourceScope for DynamicResourceScope {}
 
-/// Scopes whose objects can live in a namespace: [`NamespaceResourceScope`] and [`DynamicResourceScope`].
+/// Scopes with a namespace: [`NamespaceResourceScope`] and [`DynamicResourceScope`].
 ///
-/// As a bound it rules out kinds that are known to be cluster-wide.
+/// As a bound it excludes types that are cluster-scoped.
 ///
 /// ```
 /// use k8s_openapi::api::core::v1::Pod;

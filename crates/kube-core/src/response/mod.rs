@@ -1,4 +1,4 @@
-//! What a server answers when it does not answer with an object: [`Status`].
+//! [`Status`]: the response of a server if it is not an object.
 
 pub mod reason;
 mod status;

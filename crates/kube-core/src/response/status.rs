@@ -1,4 +1,4 @@
-//! The `Status` object: success or failure of a request in words and codes.
+//! The `Status` object: success or failure of a request.
 
 use std::fmt;
 
@@ -7,11 +7,11 @@ use serde::{Deserialize, Serialize};
 
 use super::reason;
 
-/// How a request ended, in words and codes: what a server answers where it does not answer with an object, the object of
-/// an error event in a watch, and what webhooks answer.
+/// The result of a request: the response of a server if it is not an object, the object of an error event in a watch, and
+/// the result in webhook responses.
 ///
-/// On the wire it is `{"kind": "Status", "apiVersion": "v1", ...}`; reading ignores the two, and writing leaves them out,
-/// as it does with everything empty.
+/// On the wire it is `{"kind": "Status", "apiVersion": "v1", ...}`; decoding ignores these two fields, and serializing omits
+/// them and all empty fields.
 ///
 /// ```
 /// use kube_core::Status;
@@ -30,40 +30,40 @@ use super::reason;
 /// let changed = Status::failure("a has changed", "Conflict").with_code(409).boxed();
 /// assert!(changed.is_conflict() && !changed.is_already_exists());
 ///
-/// // Where there is no reason, as in answers of proxies, the code decides.
+/// // Without a reason, as in responses of proxies, the code is used.
 /// assert!(Status::failure("", "").with_code(403).is_forbidden());
 /// assert!(Status::failure("", "").with_code(422).is_invalid());
 /// # Ok::<(), serde_json::Error>(())
 /// ```
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Status {
-    /// Success or failure; `None` where the server did not say.
+    /// Success or failure; `None` if the server did not send it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub status: Option<StatusSummary>,
-    /// The suggested HTTP status code, 0 where the server gave none.
+    /// The suggested HTTP status code, 0 if the server sent none.
     #[serde(default, skip_serializing_if = "is_zero_u16")]
     pub code: u16,
-    /// For people: what happened. Its words change from one server version to the next.
+    /// The human-readable description. Its wording changes between server versions.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub message: String,
-    /// List metadata; some servers give a continue token here where that of the request has expired.
+    /// List metadata; some servers return a continue token here if the token of the request has expired.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub metadata: Option<ListMeta>,
-    /// For machines: why, one of the words in [`reason`]. It refines the code.
+    /// The machine-readable reason, one of the constants in [`reason`]. It refines the code.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub reason: String,
-    /// What the reason is about; `None` where the server gave nothing.
+    /// Details of the reason; `None` if the server sent none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub details: Option<StatusDetails>,
 }
 
 impl Status {
-    /// A success and nothing else: no code and no message.
+    /// A success without code and message.
     pub fn success() -> Self {
         Self { status: Some(StatusSummary::Success), ..Self::default() }
     }
 
-    /// A failure with words for people and a [`reason`] for machines, in the order of `message`, `reason`.
+    /// A failure with a human-readable message and a machine-readable [`reason`].
     pub fn failure(message: &str, reason: &str) -> Self {
         Self {
             status: Some(StatusSummary::Failure),
@@ -73,12 +73,12 @@ impl Status {
         }
     }
 
-    /// On the heap, as errors carry it.
+    /// Boxes the status, as errors hold it.
     pub fn boxed(self) -> Box<Self> {
         Box::new(self)
     }
 
-    /// Sets the HTTP status code; it is not checked against the reason.
+    /// Sets the HTTP status code, which is not checked against the reason.
     pub fn with_code(mut self, code: u16) -> Self {
         self.code = code;
         self
@@ -90,12 +90,12 @@ impl Status {
         self
     }
 
-    /// Whether the server said `Success`; false where it said neither.
+    /// Whether the status is `Success`; false if it is absent.
     pub fn is_success(&self) -> bool {
         self.status == Some(StatusSummary::Success)
     }
 
-    /// Whether the server said `Failure`; false where it said neither, even with a code of 400 or more.
+    /// Whether the status is `Failure`; false if it is absent, even with a code of 400 or more.
     pub fn is_failure(&self) -> bool {
         self.status == Some(StatusSummary::Failure)
     }
@@ -105,7 +105,7 @@ impl Status {
         self.has_reason(reason::NOT_FOUND, 404)
     }
 
-    /// Whether an object of the same name exists: reason `AlreadyExists`. The code 409 alone does not tell.
+    /// Whether an object of the same name exists: reason `AlreadyExists`. The code 409 alone is ambiguous.
     pub fn is_already_exists(&self) -> bool {
         self.reason == reason::ALREADY_EXISTS
     }
@@ -121,12 +121,12 @@ impl Status {
         self.has_reason(reason::FORBIDDEN, 403)
     }
 
-    /// Whether the object or the parameters were not acceptable: reason `Invalid`, or code 422 without a known reason.
+    /// Whether the object or the parameters are invalid: reason `Invalid`, or code 422 without a known reason.
     pub fn is_invalid(&self) -> bool {
         self.has_reason(reason::INVALID, 422)
     }
 
-    /// By reason; the code decides where the reason is no known one.
+    /// Compares the reason, and the code only if the reason is unknown.
     fn has_reason(&self, expected: &str, code: u16) -> bool {
         self.reason == expected
             || (self.code == code && (self.reason == reason::UNKNOWN || !reason::is_known(&self.reason)))
@@ -152,7 +152,7 @@ impl fmt::Display for Status {
 
 impl std::error::Error for Status {}
 
-/// Success or failure; on the wire the name of the variant.
+/// Success or failure; on the wire the variant's name.
 ///
 /// ```
 /// use kube_core::{Status, response::StatusSummary};
@@ -162,13 +162,13 @@ impl std::error::Error for Status {}
 /// ```
 #[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize, Deserialize)]
 pub enum StatusSummary {
-    /// The operation was done. Of a deletion: the object is gone.
+    /// The operation succeeded. For a deletion: the object is gone.
     Success,
-    /// The operation was not done, or the server cannot tell whether it was (`ServerTimeout`).
+    /// The operation failed, or the server cannot know (`ServerTimeout`).
     Failure,
 }
 
-/// What a [`Status`] is about. Everything is empty or 0 where the server gave nothing.
+/// Details of a [`Status`]. Fields that the server did not send are empty or 0.
 ///
 /// ```
 /// use kube_core::{Status, response::{StatusCause, StatusDetails}};
@@ -178,7 +178,7 @@ pub enum StatusSummary {
 ///         "name": "front", "causes": [{"reason": "FieldValueRequired", "message": "Required value",
 ///                                      "field": "spec.selector"}]}}"#,
 /// )?;
-/// let details: &StatusDetails = status.details.as_ref().expect("given");
+/// let details: &StatusDetails = status.details.as_ref().expect("has details");
 /// let fields: Vec<_> = details.causes.iter().map(|cause: &StatusCause| cause.field.as_str()).collect();
 /// assert_eq!((details.name.as_str(), fields), ("front", vec!["spec.selector"]));
 /// assert_eq!(Status::default().with_details(details.clone()).details, status.details);
@@ -187,28 +187,27 @@ pub enum StatusSummary {
 #[derive(Clone, Debug, Eq, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct StatusDetails {
-    /// Name of the object that the request named.
+    /// The name of the object in the request.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub name: String,
-    /// API group of the resource, empty for the core group as well.
+    /// The API group of the resource; empty for the core group too.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub group: String,
-    /// Kind (`Pod`), in some answers the resource name (`pods`).
+    /// The kind (`Pod`), in some responses the resource name (`pods`).
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub kind: String,
-    /// Uid of the object, where there is exactly one that is meant.
+    /// The uid of the object, if the status is about exactly one.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub uid: String,
-    /// Single causes: the fields that are not valid, the managers of the fields in conflict.
+    /// The causes: invalid fields, or the managers of the fields in conflict.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub causes: Vec<StatusCause>,
-    /// Seconds to wait before the request is worth another try, as in the header `Retry-After`; 0 where the server gave
-    /// none.
+    /// Seconds to wait before a retry, as in the header `Retry-After`; 0 if the server sent none.
     #[serde(default, skip_serializing_if = "is_zero_u32")]
     pub retry_after_seconds: u32,
 }
 
-/// One cause of a failure: see the example of [`StatusDetails`]. Everything is empty where the server gave nothing.
+/// One cause of a failure: see the example of [`StatusDetails`]. Fields that the server did not send are empty.
 ///
 /// ```
 /// use kube_core::response::StatusCause;
@@ -220,13 +219,13 @@ pub struct StatusDetails {
 /// ```
 #[derive(Clone, Debug, Eq, PartialEq, Serialize, Deserialize)]
 pub struct StatusCause {
-    /// For machines: why, such as `FieldValueInvalid` or `FieldManagerConflict`.
+    /// The machine-readable reason, such as `FieldValueInvalid` or `FieldManagerConflict`.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub reason: String,
-    /// For people: what is wrong, as a rule with the value that is.
+    /// The human-readable description, usually with the invalid value.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub message: String,
-    /// The path of the field, such as `spec.ports[0].port`; conflicts of server-side apply write `.spec.ports`.
+    /// The path of the field, such as `spec.ports[0].port`; for conflicts of server-side apply with a leading dot: `.spec.ports`.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub field: String,
 }
@@ -256,7 +255,7 @@ mod tests {
         assert!(
             both(409, reason::CONFLICT).is_conflict() && !both(409, reason::CONFLICT).is_already_exists()
         );
-        // Where the reason says nothing that is known, the code does.
+        // Without a known reason, the code is used.
         for reason in [reason::UNKNOWN, "Teapot"] {
             assert!(both(404, reason).is_not_found() && both(409, reason).is_conflict());
             assert!(both(403, reason).is_forbidden() && both(422, reason).is_invalid());
@@ -268,7 +267,7 @@ mod tests {
     }
 
     #[test]
-    fn in_words() {
+    fn display_prints_message_reason_and_code() {
         assert_eq!(Status::success().to_string(), "success");
         assert_eq!(Status::failure("", "").to_string(), "failure");
         assert_eq!(Status::default().to_string(), "status without a message");
@@ -278,7 +277,7 @@ mod tests {
     }
 
     #[test]
-    fn the_wire_form_leaves_out_what_is_empty() {
+    fn empty_fields_are_omitted_on_the_wire() {
         let cause =
             StatusCause { reason: "FieldValueInvalid".into(), message: "no".into(), field: "spec.x".into() };
         let details = StatusDetails {

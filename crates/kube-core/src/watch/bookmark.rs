@@ -1,4 +1,4 @@
-//! Bookmarks: how far a watch has come.
+//! Bookmarks: the progress of a watch.
 
 use std::collections::BTreeMap;
 
@@ -6,10 +6,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::type_meta::TypeMeta;
 
-/// How far a watch has come: everything up to this resource version has been sent.
+/// The progress of a watch: all changes up to this resourceVersion have been sent.
 ///
-/// On the wire it is an object of the kind that is watched with nothing but these fields. Servers send one about once a
-/// minute, and at no fixed time.
+/// On the wire it is an object of the watched kind with only these fields. Servers send one about once a minute, without a
+/// guarantee.
 ///
 /// ```
 /// use kube_core::{DynamicObject, WatchEvent};
@@ -24,10 +24,10 @@ use crate::type_meta::TypeMeta;
 #[derive(Clone, Serialize, Deserialize)]
 #[serde(from = "BookmarkWire")]
 pub struct Bookmark {
-    /// The kind that is watched; empty where the server left it out.
+    /// The watched kind; empty if the server omitted it.
     #[serde(flatten)]
     pub types: TypeMeta,
-    /// The two pieces of metadata that a bookmark has: no name, no labels.
+    /// The metadata, reduced to two fields: a bookmark has no name and no labels.
     pub metadata: BookmarkMeta,
 }
 
@@ -42,14 +42,14 @@ pub struct Bookmark {
 #[derive(Clone, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct BookmarkMeta {
-    /// Where a new watch can go on: the `ver` of [`Request::watch`](crate::Request::watch).
+    /// The resourceVersion to resume a watch from: the `ver` of [`Request::watch`](crate::Request::watch).
     pub resource_version: String,
     /// Annotations; `k8s.io/initial-events-end: "true"` marks the end of the initial events.
     #[serde(default)]
     pub annotations: BTreeMap<String, String>,
 }
 
-/// The wire form of a bookmark, in which the type may be left out.
+/// The wire form of a bookmark, in which the type is optional.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct BookmarkWire {

@@ -1,4 +1,4 @@
-//! One event of a watch.
+//! The events of a watch.
 
 use std::{fmt, marker::PhantomData};
 
@@ -11,10 +11,10 @@ use serde_json::Value;
 use super::Bookmark;
 use crate::response::Status;
 
-/// One event of a watch, on the wire `{"type": ..., "object": ...}`.
+/// An event of a watch, on the wire `{"type": ..., "object": ...}`.
 ///
-/// Servers send the type first, and then the object is decoded straight into `K`; the other order costs one
-/// intermediate JSON value. Debug prints the type of the event and not the object.
+/// Servers send the type first, so that the object is decoded directly into `K`; the reverse order costs one intermediate
+/// JSON value. Debug prints the type of the event but not the object.
 ///
 /// ```
 /// use k8s_openapi::api::core::v1::Pod;
@@ -25,7 +25,7 @@ use crate::response::Status;
 ///     WatchEvent::<Pod>::Added(pod) | WatchEvent::Modified(pod) => assert_eq!(pod.name_any(), "web-0"),
 ///     WatchEvent::Deleted(pod) => println!("{} is gone", pod.name_any()),
 ///     WatchEvent::Bookmark(bookmark) => println!("up to {}", bookmark.metadata.resource_version),
-///     WatchEvent::Error(status) if status.code == 410 => println!("list again: {status}"),
+///     WatchEvent::Error(status) if status.code == 410 => println!("relist: {status}"),
 ///     WatchEvent::Error(status) => println!("watch again later: {status}"),
 /// }
 /// # Ok::<(), serde_json::Error>(())
@@ -33,22 +33,22 @@ use crate::response::Status;
 #[derive(Clone, Serialize)]
 #[serde(tag = "type", content = "object", rename_all = "UPPERCASE")]
 pub enum WatchEvent<K> {
-    /// The object is new, was there when the watch began, or has come to match the selectors.
+    /// The object is new, existed when the watch started, or now matches the selectors.
     Added(K),
-    /// The object has changed, and matches the selectors as it did before.
+    /// The object has changed, and still matches the selectors.
     Modified(K),
-    /// The object is gone, or no longer matches the selectors; this is its last state, with the resource version of the
+    /// The object is deleted, or no longer matches the selectors. This is its last state, with the resourceVersion of the
     /// deletion.
     Deleted(K),
-    /// No change: a place from which to go on.
+    /// No change: a resourceVersion to resume from.
     Bookmark(Bookmark),
-    /// The watch failed and ends, with code 410 where its resource version is too old. The HTTP status of the answer is
-    /// 200 all the same.
+    /// The watch failed and ends; code 410 if its resourceVersion is too old. The HTTP status of the response is 200
+    /// nevertheless.
     Error(Box<Status>),
 }
 
 impl<K> fmt::Debug for WatchEvent<K> {
-    /// Names the event and what is known of every `K`; the object itself is not printed.
+    /// Prints the type of the event, not the object, because `K` need not implement Debug.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Added(_) => f.write_str("Added"),
@@ -97,16 +97,16 @@ impl<'de, K: Deserialize<'de>> Visitor<'de> for EventVisitor<K> {
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<WatchEvent<K>, A::Error> {
-        let (mut kind, mut early, mut event) = (None, None::<Value>, None);
+        let (mut kind, mut buffered, mut event) = (None, None::<Value>, None);
         while let Some(field) = map.next_key()? {
             match (field, kind) {
                 (Field::Type, _) => kind = Some(map.next_value::<EventType>()?),
                 (Field::Object, Some(kind)) => event = Some(from_map(kind, &mut map)?),
-                (Field::Object, None) => early = Some(map.next_value()?),
+                (Field::Object, None) => buffered = Some(map.next_value()?),
                 (Field::Other, _) => drop(map.next_value::<IgnoredAny>()?),
             }
         }
-        match (event, kind, early) {
+        match (event, kind, buffered) {
             (Some(event), _, _) => Ok(event),
             (None, Some(kind), Some(object)) => from_value(kind, object).map_err(A::Error::custom),
             (None, None, _) => Err(A::Error::missing_field("type")),

@@ -14,7 +14,7 @@ fn read(text: &str) -> Result<Event, serde_json::Error> {
 const OBJECT: &str = r#"{"kind":"Pod","apiVersion":"v1","metadata":{"name":"a"}}"#;
 
 #[test]
-fn both_orders_of_the_fields() {
+fn type_and_object_are_accepted_in_both_orders() {
     for (kind, expected) in [("ADDED", "Added"), ("MODIFIED", "Modified"), ("DELETED", "Deleted")] {
         for text in [
             format!(r#"{{"type":"{kind}","object":{OBJECT}}}"#),
@@ -34,7 +34,7 @@ fn both_orders_of_the_fields() {
 }
 
 #[test]
-fn errors_hold_a_status() {
+fn error_events_hold_a_status() {
     let status = r#"{"kind":"Status","apiVersion":"v1","metadata":{},"status":"Failure","message":"too old",
         "reason":"Expired","code":410,"details":{"retryAfterSeconds":3}}"#;
     for text in [
@@ -48,7 +48,7 @@ fn errors_hold_a_status() {
 }
 
 #[test]
-fn bookmarks() {
+fn bookmarks_hold_their_resource_version() {
     let end = r#"{"type":"BOOKMARK","object":{"kind":"Pod","apiVersion":"v1","metadata":{"resourceVersion":"12",
         "creationTimestamp":null,"annotations":{"k8s.io/initial-events-end":"true"}},"spec":{"containers":null},"status":{}}}"#;
     let Ok(WatchEvent::Bookmark(bookmark)) = read(end) else { panic!("a bookmark") };
@@ -60,7 +60,7 @@ fn bookmarks() {
 }
 
 #[test]
-fn what_is_no_event() {
+fn malformed_events_are_rejected() {
     for (text, why) in [
         ("{}", "missing field `type`"),
         (r#"{"object":{}}"#, "missing field `type`"),
@@ -92,8 +92,8 @@ fn events_round_trip() {
 }
 
 #[test]
-fn objects_are_read_from_the_bytes_without_a_buffer_in_between() {
-    /// Succeeds only where the deserializer lends from the input: a buffered object could not.
+fn objects_are_decoded_without_an_intermediate_buffer() {
+    /// Decodes only if the deserializer borrows from the input, which a buffered value cannot.
     struct Borrowed;
     impl<'de> Deserialize<'de> for Borrowed {
         fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
@@ -105,7 +105,7 @@ fn objects_are_read_from_the_bytes_without_a_buffer_in_between() {
 }
 
 #[test]
-fn one_bad_object_is_one_bad_event() {
+fn a_guard_turns_an_undecodable_object_into_one_event() {
     let bad =
         json!({"type": "MODIFIED", "object": {"metadata": {"name": "a", "namespace": "web"}, "spec": 5}})
             .to_string();
@@ -123,7 +123,7 @@ fn one_bad_object_is_one_bad_event() {
 }
 
 #[test]
-fn deep_objects_are_an_error_not_a_crash() {
+fn deeply_nested_objects_are_an_error_not_a_stack_overflow() {
     let deep =
         |levels: usize| format!(r#"{{"metadata":{{}},"spec":{}{}}}"#, "[".repeat(levels), "]".repeat(levels));
     for text in [
@@ -135,6 +135,6 @@ fn deep_objects_are_an_error_not_a_crash() {
         assert!(serde_json::from_str::<WatchEvent<DeserializeGuard<Pod>>>(&text).is_err());
     }
     assert!(read(&format!(r#"{{"type":"ADDED","object":{}}}"#, deep(100))).is_ok());
-    // What is skipped takes no stack, however deep.
+    // Skipped values use no stack, at any depth.
     assert!(read(&format!(r#"{{"ignored":{},"type":"ADDED","object":{}}}"#, deep(10_000), deep(1))).is_ok());
 }

@@ -1,10 +1,43 @@
-//! Several versions of a kind, each derived on its own, as the one definition that a server takes.
+//! Custom resource definitions: that of a derived kind, and several versions merged into one definition.
 
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::{
     CustomResourceDefinition, CustomResourceDefinitionSpec,
 };
 
-/// Why definitions do not go together.
+use crate::discovery::ApiResource;
+
+/// The items for definitions of `apiextensions.k8s.io/v1`.
+pub mod v1 {
+    pub use super::{CustomResourceExt, MergeError, merge_crds};
+}
+
+/// The definition of a custom resource type; `#[derive(CustomResource)]` implements the trait.
+///
+/// ```
+/// use kube_core::CustomResourceExt;
+///
+/// /// One line about a kind.
+/// fn describe<K: CustomResourceExt>() -> String {
+///     let versions = K::crd().spec.versions.len();
+///     let short = K::shortnames().join(", ");
+///     format!("{} ({short}) is defined by {} in {versions} version(s)", K::api_resource().kind, K::crd_name())
+/// }
+/// ```
+pub trait CustomResourceExt {
+    /// The definition, ready to apply to a server.
+    fn crd() -> CustomResourceDefinition;
+
+    /// The name of the definition: `plural.group`.
+    fn crd_name() -> &'static str;
+
+    /// Group, version, kind and plural of the resource.
+    fn api_resource() -> ApiResource;
+
+    /// Short names that kubectl accepts in place of the plural.
+    fn shortnames() -> &'static [&'static str];
+}
+
+/// Why definitions cannot be merged.
 ///
 /// ```
 /// use kube_core::crd::{MergeError, merge_crds};
@@ -15,35 +48,35 @@ use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::{
 /// ```
 #[derive(Debug, thiserror::Error)]
 pub enum MergeError {
-    /// There was nothing to merge.
+    /// The list of definitions is empty.
     #[error("no definitions given: pass at least one `crd()`")]
     MissingCrds,
 
-    /// No definition has the version that is to be stored.
-    #[error("no definition has the version `{0}` that is to be stored")]
+    /// No definition has the storage version.
+    #[error("no definition has the storage version `{0}`")]
     MissingStoredApi(String),
 
-    /// The definition of the stored version has no such version; kept for callers that match on it.
+    /// The definition of the storage version has no such version. Never returned; kept for callers that match on it.
     #[error("the definition to start from has no version `{0}`")]
     MissingRootVersion(String),
 
-    /// A definition has no version at all.
+    /// A definition has no versions.
     #[error("a definition has no versions: each must have exactly one")]
     MissingVersions,
 
-    /// A definition has several versions already.
+    /// A definition has more than one version.
     #[error("a definition has more than one version: merge definitions of one version each")]
     MultiVersionCrd,
 
-    /// The definitions are not versions of one kind: says which property differs, or which version comes twice.
-    #[error("the definitions do not go together: {0}")]
+    /// The definitions are not versions of one kind: the property that differs, or the version that occurs twice.
+    #[error("the definitions cannot be merged: {0}")]
     PropertyMismatch(String),
 }
 
-/// Puts definitions with one version each into one definition with all of them, in the order given.
+/// Merges definitions with one version each into one definition with all versions, in the order of the arguments.
 ///
-/// `stored_apiversion` (such as `"v1"`) becomes the version that is stored, all others are served only. Metadata,
-/// names and everything else besides the versions are taken from the definition of the stored version.
+/// `stored_apiversion` (such as `"v1"`) becomes the storage version, the others are served only. Metadata, names and
+/// everything else besides the versions are copied from the definition of the storage version.
 ///
 /// ```
 /// use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
@@ -66,8 +99,8 @@ pub enum MergeError {
 ///
 /// # Errors
 ///
-/// [`MergeError`] when there are no definitions, one has not exactly one version, they differ in group, kind or scope,
-/// two of them have the same version, or none has the stored one.
+/// [`MergeError`] if there are no definitions, one does not have exactly one version, they differ in group, kind or scope,
+/// two have the same version, or none has the storage version.
 pub fn merge_crds(
     crds: Vec<CustomResourceDefinition>,
     stored_apiversion: &str,
@@ -135,14 +168,14 @@ mod tests {
     }
 
     #[test]
-    fn only_the_named_version_is_stored() {
+    fn only_the_requested_version_is_stored() {
         let merged = merge_crds(vec![crd("v1"), crd("v2"), crd("v1beta1")], "v2").unwrap();
         assert_eq!(versions(&merged), [("v1", true, false), ("v2", true, true), ("v1beta1", true, false)]);
         assert_eq!(merged.metadata.labels.unwrap()["from"], "v2");
     }
 
     #[test]
-    fn what_is_not_served_stays_so() {
+    fn a_version_that_is_not_served_stays_unserved() {
         let mut old = crd("v1");
         old.spec.versions[0].served = false;
         let merged = merge_crds(vec![old, crd("v2")], "v2").unwrap();
@@ -150,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn each_way_not_to_go_together_is_told() {
+    fn each_wrong_set_of_definitions_has_its_error() {
         assert!(matches!(merge_crds(vec![], "v1"), Err(MergeError::MissingCrds)));
         assert!(
             matches!(merge_crds(vec![crd("v1")], "v3"), Err(MergeError::MissingStoredApi(version)) if version == "v3")
@@ -163,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn the_property_that_differs_is_named() {
+    fn a_mismatch_names_the_property_that_differs() {
         let differs = |change: fn(&mut CustomResourceDefinitionSpec)| {
             let mut other = crd("v2");
             change(&mut other.spec);
@@ -179,16 +212,13 @@ mod tests {
     }
 
     #[test]
-    fn a_version_that_comes_twice_is_named() {
+    fn a_duplicate_version_is_named() {
         let twice = merge_crds(vec![crd("v1"), crd("v2"), crd("v1")], "v2").unwrap_err();
         assert!(matches!(twice, MergeError::PropertyMismatch(_)));
-        assert_eq!(
-            twice.to_string(),
-            "the definitions do not go together: two of them have the version `v1`"
-        );
+        assert_eq!(twice.to_string(), "the definitions cannot be merged: two of them have the version `v1`");
         let mut other = crd("v2");
         other.spec.group = "other.com".into();
         let differing = merge_crds(vec![crd("v1"), other], "v1").unwrap_err();
-        assert_eq!(differing.to_string(), "the definitions do not go together: they differ in `spec.group`");
+        assert_eq!(differing.to_string(), "the definitions cannot be merged: they differ in `spec.group`");
     }
 }
