@@ -1,8 +1,8 @@
-//! Why a type has no structural schema.
+//! Errors of making a structural schema.
 
 use thiserror::Error;
 
-/// A type whose schema no API server would take.
+/// A type has no schema that an API server accepts.
 ///
 /// ```
 /// #[derive(schemars::JsonSchema)]
@@ -16,44 +16,44 @@ use thiserror::Error;
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum SchemaError {
-    /// A type contains itself. A structural schema spells every level out, so that one would have no end.
+    /// A type contains itself. A structural schema has no references, so it would be infinite.
     #[error(
-        "the schema of `{root}` has no end: `{type_name}` contains itself at `{path}`; say there where it ends, with \
+        "the schema of `{root}` is infinite: `{type_name}` contains itself at `{path}`; end the recursion there with \
          #[schemars(with = \"serde_json::Value\")] for any value, or #[schemars(schema_with = \"..\")] for an open node of one type"
     )]
     Recursive {
-        /// The type that a schema was asked of.
+        /// The type whose schema was requested.
         root: String,
-        /// The type that contains itself, by the name of its schema.
+        /// The schema name of the type that contains itself.
         type_name: String,
-        /// The place at which it comes again, seen from the root: `.spec.tree.children[*]`.
-        /// `[*]` stands for an item of a list or a value of a map.
+        /// The path from the root to the recursive occurrence: `.spec.tree.children[*]`, where `[*]` is an item of a list or a
+        /// value of a map.
         path: String,
     },
 
-    /// A merge strategy (`#[x_kube(merge_strategy = ..)]`) at a value that it is not for.
+    /// A merge strategy (`#[x_kube(merge_strategy = ..)]`) at a value of the wrong type.
     #[error(
         "the schema of `{root}` has `{keyword}` at `{path}`, which needs the type {wanted} and has {found}; \
-         give the field another strategy, or a type: #[schemars(with = \"..\")]"
+         use another strategy for the field, or another type: #[schemars(with = \"..\")]"
     )]
     Strategy {
-        /// The type that a schema was asked of.
+        /// The type whose schema was requested.
         root: String,
         /// `x-kubernetes-map-type` or `x-kubernetes-list-type`.
         keyword: &'static str,
-        /// The type that the strategy is for.
+        /// The type that the strategy requires.
         wanted: &'static str,
-        /// The type that is there.
+        /// The actual type.
         found: String,
-        /// The field, seen from the root; see [`Recursive`](Self::Recursive).
+        /// The path from the root to the field, as in [`Recursive`](Self::Recursive).
         path: String,
     },
 
-    /// A schema written by hand (`schemars(schema_with)`, `schemars(extend)`, an own `JsonSchema`) has a keyword of the wrong
-    /// JSON type, such as `"maxLength": "3"`. The source says what was found.
+    /// A handwritten schema (`schemars(schema_with)`, `schemars(extend)`, an implementation of `JsonSchema`) has a keyword of the
+    /// wrong JSON type, such as `"maxLength": "3"`.
     #[error("the schema of `{root}` has a keyword of the wrong type")]
     Keyword {
-        /// The type that a schema was asked of.
+        /// The type whose schema was requested.
         root: String,
         /// What was found, and what was expected.
         source: serde_json::Error,

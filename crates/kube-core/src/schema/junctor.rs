@@ -1,32 +1,36 @@
-//! `anyOf` and `oneOf`: the shape of every branch moves out, what is left inside restricts values only.
+//! The junctors `anyOf` and `oneOf`: fields and types of every branch move out, value validations stay inside. Recursive, like
+//! the schemas.
 
 use serde_json::{Value, json};
 
 use super::{
-    Node, describe,
-    keywords::{VALIDATIONS, also, flag, is_null_only, property, required},
-    merge::{Kind, inferred_kind, intersect, kind, set_kind, union},
+    combine::{intersect, union},
+    descriptions::{put_descriptions, take_descriptions},
+    node::{
+        Kind, Node, VALIDATIONS, add_condition, flag, inferred_kind, is_null_only, kind, property, required,
+        set_kind,
+    },
     optional::enum_beside_null,
     rules,
 };
 
-/// Brings the alternatives `branches` (each rewritten already) of the keyword `key` into `node`.
+/// Merges the (already rewritten) `branches` of the keyword `key` into `node`.
 pub(super) fn hoist(node: &mut Node, key: &str, branches: Vec<Node>) {
     let (nulls, mut branches): (Vec<Node>, Vec<Node>) = branches.into_iter().partition(is_null_only);
     branches.dedup();
-    let of_parent = kind(node).or_else(|| inferred_kind(node)).filter(|kind| *kind != Kind::Any);
+    let parent_kind = kind(node).or_else(|| inferred_kind(node)).filter(|kind| *kind != Kind::Any);
     for branch in branches.iter_mut().filter(|branch| kind(branch).is_none()) {
-        if of_parent.is_some() && flag(node, "nullable") {
-            branch.insert("nullable".into(), true.into()); // null is the parent's to allow
+        if parent_kind.is_some() && flag(node, "nullable") {
+            branch.insert("nullable".into(), true.into()); // the parent decides about null
         }
-        if let Some(kind) = of_parent.clone().or_else(|| inferred_kind(branch)) {
+        if let Some(kind) = parent_kind.clone().or_else(|| inferred_kind(branch)) {
             set_kind(branch, kind);
         }
     }
     let several = branches.len() > 1;
     let tag = discriminator(&branches).filter(|_| several).map(str::to_owned);
-    let described = if several { describe::take(&mut branches) } else { Vec::new() };
-    let ruled = if several { rules::take(&mut branches) } else { Vec::new() };
+    let descriptions = if several { take_descriptions(&mut branches) } else { Vec::new() };
+    let branch_rules = if several { rules::take_rules(&mut branches) } else { Vec::new() };
     let Some((first, rest)) = branches.split_first() else {
         nulls.into_iter().take(1).for_each(|null| intersect(node, null));
         return;
@@ -37,15 +41,15 @@ pub(super) fn hoist(node: &mut Node, key: &str, branches: Vec<Node>) {
     }
     let residues: Vec<Node> = branches.iter().map(|branch| residue(branch, &merged)).collect();
     let exclusive = key == "oneOf" && pairwise(&branches, disjoint);
-    describe::put(&mut merged, &branches, tag.as_deref(), key, described);
-    rules::leave_to_branches(node, &ruled);
-    rules::put(node, &mut merged, &branches, tag.as_deref(), ruled);
-    leave_out_defaults(node, &branches);
+    put_descriptions(&mut merged, &branches, tag.as_deref(), key, descriptions);
+    rules::remove_branch_rules(node, &branch_rules);
+    rules::put_rules(node, &mut merged, &branches, tag.as_deref(), branch_rules);
+    remove_partial_defaults(node, &branches);
     intersect(node, merged);
     constrain(node, if exclusive { "oneOf" } else { "anyOf" }, residues);
 }
 
-/// What `branch` demands of values beyond what `merged` demands already.
+/// The value validations of `branch` that `merged` does not have.
 pub(super) fn residue(branch: &Node, merged: &Node) -> Node {
     let mut rest = Node::new();
     if kind(merged) == Some(Kind::Any) {
@@ -94,7 +98,7 @@ pub(super) fn residue(branch: &Node, merged: &Node) -> Node {
     rest
 }
 
-/// Puts what is left of the branches back, unless it says nothing.
+/// Adds the residues of the branches, unless they restrict nothing.
 fn constrain(node: &mut Node, key: &str, mut residues: Vec<Node>) {
     residues.dedup();
     let listed = residues.iter().all(|residue| residue.len() == 1 && residue.contains_key("enum"));
@@ -103,7 +107,7 @@ fn constrain(node: &mut Node, key: &str, mut residues: Vec<Node>) {
     }
     let residues = json!(residues);
     if node.contains_key(key) {
-        also(node, json!({ key: residues }));
+        add_condition(node, json!({ key: residues }));
     } else {
         node.insert(key.to_owned(), residues);
     }
@@ -113,9 +117,9 @@ fn pairwise(branches: &[Node], holds: impl Fn(&Node, &Node) -> bool) -> bool {
     branches.iter().enumerate().all(|(i, a)| branches[i + 1..].iter().all(|b| holds(a, b)))
 }
 
-/// Removes the defaults of fields of `node` that some of the `branches` have and others do not: a server fills a default in
-/// whatever the branch.
-fn leave_out_defaults(node: &mut Node, branches: &[Node]) {
+/// Removes the defaults of fields of `node` that only some of the `branches` have: a server applies a default to the values
+/// of every branch.
+fn remove_partial_defaults(node: &mut Node, branches: &[Node]) {
     let Some(Value::Object(fields)) = node.get_mut("properties") else { return };
     for (name, field) in fields {
         let having = branches.iter().filter(|branch| property(branch, name).is_some()).count();
@@ -125,7 +129,7 @@ fn leave_out_defaults(node: &mut Node, branches: &[Node]) {
     }
 }
 
-/// The field that tells all `branches` apart: each requires it, with texts of its own.
+/// The field that distinguishes all `branches`: each requires it, with disjoint strings.
 fn discriminator(branches: &[Node]) -> Option<&str> {
     let text = |branch, name| {
         let values = property(branch, name)?.get("enum")?.as_array()?;
@@ -142,7 +146,7 @@ fn discriminator(branches: &[Node]) -> Option<&str> {
     })
 }
 
-/// Whether what is left of `a` and `b` still excludes each other: by a tag, by the values, or by a field that only one has.
+/// Whether the residues of `a` and `b` still exclude each other: by a tag, by their values, or by a field of only one.
 fn disjoint(a: &Node, b: &Node) -> bool {
     different_values(a, b) || required(a).any(|name| {
         required(b).any(|other| other == name)

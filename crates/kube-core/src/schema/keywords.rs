@@ -1,11 +1,12 @@
-//! One spelling per fact: what JSON schema drafts write in several ways is brought to the one that the rest of the rewriting (and the server) reads.
+//! Normalizes keywords: the several spellings of JSON schema drafts become the one that the rest of the rewriting and the server
+//! expect.
 
 use serde_json::{Value, json};
 
-use super::Node;
+use super::node::{INT_OR_STRING, Node, OPEN, add_condition, is_null_only};
 
-/// Keywords of a node that servers know (`JSONSchemaProps`) and take in a structural schema.
-const KNOWN: &[&str] = &[
+/// Keywords of `JSONSchemaProps` that servers allow in a structural schema.
+const STRUCTURAL: &[&str] = &[
     "$ref",
     "additionalProperties",
     "allOf",
@@ -38,81 +39,39 @@ const KNOWN: &[&str] = &[
     "type",
 ];
 
-/// Keywords that restrict values and may stand inside of `allOf`, `anyOf`, `oneOf` and `not` (`format` may too, but servers
-/// warn of one without a type beside it).
-pub(super) const VALIDATIONS: &[&str] = &[
-    "enum",
-    "exclusiveMaximum",
-    "exclusiveMinimum",
-    "maxItems",
-    "maxLength",
-    "maxProperties",
-    "maximum",
-    "minItems",
-    "minLength",
-    "minProperties",
-    "minimum",
-    "multipleOf",
-    "pattern",
-];
-
-/// Formats that schemars gives to types of Rust and that no server knows: it would warn of each. Any other is somebody's wish.
-const FOREIGN_FORMATS: &[&str] =
+/// Formats of schemars for Rust types that servers do not know and would warn about. Any other format was written by hand.
+const RUST_FORMATS: &[&str] =
     &["int128", "ip", "partial-date-time", "partial-time", "uint128", "zoned-date-time"];
 
-/// Base64 as `format: byte` has it, but that a server refuses empty data there.
+/// Base64 like `format: byte`, but including the empty string, which servers reject for that format.
 const BASE64: &str = "^([A-Za-z0-9+/]{4})*([A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$";
 
-pub(super) const OPEN: &str = "x-kubernetes-preserve-unknown-fields";
-pub(super) const RULES: &str = "x-kubernetes-validations";
-pub(super) const INT_OR_STRING: &str = "x-kubernetes-int-or-string";
-
-/// The node of `schema` in its one spelling; subschemas are left as they are.
+/// The node of `schema` with normalized keywords; subschemas are unchanged.
 pub(super) fn normalize(schema: Value) -> Node {
     let Value::Object(mut node) = schema else { return Node::new() };
     if let Some(value) = node.remove("const") {
         node.insert("enum".into(), json!([value]));
     }
-    positions_to_items(&mut node);
-    patterns_to_values(&mut node);
-    exclusive_bounds(&mut node);
+    tuple_to_items(&mut node);
+    patterns_to_additional(&mut node);
+    bounds_to_numbers(&mut node);
     if let Some(merge) = node.remove("x-kubernetes-struct-type") {
-        node.insert("x-kubernetes-map-type".into(), merge); // the one key a CRD has for both
+        node.insert("x-kubernetes-map-type".into(), merge); // CRDs have one key for both
     }
     node.retain(|key, value| {
-        (KNOWN.contains(&key.as_str()) || key.starts_with("x-kubernetes-")) && !value.is_null()
+        (STRUCTURAL.contains(&key.as_str()) || key.starts_with("x-kubernetes-")) && !value.is_null()
     });
     if node.get("additionalProperties") == Some(&Value::Bool(false)) {
         node.remove("additionalProperties");
     }
     types_to_type(&mut node);
     null_out_of_enum(&mut node);
-    format(&mut node);
+    normalize_format(&mut node);
     node
 }
 
-/// Whether `null` is the only value of `node`.
-pub(super) fn is_null_only(node: &Node) -> bool {
-    node.get("enum").and_then(Value::as_array).is_some_and(|values| values.iter().all(Value::is_null))
-}
-
-/// Whether the key says `true`.
-pub(super) fn flag(node: &Node, key: &str) -> bool {
-    node.get(key) == Some(&Value::Bool(true))
-}
-
-/// The fields that the node requires.
-pub(super) fn required(node: &Node) -> impl Iterator<Item = &str> {
-    node.get("required").and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str)
-}
-
-/// A field of the node.
-pub(super) fn property<'a>(node: &'a Node, name: &str) -> Option<&'a Node> {
-    node.get("properties")?.get(name)?.as_object()
-}
-
-/// Tuples: `prefixItems` or an array of `items` become one schema for every position.
-fn positions_to_items(node: &mut Node) {
+/// Tuples: `prefixItems` or an array of `items` become one schema for all positions.
+fn tuple_to_items(node: &mut Node) {
     let mut positions = match node.remove("prefixItems") {
         Some(Value::Array(positions)) => positions,
         _ => Vec::new(),
@@ -137,8 +96,8 @@ fn positions_to_items(node: &mut Node) {
     }
 }
 
-/// Maps whose keys have a pattern: servers only know maps with any key.
-fn patterns_to_values(node: &mut Node) {
+/// Maps with key patterns: servers support maps with arbitrary keys only.
+fn patterns_to_additional(node: &mut Node) {
     if let Some(open) = node.remove("unevaluatedProperties") {
         node.entry("additionalProperties").or_insert(open);
     }
@@ -152,9 +111,9 @@ fn patterns_to_values(node: &mut Node) {
     node.insert("additionalProperties".into(), all);
 }
 
-/// `minimum: 3, exclusiveMinimum: true` of older drafts is the `exclusiveMinimum: 3` of newer ones here, where every keyword says
-/// something by itself. [`bounds_for_servers`] brings it back.
-fn exclusive_bounds(node: &mut Node) {
+/// `minimum: 3, exclusiveMinimum: true` of older drafts becomes `exclusiveMinimum: 3` of newer ones, so that every keyword has a
+/// meaning by itself. [`bounds_for_servers`] converts it back.
+fn bounds_to_numbers(node: &mut Node) {
     for (exclusive, bound) in BOUNDS {
         match node.get(exclusive) {
             Some(Value::Bool(true)) => match node.remove(bound) {
@@ -169,7 +128,7 @@ fn exclusive_bounds(node: &mut Node) {
 
 const BOUNDS: [(&str, &str); 2] = [("exclusiveMinimum", "minimum"), ("exclusiveMaximum", "maximum")];
 
-/// Servers read a bound, and a flag that says whether it is exclusive: of two bounds the narrower one stays.
+/// Servers expect a bound and a flag whether it is exclusive: of two bounds the narrower one stays.
 pub(super) fn bounds_for_servers(node: &mut Node) {
     for (exclusive, bound) in BOUNDS {
         let Some(Value::Number(limit)) = node.get(exclusive).cloned() else { continue };
@@ -218,7 +177,7 @@ fn types_to_type(node: &mut Node) {
     }
 }
 
-/// A server refuses `null` wherever there is an `enum`, even one that lists it: `nullable` alone says so here.
+/// Servers reject `null` for any `enum`, even one that lists it: `nullable` alone allows it here.
 fn null_out_of_enum(node: &mut Node) {
     if is_null_only(node) {
         node.insert("nullable".into(), true.into());
@@ -232,9 +191,9 @@ fn null_out_of_enum(node: &mut Node) {
     }
 }
 
-/// Formats that servers do not know or read otherwise: those of Rust's integers become bounds and a known format, base64
-/// a pattern.
-fn format(node: &mut Node) {
+/// Formats that servers do not know or interpret differently: those of Rust's integers become bounds and a known format,
+/// base64 becomes a pattern.
+fn normalize_format(node: &mut Node) {
     let Some(format) = node.get("format").and_then(Value::as_str) else { return };
     let known = match format {
         "int8" | "uint8" | "int16" | "uint16" => "int32",
@@ -246,27 +205,18 @@ fn format(node: &mut Node) {
         "byte" => {
             node.remove("format");
             match node.get("pattern") {
-                Some(own) if own != BASE64 => also(node, json!({ "pattern": BASE64 })),
+                Some(own) if own != BASE64 => add_condition(node, json!({ "pattern": BASE64 })),
                 _ => {
                     node.insert("pattern".into(), BASE64.into());
                 }
             }
             return;
         }
-        foreign if FOREIGN_FORMATS.contains(&foreign) => {
+        rust if RUST_FORMATS.contains(&rust) => {
             node.remove("format");
             return;
         }
         _ => return,
     };
     node.insert("format".into(), known.into());
-}
-
-/// Adds a further condition that `node` has no keyword left for.
-pub(super) fn also(node: &mut Node, condition: Value) {
-    if let Value::Array(all) = node.entry("allOf").or_insert(json!([]))
-        && !all.contains(&condition)
-    {
-        all.push(condition);
-    }
 }

@@ -1,84 +1,80 @@
-//! From the schemas that [`schemars`] makes to the *structural* schemas that Kubernetes accepts.
+//! Converts schemas of [`schemars`] into *structural* schemas, which Kubernetes requires for custom resources.
 //!
-//! A JSON schema may say the same thing in many ways; an API server only takes the ones from which it can tell,
-//! without looking at a value, which fields exist and of which type each is: otherwise it could not prune
-//! unknown fields, fill in defaults or merge two applies. Three [transforms](schemars::transform::Transform)
-//! bring a derived schema there, applied in this order:
+//! An API server must know, independent of any value, which fields exist and which type each has: otherwise it could not prune
+//! unknown fields, apply defaults or merge two applies. JSON schema allows many forms without that property. Three
+//! [transforms](schemars::transform::Transform), applied in this order, convert a derived schema:
 //!
-//! 1. [`StructuralSchemaRewriter`]: the shape. One type per node, every field of every variant outside of
-//!    `oneOf`/`anyOf`/`allOf`, and only keywords that the server knows.
-//! 2. [`OptionalEnum`]: `null` for enumerations that may be absent.
-//! 3. [`OptionalIntOrString`]: `null` for numbers-or-strings that may be absent, as far as that can be seen of a schema.
+//! 1. [`StructuralSchemaRewriter`]: one type per node, all fields of all variants outside of the junctors
+//!    `oneOf`/`anyOf`/`allOf`, and only keywords that servers accept.
+//! 2. [`OptionalEnum`]: allows `null` for optional enumerations.
+//! 3. [`OptionalIntOrString`]: allows `null` for optional numbers-or-strings, as far as the schema shows that they are optional.
 //!
-//! [`structural_schema`] does all of it for one type; it is what a derived `crd()` calls. It knows some types of k8s-openapi better:
-//! `IntOrString` and `Quantity` may be null where they are optional and nowhere else, `RawExtension`, `FieldsV1` and `JSON` keep
-//! the fields that are in them.
+//! [`structural_schema`] applies all of them to the schema of one type; a derived `crd()` calls it. It corrects the schemas of some
+//! types of k8s-openapi: `IntOrString` and `Quantity` allow null only if they are optional, and `RawExtension`, `FieldsV1` and
+//! `JSON` keep all their fields.
 //!
-//! # What becomes of what
+//! # Mapping
 //!
 //! | Rust | in the CRD |
 //! |---|---|
 //! | `Option<T>` | `T` with `nullable: true` |
 //! | enum of unit variants | `type: string` with `enum` (optional ones: see [`OptionalEnum`]) |
-//! | enum, externally tagged | one object with a property per variant, `oneOf` says which is required |
+//! | enum, externally tagged | one object with a property per variant, of which `oneOf` requires exactly one |
 //! | the same with unit *and* data variants | string or object: an open node (below) |
-//! | enum, internally or adjacently tagged | one object with the fields of all variants, the tag an `enum`, `oneOf` ties fields to tags |
-//! | enum, untagged | fields of all variants, `anyOf` holds what each requires; int/string becomes int-or-string; other mixtures an open node |
+//! | enum, internally or adjacently tagged | one object with the fields of all variants, the tag as `enum`, `oneOf` with the required fields per tag |
+//! | enum, untagged | fields of all variants, `anyOf` with the required fields of each; int/string becomes int-or-string; other mixtures an open node |
 //! | `HashMap<String, T>`, `HashMap<u32, T>` | `additionalProperties` |
-//! | `#[serde(default)]` | `default`, unless other variants lack the field: a server would fill it in for all of them |
+//! | `#[serde(default)]` | `default`, unless other variants lack the field: a server would apply it to all of them |
 //! | doc comment of a variant | description of its field, of the tag, or an item in the description of the enum |
-//! | rules of one variant or of an optional flattened struct | rules of the node, each with the condition that the value is of that variant |
-//! | `#[serde(flatten)]` map beside fields | the fields, and `x-kubernetes-preserve-unknown-fields: true` |
+//! | rules of one variant or of an optional flattened struct | rules of the node, each guarded by the condition that the value is of that variant |
+//! | `#[serde(flatten)]` map next to fields | the fields, and `x-kubernetes-preserve-unknown-fields: true` |
 //! | `serde_json::Value` | an open node that may be null |
-//! | tuple, tuple struct | array of fixed length, `items` takes every position's type |
-//! | `HashSet<T>` | array (servers refuse `uniqueItems`) |
+//! | tuple, tuple struct | array of fixed length, `items` allows the types of all positions |
+//! | `HashSet<T>` | array (servers reject `uniqueItems`) |
 //! | `()`, unit struct | an object without fields that may be null |
-//! | `u8`…`u32`, `i8`, `i16` | integer with bounds and the format `int32` or `int64` (servers warn of others) |
-//! | `u64`, `usize`, `i128` | integer; servers hold 64 signed bits, larger values are refused |
-//! | `format` by hand | stays, but for `byte`, which refuses empty data on servers: a pattern |
-//! | a type that contains itself | refused by [`structural_schema`]; the rewriting alone leaves it open where it comes again |
+//! | `u8`…`u32`, `i8`, `i16` | integer with bounds and the format `int32` or `int64` (servers warn about others) |
+//! | `u64`, `usize`, `i128` | integer; servers store signed 64-bit numbers and reject larger ones |
+//! | handwritten `format` | unchanged, except `byte`, for which servers reject empty data: a pattern |
+//! | a type that contains itself | an error of [`structural_schema`]; the transforms alone make the recursive occurrence an open node |
 //!
-//! An *open node* is `x-kubernetes-preserve-unknown-fields: true`: the server keeps what it is given and checks nothing of it.
-//! The rewriting never refuses a value that the original schema allows; where the structural form cannot say
-//! something (types inside of variants, closed objects), it says less. What serde writes is accepted so far as schemars describes it:
-//! not numbers beyond 64 bits, `NaN` (written as `null`), or a `jiff::Span` of years alone.
+//! An *open node* has `x-kubernetes-preserve-unknown-fields: true`: the server stores any value and validates nothing.
+//! The structural schema never rejects a value that the original schema allows. It is more permissive where the structural form
+//! lacks expressiveness (types inside of variants, closed objects). It accepts what serde writes as far as schemars describes it:
+//! not numbers beyond 64 bits, `NaN` (serialized as `null`), or a `jiff::Span` of years only.
 //!
-//! What a schema leaves out cannot be brought back: schemars does not mention the tag of a *struct* with `#[serde(tag = "..")]`
-//! (servers prune it unless `#[schemars(extend(..))]` says more), nor which fields came from a flattened `Option`. The derive
-//! macros say the latter by [`flattenable`] and [`flattened_option`].
+//! Information that the schema of schemars lacks cannot be restored: the tag of a *struct* with `#[serde(tag = "..")]` (servers prune
+//! it unless `#[schemars(extend(..))]` adds it), and which fields are from a flattened `Option`. The derive macros preserve the latter
+//! with [`flattenable`] and [`flattened_option`].
 
-mod describe;
+mod combine;
+mod descriptions;
 mod error;
+mod flatten;
 mod junctor;
+mod k8s_types;
 mod keywords;
-mod known;
-mod merge;
+mod merge_strategy;
+mod node;
 mod optional;
-mod part;
-mod recursion;
 mod refs;
 mod rewrite;
 mod rules;
-mod strategy;
 mod structural;
 
 pub use error::SchemaError;
+pub use flatten::{flattenable, flattened_option};
 pub use optional::{OptionalEnum, OptionalIntOrString};
-pub use part::{flattenable, flattened_option};
 pub use structural::{StructuralSchemaRewriter, structural_schema};
 
 #[cfg(test)]
 mod tests;
 
-/// A type whose `#[x_kube(..)]` attributes are read: `#[derive(KubeSchema)]` implements it.
+/// A type whose `#[x_kube(..)]` attributes are part of its schema; `#[derive(KubeSchema)]` implements it.
 ///
-/// It is there for the error of a spec with such attributes that derives `JsonSchema`.
+/// It causes the compile error for a spec with such attributes that derives `JsonSchema` instead.
 #[diagnostic::on_unimplemented(
-    message = "`{Self}` has `#[x_kube(..)]` attributes, which `JsonSchema` does not read",
-    label = "`KubeSchema` reads them",
-    note = "write `#[derive(KubeSchema)]` in place of `#[derive(JsonSchema)]`"
+    message = "`{Self}` has `#[x_kube(..)]` attributes, which `#[derive(JsonSchema)]` ignores",
+    label = "`#[derive(KubeSchema)]` applies them",
+    note = "use `#[derive(KubeSchema)]` instead of `#[derive(JsonSchema)]`"
 )]
 pub trait ReadsRules: schemars::JsonSchema {}
-
-/// A schema node while it is being rewritten.
-type Node = serde_json::Map<String, serde_json::Value>;

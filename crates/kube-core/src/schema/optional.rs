@@ -1,4 +1,4 @@
-//! Nodes that may be null.
+//! Optional enumerations and numbers-or-strings: nodes that may be null.
 
 use schemars::{
     Schema,
@@ -6,15 +6,12 @@ use schemars::{
 };
 use serde_json::{Value, json};
 
-use super::{
-    Node,
-    keywords::{INT_OR_STRING, also, flag, is_null_only},
-};
+use super::node::{INT_OR_STRING, Node, add_condition, flag, is_null_only};
 
-/// Lets an optional enumeration be `null`.
+/// Allows `null` for an optional enumeration.
 ///
-/// `Option<Enum>` without `skip_serializing_if` is written as `null`, and a server refuses `null` beside an `enum`
-/// even when that lists it. It does not look into `allOf` for a value of `null`, so that is where the values go:
+/// `Option<Enum>` without `skip_serializing_if` serializes as `null`, and servers reject `null` for an `enum` even if that lists
+/// it. They do not check `allOf` for null values, so the values move there:
 ///
 /// ```
 /// use kube_core::schema::OptionalEnum;
@@ -25,7 +22,7 @@ use super::{
 /// assert_eq!(schema, json_schema!({ "type": "string", "nullable": true, "allOf": [{ "enum": ["Blue", "Green"] }] }));
 /// ```
 ///
-/// `anyOf` of an enumeration and `null` is brought to the same form. Applies to all subschemas.
+/// `anyOf` of an enumeration and `null` becomes the same form. Applies to all subschemas.
 #[derive(Clone, Debug)]
 pub struct OptionalEnum;
 
@@ -33,7 +30,7 @@ impl Transform for OptionalEnum {
     fn transform(&mut self, schema: &mut Schema) {
         transform_subschemas(self, schema);
         let Some(node) = schema.as_object_mut() else { return };
-        unfold(node, |value| value.contains_key("enum"));
+        unwrap_optional(node, |value| value.contains_key("enum"));
         let lists_null =
             matches!(node.get("enum"), Some(Value::Array(values)) if values.contains(&Value::Null));
         if flag(node, "nullable") && (lists_null || node.contains_key("type")) && !is_null_only(node) {
@@ -42,12 +39,12 @@ impl Transform for OptionalEnum {
     }
 }
 
-/// Lets an optional [`IntOrString`](k8s_openapi::apimachinery::pkg::util::intstr::IntOrString) be `null`.
+/// Allows `null` for an optional [`IntOrString`](k8s_openapi::apimachinery::pkg::util::intstr::IntOrString).
 ///
-/// schemars takes a node without a type for one that allows `null` anyway, so that the schemas of `IntOrString` and
-/// `Option<IntOrString>` are the same: here a property that is not required is an optional one, unless it says `nullable: false`.
-/// `anyOf` of such a node and `null` becomes the node with `nullable: true`. Applies to all subschemas.
-/// ([`structural_schema`](super::structural_schema) tells the two types apart; this is for nodes written by hand.)
+/// schemars assumes that a node without a type allows `null` anyway, so the schemas of `IntOrString` and `Option<IntOrString>`
+/// are equal. This transform treats a property that is not required as optional, unless it has `nullable: false`. `anyOf` of such
+/// a node and `null` becomes the node with `nullable: true`. Applies to all subschemas.
+/// ([`structural_schema`](super::structural_schema) distinguishes the two types; this is for handwritten nodes.)
 ///
 /// ```
 /// use kube_core::schema::OptionalIntOrString;
@@ -71,7 +68,7 @@ impl Transform for OptionalIntOrString {
     fn transform(&mut self, schema: &mut Schema) {
         transform_subschemas(self, schema);
         let Some(node) = schema.as_object_mut() else { return };
-        unfold(node, |value| flag(value, INT_OR_STRING));
+        unwrap_optional(node, |value| flag(value, INT_OR_STRING));
         let required = node.get("required").cloned().unwrap_or_default();
         let is_required =
             |name: &str| required.as_array().is_some_and(|names| names.iter().any(|other| other == name));
@@ -87,20 +84,20 @@ impl Transform for OptionalIntOrString {
     }
 }
 
-/// Moves the `enum` of a node that may be null to where the server does not hold it against `null`.
+/// Moves the `enum` of a nullable node into `allOf`, where servers do not check it for `null`.
 pub(super) fn enum_beside_null(node: &mut Node) {
     let Some(Value::Array(mut values)) = node.remove("enum") else { return };
     values.retain(|value| !value.is_null());
-    also(node, json!({ "enum": values }));
+    add_condition(node, json!({ "enum": values }));
 }
 
-/// `anyOf`/`oneOf` of one `wanted` value and null: the value itself, nullable. The outer description stays.
-fn unfold(node: &mut Node, wanted: impl Fn(&Node) -> bool) {
+/// Replaces `anyOf`/`oneOf` of null and one schema that matches `applies` by that schema, nullable. The outer description stays.
+fn unwrap_optional(node: &mut Node, applies: impl Fn(&Node) -> bool) {
     for key in ["anyOf", "oneOf"] {
         let Some(Value::Array(branches)) = node.get(key) else { continue };
         let branches: Vec<&Node> = branches.iter().filter_map(Value::as_object).collect();
         let value = match branches[..] {
-            [value, null] | [null, value] if is_null(null) && !is_null(value) && wanted(value) => {
+            [value, null] | [null, value] if is_null(null) && !is_null(value) && applies(value) => {
                 value.clone()
             }
             _ => continue,

@@ -1,13 +1,18 @@
-//! The walk over a schema: every node normalised, its branches brought out, its type settled.
+//! Rewrites a schema recursively: normalizes the keywords of every node, hoists its branches, and gives it a type.
 
 use serde_json::{Value, json};
 
 use super::{
-    Node, describe,
+    combine::intersect,
+    descriptions,
     junctor::{hoist, residue},
-    keywords::{INT_OR_STRING, OPEN, RULES, VALIDATIONS, flag, is_null_only, normalize},
-    merge::{Kind, inferred_kind, intersect, kind, set_kind},
-    refs, strategy,
+    keywords::normalize,
+    merge_strategy,
+    node::{
+        INT_OR_STRING, Kind, Node, OPEN, RULES, VALIDATIONS, flag, inferred_kind, is_null_only, kind,
+        set_kind,
+    },
+    refs,
 };
 
 /// Rewrites schemas whose `$ref`s point into `root`.
@@ -16,21 +21,21 @@ pub(super) struct Rewriter {
 }
 
 impl Rewriter {
-    /// The structural form of a schema that stands for itself: a root, a property, an item.
+    /// The structural form of a complete schema: a root, a property, an item.
     pub(super) fn node(&self, schema: Value) -> Node {
         let mut node = self.branch(schema);
         if let (None, Some(kind)) = (kind(&node), inferred_kind(&node)) {
             set_kind(&mut node, kind);
         }
-        settle(&mut node);
+        complete(&mut node);
         node
     }
 
-    /// The same for a schema that adds to another one: it may leave the type open.
+    /// The same for a schema that is combined with another one: its type may be missing.
     fn branch(&self, schema: Value) -> Node {
         let mut node = normalize(schema);
         let target = node.remove("$ref");
-        let all = take_array(&mut node, "allOf");
+        let all_of = take_array(&mut node, "allOf");
         let mut alternatives = take_alternatives(&mut node);
         let not = node.remove("not");
 
@@ -38,8 +43,8 @@ impl Rewriter {
         if let Some(Value::String(target)) = target {
             intersect(&mut node, self.resolve(&target));
         }
-        for mut schema in all {
-            // Alternatives of a part are looked at beside what the node itself says of their fields.
+        for mut schema in all_of {
+            // Hoisted with those of the node, so that they are combined with the node's own fields.
             alternatives.extend(schema.as_object_mut().map(take_alternatives).into_iter().flatten());
             intersect(&mut node, self.branch(schema));
         }
@@ -65,7 +70,7 @@ impl Rewriter {
         }
     }
 
-    /// What a `$ref` stands for. A type that contains itself has no end: it is left open where it comes again.
+    /// The target of a `$ref`. A recursive occurrence of a type becomes an open node.
     fn resolve(&self, target: &str) -> Node {
         match refs::resolve(&self.root, target) {
             Some(definition) if target != "#" && !refs::reaches(&self.root, definition, target) => {
@@ -95,7 +100,7 @@ fn take_array(node: &mut Node, key: &str) -> Vec<Value> {
     }
 }
 
-/// Keeps a `not` that only restricts values: one that speaks of types would change its meaning without them.
+/// Keeps a `not` with value validations only: `type` is not allowed inside, and without it the meaning would change.
 fn exclude(node: &mut Node, not: Node, original: &Value) {
     let plain = original.as_object().is_some_and(|original| {
         original.keys().all(|key| key == "required" || key == "const" || VALIDATIONS.contains(&key.as_str()))
@@ -106,10 +111,10 @@ fn exclude(node: &mut Node, not: Node, original: &Value) {
     }
 }
 
-/// Gives a node that stands for itself what the server demands of one: a type, and fields or a map but not both.
-fn settle(node: &mut Node) {
-    describe::settle(node);
-    strategy::settle(node);
+/// Gives a complete node what servers require: a type, and either fields or a map.
+fn complete(node: &mut Node) {
+    descriptions::render_alternatives(node);
+    merge_strategy::drop_default(node);
     if is_null_only(node) {
         node.remove("enum");
         node.insert("maxProperties".into(), 0.into());

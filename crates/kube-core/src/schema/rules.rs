@@ -1,16 +1,15 @@
-//! CEL rules of alternatives. Servers take rules outside of `anyOf` and `oneOf` only: those of one branch move out, with the
-//! condition that the value is of that branch before them.
+//! CEL rules of `anyOf` and `oneOf` branches. Servers allow rules outside of the branches only, so a rule of one branch moves out,
+//! guarded by the condition that the value matches that branch.
 
 use serde_json::{Value, json};
 
 use super::{
-    Node,
-    keywords::{INT_OR_STRING, RULES, flag, property, required},
-    merge::{Kind, append_new, kind},
+    combine::append_new,
+    node::{INT_OR_STRING, Kind, Node, RULES, flag, kind, property, required},
 };
 
-/// Takes the rules out of every branch.
-pub(super) fn take(branches: &mut [Node]) -> Vec<Vec<Value>> {
+/// Removes and returns the rules of every branch.
+pub(super) fn take_rules(branches: &mut [Node]) -> Vec<Vec<Value>> {
     let rules = branches.iter_mut().map(|branch| match branch.remove(RULES) {
         Some(Value::Array(rules)) => rules,
         _ => Vec::new(),
@@ -18,9 +17,9 @@ pub(super) fn take(branches: &mut [Node]) -> Vec<Vec<Value>> {
     rules.collect()
 }
 
-/// Puts the rules of the `branches` of `node` into `merged`, which allows what any of them does. Where a value that is no object may be of
-/// several branches, no rule can tell them apart: the rules go, as all that is said of an open node.
-pub(super) fn put(
+/// Adds the rules of the `branches` of `node` to `merged`, their union. If that is no object, no condition can distinguish the
+/// branches, and the rules are dropped, like all validations of an open node.
+pub(super) fn put_rules(
     node: &Node,
     merged: &mut Node,
     branches: &[Node],
@@ -33,7 +32,7 @@ pub(super) fn put(
     let shared = |rule: &Value| rules.iter().all(|others| others.contains(rule));
     let mut all = Vec::new();
     for (n, rules_of_branch) in rules.iter().enumerate() {
-        let condition = Condition::of(n, branches, tag, &[node, merged]);
+        let condition = NoMatch::of(n, branches, tag, &[node, merged]);
         let guarded = rules_of_branch.iter().filter_map(|rule| {
             if shared(rule) { Some(rule.clone()) } else { condition.as_ref()?.guard(rule) }
         });
@@ -44,79 +43,81 @@ pub(super) fn put(
     }
 }
 
-/// Drops the rules of `node` that are those of a branch: only a value of that branch must follow them.
-pub(super) fn leave_to_branches(node: &mut Node, rules: &[Vec<Value>]) {
+/// Removes the rules of `node` that also belong to a branch: they apply to values of that branch only.
+pub(super) fn remove_branch_rules(node: &mut Node, rules: &[Vec<Value>]) {
     if let Some(Value::Array(own)) = node.get_mut(RULES) {
         own.retain(|rule| !rules.iter().any(|of_branch| of_branch.contains(rule)));
     }
 }
 
-/// When a value is *not* of a branch: where any of these holds.
-struct Condition(Vec<Not>);
+/// The condition under which a value does *not* match a branch: any of these.
+struct NoMatch(Vec<Mismatch>);
 
-/// A reason why a value is not of a branch.
-enum Not {
+/// A reason why a value does not match a branch.
+enum Mismatch {
     /// The tag has none of these values.
-    Tagged(String, Vec<String>),
+    OtherTag(String, Vec<String>),
     /// A required field is absent.
-    Without(String),
-    /// None of the fields is there.
-    WithoutAny(Vec<String>),
-    /// It is of an earlier branch, which has these fields: serde takes the first one that fits.
-    Earlier(Vec<String>),
+    Lacks(String),
+    /// All of the fields are absent.
+    LacksAll(Vec<String>),
+    /// It matches an earlier branch, which has these fields: serde uses the first one that matches.
+    MatchesEarlier(Vec<String>),
 }
 
-impl Not {
-    /// The expression for the value that is called `value`.
-    fn of(&self, value: &str) -> String {
+impl Mismatch {
+    /// The CEL expression for the variable `value`.
+    fn expression(&self, value: &str) -> String {
         let has = |fields: &[String]| {
             fields.iter().map(|field| format!("has({value}.{field})")).collect::<Vec<_>>()
         };
         match self {
-            Self::Tagged(tag, values) => match &values[..] {
+            Self::OtherTag(tag, values) => match &values[..] {
                 [one] => format!("{value}.{tag} != {one}"),
                 many => format!("!({value}.{tag} in [{}])", many.join(", ")),
             },
-            Self::Without(field) => format!("!has({value}.{field})"),
-            Self::WithoutAny(fields) => format!("!({})", has(fields).join(" || ")),
-            Self::Earlier(fields) => format!("({})", has(fields).join(" && ")),
+            Self::Lacks(field) => format!("!has({value}.{field})"),
+            Self::LacksAll(fields) => format!("!({})", has(fields).join(" || ")),
+            Self::MatchesEarlier(fields) => format!("({})", has(fields).join(" && ")),
         }
     }
 }
 
-impl Condition {
-    fn of(n: usize, branches: &[Node], tag: Option<&str>, places: &[&Node]) -> Option<Self> {
+impl NoMatch {
+    fn of(n: usize, branches: &[Node], tag: Option<&str>, nodes: &[&Node]) -> Option<Self> {
         let branch = &branches[n];
         if let Some(tag) = tag {
             let values = property(branch, tag)?.get("enum")?.as_array()?;
             let values = values.iter().filter_map(Value::as_str).map(quote).collect();
-            return Some(Self(vec![Not::Tagged(escape(tag)?, values)]));
+            return Some(Self(vec![Mismatch::OtherTag(escape(tag)?, values)]));
         }
-        let own = marks(branch, branches, places);
-        let earlier = branches[..n].iter().map(|branch| marks(branch, branches, places));
+        let own = distinguishing_fields(branch, branches, nodes);
+        let earlier = branches[..n].iter().map(|branch| distinguishing_fields(branch, branches, nodes));
         let earlier =
-            earlier.filter(|marks| !marks.is_empty() && marks.iter().all(|mark| !own.contains(mark)));
-        let mut reasons: Vec<Not> = earlier.map(Not::Earlier).collect();
+            earlier.filter(|fields| !fields.is_empty() && fields.iter().all(|field| !own.contains(field)));
+        let mut reasons: Vec<Mismatch> = earlier.map(Mismatch::MatchesEarlier).collect();
         if own.is_empty() {
-            // Nothing of it is always there: then it is there where anything of it is.
-            let fields = names(branch).filter(|name| {
+            // The branch has no distinguishing field: a value matches if it has any field of only this branch.
+            let fields = field_names(branch).filter(|name| {
                 branches.iter().filter(|branch| property(branch, name).is_some()).count() == 1
             });
-            let fields: Vec<String> = fields.filter_map(|name| visible(places, name)).collect();
+            let fields: Vec<String> = fields.filter_map(|name| accessible_field(nodes, name)).collect();
             if fields.is_empty() {
                 return None;
             }
-            reasons.push(Not::WithoutAny(fields));
+            reasons.push(Mismatch::LacksAll(fields));
         }
-        reasons.extend(own.into_iter().map(Not::Without));
+        reasons.extend(own.into_iter().map(Mismatch::Lacks));
         Some(Self(reasons))
     }
 
-    /// The rule for values of this branch only; one about changes for those that were of it before, too.
+    /// The rule, restricted to values that match this branch. For a rule about changes the old value must match too.
     fn guard(&self, rule: &Value) -> Option<Value> {
         let mut rule = rule.clone();
-        let (expression, about_changes) = scan(rule.get("rule")?.as_str()?);
-        let of = |value: &str| -> Vec<String> { self.0.iter().map(|not| not.of(value)).collect() };
+        let (expression, about_changes) = strip_comments(rule.get("rule")?.as_str()?);
+        let of = |value: &str| -> Vec<String> {
+            self.0.iter().map(|mismatch| mismatch.expression(value)).collect()
+        };
         let mut parts = of("self");
         if about_changes && rule.get("optionalOldSelf") == Some(&json!(true)) {
             parts.push(format!("(oldSelf.hasValue() && ({}))", of("oldSelf.value()").join(" || ")));
@@ -129,26 +130,26 @@ impl Condition {
     }
 }
 
-/// The fields by which a value is known to be of `branch`: required there, and not everywhere.
-fn marks(branch: &Node, branches: &[Node], places: &[&Node]) -> Vec<String> {
+/// The fields that distinguish `branch`: required in it, but not in all branches.
+fn distinguishing_fields(branch: &Node, branches: &[Node], nodes: &[&Node]) -> Vec<String> {
     required(branch)
         .filter(|name| branches.iter().any(|other| !required(other).any(|required| required == *name)))
-        .filter_map(|name| visible(places, name))
+        .filter_map(|name| accessible_field(nodes, name))
         .collect()
 }
 
-fn names(node: &Node) -> impl Iterator<Item = &str> {
+fn field_names(node: &Node) -> impl Iterator<Item = &str> {
     node.get("properties")
         .and_then(Value::as_object)
         .into_iter()
         .flat_map(|fields| fields.keys().map(String::as_str))
 }
 
-/// A field as CEL names it, where it can be seen there: nothing without a type can.
-fn visible(places: &[&Node], name: &str) -> Option<String> {
+/// The escaped name of a field in CEL, if CEL can access the field: only fields with a type can be accessed.
+fn accessible_field(nodes: &[&Node], name: &str) -> Option<String> {
     let typed = |field: &Node| field.contains_key("type") || flag(field, INT_OR_STRING);
-    let seen = places.iter().filter_map(|node| property(node, name)).any(typed);
-    seen.then(|| escape(name)).flatten()
+    let accessible = nodes.iter().filter_map(|node| property(node, name)).any(typed);
+    accessible.then(|| escape(name)).flatten()
 }
 
 /// <https://kubernetes.io/docs/reference/using-api/cel/#escaping>
@@ -195,22 +196,22 @@ fn quote(text: &str) -> String {
     }
 }
 
-/// An expression without its comments (what is put behind it would be a part of the last one), and whether it names `oldSelf`.
-fn scan(expression: &str) -> (String, bool) {
+/// The expression without comments, which would swallow appended code, and whether it uses `oldSelf`.
+fn strip_comments(expression: &str) -> (String, bool) {
     let (mut code, mut old_self, mut rest) = (String::new(), false, expression);
     while let Some(first) = rest.chars().next() {
         if rest.starts_with("//") {
             rest = rest.find('\n').map_or("", |end| &rest[end..]);
             continue;
         }
-        let word = rest.find(|c: char| c != '_' && !c.is_ascii_alphanumeric()).unwrap_or(rest.len());
-        let raw = word > 0 && word < 3 && rest[..word].contains(['r', 'R']);
-        let quoted = rest[word..].starts_with(['\'', '"'])
-            && (word == 0 || raw || rest[..word].eq_ignore_ascii_case("b"));
-        let end = match (quoted, word) {
-            (true, _) => word + literal(&rest[word..], raw),
+        let ident = rest.find(|c: char| c != '_' && !c.is_ascii_alphanumeric()).unwrap_or(rest.len());
+        let raw = ident > 0 && ident < 3 && rest[..ident].contains(['r', 'R']);
+        let quoted = rest[ident..].starts_with(['\'', '"'])
+            && (ident == 0 || raw || rest[..ident].eq_ignore_ascii_case("b"));
+        let end = match (quoted, ident) {
+            (true, _) => ident + literal_len(&rest[ident..], raw),
             (false, 0) => first.len_utf8(),
-            (false, word) => word,
+            (false, ident) => ident,
         };
         old_self |= &rest[..end] == "oldSelf";
         code.push_str(&rest[..end]);
@@ -219,8 +220,8 @@ fn scan(expression: &str) -> (String, bool) {
     (code, old_self)
 }
 
-/// The length of the text in quotes at the start.
-fn literal(text: &str, raw: bool) -> usize {
+/// The length of the string literal at the start.
+fn literal_len(text: &str, raw: bool) -> usize {
     let quote = &text[..1];
     let quote = if text.starts_with(&quote.repeat(3)) { quote.repeat(3) } else { quote.to_owned() };
     let mut at = quote.len();
@@ -238,10 +239,10 @@ fn literal(text: &str, raw: bool) -> usize {
 
 #[cfg(test)]
 mod tests {
-    use super::{escape, quote, scan};
+    use super::{escape, quote, strip_comments};
 
     #[test]
-    fn comments_and_texts_are_no_code() {
+    fn comments_are_stripped_and_string_literals_kept() {
         for (expression, code, old_self) in [
             ("self.a > 0", "self.a > 0", false),
             ("self == oldSelf // 'x", "self == oldSelf ", true),
@@ -252,12 +253,12 @@ mod tests {
             ("'unfinished \\", "'unfinished \\", false),
             ("'ü' != self // ü", "'ü' != self ", false),
         ] {
-            assert_eq!(scan(expression), (code.to_owned(), old_self), "{expression}");
+            assert_eq!(strip_comments(expression), (code.to_owned(), old_self), "{expression}");
         }
     }
 
     #[test]
-    fn names_and_texts_are_written_as_cel_reads_them() {
+    fn names_are_escaped_and_strings_quoted_for_cel() {
         assert_eq!(escape("plain").as_deref(), Some("plain"));
         assert_eq!(
             escape("some-thing.x/y__z").as_deref(),

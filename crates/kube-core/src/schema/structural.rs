@@ -1,4 +1,4 @@
-//! The rewriting as a schemars transform, and the whole way from a type to the schema in its CRD.
+//! The rewriting as a schemars transform, and all steps from a type to the schema in its CRD.
 
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::JSONSchemaProps;
 use schemars::{
@@ -8,19 +8,20 @@ use schemars::{
 };
 
 use super::{
-    Node, OptionalEnum, OptionalIntOrString, SchemaError,
+    error::SchemaError,
+    k8s_types,
     keywords::bounds_for_servers,
-    known,
-    recursion::{self, Recursion},
+    merge_strategy::{self, MisplacedStrategy},
+    node::Node,
+    optional::{OptionalEnum, OptionalIntOrString},
+    refs::{self, Recursion},
     rewrite::Rewriter,
-    strategy::{self, Misplaced},
 };
 
-/// Rewrites a schema into a structural one; the [module](super) says what becomes of what.
+/// Rewrites a schema into a structural one, as described in the [module](super).
 ///
-/// Works on the whole document (it follows `$ref`s from the root), on schemas of any draft that schemars writes, inlined or not.
-/// Every value that the original schema allows is still allowed, and no field of it is pruned.
-/// Apply [`OptionalEnum`] after it.
+/// Applies to a whole document (`$ref`s are resolved from the root), of any draft that schemars writes, inlined or not. Every
+/// value that the original schema allows is still allowed, and none of its fields is pruned. Apply [`OptionalEnum`] after it.
 ///
 /// ```
 /// use kube_core::schema::StructuralSchemaRewriter;
@@ -50,7 +51,7 @@ impl Transform for StructuralSchemaRewriter {
     }
 }
 
-/// Does something to every node of a schema.
+/// Applies a function to every node of a schema.
 struct EachNode(fn(&mut Node));
 
 impl Transform for EachNode {
@@ -62,10 +63,10 @@ impl Transform for EachNode {
     }
 }
 
-/// The structural schema of `T`, as the CRD of a kind with this type carries it.
+/// The structural schema of `T`, as in the CRD of a kind of this type.
 ///
-/// Generates anew each time, in time linear in the size of the schema (the definition of a Pod takes
-/// a few milliseconds): keep the result where it is needed often.
+/// Generated on each call, in time linear in the size of the schema (a few milliseconds for that of a Pod): keep the result if
+/// you need it often.
 ///
 /// ```
 /// use kube_core::schema::structural_schema;
@@ -89,18 +90,18 @@ impl Transform for EachNode {
 ///
 /// # Errors
 ///
-/// A type that contains itself, a merge strategy at a value of another type, and keywords of the wrong JSON type in schemas written
-/// by hand: see [`SchemaError`].
+/// For a type that contains itself, a merge strategy at a value of the wrong type, and keywords of the wrong JSON type in
+/// handwritten schemas: see [`SchemaError`].
 pub fn structural_schema<T: JsonSchema + ?Sized>() -> Result<JSONSchemaProps, SchemaError> {
     let root = || T::schema_name().into_owned();
-    // These settings turn null types into `nullable` by themselves.
+    // These settings already turn null types into `nullable`.
     let settings = SchemaSettings::openapi3().with(|settings| {
         settings.inline_subschemas = true;
         settings.meta_schema = None;
     });
-    let mut schema = settings.into_generator().into_root_schema_for::<known::Root<T>>();
-    known::complete(&mut schema);
-    if let Some(Recursion { target, path }) = recursion::find(schema.as_value()) {
+    let mut schema = settings.into_generator().into_root_schema_for::<k8s_types::Root<T>>();
+    k8s_types::complete_definitions(&mut schema);
+    if let Some(Recursion { target, path }) = refs::find_recursion(schema.as_value()) {
         let type_name =
             target.rsplit('/').next().filter(|name| *name != "#").map_or_else(root, str::to_owned);
         let path = if path.is_empty() { ".".to_owned() } else { path };
@@ -110,7 +111,9 @@ pub fn structural_schema<T: JsonSchema + ?Sized>() -> Result<JSONSchemaProps, Sc
     OptionalEnum.transform(&mut schema);
     OptionalIntOrString.transform(&mut schema);
     EachNode(|node| node.retain(|key, value| key != "nullable" || value != false)).transform(&mut schema);
-    if let Some(Misplaced { keyword, wanted, found, path }) = strategy::find(schema.as_value(), "") {
+    if let Some(MisplacedStrategy { keyword, wanted, found, path }) =
+        merge_strategy::find_misplaced(schema.as_value(), "")
+    {
         let path = if path.is_empty() { ".".to_owned() } else { path };
         return Err(SchemaError::Strategy { root: root(), keyword, wanted, found, path });
     }

@@ -1,4 +1,4 @@
-//! What belongs to one branch of an enum or to an optional part only: defaults, rules, descriptions.
+//! Defaults, rules and descriptions of one branch of an enum, or of an optional flattened struct.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -14,7 +14,7 @@ struct Image {
 }
 
 #[test]
-fn a_default_of_one_variant_is_none_of_all() {
+fn a_default_of_only_one_variant_is_removed() {
     #[derive(Serialize, JsonSchema)]
     #[serde(untagged)]
     enum Untagged {
@@ -39,7 +39,7 @@ fn a_default_of_one_variant_is_none_of_all() {
     assert_eq!(
         inside,
         json!({ "type": "string", "default": "" }),
-        "below the field of its own variant it stays"
+        "below the field of its own variant the default stays"
     );
 }
 
@@ -70,7 +70,7 @@ fn a_default_of_every_variant_stays() {
 }
 
 #[test]
-fn below_a_field_that_another_variant_may_have_no_default_stays() {
+fn defaults_below_a_field_that_an_open_variant_may_have_are_removed() {
     #[derive(Serialize, JsonSchema)]
     #[serde(untagged)]
     enum Open {
@@ -81,7 +81,7 @@ fn below_a_field_that_another_variant_may_have_no_default_stays() {
 }
 
 #[test]
-fn rules_of_a_variant_are_for_its_values() {
+fn rules_of_a_variant_apply_to_its_values_only() {
     let rule = |rule: &str| json!([{ "rule": rule, "message": "m" }]);
     let part = |field: &str, of_part: &str| {
         json!({

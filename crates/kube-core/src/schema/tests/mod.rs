@@ -1,5 +1,5 @@
-//! What the rewriting makes of each construct. That a genuine server accepts it is shown by kube-derive's table of types.
-#![allow(dead_code)] // only the schemas of these types are of interest
+//! The structural schema of each construct. The table of types in kube-derive tests that a genuine server accepts them.
+#![allow(dead_code)] // only the schemas of these types are used
 
 use std::collections::BTreeMap;
 
@@ -40,7 +40,7 @@ enum Color {
 }
 
 #[test]
-fn enum_of_words() {
+fn unit_variants_become_an_enum() {
     assert_eq!(of::<Color>(), json!({ "type": "string", "enum": ["Red", "Blue"] }));
     assert_eq!(
         of::<Option<Color>>(),
@@ -49,7 +49,7 @@ fn enum_of_words() {
 }
 
 #[test]
-fn documented_words_are_still_one_enum() {
+fn documented_unit_variants_become_one_enum() {
     #[derive(Serialize, JsonSchema)]
     enum Documented {
         /// One.
@@ -85,7 +85,7 @@ fn external_tags_become_exclusive_properties() {
 }
 
 #[test]
-fn words_and_objects_stay_open() {
+fn unit_and_data_variants_become_an_open_node() {
     #[derive(Serialize, JsonSchema)]
     enum Mixed {
         Word,
@@ -99,7 +99,7 @@ fn words_and_objects_stay_open() {
 }
 
 #[test]
-fn internal_tags_tie_fields_to_values_of_the_tag() {
+fn internal_tags_require_the_fields_of_their_variant() {
     #[derive(Serialize, JsonSchema)]
     #[serde(tag = "type")]
     enum Internal {
@@ -127,7 +127,7 @@ fn internal_tags_tie_fields_to_values_of_the_tag() {
 }
 
 #[test]
-fn adjacent_contents_of_different_types_stay_open() {
+fn adjacent_contents_of_different_types_become_an_open_node() {
     #[derive(Serialize, JsonSchema)]
     #[serde(tag = "t", content = "c")]
     enum Adjacent {
@@ -154,7 +154,7 @@ fn adjacent_contents_of_different_types_stay_open() {
 }
 
 #[test]
-fn untagged_variants() {
+fn untagged_variants_become_any_of() {
     #[derive(Serialize, JsonSchema)]
     #[serde(untagged)]
     enum Scalar {
@@ -186,12 +186,12 @@ fn untagged_variants() {
     assert_eq!(
         of::<Overlap>(),
         json!({ "type": "object", "properties": { "a": text } }),
-        "a variant that demands nothing"
+        "a variant without required fields"
     );
 }
 
 #[test]
-fn flattened_parts() {
+fn flattened_structs_enums_and_maps_are_merged() {
     #[derive(Serialize, JsonSchema)]
     enum Source {
         File { path: String },
@@ -225,7 +225,7 @@ fn flattened_parts() {
 }
 
 #[test]
-fn maps() {
+fn maps_become_additional_properties() {
     assert_eq!(
         of::<BTreeMap<String, Option<bool>>>(),
         json!({ "type": "object", "additionalProperties": { "type": "boolean", "nullable": true } })
@@ -242,7 +242,7 @@ fn maps() {
 }
 
 #[test]
-fn sequences() {
+fn tuples_and_sets_become_arrays() {
     assert_eq!(
         of::<(bool, bool)>(),
         json!({ "type": "array", "items": { "type": "boolean" }, "minItems": 2, "maxItems": 2 })
@@ -267,7 +267,7 @@ fn sequences() {
 }
 
 #[test]
-fn numbers_have_bounds_and_formats_that_servers_know() {
+fn numbers_have_bounds_and_known_formats() {
     let integer = |format: &str, bounds: Value| {
         let mut schema = json!({ "type": "integer", "format": format });
         schema.as_object_mut().unwrap().extend(bounds.as_object().unwrap().clone());
@@ -284,7 +284,7 @@ fn numbers_have_bounds_and_formats_that_servers_know() {
 }
 
 #[test]
-fn recursion_is_refused_by_name_and_place() {
+fn recursion_is_an_error_with_type_and_path() {
     #[derive(Serialize, JsonSchema)]
     struct Tree {
         value: bool,
@@ -298,23 +298,23 @@ fn recursion_is_refused_by_name_and_place() {
     struct Outer {
         forest: Vec<Tree>,
     }
-    let refused = |result: Result<_, SchemaError>| match result {
+    let rejected = |result: Result<_, SchemaError>| match result {
         Err(SchemaError::Recursive { root, type_name, path }) => (root, type_name, path),
         other => panic!("{other:?}"),
     };
     let expected = |root: &str, path: &str| (root.into(), "Tree".into(), path.into());
-    assert_eq!(refused(structural_schema::<Outer>()), expected("Outer", ".forest[*].other.trees[*]"));
-    assert_eq!(refused(structural_schema::<Tree>()), expected("Tree", ".other.trees[*]"));
+    assert_eq!(rejected(structural_schema::<Outer>()), expected("Outer", ".forest[*].other.trees[*]"));
+    assert_eq!(rejected(structural_schema::<Tree>()), expected("Tree", ".other.trees[*]"));
     assert_eq!(
         structural_schema::<Outer>().unwrap_err().to_string(),
-        "the schema of `Outer` has no end: `Tree` contains itself at `.forest[*].other.trees[*]`; say there where it ends, \
+        "the schema of `Outer` is infinite: `Tree` contains itself at `.forest[*].other.trees[*]`; end the recursion there \
          with #[schemars(with = \"serde_json::Value\")] for any value, or #[schemars(schema_with = \"..\")] for an open node \
          of one type"
     );
 }
 
 #[test]
-fn references_are_spelled_out_where_they_end() {
+fn references_are_inlined_unless_recursive() {
     let schema = rewritten(json!({
         "type": "object",
         "properties": {
@@ -342,7 +342,7 @@ fn references_are_spelled_out_where_they_end() {
 }
 
 #[test]
-fn drafts_of_json_schema_are_read_alike() {
+fn equivalent_spellings_of_drafts_give_one_schema() {
     let written = [
         json!({ "type": ["string", "null"], "enum": ["a", null] }),
         json!({ "type": "string", "nullable": true, "enum": ["a"] }),
@@ -372,7 +372,7 @@ fn drafts_of_json_schema_are_read_alike() {
 }
 
 #[test]
-fn unknown_keywords_go() {
+fn unknown_keywords_are_removed() {
     let schema = rewritten(json!({
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "$comment": "c",
@@ -404,14 +404,14 @@ fn unknown_keywords_go() {
 }
 
 #[test]
-fn only_a_plain_not_stays() {
+fn only_a_not_with_value_validations_stays() {
     let schema = |not: Value| json!({ "type": "string", "not": not });
     assert_eq!(rewritten(schema(json!({ "enum": ["a"] }))), schema(json!({ "enum": ["a"] })));
     assert_eq!(rewritten(schema(json!({ "type": "number", "enum": ["a"] }))), json!({ "type": "string" }));
 }
 
 #[test]
-fn one_of_that_no_longer_excludes_becomes_any_of() {
+fn one_of_becomes_any_of_if_branches_overlap() {
     let schema = rewritten(json!({
         "oneOf": [
             { "type": "object", "required": ["a"], "properties": { "a": { "type": "string" }, "b": { "type": "string" } } },
@@ -423,7 +423,7 @@ fn one_of_that_no_longer_excludes_becomes_any_of() {
 }
 
 #[test]
-fn conditions_of_several_parts_are_kept_beside_each_other() {
+fn several_one_of_conditions_are_all_kept() {
     let schema = rewritten(json!({
         "type": "object",
         "allOf": [
@@ -438,7 +438,7 @@ fn conditions_of_several_parts_are_kept_beside_each_other() {
 }
 
 #[test]
-fn rewriting_again_changes_nothing() {
+fn rewriting_is_idempotent() {
     #[derive(Serialize, JsonSchema)]
     #[serde(tag = "type")]
     enum Internal {
@@ -451,7 +451,7 @@ fn rewriting_again_changes_nothing() {
 }
 
 #[test]
-fn a_keyword_of_the_wrong_type_is_told() {
+fn a_keyword_of_the_wrong_type_is_an_error() {
     #[derive(Serialize, JsonSchema)]
     #[schemars(extend("maxProperties" = "three"))]
     struct Wrong {}

@@ -11,7 +11,7 @@ fn rewritten_number(schema: Value) -> Value {
 }
 
 #[test]
-fn of_two_bounds_the_narrower_one_counts() {
+fn the_narrower_of_two_bounds_stays() {
     let integer = |mut schema: Value| {
         schema["type"] = "integer".into();
         rewritten_number(schema)
@@ -34,7 +34,7 @@ fn of_two_bounds_the_narrower_one_counts() {
 }
 
 #[test]
-fn bounds_of_two_schemas_stay_apart() {
+fn bounds_of_two_schemas_are_not_mixed() {
     let exclusive = json!({ "minimum": 3, "exclusiveMinimum": true });
     assert_eq!(
         rewritten_number(json!({ "type": "integer", "minimum": 5, "allOf": [exclusive] })),
@@ -51,7 +51,7 @@ fn bounds_of_two_schemas_stay_apart() {
 }
 
 #[test]
-fn formats_by_hand_stay() {
+fn handwritten_formats_stay() {
     for format in ["quantity", "duration", "k8s-short-name"] {
         let schema = json!({ "type": "string", "format": format });
         assert_eq!(rewritten(schema.clone()), schema);
@@ -62,9 +62,9 @@ fn formats_by_hand_stay() {
 }
 
 #[test]
-fn base64_may_be_empty() {
+fn base64_becomes_a_pattern_that_allows_empty_data() {
     let schema = rewritten(json!({ "type": "string", "format": "byte" }));
-    assert_eq!(schema.get("format"), None, "servers refuse an empty text there");
+    assert_eq!(schema.get("format"), None, "servers reject an empty string for this format");
     let pattern = schema["pattern"].as_str().unwrap();
     assert!(pattern.starts_with("^(") && pattern.ends_with(")?$"), "{pattern}");
     let own = rewritten(json!({ "type": "string", "format": "byte", "pattern": "^A" }));

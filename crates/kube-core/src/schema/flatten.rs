@@ -1,18 +1,16 @@
-//! Structs that may be flattened into others. schemars copies the fields of a flattened struct into the outer one, keeps only the
-//! first list of rules, and says nowhere which fields were optional together; these functions let it say so.
+//! Structs that are flattened into others. schemars copies the fields of a flattened struct into the outer one, keeps only the
+//! first list of rules, and loses which fields are optional together. These functions preserve that.
 
 use schemars::Schema;
 use serde_json::{Value, json};
 
-use super::{
-    Node,
-    keywords::{RULES, property},
-};
+use super::node::{Node, RULES, property};
 
-/// Prepares the schema of a struct for `#[serde(flatten)]`: repeats its rules, and which fields it has and requires, in an `anyOf`
-/// of one branch, which stays a whole when the struct is flattened, and gets another branch beside it when that is optional.
+/// Prepares the schema of a struct for `#[serde(flatten)]`: repeats its rules, its fields and its required fields in an `anyOf`
+/// with one branch. schemars keeps that branch intact when it flattens the struct, and adds a second branch if the struct is
+/// optional.
 ///
-/// `#[derive(KubeSchema)]` calls it. The schema means the same as before. Nothing happens to one without rules and defaults.
+/// `#[derive(KubeSchema)]` calls it. The schema allows the same values as before. Without rules and defaults it is unchanged.
 ///
 /// ```
 /// use kube_core::schema::flattenable;
@@ -40,10 +38,10 @@ pub fn flattenable(schema: &mut Schema) {
     node.insert("anyOf".into(), json!([part]));
 }
 
-/// Removes the defaults of the fields that `schema` has from the struct `part`, which is optional and flattened into it: a server
-/// would fill them in where the part is absent.
+/// Removes the defaults of those fields of `schema` that are fields of `part`, an optional flattened struct: a server would
+/// apply them even if the struct is absent.
 ///
-/// The derive macros call it for fields of the type `Option<_>` with `#[serde(flatten)]`.
+/// The derive macros call it for `Option<_>` fields with `#[serde(flatten)]`.
 ///
 /// ```
 /// use kube_core::schema::flattened_option;

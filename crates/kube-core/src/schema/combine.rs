@@ -1,70 +1,16 @@
-//! What two nodes have in common: [`intersect`] for values that satisfy both, [`union`] for values that satisfy either.
+//! Combines two nodes: [`intersect`] allows the values that satisfy both, [`union`] the values that satisfy either. Recursive,
+//! like the schemas.
 
 use serde_json::{Value, json};
 
 use super::{
-    Node,
-    describe::ALTERNATIVES,
-    keywords::{INT_OR_STRING, OPEN, RULES, VALIDATIONS, also, flag, property},
+    descriptions::ALTERNATIVES,
+    node::{
+        INT_OR_STRING, Kind, Node, OPEN, RULES, VALIDATIONS, add_condition, flag, kind, property, set_kind,
+    },
 };
 
-/// The one thing a structural node must say.
-#[derive(Clone, Debug, PartialEq)]
-pub(super) enum Kind {
-    Type(String),
-    IntOrString,
-    /// Any value: open, without a type.
-    Any,
-}
-
-/// What `node` says of its type, `None` where it says nothing yet.
-pub(super) fn kind(node: &Node) -> Option<Kind> {
-    if flag(node, INT_OR_STRING) {
-        return Some(Kind::IntOrString);
-    }
-    match node.get("type") {
-        Some(Value::String(name)) => Some(Kind::Type(name.clone())),
-        _ if flag(node, OPEN) => Some(Kind::Any),
-        _ => None,
-    }
-}
-
-/// What the keywords of a node without a type tell of it.
-pub(super) fn inferred_kind(node: &Node) -> Option<Kind> {
-    let of_values = node.get("enum").and_then(Value::as_array).and_then(|values| common_type(values));
-    let has = |keys: &[&str]| keys.iter().any(|key| node.contains_key(*key));
-    let name = match of_values {
-        Some(name) => name,
-        None if has(&["properties", "additionalProperties", "required"]) => "object",
-        None if has(&["items"]) => "array",
-        None => return None,
-    };
-    Some(Kind::Type(name.into()))
-}
-
-fn common_type(values: &[Value]) -> Option<&'static str> {
-    let name = |value: &Value| match value {
-        Value::Bool(_) => Some("boolean"),
-        Value::Number(number) if number.is_f64() => Some("number"),
-        Value::Number(_) => Some("integer"),
-        Value::String(_) => Some("string"),
-        Value::Array(_) => Some("array"),
-        Value::Object(_) => Some("object"),
-        Value::Null => None,
-    };
-    let first = name(values.first()?)?;
-    values.iter().all(|value| name(value) == Some(first)).then_some(first)
-}
-
-pub(super) fn set_kind(node: &mut Node, kind: Kind) {
-    match kind {
-        Kind::Type(name) => node.insert("type".into(), name.into()),
-        Kind::IntOrString => node.insert(INT_OR_STRING.into(), true.into()),
-        Kind::Any => node.insert(OPEN.into(), true.into()),
-    };
-}
-
-/// Narrows `node` to the values that `other` allows too. Where both describe, `node` is heard.
+/// Narrows `node` to the values that `other` allows too. The description of `node` has precedence.
 pub(super) fn intersect(node: &mut Node, mut other: Node) {
     match (kind(node), kind(&other)) {
         (None, _) => {
@@ -99,7 +45,7 @@ pub(super) fn intersect(node: &mut Node, mut other: Node) {
     }
 }
 
-/// The kind of `other` where it allows less than that of `node`.
+/// The kind of `other`, if it allows fewer values than that of `node`.
 fn narrower(node: &Kind, other: Kind) -> Option<Kind> {
     let is = |kind: &Kind, name: &str| *kind == Kind::Type(name.to_owned());
     let narrows = match node {
@@ -135,7 +81,7 @@ fn intersect_keyword(node: &mut Node, key: String, value: Value) {
             append_new(own, values)
         }
         (key, _, value) if VALIDATIONS.contains(&key) || matches!(key, "anyOf" | "oneOf" | "not") => {
-            also(node, json!({ key: value }));
+            add_condition(node, json!({ key: value }));
         }
         _ => {}
     }
@@ -149,7 +95,7 @@ pub(super) fn append_new(own: &mut Vec<Value>, values: Vec<Value>) {
     }
 }
 
-/// The node that allows whatever `a` or `b` allows, as far as a structural schema can say it outside of `anyOf`.
+/// The node that allows the values of `a` and of `b`, as far as a structural schema can express that outside of `anyOf`.
 pub(super) fn union(a: &Node, b: &Node) -> Node {
     let mut node = Node::new();
     let kind = union_kind(kind(a), kind(b));
@@ -186,14 +132,14 @@ pub(super) fn union(a: &Node, b: &Node) -> Node {
             node.insert(key.clone(), value.clone());
         }
     }
-    leave_out_defaults(&mut node, a, b);
-    leave_out_defaults(&mut node, b, a);
+    remove_defaults_of_one_side(&mut node, a, b);
+    remove_defaults_of_one_side(&mut node, b, a);
     node
 }
 
-/// Removes from `node`, the union of `a` and `b`, the defaults of fields that only `a` has: a server would fill them into
-/// what was written as `b`. Below such a field, too, where `b` may have it among others that it does not name.
-fn leave_out_defaults(node: &mut Node, a: &Node, b: &Node) {
+/// Removes from `node`, the union of `a` and `b`, the defaults of fields that only `a` has: a server would apply them to
+/// values of `b`. If `b` allows arbitrary fields, the defaults below such a field are removed too.
+fn remove_defaults_of_one_side(node: &mut Node, a: &Node, b: &Node) {
     let open = flag(b, OPEN) || b.contains_key("additionalProperties");
     let Some(Value::Object(fields)) = node.get_mut("properties") else { return };
     for (name, field) in fields {
@@ -201,20 +147,20 @@ fn leave_out_defaults(node: &mut Node, a: &Node, b: &Node) {
         if let Some(field) = field.as_object_mut().filter(|_| only_a) {
             field.remove("default");
             if open {
-                without_defaults(field);
+                remove_all_defaults(field);
             }
         }
     }
 }
 
-fn without_defaults(node: &mut Node) {
+fn remove_all_defaults(node: &mut Node) {
     node.remove("default");
     for (key, value) in node {
         match (key.as_str(), value) {
             ("properties", Value::Object(fields)) => {
-                fields.values_mut().filter_map(Value::as_object_mut).for_each(without_defaults);
+                fields.values_mut().filter_map(Value::as_object_mut).for_each(remove_all_defaults);
             }
-            ("items" | "additionalProperties", Value::Object(inner)) => without_defaults(inner),
+            ("items" | "additionalProperties", Value::Object(inner)) => remove_all_defaults(inner),
             _ => {}
         }
     }

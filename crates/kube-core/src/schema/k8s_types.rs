@@ -1,18 +1,18 @@
-//! Types of k8s-openapi whose schemas leave out what decides here.
+//! Types of k8s-openapi whose schemas lack information.
 //!
-//! `IntOrString` and `Quantity` have no `type`, and schemars takes such a node for one that allows `null` anyway: inlined, the
-//! schemas of `T` and `Option<T>` are the same. But schemars refers to a type that it is just describing, and makes a difference
-//! between a reference and an optional one. So the root is described as if it were a part of each of these types.
-//! `RawExtension`, `FieldsV1` and `JSON` hold any fields, which their schemas do not say.
+//! `IntOrString` and `Quantity` have no `type`, and schemars assumes that such a node allows `null` anyway: inlined, the schemas of
+//! `T` and `Option<T>` are equal. For a type whose schema is just being generated, however, schemars writes a reference, and a
+//! reference differs from an optional one. So the root is generated as if it were nested in each of these types.
+//! The schemas of `RawExtension`, `FieldsV1` and `JSON` do not allow the arbitrary fields of these types.
 
 use std::{borrow::Cow, marker::PhantomData};
 
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde_json::{Value, json};
 
-use super::keywords::OPEN;
+use super::node::OPEN;
 
-/// `T` as the root of a document that refers to the types of this file instead of repeating them.
+/// `T` as the root of a document that references the types of this file instead of inlining them.
 pub(super) struct Root<T: ?Sized>(PhantomData<T>);
 
 impl<T: JsonSchema + ?Sized> JsonSchema for Root<T> {
@@ -25,22 +25,22 @@ impl<T: JsonSchema + ?Sized> JsonSchema for Root<T> {
     }
 
     fn json_schema(generator: &mut SchemaGenerator) -> Schema {
-        type All<T> = Within<
+        type Nested<T> = Within<
             IntOrString,
-            Within<Quantity, Within<RawExtension, Within<FieldsV1, Within<Json, Itself<T>>>>>,
+            Within<Quantity, Within<RawExtension, Within<FieldsV1, Within<Json, Aliased<T>>>>>,
         >;
-        generator.subschema_for::<All<T>>()
+        generator.subschema_for::<Nested<T>>()
     }
 }
 
-/// Completes the definitions of these types in a document of [`Root`].
-pub(super) fn complete(document: &mut Schema) {
-    let text_or_number = json!({ "nullable": false });
+/// Adds the missing keywords to the definitions of these types in a document of [`Root`].
+pub(super) fn complete_definitions(document: &mut Schema) {
+    let string_or_number = json!({ "nullable": false });
     let any_fields = json!({ OPEN: true });
     let any_value = json!({ OPEN: true, "nullable": true, "type": null });
     for (id, changes) in [
-        (IntOrString::ID, &text_or_number),
-        (Quantity::ID, &text_or_number),
+        (IntOrString::ID, &string_or_number),
+        (Quantity::ID, &string_or_number),
         (RawExtension::ID, &any_fields),
         (FieldsV1::ID, &any_fields),
         (Json::ID, &any_value),
@@ -52,10 +52,10 @@ pub(super) fn complete(document: &mut Schema) {
     }
 }
 
-/// `T`, described as a part of the type with the identity `I`.
+/// `T`, generated as if nested in the type with the schema id `I`.
 struct Within<I, T: ?Sized>(PhantomData<I>, PhantomData<T>);
 
-impl<I: Id, T: JsonSchema + ?Sized> JsonSchema for Within<I, T> {
+impl<I: SchemaId, T: JsonSchema + ?Sized> JsonSchema for Within<I, T> {
     fn schema_name() -> Cow<'static, str> {
         T::schema_name()
     }
@@ -73,16 +73,16 @@ impl<I: Id, T: JsonSchema + ?Sized> JsonSchema for Within<I, T> {
     }
 }
 
-/// `T` under another identity: [`Root`] has that of `T` already, and schemars would refer to the root.
-struct Itself<T: ?Sized>(PhantomData<T>);
+/// `T` under another schema id: [`Root`] already has that of `T`, and schemars would write a reference to the root.
+struct Aliased<T: ?Sized>(PhantomData<T>);
 
-impl<T: JsonSchema + ?Sized> JsonSchema for Itself<T> {
+impl<T: JsonSchema + ?Sized> JsonSchema for Aliased<T> {
     fn schema_name() -> Cow<'static, str> {
         T::schema_name()
     }
 
     fn schema_id() -> Cow<'static, str> {
-        concat!(module_path!(), "::Itself").into()
+        concat!(module_path!(), "::Aliased").into()
     }
 
     fn inline_schema() -> bool {
@@ -94,8 +94,8 @@ impl<T: JsonSchema + ?Sized> JsonSchema for Itself<T> {
     }
 }
 
-/// The identity that a type has for schemars.
-trait Id {
+/// The `schema_id` of a type for schemars.
+trait SchemaId {
     const ID: &'static str;
 }
 
@@ -104,7 +104,7 @@ macro_rules! ids {
         $(
             struct $name;
 
-            impl Id for $name {
+            impl SchemaId for $name {
                 const ID: &'static str = $id;
             }
         )*

@@ -1,23 +1,23 @@
-//! Merge strategies where no server takes them.
+//! Merge strategies that servers do not accept at their type.
 
 use serde_json::Value;
 
-use super::Node;
+use super::node::Node;
 
-const STRATEGIES: [(&str, &str); 2] =
+const REQUIRED_TYPES: [(&str, &str); 2] =
     [("x-kubernetes-map-type", "object"), ("x-kubernetes-list-type", "array")];
 
-/// A strategy for a value of another type.
+/// A strategy at a value of the wrong type.
 #[derive(Debug, PartialEq)]
-pub(super) struct Misplaced {
+pub(super) struct MisplacedStrategy {
     pub(super) keyword: &'static str,
     pub(super) wanted: &'static str,
     pub(super) found: String,
     pub(super) path: String,
 }
 
-/// Removes what says no more than the default: the fields of a value of any type have their own owners.
-pub(super) fn settle(node: &mut Node) {
+/// Removes `granular` from a value of any type, which is the default there and needs the type `object`.
+pub(super) fn drop_default(node: &mut Node) {
     if !node.contains_key("type")
         && node.get("x-kubernetes-map-type").is_some_and(|merge| merge == "granular")
     {
@@ -25,35 +25,36 @@ pub(super) fn settle(node: &mut Node) {
     }
 }
 
-/// The first strategy in a structural schema that servers would refuse.
-pub(super) fn find(schema: &Value, path: &str) -> Option<Misplaced> {
+/// The first strategy in a structural schema that servers reject. Recursive, like the schema.
+pub(super) fn find_misplaced(schema: &Value, path: &str) -> Option<MisplacedStrategy> {
     let node = schema.as_object()?;
     let found = node.get("type").and_then(Value::as_str);
-    let here =
-        STRATEGIES.into_iter().find(|(keyword, wanted)| node.contains_key(*keyword) && found != Some(wanted));
+    let here = REQUIRED_TYPES
+        .into_iter()
+        .find(|(keyword, wanted)| node.contains_key(*keyword) && found != Some(wanted));
     if let Some((keyword, wanted)) = here {
         let found = found.unwrap_or("any value").to_owned();
-        return Some(Misplaced { keyword, wanted, found, path: path.to_owned() });
+        return Some(MisplacedStrategy { keyword, wanted, found, path: path.to_owned() });
     }
     let fields = node.get("properties").and_then(Value::as_object).into_iter().flatten();
     let inner = ["items", "additionalProperties"].into_iter().filter_map(|key| node.get(key));
     fields
         .map(|(name, field)| (field, format!("{path}.{name}")))
         .chain(inner.map(|inner| (inner, format!("{path}[*]"))))
-        .find_map(|(inner, path)| find(inner, &path))
+        .find_map(|(inner, path)| find_misplaced(inner, &path))
 }
 
 #[cfg(test)]
 mod tests {
     use serde_json::json;
 
-    use super::{Misplaced, find};
+    use super::{MisplacedStrategy, find_misplaced};
 
     #[test]
-    fn the_place_is_named() {
+    fn a_misplaced_strategy_is_reported_with_its_path() {
         let list = json!({ "type": "string", "x-kubernetes-list-type": "set" });
-        let found = find(&json!({ "properties": { "a": { "items": list } } }), ".spec");
-        let expected = Misplaced {
+        let found = find_misplaced(&json!({ "properties": { "a": { "items": list } } }), ".spec");
+        let expected = MisplacedStrategy {
             keyword: "x-kubernetes-list-type",
             wanted: "array",
             found: "string".into(),
@@ -61,6 +62,6 @@ mod tests {
         };
         assert_eq!(found, Some(expected));
         let map = json!({ "type": "object", "x-kubernetes-map-type": "atomic" });
-        assert_eq!(find(&json!({ "additionalProperties": map }), ""), None);
+        assert_eq!(find_misplaced(&json!({ "additionalProperties": map }), ""), None);
     }
 }

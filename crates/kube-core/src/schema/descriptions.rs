@@ -1,22 +1,19 @@
-//! Descriptions of alternatives. Servers take none inside of `anyOf` and `oneOf`: what a branch says of itself moves to the field
-//! that stands for it, to the tag, or to the node of them all.
+//! Descriptions of `anyOf` and `oneOf` branches. Servers allow none inside of the branches, so each moves to the field of its
+//! variant, to the tag, or to the node that contains the branches.
 
 use serde_json::Value;
 
-use super::{
-    Node,
-    keywords::{property, required},
-};
+use super::node::{Node, property, required};
 
-/// The alternatives of a node, described; while it is being rewritten only, see [`settle`].
+/// A temporary key with the descriptions of a node's branches, which [`render_alternatives`] removes.
 pub(super) const ALTERNATIVES: &str = "alternatives";
 
-/// Takes the descriptions out of every branch.
-pub(super) fn take(branches: &mut [Node]) -> Vec<Option<String>> {
+/// Removes and returns the description of every branch.
+pub(super) fn take_descriptions(branches: &mut [Node]) -> Vec<Option<String>> {
     branches
         .iter_mut()
         .map(|branch| {
-            settle(branch);
+            render_alternatives(branch);
             match branch.remove("description") {
                 Some(Value::String(text)) => Some(text),
                 _ => None,
@@ -25,8 +22,8 @@ pub(super) fn take(branches: &mut [Node]) -> Vec<Option<String>> {
         .collect()
 }
 
-/// Puts the descriptions of the `branches` into `merged`, which allows what any of them does.
-pub(super) fn put(
+/// Adds the descriptions of the `branches` to `merged`, their union.
+pub(super) fn put_descriptions(
     merged: &mut Node,
     branches: &[Node],
     tag: Option<&str>,
@@ -50,7 +47,7 @@ pub(super) fn put(
     match tag.and_then(|tag| field(merged, tag)) {
         Some(field) => {
             field.insert(ALTERNATIVES.into(), items.into());
-            settle(field);
+            render_alternatives(field);
         }
         None => {
             merged.insert(ALTERNATIVES.into(), items.into());
@@ -58,8 +55,8 @@ pub(super) fn put(
     }
 }
 
-/// Writes the alternatives into the description.
-pub(super) fn settle(node: &mut Node) {
+/// Appends the descriptions of the branches to the description of the node.
+pub(super) fn render_alternatives(node: &mut Node) {
     let Some(Value::Array(items)) = node.remove(ALTERNATIVES) else { return };
     let items: Vec<_> = items.iter().filter_map(Value::as_str).collect();
     let list = items.join("\n");
@@ -83,7 +80,7 @@ fn item(label: Option<String>, text: &str) -> Value {
     .into()
 }
 
-/// What a value of the branch is called: its tag, its text, or its only field.
+/// The name of a branch: its tag, its only text, or its only field.
 fn label(branch: &Node, tag: Option<&str>) -> Option<String> {
     let values = match tag {
         Some(tag) => property(branch, tag)?,
@@ -96,7 +93,7 @@ fn label(branch: &Node, tag: Option<&str>) -> Option<String> {
     }
 }
 
-/// The name of the field of a branch that has one field, which is required: a variant under its name.
+/// The name of the only field of a branch, if it is required: an externally tagged variant.
 fn only_field(branch: &Node) -> Option<&str> {
     let mut names = required(branch);
     let name = names.next().filter(|_| names.next().is_none())?;
