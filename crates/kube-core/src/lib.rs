@@ -1,8 +1,16 @@
-//! Kubernetes API types and pure functions: what a client needs to know before it talks to a server.
+//! Types and pure functions of the Kubernetes API.
 //!
-//! Nothing in this crate performs I/O, and only [`Request::restart`] reads a clock: [`Request`] turns parameters into
-//! [`http::Request`] values, [`WatchEvent`], [`ObjectList`] and [`Status`] read what a server answers, and the
-//! [`Resource`] trait says where a Rust type lives in the API.
+//! This crate performs no I/O. Only [`Request::restart`] reads the clock. The modules, in the order in which data passes:
+//!
+//! - Kinds: the [`Resource`] trait maps a Rust type to its API group, version, resource name and scope. [`gvk`] and
+//!   [`discovery`] describe a kind as data, [`Version`] orders API versions, [`crd`] holds custom resource definitions.
+//! - Objects: [`metadata`], [`object`] and [`dynamic`] are typed, partly typed and untyped objects.
+//! - Requests: [`params`] configure a verb, [`labels`] select objects, and [`request`] builds [`http::Request`] values from
+//!   both. [`subresource`] adds the verbs of some kinds only, `kubelet_debug` the endpoints of a kubelet.
+//! - Responses: [`ObjectList`], [`watch`] and [`response`] decode what a server returns; [`error_boundary`] keeps one
+//!   undecodable object from failing a whole list.
+//! - Schemas of custom resources: `schema` makes them structural, [`cel`] adds validation rules and merge strategies.
+//! - Webhooks: `admission` and [`conversion`] are the reviews that a server sends.
 //!
 //! ```
 //! use k8s_openapi::api::core::v1::Pod;
