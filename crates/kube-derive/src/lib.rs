@@ -1,7 +1,7 @@
 //! Derive macros for Kubernetes types: [`CustomResource`], [`KubeSchema`] and [`Resource`].
 //!
-//! Use them through the `kube` crate (feature `derive`). Each macro reads its attributes into a model (`parse`), telling
-//! all mistakes at once and each at its place, and writes the model out as Rust (`expand`).
+//! Use them through the `kube` crate (feature `derive`). Each macro parses its attributes into a model (`parse`), which reports
+//! all errors at once with their spans, and generates Rust code from the model (`expand`).
 
 mod expand;
 mod names;
@@ -9,7 +9,7 @@ mod parse;
 
 use proc_macro::TokenStream;
 
-/// Makes a custom resource out of the type of its `spec`.
+/// Generates a custom resource from the type of its `spec`.
 ///
 /// ```
 /// # use kube_core::CustomResourceExt;
@@ -35,19 +35,19 @@ use proc_macro::TokenStream;
 /// assert_eq!(Document::crd().metadata.name.as_deref(), Some("documents.example.com"));
 /// ```
 ///
-/// yields `struct Document { metadata: ObjectMeta, spec: DocumentSpec, status: Option<DocumentStatus> }` with the
+/// generates `struct Document { metadata: ObjectMeta, spec: DocumentSpec, status: Option<DocumentStatus> }` with the
 /// visibility of `DocumentSpec`, `Document::new(name, spec)`, and implementations of `Resource`, `CustomResourceExt`
 /// (`Document::crd()` is the definition to apply), `HasSpec`, `HasStatus`, `Serialize`, `Deserialize`, `JsonSchema`, `Clone` and `Debug`.
 ///
 /// # Attributes
 ///
-/// Several `#[kube(..)]` add up. Flags are written `key`, or `key = true`; types as a path or in quotes.
+/// Several `#[kube(..)]` are combined. A flag is `key` or `key = true`; a type is a path, with or without quotes.
 ///
 /// | required | |
 /// |---|---|
 /// | `group = "example.com"` | API group |
 /// | `version = "v1"` | name of the version |
-/// | `kind = "Document"` | kind, and the name of the generated struct unless `root` gives another |
+/// | `kind = "Document"` | kind, and the name of the generated struct unless `root` is set |
 ///
 /// | names and scope | |
 /// |---|---|
@@ -56,48 +56,48 @@ use proc_macro::TokenStream;
 /// | `plural = "documents"` | default: English plural of the singular |
 /// | `shortname = "doc"` | repeatable |
 /// | `category = "all"` | repeatable; `kubectl get all` |
-/// | `namespaced` | objects live in namespaces; cluster-wide without it |
+/// | `namespaced` | the kind is namespaced; cluster-scoped without it |
 /// | `doc = "text"` | description of the kind, in Rust and in the schema |
 ///
 /// | shape | |
 /// |---|---|
 /// | `status = DocumentStatus` | adds `status: Option<DocumentStatus>`, the status subresource and `HasStatus` |
-/// | `no_spec` | on the wire the fields of the spec stand beside `metadata`, not under `spec` |
-/// | `derive = "PartialEq"` | repeatable; further derives of the generated struct; `Default` is written by hand |
-/// | `attr = "allow(deprecated)"` | repeatable; further attributes of the generated struct |
+/// | `no_spec` | on the wire the fields of the spec are next to `metadata`, not below `spec` |
+/// | `derive = "PartialEq"` | repeatable; additional derives of the generated struct; `Default` is implemented without a derive |
+/// | `attr = "allow(deprecated)"` | repeatable; additional attributes of the generated struct |
 ///
 /// | schema | |
 /// |---|---|
-/// | `schema = "derived"` | the default: made by `JsonSchema` of the spec and the status |
+/// | `schema = "derived"` | the default: from `JsonSchema` of the spec and the status |
 /// | `schema = "manual"` | you implement `JsonSchema` for the generated struct |
-/// | `schema = "disabled"` | none; servers refuse such a definition until you add one |
-/// | `validation = "self.…"` | repeatable; a CEL rule on the whole object: text, `("rule", "message")` or a `Rule` expression |
+/// | `schema = "disabled"` | no schema; servers reject the definition until you add one |
+/// | `validation = "self.…"` | repeatable; a CEL rule on the whole object: a string, `("rule", "message")` or a `Rule` expression |
 /// | `cel` | adds `validate_cel(&self)` and `validate_cel_update(&self, old)`, which evaluate the rules without a server; needs the feature `cel` of `kube` |
 ///
 /// | definition | |
 /// |---|---|
-/// | `printcolumn(name = "..", type_ = "..", json_path = "..")` | repeatable; also `description`, `format`, `priority`; or one JSON text with the keys of a CRD; types and formats are those of a CRD, the path starts with `.` |
-/// | `scale(spec_replicas_path = "..", status_replicas_path = "..")` | the scale subresource (needs `status`), paths below `.spec` and `.status`; also `label_selector_path`; or one JSON text |
-/// | `selectable = ".spec.title"` | repeatable; a field that field selectors may name |
-/// | `annotation("key", "value")`, `label("key", "value")` | repeatable; on the definition and on objects made by `new` |
-/// | `storage = false` | not the stored version |
+/// | `printcolumn(name = "..", type_ = "..", json_path = "..")` | repeatable; also `description`, `format`, `priority`; or a JSON string with the keys of a CRD; types and formats are those of a CRD, the path starts with `.` |
+/// | `scale(spec_replicas_path = "..", status_replicas_path = "..")` | the scale subresource (needs `status`), paths below `.spec` and `.status`; also `label_selector_path`; or a JSON string |
+/// | `selectable = ".spec.title"` | repeatable; a field for field selectors |
+/// | `annotation("key", "value")`, `label("key", "value")` | repeatable; on the definition and on objects created by `new` |
+/// | `storage = false` | not the storage version |
 /// | `served = false` | not served |
-/// | `deprecated`, `deprecated = "use v2"` | servers warn who uses this version |
+/// | `deprecated`, `deprecated = "use v2"` | servers return a warning for requests to this version |
 ///
 /// | crates | |
 /// |---|---|
-/// | `crates(kube_core = path, ..)` | where the generated code finds `kube_core` (default `::kube::core`), `kube`, `k8s_openapi`, `schemars`, `serde`, `serde_json`, `std` |
+/// | `crates(kube_core = path, ..)` | the paths of `kube_core` (default `::kube::core`), `kube`, `k8s_openapi`, `schemars`, `serde`, `serde_json`, `std` in the generated code |
 ///
 /// # Cost
 ///
-/// `crd()` builds the definition anew each time, most of it the schema: keep the result where it is needed often.
+/// Each call of `crd()` builds the definition, mostly its schema: keep the result if you need it often.
 ///
 /// # Panics
 ///
-/// `crd()` panics where the type has no structural schema, with the message of `kube::core::schema::SchemaError`: for a type that
-/// contains itself (the message names it and the field), for a merge strategy at a value of another type, and for a keyword of the
-/// wrong JSON type in a schema written by hand.
-/// `kube::core::schema::structural_schema::<Document>()` gives the same as an error. A test that calls `crd()` keeps both out of production.
+/// `crd()` panics if the type has no structural schema, with the message of `kube::core::schema::SchemaError`: for a type that
+/// contains itself (the message has the type and the field), for a merge strategy at a value of the wrong type, and for a keyword
+/// of the wrong JSON type in a handwritten schema. `kube::core::schema::structural_schema::<Document>()` returns the same as an
+/// error. A test that calls `crd()` finds all of these before production.
 #[proc_macro_derive(CustomResource, attributes(kube, x_kube))]
 pub fn derive_custom_resource(input: TokenStream) -> TokenStream {
     run(input, |input| Ok(expand::custom_resource(&parse::custom_resource(input)?)))
@@ -105,8 +105,8 @@ pub fn derive_custom_resource(input: TokenStream) -> TokenStream {
 
 /// Implements `JsonSchema` for a struct, with CEL rules and merge strategies from `#[x_kube(..)]`.
 ///
-/// Takes the place of `#[derive(JsonSchema)]`, and reads `#[serde(..)]`, `#[schemars(..)]` and `#[validate(..)]` as that does.
-/// A struct with rules or defaults has them once more in an `anyOf` of one branch, so that they are kept apart where the struct is
+/// Replaces `#[derive(JsonSchema)]`, and applies `#[serde(..)]`, `#[schemars(..)]` and `#[validate(..)]` as that does. The schema
+/// of a struct with rules or defaults repeats them in an `anyOf` with one branch, so that they stay separate if the struct is
 /// flattened into another one.
 ///
 /// ```
@@ -129,7 +129,7 @@ pub fn derive_custom_resource(input: TokenStream) -> TokenStream {
 ///
 /// | on the struct or a field | |
 /// |---|---|
-/// | `validation = "self.…"` | repeatable; a CEL rule: text, `("rule", "message")` or a `Rule` expression |
+/// | `validation = "self.…"` | repeatable; a CEL rule: a string, `("rule", "message")` or a `Rule` expression |
 ///
 /// | on a field | |
 /// |---|---|
@@ -138,15 +138,15 @@ pub fn derive_custom_resource(input: TokenStream) -> TokenStream {
 /// | on the struct | |
 /// |---|---|
 /// | `cel` | adds `validate_cel(value, old)`, which evaluates the rules without a server; needs the feature `cel` of `kube` |
-/// | `crates(kube_core = path, ..)` | where the generated code finds `kube_core` (default `::kube::core`), `schemars`, `serde`, `serde_json`, `std` |
+/// | `crates(kube_core = path, ..)` | the paths of `kube_core` (default `::kube::core`), `schemars`, `serde`, `serde_json`, `std` in the generated code |
 ///
-/// `Rule`, `Message`, `Reason`, `ListMerge`, `MapMerge` and `StructMerge` are in scope of the expressions.
+/// `Rule`, `Message`, `Reason`, `ListMerge`, `MapMerge` and `StructMerge` are in scope in the expressions.
 #[proc_macro_derive(KubeSchema, attributes(x_kube, schemars, validate))]
 pub fn derive_kube_schema(input: TokenStream) -> TokenStream {
     run(input, |input| Ok(expand::kube_schema(&parse::kube_schema(input)?)))
 }
 
-/// Implements `Resource` for a type with a field `metadata: ObjectMeta`, as another type does it.
+/// Implements `Resource` for a type with a field `metadata: ObjectMeta`, with the kind of another type.
 ///
 /// ```
 /// # use k8s_openapi::{api::core::v1::ConfigMap, apimachinery::pkg::apis::meta::v1::ObjectMeta};
@@ -163,14 +163,14 @@ pub fn derive_kube_schema(input: TokenStream) -> TokenStream {
 /// assert_eq!(SlimConfigMap::url_path(&(), Some("apps")), "/api/v1/namespaces/apps/configmaps");
 /// ```
 ///
-/// For an own view of a built-in kind: fewer fields, or stricter ones.
+/// For a custom type of a built-in kind: with fewer fields, or stricter ones.
 ///
 /// | | |
 /// |---|---|
-/// | `inherit = ConfigMap` | required: the type whose group, version, kind, plural and scope it takes |
-/// | `crates(kube_core = path, k8s_openapi = path)` | where the generated code finds these |
+/// | `inherit = ConfigMap` | required: the type whose group, version, kind, plural and scope are used |
+/// | `crates(kube_core = path, k8s_openapi = path)` | the paths of these crates in the generated code |
 ///
-/// In an enum every variant needs the field.
+/// In an enum, every variant needs the field.
 #[proc_macro_derive(Resource, attributes(resource))]
 pub fn derive_resource(input: TokenStream) -> TokenStream {
     run(input, |input| Ok(expand::inherit(&parse::inherit(input)?)))
@@ -183,6 +183,6 @@ fn run(input: TokenStream, derive: fn(&syn::DeriveInput) -> Expansion) -> TokenS
         Ok(input) => input,
         Err(error) => return error.into_compile_error().into(),
     };
-    // An error that belongs to no attribute stands at the name of the item, not at the whole `derive(..)`.
+    // An error without a span is reported at the name of the item, not at the whole `derive(..)`.
     derive(&input).unwrap_or_else(|error| parse::located(error, &input.ident).write_errors()).into()
 }

@@ -1,7 +1,7 @@
-//! English plurals, as the names of kinds need them.
+//! English plurals of kinds.
 
-/// The plural of a lowercase noun by the regular rules: `policy` → `policies`, `box` → `boxes`, `pod` → `pods`. The one
-/// that is plural already, `endpoints`, stays. The rule of `kube_core::ApiResource::from_gvk`, which a macro cannot call.
+/// The regular plural of a lowercase noun: `policy` → `policies`, `box` → `boxes`, `pod` → `pods`. `endpoints` is already plural
+/// and stays. The same rule as in `kube_core::ApiResource::from_gvk`, which a macro crate cannot call.
 pub(crate) fn pluralize(singular: &str) -> String {
     if singular == "endpoints" {
         return singular.into();
@@ -21,7 +21,7 @@ mod tests {
     use super::pluralize;
 
     #[test]
-    fn regular_nouns() {
+    fn regular_nouns_get_their_plural() {
         for (singular, plural) in [
             ("pod", "pods"),
             ("policy", "policies"),
@@ -39,7 +39,7 @@ mod tests {
         }
     }
 
-    /// A kind that is read by its name alone is found where the derived definition put it.
+    /// A kind whose plural `ApiResource::from_gvk` guesses must be at the path of the derived definition.
     #[test]
     fn agrees_with_the_plural_that_kube_core_guesses() {
         let kinds = [

@@ -9,7 +9,7 @@ use kube::runtime::{conditions, wait::await_condition};
 use kube::{Api, ResourceExt as _};
 use serde_json::{Value, json};
 
-use crate::table::{Refused, Row, rows};
+use crate::table::{RejectedObject, Row, rows};
 use crate::test_env::{Requires, TestEnv, rejection, run, wait_until_served};
 
 #[test]
@@ -76,7 +76,7 @@ async fn check_row(env: &TestEnv, row: &Row, crds: &Api<CustomResourceDefinition
         check_round_trip(env, row, &api, object).await.with_context(|| format!("writing {object}"))?;
     }
     let rules = !env.older_than(25);
-    for wrong in &row.refused {
+    for wrong in &row.rejected {
         if wrong.by_rule && !rules {
             println!(
                 "skipped: {} {} violates a validation rule, which this server does not evaluate",
@@ -142,12 +142,12 @@ async fn check_round_trip(
     let read = without_server_metadata(serde_json::to_value(api.get(&sent.name_any()).await?)?);
     let object = without_server_metadata(object.clone());
     ensure!(read == object, "\n   wrote {object}\n    read {read}");
-    let again = (row.again)(read.clone())?;
+    let again = (row.round_trip)(read.clone())?;
     ensure!(without_server_metadata(again.clone()) == object, "\nin Rust {again}\n   wrote {object}");
     Ok(())
 }
 
-async fn check_rejected(api: &Api<DynamicObject>, wrong: &Refused) -> anyhow::Result<()> {
+async fn check_rejected(api: &Api<DynamicObject>, wrong: &RejectedObject) -> anyhow::Result<()> {
     let mut object: DynamicObject = serde_json::from_value(wrong.object.clone())?;
     object.metadata.name = Some("wrong".into());
     let result = api.create(&PostParams::default(), &object).await;

@@ -77,4 +77,4 @@ mod tests;
     label = "`#[derive(KubeSchema)]` applies them",
     note = "use `#[derive(KubeSchema)]` instead of `#[derive(JsonSchema)]`"
 )]
-pub trait ReadsRules: schemars::JsonSchema {}
+pub trait DerivesKubeSchema: schemars::JsonSchema {}

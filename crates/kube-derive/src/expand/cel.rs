@@ -1,11 +1,11 @@
-//! The rules as methods, where `cel` asks for them.
+//! With `cel`: methods that evaluate the rules.
 
 use proc_macro2::TokenStream;
 use quote::quote;
 
 use crate::parse::{CustomResource, KubeSchema};
 
-pub(super) fn object(model: &CustomResource) -> TokenStream {
+pub(super) fn object_methods(model: &CustomResource) -> TokenStream {
     if !model.cel {
         return TokenStream::new();
     }
@@ -15,20 +15,20 @@ pub(super) fn object(model: &CustomResource) -> TokenStream {
     quote! {
         #[allow(deprecated, unreachable_pub)]
         impl #root {
-            /// Checks this new object against the validation rules of its definition, without a server.
+            /// Evaluates the validation rules of the definition on this new object, without a server.
             ///
             /// # Errors
             ///
-            /// Every rule that is broken, with the path of its field.
+            /// All violated rules, with the paths of their fields.
             pub fn validate_cel(&self) -> #result {
                 #kube_core::cel::validate_cel(self)
             }
 
-            /// Checks the change from `old` to this object against the validation rules of its definition, without a server.
+            /// Evaluates the validation rules of the definition on the change from `old` to this object, without a server.
             ///
             /// # Errors
             ///
-            /// Every rule that is broken, with the path of its field.
+            /// All violated rules, with the paths of their fields.
             pub fn validate_cel_update(&self, old: &Self) -> #result {
                 #kube_core::cel::validate_cel_update(self, old)
             }
@@ -36,7 +36,7 @@ pub(super) fn object(model: &CustomResource) -> TokenStream {
     }
 }
 
-pub(super) fn schema(model: &KubeSchema) -> TokenStream {
+pub(super) fn schema_methods(model: &KubeSchema) -> TokenStream {
     if !model.cel {
         return TokenStream::new();
     }
@@ -44,11 +44,11 @@ pub(super) fn schema(model: &KubeSchema) -> TokenStream {
     quote! {
         #[allow(deprecated, unreachable_pub)]
         impl #ident {
-            /// Checks a value against the validation rules of this type, without a server; with `old` also those about changes.
+            /// Evaluates the validation rules of this type on a value, without a server; with `old` also the rules about changes.
             ///
             /// # Errors
             ///
-            /// Every rule that is broken, with the path of its field.
+            /// All violated rules, with the paths of their fields.
             pub fn validate_cel(
                 value: &#serde_json::Value,
                 old: #std::option::Option<&#serde_json::Value>,

@@ -1,4 +1,4 @@
-//! `Default`, when asked for.
+//! `Default`, if it is among the additional derives.
 
 use proc_macro2::TokenStream;
 use quote::quote;

@@ -1,5 +1,5 @@
-//! `CustomResourceExt`: the definition of the kind. What is empty is absent: an API server drops empty lists, and
-//! whoever compares would see a difference that never goes away.
+//! `CustomResourceExt`: the definition of the kind. Empty lists are omitted, because API servers drop them: a comparison with the
+//! stored definition would always show a difference.
 
 use proc_macro2::TokenStream;
 use quote::{ToTokens, quote};
@@ -41,15 +41,15 @@ fn definition(model: &CustomResource, v1: &TokenStream, name: &str) -> TokenStre
     let CustomResource { group, kind, singular, plural, .. } = model;
     let std = &model.crates.std;
     let k8s_openapi = &model.crates.k8s_openapi;
-    let write = Write { std, v1 };
-    let scope = write.string(if model.namespaced { "Namespaced" } else { "Cluster" });
+    let values = Values { std, v1 };
+    let scope = values.string(if model.namespaced { "Namespaced" } else { "Cluster" });
     let annotations = string_map(model, "annotations", &model.annotations);
     let labels = string_map(model, "labels", &model.labels);
-    let [name, group, kind, plural] = [name, group, kind, plural].map(|text| write.string(text));
-    let singular = write.some_string(singular);
-    let short_names = write.list("short_names", model.shortnames.iter().map(|name| write.string(name)));
-    let categories = write.list("categories", model.categories.iter().map(|name| write.string(name)));
-    let version = version(model, &write);
+    let [name, group, kind, plural] = [name, group, kind, plural].map(|text| values.string(text));
+    let singular = values.some_string(singular);
+    let short_names = values.list("short_names", model.shortnames.iter().map(|name| values.string(name)));
+    let categories = values.list("categories", model.categories.iter().map(|name| values.string(name)));
+    let version = version(model, &values);
     quote! {
         #v1::CustomResourceDefinition {
             metadata: #k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta {
@@ -77,13 +77,13 @@ fn definition(model: &CustomResource, v1: &TokenStream, name: &str) -> TokenStre
     }
 }
 
-fn version(model: &CustomResource, write: &Write) -> TokenStream {
+fn version(model: &CustomResource, values: &Values<'_>) -> TokenStream {
     let CustomResource { root, served, storage, .. } = model;
-    let Write { std, v1 } = write;
+    let Values { std, v1 } = values;
     let (kube_core, serde_json) = (&model.crates.kube_core, &model.crates.serde_json);
-    let name = write.string(&model.version);
+    let name = values.string(&model.version);
     let schema = (model.schema != Schema::Disabled).then(|| {
-        write.some(
+        values.some(
             "schema",
             quote! {
                 #v1::CustomResourceValidation {
@@ -98,17 +98,17 @@ fn version(model: &CustomResource, write: &Write) -> TokenStream {
         )
     });
     let columns =
-        write.list("additional_printer_columns", model.columns.iter().map(|column| write.column(column)));
-    let selectable = write.list(
+        values.list("additional_printer_columns", model.columns.iter().map(|column| values.column(column)));
+    let selectable = values.list(
         "selectable_fields",
         model.selectable.iter().map(|path| {
-            let path = write.string(path);
+            let path = values.string(path);
             quote!(#v1::SelectableField { json_path: #path })
         }),
     );
     let subresources = model.status.as_ref().map(|_| {
-        let scale = model.scale.as_ref().map(|scale| write.some("scale", write.scale(scale)));
-        write.some(
+        let scale = model.scale.as_ref().map(|scale| values.some("scale", values.scale(scale)));
+        values.some(
             "subresources",
             quote! {
                 #v1::CustomResourceSubresources {
@@ -124,9 +124,9 @@ fn version(model: &CustomResource, write: &Write) -> TokenStream {
     let deprecated = model.deprecated.as_ref().map(|deprecated| {
         let warning = match deprecated {
             Deprecated::Plain => None,
-            Deprecated::Warning(text) => Some(write.some("deprecation_warning", write.string(text))),
+            Deprecated::Warning(text) => Some(values.some("deprecation_warning", values.string(text))),
         };
-        let deprecated = write.some("deprecated", quote!(true));
+        let deprecated = values.some("deprecated", quote!(true));
         quote!(#deprecated #warning)
     });
     quote! {
@@ -144,13 +144,13 @@ fn version(model: &CustomResource, write: &Write) -> TokenStream {
     }
 }
 
-/// Writes values of the definition's types.
-struct Write<'a> {
+/// Generates values of the definition's types.
+struct Values<'a> {
     std: &'a Path,
     v1: &'a TokenStream,
 }
 
-impl Write<'_> {
+impl Values<'_> {
     fn string(&self, text: &str) -> TokenStream {
         let std = self.std;
         quote!(#std::string::String::from(#text))
@@ -167,7 +167,7 @@ impl Write<'_> {
         quote!(#field: #std::option::Option::Some(#value),)
     }
 
-    /// `field: Some(vec),`, nothing for no items.
+    /// `field: Some(vec),`, or nothing without items.
     fn list(&self, field: &str, items: impl ExactSizeIterator<Item = TokenStream>) -> Option<TokenStream> {
         let std = self.std;
         (items.len() > 0).then(|| self.some(field, quote!(#std::vec::Vec::from([#(#items),*]))))

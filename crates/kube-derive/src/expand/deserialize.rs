@@ -1,5 +1,5 @@
-//! `Deserialize` where the fields of the spec stand beside those of the object: apiVersion and kind must not end up in a spec
-//! that takes any field. Everywhere else a derive does.
+//! `Deserialize` for `no_spec`: apiVersion and kind must not end up in a spec with a flattened map. In all other cases it is
+//! derived.
 
 use proc_macro2::TokenStream;
 use quote::quote;

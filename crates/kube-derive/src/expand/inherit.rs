@@ -1,4 +1,4 @@
-//! `#[derive(Resource)]`: the facts of another type, the metadata of this one.
+//! `#[derive(Resource)]`: the kind of another type with the metadata of this one.
 
 use proc_macro2::TokenStream;
 use quote::{format_ident, quote};
@@ -10,7 +10,7 @@ pub(crate) fn inherit(model: &Inherit) -> TokenStream {
     let (impl_generics, type_generics, where_clause) = generics.split_for_impl();
     let inherited = quote!(<#inherit as #kube_core::Resource>);
     let object_meta = quote!(#k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta);
-    let facts = ["group", "kind", "version", "api_version", "plural"].map(|name| {
+    let kind_methods = ["group", "kind", "version", "api_version", "plural"].map(|name| {
         let name = format_ident!("{name}");
         quote! {
             fn #name(dt: &Self::DynamicType) -> ::std::borrow::Cow<'_, str> {
@@ -31,7 +31,7 @@ pub(crate) fn inherit(model: &Inherit) -> TokenStream {
             type DynamicType = #inherited::DynamicType;
             type Scope = #inherited::Scope;
 
-            #(#facts)*
+            #(#kind_methods)*
 
             fn meta(&self) -> &#object_meta {
                 #meta

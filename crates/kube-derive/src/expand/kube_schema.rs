@@ -1,4 +1,4 @@
-//! `#[derive(KubeSchema)]`: schemars makes the schema of a copy of the struct, rules and merge strategies are added to it.
+//! `#[derive(KubeSchema)]`: schemars generates the schema of a copy of the struct, to which rules and merge strategies are added.
 
 use proc_macro2::{Span, TokenStream};
 use quote::{format_ident, quote, quote_spanned};
@@ -11,15 +11,15 @@ pub(crate) fn kube_schema(model: &KubeSchema) -> TokenStream {
     let copy = format_ident!("__{}", ident);
     let fields = model.fields.iter().map(|Field { field, .. }| field);
     let copy_of_struct = copy_with(model, &copy, quote!(#(#fields),*));
-    let annotated = model.fields.iter().filter_map(|field| annotated(model, field));
+    let annotated = model.fields.iter().filter_map(|field| annotate_property(model, field));
     let rules = rules(kube_core, &model.validations);
-    let optional_parts = optional_parts(
+    let flattened_options = flattened_options(
         kube_core,
         schemars,
         model.fields.iter().filter_map(|field| flattened_option(&field.field)),
     );
-    let cel = super::cel::schema(model);
-    // A type that contains itself is inlined without end, unless its schema becomes a reference while it is being made.
+    let cel = super::cel::schema_methods(model);
+    // `__PENDING` makes a recursive type a reference while its schema is generated: inlining it would not terminate.
     quote_spanned! {Span::mixed_site()=>
         #cel
         const _: () = {
@@ -28,7 +28,7 @@ pub(crate) fn kube_schema(model: &KubeSchema) -> TokenStream {
             }
 
             #[automatically_derived]
-            impl #kube_core::schema::ReadsRules for #ident {}
+            impl #kube_core::schema::DerivesKubeSchema for #ident {}
 
             #[automatically_derived]
             #[allow(clippy::expect_used)]
@@ -50,7 +50,7 @@ pub(crate) fn kube_schema(model: &KubeSchema) -> TokenStream {
                     let pending = __PENDING.replace(true);
                     let mut schema = <#copy as #schemars::JsonSchema>::json_schema(generator);
                     #(#annotated)*
-                    #optional_parts
+                    #flattened_options
                     #rules
                     #kube_core::schema::flattenable(&mut schema);
                     __PENDING.set(pending);
@@ -61,18 +61,18 @@ pub(crate) fn kube_schema(model: &KubeSchema) -> TokenStream {
     }
 }
 
-/// The rules of a whole schema, as statements on `schema`.
+/// Statements that add the rules of the whole schema to `schema`.
 pub(super) fn rules(kube_core: &Path, validations: &[Validation]) -> Option<TokenStream> {
     let rules = validations.iter().map(|validation| in_scope(kube_core, validation));
     (rules.len() > 0).then(|| {
         quote_spanned! {Span::mixed_site()=>
-            #(#kube_core::validate(&mut schema, #rules).expect("a schema that was just made takes rules");)*
+            #(#kube_core::validate(&mut schema, #rules).expect("a new schema accepts rules");)*
         }
     })
 }
 
-/// What is said of the flattened parts that may be absent, as statements on `schema`.
-pub(super) fn optional_parts<'a>(
+/// Statements that mark optional flattened structs in `schema`.
+pub(super) fn flattened_options<'a>(
     kube_core: &Path,
     schemars: &Path,
     parts: impl Iterator<Item = &'a syn::Type>,
@@ -90,8 +90,9 @@ fn is_annotated(field: &Field) -> bool {
     !field.validations.is_empty() || field.merge_strategy.is_some()
 }
 
-/// Which property a field becomes is serde's and schemars' knowledge: a struct of this field alone has only that one.
-fn annotated(model: &KubeSchema, annotated: &Field) -> Option<TokenStream> {
+/// Statements that annotate the property of a field. Only serde and schemars know its name, so they come from the schema of a
+/// struct with this field alone.
+fn annotate_property(model: &KubeSchema, annotated: &Field) -> Option<TokenStream> {
     if !is_annotated(annotated) {
         return None;
     }
@@ -103,13 +104,13 @@ fn annotated(model: &KubeSchema, annotated: &Field) -> Option<TokenStream> {
     let merge_strategy = merge_strategy.as_ref().map(|strategy| {
         let strategy = in_scope(kube_core, strategy);
         quote_spanned! {Span::mixed_site()=>
-            #kube_core::merge_strategy_property(&mut property, 0, #strategy).expect("the schema of one field has it");
+            #kube_core::merge_strategy_property(&mut property, 0, #strategy).expect("the schema has one property");
         }
     });
     Some(quote_spanned! {Span::mixed_site()=> {
         #copy_of_field
         let mut property = <#copy as #schemars::JsonSchema>::json_schema(generator);
-        #(#kube_core::validate_property(&mut property, 0, #rules).expect("the schema of one field has it");)*
+        #(#kube_core::validate_property(&mut property, 0, #rules).expect("the schema has one property");)*
         #merge_strategy
         #kube_core::merge_properties(&mut schema, &mut property);
     }})

@@ -1,4 +1,4 @@
-//! From models to Rust: one file per item that is written.
+//! Generates Rust code from the models: one file per generated item.
 
 mod cel;
 mod default;
@@ -25,7 +25,7 @@ use crate::parse::CustomResource;
 /// All items of a custom resource.
 pub(crate) fn custom_resource(model: &CustomResource) -> TokenStream {
     let root = root::root(model);
-    let rules = cel::object(model);
+    let cel_methods = cel::object_methods(model);
     let impls = [
         serialize::serialize(model),
         deserialize::deserialize(model),
@@ -33,13 +33,13 @@ pub(crate) fn custom_resource(model: &CustomResource) -> TokenStream {
         resource::resource(model),
         spec::spec(model),
         schema::schema(model),
-        schema::rules_are_read(model),
+        schema::assert_kube_schema(model),
         definition::custom_resource_ext(model),
     ];
     quote! {
         #root
-        #rules
-        // The types of the program may be deprecated, and its lints stricter than ours.
+        #cel_methods
+        // The user's types may be deprecated, and the user's lints stricter than ours.
         #[allow(deprecated, clippy::expect_used, clippy::needless_update, clippy::panic)]
         const _: () = { #(#impls)* };
     }

@@ -1,4 +1,4 @@
-//! `Resource`: where the kind lives in the API.
+//! `Resource`: the kind and scope.
 
 use proc_macro2::TokenStream;
 use quote::{format_ident, quote};
@@ -13,14 +13,14 @@ pub(super) fn resource(model: &CustomResource) -> TokenStream {
         format_ident!("{}", if *namespaced { "NamespaceResourceScope" } else { "ClusterResourceScope" });
     let api_version = format!("{group}/{version}");
     let metadata = quote!(#k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta);
-    let facts = [
+    let kind_methods = [
         ("group", group),
         ("kind", kind),
         ("version", version),
         ("api_version", &api_version),
         ("plural", plural),
     ];
-    let facts = facts.iter().map(|(name, value)| {
+    let kind_methods = kind_methods.iter().map(|(name, value)| {
         let name = format_ident!("{name}");
         quote! {
             fn #name(_: &()) -> #std::borrow::Cow<'_, str> {
@@ -34,7 +34,7 @@ pub(super) fn resource(model: &CustomResource) -> TokenStream {
             type DynamicType = ();
             type Scope = #kube_core::#scope;
 
-            #(#facts)*
+            #(#kind_methods)*
 
             fn meta(&self) -> &#metadata {
                 &self.metadata

@@ -12,11 +12,11 @@ pub(super) fn root(model: &CustomResource) -> TokenStream {
     let metadata = quote!(#k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta);
     let status = model.status.as_ref().map(|status| {
         quote! {
-            /// What was observed of the object last.
+            /// The observed state of the object.
             #vis status: #std::option::Option<#status>,
         }
     });
-    // Reading flattened fields takes more than a derive: see `deserialize`.
+    // For `no_spec` a derive is not enough: see `deserialize`.
     let (deserialize, serde_attribute) = if *no_spec {
         (None, None)
     } else {
@@ -33,9 +33,9 @@ pub(super) fn root(model: &CustomResource) -> TokenStream {
         #(#attrs)*
         #serde_attribute
         #vis struct #root {
-            /// Name, namespace, labels and what else every object has.
+            /// Name, namespace, labels and the other object metadata.
             #vis metadata: #metadata,
-            /// What the object is to be.
+            /// The desired state of the object.
             #vis spec: #spec,
             #status
         }
@@ -48,7 +48,7 @@ fn constructor(model: &CustomResource) -> TokenStream {
     let std = &model.crates.std;
     let k8s_openapi = &model.crates.k8s_openapi;
     let doc = format!(
-        " An object with this name and spec{}.",
+        " A new object with this name and spec{}.",
         if model.status.is_some() { ", without a status" } else { "" }
     );
     let annotations = string_map(model, "annotations", &model.annotations);
@@ -75,7 +75,7 @@ fn constructor(model: &CustomResource) -> TokenStream {
     }
 }
 
-/// `field: Some(map),` for metadata, nothing where there are no entries.
+/// `field: Some(map),` for metadata, or nothing without entries.
 pub(super) fn string_map(model: &CustomResource, field: &str, entries: &[KeyValue]) -> Option<TokenStream> {
     let std = &model.crates.std;
     let field = quote::format_ident!("{field}");
@@ -87,7 +87,7 @@ pub(super) fn string_map(model: &CustomResource, field: &str, entries: &[KeyValu
     )
 }
 
-/// The text that describes the kind, in Rust and in its schema.
+/// The description of the kind, for Rust and for the schema.
 pub(super) fn description(model: &CustomResource) -> String {
     model
         .doc
@@ -95,7 +95,7 @@ pub(super) fn description(model: &CustomResource) -> String {
         .unwrap_or_else(|| format!(" Auto-generated derived type for {} via `CustomResource`", model.spec))
 }
 
-/// A path as serde's `crate = ".."` wants it.
+/// A path in the form of serde's `crate = ".."`.
 pub(super) fn path_string(path: &syn::Path) -> String {
     path.to_token_stream().to_string().replace(' ', "")
 }

@@ -1,25 +1,25 @@
-//! `JsonSchema` of the whole object. Its metadata is the server's business and not in it.
+//! `JsonSchema` of the whole object, without its metadata, which servers validate themselves.
 
 use proc_macro2::{Span, TokenStream};
 use quote::{quote, quote_spanned};
 use syn::{Ident, spanned::Spanned};
 
 use super::{
-    kube_schema::{optional_parts, rules},
+    kube_schema::{flattened_options, rules},
     root::description,
 };
 use crate::parse::{CustomResource, Schema};
 
-/// Fails to compile, with a remedy, where the spec has rules that nothing reads.
-pub(super) fn rules_are_read(model: &CustomResource) -> TokenStream {
+/// Generates a compile error if the spec has `#[x_kube(..)]` attributes but does not derive `KubeSchema`: they would be ignored.
+pub(super) fn assert_kube_schema(model: &CustomResource) -> TokenStream {
     let Some(attribute) = &model.x_kube else { return TokenStream::new() };
     let CustomResource { spec, .. } = model;
     let kube_core = &model.crates.kube_core;
     let span = attribute.span();
     let spec = Ident::new(&spec.to_string(), span);
     quote! {
-        const fn __reads_rules<__T: #kube_core::schema::ReadsRules>() {}
-        const _: () = __reads_rules::<#spec>();
+        const fn __derives_kube_schema<__T: #kube_core::schema::DerivesKubeSchema>() {}
+        const _: () = __derives_kube_schema::<#spec>();
     }
 }
 
@@ -62,13 +62,13 @@ fn object(model: &CustomResource) -> TokenStream {
         .status
         .as_ref()
         .map(|status| quote_spanned!(Span::mixed_site()=> "status": generator.subschema_for::<#std::option::Option<#status>>(),));
-    let parts = parts(model);
-    let of_spec = if model.optional_parts.is_empty() {
+    let optional_parts = mark_optional_parts(model);
+    let spec_schema = if model.optional_parts.is_empty() {
         quote_spanned!(Span::mixed_site()=> generator.subschema_for::<#spec>())
     } else {
         quote_spanned!(Span::mixed_site()=> ({
             let mut schema = generator.subschema_for::<#spec>();
-            #parts
+            #optional_parts
             schema
         }))
     };
@@ -77,12 +77,12 @@ fn object(model: &CustomResource) -> TokenStream {
             "description": #description,
             "type": "object",
             "required": ["spec"],
-            "properties": { "spec": #of_spec, #status },
+            "properties": { "spec": #spec_schema, #status },
         })
     }
 }
 
-/// The schema of the spec itself, with the status among its properties.
+/// The schema of the spec, with the status as an additional property.
 fn flattened(model: &CustomResource) -> TokenStream {
     let CustomResource { spec, .. } = model;
     let (kube_core, schemars, std) = (&model.crates.kube_core, &model.crates.schemars, &model.crates.std);
@@ -95,16 +95,16 @@ fn flattened(model: &CustomResource) -> TokenStream {
             }));
         }
     });
-    let parts = parts(model);
+    let optional_parts = mark_optional_parts(model);
     quote_spanned! {Span::mixed_site()=> {
         let mut schema = <#spec as #schemars::JsonSchema>::json_schema(generator);
-        #parts
+        #optional_parts
         schema.insert(#std::string::String::from("description"), #description.into());
         #status
         schema
     }}
 }
 
-fn parts(model: &CustomResource) -> TokenStream {
-    optional_parts(&model.crates.kube_core, &model.crates.schemars, model.optional_parts.iter())
+fn mark_optional_parts(model: &CustomResource) -> TokenStream {
+    flattened_options(&model.crates.kube_core, &model.crates.schemars, model.optional_parts.iter())
 }

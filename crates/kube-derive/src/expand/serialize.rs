@@ -1,4 +1,4 @@
-//! `Serialize`: apiVersion and kind come first, and from the type; a status that is not there is not written.
+//! `Serialize`: apiVersion and kind, from the type, come first; an absent status is omitted.
 
 use proc_macro2::TokenStream;
 use quote::quote;
@@ -47,7 +47,7 @@ fn fields(model: &CustomResource) -> TokenStream {
     }
 }
 
-/// With `no_spec` the fields of the spec stand beside the others: serde's flattening does that.
+/// For `no_spec`: serde flattens the fields of the spec.
 fn flattened(model: &CustomResource) -> TokenStream {
     let CustomResource { kind, spec, .. } = model;
     let (serde, std, k8s_openapi) = (&model.crates.serde, &model.crates.std, &model.crates.k8s_openapi);

@@ -1,4 +1,4 @@
-//! The generated code as a reader sees it. A change of a snapshot is a change of what every user compiles.
+//! Snapshots of the generated code, which every user compiles.
 
 use proc_macro2::TokenStream;
 use syn::{DeriveInput, parse_quote};
@@ -15,7 +15,7 @@ fn custom_resource(input: DeriveInput) -> String {
 }
 
 #[test]
-fn least() {
+fn minimal_custom_resource() {
     insta::assert_snapshot!(custom_resource(parse_quote! {
         #[kube(group = "example.com", version = "v1", kind = "Document")]
         pub struct DocumentSpec {
@@ -25,7 +25,7 @@ fn least() {
 }
 
 #[test]
-fn everything() {
+fn custom_resource_with_all_attributes() {
     insta::assert_snapshot!(custom_resource(parse_quote! {
         #[kube(group = "example.com", version = "v1alpha1", kind = "Document", root = "Doc")]
         #[kube(singular = "paper", plural = "papers", shortname = "doc", shortname = "d", category = "all")]
@@ -45,7 +45,7 @@ fn everything() {
 }
 
 #[test]
-fn without_spec() {
+fn custom_resource_without_spec() {
     insta::assert_snapshot!(custom_resource(parse_quote! {
         #[kube(group = "example.com", version = "v1", kind = "Config", namespaced, no_spec, status = Status)]
         struct ConfigFields {
@@ -55,7 +55,7 @@ fn without_spec() {
 }
 
 #[test]
-fn without_spec_and_schema() {
+fn custom_resource_without_spec_and_schema() {
     insta::assert_snapshot!(custom_resource(parse_quote! {
         #[kube(group = "example.com", version = "v1", kind = "Config", no_spec, status = Status)]
         #[kube(schema = "disabled", deprecated)]
@@ -66,7 +66,7 @@ fn without_spec_and_schema() {
 }
 
 #[test]
-fn schema_with_rules() {
+fn kube_schema_with_rules() {
     let input: DeriveInput = parse_quote! {
         /// Documented.
         #[derive(Clone)]
@@ -85,7 +85,7 @@ fn schema_with_rules() {
 }
 
 #[test]
-fn inherited() {
+fn inherited_resource() {
     let input: DeriveInput = parse_quote! {
         #[resource(inherit = ConfigMap, crates(kube_core = my::core))]
         enum View<T: Clone> where T: Send {

@@ -1,17 +1,17 @@
-//! What API servers allow in a definition. One that they refuse shall not compile.
+//! Values that API servers accept in a definition. Any other is a compile error.
 
 use std::marker::PhantomData;
 
 use darling::{Error, FromMeta};
 use syn::Expr;
 
-/// A text that servers allow at one place.
+/// The rule for the value of an attribute.
 pub(crate) trait Check {
-    /// What a text there must be, where this one is not.
+    /// Returns what is expected if the text is not valid.
     fn check(text: &str) -> Result<(), String>;
 }
 
-/// A text that has been checked.
+/// A valid text.
 pub(crate) struct Checked<C>(String, PhantomData<C>);
 
 impl<C> From<Checked<C>> for String {
@@ -60,7 +60,7 @@ impl Check for ColumnFormat {
     }
 }
 
-/// Where a column has its values.
+/// The JSON path of a column.
 pub(crate) struct ColumnPath;
 
 impl Check for ColumnPath {
@@ -69,7 +69,7 @@ impl Check for ColumnPath {
     }
 }
 
-/// Where the number of replicas that is wanted stands.
+/// The JSON path of the desired number of replicas.
 pub(crate) struct SpecPath;
 
 impl Check for SpecPath {
@@ -78,7 +78,7 @@ impl Check for SpecPath {
     }
 }
 
-/// Where the number of replicas that there are stands.
+/// The JSON path of the observed number of replicas.
 pub(crate) struct StatusPath;
 
 impl Check for StatusPath {
@@ -87,7 +87,7 @@ impl Check for StatusPath {
     }
 }
 
-/// Where the selector of the replicas stands.
+/// The JSON path of the label selector of the replicas.
 pub(crate) struct SelectorPath;
 
 impl Check for SelectorPath {
@@ -99,7 +99,7 @@ impl Check for SelectorPath {
     }
 }
 
-/// A field that field selectors may name.
+/// The JSON path of a field for field selectors.
 pub(crate) struct SelectablePath;
 
 impl Check for SelectablePath {
@@ -119,6 +119,6 @@ fn one_of(text: &str, allowed: &[&str]) -> Result<(), String> {
     ensure(allowed.contains(&text), &format!("one of `{}`", allowed.join("`, `")))
 }
 
-fn ensure(holds: bool, expected: &str) -> Result<(), String> {
-    if holds { Ok(()) } else { Err(expected.to_owned()) }
+fn ensure(valid: bool, expected: &str) -> Result<(), String> {
+    if valid { Ok(()) } else { Err(expected.to_owned()) }
 }

@@ -1,5 +1,5 @@
-//! Where generated code finds the crates it names: `crates(..)` of each macro. Paths that nothing generated needs are taken
-//! all the same, because programs give them.
+//! `crates(..)` of each macro: the paths of crates in the generated code. Paths that the generated code does not use are accepted
+//! too, because existing programs set them.
 
 use darling::FromMeta;
 use syn::{Path, parse_quote};

@@ -14,7 +14,7 @@ use super::{
 };
 use crate::names::pluralize;
 
-/// All that `#[derive(CustomResource)]` generates from.
+/// The model from which `#[derive(CustomResource)]` generates code.
 pub(crate) struct CustomResource {
     pub(crate) spec: Ident,
     pub(crate) vis: Visibility,
@@ -30,17 +30,17 @@ pub(crate) struct CustomResource {
     pub(crate) doc: Option<String>,
     pub(crate) status: Option<Path>,
     pub(crate) no_spec: bool,
-    /// The types of its parts that may be absent: `T` of each flattened `Option<T>`.
+    /// `T` of each flattened field of type `Option<T>`.
     pub(crate) optional_parts: Vec<Type>,
-    /// The first `#[x_kube(..)]`, which another derive reads.
+    /// The first `#[x_kube(..)]`, an attribute of `KubeSchema`.
     pub(crate) x_kube: Option<Attribute>,
-    /// Extra derives but `Default`, which is `default`.
+    /// Additional derives, except `Default`, which is the field `default`.
     pub(crate) derives: Vec<Path>,
     pub(crate) default: bool,
     pub(crate) attrs: Vec<Attribute>,
     pub(crate) schema: Schema,
     pub(crate) validations: Vec<Validation>,
-    /// Whether the rules become methods.
+    /// Whether to generate the methods that evaluate the rules.
     pub(crate) cel: bool,
     pub(crate) columns: Vec<PrintColumn>,
     pub(crate) scale: Option<Scale>,
@@ -53,7 +53,7 @@ pub(crate) struct CustomResource {
     pub(crate) crates: Crates,
 }
 
-/// Where the schema of the root comes from.
+/// The source of the root schema.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) enum Schema {
     #[default]
@@ -83,7 +83,7 @@ impl FromMeta for Derive {
     }
 }
 
-/// A further attribute of the generated struct.
+/// An additional attribute of the generated struct.
 struct ExtraAttribute(Attribute);
 
 impl FromMeta for ExtraAttribute {
@@ -103,7 +103,7 @@ impl FromMeta for ExtraAttribute {
     }
 }
 
-/// The attributes as they are written.
+/// The parsed attributes, before validation.
 #[derive(FromDeriveInput)]
 #[darling(attributes(kube), supports(struct_any, enum_any))]
 struct Kube {
@@ -157,7 +157,7 @@ fn yes() -> bool {
     true
 }
 
-/// Reads and checks the attributes of a `#[derive(CustomResource)]`.
+/// Parses and validates the attributes of a `#[derive(CustomResource)]`.
 pub(crate) fn custom_resource(input: &DeriveInput) -> darling::Result<CustomResource> {
     let mut errors = Error::accumulator();
     if !input.generics.params.is_empty() {
@@ -167,7 +167,7 @@ pub(crate) fn custom_resource(input: &DeriveInput) -> darling::Result<CustomReso
         );
     }
     let Some(kube) = errors.handle(Kube::from_derive_input(input)) else {
-        return Err(errors.finish().expect_err("an error was just gathered"));
+        return Err(errors.finish().expect_err("an error was just recorded"));
     };
     if kube.no_spec {
         errors.handle(check_no_spec(input));
@@ -180,7 +180,7 @@ pub(crate) fn custom_resource(input: &DeriveInput) -> darling::Result<CustomReso
     }
     if let (Some(scale), None) = (&kube.scale, &kube.status) {
         errors.push(
-            Error::custom("`scale` needs a status, which has the number of replicas: add `status = ..`")
+            Error::custom("`scale` needs a status, which holds the number of replicas: add `status = ..`")
                 .with_span(&scale.span()),
         );
     }
@@ -194,7 +194,7 @@ pub(crate) fn custom_resource(input: &DeriveInput) -> darling::Result<CustomReso
     Ok(CustomResource {
         spec: kube.ident,
         vis: kube.vis,
-        root: root.expect("an error was gathered otherwise"),
+        root: root.expect("otherwise an error was recorded"),
         group: kube.group,
         version: kube.version,
         kind,
@@ -248,22 +248,22 @@ fn root_name(kube: &Kube) -> darling::Result<Ident> {
     };
     if kube.ident.unraw() == name.as_str() {
         return Err(Error::custom(format!(
-            "`{key} = \"{0}\"` names the generated struct, and `{0}` is the struct it is generated from: rename this one to `{0}Spec`, or give another `root`",
+            "`{key} = \"{0}\"` is the name of the generated struct, but also of this struct: rename this one to `{0}Spec`, or set another `root`",
             name.as_str(),
         ))
         .with_span(&kube.ident));
     }
     let mut ident = syn::parse_str::<Ident>(name).map_err(|_| {
-        Error::custom(format!("`{}` cannot be the name of a struct; give another `root`", name.as_str()))
+        Error::custom(format!("`{}` cannot be the name of a struct; set another `root`", name.as_str()))
             .with_span(&name.span())
     })?;
     ident.set_span(name.span());
     Ok(ident)
 }
 
-/// The root has fields of its own; the spec's must not collide with them when they stand beside each other.
+/// With `no_spec` the fields of the spec are next to those of the root, so their names must differ.
 fn check_no_spec(input: &DeriveInput) -> darling::Result<()> {
-    const TAKEN: &[&str] = &["apiVersion", "api_version", "kind", "metadata", "status"];
+    const ROOT_FIELDS: &[&str] = &["apiVersion", "api_version", "kind", "metadata", "status"];
     let fields = match &input.data {
         Data::Struct(data) => match &data.fields {
             Fields::Named(fields) => fields,
@@ -273,11 +273,11 @@ fn check_no_spec(input: &DeriveInput) -> darling::Result<()> {
     };
     let mut errors = Error::accumulator();
     for field in &fields.named {
-        let taken = names(field).into_iter().find(|name| TAKEN.contains(&name.as_str()));
-        if let (Some(name), Some(ident)) = (taken, &field.ident) {
+        let collision = wire_names(field).into_iter().find(|name| ROOT_FIELDS.contains(&name.as_str()));
+        if let (Some(name), Some(ident)) = (collision, &field.ident) {
             errors.push(
                 Error::custom(format!(
-                    "with `no_spec` the field `{name}` would collide with that of the root object"
+                    "with `no_spec` the field `{name}` collides with that of the root object"
                 ))
                 .with_span(ident),
             );
@@ -286,8 +286,8 @@ fn check_no_spec(input: &DeriveInput) -> darling::Result<()> {
     errors.finish()
 }
 
-/// What a field is called in Rust, or on the wire where it says so itself.
-fn names(field: &Field) -> Vec<String> {
+/// The name of a field in Rust, or its names on the wire if it is renamed.
+fn wire_names(field: &Field) -> Vec<String> {
     let renamed = texts(&field.attrs, "rename");
     if renamed.is_empty() {
         field.ident.iter().map(|ident| ident.unraw().to_string()).collect()

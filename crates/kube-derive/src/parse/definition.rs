@@ -1,4 +1,4 @@
-//! Attributes that stand in the definition as they are: columns, scale, deprecation.
+//! Attributes that are copied to the definition: columns, scale, deprecation.
 
 use darling::{Error, FromMeta, ast::NestedMeta};
 use serde_json::{Map, Value};
@@ -121,7 +121,7 @@ impl FromMeta for Deprecated {
     }
 }
 
-/// The two forms that columns and scale have.
+/// Columns and scale have two forms: a list, and a JSON string.
 fn list_or_json<T>(
     item: &Meta,
     from_list: fn(&[NestedMeta]) -> darling::Result<T>,
@@ -138,10 +138,10 @@ fn list_or_json<T>(
     .map_err(|error| located(error, item))
 }
 
-/// A JSON text given in place of a list; its keys are taken out one by one, mistakes are gathered.
+/// A JSON string instead of a list. Keys are removed one by one and errors are accumulated.
 struct JsonObject {
     fields: Map<String, Value>,
-    asked: Vec<&'static str>,
+    known: Vec<&'static str>,
     errors: darling::error::Accumulator,
 }
 
@@ -149,11 +149,11 @@ impl JsonObject {
     fn parse(json: &str) -> darling::Result<Self> {
         let fields = serde_json::from_str(json)
             .map_err(|error| Error::custom(format!("expected a JSON object: {error}")))?;
-        Ok(Self { fields, asked: Vec::new(), errors: Error::accumulator() })
+        Ok(Self { fields, known: Vec::new(), errors: Error::accumulator() })
     }
 
     fn take(&mut self, key: &'static str) -> Option<Value> {
-        self.asked.push(key);
+        self.known.push(key);
         self.fields.remove(key)
     }
 
@@ -167,7 +167,7 @@ impl JsonObject {
         }
     }
 
-    /// The text of the key; the empty one where that is missing, which `finish` then refuses.
+    /// The text of the key; empty if it is missing, which `finish` reports.
     fn required<C: Check>(&mut self, key: &'static str) -> String {
         if !self.fields.contains_key(key) {
             self.errors.push(Error::missing_field(key));
@@ -194,7 +194,7 @@ impl JsonObject {
 
     fn finish<T>(mut self, value: T) -> darling::Result<T> {
         for key in self.fields.keys() {
-            self.errors.push(Error::unknown_field_with_alts(key, &self.asked));
+            self.errors.push(Error::unknown_field_with_alts(key, &self.known));
         }
         self.errors.finish_with(value)
     }

@@ -1,4 +1,4 @@
-//! What serde's and schemars' attributes say of a field.
+//! Parses serde's and schemars' attributes of fields.
 
 use syn::{
     Attribute, Expr, ExprLit, Field, GenericArgument, Lit, Meta, PathArguments, Token, Type, ext::IdentExt,
@@ -11,10 +11,10 @@ pub(crate) fn entries(attr: &Attribute) -> Option<Punctuated<Meta, Token![,]>> {
     helper.then(|| attr.parse_args_with(Punctuated::parse_terminated).ok()).flatten()
 }
 
-/// Whether one of them is this bare word.
-pub(crate) fn has_word(attrs: &[Attribute], word: &str) -> bool {
-    let is_word = |entry: &Meta| matches!(entry, Meta::Path(path) if path.is_ident(word));
-    attrs.iter().filter_map(entries).flatten().any(|entry| is_word(&entry))
+/// Whether one of them is this flag.
+pub(crate) fn has_flag(attrs: &[Attribute], flag: &str) -> bool {
+    let is_flag = |entry: &Meta| matches!(entry, Meta::Path(path) if path.is_ident(flag));
+    attrs.iter().filter_map(entries).flatten().any(|entry| is_flag(&entry))
 }
 
 /// The text of `key = ".."`, and those of `key(.. = "..")`.
@@ -30,7 +30,7 @@ pub(crate) fn texts(attrs: &[Attribute], key: &str) -> Vec<String> {
     attrs.iter().filter_map(entries).flatten().flat_map(of_entry).collect()
 }
 
-/// `T` of a flattened field of the type `Option<T>`.
+/// `T` of a flattened field of type `Option<T>`.
 pub(crate) fn flattened_option(field: &Field) -> Option<&Type> {
     let Type::Path(path) = &field.ty else { return None };
     let last = path.path.segments.last().filter(|last| last.ident.unraw() == "Option")?;
@@ -39,10 +39,10 @@ pub(crate) fn flattened_option(field: &Field) -> Option<&Type> {
         GenericArgument::Type(of_option) => Some(of_option),
         _ => None,
     });
-    of_option.filter(|_| has_word(&field.attrs, "flatten"))
+    of_option.filter(|_| has_flag(&field.attrs, "flatten"))
 }
 
-/// A text literal.
+/// The value of a string literal.
 pub(crate) fn text(expr: &Expr) -> Option<String> {
     match expr {
         Expr::Lit(ExprLit { lit: Lit::Str(text), .. }) => Some(text.value()),

@@ -5,7 +5,7 @@ use syn::{Data, DeriveInput, Fields, Generics, Ident, Path};
 
 use super::{crates::ResourceCrates, value::TypePath};
 
-/// All that `#[derive(Resource)]` generates from.
+/// The model from which `#[derive(Resource)]` generates code.
 pub(crate) struct Inherit {
     pub(crate) ident: Ident,
     pub(crate) generics: Generics,
@@ -15,7 +15,7 @@ pub(crate) struct Inherit {
     pub(crate) k8s_openapi: Path,
 }
 
-/// Where the metadata is.
+/// The location of the metadata.
 pub(crate) enum Metadata {
     /// In the field of a struct.
     Field,
@@ -31,22 +31,22 @@ struct Attributes {
     crates: ResourceCrates,
 }
 
-/// Reads and checks the attributes of a `#[derive(Resource)]`.
+/// Parses and validates the attributes of a `#[derive(Resource)]`.
 pub(crate) fn inherit(input: &DeriveInput) -> darling::Result<Inherit> {
     let mut errors = Error::accumulator();
     let attributes = errors.handle(Attributes::from_derive_input(input));
-    // A union is refused with the attributes; it has nothing more to say.
+    // A union already is an error of `from_derive_input`; a second error would add nothing.
     let metadata = match &input.data {
         Data::Union(_) => None,
         _ => errors.handle(metadata(input)),
     };
     errors.finish()?;
-    let attributes = attributes.expect("an error was gathered otherwise");
+    let attributes = attributes.expect("otherwise an error was recorded");
     Ok(Inherit {
         ident: input.ident.clone(),
         generics: input.generics.clone(),
         inherit: attributes.inherit.0,
-        metadata: metadata.expect("an error was gathered otherwise"),
+        metadata: metadata.expect("otherwise an error was recorded"),
         kube_core: attributes.crates.kube_core,
         k8s_openapi: attributes.crates.k8s_openapi,
     })

@@ -9,10 +9,10 @@ use syn::{
 use super::{
     Validation,
     crates::SchemaCrates,
-    fields::{entries, has_word, texts},
+    fields::{entries, has_flag, texts},
 };
 
-/// All that `#[derive(KubeSchema)]` generates from.
+/// The model from which `#[derive(KubeSchema)]` generates code.
 pub(crate) struct KubeSchema {
     pub(crate) ident: Ident,
     /// The name of the schema.
@@ -21,7 +21,7 @@ pub(crate) struct KubeSchema {
     pub(crate) attrs: Vec<Attribute>,
     pub(crate) fields: Vec<Field>,
     pub(crate) validations: Vec<Validation>,
-    /// Whether the rules become a function.
+    /// Whether to generate the function that evaluates the rules.
     pub(crate) cel: bool,
     pub(crate) kube_core: Path,
     pub(crate) serde_json: Path,
@@ -29,7 +29,7 @@ pub(crate) struct KubeSchema {
     pub(crate) std: Path,
 }
 
-/// One field, and what the schema is to say of it.
+/// A field, with its rules and merge strategy.
 pub(crate) struct Field {
     /// The field with the attributes that its schema depends on.
     pub(crate) field: syn::Field,
@@ -56,7 +56,7 @@ struct OnField {
     merge_strategy: Option<Strategy>,
 }
 
-/// Any expression, unlike darling's own `Expr`, which reads strings as Rust.
+/// Any expression, unlike darling's own `Expr`, which parses strings as Rust.
 struct Strategy(Expr);
 
 impl FromMeta for Strategy {
@@ -71,7 +71,7 @@ impl FromMeta for Strategy {
     }
 }
 
-/// Reads and checks the attributes of a `#[derive(KubeSchema)]`.
+/// Parses and validates the attributes of a `#[derive(KubeSchema)]`.
 pub(crate) fn kube_schema(input: &DeriveInput) -> darling::Result<KubeSchema> {
     let mut errors = Error::accumulator();
     if !input.generics.params.is_empty() {
@@ -85,16 +85,15 @@ pub(crate) fn kube_schema(input: &DeriveInput) -> darling::Result<KubeSchema> {
         Data::Struct(syn::DataStruct { fields: Fields::Named(fields), .. }) => {
             fields.named.iter().filter_map(|field| errors.handle(read_field(field))).collect()
         }
-        _ => Vec::new(), // refused with the attributes
+        _ => Vec::new(), // an error of `from_derive_input`
     };
     errors.finish()?;
-    let OnStruct { validations, cel, crates } = on_struct.expect("an error was gathered otherwise");
+    let OnStruct { validations, cel, crates } = on_struct.expect("otherwise an error was recorded");
     let mut attrs = schema_attributes(&input.attrs);
-    attrs.iter_mut().for_each(|attr| default_of(&input.ident, &crates.std, attr));
-    let (own, of_serde): (Vec<_>, Vec<_>) =
-        attrs.into_iter().partition(|attr| attr.path().is_ident("schemars"));
+    attrs.iter_mut().for_each(|attr| redirect_default(&input.ident, &crates.std, attr));
+    let (own, other): (Vec<_>, Vec<_>) = attrs.into_iter().partition(|attr| attr.path().is_ident("schemars"));
     let name = texts(&own, "rename").pop();
-    let attrs = of_serde.into_iter().chain(own.into_iter().filter_map(without_rename)).collect();
+    let attrs = other.into_iter().chain(own.into_iter().filter_map(without_rename)).collect();
     Ok(KubeSchema {
         ident: input.ident.clone(),
         name: name.unwrap_or_else(|| input.ident.unraw().to_string()),
@@ -112,10 +111,10 @@ pub(crate) fn kube_schema(input: &DeriveInput) -> darling::Result<KubeSchema> {
 fn read_field(field: &syn::Field) -> darling::Result<Field> {
     let OnField { validations, merge_strategy } = OnField::from_field(field)?;
     let annotated = !validations.is_empty() || merge_strategy.is_some();
-    if annotated && ["flatten", "skip", "skip_deserializing"].iter().any(|word| has_word(&field.attrs, word))
+    if annotated && ["flatten", "skip", "skip_deserializing"].iter().any(|flag| has_flag(&field.attrs, flag))
     {
         return Err(Error::custom(
-            "a field that is flattened or skipped is no property of the schema: put the rule on the struct",
+            "a flattened or skipped field is no property of the schema: put the rule on the struct",
         )
         .with_span(field));
     }
@@ -127,7 +126,7 @@ fn read_field(field: &syn::Field) -> darling::Result<Field> {
     })
 }
 
-/// The copy gets its name from `name`: schemars takes one.
+/// The copy gets its name from `name`: schemars allows only one `rename`.
 fn without_rename(mut attr: Attribute) -> Option<Attribute> {
     let Some(entries) = entries(&attr) else { return Some(attr) };
     let rest: Punctuated<Meta, Token![,]> =
@@ -144,9 +143,10 @@ fn schema_attributes(attrs: &[Attribute]) -> Vec<Attribute> {
     attrs.iter().filter(|attr| KEPT.iter().any(|kept| attr.path().is_ident(kept))).cloned().collect()
 }
 
-/// The schema is made from a copy of the struct, which has no `Default`: a bare `#[serde(default)]` is pointed at the original's.
-fn default_of(ident: &Ident, std: &Path, attr: &mut Attribute) {
-    let Some(mut entries) = entries(attr).filter(|_| has_word(std::slice::from_ref(attr), "default")) else {
+/// The schema is generated from a copy of the struct, which has no `Default`: `#[serde(default)]` is replaced by the path of the
+/// original's.
+fn redirect_default(ident: &Ident, std: &Path, attr: &mut Attribute) {
+    let Some(mut entries) = entries(attr).filter(|_| has_flag(std::slice::from_ref(attr), "default")) else {
         return;
     };
     let path = quote::quote!(<#ident as #std::default::Default>::default).to_string();

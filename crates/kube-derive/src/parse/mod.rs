@@ -1,4 +1,4 @@
-//! From attributes to models. Every mistake is found before any is told.
+//! Parses attributes into models. All errors are accumulated and reported together.
 
 mod allowed;
 mod crates;

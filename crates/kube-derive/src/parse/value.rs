@@ -1,14 +1,14 @@
-//! Values that several attributes take.
+//! Types of values that several attributes have.
 
 use darling::{Error, FromMeta, ast::NestedMeta};
 use proc_macro2::TokenStream;
 use quote::{ToTokens, quote};
 use syn::{Expr, ExprLit, Lit, Meta, Path, spanned::Spanned};
 
-/// Errors that have no place yet get that of `item`.
+/// Sets the span of `item` for errors without a span.
 pub(crate) fn located(error: Error, item: &impl Spanned) -> Error {
     let errors: Vec<Error> = error.flatten().into_iter().map(|error| error.with_span(item)).collect();
-    if errors.is_empty() { Error::custom("no error told") } else { Error::multiple(errors) }
+    if errors.is_empty() { Error::custom("unknown error") } else { Error::multiple(errors) }
 }
 
 /// `key("a", "b")`.
@@ -32,7 +32,7 @@ impl FromMeta for KeyValue {
     }
 }
 
-/// The path of a type, bare or in quotes.
+/// The path of a type, with or without quotes.
 pub(crate) struct TypePath(pub(crate) Path);
 
 impl FromMeta for TypePath {
@@ -40,7 +40,7 @@ impl FromMeta for TypePath {
         let fail = || Error::custom("expected the path of a type").with_span(expr);
         match expr {
             Expr::Lit(ExprLit { lit: Lit::Str(text), .. }) => text.parse().map(Self).map_err(|_| fail()),
-            // A type with arguments (`Foo<Bar>`) is no expression: it comes in quotes.
+            // A type with arguments (`Foo<Bar>`) is no expression and needs quotes.
             Expr::Path(path) if path.qself.is_none() => Ok(Self(path.path.clone())),
             Expr::Group(group) => Self::from_expr(&group.expr),
             _ => Err(fail()),
@@ -48,40 +48,40 @@ impl FromMeta for TypePath {
     }
 }
 
-/// A CEL rule: text, `("rule", "message")` or any expression that is a `Rule`.
+/// A CEL rule: a string, `("rule", "message")` or an expression of type `Rule`.
 pub(crate) struct Validation(Expr);
 
 impl FromMeta for Validation {
     fn from_meta(item: &Meta) -> darling::Result<Self> {
         match item {
             Meta::NameValue(pair) => Self::from_expr(&pair.value),
-            _ => Err(refused(item)),
+            _ => Err(invalid_validation(item)),
         }
     }
 
     fn from_expr(expr: &Expr) -> darling::Result<Self> {
         match expr {
-            Expr::Lit(literal) if !matches!(literal.lit, Lit::Str(_)) => Err(refused(expr)),
+            Expr::Lit(literal) if !matches!(literal.lit, Lit::Str(_)) => Err(invalid_validation(expr)),
             _ => Ok(Self(expr.clone())),
         }
     }
 }
 
-fn refused(at: &impl Spanned) -> Error {
+fn invalid_validation(at: &impl Spanned) -> Error {
     Error::custom(
         r#"expected `validation = "rule"`, `validation = ("rule", "message")` or `validation = Rule::new(..)`"#,
     )
     .with_span(at)
 }
 
-/// An expression that is an `impl Into<Rule>`.
+/// An expression of a type that is `Into<Rule>`.
 impl ToTokens for Validation {
     fn to_tokens(&self, tokens: &mut TokenStream) {
         self.0.to_tokens(tokens);
     }
 }
 
-/// The names that expressions in attributes may use without importing them.
+/// Brings the names that expressions in attributes may use into scope.
 pub(crate) fn in_scope(kube_core: &Path, expr: &impl ToTokens) -> TokenStream {
     quote! {{
         #[allow(unused_imports)]

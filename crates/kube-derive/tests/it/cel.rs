@@ -1,4 +1,4 @@
-//! `cel`: the rules of a schema evaluated in the program.
+//! `cel`: the methods that evaluate the rules of a schema.
 
 use kube_derive::{CustomResource, KubeSchema};
 use serde::{Deserialize, Serialize};
@@ -21,7 +21,7 @@ fn messages(result: Result<(), kube_core::cel::ValidationErrors>) -> Vec<String>
 }
 
 #[test]
-fn objects_are_checked_by_all_their_rules() {
+fn all_rules_of_an_object_are_evaluated() {
     let object = |name: &str, min, fixed: &str| {
         LimitedObject::new(name, Limited { min, max: 5, fixed: Some(fixed.into()) })
     };
@@ -36,7 +36,7 @@ fn objects_are_checked_by_all_their_rules() {
 }
 
 #[test]
-fn values_are_checked_by_the_rules_of_their_type() {
+fn the_rules_of_a_type_are_evaluated_on_values() {
     let value = json!({ "min": 2, "max": 1 });
     assert_eq!(messages(Limited::validate_cel(&value, None)), [": min is above max"]);
     let (old, new) =

@@ -51,7 +51,7 @@ struct DocumentStatus {
 struct PolicySpec(u8);
 
 #[test]
-fn where_it_lives() {
+fn the_resource_trait_has_the_kind_and_scope_of_the_attributes() {
     fn scope<K: Resource<Scope = S>, S>() {}
     scope::<Document, NamespaceResourceScope>();
     scope::<ClusterPolicy, ClusterResourceScope>();
@@ -69,7 +69,7 @@ fn where_it_lives() {
 }
 
 #[test]
-fn wire_form_is_in_order_and_without_an_absent_status() {
+fn the_wire_form_is_ordered_and_omits_an_absent_status() {
     let mut document = Document::new("a", DocumentSpec { title: "t".into(), n: None });
     assert_eq!(
         serde_json::to_string(&document).unwrap(),
@@ -88,7 +88,7 @@ fn wire_form_is_in_order_and_without_an_absent_status() {
 }
 
 #[test]
-fn parts_are_reached_by_traits() {
+fn traits_give_access_to_metadata_spec_and_status() {
     let mut document = Document::default();
     assert_eq!(document.metadata, ObjectMeta::default());
     document.spec_mut().title = "changed".into();
@@ -99,7 +99,7 @@ fn parts_are_reached_by_traits() {
 }
 
 #[test]
-fn definition_has_what_the_attributes_say() {
+fn the_definition_has_the_values_of_the_attributes() {
     let crd = serde_json::to_value(Document::crd()).unwrap();
     assert_eq!(
         crd["metadata"],
@@ -135,7 +135,7 @@ fn definition_has_what_the_attributes_say() {
 }
 
 #[test]
-fn schema_is_that_of_the_whole_object() {
+fn the_schema_describes_the_whole_object() {
     let crd = serde_json::to_value(Document::crd()).unwrap();
     assert_eq!(
         crd["spec"]["versions"][0]["schema"]["openAPIV3Schema"],
@@ -169,14 +169,14 @@ fn schema_is_that_of_the_whole_object() {
 }
 
 #[test]
-fn what_is_empty_is_absent() {
+fn empty_lists_and_nulls_are_omitted_in_the_definition() {
     fn no_empty_list(at: &str, value: &Value) {
         match value {
             Value::Array(list) => {
                 assert!(!list.is_empty(), "{at} is an empty list");
                 list.iter().for_each(|value| no_empty_list(at, value));
             }
-            // Defaults are values of the program, in which anything may be empty.
+            // Defaults are user values, which may be empty.
             Value::Object(object) => object
                 .iter()
                 .filter(|(key, _)| *key != "default")
@@ -195,7 +195,7 @@ fn what_is_empty_is_absent() {
     assert_eq!(version.keys().collect::<Vec<_>>(), ["name", "schema", "served", "storage"]);
 }
 
-/// The whole wire form of a kind without spec: what its type holds beyond its own fields must not repeat those of the object.
+/// A kind without spec and with a flattened map, which must not collect the fields of the object.
 #[derive(CustomResource, Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[kube(group = "example.com", version = "v1", kind = "Loose", no_spec, status = DocumentStatus, derive = "PartialEq")]
 #[kube(validation = "has(self.theData)", crates(kube_core = kube_core))]
@@ -207,7 +207,7 @@ struct LooseFields {
 }
 
 #[test]
-fn without_spec_fields_stand_beside_the_metadata() {
+fn with_no_spec_the_fields_are_next_to_the_metadata() {
     let json = json!({
         "apiVersion": "example.com/v1",
         "kind": "Loose",
@@ -236,12 +236,12 @@ fn without_spec_fields_stand_beside_the_metadata() {
 }
 
 #[derive(CustomResource, Clone, Debug, Serialize, Deserialize)]
-#[kube(group = "example.com", version = "v1", kind = "ByHand", schema = "manual", crates(kube_core = kube_core))]
-struct ByHandSpec {
+#[kube(group = "example.com", version = "v1", kind = "Manual", schema = "manual", crates(kube_core = kube_core))]
+struct ManualSpec {
     a: u8,
 }
 
-impl JsonSchema for ByHand {
+impl JsonSchema for Manual {
     fn schema_name() -> std::borrow::Cow<'static, str> {
         "Mine".into()
     }
@@ -251,20 +251,20 @@ impl JsonSchema for ByHand {
     }
 }
 
-/// Neither this nor what it holds has a schema.
+/// Neither the spec nor its fields have a schema.
 #[derive(CustomResource, Clone, Debug, Serialize, Deserialize)]
 #[kube(group = "example.com", version = "v1", kind = "Shapeless", schema = "disabled", crates(kube_core = kube_core))]
 struct ShapelessSpec {}
 
 #[test]
-fn schema_by_hand_or_none() {
+fn a_schema_can_be_manual_or_disabled() {
     let schema = |crd| serde_json::to_value(crd).unwrap()["spec"]["versions"][0].get("schema").cloned();
     assert_eq!(
-        schema(ByHand::crd()).unwrap()["openAPIV3Schema"],
+        schema(Manual::crd()).unwrap()["openAPIV3Schema"],
         json!({ "title": "Mine", "type": "object", "properties": { "spec": { "type": "integer", "enum": [1] } } })
     );
     assert_eq!(schema(Shapeless::crd()), None);
-    assert_eq!(ByHand::new("x", ByHandSpec { a: 1 }).spec.a, 1);
+    assert_eq!(Manual::new("x", ManualSpec { a: 1 }).spec.a, 1);
     let _ = Shapeless::new("x", ShapelessSpec {});
 }
 
@@ -280,7 +280,7 @@ struct Tree {
 }
 
 #[test]
-fn a_spec_that_contains_itself_is_refused_in_the_words_of_the_error() {
+fn crd_panics_with_the_schema_error_for_a_recursive_spec() {
     let error = kube_core::schema::structural_schema::<Forest>().unwrap_err().to_string();
     assert!(error.contains("`Tree` contains itself at `.spec.trees[*].branches[*]`"), "{error}");
     let panic = std::panic::catch_unwind(Forest::crd).unwrap_err();

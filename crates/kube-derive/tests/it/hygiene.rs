@@ -1,4 +1,4 @@
-//! Generated code stands on its own: in a crate with strict lints, names of its own, and crates under other names.
+//! Generated code compiles in a crate with strict lints, with shadowed names, and with renamed crates.
 #![deny(
     warnings,
     missing_docs,
@@ -9,7 +9,7 @@
     clippy::unwrap_used
 )]
 
-/// Crates as a program may rename or re-export them.
+/// Renamed and re-exported crates.
 mod renamed {
     pub(super) mod deep {
         pub(in super::super) use k8s_openapi as k8s;
@@ -25,7 +25,7 @@ mod shadowed {
     #![allow(dead_code, non_camel_case_types)]
     use super::renamed::deep;
 
-    // Whatever the program calls by these names is not what the generated code means.
+    // Items of the program with names that the generated code must not refer to.
     struct Option;
     struct Result;
     struct String;
@@ -122,7 +122,7 @@ mod shadowed {
     }
 }
 
-/// Types of the program that are called as those of generated code might be.
+/// Types of the program with names that generated code might use.
 mod named {
     use kube_derive::CustomResource;
     use schemars::JsonSchema;
@@ -148,7 +148,7 @@ mod named {
     pub(super) type S2 = Object;
 }
 
-/// Public and documented, so that what is generated must be too.
+/// Public and documented types, so the lints require that of generated items too.
 #[allow(unreachable_pub)]
 pub mod public {
     use kube_derive::CustomResource;
@@ -164,7 +164,7 @@ pub mod public {
     #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
     pub struct Status {}
 
-    /// A spec that nobody should use any more.
+    /// A deprecated spec.
     #[deprecated]
     #[derive(CustomResource, Clone, Debug, Serialize, Deserialize)]
     #[kube(group = "example.com", version = "v1", kind = "Old", schema = "disabled", attr = "allow(deprecated)", crates(kube_core = kube_core))]
@@ -172,7 +172,7 @@ pub mod public {
 }
 
 #[test]
-fn names_of_the_program_do_not_matter() {
+fn names_of_the_program_do_not_shadow_generated_paths() {
     use kube_core::CustomResourceExt as _;
     let object = shadowed::Shadowed::new("a", shadowed::Spec { number: 2, list: [2], part: None });
     assert_eq!(object.spec.number, 2);
@@ -187,7 +187,7 @@ fn names_of_the_program_do_not_matter() {
 }
 
 #[test]
-fn types_of_the_program_are_not_mistaken() -> Result<(), serde_json::Error> {
+fn types_named_like_generated_ones_do_not_conflict() -> Result<(), serde_json::Error> {
     let mut flat = named::Flat::new("a", named::S { d: named::D { a: 1 } });
     flat.status = Some(named::Object { ready: true });
     let written = serde_json::to_value(&flat)?;
@@ -199,7 +199,7 @@ fn types_of_the_program_are_not_mistaken() -> Result<(), serde_json::Error> {
 }
 
 #[test]
-fn works_inside_a_function() {
+fn derives_work_inside_a_function() {
     use kube_core::{CustomResourceExt as _, Resource as _};
     use schemars::JsonSchema;
     use serde::{Deserialize, Serialize};

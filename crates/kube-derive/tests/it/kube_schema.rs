@@ -1,4 +1,4 @@
-//! `#[derive(KubeSchema)]`: rules and merge strategies, each at its property.
+//! `#[derive(KubeSchema)]`: rules and merge strategies of the struct and its properties.
 
 use std::collections::BTreeMap;
 
@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 #[x_kube(validation = Rule::new("true").reason(Reason::FieldValueInvalid).field_path(".minSize"))]
 #[x_kube(crates(kube_core = kube_core))]
 struct Limits {
-    /// The least.
+    /// The minimum.
     #[x_kube(validation = "self >= 0")]
     min_size: i32,
     #[schemars(rename = "maxSize")]
@@ -61,7 +61,7 @@ impl Default for Limits {
 }
 
 #[test]
-fn every_mark_is_at_its_place() {
+fn rules_and_strategies_are_at_their_properties() {
     let schema = serde_json::to_value(structural_schema::<Limits>().unwrap()).unwrap();
     assert_eq!(schema["title"], "Limits");
     assert_eq!(schema["description"], "Limits.");
@@ -78,7 +78,7 @@ fn every_mark_is_at_its_place() {
         json!({
             "type": "integer",
             "format": "int32",
-            "description": "The least.",
+            "description": "The minimum.",
             "default": 1,
             "x-kubernetes-validations": [{ "rule": "self >= 0" }],
         })
@@ -98,14 +98,14 @@ fn every_mark_is_at_its_place() {
     assert_eq!(
         at("any").get("x-kubernetes-map-type"),
         None,
-        "servers take it for objects only, and for any value it is the default"
+        "servers accept it for objects only, and for any value it is the default"
     );
     assert_eq!(at("untouched"), json!({ "type": "string", "default": "u" }));
     assert_eq!(at("name"), json!({ "type": "string" }), "flattened");
 }
 
 #[test]
-fn the_schema_is_inlined_under_the_name_of_the_type() {
+fn the_schema_is_inlined_and_named_like_the_type() {
     assert!(Limits::inline_schema());
     assert_eq!(Limits::schema_name(), "Limits");
     let outer = schemars::schema_for!(Vec<Limits>);
@@ -126,15 +126,15 @@ struct Node {
 }
 
 #[test]
-fn a_type_that_contains_itself_is_refused() {
+fn a_recursive_type_is_an_error() {
     let error = structural_schema::<Node>().unwrap_err().to_string();
     assert!(error.contains("`Node` contains itself at `.children[*]`"), "{error}");
-    assert!(Node::inline_schema(), "once it is made, it is inlined again");
+    assert!(Node::inline_schema(), "it is inlined again after its schema was generated");
     let error = structural_schema::<Option<Vec<Node>>>().unwrap_err().to_string();
     assert!(error.contains("`Node` contains itself at `[*].children[*]`"), "{error}");
 }
 
-/// What a field's type does not allow.
+/// A merge strategy at a field of the wrong type.
 #[derive(Clone, Debug, Serialize, Deserialize, KubeSchema)]
 #[x_kube(crates(kube_core = kube_core))]
 struct Misplaced {
@@ -143,7 +143,7 @@ struct Misplaced {
 }
 
 #[test]
-fn a_strategy_for_another_type_is_refused() {
+fn a_strategy_at_a_value_of_the_wrong_type_is_an_error() {
     let error = structural_schema::<Vec<Misplaced>>().unwrap_err().to_string();
     assert!(
         error.contains("`x-kubernetes-map-type` at `[*].any`, which needs the type object and has any value"),
@@ -160,7 +160,7 @@ struct Renamed {
 }
 
 #[test]
-fn a_schema_may_have_another_name() {
+fn a_renamed_schema_keeps_its_rules() {
     assert_eq!(Renamed::schema_name(), "Other");
     let schema = serde_json::to_value(structural_schema::<Renamed>().unwrap()).unwrap();
     assert_eq!((&schema["title"], &schema["description"]), (&json!("Other"), &json!("Renamed.")));

@@ -1,4 +1,4 @@
-//! What the derive macros generate, seen from a program that uses them.
+//! Tests of the derive macros from a program that uses them.
 
 extern crate kube_core;
 extern crate kube_derive;

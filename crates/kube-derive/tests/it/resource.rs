@@ -1,4 +1,4 @@
-//! `#[derive(Resource)]`: an own type in the place of another.
+//! `#[derive(Resource)]`: a custom type of an existing kind.
 
 use k8s_openapi::{api::core::v1::ConfigMap, apimachinery::pkg::apis::meta::v1::ObjectMeta};
 use kube_core::{DynamicObject, NamespaceResourceScope, Resource};
@@ -16,7 +16,7 @@ enum Either<T: Clone> {
     Full { metadata: ObjectMeta, data: T },
 }
 
-/// Inherits a kind that is known at run time only.
+/// Inherits a kind that is only known at run time.
 #[derive(kube_derive::Resource)]
 #[resource(inherit = DynamicObject, crates(kube_core = kube_core))]
 struct Any {
@@ -24,7 +24,7 @@ struct Any {
 }
 
 #[test]
-fn facts_are_those_of_the_other_type() {
+fn kind_and_scope_are_inherited() {
     fn namespaced<K: Resource<DynamicType = (), Scope = NamespaceResourceScope>>() {}
     namespaced::<Slim>();
     assert_eq!(
@@ -38,7 +38,7 @@ fn facts_are_those_of_the_other_type() {
 }
 
 #[test]
-fn metadata_is_its_own() {
+fn metadata_is_that_of_the_type_itself() {
     let mut slim = Slim::default();
     slim.meta_mut().name = Some("a".into());
     assert_eq!(slim.meta().name.as_deref(), Some("a"));

@@ -1,8 +1,8 @@
-//! The ways in which serde writes types, each as a custom resource with objects of it. [`rows`] lists them.
+//! The representations of types in serde, each as a custom resource with sample objects. [`rows`] lists them.
 //!
-//! For every row an API server must take the definition, and keep each object as it is written.
-//! The crate that includes this file has `kube_core` and `kube_derive` in its root (`extern crate`, or `use kube::core as kube_core;`),
-//! and k8s-openapi's feature `schemars`.
+//! For every row, an API server must accept the definition and store each object unchanged.
+//! The crate that includes this file needs `kube_core` and `kube_derive` in its root (`extern crate`, or
+//! `use kube::core as kube_core;`), and k8s-openapi's feature `schemars`.
 #![allow(unreachable_pub)]
 
 #[path = "table/parts.rs"]
@@ -28,23 +28,23 @@ use crate::{
     kube_derive::{CustomResource, KubeSchema},
 };
 
-/// One kind, and objects of it as serde writes them.
+/// One kind, and serialized objects of it.
 pub struct Row {
     pub name: &'static str,
     pub crd: CustomResourceDefinition,
     pub objects: Vec<Value>,
-    /// Objects that a server must refuse.
-    pub refused: Vec<Refused>,
-    /// Reads an object and writes it again.
-    pub again: fn(Value) -> Result<Value, serde_json::Error>,
+    /// Objects that a server must reject.
+    pub rejected: Vec<RejectedObject>,
+    /// Deserializes and serializes an object.
+    pub round_trip: fn(Value) -> Result<Value, serde_json::Error>,
 }
 
 /// The first object of a row with one wrong value.
-pub struct Refused {
+pub struct RejectedObject {
     pub object: Value,
     /// The change, for messages.
     pub change: String,
-    /// Whether it is a CEL rule that it breaks: servers evaluate them from Kubernetes 1.25 on.
+    /// Whether it violates a CEL rule: servers evaluate rules since Kubernetes 1.25.
     pub by_rule: bool,
 }
 
@@ -55,28 +55,28 @@ impl Row {
     {
         let objects = objects.into_iter().enumerate().map(|(n, mut object)| {
             object.meta_mut().name = Some(format!("sample-{n}"));
-            serde_json::to_value(object).expect("every sample is writable")
+            serde_json::to_value(object).expect("every sample serializes")
         });
         Self {
             name,
             crd: K::crd(),
             objects: objects.collect(),
-            refused: Vec::new(),
-            again: |value| serde_json::to_value(serde_json::from_value::<K>(value)?),
+            rejected: Vec::new(),
+            round_trip: |value| serde_json::to_value(serde_json::from_value::<K>(value)?),
         }
     }
 }
 
 impl Row {
-    /// Adds refused objects: each `(pointer, value)` puts a value into the first object, `null` takes the field away.
-    fn refuses(mut self, changes: impl IntoIterator<Item = (&'static str, Value)>) -> Self {
-        self.refused.extend(self.change(changes, false));
+    /// Adds rejected objects: each `(pointer, value)` replaces a value in the first object, `null` removes the field.
+    fn rejects(mut self, changes: impl IntoIterator<Item = (&'static str, Value)>) -> Self {
+        self.rejected.extend(self.change(changes, false));
         self
     }
 
-    /// The same for objects that break CEL rules.
-    fn refuses_by_rule(mut self, changes: impl IntoIterator<Item = (&'static str, Value)>) -> Self {
-        self.refused.extend(self.change(changes, true));
+    /// The same for objects that violate CEL rules.
+    fn rejects_by_rule(mut self, changes: impl IntoIterator<Item = (&'static str, Value)>) -> Self {
+        self.rejected.extend(self.change(changes, true));
         self
     }
 
@@ -84,28 +84,28 @@ impl Row {
         &self,
         changes: impl IntoIterator<Item = (&'static str, Value)>,
         by_rule: bool,
-    ) -> Vec<Refused> {
-        let refused = changes.into_iter().map(|(pointer, value)| {
+    ) -> Vec<RejectedObject> {
+        let rejected = changes.into_iter().map(|(pointer, value)| {
             let change = format!("{pointer} = {value}");
             let mut object = self.objects[0].clone();
             let (parent, key) = pointer.rsplit_once('/').expect("a JSON pointer");
             let fields = object.pointer_mut(parent).and_then(Value::as_object_mut);
-            let fields = fields.unwrap_or_else(|| panic!("{pointer}: no such place in the sample"));
+            let fields = fields.unwrap_or_else(|| panic!("{pointer}: no such field in the sample"));
             if value.is_null() {
-                fields.remove(key).unwrap_or_else(|| panic!("{pointer}: nothing to take away"));
+                fields.remove(key).unwrap_or_else(|| panic!("{pointer}: nothing to remove"));
             } else {
                 fields.insert(key.to_owned(), value);
             }
-            Refused { object, change, by_rule }
+            RejectedObject { object, change, by_rule }
         });
-        refused.collect()
+        rejected.collect()
     }
 }
 
 /// All rows.
 pub fn rows() -> Vec<Row> {
     let mut rows = vec![
-        Row::of("scalars", [ScalarSpec::sample()].map(|spec| Scalars::new("", spec))).refuses([
+        Row::of("scalars", [ScalarSpec::sample()].map(|spec| Scalars::new("", spec))).rejects([
             ("/spec/text", json!(1)),
             ("/spec/yes", json!("yes")),
             ("/spec/tiny", json!(200)),
@@ -121,14 +121,14 @@ pub fn rows() -> Vec<Row> {
             ("/spec/some-thing", json!(null)),
         ]),
         Row::of("options", [OptionSpec::default(), OptionSpec::full()].map(|spec| Options::new("", spec)))
-            .refuses([
+            .rejects([
                 ("/spec/plain", json!(5)),
                 ("/spec/inner", json!({})),
                 ("/spec/inner", json!({ "a": "a", "b": 300 })),
                 ("/spec/boxed", json!({ "a": 1 })),
                 ("/spec/list", json!([1])),
             ]),
-        Row::of("unit enums", UnitEnumSpec::samples().map(|spec| UnitEnums::new("", spec))).refuses([
+        Row::of("unit enums", UnitEnumSpec::samples().map(|spec| UnitEnums::new("", spec))).rejects([
             ("/spec/color", json!("green")),
             ("/spec/maybe", json!("green")),
             ("/spec/documented", json!("Third")),
@@ -137,7 +137,7 @@ pub fn rows() -> Vec<Row> {
             ("/spec/color", json!(null)),
         ]),
         Row::of("externally tagged enums", ExternalSpec::samples().map(|spec| Externals::new("", spec)))
-            .refuses([
+            .rejects([
                 ("/spec/data", json!({ "number": 1, "pair": [1, "a"] })),
                 ("/spec/data", json!({})),
                 ("/spec/data", json!({ "none": 1 })),
@@ -148,7 +148,7 @@ pub fn rows() -> Vec<Row> {
                 ("/spec/data", json!({ "object": {} })),
             ]),
         Row::of("internally tagged enums", InternalSpec::samples().map(|spec| Internals::new("", spec)))
-            .refuses([
+            .rejects([
                 ("/spec/data", json!({ "type": "none" })),
                 ("/spec/data", json!({})),
                 ("/spec/data", json!({ "type": "text" })),
@@ -157,14 +157,14 @@ pub fn rows() -> Vec<Row> {
                 ("/spec/list", json!([{ "type": "wrapped" }])),
             ]),
         Row::of("adjacently tagged enums", AdjacentSpec::samples().map(|spec| Adjacents::new("", spec)))
-            .refuses([
+            .rejects([
                 ("/spec/data", json!({ "t": "None" })),
                 ("/spec/data", json!({ "t": "Number" })),
                 ("/spec/optional", json!({ "c": 1 })),
                 ("/spec/objects", json!([{ "kind": "A" }])),
                 ("/spec/objects", json!([{ "kind": "C", "value": { "a": "a", "shared": 1 } }])),
             ]),
-        Row::of("untagged enums", UntaggedSpec::samples().map(|spec| Untaggeds::new("", spec))).refuses([
+        Row::of("untagged enums", UntaggedSpec::samples().map(|spec| Untaggeds::new("", spec))).rejects([
             ("/spec/scalar", json!(true)),
             ("/spec/objects", json!([{ "one": "1" }])),
             ("/spec/objects", json!([{}])),
@@ -175,15 +175,15 @@ pub fn rows() -> Vec<Row> {
             [EnumSpec::File { path: "/a".into() }, EnumSpec::Url("b".into())]
                 .map(|spec| EnumAsSpec::new("", spec)),
         )
-        .refuses([("/spec/url", json!("b")), ("/spec/file", json!(null)), ("/spec/file", json!({}))]),
-        Row::of("flattened fields", FlattenSpec::samples().map(|spec| Flattens::new("", spec))).refuses([
+        .rejects([("/spec/url", json!("b")), ("/spec/file", json!(null)), ("/spec/file", json!({}))]),
+        Row::of("flattened fields", FlattenSpec::samples().map(|spec| Flattens::new("", spec))).rejects([
             ("/spec/fromUrl", json!("u")),
             ("/spec/target", json!("Middle")),
             ("/spec/own", json!(null)),
             ("/spec/a", json!(1)),
             ("/spec/other", json!({ "name": "n" })),
         ]),
-        Row::of("maps", [MapSpec::sample()].map(|spec| Maps::new("", spec))).refuses([
+        Row::of("maps", [MapSpec::sample()].map(|spec| Maps::new("", spec))).rejects([
             ("/spec/strings", json!({ "a": 1 })),
             ("/spec/by_number", json!({ "1": 1 })),
             ("/spec/nested", json!({ "a": { "b": ["x"] } })),
@@ -191,7 +191,7 @@ pub fn rows() -> Vec<Row> {
             ("/spec/enums", json!({ "a": { "number": 1, "pair": [1, "x"] } })),
             ("/spec/nullable", json!({ "a": "x" })),
         ]),
-        Row::of("collections", [CollectionSpec::sample()].map(|spec| Collections::new("", spec))).refuses([
+        Row::of("collections", [CollectionSpec::sample()].map(|spec| Collections::new("", spec))).rejects([
             ("/spec/list", json!({})),
             ("/spec/array", json!([1, 2])),
             ("/spec/pair", json!([1, 2, 3])),
@@ -199,8 +199,8 @@ pub fn rows() -> Vec<Row> {
             ("/spec/lists", json!([["x"]])),
         ]),
         Row::of("any value", OpenSpec::samples().map(|spec| Opens::new("", spec)))
-            .refuses([("/spec", json!("text"))]),
-        Row::of("kubernetes types", KubernetesSpec::samples().map(|spec| Kubernetes::new("", spec))).refuses(
+            .rejects([("/spec", json!("text"))]),
+        Row::of("kubernetes types", KubernetesSpec::samples().map(|spec| Kubernetes::new("", spec))).rejects(
             [
                 ("/spec/port", json!(true)),
                 ("/spec/ports", json!([{}])),
@@ -213,7 +213,7 @@ pub fn rows() -> Vec<Row> {
             "defaults",
             [DefaultSpec::default(), DefaultSpec::other()].map(|spec| Defaults::new("", spec)),
         )
-        .refuses([
+        .rejects([
             ("/spec/text", json!(1)),
             ("/spec/color", json!("green")),
             ("/spec/maybe_color", json!("green")),
@@ -221,7 +221,7 @@ pub fn rows() -> Vec<Row> {
             ("/spec/internal", json!({ "type": "none" })),
             ("/spec/untagged", json!([])),
         ]),
-        Row::of("recursion", [RecursiveSpec::sample()].map(|spec| Recursives::new("", spec))).refuses([
+        Row::of("recursion", [RecursiveSpec::sample()].map(|spec| Recursives::new("", spec))).rejects([
             ("/spec/tree", json!({ "value": "x" })),
             ("/spec/expression", json!({ "value": "a", "all": [] })),
         ]),
@@ -230,20 +230,20 @@ pub fn rows() -> Vec<Row> {
             [UnitSpec { nothing: (), unit: Unit, maybe: None, newtype: Newtype(3) }]
                 .map(|spec| Units::new("", spec)),
         )
-        .refuses([("/spec/newtype", json!(300)), ("/spec/newtype", json!("3"))]),
-        Row::of("no spec", [NoSpecs::sample()]).refuses([
+        .rejects([("/spec/newtype", json!(300)), ("/spec/newtype", json!("3"))]),
+        Row::of("no spec", [NoSpecs::sample()]).rejects([
             ("/theData", json!({ "a": 1 })),
             ("/immutable", json!("no")),
             ("/theData", json!(null)),
         ]),
-        Row::of("variants of variants", VariantSpec::samples().map(|spec| Variants::new("", spec))).refuses(
+        Row::of("variants of variants", VariantSpec::samples().map(|spec| Variants::new("", spec))).rejects(
             [
                 ("/spec/nested", json!({ "kind": "none" })),
                 ("/spec/pair", json!([1, "a"])),
                 ("/spec/options", json!([{ "a": 1, "color": 1 }])),
             ],
         ),
-        Row::of("shapes by attribute", ShapeSpec::samples().map(|spec| Shapes::new("", spec))).refuses([
+        Row::of("shapes by attribute", ShapeSpec::samples().map(|spec| Shapes::new("", spec))).rejects([
             ("/spec/transparent", json!({})),
             ("/spec/generic", json!({ "value": 300, "list": [] })),
             ("/spec/maybe-empty", json!(["x"])),
@@ -255,17 +255,17 @@ pub fn rows() -> Vec<Row> {
             [TaggedSpec::A { a: 1 }, TaggedSpec::B { a: "x".into(), b: None }]
                 .map(|spec| TaggedAsSpec::new("", spec)),
         )
-        .refuses([("/spec/mode", json!("C")), ("/spec/a", json!(null))]),
-        Row::of("embedded objects", [EmbeddedSpec::sample()].map(|spec| Embeddeds::new("", spec))).refuses([
+        .rejects([("/spec/mode", json!("C")), ("/spec/a", json!(null))]),
+        Row::of("embedded objects", [EmbeddedSpec::sample()].map(|spec| Embeddeds::new("", spec))).rejects([
             ("/spec/config_map", json!({ "data": { "k": 1 } })),
             ("/spec/template", json!({ "spec": {} })),
         ]),
         Row::of("rules and merge strategies", [RuleSpec::sample()].map(|spec| Rules::new("", spec)))
-            .refuses([
+            .rejects([
                 ("/spec/tagSet", json!(["x", "x"])),
                 ("/spec/byName", json!([{ "a": "a" }, { "a": "a" }])),
             ])
-            .refuses_by_rule([
+            .rejects_by_rule([
                 ("/spec/min", json!(3)),
                 ("/spec/min", json!(-1)),
                 ("/spec/max", json!(100)),
@@ -918,7 +918,7 @@ impl DefaultSpec {
     }
 }
 
-/// Types that contain themselves, each with fields that say where the schema ends.
+/// Recursive types, each with fields that end the recursion of the schema.
 #[derive(CustomResource, Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[kube(group = "schema.kube.test", version = "v1", kind = "Recursives", plural = "recursives", crates(kube_core = crate::kube_core))]
 pub struct RecursiveSpec {
@@ -937,7 +937,7 @@ pub struct Tree {
     next: Option<Box<Tree>>,
 }
 
-/// An object whose fields nobody looks at.
+/// An object with arbitrary fields.
 fn open(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
     schemars::json_schema!({ "type": ["object", "null"], "x-kubernetes-preserve-unknown-fields": true })
 }
@@ -1149,7 +1149,7 @@ impl VariantSpec {
     }
 }
 
-/// What attributes of serde and schemars make of plain types.
+/// Types whose representation depends on attributes of serde and schemars.
 #[derive(CustomResource, Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[kube(group = "schema.kube.test", version = "v1", kind = "Shapes", plural = "shapes", crates(kube_core = crate::kube_core))]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
@@ -1160,7 +1160,7 @@ pub struct ShapeSpec {
     other_generic: Option<Generic<Inner>>,
     #[schemars(with = "String")]
     as_text: std::net::SocketAddr,
-    #[schemars(schema_with = "by_hand")]
+    #[schemars(schema_with = "handwritten_schema")]
     by_hand: Value,
     #[serde(skip)]
     #[allow(dead_code)]
@@ -1178,7 +1178,7 @@ pub struct ShapeSpec {
     range: std::ops::Range<u32>,
 }
 
-fn by_hand(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+fn handwritten_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
     schemars::json_schema!({
         "type": ["object", "string"],
         "exclusiveMinimum": 3,
@@ -1245,7 +1245,7 @@ pub enum TaggedSpec {
     B { a: String, b: Option<u8> },
 }
 
-/// Whole Kubernetes objects, and the type that describes schemas: it contains itself, the field is left open.
+/// Whole Kubernetes objects, and `JSONSchemaProps`, which is recursive: its field is an open node.
 #[derive(CustomResource, Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[kube(group = "schema.kube.test", version = "v1", kind = "Embeddeds", plural = "embeddeds", crates(kube_core = crate::kube_core))]
 pub struct EmbeddedSpec {

@@ -1,6 +1,6 @@
-//! What the macros refuse, and in which words.
+//! The compile errors of the macros.
 
 #[test]
-fn compile_errors() {
+fn invalid_input_gives_the_expected_compile_errors() {
     trybuild::TestCases::new().compile_fail("tests/ui/*.rs");
 }

@@ -1,4 +1,4 @@
-//! Rows about parts of a value: what belongs to one variant only, to a flattened struct, to one item of a container.
+//! Rows about defaults and rules of parts of a value: of one variant, of a flattened struct, of one item of a container.
 
 use std::collections::BTreeMap;
 
@@ -17,30 +17,30 @@ use crate::kube_derive::{CustomResource, KubeSchema};
 
 pub(super) fn rows() -> Vec<Row> {
     vec![
-        Row::of("defaults of variants", VolumeSpec::samples().map(|spec| Volumes::new("", spec))).refuses([
+        Row::of("defaults of variants", VolumeSpec::samples().map(|spec| Volumes::new("", spec))).rejects([
             ("/spec/untagged", json!([{ "tag": "t" }])),
             ("/spec/tagged", json!([{ "from": "image" }])),
             ("/spec/external", json!([{ "image": {} }])),
         ]),
         Row::of("defaults below KubeSchema", NestedSpec::samples().map(|spec| NestedParts::new("", spec)))
-            .refuses([
+            .rejects([
                 ("/spec/outer", json!({ "own": 1, "mode": "fast" })),
                 ("/spec/outer", json!({ "own": 1 })),
             ])
-            .refuses_by_rule([
+            .rejects_by_rule([
                 ("/spec/outer", json!({ "own": 100, "mode": "slow" })),
                 ("/spec/inner", json!({ "own": 100, "mode": "slow" })),
             ]),
-        Row::of("numbers or texts that may be null", PortSpec::samples().map(|spec| Ports::new("", spec)))
-            .refuses([
+        Row::of("numbers or strings that may be null", PortSpec::samples().map(|spec| Ports::new("", spec)))
+            .rejects([
                 ("/spec/list", json!([true])),
                 ("/spec/never", json!([null])),
                 ("/spec/variant", json!({ "port": null })),
                 ("/spec/pair", json!([true, 1])),
             ]),
         Row::of("rules of variants and parts", RuledSpec::samples().map(|spec| RuledParts::new("", spec)))
-            .refuses([("/spec/tagged", json!([{ "kind": "none" }]))])
-            .refuses_by_rule([
+            .rejects([("/spec/tagged", json!([{ "kind": "none" }]))])
+            .rejects_by_rule([
                 ("/spec/from", json!(9)),
                 ("/spec/least", json!(9)),
                 ("/spec/burst", json!(0)),
@@ -50,9 +50,9 @@ pub(super) fn rows() -> Vec<Row> {
                 ("/spec/untagged", json!([{ "least": 2, "most": 1 }])),
                 ("/spec/external", json!({ "range": { "least": 2, "most": 1 } })),
             ]),
-        Row::of("texts with a format", TextSpec::samples().map(|spec| Texts::new("", spec))).refuses([
+        Row::of("strings with a format", TextSpec::samples().map(|spec| Texts::new("", spec))).rejects([
             ("/spec/elapsed", json!("soon")),
-            // A span of jiff, and yet: servers know no years, and hear only what else there is.
+            // A valid span of jiff, but the duration format of servers has no years.
             ("/spec/span", json!("P1Y")),
             ("/spec/data", json!("not base64")),
             ("/spec/bounded", json!(4)),
@@ -85,7 +85,7 @@ pub struct Image {
     retries: u8,
 }
 
-/// Has rules, and so is told apart wherever it is flattened.
+/// Has rules, so its schema stays separate if it is flattened.
 #[derive(Clone, Debug, Serialize, Deserialize, KubeSchema)]
 #[x_kube(validation = "self.cacheSize > 0", crates(kube_core = crate::kube_core))]
 #[serde(rename_all = "camelCase")]
@@ -176,7 +176,7 @@ impl VolumeSpec {
     }
 }
 
-/// Optional parts below the spec: told apart because the outer or the inner struct is a `KubeSchema`.
+/// Optional parts below the spec: separate because the outer or the inner struct derives `KubeSchema`.
 #[derive(CustomResource, Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[kube(group = "schema.kube.test", version = "v1", kind = "NestedParts", plural = "nestedparts", crates(kube_core = crate::kube_core))]
 pub struct NestedSpec {
@@ -322,14 +322,14 @@ pub struct Gap {
     to: i32,
 }
 
-/// Its rule must not be put to objects without it.
+/// Its rule must not apply to objects without it.
 #[derive(Clone, Debug, Serialize, Deserialize, KubeSchema)]
 #[x_kube(validation = "self.burst > 0", crates(kube_core = crate::kube_core))]
 pub struct Burst {
     burst: i32,
 }
 
-/// Nothing of it is required.
+/// None of its fields is required.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, KubeSchema)]
 #[x_kube(validation = "has(self.hint) && self.hint != ''", crates(kube_core = crate::kube_core))]
 pub struct Hints {
@@ -345,7 +345,7 @@ pub enum TaggedRange {
     Nothing,
 }
 
-/// Not in a list: servers take no rules about changes there.
+/// Not in a list, where servers do not allow rules about changes.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "kind", rename_all = "lowercase")]
 pub enum TaggedWindow {
@@ -416,7 +416,7 @@ pub struct TextSpec {
     json: Vec<JSON>,
 }
 
-/// As schemars describes the durations of jiff.
+/// The schema of schemars for the durations of jiff.
 fn iso_duration(_: &mut SchemaGenerator) -> Schema {
     json_schema!({ "type": "string", "format": "duration" })
 }
