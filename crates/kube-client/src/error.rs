@@ -114,7 +114,7 @@ pub enum Error {
     /// The connection could not be upgraded to a websocket.
     #[cfg(feature = "ws")]
     #[error("the connection cannot be upgraded to a websocket: {}", ErrorChain(.0))]
-    UpgradeConnection(#[source] crate::upgrade::UpgradeConnectionError),
+    UpgradeConnection(#[source] crate::websocket::UpgradeConnectionError),
 
     /// A reference to an object could not be resolved.
     #[cfg(feature = "unstable-client")]

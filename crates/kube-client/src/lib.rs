@@ -81,7 +81,7 @@ mod tls;
 #[cfg(feature = "client")]
 mod transport;
 #[cfg(feature = "ws")]
-mod upgrade;
+mod websocket;
 
 #[cfg(feature = "client")]
 pub use api::Api;

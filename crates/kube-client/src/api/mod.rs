@@ -20,7 +20,7 @@ mod write;
 mod sub;
 
 #[cfg(feature = "ws")]
-pub use crate::upgrade::{AttachedProcess, ChannelError, Portforwarder, TerminalSize};
+pub use crate::websocket::{AttachedProcess, ChannelError, Portforwarder, TerminalSize};
 pub use handle::*;
 #[cfg(feature = "ws")]
 pub use sub::{Attach, Ephemeral, Execute, Portforward};
@@ -29,13 +29,13 @@ pub use sub::{Evict, Log, Resize};
 /// The error of a process in a container.
 #[cfg(feature = "ws")]
 pub mod remote_command {
-    pub use crate::upgrade::ChannelError as Error;
+    pub use crate::websocket::ChannelError as Error;
 }
 
 /// The error of forwarded ports.
 #[cfg(feature = "ws")]
 pub mod portforward {
-    pub use crate::upgrade::ChannelError as Error;
+    pub use crate::websocket::ChannelError as Error;
 }
 
 #[cfg(feature = "admission")]

@@ -9,7 +9,7 @@ use kube_core::subresource::{AttachParams, LogParams};
 
 use super::{Client, with_verb};
 use crate::error::Error;
-use crate::upgrade::{AttachedProcess, Portforwarder};
+use crate::websocket::{AttachedProcess, Portforwarder};
 
 impl Client {
     /// Attaches to the main process of a container.

@@ -44,7 +44,7 @@ pub use crate::tls::OpensslTlsError;
 #[cfg(feature = "rustls-tls")]
 pub use crate::tls::RustlsTlsError;
 #[cfg(feature = "ws")]
-pub use crate::upgrade::{Connection, UpgradeConnectionError};
+pub use crate::websocket::{Connection, UpgradeConnectionError};
 
 /// The layers of the default stack, for use in other stacks.
 pub mod middleware {

@@ -7,7 +7,7 @@ use super::Client;
 use crate::body::Body;
 use crate::decode::expect_success;
 use crate::error::Error;
-use crate::upgrade::{AttachedProcess, Connection, Handshake, Portforwarder, UpgradeConnectionError};
+use crate::websocket::{AttachedProcess, Connection, Handshake, Portforwarder, UpgradeConnectionError};
 
 impl Client {
     /// Opens a websocket on its own HTTP/1.1 connection. It offers versions 5 and 4 of the channel protocol, unless the request has
@@ -18,7 +18,7 @@ impl Client {
     /// [`Client::send`].
     pub async fn connect(&self, request: Request<Vec<u8>>) -> Result<Connection, Error> {
         let mut request = request.map(Body::from);
-        let handshake = Handshake::ask(request.headers_mut());
+        let handshake = Handshake::start(request.headers_mut());
         let mut response = self.send(request).await?;
         if response.status() != StatusCode::SWITCHING_PROTOCOLS {
             response = expect_success(response).await?;

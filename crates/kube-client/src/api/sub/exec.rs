@@ -9,7 +9,7 @@ use serde::de::DeserializeOwned;
 use crate::api::Api;
 use crate::client::with_verb;
 use crate::error::Error;
-use crate::upgrade::{AttachedProcess, Portforwarder};
+use crate::websocket::{AttachedProcess, Portforwarder};
 
 /// Kinds that can execute commands.
 pub trait Execute {}

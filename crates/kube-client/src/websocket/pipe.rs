@@ -1,29 +1,28 @@
-//! The near ends of streams in memory.
+//! The writing end of an in-memory stream.
 
 use std::pin::Pin;
 use std::task::{Context, Waker};
 
 use tokio::io::{AsyncWrite, AsyncWriteExt, SimplexStream, WriteHalf};
 
-/// Feeds a reader. When this is dropped, for whatever reason, the reader comes to an end: by itself a `SimplexStream` would let it
-/// wait for ever.
+/// Writes to a reader, and ends the reader's stream when dropped. Without that the reader of a `SimplexStream` would wait for ever.
 #[derive(Debug)]
-pub(super) struct Feed(WriteHalf<SimplexStream>);
+pub(super) struct PipeWriter(WriteHalf<SimplexStream>);
 
-impl Feed {
+impl PipeWriter {
     pub(super) fn new(writer: WriteHalf<SimplexStream>) -> Self {
         Self(writer)
     }
 
-    /// Waits until there is room. That nobody reads any more is no failure.
+    /// Waits while the buffer is full. A dropped reader is not an error.
     pub(super) async fn send(&mut self, data: &[u8]) {
         let _ = self.0.write_all(data).await;
     }
 }
 
-impl Drop for Feed {
+impl Drop for PipeWriter {
     fn drop(&mut self) {
-        // It is in memory, so this never has to wait.
+        // In memory, shutting down never waits.
         let _ = Pin::new(&mut self.0).poll_shutdown(&mut Context::from_waker(Waker::noop()));
     }
 }
@@ -35,24 +34,24 @@ mod tests {
     use super::*;
 
     #[tokio::test(start_paused = true)]
-    async fn the_reader_ends_with_the_feed() {
+    async fn the_stream_ends_when_the_writer_is_dropped() {
         let (mut reader, writer) = tokio::io::simplex(8);
-        let mut feed = Feed::new(writer);
-        feed.send(b"abc").await;
-        drop(feed);
+        let mut writer = PipeWriter::new(writer);
+        writer.send(b"abc").await;
+        drop(writer);
         let mut text = String::new();
         let reading = reader.read_to_string(&mut text);
         tokio::time::timeout(std::time::Duration::from_secs(1), reading).await.unwrap().unwrap();
         assert_eq!(text, "abc");
     }
 
-    /// Why [`AttachedProcess`](crate::api::AttachedProcess) cannot react to a dropped reader. If this fails, tokio has learned to report it.
+    /// Why [`AttachedProcess`](crate::api::AttachedProcess) cannot react to a dropped reader. If this fails, tokio now reports it.
     #[test]
-    fn tokio_does_not_report_that_a_reader_is_gone() {
+    fn tokio_does_not_report_a_dropped_reader() {
         let (reader, writer) = tokio::io::simplex(8);
-        let mut feed = tokio_test::task::spawn(async move { Feed::new(writer).send(&[0; 9]).await });
-        assert!(feed.poll().is_pending());
+        let mut writer = tokio_test::task::spawn(async move { PipeWriter::new(writer).send(&[0; 9]).await });
+        assert!(writer.poll().is_pending());
         drop(reader);
-        assert!(!feed.is_woken() && feed.poll().is_pending());
+        assert!(!writer.is_woken() && writer.poll().is_pending());
     }
 }

@@ -18,42 +18,42 @@ async fn pair() -> (Socket, Socket) {
     )
 }
 
-fn no_ends() -> Ends {
-    Ends { stdin: None, stdout: None, stderr: None, status: None, sizes: None }
+fn no_streams() -> TaskEnds {
+    TaskEnds { stdin: None, stdout: None, stderr: None, status: None, sizes: None }
 }
 
 const HOURS: Duration = Duration::from_secs(6 * 3600);
 
 #[tokio::test(start_paused = true)]
-async fn a_server_that_gives_no_sign_of_life_is_gone_within_a_minute() {
+async fn an_unresponsive_server_is_an_error_within_a_minute() {
     let (near, far) = pair().await;
     let started = Instant::now();
-    let err = run(near, true, no_ends()).await.unwrap_err();
+    let err = run(near, true, no_streams()).await.unwrap_err();
     assert!(matches!(err, ChannelError::WebSocket(_)), "{err:?}");
     assert_eq!(started.elapsed().as_secs(), 50);
     drop(far);
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_quiet_process_stays_for_hours_while_its_server_answers() {
+async fn a_quiet_process_stays_connected_while_its_server_answers_pings() {
     let (near, mut far) = pair().await;
     let answering = tokio::spawn(async move {
-        // Reading is what answers pings.
+        // Reading the websocket also answers pings.
         while let Some(Ok(_)) = far.next().await {}
     });
-    assert!(tokio::time::timeout(HOURS, run(near, true, no_ends())).await.is_err());
+    assert!(tokio::time::timeout(HOURS, run(near, true, no_streams())).await.is_err());
     answering.await.unwrap();
 }
 
 #[tokio::test(start_paused = true)]
-async fn input_that_a_process_does_not_take_is_no_sign_of_death() {
+async fn a_server_may_be_silent_while_its_process_does_not_read() {
     let (near, mut far) = pair().await;
     let (stdin, mut writer) = tokio::io::simplex(1024);
-    let task = tokio::spawn(run(near, true, Ends { stdin: Some(stdin), ..no_ends() }));
-    writer.write_all(b"something to chew on").await.unwrap();
+    let task = tokio::spawn(run(near, true, TaskEnds { stdin: Some(stdin), ..no_streams() }));
+    writer.write_all(b"input").await.unwrap();
     tokio::time::sleep(HOURS).await;
     assert!(!task.is_finished());
-    // It has been taken in at last, and then the server falls silent: now that counts.
+    // Once the server has read the input, its silence is an error again.
     let reading =
         tokio::time::timeout(Duration::from_secs(31), async { while let Some(Ok(_)) = far.next().await {} });
     assert!(reading.await.is_err());
@@ -63,10 +63,11 @@ async fn input_that_a_process_does_not_take_is_no_sign_of_death() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_reader_who_takes_his_time_is_not_the_servers_fault() {
+async fn a_slow_reader_does_not_make_the_server_look_dead() {
     let (near, mut far) = pair().await;
     let (mut reader, writer) = tokio::io::simplex(8);
-    let task = tokio::spawn(run(near, true, Ends { stdout: Some(Feed::new(writer)), ..no_ends() }));
+    let task =
+        tokio::spawn(run(near, true, TaskEnds { stdout: Some(PipeWriter::new(writer)), ..no_streams() }));
     let server = tokio::spawn(async move {
         far.send(Message::binary(&b"\x01more than the buffer holds"[..])).await.unwrap();
         while let Some(Ok(_)) = far.next().await {}

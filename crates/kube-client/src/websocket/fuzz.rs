@@ -1,4 +1,4 @@
-//! Bytes from a server, as messages to the machines and as frames to the whole task.
+//! Fuzzing: bytes from a server, as messages to the channels and as frames to the whole task.
 
 use bytes::Bytes;
 use futures::future::join;
@@ -6,28 +6,28 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio_tungstenite::WebSocketStream;
 use tokio_tungstenite::tungstenite::protocol::Role;
 
-use super::pipe::Feed;
-use super::ports::{Ports, Received as FromPort};
-use super::process_task::{Ends, run};
-use super::streams::{Received as FromProcess, Streams};
+use super::pipe::PipeWriter;
+use super::port_channels::{PortChannels, PortEvent};
+use super::process::{TaskEnds, run};
+use super::process_channels::{ProcessChannels, ProcessEvent};
 
-/// Whatever comes, it is data, an end or an error; and however data is cut into messages, the same data arrives.
+/// Any input is data, an end or an error, and splitting data into other messages does not change it.
 pub fn websocket_frames(input: &[u8]) {
     let messages = messages(input);
-    let whole = of_ports(messages.iter().map(|(channel, data)| (*channel, data.clone())));
-    let cut = of_ports(messages.iter().flat_map(|(channel, data)| {
+    let whole = port_data(messages.iter().map(|(channel, data)| (*channel, data.clone())));
+    let cut = port_data(messages.iter().flat_map(|(channel, data)| {
         let (head, tail) = data.split_at(data.len() / 2);
-        // An empty message is none, and of two halves of a close or an error the second is another one.
+        // Closes and errors are not split: the second half would be a message of its own. Empty messages are ignored.
         let (head, tail) =
             if channel % 2 == 0 && *channel < 6 { (head, tail) } else { (&data[..], &data[..0]) };
         [(*channel, head.to_vec()), (*channel, tail.to_vec())]
     }));
     assert_eq!(whole, cut);
-    of_process(&messages);
-    as_frames(input);
+    check_process(&messages);
+    run_process_task(input);
 }
 
-/// Channel, length, data; and so on.
+/// Repeated: channel, length, data.
 fn messages(mut input: &[u8]) -> Vec<(u8, Vec<u8>)> {
     let mut messages = Vec::new();
     while let [channel, length, rest @ ..] = input {
@@ -39,27 +39,27 @@ fn messages(mut input: &[u8]) -> Vec<(u8, Vec<u8>)> {
 }
 
 /// The data of each port until the first error.
-fn of_ports(messages: impl Iterator<Item = (u8, Vec<u8>)>) -> Vec<Vec<u8>> {
+fn port_data(messages: impl Iterator<Item = (u8, Vec<u8>)>) -> Vec<Vec<u8>> {
     let numbers = [80, 0x4142, 0];
-    let mut ports = Ports::new(&numbers);
+    let mut ports = PortChannels::new(&numbers);
     let mut data = vec![Vec::new(); numbers.len()];
     for (channel, message) in messages {
         match ports.receive(channel, Bytes::from(message)) {
-            Ok(FromPort::Data(index, bytes)) => data[index].extend_from_slice(&bytes),
-            Ok(FromPort::End(index) | FromPort::Error(index, _)) => assert!(index < numbers.len()),
-            Ok(FromPort::Nothing) => {}
+            Ok(PortEvent::Data(index, bytes)) => data[index].extend_from_slice(&bytes),
+            Ok(PortEvent::End(index) | PortEvent::Error(index, _)) => assert!(index < numbers.len()),
+            Ok(PortEvent::Ignored) => {}
             Err(_) => break,
         }
     }
     data
 }
 
-fn of_process(messages: &[(u8, Vec<u8>)]) {
-    let mut streams = Streams::default();
+fn check_process(messages: &[(u8, Vec<u8>)]) {
+    let mut streams = ProcessChannels::default();
     let mut statuses = 0;
     for (channel, message) in messages {
         match streams.receive(*channel, Bytes::from(message.clone())) {
-            Ok(FromProcess::Status(_)) => statuses += 1,
+            Ok(ProcessEvent::Status(_)) => statuses += 1,
             Ok(_) => {}
             Err(_) => break,
         }
@@ -67,16 +67,21 @@ fn of_process(messages: &[(u8, Vec<u8>)]) {
     assert!(statuses <= 1 && streams.has_status() == (statuses == 1));
 }
 
-/// The bytes as they are on the wire, to the task that serves a process: it has to come to an end.
-fn as_frames(input: &[u8]) {
+/// The bytes as websocket frames to the task of a process, which must end.
+fn run_process_task(input: &[u8]) {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build();
     runtime.expect("a runtime without I/O needs nothing").block_on(async {
         let (near, mut far) = tokio::io::duplex(input.len().max(1) + 1024);
         far.write_all(input).await.expect("there is room");
         far.shutdown().await.expect("it is in memory");
         let (mut reader, writer) = tokio::io::simplex(64);
-        let ends =
-            Ends { stdin: None, stdout: Some(Feed::new(writer)), stderr: None, status: None, sizes: None };
+        let ends = TaskEnds {
+            stdin: None,
+            stdout: Some(PipeWriter::new(writer)),
+            stderr: None,
+            status: None,
+            sizes: None,
+        };
         let socket = WebSocketStream::from_raw_socket(near, Role::Client, None).await;
         let mut output = Vec::new();
         let (_, read) = join(run(socket, true, ends), reader.read_to_end(&mut output)).await;
@@ -90,18 +95,18 @@ mod tests {
 
     use super::*;
 
-    /// Xorshift: the same dice in every run.
-    struct Dice(u64);
+    /// Xorshift with a fixed seed.
+    struct Rng(u64);
 
-    impl Dice {
-        fn roll(&mut self, sides: usize) -> usize {
+    impl Rng {
+        fn below(&mut self, limit: usize) -> usize {
             self.0 ^= self.0 << 13;
             self.0 ^= self.0 >> 7;
             self.0 ^= self.0 << 17;
-            usize::try_from(self.0 % sides as u64).unwrap()
+            usize::try_from(self.0 % limit as u64).unwrap()
         }
 
-        /// Messages that are nearly right: known channels, announced ports, pieces of a status, frames of a server.
+        /// Nearly valid messages: known channels, port numbers, parts of a status, frames of a server.
         fn input(&mut self) -> Vec<u8> {
             const PIECES: [&[u8]; 9] = [
                 b"",
@@ -115,17 +120,17 @@ mod tests {
                 &[0x82, 126, 1, 0, 0xff],
             ];
             let mut input = Vec::new();
-            for _ in 0..self.roll(12) {
-                let piece = PIECES[self.roll(PIECES.len())];
-                match self.roll(4) {
+            for _ in 0..self.below(12) {
+                let piece = PIECES[self.below(PIECES.len())];
+                match self.below(4) {
                     0 => {
-                        for _ in 0..self.roll(20) {
-                            input.push(u8::try_from(self.roll(256)).unwrap());
+                        for _ in 0..self.below(20) {
+                            input.push(u8::try_from(self.below(256)).unwrap());
                         }
                     }
                     1 => input.extend_from_slice(piece),
                     _ => {
-                        let channel = [0, 1, 2, 3, 4, 5, 6, 255][self.roll(8)];
+                        let channel = [0, 1, 2, 3, 4, 5, 6, 255][self.below(8)];
                         input.extend([channel, u8::try_from(piece.len()).unwrap()]);
                         input.extend_from_slice(piece);
                     }
@@ -135,15 +140,15 @@ mod tests {
         }
     }
 
-    /// A little on every push; for `FUZZ_SECONDS` where that is set.
+    /// 3000 inputs, or as many as fit into `FUZZ_SECONDS`.
     #[test]
-    fn fuzz_nothing_that_a_server_sends_breaks_the_machines() {
+    fn fuzz_no_input_from_a_server_panics() {
         let seconds = std::env::var("FUZZ_SECONDS").ok().and_then(|text| text.parse().ok());
         let end = seconds.map(|seconds| Instant::now() + Duration::from_secs(seconds));
-        let mut dice = Dice(0x9E37_79B9_7F4A_7C15);
+        let mut rng = Rng(0x9E37_79B9_7F4A_7C15);
         let mut rounds = 0_u64;
         while end.map_or(rounds < 3000, |end| Instant::now() < end) {
-            websocket_frames(&dice.input());
+            websocket_frames(&rng.input());
             rounds += 1;
         }
         println!("{rounds} inputs");

@@ -11,15 +11,15 @@ use tokio::task::{AbortHandle, JoinHandle};
 use tokio_tungstenite::WebSocketStream;
 use tokio_util::io::ReaderStream;
 
-use super::ports::{Ports, Received};
+use super::port_channels::{PortChannels, PortEvent};
+use super::process_channels::CLOSE;
 use super::socket::{Receiver, Sender, split};
-use super::streams::CLOSE;
 use super::{ChannelError, Connection};
 
-/// Connections to ports of a pod, all in one websocket.
+/// Connections to ports of a pod over one websocket.
 ///
-/// The streams live on without it: the task behind them ends when all of them are dropped, when the server hangs up, or by
-/// [`Portforwarder::abort`]. A connection that the pod refuses is an error by [`Portforwarder::take_error`], and the end of its stream.
+/// The streams stay open when this is dropped. The connection closes when all streams are dropped, when the server closes it, or by
+/// [`Portforwarder::abort`]. If the pod refuses a port, its stream ends and [`Portforwarder::take_error`] returns the reason.
 #[derive(Debug)]
 pub struct Portforwarder {
     ports: Vec<Port>,
@@ -34,11 +34,11 @@ struct Port {
     error: Option<oneshot::Receiver<String>>,
 }
 
-/// Bytes that are buffered in each direction.
+/// Buffered bytes per direction.
 const BUFFER: usize = 64 << 10;
 
 impl Portforwarder {
-    /// Starts the task that serves the streams.
+    /// Spawns the task behind the streams.
     pub(crate) fn start(connection: Connection, numbers: &[u16]) -> Self {
         let (ports, ends) = numbers
             .iter()
@@ -46,36 +46,38 @@ impl Portforwarder {
                 let (near, far) = tokio::io::duplex(BUFFER);
                 let (error_sender, error) = oneshot::channel();
                 let (reader, writer) = tokio::io::split(far);
-                let end = End { writer: Some(writer), error: Some(error_sender) };
+                let end = TaskEnd { writer: Some(writer), error: Some(error_sender) };
                 (Port { number, stream: Some(near), error: Some(error) }, (reader, end))
             })
             .unzip::<_, _, Vec<_>, Vec<_>>();
         let closes_streams = connection.supports_stream_close();
-        let task = tokio::spawn(run(connection.into_stream(), closes_streams, Ports::new(numbers), ends));
+        let task =
+            tokio::spawn(run(connection.into_stream(), closes_streams, PortChannels::new(numbers), ends));
         let abort = task.abort_handle();
         Self { ports, task, abort }
     }
 
-    /// The connection to a port. `None` if it was not asked for, or is taken.
+    /// The connection to a port. `None` if the port was not requested, or its stream is taken.
     pub fn take_stream(&mut self, port: u16) -> Option<DuplexStream> {
         self.ports.iter_mut().find(|each| each.number == port)?.stream.take()
     }
 
-    /// What went wrong with a port, in the words of the server. The future gives `None` when the connection ends without.
+    /// The server's error message for a port. `None` if the port was not requested, or its error is taken; the future returns `None` when
+    /// the connection ends without an error.
     pub fn take_error(&mut self, port: u16) -> Option<impl Future<Output = Option<String>> + use<>> {
         let error = self.ports.iter_mut().find(|each| each.number == port)?.error.take()?;
         Some(async move { error.await.ok() })
     }
 
-    /// Closes the connection; its streams then come to an end.
+    /// Closes the connection, which ends all streams.
     pub fn abort(&self) {
         self.abort.abort();
     }
 
-    /// Waits until the connection has ended. Streams that nobody has taken are closed.
+    /// Waits until the connection has closed. ProcessChannels that were not taken are dropped first.
     ///
     /// # Errors
-    /// If the connection broke.
+    /// If the connection failed or was aborted.
     pub async fn join(self) -> Result<(), ChannelError> {
         drop(self.ports);
         let ended = self.task.await;
@@ -85,13 +87,13 @@ impl Portforwarder {
     }
 }
 
-/// The task's end of a stream. Without a writer nobody is there to read.
-struct End {
+/// The task's end of a stream. Without a writer, the stream has been dropped.
+struct TaskEnd {
     writer: Option<WriteHalf<DuplexStream>>,
     error: Option<oneshot::Sender<String>>,
 }
 
-impl End {
+impl TaskEnd {
     async fn send(&mut self, data: &[u8]) {
         if let Some(writer) = &mut self.writer
             && writer.write_all(data).await.is_err()
@@ -106,8 +108,8 @@ impl End {
         }
     }
 
-    /// Whether the stream has been dropped. An empty write asks just that.
-    async fn is_gone(&mut self) -> bool {
+    /// Whether the stream has been dropped. An empty write fails only then.
+    async fn is_dropped(&mut self) -> bool {
         match &mut self.writer {
             Some(writer) => writer.write(&[]).await.is_err(),
             None => true,
@@ -115,13 +117,13 @@ impl End {
     }
 }
 
-/// How often streams that have said all they will are looked at: there is nothing that tells of their being dropped.
-const LOOK: Duration = Duration::from_millis(250);
+/// How often to check for dropped streams: tokio does not notify of the drop of a stream whose write half has ended.
+const DROP_CHECK_INTERVAL: Duration = Duration::from_millis(250);
 
 async fn run<T>(
     socket: WebSocketStream<T>,
     closes_streams: bool,
-    ports: Ports,
+    ports: PortChannels,
     ends: Vec<(ReadHalf<DuplexStream>, End)>,
 ) -> Result<(), ChannelError>
 where
@@ -135,41 +137,45 @@ where
     }
 }
 
-/// Ends only with an error.
-async fn send<T>(mut sender: Sender<T>, mut said: Outgoing, closes_streams: bool) -> Result<(), ChannelError>
-where
-    T: AsyncRead + AsyncWrite + Unpin,
-{
-    loop {
-        tokio::select! {
-            Some((channel, data)) = said.next() => match data {
-                Some(data) => sender.send(channel, &data).await?,
-                None if closes_streams => sender.send(CLOSE, &[channel]).await?,
-                None => {}
-            },
-            () = sender.until_due() => sender.ping().await?,
-        }
-    }
-}
-
-/// Ends when the server hangs up, or when nobody is there any more to receive.
-async fn receive<T>(
-    mut receiver: Receiver<T>,
-    mut ports: Ports,
-    mut ends: Vec<End>,
+/// Returns only errors.
+async fn send<T>(
+    mut sender: Sender<T>,
+    mut outgoing: Outgoing,
+    closes_streams: bool,
 ) -> Result<(), ChannelError>
 where
     T: AsyncRead + AsyncWrite + Unpin,
 {
-    let mut look = tokio::time::interval(LOOK);
+    loop {
+        tokio::select! {
+            Some((channel, data)) = outgoing.next() => match data {
+                Some(data) => sender.send(channel, &data).await?,
+                None if closes_streams => sender.send(CLOSE, &[channel]).await?,
+                None => {}
+            },
+            () = sender.ping_due() => sender.ping().await?,
+        }
+    }
+}
+
+/// Returns when the server closes the connection, or when all streams are dropped.
+async fn receive<T>(
+    mut receiver: Receiver<T>,
+    mut ports: PortChannels,
+    mut ends: Vec<TaskEnd>,
+) -> Result<(), ChannelError>
+where
+    T: AsyncRead + AsyncWrite + Unpin,
+{
+    let mut drop_check = tokio::time::interval(DROP_CHECK_INTERVAL);
     loop {
         tokio::select! {
             received = receiver.next() => match received? {
-                Some((channel, data)) => pass_on(&mut ends, ports.receive(channel, data)?).await,
+                Some((channel, data)) => deliver(&mut ends, ports.receive(channel, data)?).await,
                 None => return Ok(()),
             },
-            _ = look.tick() => {
-                if all_gone(&mut ends).await {
+            _ = drop_check.tick() => {
+                if all_dropped(&mut ends).await {
                     return Ok(());
                 }
             }
@@ -177,7 +183,7 @@ where
     }
 }
 
-/// What is said on this side: the channel, and data or the end of it.
+/// What programs write: the channel, and data or its end.
 type Outgoing = SelectAll<BoxStream<'static, (u8, Option<bytes::Bytes>)>>;
 
 fn outgoing(readers: Vec<ReadHalf<DuplexStream>>) -> Outgoing {
@@ -188,23 +194,23 @@ fn outgoing(readers: Vec<ReadHalf<DuplexStream>>) -> Outgoing {
     futures::stream::select_all(streams)
 }
 
-async fn pass_on(ends: &mut [End], received: Received) {
+async fn deliver(ends: &mut [End], received: PortEvent) {
     match received {
-        Received::Data(index, data) => ends[index].send(&data).await,
-        Received::End(index) => ends[index].close().await,
-        Received::Error(index, text) => {
+        PortEvent::Data(index, data) => ends[index].send(&data).await,
+        PortEvent::End(index) => ends[index].close().await,
+        PortEvent::Error(index, text) => {
             if let Some(error) = ends[index].error.take() {
                 let _ = error.send(text);
             }
             ends[index].close().await;
         }
-        Received::Nothing => {}
+        PortEvent::Ignored => {}
     }
 }
 
-async fn all_gone(ends: &mut [End]) -> bool {
+async fn all_dropped(ends: &mut [End]) -> bool {
     for end in ends {
-        if !end.is_gone().await {
+        if !end.is_dropped().await {
             return false;
         }
     }

@@ -1,4 +1,4 @@
-//! The two ends of the handshake: what to ask, and whether the answer fits.
+//! The websocket handshake (RFC 6455, 4): the headers of the request, and the check of the response.
 
 use http::header::{
     CONNECTION, SEC_WEBSOCKET_ACCEPT, SEC_WEBSOCKET_KEY, SEC_WEBSOCKET_PROTOCOL, SEC_WEBSOCKET_VERSION,
@@ -9,28 +9,28 @@ use tokio_tungstenite::tungstenite::handshake::{client::generate_key, derive_acc
 
 use super::UpgradeConnectionError;
 
-/// In which a channel can be closed while the others go on.
+/// The version that can close a single channel.
 const V5: &str = "v5.channel.k8s.io";
 
-/// The protocols that are offered, the best one first.
+/// The offered subprotocols, the preferred one first.
 const OFFERED: &str = "v5.channel.k8s.io, v4.channel.k8s.io";
 
-/// What was asked, to be held against the answer.
+/// What the request offered, to check the response.
 #[derive(Debug)]
 pub(crate) struct Handshake {
     key: String,
     offered: String,
 }
 
-/// What the two sides agreed on.
+/// The result of the handshake.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Agreed {
+pub(crate) struct Negotiated {
     pub(super) closes_streams: bool,
 }
 
 impl Handshake {
-    /// Adds the headers of the handshake to a request. Protocols that it already offers are kept.
-    pub(crate) fn ask(headers: &mut HeaderMap) -> Self {
+    /// Adds the headers of the handshake to a request. Subprotocols that the request already offers are kept.
+    pub(crate) fn start(headers: &mut HeaderMap) -> Self {
         let key = generate_key();
         headers.insert(CONNECTION, HeaderValue::from_static("Upgrade"));
         headers.insert(UPGRADE, HeaderValue::from_static("websocket"));
@@ -43,12 +43,12 @@ impl Handshake {
         Self { key, offered }
     }
 
-    /// Whether the server agrees, and to what.
+    /// Checks the response.
     pub(crate) fn check(
         &self,
         code: StatusCode,
         headers: &HeaderMap,
-    ) -> Result<Agreed, UpgradeConnectionError> {
+    ) -> Result<Negotiated, UpgradeConnectionError> {
         if code != StatusCode::SWITCHING_PROTOCOLS {
             return Err(UpgradeConnectionError::ProtocolSwitch(code));
         }
@@ -62,28 +62,28 @@ impl Handshake {
         if text(SEC_WEBSOCKET_ACCEPT) != derive_accept_key(self.key.as_bytes()) {
             return Err(UpgradeConnectionError::SecWebSocketAcceptKeyMismatch);
         }
-        let chosen = text(SEC_WEBSOCKET_PROTOCOL);
-        if !has_token(&self.offered, chosen) {
+        let selected = text(SEC_WEBSOCKET_PROTOCOL);
+        if !has_token(&self.offered, selected) {
             return Err(UpgradeConnectionError::SecWebSocketProtocolMismatch);
         }
-        Ok(Agreed { closes_streams: chosen == V5 })
+        Ok(Negotiated { closes_streams: selected == V5 })
     }
 }
 
-/// Whether a header's list has this word.
-fn has_token(list: &str, word: &str) -> bool {
-    list.split(',').any(|token| token.trim().eq_ignore_ascii_case(word))
+/// Whether a comma-separated header contains `expected`.
+fn has_token(list: &str, expected: &str) -> bool {
+    list.split(',').any(|token| token.trim().eq_ignore_ascii_case(expected))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn answer(handshake: &Handshake, protocol: &'static str) -> HeaderMap {
+    fn response(handshake: &Handshake, protocol: &'static str) -> HeaderMap {
         let accept = derive_accept_key(handshake.key.as_bytes());
         HeaderMap::from_iter([
             (UPGRADE, HeaderValue::from_static("WebSocket")),
-            (CONNECTION, HeaderValue::from_static("keep-alive, Upgrade")),
+            (CONNECTION, HeaderValue::from_static("keep-ping_interval, Upgrade")),
             (SEC_WEBSOCKET_ACCEPT, HeaderValue::from_str(&accept).unwrap()),
             (SEC_WEBSOCKET_PROTOCOL, HeaderValue::from_static(protocol)),
         ])
@@ -92,25 +92,25 @@ mod tests {
     const SWITCHED: StatusCode = StatusCode::SWITCHING_PROTOCOLS;
 
     #[test]
-    fn both_protocols_are_understood() {
-        let mut asked = HeaderMap::new();
-        let handshake = Handshake::ask(&mut asked);
-        assert_eq!(asked[SEC_WEBSOCKET_PROTOCOL], OFFERED);
+    fn both_channel_protocols_are_accepted() {
+        let mut headers = HeaderMap::new();
+        let handshake = Handshake::start(&mut headers);
+        assert_eq!(headers[SEC_WEBSOCKET_PROTOCOL], OFFERED);
         for (protocol, closes_streams) in [(V5, true), ("v4.channel.k8s.io", false)] {
-            let agreed = handshake.check(SWITCHED, &answer(&handshake, protocol)).unwrap();
-            assert_eq!(agreed, Agreed { closes_streams });
+            let negotiated = handshake.check(SWITCHED, &response(&handshake, protocol)).unwrap();
+            assert_eq!(negotiated, Negotiated { closes_streams });
         }
         let mut own = HeaderMap::from_iter([(SEC_WEBSOCKET_PROTOCOL, HeaderValue::from_static("mine"))]);
-        let handshake = Handshake::ask(&mut own);
-        assert!(handshake.check(SWITCHED, &answer(&handshake, "mine")).is_ok());
+        let handshake = Handshake::start(&mut own);
+        assert!(handshake.check(SWITCHED, &response(&handshake, "mine")).is_ok());
     }
 
     #[test]
-    fn an_answer_that_does_not_fit_is_refused() {
+    fn an_invalid_response_is_an_error() {
         use UpgradeConnectionError as E;
-        let handshake = Handshake::ask(&mut HeaderMap::new());
+        let handshake = Handshake::start(&mut HeaderMap::new());
         let without = |name| {
-            let mut headers = answer(&handshake, V5);
+            let mut headers = response(&handshake, V5);
             headers.remove(name);
             handshake.check(SWITCHED, &headers).unwrap_err()
         };
@@ -118,9 +118,9 @@ mod tests {
         assert!(matches!(without(CONNECTION), E::MissingConnectionUpgradeHeader));
         assert!(matches!(without(SEC_WEBSOCKET_ACCEPT), E::SecWebSocketAcceptKeyMismatch));
         assert!(matches!(without(SEC_WEBSOCKET_PROTOCOL), E::SecWebSocketProtocolMismatch));
-        let other = handshake.check(SWITCHED, &answer(&handshake, "v1.channel.k8s.io")).unwrap_err();
+        let other = handshake.check(SWITCHED, &response(&handshake, "v1.channel.k8s.io")).unwrap_err();
         assert!(matches!(other, E::SecWebSocketProtocolMismatch));
-        let ok = handshake.check(StatusCode::OK, &answer(&handshake, V5)).unwrap_err();
+        let ok = handshake.check(StatusCode::OK, &response(&handshake, V5)).unwrap_err();
         assert!(matches!(ok, E::ProtocolSwitch(StatusCode::OK)));
     }
 }
