@@ -1,4 +1,4 @@
-//! When to renew a credential: a pure machine, time is an argument.
+//! When to refresh a credential, without I/O: the time is an argument.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -9,107 +9,114 @@ use tokio::time::Instant;
 
 use crate::config::ClientIdentityPem;
 
-/// A credential as it comes from its source.
+/// A credential as its source returns it.
 #[derive(Clone, Debug)]
-pub(super) struct Renewed {
-    /// What goes into the `Authorization` header, if anything does.
+pub(super) struct FetchedCredential {
+    /// The value of the `Authorization` header, if there is one.
     pub(super) header: Option<HeaderValue>,
-    /// The client certificate to show, if the source gives one.
+    /// The client certificate, if there is one.
     pub(super) identity: Option<Arc<ClientIdentityPem>>,
-    /// When to ask the source again; `None`: only once the server refuses it.
-    pub(super) renew_at: Option<Instant>,
-    /// Whether the old one may be used on when the source fails.
-    pub(super) outlives_failure: bool,
-    /// It stood in the kubeconfig: nothing was done for it yet, so the first refusal is reason enough to ask for another one.
-    pub(super) was_there: bool,
+    /// When to refresh it; `None`: only after the server has refused it.
+    pub(super) refresh_at: Option<Instant>,
+    /// Whether it stays in use while a refresh fails.
+    pub(super) usable_after_failure: bool,
+    /// It comes from the kubeconfig and may be old, so its first refusal leads to a refresh.
+    pub(super) from_kubeconfig: bool,
 }
 
-impl Renewed {
-    /// A credential for as long as the server accepts it.
-    pub(super) fn once(header: Option<HeaderValue>) -> Self {
-        Self { header, identity: None, renew_at: None, outlives_failure: false, was_there: false }
+impl FetchedCredential {
+    /// A credential that is used until the server refuses it.
+    pub(super) fn until_refused(header: Option<HeaderValue>) -> Self {
+        Self { header, identity: None, refresh_at: None, usable_after_failure: false, from_kubeconfig: false }
     }
 }
 
-/// When to renew what expires at `expiry`, seen from `now`: a little early, since it also has to be valid when it arrives, but never at
-/// once, however short it lives.
-pub(super) fn renewal(expiry: Timestamp, now: Timestamp, instant: Instant) -> Instant {
+/// When to refresh a credential that expires at `expiry`: [`EARLY`] before, since it must still be valid when the server receives it, but
+/// after half of the remaining time at the earliest.
+pub(super) fn refresh_time(expiry: Timestamp, now: Timestamp, instant: Instant) -> Instant {
     let left = Duration::try_from(expiry.duration_since(now)).unwrap_or(Duration::ZERO);
     instant + left.saturating_sub(EARLY.min(left / 2))
 }
 
 const EARLY: Duration = Duration::from_secs(30);
 
-/// The last credential, and whether it will do.
+/// The last credential, and whether it is fresh.
 #[derive(Debug, Default)]
 pub(super) struct CredentialCache {
-    held: Option<Held>,
+    cached: Option<Cached>,
 }
 
 #[derive(Debug)]
-struct Held {
-    credential: Renewed,
+struct Cached {
+    credential: FetchedCredential,
     since: Instant,
     refused: bool,
 }
 
 impl CredentialCache {
-    /// The credential to use at `now`, unless it has to be renewed first.
-    pub(super) fn fresh(&self, now: Instant) -> Option<&Renewed> {
-        let held = self.held.as_ref()?;
-        let due = held.refused || held.credential.renew_at.is_some_and(|at| now >= at);
-        (!due).then_some(&held.credential)
+    /// The credential at `now`, unless it must be refreshed first.
+    pub(super) fn fresh(&self, now: Instant) -> Option<&FetchedCredential> {
+        let cached = self.cached.as_ref()?;
+        let due = cached.refused || cached.credential.refresh_at.is_some_and(|at| now >= at);
+        (!due).then_some(&cached.credential)
     }
 
-    /// The credential last given, fresh or not.
-    pub(super) fn last(&self) -> Option<&Renewed> {
-        self.held.as_ref().map(|held| &held.credential)
+    /// The last credential, fresh or not.
+    pub(super) fn last(&self) -> Option<&FetchedCredential> {
+        self.cached.as_ref().map(|cached| &cached.credential)
     }
 
-    /// Takes what the source gave. The same client certificate once more stays the same one.
-    pub(super) fn renewed(&mut self, mut credential: Renewed, now: Instant) {
+    /// Stores a fetched credential. An unchanged client certificate keeps its `Arc`.
+    pub(super) fn update(&mut self, mut credential: FetchedCredential, now: Instant) {
         let last = self.last().and_then(|last| last.identity.clone());
         if last.as_ref().zip(credential.identity.as_ref()).is_some_and(|(last, new)| last.is(new)) {
             credential.identity = last;
         }
-        self.held = Some(Held { credential, since: now, refused: false });
+        self.cached = Some(Cached { credential, since: now, refused: false });
     }
 
-    /// The source failed. Gives the old credential to go on with if it still may be used; it is then tried again in a while.
-    pub(super) fn source_failed(&mut self, now: Instant) -> Option<&Renewed> {
-        let held = self.held.as_mut().filter(|held| held.credential.outlives_failure && !held.refused)?;
-        held.credential.renew_at = Some(now + RETRY_SOURCE);
-        Some(&held.credential)
+    /// Records a failed refresh. Returns the old credential if it may still be used; the next refresh is then after [`RETRY_DELAY`].
+    pub(super) fn on_source_failure(&mut self, now: Instant) -> Option<&FetchedCredential> {
+        let cached = self
+            .cached
+            .as_mut()
+            .filter(|cached| cached.credential.usable_after_failure && !cached.refused)?;
+        cached.credential.refresh_at = Some(now + RETRY_DELAY);
+        Some(&cached.credential)
     }
 
-    /// The server answered 401 to a request that carried `header`. True if renewing may help: either it is due now or has
-    /// happened in the meantime. A credential that is only just renewed is not worth another try.
+    /// Records a 401 for a request with `header`. True if a retry may succeed: a refresh is now due, or has happened meanwhile. A credential
+    /// younger than [`MIN_AGE_TO_REFRESH`] is not refreshed.
     pub(super) fn refused(&mut self, header: Option<&HeaderValue>, now: Instant) -> bool {
-        let Some(held) = self.held.as_mut() else { return true };
-        if held.credential.header.as_ref() != header {
+        let Some(cached) = self.cached.as_mut() else { return true };
+        if cached.credential.header.as_ref() != header {
             return true;
         }
-        if held.refused {
+        if cached.refused {
             return true;
         }
-        held.refused =
-            held.credential.was_there || now.saturating_duration_since(held.since) >= MIN_AGE_TO_RENEW;
-        held.refused
+        cached.refused = cached.credential.from_kubeconfig
+            || now.saturating_duration_since(cached.since) >= MIN_AGE_TO_REFRESH;
+        cached.refused
     }
 }
 
-/// Pause before a source that failed is asked again.
-const RETRY_SOURCE: Duration = Duration::from_secs(10);
+/// The pause after a failed refresh.
+const RETRY_DELAY: Duration = Duration::from_secs(10);
 
-/// Without it, every request to a server that refuses us would run the credential program once more.
-const MIN_AGE_TO_RENEW: Duration = Duration::from_secs(5);
+/// Without it, every request to a server that refuses all credentials would run the exec plugin.
+const MIN_AGE_TO_REFRESH: Duration = Duration::from_secs(5);
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn credential(text: &'static str, renew_at: Option<Instant>) -> Renewed {
-        Renewed { renew_at, outlives_failure: true, ..Renewed::once(header(text)) }
+    fn credential(text: &'static str, refresh_at: Option<Instant>) -> FetchedCredential {
+        FetchedCredential {
+            refresh_at,
+            usable_after_failure: true,
+            ..FetchedCredential::until_refused(header(text))
+        }
     }
 
     fn header(text: &'static str) -> Option<HeaderValue> {
@@ -117,22 +124,22 @@ mod tests {
     }
 
     #[test]
-    fn it_is_fresh_until_its_time_comes() {
+    fn a_credential_is_fresh_until_its_refresh_time() {
         let start = Instant::now();
         let mut cache = CredentialCache::default();
         assert!(cache.fresh(start).is_none());
-        cache.renewed(credential("a", Some(start + Duration::from_secs(60))), start);
+        cache.update(credential("a", Some(start + Duration::from_secs(60))), start);
         assert!(cache.fresh(start + Duration::from_secs(59)).is_some());
         assert!(cache.fresh(start + Duration::from_secs(60)).is_none());
-        cache.renewed(credential("b", None), start);
+        cache.update(credential("b", None), start);
         assert!(cache.fresh(start + Duration::from_secs(1_000_000)).is_some());
     }
 
     #[test]
-    fn a_refused_credential_is_renewed_unless_it_is_brand_new() {
+    fn a_refused_credential_is_refreshed_unless_it_is_new() {
         let start = Instant::now();
         let mut cache = CredentialCache::default();
-        cache.renewed(credential("a", None), start);
+        cache.update(credential("a", None), start);
         assert!(!cache.refused(header("a").as_ref(), start + Duration::from_secs(1)));
         assert!(cache.fresh(start + Duration::from_secs(1)).is_some());
         assert!(cache.refused(header("a").as_ref(), start + Duration::from_secs(10)));
@@ -140,34 +147,34 @@ mod tests {
     }
 
     #[test]
-    fn one_that_stood_in_the_kubeconfig_is_renewed_at_its_first_refusal() {
+    fn a_credential_of_the_kubeconfig_is_refreshed_at_its_first_refusal() {
         let start = Instant::now();
         let mut cache = CredentialCache::default();
-        cache.renewed(Renewed { was_there: true, ..credential("a", None) }, start);
+        cache.update(FetchedCredential { from_kubeconfig: true, ..credential("a", None) }, start);
         assert!(cache.refused(header("a").as_ref(), start) && cache.fresh(start).is_none());
-        cache.renewed(credential("b", None), start);
+        cache.update(credential("b", None), start);
         assert!(!cache.refused(header("b").as_ref(), start));
     }
 
     #[test]
-    fn a_refusal_of_the_one_before_is_worth_a_retry_and_keeps_the_new_one() {
+    fn a_refusal_of_the_previous_credential_allows_a_retry_with_the_new_one() {
         let start = Instant::now();
         let mut cache = CredentialCache::default();
-        cache.renewed(credential("new", None), start);
+        cache.update(credential("new", None), start);
         assert!(cache.refused(header("old").as_ref(), start + Duration::from_secs(10)));
         assert!(cache.fresh(start + Duration::from_secs(10)).is_some());
     }
 
     #[test]
-    fn a_failing_source_leaves_the_old_one_in_use_for_a_while() {
+    fn the_old_credential_stays_in_use_while_a_refresh_fails() {
         let start = Instant::now();
         let mut cache = CredentialCache::default();
-        assert!(cache.source_failed(start).is_none());
-        cache.renewed(credential("a", Some(start)), start);
-        assert!(cache.source_failed(start).is_some());
+        assert!(cache.on_source_failure(start).is_none());
+        cache.update(credential("a", Some(start)), start);
+        assert!(cache.on_source_failure(start).is_some());
         assert!(cache.fresh(start + Duration::from_secs(9)).is_some());
         assert!(cache.fresh(start + Duration::from_secs(10)).is_none());
         cache.refused(header("a").as_ref(), start + Duration::from_secs(10));
-        assert!(cache.source_failed(start + Duration::from_secs(10)).is_none());
+        assert!(cache.on_source_failure(start + Duration::from_secs(10)).is_none());
     }
 }

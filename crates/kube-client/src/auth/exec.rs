@@ -1,4 +1,4 @@
-//! Credential programs: `client.authentication.k8s.io/v1` and `/v1beta1`.
+//! Exec plugins: `client.authentication.k8s.io/v1` and `/v1beta1`.
 
 use std::collections::BTreeMap;
 use std::io::IsTerminal;
@@ -11,14 +11,14 @@ use tokio::process::Command;
 use tokio::time::Instant;
 
 use super::AuthError;
-use super::cache::{Renewed, renewal};
+use super::cache::{FetchedCredential, refresh_time};
 use super::header::bearer;
-use super::program::{Program, shown};
+use super::subprocess::{Subprocess, redacted};
 use crate::config::{
     ClientIdentityPem, ExecAuthCluster, ExecConfig, ExecInteractiveMode, without_quoted_value,
 };
 
-/// A credential program, and all there is to know to run it.
+/// An exec plugin of a kubeconfig.
 #[derive(Debug)]
 pub(super) struct ExecPlugin {
     command: String,
@@ -27,7 +27,7 @@ pub(super) struct ExecPlugin {
     timeout: Option<Duration>,
 }
 
-/// What goes to the program in `KUBERNETES_EXEC_INFO` and comes back on its standard output.
+/// The plugin's input in `KUBERNETES_EXEC_INFO`, and its output on stdout.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct ExecCredential {
@@ -72,7 +72,7 @@ impl std::fmt::Debug for ExecCredentialStatus {
 }
 
 impl ExecPlugin {
-    /// Checks what can be checked before the program runs.
+    /// Checks the settings without running the plugin.
     pub(super) fn new(config: &ExecConfig, timeout: Option<Duration>) -> Result<Self, AuthError> {
         let command = config.command.clone().filter(|command| !command.is_empty());
         let command = command.ok_or(AuthError::MissingCommand)?;
@@ -88,30 +88,31 @@ impl ExecPlugin {
         Ok(Self { command, config: config.clone(), api_version, timeout })
     }
 
-    /// All that makes this program differ from another, as text.
+    /// A key that is equal for plugins with equal settings.
     pub(super) fn settings(&self) -> Result<String, AuthError> {
         let variables = self.config.env.iter().flatten();
         let variables: Vec<BTreeMap<_, _>> = variables.map(|variable| variable.iter().collect()).collect();
         let rest = ExecConfig { env: None, ..self.config.clone() };
-        let told = (&rest, variables, &rest.cluster, &rest.drop_env);
-        let told = serde_json::to_string(&told).map_err(AuthError::AuthExecSerialize)?;
-        Ok(format!("exec {told} {:?}", self.timeout))
+        let settings = (&rest, variables, &rest.cluster, &rest.drop_env);
+        let settings = serde_json::to_string(&settings).map_err(AuthError::AuthExecSerialize)?;
+        Ok(format!("exec {settings} {:?}", self.timeout))
     }
 
-    /// Runs the program once. It is killed when it takes too long or nobody waits for it any more.
-    pub(super) async fn run(&self) -> Result<Renewed, AuthError> {
+    /// Runs the plugin once. It is killed after the timeout, or when the future is dropped.
+    pub(super) async fn run(&self) -> Result<FetchedCredential, AuthError> {
         let interactive = self.interactive(std::io::stdin().is_terminal())?;
-        let shown = self.shown();
+        let command_line = self.command_line();
         let install_hint = self.config.install_hint.as_deref();
-        let program = Program { shown: &shown, install_hint, interactive, limit: self.timeout };
+        let program =
+            Subprocess { command_line: &command_line, install_hint, interactive, limit: self.timeout };
         let stdout = program.run(self.command(interactive)?).await?;
         let printed = parse(&stdout)?;
-        for (field, given, expected) in
+        for (field, actual, expected) in
             [("apiVersion", &printed.api_version, self.api_version.as_str()), ("kind", &printed.kind, KIND)]
         {
-            if given != expected {
+            if actual != expected {
                 return Err(AuthError::AuthExec(format!(
-                    "the credential program `{shown}` answered with {field} {given:?}: expected {expected:?}"
+                    "the exec plugin `{command_line}` returned {field} {actual:?}: expected {expected:?}"
                 )));
             }
         }
@@ -119,15 +120,15 @@ impl ExecPlugin {
         evaluate(&status, Timestamp::now(), Instant::now())
     }
 
-    /// Whether the program may use the terminal, where this process has one.
+    /// Whether the plugin may use the terminal, if this process has one.
     fn interactive(&self, terminal: bool) -> Result<bool, AuthError> {
         match self.config.interactive_mode {
             Some(ExecInteractiveMode::Never) => Ok(false),
             None | Some(ExecInteractiveMode::IfAvailable) => Ok(terminal),
             Some(ExecInteractiveMode::Always) if terminal => Ok(true),
             Some(ExecInteractiveMode::Always) => Err(AuthError::AuthExec(format!(
-                "the credential program `{}` needs a terminal (`interactiveMode: Always`), and there is none",
-                self.shown()
+                "the exec plugin `{}` needs a terminal (`interactiveMode: Always`), and there is none",
+                self.command_line()
             ))),
         }
     }
@@ -154,8 +155,8 @@ impl ExecPlugin {
         Ok(command)
     }
 
-    fn shown(&self) -> String {
-        shown(&self.command, self.config.args.as_deref().unwrap_or_default())
+    fn command_line(&self) -> String {
+        redacted(&self.command, self.config.args.as_deref().unwrap_or_default())
     }
 }
 
@@ -163,50 +164,54 @@ const API_GROUP: &str = "client.authentication.k8s.io";
 const SUPPORTED: [&str; 2] = ["v1", "v1beta1"];
 const KIND: &str = "ExecCredential";
 
-/// JSON as the contract says, or YAML as some programs print it.
+/// The API requires JSON; some plugins print YAML.
 fn parse(stdout: &[u8]) -> Result<ExecCredential, AuthError> {
     let options = serde_saphyr::options! {
         budget: serde_saphyr::budget! { max_depth: 32, max_nodes: 10_000, max_aliases: 100, max_anchors: 100 },
         alias_limits: serde_saphyr::alias_limits! { max_total_replayed_events: 10_000, max_replay_stack_depth: 8 },
-        // The excerpt around an error would be the token.
+        // The snippet of an error could contain the token.
         with_snippet: false,
     };
     serde_saphyr::from_slice_with_options(stdout, options)
         .map_err(|err| AuthError::AuthExecParse(Box::new(without_quoted_value(err))))
 }
 
-/// When and how long the credential can be used, seen from now.
-fn evaluate(status: &ExecCredentialStatus, now: Timestamp, instant: Instant) -> Result<Renewed, AuthError> {
-    let given = |text: &Option<String>| text.clone().filter(|text| !text.is_empty());
-    let token = given(&status.token);
-    let identity = match (given(&status.client_certificate_data), given(&status.client_key_data)) {
+/// The credential, with its refresh time as seen from `now`.
+fn evaluate(
+    status: &ExecCredentialStatus,
+    now: Timestamp,
+    instant: Instant,
+) -> Result<FetchedCredential, AuthError> {
+    let non_empty = |text: &Option<String>| text.clone().filter(|text| !text.is_empty());
+    let token = non_empty(&status.token);
+    let identity = match (non_empty(&status.client_certificate_data), non_empty(&status.client_key_data)) {
         (Some(certificate), Some(key)) => {
             Some(Arc::new(ClientIdentityPem { certificate: certificate.into_bytes(), key: key.into() }))
         }
         (None, None) => None,
         _ => {
             return Err(AuthError::AuthExec(
-                "the credential program gave a client certificate without its key, or a key alone: expected both".to_owned(),
+                "the exec plugin returned a client certificate without its key, or a key alone: expected both".to_owned(),
             ));
         }
     };
     if token.is_none() && identity.is_none() {
         return Err(AuthError::ExecPluginFailed);
     }
-    let renew_at = match &status.expiration_timestamp {
+    let refresh_at = match &status.expiration_timestamp {
         Some(text) => {
             let expiry: Timestamp = text.parse().map_err(AuthError::MalformedTokenExpirationDate)?;
-            Some(renewal(expiry, now, instant))
+            Some(refresh_time(expiry, now, instant))
         }
         None => None,
     };
     let header = token.as_deref().map(bearer).transpose()?;
-    Ok(Renewed { identity, renew_at, ..Renewed::once(header) })
+    Ok(FetchedCredential { identity, refresh_at, ..FetchedCredential::until_refused(header) })
 }
 
-/// What a program printed, as far as it can be judged without running one.
+/// Parses the output of a plugin.
 #[cfg(fuzzing)]
-pub(crate) fn judge(stdout: &[u8]) -> Result<(), AuthError> {
+pub(crate) fn check_output(stdout: &[u8]) -> Result<(), AuthError> {
     let status = parse(stdout)?.status.ok_or(AuthError::ExecPluginFailed)?;
     evaluate(&status, Timestamp::UNIX_EPOCH, Instant::now()).map(drop)
 }

@@ -5,12 +5,12 @@ use http::HeaderValue;
 
 use super::AuthError;
 
-/// `Bearer TOKEN`, hidden from logs.
+/// `Bearer TOKEN`, marked as sensitive.
 pub(super) fn bearer(token: &str) -> Result<HeaderValue, AuthError> {
     sensitive(&format!("Bearer {}", token.trim())).map_err(AuthError::InvalidBearerToken)
 }
 
-/// `Basic ...`, hidden from logs.
+/// `Basic ...`, marked as sensitive.
 pub(super) fn basic(user: &str, password: &str) -> Result<HeaderValue, AuthError> {
     let encoded = STANDARD.encode(format!("{user}:{password}"));
     sensitive(&format!("Basic {encoded}")).map_err(AuthError::InvalidBasicAuth)
@@ -27,7 +27,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn values_are_hidden_and_bad_ones_refused() {
+    fn values_are_sensitive_and_invalid_ones_are_errors() {
         let value = bearer(" abc\n").unwrap();
         assert_eq!(value, "Bearer abc");
         assert!(!format!("{value:?}").contains("abc"));

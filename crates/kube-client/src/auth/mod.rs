@@ -1,31 +1,33 @@
-//! Who we are: credentials planned once from the configuration, and renewed without doing anything twice.
+//! Authentication: credentials chosen once from the configuration, refreshed when needed, and shared by all requests.
 
+// Which credential a user has, and its refresh.
 mod cache;
-mod error;
+mod credential;
+mod refreshing;
+// The sources of refreshed credentials.
 mod exec;
-mod file;
 mod gcp;
-mod header;
-#[cfg(any(feature = "oidc", feature = "oauth"))]
-mod http;
 #[cfg(feature = "oauth")]
 mod oauth;
 #[cfg(feature = "oidc")]
 mod oidc;
-mod plan;
-mod program;
-mod renew;
-mod shared;
+mod token_file;
+// What the sources share.
+mod error;
+mod header;
+mod subprocess;
 #[cfg(test)]
 #[cfg(any(feature = "oidc", feature = "oauth"))]
 mod token_endpoint;
+#[cfg(any(feature = "oidc", feature = "oauth"))]
+mod token_request;
 
+pub(crate) use credential::Credential;
 pub use error::AuthError;
 #[cfg(fuzzing)]
-pub(crate) use exec::judge;
+pub(crate) use exec::check_output;
 #[cfg(feature = "oauth")]
 pub use oauth::OAuthError;
 #[cfg(feature = "oidc")]
 pub use oidc::errors as oidc_errors;
-pub(crate) use plan::Credential;
-pub(crate) use renew::Renewing;
+pub(crate) use refreshing::RefreshingCredential;

@@ -1,4 +1,4 @@
-//! A token endpoint for tests: an issuer of OpenID Connect, or Google's.
+//! A token endpoint for tests: of an OpenID Connect issuer, or Google's.
 
 use std::sync::{Arc, Mutex};
 
@@ -6,52 +6,55 @@ use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::net::TcpListener;
 use tokio_rustls::TlsAcceptor;
 
-/// What the endpoint was asked: the head and body of each request, those for the issuer's description left out.
-pub(super) type Asked = Arc<Mutex<Vec<(String, String)>>>;
+/// Head and body of each received request, without those for `.well-known/openid-configuration`.
+pub(super) type ReceivedRequests = Arc<Mutex<Vec<(String, String)>>>;
 
-/// An endpoint that answers so, request by request, and its URL.
-pub(super) async fn endpoint(answers: Vec<(u16, String)>, tls: Option<TlsAcceptor>) -> (String, Asked) {
+/// An endpoint that sends these responses in order, and its URL.
+pub(super) async fn endpoint(
+    responses: Vec<(u16, String)>,
+    tls: Option<TlsAcceptor>,
+) -> (String, ReceivedRequests) {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let scheme = if tls.is_some() { "https" } else { "http" };
     let url = format!("{scheme}://{}", listener.local_addr().unwrap());
-    let (asked, base) = (Asked::default(), url.clone());
-    let heard = Arc::clone(&asked);
+    let (requests, base) = (ReceivedRequests::default(), url.clone());
+    let received = Arc::clone(&requests);
     tokio::spawn(async move {
-        let mut answers = answers.into_iter();
+        let mut responses = responses.into_iter();
         while let Ok((stream, _)) = listener.accept().await {
             match &tls {
-                None => serve(stream, &base, &heard, &mut answers).await,
-                // Who does not trust us hangs up.
+                None => serve(stream, &base, &received, &mut responses).await,
+                // A client that does not trust the endpoint closes the connection.
                 Some(tls) => {
                     if let Ok(stream) = tls.accept(stream).await {
-                        serve(stream, &base, &heard, &mut answers).await;
+                        serve(stream, &base, &received, &mut responses).await;
                     }
                 }
             }
         }
     });
-    (url, asked)
+    (url, requests)
 }
 
 async fn serve(
     mut stream: impl AsyncRead + AsyncWrite + Unpin,
     base: &str,
-    asked: &Asked,
-    answers: &mut impl Iterator<Item = (u16, String)>,
+    requests: &ReceivedRequests,
+    responses: &mut impl Iterator<Item = (u16, String)>,
 ) {
     let (head, body) = read(&mut stream).await;
-    let (code, answer) = if head.starts_with("GET /.well-known/openid-configuration") {
+    let (code, response) = if head.starts_with("GET /.well-known/openid-configuration") {
         (200, format!(r#"{{"token_endpoint":"{base}/token"}}"#))
     } else {
-        asked.lock().unwrap().push((head, body));
-        answers.next().unwrap()
+        requests.lock().unwrap().push((head, body));
+        responses.next().unwrap()
     };
-    // The type is the one that Google's endpoint states.
-    let (kind, length) = ("application/json; charset=utf-8", answer.len());
+    // The content type of Google's endpoint.
+    let (kind, length) = ("application/json; charset=utf-8", response.len());
     let head =
         format!("HTTP/1.1 {code} X\r\nconnection: close\r\ncontent-type: {kind}\r\ncontent-length: {length}");
-    stream.write_all(format!("{head}\r\n\r\n{answer}").as_bytes()).await.unwrap();
-    // Over TLS, a client may have read all and gone before the farewell.
+    stream.write_all(format!("{head}\r\n\r\n{response}").as_bytes()).await.unwrap();
+    // A TLS client may close the connection before our close_notify.
     let _ = stream.shutdown().await;
 }
 
@@ -73,7 +76,7 @@ async fn read(stream: &mut (impl AsyncRead + Unpin)) -> (String, String) {
     }
 }
 
-/// TLS for `127.0.0.1` by a certificate that vouches for itself, and that certificate.
+/// TLS for `127.0.0.1` with a self-signed certificate, and that certificate.
 #[cfg(all(feature = "oidc", feature = "rustls-tls"))]
 pub(super) fn self_signed() -> (TlsAcceptor, String) {
     use rustls::pki_types::pem::PemObject;

@@ -14,10 +14,10 @@ pub(crate) enum ConnectError {
     TlsRequired,
     #[cfg_attr(
         all(feature = "http-proxy", feature = "socks5"),
-        allow(dead_code, reason = "each kind of proxy is there")
+        allow(dead_code, reason = "both kinds of proxy are enabled")
     )]
     #[error("the proxy {proxy_url} needs the feature {protocol_feature}")]
     ProxyDisabled { proxy_url: Uri, protocol_feature: &'static str },
-    #[error("the proxy {proxy_url} is of no known kind")]
+    #[error("the proxy {proxy_url} has an unsupported scheme")]
     ProxyUnsupported { proxy_url: Uri },
 }

@@ -1,8 +1,9 @@
-//! From a [`Config`](crate::Config) to connections: straight or through a proxy, with TLS where the URL asks for it.
+//! From a [`Config`](crate::Config) to connections: direct or through a proxy, with TLS for https URLs.
 
-mod connector;
+mod endpoint;
 mod error;
 mod proxy;
+mod server;
 
-pub(crate) use connector::connector;
 pub(crate) use error::ConnectError;
+pub(crate) use server::server_connector;

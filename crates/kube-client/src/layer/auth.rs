@@ -11,7 +11,7 @@ use tower::BoxError;
 use tower_layer::Layer;
 use tower_service::Service;
 
-use crate::auth::{Credential, Renewing};
+use crate::auth::{Credential, RefreshingCredential};
 
 /// Adds the `Authorization` header to requests that have none.
 ///
@@ -73,7 +73,7 @@ where
                 Credential::Fixed(header) => {
                     request.headers_mut().insert(AUTHORIZATION, header.clone());
                 }
-                Credential::Renewing(renewing) => {
+                Credential::Refreshing(renewing) => {
                     // The service that was polled ready has to be the one that is called; its clone stays here.
                     let copy = self.inner.clone();
                     let inner = std::mem::replace(&mut self.inner, copy);
@@ -86,7 +86,7 @@ where
 }
 
 async fn send_with_renewed<S, ReqBody, ResBody>(
-    renewing: Arc<Renewing>,
+    renewing: Arc<RefreshingCredential>,
     mut inner: S,
     mut request: Request<ReqBody>,
 ) -> Result<Response<ResBody>, BoxError>
@@ -120,7 +120,7 @@ mod tests {
     fn layered(user: &AuthInfo) -> (Auth<Mock>, mock::Handle<Request<()>, Response<()>>) {
         let config = Config { auth_info: user.clone(), ..Config::new("http://h".parse().unwrap()) };
         let (service, handle) = mock::pair();
-        (AuthLayer::new(Credential::plan(&config).unwrap().unwrap()).layer(service), handle)
+        (AuthLayer::new(Credential::from_config(&config).unwrap().unwrap()).layer(service), handle)
     }
 
     #[tokio::test]

@@ -30,7 +30,7 @@ use super::request_kind::RequestKind;
 use crate::auth::AuthError;
 use crate::body::Body;
 use crate::config::MAX_DELAY;
-use crate::transport::{Carrier, FreshConnection};
+use crate::transport::{FreshConnection, NegotiatedVersion};
 
 /// Puts [`Probe`] around a service. Goes above [`AuthLayer`](super::AuthLayer), so that probe requests carry current credentials.
 #[derive(Clone, Copy, Debug)]
@@ -105,9 +105,9 @@ impl<S: Probed> Service<Request<Body>> for Probe<S> {
             let unprobed: Unprobed<S> = |response| response.map(|body| ProbedBody { body, prober: None });
             return Either::Left(self.inner.call(request).map_ok(unprobed));
         };
-        let carrier = Carrier::default();
-        request.extensions_mut().insert(carrier.clone());
-        let mut prober = Prober::new(self.inner.clone(), probe, limit, carrier);
+        let negotiated = NegotiatedVersion::default();
+        request.extensions_mut().insert(negotiated.clone());
+        let mut prober = Prober::new(self.inner.clone(), probe, limit, negotiated);
         let response = self.inner.call(request);
         Either::Right(Box::pin(async move {
             let silence = std::future::poll_fn(|cx| prober.poll_silence(cx));
@@ -169,7 +169,7 @@ struct Prober<S> {
     probe: ProbeRequest,
     limit: Duration,
     /// Tells the HTTP version of the silent request.
-    carrier: Carrier,
+    negotiated: NegotiatedVersion,
     /// Runs while the response is silent.
     timer: Option<Pin<Box<Sleep>>>,
     running: bool,
@@ -177,8 +177,8 @@ struct Prober<S> {
 }
 
 impl<S: Probed> Prober<S> {
-    fn new(service: S, probe: ProbeRequest, limit: Duration, carrier: Carrier) -> Self {
-        Self { service, probe, limit, carrier, timer: None, running: false, probing: None }
+    fn new(service: S, probe: ProbeRequest, limit: Duration, negotiated: NegotiatedVersion) -> Self {
+        Self { service, probe, limit, negotiated, timer: None, running: false, probing: None }
     }
 
     /// Starts over, because something arrived.
@@ -204,7 +204,7 @@ impl<S: Probed> Prober<S> {
             }
             ready!(timer.as_mut().poll(cx));
             // Before the request is sent, other limits hold; and HTTP/2 has pings.
-            if self.carrier.version().is_none_or(|version| version >= Version::HTTP_2) {
+            if self.negotiated.get().is_none_or(|version| version >= Version::HTTP_2) {
                 self.reset();
                 continue;
             }
@@ -237,8 +237,8 @@ async fn run_probe<S: Probed>(
 ) -> Result<(), BoxError> {
     let mut cause = None;
     let last_cause = &mut cause;
-    let carrier = Carrier::default();
-    let probe_carrier = &carrier;
+    let negotiated = NegotiatedVersion::default();
+    let probe_carrier = &negotiated;
     let probing = async move {
         loop {
             match explains_silence(service.clone(), &probe, silence, probe_carrier).await {
@@ -258,7 +258,7 @@ async fn run_probe<S: Probed>(
     };
     let ended = timeout(limit.saturating_sub(silence), probing).await;
     // A probe that still waits for credentials was not sent.
-    if ended.is_ok() || carrier.version().is_none() {
+    if ended.is_ok() || negotiated.get().is_none() {
         return Ok(());
     }
     let cause = cause.unwrap_or_else(|| "it did not respond on another connection either".into());
@@ -270,10 +270,10 @@ async fn explains_silence<S: Probed>(
     service: S,
     probe: &ProbeRequest,
     silence: Duration,
-    carrier: &Carrier,
+    negotiated: &NegotiatedVersion,
 ) -> Result<bool, BoxError> {
     let mut request = probe.request(silence)?;
-    request.extensions_mut().insert(carrier.clone());
+    request.extensions_mut().insert(negotiated.clone());
     let response = service.oneshot(request).await?;
     let ProbeRequest::Log(..) = probe else { return Ok(true) };
     match response.status() {

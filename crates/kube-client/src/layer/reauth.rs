@@ -99,7 +99,7 @@ mod tests {
         let user =
             AuthInfo { token_file: Some(file.path().to_str().unwrap().to_owned()), ..AuthInfo::default() };
         let config = Config { auth_info: user, ..Config::new("http://h".parse().unwrap()) };
-        let credential = Credential::plan(&config).unwrap().unwrap();
+        let credential = Credential::from_config(&config).unwrap().unwrap();
         let (service, mut handle) = mock::pair::<Request<Body>, Response<()>>();
         let service =
             ServiceBuilder::new().layer(ReauthLayer).layer(AuthLayer::new(credential)).service(service);

@@ -14,7 +14,7 @@ use tower::util::rng::HasherRng;
 
 use crate::body::{Body, try_clone_request};
 use crate::measure;
-use crate::transport::NotTaken;
+use crate::transport::NotProcessed;
 
 /// Retries requests after a response of 429, 503 or 504: a policy for tower's `RetryLayer`.
 ///
@@ -94,8 +94,8 @@ impl<Res> Policy<Request<Body>, Response<Res>, BoxError> for RetryPolicy {
                 Retry::Never => return None,
             },
             // Usually the connection was closing, and another one is available at once.
-            Err(err) if err.is::<NotTaken>() && self.retries == 0 => tokio::time::sleep(Duration::ZERO),
-            Err(err) if err.is::<NotTaken>() => self.backoff.next_backoff(),
+            Err(err) if err.is::<NotProcessed>() && self.retries == 0 => tokio::time::sleep(Duration::ZERO),
+            Err(err) if err.is::<NotProcessed>() => self.backoff.next_backoff(),
             Err(_) => return None,
         };
         let started = *self.started.get_or_insert_with(Instant::now);
@@ -247,7 +247,7 @@ mod tests {
             let server = service_fn(move |_: Request<Body>| {
                 let refused = counter.fetch_add(1, std::sync::atomic::Ordering::Relaxed) < refusals;
                 std::future::ready(if refused {
-                    Err(BoxError::from(NotTaken::new()))
+                    Err(BoxError::from(NotProcessed::new()))
                 } else {
                     Ok(Response::new(()))
                 })

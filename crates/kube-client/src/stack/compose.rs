@@ -1,4 +1,4 @@
-//! The stack: every layer between a client and the wire, in one list.
+//! The stack: every layer between a client and its connections, in one list.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -17,16 +17,16 @@ use super::ConfigExt;
 use crate::auth::Credential;
 use crate::body::Body;
 use crate::config::{Config, without_credentials};
-use crate::connect::connector;
+use crate::connect::server_connector;
 use crate::error::Error;
 use crate::layer::{AuthLayer, ProbeLayer, ReauthLayer, RetryPolicy};
-use crate::tls::{Backend, IdentityEpoch, Offer, Peer};
-use crate::transport::{AnyConnector, DeadlineConnector, Transport};
+use crate::tls::{Alpn, Backend, IdentityEpoch, Peer};
+use crate::transport::{BoxConnector, DeadlineConnector, Transport};
 
-/// The body of an answer, whatever layers it came through.
+/// The type-erased body of a response.
 pub type DynBody = dyn http_body::Body<Data = Bytes, Error = BoxError> + Send + Unpin;
 
-/// A whole stack. Copies share its connections, so each request may have its own.
+/// A complete stack. Clones share its connections, so each request may use its own clone.
 pub(crate) trait Stack:
     Service<Request<Body>, Response = Response<Self::Body>, Error = BoxError, Future: Send + 'static>
     + Clone
@@ -34,7 +34,7 @@ pub(crate) trait Stack:
     + Sync
     + 'static
 {
-    /// The body of an answer.
+    /// The body of a response.
     type Body: http_body::Body<Data = Bytes, Error: Into<BoxError>> + Send + Unpin + 'static;
 }
 
@@ -50,16 +50,16 @@ where
     type Body = B;
 }
 
-/// Puts the stack for `config` together. Requests pass the layers from top to bottom, answers from bottom to top.
+/// Builds the stack for `config`. Requests pass the layers from top to bottom, responses from bottom to top.
 pub(crate) fn compose<E>(config: &Config, executor: E) -> Result<impl Stack, Error>
 where
     E: Executor<Pin<Box<dyn Future<Output = ()> + Send>>> + Clone + Send + Sync + 'static,
 {
-    compose_by(Backend::usual(), config, executor)
+    compose_with(Backend::preferred(), config, executor)
 }
 
-/// With TLS by the library that is said.
-pub(super) fn compose_by<E>(
+/// Builds the stack with TLS by `backend`.
+pub(super) fn compose_with<E>(
     backend: Option<Backend>,
     config: &Config,
     executor: E,
@@ -67,38 +67,40 @@ pub(super) fn compose_by<E>(
 where
     E: Executor<Pin<Box<dyn Future<Output = ()> + Send>>> + Clone + Send + Sync + 'static,
 {
-    let credential = Credential::plan(config).map_err(Error::Auth)?;
-    let peer = Peer::Server { giver: credential.as_ref().and_then(Credential::giver) };
-    let [usual, upgrading] = [Offer::Any, Offer::Http1].map(|offer| connector(backend, config, &peer, offer));
-    layers(config, credential, executor, [usual?, upgrading?])
+    let credential = Credential::from_config(config).map_err(Error::Auth)?;
+    let peer =
+        Peer::Server { identity_provider: credential.as_ref().and_then(Credential::identity_provider) };
+    let [any_version, http1] =
+        [Alpn::Http2OrHttp1, Alpn::Http1].map(|alpn| server_connector(backend, config, &peer, alpn));
+    layers(config, credential, executor, [any_version?, http1?])
 }
 
 fn layers<E>(
     config: &Config,
     credential: Option<Credential>,
     executor: E,
-    connectors: [AnyConnector; 2],
+    connectors: [BoxConnector; 2],
 ) -> Result<impl Stack, Error>
 where
     E: Executor<Pin<Box<dyn Future<Output = ()> + Send>>> + Clone + Send + Sync + 'static,
 {
-    let giver = credential.as_ref().and_then(Credential::giver);
-    let epoch = IdentityEpoch::of(&config.auth_info, giver)?;
+    let identity_provider = credential.as_ref().and_then(Credential::identity_provider);
+    let epoch = IdentityEpoch::of(&config.auth_info, identity_provider)?;
     let transport = Transport::new(
         without_credentials(&config.cluster_url),
-        connectors.map(|connector| DeadlineConnector::of(config, connector)),
+        connectors.map(|connector| DeadlineConnector::new(config, connector)),
         Arc::new(move |task| executor.execute(task)),
         move || epoch.current(Instant::now()),
     );
     let retry = config.default_retry.then(RetryPolicy::server_retry).map(RetryLayer::new);
-    // Only a credential that can be renewed is worth a second try.
-    let reauth = matches!(credential, Some(Credential::Renewing(_))).then_some(ReauthLayer);
+    // Only a credential that can be refreshed may succeed after a 401.
+    let reauth = matches!(credential, Some(Credential::Refreshing(_))).then_some(ReauthLayer);
     let service = ServiceBuilder::new()
         .layer(config.trace_layer())
         .layer(super::decompress::layer(config))
         .option_layer(retry)
         .layer(config.extra_headers_layer()?)
-        .map_request(name_ourselves)
+        .map_request(with_user_agent)
         .layer(ProbeLayer::new(config.response_timeout))
         .option_layer(reauth)
         .option_layer(credential.map(AuthLayer::new))
@@ -109,8 +111,8 @@ where
     Ok(service)
 }
 
-/// Audit logs and priority rules of the server go by it. Who has set a name of their own keeps it.
-fn name_ourselves(mut request: Request<Body>) -> Request<Body> {
+/// Adds our User-Agent, which audit logs of the server show, unless the request has one.
+fn with_user_agent(mut request: Request<Body>) -> Request<Body> {
     let name = HeaderValue::from_static(concat!("kube-client/", env!("CARGO_PKG_VERSION")));
     request.headers_mut().entry(USER_AGENT).or_insert(name);
     request
@@ -122,19 +124,19 @@ mod tests {
     use tower::ServiceExt;
 
     use super::*;
-    use crate::transport::{NearEnd, any};
+    use crate::transport::{MemoryIo, boxed};
 
     #[tokio::test(start_paused = true)]
-    async fn a_server_that_falls_silent_is_noticed_within_a_minute() {
+    async fn an_unresponsive_server_is_detected_within_a_minute() {
         let (held, mut holding) = tokio::sync::mpsc::unbounded_channel();
         let connector = tower::service_fn(move |_: http::Uri| {
             let (near, far) = tokio::io::duplex(1 << 20);
-            // Kept open and never read from: packets vanish.
+            // The connection stays open and is never read, as if packets were lost.
             held.send(far).expect("invariant: the receiver lives as long as the test");
-            async move { Ok::<_, BoxError>(NearEnd::http2(near)) }
+            async move { Ok::<_, BoxError>(MemoryIo::http2(near)) }
         });
         let config = Config::new(http::Uri::from_static("http://h"));
-        let connectors = [any(connector.clone()), any(connector)];
+        let connectors = [boxed(connector.clone()), boxed(connector)];
         let service = layers(&config, None, TokioExecutor::new(), connectors).unwrap();
         let started = Instant::now();
         let request = Request::get("/version").body(Body::empty()).unwrap();
@@ -144,10 +146,10 @@ mod tests {
     }
 
     #[test]
-    fn a_name_of_ones_own_is_kept() {
-        let named = name_ourselves(Request::new(Body::empty()));
+    fn a_user_agent_of_the_request_is_kept() {
+        let named = with_user_agent(Request::new(Body::empty()));
         assert!(named.headers()[USER_AGENT].to_str().unwrap().starts_with("kube-client/5."));
         let own = Request::get("/").header(USER_AGENT, "own").body(Body::empty()).unwrap();
-        assert_eq!(name_ourselves(own).headers()[USER_AGENT], "own");
+        assert_eq!(with_user_agent(own).headers()[USER_AGENT], "own");
     }
 }

@@ -1,4 +1,4 @@
-//! The layers of a configuration, for stacks of one's own.
+//! The layers and connectors of a configuration, for custom stacks.
 
 #[cfg(feature = "openssl-tls")]
 use http::Uri;
@@ -18,7 +18,7 @@ use crate::tls;
 #[cfg(any(feature = "rustls-tls", feature = "openssl-tls"))]
 use crate::transport::plain_tcp_connector;
 
-/// What a [`Config`] stands for, as layers and connectors: for those who put together a stack of their own.
+/// The layers and connectors that a [`Config`] describes, to build a custom stack.
 ///
 /// ```
 /// use http::{Request, Response};
@@ -34,43 +34,42 @@ use crate::transport::plain_tcp_connector;
 /// let client: Client = ClientBuilder::new(service, "default").build();
 /// ```
 pub trait ConfigExt: sealed::Sealed {
-    /// Puts the cluster's URL before the path of each request.
+    /// Prepends the cluster's URL to the path of each request.
     fn base_uri_layer(&self) -> BaseUriLayer;
 
-    /// Adds the `Authorization` header. `None` if the user has no credentials of that kind.
+    /// Adds the `Authorization` header. `None` if the user has no such credentials.
     ///
-    /// Of several, the first of these counts: user and password in the cluster's URL, token file, token, user name and password,
-    /// credential program. The service under
-    /// this layer has to fail with `tower::BoxError`, as renewing a credential can fail too.
+    /// The first of these that is set applies: user and password in the cluster's URL, token file, token, user name and password, exec
+    /// plugin. The error of the inner service must be `tower::BoxError`, since refreshing a credential can fail as well.
     ///
     /// # Errors
-    /// [`Error::Auth`] if the credentials' settings cannot be used.
+    /// [`Error::Auth`] if the credentials are not valid.
     fn auth_layer(&self) -> crate::Result<Option<AuthLayer>>;
 
-    /// Adds the configuration's own headers and those that say whom to act as.
+    /// Adds the configuration's headers and those of impersonation.
     ///
     /// # Errors
-    /// [`Error::HttpError`] if a name cannot stand in a header.
+    /// [`Error::HttpError`] if a name or value is not valid in a header.
     fn extra_headers_layer(&self) -> crate::Result<ExtraHeadersLayer>;
 
     /// Opens a span for each request.
     fn trace_layer(&self) -> TraceLayer;
 
-    /// Limits how long an answer may stay away, by `response_timeout`.
+    /// Limits the time until the response by `response_timeout`.
     fn deadline_layer(&self) -> DeadlineLayer;
 
     /// A connector for https (and http) over TCP, offering HTTP/2 and HTTP/1.1.
     ///
-    /// It goes straight to the server: where the configuration has a proxy, give
-    /// [`rustls_https_connector_with_connector`](ConfigExt::rustls_https_connector_with_connector) a connector that goes through it.
+    /// It ignores the proxy of the configuration: to use one, pass a connector through it to
+    /// [`rustls_https_connector_with_connector`](ConfigExt::rustls_https_connector_with_connector).
     ///
     /// # Errors
     /// [`Error::RustlsTls`] or [`Error::InferKubeconfig`] if certificates or keys cannot be used, [`Error::Service`] if there is no
-    /// cryptography: neither by a feature nor installed in the process.
+    /// cryptography provider: neither enabled by a feature nor installed in the process.
     #[cfg(feature = "rustls-tls")]
     fn rustls_https_connector(&self) -> crate::Result<hyper_rustls::HttpsConnector<HttpConnector>>;
 
-    /// The same over a connector of one's own.
+    /// The same over another connector.
     ///
     /// # Errors
     /// As [`ConfigExt::rustls_https_connector`].
@@ -80,21 +79,21 @@ pub trait ConfigExt: sealed::Sealed {
         connector: H,
     ) -> crate::Result<hyper_rustls::HttpsConnector<H>>;
 
-    /// The settings of rustls: whom to trust, and the client certificate. Files are read again when they change.
+    /// The settings of rustls: CA certificates and client certificate. Their files are read again when they change.
     ///
-    /// The certificate of a credential program is shown too, once [`ConfigExt::auth_layer`] in the same stack has had the program run:
-    /// that happens before the first connection.
+    /// The certificate of an exec plugin is presented too, once [`ConfigExt::auth_layer`] in the same stack has run the plugin: it does so
+    /// before the first connection.
     ///
     /// # Errors
     /// As [`ConfigExt::rustls_https_connector`].
     #[cfg(feature = "rustls-tls")]
     fn rustls_client_config(&self) -> crate::Result<rustls::ClientConfig>;
 
-    /// A connector for https (and http) over TCP by OpenSSL, offering HTTP/2 and HTTP/1.1. Files are read again when they change.
+    /// A connector for https (and http) over TCP by OpenSSL, offering HTTP/2 and HTTP/1.1. Certificate files are read again when they
+    /// change.
     ///
-    /// It goes straight to the server, as [`ConfigExt::rustls_https_connector`] does. It resumes sessions, and a session goes on with
-    /// the client certificate that it began with and does not ask the authorities again: where either changes, make another connector,
-    /// as the usual stack does.
+    /// It ignores the proxy, as [`ConfigExt::rustls_https_connector`] does. It resumes TLS sessions, and a resumed session keeps its client
+    /// certificate and does not verify the server's again: when either changes, create another connector, as the default stack does.
     ///
     /// # Errors
     /// [`Error::OpensslTls`] or [`Error::InferKubeconfig`] if certificates or keys cannot be used.
@@ -103,7 +102,7 @@ pub trait ConfigExt: sealed::Sealed {
         &self,
     ) -> crate::Result<hyper_openssl::client::legacy::HttpsConnector<HttpConnector>>;
 
-    /// The same over a connector of one's own.
+    /// The same over another connector.
     ///
     /// # Errors
     /// As [`ConfigExt::openssl_https_connector`].
@@ -118,7 +117,7 @@ pub trait ConfigExt: sealed::Sealed {
         H::Future: Send + 'static,
         H::Response: hyper::rt::Read + hyper::rt::Write + Connection + Unpin;
 
-    /// The settings of OpenSSL: whom to trust, and the client certificate, both as they are now. `tls_server_name` is not among them.
+    /// The settings of OpenSSL: CA certificates and client certificate as they are now. `tls_server_name` is not included.
     ///
     /// # Errors
     /// As [`ConfigExt::openssl_https_connector`].
@@ -137,7 +136,7 @@ impl ConfigExt for Config {
     }
 
     fn auth_layer(&self) -> crate::Result<Option<AuthLayer>> {
-        let credential = Credential::plan(self).map_err(Error::Auth)?;
+        let credential = Credential::from_config(self).map_err(Error::Auth)?;
         Ok(credential.map(AuthLayer::new))
     }
 
@@ -165,7 +164,8 @@ impl ConfigExt for Config {
     ) -> crate::Result<hyper_rustls::HttpsConnector<H>> {
         let peer = server(self)?;
         let tls = rustls_settings(self, &peer)?;
-        let connector = tls::rustls_tls::https_connector(self, tls, connector, &peer, tls::Offer::Any);
+        let connector =
+            tls::rustls_tls::https_connector(self, tls, connector, &peer, tls::Alpn::Http2OrHttp1);
         connector.map_err(Error::RustlsTls)
     }
 
@@ -192,7 +192,7 @@ impl ConfigExt for Config {
         H::Future: Send + 'static,
         H::Response: hyper::rt::Read + hyper::rt::Write + Connection + Unpin,
     {
-        Ok(tls::openssl_tls::https_connector(self, connector, &server(self)?, tls::Offer::Any)?)
+        Ok(tls::openssl_tls::https_connector(self, connector, &server(self)?, tls::Alpn::Http2OrHttp1)?)
     }
 
     #[cfg(feature = "openssl-tls")]
@@ -207,9 +207,9 @@ fn rustls_settings(config: &Config, peer: &tls::Peer) -> crate::Result<rustls::C
     Ok(tls::rustls_tls::client_config(provider, config, peer)?)
 }
 
-/// The server of `config`; a program may hand over a client certificate for it.
+/// The server of `config`, with the client certificate of its exec plugin.
 #[cfg(any(feature = "rustls-tls", feature = "openssl-tls"))]
 fn server(config: &Config) -> crate::Result<tls::Peer> {
-    let credential = Credential::plan(config).map_err(Error::Auth)?;
-    Ok(tls::Peer::Server { giver: credential.as_ref().and_then(Credential::giver) })
+    let credential = Credential::from_config(config).map_err(Error::Auth)?;
+    Ok(tls::Peer::Server { identity_provider: credential.as_ref().and_then(Credential::identity_provider) })
 }

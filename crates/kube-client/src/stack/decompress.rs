@@ -1,4 +1,4 @@
-//! Compressed answers, where the feature is on and the configuration does not turn them off.
+//! Compressed responses, if the feature `gzip` is enabled and the configuration does not disable them.
 
 #[cfg(feature = "gzip")]
 pub(super) use enabled::layer;
@@ -12,7 +12,7 @@ mod enabled {
 
     use crate::config::Config;
 
-    /// Asks for gzip and undoes it, unless a request says itself what it accepts, as watches do.
+    /// Requests gzip and decompresses, unless the request has its own `Accept-Encoding`, as watches have.
     pub(in crate::stack) fn layer(config: &Config) -> DecompressionLayer {
         DecompressionLayer::new().gzip(!config.disable_compression)
     }

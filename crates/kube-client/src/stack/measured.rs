@@ -1,4 +1,4 @@
-//! Metrics of requests, where the feature is on.
+//! Metrics of requests, if the feature `metrics` is enabled.
 
 #[cfg(feature = "metrics")]
 pub(super) fn layer() -> crate::layer::MetricsLayer {

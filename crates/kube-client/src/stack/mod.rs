@@ -1,4 +1,4 @@
-//! From a [`Config`](crate::Config) to the service that carries requests.
+//! From a [`Config`](crate::Config) to the service that sends requests: layers, transport, connectors.
 
 mod compose;
 mod config_ext;

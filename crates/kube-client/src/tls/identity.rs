@@ -1,4 +1,4 @@
-//! The client certificate: given once, in files that may change, or handed over with other credentials.
+//! The client certificate: fixed, in files that may change, or from an exec plugin.
 
 use std::error::Error;
 use std::fmt;
@@ -9,60 +9,59 @@ use std::time::Duration;
 use secrecy::ExposeSecret;
 use tokio::time::Instant;
 
-use super::stamp::{Stamp, stamp_of};
+use super::file_version::FileVersion;
 use crate::config::{AuthInfo, ClientIdentityPem, KubeconfigError};
 
-/// Whoever may hand over a client certificate along with other credentials.
-pub(crate) trait GivesIdentity: fmt::Debug + Send + Sync {
-    /// The latest one. The same certificate stays the same `Arc`.
+/// A source of client certificates at run time: an exec plugin that returns them.
+pub(crate) trait IdentityProvider: fmt::Debug + Send + Sync {
+    /// The latest certificate. An unchanged certificate is the same `Arc`.
     fn identity(&self) -> Option<Arc<ClientIdentityPem>>;
 }
 
 /// Where a user's client certificate comes from.
 #[derive(Clone, Debug)]
-pub(super) enum IdentityOrigin {
-    /// It stays as it is.
+pub(super) enum IdentitySource {
+    /// In the configuration itself.
     Fixed(Arc<ClientIdentityPem>),
-    /// Certificate and key lie in files; the first of them loaded already, from files that looked like `stamps` before.
+    /// In files, with the content `first` as of `versions`.
     Files {
         first: Arc<ClientIdentityPem>,
         user: Box<AuthInfo>,
         paths: Vec<PathBuf>,
-        stamps: Vec<Option<Stamp>>,
+        versions: Vec<Option<FileVersion>>,
     },
-    /// It comes with the credentials.
-    Given(Arc<dyn GivesIdentity>),
+    Provided(Arc<dyn IdentityProvider>),
 }
 
-impl IdentityOrigin {
-    /// The user's own certificate, or else what `giver` hands over.
+impl IdentitySource {
+    /// The user's own certificate, or else that of `identity_provider`.
     pub(super) fn of(
         user: &AuthInfo,
-        giver: Option<Arc<dyn GivesIdentity>>,
+        identity_provider: Option<Arc<dyn IdentityProvider>>,
     ) -> Result<Option<Self>, KubeconfigError> {
         let paths = identity_files(user);
-        // The stamps first: files that change while they are read are then read again.
-        let stamps = stamps_of(&paths);
+        // The versions are read first, so that files that change while they are read are read again.
+        let versions = FileVersion::of_all(&paths);
         let Some(first) = user.load_client_identity()?.map(Arc::new) else {
-            return Ok(giver.map(Self::Given));
+            return Ok(identity_provider.map(Self::Provided));
         };
         Ok(Some(match paths.is_empty() {
             true => Self::Fixed(first),
-            false => Self::Files { first, user: Box::new(user.clone()), paths, stamps },
+            false => Self::Files { first, user: Box::new(user.clone()), paths, versions },
         }))
     }
 
-    /// Whether another certificate may take its place.
+    /// Whether the certificate may change at run time.
     pub(super) fn may_change(&self) -> bool {
         !matches!(self, Self::Fixed(_))
     }
 }
 
-/// The client certificate of the moment, in whatever form `T` a TLS library wants it.
+/// The current client certificate, converted by a TLS library to `T`.
 ///
-/// It is looked up for each connection; connections that are open keep the one they were made with.
+/// Each new connection reads it; open connections keep theirs.
 pub(super) struct CurrentIdentity<T> {
-    origin: IdentityOrigin,
+    source: IdentitySource,
     parse: Parse<T>,
     current: Mutex<Current<T>>,
 }
@@ -72,40 +71,40 @@ type Parse<T> = Box<dyn Fn(&ClientIdentityPem) -> Result<T, Cause> + Send + Sync
 
 struct Current<T> {
     parsed: Option<Arc<T>>,
-    stamps: Vec<Option<Stamp>>,
+    versions: Vec<Option<FileVersion>>,
     pem: Option<Arc<ClientIdentityPem>>,
 }
 
 impl<T> CurrentIdentity<T> {
-    /// An identity that is there already has to be good.
+    /// A certificate that is available now must be valid.
     pub(super) fn new<E: Error + Send + Sync + 'static>(
-        origin: IdentityOrigin,
+        source: IdentitySource,
         parse: impl Fn(&ClientIdentityPem) -> Result<T, E> + Send + Sync + 'static,
     ) -> Result<Self, E> {
-        let (parsed, stamps) = match &origin {
-            IdentityOrigin::Fixed(pem) => (Some(parse(pem)?), Vec::new()),
-            IdentityOrigin::Files { first, stamps, .. } => (Some(parse(first)?), stamps.clone()),
-            IdentityOrigin::Given(_) => (None, Vec::new()),
+        let (parsed, versions) = match &source {
+            IdentitySource::Fixed(pem) => (Some(parse(pem)?), Vec::new()),
+            IdentitySource::Files { first, versions, .. } => (Some(parse(first)?), versions.clone()),
+            IdentitySource::Provided(_) => (None, Vec::new()),
         };
-        let current = Mutex::new(Current { parsed: parsed.map(Arc::new), stamps, pem: None });
+        let current = Mutex::new(Current { parsed: parsed.map(Arc::new), versions, pem: None });
         let parse: Parse<T> = Box::new(move |pem| parse(pem).map_err(Into::into));
-        Ok(Self { origin, parse, current })
+        Ok(Self { source, parse, current })
     }
 
-    /// What to show now.
+    /// The certificate to present now.
     pub(super) fn current(&self) -> Option<Arc<T>> {
-        // Every statement leaves the whole usable, so a panic elsewhere does too.
+        // No statement leaves the value inconsistent, so it stays usable after a panic.
         let mut current = self.current.lock().unwrap_or_else(PoisonError::into_inner);
-        match &self.origin {
-            IdentityOrigin::Fixed(_) => {}
-            IdentityOrigin::Files { user, paths, .. } => {
-                let stamps = stamps_of(paths);
-                if stamps != current.stamps && stamps.iter().all(Option::is_some) {
-                    self.reload(&mut current, stamps, user);
+        match &self.source {
+            IdentitySource::Fixed(_) => {}
+            IdentitySource::Files { user, paths, .. } => {
+                let versions = FileVersion::of_all(paths);
+                if versions != current.versions && versions.iter().all(Option::is_some) {
+                    self.reload(&mut current, versions, user);
                 }
             }
-            IdentityOrigin::Given(giver) => {
-                let pem = giver.identity();
+            IdentitySource::Provided(identity_provider) => {
+                let pem = identity_provider.identity();
                 if !same(pem.as_ref(), current.pem.as_ref()) {
                     match pem.as_ref().map(|pem| (self.parse)(pem)).transpose() {
                         Ok(parsed) => current.parsed = parsed.map(Arc::new),
@@ -118,8 +117,8 @@ impl<T> CurrentIdentity<T> {
         current.parsed.clone()
     }
 
-    /// Certificate and key are replaced one after the other: what does not fit together is tried again the next time.
-    fn reload(&self, current: &mut Current<T>, stamps: Vec<Option<Stamp>>, user: &AuthInfo) {
+    /// Certificate and key files are replaced one after the other: a pair that does not match is read again the next time.
+    fn reload(&self, current: &mut Current<T>, versions: Vec<Option<FileVersion>>, user: &AuthInfo) {
         let loaded = match user.load_client_identity() {
             Ok(Some(identity)) => (self.parse)(&identity),
             Ok(None) => return,
@@ -127,9 +126,9 @@ impl<T> CurrentIdentity<T> {
         };
         match loaded {
             Ok(parsed) => {
-                tracing::debug!("the client certificate has changed");
+                tracing::debug!("client certificate reloaded");
                 current.parsed = Some(Arc::new(parsed));
-                current.stamps = stamps;
+                current.versions = versions;
             }
             Err(err) => warn(&err),
         }
@@ -138,86 +137,86 @@ impl<T> CurrentIdentity<T> {
 
 impl<T> fmt::Debug for CurrentIdentity<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("CurrentIdentity").field("origin", &self.origin).finish_non_exhaustive()
+        f.debug_struct("CurrentIdentity").field("source", &self.source).finish_non_exhaustive()
     }
 }
 
 fn warn(err: &dyn fmt::Display) {
-    tracing::warn!(error = %err, "the changed client certificate cannot be used, showing the old one on");
+    tracing::warn!(error = %err, "the changed client certificate cannot be used, keeping the previous one");
 }
 
 fn same(one: Option<&Arc<ClientIdentityPem>>, other: Option<&Arc<ClientIdentityPem>>) -> bool {
     one.map(Arc::as_ptr) == other.map(Arc::as_ptr)
 }
 
-/// Counts the client certificates that there have been: a connection of an older one is not to be used for new requests, since
-/// the server would judge them by a certificate that may have expired.
+/// Counts the changes of the client certificate. New requests must not use a connection of an earlier epoch: the server would
+/// authenticate them by a certificate that may have expired.
 #[derive(Clone, Debug)]
-pub(crate) struct IdentityEpoch(Option<Arc<(IdentityOrigin, Mutex<Seen>)>>);
+pub(crate) struct IdentityEpoch(Option<Arc<(IdentitySource, Mutex<EpochState>)>>);
 
 #[derive(Debug, Default)]
-struct Seen {
+struct EpochState {
     epoch: u64,
-    stamps: Vec<Option<Stamp>>,
-    looked_at: Option<Instant>,
+    versions: Vec<Option<FileVersion>>,
+    checked_at: Option<Instant>,
     pem: Option<Arc<ClientIdentityPem>>,
 }
 
-/// Files are looked at this often at most.
-const LOOK_AGAIN_AFTER: Duration = Duration::from_secs(10);
+/// The least time between two checks of the files.
+const CHECK_INTERVAL: Duration = Duration::from_secs(10);
 
 impl IdentityEpoch {
-    /// For the same arguments as [`IdentityOrigin::of`].
+    /// Takes the same arguments as [`IdentitySource::of`].
     pub(crate) fn of(
         user: &AuthInfo,
-        giver: Option<Arc<dyn GivesIdentity>>,
+        identity_provider: Option<Arc<dyn IdentityProvider>>,
     ) -> Result<Self, KubeconfigError> {
-        let origin = IdentityOrigin::of(user, giver)?.filter(IdentityOrigin::may_change);
-        Ok(Self(origin.map(|origin| {
-            let mut seen = Seen::default();
-            if let IdentityOrigin::Files { stamps, .. } = &origin {
-                seen.stamps.clone_from(stamps);
+        let source = IdentitySource::of(user, identity_provider)?.filter(IdentitySource::may_change);
+        Ok(Self(source.map(|source| {
+            let mut state = EpochState::default();
+            if let IdentitySource::Files { versions, .. } = &source {
+                state.versions.clone_from(versions);
             }
-            Arc::new((origin, Mutex::new(seen)))
+            Arc::new((source, Mutex::new(state)))
         })))
     }
 
-    /// For those who show no certificate.
+    /// Without a client certificate.
     #[cfg(feature = "openssl-tls")]
     pub(super) fn constant() -> Self {
         Self(None)
     }
 
-    /// The number of the one that holds at `now`.
+    /// The epoch at `now`.
     pub(crate) fn current(&self, now: Instant) -> u64 {
         let Some(shared) = &self.0 else { return 0 };
-        let (origin, seen) = &**shared;
-        let mut seen = seen.lock().unwrap_or_else(PoisonError::into_inner);
-        match origin {
-            IdentityOrigin::Fixed(_) => {}
-            IdentityOrigin::Files { paths, .. } => {
-                if seen.looked_at.is_none_or(|at| now.saturating_duration_since(at) >= LOOK_AGAIN_AFTER) {
-                    seen.looked_at = Some(now);
-                    let stamps = stamps_of(paths);
-                    if stamps != seen.stamps {
-                        seen.stamps = stamps;
-                        seen.epoch += 1;
+        let (source, state) = &**shared;
+        let mut state = state.lock().unwrap_or_else(PoisonError::into_inner);
+        match source {
+            IdentitySource::Fixed(_) => {}
+            IdentitySource::Files { paths, .. } => {
+                if state.checked_at.is_none_or(|at| now.saturating_duration_since(at) >= CHECK_INTERVAL) {
+                    state.checked_at = Some(now);
+                    let versions = FileVersion::of_all(paths);
+                    if versions != state.versions {
+                        state.versions = versions;
+                        state.epoch += 1;
                     }
                 }
             }
-            IdentityOrigin::Given(giver) => {
-                let pem = giver.identity();
-                if !same(pem.as_ref(), seen.pem.as_ref()) {
-                    seen.pem = pem;
-                    seen.epoch += 1;
+            IdentitySource::Provided(identity_provider) => {
+                let pem = identity_provider.identity();
+                if !same(pem.as_ref(), state.pem.as_ref()) {
+                    state.pem = pem;
+                    state.epoch += 1;
                 }
             }
         }
-        seen.epoch
+        state.epoch
     }
 }
 
-/// The files that a user's identity lies in; text in place wins over a file.
+/// The files of a user's identity. Inline data takes precedence over a file.
 fn identity_files(user: &AuthInfo) -> Vec<PathBuf> {
     let file = |has_data: bool, path: &Option<String>| {
         path.as_deref().filter(|path| !has_data && !path.is_empty()).map(|path| Path::new(path).to_owned())
@@ -228,10 +227,6 @@ fn identity_files(user: &AuthInfo) -> Vec<PathBuf> {
         .into_iter()
         .chain(file(key_in_place, &user.client_key))
         .collect()
-}
-
-fn stamps_of(paths: &[PathBuf]) -> Vec<Option<Stamp>> {
-    paths.iter().map(|path| stamp_of(path)).collect()
 }
 
 #[cfg(test)]
@@ -250,18 +245,18 @@ mod tests {
     }
 
     #[test]
-    fn changed_files_are_shown_once_they_fit_together() {
+    fn changed_files_are_used_once_certificate_and_key_match() {
         let folder = tempfile::tempdir().unwrap();
         write(&folder, "crt", "a");
         write(&folder, "key", "a");
-        let origin = IdentityOrigin::of(&user(&folder), None).unwrap().unwrap();
+        let source = IdentitySource::of(&user(&folder), None).unwrap().unwrap();
         let fitting = |pem: &ClientIdentityPem| {
             let certificate = String::from_utf8(pem.certificate.clone()).unwrap();
             if certificate == pem.key.expose_secret() { Ok(certificate) } else { Err(fmt::Error) }
         };
-        let identity = CurrentIdentity::new(origin, fitting).unwrap();
+        let identity = CurrentIdentity::new(source, fitting).unwrap();
         assert_eq!(*identity.current().unwrap(), "a");
-        // Another length makes a change visible whatever the file system's clock.
+        // A different length is a change whatever the resolution of the file system's clock.
         write(&folder, "crt", "bb");
         assert_eq!(*identity.current().unwrap(), "a");
         write(&folder, "key", "bb");
@@ -275,53 +270,53 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         write(&folder, "crt", "a");
         write(&folder, "key", "a");
-        let origin = IdentityOrigin::of(&user(&folder), None).unwrap().unwrap();
+        let source = IdentitySource::of(&user(&folder), None).unwrap().unwrap();
         write(&folder, "crt", "bb");
         write(&folder, "key", "bb");
-        let identity = CurrentIdentity::new(origin, |pem| Ok::<_, Infallible>(pem.certificate.clone()));
+        let identity = CurrentIdentity::new(source, |pem| Ok::<_, Infallible>(pem.certificate.clone()));
         assert_eq!(*identity.unwrap().current().unwrap(), b"bb");
     }
 
     #[derive(Debug, Default)]
-    struct Giver(Mutex<Option<Arc<ClientIdentityPem>>>);
+    struct TestProvider(Mutex<Option<Arc<ClientIdentityPem>>>);
 
-    impl GivesIdentity for Giver {
+    impl IdentityProvider for TestProvider {
         fn identity(&self) -> Option<Arc<ClientIdentityPem>> {
             self.0.lock().unwrap().clone()
         }
     }
 
-    impl Giver {
-        fn hand_over(&self, certificate: &str) {
+    impl TestProvider {
+        fn set(&self, certificate: &str) {
             let pem = ClientIdentityPem { certificate: certificate.into(), key: String::new().into() };
             *self.0.lock().unwrap() = Some(Arc::new(pem));
         }
     }
 
     #[test]
-    fn what_comes_with_the_credentials_is_shown_and_counted() {
-        let giver = Arc::new(Giver::default());
-        let handed = || Some(Arc::clone(&giver) as Arc<dyn GivesIdentity>);
+    fn a_provided_certificate_is_used_and_starts_a_new_epoch() {
+        let identity_provider = Arc::new(TestProvider::default());
+        let provider = || Some(Arc::clone(&identity_provider) as Arc<dyn IdentityProvider>);
         let user = AuthInfo::default();
-        let origin = IdentityOrigin::of(&user, handed()).unwrap().unwrap();
+        let source = IdentitySource::of(&user, provider()).unwrap().unwrap();
         let identity =
-            CurrentIdentity::new(origin, |pem| Ok::<_, Infallible>(pem.certificate.clone())).unwrap();
-        let epoch = IdentityEpoch::of(&user, handed()).unwrap();
+            CurrentIdentity::new(source, |pem| Ok::<_, Infallible>(pem.certificate.clone())).unwrap();
+        let epoch = IdentityEpoch::of(&user, provider()).unwrap();
         let now = Instant::now();
         assert!(identity.current().is_none());
         let before = epoch.current(now);
-        giver.hand_over("one");
+        identity_provider.set("one");
         assert_eq!(*identity.current().unwrap(), b"one");
         let first = epoch.current(now);
         assert!(first > before);
         assert_eq!(epoch.current(now), first);
-        giver.hand_over("two");
+        identity_provider.set("two");
         assert_eq!(*identity.current().unwrap(), b"two");
         assert!(epoch.current(now) > first);
     }
 
     #[test]
-    fn files_are_looked_at_now_and_then_and_what_cannot_change_is_not() {
+    fn the_epoch_checks_files_every_ten_seconds_and_is_constant_without_a_certificate() {
         let folder = tempfile::tempdir().unwrap();
         write(&folder, "crt", "a");
         write(&folder, "key", "a");
@@ -332,7 +327,7 @@ mod tests {
         assert_eq!(epoch.current(start + Duration::from_secs(9)), 0);
         assert_eq!(epoch.current(start + Duration::from_secs(10)), 1);
         assert_eq!(epoch.current(start + Duration::from_secs(30)), 1);
-        let nobody = IdentityEpoch::of(&AuthInfo::default(), None).unwrap();
-        assert_eq!(nobody.current(start), 0);
+        let without_certificate = IdentityEpoch::of(&AuthInfo::default(), None).unwrap();
+        assert_eq!(without_certificate.current(start), 0);
     }
 }

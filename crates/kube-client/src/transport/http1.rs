@@ -1,4 +1,4 @@
-//! HTTP/1.1 over pooled connections.
+//! HTTP/1.1 clients, with and without a connection pool.
 
 use std::pin::Pin;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -17,120 +17,117 @@ use tokio::time::Instant;
 use tower::{BoxError, ServiceExt};
 use tower_service::Service;
 
-use super::Spawn;
-use super::any::AnyIo;
-use super::connector::DeadlineConnector;
-use super::io::DeadlineIo;
+use super::deadline::{ServerConnector, ServerIo};
+use super::spawn::{Spawn, SpawnExecutor};
 
-/// Requests over HTTP/1.1.
-pub(super) struct Http1<B> {
-    client: Client<HandedOver, B>,
+/// Sends requests over pooled HTTP/1.1 connections.
+pub(super) struct Http1Client<B> {
+    client: Client<PrimedConnector, B>,
     health: Arc<Health>,
 }
 
-impl<B> Http1<B>
+impl<B> Http1Client<B>
 where
     B: Body<Data = Bytes, Error: Into<BoxError>> + Send + Unpin + 'static,
 {
-    /// Sends a request.
-    pub(super) async fn request(&self, request: Request<B>) -> Result<Response<Incoming>, BoxError> {
-        let mut unfinished = Unfinished::new(Arc::clone(&self.health));
+    pub(super) async fn request(&self, request: Request<B>) -> Result<Response<Http1Body>, BoxError> {
+        let mut in_flight = InFlight::new(Arc::clone(&self.health));
         match self.client.request(request).await {
-            Ok(answer) => Ok(answer.map(|body| Incoming::new(body, unfinished))),
+            Ok(response) => Ok(response.map(|body| Http1Body::new(body, in_flight))),
             Err(err) => {
-                unfinished.failed = true;
+                in_flight.failed = true;
                 Err(err.into())
             }
         }
     }
 
-    /// Whether an exchange has failed, or was given up after a silence, while nothing came on the other connections either.
+    /// Whether a request failed, or was dropped after [`STALL`] without data, while the other connections received nothing either.
     ///
-    /// What happened to its connection may have happened to those that wait for their next request, too, and nothing shows it but such
-    /// a request. So they are not worth being used again.
-    pub(super) fn broke_off(&self) -> bool {
-        self.health.broke_off.load(Ordering::Relaxed)
+    /// Its connection may have died, and idle ones with it (a failed node, a lost route). An idle HTTP/1.1 connection shows that only
+    /// with the next request, so none of them is used again.
+    pub(super) fn is_suspect(&self) -> bool {
+        self.health.suspect.load(Ordering::Relaxed)
     }
 }
 
-/// Who gives up an answer sooner than this has not waited for the server in vain.
-const SILENCE: Duration = Duration::from_secs(5);
+/// A response that is dropped after a shorter silence says nothing about its connection.
+const STALL: Duration = Duration::from_secs(5);
 
-/// What is known of all connections together.
+/// The health of all connections of a client.
 ///
-/// Its parts need no order among them.
+/// The atomics guard no other data, so relaxed ordering suffices.
 struct Health {
-    since: Instant,
-    /// When something last came on any of them: in nanoseconds from `since` on.
-    heard: AtomicU64,
-    broke_off: AtomicBool,
+    created: Instant,
+    /// When data was last received on any connection: nanoseconds since `created`.
+    last_received: AtomicU64,
+    suspect: AtomicBool,
 }
 
 impl Health {
     fn new() -> Self {
-        Self { since: Instant::now(), heard: AtomicU64::new(0), broke_off: AtomicBool::new(false) }
+        Self { created: Instant::now(), last_received: AtomicU64::new(0), suspect: AtomicBool::new(false) }
     }
 
     fn now(&self) -> u64 {
-        u64::try_from(self.since.elapsed().as_nanos()).unwrap_or(u64::MAX)
+        u64::try_from(self.created.elapsed().as_nanos()).unwrap_or(u64::MAX)
     }
 }
 
-/// An exchange that has not come to its end.
-struct Unfinished {
-    /// `None` when it has.
+/// A request whose response is not complete.
+struct InFlight {
+    /// `None` once the response is complete.
     health: Option<Arc<Health>>,
-    /// When something last came on it, or when it began.
-    heard: u64,
+    /// When data was last received for it, or when it started.
+    last_received: u64,
     failed: bool,
 }
 
-impl Unfinished {
+impl InFlight {
     fn new(health: Arc<Health>) -> Self {
-        Self { heard: health.now(), health: Some(health), failed: false }
+        Self { last_received: health.now(), health: Some(health), failed: false }
     }
 
-    fn note_heard(&mut self) {
+    fn received(&mut self) {
         if let Some(health) = &self.health {
-            self.heard = health.now();
-            health.heard.fetch_max(self.heard, Ordering::Relaxed);
+            self.last_received = health.now();
+            health.last_received.fetch_max(self.last_received, Ordering::Relaxed);
         }
     }
 }
 
-impl Drop for Unfinished {
+impl Drop for InFlight {
     fn drop(&mut self) {
         let Some(health) = &self.health else { return };
-        let silence = Duration::from_nanos(health.now().saturating_sub(self.heard));
-        let others_heard = health.heard.load(Ordering::Relaxed) > self.heard;
-        if (self.failed || silence >= SILENCE) && !others_heard {
-            health.broke_off.store(true, Ordering::Relaxed);
+        let silence = Duration::from_nanos(health.now().saturating_sub(self.last_received));
+        let others_received = health.last_received.load(Ordering::Relaxed) > self.last_received;
+        if (self.failed || silence >= STALL) && !others_received {
+            health.suspect.store(true, Ordering::Relaxed);
         }
     }
 }
 
-/// The body of an answer. To drop it before its end closes the connection.
-pub(crate) struct Incoming {
+/// A response body. Dropping it early closes the connection.
+pub(crate) struct Http1Body {
     body: hyper::body::Incoming,
-    unfinished: Unfinished,
+    in_flight: InFlight,
 }
 
-impl Incoming {
-    fn new(body: hyper::body::Incoming, unfinished: Unfinished) -> Self {
-        let mut this = Self { body, unfinished };
-        this.unfinished.note_heard();
-        this.note_end();
+impl Http1Body {
+    fn new(body: hyper::body::Incoming, in_flight: InFlight) -> Self {
+        let mut this = Self { body, in_flight };
+        this.in_flight.received();
+        this.check_end();
         this
     }
 
-    fn note_end(&mut self) {
+    fn check_end(&mut self) {
         if self.body.is_end_stream() {
-            self.unfinished.health = None;
+            self.in_flight.health = None;
         }
     }
 }
 
-impl Body for Incoming {
+impl Body for Http1Body {
     type Data = Bytes;
     type Error = BoxError;
 
@@ -140,14 +137,14 @@ impl Body for Incoming {
     ) -> Poll<Option<Result<Frame<Bytes>, BoxError>>> {
         let frame = ready!(Pin::new(&mut self.body).poll_frame(cx));
         match &frame {
-            Some(Err(_)) => self.unfinished.failed = true,
+            Some(Err(_)) => self.in_flight.failed = true,
             Some(Ok(_)) => {
-                self.unfinished.note_heard();
-                self.note_end();
+                self.in_flight.received();
+                self.check_end();
             }
             None => {
-                self.unfinished.note_heard();
-                self.unfinished.health = None;
+                self.in_flight.received();
+                self.in_flight.health = None;
             }
         }
         Poll::Ready(frame.map(|frame| frame.map_err(Into::into)))
@@ -162,44 +159,43 @@ impl Body for Incoming {
     }
 }
 
-pub(super) type Connection = DeadlineIo<AnyIo>;
-pub(super) type Connector = DeadlineConnector<super::AnyConnector>;
-
-/// Requests over the connection that is there already and those that `connector` makes.
-pub(super) fn keeping<B>(first: Connection, connector: Connector, spawn: &Spawn) -> Http1<B>
+/// A client with a pool that starts with `first`.
+pub(super) fn pooled<B>(first: ServerIo, connector: ServerConnector, spawn: &Spawn) -> Http1Client<B>
 where
     B: Body<Data = Bytes> + Send,
 {
     let first = Arc::new(Mutex::new(Some(first)));
-    Http1 { client: builder(spawn).build(HandedOver { first, connector }), health: Arc::new(Health::new()) }
+    Http1Client {
+        client: builder(spawn).build(PrimedConnector { first, connector }),
+        health: Arc::new(Health::new()),
+    }
 }
 
-/// Each request over a connection of its own: one for an upgrade is used up by it, and one that the server did not upgrade is not
-/// worth keeping.
-pub(super) fn alone<B>(connector: Connector, spawn: &Spawn) -> Client<HandedOver, B>
+/// A client that opens a new connection for each request, for upgrades: an upgraded connection cannot be used again.
+pub(super) fn unpooled<B>(connector: ServerConnector, spawn: &Spawn) -> Client<PrimedConnector, B>
 where
     B: Body<Data = Bytes> + Send,
 {
-    builder(spawn).pool_max_idle_per_host(0).build(HandedOver { first: Arc::default(), connector })
+    builder(spawn).pool_max_idle_per_host(0).build(PrimedConnector { first: Arc::default(), connector })
 }
 
 fn builder(spawn: &Spawn) -> Builder {
-    let mut builder = Client::builder(Spawner(Arc::clone(spawn)));
+    let mut builder = Client::builder(SpawnExecutor(Arc::clone(spawn)));
     builder.timer(TokioTimer::new()).pool_timer(TokioTimer::new());
     builder
 }
 
-/// Gives the connection that is there already to whoever asks first.
+/// A connector whose first call returns a connection that is open already, if there is one.
 #[derive(Clone)]
-pub(super) struct HandedOver {
-    first: Arc<Mutex<Option<Connection>>>,
-    connector: Connector,
+pub(super) struct PrimedConnector {
+    first: Arc<Mutex<Option<ServerIo>>>,
+    connector: ServerConnector,
 }
 
-impl Service<Uri> for HandedOver {
-    type Response = Connection;
+impl Service<Uri> for PrimedConnector {
+    type Response = ServerIo;
     type Error = BoxError;
-    type Future = BoxFuture<'static, Result<Connection, BoxError>>;
+    type Future = BoxFuture<'static, Result<ServerIo, BoxError>>;
 
     fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), BoxError>> {
         Poll::Ready(Ok(()))
@@ -210,14 +206,5 @@ impl Service<Uri> for HandedOver {
             Some(connection) => ready(Ok(connection)).boxed(),
             None => self.connector.clone().oneshot(target).boxed(),
         }
-    }
-}
-
-#[derive(Clone)]
-struct Spawner(Spawn);
-
-impl hyper::rt::Executor<BoxFuture<'static, ()>> for Spawner {
-    fn execute(&self, task: BoxFuture<'static, ()>) {
-        (self.0)(task);
     }
 }

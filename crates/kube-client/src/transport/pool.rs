@@ -1,4 +1,4 @@
-//! The connections to one server, and which of them a request takes.
+//! The connections to one server, and which of them carries a request.
 
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -12,63 +12,64 @@ use hyper_util::client::legacy::connect::Connection as _;
 use hyper_util::rt::TokioIo;
 use tower::{BoxError, ServiceExt};
 
-use super::Spawn;
-use super::http1::{Connector, Http1, keeping};
-use super::http2::{Connection, Exchange, Line, Place, ROOM};
+use super::deadline::ServerConnector;
+use super::http1::{Http1Client, pooled};
+use super::http2::{Http2Connection, MAX_STREAMS, ResponseFuture, Slot, StreamSlots};
+use super::spawn::Spawn;
 
-/// Sends requests over the first HTTP/2 connection that has room, and makes another one when none has.
+/// Sends requests over the first HTTP/2 connection with a free slot, and opens another one when none has any.
 ///
-/// An API server takes 100 requests at a time on a connection, and every watch is one. On a single connection the next one would
-/// wait until a watch ends, which may be never.
+/// An API server allows 100 concurrent streams per connection, and every watch holds one. With a single connection the next request
+/// would wait until a watch ends, which may be never.
 ///
-/// Whether it is HTTP/2 is the server's choice; with HTTP/1.1 there is a connection for each request under way.
+/// The server chooses between HTTP/2 and HTTP/1.1 (ALPN); with HTTP/1.1 each request in flight has a connection of its own.
 ///
-/// When the epoch changes, no request goes to the connections of the one before; those that are under way there end in peace.
+/// When `epoch` returns a new value, new requests use new connections; requests in flight finish on the old ones.
 pub(super) struct Pool<B> {
     server: Uri,
-    /// Makes connections on which the server may choose HTTP/2.
-    connector: Connector,
-    /// Makes more of them when it did not.
-    http1_connector: Connector,
+    /// Offers HTTP/2 and HTTP/1.1.
+    connector: ServerConnector,
+    /// Offers HTTP/1.1 only: for further connections to a server that chose it.
+    http1_connector: ServerConnector,
     spawn: Spawn,
     epoch: Box<dyn Fn() -> u64 + Send + Sync>,
-    members: Mutex<Members<B>>,
+    state: Mutex<PoolState<B>>,
 }
 
-struct Members<B> {
+struct PoolState<B> {
     epoch: u64,
-    /// Set when the server chose HTTP/1.1, until an exchange breaks off and no other one is well: then it is asked again.
-    http1: Option<Arc<Http1<B>>>,
-    list: Vec<Member<B>>,
-    /// How many requests the server takes at a time on a connection, as far as is known.
-    room: u32,
+    /// Set when the server chose HTTP/1.1, until its connections become suspect: then the protocol is negotiated again.
+    http1: Option<Arc<Http1Client<B>>>,
+    http2: Vec<PooledConnection<B>>,
+    /// The slots of a new connection, as learned from the previous one.
+    max_streams: u32,
 }
 
-impl<B> Members<B> {
-    fn none_yet(epoch: u64) -> Self {
-        Self { epoch, http1: None, list: Vec::new(), room: ROOM }
+impl<B> PoolState<B> {
+    fn empty(epoch: u64) -> Self {
+        Self { epoch, http1: None, http2: Vec::new(), max_streams: MAX_STREAMS }
     }
 }
 
-struct Member<B> {
-    line: Arc<Line>,
-    link: Link<B>,
+struct PooledConnection<B> {
+    slots: Arc<StreamSlots>,
+    state: ConnectionState<B>,
 }
 
-enum Link<B> {
-    Opening(Opening<B>),
-    Open(Connection),
+enum ConnectionState<B> {
+    Connecting(Connecting<B>),
+    Open(Http2Connection),
 }
 
-/// A connection that is being made. All who wait for it drive it; when the last one goes, it stops.
-pub(super) type Opening<B> = Shared<BoxFuture<'static, Result<Opened<B>, NotOpened>>>;
+/// A connection attempt, polled by all requests that wait for it. It makes no progress once the last of them is dropped.
+pub(super) type Connecting<B> = Shared<BoxFuture<'static, Result<Established<B>, ConnectFailed>>>;
 
-pub(super) enum Opened<B> {
-    Http2(Connection),
-    Http1(Arc<Http1<B>>),
+pub(super) enum Established<B> {
+    Http2(Http2Connection),
+    Http1(Arc<Http1Client<B>>),
 }
 
-impl<B> Clone for Opened<B> {
+impl<B> Clone for Established<B> {
     fn clone(&self) -> Self {
         match self {
             Self::Http2(connection) => Self::Http2(connection.clone()),
@@ -77,123 +78,128 @@ impl<B> Clone for Opened<B> {
     }
 }
 
-/// Which way a request goes.
-pub(super) enum Way<B> {
-    Sent(Exchange),
-    Http1(Arc<Http1<B>>, Request<B>),
-    /// When it is open, ask again; the place is held until then.
-    Opening(Opening<B>, Place, Request<B>),
+/// What the pool did with a request.
+pub(super) enum Dispatch<B> {
+    Sent(ResponseFuture),
+    /// Send it with this client.
+    Http1(Arc<Http1Client<B>>, Request<B>),
+    /// Wait for the connection, then dispatch again. The slot is held until then.
+    Connecting(Connecting<B>, Slot, Request<B>),
 }
 
 impl<B> Pool<B>
 where
     B: Body<Data = Bytes, Error: Into<BoxError>> + Send + Unpin + 'static,
 {
-    /// Makes the first connection when it is needed.
+    /// Opens no connection yet.
     pub(super) fn new(
         server: Uri,
-        [connector, http1_connector]: [Connector; 2],
+        [connector, http1_connector]: [ServerConnector; 2],
         spawn: Spawn,
         epoch: Box<dyn Fn() -> u64 + Send + Sync>,
     ) -> Self {
-        let members = Mutex::new(Members::none_yet(epoch()));
-        Self { server, connector, http1_connector, spawn, epoch, members }
+        let state = Mutex::new(PoolState::empty(epoch()));
+        Self { server, connector, http1_connector, spawn, epoch, state }
     }
 
-    /// Sends the request if a connection is there for it.
-    pub(super) fn send(&self, request: Request<B>) -> Way<B> {
+    /// Sends the request if a connection is open.
+    pub(super) fn send(&self, request: Request<B>) -> Dispatch<B> {
         let epoch = (self.epoch)();
-        let mut members = self.members();
-        if epoch != members.epoch {
-            *members = Members::none_yet(epoch);
+        let mut state = self.state();
+        if epoch != state.epoch {
+            *state = PoolState::empty(epoch);
         }
-        members.settle();
-        if let Some(client) = &members.http1 {
-            return Way::Http1(Arc::clone(client), request);
+        state.refresh();
+        if let Some(client) = &state.http1 {
+            return Dispatch::Http1(Arc::clone(client), request);
         }
-        for member in &mut members.list {
-            let Some(place) = member.line.take() else { continue };
-            match &mut member.link {
-                Link::Opening(opening) => return Way::Opening(opening.clone(), place, request),
-                Link::Open(connection) => {
-                    if connection.is_ready(&member.line) {
-                        return Way::Sent(connection.send(request, place));
+        for entry in &mut state.http2 {
+            let Some(slot) = entry.slots.try_acquire() else { continue };
+            match &mut entry.state {
+                ConnectionState::Connecting(connecting) => {
+                    return Dispatch::Connecting(connecting.clone(), slot, request);
+                }
+                ConnectionState::Open(connection) => {
+                    if connection.is_ready(&entry.slots) {
+                        return Dispatch::Sent(connection.send(request, slot));
                     }
                 }
             }
         }
-        let line = Arc::new(Line::new(members.room));
-        let place = line.take().expect("invariant: a new line has room");
-        let opening = self.open(Arc::clone(&line));
-        members.list.push(Member { line, link: Link::Opening(opening.clone()) });
-        Way::Opening(opening, place, request)
+        let slots = Arc::new(StreamSlots::new(state.max_streams));
+        let slot = slots.try_acquire().expect("invariant: a new connection has a free slot");
+        let connecting = self.open(Arc::clone(&slots));
+        state.http2.push(PooledConnection { slots, state: ConnectionState::Connecting(connecting.clone()) });
+        Dispatch::Connecting(connecting, slot, request)
     }
 
-    fn members(&self) -> MutexGuard<'_, Members<B>> {
-        // Only whole members are ever in the list, so a panic elsewhere leaves it usable.
-        self.members.lock().unwrap_or_else(PoisonError::into_inner)
+    fn state(&self) -> MutexGuard<'_, PoolState<B>> {
+        // No update leaves the state inconsistent, so it stays usable after a panic.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn open(&self, line: Arc<Line>) -> Opening<B> {
+    fn open(&self, slots: Arc<StreamSlots>) -> Connecting<B> {
         let connecting = self.connector.clone().oneshot(self.server.clone()).boxed();
         let (http1_connector, spawn) = (self.http1_connector.clone(), Arc::clone(&self.spawn));
-        let opening = async move {
-            let io = connecting.await.map_err(NotOpened::of)?;
+        let connecting = async move {
+            let io = connecting.await.map_err(ConnectFailed::new)?;
             if !io.connected().is_negotiated_h2() {
-                return Ok(Opened::Http1(Arc::new(keeping(io, http1_connector, &spawn))));
+                return Ok(Established::Http1(Arc::new(pooled(io, http1_connector, &spawn))));
             }
-            let connection = Connection::open(TokioIo::new(io), line, &spawn).await;
-            connection.map(Opened::Http2).map_err(NotOpened::of)
+            let connection = Http2Connection::open(TokioIo::new(io), slots, &spawn).await;
+            connection.map(Established::Http2).map_err(ConnectFailed::new)
         };
-        opening.boxed().shared()
+        connecting.boxed().shared()
     }
 }
 
-impl<B> Members<B>
+impl<B> PoolState<B>
 where
     B: Body<Data = Bytes, Error: Into<BoxError>> + Send + Unpin + 'static,
 {
-    /// Notes what has become of connections that were being made, and leaves out those that are no more.
-    fn settle(&mut self) {
-        let Self { http1, list, room, .. } = self;
-        http1.take_if(|client| client.broke_off());
-        list.retain_mut(|member| {
-            let Link::Opening(opening) = &member.link else { return !member.line.is_closed() };
-            match opening.peek() {
-                Some(Ok(Opened::Http2(connection))) => {
-                    *room = member.line.room();
-                    member.link = Link::Open(connection.clone());
+    /// Collects the results of finished connection attempts, and removes closed connections.
+    fn refresh(&mut self) {
+        let Self { http1, http2, max_streams, .. } = self;
+        http1.take_if(|client| client.is_suspect());
+        http2.retain_mut(|entry| {
+            let ConnectionState::Connecting(connecting) = &entry.state else {
+                return !entry.slots.is_closed();
+            };
+            match connecting.peek() {
+                Some(Ok(Established::Http2(connection))) => {
+                    *max_streams = entry.slots.max();
+                    entry.state = ConnectionState::Open(connection.clone());
                     true
                 }
-                Some(Ok(Opened::Http1(client))) => {
+                Some(Ok(Established::Http1(client))) => {
                     *http1 = Some(Arc::clone(client));
                     false
                 }
                 Some(Err(_)) => false,
-                // If nobody waits any more, it stands still; who came to it now would find its time run out.
-                None => opening.strong_count().is_some_and(|holders| holders > 1),
+                // An attempt without waiting requests is not polled: its timeout would have expired for the next request.
+                None => connecting.strong_count().is_some_and(|holders| holders > 1),
             }
         });
     }
 }
 
-/// Why there is no connection; shared by all who waited for it.
+/// Why a connection attempt failed, shared by all requests that waited for it.
 #[derive(Clone, Debug)]
-pub(super) struct NotOpened(Arc<dyn std::error::Error + Send + Sync>);
+pub(super) struct ConnectFailed(Arc<dyn std::error::Error + Send + Sync>);
 
-impl NotOpened {
-    fn of(err: BoxError) -> Self {
+impl ConnectFailed {
+    fn new(err: BoxError) -> Self {
         Self(err.into())
     }
 }
 
-impl fmt::Display for NotOpened {
+impl fmt::Display for ConnectFailed {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0.fmt(f)
     }
 }
 
-impl std::error::Error for NotOpened {
+impl std::error::Error for ConnectFailed {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         self.0.source()
     }

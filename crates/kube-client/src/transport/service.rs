@@ -1,4 +1,4 @@
-//! The bottom of every stack: requests to connections.
+//! The innermost service of every stack: sends requests over connections.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -16,20 +16,21 @@ use hyper_util::client::legacy::Client;
 use tower::BoxError;
 use tower_service::Service;
 
-use super::http1::{self, Connector, HandedOver, alone};
+use super::deadline::ServerConnector;
+use super::extensions::{FreshConnection, NegotiatedVersion};
+use super::http1::{self, PrimedConnector, unpooled};
 use super::http2;
-use super::pool::{Pool, Way};
-use super::{Carrier, FreshConnection, Spawn};
+use super::pool::{Dispatch, Pool};
+use super::spawn::Spawn;
 
-/// Sends requests to one server: over HTTP/2 where it offers that, else over HTTP/1.1.
+/// Sends requests to one server: over HTTP/2 if the server negotiates it, else over HTTP/1.1.
 ///
-/// Those with an `Upgrade` header go over HTTP/1.1 connections of their own: HTTP/2 has no such thing. So do those with
-/// [`FreshConnection`].
-pub(crate) struct Transport<B>(Arc<Ways<B>>);
+/// Requests with an `Upgrade` header or with [`FreshConnection`] each use a new HTTP/1.1 connection; HTTP/2 has no upgrades.
+pub(crate) struct Transport<B>(Arc<Inner<B>>);
 
-struct Ways<B> {
+struct Inner<B> {
     pool: Pool<B>,
-    alone: Client<HandedOver, B>,
+    unpooled: Client<PrimedConnector, B>,
 }
 
 impl<B> Clone for Transport<B> {
@@ -42,103 +43,106 @@ impl<B> Transport<B>
 where
     B: Body<Data = Bytes, Error: Into<BoxError>> + Send + Unpin + 'static,
 {
-    /// To `server`, by a connector on whose connections the server may choose HTTP/2 and one on whose it may not.
+    /// `connector` offers HTTP/2 and HTTP/1.1 by ALPN, `http1_connector` HTTP/1.1 only. See [`Pool`] for `epoch`.
     pub(crate) fn new(
         server: Uri,
-        [connector, http1_connector]: [Connector; 2],
+        [connector, http1_connector]: [ServerConnector; 2],
         spawn: Spawn,
         epoch: impl Fn() -> u64 + Send + Sync + 'static,
     ) -> Self {
-        let alone = alone(http1_connector.clone(), &spawn);
+        let unpooled = unpooled(http1_connector.clone(), &spawn);
         let pool = Pool::new(server, [connector, http1_connector], spawn, Box::new(epoch));
-        Self(Arc::new(Ways { pool, alone }))
+        Self(Arc::new(Inner { pool, unpooled }))
     }
 }
 
-/// The body of an answer.
-pub(super) type Answer = Either<http2::Incoming, Either<http1::Incoming, hyper::body::Incoming>>;
+/// The body of a response.
+pub(super) type ResponseBody = Either<http2::Http2Body, Either<http1::Http1Body, hyper::body::Incoming>>;
 
 impl<B> Service<Request<B>> for Transport<B>
 where
     B: Body<Data = Bytes, Error: Into<BoxError>> + Send + Unpin + 'static,
 {
-    type Response = Response<Answer>;
+    type Response = Response<ResponseBody>;
     type Error = BoxError;
-    type Future = Sending;
+    type Future = TransportFuture;
 
-    /// Connections are made as they are needed.
+    /// Always ready: connections are made on demand.
     fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), BoxError>> {
         Poll::Ready(Ok(()))
     }
 
-    fn call(&mut self, request: Request<B>) -> Sending {
-        let alone = request.extensions().get::<FreshConnection>().is_some();
-        if alone || request.headers().contains_key(UPGRADE) {
-            Carrier::note(&request, Version::HTTP_11);
-            let answer = self.0.alone.request(request);
-            return Sending::Waiting(
-                async move { Ok(answer.await?.map(|body| Either::Right(Either::Right(body)))) }.boxed(),
+    fn call(&mut self, request: Request<B>) -> TransportFuture {
+        let fresh = request.extensions().get::<FreshConnection>().is_some();
+        if fresh || request.headers().contains_key(UPGRADE) {
+            NegotiatedVersion::record(&request, Version::HTTP_11);
+            let response = self.0.unpooled.request(request);
+            return TransportFuture::Waiting(
+                async move { Ok(response.await?.map(|body| Either::Right(Either::Right(body)))) }.boxed(),
             );
         }
         match self.0.pool.send(request) {
-            Way::Sent(exchange) => Sending::Sent(exchange),
-            way => Sending::Waiting(go(Arc::clone(&self.0), way).boxed()),
+            Dispatch::Sent(response) => TransportFuture::Sent(response),
+            dispatch => TransportFuture::Waiting(finish(Arc::clone(&self.0), dispatch).boxed()),
         }
     }
 }
 
-/// A connection that the server closes before it takes a request is followed by another one this often.
-const CONNECTIONS: usize = 3;
+/// How many connections a request retries after the server closed one before the request was sent.
+const MAX_CLOSED_CONNECTIONS: usize = 3;
 
-/// No connection stays open long enough for a request.
+/// The server closed every connection before the request was sent.
 #[derive(Debug, thiserror::Error)]
-#[error("the server closes each connection at once")]
-struct ClosesAll(#[source] Option<Arc<h2::Error>>);
+#[error("the server closes each connection before it accepts a request")]
+struct ConnectionsClosed(#[source] Option<Arc<h2::Error>>);
 
-async fn go<B>(ways: Arc<Ways<B>>, mut way: Way<B>) -> Result<Response<Answer>, BoxError>
+async fn finish<B>(
+    inner: Arc<Inner<B>>,
+    mut dispatch: Dispatch<B>,
+) -> Result<Response<ResponseBody>, BoxError>
 where
     B: Body<Data = Bytes, Error: Into<BoxError>> + Send + Unpin + 'static,
 {
     let mut closed = 0;
     loop {
-        way = match way {
-            Way::Sent(exchange) => return Ok(exchange.await?.map(Either::Left)),
-            Way::Http1(client, request) => {
-                Carrier::note(&request, Version::HTTP_11);
+        dispatch = match dispatch {
+            Dispatch::Sent(response) => return Ok(response.await?.map(Either::Left)),
+            Dispatch::Http1(client, request) => {
+                NegotiatedVersion::record(&request, Version::HTTP_11);
                 return Ok(client.request(request).await?.map(|body| Either::Right(Either::Left(body))));
             }
-            Way::Opening(opening, place, request) => {
-                opening.await?;
-                // A connection that has room for fewer than waited for it has taken others, so that this ends.
-                if place.is_closed() {
+            Dispatch::Connecting(connecting, slot, request) => {
+                connecting.await?;
+                // Without a free slot the loop still ends: others that waited for the connection got its slots.
+                if slot.is_closed() {
                     closed += 1;
                 }
-                if closed > CONNECTIONS {
-                    return Err(ClosesAll(place.failure()).into());
+                if closed > MAX_CLOSED_CONNECTIONS {
+                    return Err(ConnectionsClosed(slot.failure()).into());
                 }
-                drop(place);
-                ways.pool.send(request)
+                drop(slot);
+                inner.pool.send(request)
             }
         };
     }
 }
 
 /// The future of [`Transport`].
-pub(crate) enum Sending {
-    Sent(http2::Exchange),
-    Waiting(BoxFuture<'static, Result<Response<Answer>, BoxError>>),
+pub(crate) enum TransportFuture {
+    Sent(http2::ResponseFuture),
+    Waiting(BoxFuture<'static, Result<Response<ResponseBody>, BoxError>>),
 }
 
-impl Future for Sending {
-    type Output = Result<Response<Answer>, BoxError>;
+impl Future for TransportFuture {
+    type Output = Result<Response<ResponseBody>, BoxError>;
 
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         match self.get_mut() {
-            Self::Sent(exchange) => {
-                let answer = ready!(exchange.poll_unpin(cx));
-                Poll::Ready(answer.map(|answer| answer.map(Either::Left)))
+            Self::Sent(response) => {
+                let response = ready!(response.poll_unpin(cx));
+                Poll::Ready(response.map(|response| response.map(Either::Left)))
             }
-            Self::Waiting(answer) => answer.poll_unpin(cx),
+            Self::Waiting(response) => response.poll_unpin(cx),
         }
     }
 }

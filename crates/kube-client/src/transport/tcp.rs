@@ -1,4 +1,4 @@
-//! TCP connections whose death is noticed by the kernel.
+//! TCP connections, with keepalive by the kernel.
 
 use std::time::Duration;
 
@@ -6,22 +6,22 @@ use hyper_util::client::legacy::connect::HttpConnector;
 
 use crate::measure::Resolver;
 
-/// A connector for TCP under http and https alike, which measures how long it looks for addresses.
+/// A TCP connector for http and https URLs that measures DNS lookups.
 pub(crate) fn tcp_connector() -> HttpConnector<Resolver> {
-    watchful(HttpConnector::new_with_resolver(Resolver::new()))
+    with_keepalive(HttpConnector::new_with_resolver(Resolver::new()))
 }
 
-/// The same for stacks of one's own, of the type that everybody knows.
+/// The same without measurements, with hyper-util's default type, for [`ConfigExt`](crate::client::ConfigExt).
 #[cfg(any(feature = "rustls-tls", feature = "openssl-tls"))]
 pub(crate) fn plain_tcp_connector() -> HttpConnector {
-    watchful(HttpConnector::new())
+    with_keepalive(HttpConnector::new())
 }
 
-/// Has the kernel notice the death of connections.
+/// Makes the kernel detect dead peers.
 ///
-/// A peer that vanished is noticed 45 s after its last sign of life: by probes on a silent connection, and by the user timeout
-/// (on Linux) where something was sent and stays unanswered. For HTTP/1.1 nothing else would notice.
-fn watchful<R>(mut connector: HttpConnector<R>) -> HttpConnector<R> {
+/// A vanished peer is detected 45 s after its last packet: by keepalive probes on an idle connection, and by the user timeout
+/// (Linux) when sent data is not acknowledged. HTTP/1.1 has no other detection.
+fn with_keepalive<R>(mut connector: HttpConnector<R>) -> HttpConnector<R> {
     connector.enforce_http(false);
     connector.set_nodelay(true);
     connector.set_keepalive(Some(Duration::from_secs(30)));
@@ -40,7 +40,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn the_kernel_is_told_to_notice_within_a_minute() {
+    async fn the_kernel_detects_a_dead_peer_within_45_seconds() {
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
         let url = format!("http://{}", listener.local_addr().unwrap());
         let stream = tcp_connector().call(url.parse().unwrap()).await.unwrap().into_inner();

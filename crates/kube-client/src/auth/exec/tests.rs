@@ -14,7 +14,7 @@ fn shell(script: &str) -> ExecConfig {
     }
 }
 
-async fn run(config: &ExecConfig) -> Result<Renewed, AuthError> {
+async fn run(config: &ExecConfig) -> Result<FetchedCredential, AuthError> {
     ExecPlugin::new(config, LIMIT).unwrap().run().await
 }
 
@@ -28,13 +28,13 @@ fn credential(status: &str) -> String {
 async fn a_token_is_read_from_json_and_yaml() {
     let json = run(&shell(&credential(r#"{"token":"abc"}"#))).await.unwrap();
     assert_eq!(json.header.unwrap(), "Bearer abc");
-    assert!(json.renew_at.is_none());
+    assert!(json.refresh_at.is_none());
     let yaml = "printf 'apiVersion: client.authentication.k8s.io/v1\\nkind: ExecCredential\\nstatus:\\n  token: xyz\\n'";
     assert_eq!(run(&shell(yaml)).await.unwrap().header.unwrap(), "Bearer xyz");
 }
 
 #[tokio::test]
-async fn the_program_gets_its_environment_and_what_it_may_know() {
+async fn the_plugin_receives_its_environment_and_the_cluster_info() {
     let mut config = shell(
         r#"printf '{"apiVersion":"client.authentication.k8s.io/v1","kind":"ExecCredential","status":{"token":"%s/%s"}}' "$GREETING" \
            "$(printf %s "$KUBERNETES_EXEC_INFO" | base64 | tr -d '\n=')""#,
@@ -56,7 +56,7 @@ async fn the_program_gets_its_environment_and_what_it_may_know() {
 }
 
 #[tokio::test]
-async fn a_failing_program_shows_its_reason() {
+async fn the_error_of_a_failed_plugin_contains_its_stderr() {
     let err = run(&shell("echo 'please log in first' >&2; exit 3")).await.unwrap_err();
     assert!(matches!(err, AuthError::AuthExecRun { .. }));
     assert!(err.to_string().contains("please log in first"), "{err}");
@@ -64,7 +64,7 @@ async fn a_failing_program_shows_its_reason() {
 }
 
 #[tokio::test]
-async fn a_missing_program_shows_the_hint() {
+async fn the_error_of_a_missing_plugin_contains_the_install_hint() {
     let config = ExecConfig {
         command: Some("/no/such/program".into()),
         install_hint: Some("install it from example.org".into()),
@@ -76,15 +76,15 @@ async fn a_missing_program_shows_the_hint() {
 }
 
 #[tokio::test]
-async fn a_client_certificate_alone_will_do() {
+async fn a_client_certificate_without_token_is_a_credential() {
     let both = r#"{"clientCertificateData":"CERT","clientKeyData":"KEY"}"#;
-    let given = run(&shell(&credential(both))).await.unwrap();
-    assert!(given.header.is_none());
-    assert_eq!(given.identity.unwrap().certificate, b"CERT");
+    let credential = run(&shell(&credential(both))).await.unwrap();
+    assert!(credential.header.is_none());
+    assert_eq!(credential.identity.unwrap().certificate, b"CERT");
 }
 
 #[tokio::test]
-async fn odd_answers_are_errors() {
+async fn invalid_outputs_are_errors() {
     assert!(matches!(run(&shell("echo '[['")).await, Err(AuthError::AuthExecParse(_))));
     assert!(matches!(run(&shell(&credential("{}"))).await, Err(AuthError::ExecPluginFailed)));
     let half = run(&shell(&credential(r#"{"clientCertificateData":"pem"}"#))).await.unwrap_err();
@@ -118,7 +118,7 @@ async fn alias_bombs_and_deep_nesting_are_errors() {
 }
 
 #[test]
-fn renewal_is_a_little_early_but_never_at_once() {
+fn a_refresh_is_early_but_not_immediate() {
     let now: Timestamp = "2030-01-01T00:00:00Z".parse().unwrap();
     let instant = Instant::now();
     let at = |expiry: &str| {
@@ -128,7 +128,7 @@ fn renewal_is_a_little_early_but_never_at_once() {
             client_certificate_data: None,
             client_key_data: None,
         };
-        evaluate(&status, now, instant).unwrap().renew_at.unwrap() - instant
+        evaluate(&status, now, instant).unwrap().refresh_at.unwrap() - instant
     };
     assert_eq!(at("2030-01-01T01:00:00Z"), Duration::from_secs(3570));
     assert_eq!(at("2030-01-01T00:00:10Z"), Duration::from_secs(5));
@@ -136,7 +136,7 @@ fn renewal_is_a_little_early_but_never_at_once() {
 }
 
 #[test]
-fn unknown_versions_are_refused_before_anything_runs() {
+fn unknown_api_versions_are_refused_before_the_plugin_runs() {
     let config =
         ExecConfig { api_version: Some("client.authentication.k8s.io/v1alpha1".into()), ..shell("") };
     assert!(ExecPlugin::new(&config, LIMIT).unwrap_err().to_string().contains("v1alpha1"));
@@ -152,7 +152,7 @@ async fn a_program_that_hangs_is_stopped() {
 }
 
 #[tokio::test]
-async fn a_program_that_prints_without_end_is_stopped() {
+async fn a_plugin_with_endless_output_is_stopped() {
     let err = run(&shell("yes")).await.unwrap_err();
     assert!(err.to_string().contains("printed more than 1048576 bytes"), "{err}");
     let err = run(&shell("(yes | head -c 300000; echo the reason) >&2; exit 1")).await.unwrap_err();
@@ -160,10 +160,10 @@ async fn a_program_that_prints_without_end_is_stopped() {
 }
 
 #[tokio::test]
-async fn both_versions_are_spoken_and_answered_in_kind() {
+async fn both_api_versions_are_supported() {
     for version in ["v1", "v1beta1"] {
         let script = format!(
-            r#"case "$KUBERNETES_EXEC_INFO" in *client.authentication.k8s.io/{version}\"*) ;; *) echo "told $KUBERNETES_EXEC_INFO" >&2; exit 1;; esac
+            r#"case "$KUBERNETES_EXEC_INFO" in *client.authentication.k8s.io/{version}\"*) ;; *) echo "received $KUBERNETES_EXEC_INFO" >&2; exit 1;; esac
                echo '{{"apiVersion":"client.authentication.k8s.io/{version}","kind":"ExecCredential","status":{{"token":"t"}}}}'"#
         );
         let config = ExecConfig {
@@ -175,7 +175,7 @@ async fn both_versions_are_spoken_and_answered_in_kind() {
 }
 
 #[test]
-fn a_program_that_needs_a_terminal_is_not_run_without_one() {
+fn a_plugin_that_needs_a_terminal_is_an_error_without_one() {
     use ExecInteractiveMode::{Always, IfAvailable, Never};
     let interactive = |interactive_mode, terminal| {
         let config = ExecConfig { interactive_mode, ..shell("exit 0") };

@@ -1,4 +1,4 @@
-//! A program, usually `gcloud`, that prints JSON with a token in it.
+//! A command, usually `gcloud`, that prints JSON with a token.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -10,11 +10,11 @@ use tokio::process::Command;
 use tokio::time::Instant;
 
 use crate::auth::AuthError;
-use crate::auth::cache::{Renewed, renewal};
+use crate::auth::cache::{FetchedCredential, refresh_time};
 use crate::auth::header::bearer;
-use crate::auth::program::{Program, shown};
+use crate::auth::subprocess::{Subprocess, redacted};
 
-/// The command, and where in its output the token stands.
+/// The command, and the paths of token and expiry in its output.
 pub(super) struct GcpCommand {
     command: String,
     args: Vec<String>,
@@ -28,19 +28,28 @@ impl GcpCommand {
         settings: &HashMap<String, String>,
         timeout: Option<Duration>,
     ) -> Result<Self, AuthError> {
-        let given = |key: &str| settings.get(key).map(String::as_str).filter(|value| !value.is_empty());
+        let setting = |key: &str| settings.get(key).map(String::as_str).filter(|value| !value.is_empty());
         Ok(Self {
-            command: given("cmd-path").ok_or(AuthError::MissingCommand)?.to_owned(),
-            args: given("cmd-args").into_iter().flat_map(str::split_whitespace).map(str::to_owned).collect(),
-            token: pointer("token-key", given("token-key").unwrap_or("{.access_token}"))?,
-            expiry: pointer("expiry-key", given("expiry-key").unwrap_or("{.token_expiry}"))?,
+            command: setting("cmd-path").ok_or(AuthError::MissingCommand)?.to_owned(),
+            args: setting("cmd-args")
+                .into_iter()
+                .flat_map(str::split_whitespace)
+                .map(str::to_owned)
+                .collect(),
+            token: pointer("token-key", setting("token-key").unwrap_or("{.access_token}"))?,
+            expiry: pointer("expiry-key", setting("expiry-key").unwrap_or("{.token_expiry}"))?,
             timeout,
         })
     }
 
-    pub(super) async fn run(&self) -> Result<Renewed, AuthError> {
-        let shown = shown(&self.command, &self.args);
-        let program = Program { shown: &shown, install_hint: None, interactive: false, limit: self.timeout };
+    pub(super) async fn run(&self) -> Result<FetchedCredential, AuthError> {
+        let command_line = redacted(&self.command, &self.args);
+        let program = Subprocess {
+            command_line: &command_line,
+            install_hint: None,
+            interactive: false,
+            limit: self.timeout,
+        };
         let mut command = Command::new(&self.command);
         command.args(&self.args);
         let printed: Value =
@@ -48,37 +57,42 @@ impl GcpCommand {
         self.read(&printed, Timestamp::now(), Instant::now())
     }
 
-    fn read(&self, printed: &Value, now: Timestamp, instant: Instant) -> Result<Renewed, AuthError> {
+    fn read(
+        &self,
+        printed: &Value,
+        now: Timestamp,
+        instant: Instant,
+    ) -> Result<FetchedCredential, AuthError> {
         let token = printed.pointer(&self.token).and_then(Value::as_str).filter(|token| !token.is_empty());
         let token = token.ok_or_else(|| {
             AuthError::AuthExec(format!(
-                "the credential program `{}` printed no token at {} (the provider's `token-key`)",
+                "the auth provider's command `{}` printed no token at {} (`token-key`)",
                 self.command, self.token
             ))
         })?;
         let expiry = printed.pointer(&self.expiry).and_then(Value::as_str).map(str::parse::<Timestamp>);
         let expiry = expiry.transpose().map_err(AuthError::MalformedTokenExpirationDate)?;
-        let renew_at = expiry.map(|expiry| renewal(expiry, now, instant));
-        Ok(Renewed { renew_at, ..Renewed::once(Some(bearer(token)?)) })
+        let refresh_at = expiry.map(|expiry| refresh_time(expiry, now, instant));
+        Ok(FetchedCredential { refresh_at, ..FetchedCredential::until_refused(Some(bearer(token)?)) })
     }
 }
 
 impl fmt::Debug for GcpCommand {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("GcpCommand")
-            .field("command", &shown(&self.command, &self.args))
+            .field("command", &redacted(&self.command, &self.args))
             .finish_non_exhaustive()
     }
 }
 
-/// A JSON pointer for a path such as `{.credential.access_token}`: of the JSONPath that kubectl has, what leads to one field.
+/// Converts a path such as `{.credential.access_token}` to a JSON pointer. Of kubectl's JSONPath, only fields are supported.
 fn pointer(key: &str, path: &str) -> Result<String, AuthError> {
     let bare = path.trim().trim_start_matches('{').trim_end_matches('}').trim_start_matches('$');
     let fields = bare.strip_prefix('.').unwrap_or(bare);
     if fields.is_empty() || fields.split('.').any(|field| field.is_empty() || field.contains(['[', '*', '/']))
     {
         return Err(AuthError::AuthExec(format!(
-            "the auth-provider's `{key}` {path:?} is no path to a field: expected one such as {{.credential.access_token}}"
+            "the auth-provider's `{key}` {path:?} is not a path to a field: expected one such as {{.credential.access_token}}"
         )));
     }
     Ok(fields.split('.').map(|field| format!("/{field}")).collect())
@@ -93,7 +107,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn the_token_is_found_by_its_path() {
+    async fn the_token_is_read_at_the_configured_path() {
         let command = GcpCommand::new(
             &settings(&[
                 ("cmd-path", "echo"),
@@ -106,13 +120,13 @@ mod tests {
             ]),
             None,
         );
-        let given = command.unwrap().run().await.unwrap();
-        assert_eq!(given.header.unwrap(), "Bearer abc");
-        assert!(given.renew_at.is_some());
+        let credential = command.unwrap().run().await.unwrap();
+        assert_eq!(credential.header.unwrap(), "Bearer abc");
+        assert!(credential.refresh_at.is_some());
     }
 
     #[tokio::test]
-    async fn what_is_missing_or_odd_is_said() {
+    async fn invalid_settings_and_outputs_are_errors() {
         assert!(matches!(GcpCommand::new(&settings(&[]), None), Err(AuthError::MissingCommand)));
         let odd = GcpCommand::new(&settings(&[("cmd-path", "x"), ("token-key", "{.a[0]}")]), None);
         assert!(odd.unwrap_err().to_string().contains("`token-key`"));

@@ -1,7 +1,7 @@
-//! The provider `gcp`: the token that stands in the kubeconfig, then what a command or Google's default credentials give.
+//! The auth provider `gcp`: the token in the kubeconfig first, then tokens of a command or of Google's default credentials.
 
+mod cached_token;
 mod command;
 mod provider;
-mod standing;
 
 pub(super) use provider::Gcp;

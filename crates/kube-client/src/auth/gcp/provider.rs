@@ -1,4 +1,4 @@
-//! Where the next token comes from.
+//! The choice between the sources of tokens.
 
 use std::collections::HashMap;
 use std::time::Duration;
@@ -6,17 +6,17 @@ use std::time::Duration;
 use jiff::Timestamp;
 use tokio::time::Instant;
 
+use super::cached_token::CachedToken;
 use super::command::GcpCommand;
-use super::standing::StandingToken;
 use crate::auth::AuthError;
-use crate::auth::cache::Renewed;
+use crate::auth::cache::FetchedCredential;
 #[cfg(feature = "oauth")]
 use crate::auth::oauth::OAuth;
 
-/// The provider's settings, and whether the token that stands in them has been used.
+/// The settings of the auth provider.
 #[derive(Debug)]
 pub(in crate::auth) struct Gcp {
-    standing: StandingToken,
+    cached_token: CachedToken,
     next: Next,
 }
 
@@ -36,12 +36,12 @@ impl Gcp {
             true => Next::Command(GcpCommand::new(settings, timeout)?),
             false => default_credentials(settings)?,
         };
-        Ok(Self { standing: StandingToken::of(settings)?, next })
+        Ok(Self { cached_token: CachedToken::of(settings)?, next })
     }
 
-    pub(in crate::auth) async fn fetch(&self) -> Result<Renewed, AuthError> {
-        if let Some(standing) = self.standing.take(Timestamp::now(), Instant::now()) {
-            return Ok(standing);
+    pub(in crate::auth) async fn fetch(&self) -> Result<FetchedCredential, AuthError> {
+        if let Some(cached_token) = self.cached_token.take(Timestamp::now(), Instant::now()) {
+            return Ok(cached_token);
         }
         match &self.next {
             Next::Command(command) => command.run().await,
@@ -52,7 +52,7 @@ impl Gcp {
 }
 
 #[cfg(feature = "oauth")]
-#[expect(clippy::unnecessary_wraps, reason = "its twin fails")]
+#[expect(clippy::unnecessary_wraps, reason = "it fails without the feature")]
 fn default_credentials(settings: &HashMap<String, String>) -> Result<Next, AuthError> {
     Ok(Next::DefaultCredentials(OAuth::new(settings)))
 }
@@ -67,10 +67,10 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn the_standing_token_comes_first_and_then_the_command() {
+    async fn the_token_of_the_kubeconfig_is_used_once_before_the_command() {
         let settings = |expiry: &str| {
             let pairs = [
-                ("access-token", "standing"),
+                ("access-token", "cached_token"),
                 ("expiry", expiry),
                 ("cmd-path", "echo"),
                 ("cmd-args", r#"{"access_token":"printed"}"#),
@@ -78,7 +78,7 @@ mod tests {
             pairs.map(|(key, value)| (key.to_owned(), value.to_owned())).into()
         };
         let fresh = Gcp::new(&settings("2999-01-01T00:00:00Z"), None).unwrap();
-        assert_eq!(fresh.fetch().await.unwrap().header.unwrap(), "Bearer standing");
+        assert_eq!(fresh.fetch().await.unwrap().header.unwrap(), "Bearer cached_token");
         assert_eq!(fresh.fetch().await.unwrap().header.unwrap(), "Bearer printed");
         let expired = Gcp::new(&settings("2021-06-01T10:00:00Z"), None).unwrap();
         assert_eq!(expired.fetch().await.unwrap().header.unwrap(), "Bearer printed");

@@ -1,7 +1,6 @@
-//! Google's default credentials against a token endpoint that runs here.
+//! Google's default credentials against a local token endpoint.
 //!
-//! They are found by the environment, which a test must not change for its neighbours: each case runs in a process of its own, which is
-//! this test once more.
+//! They are found through the environment, which a test must not change for others: each case runs this test again in a child process.
 
 use std::path::Path;
 use std::process::Stdio;
@@ -15,13 +14,13 @@ use crate::auth::Credential;
 use crate::auth::token_endpoint::endpoint;
 use crate::config::{AuthInfo, AuthProviderConfig};
 
-/// Says in a process that it is to find a credential and to print it.
+/// Set in the child process: how often to fetch the header.
 const CHILD: &str = "KUBE_CLIENT_TEST_OAUTH";
 
-/// An RSA key that is good for nothing else.
+/// An RSA key for this test only.
 const KEY: &str = include_str!("service-account.pem");
 
-/// Asks for the header `times` times and prints what comes.
+/// Fetches the header `times` times and prints the results.
 async fn find(times: &str) {
     let config = [
         ("access-token", "ya29.expired"),
@@ -32,9 +31,11 @@ async fn find(times: &str) {
     let provider = AuthProviderConfig { name: "gcp".into(), config, ..AuthProviderConfig::default() };
     let user = AuthInfo { auth_provider: Some(provider), ..AuthInfo::default() };
     let config = Config { auth_info: user, ..Config::new("https://h".parse().unwrap()) };
-    let Ok(Some(Credential::Renewing(renewing))) = Credential::plan(&config) else { panic!("no credential") };
+    let Ok(Some(Credential::Refreshing(refreshing))) = Credential::from_config(&config) else {
+        panic!("no credential")
+    };
     for _ in 0..times.parse().unwrap() {
-        match Arc::clone(&renewing).header().await {
+        match Arc::clone(&refreshing).header().await {
             Ok(header) => println!("\nFOUND {}", header.unwrap().to_str().unwrap()),
             Err(err) => {
                 let causes = std::iter::successors(std::error::Error::source(&err), |err| err.source());
@@ -46,7 +47,7 @@ async fn find(times: &str) {
     }
 }
 
-/// What a process finds in whose home is `home`, with these credentials if there are any.
+/// The results of a child process with the home directory `home` and these credentials.
 async fn found(times: usize, home: &Path, credentials: Option<&str>) -> Vec<String> {
     let mut child = Command::new(std::env::current_exe().unwrap());
     child.args(["--exact", "auth::oauth::tests::default_credentials_give_tokens", "--nocapture"]);
@@ -58,9 +59,9 @@ async fn found(times: usize, home: &Path, credentials: Option<&str>) -> Vec<Stri
         child.env("GOOGLE_APPLICATION_CREDENTIALS", file);
     }
     let output = child.stdin(Stdio::null()).output().await.unwrap();
-    let said = String::from_utf8_lossy(&output.stdout).into_owned();
-    assert!(output.status.success(), "{said}{}", String::from_utf8_lossy(&output.stderr));
-    said.lines().filter_map(|line| line.strip_prefix("FOUND ")).map(str::to_owned).collect()
+    let stdout = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(output.status.success(), "{stdout}{}", String::from_utf8_lossy(&output.stderr));
+    stdout.lines().filter_map(|line| line.strip_prefix("FOUND ")).map(str::to_owned).collect()
 }
 
 fn service_account(key: &str, url: &str) -> String {
@@ -69,7 +70,7 @@ fn service_account(key: &str, url: &str) -> String {
     account.to_string()
 }
 
-fn given(token: &str, seconds: u32) -> (u16, String) {
+fn token_response(token: &str, seconds: u32) -> (u16, String) {
     (200, json!({"access_token": token, "token_type": "Bearer", "expires_in": seconds}).to_string())
 }
 
@@ -79,12 +80,12 @@ async fn default_credentials_give_tokens() {
         return find(&times).await;
     }
     let home = tempfile::tempdir().unwrap();
-    let (url, asked) = endpoint(vec![given("one", 0), given("two", 3600)], None).await;
+    let (url, requests) = endpoint(vec![token_response("one", 0), token_response("two", 3600)], None).await;
     let all = found(3, home.path(), Some(&service_account(KEY, &url))).await;
     assert_eq!(all, ["Bearer one", "Bearer two", "Bearer two"]);
-    let asked = asked.lock().unwrap();
-    assert_eq!(asked.len(), 2);
-    let (head, body) = &asked[0];
+    let requests = requests.lock().unwrap();
+    assert_eq!(requests.len(), 2);
+    let (head, body) = &requests[0];
     assert!(head.starts_with("POST /token "), "{head}");
     assert!(body.starts_with("grant_type=urn%3Aietf%3Aparams%3Aoauth%3Agrant-type%3Ajwt-bearer&"), "{body}");
     let assertion = body.rsplit_once("assertion=").unwrap().1;
@@ -96,7 +97,7 @@ async fn default_credentials_give_tokens() {
 }
 
 #[tokio::test]
-async fn what_is_wrong_with_them_is_said() {
+async fn invalid_default_credentials_are_errors_with_the_reason() {
     let home = tempfile::tempdir().unwrap();
     let nothing = found(1, home.path(), None).await;
     assert!(nothing[0].contains("there are no default credentials: set GOOGLE_APPLICATION_CREDENTIALS"));
@@ -109,12 +110,12 @@ async fn what_is_wrong_with_them_is_said() {
     let refusal = r#"{"error":"invalid_grant","error_description":"Invalid JWT Signature."}"#;
     let (url, _) = endpoint(vec![(400, refusal.to_owned())], None).await;
     let refused = found(1, home.path(), Some(&service_account(KEY, &url))).await;
-    assert!(refused[0].contains("the token endpoint gave no token: "), "{refused:?}");
+    assert!(refused[0].contains("the token endpoint returned no token: "), "{refused:?}");
     assert!(refused[0].contains("invalid_grant"), "{refused:?}");
     let (url, _) = endpoint(vec![(503, "<html>try later</html>\n".to_owned())], None).await;
     let away = found(1, home.path(), Some(&service_account(KEY, &url))).await;
-    let told = "the token endpoint answered 503 Service Unavailable: <html>try later</html>";
-    assert!(away[0].ends_with(told), "{away:?}");
+    let expected = "the token endpoint responded 503 Service Unavailable: <html>try later</html>";
+    assert!(away[0].ends_with(expected), "{away:?}");
     let gone = found(1, home.path(), Some(&service_account(KEY, "http://127.0.0.1:1"))).await;
     assert!(gone[0].contains("the token endpoint cannot be reached: "), "{gone:?}");
 }

@@ -2,28 +2,28 @@ use thiserror::Error as ThisError;
 
 use crate::chain::ErrorChain;
 
-/// The provider `oidc` gave no token.
+/// Why the auth provider `oidc` returned no token.
 #[derive(Debug, ThisError)]
 pub enum Error {
-    /// There is no ID token, and no refresh token to get one with.
-    #[error("the auth provider has no `id-token`, and nothing to get one with (`refresh-token`)")]
+    /// There is neither an ID token nor a refresh token.
+    #[error("the auth provider has neither an `id-token` nor a `refresh-token`")]
     IdTokenMissing,
     /// The ID token cannot be used.
     #[error("the `id-token` cannot be used: {}", ErrorChain(.0))]
     IdToken(#[from] IdTokenError),
-    /// The ID token has expired, and there is nothing to get another one with.
-    #[error("the `id-token` has expired and cannot be renewed: {}", ErrorChain(.0))]
+    /// The ID token has expired, and the settings do not allow a refresh.
+    #[error("the `id-token` has expired and cannot be refreshed: {}", ErrorChain(.0))]
     RefreshInit(#[from] RefreshInitError),
-    /// The ID token could not be renewed.
-    #[error("the `id-token` cannot be renewed: {}", ErrorChain(.0))]
+    /// The refresh of the ID token failed.
+    #[error("the `id-token` cannot be refreshed: {}", ErrorChain(.0))]
     Refresh(#[from] RefreshError),
 }
 
-/// The ID token is not a JSON Web Token (RFC 7519) with an expiry.
+/// Why the ID token is not a JSON Web Token (RFC 7519) with an expiry.
 #[derive(Debug, ThisError)]
 pub enum IdTokenError {
     /// It does not have three parts.
-    #[error("it is not of the form header.payload.signature")]
+    #[error("it does not have the form header.payload.signature")]
     InvalidFormat,
     /// Its payload is not base64url.
     #[error("its payload is not base64url: {}", ErrorChain(.0))]
@@ -31,54 +31,56 @@ pub enum IdTokenError {
     /// Its payload is not JSON with an `exp`.
     #[error("its payload is not JSON with a number `exp`: {}", ErrorChain(.0))]
     InvalidJson(#[from] serde_json::Error),
-    /// Its `exp` is no time.
-    #[error("its `exp` is no time: {}", ErrorChain(.0))]
+    /// Its `exp` is not a valid time.
+    #[error("its `exp` is not a valid time: {}", ErrorChain(.0))]
     InvalidExpirationTimestamp(#[from] jiff::Error),
 }
 
-/// The provider's settings do not allow to renew tokens.
+/// Why the settings do not allow a refresh.
 #[derive(Clone, Debug, ThisError)]
 pub enum RefreshInitError {
     /// A setting is missing.
     #[error("the auth provider has no `{0}`")]
     MissingField(&'static str),
-    /// OpenSSL made no connector.
+    /// The OpenSSL connector could not be created.
     #[cfg(feature = "openssl-tls")]
-    #[error("the connector for TLS cannot be made: {}", ErrorChain(.0))]
+    #[error("the TLS connector cannot be created: {}", ErrorChain(.0))]
     CreateOpensslHttpsConnector(#[from] openssl::error::ErrorStack),
-    /// There are no authorities to trust.
-    #[error("there are no authorities to trust: `idp-certificate-authority` or its `-data` cannot be read")]
+    /// The issuer's CA certificates cannot be read.
+    #[error(
+        "the issuer's CA certificates cannot be read (`idp-certificate-authority` or `idp-certificate-authority-data`)"
+    )]
     NoValidNativeRootCA,
 }
 
-/// The issuer gave no new token.
+/// Why the issuer returned no new token.
 #[derive(Debug, ThisError)]
 pub enum RefreshError {
-    /// The issuer's URL, or one that it gave, is none.
-    #[error("the issuer's URL (`idp-issuer-url`, or its `token_endpoint`) is none: {}", ErrorChain(.0))]
+    /// The URL of the issuer or of its token endpoint is not valid.
+    #[error("the issuer's URL (`idp-issuer-url`, or its `token_endpoint`) is not valid: {}", ErrorChain(.0))]
     InvalidURI(#[from] http::uri::InvalidUri),
-    /// The answer broke off.
-    #[error("the issuer's answer broke off: {}", ErrorChain(.0))]
+    /// The response is incomplete.
+    #[error("the issuer's response is incomplete: {}", ErrorChain(.0))]
     HyperError(#[from] hyper::Error),
-    /// No answer came.
+    /// There is no response.
     #[error("the issuer cannot be reached: {}", ErrorChain(.0))]
     HyperUtilError(#[from] hyper_util::client::legacy::Error),
-    /// The issuer refused.
-    #[error("the issuer answered {0}")]
+    /// The issuer refused the request.
+    #[error("the issuer responded {0}")]
     RequestFailed(http::StatusCode),
-    /// The issuer did not accept client id and secret in either of the two ways to send them (RFC 6749, 2.3.1).
+    /// The issuer accepted client id and secret neither as a header nor in the body (RFC 6749, 2.3.1).
     #[error("the issuer does not accept `client-id`, `client-secret` or `refresh-token`: log in again")]
     AuthorizationFailure,
-    /// The issuer's description of itself cannot be read.
+    /// The issuer's metadata cannot be decoded.
     #[error("the issuer's .well-known/openid-configuration is not JSON with a `token_endpoint`: {}", ErrorChain(.0))]
     InvalidMetadata(#[source] serde_json::Error),
     /// A request could not be built.
     #[error("the request to the issuer cannot be built: {}", ErrorChain(.0))]
     HttpError(#[from] http::Error),
-    /// The answer with the tokens cannot be read.
-    #[error("the issuer's answer is not JSON with tokens: {}", ErrorChain(.0))]
+    /// The response with the tokens cannot be decoded.
+    #[error("the issuer's response is not JSON with tokens: {}", ErrorChain(.0))]
     InvalidTokenResponse(#[source] serde_json::Error),
-    /// There is no ID token in the answer.
-    #[error("the issuer gave no `id_token`")]
+    /// The response has no ID token.
+    #[error("the issuer returned no `id_token`")]
     NoIdTokenReceived,
 }

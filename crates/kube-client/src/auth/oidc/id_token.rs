@@ -1,4 +1,4 @@
-//! When an ID token expires. Its signature is the server's business.
+//! The expiry of an ID token. The server verifies its signature.
 
 use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
 use jiff::Timestamp;
@@ -15,8 +15,11 @@ pub(super) fn expiry(token: &str) -> Result<Timestamp, IdTokenError> {
     };
     let payload = URL_SAFE_NO_PAD.decode(payload.trim_end_matches('='))?;
     let claims: Claims = serde_json::from_slice(&payload)?;
-    // A fraction of a second does not matter, and some issuers write one.
-    #[expect(clippy::cast_possible_truncation, reason = "what does not fit is no time, and said to be none")]
+    // Some issuers write fractions of a second.
+    #[expect(
+        clippy::cast_possible_truncation,
+        reason = "a saturated value is not a valid time, which is an error"
+    )]
     Ok(Timestamp::from_second(claims.exp as i64)?)
 }
 
@@ -34,7 +37,7 @@ mod tests {
     }
 
     #[test]
-    fn the_expiry_is_read_and_mistakes_have_their_errors() {
+    fn the_expiry_is_read_and_each_invalid_token_has_its_error() {
         assert_eq!(expiry(&token(r#"{"exp":1700000000}"#)).unwrap().as_second(), 1_700_000_000);
         assert_eq!(expiry(&token(r#"{"exp":1700000000.5}"#)).unwrap().as_second(), 1_700_000_000);
         assert!(matches!(expiry("a.b"), Err(IdTokenError::InvalidFormat)));

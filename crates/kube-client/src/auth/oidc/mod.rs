@@ -1,10 +1,10 @@
-//! The provider `oidc`: an ID token of OpenID Connect, and a refresh token to get the next one with.
+//! The auth provider `oidc`: an OpenID Connect ID token, refreshed with a refresh token.
 
 mod id_token;
 mod provider;
 mod refresh;
 
-/// What can be wrong with tokens of OpenID Connect.
+/// Errors of the auth provider `oidc`.
 pub mod errors;
 
 pub(super) use provider::Oidc;

@@ -1,4 +1,4 @@
-//! Which ID token to use: the one that stands in the kubeconfig, or a new one.
+//! The choice between the ID token in the kubeconfig and a new one.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
@@ -11,21 +11,21 @@ use super::errors::{Error, RefreshInitError};
 use super::id_token::expiry;
 use super::refresh::Refresher;
 use crate::auth::AuthError;
-use crate::auth::cache::{Renewed, renewal};
+use crate::auth::cache::{FetchedCredential, refresh_time};
 use crate::auth::header::bearer;
 
-/// The provider's settings, and what has become of its tokens since.
+/// The settings of the auth provider, and its current tokens.
 ///
-/// New tokens are held in memory: the kubeconfig is not written.
+/// New tokens are only kept in memory: the kubeconfig is not written.
 #[derive(Debug)]
 pub(in crate::auth) struct Oidc {
-    /// Taken by the first who asks; whoever asks again wants another one.
+    /// Taken by the first fetch; a later fetch needs a new token.
     first_token: Mutex<Option<SecretString>>,
     refresher: Result<Refresher, RefreshInitError>,
 }
 
 impl Oidc {
-    /// Fails if no token can ever come of the settings.
+    /// Fails if the settings can never lead to a token.
     pub(in crate::auth) fn new(settings: &HashMap<String, String>) -> Result<Self, AuthError> {
         let first_token = settings.get("id-token").filter(|token| !token.is_empty());
         let first_token = first_token.map(|token| SecretString::from(token.as_str()));
@@ -40,17 +40,19 @@ impl Oidc {
         Ok(Self { first_token: Mutex::new(first_token), refresher })
     }
 
-    pub(in crate::auth) async fn fetch(&self) -> Result<Renewed, AuthError> {
+    pub(in crate::auth) async fn fetch(&self) -> Result<FetchedCredential, AuthError> {
         let first = self.first_token.lock().unwrap_or_else(PoisonError::into_inner).take();
-        let held = first.map(|token| credential(token.expose_secret()));
-        match (held, &self.refresher) {
-            // A refusal of it is worth another one at once, where there is a way to one.
-            (Some(Ok(Some(credential))), next) => Ok(Renewed { was_there: next.is_ok(), ..credential }),
-            // What stands in the kubeconfig has expired or makes no sense: a new one will do.
+        let cached = first.map(|token| credential(token.expose_secret()));
+        match (cached, &self.refresher) {
+            // If the server refuses it, a refresh follows immediately if the settings allow one.
+            (Some(Ok(Some(credential))), next) => {
+                Ok(FetchedCredential { from_kubeconfig: next.is_ok(), ..credential })
+            }
+            // The token in the kubeconfig has expired or is not valid.
             (_, Ok(refresher)) => {
                 let token = refresher.refresh().await?;
                 let made = credential(&token)?;
-                // An issuer whose clock is far behind still gave what it has.
+                // An issuer whose clock is behind issues tokens that look expired: use one once.
                 made.map_or_else(|| bearer(&token).map(used_once), Ok)
             }
             (Some(Err(err)), Err(_)) => Err(err),
@@ -59,17 +61,17 @@ impl Oidc {
     }
 }
 
-/// The credential that a token is; `None` if it has expired.
-fn credential(token: &str) -> Result<Option<Renewed>, AuthError> {
+/// The credential of a token; `None` if it has expired.
+fn credential(token: &str) -> Result<Option<FetchedCredential>, AuthError> {
     let expiry = expiry(token).map_err(|err| AuthError::Oidc(err.into()))?;
     let now = Timestamp::now();
     if expiry <= now {
         return Ok(None);
     }
-    let renew_at = Some(renewal(expiry, now, Instant::now()));
-    Ok(Some(Renewed { renew_at, ..Renewed::once(Some(bearer(token)?)) }))
+    let refresh_at = Some(refresh_time(expiry, now, Instant::now()));
+    Ok(Some(FetchedCredential { refresh_at, ..FetchedCredential::until_refused(Some(bearer(token)?)) }))
 }
 
-fn used_once(header: http::HeaderValue) -> Renewed {
-    Renewed { renew_at: Some(Instant::now()), ..Renewed::once(Some(header)) }
+fn used_once(header: http::HeaderValue) -> FetchedCredential {
+    FetchedCredential { refresh_at: Some(Instant::now()), ..FetchedCredential::until_refused(Some(header)) }
 }

@@ -1,4 +1,4 @@
-//! Getting a new ID token with a refresh token (OpenID Connect Core, 12; RFC 6749, 6).
+//! A new ID token by a refresh token (OpenID Connect Core, 12; RFC 6749, 6).
 
 use std::collections::HashMap;
 use std::fmt;
@@ -13,63 +13,65 @@ use serde::Deserialize;
 
 use super::errors::{Error, RefreshError, RefreshInitError};
 use crate::auth::AuthError;
-use crate::auth::http::{AskError, ask};
+use crate::auth::token_request::{TokenRequestError, send_token_request};
 use crate::config::{Config, Redacted, certificates_from_pem, proxy_from_env, without_quoted_value};
 
-/// All that is needed to get a new ID token, again and again.
+/// Fetches new ID tokens.
 pub(super) struct Refresher {
     issuer: String,
     client_id: String,
     client_secret: Option<String>,
-    /// Issuers may replace it each time it is used.
+    /// The issuer may replace it with each use.
     refresh_token: Mutex<String>,
-    /// The issuer's authorities, where they are not public ones.
-    authorities: Option<Vec<Vec<u8>>>,
+    /// The issuer's CA certificates; `None` for the public ones.
+    ca_certificates: Option<Vec<Vec<u8>>>,
 }
 
 impl Refresher {
     pub(super) fn new(settings: &HashMap<String, String>) -> Result<Self, RefreshInitError> {
-        let given = |key: &str| settings.get(key).filter(|value| !value.is_empty()).cloned();
-        let needed = |key: &'static str| given(key).ok_or(RefreshInitError::MissingField(key));
-        let authorities = match (given("idp-certificate-authority-data"), given("idp-certificate-authority"))
-        {
-            (Some(data), _) => STANDARD.decode(data.trim()).ok(),
-            (None, Some(file)) => std::fs::read(file).ok(),
-            (None, None) => Some(Vec::new()),
-        };
-        let pem = authorities.ok_or(RefreshInitError::NoValidNativeRootCA)?;
-        let authorities = if pem.is_empty() { None } else { Some(certificates_from_pem(&pem)) };
+        let setting = |key: &str| settings.get(key).filter(|value| !value.is_empty()).cloned();
+        let required = |key: &'static str| setting(key).ok_or(RefreshInitError::MissingField(key));
+        let ca_certificates =
+            match (setting("idp-certificate-authority-data"), setting("idp-certificate-authority")) {
+                (Some(data), _) => STANDARD.decode(data.trim()).ok(),
+                (None, Some(file)) => std::fs::read(file).ok(),
+                (None, None) => Some(Vec::new()),
+            };
+        let pem = ca_certificates.ok_or(RefreshInitError::NoValidNativeRootCA)?;
+        let ca_certificates = if pem.is_empty() { None } else { Some(certificates_from_pem(&pem)) };
         Ok(Self {
-            refresh_token: Mutex::new(needed("refresh-token")?),
-            issuer: needed("idp-issuer-url")?,
-            client_id: needed("client-id")?,
-            client_secret: given("client-secret"),
-            authorities: authorities.transpose().map_err(|_| RefreshInitError::NoValidNativeRootCA)?,
+            refresh_token: Mutex::new(required("refresh-token")?),
+            issuer: required("idp-issuer-url")?,
+            client_id: required("client-id")?,
+            client_secret: setting("client-secret"),
+            ca_certificates: ca_certificates
+                .transpose()
+                .map_err(|_| RefreshInitError::NoValidNativeRootCA)?,
         })
     }
 
     pub(super) async fn refresh(&self) -> Result<String, AuthError> {
         let endpoint = self.token_endpoint().await?;
-        let mut answer = None;
-        // Which of the two ways to name itself an issuer accepts is not known; the header is what RFC 6749 recommends.
+        let mut response = None;
+        // Issuers accept client authentication as a header, in the body, or both; RFC 6749 recommends the header.
         for in_header in [true, false] {
             if in_header && self.client_secret.is_none() {
                 continue;
             }
-            let given = self.ask(&endpoint, self.token_request(&endpoint, in_header)?).await?;
-            if given.status().is_success() {
-                answer = Some(given);
+            let attempt = self.request(&endpoint, self.token_request(&endpoint, in_header)?).await?;
+            if attempt.status().is_success() {
+                response = Some(attempt);
                 break;
             }
             if !matches!(
-                given.status(),
+                attempt.status(),
                 StatusCode::BAD_REQUEST | StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN
             ) {
-                return Err(failed(RefreshError::RequestFailed(given.status())));
+                return Err(failed(RefreshError::RequestFailed(attempt.status())));
             }
         }
-        let answer = answer.ok_or_else(|| failed(RefreshError::AuthorizationFailure))?;
-        let tokens: Tokens = serde_json::from_slice(answer.body())
+        let response = response.ok_or_else(|| failed(RefreshError::AuthorizationFailure))?;
+        let tokens: Tokens = serde_json::from_slice(response.body())
             .map_err(|err| failed(RefreshError::InvalidTokenResponse(without_quoted_value(err))))?;
         if let Some(next) = tokens.refresh_token {
             *self.refresh_token.lock().unwrap_or_else(PoisonError::into_inner) = next;
@@ -77,16 +79,17 @@ impl Refresher {
         tokens.id_token.ok_or_else(|| failed(RefreshError::NoIdTokenReceived))
     }
 
-    /// Asked anew each time: that is once an hour or so, and issuers move.
+    /// Discovered for each refresh, about once an hour: it may change.
     async fn token_endpoint(&self) -> Result<Uri, AuthError> {
         let url = format!("{}/.well-known/openid-configuration", self.issuer.trim_end_matches('/'));
         let url: Uri = url.parse().map_err(|err| failed(RefreshError::InvalidURI(err)))?;
         let request = Request::get(&url).header(ACCEPT, "application/json").body(Bytes::new());
-        let answer = self.ask(&url, request.map_err(|err| failed(RefreshError::HttpError(err)))?).await?;
-        if !answer.status().is_success() {
-            return Err(failed(RefreshError::RequestFailed(answer.status())));
+        let response =
+            self.request(&url, request.map_err(|err| failed(RefreshError::HttpError(err)))?).await?;
+        if !response.status().is_success() {
+            return Err(failed(RefreshError::RequestFailed(response.status())));
         }
-        let metadata: Metadata = serde_json::from_slice(answer.body())
+        let metadata: Metadata = serde_json::from_slice(response.body())
             .map_err(|err| failed(RefreshError::InvalidMetadata(err)))?;
         metadata.token_endpoint.parse().map_err(|err| failed(RefreshError::InvalidURI(err)))
     }
@@ -113,19 +116,19 @@ impl Refresher {
         request.body(form.into()).map_err(|err| failed(RefreshError::HttpError(err)))
     }
 
-    async fn ask(&self, url: &Uri, request: Request<Bytes>) -> Result<Response<Bytes>, AuthError> {
+    async fn request(&self, url: &Uri, request: Request<Bytes>) -> Result<Response<Bytes>, AuthError> {
         let mut config = Config::new(url.clone());
-        config.root_cert = self.authorities.clone();
+        config.root_cert = self.ca_certificates.clone();
         config.proxy_url = proxy_from_env(url).map_err(|err| AuthError::AuthExec(err.to_string()))?;
-        ask(&config, request).await.map_err(|err| match err {
-            AskError::Sending(err) => failed(RefreshError::HyperUtilError(err)),
-            AskError::Reading(err) => failed(RefreshError::HyperError(err)),
-            AskError::Other(err) => err,
+        send_token_request(&config, request).await.map_err(|err| match err {
+            TokenRequestError::Sending(err) => failed(RefreshError::HyperUtilError(err)),
+            TokenRequestError::Reading(err) => failed(RefreshError::HyperError(err)),
+            TokenRequestError::Other(err) => err,
         })
     }
 }
 
-/// Tokens do not show.
+/// Without tokens.
 impl fmt::Debug for Refresher {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Refresher").field("issuer", &Redacted::Text(&self.issuer)).finish_non_exhaustive()

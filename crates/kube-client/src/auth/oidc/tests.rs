@@ -1,4 +1,4 @@
-//! The whole of it against an issuer that runs here.
+//! The auth provider `oidc` against a local issuer.
 
 use std::collections::HashMap;
 
@@ -7,7 +7,7 @@ use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
 use super::Oidc;
 use super::errors::{Error, RefreshError, RefreshInitError};
 use crate::auth::AuthError;
-use crate::auth::token_endpoint::{Asked, endpoint};
+use crate::auth::token_endpoint::{ReceivedRequests, endpoint};
 
 fn token(expiry: i64, name: &str) -> String {
     let payload = format!(r#"{{"exp":{expiry},"sub":"{name}"}}"#);
@@ -21,9 +21,9 @@ fn settings(pairs: &[(&str, &str)]) -> HashMap<String, String> {
     pairs.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect()
 }
 
-/// An issuer whose token endpoint answers so, request by request.
-async fn issuer(answers: Vec<(u16, String)>) -> (String, Asked) {
-    endpoint(answers, None).await
+/// An issuer whose token endpoint sends these responses in order.
+async fn issuer(responses: Vec<(u16, String)>) -> (String, ReceivedRequests) {
+    endpoint(responses, None).await
 }
 
 async fn header(oidc: &Oidc) -> Result<String, AuthError> {
@@ -31,9 +31,9 @@ async fn header(oidc: &Oidc) -> Result<String, AuthError> {
 }
 
 #[tokio::test]
-async fn a_token_that_holds_is_used_first_and_then_another_one_is_asked_for() {
+async fn a_valid_token_is_used_first_and_then_refreshed() {
     let (first, second, third) = (token(FUTURE, "first"), token(FUTURE, "second"), token(FUTURE, "third"));
-    let (url, asked) = issuer(vec![
+    let (url, requests) = issuer(vec![
         (200, format!(r#"{{"id_token":"{second}","refresh_token":"next one"}}"#)),
         (200, format!(r#"{{"id_token":"{third}"}}"#)),
     ])
@@ -47,21 +47,21 @@ async fn a_token_that_holds_is_used_first_and_then_another_one_is_asked_for() {
     ]))
     .unwrap();
     assert_eq!(header(&oidc).await.unwrap(), format!("Bearer {first}"));
-    assert!(asked.lock().unwrap().is_empty());
+    assert!(requests.lock().unwrap().is_empty());
     assert_eq!(header(&oidc).await.unwrap(), format!("Bearer {second}"));
     assert_eq!(header(&oidc).await.unwrap(), format!("Bearer {third}"));
-    let asked = asked.lock().unwrap();
+    let requests = requests.lock().unwrap();
     // base64 of me:p%3Aw
-    assert!(asked[0].0.contains("Basic bWU6cCUzQXc="), "{}", asked[0].0);
-    assert_eq!(asked[0].1, "grant_type=refresh_token&refresh_token=one%2F1");
-    assert_eq!(asked[1].1, "grant_type=refresh_token&refresh_token=next%20one");
+    assert!(requests[0].0.contains("Basic bWU6cCUzQXc="), "{}", requests[0].0);
+    assert_eq!(requests[0].1, "grant_type=refresh_token&refresh_token=one%2F1");
+    assert_eq!(requests[1].1, "grant_type=refresh_token&refresh_token=next%20one");
 }
 
 #[tokio::test]
-async fn an_issuer_that_wants_the_secret_in_the_form_gets_it_there() {
+async fn the_client_secret_is_sent_in_the_body_if_the_header_is_refused() {
     let fresh = token(FUTURE, "fresh");
     let refused = || (401, r#"{"error":"invalid_client"}"#.to_owned());
-    let (url, asked) =
+    let (url, requests) =
         issuer(vec![refused(), (200, format!(r#"{{"id_token":"{fresh}"}}"#)), refused(), refused()]).await;
     let oidc = Oidc::new(&settings(&[
         ("id-token", &token(PAST, "old")),
@@ -72,7 +72,7 @@ async fn an_issuer_that_wants_the_secret_in_the_form_gets_it_there() {
     ]))
     .unwrap();
     assert_eq!(header(&oidc).await.unwrap(), format!("Bearer {fresh}"));
-    assert!(asked.lock().unwrap()[1].1.ends_with("&client_id=me&client_secret=s"));
+    assert!(requests.lock().unwrap()[1].1.ends_with("&client_id=me&client_secret=s"));
     let refused = header(&oidc).await.unwrap_err();
     assert!(
         matches!(refused, AuthError::Oidc(Error::Refresh(RefreshError::AuthorizationFailure))),
@@ -81,11 +81,11 @@ async fn an_issuer_that_wants_the_secret_in_the_form_gets_it_there() {
 }
 
 #[tokio::test]
-async fn what_the_issuer_does_wrong_is_said() {
+async fn each_failure_of_the_issuer_has_its_error() {
     let of = |code: u16, body: &str| {
-        let answers = vec![(code, body.to_owned())];
+        let responses = vec![(code, body.to_owned())];
         async move {
-            let (url, _) = issuer(answers).await;
+            let (url, _) = issuer(responses).await;
             let pairs = [("refresh-token", "r"), ("idp-issuer-url", url.as_str()), ("client-id", "me")];
             match header(&Oidc::new(&settings(&pairs)).unwrap()).await.unwrap_err() {
                 AuthError::Oidc(err) => err,
@@ -103,7 +103,7 @@ async fn what_the_issuer_does_wrong_is_said() {
 }
 
 #[tokio::test]
-async fn what_is_missing_is_said_as_soon_as_it_matters() {
+async fn missing_settings_are_an_error_once_they_are_needed() {
     let new = |pairs: &[(&str, &str)]| Oidc::new(&settings(pairs));
     assert!(matches!(new(&[]), Err(AuthError::Oidc(Error::IdTokenMissing))));
     let missing = new(&[("refresh-token", "r"), ("client-id", "me")]).unwrap_err();
@@ -127,7 +127,7 @@ async fn what_is_missing_is_said_as_soon_as_it_matters() {
         new(&authority),
         Err(AuthError::Oidc(Error::RefreshInit(RefreshInitError::NoValidNativeRootCA)))
     ));
-    let shown = format!(
+    let debug = format!(
         "{:?}",
         new(&[
             ("id-token", "hush"),
@@ -138,7 +138,7 @@ async fn what_is_missing_is_said_as_soon_as_it_matters() {
         ])
         .unwrap()
     );
-    assert!(!shown.contains("hush"), "{shown}");
+    assert!(!debug.contains("hush"), "{debug}");
 }
 
 #[cfg(feature = "rustls-tls")]
@@ -148,29 +148,29 @@ mod over_tls {
     use super::*;
     use crate::auth::token_endpoint::self_signed;
 
-    /// What comes of an issuer over TLS, of whose authority these settings tell.
+    /// Refreshes a token of an issuer over TLS. `authority` returns the settings of its CA.
     async fn outcome(
         authority: impl FnOnce(&str) -> Vec<(&'static str, String)>,
     ) -> Result<String, AuthError> {
         let (acceptor, pem) = self_signed();
         let fresh = token(FUTURE, "fresh");
-        let answers = vec![(200, format!(r#"{{"id_token":"{fresh}"}}"#))];
-        let (url, _) = endpoint(answers, Some(acceptor)).await;
-        let mut given = settings(&[
+        let responses = vec![(200, format!(r#"{{"id_token":"{fresh}"}}"#))];
+        let (url, _) = endpoint(responses, Some(acceptor)).await;
+        let mut pairs = settings(&[
             ("id-token", &token(PAST, "old")),
             ("refresh-token", "r"),
             ("idp-issuer-url", &url),
             ("client-id", "me"),
             ("client-secret", "s"),
         ]);
-        given.extend(authority(&pem).into_iter().map(|(key, value)| (key.to_owned(), value)));
-        let outcome = header(&Oidc::new(&given)?).await?;
+        pairs.extend(authority(&pem).into_iter().map(|(key, value)| (key.to_owned(), value)));
+        let outcome = header(&Oidc::new(&pairs)?).await?;
         assert_eq!(outcome, format!("Bearer {fresh}"));
         Ok(outcome)
     }
 
     #[tokio::test]
-    async fn the_issuer_s_authority_is_a_file_or_stands_in_place() {
+    async fn the_issuers_ca_is_read_from_a_file_or_inline_data() {
         let data = |pem: &str| vec![("idp-certificate-authority-data", STANDARD.encode(pem))];
         outcome(data).await.unwrap();
         let file = tempfile::NamedTempFile::new().unwrap();
@@ -183,11 +183,11 @@ mod over_tls {
     }
 
     #[tokio::test]
-    async fn an_issuer_of_an_unknown_authority_is_not_told_the_secret() {
+    async fn an_issuer_of_an_unknown_ca_does_not_receive_the_secret() {
         for authority in [None, Some(self_signed().1)] {
             let other = |_: &str| {
-                let given = authority.map(|pem| ("idp-certificate-authority-data", STANDARD.encode(pem)));
-                given.into_iter().collect()
+                let setting = authority.map(|pem| ("idp-certificate-authority-data", STANDARD.encode(pem)));
+                setting.into_iter().collect()
             };
             let err = outcome(other).await.unwrap_err();
             let AuthError::Oidc(Error::Refresh(RefreshError::HyperUtilError(cause))) = err else {

@@ -46,7 +46,7 @@ impl Case {
                 let is_probe = request.extensions().get::<FreshConnection>().is_some();
                 let waits = matches!(self.on_probe, OnProbe::CredentialsFail | OnProbe::CredentialsHang);
                 if !(is_probe && waits) {
-                    Carrier::note(&request, self.version);
+                    NegotiatedVersion::record(&request, self.version);
                 }
                 let (head, pauses, rest) = if !is_probe {
                     sleep(Duration::from_secs(self.head)).await;

@@ -1,4 +1,4 @@
-//! The stack over real sockets: TLS by each library that there is, and proxies of each kind.
+//! The stack over real sockets: TLS by each library of the build, and each kind of proxy.
 
 mod proxy;
 mod servers;
@@ -8,14 +8,14 @@ mod websocket;
 
 use hyper_util::rt::TokioExecutor;
 
-use super::compose::compose_by;
+use super::compose::compose_with;
 use crate::Client;
 use crate::config::Config;
 use crate::error::Error;
 use crate::tls::Backend;
 
-/// The ways to do TLS in this build.
-fn ways() -> Vec<(&'static str, Backend)> {
+/// The TLS libraries of this build.
+fn backends() -> Vec<(&'static str, Backend)> {
     vec![
         #[cfg(all(feature = "rustls-tls", feature = "ring"))]
         ("ring", Backend::Rustls(|| Ok(std::sync::Arc::new(rustls::crypto::ring::default_provider())))),
@@ -30,16 +30,16 @@ fn ways() -> Vec<(&'static str, Backend)> {
 }
 
 fn client(config: &Config, backend: Backend) -> Result<Client, Error> {
-    let service = compose_by(Some(backend), config, TokioExecutor::new())?;
+    let service = compose_with(Some(backend), config, TokioExecutor::new())?;
     Ok(Client::from_stack(service, "default"))
 }
 
-/// What the server says that it was shown.
-async fn ask(client: &Client) -> Result<String, Error> {
+/// The client certificate that the server received, as it reports it.
+async fn client_certificate(client: &Client) -> Result<String, Error> {
     client.request_text(http::Request::get("/").body(Vec::new()).unwrap()).await
 }
 
-/// An error and all that led to it.
-fn told(err: &(dyn std::error::Error + 'static)) -> String {
+/// An error with its sources.
+fn error_text(err: &(dyn std::error::Error + 'static)) -> String {
     crate::error::ErrorChain(err).to_string()
 }

@@ -1,6 +1,6 @@
-//! Proxies of each kind, with and without their features.
+//! Each kind of proxy, with and without its feature.
 
-use super::{client, told, ways};
+use super::{backends, client, error_text};
 use crate::config::Config;
 use crate::error::Error;
 
@@ -11,20 +11,20 @@ fn through(server: &str, proxy: &str) -> Config {
 }
 
 #[test]
-fn a_proxy_that_cannot_be_used_is_not_passed_by_and_its_password_does_not_show() {
+fn an_unusable_proxy_is_an_error_without_its_password() {
     for (scheme, enabled, feature) in [
         ("http", cfg!(feature = "http-proxy"), "http-proxy"),
         ("https", cfg!(feature = "http-proxy"), "http-proxy"),
         ("socks5", cfg!(feature = "socks5"), "socks5"),
         ("ftp", false, ""),
     ] {
-        for (way, backend) in ways() {
+        for (name, backend) in backends() {
             let config = through("https://127.0.0.1:1", &format!("{scheme}://me:hush@p:1"));
             match client(&config, backend) {
                 Ok(_) => assert!(enabled, "{scheme}"),
                 Err(err) => {
-                    let text = format!("{} {err:?}", told(&err));
-                    assert!(!text.contains("hush") && text.contains("p:1"), "{way}: {text}");
+                    let text = format!("{} {err:?}", error_text(&err));
+                    assert!(!text.contains("hush") && text.contains("p:1"), "{name}: {text}");
                     match err {
                         Error::ProxyProtocolDisabled { protocol_feature, .. } => {
                             assert!(!enabled && protocol_feature == feature, "{scheme}");
@@ -47,41 +47,41 @@ mod enabled {
     use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
     use tokio_rustls::TlsAcceptor;
 
-    use super::super::servers::{Authority, Https, acceptor, listen, read_head};
-    use super::super::{ask, client, told, ways};
+    use super::super::servers::{CertificateAuthority, Https, acceptor, listen, read_head};
+    use super::super::{backends, client, client_certificate, error_text};
     use super::through;
     use crate::config::Config;
 
-    /// An HTTP proxy that tells of each request it gets, and wants `Basic me:p@ss` if `strict`.
+    /// An HTTP proxy that reports each request head. It requires `Basic me:p@ss` if `strict`.
     async fn http_proxy(tls: Option<TlsAcceptor>, strict: bool) -> (SocketAddr, UnboundedReceiver<String>) {
-        let (heard, hears) = unbounded_channel();
+        let (received, receiver) = unbounded_channel();
         let address = listen(move |stream| {
-            let (tls, heard) = (tls.clone(), heard.clone());
+            let (tls, received) = (tls.clone(), received.clone());
             async move {
                 match tls {
                     Some(tls) => {
                         if let Ok(stream) = tls.accept(stream).await {
-                            tunnel(stream, strict, heard).await;
+                            tunnel(stream, strict, received).await;
                         }
                     }
-                    None => tunnel(stream, strict, heard).await,
+                    None => tunnel(stream, strict, received).await,
                 }
             }
         })
         .await;
-        (address, hears)
+        (address, receiver)
     }
 
     async fn tunnel(
         mut stream: impl AsyncRead + AsyncWrite + Unpin,
         strict: bool,
-        heard: UnboundedSender<String>,
+        received: UnboundedSender<String>,
     ) {
         let Some(head) = read_head(&mut stream).await else { return };
         let target = head.split(' ').nth(1).unwrap().to_owned();
         // base64 of me:p@ss
         let known = head.to_ascii_lowercase().contains("proxy-authorization: basic bwu6cebzcw==");
-        heard.send(head).unwrap();
+        received.send(head).unwrap();
         if strict && !known {
             stream.write_all(b"HTTP/1.1 407 Who are you\r\n\r\n").await.unwrap();
             return;
@@ -91,14 +91,14 @@ mod enabled {
         let _ = tokio::io::copy_bidirectional(&mut stream, &mut onward).await;
     }
 
-    /// A SOCKS5 proxy that tells where it was asked to go to, and wants `me`, `p@ss` if `strict`.
+    /// A SOCKS5 proxy that reports each target. It requires `me`, `p@ss` if `strict`.
     async fn socks_proxy(strict: bool) -> (SocketAddr, UnboundedReceiver<String>) {
-        let (heard, hears) = unbounded_channel();
-        let address = listen(move |stream| socks(stream, strict, heard.clone())).await;
-        (address, hears)
+        let (received, receiver) = unbounded_channel();
+        let address = listen(move |stream| socks(stream, strict, received.clone())).await;
+        (address, receiver)
     }
 
-    async fn socks(mut stream: TcpStream, strict: bool, heard: UnboundedSender<String>) {
+    async fn socks(mut stream: TcpStream, strict: bool, received: UnboundedSender<String>) {
         let greeting = [stream.read_u8().await.unwrap(), stream.read_u8().await.unwrap()];
         assert_eq!(greeting[0], 5);
         let mut methods = vec![0; greeting[1].into()];
@@ -127,33 +127,37 @@ mod enabled {
         let mut address = [0; 4];
         stream.read_exact(&mut address).await.unwrap();
         let target = SocketAddr::from((address, stream.read_u16().await.unwrap()));
-        heard.send(target.to_string()).unwrap();
+        received.send(target.to_string()).unwrap();
         let mut onward = TcpStream::connect(target).await.unwrap();
         stream.write_all(&[5, 0, 0, 1, 0, 0, 0, 0, 0, 0]).await.unwrap();
         let _ = tokio::io::copy_bidirectional(&mut stream, &mut onward).await;
     }
 
-    async fn https() -> (Https, Authority) {
-        let ours = Authority::new("ours");
+    async fn https() -> (Https, CertificateAuthority) {
+        let ours = CertificateAuthority::new("ours");
         (Https::start(acceptor(&ours.sign(&["127.0.0.1"]), &ours)).await, ours)
     }
 
-    fn trusting(ours: &Authority, server: &Https, proxy: &str) -> Config {
+    fn trusting(ours: &CertificateAuthority, server: &Https, proxy: &str) -> Config {
         let mut config = through(&server.url(), proxy);
         config.root_cert = Some(vec![ours.der()]);
         config
     }
 
     #[tokio::test]
-    async fn http_proxies_are_asked_to_connect() {
+    async fn http_proxies_receive_connect_and_credentials() {
         let (server, ours) = https().await;
-        for (way, backend) in ways() {
+        for (name, backend) in backends() {
             for strict in [false, true] {
-                let (proxy, mut heard) = http_proxy(None, strict).await;
+                let (proxy, mut received) = http_proxy(None, strict).await;
                 let login = if strict { "me:p%40ss@" } else { "" };
                 let config = trusting(&ours, &server, &format!("http://{login}{proxy}"));
-                assert_eq!(ask(&client(&config, backend).unwrap()).await.unwrap(), "nobody", "{way}");
-                let head = heard.recv().await.unwrap();
+                assert_eq!(
+                    client_certificate(&client(&config, backend).unwrap()).await.unwrap(),
+                    "anonymous",
+                    "{name}"
+                );
+                let head = received.recv().await.unwrap();
                 assert!(head.starts_with(&format!("CONNECT {} HTTP/1.1\r\n", server.address)), "{head}");
                 assert_eq!(head.to_ascii_lowercase().contains("proxy-authorization"), strict, "{head}");
             }
@@ -161,14 +165,14 @@ mod enabled {
     }
 
     #[tokio::test]
-    async fn https_proxies_are_trusted_by_the_same_authorities_and_not_shown_who_we_are() {
+    async fn https_proxies_are_verified_against_the_same_cas_and_see_no_client_certificate() {
         let (server, ours) = https().await;
-        let other = Authority::new("other");
+        let other = CertificateAuthority::new("other");
         let me = ours.sign(&["me"]);
         let folder = tempfile::tempdir().unwrap();
-        for (way, backend) in ways() {
-            let with_tls = |signer: &Authority| acceptor(&signer.sign(&["127.0.0.1"]), &ours);
-            let (proxy, mut heard) = http_proxy(Some(with_tls(&ours)), false).await;
+        for (name, backend) in backends() {
+            let with_tls = |signer: &CertificateAuthority| acceptor(&signer.sign(&["127.0.0.1"]), &ours);
+            let (proxy, mut received) = http_proxy(Some(with_tls(&ours)), false).await;
             let mut config = trusting(&ours, &server, &format!("https://{proxy}"));
             let path = |name: &str, text: &str| {
                 std::fs::write(folder.path().join(name), text).unwrap();
@@ -176,57 +180,65 @@ mod enabled {
             };
             config.auth_info.client_certificate = path("crt", &me.certificate);
             config.auth_info.client_key = path("key", &me.key);
-            assert_eq!(ask(&client(&config, backend).unwrap()).await.unwrap(), me.told(), "{way}");
-            assert!(heard.recv().await.unwrap().starts_with("CONNECT "));
+            assert_eq!(
+                client_certificate(&client(&config, backend).unwrap()).await.unwrap(),
+                me.as_reported(),
+                "{name}"
+            );
+            assert!(received.recv().await.unwrap().starts_with("CONNECT "));
 
             let (stranger, _heard) = http_proxy(Some(with_tls(&other)), false).await;
             config.proxy_url = Some(format!("https://{stranger}").parse().unwrap());
-            let text = told(&ask(&client(&config, backend).unwrap()).await.unwrap_err());
-            assert!(text.contains(&format!("proxy https://{stranger}/")), "{way}: {text}");
-            assert!(text.contains("certificate"), "{way}: {text}");
+            let text = error_text(&client_certificate(&client(&config, backend).unwrap()).await.unwrap_err());
+            assert!(text.contains(&format!("proxy https://{stranger}/")), "{name}: {text}");
+            assert!(text.contains("certificate"), "{name}: {text}");
         }
     }
 
     #[tokio::test]
-    async fn socks_proxies_are_told_where_to_go() {
+    async fn socks_proxies_receive_the_target_and_credentials() {
         let (server, ours) = https().await;
-        for (way, backend) in ways() {
+        for (name, backend) in backends() {
             for strict in [false, true] {
-                let (proxy, mut heard) = socks_proxy(strict).await;
+                let (proxy, mut received) = socks_proxy(strict).await;
                 let login = if strict { "me:p%40ss@" } else { "" };
                 let config = trusting(&ours, &server, &format!("socks5://{login}{proxy}"));
-                assert_eq!(ask(&client(&config, backend).unwrap()).await.unwrap(), "nobody", "{way}");
-                assert_eq!(heard.recv().await.unwrap(), server.address.to_string());
+                assert_eq!(
+                    client_certificate(&client(&config, backend).unwrap()).await.unwrap(),
+                    "anonymous",
+                    "{name}"
+                );
+                assert_eq!(received.recv().await.unwrap(), server.address.to_string());
             }
         }
     }
 
     #[tokio::test]
-    async fn a_proxy_that_refuses_is_named_without_its_password() {
+    async fn a_refusing_proxy_is_named_without_its_password() {
         let (server, ours) = https().await;
         let (http, _heard) = http_proxy(None, true).await;
         let (socks, _heard) = socks_proxy(true).await;
-        let (_, backend) = ways()[0];
+        let (_, backend) = backends()[0];
         for (proxy, login, reason) in [
             (format!("http://me:hush@{http}"), "hush", "authorization required"),
             (format!("socks5://{socks}"), "hush", "proxy"),
             ("http://127.0.0.1:1".to_owned(), "hush", "refused"),
         ] {
             let config = trusting(&ours, &server, &proxy);
-            let text = told(&ask(&client(&config, backend).unwrap()).await.unwrap_err());
+            let text = error_text(&client_certificate(&client(&config, backend).unwrap()).await.unwrap_err());
             assert!(text.contains(reason) && !text.contains(login), "{text}");
-            assert!(text.contains("makes no connection"), "{text}");
+            assert!(text.contains("cannot connect to the server"), "{text}");
         }
     }
 
     #[tokio::test]
-    async fn servers_without_tls_are_reached_through_proxies_too() {
+    async fn http_servers_are_reached_through_proxies() {
         let server = kube_testserver::TestServer::start().await.unwrap();
-        let (proxy, mut heard) = http_proxy(None, false).await;
+        let (proxy, mut received) = http_proxy(None, false).await;
         let config = through(&server.url(), &format!("http://{proxy}"));
-        let (_, backend) = ways()[0];
+        let (_, backend) = backends()[0];
         client(&config, backend).unwrap().apiserver_version().await.unwrap();
-        assert!(heard.recv().await.unwrap().starts_with(&format!("CONNECT {}", server.addr())));
+        assert!(received.recv().await.unwrap().starts_with(&format!("CONNECT {}", server.addr())));
         server.shutdown().await;
     }
 }

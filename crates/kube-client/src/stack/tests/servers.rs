@@ -1,4 +1,4 @@
-//! Servers with certificates of the test's own making.
+//! Servers with generated certificates.
 
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};
@@ -14,20 +14,20 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio_rustls::TlsAcceptor;
 use tokio_rustls::server::TlsStream;
 
-/// Signs certificates.
-pub(super) struct Authority {
+/// A certificate authority.
+pub(super) struct CertificateAuthority {
     certificate: rcgen::Certificate,
     issuer: Issuer<'static, KeyPair>,
 }
 
 /// A certificate with its key, both PEM.
-pub(super) struct Signed {
+pub(super) struct CertifiedKey {
     pub(super) certificate: String,
     pub(super) key: String,
     der: Vec<u8>,
 }
 
-impl Authority {
+impl CertificateAuthority {
     pub(super) fn new(name: &str) -> Self {
         let mut params = named(name, &[]);
         params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
@@ -44,17 +44,21 @@ impl Authority {
         self.certificate.der().to_vec()
     }
 
-    /// For a server of these names, or a client.
-    pub(super) fn sign(&self, names: &[&str]) -> Signed {
+    /// A certificate for a server with these names, or for a client.
+    pub(super) fn sign(&self, names: &[&str]) -> CertifiedKey {
         let key = KeyPair::generate().unwrap();
         let certificate = named("leaf", names).signed_by(&key, &self.issuer).unwrap();
-        Signed { certificate: certificate.pem(), key: key.serialize_pem(), der: certificate.der().to_vec() }
+        CertifiedKey {
+            certificate: certificate.pem(),
+            key: key.serialize_pem(),
+            der: certificate.der().to_vec(),
+        }
     }
 }
 
-impl Signed {
-    /// Vouches for itself, and is an authority's, as those are that `openssl req -x509` makes.
-    pub(super) fn by_itself(names: &[&str]) -> Self {
+impl CertifiedKey {
+    /// A self-signed CA certificate, as `openssl req -x509` creates.
+    pub(super) fn self_signed(names: &[&str]) -> Self {
         let mut params = named("itself", names);
         params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
         let key = KeyPair::generate().unwrap();
@@ -66,8 +70,8 @@ impl Signed {
         self.der.clone()
     }
 
-    /// How the server tells of this one when it was shown it.
-    pub(super) fn told(&self) -> String {
+    /// How [`Https`] reports this client certificate.
+    pub(super) fn as_reported(&self) -> String {
         STANDARD.encode(&self.der)
     }
 }
@@ -79,8 +83,8 @@ fn named(name: &str, names: &[&str]) -> CertificateParams {
     params
 }
 
-/// TLS as this certificate, asking clients for theirs.
-pub(super) fn acceptor(own: &Signed, clients: &Authority) -> TlsAcceptor {
+/// TLS with the certificate `own` and optional client certificates of `clients`.
+pub(super) fn acceptor(own: &CertifiedKey, clients: &CertificateAuthority) -> TlsAcceptor {
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let mut roots = RootCertStore::empty();
     roots.add(clients.der().into()).unwrap();
@@ -99,7 +103,7 @@ pub(super) fn acceptor(own: &Signed, clients: &Authority) -> TlsAcceptor {
     TlsAcceptor::from(Arc::new(config))
 }
 
-/// Answers every request by the client certificate that the connection was made with, in base64, or `nobody`.
+/// Responds to every request with the connection's client certificate in base64, or with `anonymous`.
 pub(super) struct Https {
     pub(super) address: SocketAddr,
     acceptor: Arc<Mutex<TlsAcceptor>>,
@@ -112,10 +116,10 @@ impl Https {
         let address = listen(move |stream| {
             let acceptor = current.lock().unwrap().clone();
             async move {
-                // A client that does not trust us hangs up.
+                // A client that does not trust the server closes the connection.
                 if let Ok(stream) = acceptor.accept(stream).await {
-                    let shown = shown_on(&stream);
-                    answer(stream, &shown).await;
+                    let shown = reported_certificate(&stream);
+                    respond(stream, &shown).await;
                 }
             }
         })
@@ -127,13 +131,13 @@ impl Https {
         format!("https://{}", self.address)
     }
 
-    /// From the next connection on.
+    /// Takes effect with the next connection.
     pub(super) fn replace(&self, acceptor: TlsAcceptor) {
         *self.acceptor.lock().unwrap() = acceptor;
     }
 }
 
-/// Serves every connection in a task of its own, as long as the runtime lives.
+/// Serves every connection in its own task until the runtime ends.
 pub(super) async fn listen<F>(serve: impl Fn(TcpStream) -> F + Send + 'static) -> SocketAddr
 where
     F: Future<Output = ()> + Send + 'static,
@@ -148,15 +152,15 @@ where
     address
 }
 
-fn shown_on(stream: &TlsStream<TcpStream>) -> String {
+fn reported_certificate(stream: &TlsStream<TcpStream>) -> String {
     let shown = stream.get_ref().1.peer_certificates().and_then(|chain| chain.first());
-    shown.map_or_else(|| "nobody".to_owned(), |certificate| STANDARD.encode(certificate))
+    shown.map_or_else(|| "anonymous".to_owned(), |certificate| STANDARD.encode(certificate))
 }
 
-async fn answer(mut stream: impl AsyncRead + AsyncWrite + Unpin, text: &str) {
+async fn respond(mut stream: impl AsyncRead + AsyncWrite + Unpin, text: &str) {
     while read_head(&mut stream).await.is_some() {
-        let answer = format!("HTTP/1.1 200 OK\r\ncontent-length: {}\r\n\r\n{text}", text.len());
-        if stream.write_all(answer.as_bytes()).await.is_err() || stream.flush().await.is_err() {
+        let response = format!("HTTP/1.1 200 OK\r\ncontent-length: {}\r\n\r\n{text}", text.len());
+        if stream.write_all(response.as_bytes()).await.is_err() || stream.flush().await.is_err() {
             return;
         }
     }

@@ -1,4 +1,4 @@
-//! Whom to trust and what to show, by each library.
+//! Server verification and client certificates, by each library of the build.
 
 use std::time::Duration;
 
@@ -7,15 +7,15 @@ use hyper_util::rt::TokioExecutor;
 use tempfile::TempDir;
 use tower::{BoxError, ServiceBuilder};
 
-use super::servers::{Authority, Https, Signed, acceptor};
-use super::{ask, client, told, ways};
+use super::servers::{CertificateAuthority, CertifiedKey, Https, acceptor};
+use super::{backends, client, client_certificate, error_text};
 use crate::Client;
 use crate::config::{AuthInfo, Config, ExecConfig, ExecInteractiveMode};
 use crate::stack::ConfigExt;
 
 const LOCAL: &[&str] = &["127.0.0.1"];
 
-fn config(server: &Https, trusted: &Authority) -> Config {
+fn config(server: &Https, trusted: &CertificateAuthority) -> Config {
     let mut config = Config::new(server.url().parse().unwrap());
     config.root_cert = Some(vec![trusted.der()]);
     config
@@ -27,158 +27,166 @@ fn write(folder: &TempDir, name: &str, text: &str) -> String {
     path.to_str().unwrap().to_owned()
 }
 
-/// Files are looked at every few seconds at most.
-async fn a_while() {
+/// Lets the next check of files happen: they are checked every 10 s.
+async fn advance_past_check_interval() {
     tokio::time::pause();
     tokio::time::advance(Duration::from_secs(11)).await;
     tokio::time::resume();
 }
 
 #[tokio::test]
-async fn the_right_authority_is_trusted_and_a_wrong_one_is_named_as_the_reason() {
-    let (ours, other) = (Authority::new("ours"), Authority::new("other"));
+async fn a_server_of_the_configured_ca_is_trusted_and_another_one_is_an_error() {
+    let (ours, other) = (CertificateAuthority::new("ours"), CertificateAuthority::new("other"));
     let server = Https::start(acceptor(&ours.sign(LOCAL), &ours)).await;
-    for (way, backend) in ways() {
+    for (name, backend) in backends() {
         let client = |trusted| client(&config(&server, trusted), backend).unwrap();
-        assert_eq!(ask(&client(&ours)).await.unwrap(), "nobody", "{way}");
-        let text = told(&ask(&client(&other)).await.unwrap_err());
-        assert!(text.contains("cannot connect to 127.0.0.1"), "{way}: {text}");
-        assert!(text.contains("certificate"), "{way}: {text}");
-        let mut careless = config(&server, &other);
-        careless.accept_invalid_certs = true;
-        assert!(ask(&super::client(&careless, backend).unwrap()).await.is_ok(), "{way}");
+        assert_eq!(client_certificate(&client(&ours)).await.unwrap(), "anonymous", "{name}");
+        let text = error_text(&client_certificate(&client(&other)).await.unwrap_err());
+        assert!(text.contains("cannot connect to 127.0.0.1"), "{name}: {text}");
+        assert!(text.contains("certificate"), "{name}: {text}");
+        let mut insecure = config(&server, &other);
+        insecure.accept_invalid_certs = true;
+        assert!(client_certificate(&super::client(&insecure, backend).unwrap()).await.is_ok(), "{name}");
     }
 }
 
 #[tokio::test]
-async fn tls_to_a_port_without_tls_says_so() {
+async fn a_port_without_tls_is_an_error_that_says_so() {
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("https://{}", listener.local_addr().unwrap());
     tokio::spawn(async move {
         loop {
             let (mut stream, _) = listener.accept().await.unwrap();
-            let answer = b"HTTP/1.1 400 Bad Request\r\nconnection: close\r\ncontent-length: 0\r\n\r\n";
-            tokio::io::AsyncWriteExt::write_all(&mut stream, answer).await.unwrap();
-            // Reading what has come avoids a reset, which would take the answer away.
+            let response = b"HTTP/1.1 400 Bad Request\r\nconnection: close\r\ncontent-length: 0\r\n\r\n";
+            tokio::io::AsyncWriteExt::write_all(&mut stream, response).await.unwrap();
+            // Unread data would turn the close into a reset, and the client would lose the response.
             let _ = tokio::io::copy(&mut stream, &mut tokio::io::sink()).await;
         }
     });
-    for (way, backend) in ways() {
+    for (name, backend) in backends() {
         let client = client(&Config::new(url.parse().unwrap()), backend).unwrap();
-        let text = ask(&client).await.unwrap_err().to_string();
-        assert!(text.contains("the server does not speak TLS on this port"), "{way}: {text}");
+        let text = client_certificate(&client).await.unwrap_err().to_string();
+        assert!(text.contains("the server does not speak TLS on this port"), "{name}: {text}");
     }
 }
 
-/// As kubectl has it.
+/// As kubectl does.
 #[tokio::test]
-async fn a_certificate_that_vouches_for_itself_is_trusted_where_it_is_given() {
-    let (clients, own) = (Authority::new("clients"), Signed::by_itself(LOCAL));
+async fn a_self_signed_certificate_is_trusted_if_configured() {
+    let (clients, own) = (CertificateAuthority::new("clients"), CertifiedKey::self_signed(LOCAL));
     let server = Https::start(acceptor(&own, &clients)).await;
-    for (way, backend) in ways() {
+    for (name, backend) in backends() {
         let mut config = config(&server, &clients);
-        for (given, trusted) in [(own.der(), true), (Signed::by_itself(LOCAL).der(), false)] {
-            config.root_cert = Some(vec![given]);
-            let asked = ask(&client(&config, backend).unwrap()).await;
-            assert_eq!(asked.is_ok(), trusted, "{way}: {asked:?}");
+        for (configured, trusted) in [(own.der(), true), (CertifiedKey::self_signed(LOCAL).der(), false)] {
+            config.root_cert = Some(vec![configured]);
+            let result = client_certificate(&client(&config, backend).unwrap()).await;
+            assert_eq!(result.is_ok(), trusted, "{name}: {result:?}");
         }
     }
 }
 
-/// As kubectl has it.
+/// As kubectl does.
 #[tokio::test]
-async fn a_servers_own_certificate_may_be_given_in_place_of_its_authority() {
-    let ours = Authority::new("ours");
+async fn a_servers_own_certificate_is_trusted_if_configured() {
+    let ours = CertificateAuthority::new("ours");
     let own = ours.sign(LOCAL);
     let server = Https::start(acceptor(&own, &ours)).await;
-    for (way, backend) in ways() {
+    for (name, backend) in backends() {
         let mut config = config(&server, &ours);
-        for (given, trusted) in [(own.der(), true), (ours.sign(LOCAL).der(), false)] {
-            config.root_cert = Some(vec![given]);
-            let asked = ask(&client(&config, backend).unwrap()).await;
-            assert_eq!(asked.is_ok(), trusted, "{way}: {asked:?}");
+        for (configured, trusted) in [(own.der(), true), (ours.sign(LOCAL).der(), false)] {
+            config.root_cert = Some(vec![configured]);
+            let result = client_certificate(&client(&config, backend).unwrap()).await;
+            assert_eq!(result.is_ok(), trusted, "{name}: {result:?}");
         }
     }
 }
 
 #[tokio::test]
-async fn another_name_can_be_expected() {
-    let ours = Authority::new("ours");
+async fn tls_server_name_replaces_the_host() {
+    let ours = CertificateAuthority::new("ours");
     let server = Https::start(acceptor(&ours.sign(&["api.internal"]), &ours)).await;
-    for (way, backend) in ways() {
+    for (name, backend) in backends() {
         let mut config = config(&server, &ours);
-        let text = told(&ask(&client(&config, backend).unwrap()).await.unwrap_err());
-        assert!(text.contains("certificate"), "{way}: {text}");
+        let text = error_text(&client_certificate(&client(&config, backend).unwrap()).await.unwrap_err());
+        assert!(text.contains("certificate"), "{name}: {text}");
         config.tls_server_name = Some("api.internal".into());
-        assert_eq!(ask(&client(&config, backend).unwrap()).await.unwrap(), "nobody", "{way}");
+        assert_eq!(
+            client_certificate(&client(&config, backend).unwrap()).await.unwrap(),
+            "anonymous",
+            "{name}"
+        );
         config.tls_server_name = Some("other.internal".into());
-        assert!(ask(&client(&config, backend).unwrap()).await.is_err(), "{way}");
+        assert!(client_certificate(&client(&config, backend).unwrap()).await.is_err(), "{name}");
     }
 }
 
 #[tokio::test]
-async fn authorities_in_a_file_are_replaced_without_a_restart() {
-    let (old, new) = (Authority::new("old"), Authority::new("new"));
-    for (way, backend) in ways() {
+async fn a_changed_ca_file_is_used_without_a_restart() {
+    let (old, new) = (CertificateAuthority::new("old"), CertificateAuthority::new("new"));
+    for (name, backend) in backends() {
         let folder = tempfile::tempdir().unwrap();
         let server = Https::start(acceptor(&old.sign(LOCAL), &old)).await;
         let mut config = config(&server, &old);
         config.root_cert_file = Some(write(&folder, "ca.crt", &old.pem()).into());
         let before = client(&config, backend).unwrap();
-        assert!(ask(&before).await.is_ok(), "{way}");
+        assert!(client_certificate(&before).await.is_ok(), "{name}");
 
-        // The connection that is open goes on; a client without one stands for a connection that broke.
+        // An open connection stays in use; a client without one behaves as after a broken connection.
         let without_connection = client(&config, backend).unwrap();
         server.replace(acceptor(&new.sign(LOCAL), &new));
-        assert!(ask(&before).await.is_ok(), "{way}");
-        assert!(ask(&without_connection).await.is_err(), "{way}");
+        assert!(client_certificate(&before).await.is_ok(), "{name}");
+        assert!(client_certificate(&without_connection).await.is_err(), "{name}");
         write(&folder, "ca.crt", &format!("{}{}", old.pem(), new.pem()));
-        assert!(ask(&without_connection).await.is_ok(), "{way}");
+        assert!(client_certificate(&without_connection).await.is_ok(), "{name}");
     }
 }
 
 #[tokio::test]
-async fn a_session_from_before_the_authorities_changed_is_not_resumed() {
-    let (old, new) = (Authority::new("old"), Authority::new("new"));
-    for (way, backend) in ways() {
+async fn a_tls_session_is_not_resumed_after_the_cas_changed() {
+    let (old, new) = (CertificateAuthority::new("old"), CertificateAuthority::new("new"));
+    for (name, backend) in backends() {
         let folder = tempfile::tempdir().unwrap();
         let server = Https::start(acceptor(&old.sign(LOCAL), &old)).await;
         let mut config = config(&server, &old);
         config.root_cert_file = Some(write(&folder, "ca.crt", &old.pem()).into());
         let client = client(&config, backend).unwrap();
-        // Each over a connection of its own.
-        let ask = async || {
+        // Each request uses a new connection.
+        let request = async || {
             let request = http::Request::get("/").header("connection", "close").body(Vec::new());
             client.request_text(request.unwrap()).await
         };
         for _ in 0..3 {
-            assert!(ask().await.is_ok(), "{way}");
+            assert!(request().await.is_ok(), "{name}");
         }
         write(&folder, "ca.crt", &format!("{}\n", new.pem()));
-        assert!(ask().await.is_err(), "{way}");
+        assert!(request().await.is_err(), "{name}");
     }
 }
 
 #[tokio::test]
-async fn a_wildcard_stands_for_a_whole_label() {
-    let ours = Authority::new("ours");
+async fn a_wildcard_matches_only_a_whole_label() {
+    let ours = CertificateAuthority::new("ours");
     let server = Https::start(acceptor(&ours.sign(&["*.whole.test", "api*.part.test"]), &ours)).await;
-    for (way, backend) in ways() {
+    for (name, backend) in backends() {
         let mut config = config(&server, &ours);
-        for (name, fits) in [("api1.whole.test", true), ("api1.part.test", false)] {
-            config.tls_server_name = Some(name.to_owned());
-            assert_eq!(ask(&client(&config, backend).unwrap()).await.is_ok(), fits, "{way}: {name}");
+        for (host, matches) in [("api1.whole.test", true), ("api1.part.test", false)] {
+            config.tls_server_name = Some(host.to_owned());
+            assert_eq!(
+                client_certificate(&client(&config, backend).unwrap()).await.is_ok(),
+                matches,
+                "{name}: {name}"
+            );
         }
     }
 }
 
 #[tokio::test]
-async fn a_client_certificate_in_files_is_shown_anew_when_it_changes() {
-    let ours = Authority::new("ours");
+async fn a_changed_client_certificate_file_is_presented() {
+    let ours = CertificateAuthority::new("ours");
     let server = Https::start(acceptor(&ours.sign(LOCAL), &ours)).await;
-    for (way, backend) in ways() {
+    for (name, backend) in backends() {
         let folder = tempfile::tempdir().unwrap();
-        let put = |signed: &Signed, more: &str| AuthInfo {
+        let put = |signed: &CertifiedKey, more: &str| AuthInfo {
             client_certificate: Some(write(&folder, "crt", &format!("{}{more}", signed.certificate))),
             client_key: Some(write(&folder, "key", &format!("{}{more}", signed.key))),
             ..AuthInfo::default()
@@ -188,18 +196,18 @@ async fn a_client_certificate_in_files_is_shown_anew_when_it_changes() {
         config.auth_info = put(&first, "");
         let client = client(&config, backend).unwrap();
         for _ in 0..2 {
-            assert_eq!(ask(&client).await.unwrap(), first.told(), "{way}");
+            assert_eq!(client_certificate(&client).await.unwrap(), first.as_reported(), "{name}");
         }
         put(&second, "\n");
-        a_while().await;
+        advance_past_check_interval().await;
         for _ in 0..2 {
-            assert_eq!(ask(&client).await.unwrap(), second.told(), "{way}");
+            assert_eq!(client_certificate(&client).await.unwrap(), second.as_reported(), "{name}");
         }
     }
 }
 
-/// A credential program that prints the file `credential`.
-fn program(folder: &TempDir) -> AuthInfo {
+/// An exec plugin that prints the file `credential`.
+fn exec_plugin(folder: &TempDir) -> AuthInfo {
     let exec = ExecConfig {
         api_version: Some("client.authentication.k8s.io/v1".into()),
         command: Some("cat".into()),
@@ -210,8 +218,8 @@ fn program(folder: &TempDir) -> AuthInfo {
     AuthInfo { exec: Some(exec), ..AuthInfo::default() }
 }
 
-/// Expired ones are asked for anew with each request.
-fn print(folder: &TempDir, signed: &Signed) {
+/// Writes an expired credential, so that each request runs the plugin again.
+fn write_credential(folder: &TempDir, signed: &CertifiedKey) {
     let credential = serde_json::json!({
         "apiVersion": "client.authentication.k8s.io/v1",
         "kind": "ExecCredential",
@@ -225,26 +233,26 @@ fn print(folder: &TempDir, signed: &Signed) {
 }
 
 #[tokio::test]
-async fn the_certificate_of_a_program_is_shown_and_so_is_the_next_one() {
-    let ours = Authority::new("ours");
+async fn each_certificate_of_an_exec_plugin_is_presented() {
+    let ours = CertificateAuthority::new("ours");
     let server = Https::start(acceptor(&ours.sign(LOCAL), &ours)).await;
-    for (way, backend) in ways() {
+    for (name, backend) in backends() {
         let folder = tempfile::tempdir().unwrap();
         let mut config = config(&server, &ours);
-        config.auth_info = program(&folder);
+        config.auth_info = exec_plugin(&folder);
         let client = client(&config, backend).unwrap();
         for _ in 0..2 {
             let signed = ours.sign(&["me"]);
-            print(&folder, &signed);
+            write_credential(&folder, &signed);
             for _ in 0..2 {
-                assert_eq!(ask(&client).await.unwrap(), signed.told(), "{way}");
+                assert_eq!(client_certificate(&client).await.unwrap(), signed.as_reported(), "{name}");
             }
         }
     }
 }
 
-/// As users put together stacks of their own.
-fn own_stack<C>(config: &Config, connector: C) -> Client
+/// A stack as users build it.
+fn custom_stack<C>(config: &Config, connector: C) -> Client
 where
     C: hyper_util::client::legacy::connect::Connect + Clone + Send + Sync + 'static,
 {
@@ -258,33 +266,33 @@ where
 }
 
 #[tokio::test]
-async fn the_certificate_of_a_program_is_shown_in_stacks_of_ones_own() {
-    let ours = Authority::new("ours");
+async fn the_certificate_of_an_exec_plugin_is_presented_in_custom_stacks() {
+    let ours = CertificateAuthority::new("ours");
     let server = Https::start(acceptor(&ours.sign(LOCAL), &ours)).await;
     let folder = tempfile::tempdir().unwrap();
     let mut config = config(&server, &ours);
-    config.auth_info = program(&folder);
+    config.auth_info = exec_plugin(&folder);
     let signed = ours.sign(&["me"]);
-    print(&folder, &signed);
+    write_credential(&folder, &signed);
     #[cfg(feature = "rustls-tls")]
     {
-        let client = own_stack(&config, config.rustls_https_connector().unwrap());
-        assert_eq!(ask(&client).await.unwrap(), signed.told());
+        let client = custom_stack(&config, config.rustls_https_connector().unwrap());
+        assert_eq!(client_certificate(&client).await.unwrap(), signed.as_reported());
     }
     #[cfg(feature = "openssl-tls")]
     {
-        let client = own_stack(&config, config.openssl_https_connector().unwrap());
-        assert_eq!(ask(&client).await.unwrap(), signed.told());
+        let client = custom_stack(&config, config.openssl_https_connector().unwrap());
+        assert_eq!(client_certificate(&client).await.unwrap(), signed.as_reported());
     }
 }
 
 #[cfg(feature = "openssl-tls")]
 #[tokio::test]
-async fn the_settings_of_openssl_alone_will_do() {
+async fn the_openssl_builder_alone_connects() {
     use hyper_openssl::client::legacy::HttpsConnector;
     use hyper_util::client::legacy::connect::HttpConnector;
 
-    let ours = Authority::new("ours");
+    let ours = CertificateAuthority::new("ours");
     let server = Https::start(acceptor(&ours.sign(LOCAL), &ours)).await;
     let folder = tempfile::tempdir().unwrap();
     let signed = ours.sign(&["me"]);
@@ -294,23 +302,23 @@ async fn the_settings_of_openssl_alone_will_do() {
     let mut tcp = HttpConnector::new();
     tcp.enforce_http(false);
     let settings = config.openssl_ssl_connector_builder().unwrap();
-    let client = own_stack(&config, HttpsConnector::with_connector(tcp, settings).unwrap());
-    assert_eq!(ask(&client).await.unwrap(), signed.told());
+    let client = custom_stack(&config, HttpsConnector::with_connector(tcp, settings).unwrap());
+    assert_eq!(client_certificate(&client).await.unwrap(), signed.as_reported());
 }
 
 #[test]
-fn what_cannot_be_used_shows_before_the_first_request() {
-    let ours = Authority::new("ours");
+fn invalid_certificates_are_an_error_before_the_first_request() {
+    let ours = CertificateAuthority::new("ours");
     let (mine, other) = (ours.sign(&["me"]), ours.sign(&["other"]));
     let folder = tempfile::tempdir().unwrap();
-    for (way, backend) in ways() {
+    for (name, backend) in backends() {
         let mut config = Config::new("https://127.0.0.1:1".parse().unwrap());
         config.root_cert = Some(vec![b"garbage".to_vec()]);
-        assert!(told(&client(&config, backend).err().unwrap()).contains("authority"), "{way}");
+        assert!(error_text(&client(&config, backend).err().unwrap()).contains("authority"), "{name}");
         config.root_cert = Some(vec![ours.der()]);
         config.auth_info.client_certificate = Some(write(&folder, "crt", &mine.certificate));
         config.auth_info.client_key = Some(write(&folder, "key", &other.key));
-        let text = told(&client(&config, backend).err().unwrap());
-        assert!(text.contains("client key"), "{way}: {text}");
+        let text = error_text(&client(&config, backend).err().unwrap());
+        assert!(text.contains("client key"), "{name}: {text}");
     }
 }

@@ -1,4 +1,4 @@
-//! The client certificate in OpenSSL's form.
+//! The client certificate as OpenSSL types.
 
 use openssl::error::ErrorStack;
 use openssl::pkey::{PKey, Private};
@@ -9,7 +9,7 @@ use secrecy::ExposeSecret;
 use super::SslConnectorError;
 use crate::config::ClientIdentityPem;
 
-/// A certificate, what stands between it and its authority, and its key.
+/// A client certificate with its intermediate certificates and its key.
 pub(super) struct OpensslIdentity {
     certificate: X509,
     intermediates: Vec<X509>,
@@ -17,12 +17,12 @@ pub(super) struct OpensslIdentity {
 }
 
 impl OpensslIdentity {
-    /// Reads both from PEM text, and checks that they belong together.
+    /// Parses both, and checks that the key matches the certificate.
     pub(super) fn parse(pem: &ClientIdentityPem) -> Result<Self, SslConnectorError> {
         let mut chain =
             X509::stack_from_pem(&pem.certificate).map_err(SslConnectorError::ParseCertificate)?.into_iter();
         let certificate = chain.next().ok_or(SslConnectorError::MissingCertificate)?;
-        // Without a passphrase at hand OpenSSL would ask for one on the terminal.
+        // Without the empty passphrase, OpenSSL would prompt for one on the terminal.
         let key = PKey::private_key_from_pem_passphrase(pem.key.expose_secret().as_bytes(), b"")
             .map_err(SslConnectorError::ParseKey)?;
         let public = certificate.public_key().map_err(SslConnectorError::ParseCertificate)?;
@@ -32,8 +32,8 @@ impl OpensslIdentity {
         Ok(Self { certificate, intermediates: chain.collect(), key })
     }
 
-    /// For all connections that are made with these settings.
-    pub(super) fn set_in(&self, settings: &mut SslConnectorBuilder) -> Result<(), ErrorStack> {
+    /// Sets the certificate for all connections with these settings.
+    pub(super) fn set_on_builder(&self, settings: &mut SslConnectorBuilder) -> Result<(), ErrorStack> {
         settings.set_certificate(&self.certificate)?;
         for certificate in &self.intermediates {
             settings.add_extra_chain_cert(certificate.clone())?;
@@ -41,8 +41,8 @@ impl OpensslIdentity {
         settings.set_private_key(&self.key)
     }
 
-    /// For one connection.
-    pub(super) fn show_on(&self, connection: &mut SslRef) -> Result<(), ErrorStack> {
+    /// Sets the certificate for one connection.
+    pub(super) fn set_on_connection(&self, connection: &mut SslRef) -> Result<(), ErrorStack> {
         connection.set_certificate(&self.certificate)?;
         for certificate in &self.intermediates {
             connection.add_chain_cert(certificate.clone())?;
@@ -61,7 +61,7 @@ mod tests {
     }
 
     #[test]
-    fn each_mistake_has_its_error() {
+    fn each_invalid_identity_has_its_own_error() {
         let made = || {
             let made = rcgen::generate_simple_self_signed(vec!["me".into()]).unwrap();
             (made.cert.pem(), made.signing_key.serialize_pem())

@@ -1,12 +1,12 @@
 //! TLS by OpenSSL.
 
-mod connector;
 mod error;
+mod https;
 mod identity;
-mod renewed;
-mod roots;
+mod reloading;
+mod trust_anchors;
 
-pub(crate) use connector::{https_connector, ssl_connector_builder};
 pub use error::OpensslTlsError;
 use error::SslConnectorError;
-pub(crate) use renewed::renewed_connector;
+pub(crate) use https::{https_connector, ssl_connector_builder};
+pub(crate) use reloading::reloading_connector;

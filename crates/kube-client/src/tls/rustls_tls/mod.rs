@@ -1,11 +1,11 @@
 //! TLS by rustls.
 
-mod connector;
+mod client_config;
+mod configured_cas;
 mod error;
-mod given;
 mod provider;
-mod roots;
+mod verifier;
 
-pub(crate) use connector::{client_config, https_connector};
+pub(crate) use client_config::{client_config, https_connector};
 pub use error::RustlsTlsError;
 pub(crate) use provider::{NoCryptoProvider, crypto_provider};

@@ -1,17 +1,17 @@
-//! The cryptography that rustls uses.
+//! The cryptography provider of rustls.
 
 use std::sync::Arc;
 
 use rustls::crypto::CryptoProvider;
 use thiserror::Error;
 
-/// What the process has installed, or else the one that this crate was built with: aws-lc-rs where both are on, since ring is on by
-/// default and whoever adds aws-lc-rs means it.
+/// The provider that the process has installed, or else the one of this build: aws-lc-rs if both are enabled, since ring is the default
+/// and aws-lc-rs a deliberate choice.
 pub(crate) fn crypto_provider() -> Result<Arc<CryptoProvider>, NoCryptoProvider> {
     CryptoProvider::get_default().cloned().or_else(built_in).ok_or(NoCryptoProvider)
 }
 
-/// The process has installed none, and the crate was built without any.
+/// The process has installed no provider, and the build has none.
 #[derive(Debug, Error)]
 #[error(
     "no cryptography for TLS: enable the feature `ring` or `aws-lc-rs` of kube, or install a rustls `CryptoProvider` first"
@@ -37,7 +37,7 @@ mod tests {
         let err = Client::try_from(config).err().unwrap();
         let Error::Service(cause) = err else { panic!("{err:?}") };
         assert!(cause.to_string().contains("`ring` or `aws-lc-rs`"), "{cause}");
-        // Nothing of it is needed here.
+        // http needs no cryptography.
         Client::try_from(Config::new("http://localhost:1".parse().unwrap())).unwrap();
     }
 }

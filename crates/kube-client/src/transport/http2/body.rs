@@ -1,4 +1,4 @@
-//! What arrives of an answer.
+//! The response body of a stream.
 
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
@@ -11,29 +11,29 @@ use http_body::{Body, Frame, SizeHint};
 use tower::BoxError;
 
 use super::error::explain;
-use super::line::Place;
+use super::slots::Slot;
 use super::upload::{self, Upload};
 
-/// The body of an answer. To drop it before its end tells the server to stop.
-pub(crate) struct Incoming {
+/// A response body. Dropping it early resets the stream.
+pub(crate) struct Http2Body {
     stream: RecvStream,
-    /// What is still to come, if the server said so.
-    left: Option<u64>,
-    over: bool,
+    /// The bytes still to come, if the response has a content-length.
+    remaining: Option<u64>,
+    ended: bool,
     upload: Option<Upload>,
-    place: Place,
+    slot: Slot,
 }
 
-impl Incoming {
-    pub(super) fn new(headers: &HeaderMap, stream: RecvStream, upload: Option<Upload>, place: Place) -> Self {
+impl Http2Body {
+    pub(super) fn new(headers: &HeaderMap, stream: RecvStream, upload: Option<Upload>, slot: Slot) -> Self {
         let length = headers.get(CONTENT_LENGTH).and_then(|length| length.to_str().ok()?.parse().ok());
-        let over = stream.is_end_stream();
-        // An answer to HEAD tells a length and has no body.
-        Self { stream, left: length.filter(|_| !over), over, upload, place }
+        let ended = stream.is_end_stream();
+        // A response to HEAD has a content-length and no body.
+        Self { stream, remaining: length.filter(|_| !ended), ended, upload, slot }
     }
 }
 
-impl Body for Incoming {
+impl Body for Http2Body {
     type Data = Bytes;
     type Error = BoxError;
 
@@ -42,42 +42,42 @@ impl Body for Incoming {
         cx: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, BoxError>>> {
         let this = &mut *self;
-        if this.over {
+        if this.ended {
             return Poll::Ready(None);
         }
         upload::poll(&mut this.upload, cx);
         match ready!(this.stream.poll_data(cx)) {
             Some(Ok(data)) => {
-                // What has been handed out makes room for more. An error means that the stream is over, and the next read says so.
+                // An error means that the stream has ended, which the next read reports.
                 let _ = this.stream.flow_control().release_capacity(data.len());
-                this.left = this.left.map(|left| left.saturating_sub(data.len() as u64));
-                this.over = this.stream.is_end_stream();
+                this.remaining = this.remaining.map(|remaining| remaining.saturating_sub(data.len() as u64));
+                this.ended = this.stream.is_end_stream();
                 return Poll::Ready(Some(Ok(Frame::data(data))));
             }
             Some(Err(err)) => {
-                this.over = true;
-                // A server that needs no more of the request ends it like this after a whole answer (RFC 9113, 8.1).
+                this.ended = true;
+                // After a complete response, a server that needs no more of the request body resets with NO_ERROR (RFC 9113, 8.1).
                 let whole = err.is_reset() && err.is_remote() && err.reason() == Some(Reason::NO_ERROR);
-                return Poll::Ready((!whole).then(|| Err(explain(err, this.place.line()))));
+                return Poll::Ready((!whole).then(|| Err(explain(err, this.slot.connection()))));
             }
             None => {}
         }
         let trailers = ready!(this.stream.poll_trailers(cx));
-        this.over = true;
+        this.ended = true;
         Poll::Ready(match trailers {
             Ok(trailers) => trailers.map(|trailers| Ok(Frame::trailers(trailers))),
-            Err(err) => Some(Err(explain(err, this.place.line()))),
+            Err(err) => Some(Err(explain(err, this.slot.connection()))),
         })
     }
 
     fn is_end_stream(&self) -> bool {
-        self.over
+        self.ended
     }
 
     fn size_hint(&self) -> SizeHint {
-        match self.left {
-            Some(left) => SizeHint::with_exact(left),
-            None if self.over => SizeHint::with_exact(0),
+        match self.remaining {
+            Some(remaining) => SizeHint::with_exact(remaining),
+            None if self.ended => SizeHint::with_exact(0),
             None => SizeHint::default(),
         }
     }

@@ -1,4 +1,4 @@
-//! Why there is no answer, or only part of one.
+//! Why a response is missing or incomplete.
 
 use std::io;
 
@@ -6,52 +6,54 @@ use h2::Reason;
 use thiserror::Error;
 use tower::BoxError;
 
-use super::line::Line;
+use super::keepalive::DETECTION_TIME;
+use super::slots::StreamSlots;
 
-/// The server says that it did nothing with the request: to send it again is safe, whatever it is.
+/// The server reports that it has not processed the request, so any request can be sent again (RFC 9113, 8.7).
 #[derive(Debug, Error)]
-#[error("the server did not take the request")]
-pub(crate) struct NotTaken(#[source] pub(super) h2::Error);
+#[error("the server did not process the request")]
+pub(crate) struct NotProcessed(#[source] pub(super) h2::Error);
 
 #[cfg(test)]
-impl NotTaken {
+impl NotProcessed {
     pub(crate) fn new() -> Self {
         Self(Reason::REFUSED_STREAM.into())
     }
 }
 
-/// What was sent may have been taken.
+/// The server may have processed the request.
 #[derive(Debug, Error)]
 #[error("the connection to the server failed")]
-struct Broken(#[source] BoxError);
+struct ConnectionFailed(#[source] BoxError);
 
-/// The server has answered no ping.
-pub(super) fn silent() -> BoxError {
-    let silence = super::alive::NOTICED.as_secs();
+/// The server has not acknowledged a ping.
+pub(super) fn unresponsive() -> BoxError {
+    let silence = DETECTION_TIME.as_secs();
     let text = format!(
-        "the connection to the server is dead: nothing came for {silence}s, not even the answer to a ping"
+        "the connection to the server is dead: nothing was received for {silence}s, not even a ping acknowledgement"
     );
     io::Error::new(io::ErrorKind::TimedOut, text).into()
 }
 
-pub(super) fn explain(err: h2::Error, line: &Line) -> BoxError {
-    if line.is_silent() {
-        return silent();
+/// Classifies an error of one stream.
+pub(super) fn explain(err: h2::Error, slots: &StreamSlots) -> BoxError {
+    if slots.is_unresponsive() {
+        return unresponsive();
     }
-    // A GOAWAY is told only to requests that come after the last one that the server takes (RFC 9113, 6.8); the others go on.
+    // h2 reports a GOAWAY only to streams above the last one that the server processes (RFC 9113, 6.8).
     let refused = err.is_go_away() || (err.is_reset() && err.reason() == Some(Reason::REFUSED_STREAM));
     if refused && err.is_remote() {
-        return NotTaken(err).into();
+        return NotProcessed(err).into();
     }
-    // `h2::Error` has no `source`, so that nobody would find what is in it.
+    // `h2::Error` has no `source`; without this, callers could not find the I/O error in the chain.
     let cause = match err.get_io() {
-        // Its word for an end of the connection while answers are under way.
+        // h2 reports the end of a connection with open streams as a broken pipe.
         Some(err) if err.kind() == io::ErrorKind::BrokenPipe => {
-            let text = "the server closed the connection before the answer had ended";
+            let text = "the server closed the connection before the response was complete";
             io::Error::new(io::ErrorKind::UnexpectedEof, text).into()
         }
         Some(err) => io::Error::new(err.kind(), err.to_string()).into(),
         None => err.into(),
     };
-    Broken(cause).into()
+    ConnectionFailed(cause).into()
 }

@@ -1,13 +1,13 @@
-//! HTTP/2 connections (RFC 9113), used by whoever has a request: no task and no channel stands between a caller and the wire.
+//! HTTP/2 connections (RFC 9113). Callers write to the h2 connection directly, without a task or channel in between.
 
-mod alive;
 mod body;
 mod connection;
 mod error;
-mod line;
+mod keepalive;
+mod slots;
 mod upload;
 
-pub(super) use body::Incoming;
-pub(super) use connection::{Connection, Exchange};
-pub(crate) use error::NotTaken;
-pub(super) use line::{Line, Place, ROOM};
+pub(super) use body::Http2Body;
+pub(super) use connection::{Http2Connection, ResponseFuture};
+pub(crate) use error::NotProcessed;
+pub(super) use slots::{MAX_STREAMS, Slot, StreamSlots};

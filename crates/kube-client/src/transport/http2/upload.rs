@@ -1,4 +1,4 @@
-//! The bodies of requests.
+//! TransportFuture request bodies.
 
 use std::future::poll_fn;
 use std::pin::Pin;
@@ -11,37 +11,37 @@ use h2::{Reason, SendStream};
 use http_body::{Body, Frame};
 use tower::BoxError;
 
-/// The rest of a body, which goes on while the answer is waited for and read.
+/// Sends the rest of a body while the response is awaited and read.
 pub(super) type Upload = BoxFuture<'static, ()>;
 
-/// Goes on with it.
+/// Drives the upload, and drops it when it is done.
 pub(super) fn poll(upload: &mut Option<Upload>, cx: &mut Context<'_>) {
     if upload.as_mut().is_some_and(|upload| upload.poll_unpin(cx).is_ready()) {
         *upload = None;
     }
 }
 
-/// Sends what is there of a body. Gives it back if there is more to come.
+/// Sends the first frame if it is ready. Returns the body if more is to come.
 ///
-/// What was not sent yet lies in memory anyway, so the server's window does not matter for it here.
+/// The frame is in memory already, so it may be queued beyond the server's flow-control window.
 pub(super) fn begin<B>(mut body: B, stream: &mut SendStream<Bytes>) -> Option<B>
 where
     B: Body<Data = Bytes, Error: Into<BoxError>> + Unpin,
 {
     match Pin::new(&mut body).poll_frame(&mut Context::from_waker(Waker::noop())) {
-        Poll::Ready(frame) => pass_on(frame, &body, stream).then_some(body),
+        Poll::Ready(frame) => send_frame(frame, &body, stream).then_some(body),
         Poll::Pending => Some(body),
     }
 }
 
-/// Sends the rest as fast as the server takes it.
+/// Sends the rest as fast as the server's flow control allows.
 pub(super) async fn finish<B>(mut body: B, mut stream: SendStream<Bytes>)
 where
     B: Body<Data = Bytes, Error: Into<BoxError>> + Unpin,
 {
     loop {
         let sent = poll_fn(|cx| {
-            // A server that wants no more of it says so while we wait for either.
+            // The server may reset the stream while we wait for capacity or for the body.
             if stream.poll_reset(cx).is_ready() {
                 return Poll::Ready(false);
             }
@@ -52,7 +52,7 @@ where
                 }
             }
             let frame = ready!(Pin::new(&mut body).poll_frame(cx));
-            Poll::Ready(pass_on(frame, &body, &mut stream))
+            Poll::Ready(send_frame(frame, &body, &mut stream))
         });
         if !sent.await {
             return;
@@ -60,8 +60,8 @@ where
     }
 }
 
-/// Whether there is more to come. An error here means that the stream is over: whoever waits for the answer is told.
-fn pass_on<B: Body>(
+/// Sends one frame; returns whether more is to come. An error of `stream` means that it has ended, which the response future reports.
+fn send_frame<B: Body>(
     frame: Option<Result<Frame<Bytes>, impl Into<BoxError>>>,
     body: &B,
     stream: &mut SendStream<Bytes>,
@@ -79,7 +79,7 @@ fn pass_on<B: Body>(
             }
         },
         Some(Err(err)) => {
-            tracing::debug!(error = %err.into(), "the body of a request broke off");
+            tracing::debug!(error = %err.into(), "the request body failed");
             stream.send_reset(Reason::CANCEL);
             false
         }

@@ -1,4 +1,4 @@
-//! Servers that choose HTTP/1.1.
+//! Servers that negotiate HTTP/1.1.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -8,10 +8,10 @@ use http::{Response, Uri};
 use tokio::io::{AsyncReadExt, AsyncWriteExt, DuplexStream};
 use tower::BoxError;
 
-use super::{Client, NearEnd, text};
-use crate::transport::any;
+use super::{Client, MemoryIo, text};
+use crate::transport::boxed;
 
-/// Answers this many requests and closes then.
+/// Responds to this many requests, then closes the connection.
 async fn serve(mut io: DuplexStream, requests: usize) {
     for _ in 0..requests {
         let mut request = Vec::new();
@@ -22,23 +22,23 @@ async fn serve(mut io: DuplexStream, requests: usize) {
             }
         }
         let line = String::from_utf8_lossy(&request).lines().next().unwrap_or_default().to_owned();
-        let answer = format!("HTTP/1.1 200 OK\r\ncontent-length: {}\r\n\r\n{line}", line.len());
-        io.write_all(answer.as_bytes()).await.unwrap();
+        let response = format!("HTTP/1.1 200 OK\r\ncontent-length: {}\r\n\r\n{line}", line.len());
+        io.write_all(response.as_bytes()).await.unwrap();
     }
 }
 
 #[tokio::test]
-async fn the_connection_that_showed_it_is_used() {
-    let client = Client::of(NearEnd::http1, |_, io| serve(io, 100));
+async fn the_connection_that_negotiated_http1_is_reused() {
+    let client = Client::new(MemoryIo::http1, |_, io| serve(io, 100));
     for _ in 0..5 {
-        let answer = client.get("/version").await.unwrap();
-        assert_eq!(text(answer).await.unwrap(), "GET /version HTTP/1.1");
+        let response = client.get("/version").await.unwrap();
+        assert_eq!(text(response).await.unwrap(), "GET /version HTTP/1.1");
     }
     assert_eq!(client.connections(), 1);
 }
 
-/// Answers all requests, but those for `/quiet` only with a head.
-async fn answer_but_not_wholly(mut io: DuplexStream) {
+/// Responds to all requests; for `/quiet` the body never comes.
+async fn respond_without_body_to_quiet(mut io: DuplexStream) {
     loop {
         let mut request = Vec::new();
         while !request.ends_with(b"\r\n\r\n") {
@@ -48,14 +48,14 @@ async fn answer_but_not_wholly(mut io: DuplexStream) {
             }
         }
         let rest = if request.starts_with(b"GET /quiet") { "" } else { "!" };
-        let answer = format!("HTTP/1.1 200 OK\r\ncontent-length: 1\r\n\r\n{rest}");
-        io.write_all(answer.as_bytes()).await.unwrap();
+        let response = format!("HTTP/1.1 200 OK\r\ncontent-length: 1\r\n\r\n{rest}");
+        io.write_all(response.as_bytes()).await.unwrap();
     }
 }
 
 /// A client that has some idle connections.
 async fn with_idle_connections() -> Client {
-    let client = Client::of(NearEnd::http1, |_, io| answer_but_not_wholly(io));
+    let client = Client::new(MemoryIo::http1, |_, io| respond_without_body_to_quiet(io));
     futures::join!(whole(&client), whole(&client), whole(&client), whole(&client));
     assert!(client.connections() >= 3, "{}", client.connections());
     client
@@ -65,14 +65,14 @@ async fn whole(client: &Client) {
     assert_eq!(text(client.get("/x").await.unwrap()).await.unwrap(), "!");
 }
 
-/// Where one connection has gone dead, those that are idle may have, too.
+/// When one connection is dead, idle ones may be dead too.
 #[tokio::test(start_paused = true)]
-async fn after_an_answer_was_given_up_no_idle_connection_is_used() {
+async fn after_a_stalled_response_was_dropped_no_idle_connection_is_reused() {
     let client = with_idle_connections().await;
     let before = client.connections();
     whole(&client).await;
     let quiet = client.get("/quiet").await.unwrap();
-    assert_eq!(client.connections(), before, "there are idle ones, and nothing is known against them");
+    assert_eq!(client.connections(), before, "idle connections are reused while none is suspect");
     tokio::time::sleep(Duration::from_secs(55)).await;
     drop(quiet);
     whole(&client).await;
@@ -81,7 +81,7 @@ async fn after_an_answer_was_given_up_no_idle_connection_is_used() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn idle_connections_stay_in_use_while_other_exchanges_are_well() {
+async fn idle_connections_are_reused_while_other_connections_receive_data() {
     let client = with_idle_connections().await;
     let before = client.connections();
     for _ in 0..10 {
@@ -89,7 +89,7 @@ async fn idle_connections_stay_in_use_while_other_exchanges_are_well() {
         tokio::time::sleep(Duration::from_secs(54)).await;
         whole(&client).await;
         tokio::time::sleep(Duration::from_secs(1)).await;
-        // Its own connection is lost, and no other one.
+        // This closes only its own connection.
         drop(quiet);
         whole(&client).await;
     }
@@ -97,7 +97,7 @@ async fn idle_connections_stay_in_use_while_other_exchanges_are_well() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_answer_that_is_given_up_early_says_nothing_against_idle_connections() {
+async fn a_response_that_is_dropped_early_does_not_discard_idle_connections() {
     let client = with_idle_connections().await;
     let before = client.connections();
     for _ in 0..before - 1 {
@@ -108,22 +108,23 @@ async fn an_answer_that_is_given_up_early_says_nothing_against_idle_connections(
 }
 
 #[tokio::test]
-async fn requests_at_the_same_time_have_connections_of_their_own() {
-    let client = Client::of(NearEnd::http1, |_, io| serve(io, 100));
-    let answers = futures::future::join_all((0..8).map(|_| client.get("/x"))).await;
-    assert!(answers.iter().all(Result::is_ok));
+async fn concurrent_requests_use_separate_connections() {
+    let client = Client::new(MemoryIo::http1, |_, io| serve(io, 100));
+    let responses = futures::future::join_all((0..8).map(|_| client.get("/x"))).await;
+    assert!(responses.iter().all(Result::is_ok));
     assert!((2..=8).contains(&client.connections()), "{}", client.connections());
 }
 
 #[tokio::test]
-async fn an_upgrade_has_a_connection_of_its_own() {
-    let never = any(tower::service_fn(|_: Uri| async { Err::<NearEnd, _>(BoxError::from("not this way")) }));
-    let http1 = any(tower::service_fn(|_: Uri| async {
+async fn an_upgrade_uses_a_connection_of_its_own() {
+    let never =
+        boxed(tower::service_fn(|_: Uri| async { Err::<MemoryIo, _>(BoxError::from("not this way")) }));
+    let http1 = boxed(tower::service_fn(|_: Uri| async {
         let (near, far) = tokio::io::duplex(1 << 16);
         tokio::spawn(serve(far, 1));
-        Ok::<_, BoxError>(NearEnd::http1(near))
+        Ok::<_, BoxError>(MemoryIo::http1(near))
     }));
-    let client = Client::by([never, http1], Arc::new(AtomicUsize::new(0)));
+    let client = Client::with_connectors([never, http1], Arc::new(AtomicUsize::new(0)));
     let request = http::Request::get("https://h/exec").header("upgrade", "websocket").body(super::whole(""));
     client.send(request.unwrap()).await.unwrap();
     let err = client.get("/x").await.err().unwrap();
@@ -131,17 +132,17 @@ async fn an_upgrade_has_a_connection_of_its_own() {
 }
 
 #[tokio::test]
-async fn a_server_is_asked_again_after_a_failure() {
+async fn the_protocol_is_negotiated_again_after_a_failure() {
     let attempts = Arc::new(AtomicUsize::new(0));
     let counter = Arc::clone(&attempts);
-    // It has learned HTTP/2 after its first connection.
-    let connector = any(tower::service_fn(move |_: Uri| {
+    // The server supports HTTP/2 from its second connection on.
+    let connector = boxed(tower::service_fn(move |_: Uri| {
         let first = counter.fetch_add(1, Ordering::SeqCst) == 0;
         async move {
             let (near, mut far) = tokio::io::duplex(1 << 16);
             if first {
                 tokio::spawn(async move { far.read_u8().await });
-                return Ok::<_, BoxError>(NearEnd::http1(near));
+                return Ok::<_, BoxError>(MemoryIo::http1(near));
             }
             tokio::spawn(async move {
                 let mut server = h2::server::handshake(far).await.unwrap();
@@ -150,10 +151,10 @@ async fn a_server_is_asked_again_after_a_failure() {
                         respond.send_response(Response::new(()), true).unwrap();
                 }
             });
-            Ok(NearEnd::http2(near))
+            Ok(MemoryIo::http2(near))
         }
     }));
-    let client = Client::by([connector.clone(), connector], attempts);
+    let client = Client::with_connectors([connector.clone(), connector], attempts);
     assert!(client.get("/x").await.is_err());
     client.get("/x").await.unwrap();
     assert_eq!(client.connections(), 2);

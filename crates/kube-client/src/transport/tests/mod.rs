@@ -1,9 +1,9 @@
-//! Requests over connections in memory, against servers that do as they are told.
+//! Requests over in-memory connections to scripted servers.
 
 mod http1;
 mod http2;
-mod near_end;
-mod places;
+mod memory_io;
+mod pool;
 
 use std::future::Future;
 use std::sync::Arc;
@@ -18,14 +18,14 @@ use tokio::io::DuplexStream;
 use tower::util::Oneshot;
 use tower::{BoxError, ServiceExt};
 
-pub(crate) use near_end::NearEnd;
+pub(crate) use memory_io::MemoryIo;
 
-use super::service::Answer;
-use super::{Carrier, DeadlineConnector, Transport, any};
+use super::service::ResponseBody;
+use super::{DeadlineConnector, NegotiatedVersion, Transport, boxed};
 use crate::config::Config;
 
 type TestBody = UnsyncBoxBody<Bytes, std::io::Error>;
-type Sent = Oneshot<Transport<TestBody>, Request<TestBody>>;
+type SendFuture = Oneshot<Transport<TestBody>, Request<TestBody>>;
 
 /// A transport whose connections lead to servers in memory.
 struct Client {
@@ -35,40 +35,40 @@ struct Client {
 }
 
 impl Client {
-    /// `serve` gets the far end of each connection, and the number of those before it.
-    fn of<F, S>(near: fn(DuplexStream) -> NearEnd, serve: F) -> Self
+    /// Calls `serve` for each connection with its index and the server's end.
+    fn new<F, S>(near: fn(DuplexStream) -> MemoryIo, serve: F) -> Self
     where
         F: Fn(usize, DuplexStream) -> S + Clone + Send + Sync + 'static,
         S: Future<Output = ()> + Send + 'static,
     {
         let connections = Arc::new(AtomicUsize::new(0));
         let counter = Arc::clone(&connections);
-        let connector = any(tower::service_fn(move |_: Uri| {
+        let connector = boxed(tower::service_fn(move |_: Uri| {
             let (near_io, far) = tokio::io::duplex(1 << 16);
             tokio::spawn(serve(counter.fetch_add(1, Ordering::SeqCst), far));
             std::future::ready(Ok::<_, BoxError>(near(near_io)))
         }));
-        Self::by([connector.clone(), connector], connections)
+        Self::with_connectors([connector.clone(), connector], connections)
     }
 
-    fn by(connectors: [super::AnyConnector; 2], connections: Arc<AtomicUsize>) -> Self {
+    fn with_connectors(connectors: [super::BoxConnector; 2], connections: Arc<AtomicUsize>) -> Self {
         let config = Config::new(Uri::from_static("https://h"));
         let epoch = Arc::new(AtomicU64::new(0));
         let now = Arc::clone(&epoch);
         let transport = Transport::new(
             config.cluster_url.clone(),
-            connectors.map(|connector| DeadlineConnector::of(&config, connector)),
+            connectors.map(|connector| DeadlineConnector::new(&config, connector)),
             Arc::new(|task| drop(tokio::spawn(task))),
             move || now.load(Ordering::SeqCst),
         );
         Self { transport, connections, epoch }
     }
 
-    fn send(&self, request: Request<TestBody>) -> Sent {
+    fn send(&self, request: Request<TestBody>) -> SendFuture {
         self.transport.clone().oneshot(request)
     }
 
-    fn get(&self, path: &str) -> Sent {
+    fn get(&self, path: &str) -> SendFuture {
         self.send(Request::get(format!("https://h{path}")).body(whole("")).unwrap())
     }
 
@@ -78,12 +78,13 @@ impl Client {
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_transport_tells_by_which_protocol_a_request_goes() {
-    for (near, expected) in
-        [(NearEnd::http1 as fn(DuplexStream) -> NearEnd, Version::HTTP_11), (NearEnd::http2, Version::HTTP_2)]
-    {
-        // It answers nothing.
-        let client = Client::of(near, move |_, mut io| async move {
+async fn the_negotiated_version_of_a_pending_request_is_recorded() {
+    for (near, expected) in [
+        (MemoryIo::http1 as fn(DuplexStream) -> MemoryIo, Version::HTTP_11),
+        (MemoryIo::http2, Version::HTTP_2),
+    ] {
+        // The server accepts requests and never responds.
+        let client = Client::new(near, move |_, mut io| async move {
             if expected == Version::HTTP_2 {
                 let mut server = h2::server::handshake(io).await.unwrap();
                 let mut held = Vec::new();
@@ -95,13 +96,13 @@ async fn the_transport_tells_by_which_protocol_a_request_goes() {
             }
         });
         for _ in 0..2 {
-            let carrier = Carrier::default();
+            let negotiated = NegotiatedVersion::default();
             let mut request = Request::get("https://h/late").body(whole("")).unwrap();
-            request.extensions_mut().insert(carrier.clone());
-            assert_eq!(carrier.version(), None);
+            request.extensions_mut().insert(negotiated.clone());
+            assert_eq!(negotiated.get(), None);
             let sending = client.send(request);
             assert!(tokio::time::timeout(Duration::from_millis(50), sending).await.is_err());
-            assert_eq!(carrier.version(), Some(expected));
+            assert_eq!(negotiated.get(), Some(expected));
         }
     }
 }
@@ -110,6 +111,6 @@ fn whole(text: impl Into<Bytes>) -> TestBody {
     Full::new(text.into()).map_err(|never| match never {}).boxed_unsync()
 }
 
-async fn text(answer: Response<Answer>) -> Result<String, BoxError> {
-    Ok(String::from_utf8(answer.into_body().collect().await?.to_bytes().into())?)
+async fn text(response: Response<ResponseBody>) -> Result<String, BoxError> {
+    Ok(String::from_utf8(response.into_body().collect().await?.to_bytes().into())?)
 }

@@ -1,4 +1,4 @@
-//! The shell around the cache: asks a credential's source, once for everyone who waits.
+//! A credential that is fetched from its source when it is due, once for all waiting requests.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -6,18 +6,18 @@ use http::HeaderValue;
 use tokio::time::Instant;
 
 use super::AuthError;
-use super::cache::{CredentialCache, Renewed};
+use super::cache::{CredentialCache, FetchedCredential};
 use super::exec::ExecPlugin;
-use super::file::TokenFile;
 use super::gcp::Gcp;
 #[cfg(feature = "oidc")]
 use super::oidc::Oidc;
+use super::token_file::TokenFile;
 use crate::chain::ErrorChain;
 use crate::config::ClientIdentityPem;
 use crate::measure::plugin_called;
-use crate::tls::GivesIdentity;
+use crate::tls::IdentityProvider;
 
-/// Where a credential comes from that does not stay the same.
+/// Where a credential is fetched from.
 #[derive(Debug)]
 pub(super) enum Source {
     File(TokenFile),
@@ -28,12 +28,12 @@ pub(super) enum Source {
 }
 
 impl Source {
-    async fn fetch(&self) -> Result<Renewed, AuthError> {
+    async fn fetch(&self) -> Result<FetchedCredential, AuthError> {
         match self {
             Self::File(file) => file.read().await,
             Self::Exec(plugin) => {
                 let result = plugin.run().await;
-                note(&result);
+                record_plugin_call(&result);
                 result
             }
             Self::Gcp(gcp) => gcp.fetch().await,
@@ -43,13 +43,13 @@ impl Source {
     }
 }
 
-/// A credential that is renewed when it is due, and shared by all requests.
+/// A credential that is refreshed when it is due, shared by all requests.
 #[derive(Debug)]
-pub(crate) struct Renewing {
+pub(crate) struct RefreshingCredential {
     source: Source,
     state: Mutex<State>,
-    /// Held by whoever asks the source; the others wait for it and then find the result.
-    turn: tokio::sync::Mutex<()>,
+    /// Cached during a fetch; the others wait for it and then use its result.
+    fetching: tokio::sync::Mutex<()>,
 }
 
 #[derive(Debug, Default)]
@@ -58,42 +58,42 @@ struct State {
     last_failure: Option<(Instant, String)>,
 }
 
-impl Renewing {
+impl RefreshingCredential {
     pub(super) fn new(source: Source) -> Self {
-        Self { source, state: Mutex::default(), turn: tokio::sync::Mutex::default() }
+        Self { source, state: Mutex::default(), fetching: tokio::sync::Mutex::default() }
     }
 
-    /// The header to send now, without waiting; `None` if the source has to be asked first.
+    /// The header without waiting; `None` if a fetch is due.
     pub(crate) fn ready(&self) -> Option<Option<HeaderValue>> {
         self.state().cache.fresh(Instant::now()).map(|credential| credential.header.clone())
     }
 
-    /// The header to send, from the source if need be.
+    /// The header, fetched from the source if due.
     ///
-    /// The source is asked in a task of its own: callers may give up waiting, and what they started still serves the next.
+    /// The fetch runs in its own task, so that it completes for later callers when this future is dropped.
     pub(crate) async fn header(self: Arc<Self>) -> Result<Option<HeaderValue>, AuthError> {
         if let Some(header) = self.ready() {
             return Ok(header);
         }
-        let asked_at = Instant::now();
-        let asking = tokio::spawn(async move { self.renew(asked_at).await });
-        asking
-            .await
-            .map_err(|err| AuthError::AuthExec(format!("obtaining the credentials stopped: {err}")))?
+        let started_at = Instant::now();
+        let fetching = tokio::spawn(async move { self.refresh(started_at).await });
+        fetching.await.map_err(|err| {
+            AuthError::AuthExec(format!("the task that fetches the credentials failed: {err}"))
+        })?
     }
 
-    /// Tells that the server refused `header`. True if another try may fare better.
+    /// Records that the server refused `header`. True if a retry may succeed.
     pub(crate) fn refused(&self, header: Option<&HeaderValue>) -> bool {
         self.state().cache.refused(header, Instant::now())
     }
 
-    async fn renew(&self, asked_at: Instant) -> Result<Option<HeaderValue>, AuthError> {
-        let _turn = self.turn.lock().await;
+    async fn refresh(&self, started_at: Instant) -> Result<Option<HeaderValue>, AuthError> {
+        let _fetching = self.fetching.lock().await;
         if let Some(header) = self.ready() {
             return Ok(header);
         }
         if let Some((at, cause)) = &self.state().last_failure
-            && *at > asked_at
+            && *at > started_at
         {
             return Err(AuthError::AuthExec(cause.clone()));
         }
@@ -104,13 +104,13 @@ impl Renewing {
             Ok(credential) => {
                 let header = credential.header.clone();
                 state.last_failure = None;
-                state.cache.renewed(credential, now);
+                state.cache.update(credential, now);
                 Ok(header)
             }
             Err(err) => {
                 let cause = ErrorChain(&err).to_string();
-                if let Some(old) = state.cache.source_failed(now) {
-                    tracing::warn!(error = %cause, "credentials cannot be renewed, using the old ones on");
+                if let Some(old) = state.cache.on_source_failure(now) {
+                    tracing::warn!(error = %cause, "credentials cannot be refreshed, keeping the old ones");
                     return Ok(old.header.clone());
                 }
                 state.last_failure = Some((now, cause));
@@ -120,16 +120,16 @@ impl Renewing {
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
-        // The state is whole after each statement, so a panic elsewhere leaves nothing half done.
+        // No statement leaves the state inconsistent, so it stays usable after a panic.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// Counts the run of a program, in the words of client-go.
-fn note<T>(result: &Result<T, AuthError>) {
+/// Counts the run of an exec plugin, with client-go's `call_status`.
+fn record_plugin_call<T>(result: &Result<T, AuthError>) {
     match result {
         Ok(_) => plugin_called(0, "no_error"),
-        // Ended by a signal, it has no code.
+        // A plugin that was ended by a signal has no exit code.
         Err(AuthError::AuthExecRun { out, .. }) => {
             plugin_called(out.status.code().unwrap_or(1), "plugin_execution_error");
         }
@@ -140,9 +140,8 @@ fn note<T>(result: &Result<T, AuthError>) {
     }
 }
 
-impl GivesIdentity for Renewing {
-    /// The client certificate that came with the last credential. Never asks the source: every request has done so before
-    /// a connection is made for it.
+impl IdentityProvider for RefreshingCredential {
+    /// The client certificate of the last credential. Never fetches: each request has done so before it opens a connection.
     fn identity(&self) -> Option<Arc<ClientIdentityPem>> {
         self.state().cache.last()?.identity.clone()
     }
@@ -152,39 +151,39 @@ impl GivesIdentity for Renewing {
 mod tests {
     use super::*;
 
-    fn file(path: &std::path::Path) -> Arc<Renewing> {
-        Arc::new(Renewing::new(Source::File(TokenFile::new(path.to_owned()))))
+    fn file(path: &std::path::Path) -> Arc<RefreshingCredential> {
+        Arc::new(RefreshingCredential::new(Source::File(TokenFile::new(path.to_owned()))))
     }
 
-    async fn header(renewing: &Arc<Renewing>) -> Result<String, AuthError> {
-        let header = Arc::clone(renewing).header().await?.unwrap();
+    async fn header(refreshing: &Arc<RefreshingCredential>) -> Result<String, AuthError> {
+        let header = Arc::clone(refreshing).header().await?.unwrap();
         Ok(header.to_str().unwrap().to_owned())
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_changed_file_is_noticed_and_a_missing_one_survived() {
+    async fn a_changed_token_file_is_read_and_a_removed_one_keeps_the_old_token() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("token");
-        let renewing = file(&path);
-        assert!(matches!(header(&renewing).await, Err(AuthError::ReadTokenFile(_, _))));
+        let refreshing = file(&path);
+        assert!(matches!(header(&refreshing).await, Err(AuthError::ReadTokenFile(_, _))));
         std::fs::write(&path, "one").unwrap();
-        assert_eq!(header(&renewing).await.unwrap(), "Bearer one");
+        assert_eq!(header(&refreshing).await.unwrap(), "Bearer one");
         std::fs::write(&path, "two").unwrap();
-        assert_eq!(header(&renewing).await.unwrap(), "Bearer one");
+        assert_eq!(header(&refreshing).await.unwrap(), "Bearer one");
         tokio::time::advance(std::time::Duration::from_secs(11)).await;
-        assert_eq!(header(&renewing).await.unwrap(), "Bearer two");
+        assert_eq!(header(&refreshing).await.unwrap(), "Bearer two");
         std::fs::remove_file(&path).unwrap();
         tokio::time::advance(std::time::Duration::from_secs(11)).await;
-        assert_eq!(header(&renewing).await.unwrap(), "Bearer two");
+        assert_eq!(header(&refreshing).await.unwrap(), "Bearer two");
     }
 
-    /// As on a volume whose server is gone: whoever opens the file waits until this is dropped.
+    /// Replaces the file by a FIFO: opening it blocks until this is dropped, as on a volume whose server is down.
     #[cfg(target_os = "linux")]
-    struct Hung(std::path::PathBuf);
+    struct BlockedFile(std::path::PathBuf);
 
     #[cfg(target_os = "linux")]
-    impl Hung {
-        fn instead_of(path: &std::path::Path) -> Self {
+    impl BlockedFile {
+        fn replacing(path: &std::path::Path) -> Self {
             std::fs::remove_file(path).unwrap();
             assert!(std::process::Command::new("mkfifo").arg(path).status().unwrap().success());
             Self(path.to_owned())
@@ -192,66 +191,68 @@ mod tests {
     }
 
     #[cfg(target_os = "linux")]
-    impl Drop for Hung {
+    impl Drop for BlockedFile {
         fn drop(&mut self) {
-            // Open in both directions: that waits for nobody, and lets go whoever waits.
+            // Opening both ends does not block, and unblocks those that wait.
             let pipe = std::fs::File::options().read(true).write(true).open(&self.0).unwrap();
             std::fs::remove_file(&self.0).unwrap();
             drop(pipe);
         }
     }
 
-    /// Asks, and lets time go on, which does not do so by itself while a file is read. With the time that it took.
+    /// Fetches the header while advancing the paused clock, which blocking reads stop. Returns the time it took.
     #[cfg(target_os = "linux")]
-    async fn timed(renewing: &Arc<Renewing>) -> (Result<String, AuthError>, std::time::Duration) {
+    async fn timed(
+        refreshing: &Arc<RefreshingCredential>,
+    ) -> (Result<String, AuthError>, std::time::Duration) {
         let started = Instant::now();
-        let mut asked = std::pin::pin!(header(renewing));
+        let mut fetching = std::pin::pin!(header(refreshing));
         loop {
             for _ in 0..10 {
-                if let std::task::Poll::Ready(asked) = futures::poll!(&mut asked) {
-                    return (asked, started.elapsed());
+                if let std::task::Poll::Ready(result) = futures::poll!(&mut fetching) {
+                    return (result, started.elapsed());
                 }
                 tokio::task::yield_now().await;
             }
             tokio::time::advance(std::time::Duration::from_millis(100)).await;
-            assert!(started.elapsed().as_secs() < 60, "it should not wait for ever");
+            assert!(started.elapsed().as_secs() < 60, "the header is still pending");
         }
     }
 
     #[cfg(target_os = "linux")]
     #[tokio::test(start_paused = true)]
-    async fn a_token_file_that_hangs_delays_requests_once_and_leaves_the_old_token_in_use() {
+    async fn a_blocked_token_file_delays_requests_once_and_keeps_the_old_token() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("token");
         std::fs::write(&path, "one").unwrap();
-        let renewing = file(&path);
-        assert_eq!(header(&renewing).await.unwrap(), "Bearer one");
-        let hung = Hung::instead_of(&path);
+        let refreshing = file(&path);
+        assert_eq!(header(&refreshing).await.unwrap(), "Bearer one");
+        let blocked = BlockedFile::replacing(&path);
         for round in 0..5 {
             tokio::time::advance(std::time::Duration::from_secs(11)).await;
-            let (asked, took) = timed(&renewing).await;
-            assert_eq!(asked.unwrap(), "Bearer one");
+            let (result, took) = timed(&refreshing).await;
+            assert_eq!(result.unwrap(), "Bearer one");
             assert!(took.as_millis() <= if round == 0 { 5100 } else { 100 }, "round {round}: {took:?}");
         }
         let (without, took) = timed(&file(&path)).await;
         assert!(without.unwrap_err().to_string().contains(path.to_str().unwrap()));
         assert!(took.as_millis() <= 5100, "{took:?}");
-        drop(hung);
+        drop(blocked);
         std::fs::write(&path, "two").unwrap();
-        while header(&renewing).await.unwrap() != "Bearer two" {
+        while header(&refreshing).await.unwrap() != "Bearer two" {
             tokio::time::advance(std::time::Duration::from_secs(11)).await;
         }
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_refusal_has_the_file_read_at_once() {
+    async fn a_refusal_reads_the_token_file_again() {
         let file_on_disk = tempfile::NamedTempFile::new().unwrap();
         std::fs::write(file_on_disk.path(), "one").unwrap();
-        let renewing = file(file_on_disk.path());
-        header(&renewing).await.unwrap();
+        let refreshing = file(file_on_disk.path());
+        header(&refreshing).await.unwrap();
         std::fs::write(file_on_disk.path(), "two").unwrap();
         tokio::time::advance(std::time::Duration::from_secs(6)).await;
-        assert!(renewing.refused(Some(&HeaderValue::from_static("Bearer one"))));
-        assert_eq!(header(&renewing).await.unwrap(), "Bearer two");
+        assert!(refreshing.refused(Some(&HeaderValue::from_static("Bearer one"))));
+        assert_eq!(header(&refreshing).await.unwrap(), "Bearer two");
     }
 }

@@ -1,4 +1,4 @@
-//! Whom given certificates vouch for: what they have signed, and themselves.
+//! Verifies servers against the configured CA certificates.
 
 use std::error::Error as StdError;
 use std::sync::Arc;
@@ -10,8 +10,8 @@ use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
 use rustls::server::ParsedCertificate;
 use rustls::{CertificateError, Error, RootCertStore};
 
-/// What a server shows in a handshake.
-pub(super) struct Shown<'a> {
+/// The arguments of [`ServerCertVerifier::verify_server_cert`]: what a server presents in a handshake.
+pub(super) struct Presented<'a> {
     pub(super) end_entity: &'a CertificateDer<'a>,
     pub(super) intermediates: &'a [CertificateDer<'a>],
     pub(super) server_name: &'a ServerName<'a>,
@@ -19,21 +19,21 @@ pub(super) struct Shown<'a> {
     pub(super) now: UnixTime,
 }
 
-impl Shown<'_> {
-    pub(super) fn judged_by(&self, verifier: &dyn ServerCertVerifier) -> Result<ServerCertVerified, Error> {
+impl Presented<'_> {
+    pub(super) fn verify_with(&self, verifier: &dyn ServerCertVerifier) -> Result<ServerCertVerified, Error> {
         let Self { end_entity, intermediates, server_name, ocsp_response, now } = self;
         verifier.verify_server_cert(end_entity, intermediates, server_name, ocsp_response, *now)
     }
 }
 
-/// Certificates that a user trusts.
+/// The certificates that the configuration trusts.
 #[derive(Debug)]
-pub(super) struct Given {
+pub(super) struct ConfiguredCas {
     certificates: Vec<CertificateDer<'static>>,
-    chain: Arc<WebPkiServerVerifier>,
+    webpki: Arc<WebPkiServerVerifier>,
 }
 
-impl Given {
+impl ConfiguredCas {
     pub(super) fn new(
         certificates: &[Vec<u8>],
         provider: &Arc<CryptoProvider>,
@@ -43,25 +43,27 @@ impl Given {
         for certificate in &certificates {
             roots.add(certificate.clone())?;
         }
-        let chain =
+        let webpki =
             WebPkiServerVerifier::builder_with_provider(roots.into(), Arc::clone(provider)).build()?;
-        Ok(Self { certificates, chain })
+        Ok(Self { certificates, webpki })
     }
 
-    /// A server that shows one of the certificates themselves is trusted, whether that is an authority's, as those are that
-    /// `openssl req -x509` makes, or one that some other authority has signed. kubectl does so too, but rustls wants authorities to
-    /// sign for others, and only authorities to be trusted.
-    pub(super) fn judge(&self, shown: &Shown<'_>) -> Result<ServerCertVerified, Error> {
-        match shown.judged_by(&*self.chain) {
-            // These are found after the certificate's own dates were checked. What else may be wrong with it, as its purpose, stays
-            // an error.
+    /// A server that presents one of the configured certificates itself is trusted as well, whether it is self-signed (such as those of
+    /// `openssl req -x509`) or signed by another CA. kubectl trusts both; rustls trusts neither.
+    pub(super) fn verify(&self, presented: &Presented<'_>) -> Result<ServerCertVerified, Error> {
+        match presented.verify_with(&*self.webpki) {
+            // webpki checks the validity period before it reports these. Other faults of the certificate, such as its purpose,
+            // stay errors.
             Err(Error::InvalidCertificate(
                 CertificateError::Other(_) | CertificateError::UnknownIssuer | CertificateError::BadSignature,
-            )) if self.certificates.contains(shown.end_entity) => {
-                verify_server_name(&ParsedCertificate::try_from(shown.end_entity)?, shown.server_name)?;
+            )) if self.certificates.contains(presented.end_entity) => {
+                verify_server_name(
+                    &ParsedCertificate::try_from(presented.end_entity)?,
+                    presented.server_name,
+                )?;
                 Ok(ServerCertVerified::assertion())
             }
-            judged => judged,
+            result => result,
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Connections in memory.
+//! In-memory connections.
 
 use std::io;
 use std::pin::Pin;
@@ -9,13 +9,13 @@ use hyper_util::client::legacy::connect::{Connected, Connection};
 use hyper_util::rt::TokioIo;
 use tokio::io::DuplexStream;
 
-/// The near end of a connection, and whether the far end has chosen HTTP/2.
-pub(crate) struct NearEnd {
+/// The client's end of a connection on which the server has negotiated HTTP/2 or HTTP/1.1.
+pub(crate) struct MemoryIo {
     io: TokioIo<DuplexStream>,
     http2: bool,
 }
 
-impl NearEnd {
+impl MemoryIo {
     pub(crate) fn http2(io: DuplexStream) -> Self {
         Self { io: TokioIo::new(io), http2: true }
     }
@@ -25,13 +25,13 @@ impl NearEnd {
     }
 }
 
-impl Connection for NearEnd {
+impl Connection for MemoryIo {
     fn connected(&self) -> Connected {
         if self.http2 { Connected::new().negotiated_h2() } else { Connected::new() }
     }
 }
 
-impl Read for NearEnd {
+impl Read for MemoryIo {
     fn poll_read(
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
@@ -41,7 +41,7 @@ impl Read for NearEnd {
     }
 }
 
-impl Write for NearEnd {
+impl Write for MemoryIo {
     fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &[u8]) -> Poll<io::Result<usize>> {
         Pin::new(&mut self.io).poll_write(cx, buf)
     }

@@ -1,4 +1,4 @@
-//! A token in a file that others replace.
+//! A token in a file, such as the service account token that the kubelet rotates.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -10,21 +10,21 @@ use tokio::task::JoinHandle;
 use tokio::time::{Instant, timeout};
 
 use super::AuthError;
-use super::cache::Renewed;
+use super::cache::FetchedCredential;
 use super::header::bearer;
 
-/// How long what was read is used before the file is looked at again. The kubelet replaces a pod's token long before the old
-/// one expires, so a few seconds do not matter; a read costs microseconds, so neither does it.
-const LOOK_AGAIN_AFTER: Duration = Duration::from_secs(10);
+/// How long a token is used before the file is read again. The kubelet replaces a token long before it expires, so a delay of seconds is
+/// harmless.
+const READ_INTERVAL: Duration = Duration::from_secs(10);
 
-/// How long a read may take. A volume whose server is gone answers never.
+/// A read of a volume whose server is down may block for ever.
 const READ_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// The token in a file.
 #[derive(Debug)]
 pub(super) struct TokenFile {
     path: PathBuf,
-    /// A read that took too long, and still goes on: nothing can end it, so no other one is begun beside it.
+    /// A blocked read that has timed out. It cannot be cancelled, so no other read starts until it ends.
     overdue: Mutex<Option<JoinHandle<Result<HeaderValue, AuthError>>>>,
 }
 
@@ -33,10 +33,10 @@ impl TokenFile {
         Self { path, overdue: Mutex::default() }
     }
 
-    /// Reads the token, off the async threads: the file may be on a slow volume.
+    /// Reads the token on a blocking thread: the file may be on a slow volume.
     ///
-    /// A read that takes longer than [`READ_TIMEOUT`] is an error, and so is each later call, at once, until that read has ended.
-    pub(super) async fn read(&self) -> Result<Renewed, AuthError> {
+    /// After [`READ_TIMEOUT`] the read is an error, and later calls are an error immediately until it has ended.
+    pub(super) async fn read(&self) -> Result<FetchedCredential, AuthError> {
         let mut overdue = self.overdue.lock().await;
         let limit = if overdue.is_some() { Duration::ZERO } else { READ_TIMEOUT };
         let reading = overdue.get_or_insert_with(|| {
@@ -44,15 +44,20 @@ impl TokenFile {
             tokio::task::spawn_blocking(move || read(&path))
         });
         let Ok(read) = timeout(limit, reading).await else {
-            let text = format!("the file could not be read within {READ_TIMEOUT:?}: is its volume there?");
+            let text =
+                format!("the file could not be read within {READ_TIMEOUT:?}: is its volume available?");
             let err = io::Error::new(io::ErrorKind::TimedOut, text);
             return Err(AuthError::ReadTokenFile(err, self.path.clone()));
         };
         *overdue = None;
         let header =
             read.map_err(|err| AuthError::AuthExec(format!("reading the token stopped: {err}")))??;
-        let renew_at = Some(Instant::now() + LOOK_AGAIN_AFTER);
-        Ok(Renewed { renew_at, outlives_failure: true, ..Renewed::once(Some(header)) })
+        let refresh_at = Some(Instant::now() + READ_INTERVAL);
+        Ok(FetchedCredential {
+            refresh_at,
+            usable_after_failure: true,
+            ..FetchedCredential::until_refused(Some(header))
+        })
     }
 }
 
@@ -75,7 +80,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn the_token_is_trimmed_and_an_empty_file_is_named() {
+    async fn the_token_is_trimmed_and_the_error_of_an_empty_file_contains_its_path() {
         let file = tempfile::NamedTempFile::new().unwrap();
         let token = TokenFile::new(file.path().to_owned());
         let empty = token.read().await.unwrap_err();

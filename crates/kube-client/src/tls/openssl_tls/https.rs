@@ -1,4 +1,4 @@
-//! From a [`Config`] to connections with TLS.
+//! The https connector, from the settings of a [`Config`].
 
 use std::net::IpAddr;
 
@@ -12,33 +12,33 @@ use openssl::x509::verify::X509CheckFlags;
 use tower_service::Service;
 
 use super::identity::OpensslIdentity;
-use super::roots::Trust;
+use super::trust_anchors::TrustAnchors;
 use super::{OpensslTlsError, SslConnectorError};
 use crate::config::Config;
-use crate::tls::identity::{CurrentIdentity, IdentityOrigin};
-use crate::tls::{Offer, Peer, TlsError};
+use crate::tls::identity::{CurrentIdentity, IdentitySource};
+use crate::tls::{Alpn, Peer, TlsError};
 
-/// The settings as they are now: whom to trust, and the client certificate if there is one. They do not follow files.
+/// The CA certificates and the client certificate as they are now. Later changes of their files have no effect.
 pub(crate) fn ssl_connector_builder(config: &Config, peer: &Peer) -> Result<SslConnectorBuilder, TlsError> {
-    let made = PerConnection::of(config, peer)?;
-    let mut settings = settings(config, Offer::Any)?;
-    let stored = made.trust.store().map_err(|err| SslConnectorError::AddRootCertificate(err.into()));
-    if let Some(store) = stored.map_err(openssl_error)? {
+    let current = PerConnection::of(config, peer)?;
+    let mut settings = settings(config, Alpn::Http2OrHttp1)?;
+    let store = current.trust.store().map_err(|err| SslConnectorError::AddRootCertificate(err.into()));
+    if let Some(store) = store.map_err(openssl_error)? {
         settings.set_cert_store(store);
     }
-    if let Some(identity) = made.identity.and_then(|identity| identity.current()) {
-        let set = identity.set_in(&mut settings).map_err(SslConnectorError::UseIdentity);
+    if let Some(identity) = current.identity.and_then(|identity| identity.current()) {
+        let set = identity.set_on_builder(&mut settings).map_err(SslConnectorError::UseIdentity);
         set.map_err(openssl_error)?;
     }
     Ok(settings)
 }
 
-/// Puts TLS around a connector. URLs with http go through without it.
+/// Adds TLS to the https connections of `connector`; http URLs stay without.
 pub(crate) fn https_connector<H>(
     config: &Config,
     connector: H,
     peer: &Peer,
-    offer: Offer,
+    alpn: Alpn,
 ) -> Result<HttpsConnector<H>, TlsError>
 where
     H: Service<Uri> + Send,
@@ -47,39 +47,40 @@ where
     H::Response: Read + Write + Connection + Unpin,
 {
     let per_connection = PerConnection::of(config, peer)?;
-    let connector = HttpsConnector::with_connector(connector, settings(config, offer)?);
+    let connector = HttpsConnector::with_connector(connector, settings(config, alpn)?);
     let mut connector =
         connector.map_err(|err| TlsError::Openssl(OpensslTlsError::CreateHttpsConnector(err)))?;
     connector.set_callback(move |connection, url| per_connection.apply(connection, url));
     Ok(connector)
 }
 
-/// What is looked up anew for each connection.
+/// The settings that are read for each connection, since their files may change.
 struct PerConnection {
-    trust: Trust,
+    trust: TrustAnchors,
     identity: Option<CurrentIdentity<OpensslIdentity>>,
     server_name: Option<String>,
 }
 
 impl PerConnection {
     fn of(config: &Config, peer: &Peer) -> Result<Self, TlsError> {
-        let trust = Trust::of(config, peer).map_err(openssl_error)?;
-        let (origin, server_name) = match peer {
-            Peer::Server { giver } => {
-                (IdentityOrigin::of(&config.auth_info, giver.clone())?, config.tls_server_name.clone())
-            }
+        let trust = TrustAnchors::of(config, peer).map_err(openssl_error)?;
+        let (source, server_name) = match peer {
+            Peer::Server { identity_provider } => (
+                IdentitySource::of(&config.auth_info, identity_provider.clone())?,
+                config.tls_server_name.clone(),
+            ),
             Peer::Proxy => (None, None),
         };
-        let identity = origin.map(|origin| CurrentIdentity::new(origin, OpensslIdentity::parse));
+        let identity = source.map(|source| CurrentIdentity::new(source, OpensslIdentity::parse));
         Ok(Self { trust, identity: identity.transpose().map_err(openssl_error)?, server_name })
     }
 
     fn apply(&self, connection: &mut ConnectConfiguration, url: &Uri) -> Result<(), ErrorStack> {
         self.trust.set_on(connection)?;
         if let Some(identity) = self.identity.as_ref().and_then(CurrentIdentity::current) {
-            identity.show_on(connection)?;
+            identity.set_on_connection(connection)?;
         }
-        // The connector would take the host as the URL spells it: an IPv6 address in brackets is no name.
+        // hyper-openssl would use the host as it is in the URL, but an IPv6 address in brackets is no valid name.
         connection.set_use_server_name_indication(false);
         connection.set_verify_hostname(false);
         let host = url.host().unwrap_or_default();
@@ -96,12 +97,12 @@ impl PerConnection {
     }
 }
 
-fn settings(config: &Config, offer: Offer) -> Result<SslConnectorBuilder, TlsError> {
+fn settings(config: &Config, alpn: Alpn) -> Result<SslConnectorBuilder, TlsError> {
     let mut settings = SslConnector::builder(SslMethod::tls())
         .map_err(|err| openssl_error(SslConnectorError::CreateBuilder(err)))?;
-    let protocols: &[u8] = match offer {
-        Offer::Any => b"\x02h2\x08http/1.1",
-        Offer::Http1 => b"\x08http/1.1",
+    let protocols: &[u8] = match alpn {
+        Alpn::Http2OrHttp1 => b"\x02h2\x08http/1.1",
+        Alpn::Http1 => b"\x08http/1.1",
     };
     settings
         .set_alpn_protos(protocols)

@@ -1,30 +1,30 @@
-//! The authorities in a file that may change.
+//! CA certificates in a file, reloaded when it changes.
 
 use std::error::Error;
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, PoisonError, RwLock};
 
-use super::stamp::{Stamp, stamp_of};
+use super::file_version::FileVersion;
 use crate::config::certificates_from_pem;
 
-/// Authorities in a file, in whatever form `T` a TLS library wants them, made anew when the file changes.
+/// CA certificates in a file, converted by a TLS library to `T` and reloaded when the file changes.
 ///
-/// Clusters replace the authorities of their pods now and then. The file is looked at for each connection; those are rare, so the look
-/// costs nothing that counts. A change that cannot be used leaves what was there.
-pub(super) struct FollowedAuthorities<T> {
+/// Clusters rotate the CA certificates of their pods. The file's metadata is read once per connection. A file that cannot be used
+/// leaves the previous certificates in force.
+pub(super) struct CaFile<T> {
     path: PathBuf,
     make: Make<T>,
-    current: RwLock<(Option<Stamp>, Arc<T>)>,
+    current: RwLock<(Option<FileVersion>, Arc<T>)>,
 }
 
 type Cause = Box<dyn Error + Send + Sync>;
 type Make<T> = Box<dyn Fn(&[Vec<u8>]) -> Result<T, Cause> + Send + Sync>;
 
-impl<T> FollowedAuthorities<T> {
-    /// The file has to be good at the start, unless the configuration has already read it.
+impl<T> CaFile<T> {
+    /// The file must be valid now, unless the configuration has already read its content (`already_read`).
     ///
-    /// Errors name the file.
+    /// Errors contain the path.
     pub(super) fn new(
         path: PathBuf,
         already_read: Option<&[Vec<u8>]>,
@@ -38,26 +38,26 @@ impl<T> FollowedAuthorities<T> {
         Ok(Self { path, make: Box::new(make), current: RwLock::new(current) })
     }
 
-    /// What the file holds now.
+    /// The certificates in the file.
     pub(super) fn current(&self) -> Arc<T> {
-        let (stamp, known) = {
-            // What is stored is whole, so a panic elsewhere leaves it usable.
+        let (version, known) = {
+            // The value is replaced as a whole, so it stays usable after a panic.
             let current = self.current.read().unwrap_or_else(PoisonError::into_inner);
             (current.0, Arc::clone(&current.1))
         };
-        let now = stamp_of(&self.path);
-        if now.is_none() || now == stamp {
+        let now = FileVersion::of(&self.path);
+        if now.is_none() || now == version {
             return known;
         }
         match load(&self.path, &self.make) {
             Ok(loaded) => {
-                tracing::debug!(path = %self.path.display(), "certificate authorities have changed");
+                tracing::debug!(path = %self.path.display(), "CA certificates reloaded");
                 let made = Arc::clone(&loaded.1);
                 *self.current.write().unwrap_or_else(PoisonError::into_inner) = loaded;
                 made
             }
             Err(err) => {
-                tracing::warn!(error = %err, "changed certificate authorities cannot be used");
+                tracing::warn!(error = %err, "changed CA certificates cannot be used, keeping the previous ones");
                 known
             }
         }
@@ -67,17 +67,17 @@ impl<T> FollowedAuthorities<T> {
 fn load<T>(
     path: &Path,
     make: impl Fn(&[Vec<u8>]) -> Result<T, Cause>,
-) -> Result<(Option<Stamp>, Arc<T>), Cause> {
+) -> Result<(Option<FileVersion>, Arc<T>), Cause> {
     let named = |err: &dyn fmt::Display| Cause::from(format!("{}: {err}", path.display()));
-    // The stamp first: a change between the two is then seen the next time.
-    let stamp = stamp_of(path);
+    // The version is read first, so that a change while reading is detected the next time.
+    let version = FileVersion::of(path);
     let pem = std::fs::read(path).map_err(|err| named(&err))?;
     let certificates = certificates_from_pem(&pem).map_err(|err| named(&err))?;
-    Ok((stamp, Arc::new(make(&certificates).map_err(|err| named(&err))?)))
+    Ok((version, Arc::new(make(&certificates).map_err(|err| named(&err))?)))
 }
 
-impl<T> fmt::Debug for FollowedAuthorities<T> {
+impl<T> fmt::Debug for CaFile<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("FollowedAuthorities").field("path", &self.path).finish_non_exhaustive()
+        f.debug_struct("CaFile").field("path", &self.path).finish_non_exhaustive()
     }
 }

@@ -1,4 +1,4 @@
-//! Whom to trust: given authorities, a file of them that may change, the public ones, or anyone.
+//! The verifier of servers: against configured CA certificates, a file of them that may change, or the public ones.
 
 use std::sync::Arc;
 
@@ -14,72 +14,72 @@ use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
 use rustls::{DigitallySignedStruct, SignatureScheme};
 
 use super::RustlsTlsError;
-use super::given::{Given, Shown};
+use super::configured_cas::{ConfiguredCas, Presented};
 use crate::config::Config;
 use crate::tls::Peer;
-use crate::tls::follow::FollowedAuthorities;
+use crate::tls::ca_file::CaFile;
 
-/// The verifier that `config` asks for.
+/// The verifier that `config` describes.
 pub(super) fn server_verifier(
     config: &Config,
     peer: &Peer,
     provider: &Arc<CryptoProvider>,
 ) -> Result<Arc<dyn ServerCertVerifier>, RustlsTlsError> {
-    let trust = match (Trust::of(config, provider)?, peer) {
+    let trust = match (TrustPolicy::of(config, provider)?, peer) {
         (Some(trust), Peer::Server { .. }) => trust,
-        (None, _) => Trust::Public(public::verifier(provider)?),
-        // Without public authorities, as in an empty container, the cluster's own are all there is.
+        (None, _) => TrustPolicy::Public(public::verifier(provider)?),
+        // A container image without public CA certificates has only the cluster's own.
         (Some(trust), Peer::Proxy) => match public::verifier(provider) {
-            Ok(public) => Trust::Either(Box::new(trust), public),
+            Ok(public) => TrustPolicy::Either(Box::new(trust), public),
             Err(_) => trust,
         },
     };
     Ok(Arc::new(Verifier { trust, algorithms: provider.signature_verification_algorithms }))
 }
 
-/// Checks by whom a certificate is signed as `trust` says; that the server holds the key of what it shows is always checked.
+/// Verifies the certificate as `trust` says. That the server holds its key is always verified.
 #[derive(Debug)]
 struct Verifier {
-    trust: Trust,
+    trust: TrustPolicy,
     algorithms: WebPkiSupportedAlgorithms,
 }
 
 #[derive(Debug)]
-enum Trust {
-    /// Anyone, as `insecure-skip-tls-verify` says.
-    Anyone,
+enum TrustPolicy {
+    /// Certificates are not verified (`insecure-skip-tls-verify`).
+    Insecure,
     Public(Arc<dyn ServerCertVerifier>),
-    Given(Given),
-    File(FollowedAuthorities<Given>),
-    Either(Box<Trust>, Arc<dyn ServerCertVerifier>),
+    Configured(ConfiguredCas),
+    File(CaFile<ConfiguredCas>),
+    Either(Box<TrustPolicy>, Arc<dyn ServerCertVerifier>),
 }
 
-impl Trust {
-    /// What `config` itself says, if anything.
+impl TrustPolicy {
+    /// `None` if `config` has no CA certificates.
     fn of(config: &Config, provider: &Arc<CryptoProvider>) -> Result<Option<Self>, RustlsTlsError> {
         if config.accept_invalid_certs {
-            return Ok(Some(Self::Anyone));
+            return Ok(Some(Self::Insecure));
         }
-        let given = config.root_cert.as_deref();
+        let configured = config.root_cert.as_deref();
         if let Some(path) = &config.root_cert_file {
             let provider = Arc::clone(provider);
-            let make = move |certificates: &[Vec<u8>]| Given::new(certificates, &provider);
-            let followed = FollowedAuthorities::new(path.clone(), given, make);
+            let make = move |certificates: &[Vec<u8>]| ConfiguredCas::new(certificates, &provider);
+            let followed = CaFile::new(path.clone(), configured, make);
             return followed.map(|file| Some(Self::File(file))).map_err(RustlsTlsError::AddRootCertificate);
         }
-        given
-            .map(|certificates| Given::new(certificates, provider).map(Self::Given))
+        configured
+            .map(|certificates| ConfiguredCas::new(certificates, provider).map(Self::Configured))
             .transpose()
             .map_err(RustlsTlsError::AddRootCertificate)
     }
 
-    fn judge(&self, shown: &Shown<'_>) -> Result<ServerCertVerified, rustls::Error> {
+    fn verify(&self, presented: &Presented<'_>) -> Result<ServerCertVerified, rustls::Error> {
         match self {
-            Self::Anyone => Ok(ServerCertVerified::assertion()),
-            Self::Public(public) => shown.judged_by(&**public),
-            Self::Given(given) => given.judge(shown),
-            Self::File(file) => file.current().judge(shown),
-            Self::Either(one, public) => one.judge(shown).or_else(|_| shown.judged_by(&**public)),
+            Self::Insecure => Ok(ServerCertVerified::assertion()),
+            Self::Public(public) => presented.verify_with(&**public),
+            Self::Configured(cas) => cas.verify(presented),
+            Self::File(file) => file.current().verify(presented),
+            Self::Either(one, public) => one.verify(presented).or_else(|_| presented.verify_with(&**public)),
         }
     }
 }
@@ -93,7 +93,7 @@ impl ServerCertVerifier for Verifier {
         ocsp_response: &[u8],
         now: UnixTime,
     ) -> Result<ServerCertVerified, rustls::Error> {
-        self.trust.judge(&Shown { end_entity, intermediates, server_name, ocsp_response, now })
+        self.trust.verify(&Presented { end_entity, intermediates, server_name, ocsp_response, now })
     }
 
     fn verify_tls12_signature(
@@ -119,7 +119,7 @@ impl ServerCertVerifier for Verifier {
     }
 }
 
-/// The authorities of the platform, as the platform judges them.
+/// Verification by the platform, against its CA certificates.
 #[cfg(not(feature = "webpki-roots"))]
 mod public {
     use super::{Arc, CryptoProvider, RustlsTlsError, ServerCertVerifier};
@@ -133,7 +133,7 @@ mod public {
     }
 }
 
-/// Mozilla's authorities, built in: for images that have none.
+/// Mozilla's CA certificates, built in, for container images without any.
 #[cfg(feature = "webpki-roots")]
 mod public {
     use super::{
@@ -181,14 +181,15 @@ mod tests {
     }
 
     #[test]
-    fn a_changed_file_changes_whom_we_trust() {
+    fn a_changed_ca_file_is_reloaded() {
         let (old, new) = (authority(), authority());
         let file = tempfile::NamedTempFile::new().unwrap();
         std::fs::write(file.path(), old.certificate.pem()).unwrap();
         let mut config = Config::new("https://host".parse().unwrap());
         config.root_cert_file = Some(file.path().to_owned());
         let verifier =
-            server_verifier(&config, &Peer::Server { giver: None }, &crypto_provider().unwrap()).unwrap();
+            server_verifier(&config, &Peer::Server { identity_provider: None }, &crypto_provider().unwrap())
+                .unwrap();
         let (signed_by_old, signed_by_new) = (server_certificate(&old), server_certificate(&new));
         assert!(trusts(&*verifier, &signed_by_old) && !trusts(&*verifier, &signed_by_new));
 
@@ -199,22 +200,24 @@ mod tests {
     }
 
     #[test]
-    fn given_authorities_are_the_only_ones() {
+    fn configured_cas_replace_the_public_ones() {
         let (ours, other) = (authority(), authority());
         let mut config = Config::new("https://host".parse().unwrap());
         config.root_cert = Some(vec![ours.certificate.der().to_vec()]);
         let verifier =
-            server_verifier(&config, &Peer::Server { giver: None }, &crypto_provider().unwrap()).unwrap();
+            server_verifier(&config, &Peer::Server { identity_provider: None }, &crypto_provider().unwrap())
+                .unwrap();
         assert!(trusts(&*verifier, &server_certificate(&ours)));
         assert!(!trusts(&*verifier, &server_certificate(&other)));
         config.accept_invalid_certs = true;
         let verifier =
-            server_verifier(&config, &Peer::Server { giver: None }, &crypto_provider().unwrap()).unwrap();
+            server_verifier(&config, &Peer::Server { identity_provider: None }, &crypto_provider().unwrap())
+                .unwrap();
         assert!(trusts(&*verifier, &server_certificate(&other)));
     }
 
     #[test]
-    fn a_certificate_that_is_given_itself_is_trusted_as_long_as_it_is_valid() {
+    fn a_configured_server_certificate_is_trusted_while_it_is_valid() {
         let shown = |change: fn(&mut rcgen::CertificateParams), name: &str| {
             let mut params = rcgen::CertificateParams::new(vec![name.to_owned()]).unwrap();
             change(&mut params);
@@ -235,21 +238,29 @@ mod tests {
         ] {
             let mut config = Config::new("https://host".parse().unwrap());
             config.root_cert = Some(vec![certificate.to_vec()]);
-            let verifier =
-                server_verifier(&config, &Peer::Server { giver: None }, &crypto_provider().unwrap()).unwrap();
+            let verifier = server_verifier(
+                &config,
+                &Peer::Server { identity_provider: None },
+                &crypto_provider().unwrap(),
+            )
+            .unwrap();
             assert_eq!(trusts(&*verifier, &certificate), trusted);
-            assert!(!trusts(&*verifier, &shown(authority, "host")), "one of its own making is not");
+            assert!(
+                !trusts(&*verifier, &shown(authority, "host")),
+                "another certificate of the same form is not"
+            );
         }
     }
 
-    /// As kubectl has it.
+    /// As kubectl does.
     #[test]
-    fn a_servers_own_certificate_may_be_given_though_another_authority_signed_it() {
+    fn a_configured_server_certificate_is_trusted_though_another_ca_signed_it() {
         let (signed, other) = (server_certificate(&authority()), server_certificate(&authority()));
         let mut config = Config::new("https://host".parse().unwrap());
         config.root_cert = Some(vec![signed.to_vec()]);
         let verifier =
-            server_verifier(&config, &Peer::Server { giver: None }, &crypto_provider().unwrap()).unwrap();
+            server_verifier(&config, &Peer::Server { identity_provider: None }, &crypto_provider().unwrap())
+                .unwrap();
         assert!(trusts(&*verifier, &signed));
         assert!(!trusts(&*verifier, &other));
         let elsewhere = ServerName::try_from("elsewhere").unwrap();
@@ -260,7 +271,7 @@ mod tests {
     }
 
     #[test]
-    fn a_proxy_may_be_signed_by_the_clusters_authority_too() {
+    fn a_proxy_with_a_certificate_of_the_clusters_ca_is_trusted() {
         let (ours, other) = (authority(), authority());
         let mut config = Config::new("https://host".parse().unwrap());
         config.root_cert = Some(vec![ours.certificate.der().to_vec()]);
@@ -270,15 +281,16 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_certificate_is_an_error() {
+    fn an_invalid_ca_certificate_is_an_error() {
         let mut config = Config::new("https://host".parse().unwrap());
         config.root_cert = Some(vec![b"garbage".to_vec()]);
-        let result = server_verifier(&config, &Peer::Server { giver: None }, &crypto_provider().unwrap());
+        let result =
+            server_verifier(&config, &Peer::Server { identity_provider: None }, &crypto_provider().unwrap());
         assert!(matches!(result, Err(RustlsTlsError::AddRootCertificate(_))));
         config.root_cert = None;
         config.root_cert_file = Some("/no/such/ca.crt".into());
         let Err(RustlsTlsError::AddRootCertificate(cause)) =
-            server_verifier(&config, &Peer::Server { giver: None }, &crypto_provider().unwrap())
+            server_verifier(&config, &Peer::Server { identity_provider: None }, &crypto_provider().unwrap())
         else {
             panic!("expected an error");
         };

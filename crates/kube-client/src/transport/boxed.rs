@@ -1,4 +1,4 @@
-//! Connections and connectors whose kind no longer matters: with TLS or without, straight or through a proxy.
+//! One type for every connection and connector: with TLS or without, direct or through a proxy.
 
 use std::io;
 use std::pin::Pin;
@@ -11,11 +11,11 @@ use tower::util::BoxCloneSyncService;
 use tower::{BoxError, ServiceExt};
 use tower_service::Service;
 
-/// Makes connections of any kind.
-pub(crate) type AnyConnector = BoxCloneSyncService<Uri, AnyIo, BoxError>;
+/// A type-erased connector.
+pub(crate) type BoxConnector = BoxCloneSyncService<Uri, BoxIo, BoxError>;
 
-/// A connector whose kind [`any`] can erase.
-pub(crate) trait Connects:
+/// A connector that [`boxed`] accepts.
+pub(crate) trait Connector:
     Service<Uri, Response: Io + 'static, Error: Into<BoxError>, Future: Send + 'static>
     + Clone
     + Send
@@ -24,7 +24,7 @@ pub(crate) trait Connects:
 {
 }
 
-impl<C> Connects for C where
+impl<C> Connector for C where
     C: Service<Uri, Response: Io + 'static, Error: Into<BoxError>, Future: Send + 'static>
         + Clone
         + Send
@@ -33,32 +33,32 @@ impl<C> Connects for C where
 {
 }
 
-/// Erases the kind of a connector.
-pub(crate) fn any<C: Connects>(connector: C) -> AnyConnector {
-    BoxCloneSyncService::new(connector.map_response(AnyIo::new).map_err(Into::into))
+/// Erases the type of a connector.
+pub(crate) fn boxed<C: Connector>(connector: C) -> BoxConnector {
+    BoxCloneSyncService::new(connector.map_response(BoxIo::new).map_err(Into::into))
 }
 
-/// A connection of any kind.
-pub(crate) struct AnyIo(Box<dyn Io>);
+/// A type-erased connection.
+pub(crate) struct BoxIo(Box<dyn Io>);
 
-/// What a connection has to be.
+/// The requirements on a connection.
 pub(crate) trait Io: Read + Write + Connection + Unpin + Send {}
 
 impl<T: Read + Write + Connection + Unpin + Send> Io for T {}
 
-impl AnyIo {
+impl BoxIo {
     fn new(io: impl Read + Write + Connection + Unpin + Send + 'static) -> Self {
         Self(Box::new(io))
     }
 }
 
-impl Connection for AnyIo {
+impl Connection for BoxIo {
     fn connected(&self) -> Connected {
         self.0.connected()
     }
 }
 
-impl Read for AnyIo {
+impl Read for BoxIo {
     fn poll_read(
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
@@ -68,7 +68,7 @@ impl Read for AnyIo {
     }
 }
 
-impl Write for AnyIo {
+impl Write for BoxIo {
     fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &[u8]) -> Poll<io::Result<usize>> {
         Pin::new(&mut *self.0).poll_write(cx, buf)
     }

@@ -1,4 +1,4 @@
-//! From a [`Config`] to connections with TLS.
+//! rustls's client settings and the https connector, from the settings of a [`Config`].
 
 use std::sync::Arc;
 
@@ -13,12 +13,12 @@ use rustls::sign::CertifiedKey;
 use secrecy::ExposeSecret;
 
 use super::RustlsTlsError;
-use super::roots::server_verifier;
+use super::verifier::server_verifier;
 use crate::config::{ClientIdentityPem, Config};
-use crate::tls::identity::{CurrentIdentity, IdentityOrigin};
-use crate::tls::{Offer, Peer, TlsError};
+use crate::tls::identity::{CurrentIdentity, IdentitySource};
+use crate::tls::{Alpn, Peer, TlsError};
 
-/// The settings of rustls: whom to trust, and the client certificate if there is one.
+/// The settings of rustls: the server verifier, and the client certificate if there is one.
 pub(crate) fn client_config(
     provider: Arc<CryptoProvider>,
     config: &Config,
@@ -30,29 +30,33 @@ pub(crate) fn client_config(
         .map_err(|err| TlsError::Rustls(RustlsTlsError::AddRootCertificate(err.into())))?
         .dangerous()
         .with_custom_certificate_verifier(verifier);
-    let origin = match peer {
-        Peer::Server { giver } => IdentityOrigin::of(&config.auth_info, giver.clone())?,
+    let source = match peer {
+        Peer::Server { identity_provider } => {
+            IdentitySource::of(&config.auth_info, identity_provider.clone())?
+        }
         Peer::Proxy => None,
     };
-    let identity_may_change = origin.as_ref().is_some_and(IdentityOrigin::may_change);
-    let mut tls = match origin {
-        Some(origin) => {
-            let identity = CurrentIdentity::new(origin, move |pem| certified_key(pem, &provider));
-            builder.with_client_cert_resolver(Arc::new(Shown(identity.map_err(TlsError::Rustls)?)))
+    let identity_may_change = source.as_ref().is_some_and(IdentitySource::may_change);
+    let mut tls = match source {
+        Some(source) => {
+            let identity = CurrentIdentity::new(source, move |pem| certified_key(pem, &provider));
+            builder
+                .with_client_cert_resolver(Arc::new(ClientCertResolver(identity.map_err(TlsError::Rustls)?)))
         }
         None => builder.with_no_client_auth(),
     };
     if identity_may_change || config.root_cert_file.is_some() {
-        // A session that is resumed goes on with the client certificate that it began with, and asks no authority about the server.
+        // A resumed session keeps the client certificate that it started with and does not verify the server's certificate again.
         tls.resumption = Resumption::disabled();
     }
     Ok(tls)
 }
 
+/// Presents the current client certificate.
 #[derive(Debug)]
-struct Shown(CurrentIdentity<CertifiedKey>);
+struct ClientCertResolver(CurrentIdentity<CertifiedKey>);
 
-impl ResolvesClientCert for Shown {
+impl ResolvesClientCert for ClientCertResolver {
     fn resolve(&self, _: &[&[u8]], _: &[SignatureScheme]) -> Option<Arc<CertifiedKey>> {
         self.0.current()
     }
@@ -62,7 +66,7 @@ impl ResolvesClientCert for Shown {
     }
 }
 
-/// Reads both from PEM text, and checks that they belong together. Other sections between them do not matter.
+/// Parses both, and checks that the key matches the certificate. Other PEM sections are ignored.
 fn certified_key(
     identity: &ClientIdentityPem,
     provider: &CryptoProvider,
@@ -81,22 +85,22 @@ fn certified_key(
     CertifiedKey::from_der(chain, key, provider).map_err(RustlsTlsError::InvalidPrivateKey)
 }
 
-/// Puts TLS around a connector. URLs with http go through without it.
+/// Adds TLS to the https connections of `connector`; http URLs stay without.
 pub(crate) fn https_connector<H>(
     config: &Config,
     tls: ClientConfig,
     connector: H,
     peer: &Peer,
-    offer: Offer,
+    alpn: Alpn,
 ) -> Result<HttpsConnector<H>, RustlsTlsError> {
     let mut builder = HttpsConnectorBuilder::new().with_tls_config(tls).https_or_http();
     if let (Some(name), Peer::Server { .. }) = (&config.tls_server_name, peer) {
         let name = ServerName::try_from(name.clone()).map_err(RustlsTlsError::InvalidServerName)?;
         builder = builder.with_server_name_resolver(FixedServerNameResolver::new(name));
     }
-    Ok(match offer {
-        Offer::Any => builder.enable_http1().enable_http2().wrap_connector(connector),
-        Offer::Http1 => builder.enable_http1().wrap_connector(connector),
+    Ok(match alpn {
+        Alpn::Http2OrHttp1 => builder.enable_http1().enable_http2().wrap_connector(connector),
+        Alpn::Http1 => builder.enable_http1().wrap_connector(connector),
     })
 }
 
@@ -117,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn each_mistake_has_its_error() {
+    fn each_invalid_identity_has_its_own_error() {
         let ((certificate, key), (_, other_key)) = (made(), made());
         assert_eq!(parse(&certificate, &key).unwrap().cert.len(), 1);
         assert!(matches!(parse("", &key), Err(RustlsTlsError::MissingCertificate)));

@@ -1,36 +1,35 @@
-//! Which of a user's credentials is used, decided once.
+//! Which of a user's credentials is used.
 
-use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::collections::{BTreeMap, HashMap};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 use http::HeaderValue;
 use secrecy::ExposeSecret;
 
 use super::AuthError;
 use super::exec::ExecPlugin;
-use super::file::TokenFile;
 use super::gcp::Gcp;
 use super::header::{basic, bearer};
-use super::renew::{Renewing, Source};
-use super::shared::one_for_all;
+use super::refreshing::{RefreshingCredential, Source};
+use super::token_file::TokenFile;
 use crate::config::{AuthProviderConfig, Config, credentials_of};
-use crate::tls::GivesIdentity;
+use crate::tls::IdentityProvider;
 
-/// What stands in the `Authorization` header of each request. Clones share what is renewed.
+/// The credential of each request. Clones share its refreshes.
 #[derive(Clone, Debug)]
 pub(crate) enum Credential {
-    /// Always the same.
+    /// A constant `Authorization` header.
     Fixed(HeaderValue),
-    /// Asked for again from time to time.
-    Renewing(Arc<Renewing>),
+    /// Refreshed from a file, an exec plugin or an auth provider.
+    Refreshing(Arc<RefreshingCredential>),
 }
 
 impl Credential {
-    /// Decides as kubectl does: what stands in the URL before all else, a token file before a token, a token before a password, each of
-    /// them before a credential program, and that before a provider. `None` if the user has none of these; a client certificate works on its own.
+    /// The same order as kubectl: the URL, the token file, the token, user name and password, the exec plugin, the auth provider. `None` if
+    /// the user has none of these; a client certificate needs no header.
     ///
-    /// A program or provider with the same settings is one and the same for all who ask, so that it never does anything twice.
-    pub(crate) fn plan(config: &Config) -> Result<Option<Self>, AuthError> {
+    /// Exec plugins and auth providers with the same settings are shared by the whole process, so that none runs twice.
+    pub(crate) fn from_config(config: &Config) -> Result<Option<Self>, AuthError> {
         let user = &config.auth_info;
         let file = user.token_file.as_deref().filter(|path| !path.is_empty());
         let token = user.token.as_ref().map(ExposeSecret::expose_secret).filter(|token| !token.is_empty());
@@ -39,8 +38,8 @@ impl Credential {
             return basic(&name, &password).map(Self::Fixed).map(Some);
         }
         if let Some(path) = file {
-            let renewing = Renewing::new(Source::File(TokenFile::new(path.into())));
-            return Ok(Some(Self::Renewing(Arc::new(renewing))));
+            let refreshing = RefreshingCredential::new(Source::File(TokenFile::new(path.into())));
+            return Ok(Some(Self::Refreshing(Arc::new(refreshing))));
         }
         if let Some(token) = token {
             return bearer(token).map(Self::Fixed).map(Some);
@@ -56,11 +55,11 @@ impl Credential {
         user.auth_provider.as_ref().map(|provider| of_provider(provider, config)).transpose()
     }
 
-    /// Whoever may hand over a client certificate along with this credential.
-    pub(crate) fn giver(&self) -> Option<Arc<dyn GivesIdentity>> {
+    /// The source of client certificates, if the credential may have one.
+    pub(crate) fn identity_provider(&self) -> Option<Arc<dyn IdentityProvider>> {
         match self {
             Self::Fixed(_) => None,
-            Self::Renewing(renewing) => Some(Arc::clone(renewing) as _),
+            Self::Refreshing(refreshing) => Some(Arc::clone(refreshing) as _),
         }
     }
 }
@@ -76,13 +75,31 @@ fn of_provider(provider: &AuthProviderConfig, config: &Config) -> Result<Credent
             Gcp::new(&provider.config, config.exec_timeout).map(|gcp| Source::Gcp(Box::new(gcp)))
         }),
         name => Err(AuthError::AuthExec(format!(
-            "the user's auth-provider {name:?} is not known (oidc and gcp are): use an `exec` credential program instead"
+            "the user's auth-provider {name:?} is not supported (oidc and gcp are): use an `exec` plugin instead"
         ))),
     }
 }
 
-fn shared(settings: &str, make: impl FnOnce() -> Result<Source, AuthError>) -> Result<Credential, AuthError> {
-    one_for_all(settings, || make().map(Renewing::new)).map(Credential::Renewing)
+/// The credential with `settings`: the existing one if it is still in use, else a new one.
+///
+/// A process often has several stacks of one configuration: several clients, or a connector and a layer of a custom stack. They share the
+/// credential, so that an interactive plugin prompts once, a single-use refresh token is used once, and the connector gets the client
+/// certificate that the layer has obtained.
+fn shared(
+    settings: &str,
+    make_source: impl FnOnce() -> Result<Source, AuthError>,
+) -> Result<Credential, AuthError> {
+    static IN_USE: Mutex<Option<HashMap<String, Weak<RefreshingCredential>>>> = Mutex::new(None);
+    // Entries are inserted as a whole, so the map stays usable after a panic.
+    let mut in_use = IN_USE.lock().unwrap_or_else(PoisonError::into_inner);
+    let in_use = in_use.get_or_insert_default();
+    if let Some(refreshing) = in_use.get(settings).and_then(Weak::upgrade) {
+        return Ok(Credential::Refreshing(refreshing));
+    }
+    in_use.retain(|_, refreshing| refreshing.strong_count() > 0);
+    let refreshing = Arc::new(RefreshingCredential::new(make_source()?));
+    in_use.insert(settings.to_owned(), Arc::downgrade(&refreshing));
+    Ok(Credential::Refreshing(refreshing))
 }
 
 #[cfg(feature = "oidc")]
@@ -102,7 +119,7 @@ mod tests {
 
     fn plan(user: &AuthInfo) -> Result<Option<Credential>, AuthError> {
         let config = Config { auth_info: user.clone(), ..Config::new("https://h".parse().unwrap()) };
-        Credential::plan(&config)
+        Credential::from_config(&config)
     }
 
     fn everything() -> AuthInfo {
@@ -117,29 +134,29 @@ mod tests {
     }
 
     #[test]
-    fn the_order_is_file_token_password_program() {
+    fn a_token_file_precedes_token_password_and_exec_plugin() {
         let mut user = everything();
-        assert!(matches!(plan(&user), Ok(Some(Credential::Renewing(_)))));
+        assert!(matches!(plan(&user), Ok(Some(Credential::Refreshing(_)))));
         user.token_file = Some(String::new());
         assert!(matches!(plan(&user), Ok(Some(Credential::Fixed(value))) if value == "Bearer abc"));
         user.token = None;
         assert!(matches!(plan(&user), Ok(Some(Credential::Fixed(value))) if value == "Basic amFuZTpwdw=="));
         user.username = None;
-        assert!(matches!(plan(&user), Ok(Some(Credential::Renewing(_)))));
+        assert!(matches!(plan(&user), Ok(Some(Credential::Refreshing(_)))));
         user.exec = None;
         assert!(matches!(plan(&user), Ok(None)));
     }
 
     #[test]
-    fn credentials_in_the_url_come_first() {
+    fn credentials_in_the_url_precede_all_others() {
         let config =
             Config { auth_info: everything(), ..Config::new("https://me:p%40ss@h".parse().unwrap()) };
-        let planned = Credential::plan(&config);
+        let planned = Credential::from_config(&config);
         assert!(matches!(planned, Ok(Some(Credential::Fixed(value))) if value == "Basic bWU6cEBzcw=="));
     }
 
     #[test]
-    fn what_cannot_be_used_is_said() {
+    fn unusable_credentials_are_an_error() {
         let provider = AuthProviderConfig { name: "azure".into(), ..AuthProviderConfig::default() };
         let user = AuthInfo { auth_provider: Some(provider), ..AuthInfo::default() };
         assert!(plan(&user).unwrap_err().to_string().contains("azure"));
@@ -148,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn the_same_program_is_one_for_all_who_ask() {
+    fn exec_plugins_with_the_same_settings_are_shared() {
         let user = |argument: &str| AuthInfo {
             exec: Some(ExecConfig {
                 command: Some("login".into()),
@@ -158,7 +175,7 @@ mod tests {
             ..AuthInfo::default()
         };
         let planned = |argument| match plan(&user(argument)) {
-            Ok(Some(Credential::Renewing(renewing))) => renewing,
+            Ok(Some(Credential::Refreshing(refreshing))) => refreshing,
             other => panic!("{other:?}"),
         };
         let (one, same, other) = (planned("one-for-all"), planned("one-for-all"), planned("another"));
