@@ -1,11 +1,11 @@
 //! The client against the embedded API server: in process, over a socket, and over TLS.
 
 mod api;
+mod black_hole;
+mod closed_connection;
+mod connect_errors;
 #[cfg(feature = "rustls-tls")]
 mod corpus;
-mod cut;
-mod dead;
-mod deep;
 #[cfg(all(
     feature = "oauth",
     feature = "oidc",
@@ -15,24 +15,24 @@ mod deep;
     feature = "unstable-client"
 ))]
 mod errors;
-mod failure;
+#[cfg(unix)]
+mod exec_plugin;
 #[cfg(feature = "gzip")]
 mod gzip;
-mod hole;
 #[cfg(feature = "kubelet-debug")]
 mod kubelet;
 mod lifetime;
+mod malformed_responses;
 mod methods;
 #[cfg(feature = "ws")]
 mod pods;
-#[cfg(unix)]
-mod program;
 #[cfg(feature = "unstable-client")]
 mod scope;
 #[cfg(unix)]
 mod secrets;
 mod server;
+mod timeouts;
 mod transport;
-#[cfg(feature = "ws")]
-mod upgrade;
 mod watch;
+#[cfg(feature = "ws")]
+mod websocket;

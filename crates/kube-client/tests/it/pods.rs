@@ -11,16 +11,16 @@ use kube_testserver::{Process, TestServer};
 use serde_json::json;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
-use crate::hole::{Hole, timed};
+use crate::black_hole::{BlackHole, timed};
 use crate::lifetime::{alive_tasks, wait_for_tasks};
 use crate::server::config_of;
 
-/// A server with the pod `web`, over TLS, and a client that may have to go through a hole.
-async fn with_pod(hole: bool) -> (Api<Pod>, TestServer, Option<Hole>) {
+/// A server with the pod `web`, over TLS, and a client that may be behind a black hole.
+async fn with_pod(hole: bool) -> (Api<Pod>, TestServer, Option<BlackHole>) {
     let server = TestServer::builder().tls().start().await.unwrap();
     let mut config = config_of(&server);
     let hole = match hole {
-        true => Some(Hole::before(server.addr()).await),
+        true => Some(BlackHole::in_front_of(server.addr()).await),
         false => None,
     };
     if let Some(hole) = &hole {
@@ -153,7 +153,7 @@ async fn a_process_and_a_port_behind_a_dead_connection_end_within_a_minute() {
     let mut up = [0; 2];
     within(stdout.read_exact(&mut up)).await.unwrap();
     within(stream.read_exact(&mut up)).await.unwrap();
-    hole.unwrap().swallow();
+    hole.unwrap().drop_packets();
     let (ended, took) = timed(process.join()).await;
     assert!(ended.is_err() && took <= 60, "{ended:?} after {took} s");
     assert_eq!(stdout.read(&mut up).await.unwrap(), 0);

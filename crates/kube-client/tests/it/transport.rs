@@ -1,4 +1,4 @@
-//! Real sockets, with TLS and without.
+//! The transport over real sockets, with and without TLS.
 
 use std::time::Duration;
 
@@ -12,7 +12,7 @@ use kube_testserver::TestServer;
 use crate::server::{config_of, create};
 
 #[tokio::test]
-async fn plain_http_carries_calls_and_watches() {
+async fn calls_and_watches_work_over_plain_http() {
     let server = TestServer::start().await.unwrap();
     let client = Client::try_from(config_of(&server)).unwrap();
     let api: Api<ConfigMap> = Api::default_namespaced(client.clone());
@@ -30,7 +30,7 @@ async fn plain_http_carries_calls_and_watches() {
 }
 
 #[tokio::test]
-async fn tls_carries_many_calls_at_once() {
+async fn concurrent_calls_work_over_tls() {
     let server = TestServer::builder().tls().start().await.unwrap();
     let client = Client::try_from(config_of(&server)).unwrap();
     let calls = (0..64).map(|number| {
@@ -44,7 +44,7 @@ async fn tls_carries_many_calls_at_once() {
 }
 
 #[tokio::test]
-async fn watches_do_not_keep_calls_waiting() {
+async fn open_watches_do_not_block_calls() {
     let server = TestServer::builder().tls().start().await.unwrap();
     let client = Client::try_from(config_of(&server)).unwrap();
     let api: Api<ConfigMap> = Api::default_namespaced(client.clone());
@@ -70,13 +70,13 @@ async fn watches_do_not_keep_calls_waiting() {
     }
 }
 
-/// Waiting for ever is the failure that is looked for.
+/// Fails after 30 s.
 async fn within<F: Future>(call: F) -> F::Output {
-    tokio::time::timeout(Duration::from_secs(30), call).await.expect("the call should not have to wait")
+    tokio::time::timeout(Duration::from_secs(30), call).await.expect("the call completes in time")
 }
 
 #[tokio::test]
-async fn a_server_may_be_known_by_another_name() {
+async fn tls_server_name_replaces_the_host() {
     let server = TestServer::builder().tls().start().await.unwrap();
     let mut config = config_of(&server);
     config.tls_server_name = Some("not-the-server.example".to_owned());
@@ -87,7 +87,7 @@ async fn a_server_may_be_known_by_another_name() {
 }
 
 #[tokio::test]
-async fn connectors_can_be_had_one_by_one() {
+async fn a_connector_works_in_a_custom_stack() {
     let server = TestServer::builder().tls().start().await.unwrap();
     let config = config_of(&server);
     let connector = config.rustls_https_connector().unwrap();
@@ -101,7 +101,7 @@ async fn connectors_can_be_had_one_by_one() {
     create(&Client::new(service, "default"), "own-stack").await.unwrap();
 }
 
-/// An error with all of its causes, as a program would print it.
+/// An error with its sources.
 pub(crate) fn chain(err: &dyn std::error::Error) -> String {
     let mut text = err.to_string();
     let mut cause = err.source();

@@ -1,6 +1,6 @@
-//! A network that swallows packets: everything errors within a minute, and nothing that may be quiet is disturbed.
+//! A network that drops all packets: every call and watch fails within a minute, and quiet streams stay open.
 //!
-//! The connections are real. Once everything is swallowed nothing moves but time, and that is paused: it jumps to the next timer.
+//! The connections are real. Once the network drops everything only timers remain, and paused time advances to the next one.
 #![allow(clippy::unwrap_used, reason = "this is how a test fails")]
 
 use std::net::SocketAddr;
@@ -20,37 +20,36 @@ use tokio::time::Instant;
 use crate::server::{config_of, create};
 use crate::transport::chain;
 
-/// A proxy that can stop forwarding while it keeps all connections open. The kernel goes on to acknowledge what arrives, so that
-/// nothing below HTTP notices.
-pub(crate) struct Hole {
+/// A proxy that can stop forwarding while its connections stay open. The kernel still acknowledges data, so only HTTP can detect it.
+pub(crate) struct BlackHole {
     address: SocketAddr,
-    swallowing: watch::Sender<bool>,
+    dropping: watch::Sender<bool>,
 }
 
-impl Hole {
-    pub(crate) async fn before(target: SocketAddr) -> Self {
+impl BlackHole {
+    pub(crate) async fn in_front_of(target: SocketAddr) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
-        let (swallowing, swallowed) = watch::channel(false);
+        let (dropping, dropped) = watch::channel(false);
         tokio::spawn(async move {
             while let Ok((near, _)) = listener.accept().await {
-                let swallowed = swallowed.clone();
+                let dropped = dropped.clone();
                 tokio::spawn(async move {
                     let far = TcpStream::connect(target).await.unwrap();
                     let (near_reader, near_writer) = near.into_split();
                     let (far_reader, far_writer) = far.into_split();
-                    let there = forward(near_reader, far_writer, swallowed.clone());
-                    let back = forward(far_reader, near_writer, swallowed);
+                    let there = forward(near_reader, far_writer, dropped.clone());
+                    let back = forward(far_reader, near_writer, dropped);
                     tokio::join!(there, back)
                 });
             }
         });
-        Self { address, swallowing }
+        Self { address, dropping }
     }
 
-    /// From now on nothing comes through, in no direction.
-    pub(crate) fn swallow(&self) {
-        self.swallowing.send_replace(true);
+    /// Stops forwarding, in both directions.
+    pub(crate) fn drop_packets(&self) {
+        self.dropping.send_replace(true);
     }
 
     pub(crate) fn address(&self) -> SocketAddr {
@@ -61,7 +60,7 @@ impl Hole {
 async fn forward(
     mut from: impl AsyncRead + Unpin,
     mut to: impl AsyncWrite + Unpin,
-    mut swallowed: watch::Receiver<bool>,
+    mut dropped: watch::Receiver<bool>,
 ) {
     let copying = async {
         let _ = tokio::io::copy(&mut from, &mut to).await;
@@ -69,23 +68,23 @@ async fn forward(
     };
     tokio::select! {
         () = copying => return,
-        _ = swallowed.wait_for(|swallowing| *swallowing) => {}
+        _ = dropped.wait_for(|dropping| *dropping) => {}
     }
     // Both ends stay open.
     std::future::pending::<()>().await;
 }
 
-/// A server behind a hole, and a client that is connected to it: by HTTP/2 over TLS, or by HTTP/1.1.
-async fn connected(tls: bool) -> (Client, Hole, TestServer) {
+/// A server behind a black hole, and a client with an open connection: HTTP/2 over TLS, or HTTP/1.1.
+async fn connected(tls: bool) -> (Client, BlackHole, TestServer) {
     let builder = if tls { TestServer::builder().tls() } else { TestServer::builder() };
     let server = builder.start().await.unwrap();
-    let hole = Hole::before(server.addr()).await;
+    let black_hole = BlackHole::in_front_of(server.addr()).await;
     let mut config = config_of(&server);
     let scheme = if tls { "https" } else { "http" };
-    config.cluster_url = format!("{scheme}://{}", hole.address()).parse().unwrap();
+    config.cluster_url = format!("{scheme}://{}", black_hole.address()).parse().unwrap();
     let client = Client::try_from(config).unwrap();
     create(&client, "a").await.unwrap();
-    (client, hole, server)
+    (client, black_hole, server)
 }
 
 /// How many seconds of paused time a call takes.
@@ -93,7 +92,7 @@ pub(crate) async fn timed<F: Future>(call: F) -> (F::Output, u64) {
     tokio::time::pause();
     let started = Instant::now();
     let limit = Duration::from_secs(7 * 3600);
-    let output = tokio::time::timeout(limit, call).await.expect("it should not take hours");
+    let output = tokio::time::timeout(limit, call).await.expect("the call completes in time");
     let took = started.elapsed().as_secs();
     tokio::time::resume();
     (output, took)
@@ -104,13 +103,13 @@ const MINUTE: u64 = 60;
 #[tokio::test]
 async fn calls_over_either_protocol_fail_within_a_minute() {
     for tls in [true, false] {
-        let (client, hole, _server) = connected(tls).await;
+        let (client, black_hole, _server) = connected(tls).await;
         let api: Api<ConfigMap> = Api::default_namespaced(client.clone());
-        hole.swallow();
+        black_hole.drop_packets();
         let (got, took) = timed(api.get("a")).await;
         assert!(took <= MINUTE, "tls {tls}: {took} s");
         assert!(matches!(got, Err(Error::Service(_) | Error::HyperError(_))), "{got:?}");
-        // The next one makes a connection, and that is not answered either.
+        // The next call opens a connection, which is not answered either.
         let (listed, took) = timed(api.list(&ListParams::default())).await;
         assert!(listed.is_err() && took <= MINUTE, "tls {tls}: {took} s");
         let (written, took) = timed(create(&client, "b")).await;
@@ -121,19 +120,19 @@ async fn calls_over_either_protocol_fail_within_a_minute() {
 #[tokio::test]
 async fn watches_over_either_protocol_end_within_a_minute() {
     for tls in [true, false] {
-        let (client, hole, _server) = connected(tls).await;
+        let (client, black_hole, _server) = connected(tls).await;
         let api: Api<ConfigMap> = Api::default_namespaced(client);
         let params = WatchParams::default().timeout(290);
         let mut events = Box::pin(api.watch(&params, "0").await.unwrap());
-        // The server is known to be there.
+        // The connection works.
         assert!(matches!(events.next().await, Some(Ok(WatchEvent::Added(_)))));
-        hole.swallow();
+        black_hole.drop_packets();
         let (rest, took) = timed(events.collect::<Vec<_>>()).await;
         assert!(took <= MINUTE, "tls {tls}: {took} s");
         let Some(Err(err)) = rest.last() else { panic!("{rest:?}") };
         let Error::ReadEvents(cause) = err else { panic!("{err:?}") };
         assert_eq!(cause.kind(), std::io::ErrorKind::TimedOut);
-        // Over HTTP/2 it is known that the connection is dead.
+        // HTTP/2 pings show that the connection is dead.
         assert_eq!(err.is_idle_watch(), !tls, "{}", chain(err));
         let (started, took) = timed(api.watch(&params, "0")).await;
         assert!(started.is_err() && took <= MINUTE, "tls {tls}: {took} s");
@@ -141,14 +140,14 @@ async fn watches_over_either_protocol_end_within_a_minute() {
 }
 
 #[tokio::test]
-async fn a_stream_that_is_followed_fails_within_a_minute_over_http2() {
-    let (client, hole, _server) = connected(true).await;
-    // Any answer that does not end is as good as a log.
+async fn a_followed_stream_fails_within_a_minute_over_http2() {
+    let (client, black_hole, _server) = connected(true).await;
+    // Any endless response behaves like a log.
     let request = Request::get("/api/v1/configmaps?watch=true&follow=true").body(Vec::new()).unwrap();
     let mut reader = Box::pin(client.request_stream(request).await.unwrap());
     let mut buffer = [0; 1 << 16];
     assert!(reader.read(&mut buffer).await.unwrap() > 0);
-    hole.swallow();
+    black_hole.drop_packets();
     let (read, took) = timed(async {
         while reader.read(&mut buffer).await? > 0 {}
         Ok::<_, std::io::Error>(())
@@ -157,21 +156,21 @@ async fn a_stream_that_is_followed_fails_within_a_minute_over_http2() {
     assert!(read.is_err() && took <= MINUTE, "{read:?} after {took} s");
 }
 
-/// A client of a server that sends this much of its first answer and then keeps the connection open. On others it gives the second
-/// answer, if there is one.
-async fn stopping_after(answer: &'static str, others: Option<&'static str>) -> Client {
+/// A client of a server that sends `response` on the first connection, which may be incomplete, and keeps the connection open. On further
+/// connections it sends `others`, or nothing.
+async fn stopping_after(response: &'static str, others: Option<&'static str>) -> Client {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("http://{}", listener.local_addr().unwrap());
     tokio::spawn(async move {
         let mut held = Vec::new();
-        let mut next = Some(answer);
+        let mut next = Some(response);
         while let Ok((mut socket, _)) = listener.accept().await {
-            let Some(answer) = std::mem::replace(&mut next, others) else {
+            let Some(response) = std::mem::replace(&mut next, others) else {
                 held.push(socket);
                 continue;
             };
             let _ = tokio::io::AsyncReadExt::read(&mut socket, &mut [0; 4096]).await.unwrap();
-            socket.write_all(answer.as_bytes()).await.unwrap();
+            socket.write_all(response.as_bytes()).await.unwrap();
             held.push(socket);
         }
     });
@@ -179,10 +178,10 @@ async fn stopping_after(answer: &'static str, others: Option<&'static str>) -> C
 }
 
 #[tokio::test]
-async fn an_answer_that_stops_midway_fails_within_a_minute() {
+async fn a_stalled_response_body_fails_within_a_minute() {
     let half = "HTTP/1.1 200 OK\r\ncontent-length: 1000\r\n\r\n{\"kind\":\"List\",";
     let api: Api<ConfigMap> = Api::default_namespaced(stopping_after(half, None).await);
-    // The connection is made in real time.
+    // Connecting needs real time.
     let params = ListParams::default();
     let mut listing = Box::pin(api.list(&params));
     assert!(tokio::time::timeout(Duration::from_millis(300), &mut listing).await.is_err());
@@ -192,7 +191,7 @@ async fn an_answer_that_stops_midway_fails_within_a_minute() {
     assert!(took <= MINUTE, "{took} s");
 }
 
-/// A log over HTTP/1.1 that has said something and is quiet then, before a server that answers so when it is asked for newer lines.
+/// A followed log over HTTP/1.1 that is quiet after its first line. `newer` is the response to the probe for newer lines.
 async fn quiet_log(newer: Option<&'static str>) -> impl futures::AsyncBufRead + Unpin {
     let client = stopping_after("HTTP/1.1 200 OK\r\n\r\nstarted\n", newer).await;
     let request = Request::get("/api/v1/namespaces/ns/pods/a/log?follow=true").body(Vec::new()).unwrap();
@@ -202,8 +201,8 @@ async fn quiet_log(newer: Option<&'static str>) -> impl futures::AsyncBufRead + 
 }
 
 #[tokio::test]
-async fn a_log_that_is_followed_may_be_quiet_for_long_while_the_server_says_so() {
-    // Questions are asked in real time, during which paused time goes on.
+async fn a_quiet_log_stays_open_while_the_server_has_no_newer_lines() {
+    // Probes need real time.
     let mut reader = quiet_log(Some("HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n")).await;
     for _ in 0..3 {
         tokio::time::pause();
@@ -215,7 +214,7 @@ async fn a_log_that_is_followed_may_be_quiet_for_long_while_the_server_says_so()
 }
 
 #[tokio::test]
-async fn a_log_fails_within_a_minute_when_the_server_does_not_answer_or_has_newer_lines() {
+async fn a_quiet_log_fails_within_a_minute_if_the_probe_fails_or_has_newer_lines() {
     for newer in [None, Some("HTTP/1.1 200 OK\r\ncontent-length: 1\r\n\r\nx")] {
         let mut reader = quiet_log(newer).await;
         let (read, took) = timed(reader.read(&mut [0])).await;

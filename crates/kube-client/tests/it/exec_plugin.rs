@@ -1,4 +1,4 @@
-//! Credential programs before a server that knows its users: run once per need, and again when what they gave is refused.
+//! Exec plugins against a server with authentication: concurrent requests share one run, and a refused credential is refreshed.
 #![allow(clippy::unwrap_used, reason = "this is how a test fails")]
 
 use std::path::Path;
@@ -13,8 +13,8 @@ use kube_testserver::{TestServer, User};
 
 use crate::server::config_of;
 
-/// Notes that it ran, and prints the token that stands in the file `token`.
-const PROGRAM: &str = r#"echo ran >>"$0/runs"; sleep 0.2
+/// Appends to the file `runs`, and prints the token in the file `token`.
+const PLUGIN: &str = r#"echo ran >>"$0/runs"; sleep 0.2
 printf '{"apiVersion":"client.authentication.k8s.io/v1","kind":"ExecCredential","status":{"token":"%s"}}' "$(cat "$0/token")""#;
 
 fn runs(folder: &Path) -> usize {
@@ -22,7 +22,7 @@ fn runs(folder: &Path) -> usize {
 }
 
 #[tokio::test]
-async fn a_program_runs_once_for_all_and_again_after_a_refusal() {
+async fn a_plugin_runs_once_for_concurrent_requests_and_again_after_a_refusal() {
     let folder = tempfile::tempdir().unwrap();
     std::fs::write(folder.path().join("token"), "not-known-yet").unwrap();
     let admin = User::new("robot").group("system:masters").token("known");
@@ -30,18 +30,18 @@ async fn a_program_runs_once_for_all_and_again_after_a_refusal() {
     let exec = ExecConfig {
         api_version: Some("client.authentication.k8s.io/v1".into()),
         command: Some("sh".into()),
-        args: Some(vec!["-c".into(), PROGRAM.into(), folder.path().to_str().unwrap().into()]),
+        args: Some(vec!["-c".into(), PLUGIN.into(), folder.path().to_str().unwrap().into()]),
         interactive_mode: Some(ExecInteractiveMode::Never),
         ..ExecConfig::default()
     };
     let mut config = config_of(&server);
     config.auth_info = AuthInfo { exec: Some(exec), ..AuthInfo::default() };
-    // Two clients of one configuration ask at the same time.
+    // Two clients of one configuration send requests concurrently.
     let clients = [Client::try_from(config.clone()).unwrap(), Client::try_from(config).unwrap()];
     let maps: Vec<Api<ConfigMap>> = clients.into_iter().map(Api::default_namespaced).collect();
     let (few, params) = ([&maps[0], &maps[1], &maps[0], &maps[1]], ListParams::default());
 
-    // What is just given is not asked for again, whatever the server says of it.
+    // A new credential is not refreshed, even if the server refuses it.
     for outcome in join_all(few.map(|maps| maps.list(&params))).await {
         assert!(matches!(&outcome, Err(Error::Api(status)) if status.code == 401), "{outcome:?}");
     }

@@ -1,4 +1,4 @@
-//! Servers that fall silent. Real sockets cannot run on paused time, so the limits are short here.
+//! Unresponsive servers. Real sockets do not work with paused time, so the timeouts are short.
 
 use std::time::{Duration, Instant};
 
@@ -9,7 +9,7 @@ use tokio::net::TcpListener;
 use crate::server::create;
 use crate::transport::chain;
 
-/// Takes connections and reads what comes, but never says a word.
+/// Accepts connections and reads, but never sends.
 async fn silent_server() -> String {
     let listener = TcpListener::bind("127.0.0.1:0").await.expect("a loopback port is free");
     let address = listener.local_addr().expect("a bound socket has an address");
@@ -25,7 +25,7 @@ async fn silent_server() -> String {
 }
 
 #[tokio::test]
-async fn a_handshake_that_is_never_answered_ends_in_time() {
+async fn a_stalled_tls_handshake_is_a_connect_timeout() {
     let mut config = Config::new(format!("https://{}", silent_server().await).parse().unwrap());
     config.accept_invalid_certs = true;
     config.connect_timeout = Some(Duration::from_millis(200));
@@ -36,7 +36,7 @@ async fn a_handshake_that_is_never_answered_ends_in_time() {
 }
 
 #[tokio::test]
-async fn a_read_timeout_is_kept_if_one_is_set() {
+async fn a_configured_read_timeout_applies() {
     let mut config = Config::new(format!("http://{}", silent_server().await).parse().unwrap());
     config.read_timeout = Some(Duration::from_millis(200));
     let err = create(&Client::try_from(config).unwrap(), "a").await.unwrap_err();

@@ -1,6 +1,6 @@
 //! Exec, attach and port-forward against a scripted server.
 #![allow(clippy::unwrap_used, reason = "this is how a test fails")]
-#![allow(clippy::result_large_err, reason = "the form of a handshake callback is not ours")]
+#![allow(clippy::result_large_err, reason = "tungstenite defines the type of the callback")]
 
 use std::future::Future;
 use std::time::Duration;
@@ -22,7 +22,7 @@ type Socket = WebSocketStream<TcpStream>;
 const V4: &str = "v4.channel.k8s.io";
 const V5: &str = "v5.channel.k8s.io";
 
-/// A server that takes one websocket in this version and then does as the script says. Gives the path and query that were asked for.
+/// A server that accepts one websocket with this subprotocol and then runs the script. Its task returns the requested path and query.
 async fn serve<F>(
     version: &'static str,
     script: impl FnOnce(Socket) -> F + Send + 'static,
@@ -35,14 +35,14 @@ where
     let server = tokio::spawn(async move {
         let (stream, _) = listener.accept().await.unwrap();
         let mut path = String::new();
-        let answer = |request: &Request, mut response: Response| {
+        let response = |request: &Request, mut response: Response| {
             path = request.uri().to_string();
             let offered = request.headers()["sec-websocket-protocol"].to_str().unwrap();
             assert_eq!(offered, "v5.channel.k8s.io, v4.channel.k8s.io");
             response.headers_mut().insert("sec-websocket-protocol", version.parse().unwrap());
             Ok(response)
         };
-        let socket = tokio_tungstenite::accept_hdr_async(stream, answer).await.unwrap();
+        let socket = tokio_tungstenite::accept_hdr_async(stream, response).await.unwrap();
         script(socket).await;
         path
     });
@@ -50,9 +50,9 @@ where
     (Api::namespaced(client, "ns"), server)
 }
 
-/// Waiting for ever is a failure.
+/// Fails after 20 s.
 async fn within<F: Future>(call: F) -> F::Output {
-    tokio::time::timeout(Duration::from_secs(20), call).await.expect("the call should not have to wait")
+    tokio::time::timeout(Duration::from_secs(20), call).await.expect("the call completes in time")
 }
 
 fn data(channel: u8, text: &[u8]) -> Message {
@@ -72,7 +72,7 @@ async fn next_data(socket: &mut Socket) -> Option<Vec<u8>> {
 const SUCCESS: &[u8] = br#"{"metadata":{},"status":"Success"}"#;
 
 #[tokio::test]
-async fn a_command_has_output_errors_and_an_exit_code() {
+async fn exec_returns_stdout_stderr_and_the_exit_code() {
     let (pods, server) = serve(V5, |mut socket| async move {
         for message in [data(1, b""), data(1, b"out"), data(2, b"err"), data(1, b"put")] {
             socket.send(message).await.unwrap();
@@ -100,7 +100,7 @@ async fn a_command_has_output_errors_and_an_exit_code() {
 }
 
 #[tokio::test]
-async fn input_can_be_closed_while_output_goes_on() {
+async fn stdin_can_be_closed_while_stdout_stays_open() {
     let (pods, server) = serve(V5, |mut socket| async move {
         let mut input = Vec::new();
         loop {
@@ -111,7 +111,7 @@ async fn input_can_be_closed_while_output_goes_on() {
                 other => panic!("channel {other}"),
             }
         }
-        // All of the input came before its end, and more than the buffers hold.
+        // The whole input arrives before its end; it is larger than the buffers.
         assert_eq!(input.len(), 100_000);
         socket.send(data(1, format!("{} bytes", input.len()).as_bytes())).await.unwrap();
         socket.send(data(3, SUCCESS)).await.unwrap();
@@ -125,13 +125,13 @@ async fn input_can_be_closed_while_output_goes_on() {
     let mut text = String::new();
     within(process.stdout().unwrap().read_to_string(&mut text)).await.unwrap();
     assert_eq!(text, "100000 bytes");
-    // The server hung up without a closing handshake, and that is fine behind a status.
+    // After the status, a close without a closing handshake is no error.
     within(process.join()).await.unwrap();
     server.await.unwrap();
 }
 
 #[tokio::test]
-async fn a_terminal_gets_its_sizes() {
+async fn terminal_sizes_are_sent() {
     let (pods, server) = serve(V4, |mut socket| async move {
         let message = next_data(&mut socket).await.unwrap();
         assert_eq!(message, [&[4], br#"{"Width":80,"Height":24}"#.as_slice()].concat());
@@ -147,7 +147,7 @@ async fn a_terminal_gets_its_sizes() {
 }
 
 #[tokio::test]
-async fn output_that_nobody_takes_does_not_hold_up_the_end() {
+async fn join_discards_output_that_was_not_taken() {
     let (pods, server) = serve(V4, |mut socket| async move {
         for _ in 0..100 {
             socket.send(data(1, &[b'x'; 10_000])).await.unwrap();
@@ -161,8 +161,8 @@ async fn output_that_nobody_takes_does_not_hold_up_the_end() {
 }
 
 #[tokio::test]
-async fn a_process_that_is_cut_off_is_an_error() {
-    // Each ends the connection behind the first half of an archive, and none of them tells how the process ended.
+async fn a_connection_that_ends_before_the_status_is_an_error() {
+    // Each ends the connection in the middle of the output, before the status.
     enum Cut {
         Eof,
         Reset,
@@ -174,7 +174,7 @@ async fn a_process_that_is_cut_off_is_an_error() {
             match cut {
                 Cut::Eof => {}
                 Cut::Reset => {
-                    // What the client has sent stays unread, so that closing the socket resets the connection.
+                    // Unread data from the client turns the close into a reset.
                     socket.get_ref().readable().await.unwrap();
                 }
                 Cut::CloseFrame => socket.close(None).await.unwrap(),
@@ -195,7 +195,7 @@ async fn a_process_that_is_cut_off_is_an_error() {
 }
 
 #[tokio::test]
-async fn joining_closes_an_input_that_nobody_took() {
+async fn join_closes_stdin_that_was_not_taken() {
     let (pods, server) = serve(V5, |mut socket| async move {
         assert_eq!(next_data(&mut socket).await.unwrap(), [255, 0]);
         socket.send(data(3, SUCCESS)).await.unwrap();
@@ -207,7 +207,7 @@ async fn joining_closes_an_input_that_nobody_took() {
 }
 
 #[tokio::test]
-async fn output_that_was_taken_and_dropped_does_not_hold_up_the_rest() {
+async fn a_dropped_stdout_within_the_buffer_does_not_block_stderr() {
     let (pods, server) = serve(V5, |mut socket| async move {
         for _ in 0..64 {
             socket.send(data(1, &[b'x'; 8 << 10])).await.unwrap();
@@ -226,7 +226,7 @@ async fn output_that_was_taken_and_dropped_does_not_hold_up_the_rest() {
 }
 
 #[tokio::test]
-async fn dropping_a_process_closes_the_connection_and_ends_its_readers() {
+async fn dropping_a_process_closes_the_connection_and_ends_its_streams() {
     let (pods, server) = serve(V5, |mut socket| async move {
         assert!(next_data(&mut socket).await.is_none());
     })
@@ -241,7 +241,7 @@ async fn dropping_a_process_closes_the_connection_and_ends_its_readers() {
 }
 
 #[tokio::test]
-async fn ports_carry_data_both_ways_and_tell_their_errors() {
+async fn ports_forward_data_in_both_directions_and_report_errors() {
     let (pods, server) = serve(V4, |mut socket| async move {
         for (channel, port) in [(0, 80_u16), (1, 80), (2, 81), (3, 81)] {
             socket.send(data(channel, &port.to_le_bytes())).await.unwrap();
@@ -261,18 +261,18 @@ async fn ports_carry_data_both_ways_and_tell_their_errors() {
     assert_eq!(error.as_deref(), Some("connection refused"));
     assert_eq!(within(refused.read(&mut [0; 8])).await.unwrap(), 0);
     stream.write_all(b"hello").await.unwrap();
-    let mut answer = [0; 5];
-    within(stream.read_exact(&mut answer)).await.unwrap();
-    assert_eq!(&answer, b"HELLO");
+    let mut response = [0; 5];
+    within(stream.read_exact(&mut response)).await.unwrap();
+    assert_eq!(&response, b"HELLO");
     drop((stream, refused));
-    // With the last stream the connection ends too.
+    // The connection closes with the last stream.
     within(forwarder.join()).await.unwrap();
     let path = within(server).await.unwrap();
     assert!(path.starts_with("/api/v1/namespaces/ns/pods/web/portforward?&ports=80"), "{path}");
 }
 
 #[tokio::test]
-async fn a_stream_outlives_its_forwarder() {
+async fn a_stream_stays_open_when_the_portforwarder_is_dropped() {
     let (pods, server) = serve(V4, |mut socket| async move {
         let message = next_data(&mut socket).await.unwrap();
         socket.send(data(0, &[&80_u16.to_le_bytes(), &message[1..]].concat())).await.unwrap();
@@ -289,7 +289,7 @@ async fn a_stream_outlives_its_forwarder() {
 }
 
 #[tokio::test]
-async fn a_server_that_refuses_says_why() {
+async fn a_refused_upgrade_is_an_error_with_the_reason() {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("http://{}", listener.local_addr().unwrap());
     tokio::spawn(async move {
