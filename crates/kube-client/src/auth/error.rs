@@ -52,7 +52,7 @@ pub enum AuthError {
     #[error("the credential's `expirationTimestamp` is not an RFC 3339 time: {}", ErrorChain(.0))]
     MalformedTokenExpirationDate(#[source] jiff::Error),
     /// The platform has no CA certificates.
-    #[error("the platform has no certificate authorities: {}", ErrorChain(.0))]
+    #[error("the platform has no CA certificates: {}", ErrorChain(.0))]
     NoValidNativeRootCA(#[source] std::io::Error),
     /// The output of the auth provider's command is not JSON.
     #[error("the output of the auth provider's command is not JSON: {}", ErrorChain(.0))]

@@ -1,4 +1,4 @@
-//! Why connections cannot be made as configured.
+//! Errors of the connection settings.
 
 use http::Uri;
 use thiserror::Error;

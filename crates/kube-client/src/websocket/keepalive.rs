@@ -13,13 +13,13 @@ pub(super) struct Keepalive {
     /// The number of the last answered ping.
     answered: u32,
     /// The first ping after the last input.
-    behind_input: u32,
+    after_input: u32,
 }
 
 impl Keepalive {
     /// Call before input is sent.
     pub(super) fn input(&mut self) {
-        self.behind_input = self.sent + 1;
+        self.after_input = self.sent + 1;
     }
 
     /// The payload of the next ping.
@@ -38,9 +38,9 @@ impl Keepalive {
         }
     }
 
-    /// Whether the server has read all input, so that it must response the next ping.
+    /// Whether the server has read all input, so that it must answer the next ping.
     pub(super) fn must_answer(&self) -> bool {
-        self.answered >= self.behind_input
+        self.answered >= self.after_input
     }
 }
 
@@ -65,12 +65,12 @@ mod tests {
         keepalive.input();
         keepalive.pong(&before);
         assert!(!keepalive.must_answer());
-        let behind = keepalive.ping();
+        let later = keepalive.ping();
         keepalive.pong(b"mine");
         keepalive.pong(b"");
         keepalive.pong(&9_u32.to_be_bytes());
         assert!(!keepalive.must_answer());
-        keepalive.pong(&behind);
+        keepalive.pong(&later);
         assert!(keepalive.must_answer());
     }
 }

@@ -143,8 +143,8 @@ fn unknown_api_versions_are_refused_before_the_plugin_runs() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_program_that_hangs_is_stopped() {
-    // Paused time jumps over the limit as soon as there is nothing but the program to wait for.
+async fn a_hanging_plugin_is_stopped_after_the_timeout() {
+    // Paused time advances to the timeout while only the subprocess is pending.
     let err = run(&shell("sleep 1000")).await.unwrap_err();
     assert!(err.to_string().contains("60 s"), "{err}");
     let err = ExecPlugin::new(&shell("sleep 1000"), Some(Duration::from_millis(1500))).unwrap().run().await;

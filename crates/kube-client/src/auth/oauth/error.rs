@@ -44,7 +44,7 @@ pub enum OAuthError {
     #[error("the token endpoint's response is not JSON with a token: {}", ErrorChain(.0))]
     ParseToken(#[source] serde_json::Error),
     /// The platform has no CA certificates.
-    #[error("the platform has no certificate authorities: {}", ErrorChain(.0))]
+    #[error("the platform has no CA certificates: {}", ErrorChain(.0))]
     NoValidNativeRootCA(#[source] std::io::Error),
     /// The OpenSSL connector could not be created.
     #[cfg(feature = "openssl-tls")]

@@ -111,14 +111,14 @@ mod enabled {
         stream.write_all(&[5, method]).await.unwrap();
         if strict {
             assert_eq!(stream.read_u8().await.unwrap(), 1);
-            let mut said = Vec::new();
+            let mut credentials = Vec::new();
             for _ in 0..2 {
                 let length = stream.read_u8().await.unwrap();
                 let mut text = vec![0; length.into()];
                 stream.read_exact(&mut text).await.unwrap();
-                said.push(String::from_utf8(text).unwrap());
+                credentials.push(String::from_utf8(text).unwrap());
             }
-            assert_eq!(said, ["me", "p@ss"]);
+            assert_eq!(credentials, ["me", "p@ss"]);
             stream.write_all(&[1, 0]).await.unwrap();
         }
         let mut request = [0; 4];

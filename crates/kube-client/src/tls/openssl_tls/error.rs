@@ -23,7 +23,7 @@ pub enum SslConnectorError {
     #[error("OpenSSL cannot be initialized: {}", ErrorChain(.0))]
     CreateBuilder(#[source] ErrorStack),
     /// A CA certificate is not valid.
-    #[error("a certificate authority cannot be used: {}", ErrorChain(.0.as_ref()))]
+    #[error("a CA certificate cannot be used: {}", ErrorChain(.0.as_ref()))]
     AddRootCertificate(#[source] Box<dyn std::error::Error + Send + Sync>),
     /// The client certificate is not PEM.
     #[error("the client certificate is not PEM: {}", ErrorChain(.0))]

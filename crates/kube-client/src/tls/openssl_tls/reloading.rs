@@ -31,7 +31,7 @@ pub(crate) fn reloading_connector<C: Connector>(
         }
         Peer::Proxy => IdentityEpoch::constant(),
     };
-    let inputs = Inputs { identity, authorities: config.root_cert_file.clone() };
+    let inputs = Inputs { identity, ca_file: config.root_cert_file.clone() };
     let (config, peer) = (config.clone(), peer.clone());
     let make = move || https_connector(&config, connector.clone(), &peer, alpn).map(boxed);
     let first = (inputs.current(), make()?);
@@ -45,12 +45,12 @@ type Version = (u64, Option<FileVersion>);
 #[derive(Clone)]
 struct Inputs {
     identity: IdentityEpoch,
-    authorities: Option<PathBuf>,
+    ca_file: Option<PathBuf>,
 }
 
 impl Inputs {
     fn current(&self) -> Version {
-        (self.identity.current(Instant::now()), self.authorities.as_deref().and_then(FileVersion::of))
+        (self.identity.current(Instant::now()), self.ca_file.as_deref().and_then(FileVersion::of))
     }
 }
 

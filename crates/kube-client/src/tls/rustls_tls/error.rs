@@ -23,10 +23,10 @@ pub enum RustlsTlsError {
     #[error("the client key cannot be used with the client certificate: {}", ErrorChain(.0))]
     InvalidPrivateKey(#[source] rustls::Error),
     /// A CA certificate is not valid.
-    #[error("a certificate authority cannot be used: {}", ErrorChain(.0.as_ref()))]
+    #[error("a CA certificate cannot be used: {}", ErrorChain(.0.as_ref()))]
     AddRootCertificate(#[source] Box<dyn std::error::Error + Send + Sync>),
     /// The platform has no CA certificates.
-    #[error("the platform has no certificate authorities: set the cluster's own (`certificate-authority`): {}", ErrorChain(.0))]
+    #[error("the platform has no CA certificates: set the cluster's own (`certificate-authority`): {}", ErrorChain(.0))]
     NoValidNativeRootCA(#[source] std::io::Error),
     /// The configured server name is not a valid name.
     #[error("`tls-server-name` is not a host name: {}", ErrorChain(.0))]

@@ -1,4 +1,4 @@
-//! TransportFuture request bodies.
+//! Sending request bodies.
 
 use std::future::poll_fn;
 use std::pin::Pin;

@@ -25,7 +25,7 @@ async fn accept(io: DuplexStream) -> Server {
     h2::server::handshake(io).await.unwrap()
 }
 
-/// Responds to every request with its body, and with its content-length in the header `said`.
+/// Responds to every request with its body, and with its content-length in the header `received-length`.
 async fn echo(mut server: Server) {
     while let Some(Ok((request, mut respond))) = server.accept().await {
         tokio::spawn(async move {
@@ -33,7 +33,7 @@ async fn echo(mut server: Server) {
             let body = read(request.into_body()).await;
             let mut response = Response::new(());
             if let Some(length) = length {
-                response.headers_mut().insert("said", length);
+                response.headers_mut().insert("received-length", length);
             }
             let mut stream = respond.send_response(response, body.is_empty()).unwrap();
             if !body.is_empty() {
@@ -63,7 +63,7 @@ async fn request_and_response_bodies_arrive_whole() {
     for size in [0, 1, 100_000, 3 << 20] {
         let sent = "x".repeat(size);
         let response = client.send(post(whole(sent.clone()))).await.unwrap();
-        assert_eq!(response.headers()["said"], size.to_string());
+        assert_eq!(response.headers()["received-length"], size.to_string());
         assert!(text(response).await.unwrap() == sent, "{size}");
     }
     assert_eq!(client.connections(), 1);
@@ -78,7 +78,7 @@ async fn a_request_body_may_arrive_in_delayed_pieces() {
         (number < 5).then(|| (Ok::<_, std::io::Error>(Frame::data(piece)), number + 1))
     });
     let response = client.send(post(StreamBody::new(Box::pin(pieces)).boxed_unsync())).await.unwrap();
-    assert!(!response.headers().contains_key("said"), "the length is unknown");
+    assert!(!response.headers().contains_key("received-length"), "the length is unknown");
     let expected: String = (0..5).map(|number| number.to_string().repeat(50_000)).collect();
     assert!(text(response).await.unwrap() == expected);
 }
