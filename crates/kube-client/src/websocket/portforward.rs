@@ -124,7 +124,7 @@ async fn run<T>(
     socket: WebSocketStream<T>,
     closes_streams: bool,
     ports: PortChannels,
-    ends: Vec<(ReadHalf<DuplexStream>, End)>,
+    ends: Vec<(ReadHalf<DuplexStream>, TaskEnd)>,
 ) -> Result<(), ChannelError>
 where
     T: AsyncRead + AsyncWrite + Unpin,
@@ -194,7 +194,7 @@ fn outgoing(readers: Vec<ReadHalf<DuplexStream>>) -> Outgoing {
     futures::stream::select_all(streams)
 }
 
-async fn deliver(ends: &mut [End], received: PortEvent) {
+async fn deliver(ends: &mut [TaskEnd], received: PortEvent) {
     match received {
         PortEvent::Data(index, data) => ends[index].send(&data).await,
         PortEvent::End(index) => ends[index].close().await,
@@ -208,7 +208,7 @@ async fn deliver(ends: &mut [End], received: PortEvent) {
     }
 }
 
-async fn all_dropped(ends: &mut [End]) -> bool {
+async fn all_dropped(ends: &mut [TaskEnd]) -> bool {
     for end in ends {
         if !end.is_dropped().await {
             return false;
