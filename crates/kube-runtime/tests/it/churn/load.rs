@@ -1,4 +1,4 @@
-//! A controller under load: many objects, steady changes, a list of everything in between. For the test beside it and for
+//! A controller under load: many objects, a constant rate of changes, and a relist. For the test in `mod.rs` and for
 //! `examples/churn.rs`.
 
 use futures::StreamExt;
@@ -21,32 +21,32 @@ use std::{
 };
 use tokio::time::{Instant, interval, sleep};
 
-/// How often changes are made; each time as many as the rate asks for.
+/// The interval of changes. Each time as many are made as the rate requires.
 const TICK: Duration = Duration::from_millis(10);
 
-/// What the controller goes through.
+/// The parameters of a run.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Plan {
-    /// How many objects there are.
+    /// The number of objects.
     pub(crate) objects: usize,
-    /// How many of them change in a second.
+    /// The number of changes per second.
     pub(crate) rate: u64,
-    /// For how long they do, before everything is listed again, and once more meanwhile.
+    /// How long changes are made before the relist, and again during it.
     pub(crate) churn: Duration,
-    /// How long a reconcile takes.
+    /// The duration of a reconcile.
     pub(crate) work: Duration,
-    /// How many run at a time; 0 for any number.
+    /// How many reconciles run at a time; 0 for no limit.
     pub(crate) concurrency: u16,
 }
 
-/// What came of it.
+/// The results of a run.
 #[derive(Debug)]
 pub(crate) struct Report {
     /// From the start of the controller until every object was reconciled.
     pub(crate) filled: Duration,
-    /// From each change to the start of a reconcile that knows of it.
+    /// From each change to the start of a reconcile that sees it.
     pub(crate) churn: Latencies,
-    /// The same, while everything was listed and reconciled once more.
+    /// The same during the relist.
     pub(crate) relist: Latencies,
     /// From the loss of the watch until every object was reconciled once more.
     pub(crate) relisted: Duration,
@@ -54,36 +54,33 @@ pub(crate) struct Report {
     pub(crate) lost: usize,
 }
 
-/// Some waiting times.
+/// A distribution of latencies.
 #[derive(Debug)]
 pub(crate) struct Latencies {
-    /// Half of them are at most so long.
     pub(crate) p50: Duration,
-    /// 99 of 100 are.
     pub(crate) p99: Duration,
-    /// The longest.
     pub(crate) max: Duration,
-    /// How many there are.
     pub(crate) count: usize,
 }
 
-/// What the reconciler has seen.
+/// The changes that the reconciler has seen.
 struct Seen {
     start: Instant,
     work: Duration,
     /// The number of the newest change, by object.
     newest: Vec<AtomicU64>,
     reconciles: AtomicU64,
-    waits: Mutex<Vec<Duration>>,
+    latencies: Mutex<Vec<Duration>>,
 }
 
 impl Seen {
-    fn latencies(&self) -> Latencies {
-        let mut waits = std::mem::take(&mut *self.waits.lock().expect("no holder panics"));
-        waits.sort_unstable();
-        let share = |percent: usize| waits.get(waits.len() * percent / 100).copied().unwrap_or_default();
-        let max = waits.last().copied().unwrap_or_default();
-        Latencies { p50: share(50), p99: share(99), max, count: waits.len() }
+    fn take_latencies(&self) -> Latencies {
+        let mut latencies = std::mem::take(&mut *self.latencies.lock().expect("no holder panics"));
+        latencies.sort_unstable();
+        let percentile =
+            |percent: usize| latencies.get(latencies.len() * percent / 100).copied().unwrap_or_default();
+        let max = latencies.last().copied().unwrap_or_default();
+        Latencies { p50: percentile(50), p99: percentile(99), max, count: latencies.len() }
     }
 
     async fn until_reconciled(&self, count: u64) {
@@ -98,8 +95,8 @@ async fn reconcile(object: Arc<ConfigMap>, seen: Arc<Seen>) -> Result<Action, In
     if let (Some(change), Some(at)) = (number("change"), number("at")) {
         let index: usize = object.name_any().parse().expect("invariant: names are numbers");
         if seen.newest[index].swap(change, Ordering::Relaxed) != change {
-            let wait = seen.start.elapsed().saturating_sub(Duration::from_micros(at));
-            seen.waits.lock().expect("no holder panics").push(wait);
+            let latency = seen.start.elapsed().saturating_sub(Duration::from_micros(at));
+            seen.latencies.lock().expect("no holder panics").push(latency);
         }
     }
     sleep(seen.work).await;
@@ -107,7 +104,7 @@ async fn reconcile(object: Arc<ConfigMap>, seen: Arc<Seen>) -> Result<Action, In
     Ok(Action::await_change())
 }
 
-/// Goes through the plan, with a server in the process.
+/// Runs the plan against an in-process server.
 pub(crate) async fn run(plan: Plan) -> Result<Report, Error> {
     let server = ApiServer::new();
     let api: Api<ConfigMap> = Api::default_namespaced(Client::new(server.clone(), "default"));
@@ -121,7 +118,7 @@ pub(crate) async fn run(plan: Plan) -> Result<Report, Error> {
         work: plan.work,
         newest: (0..plan.objects).map(|_| AtomicU64::new(0)).collect(),
         reconciles: AtomicU64::new(0),
-        waits: Mutex::default(),
+        latencies: Mutex::default(),
     });
     let all = plan.objects as u64;
     let output = Controller::new(api.clone(), watcher::Config::default())
@@ -132,26 +129,26 @@ pub(crate) async fn run(plan: Plan) -> Result<Report, Error> {
     let filled = seen.start.elapsed();
 
     let mut changes = Changes { api, plan, seen: Arc::clone(&seen), last: vec![0; plan.objects], count: 0 };
-    changes.go_on().await?;
-    let churn = seen.latencies();
+    changes.make_changes().await?;
+    let churn = seen.take_latencies();
 
     let (began, before) = (Instant::now(), seen.reconciles.load(Ordering::Relaxed));
-    // Compacting would do only if the watch had not yet brought everything, which is a matter of luck.
+    // A compaction would not expire the watch if the watch had already received every change.
     server.fault(Match::watch::<ConfigMap>().times(1), Fault::Expired);
     server.end_watches();
     let relisted = async {
         seen.until_reconciled(before + all).await;
         began.elapsed()
     };
-    let (relisted, changed) = tokio::join!(relisted, changes.go_on());
+    let (relisted, changed) = tokio::join!(relisted, changes.make_changes());
     changed?;
-    let lost = changes.settle().await;
-    let relist = seen.latencies();
+    let lost = changes.count_lost().await;
+    let relist = seen.take_latencies();
     controller.abort();
     Ok(Report { filled, churn, relist, relisted, lost })
 }
 
-/// Changes at random, at a steady rate.
+/// Makes random changes at a constant rate.
 struct Changes {
     api: Api<ConfigMap>,
     plan: Plan,
@@ -162,7 +159,7 @@ struct Changes {
 }
 
 impl Changes {
-    async fn go_on(&mut self) -> Result<(), Error> {
+    async fn make_changes(&mut self) -> Result<(), Error> {
         let (end, mut ticks) = (Instant::now() + self.plan.churn, interval(TICK));
         let each = self.plan.rate * TICK.as_millis() as u64 / 1000;
         while Instant::now() < end {
@@ -180,8 +177,8 @@ impl Changes {
         Ok(())
     }
 
-    /// How many objects nobody reconciled in their last state, even after a minute.
-    async fn settle(&self) -> usize {
+    /// The number of objects that are not reconciled in their last state after a minute.
+    async fn count_lost(&self) -> usize {
         let missing = || {
             let newest = self.seen.newest.iter().map(|newest| newest.load(Ordering::Relaxed));
             newest.zip(&self.last).filter(|(seen, last)| seen != *last).count()

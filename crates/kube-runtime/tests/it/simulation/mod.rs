@@ -1,19 +1,20 @@
-//! A controller against a server that misbehaves at random, by the clock of the test: many seeds, each a whole life.
+//! Controllers and watchers against a server with random faults, under paused time: one scenario for each of many seeds.
 //!
-//! What has to hold at the end of each: see `life::live`. A seed that fails is printed; run it alone, with its story, by
-//! `KUBE_SIMULATION_SEED=17 cargo nextest run -p kube-runtime simulation`. More seeds: `KUBE_SIMULATION_SEEDS=10000`.
+//! See `controller_scenario::run` and `watcher_scenario::run` for what is checked. A failing seed is printed. Run it alone, with
+//! its trace, by `KUBE_SIMULATION_SEED=17 cargo nextest run -p kube-runtime simulation`. More seeds:
+//! `KUBE_SIMULATION_SEEDS=10000`.
 //!
-//! A seed repeats its life event by event: one thread, the paused clock, dice and jitter from the seed, and nothing that
-//! depends on the order of a hash map. The digest that is printed at the end stands for all that happened in all of them.
+//! A seed is reproducible event by event: one thread, a paused clock, random numbers and jitter from the seed, and nothing that
+//! depends on the order of a hash map. The digest printed at the end is a hash of all traces.
 
-mod dice;
+mod controller_scenario;
 mod faults;
-mod life;
+mod reconciler;
+mod rng;
 mod servers;
-mod watching;
-mod world;
+mod watcher_scenario;
 
-use life::Life;
+use controller_scenario::ScenarioRun;
 use std::{
     env,
     future::Future,
@@ -24,27 +25,26 @@ use std::{
     thread,
 };
 
-/// How many seeds are tried where nobody asks for another number. On two cores, in a debug build, 1000 take 40 s, or three
-/// minutes on a very busy machine.
+/// The default number of seeds. On two cores, in a debug build, 1000 take 40 s, or three minutes on a very busy machine.
 const SEEDS: u64 = 1000;
 
 #[test]
-fn whatever_happens_the_guarantees_hold() {
+fn controllers_keep_their_guarantees_under_random_faults() {
     all_seeds(simulate);
 }
 
-/// Servers that lag, objects that cannot be decoded, versions that count per object, storages that go back in time.
+/// Servers that lag, objects that cannot be decoded, versions that are counted per object, storages that are restored from a backup.
 #[test]
-fn whatever_servers_show_a_store_follows_and_never_goes_back() {
-    all_seeds(|seed| simulated(seed, watching::live(seed)));
+fn a_store_follows_unusual_servers_and_never_goes_back_in_time() {
+    all_seeds(|seed| simulated(seed, watcher_scenario::run(seed)));
 }
 
-/// Tries as many seeds as were asked for, or the one.
-fn all_seeds(simulate: impl Fn(u64) -> Life + Sync) {
+/// Runs the number of seeds, or the one seed, that the environment configures.
+fn all_seeds(simulate: impl Fn(u64) -> ScenarioRun + Sync) {
     if let Some(seed) = number("KUBE_SIMULATION_SEED") {
-        let life = simulate(seed);
-        println!("{}", life.story.join("\n"));
-        life.outcome.unwrap();
+        let run = simulate(seed);
+        println!("{}", run.trace.join("\n"));
+        run.outcome.unwrap();
         return;
     }
     let seeds = number("KUBE_SIMULATION_SEEDS").unwrap_or(SEEDS);
@@ -55,9 +55,9 @@ fn all_seeds(simulate: impl Fn(u64) -> Life + Sync) {
             if seed >= seeds {
                 return Ok(());
             }
-            let life = simulate(seed);
-            life.outcome.map_err(|wrong| format!("KUBE_SIMULATION_SEED={seed} fails: {wrong}"))?;
-            digest.fetch_xor(digest_of(seed, &life.story), Ordering::Relaxed);
+            let run = simulate(seed);
+            run.outcome.map_err(|violation| format!("KUBE_SIMULATION_SEED={seed} fails: {violation}"))?;
+            digest.fetch_xor(digest_of(seed, &run.trace), Ordering::Relaxed);
         }
     };
     let threads = thread::available_parallelism().map_or(1, usize::from);
@@ -66,73 +66,76 @@ fn all_seeds(simulate: impl Fn(u64) -> Life + Sync) {
         workers.into_iter().filter_map(|worker| worker.join().unwrap().err()).collect()
     });
     assert!(failures.is_empty(), "{}", failures.join("\n"));
-    println!("{seeds} lives, digest {:016x}", digest.into_inner());
+    println!("{seeds} scenarios, digest {:016x}", digest.into_inner());
 }
 
 #[test]
-fn a_seed_repeats_its_life_event_by_event() {
+fn a_seed_reproduces_its_scenario_event_by_event() {
     let mut events = 0;
     for seed in 0..30 {
-        let (first, second) = (simulate(seed).story, simulate(seed).story);
-        let apart = first.iter().zip(&second).position(|(one, other)| one != other);
-        if let Some(at) = apart {
-            panic!("seed {seed} goes apart after {at} events: {:?} and {:?}", first[at], second[at]);
+        let (first, second) = (simulate(seed).trace, simulate(seed).trace);
+        let difference = first.iter().zip(&second).position(|(one, other)| one != other);
+        if let Some(at) = difference {
+            panic!("seed {seed} diverges after {at} events: {:?} and {:?}", first[at], second[at]);
         }
         assert_eq!(first.len(), second.len());
         events += first.len();
     }
-    assert!(events > 30 * 50, "they are stories worth the name: {events} events");
+    assert!(events > 30 * 50, "the scenarios contain enough events: {events}");
 }
 
-/// There, hash maps have other keys, and objects other addresses.
+/// A hash map has other keys in another process, and objects have other addresses.
 #[test]
-fn a_seed_repeats_in_another_process() {
-    const NAME: &str = "simulation::a_seed_repeats_in_another_process";
+fn a_seed_reproduces_its_scenario_in_another_process() {
+    const NAME: &str = "simulation::a_seed_reproduces_its_scenario_in_another_process";
     const CHILD: &str = "KUBE_SIMULATION_CHILD";
-    let digest = (0..20).fold(0, |all, seed| all ^ digest_of(seed, &simulate(seed).story));
-    let told = format!("digest of this process: {digest:016x}");
-    println!("{told}");
+    let digest = (0..20).fold(0, |all, seed| all ^ digest_of(seed, &simulate(seed).trace));
+    let expected = format!("digest of this process: {digest:016x}");
+    println!("{expected}");
     if env::var_os(CHILD).is_none() {
         let mut child = Command::new(env::current_exe().unwrap());
         let output = child.args(["--exact", NAME, "--nocapture"]).env(CHILD, "1").output().unwrap();
         let printed = String::from_utf8_lossy(&output.stdout);
-        assert!(output.status.success() && printed.contains(&told), "{told}, but in the other:\n{printed}");
+        let same = output.status.success() && printed.contains(&expected);
+        assert!(same, "{expected}, but the other process printed:\n{printed}");
     }
 }
 
-/// Nothing of a life stays in memory: neither of the controllers nor of the streams, stores and queues behind them.
+/// Controllers and their streams, stores and queues free all their memory.
 #[test]
-fn memory_is_back_where_it_was_after_each_life() {
-    simulate(0).outcome.unwrap(); // what is made once for the process
+fn a_scenario_leaves_no_memory_allocated() {
+    simulate(0).outcome.unwrap(); // allocates what lives as long as the process
     for seed in 1..40 {
         let memory = allocation_counter::measure(|| {
             drop(simulate(seed));
         });
-        assert!(memory.bytes_total > 100_000, "it does count: {memory:?}");
-        assert_eq!(memory.bytes_current, 0, "seed {seed} leaves memory behind: {memory:?}");
+        assert!(memory.bytes_total > 100_000, "allocations are counted: {memory:?}");
+        assert_eq!(memory.bytes_current, 0, "seed {seed} leaves memory allocated: {memory:?}");
     }
 }
 
-/// A number that is the same if, and (chance aside) only if, the same things happened at the same times.
-fn digest_of(seed: u64, story: &[String]) -> u64 {
-    let mut hasher = DefaultHasher::new(); // the same keys in every process
-    (seed, story).hash(&mut hasher);
+/// A hash of the trace, which contains every event with its time.
+fn digest_of(seed: u64, trace: &[String]) -> u64 {
+    let mut hasher = DefaultHasher::new(); // has the same keys in every process
+    (seed, trace).hash(&mut hasher);
     hasher.finish()
 }
 
 fn number(variable: &str) -> Option<u64> {
     let text = env::var(variable).ok()?;
-    Some(text.parse().unwrap_or_else(|_| panic!("{variable} is to be a number, not {text:?}")))
+    Some(text.parse().unwrap_or_else(|_| panic!("{variable} must be a number, not {text:?}")))
 }
 
-fn simulate(seed: u64) -> Life {
-    simulated(seed, life::live(seed))
+fn simulate(seed: u64) -> ScenarioRun {
+    simulated(seed, controller_scenario::run(seed))
 }
 
-fn simulated(seed: u64, life: impl Future<Output = Life>) -> Life {
-    fastrand::seed(seed); // of this thread: the jitter of every backoff comes from here
+fn simulated(seed: u64, scenario: impl Future<Output = ScenarioRun>) -> ScenarioRun {
+    fastrand::seed(seed); // this thread's generator, which the jitter of every backoff uses
     let runtime =
         tokio::runtime::Builder::new_current_thread().enable_all().start_paused(true).build().unwrap();
-    catch_unwind(AssertUnwindSafe(|| runtime.block_on(life)))
-        .unwrap_or_else(|_| Life { story: Vec::new(), outcome: Err("it panicked".to_owned()) })
+    catch_unwind(AssertUnwindSafe(|| runtime.block_on(scenario))).unwrap_or_else(|_| ScenarioRun {
+        trace: Vec::new(),
+        outcome: Err("the scenario panicked".to_owned()),
+    })
 }

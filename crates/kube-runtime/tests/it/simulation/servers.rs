@@ -1,6 +1,6 @@
-//! A layer between client and server that shows what several servers, or odd ones, would show.
+//! A layer between client and server that behaves like several servers, or like an unusual one.
 
-use super::{dice::Dice, faults::Faults};
+use super::{faults::Faults, rng::Rng};
 use bytes::{Bytes, BytesMut};
 use futures::{StreamExt, stream};
 use http::{Request, Response, StatusCode, Uri};
@@ -19,129 +19,134 @@ use std::{
 };
 use tower::service_fn;
 
-type Answer = Response<UnsyncBoxBody<Bytes, Error>>;
+type HttpResponse = Response<UnsyncBoxBody<Bytes, Error>>;
 
-/// What is special about the servers.
+/// How the servers differ from a single genuine one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Oddity {
+pub(super) enum ServerBehavior {
     None,
-    /// There are several, whose caches lag behind.
+    /// Several servers, whose caches lag behind the storage.
     Lag,
-    /// There is one that counts the changes of each object by itself.
+    /// A server that counts the changes of each object separately.
     OpaqueVersions,
 }
 
-/// Servers with an oddity, all of which show objects with the key `undecodable` in such a way that they cannot be decoded.
+/// Servers with a behavior. All of them return objects with the key `undecodable` in a form that cannot be decoded.
 pub(super) struct Servers {
     server: ApiServer,
     faulty: Client,
-    oddity: Oddity,
-    dice: Mutex<Dice>,
-    calm: AtomicBool,
-    versions: Mutex<Versions>,
+    behavior: ServerBehavior,
+    rng: Mutex<Rng>,
+    faults_over: AtomicBool,
+    versions: Mutex<PerObjectVersions>,
 }
 
 impl Servers {
-    pub(super) fn new(server: &ApiServer, faults: &Arc<Faults>, oddity: Oddity, dice: Dice) -> Arc<Self> {
+    pub(super) fn new(
+        server: &ApiServer,
+        faults: &Arc<Faults>,
+        behavior: ServerBehavior,
+        rng: Rng,
+    ) -> Arc<Self> {
         Arc::new(Self {
             server: server.clone(),
             faulty: faults.client(server),
-            oddity,
-            dice: Mutex::new(dice),
-            calm: AtomicBool::new(false),
+            behavior,
+            rng: Mutex::new(rng),
+            faults_over: AtomicBool::new(false),
             versions: Mutex::default(),
         })
     }
 
-    /// From now on no cache lags behind.
+    /// No cache lags behind from now on.
     pub(super) fn end(&self) {
-        self.calm.store(true, Ordering::Relaxed);
+        self.faults_over.store(true, Ordering::Relaxed);
     }
 
     pub(super) fn client(self: &Arc<Self>) -> Client {
         let servers = Arc::clone(self);
-        Client::new(service_fn(move |request| answer(Arc::clone(&servers), request)), "default")
+        Client::new(service_fn(move |request| respond(Arc::clone(&servers), request)), "default")
     }
 
-    /// The version that the server with the answer has reached, where one from a cache will do.
+    /// The version of the responding server's cache, if the request may be served from a cache.
     fn lagging(&self, query: &BTreeMap<String, String>) -> Option<u64> {
         let is_watch = query.contains_key("watch");
         let from_cache = query.contains_key("resourceVersionMatch") || !is_watch;
         let least: u64 = query.get("resourceVersion").filter(|_| from_cache)?.parse().ok()?;
-        if self.oddity != Oddity::Lag || self.calm.load(Ordering::Relaxed) {
+        if self.behavior != ServerBehavior::Lag || self.faults_over.load(Ordering::Relaxed) {
             return None;
         }
-        let lag = self.dice.lock().unwrap().below(12);
+        let lag = self.rng.lock().unwrap().below(12);
         Some(self.server.resource_version().saturating_sub(lag).max(least).max(1))
     }
 
-    /// The query as the server behind this understands it.
+    /// The query with real versions.
     fn query(&self, request: &Request<Body>) -> BTreeMap<String, String> {
         let query = request.uri().query().unwrap_or_default();
         let pairs = query.split('&').filter_map(|pair| pair.split_once('='));
         let mut query: BTreeMap<String, String> =
             pairs.map(|(key, value)| (key.to_owned(), value.to_owned())).collect();
         if let Some(version) =
-            query.get_mut("resourceVersion").filter(|_| self.oddity == Oddity::OpaqueVersions)
+            query.get_mut("resourceVersion").filter(|_| self.behavior == ServerBehavior::OpaqueVersions)
         {
             *version = self.versions.lock().unwrap().real(version);
         }
         query
     }
 
-    fn show(&self, object: &mut Value) {
+    fn transform(&self, object: &mut Value) {
         if !object["data"]["undecodable"].is_null() {
             object["data"] = json!(5);
         }
-        if self.oddity == Oddity::OpaqueVersions {
-            self.versions.lock().unwrap().show_object(&mut object["metadata"]);
+        if self.behavior == ServerBehavior::OpaqueVersions {
+            self.versions.lock().unwrap().transform_object(&mut object["metadata"]);
         }
     }
 
-    fn show_line(&self, line: &[u8]) -> Bytes {
+    fn transform_line(&self, line: &[u8]) -> Bytes {
         let Ok(mut event) = serde_json::from_slice::<Value>(line) else { return line.to_vec().into() };
-        if event["type"] == "BOOKMARK" && self.oddity == Oddity::OpaqueVersions {
-            show_collection(&mut event["object"]["metadata"]);
+        if event["type"] == "BOOKMARK" && self.behavior == ServerBehavior::OpaqueVersions {
+            transform_collection(&mut event["object"]["metadata"]);
         } else if event["type"] != "ERROR" {
-            self.show(&mut event["object"]);
+            self.transform(&mut event["object"]);
         }
         format!("{event}\n").into()
     }
 
-    fn show_list(&self, body: &[u8]) -> Bytes {
+    fn transform_list(&self, body: &[u8]) -> Bytes {
         let Ok(mut list) = serde_json::from_slice::<Value>(body) else { return body.to_vec().into() };
         for item in list["items"].as_array_mut().into_iter().flatten() {
-            self.show(item);
+            self.transform(item);
         }
-        if self.oddity == Oddity::OpaqueVersions {
-            show_collection(&mut list["metadata"]);
+        if self.behavior == ServerBehavior::OpaqueVersions {
+            transform_collection(&mut list["metadata"]);
         }
         list.to_string().into()
     }
 }
 
-async fn answer(servers: Arc<Servers>, request: Request<Body>) -> Result<Answer, Error> {
+async fn respond(servers: Arc<Servers>, request: Request<Body>) -> Result<HttpResponse, Error> {
     let query = servers.query(&request);
     let is_watch = query.contains_key("watch");
     let lagging = servers.lagging(&query);
     if lagging.is_some_and(|version| version > servers.server.resource_version()) {
-        return Ok(too_large());
+        return Ok(resource_version_too_large());
     }
     let kind = if is_watch { Match::watch::<ConfigMap>() } else { Match::list::<ConfigMap>() };
     let rule = lagging
         .map(|version| servers.server.fault(kind.namespace("default").times(1), Fault::Stale(version)));
-    let answer = servers.faulty.send(with_query(request, &query)).await;
+    let response = servers.faulty.send(with_query(request, &query)).await;
     if let Some(rule) = rule {
         rule.remove();
     }
-    let (parts, body) = answer?.into_parts();
+    let (parts, body) = response?.into_parts();
     let body = if is_watch {
         let lines = stream::unfold((body, BytesMut::new()), move |(mut body, mut read)| {
             let servers = Arc::clone(&servers);
             async move {
                 loop {
                     if let Some(end) = read.iter().position(|byte| *byte == b'\n') {
-                        let line = servers.show_line(&read.split_to(end + 1));
+                        let line = servers.transform_line(&read.split_to(end + 1));
                         return Some((Ok(Frame::data(line)), (body, read)));
                     }
                     match body.frame().await {
@@ -156,7 +161,7 @@ async fn answer(servers: Arc<Servers>, request: Request<Body>) -> Result<Answer,
         StreamBody::new(lines.boxed()).boxed_unsync()
     } else {
         let body = body.collect().await?.to_bytes();
-        whole(servers.show_list(&body))
+        whole(servers.transform_list(&body))
     };
     Ok(Response::from_parts(parts, body))
 }
@@ -168,8 +173,8 @@ fn with_query(request: Request<Body>, query: &BTreeMap<String, String>) -> Reque
     Request::from_parts(parts, body)
 }
 
-/// As servers answer that have not reached a version in time.
-fn too_large() -> Answer {
+/// The response of a server whose cache does not reach a version in time.
+fn resource_version_too_large() -> HttpResponse {
     let causes = json!([{ "reason": "ResourceVersionTooLarge", "message": "Too large resource version" }]);
     let status = json!({
         "kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Failure", "message": "lagging",
@@ -183,41 +188,42 @@ fn whole(body: Bytes) -> UnsyncBoxBody<Bytes, Error> {
     StreamBody::new(stream::iter([Ok(Frame::data(body))])).boxed_unsync()
 }
 
-/// Versions as an API shows them that counts the changes of each object by itself.
+/// The versions of an API that counts the changes of each object separately.
 ///
-/// Those of collections end in 000, those of objects in 007, so that a client which resumes from one of them can be served.
+/// Those of collections end in 000, those of objects in 007, so that each can be mapped back when a client resumes from it.
 #[derive(Default)]
-struct Versions {
-    /// The versions of each object that were shown, in their order.
-    counted: BTreeMap<String, Vec<u64>>,
+struct PerObjectVersions {
+    /// The real versions of each object, in the order of its changes.
+    changes: BTreeMap<String, Vec<u64>>,
+    /// The real version by the transformed one.
     real: BTreeMap<String, u64>,
 }
 
-impl Versions {
-    fn show_object(&mut self, metadata: &mut Value) {
+impl PerObjectVersions {
+    fn transform_object(&mut self, metadata: &mut Value) {
         let name = metadata["name"].as_str().unwrap_or_default().to_owned();
         let real: u64 = metadata["resourceVersion"].as_str().and_then(|it| it.parse().ok()).unwrap();
         let index: usize = name.bytes().last().map_or(0, |digit| usize::from(digit - b'0'));
-        let counted = self.counted.entry(name).or_default();
-        let count = counted.iter().position(|past| *past == real).unwrap_or_else(|| {
-            counted.push(real);
-            counted.len() - 1
+        let changes = self.changes.entry(name).or_default();
+        let count = changes.iter().position(|past| *past == real).unwrap_or_else(|| {
+            changes.push(real);
+            changes.len() - 1
         });
-        let shown = format!("{}{index}007", count + 1);
-        self.real.insert(shown.clone(), real);
-        metadata["resourceVersion"] = json!(shown);
+        let transformed = format!("{}{index}007", count + 1);
+        self.real.insert(transformed.clone(), real);
+        metadata["resourceVersion"] = json!(transformed);
     }
 
-    fn real(&self, shown: &str) -> String {
-        match (self.real.get(shown), shown.strip_suffix("000")) {
+    fn real(&self, transformed: &str) -> String {
+        match (self.real.get(transformed), transformed.strip_suffix("000")) {
             (Some(real), _) => real.to_string(),
             (None, Some(real)) => real.to_owned(),
-            (None, None) => shown.to_owned(),
+            (None, None) => transformed.to_owned(),
         }
     }
 }
 
-fn show_collection(metadata: &mut Value) {
+fn transform_collection(metadata: &mut Value) {
     if let Some(version) = metadata["resourceVersion"].as_str() {
         metadata["resourceVersion"] = json!(format!("{version}000"));
     }

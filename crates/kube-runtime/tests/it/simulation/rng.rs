@@ -1,12 +1,12 @@
-//! Chance that can be repeated.
+//! Reproducible random numbers.
 
 use std::time::Duration;
 
-/// A sequence of numbers that follows from its seed (SplitMix64).
+/// A seeded random number generator (SplitMix64).
 #[derive(Debug)]
-pub(super) struct Dice(u64);
+pub(super) struct Rng(u64);
 
-impl Dice {
+impl Rng {
     pub(super) fn new(seed: u64) -> Self {
         Self(seed)
     }
@@ -19,7 +19,7 @@ impl Dice {
         mixed ^ (mixed >> 31)
     }
 
-    /// From 0 to `bound`, without it.
+    /// A number in `0..bound`.
     pub(super) fn below(&mut self, bound: u64) -> u64 {
         self.next() % bound
     }
@@ -32,7 +32,7 @@ impl Dice {
         Duration::from_millis(self.below(bound))
     }
 
-    /// Other dice, which do not disturb these.
+    /// An independent generator.
     pub(super) fn split(&mut self) -> Self {
         Self(self.next())
     }

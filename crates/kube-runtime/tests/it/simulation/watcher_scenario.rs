@@ -1,0 +1,292 @@
+//! A watcher and its store during random changes and faults of unusual servers.
+
+use super::{
+    controller_scenario::ScenarioRun,
+    faults::Faults,
+    rng::Rng,
+    servers::{ServerBehavior, Servers},
+};
+use crate::common::named;
+use futures::{StreamExt, stream::BoxStream};
+use k8s_openapi::api::core::v1::ConfigMap;
+use kube_client::{Api, Client};
+use kube_core::{
+    ResourceExt,
+    params::{DeleteParams, ListParams, Patch, PatchParams, PostParams},
+};
+use kube_runtime::{
+    WatchStreamExt, reflector,
+    reflector::Store,
+    watcher::{self, Event, watcher},
+};
+use kube_testserver::ApiServer;
+use serde_json::json;
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::{Arc, Mutex},
+    time::Duration,
+};
+use tokio::time::{Instant, sleep};
+
+/// How long after the last fault the store has to equal the server, at the latest.
+const CONVERGENCE_TIMEOUT: Duration = Duration::from_secs(600);
+
+/// Longer than it takes to notice that a storage without changes was restored from a backup.
+const RESTORE_NOTICED: Duration = Duration::from_secs(180);
+
+/// Runs one scenario.
+///
+/// Checks: in the end the store equals the server, except for undecodable objects; every undecodable object was named by an error,
+/// and the store has none that the server does not have. The store never goes back in time, unless the storage does or
+/// versions cannot be compared.
+pub(super) async fn run(seed: u64) -> ScenarioRun {
+    let mut rng = Rng::new(seed);
+    let behavior =
+        [ServerBehavior::None, ServerBehavior::Lag, ServerBehavior::Lag, ServerBehavior::OpaqueVersions]
+            [rng.below(4) as usize];
+    let rewinds = behavior != ServerBehavior::OpaqueVersions && rng.one_in(3);
+    let server = ApiServer::new();
+    let faults = Faults::new(rng.split());
+    let servers = Servers::new(&server, &faults, behavior, rng.split());
+    let checker = Arc::new(EventChecker::new(behavior != ServerBehavior::OpaqueVersions && !rewinds));
+    checker.record(format!("{behavior:?}, rewinds: {rewinds}"));
+    let mut changes = Changes::new(&server, rng.split(), &checker);
+
+    let (store, writer) = reflector::store();
+    let api: Api<ConfigMap> = Api::default_namespaced(servers.client());
+    let events = watcher(api, config(&mut rng));
+    let events: BoxStream<'static, _> =
+        if rng.one_in(2) { events.boxed() } else { events.default_backoff().boxed() };
+    let (reader, event_checker) = (store.clone(), Arc::clone(&checker));
+    let filling = events.reflect(writer).for_each(move |item| {
+        event_checker.check_item(&item, &reader);
+        std::future::ready(())
+    });
+    let filling = tokio::spawn(filling);
+
+    let mut outcome = Ok(());
+    for _ in 0..20 + rng.below(60) {
+        if rewinds && rng.one_in(20) {
+            outcome = outcome.and(changes.rewind(&store).await);
+        } else {
+            changes.next().await;
+            sleep(rng.millis(4000)).await;
+        }
+    }
+    faults.end();
+    servers.end();
+    checker.record("faults are over".to_owned());
+    outcome = outcome.and(changes.settle(&store).await);
+    filling.abort();
+    let violations = std::mem::take(&mut *checker.violations.lock().unwrap());
+    if !violations.is_empty() {
+        outcome = Err(violations.join("; "));
+    }
+    let trace = std::mem::take(&mut *checker.trace.lock().unwrap());
+    ScenarioRun { trace, outcome }
+}
+
+fn config(rng: &mut Rng) -> watcher::Config {
+    let config = watcher::Config::default().timeout(10 + u32::try_from(rng.below(30)).unwrap());
+    let config = if rng.one_in(4) { config } else { config.any_semantic() };
+    match rng.below(3) {
+        0 => config.streaming_lists(),
+        1 => config.page_size(2),
+        _ => config,
+    }
+}
+
+/// Checks every item of the watcher against the store.
+struct EventChecker {
+    start: Instant,
+    /// Whether versions may never regress.
+    only_forward: bool,
+    /// The highest version of each object that was seen, with its uid.
+    highest: Mutex<BTreeMap<String, (u64, String)>>,
+    /// The uids of objects that were deleted or could not be decoded at some time.
+    may_be_missing: Mutex<BTreeSet<String>>,
+    errors: Mutex<Vec<String>>,
+    trace: Mutex<Vec<String>>,
+    violations: Mutex<Vec<String>>,
+}
+
+impl EventChecker {
+    fn new(only_forward: bool) -> Self {
+        Self {
+            start: Instant::now(),
+            only_forward,
+            highest: Mutex::default(),
+            may_be_missing: Mutex::default(),
+            errors: Mutex::default(),
+            trace: Mutex::default(),
+            violations: Mutex::default(),
+        }
+    }
+
+    fn record(&self, what: String) {
+        self.trace.lock().unwrap().push(format!("{:>9.3} {what}", self.start.elapsed().as_secs_f64()));
+    }
+
+    fn check_item(&self, item: &watcher::Result<Event<ConfigMap>>, store: &Store<ConfigMap>) {
+        match item {
+            Err(error) => {
+                let error = chain(error);
+                self.record(error.clone());
+                self.errors.lock().unwrap().push(error);
+            }
+            Ok(event) => {
+                self.record(event.to_string());
+                if let Event::Delete(object) = event {
+                    self.advance(object);
+                }
+                if self.only_forward && !matches!(event, Event::Init | Event::InitApply(_)) {
+                    self.check_store(store);
+                }
+            }
+        }
+    }
+
+    /// The store has every object at the highest version that was seen, or a higher one, and lacks only deleted or undecodable ones.
+    fn check_store(&self, store: &Store<ConfigMap>) {
+        let objects = store.state();
+        for object in &objects {
+            self.advance(object);
+        }
+        let in_store: BTreeSet<String> = objects.iter().filter_map(|object| object.uid()).collect();
+        let missing = self.may_be_missing.lock().unwrap();
+        for (name, (version, uid)) in &*self.highest.lock().unwrap() {
+            if !in_store.contains(uid) && !missing.contains(uid) {
+                self.violated(format!("{name} at {version} is missing, and was never deleted"));
+            }
+        }
+    }
+
+    /// Records the version of an object, which must not be lower than before.
+    fn advance(&self, object: &ConfigMap) {
+        let version: u64 = object.resource_version().and_then(|it| it.parse().ok()).unwrap();
+        let (name, uid) = (object.name_any(), object.uid().unwrap());
+        let mut highest = self.highest.lock().unwrap();
+        let before = highest.get(&name).map_or(0, |(version, _)| *version);
+        if self.only_forward && version < before {
+            self.violated(format!("{name} went back from {before} to {version}"));
+        }
+        highest.insert(name, (version.max(before), uid));
+    }
+
+    fn violated(&self, what: String) {
+        self.record(what.clone());
+        self.violations.lock().unwrap().push(what);
+    }
+}
+
+fn chain(error: &dyn std::error::Error) -> String {
+    error.source().map_or_else(|| error.to_string(), |source| format!("{error}: {}", chain(source)))
+}
+
+/// Makes random changes, by a client without faults.
+struct Changes {
+    server: ApiServer,
+    objects: Api<ConfigMap>,
+    /// The same by a path that is not served from a lagging cache.
+    all_namespaces: Api<ConfigMap>,
+    rng: Rng,
+    checker: Arc<EventChecker>,
+    count: usize,
+}
+
+impl Changes {
+    fn new(server: &ApiServer, rng: Rng, checker: &Arc<EventChecker>) -> Self {
+        let client = Client::new(server.clone(), "default");
+        let (objects, all_namespaces) = (Api::default_namespaced(client.clone()), Api::all(client));
+        Self { server: server.clone(), objects, all_namespaces, rng, checker: Arc::clone(checker), count: 0 }
+    }
+
+    /// Makes one change, if its object exists.
+    async fn next(&mut self) {
+        self.count += 1;
+        let name = format!("object-{}", self.rng.below(6));
+        let what = self.rng.below(13);
+        self.checker.record(format!("change {what} of {name}"));
+        match what {
+            0..=3 => drop(self.objects.create(&PostParams::default(), &named(&name)).await),
+            4..=6 => self.patch(&name, json!({})).await,
+            7 | 8 => self.patch(&name, json!({ "undecodable": "yes" })).await,
+            9 => self.patch(&name, json!({ "undecodable": null })).await,
+            10 => self.delete(&name).await,
+            11 => self.server.compact(),
+            _ => self.server.end_watches(),
+        }
+    }
+
+    async fn patch(&self, name: &str, data: serde_json::Value) {
+        let labels = json!({ "change": self.count.to_string() });
+        let patch = Patch::Merge(json!({ "metadata": { "labels": labels }, "data": data }));
+        if let Ok(object) = self.objects.patch(name, &PatchParams::default(), &patch).await
+            && is_undecodable(&object)
+        {
+            self.checker.may_be_missing.lock().unwrap().extend(object.uid());
+        }
+    }
+
+    async fn delete(&self, name: &str) {
+        if let Ok(object) = self.objects.get(name).await {
+            self.checker.may_be_missing.lock().unwrap().extend(object.uid());
+            drop(self.objects.delete(name, &DeleteParams::default()).await);
+        }
+    }
+
+    /// Restores the storage from a backup, and waits until the watcher can have noticed it: a storage that reaches the old version
+    /// again before is not noticed.
+    async fn rewind(&mut self, store: &Store<ConfigMap>) -> Result<(), String> {
+        let version = self.server.resource_version().saturating_sub(1 + self.rng.below(10));
+        if self.server.rewind(version).is_err() {
+            return Ok(()); // the history is too short
+        }
+        self.checker.record(format!("the storage goes back to {version}"));
+        sleep(RESTORE_NOTICED).await;
+        self.settle(store).await
+    }
+
+    /// Waits until store and server are consistent.
+    async fn settle(&self, store: &Store<ConfigMap>) -> Result<(), String> {
+        let end = Instant::now() + CONVERGENCE_TIMEOUT;
+        loop {
+            sleep(Duration::from_secs(5)).await;
+            match self.check_converged(store).await {
+                Err(difference) if Instant::now() > end => return Err(difference),
+                Err(_not_yet) => {}
+                Ok(()) => return Ok(()),
+            }
+        }
+    }
+
+    async fn check_converged(&self, store: &Store<ConfigMap>) -> Result<(), String> {
+        let objects = self.all_namespaces.list(&ListParams::default()).await.unwrap().items;
+        let state =
+            |object: &ConfigMap| (object.name_any(), (object.uid(), object.labels().get("change").cloned()));
+        let (undecodable, decodable): (Vec<_>, Vec<_>) = objects.into_iter().partition(is_undecodable);
+        let undecodable: BTreeMap<_, _> = undecodable.iter().map(state).collect();
+        let decodable: BTreeMap<_, _> = decodable.iter().map(state).collect();
+        let mut in_store: BTreeMap<_, _> = store.state().iter().map(|object| state(object)).collect();
+        let retained: Vec<_> =
+            undecodable.keys().filter_map(|name| Some((name, in_store.remove(name)?))).collect();
+        if in_store != decodable {
+            return Err(format!("the store has {in_store:?}, the server {decodable:?}"));
+        }
+        if let Some((name, state)) =
+            retained.into_iter().find(|(name, state)| state.0 != undecodable[*name].0)
+        {
+            return Err(format!("the store has {name} as {state:?}, the server {:?}", undecodable[name]));
+        }
+        let errors = self.checker.errors.lock().unwrap();
+        let named = |name: &String| errors.iter().any(|it| it.contains(name.as_str()));
+        match undecodable.keys().find(|name| !named(name)) {
+            Some(name) => Err(format!("{name} cannot be decoded, and no error names it")),
+            None => Ok(()),
+        }
+    }
+}
+
+fn is_undecodable(object: &ConfigMap) -> bool {
+    object.data.as_ref().is_some_and(|data| data.contains_key("undecodable"))
+}
