@@ -2,15 +2,15 @@
 
 /// The version as a number, which grows with every change of a kind.
 ///
-/// `None` for those that are not plain numbers, as some aggregated API servers use: they are opaque. See
+/// `None` if it is not a plain number, as with some aggregated API servers: such versions are opaque. See
 /// [KEP-5504](https://github.com/kubernetes/enhancements/tree/master/keps/sig-api-machinery/5504-comparable-resource-version).
-pub(crate) fn number(version: &str) -> Option<u128> {
+pub(crate) fn parse(version: &str) -> Option<u128> {
     version.parse().ok()
 }
 
-/// Whether the server went back in time: `new` is older than `last`.
-pub(crate) fn went_back(last: &str, new: &str) -> bool {
-    match (number(last), number(new)) {
+/// Whether `new` is lower than `last`. Opaque versions never regress.
+pub(crate) fn regressed(last: &str, new: &str) -> bool {
+    match (parse(last), parse(new)) {
         (Some(last), Some(new)) => new < last,
         _ => false,
     }
@@ -18,18 +18,18 @@ pub(crate) fn went_back(last: &str, new: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::went_back;
+    use super::regressed;
 
     #[test]
-    fn compares_numbers_not_text() {
-        assert!(went_back("10", "9"));
-        assert!(!went_back("9", "10"));
-        assert!(!went_back("10", "10"));
+    fn versions_are_compared_as_numbers() {
+        assert!(regressed("10", "9"));
+        assert!(!regressed("9", "10"));
+        assert!(!regressed("10", "10"));
     }
 
     #[test]
-    fn never_compares_what_is_not_a_number() {
-        assert!(!went_back("abc", "1"));
-        assert!(!went_back("1", ""));
+    fn opaque_versions_never_regress() {
+        assert!(!regressed("abc", "1"));
+        assert!(!regressed("1", ""));
     }
 }

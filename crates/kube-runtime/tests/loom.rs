@@ -1,11 +1,11 @@
-//! The mailboxes of subscribers, and how one subscribes, under every order of events that threads can bring about.
+//! Inboxes and subscriptions of a shared store, under every interleaving of threads.
 //!
-//! loom runs each model once per order and prints how many there were. Part of the ordinary tests: all of it takes a few seconds.
+//! loom runs each model once per interleaving and prints their number. Part of the ordinary tests: it takes a few seconds.
 
 #![allow(clippy::unwrap_used, unreachable_pub, dead_code)] // a panic in here is a failed test
 
 mod locks {
-    //! loom's locks, with the face of ours.
+    //! loom's locks with the API of parking_lot.
 
     pub struct Mutex<T>(loom::sync::Mutex<T>);
 
@@ -40,29 +40,29 @@ mod locks {
 mod inbox;
 #[path = "../src/reflector/published.rs"]
 mod published;
-#[path = "../src/reflector/registry.rs"]
-mod registry;
+#[path = "../src/reflector/subscribers.rs"]
+mod subscribers;
 
 use inbox::Inbox;
 use loom::{future::block_on, sync::Arc, thread};
 use published::Published;
-use registry::Registry;
 use std::{
     future::poll_fn,
     sync::atomic::{AtomicUsize, Ordering},
     task::Waker,
 };
+use subscribers::Subscribers;
 
-/// Tries every order, and prints how many there were.
-fn every_order(name: &str, model: impl Fn() + Sync + Send + 'static) {
-    let orders = std::sync::Arc::new(AtomicUsize::new(0));
-    let count = std::sync::Arc::clone(&orders);
+/// Runs the model under every interleaving, and prints their number.
+fn every_interleaving(name: &str, model: impl Fn() + Sync + Send + 'static) {
+    let interleavings = std::sync::Arc::new(AtomicUsize::new(0));
+    let count = std::sync::Arc::clone(&interleavings);
     loom::model(move || {
         count.fetch_add(1, Ordering::Relaxed);
         model();
     });
-    println!("{name}: {} orders", orders.load(Ordering::Relaxed));
-    assert!(orders.load(Ordering::Relaxed) > 1, "there was something to order");
+    println!("{name}: {} interleavings", interleavings.load(Ordering::Relaxed));
+    assert!(interleavings.load(Ordering::Relaxed) > 1, "the model has concurrent threads");
 }
 
 fn wake(waker: Option<Waker>) {
@@ -78,8 +78,8 @@ fn all(inbox: &Inbox<u8, u32>) -> Vec<u32> {
 }
 
 #[test]
-fn a_subscriber_that_sleeps_is_always_woken() {
-    every_order("woken", || {
+fn a_pending_subscriber_is_always_woken() {
+    every_interleaving("woken", || {
         let inbox = Arc::new(Inbox::with_capacity(0));
         let writer = thread::spawn({
             let inbox = Arc::clone(&inbox);
@@ -95,8 +95,8 @@ fn a_subscriber_that_sleeps_is_always_woken() {
 }
 
 #[test]
-fn the_last_state_of_every_object_arrives_whatever_is_passed_over() {
-    every_order("last state", || {
+fn a_subscriber_receives_the_last_state_of_every_object() {
+    every_interleaving("last state", || {
         let inbox = Arc::new(Inbox::with_capacity(0));
         let writer = thread::spawn({
             let inbox = Arc::clone(&inbox);
@@ -113,8 +113,8 @@ fn the_last_state_of_every_object_arrives_whatever_is_passed_over() {
 }
 
 #[test]
-fn a_slow_subscriber_holds_up_neither_the_writer_nor_another() {
-    every_order("slow subscriber", || {
+fn a_slow_subscriber_blocks_neither_the_writer_nor_another_subscriber() {
+    every_interleaving("slow subscriber", || {
         let (slow, quick) = (Arc::new(Inbox::with_capacity(0)), Arc::new(Inbox::with_capacity(0)));
         let writer = thread::spawn({
             let inboxes = [Arc::clone(&slow), Arc::clone(&quick)];
@@ -124,21 +124,21 @@ fn a_slow_subscriber_holds_up_neither_the_writer_nor_another() {
             }
         });
         assert_eq!(all(&quick), [10]);
-        writer.join().unwrap(); // nobody has read `slow` yet
+        writer.join().unwrap(); // `slow` was not read yet
         assert_eq!(all(&slow), [10]);
     });
 }
 
-/// What a shared store is to its writer and its subscribers, with one object whose states are numbers.
+/// A shared store with one object, whose states are numbers.
 type Shared = Published<u32, u8, u32>;
 
 fn shared() -> Arc<Shared> {
-    Arc::new(Published::new(10, Some(Registry::new(0))))
+    Arc::new(Published::new(10, Some(Subscribers::new(0))))
 }
 
-/// As the writer of a store does: first what readers see, then what subscribers are told.
+/// Changes the value first for readers and then for subscribers, as the writer of a store does.
 fn write(shared: &Shared, value: u32) {
-    shared.change(|present| *present = value);
+    shared.change(|current| *current = value);
     shared.publish([(1, value)].into_iter());
 }
 
@@ -147,8 +147,8 @@ fn subscribe(shared: &Shared) -> std::sync::Arc<Inbox<u8, u32>> {
 }
 
 #[test]
-fn who_subscribes_during_a_change_misses_neither_it_nor_the_end() {
-    every_order("subscribing", || {
+fn a_subscription_during_a_change_misses_neither_the_change_nor_the_end() {
+    every_interleaving("subscribing", || {
         let shared = shared();
         let writer = thread::spawn({
             let shared = Arc::clone(&shared);
@@ -166,8 +166,8 @@ fn who_subscribes_during_a_change_misses_neither_it_nor_the_end() {
 }
 
 #[test]
-fn a_copy_of_a_subscription_misses_neither_what_waits_nor_a_change_nor_the_end() {
-    every_order("copying", || {
+fn a_clone_of_a_subscription_misses_neither_pending_values_nor_a_change_nor_the_end() {
+    every_interleaving("cloning", || {
         let shared = shared();
         let original = subscribe(&shared);
         let writer = thread::spawn({
@@ -177,8 +177,8 @@ fn a_copy_of_a_subscription_misses_neither_what_waits_nor_a_change_nor_the_end()
                 shared.close();
             }
         });
-        let copy = shared.fork(&original).unwrap();
-        for inbox in [&copy, &original] {
+        let clone = shared.fork(&original).unwrap();
+        for inbox in [&clone, &original] {
             let seen = all(inbox);
             assert_eq!(seen.last(), Some(&11), "{seen:?}");
             assert!(seen.len() <= 2);
@@ -188,24 +188,24 @@ fn a_copy_of_a_subscription_misses_neither_what_waits_nor_a_change_nor_the_end()
 }
 
 #[test]
-fn a_copy_starts_with_what_its_original_has_not_taken() {
-    every_order("copying while it is read", || {
+fn a_clone_starts_with_the_pending_values_of_the_original() {
+    every_interleaving("cloning while it is read", || {
         let shared = shared();
         let original = subscribe(&shared);
-        let copier = thread::spawn({
+        let cloner = thread::spawn({
             let (shared, original) = (Arc::clone(&shared), std::sync::Arc::clone(&original));
             move || shared.fork(&original).unwrap()
         });
         let taken = next(&original);
-        let copy = copier.join().unwrap();
+        let clone = cloner.join().unwrap();
         shared.close();
-        let copied = all(&copy);
+        let cloned = all(&clone);
         assert_eq!(taken, Some(10));
-        assert!(copied == [10] || copied.is_empty());
+        assert!(cloned == [10] || cloned.is_empty());
     });
 }
 
-/// Subscribes when it is woken.
+/// A waker that subscribes again.
 struct SubscribesAgain(Arc<Shared>);
 
 impl std::task::Wake for SubscribesAgain {
@@ -222,7 +222,7 @@ fn a_subscriber_is_woken_without_a_lock() {
             let inbox = subscribe(&shared);
             assert_eq!(next(&inbox), Some(10));
             let waker = std::sync::Arc::new(SubscribesAgain(Arc::clone(&shared))).into();
-            shared.change(|present| *present = 11);
+            shared.change(|current| *current = 11);
             assert!(inbox.poll_take(&mut std::task::Context::from_waker(&waker)).is_pending());
             match closes {
                 true => shared.close(),

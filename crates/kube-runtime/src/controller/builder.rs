@@ -12,7 +12,7 @@ use crate::{
     backoff::Backoff,
     queue::Priority,
     reflector::{
-        Index, ObjectRef, PartsNews,
+        Index, NamespacesItem, ObjectRef,
         store::{IndexPanic, Store, Writer},
     },
     watcher::{self, CollectionEvent, Event, collection_events},
@@ -133,7 +133,7 @@ where
             let events = collection_events(main_api, wc, backoff.for_watch());
             let triggers = events.flat_map(move |item| {
                 let event = item
-                    .map(|event| writer.take_in_collection(event))
+                    .map(|event| writer.apply_collection_event(event))
                     .map_or_else(|error| Some(Err(error)), to_watcher_event);
                 let trigger =
                     event.and_then(|item| item.map(|event| event_trigger(event, &store)).transpose());
@@ -418,17 +418,17 @@ where
 
 /// The triggers of a controller's own objects in several namespaces. `store` has applied the events already.
 pub(super) fn namespace_triggers<K>(
-    news: impl Stream<Item = watcher::Result<PartsNews<K>>> + Send + 'static,
+    items: impl Stream<Item = watcher::Result<NamespacesItem<K>>> + Send + 'static,
     store: Store<K>,
 ) -> impl Stream<Item = watcher::Result<Trigger<K>>> + Send + 'static
 where
     K: Clone + Resource + Send + Sync + 'static,
     K::DynamicType: Eq + Hash + Clone,
 {
-    news.try_filter_map(move |news| {
-        ready(Ok(match news {
-            PartsNews::Event(event) => event_trigger(event, &store),
-            PartsNews::IndexPanic(panic) => Some(index_panicked(panic, store.dyntype())),
+    items.try_filter_map(move |item| {
+        ready(Ok(match item {
+            NamespacesItem::Event(event) => event_trigger(event, &store),
+            NamespacesItem::IndexPanic(panic) => Some(index_panicked(panic, store.dyntype())),
         }))
     })
 }
@@ -441,7 +441,7 @@ where
     let priority = priority_of(&event);
     let object = event.into_applied()?;
     // In a relist, an object that the store does not show yet has changed; the others are in the background.
-    let changed = store.is_ready() && !store.shows(&object);
+    let changed = store.is_ready() && !store.contains(&object);
     let priority = if changed { Priority::Change } else { priority };
     Some(Trigger::Object { request: self_request(&*object, store.dyntype().clone()), priority })
 }

@@ -5,7 +5,7 @@ use crate::{
     queue::Priority,
     reflector::{
         ObjectKey,
-        store::{Awaited, Waiting},
+        store::{Awaited, StoreWait},
     },
 };
 use ahash::AHashMap;
@@ -131,7 +131,7 @@ impl PendingWrites {
     }
 
     /// Parks the requests for `key` until `wait` ends.
-    pub(super) fn add(&mut self, key: &Arc<ObjectKey>, wait: Waiting) {
+    pub(super) fn add(&mut self, key: &Arc<ObjectKey>, wait: StoreWait) {
         if wait.is_over() {
             return;
         }

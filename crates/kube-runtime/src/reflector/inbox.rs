@@ -1,6 +1,6 @@
-//! What waits for one subscriber.
+//! The queue of one subscriber, which keeps only the newest value of each key.
 //!
-//! `tests/loom.rs` includes this file with other `locks`, and tries every order of events.
+//! `tests/loom.rs` includes this file with loom's locks and tests every interleaving.
 
 use super::locks::Mutex;
 use ahash::AHashMap;
@@ -10,10 +10,10 @@ use std::{
     task::{Context, Poll, Waker},
 };
 
-/// The newest value of each key that a subscriber has not taken yet, in the order of first news.
-pub(super) struct Inbox<Key, V>(Mutex<Waiting<Key, V>>);
+/// The newest pending value of each key, in the order in which the keys became pending.
+pub(super) struct Inbox<Key, V>(Mutex<Pending<Key, V>>);
 
-struct Waiting<Key, V> {
+struct Pending<Key, V> {
     order: VecDeque<Key>,
     newest: AHashMap<Key, V>,
     waker: Option<Waker>,
@@ -22,7 +22,7 @@ struct Waiting<Key, V> {
 
 impl<Key: Eq + Hash + Clone, V: Clone> Inbox<Key, V> {
     pub(super) fn with_capacity(capacity: usize) -> Self {
-        Self(Mutex::new(Waiting {
+        Self(Mutex::new(Pending {
             order: VecDeque::with_capacity(capacity),
             newest: AHashMap::with_capacity(capacity),
             waker: None,
@@ -30,44 +30,44 @@ impl<Key: Eq + Hash + Clone, V: Clone> Inbox<Key, V> {
         }))
     }
 
-    /// Adds values; each replaces one of its key that still waits. Whoever waits is to be woken without a lock: it may poll at
-    /// once.
+    /// Adds values. A value replaces a pending one with the same key. The caller has to wake the returned waker without a lock,
+    /// because a woken task may poll at once.
     #[must_use]
     pub(super) fn put(&self, values: impl Iterator<Item = (Key, V)>) -> Option<Waker> {
-        let mut waiting = self.0.lock();
-        values.for_each(|(key, value)| waiting.put(key, value));
-        waiting.waker.take()
+        let mut pending = self.0.lock();
+        values.for_each(|(key, value)| pending.put(key, value));
+        pending.waker.take()
     }
 
-    /// Nothing comes any more. Whoever waits is to be woken, as by [`put`](Self::put).
+    /// Ends the stream after the pending values. The waker is as for [`put`](Self::put).
     #[must_use]
     pub(super) fn close(&self) -> Option<Waker> {
-        let mut waiting = self.0.lock();
-        waiting.closed = true;
-        waiting.waker.take()
+        let mut pending = self.0.lock();
+        pending.closed = true;
+        pending.waker.take()
     }
 
-    /// The next value; `None` when there is none and will be none.
+    /// The next value; `None` after the last one of a closed inbox.
     pub(super) fn poll_take(&self, cx: &mut Context<'_>) -> Poll<Option<V>> {
-        let mut waiting = self.0.lock();
-        match waiting.take() {
+        let mut pending = self.0.lock();
+        match pending.take() {
             Some(value) => Poll::Ready(Some(value)),
-            None if waiting.closed => Poll::Ready(None),
+            None if pending.closed => Poll::Ready(None),
             None => {
-                waiting.waker = Some(cx.waker().clone());
+                pending.waker = Some(cx.waker().clone());
                 Poll::Pending
             }
         }
     }
 
-    /// Another inbox in which the same waits, in the same order.
+    /// A new inbox with the same pending values, in the same order.
     pub(super) fn fork(&self, capacity: usize) -> Self {
         let fork = Self::with_capacity(capacity);
-        let waiting = self.0.lock();
+        let pending = self.0.lock();
         let values =
-            waiting.order.iter().filter_map(|key| Some((key.clone(), waiting.newest.get(key)?.clone())));
-        drop(fork.put(values)); // nobody waits for it yet
-        drop(waiting);
+            pending.order.iter().filter_map(|key| Some((key.clone(), pending.newest.get(key)?.clone())));
+        drop(fork.put(values)); // it has no waker yet
+        drop(pending);
         fork
     }
 
@@ -76,10 +76,10 @@ impl<Key: Eq + Hash + Clone, V: Clone> Inbox<Key, V> {
     }
 }
 
-impl<Key: Eq + Hash + Clone, V> Waiting<Key, V> {
+impl<Key: Eq + Hash + Clone, V> Pending<Key, V> {
     fn put(&mut self, key: Key, value: V) {
         match self.newest.entry(key) {
-            Entry::Occupied(mut waiting) => drop(waiting.insert(value)),
+            Entry::Occupied(mut pending) => drop(pending.insert(value)),
             Entry::Vacant(vacant) => {
                 self.order.push_back(vacant.key().clone());
                 vacant.insert(value);

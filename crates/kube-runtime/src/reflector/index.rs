@@ -1,19 +1,19 @@
-//! Finding the objects of a cache by something else than their names.
+//! Indexes: finding the objects of a store by computed keys.
 
-use super::{Lookup, by_name::ByName};
+use super::{object_ref::Lookup, object_table::ObjectTable};
 use crate::unwind::catch_panic;
 use ahash::AHashMap;
 use kube_core::ResourceExt;
 use std::{any::Any, borrow::Borrow, fmt, hash::Hash, sync::Arc};
 
-/// Hands each key of an object to a visitor.
+/// Calls a visitor with each index key of an object.
 type Visit<K, T> = dyn Fn(&K, &mut dyn FnMut(T)) + Send + Sync;
 
-/// A way to find objects of a [`Store`](super::Store): by the keys that a function makes of them.
+/// An index of the objects of a [`Store`](super::Store), by the keys that a function computes from an object.
 ///
-/// Declare it when the store is made, with [`Writer::with_index`](super::store::Writer::with_index) or
-/// [`Controller::with_index`](crate::Controller::with_index), and look up with
-/// [`Store::by_index`](super::Store::by_index). Clones are the same index; one index may serve several stores.
+/// Declare it when the store is created, with [`Writer::with_index`](super::store::Writer::with_index) or
+/// [`Controller::with_index`](crate::Controller::with_index), and read it with [`Store::by_index`](super::Store::by_index). Clones are
+/// the same index. Several stores may use one index.
 ///
 /// ```
 /// use k8s_openapi::api::core::v1::{Pod, PodSpec};
@@ -32,18 +32,18 @@ type Visit<K, T> = dyn Fn(&K, &mut dyn FnMut(T)) + Send + Sync;
 ///
 /// # Guarantees
 ///
-/// An index shows the same state as the store itself, also while a list replaces everything.
+/// An index always has the same state as its store, also while a list replaces all objects.
 pub struct Index<K: 'static, T: 'static> {
     keys: Arc<Visit<K, T>>,
-    of_labels: bool,
+    is_by_label: bool,
 }
 
 impl<K, T> Index<K, T> {
-    /// An index by what `keys` makes of an object: an `Option`, a `Vec`, or whatever can be iterated.
+    /// An index by the keys that `keys` returns for an object: an `Option`, a `Vec`, or any other iterable type.
     ///
-    /// `keys` has to make the same of the same state each time. It runs without a lock, in the task that fills the store, before the
-    /// state that it is called for can be seen. If it panics, the index does not find the object; a controller reports it as an error of the object,
-    /// other stores in the log.
+    /// `keys` must return the same keys for the same state. It is called without a lock, by the task that fills the store, before
+    /// readers can see the state. If it panics, the index does not find the object: a controller returns an error for the object,
+    /// other stores log it.
     #[must_use]
     pub fn new<I>(keys: impl Fn(&K) -> I + Send + Sync + 'static) -> Self
     where
@@ -51,16 +51,16 @@ impl<K, T> Index<K, T> {
     {
         Self {
             keys: Arc::new(move |object, visit| keys(object).into_iter().for_each(visit)),
-            of_labels: false,
+            is_by_label: false,
         }
     }
 
-    /// Whether it is about the same: made of the same function, or by labels both.
-    fn is(&self, other: &Self) -> bool {
-        (self.of_labels && other.of_labels) || Arc::ptr_eq(&self.keys, &other.keys)
+    /// Whether both have the same function, or both are by label.
+    fn is_same(&self, other: &Self) -> bool {
+        (self.is_by_label && other.is_by_label) || Arc::ptr_eq(&self.keys, &other.keys)
     }
 
-    /// Whether `key` is among the keys of the object.
+    /// Whether `key` is one of the keys of the object.
     pub(super) fn has<Q>(&self, object: &K, key: &Q) -> bool
     where
         T: Borrow<Q>,
@@ -73,8 +73,8 @@ impl<K, T> Index<K, T> {
 }
 
 impl<K: ResourceExt> Index<K, String> {
-    /// The ready-made index by labels, each as `key=value`. A store that has it answers
-    /// [`Store::state_filter_selector`](super::Store::state_filter_selector) from it where it can.
+    /// An index by labels, each as `key=value`. [`Store::state_filter_selector`](super::Store::state_filter_selector) uses it
+    /// if the store has it.
     ///
     /// ```
     /// use k8s_openapi::api::core::v1::ConfigMap;
@@ -97,36 +97,35 @@ impl<K: ResourceExt> Index<K, String> {
         let pairs = |object: &K| -> Vec<String> {
             object.labels().iter().map(|(key, value)| pair(key, value)).collect()
         };
-        Self { of_labels: true, ..Self::new(pairs) }
+        Self { is_by_label: true, ..Self::new(pairs) }
     }
 }
 
 impl<K, T> Clone for Index<K, T> {
     fn clone(&self) -> Self {
-        Self { keys: Arc::clone(&self.keys), of_labels: self.of_labels }
+        Self { keys: Arc::clone(&self.keys), is_by_label: self.is_by_label }
     }
 }
 
 impl<K, T> fmt::Debug for Index<K, T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Index").field("of_labels", &self.of_labels).finish_non_exhaustive()
+        f.debug_struct("Index").field("is_by_label", &self.is_by_label).finish_non_exhaustive()
     }
 }
 
-/// The key of a label in an index by labels.
+/// The index key of a label.
 pub(super) fn pair(key: &str, value: &str) -> String {
     format!("{key}={value}")
 }
 
-/// What an index function makes of one object: a `Vec` of keys, whatever their type. `None` if it panicked.
+/// The keys of one object, as a type-erased `Vec<T>`. `None` if the index function panicked.
 pub(super) type IndexKeys = Option<Box<dyn Any + Send>>;
 
-/// A declared index, whatever the type of its keys.
+/// An [`Index`] without the type of its keys.
 pub(super) trait AnyIndex<K>: Send + Sync {
-    /// Calls the index function. This is code of users, so no lock may be held. `Err` is what its panic said.
+    /// Calls the index function. It is user code, so the caller must not hold a lock. `Err` is the panic message.
     fn keys(&self, object: &K) -> Result<IndexKeys, String>;
-    /// The index without objects.
-    fn buckets(&self) -> Box<dyn AnyBuckets<K>>;
+    fn empty_buckets(&self) -> Box<dyn AnyBuckets<K>>;
 }
 
 impl<K, T> AnyIndex<K> for Index<K, T>
@@ -140,49 +139,53 @@ where
         Ok(Some(Box::new(keys)))
     }
 
-    fn buckets(&self) -> Box<dyn AnyBuckets<K>> {
-        Box::new(IndexBuckets { index: self.clone(), objects: AHashMap::new(), unfound: ByName::default() })
+    fn empty_buckets(&self) -> Box<dyn AnyBuckets<K>> {
+        Box::new(IndexBuckets {
+            index: self.clone(),
+            objects: AHashMap::new(),
+            without_keys: ObjectTable::default(),
+        })
     }
 }
 
-/// The objects of a store by the keys of one index, whatever their type.
+/// [`IndexBuckets`] without the type of their keys.
 pub(super) trait AnyBuckets<K>: Any + Send + Sync {
     fn insert(&mut self, object: &Arc<K>, keys: IndexKeys);
-    /// Takes an object out. O(keys of the index) for one that was inserted with keys that are not known any more.
+    /// Removes an object. `keys` are those that it was inserted with; without them, O(keys of the index).
     fn remove(&mut self, object: &K, keys: IndexKeys);
 }
 
 /// The objects of a store by the keys of one index.
 pub(super) struct IndexBuckets<K: 'static, T: 'static> {
     index: Index<K, T>,
-    objects: AHashMap<T, ByName<K>>,
-    /// The objects that have no keys, because the function panicked.
-    unfound: ByName<K>,
+    objects: AHashMap<T, ObjectTable<K>>,
+    /// The objects whose index function panicked.
+    without_keys: ObjectTable<K>,
 }
 
 impl<K: Lookup + 'static, T: Eq + Hash + 'static> IndexBuckets<K, T> {
-    /// The objects with this key, if these are the buckets of `index`.
+    /// The objects with this key; `None` if these are not the buckets of `index`.
     pub(super) fn find<'a, Q>(
         buckets: &'a dyn AnyBuckets<K>,
         index: &Index<K, T>,
         key: &Q,
-    ) -> Option<Option<&'a ByName<K>>>
+    ) -> Option<Option<&'a ObjectTable<K>>>
     where
         T: Borrow<Q>,
         Q: Eq + Hash + ?Sized,
     {
-        let buckets = (buckets as &dyn Any).downcast_ref::<Self>().filter(|it| it.index.is(index))?;
+        let buckets = (buckets as &dyn Any).downcast_ref::<Self>().filter(|it| it.index.is_same(index))?;
         Some(buckets.objects.get(key))
     }
 }
 
 impl<K: Lookup + 'static> IndexBuckets<K, String> {
-    /// The objects with one of these labels, if these are buckets by labels.
-    pub(super) fn labelled<'a>(
+    /// The objects with one of these labels; `None` if these are not buckets by label.
+    pub(super) fn with_label<'a>(
         buckets: &'a dyn AnyBuckets<K>,
         pairs: &[String],
-    ) -> Option<Vec<&'a ByName<K>>> {
-        let buckets = (buckets as &dyn Any).downcast_ref::<Self>().filter(|it| it.index.of_labels)?;
+    ) -> Option<Vec<&'a ObjectTable<K>>> {
+        let buckets = (buckets as &dyn Any).downcast_ref::<Self>().filter(|it| it.index.is_by_label)?;
         Some(pairs.iter().filter_map(|pair| buckets.objects.get(pair)).collect())
     }
 }
@@ -194,23 +197,23 @@ where
 {
     fn insert(&mut self, object: &Arc<K>, keys: IndexKeys) {
         let Some(keys) = keys else {
-            self.unfound.insert(Arc::clone(object));
+            self.without_keys.insert(Arc::clone(object));
             return;
         };
-        for key in typed::<T>(keys) {
+        for key in downcast::<T>(keys) {
             self.objects.entry(key).or_default().insert(Arc::clone(object));
         }
     }
 
     fn remove(&mut self, object: &K, keys: IndexKeys) {
-        if self.unfound.remove(object).is_some() {
+        if self.without_keys.remove(object).is_some() {
             return;
         }
         let Some(keys) = keys else {
             self.objects.retain(|_, same_key| same_key.remove(object).is_none() || same_key.len() > 0);
             return;
         };
-        for key in typed::<T>(keys) {
+        for key in downcast::<T>(keys) {
             if let Some(same_key) = self.objects.get_mut(&key) {
                 same_key.remove(object);
                 if same_key.len() == 0 {
@@ -221,6 +224,6 @@ where
     }
 }
 
-fn typed<T: 'static>(keys: Box<dyn Any + Send>) -> Vec<T> {
-    *keys.downcast().expect("invariant: the keys were made by the same index")
+fn downcast<T: 'static>(keys: Box<dyn Any + Send>) -> Vec<T> {
+    *keys.downcast().expect("invariant: the keys come from the same index")
 }

@@ -1,31 +1,40 @@
-//! Caching what a watcher reports.
+//! Caching the objects of a watcher.
 //!
-//! [`reflector`](fn@reflector) passes a stream of watcher events through and keeps the objects in a [`Store`], whose
-//! clones can be read from anywhere. [`ObjectRef`] names an object of it.
+//! [`reflector`](fn@reflector) writes a stream of watcher events to a [`Store`] and passes it on. Clones of the store can be read
+//! from anywhere. [`ObjectRef`] is the key of an object in it.
+//!
+//! - `reflect`: fills a store from one stream of events.
+//! - `namespaces`, `namespace_set`: the same from one watch for each namespace.
+//! - `store`: the writer, its readers, and waits for a write.
+//! - `indexed_table`, `object_table`, `index`: the objects, by key and by index.
+//! - `published`, `subscribers`, `inbox`: the lock around the objects, and the queues of the subscribers.
+//! - `object_ref`, `object_key`: references to objects.
 
-mod by_name;
 mod inbox;
 mod index;
-mod locks;
-mod lookup;
+mod indexed_table;
+mod namespace_set;
 mod namespaces;
+mod object_key;
 mod object_ref;
-mod parts;
+mod object_table;
 mod published;
 mod reflect;
-mod registry;
 pub mod store;
-mod subscription;
-mod table;
+mod subscribers;
+
+mod locks {
+    //! The locks of the state that threads share. `tests/loom.rs` replaces this module.
+
+    pub(super) use parking_lot::{Mutex, RwLock};
+}
 
 pub use index::Index;
-pub use lookup::Lookup;
 pub use namespaces::reflect_namespaces;
-pub use object_ref::{ObjectRef, ObjectRefExtra};
+pub use object_ref::{Lookup, ObjectRef, ObjectRefExtra};
 pub use reflect::reflector;
-pub use store::{Store, store, store_shared};
-pub use subscription::ReflectHandle;
+pub use store::{Store, store, store_shared, subscription::ReflectHandle};
 
-pub(crate) use namespaces::{PartsNews, follow_namespaces};
-pub(crate) use object_ref::ObjectKey;
+pub(crate) use namespaces::{NamespacesItem, follow_namespaces};
+pub(crate) use object_key::ObjectKey;
 pub(crate) use reflect::FillStore;

@@ -1,8 +1,8 @@
-//! The shell around [`Parts`]: polls the watches, and counts the time.
+//! The shell around [`NamespaceSet`]: polls the watches and runs the timer.
 
 use super::{
-    Lookup,
-    parts::{Change, PartEvent, Parts},
+    namespace_set::{NamespaceChange, NamespaceEvent, NamespaceSet},
+    object_ref::Lookup,
     store::{IndexPanic, Writer},
 };
 use crate::watcher::{self, Event};
@@ -14,15 +14,15 @@ use futures::{
 use std::{future::ready, hash::Hash, pin::Pin, sync::Arc, time::Duration, vec};
 use tokio::time::{Sleep, sleep};
 
-/// How long the namespaces that are listed wait for the others.
-const PATIENCE: Duration = Duration::from_secs(30);
+/// How long listed namespaces wait for the others before the store becomes ready.
+const INITIAL_SYNC_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// Watches a list of namespaces, which may change, as one stream and one store.
+/// Watches several namespaces as one stream and one store.
 ///
-/// `namespaces` says which: each item is the whole list as it is from then on. `stream::iter([["a", "b"]])` is a list
-/// that stays (for the objects of a controller there is
-/// [`Controller::for_namespaces`](crate::Controller::for_namespaces)). `watch` makes the watch of one namespace; put there what belongs before the store, such as
-/// [`modify`](crate::WatchStreamExt::modify). For a program that may not list the whole cluster, or does not want to.
+/// Each item of `namespaces` replaces the list of watched namespaces. `stream::iter([["a", "b"]])` is a list that does not
+/// change (for the objects of a controller there is [`Controller::for_namespaces`](crate::Controller::for_namespaces)). `watch`
+/// returns the watch of one namespace; put adapters there that belong before the store, such as
+/// [`modify`](crate::WatchStreamExt::modify). Use it in a program that may not list the whole cluster, or should not.
 ///
 /// ```
 /// use futures::{StreamExt, stream};
@@ -64,23 +64,23 @@ const PATIENCE: Duration = Duration::from_secs(30);
 ///
 /// # Ordering
 ///
-/// One [`Event::Init`], the objects of each namespace when its first list is complete, one [`Event::InitDone`], then changes. A
-/// namespace that has to be listed again later, or joins later, changes the store at once and is told by
-/// [`Event::Apply`] for each new or changed object and [`Event::Delete`] for each that is gone, in its last known state.
-/// The objects of a namespace that leaves the list are told as deleted.
+/// One [`Event::Init`], the objects of each namespace when its initial list is complete, one [`Event::InitDone`], then changes. A
+/// namespace that is relisted or added later changes the store atomically, with an [`Event::Apply`] for each new or changed object
+/// and an [`Event::Delete`], with the last known state, for each deleted one. When a namespace is removed, its objects are deleted
+/// from the store with an [`Event::Delete`] each.
 ///
-/// The stream ends when `namespaces` and every watch have ended.
+/// The stream ends when `namespaces` and all watches have ended.
 ///
 /// # Failures
 ///
-/// An error of one namespace is an item of the stream and no matter of the others. A namespace whose first list is
-/// refused (forbidden, say), or is not complete 30 s after the start, no longer holds up `InitDone` as soon as one
-/// namespace is complete: it counts as empty until its list arrives. One that fails later keeps its last known objects.
+/// An error of one namespace is an item of the stream and does not affect the others. If the initial list of a namespace is
+/// refused (forbidden, say) or not complete 30 s after the start, `InitDone` no longer waits for it, as soon as one namespace
+/// is complete; the namespace is treated as empty until its list arrives. If a watch fails later, its last known objects stay.
 ///
 /// # Cost
 ///
-/// Requests and connections as of one watcher per namespace; the names of all objects once more; while a namespace
-/// lists, its objects are held until the list is complete.
+/// The requests and connections of one watcher per namespace, and a second copy of all object names. While a namespace is listed,
+/// its objects are held in memory until the list is complete.
 pub fn reflect_namespaces<K, N, S>(
     writer: Writer<K>,
     namespaces: N,
@@ -92,44 +92,44 @@ where
     N: Stream<Item: IntoIterator<Item: Into<String>>> + Send,
     S: Stream<Item = watcher::Result<Event<K>>> + Send + 'static,
 {
-    follow_namespaces(writer, namespaces, watch).try_filter_map(|news| {
-        ready(Ok(match news {
-            PartsNews::Event(event) => Some(event.map(|object| (*object).clone())),
-            PartsNews::IndexPanic(_) => None, // the log has it
+    follow_namespaces(writer, namespaces, watch).try_filter_map(|item| {
+        ready(Ok(match item {
+            NamespacesItem::Event(event) => Some(event.map(|object| (*object).clone())),
+            NamespacesItem::IndexPanic(_) => None, // it was logged
         }))
     })
 }
 
-/// What the watches of several namespaces bring.
-pub(crate) enum PartsNews<K> {
+/// An item of [`follow_namespaces`].
+pub(crate) enum NamespacesItem<K> {
     Event(Event<Arc<K>>),
-    /// An index function panicked at what comes next.
+    /// An index function panicked at the object of the next event.
     IndexPanic(IndexPanic),
 }
 
-/// Like [`reflect_namespaces`], with the objects as they are in the store.
+/// Like [`reflect_namespaces`], with the `Arc`s in the store and the panics of index functions.
 pub(crate) fn follow_namespaces<K, N, S, E>(
     writer: Writer<K>,
     namespaces: N,
     watch: impl FnMut(&str) -> S + Send,
-) -> impl Stream<Item = watcher::Result<PartsNews<K>>> + Send
+) -> impl Stream<Item = watcher::Result<NamespacesItem<K>>> + Send
 where
     K: Lookup + Clone + Send + Sync + 'static,
     K::DynamicType: Eq + Hash + Clone + Send + Sync,
     N: Stream<Item: IntoIterator<Item: Into<String>>> + Send,
     S: Stream<Item = watcher::Result<E>> + Send + 'static,
-    E: Into<PartEvent<K>> + 'static,
+    E: Into<NamespaceEvent<K>> + 'static,
 {
     let namespaces = namespaces
-        .map(|list| Input::Namespaces(list.into_iter().map(Into::into).collect()))
-        .chain(stream::once(ready(Input::NoMoreNamespaces)));
-    let shell = Shell {
-        parts: Parts::new(writer),
+        .map(|list| NamespacesInput::Namespaces(list.into_iter().map(Into::into).collect()))
+        .chain(stream::once(ready(NamespacesInput::NoMoreNamespaces)));
+    let shell = NamespacesShell {
+        set: NamespaceSet::new(writer),
         namespaces: Some(Box::pin(namespaces)),
         watch,
         watches: SelectAll::new(),
         aborts: AHashMap::new(),
-        patience: None,
+        sync_timeout: None,
         outbox: Vec::new().into_iter(),
     };
     stream::unfold(shell, |mut shell| async move {
@@ -138,42 +138,42 @@ where
     })
 }
 
-/// What one of the watches, or somebody else, brought.
-enum Input<K> {
+/// An input of the shell.
+enum NamespacesInput<K> {
     Namespaces(Vec<String>),
     NoMoreNamespaces,
-    Event(String, watcher::Result<PartEvent<K>>),
-    Ended(String),
-    OutOfPatience,
-    /// There is nothing left that could bring anything.
-    Over,
+    Event(String, watcher::Result<NamespaceEvent<K>>),
+    WatchEnded(String),
+    SyncTimeout,
+    /// All streams have ended.
+    Finished,
 }
 
-struct Shell<K, N, F>
+struct NamespacesShell<K, N, F>
 where
     K: Lookup + Clone + 'static,
     K::DynamicType: Eq + Hash + Clone,
 {
-    parts: Parts<K>,
+    set: NamespaceSet<K>,
     namespaces: Option<Pin<Box<N>>>,
     watch: F,
-    watches: SelectAll<BoxStream<'static, Input<K>>>,
+    watches: SelectAll<BoxStream<'static, NamespacesInput<K>>>,
     aborts: AHashMap<String, AbortHandle>,
-    /// Runs from the first list of namespaces until the whole is complete.
-    patience: Option<Pin<Box<Sleep>>>,
-    outbox: vec::IntoIter<watcher::Result<PartsNews<K>>>,
+    /// Runs from the first item of `namespaces` until the initial sync is complete.
+    sync_timeout: Option<Pin<Box<Sleep>>>,
+    outbox: vec::IntoIter<watcher::Result<NamespacesItem<K>>>,
 }
 
-impl<K, N, S, F, E> Shell<K, N, F>
+impl<K, N, S, F, E> NamespacesShell<K, N, F>
 where
     K: Lookup + Clone + Send + Sync + 'static,
     K::DynamicType: Eq + Hash + Clone + Send + Sync,
-    N: Stream<Item = Input<K>>,
+    N: Stream<Item = NamespacesInput<K>>,
     F: FnMut(&str) -> S,
     S: Stream<Item = watcher::Result<E>> + Send + 'static,
-    E: Into<PartEvent<K>> + 'static,
+    E: Into<NamespaceEvent<K>> + 'static,
 {
-    async fn next(&mut self) -> Option<watcher::Result<PartsNews<K>>> {
+    async fn next(&mut self) -> Option<watcher::Result<NamespacesItem<K>>> {
         loop {
             if let Some(item) = self.outbox.next() {
                 return Some(item);
@@ -181,49 +181,49 @@ where
             let mut emit = Vec::new();
             let mut error = None;
             match self.input().await {
-                Input::Namespaces(list) => {
-                    let change = self.parts.set(list, &mut emit);
-                    self.follow(change);
+                NamespacesInput::Namespaces(list) => {
+                    let change = self.set.set_namespaces(list, &mut emit);
+                    self.update_watches(change);
                 }
-                Input::NoMoreNamespaces => self.namespaces = None,
-                Input::Event(namespace, Ok(event)) => {
-                    error = self.parts.event(&namespace, event, &mut emit).map(Err);
+                NamespacesInput::NoMoreNamespaces => self.namespaces = None,
+                NamespacesInput::Event(namespace, Ok(event)) => {
+                    error = self.set.event(&namespace, event, &mut emit).map(Err);
                 }
-                Input::Event(namespace, Err(failure)) => {
-                    self.parts.failed(&namespace, &failure, &mut emit);
+                NamespacesInput::Event(namespace, Err(failure)) => {
+                    self.set.failed(&namespace, &failure, &mut emit);
                     error = Some(Err(failure));
                 }
-                Input::Ended(namespace) => self.parts.ended(&namespace, &mut emit),
-                Input::OutOfPatience => {
-                    self.patience = None;
-                    self.parts.lose_patience(&mut emit);
+                NamespacesInput::WatchEnded(namespace) => self.set.watch_ended(&namespace, &mut emit),
+                NamespacesInput::SyncTimeout => {
+                    self.sync_timeout = None;
+                    self.set.on_sync_timeout(&mut emit);
                 }
-                Input::Over => return None,
+                NamespacesInput::Finished => return None,
             }
-            if self.parts.is_complete() {
-                self.patience = None;
+            if self.set.is_synced() {
+                self.sync_timeout = None;
             }
-            let panics = self.parts.take_index_panics().into_iter().map(PartsNews::IndexPanic);
-            let news = panics.chain(emit.into_iter().map(PartsNews::Event)).map(Ok);
-            self.outbox = error.into_iter().chain(news).collect::<Vec<_>>().into_iter();
+            let panics = self.set.take_index_panics().into_iter().map(NamespacesItem::IndexPanic);
+            let items = panics.chain(emit.into_iter().map(NamespacesItem::Event)).map(Ok);
+            self.outbox = error.into_iter().chain(items).collect::<Vec<_>>().into_iter();
         }
     }
 
-    async fn input(&mut self) -> Input<K> {
-        let Self { namespaces, watches, patience, .. } = self;
+    async fn input(&mut self) -> NamespacesInput<K> {
+        let Self { namespaces, watches, sync_timeout, .. } = self;
         loop {
             if namespaces.is_none() && watches.is_empty() {
-                return Input::Over;
+                return NamespacesInput::Finished;
             }
             let change = async {
                 match namespaces {
-                    Some(namespaces) => namespaces.next().await.unwrap_or(Input::NoMoreNamespaces),
+                    Some(namespaces) => namespaces.next().await.unwrap_or(NamespacesInput::NoMoreNamespaces),
                     None => std::future::pending().await,
                 }
             };
-            let enough = async {
-                match patience {
-                    Some(patience) => patience.await,
+            let timeout = async {
+                match sync_timeout {
+                    Some(timeout) => timeout.await,
                     None => std::future::pending().await,
                 }
             };
@@ -235,29 +235,29 @@ where
                         return input;
                     } // otherwise the last watch has ended
                 }
-                () = enough => return Input::OutOfPatience,
+                () = timeout => return NamespacesInput::SyncTimeout,
             }
         }
     }
 
-    /// Starts and ends watches.
-    fn follow(&mut self, Change { joined, left }: Change) {
-        for namespace in left {
+    /// Starts and stops watches.
+    fn update_watches(&mut self, NamespaceChange { added, removed }: NamespaceChange) {
+        for namespace in removed {
             if let Some(watch) = self.aborts.remove(&namespace) {
                 watch.abort();
             }
         }
-        for namespace in joined {
-            let end = Input::Ended(namespace.clone());
+        for namespace in added {
+            let end = NamespacesInput::WatchEnded(namespace.clone());
             let tag = namespace.clone();
-            let events =
-                (self.watch)(&namespace).map(move |item| Input::Event(tag.clone(), item.map(Into::into)));
+            let events = (self.watch)(&namespace)
+                .map(move |item| NamespacesInput::Event(tag.clone(), item.map(Into::into)));
             let (events, abort) = stream::abortable(events.chain(stream::once(ready(end))));
             self.watches.push(events.boxed());
             self.aborts.insert(namespace, abort);
         }
-        if !self.parts.is_complete() && self.patience.is_none() {
-            self.patience = Some(Box::pin(sleep(PATIENCE)));
+        if !self.set.is_synced() && self.sync_timeout.is_none() {
+            self.sync_timeout = Some(Box::pin(sleep(INITIAL_SYNC_TIMEOUT)));
         }
     }
 }

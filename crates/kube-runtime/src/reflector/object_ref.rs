@@ -1,17 +1,101 @@
-//! Naming an object without holding it.
+//! References to objects, and the trait of the types that can be referred to.
+//!
+//! [`Lookup`] and [`ObjectRef`] are in one file because each needs the other.
 
-use super::Lookup;
 use k8s_openapi::{api::core::v1::ObjectReference, apimachinery::pkg::apis::meta::v1::OwnerReference};
-use kube_core::{ApiResource, DynamicObject};
+use kube_core::{ApiResource, DynamicObject, Resource};
 use std::{
     borrow::Cow,
     fmt,
     hash::{Hash, Hasher},
 };
 
-/// Names an object: kind, name and namespace.
+/// What a [`Store`](super::Store) and an [`ObjectRef`] need to know of an object.
 ///
-/// Two references are equal if these three are; [`ObjectRef::extra`] does not count. Displayed as
+/// Every [`Resource`] implements it. Implement it for your own type to cache something smaller than the watched object.
+pub trait Lookup {
+    /// Describes the kind at run time: `()` for types that know their kind statically.
+    type DynamicType;
+
+    /// The kind, such as `Pod`.
+    fn kind(dyntype: &Self::DynamicType) -> Cow<'_, str>;
+
+    /// The API group; empty for the core group.
+    fn group(dyntype: &Self::DynamicType) -> Cow<'_, str>;
+
+    /// The version within the group, such as `v1`.
+    fn version(dyntype: &Self::DynamicType) -> Cow<'_, str>;
+
+    /// The plural name in URLs, such as `pods`.
+    fn plural(dyntype: &Self::DynamicType) -> Cow<'_, str>;
+
+    /// Group and version as in an object's `apiVersion`.
+    fn api_version(dyntype: &Self::DynamicType) -> Cow<'_, str> {
+        let (group, version) = (Self::group(dyntype), Self::version(dyntype));
+        if group.is_empty() { version } else { Cow::Owned(format!("{group}/{version}")) }
+    }
+
+    /// The name; `None` only for objects that were not created yet.
+    fn name(&self) -> Option<Cow<'_, str>>;
+
+    /// The namespace; `None` for cluster-scoped objects.
+    fn namespace(&self) -> Option<Cow<'_, str>>;
+
+    /// The `metadata.resourceVersion`, which identifies a state of the object.
+    fn resource_version(&self) -> Option<Cow<'_, str>>;
+
+    /// The `metadata.uid`, which distinguishes the object from later ones with its name.
+    fn uid(&self) -> Option<Cow<'_, str>>;
+
+    /// A reference to this object.
+    fn to_object_ref(&self, dyntype: Self::DynamicType) -> ObjectRef<Self> {
+        ObjectRef::of(self, dyntype)
+    }
+}
+
+impl<K: Resource> Lookup for K {
+    type DynamicType = K::DynamicType;
+
+    fn kind(dyntype: &Self::DynamicType) -> Cow<'_, str> {
+        <K as Resource>::kind(dyntype)
+    }
+
+    fn group(dyntype: &Self::DynamicType) -> Cow<'_, str> {
+        <K as Resource>::group(dyntype)
+    }
+
+    fn version(dyntype: &Self::DynamicType) -> Cow<'_, str> {
+        <K as Resource>::version(dyntype)
+    }
+
+    fn plural(dyntype: &Self::DynamicType) -> Cow<'_, str> {
+        <K as Resource>::plural(dyntype)
+    }
+
+    fn api_version(dyntype: &Self::DynamicType) -> Cow<'_, str> {
+        <K as Resource>::api_version(dyntype)
+    }
+
+    fn name(&self) -> Option<Cow<'_, str>> {
+        self.meta().name.as_deref().map(Cow::Borrowed)
+    }
+
+    fn namespace(&self) -> Option<Cow<'_, str>> {
+        self.meta().namespace.as_deref().map(Cow::Borrowed)
+    }
+
+    fn resource_version(&self) -> Option<Cow<'_, str>> {
+        self.meta().resource_version.as_deref().map(Cow::Borrowed)
+    }
+
+    fn uid(&self) -> Option<Cow<'_, str>> {
+        self.meta().uid.as_deref().map(Cow::Borrowed)
+    }
+}
+
+/// Refers to an object by kind, name and namespace.
+///
+/// Two references are equal if these three are equal; [`ObjectRef::extra`] is not compared. Displayed as
 /// `Kind.version.group/name.namespace`.
 ///
 /// ```
@@ -24,62 +108,31 @@ use std::{
 /// ```
 #[non_exhaustive]
 pub struct ObjectRef<K: Lookup + ?Sized> {
-    /// What tells the kind where the type `K` does not.
+    /// Describes the kind at run time if the type `K` does not.
     pub dyntype: K::DynamicType,
     /// The name.
     pub name: String,
-    /// The namespace; `None` for objects of the whole cluster.
+    /// The namespace; `None` for cluster-scoped objects.
     pub namespace: Option<String>,
-    /// What else was known when the reference was made.
+    /// Additional information, which is not compared.
     pub extra: ObjectRefExtra,
 }
 
-/// What else an [`ObjectRef`] may carry. Never compared.
+/// Additional information in an [`ObjectRef`]. Never compared.
 #[non_exhaustive]
 #[derive(Clone, Debug, Default)]
 pub struct ObjectRefExtra {
-    /// The state of the object when the reference was made.
+    /// The `metadata.resourceVersion` of the object when the reference was made.
     pub resource_version: Option<String>,
-    /// What tells the object from a later one of the same name.
+    /// The `metadata.uid`, which distinguishes the object from later ones with its name.
     pub uid: Option<String>,
-}
-
-/// The part of a reference that tells objects of one kind apart.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(crate) struct ObjectKey {
-    pub(crate) namespace: Option<Box<str>>,
-    pub(crate) name: Box<str>,
-}
-
-impl ObjectKey {
-    pub(crate) fn of<K: Lookup + ?Sized>(object: &K) -> Self {
-        let namespace = object.namespace().map(|namespace| namespace.as_ref().into());
-        Self { namespace, name: object.name().unwrap_or_default().as_ref().into() }
-    }
-
-    pub(crate) fn to_ref<K: Lookup>(&self, dyntype: K::DynamicType) -> ObjectRef<K> {
-        let reference = ObjectRef::new_with(&self.name, dyntype);
-        match &self.namespace {
-            Some(namespace) => reference.within(namespace),
-            None => reference,
-        }
-    }
-}
-
-impl<K: Lookup> From<&ObjectRef<K>> for ObjectKey {
-    fn from(reference: &ObjectRef<K>) -> Self {
-        Self {
-            namespace: reference.namespace.as_deref().map(Into::into),
-            name: reference.name.as_str().into(),
-        }
-    }
 }
 
 impl<K: Lookup> ObjectRef<K>
 where
     K::DynamicType: Default,
 {
-    /// Names an object of the whole cluster, or the start of a reference that [`within`](Self::within) completes.
+    /// Refers to a cluster-scoped object. Add a namespace with [`within`](Self::within).
     ///
     /// ```
     /// use k8s_openapi::api::core::v1::Node;
@@ -92,7 +145,7 @@ where
         Self::new_with(name, K::DynamicType::default())
     }
 
-    /// Names this object.
+    /// Refers to this object.
     ///
     /// ```
     /// use k8s_openapi::api::core::v1::Pod;
@@ -110,7 +163,7 @@ where
 }
 
 impl<K: Lookup> ObjectRef<K> {
-    /// Like `new`, for kinds known only at run time.
+    /// Like `new`, for a kind known only at run time.
     ///
     /// ```
     /// use k8s_openapi::api::core::v1::Pod;
@@ -125,7 +178,7 @@ impl<K: Lookup> ObjectRef<K> {
         Self { dyntype, name: name.to_owned(), namespace: None, extra: ObjectRefExtra::default() }
     }
 
-    /// The object of this name in `namespace`.
+    /// The same reference in `namespace`.
     ///
     /// ```
     /// use k8s_openapi::api::core::v1::Pod;
@@ -138,7 +191,7 @@ impl<K: Lookup> ObjectRef<K> {
         Self { namespace: Some(namespace.to_owned()), ..self }
     }
 
-    /// Like `from_obj`, for kinds known only at run time.
+    /// Like `from_obj`, for a kind known only at run time.
     ///
     /// ```
     /// use k8s_openapi::api::core::v1::Pod;
@@ -157,10 +210,10 @@ impl<K: Lookup> ObjectRef<K> {
         Self::of(obj, dyntype)
     }
 
-    /// The owner that an owner reference names, if it is of this group and kind; its version does not matter.
+    /// Refers to the owner in an owner reference, if it has this group and kind; the version is ignored.
     ///
-    /// `namespace` is that of the owned object. An owner of the whole cluster has none: the cache finds it
-    /// all the same.
+    /// `namespace` is that of the owned object. A cluster-scoped owner has no namespace; a [`Store`](super::Store) finds it
+    /// anyway.
     ///
     /// ```
     /// use k8s_openapi::{api::apps::v1::Deployment, apimachinery::pkg::apis::meta::v1::OwnerReference};
@@ -193,7 +246,7 @@ impl<K: Lookup> ObjectRef<K> {
         })
     }
 
-    /// The same name and namespace, taken as another kind. Nothing checks that this makes sense.
+    /// The same name and namespace with another kind. Whether such an object exists is not checked.
     ///
     /// ```
     /// use k8s_openapi::api::core::v1::{Endpoints, Service};
@@ -209,7 +262,7 @@ impl<K: Lookup> ObjectRef<K> {
         ObjectRef { dyntype: dt2, name, namespace, extra }
     }
 
-    /// The same object, with its kind as a value, so that references of several kinds fit in one collection.
+    /// The same object with its kind as a value, so that a collection can hold references to several kinds.
     ///
     /// ```
     /// use k8s_openapi::api::core::v1::{ConfigMap, Secret};
@@ -337,43 +390,5 @@ where
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use k8s_openapi::api::{
-        apps::v1::Deployment,
-        core::v1::{ConfigMap, Node},
-    };
-
-    #[test]
-    fn references_are_equal_by_kind_name_and_namespace_only() {
-        let mut one = ObjectRef::<ConfigMap>::new("a").within("x");
-        one.extra.resource_version = Some("1".into());
-        assert_eq!(one, ObjectRef::new("a").within("x"));
-        assert_ne!(one, ObjectRef::new("a").within("y"));
-        assert_ne!(one.erase(), ObjectRef::<Deployment>::new("a").within("x").erase());
-    }
-
-    #[test]
-    fn is_displayed_for_people() {
-        assert_eq!(ObjectRef::<ConfigMap>::new("a").within("x").to_string(), "ConfigMap.v1/a.x");
-        assert_eq!(ObjectRef::<Node>::new("n").erase().to_string(), "Node.v1/n");
-    }
-
-    #[test]
-    fn finds_an_owner_by_group_and_kind_whatever_its_version() {
-        let owner = |api_version: &str, kind: &str| OwnerReference {
-            api_version: api_version.into(),
-            kind: kind.into(),
-            name: "web".into(),
-            uid: "u".into(),
-            ..Default::default()
-        };
-        let find = |owner| ObjectRef::<Deployment>::from_owner_ref(Some("ns"), &owner, ());
-        let web = find(owner("apps/v1beta2", "Deployment")).unwrap();
-        assert_eq!(web, ObjectRef::new("web").within("ns"));
-        assert_eq!(web.extra.uid.as_deref(), Some("u"));
-        assert!(find(owner("apps/v1", "StatefulSet")).is_none());
-        assert!(find(owner("extensions/v1", "Deployment")).is_none());
-        assert!(find(owner("v1", "Deployment")).is_none());
-    }
-}
+#[path = "object_ref_tests.rs"]
+mod tests;

@@ -1,6 +1,6 @@
-//! The pass-through that fills a store.
+//! A stream adapter that fills a store.
 
-use super::{Lookup, store::Writer};
+use super::{object_ref::Lookup, store::Writer};
 use crate::watcher::{Error, Event, Result};
 use futures::Stream;
 use pin_project_lite::pin_project;
@@ -11,18 +11,18 @@ use std::{
     task::{Context, Poll, ready},
 };
 
-/// Keeps the objects of a watcher stream in the store behind `writer`, and passes the stream on unchanged.
+/// Writes the objects of a watcher stream to the store of `writer`, and passes the stream on unchanged.
 ///
-/// The store changes as the returned stream is polled, before the event comes out of it. During a list it keeps the
-/// state before, and changes over at once when the list is complete.
+/// The store changes when the returned stream is polled, before the stream returns the event. During a list the store keeps the
+/// previous state; it is replaced atomically when the list is complete.
 ///
-/// An object that cannot be decoded is an error of the stream, and keeps its last readable state in the store until it is proven to
-/// be gone. Where an error is that proof, an [`Event::Delete`] with the last readable state comes out ahead of it.
+/// An object that cannot be decoded is an error of the stream. Its last readable state stays in the store until the object is
+/// known to be deleted. If the error itself shows the deletion, an [`Event::Delete`] with the last readable state precedes it.
 ///
 /// # Cost
 ///
-/// Each object is cloned once, as it goes both into the store and on. An object that a list repeats unchanged (same
-/// uid and resourceVersion) keeps its place in memory.
+/// Each object is cloned once, because both the store and the stream need it. An object that a list repeats unchanged (same
+/// uid and resourceVersion) keeps its `Arc`.
 ///
 /// ```
 /// use futures::{StreamExt, executor::block_on, stream};
@@ -44,7 +44,7 @@ where
 }
 
 pin_project! {
-    /// The events of a stream, each once the store has taken it in.
+    /// The events of a stream, each after it was applied to the store.
     pub(crate) struct FillStore<St, K>
     where
         K: Lookup,
@@ -57,7 +57,7 @@ pin_project! {
         #[pin]
         stream: St,
         writer: Writer<K>,
-        // To come before the stream goes on.
+        // Returned before the stream is polled again.
         outbox: VecDeque<Result<Event<K>>>,
     }
 }
@@ -88,8 +88,8 @@ where
         Poll::Ready(match ready!(this.stream.poll_next(cx)) {
             Some(Ok(event)) => Some(Ok(this.writer.pass_through(event))),
             Some(Err(error)) => {
-                let gone = this.writer.take_in_error(&error);
-                this.outbox.extend(gone.iter().map(|last| Ok(Event::Delete((**last).clone()))));
+                let deleted = this.writer.apply_error(&error);
+                this.outbox.extend(deleted.iter().map(|last| Ok(Event::Delete((**last).clone()))));
                 this.outbox.push_back(Err(error));
                 this.outbox.pop_front()
             }

@@ -1,4 +1,4 @@
-//! Pausing a stream that fails.
+//! Waiting after the errors of a stream.
 
 use crate::backoff::{Backoff, RepeatLast};
 use futures::{Stream, TryStream, ready};
@@ -11,12 +11,12 @@ use std::{
 use tokio::time::{Sleep, sleep};
 
 pin_project! {
-    /// A stream that is left alone for a while after each error.
+    /// A stream that is not polled for a while after each error.
     ///
-    /// The error passes at once; what is behind it is asked for again only after the next wait of the backoff, which
-    /// starts over after each item that is not an error. A backoff that ends does not end the stream: its last wait repeats.
+    /// The error is returned at once. The inner stream is polled again only after the next wait of the backoff, which is reset by
+    /// each item that is not an error. A backoff that ends does not end the stream: its last wait repeats.
     ///
-    /// Made by [`backoff`](super::WatchStreamExt::backoff).
+    /// Returned by [`backoff`](super::WatchStreamExt::backoff).
     #[must_use = "streams do nothing unless polled"]
     pub struct StreamBackoff<S, B> {
         #[pin]
@@ -30,15 +30,15 @@ pin_project! {
 pin_project! {
     #[project = StateProjection]
     enum State {
-        Awake,
-        Asleep { #[pin] until: Sleep },
+        Polling,
+        Waiting { #[pin] sleep: Sleep },
     }
 }
 
 impl<S: TryStream, B: Backoff> StreamBackoff<S, B> {
-    /// Puts `backoff` between the errors of `stream`.
+    /// Waits by `backoff` after each error of `stream`.
     pub fn new(stream: S, backoff: B) -> Self {
-        Self { stream, backoff: RepeatLast::new(backoff), state: State::Awake }
+        Self { stream, backoff: RepeatLast::new(backoff), state: State::Polling }
     }
 }
 
@@ -48,16 +48,16 @@ impl<S: TryStream, B: Backoff> Stream for StreamBackoff<S, B> {
     fn poll_next(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
         let mut this = self.project();
         match this.state.as_mut().project() {
-            StateProjection::Awake => {}
-            StateProjection::Asleep { until } => {
-                ready!(until.poll(cx));
-                this.state.set(State::Awake);
+            StateProjection::Polling => {}
+            StateProjection::Waiting { sleep } => {
+                ready!(sleep.poll(cx));
+                this.state.set(State::Polling);
             }
         }
         let item = ready!(this.stream.try_poll_next(cx));
         match &item {
             Some(Ok(_)) => this.backoff.reset(),
-            Some(Err(_)) => this.state.set(State::Asleep { until: sleep(this.backoff.next()) }),
+            Some(Err(_)) => this.state.set(State::Waiting { sleep: sleep(this.backoff.next()) }),
             None => {}
         }
         Poll::Ready(item)
@@ -77,7 +77,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn waits_after_errors_longer_and_longer_until_something_works() {
+    async fn waits_grow_with_each_error_and_are_reset_by_an_item() {
         let items = stream::iter([Err("a"), Err("b"), Ok(1), Err("c"), Ok(2)]);
         let start = Instant::now();
         let timeline: Vec<_> = StreamBackoff::new(items, ExponentialBackoff::from(seconds()))

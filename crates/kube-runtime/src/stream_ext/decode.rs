@@ -1,4 +1,4 @@
-//! From events to objects.
+//! Turning events into objects.
 
 use crate::watcher::{Error, Event};
 use futures::{Stream, ready};
@@ -11,7 +11,7 @@ use std::{
 pin_project! {
     /// The objects of a stream of events.
     ///
-    /// Made by [`applied_objects`](super::WatchStreamExt::applied_objects) and
+    /// Returned by [`applied_objects`](super::WatchStreamExt::applied_objects) and
     /// [`touched_objects`](super::WatchStreamExt::touched_objects).
     #[must_use = "streams do nothing unless polled"]
     pub struct EventDecode<St> {
@@ -69,13 +69,13 @@ mod tests {
     }
 
     #[test]
-    fn applied_objects_exist_and_touched_objects_may_be_gone() {
+    fn applied_objects_skip_deletions_and_touched_objects_include_them() {
         assert_eq!(objects(EventDecode::applied(events())), [1, 2]);
         assert_eq!(objects(EventDecode::touched(events())), [1, 2, 3]);
     }
 
     #[test]
-    fn errors_pass() {
+    fn errors_are_passed_on() {
         let failing = stream::iter([Err::<Event<u8>, _>(Error::NoResourceVersion), Ok(Event::Apply(1))]);
         let items: Vec<_> = block_on(EventDecode::applied(failing).collect());
         assert!(matches!(items[..], [Err(Error::NoResourceVersion), Ok(1)]));

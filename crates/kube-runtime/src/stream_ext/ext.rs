@@ -1,4 +1,4 @@
-//! The methods that put the adapters behind a stream.
+//! The extension trait with all adapters.
 
 use super::{EventDecode, EventModify, Reflect, StreamBackoff};
 use crate::{
@@ -11,10 +11,10 @@ use futures::{Stream, TryStream};
 use kube_core::Resource;
 use std::hash::Hash;
 
-/// What can be put behind a [`watcher`](fn@watcher::watcher).
+/// Adapters for the stream of a [`watcher`](fn@watcher::watcher).
 ///
-/// A watcher gives *events*. [`applied_objects`](Self::applied_objects) and
-/// [`touched_objects`](Self::touched_objects) turn them into *objects*. What works on events has to come before.
+/// A watcher returns *events*. [`applied_objects`](Self::applied_objects) and
+/// [`touched_objects`](Self::touched_objects) turn them into *objects*. Adapters for events have to come before these.
 ///
 /// ```
 /// use futures::{StreamExt, executor::block_on, stream};
@@ -34,7 +34,7 @@ use std::hash::Hash;
 /// assert_eq!(store.len(), 1);
 /// ```
 pub trait WatchStreamExt: Stream {
-    /// Pauses the stream after each error, by [`DefaultBackoff`].
+    /// Waits after each error of the stream, by [`DefaultBackoff`].
     fn default_backoff(self) -> StreamBackoff<Self, DefaultBackoff>
     where
         Self: TryStream + Sized,
@@ -42,10 +42,10 @@ pub trait WatchStreamExt: Stream {
         self.backoff(DefaultBackoff::default())
     }
 
-    /// Pauses the stream after each error, for longer and longer until something comes that is not an error.
+    /// Waits after each error of the stream. An item that is not an error resets the waits.
     ///
-    /// The error itself passes at once. A backoff that ends does not end the stream: its last wait repeats, and the log says
-    /// so once.
+    /// The error itself is returned at once. A backoff that ends does not end the stream: its last wait repeats, which is logged
+    /// once.
     ///
     /// ```
     /// use futures::{StreamExt, executor::block_on, stream};
@@ -68,7 +68,7 @@ pub trait WatchStreamExt: Stream {
         StreamBackoff::new(self, b)
     }
 
-    /// Turns events into the objects that exist by them: those listed, created and changed.
+    /// Turns events into the listed, created and changed objects.
     ///
     /// ```
     /// use futures::{TryStreamExt, executor::block_on, stream};
@@ -86,9 +86,9 @@ pub trait WatchStreamExt: Stream {
         EventDecode::applied(self)
     }
 
-    /// Turns events into the objects they are about: those listed, created, changed and deleted.
+    /// Turns events into the listed, created, changed and deleted objects.
     ///
-    /// Nothing in the object tells whether it is gone. What is missing from a later list is not told at all.
+    /// A deleted object cannot be distinguished from the others. An object that is missing from a later list is not returned.
     ///
     /// ```
     /// use futures::{TryStreamExt, executor::block_on, stream};
@@ -106,9 +106,9 @@ pub trait WatchStreamExt: Stream {
         EventDecode::touched(self)
     }
 
-    /// Lets `f` change each object of the events in place, for instance to drop fields nobody needs.
+    /// Calls `f` to change each object in place, for instance to drop unused fields.
     ///
-    /// Put before [`reflect`](Self::reflect) it changes what the store holds, behind it only what passes on.
+    /// Before [`reflect`](Self::reflect) it also changes the objects in the store; after it, only those in the stream.
     ///
     /// ```
     /// use futures::{StreamExt, executor::block_on, stream};
@@ -129,10 +129,9 @@ pub trait WatchStreamExt: Stream {
         EventModify::new(self, f)
     }
 
-    /// Passes an object on only if the property that `predicate` picks has changed since it was last seen.
+    /// Passes an object on only if the property that `predicate` returns has changed since the last time.
     ///
-    /// Objects that lack the property always pass. The last property of each object is remembered for the time in
-    /// `config`.
+    /// Objects without the property always pass. The last property of each object is stored for the time in `config`.
     ///
     /// ```
     /// use futures::{StreamExt, executor::block_on, stream};
@@ -157,7 +156,7 @@ pub trait WatchStreamExt: Stream {
         PredicateFilter::new(self, predicate, config)
     }
 
-    /// Keeps the objects of the events in the store behind `writer`: see [`reflector`](fn@crate::reflector).
+    /// Writes the objects of the events to the store of `writer`: see [`reflector`](fn@crate::reflector).
     fn reflect<K>(self, writer: Writer<K>) -> Reflect<Self, K>
     where
         Self: Stream<Item = watcher::Result<Event<K>>> + Sized,
@@ -168,7 +167,7 @@ pub trait WatchStreamExt: Stream {
     }
 
     /// Like [`reflect`](Self::reflect), for the writer of a [shared](crate::reflector::store_shared) store. Its
-    /// subscribers are told as this stream is polled.
+    /// subscribers receive the objects when this stream is polled.
     ///
     /// ```
     /// use futures::{StreamExt, executor::block_on, stream};
@@ -180,7 +179,7 @@ pub trait WatchStreamExt: Stream {
     /// let events = [Event::Init, Event::InitApply(ConfigMap::default()), Event::InitDone];
     /// block_on(stream::iter(events.map(Ok)).reflect_shared(writer).for_each(|_| async {}));
     /// for subscriber in subscribers.into_iter().flatten() {
-    ///     assert_eq!(block_on(subscriber.count()), 1, "then the writer is gone, and the stream ends");
+    ///     assert_eq!(block_on(subscriber.count()), 1, "the stream ends when the writer is dropped");
     /// }
     /// ```
     fn reflect_shared<K>(self, writer: Writer<K>) -> impl Stream<Item = Self::Item>

@@ -1,4 +1,4 @@
-//! Changing objects on their way.
+//! Changing the objects of events.
 
 use crate::watcher::{Error, Event};
 use futures::Stream;
@@ -9,18 +9,18 @@ use std::{
 };
 
 pin_project! {
-    /// Events whose objects were changed in place. Made by [`modify`](super::WatchStreamExt::modify).
+    /// Events whose objects are changed in place. Returned by [`modify`](super::WatchStreamExt::modify).
     #[must_use = "streams do nothing unless polled"]
     pub struct EventModify<St, F> {
         #[pin]
         stream: St,
-        change: F,
+        f: F,
     }
 }
 
 impl<St, F> EventModify<St, F> {
-    pub(super) fn new(stream: St, change: F) -> Self {
-        Self { stream, change }
+    pub(super) fn new(stream: St, f: F) -> Self {
+        Self { stream, f }
     }
 }
 
@@ -33,8 +33,8 @@ where
 
     fn poll_next(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
         let this = self.project();
-        let change = this.change;
-        this.stream.poll_next(cx).map(|item| item.map(|event| event.map(|event| event.modify(change))))
+        let f = this.f;
+        this.stream.poll_next(cx).map(|item| item.map(|event| event.map(|event| event.modify(f))))
     }
 
     fn size_hint(&self) -> (usize, Option<usize>) {

@@ -1,4 +1,4 @@
-//! Filling a store on the way.
+//! Filling a store.
 
 use crate::{
     reflector::{FillStore, store::Writer},
@@ -14,7 +14,7 @@ use std::{
 };
 
 pin_project! {
-    /// Events that also fill a store. Made by [`reflect`](super::WatchStreamExt::reflect).
+    /// Events that also fill a store. Returned by [`reflect`](super::WatchStreamExt::reflect).
     #[must_use = "streams do nothing unless polled"]
     pub struct Reflect<St, K>
     where
@@ -34,7 +34,7 @@ impl<K, St> Reflect<St, K>
 where
     K: Clone + Resource<DynamicType: Clone + Eq + Hash>,
 {
-    /// Writes what `events` yields to the store of `writer`, and yields it.
+    /// Writes the objects of `events` to the store of `writer`.
     pub(super) fn new(events: St, writer: Writer<K>) -> Self {
         Self { filling: FillStore::new(events, writer) }
     }

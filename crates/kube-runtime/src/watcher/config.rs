@@ -1,4 +1,4 @@
-//! What to watch, and how.
+//! The configuration of a watcher, and the request parameters that follow from it.
 
 use kube_client::client::Prune;
 use kube_core::{
@@ -11,50 +11,50 @@ use std::time::Duration;
 const DEFAULT_TIMEOUT_SECS: u32 = 295;
 /// Objects per page of a list unless configured.
 const DEFAULT_PAGE_SIZE: u32 = 500;
-/// How much longer than its timeout a watch may be silent before it counts as dead.
-const SILENCE_MARGIN: Duration = Duration::from_secs(10);
-/// A watch that lived so long was a good one, even without news, unless its timeout is shorter.
-const GOOD_LIFE: Duration = Duration::from_secs(5);
-/// How much earlier than asked a server may end a watch whose timeout is over.
+/// How much longer than its timeout a watch may be idle before it is given up.
+const IDLE_TIMEOUT_MARGIN: Duration = Duration::from_secs(10);
+/// A watch that lasted this long was healthy, even without changes, unless its timeout is shorter.
+const HEALTHY_AFTER: Duration = Duration::from_secs(5);
+/// How much before its timeout a server may end a watch.
 const TIMEOUT_SLACK: Duration = Duration::from_secs(1);
-/// How long the initial events of a streaming list may pause before the server is taken not to support it.
-const STREAMING_SILENCE: Duration = Duration::from_secs(30);
+/// How long a streaming list may be idle before the watcher assumes that the server does not support it.
+const STREAMING_IDLE_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// Which answer of the server is good enough for a list.
+/// How old the result of a list may be.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub enum ListSemantic {
     /// The state at the time of the request. The server reads from a quorum of its storage.
     #[default]
     MostRecent,
-    /// Any state the server has in its cache: cheaper for the server, possibly a little old, and in one answer without
-    /// pages (`resourceVersion=0`, which servers answer without regard to a limit, so none is sent). A later list never shows a
-    /// state older than what was seen before: where the server no longer serves that version, the list is a most recent one.
+    /// Any state in the server's cache: cheaper for the server, possibly a little old, and in one response without pages
+    /// (`resourceVersion=0`, for which servers ignore a limit, so none is sent). A later list never shows a state older than one
+    /// seen before: if the server no longer serves that version, the list is a most recent one.
     Any,
 }
 
-/// What a list has to show at least, where an old answer would do ([`ListSemantic::Any`]).
+/// The oldest state that a list may show with [`ListSemantic::Any`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Freshness {
     /// Nothing was seen yet.
     Any,
-    /// This version was seen, and can be asked for.
+    /// This version was seen and can be requested.
     NotOlderThan(String),
-    /// Something was seen, and the server cannot serve that version: any other answer could go back in time.
+    /// Something was seen, and the server cannot serve that version. An older list would go back in time.
     MostRecent,
 }
 
-/// How a watcher learns which objects are there at its start.
+/// How a watcher reads the objects that exist at its start.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub enum InitialListStrategy {
     /// By LIST requests, page by page. Works with every server.
     #[default]
     ListWatch,
-    /// By a watch that first sends what exists (`sendInitialEvents`). Needs less memory on both sides, and Kubernetes
-    /// 1.32 or newer. Falls back to LIST, with an error in the stream, where the server refuses it or never ends it.
+    /// By a watch that first sends the existing objects (`sendInitialEvents`). Needs less memory in client and server, and
+    /// Kubernetes 1.32 or newer. Falls back to LIST, with an error in the stream, if the server refuses it or does not complete it.
     StreamingList,
 }
 
-/// What a [`watcher`](fn@super::watcher) watches, and how.
+/// The configuration of a [`watcher`](fn@super::watcher).
 ///
 /// ```
 /// use kube_runtime::watcher::Config;
@@ -68,22 +68,22 @@ pub enum InitialListStrategy {
 /// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct Config {
-    /// Only objects whose labels match. Default: all.
+    /// Selects objects by label. Default: all.
     pub label_selector: Option<String>,
-    /// Only objects whose fields match. Default: all. Servers support few fields besides name and namespace.
+    /// Selects objects by field. Default: all. Servers support few fields besides name and namespace.
     pub field_selector: Option<String>,
-    /// After how many seconds the server ends a watch, which is then resumed. Default, and meaning of zero: 295.
+    /// The server ends a watch after this many seconds; it is then resumed. Default, also for zero: 295.
     pub timeout: Option<u32>,
-    /// How old the answer to a list may be. Default: [`ListSemantic::MostRecent`].
+    /// How old the result of a list may be. Default: [`ListSemantic::MostRecent`].
     pub list_semantic: ListSemantic,
-    /// How the objects present at the start are read. Default: [`InitialListStrategy::ListWatch`].
+    /// How the existing objects are read at the start. Default: [`InitialListStrategy::ListWatch`].
     pub initial_list_strategy: InitialListStrategy,
-    /// Objects per page of a list. Default: 500. `None` lists everything at once.
+    /// Objects per page of a list. Default: 500. `None` lists everything in one response.
     pub page_size: Option<u32>,
-    /// Whether the server reports the present `resourceVersion` now and then. Default: on. Without, a watch on a
-    /// quiet kind has to list again more often.
+    /// Whether the server sends its current `resourceVersion` from time to time. Default: on. Without bookmarks, a watch on a
+    /// kind with few changes relists more often.
     pub bookmarks: bool,
-    /// Whether objects come with `metadata.managedFields`. Default: they do. See
+    /// Whether objects are decoded with `metadata.managedFields`. Default: true. See
     /// [`without_managed_fields`](Self::without_managed_fields).
     pub managed_fields: bool,
 }
@@ -118,20 +118,20 @@ impl Config {
         self
     }
 
-    /// Watches only objects whose labels match a selector that was built in code.
+    /// Watches only objects whose labels match `selector`.
     #[must_use]
     pub fn labels_from(self, selector: &Selector) -> Self {
         self.labels(&selector.to_string())
     }
 
-    /// Lets the server end each watch after so many seconds; it is resumed at once.
+    /// Sets after how many seconds the server ends a watch; it is resumed at once.
     #[must_use]
     pub fn timeout(mut self, timeout_secs: u32) -> Self {
         self.timeout = Some(timeout_secs);
         self
     }
 
-    /// Sets how old the answer to a list may be.
+    /// Sets how old the result of a list may be.
     #[must_use]
     pub fn list_semantic(mut self, semantic: ListSemantic) -> Self {
         self.list_semantic = semantic;
@@ -151,10 +151,10 @@ impl Config {
         self
     }
 
-    /// Leaves `metadata.managedFields` out of every object, which is then seen without.
+    /// Drops `metadata.managedFields` from every object.
     ///
-    /// They are passed over in what the server sends and never built: that saves time, and often a third of a cache. Only
-    /// server-side apply has a use for them, and it reads its own.
+    /// The decoder skips them, which saves time and often a third of the memory of a cache. Only server-side apply uses them, and
+    /// the server reads its own copy.
     ///
     /// ```
     /// use kube_runtime::watcher::Config;
@@ -173,24 +173,24 @@ impl Config {
         self
     }
 
-    /// Reads the objects present at the start by a watch: short for [`InitialListStrategy::StreamingList`].
+    /// Reads the existing objects by a watch: short for [`InitialListStrategy::StreamingList`].
     #[must_use]
     pub fn streaming_lists(mut self) -> Self {
         self.initial_list_strategy = InitialListStrategy::StreamingList;
         self
     }
 
-    /// What of each object is passed over.
+    /// The fields that the decoder skips.
     pub(super) fn prune(&self) -> Prune {
         if self.managed_fields { Prune::default() } else { Prune::managed_fields() }
     }
 
-    /// The first page. Where an old answer would do, of this freshness at least.
+    /// The first page of a list, which must not be older than `freshness`.
     pub(super) fn first_page(&self, freshness: &Freshness) -> ListParams {
         let params = ListParams { limit: self.page_size, ..self.whole_list() };
         match (&self.list_semantic, freshness) {
             (ListSemantic::MostRecent, _) | (_, Freshness::MostRecent) => params,
-            // Servers answer from their cache without pages, whatever the limit.
+            // Servers ignore a limit when they list from their cache.
             (ListSemantic::Any, Freshness::Any) => {
                 ListParams { resource_version: Some("0".to_owned()), limit: None, ..params }
             }
@@ -202,12 +202,12 @@ impl Config {
         }
     }
 
-    /// The page that `token` stands for.
+    /// The page of this continue token.
     pub(super) fn next_page(&self, token: &str) -> ListParams {
         ListParams { limit: self.page_size, continue_token: Some(token.to_owned()), ..self.whole_list() }
     }
 
-    /// Everything, in one answer, as it is now.
+    /// All objects in one response, in their most recent state.
     pub(super) fn whole_list(&self) -> ListParams {
         ListParams {
             label_selector: self.label_selector.clone(),
@@ -216,7 +216,7 @@ impl Config {
         }
     }
 
-    /// Changes from a version on.
+    /// A watch.
     pub(super) fn watch(&self) -> WatchParams {
         WatchParams {
             label_selector: self.label_selector.clone(),
@@ -227,12 +227,12 @@ impl Config {
         }
     }
 
-    /// Everything there is, then changes. The end of the first part is a bookmark, so they cannot be off.
+    /// A streaming list. A bookmark completes it, so bookmarks are always on.
     pub(super) fn streaming_list(&self) -> WatchParams {
         WatchParams { bookmarks: true, send_initial_events: true, ..self.watch() }
     }
 
-    /// The version to start a streaming list from: it shows a state that is no older.
+    /// The version of a streaming list, which must not be older than `freshness`.
     pub(super) fn streaming_version<'a>(&self, freshness: &'a Freshness) -> &'a str {
         match (&self.list_semantic, freshness) {
             (ListSemantic::MostRecent, _) | (_, Freshness::MostRecent) => "",
@@ -241,24 +241,24 @@ impl Config {
         }
     }
 
-    /// How long a watch may be silent before it counts as dead: it should have ended by itself.
-    pub(super) fn silence(&self) -> Duration {
-        Duration::from_secs(self.timeout_secs().into()) + SILENCE_MARGIN
+    /// How long a watch may be idle before it is given up. The server should have ended it by then.
+    pub(super) fn idle_timeout(&self) -> Duration {
+        Duration::from_secs(self.timeout_secs().into()) + IDLE_TIMEOUT_MARGIN
     }
 
-    /// How long a watch has to last to be a good one, even without news.
-    pub(super) fn good_life(&self) -> Duration {
-        GOOD_LIFE.min(Duration::from_secs(self.timeout_secs().into()) / 2)
+    /// How long a watch without changes has to last to be healthy.
+    pub(super) fn healthy_after(&self) -> Duration {
+        HEALTHY_AFTER.min(Duration::from_secs(self.timeout_secs().into()) / 2)
     }
 
-    /// Whether a watch that lasted so long has ended because its timeout was over.
-    pub(super) fn is_full_life(&self, lasted: Duration) -> bool {
+    /// Whether a watch that lasted this long was ended by its timeout.
+    pub(super) fn reached_timeout(&self, lasted: Duration) -> bool {
         lasted + TIMEOUT_SLACK >= Duration::from_secs(self.timeout_secs().into())
     }
 
-    /// How long a streaming list may be silent before its end.
-    pub(super) fn streaming_silence(&self) -> Duration {
-        STREAMING_SILENCE.min(self.silence())
+    /// How long a streaming list may be idle before it is given up.
+    pub(super) fn streaming_idle_timeout(&self) -> Duration {
+        STREAMING_IDLE_TIMEOUT.min(self.idle_timeout())
     }
 
     fn timeout_secs(&self) -> u32 {

@@ -1,58 +1,228 @@
-//! What can go wrong with a watcher.
+//! The error of a watcher, and the collection that it concerns.
+//!
+//! The variants of [`Error`] cannot hold the path of the collection. A status carries it in `metadata.self_link`, every other
+//! error of a request in an [`InCollection`] around its cause.
 
-use super::{
-    collection::{about, about_status},
-    fault::Fault,
-};
+use super::error_class::ErrorClass;
 use crate::unwind::ObjectPanic;
+use kube_client::error::ErrorChain;
 use kube_core::Status;
+use std::{error::Error as StdError, fmt, io};
 
-/// Why a step of a [`watcher`](fn@super::watcher) failed. The watcher has already decided how to go on.
+/// Why a step of a [`watcher`](fn@super::watcher) failed. The watcher retries by itself.
 ///
-/// `{}` names kind and scope, such as `pods in namespace default`, and shows the causes. The path of the collection is in
-/// `metadata.self_link` of a status, and the other errors of requests carry it within.
+/// `{}` prints the kind and scope, such as `pods in namespace default`, and all causes. The API path of the collection is in
+/// `metadata.self_link` of a status, and within the other errors of requests.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// The list failed, or some of its objects could not be decoded (then the others were delivered).
-    #[error("failed to list the objects{}", about(.0))]
+    #[error("failed to list the objects{}", describe(.0))]
     InitialListFailed(#[source] kube_client::Error),
     /// The server refused the watch or could not be reached.
-    #[error("failed to start the watch{}", about(.0))]
+    #[error("failed to start the watch{}", describe(.0))]
     WatchStartFailed(#[source] kube_client::Error),
     /// The server reported an error within a running watch.
-    #[error("the server reported an error within the watch{}", about_status(.0))]
+    #[error("the server reported an error within the watch{}", describe_status(.0))]
     WatchError(#[source] Box<Status>),
-    /// A running watch broke, fell silent, was closed at once, or carried an object that could not be decoded.
-    #[error("the watch failed{}", about(.0))]
+    /// A running watch broke, was idle for too long, was closed at once, or sent an object that could not be decoded.
+    #[error("the watch failed{}", describe(.0))]
     WatchFailed(#[source] kube_client::Error),
-    /// The server sent a list without `metadata.resourceVersion`, so there is no point to watch from.
+    /// The server sent a list without `metadata.resourceVersion`, so there is no version to watch from.
     #[error("the list has no metadata.resourceVersion to watch from: this API does not support watching")]
     NoResourceVersion,
 }
 
-/// A result of watching; the error is [`Error`] unless named.
+/// A result of watching, by default with [`Error`].
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 impl Error {
-    /// Whether only a change by a human can help, so that a caller who waits for one thing should stop waiting.
+    /// Whether retrying is useless without a change of configuration, permissions or data, so that a caller who waits for one
+    /// object should stop.
     ///
-    /// An answer that cannot be read is asked for again; an object that cannot be decoded stays as it is.
+    /// An unreadable response is not permanent: it is requested again. An undecodable object is.
     pub(crate) fn is_permanent(&self) -> bool {
         match self {
             Self::InitialListFailed(error) | Self::WatchStartFailed(error) | Self::WatchFailed(error) => {
-                Fault::of(error).is_permanent() || self.undecodable().next().is_some()
+                ErrorClass::of(error).is_permanent() || self.undecodable().next().is_some()
             }
-            Self::WatchError(status) => Fault::of_status(status).is_permanent(),
+            Self::WatchError(status) => ErrorClass::of_status(status).is_permanent(),
             Self::NoResourceVersion => true,
         }
     }
 
-    /// Whether it is about objects that arrived, so that there is nothing to wait for before the next one.
+    /// Whether the error concerns received objects only. Then the stream needs no backoff.
     pub(crate) fn is_about_objects(&self) -> bool {
-        let of_a_call = match self {
+        let is_panic = match self {
             Self::WatchFailed(kube_client::Error::Service(error)) => error.is::<ObjectPanic>(),
             _ => false,
         };
-        of_a_call || self.undecodable().next().is_some()
+        is_panic || self.undecodable().next().is_some()
+    }
+
+    /// Adds the API path of the collection. The variant and the types in it do not change.
+    pub(super) fn in_collection(self, path: &str) -> Self {
+        match self {
+            Self::InitialListFailed(error) => Self::InitialListFailed(error_in_collection(error, path)),
+            Self::WatchStartFailed(error) => Self::WatchStartFailed(error_in_collection(error, path)),
+            Self::WatchFailed(error) => Self::WatchFailed(error_in_collection(error, path)),
+            Self::WatchError(status) => Self::WatchError(status_in_collection(status, path)),
+            Self::NoResourceVersion => Self::NoResourceVersion,
+        }
+    }
+}
+
+fn error_in_collection(error: kube_client::Error, path: &str) -> kube_client::Error {
+    use kube_client::Error as E;
+    match error {
+        E::Api(status) => E::Api(status_in_collection(status, path)),
+        E::Service(cause) => E::Service(Box::new(InCollection::new(path, cause))),
+        E::HyperError(cause) => E::Service(Box::new(InCollection::new(path, cause.into()))),
+        E::ReadEvents(cause) => {
+            let kind = cause.kind();
+            E::ReadEvents(io::Error::new(kind, InCollection::new(path, cause.into())))
+        }
+        // The others concern the configuration, or an object that their message contains.
+        other => other,
+    }
+}
+
+/// Sets `self_link`, which servers no longer fill in.
+fn status_in_collection(mut status: Box<Status>, path: &str) -> Box<Status> {
+    status.metadata.get_or_insert_default().self_link.get_or_insert_with(|| path.to_owned());
+    status
+}
+
+/// An error and the API path of the collection that it concerns. Displayed as the error itself.
+#[derive(Debug)]
+struct InCollection {
+    path: String,
+    cause: Box<dyn StdError + Send + Sync>,
+}
+
+impl InCollection {
+    fn new(path: &str, cause: Box<dyn StdError + Send + Sync>) -> Self {
+        Self { path: path.to_owned(), cause }
+    }
+}
+
+impl fmt::Display for InCollection {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.cause.fmt(f)
+    }
+}
+
+impl StdError for InCollection {
+    fn source(&self) -> Option<&(dyn StdError + 'static)> {
+        Some(&*self.cause)
+    }
+}
+
+/// ` (pods in namespace default): ` and the causes, for the end of a message.
+fn describe(error: &kube_client::Error) -> String {
+    use kube_client::Error as E;
+    let in_collection = match error {
+        E::Api(status) => return describe_status(status),
+        E::Service(cause) => cause.downcast_ref::<InCollection>(),
+        E::ReadEvents(cause) => cause.get_ref().and_then(|cause| cause.downcast_ref::<InCollection>()),
+        _ => None,
+    };
+    message(in_collection.map(|it| it.path.as_str()), error)
+}
+
+fn describe_status(status: &Status) -> String {
+    message(status.metadata.as_ref().and_then(|metadata| metadata.self_link.as_deref()), status)
+}
+
+fn message(path: Option<&str>, cause: &(dyn StdError + 'static)) -> String {
+    let collection = path.map(|path| format!(" ({})", kind_and_scope(path)));
+    format!("{}: {}", collection.unwrap_or_default(), ErrorChain(cause))
+}
+
+/// `/apis/apps/v1/namespaces/web/deployments` as `deployments.apps in namespace web`.
+fn kind_and_scope(path: &str) -> String {
+    let segments: Vec<_> = path.trim_matches('/').split('/').collect();
+    let (group, rest) = match segments[..] {
+        ["api", _version, ref rest @ ..] => (None, rest),
+        ["apis", group, _version, ref rest @ ..] => (Some(group), rest),
+        _ => return path.to_owned(),
+    };
+    let (plural, scope) = match *rest {
+        ["namespaces", namespace, plural] => (plural, format!("in namespace {namespace}")),
+        [plural] => (plural, "cluster-wide".to_owned()),
+        _ => return path.to_owned(),
+    };
+    match group {
+        Some(group) => format!("{plural}.{group} {scope}"),
+        None => format!("{plural} {scope}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PODS: &str = "/api/v1/namespaces/default/pods";
+
+    fn refused() -> io::Error {
+        io::Error::new(io::ErrorKind::ConnectionRefused, "refused")
+    }
+
+    #[test]
+    fn api_paths_are_displayed_as_kind_and_scope() {
+        for (path, expected) in [
+            (PODS, "pods in namespace default"),
+            ("/api/v1/nodes", "nodes cluster-wide"),
+            ("/api/v1/namespaces", "namespaces cluster-wide"),
+            ("/apis/apps/v1/deployments", "deployments.apps cluster-wide"),
+            ("/apis/example.com/v1/namespaces/a/widgets", "widgets.example.com in namespace a"),
+            ("/odd", "/odd"),
+        ] {
+            assert_eq!(kind_and_scope(path), expected);
+        }
+    }
+
+    #[test]
+    fn the_message_of_every_variant_contains_the_collection_and_all_causes() {
+        use kube_client::Error as E;
+        let status = || Status::failure("404 page not found", "NotFound").with_code(404).boxed();
+        for (error, expected) in [
+            (
+                Error::InitialListFailed(E::Api(status())),
+                "failed to list the objects (pods in namespace default): 404 page not found (NotFound, code 404)",
+            ),
+            (
+                Error::WatchError(status()),
+                "the server reported an error within the watch (pods in namespace default): 404 page not found (NotFound, code 404)",
+            ),
+            (
+                Error::WatchStartFailed(E::Service(refused().into())),
+                "failed to start the watch (pods in namespace default): the request could not be carried out: refused",
+            ),
+            (
+                Error::WatchFailed(E::ReadEvents(refused())),
+                "the watch failed (pods in namespace default): the watch was interrupted: refused",
+            ),
+        ] {
+            let error = error.in_collection(PODS);
+            assert_eq!(error.to_string(), expected);
+            assert_eq!(ErrorChain(&error).to_string(), expected, "the message has all causes");
+        }
+    }
+
+    #[test]
+    fn adding_the_collection_keeps_the_variant_and_the_cause() {
+        use kube_client::Error as E;
+        let Error::WatchFailed(E::ReadEvents(error)) =
+            Error::WatchFailed(E::ReadEvents(refused())).in_collection(PODS)
+        else {
+            panic!("another variant")
+        };
+        assert_eq!(error.kind(), io::ErrorKind::ConnectionRefused);
+        let Error::WatchStartFailed(E::Service(error)) =
+            Error::WatchStartFailed(E::Service(refused().into())).in_collection(PODS)
+        else {
+            panic!("another variant")
+        };
+        assert!(error.source().is_some_and(|cause| cause.is::<io::Error>()));
     }
 }

@@ -1,28 +1,28 @@
-//! What a watcher reports.
+//! The events of a watcher: public ones, and those for the rest of this crate.
 
 use super::undecodable::UndecodableObject;
 use kube_core::ResourceExt;
 use std::fmt;
 
-/// One thing a [`watcher`](fn@super::watcher) has to say about its objects.
+/// An event of a [`watcher`](fn@super::watcher).
 ///
 /// # Ordering
 ///
-/// The stream starts with a *list*: [`Event::Init`], then [`Event::InitApply`] for each object that exists, then
-/// [`Event::InitDone`]. Changes follow as [`Event::Apply`] and [`Event::Delete`]. When the watcher has to list again
-/// (history expired, storage restored) the sequence starts over with `Init`; an object that is not among the
-/// `InitApply`s of a finished list is gone, without a `Delete` of its own, unless the error ahead of `InitDone` names it as
-/// one that cannot be decoded. A list that fails half-way is followed by another `Init`.
+/// The stream starts with a *list*: [`Event::Init`], then [`Event::InitApply`] for each existing object, then
+/// [`Event::InitDone`]. Changes follow as [`Event::Apply`] and [`Event::Delete`]. When the watcher relists (history
+/// expired, storage restored) the sequence starts over with `Init`. An object without an `InitApply` in a completed list no
+/// longer exists and gets no `Delete`, unless the error before `InitDone` names it as one that cannot be decoded. A list that
+/// fails half-way is followed by another `Init`.
 ///
-/// Changes that follow each other quickly may arrive as one, and deletions can be missed while disconnected: use a
-/// finalizer where a deletion must be seen.
+/// Several changes in quick succession may arrive as one, and deletions can be missed while disconnected: use a finalizer if a
+/// deletion must be seen.
 #[derive(Clone, Debug)]
 pub enum Event<K> {
     /// The object was created or changed.
     Apply(K),
-    /// The object is gone; this is its last state.
+    /// The object was deleted; this is its last state.
     Delete(K),
-    /// A list starts: what follows up to [`Event::InitDone`] replaces everything known.
+    /// A list starts: the objects up to [`Event::InitDone`] replace all known objects.
     Init,
     /// The object exists; part of a list.
     InitApply(K),
@@ -30,35 +30,34 @@ pub enum Event<K> {
     InitDone,
 }
 
-/// What a watcher knows about its collection, for the other parts of this crate. [`Event`] is its projection.
+/// An event for the other parts of this crate, with all that the watcher knows about its collection. [`Event`] is the public
+/// projection of it.
 ///
-/// The order is that of [`Event`], with [`Synced`](Self::Synced) in the place of `InitDone`. A list that fails half-way is followed by
-/// another `Init`, and `Undecodable` may come within a list and after it.
+/// The order is that of [`Event`], with [`Synced`](Self::Synced) instead of `InitDone`. A list that fails half-way is followed by
+/// another `Init`. `Undecodable` may come within a list and after it.
 ///
-/// A `resource_version` is a statement about the whole collection: every change up to it has been told. It is empty where the
-/// server's versions cannot be compared between objects. From then on, and until a `Synced` that has one, no version of an
-/// object says anything about any other object.
+/// A `resource_version` is one of the whole collection: every change up to it has been emitted. It is empty if versions cannot be
+/// compared between objects. From then on, and until a `Synced` with a version, versions of different objects must not be compared.
 #[derive(Clone, Debug)]
 pub(crate) enum CollectionEvent<K> {
-    /// A list starts: what follows up to `Synced` replaces everything known.
+    /// A list starts: the objects up to `Synced` replace all known objects.
     Init,
     /// The object exists; part of a list.
     InitApply(K),
-    /// The list is complete. What it has brought neither as `InitApply` nor as `Undecodable` does not exist.
+    /// The list is complete. An object without an `InitApply` or `Undecodable` in it does not exist.
     Synced { resource_version: String },
     /// The object was created or changed.
     Apply(K),
-    /// The object is gone; this is its last state.
+    /// The object was deleted; this is its last state.
     Delete(K),
-    /// A bookmark, or the end of a watch that lived: nothing else changed up to this version.
+    /// A bookmark, or the end of a healthy watch: nothing else changed up to this version.
     Progress { resource_version: String },
-    /// The object exists and cannot be decoded; or, if it was `deleted`, it is gone and its last state cannot be decoded. Comes
-    /// within lists and between them.
+    /// The object exists and cannot be decoded; or, if `deleted` is set, it was deleted and its last state cannot be decoded.
     Undecodable(UndecodableObject),
 }
 
 impl<K> Event<K> {
-    /// The object that exists by this event, if it tells of one.
+    /// The object, if the event says that it exists.
     pub(crate) fn into_applied(self) -> Option<K> {
         match self {
             Self::Apply(object) | Self::InitApply(object) => Some(object),
@@ -66,7 +65,7 @@ impl<K> Event<K> {
         }
     }
 
-    /// The same event about what `f` makes of its object.
+    /// The same event with the object that `f` returns.
     pub(crate) fn map<T>(self, f: impl FnOnce(K) -> T) -> Event<T> {
         match self {
             Self::Apply(object) => Event::Apply(f(object)),
@@ -77,7 +76,7 @@ impl<K> Event<K> {
         }
     }
 
-    /// The object this event is about, deleted or not.
+    /// The object, deleted or not.
     pub(crate) fn into_touched(self) -> Option<K> {
         match self {
             Self::Apply(object) | Self::InitApply(object) | Self::Delete(object) => Some(object),
@@ -85,7 +84,7 @@ impl<K> Event<K> {
         }
     }
 
-    /// Lets `f` change the object in place, if there is one.
+    /// Calls `f` to change the object in place, if the event has one.
     #[must_use]
     pub fn modify(mut self, mut f: impl FnMut(&mut K)) -> Self {
         match &mut self {

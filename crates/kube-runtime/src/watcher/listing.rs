@@ -1,12 +1,11 @@
-//! Learning what is there: paged lists and streaming lists.
+//! Transitions of lists: paged lists and streaming lists.
 
 use super::{
-    CollectionEvent, Error, Result,
+    CollectionEvent, Error,
     config::Freshness,
-    fault::Fault,
-    machine::{Listing, Machine, Read, Turn},
+    error_class::ErrorClass,
+    machine::{Emit, InitListed, InitPage, ListMethod, Machine, Page, Read, State, Transition},
     retry::RetryClass,
-    state::{InitListed, InitPage, Page, State},
     undecodable::UndecodableObject,
 };
 use kube_core::{
@@ -15,29 +14,27 @@ use kube_core::{
 use std::{io, time::Duration};
 use tokio::time::Instant;
 
-/// The annotation of the bookmark that ends a streaming list.
+/// The annotation of the bookmark that completes a streaming list.
 const INITIAL_EVENTS_END: &str = "k8s.io/initial-events-end";
 
-type Emit<K> = Vec<Result<CollectionEvent<K>>>;
-
 impl Machine {
-    pub(super) fn page_arrived<K: Resource + Clone>(
+    pub(super) fn page_received<K: Resource + Clone>(
         &mut self,
         InitPage { page }: InitPage,
         list: ObjectList<DeserializeGuard<K>>,
         emit: &mut Emit<K>,
-    ) -> Turn {
+    ) -> Transition {
         if !matches!(page, Page::Next(_)) {
             emit.push(Ok(CollectionEvent::Init));
         }
-        let versions = list.items.iter().filter_map(|item| item.meta().resource_version.as_deref());
-        let of_list = list.metadata.resource_version.as_deref().unwrap_or_default();
-        self.versions.list_contains(of_list, versions);
+        let item_versions = list.items.iter().filter_map(|item| item.meta().resource_version.as_deref());
+        let list_version = list.metadata.resource_version.as_deref().unwrap_or_default();
+        self.versions.observe_list_items(list_version, item_versions);
         emit.reserve(list.items.len() + 2);
         for item in list.items {
             match item.0 {
                 Ok(object) => emit.push(Ok(CollectionEvent::InitApply(object))),
-                Err(invalid) => emit.push(Ok(exists(invalid))),
+                Err(invalid) => emit.push(Ok(listed_undecodable(invalid))),
             }
         }
         if let Some(token) = list.metadata.continue_.filter(|token| !token.is_empty()) {
@@ -50,7 +47,7 @@ impl Machine {
             }
             None => {
                 emit.push(Err(Error::NoResourceVersion));
-                self.start_over(RetryClass::Persistent)
+                self.relist(RetryClass::Persistent)
             }
         }
     }
@@ -60,18 +57,18 @@ impl Machine {
         list: InitPage,
         error: kube_client::Error,
         emit: &mut Emit<K>,
-    ) -> Turn {
-        let fault = Fault::of(&error);
-        if let (Page::Next(_), Fault::Expired | Fault::Refused) = (&list.page, &fault) {
-            // Starting over page by page could lose the same race for ever.
-            tracing::debug!(%error, "the continue token of a list is no longer valid, listing everything at once");
+    ) -> Transition {
+        let class = ErrorClass::of(&error);
+        if let (Page::Next(_), ErrorClass::Expired | ErrorClass::InvalidRequest) = (&list.page, &class) {
+            // A second paged list could expire again, and so on for ever.
+            tracing::debug!(%error, "the continue token of a list expired; listing without pages");
             return (State::InitPage(InitPage { page: Page::Whole }), Duration::ZERO);
         }
         emit.push(Err(Error::InitialListFailed(error)));
-        let wait = self.retry.after(&fault);
-        if fault.loses_version() {
+        let wait = self.retry.after(&class);
+        if class.invalidates_version() {
             self.freshness = Freshness::MostRecent;
-            return self.start_over_in(wait);
+            return self.relist_after(wait);
         }
         (State::InitPage(list), wait)
     }
@@ -80,10 +77,10 @@ impl Machine {
         &mut self,
         error: kube_client::Error,
         emit: &mut Emit<K>,
-    ) -> Turn {
-        let fault = Fault::of(&error);
+    ) -> Transition {
+        let class = ErrorClass::of(&error);
         emit.push(Err(Error::WatchStartFailed(error)));
-        self.stream_again(fault)
+        self.retry_streaming_list(class)
     }
 
     pub(super) fn initial_event<K: Resource>(
@@ -91,77 +88,78 @@ impl Machine {
         read: Read<K>,
         now: Instant,
         emit: &mut Emit<K>,
-    ) -> Turn {
+    ) -> Transition {
         match read {
             Read::Message(
                 WatchEvent::Added(DeserializeGuard(object)) | WatchEvent::Modified(DeserializeGuard(object)),
             ) => match object {
                 Ok(object) => emit.push(Ok(CollectionEvent::InitApply(object))),
-                Err(invalid) => emit.push(Ok(exists(invalid))),
+                Err(invalid) => emit.push(Ok(listed_undecodable(invalid))),
             },
             Read::Message(WatchEvent::Deleted(DeserializeGuard(object))) => {
-                if self.deleted(object, emit) {
-                    return self.start_over(RetryClass::Transient);
+                if self.emit_deletion(object, emit) {
+                    return self.relist(RetryClass::Transient);
                 }
             }
             Read::Message(WatchEvent::Bookmark(bookmark)) => {
-                if ends_the_list(&bookmark) {
+                if is_initial_events_end(&bookmark) {
                     let version = bookmark.metadata.resource_version;
                     self.finish_list(&version, emit);
-                    return (InitListed { version }.started(now), Duration::ZERO);
+                    return (InitListed { version }.watch_started(now), Duration::ZERO);
                 }
             }
             Read::Message(WatchEvent::Error(status)) => {
-                let fault = Fault::of_status(&status);
+                let class = ErrorClass::of_status(&status);
                 emit.push(Err(Error::WatchError(status)));
-                return self.stream_again(fault);
+                return self.retry_streaming_list(class);
             }
-            Read::Broken(error) => {
-                let fault = Fault::of(&error);
+            Read::Failed(error) => {
+                let class = ErrorClass::of(&error);
                 emit.push(Err(Error::WatchFailed(error)));
-                if fault == Fault::Undecodable {
-                    self.listing = Listing::PagedOnce; // nobody knows which object is missing
-                    return self.start_over(RetryClass::Transient);
+                if class == ErrorClass::Undecodable {
+                    self.list_method = ListMethod::PagedOnce; // the object in the unreadable line is unknown
+                    return self.relist(RetryClass::Transient);
                 }
-                return self.stream_again(fault);
+                return self.retry_streaming_list(class);
             }
-            Read::Ended | Read::Silent => {
+            Read::Closed | Read::IdleTimeout => {
                 let what = "the server did not finish the streaming list; listing page by page instead";
                 let error = io::Error::new(io::ErrorKind::UnexpectedEof, what);
                 emit.push(Err(Error::WatchFailed(kube_client::Error::ReadEvents(error))));
-                self.listing = Listing::PagedOnce;
-                return self.start_over(RetryClass::Transient);
+                self.list_method = ListMethod::PagedOnce;
+                return self.relist(RetryClass::Transient);
             }
         }
         (State::InitialEvents, Duration::ZERO)
     }
 
-    /// A streaming list failed: tries it again, or gives it up for good where the server does not take it.
-    fn stream_again(&mut self, fault: Fault) -> Turn {
-        if fault == Fault::Refused {
-            self.listing = Listing::Paged;
-            return self.start_over(RetryClass::Transient);
+    /// Retries a failed streaming list. Falls back to paged lists for good if the server does not support it.
+    fn retry_streaming_list(&mut self, class: ErrorClass) -> Transition {
+        if class == ErrorClass::InvalidRequest {
+            self.list_method = ListMethod::Paged;
+            return self.relist(RetryClass::Transient);
         }
-        if fault.loses_version() {
+        if class.invalidates_version() {
             self.freshness = Freshness::MostRecent;
         }
-        let wait = self.retry.after(&fault);
-        self.start_over_in(wait)
+        let wait = self.retry.after(&class);
+        self.relist_after(wait)
     }
 
     fn finish_list<K>(&mut self, version: &str, emit: &mut Emit<K>) {
-        self.versions.listed(version);
-        emit.push(Ok(CollectionEvent::Synced { resource_version: self.versions.of_collection(version) }));
-        if self.listing == Listing::PagedOnce {
-            self.listing = Listing::Streamed;
+        self.versions.list_completed(version);
+        let resource_version = self.versions.collection_version(version);
+        emit.push(Ok(CollectionEvent::Synced { resource_version }));
+        if self.list_method == ListMethod::PagedOnce {
+            self.list_method = ListMethod::Streamed;
         }
     }
 }
 
-fn exists<K>(invalid: InvalidObject) -> CollectionEvent<K> {
+fn listed_undecodable<K>(invalid: InvalidObject) -> CollectionEvent<K> {
     CollectionEvent::Undecodable(UndecodableObject::new(invalid, false))
 }
 
-fn ends_the_list(bookmark: &Bookmark) -> bool {
+fn is_initial_events_end(bookmark: &Bookmark) -> bool {
     bookmark.metadata.annotations.get(INITIAL_EVENTS_END).is_some_and(|value| value == "true")
 }

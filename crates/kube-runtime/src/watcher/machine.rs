@@ -1,14 +1,13 @@
-//! The watcher as a pure machine: told what came back, it says what to report and what to ask for next.
+//! The watcher's state machine. It has no I/O and no clock.
 //!
-//! No I/O and no clock in here. [`Machine::next`] names the request or read that the present state needs; the shell
-//! performs it and hands the outcome to [`Machine::step`].
+//! [`Machine::next`] returns the request or read that the current state needs. The shell (`stream.rs`) performs it and
+//! passes the outcome to [`Machine::step`], which returns what to emit and how long to wait.
 
 use super::{
     CollectionEvent, Config, InitialListStrategy, Result,
     config::Freshness,
     retry::{RetryBackoff, RetryClass},
-    state::{InitPage, Page, State},
-    versions::Versions,
+    versions::VersionComparability,
 };
 use kube_core::{
     DeserializeGuard, ObjectList, Resource, WatchEvent,
@@ -17,57 +16,59 @@ use kube_core::{
 use std::time::Duration;
 use tokio::time::Instant;
 
-/// What to ask the server for.
+/// The request or read that the machine needs next.
 #[derive(Debug, PartialEq)]
 pub(super) enum Next {
-    /// A LIST; answer with [`Input::Listed`].
+    /// A LIST; its outcome is [`Input::Listed`].
     List(ListParams),
-    /// A LIST of next to nothing, to see the version of the server's storage; answer with [`Input::Probed`].
-    Probe,
-    /// A WATCH from a version; answer with [`Input::Started`].
+    /// A LIST of one object, for the version that the server's storage has reached; its outcome is
+    /// [`Input::VersionChecked`].
+    CheckVersion,
+    /// A WATCH from a version; its outcome is [`Input::WatchStarted`].
     Watch(WatchParams, String),
-    /// The next message of the running watch, waiting at most so long; answer with [`Input::Read`].
-    Read { silence: Duration },
+    /// The next message of the running watch; its outcome is [`Input::Read`].
+    Read { idle_timeout: Duration },
 }
 
-/// What came back.
+/// The outcome of what [`Next`] asked for.
 pub(super) enum Input<K: Clone> {
     Listed(Result<ObjectList<DeserializeGuard<K>>, kube_client::Error>),
-    /// The version; empty where the server does not say.
-    Probed(Result<String, kube_client::Error>),
-    Started(Result<(), kube_client::Error>),
+    /// The version; empty if the server sends none.
+    VersionChecked(Result<String, kube_client::Error>),
+    WatchStarted(Result<(), kube_client::Error>),
     Read(Read<K>),
 }
 
-/// What a running watch gave.
+/// What reading from a running watch returned.
 #[expect(clippy::large_enum_variant, reason = "nearly all are messages, and a box for each costs more")]
 pub(super) enum Read<K> {
     Message(WatchEvent<DeserializeGuard<K>>),
-    Broken(kube_client::Error),
-    Ended,
-    /// Nothing for as long as was allowed.
-    Silent,
+    Failed(kube_client::Error),
+    Closed,
+    IdleTimeout,
 }
 
-/// What follows from an input.
+/// The items that a step emits, in this order.
+pub(super) type Emit<K> = Vec<Result<CollectionEvent<K>>>;
+
+/// The result of [`Machine::step`].
 pub(super) struct Step<K> {
-    /// To report, in this order.
-    pub(super) emit: Vec<Result<CollectionEvent<K>>>,
-    /// How long to wait, from the time of the input, before doing what [`Machine::next`] says.
+    pub(super) emit: Emit<K>,
+    /// How long to wait, from the time of the input, before doing what [`Machine::next`] returns.
     pub(super) wait: Duration,
 }
 
 /// How the next list is made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Listing {
+pub(super) enum ListMethod {
     Paged,
     Streamed,
-    /// By LIST this time: the last stream had no end.
+    /// Paged this time only: the last streaming list did not complete.
     PagedOnce,
 }
 
-impl Listing {
-    /// The state in which nothing is known, or what is known no longer counts.
+impl ListMethod {
+    /// The state in which a list starts.
     fn start(self) -> State {
         match self {
             Self::Streamed => State::InitialWatch,
@@ -76,51 +77,117 @@ impl Listing {
     }
 }
 
-/// A watcher's memory.
+#[derive(Debug)]
+pub(super) enum State {
+    InitPage(InitPage),
+    /// A streaming list was requested.
+    InitialWatch,
+    /// A streaming list is running.
+    InitialEvents,
+    /// A watch was requested.
+    InitListed(InitListed),
+    /// A watch ended. Before the next one, the server's version is compared with the version that was reached.
+    VerifyingVersion(InitListed),
+    Watching(Watching),
+}
+
+/// A page of a list was requested.
+#[derive(Debug)]
+pub(super) struct InitPage {
+    pub(super) page: Page,
+}
+
+#[derive(Debug)]
+pub(super) enum Page {
+    First,
+    /// The page of this continue token.
+    Next(String),
+    /// The whole list in one response, because a continue token expired.
+    Whole,
+}
+
+/// Everything up to this version is known.
+#[derive(Debug)]
+pub(super) struct InitListed {
+    pub(super) version: String,
+}
+
+impl InitListed {
+    pub(super) fn watch_started(self, now: Instant) -> State {
+        State::Watching(Watching {
+            version: self.version,
+            since: now,
+            progressed: false,
+            received_any: false,
+        })
+    }
+}
+
+/// A watch is running.
+#[derive(Debug)]
+pub(super) struct Watching {
+    pub(super) version: String,
+    pub(super) since: Instant,
+    /// Whether it sent a change.
+    pub(super) progressed: bool,
+    /// Whether it sent anything. If so, the server's storage is not older than `version`.
+    pub(super) received_any: bool,
+}
+
+impl Watching {
+    /// Advances to `version`, which may be empty.
+    pub(super) fn advance(&mut self, version: &str) {
+        if !version.is_empty() && version != self.version {
+            version.clone_into(&mut self.version);
+        }
+    }
+}
+
 pub(super) struct Machine {
     pub(super) config: Config,
     pub(super) retry: RetryBackoff,
-    /// Whether an undecodable object that was deleted is followed by a list, for those who cannot be told which it was.
+    /// Whether the deletion of an undecodable object starts a relist. [`Event`](super::Event) needs it: it has no variant for such
+    /// a deletion.
     pub(super) relist_undecodable_deletions: bool,
-    pub(super) listing: Listing,
-    /// What the next list has to show at least.
+    pub(super) list_method: ListMethod,
+    /// The oldest state that the next list may show.
     pub(super) freshness: Freshness,
-    pub(super) versions: Versions,
+    pub(super) versions: VersionComparability,
     /// How often in a row the server failed to serve a version.
     pub(super) failures: u32,
-    /// How many lists were asked for since a watch lived.
+    /// How many relists there were since the last healthy watch.
     pub(super) relists: u32,
     state: State,
 }
 
-/// The state that follows, and how long to wait before acting on it.
-pub(super) type Turn = (State, Duration);
+/// The next state, and how long to wait before acting on it.
+pub(super) type Transition = (State, Duration);
 
 impl Machine {
     pub(super) fn new(config: Config, retry: RetryBackoff) -> Self {
-        let listing = match config.initial_list_strategy {
-            InitialListStrategy::ListWatch => Listing::Paged,
-            InitialListStrategy::StreamingList => Listing::Streamed,
+        let list_method = match config.initial_list_strategy {
+            InitialListStrategy::ListWatch => ListMethod::Paged,
+            InitialListStrategy::StreamingList => ListMethod::Streamed,
         };
         Self {
-            state: listing.start(),
+            state: list_method.start(),
             config,
             retry,
             relist_undecodable_deletions: false,
-            listing,
+            list_method,
             freshness: Freshness::Any,
-            versions: Versions::default(),
+            versions: VersionComparability::default(),
             failures: 0,
             relists: 0,
         }
     }
 
-    /// The same for those who cannot be told which undecodable object was deleted.
+    /// The same machine with a relist after each deletion of an undecodable object.
     pub(super) fn relisting_undecodable_deletions(self) -> Self {
         Self { relist_undecodable_deletions: true, ..self }
     }
 
-    /// What to do now. Asking again gives the same answer.
+    /// What to do now. Idempotent.
     pub(super) fn next(&self) -> Next {
         match &self.state {
             State::InitPage(list) => Next::List(match &list.page {
@@ -132,53 +199,56 @@ impl Machine {
                 let version = self.config.streaming_version(&self.freshness).to_owned();
                 Next::Watch(self.config.streaming_list(), version)
             }
-            State::InitialEvents => Next::Read { silence: self.config.streaming_silence() },
-            State::Doubtful(_) => Next::Probe,
+            State::InitialEvents => Next::Read { idle_timeout: self.config.streaming_idle_timeout() },
+            State::VerifyingVersion(_) => Next::CheckVersion,
             State::InitListed(listed) => Next::Watch(self.config.watch(), listed.version.clone()),
-            State::Watching(_) => Next::Read { silence: self.config.silence() },
+            State::Watching(_) => Next::Read { idle_timeout: self.config.idle_timeout() },
         }
     }
 
-    /// Lists again because of a failed watch. Where no watch has lived since the last time, the waits are the long ones: lists
-    /// may be large.
-    pub(super) fn start_over(&mut self, class: RetryClass) -> Turn {
+    /// Relists after a failed watch. Without a healthy watch since the last relist the wait is of the persistent class,
+    /// because lists may be large.
+    pub(super) fn relist(&mut self, class: RetryClass) -> Transition {
         let wait = self.retry.next(if self.relists == 0 { class } else { RetryClass::Persistent });
         self.relists = self.relists.saturating_add(1);
-        self.start_over_in(wait)
+        self.relist_after(wait)
     }
 
-    /// A watch lived: failures before it no longer count.
-    pub(super) fn forget_failures(&mut self) {
+    pub(super) fn relist_after(&self, wait: Duration) -> Transition {
+        (self.list_method.start(), wait)
+    }
+
+    /// Resets the backoff and the counters, after a healthy watch.
+    pub(super) fn reset_failures(&mut self) {
         self.retry.reset();
         self.failures = 0;
         self.relists = 0;
     }
 
-    /// Lists again, after this wait.
-    pub(super) fn start_over_in(&self, wait: Duration) -> Turn {
-        (self.listing.start(), wait)
-    }
-
-    /// Takes in what came back. An input that the state did not ask for is dropped.
+    /// Processes the outcome of [`next`](Self::next). An input that does not fit the state is dropped.
     pub(super) fn step<K: Resource + Clone>(&mut self, input: Input<K>, now: Instant) -> Step<K> {
         let mut emit = Vec::new();
-        let (state, wait) = match (std::mem::replace(&mut self.state, self.listing.start()), input) {
-            (State::InitPage(list), Input::Listed(Ok(page))) => self.page_arrived(list, page, &mut emit),
+        let (state, wait) = match (std::mem::replace(&mut self.state, self.list_method.start()), input) {
+            (State::InitPage(list), Input::Listed(Ok(page))) => self.page_received(list, page, &mut emit),
             (State::InitPage(list), Input::Listed(Err(error))) => self.list_failed(list, error, &mut emit),
-            (State::InitialWatch, Input::Started(Ok(()))) => {
+            (State::InitialWatch, Input::WatchStarted(Ok(()))) => {
                 emit.push(Ok(CollectionEvent::Init));
                 (State::InitialEvents, Duration::ZERO)
             }
-            (State::InitialWatch, Input::Started(Err(error))) => {
+            (State::InitialWatch, Input::WatchStarted(Err(error))) => {
                 self.streaming_list_refused(error, &mut emit)
             }
             (State::InitialEvents, Input::Read(read)) => self.initial_event(read, now, &mut emit),
-            (State::InitListed(listed), Input::Started(Ok(()))) => (listed.started(now), Duration::ZERO),
-            (State::InitListed(listed), Input::Started(Err(error))) => {
+            (State::InitListed(listed), Input::WatchStarted(Ok(()))) => {
+                (listed.watch_started(now), Duration::ZERO)
+            }
+            (State::InitListed(listed), Input::WatchStarted(Err(error))) => {
                 self.watch_refused(listed, error, &mut emit)
             }
-            (State::Doubtful(listed), Input::Probed(answer)) => self.probed(listed, answer, &mut emit),
-            (State::Watching(watch), Input::Read(read)) => self.watched(watch, read, now, &mut emit),
+            (State::VerifyingVersion(listed), Input::VersionChecked(result)) => {
+                self.version_checked(listed, result, &mut emit)
+            }
+            (State::Watching(watch), Input::Read(read)) => self.watch_read(watch, read, now, &mut emit),
             (state, _) => (state, self.retry.next(RetryClass::Transient)),
         };
         self.state = state;

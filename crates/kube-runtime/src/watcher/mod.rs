@@ -1,35 +1,33 @@
-//! A stream of everything that happens to a set of objects, which survives faults.
+//! A stream of the changes to a set of objects that recovers from errors.
 //!
-//! A bare watch request ends when its connection drops, knows nothing of the objects that were there before it, and
-//! fails for good once its `resourceVersion` has expired. [`watcher`](fn@watcher) lists, watches, resumes and lists
-//! again where it must, and gives [`Event`]s. See [`Event`] for their order.
+//! A bare watch request ends when its connection drops, does not report objects that existed before it, and fails for good
+//! when its `resourceVersion` expires. [`watcher`](fn@watcher) lists, watches, resumes, relists when it has to, and returns
+//! [`Event`]s. See [`Event`] for their order.
 //!
 //! # Errors
 //!
-//! Every error is an item of the stream and the stream goes on: the watcher tries again by itself, waits between its
-//! tries (from 0.1 s to 5 s, longer where the server asks for it by `Retry-After` or does not know or allow the kind)
-//! and never spins. The waits start over after a watch that lived: one that brought a change, or lasted for 5 s. Put
-//! [`WatchStreamExt::default_backoff`](crate::WatchStreamExt::default_backoff) behind it for the longer, jittered waits a cluster with
-//! many clients needs.
+//! Errors are items of the stream and do not end it. The watcher retries by itself. Between retries it waits 0.1 s to 5 s; up to
+//! 30 s if the server does not know or allow the kind; and as long as the server's `Retry-After` says. The waits are
+//! reset after a healthy watch: one that received a change or lasted 5 s. Put
+//! [`WatchStreamExt::default_backoff`](crate::WatchStreamExt::default_backoff) behind it for the longer, jittered waits that a
+//! cluster with many clients needs.
 //!
-//! An object that cannot be decoded is an error that names it, and the others flow on. All of a list are one
-//! [`Error::InitialListFailed`], ahead of its [`Event::InitDone`]; one that changes is an [`Error::WatchFailed`]. Where such an object is
-//! deleted, everything is listed again, as no event can tell which object it was.
+//! An object that cannot be decoded is an error that names it; all other objects are delivered. All such objects of a list are
+//! one [`Error::InitialListFailed`], before its [`Event::InitDone`]; one that changes is an [`Error::WatchFailed`]. The deletion
+//! of such an object causes a relist, because no [`Event`] can tell which object was deleted.
 
-mod collection;
 mod config;
 mod error;
+mod error_class;
 mod event;
-mod fault;
+mod lister_watcher;
 mod listing;
 mod machine;
 #[cfg(test)]
 mod machine_tests;
-mod pages;
+mod pager;
 mod projection;
 mod retry;
-mod source;
-mod state;
 mod stream;
 mod undecodable;
 mod versions;

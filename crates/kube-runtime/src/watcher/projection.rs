@@ -1,4 +1,4 @@
-//! What users see of what a watcher knows.
+//! Projections of [`CollectionEvent`]s: to public [`Event`]s, and to the states of one object.
 
 use super::{CollectionEvent, Error, Event, Result, undecodable::UndecodableObject};
 use futures::{Stream, StreamExt, ready};
@@ -13,28 +13,28 @@ use std::{
 pin_project! {
     /// The public events of a collection.
     ///
-    /// Of an undecodable object only an error can tell. Those of a list become one error, ahead of [`Event::InitDone`], so
-    /// that a consumer that keeps states can keep the last readable ones. An event can't tell which undecodable object was
-    /// deleted, so the watcher behind this has to list again then.
-    pub(super) struct Events<S> {
+    /// Undecodable objects become errors. Those of a list become one error, before [`Event::InitDone`], so that a cache can keep
+    /// their last readable states. No event can tell which undecodable object was deleted, so the machine has to relist
+    /// after such a deletion.
+    pub(super) struct PublicEvents<S> {
         #[pin]
         collection: S,
         undecodable: UndecodableInList,
     }
 }
 
-impl<S> Events<S> {
-    pub(super) fn of(collection: S) -> Self {
+impl<S> PublicEvents<S> {
+    pub(super) fn new(collection: S) -> Self {
         Self { collection, undecodable: UndecodableInList::default() }
     }
 }
 
-impl<K: Resource, S: Stream<Item = Result<CollectionEvent<K>>>> Stream for Events<S> {
+impl<K: Resource, S: Stream<Item = Result<CollectionEvent<K>>>> Stream for PublicEvents<S> {
     type Item = Result<Event<K>>;
 
     fn poll_next(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
         let mut this = self.project();
-        if std::mem::take(&mut this.undecodable.done) {
+        if std::mem::take(&mut this.undecodable.init_done_pending) {
             return Poll::Ready(Some(Ok(Event::InitDone)));
         }
         loop {
@@ -47,28 +47,28 @@ impl<K: Resource, S: Stream<Item = Result<CollectionEvent<K>>>> Stream for Event
     }
 }
 
-/// What a watch of one object brings.
+/// An item of a watch of one object.
 pub(crate) enum ObjectState<K> {
-    /// Its state; `None` when it is not there.
+    /// Its state; `None` if it does not exist.
     Known(Option<K>),
-    /// The same as before: the watch works.
+    /// The watch made progress without a change.
     Unchanged,
 }
 
-/// The states of the one object that a collection contains at most.
-pub(super) fn states<K: Send>(
+/// The states of one object, from a collection that contains at most that object.
+pub(super) fn object_states<K: Send>(
     collection: impl Stream<Item = Result<CollectionEvent<K>>> + Send,
 ) -> impl Stream<Item = Result<ObjectState<K>>> + Send {
     let mut listed = false;
     collection.map(move |item| item.and_then(|event| state(event, &mut listed)))
 }
 
-/// The undecodable objects of the list under way, by namespace and name.
+/// The undecodable objects of the running list, by namespace and name.
 #[derive(Default)]
 struct UndecodableInList {
     listing: bool,
-    /// Whether the list is complete but for its `InitDone`.
-    done: bool,
+    /// Whether the list is complete except for its `InitDone`.
+    init_done_pending: bool,
     objects: BTreeMap<(Option<String>, String), UndecodableObject>,
 }
 
@@ -80,20 +80,20 @@ impl UndecodableInList {
                 Event::Init
             }
             CollectionEvent::InitApply(object) => {
-                self.forget(&object);
+                self.remove(&object);
                 Event::InitApply(object)
             }
             CollectionEvent::Synced { .. } => {
                 let objects: Vec<_> = std::mem::take(self).objects.into_values().collect();
                 if !objects.is_empty() {
-                    self.done = true;
+                    self.init_done_pending = true;
                     return Err(Error::of_list(objects));
                 }
                 Event::InitDone
             }
             CollectionEvent::Apply(object) => Event::Apply(object),
             CollectionEvent::Delete(object) => {
-                self.forget(&object);
+                self.remove(&object);
                 Event::Delete(object)
             }
             CollectionEvent::Progress { .. } => return Ok(None),
@@ -105,8 +105,8 @@ impl UndecodableInList {
         }))
     }
 
-    /// A later state of an object can be decoded, or is its end.
-    fn forget<K: Resource>(&mut self, object: &K) {
+    /// Removes an object whose later state could be decoded, or which was deleted.
+    fn remove<K: Resource>(&mut self, object: &K) {
         if !self.objects.is_empty() {
             let meta = object.meta();
             self.objects.remove(&(meta.namespace.clone(), meta.name.clone().unwrap_or_default()));
@@ -114,7 +114,7 @@ impl UndecodableInList {
     }
 }
 
-/// What an event says about an object of which there is at most one. `listed`: the list under way contains it.
+/// Maps an event of a collection of at most one object. `listed`: whether the running list contains it.
 fn state<K>(event: CollectionEvent<K>, listed: &mut bool) -> Result<ObjectState<K>> {
     Ok(match event {
         CollectionEvent::Init => {
@@ -166,62 +166,62 @@ mod tests {
         Collection::Synced { resource_version: "9".into() }
     }
 
-    /// The public events in words, and an error by the names in it.
+    /// The public events as strings; an error as the names in it.
     fn public(events: Vec<Collection>) -> Vec<String> {
-        let in_words = |item: Result<Event<ConfigMap>>| match item {
+        let to_string = |item: Result<Event<ConfigMap>>| match item {
             Ok(event) => event.to_string(),
             Err(error) => error.undecodable().map(ToString::to_string).collect::<Vec<_>>().join("+"),
         };
-        block_on(Events::of(stream::iter(events.into_iter().map(Ok))).map(in_words).collect())
+        block_on(PublicEvents::new(stream::iter(events.into_iter().map(Ok))).map(to_string).collect())
     }
 
     #[test]
-    fn undecodable_objects_of_a_list_are_one_error_ahead_of_its_end() {
+    fn undecodable_objects_of_a_list_are_one_error_before_init_done() {
         let list = vec![Collection::Init, undecodable("b", false), undecodable("c", false), synced()];
         assert_eq!(public(list), ["Init", "b+c", "InitDone"]);
         assert_eq!(public(vec![Collection::Init, synced()]), ["Init", "InitDone"]);
     }
 
     #[test]
-    fn what_becomes_of_an_undecodable_object_within_the_list_counts() {
+    fn an_undecodable_object_that_is_replaced_or_deleted_within_the_list_is_no_error() {
         let changed = Collection::InitApply(object("a"));
         let deleted = Collection::Delete(object("b"));
         let [a, b, c] = ["a", "b", "c"].map(|name| undecodable(name, false));
-        let told = public(vec![Collection::Init, a, b, c, changed, deleted, synced()]);
-        assert_eq!(told, ["Init", "InitApply(a)", "Delete(b)", "c", "InitDone"]);
+        let events = public(vec![Collection::Init, a, b, c, changed, deleted, synced()]);
+        assert_eq!(events, ["Init", "InitApply(a)", "Delete(b)", "c", "InitDone"]);
     }
 
     #[test]
-    fn a_list_that_starts_over_forgets_the_one_before() {
-        let told = public(vec![Collection::Init, undecodable("a", false), Collection::Init, synced()]);
-        assert_eq!(told, ["Init", "Init", "InitDone"]);
+    fn a_list_that_starts_over_discards_the_one_before() {
+        let events = public(vec![Collection::Init, undecodable("a", false), Collection::Init, synced()]);
+        assert_eq!(events, ["Init", "Init", "InitDone"]);
     }
 
     #[test]
-    fn between_lists_each_undecodable_object_is_an_error() {
+    fn each_undecodable_object_outside_a_list_is_an_error() {
         let progress = Collection::Progress { resource_version: "9".into() };
         let [a, b] = [undecodable("a", false), undecodable("b", true)];
         assert_eq!(public(vec![Collection::Init, synced(), a, progress, b]), ["Init", "InitDone", "a", "b"]);
     }
 
     #[test]
-    fn one_object_is_there_unless_a_list_or_a_deletion_says_otherwise() {
-        let told = |events: Vec<Collection>| -> Vec<String> {
-            let in_words = |item| match item {
-                Ok(ObjectState::Known(Some(_))) => "there".to_owned(),
+    fn an_object_is_absent_only_after_a_list_without_it_or_its_deletion() {
+        let states = |events: Vec<Collection>| -> Vec<String> {
+            let to_string = |item| match item {
+                Ok(ObjectState::Known(Some(_))) => "exists".to_owned(),
                 Ok(ObjectState::Known(None)) => "absent".to_owned(),
                 Ok(ObjectState::Unchanged) => "-".to_owned(),
                 Err(_) => "error".to_owned(),
             };
-            block_on(states(stream::iter(events.into_iter().map(Ok))).map(in_words).collect())
+            block_on(object_states(stream::iter(events.into_iter().map(Ok))).map(to_string).collect())
         };
         let listed = |state| vec![Collection::Init, state, synced()];
-        assert_eq!(told(listed(Collection::InitApply(object("a")))), ["-", "there", "-"]);
-        assert_eq!(told(listed(undecodable("a", false))), ["-", "error", "-"]);
-        assert_eq!(told(vec![Collection::Init, synced()]), ["-", "absent"]);
+        assert_eq!(states(listed(Collection::InitApply(object("a")))), ["-", "exists", "-"]);
+        assert_eq!(states(listed(undecodable("a", false))), ["-", "error", "-"]);
+        assert_eq!(states(vec![Collection::Init, synced()]), ["-", "absent"]);
         let changes = [Collection::Apply(object("a")), undecodable("a", false), undecodable("a", true)];
-        assert_eq!(told(changes.into()), ["there", "error", "absent"]);
-        let again = [listed(undecodable("a", false)), vec![Collection::Init, synced()]].concat();
-        assert_eq!(told(again), ["-", "error", "-", "-", "absent"]);
+        assert_eq!(states(changes.into()), ["exists", "error", "absent"]);
+        let relisted = [listed(undecodable("a", false)), vec![Collection::Init, synced()]].concat();
+        assert_eq!(states(relisted), ["-", "error", "-", "-", "absent"]);
     }
 }

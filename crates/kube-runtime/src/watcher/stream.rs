@@ -1,12 +1,12 @@
-//! The shell around the machine: performs its requests, waits where it says, hands out its events.
+//! The shell around the machine: sends its requests, waits as long as it says, and returns its events as a stream.
 
 use super::{
     CollectionEvent, Config, Event, Result,
+    lister_watcher::{ListerWatcher, Messages, Watchable},
     machine::{Input, Machine, Next, Read},
-    pages::Pages,
+    pager::Pager,
     projection::{self, ObjectState},
     retry::RetryBackoff,
-    source::{Messages, Source, Watchable},
 };
 use crate::delay::after;
 use futures::{Stream, StreamExt, stream};
@@ -16,18 +16,18 @@ use serde::de::DeserializeOwned;
 use std::{fmt::Debug, future::ready, io, time::Duration, vec};
 use tokio::time::{Instant, sleep_until, timeout};
 
-/// How long the server may take to start answering a watch, or the question before it.
+/// How long the server may take to send the head of a watch response, or the response to a version check.
 const START_TIMEOUT: Duration = Duration::from_secs(60);
 
-/// Watches all objects of `api` that `watcher_config` selects, for ever.
+/// Watches all objects of `api` that `watcher_config` selects. The stream never ends.
 ///
-/// See [`Event`] for what comes and in which order, and the [module](mod@crate::watcher) for what happens on errors. Nothing
-/// happens unless the stream is polled. Dropping it ends its requests.
+/// See [`Event`] for the events and their order, and the [module](mod@crate::watcher) for errors and retries. The watcher does
+/// nothing unless the stream is polled. Dropping the stream cancels its requests.
 ///
 /// # Cost
 ///
-/// One watch at a time. Of the listed objects, two pages are held: the one that is used, and the next one, which tasks of the watcher ask
-/// for and decode meanwhile, on another thread of the runtime where it has one.
+/// One watch request at a time. A list holds two pages in memory: the current one and the next one, which a task requests and
+/// decodes in the background, on another thread of the runtime if it has one.
 ///
 /// ```
 /// # use kube_client::{Api, Client};
@@ -50,10 +50,10 @@ pub fn watcher<K: Resource + Clone + DeserializeOwned + Debug + Send + 'static>(
     api: Api<K>,
     watcher_config: Config,
 ) -> impl Stream<Item = Result<Event<K>>> + Send {
-    public_events(Source::of(api), watcher_config)
+    public_events(ListerWatcher::new(api), watcher_config)
 }
 
-/// Watches only the metadata of objects: what the server sends leaves out everything else.
+/// Watches only the metadata of objects: the server sends nothing else.
 #[deprecated(since = "3.1.0", note = "use `watcher` with `Api<PartialObjectMeta<K>>`")]
 pub fn metadata_watcher<K: Resource + Clone + DeserializeOwned + Debug + Send + 'static>(
     api: Api<K>,
@@ -62,18 +62,16 @@ pub fn metadata_watcher<K: Resource + Clone + DeserializeOwned + Debug + Send + 
     metadata_events(api, watcher_config)
 }
 
-/// The events of objects reduced to their metadata by the server.
 fn metadata_events<K: Watchable>(
     api: Api<K>,
     config: Config,
 ) -> impl Stream<Item = Result<Event<PartialObjectMeta<K>>>> + Send {
-    public_events(Source::of(api), config)
+    public_events(ListerWatcher::new(api), config)
 }
 
-/// Watches the one object of this name: its present state, then every change; `None` whenever it is not there.
+/// Watches one object by name: its current state, then every change; `None` if it does not exist or was deleted.
 ///
-/// After a reconnection the present state may come again unchanged. Errors are items, as with
-/// [`watcher`](fn@watcher).
+/// After a reconnection the same state may be repeated. Errors are items of the stream, as with [`watcher`](fn@watcher).
 ///
 /// ```
 /// use futures::TryStreamExt;
@@ -85,7 +83,7 @@ fn metadata_events<K: Watchable>(
 /// # tokio::runtime::Builder::new_current_thread().enable_all().build()?.block_on(async {
 /// let maps: Api<ConfigMap> = Api::default_namespaced(Client::new(kube_testserver::ApiServer::new(), "default"));
 /// let mut states = Box::pin(watch_object(maps.clone(), "a"));
-/// assert_eq!(states.try_next().await?, Some(None), "it is not there");
+/// assert_eq!(states.try_next().await?, Some(None), "it does not exist");
 /// let mut map = ConfigMap::default();
 /// map.metadata.name = Some("a".into());
 /// let created = maps.create(&PostParams::default(), &map).await?;
@@ -107,76 +105,75 @@ pub fn watch_object<K: Resource + Clone + DeserializeOwned + Debug + Send + 'sta
     })
 }
 
-/// Like [`watch_object`], and it tells when the watch works although nothing happens.
+/// Like [`watch_object`], with an item also when the watch makes progress without a change.
 pub(crate) fn object_states<K: Watchable>(
     api: Api<K>,
     name: &str,
 ) -> impl Stream<Item = Result<ObjectState<K>>> + Send + use<K> {
     let config = Config::default().fields(&format!("metadata.name={name}"));
-    projection::states(collection_events(api, config, RetryBackoff::own()))
+    projection::object_states(collection_events(api, config, RetryBackoff::built_in()))
 }
 
-/// What happens to the objects of `api` that `config` selects. See [`CollectionEvent`].
+/// The events of the objects of `api` that `config` selects. See [`CollectionEvent`].
 ///
-/// Nothing else needs to pace it: waits are those of `retry`, and start over after a watch that lived. Each error is an
-/// item, and the stream goes on. An object that cannot be decoded is no error, and costs no wait.
+/// It waits after errors by `retry`, so it needs no backoff behind it. Errors are items and do not end the stream. An
+/// undecodable object is an event, not an error, and causes no wait.
 pub(crate) fn collection_events<K: Watchable>(
     api: Api<K>,
     config: Config,
     retry: RetryBackoff,
 ) -> impl Stream<Item = Result<CollectionEvent<K>>> + Send {
-    run(Source::of(api), Machine::new(config, retry))
+    run(ListerWatcher::new(api), Machine::new(config, retry))
 }
 
-/// Like [`collection_events`], of objects reduced to their metadata by the server.
+/// Like [`collection_events`], for the metadata of objects only.
 pub(crate) fn metadata_collection_events<K: Watchable>(
     api: Api<K>,
     config: Config,
     retry: RetryBackoff,
 ) -> impl Stream<Item = Result<CollectionEvent<PartialObjectMeta<K>>>> + Send {
-    run(Source::of(api), Machine::new(config, retry))
+    run(ListerWatcher::new(api), Machine::new(config, retry))
 }
 
 fn public_events<K: Watchable>(
-    source: Source,
+    lister_watcher: ListerWatcher,
     config: Config,
 ) -> impl Stream<Item = Result<Event<K>>> + Send {
-    let machine = Machine::new(config, RetryBackoff::own());
-    projection::Events::of(run(source, machine.relisting_undecodable_deletions()))
+    let machine = Machine::new(config, RetryBackoff::built_in());
+    projection::PublicEvents::new(run(lister_watcher, machine.relisting_undecodable_deletions()))
 }
 
 fn run<K: Watchable>(
-    source: Source,
+    lister_watcher: ListerWatcher,
     machine: Machine,
 ) -> impl Stream<Item = Result<CollectionEvent<K>>> + Send {
-    let source = source.without(machine.config.prune());
-    let shell = Shell {
-        pages: Pages::new(source.clone()),
-        source,
+    let lister_watcher = lister_watcher.pruned(machine.config.prune());
+    let shell = WatcherShell {
+        pager: Pager::new(lister_watcher.clone()),
+        lister_watcher,
         machine,
         messages: None,
         outbox: Vec::new().into_iter(),
-        wake: Instant::now(),
+        not_before: Instant::now(),
     };
     stream::unfold(shell, |mut shell| async move {
-        let event = shell.next().await.map_err(|error| error.in_collection(shell.source.path()));
+        let event = shell.next().await.map_err(|error| error.in_collection(shell.lister_watcher.path()));
         Some((event, shell))
     })
 }
 
-struct Shell<K: Clone> {
+struct WatcherShell<K: Clone> {
     machine: Machine,
-    source: Source,
-    /// The list that runs, if one does.
-    pages: Pages<K>,
-    /// The watch that runs, if one does.
+    lister_watcher: ListerWatcher,
+    pager: Pager<K>,
+    /// The running watch.
     messages: Option<Messages<K>>,
     outbox: vec::IntoIter<Result<CollectionEvent<K>>>,
-    /// Not before this time may the next request be made.
-    wake: Instant,
+    /// The earliest time of the next request.
+    not_before: Instant,
 }
 
-impl<K: Watchable> Shell<K> {
+impl<K: Watchable> WatcherShell<K> {
     async fn next(&mut self) -> Result<CollectionEvent<K>> {
         loop {
             if let Some(event) = self.outbox.next() {
@@ -186,44 +183,44 @@ impl<K: Watchable> Shell<K> {
             let now = Instant::now();
             let step = self.machine.step(input, now);
             self.outbox = step.emit.into_iter();
-            self.wake = after(now, step.wait);
+            self.not_before = after(now, step.wait);
         }
     }
 
     async fn perform(&mut self) -> Input<K> {
         let next = self.machine.next();
-        if let (Next::Read { silence }, Some(messages)) = (&next, &mut self.messages) {
-            return Input::Read(match timeout(*silence, messages.next()).await {
+        if let (Next::Read { idle_timeout }, Some(messages)) = (&next, &mut self.messages) {
+            return Input::Read(match timeout(*idle_timeout, messages.next()).await {
                 Ok(Some(Ok(message))) => Read::Message(message),
-                Ok(Some(Err(error))) => Read::Broken(error),
-                Ok(None) => Read::Ended,
-                Err(_elapsed) => Read::Silent,
+                Ok(Some(Err(error))) => Read::Failed(error),
+                Ok(None) => Read::Closed,
+                Err(_elapsed) => Read::IdleTimeout,
             });
         }
         if self.messages.take().is_some() {
-            tracing::debug!(collection = self.source.path(), "a watch is over");
+            tracing::debug!(collection = self.lister_watcher.path(), "watch ended");
         }
-        if self.wake > Instant::now() {
-            sleep_until(self.wake).await;
+        if self.not_before > Instant::now() {
+            sleep_until(self.not_before).await;
         }
         if let Next::List(params) = next {
             if params.continue_token.is_none() {
                 let version = params.resource_version.as_deref();
-                tracing::debug!(collection = self.source.path(), version, "listing");
+                tracing::debug!(collection = self.lister_watcher.path(), version, "listing");
             }
-            return Input::Listed(self.pages.get(&params).await);
+            return Input::Listed(self.pager.get(&params).await);
         }
-        self.pages.forget();
+        self.pager.cancel();
         match next {
-            Next::Probe => {
-                let answer = timeout(START_TIMEOUT, self.source.version()).await;
-                Input::Probed(answer.unwrap_or_else(|_elapsed| Err(no_answer())))
+            Next::CheckVersion => {
+                let version = timeout(START_TIMEOUT, self.lister_watcher.current_version()).await;
+                Input::VersionChecked(version.unwrap_or_else(|_elapsed| Err(start_timeout())))
             }
             Next::Watch(params, version) => {
-                let (collection, initial_events) = (self.source.path(), params.send_initial_events);
+                let (collection, initial_events) = (self.lister_watcher.path(), params.send_initial_events);
                 tracing::debug!(collection, version, initial_events, "watching");
-                let answer = timeout(START_TIMEOUT, self.source.watch(&params, &version)).await;
-                Input::Started(answer.unwrap_or_else(|_elapsed| Err(no_answer())).map(|messages| {
+                let watch = timeout(START_TIMEOUT, self.lister_watcher.watch(&params, &version)).await;
+                Input::WatchStarted(watch.unwrap_or_else(|_elapsed| Err(start_timeout())).map(|messages| {
                     self.messages = Some(messages);
                 }))
             }
@@ -232,7 +229,7 @@ impl<K: Watchable> Shell<K> {
     }
 }
 
-fn no_answer() -> kube_client::Error {
-    let what = "the server did not start to answer the watch in time";
+fn start_timeout() -> kube_client::Error {
+    let what = "the server did not respond to the watch in time";
     kube_client::Error::ReadEvents(io::Error::new(io::ErrorKind::TimedOut, what))
 }

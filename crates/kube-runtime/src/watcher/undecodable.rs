@@ -1,21 +1,21 @@
-//! Objects that cannot be decoded: which they are, and how an error names them.
+//! Objects that cannot be decoded, and the errors that name them.
 
 use super::Error;
 use kube_core::error_boundary::InvalidObject;
 use serde::de::IgnoredAny;
 use std::{error::Error as StdError, fmt, io};
 
-/// An object whose metadata is known, and which cannot be decoded.
+/// An object that cannot be decoded. Only its metadata is known.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct UndecodableObject {
     pub(crate) namespace: Option<String>,
-    /// Empty where the server sent none, or one that is no text.
+    /// Empty if the server sent no name, or one that is not a string.
     pub(crate) name: String,
     pub(crate) uid: Option<String>,
     pub(crate) resource_version: Option<String>,
-    /// Whether this is its last state: it no longer exists, or is no longer selected.
+    /// Whether this is its last state: it was deleted, or the selectors no longer match it.
     pub(crate) deleted: bool,
-    /// What is wrong with it.
+    /// Why it cannot be decoded.
     pub(crate) error: String,
 }
 
@@ -43,7 +43,6 @@ impl fmt::Display for UndecodableObject {
     }
 }
 
-/// The error of one object, wherever it was met.
 impl From<UndecodableObject> for Error {
     fn from(object: UndecodableObject) -> Self {
         Self::WatchFailed(decode_error(vec![object]))
@@ -56,68 +55,68 @@ impl Error {
         Self::InitialListFailed(decode_error(objects))
     }
 
-    /// The objects that this error is about, where it is about objects that cannot be decoded.
+    /// The undecodable objects that this error concerns; none for other errors.
     pub(crate) fn undecodable(&self) -> impl Iterator<Item = &UndecodableObject> {
-        let reasons = match self {
+        let details = match self {
             Self::InitialListFailed(kube_client::Error::SerdeError(error))
             | Self::WatchFailed(kube_client::Error::SerdeError(error)) => {
-                error.source().and_then(|source| source.downcast_ref::<Reasons>())
+                error.source().and_then(|source| source.downcast_ref::<UndecodableDetails>())
             }
             _ => None,
         };
-        reasons.into_iter().flat_map(|reasons| &reasons.0)
+        details.into_iter().flat_map(|details| &details.0)
     }
 }
 
-/// A decoding error that names all objects. The source of its source carries them.
+/// A decoding error that names all objects. The source of its source contains them.
 fn decode_error(objects: Vec<UndecodableObject>) -> kube_client::Error {
-    /// `serde_json` makes an error that has a source only of one that comes from reading.
-    struct Failing(Option<Undecodable>);
+    /// A reader that fails: only an error from a reader becomes a `serde_json` error with a source.
+    struct FailingReader(Option<UndecodableSummary>);
 
-    impl io::Read for Failing {
+    impl io::Read for FailingReader {
         fn read(&mut self, _: &mut [u8]) -> io::Result<usize> {
             Err(self.0.take().map_or_else(
                 || io::ErrorKind::InvalidData.into(),
-                |carried| io::Error::new(io::ErrorKind::InvalidData, carried),
+                |summary| io::Error::new(io::ErrorKind::InvalidData, summary),
             ))
         }
     }
 
-    let carried = Undecodable { reasons: Reasons(objects) };
-    let error = serde_json::from_reader::<_, IgnoredAny>(Failing(Some(carried)));
-    kube_client::Error::SerdeError(error.expect_err("invariant: there is nothing to read"))
+    let summary = UndecodableSummary { details: UndecodableDetails(objects) };
+    let error = serde_json::from_reader::<_, IgnoredAny>(FailingReader(Some(summary)));
+    kube_client::Error::SerdeError(error.expect_err("invariant: the reader always fails"))
 }
 
-/// Says how many objects there are, and what its source says: some programs print one level of an error, others all.
+/// Displays the number of objects and then its source, because some programs print only one level of an error.
 #[derive(Debug)]
-struct Undecodable {
-    reasons: Reasons,
+struct UndecodableSummary {
+    details: UndecodableDetails,
 }
 
-impl fmt::Display for Undecodable {
+impl fmt::Display for UndecodableSummary {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.reasons.0.len() {
-            1 => write!(f, "skipped an object that cannot be decoded: {}", self.reasons),
-            total => write!(f, "skipped {total} objects that cannot be decoded: {}", self.reasons),
+        match self.details.0.len() {
+            1 => write!(f, "skipped an object that cannot be decoded: {}", self.details),
+            total => write!(f, "skipped {total} objects that cannot be decoded: {}", self.details),
         }
     }
 }
 
-impl StdError for Undecodable {
+impl StdError for UndecodableSummary {
     fn source(&self) -> Option<&(dyn StdError + 'static)> {
-        Some(&self.reasons)
+        Some(&self.details)
     }
 }
 
-/// Names every object, and says what is wrong with the first few: mostly the same is wrong with all.
+/// Displays the names of all objects, and the errors of the first few: usually all have the same.
 #[derive(Debug)]
-struct Reasons(Vec<UndecodableObject>);
+struct UndecodableDetails(Vec<UndecodableObject>);
 
-impl Reasons {
+impl UndecodableDetails {
     const EXPLAINED: usize = 10;
 }
 
-impl fmt::Display for Reasons {
+impl fmt::Display for UndecodableDetails {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (explained, named) = self.0.split_at(self.0.len().min(Self::EXPLAINED));
         let explained = explained.iter().map(|object| format!("{object}: {}", object.error));
@@ -130,7 +129,7 @@ impl fmt::Display for Reasons {
     }
 }
 
-impl StdError for Reasons {}
+impl StdError for UndecodableDetails {}
 
 #[cfg(test)]
 mod tests {
@@ -154,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn an_error_names_every_object_and_carries_them() {
+    fn an_error_names_and_contains_every_object() {
         let objects: Vec<_> = (0..15).map(|i| object(&format!("o{i}"))).collect();
         let error = Error::of_list(objects.clone());
         assert!(error.undecodable().eq(&objects));
@@ -174,10 +173,10 @@ mod tests {
     }
 
     #[test]
-    fn other_errors_are_about_no_object() {
+    fn other_errors_contain_no_objects() {
         let unreadable = serde_json::from_str::<IgnoredAny>("{").unwrap_err();
         let error = Error::WatchFailed(kube_client::Error::SerdeError(unreadable));
         assert_eq!(error.undecodable().count() + Error::NoResourceVersion.undecodable().count(), 0);
-        assert!(!error.is_permanent(), "a line that cannot be read is asked for again");
+        assert!(!error.is_permanent(), "an unreadable line is requested again");
     }
 }

@@ -1,69 +1,72 @@
-//! Whether the `resourceVersion`s of a server can be compared between objects.
+//! Whether the `resourceVersion`s of a collection can be compared between objects.
 
-use crate::version::{number, went_back};
+use crate::version::{parse, regressed};
 
-/// What is known about the versions of one collection.
+/// What is known about the `resourceVersion`s of one collection.
 ///
-/// A genuine server has one counter for all objects of a kind, so a lower version means an older storage, and a list shows
-/// it. An aggregated API may count the changes of each object alone.
+/// A genuine server has one counter for all objects of a kind, so a lower version means an older storage, and the next list
+/// has a lower version too. An aggregated API may count the changes of each object separately.
 #[derive(Debug, Default)]
-pub(super) enum Versions {
+pub(super) enum VersionComparability {
     #[default]
     Comparable,
-    /// A watch brought a version lower than this one. The next list has to show a lower version, too.
+    /// A watch sent a version lower than this one. The next list decides whether the storage is older.
     Regressed(String),
-    /// The list did not: the next lower version is no sign of an older storage.
+    /// The list was not older. If a version regresses again, versions are opaque.
     Suspect,
-    /// They say nothing about other objects.
+    /// Versions cannot be compared between objects.
     Opaque,
 }
 
-/// What a version in a watch means.
+/// How a version in a watch relates to the one before.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Verdict {
-    Fine,
+pub(super) enum VersionOrder {
+    InOrder,
     /// The storage is older than before.
-    Older,
-    /// From now on, versions are not compared any more.
-    TurnedOpaque,
+    Regressed,
+    /// From now on, versions are not compared.
+    BecameOpaque,
 }
 
-impl Versions {
-    /// A watch that has reached `last` brings `new`.
-    pub(super) fn brought(&mut self, last: &str, new: &str) -> Verdict {
-        if !self.comparable(last) || !went_back(last, new) {
-            return Verdict::Fine;
+impl VersionComparability {
+    /// A watch that has reached `last` sends `new`.
+    pub(super) fn observe(&mut self, last: &str, new: &str) -> VersionOrder {
+        if !self.is_comparable(last) || !regressed(last, new) {
+            return VersionOrder::InOrder;
         }
         if matches!(self, Self::Suspect) {
             *self = Self::Opaque;
-            return Verdict::TurnedOpaque;
+            return VersionOrder::BecameOpaque;
         }
         *self = Self::Regressed(last.to_owned());
-        Verdict::Older
+        VersionOrder::Regressed
     }
 
-    /// A list that shows the state at `version` contains objects of these versions. One that is newer than its list is
-    /// proof that they count per object.
-    pub(super) fn list_contains<'a>(&mut self, version: &str, mut objects: impl Iterator<Item = &'a str>) {
-        if self.comparable(version) && objects.any(|object| went_back(object, version)) {
+    /// A list at `list_version` contains objects of these versions. An object newer than its list proves that versions are
+    /// counted per object.
+    pub(super) fn observe_list_items<'a>(
+        &mut self,
+        list_version: &str,
+        mut item_versions: impl Iterator<Item = &'a str>,
+    ) {
+        if self.is_comparable(list_version) && item_versions.any(|item| regressed(item, list_version)) {
             *self = Self::Opaque;
         }
     }
 
-    /// A list is complete, and shows the state at `version`.
-    pub(super) fn listed(&mut self, version: &str) {
+    /// A list at `version` is complete.
+    pub(super) fn list_completed(&mut self, version: &str) {
         if let Self::Regressed(from) = self {
-            *self = if went_back(from, version) { Self::Comparable } else { Self::Suspect };
+            *self = if regressed(from, version) { Self::Comparable } else { Self::Suspect };
         }
     }
 
-    /// Whether this version can be compared with others.
-    pub(super) fn comparable(&self, version: &str) -> bool {
-        !matches!(self, Self::Opaque) && number(version).is_some()
+    pub(super) fn is_comparable(&self, version: &str) -> bool {
+        !matches!(self, Self::Opaque) && parse(version).is_some()
     }
 
-    /// The version as a statement about the whole collection; empty where it is none.
-    pub(super) fn of_collection(&self, version: &str) -> String {
+    /// The version as one of the whole collection; empty if versions are opaque.
+    pub(super) fn collection_version(&self, version: &str) -> String {
         if matches!(self, Self::Opaque) { String::new() } else { version.to_owned() }
     }
 }
@@ -73,31 +76,31 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_lower_version_that_a_list_confirms_is_an_older_storage() {
-        let mut versions = Versions::default();
+    fn a_lower_version_confirmed_by_a_list_is_an_older_storage() {
+        let mut versions = VersionComparability::default();
         for _ in 0..3 {
-            assert_eq!(versions.brought("10", "11"), Verdict::Fine);
-            assert_eq!(versions.brought("10", "9"), Verdict::Older);
-            versions.listed("9");
+            assert_eq!(versions.observe("10", "11"), VersionOrder::InOrder);
+            assert_eq!(versions.observe("10", "9"), VersionOrder::Regressed);
+            versions.list_completed("9");
         }
-        assert_eq!(versions.of_collection("9"), "9");
+        assert_eq!(versions.collection_version("9"), "9");
     }
 
     #[test]
-    fn lower_versions_that_a_list_does_not_explain_are_opaque() {
-        let mut versions = Versions::default();
-        assert_eq!(versions.brought("10", "3"), Verdict::Older);
-        versions.listed("10");
-        assert_eq!(versions.brought("10", "12"), Verdict::Fine);
-        assert_eq!(versions.brought("12", "4"), Verdict::TurnedOpaque);
-        assert_eq!(versions.brought("12", "5"), Verdict::Fine);
-        assert!(!versions.comparable("12"));
-        assert_eq!(versions.of_collection("12"), "");
+    fn a_second_lower_version_not_confirmed_by_a_list_makes_versions_opaque() {
+        let mut versions = VersionComparability::default();
+        assert_eq!(versions.observe("10", "3"), VersionOrder::Regressed);
+        versions.list_completed("10");
+        assert_eq!(versions.observe("10", "12"), VersionOrder::InOrder);
+        assert_eq!(versions.observe("12", "4"), VersionOrder::BecameOpaque);
+        assert_eq!(versions.observe("12", "5"), VersionOrder::InOrder);
+        assert!(!versions.is_comparable("12"));
+        assert_eq!(versions.collection_version("12"), "");
     }
 
     #[test]
-    fn what_is_no_number_is_never_compared() {
-        assert_eq!(Versions::default().brought("abc", "1"), Verdict::Fine);
-        assert!(!Versions::default().comparable("abc"));
+    fn non_numeric_versions_are_never_compared() {
+        assert_eq!(VersionComparability::default().observe("abc", "1"), VersionOrder::InOrder);
+        assert!(!VersionComparability::default().is_comparable("abc"));
     }
 }

@@ -1,92 +1,71 @@
-//! Following changes from a version on.
+//! Transitions of watches, and of the version check between two watches.
 
 use super::{
     CollectionEvent, Error, Result,
     config::Freshness,
-    fault::Fault,
-    machine::{Machine, Read, Turn},
+    error_class::ErrorClass,
+    machine::{Emit, InitListed, Machine, Read, State, Transition, Watching},
     retry::RetryClass,
-    state::{InitListed, State, Watching},
     undecodable::UndecodableObject,
-    versions::Verdict,
+    versions::VersionOrder,
 };
-use crate::version::went_back;
+use crate::version::regressed;
 use kube_core::{
     DeserializeGuard, Resource, Status, WatchEvent, error_boundary::InvalidObject, response::reason,
 };
 use std::{io, time::Duration};
 use tokio::time::Instant;
 
-/// After so many failures of the server to serve one version, a list is tried instead.
-const TRIES_PER_VERSION: u32 = 3;
-
-type Emit<K> = Vec<Result<CollectionEvent<K>>>;
+/// After this many failures of the server to serve a version the watcher relists.
+const ATTEMPTS_PER_VERSION: u32 = 3;
 
 /// How a watch ended.
-enum End {
-    /// The server closed it.
+enum WatchEnd {
     Closed,
-    /// Nothing came for longer than the server should have kept it open.
-    Silent,
-    Broken(kube_client::Error),
-    /// The server said that it failed.
-    Reported(Box<Status>),
+    IdleTimeout,
+    Failed(kube_client::Error),
+    /// The server sent an `ERROR` event.
+    ErrorEvent(Box<Status>),
     /// This version is lower than the one before.
-    Regressed(String),
-    /// An object was deleted, and it cannot be said which.
-    UnknownDeletion,
-}
-
-impl InitListed {
-    pub(super) fn started(self, now: Instant) -> State {
-        State::Watching(Watching { version: self.version, since: now, progressed: false, heard: false })
-    }
-}
-
-impl Watching {
-    /// Notes that the watch reached `version`, which may be empty or the same as before.
-    fn advance(&mut self, version: &str) {
-        if !version.is_empty() && version != self.version {
-            version.clone_into(&mut self.version);
-        }
-    }
+    VersionRegressed(String),
+    /// An object was deleted whose name is not known.
+    UnidentifiedDeletion,
 }
 
 impl Machine {
-    /// The server has said how far its storage is, or has not.
-    pub(super) fn probed<K>(
+    pub(super) fn version_checked<K>(
         &mut self,
         listed: InitListed,
-        answer: Result<String, kube_client::Error>,
+        result: Result<String, kube_client::Error>,
         emit: &mut Emit<K>,
-    ) -> Turn {
-        let error = match answer {
-            Ok(version) if went_back(&listed.version, &version) => {
-                return self.rewound(&listed.version, &version, emit);
+    ) -> Transition {
+        let error = match result {
+            Ok(version) if regressed(&listed.version, &version) => {
+                return self.version_regressed(&listed.version, &version, emit);
             }
             Ok(_) => return (State::InitListed(listed), Duration::ZERO),
             Err(error) => error,
         };
-        match Fault::of(&error) {
-            // Of an unknown kind too: a server that has just started does not know custom resources yet. A moment later it
-            // may, and would open a watch without a word about its version.
-            fault @ (Fault::Busy { .. }
-            | Fault::Internal
-            | Fault::Broken
-            | Fault::Silent
-            | Fault::UnknownKind) => {
+        match ErrorClass::of(&error) {
+            // UnknownKind too: a starting server does not serve custom resources yet. A moment later it would accept a
+            // watch from a version that its storage has not reached.
+            class @ (ErrorClass::Throttled { .. }
+            | ErrorClass::Internal
+            | ErrorClass::ConnectionFailed
+            | ErrorClass::IdleTimeout
+            | ErrorClass::UnknownKind) => {
                 emit.push(Err(Error::WatchStartFailed(error)));
-                self.after_fault(&fault, listed, |_, listed| State::Doubtful(listed))
+                self.after_error(&class, listed, |_, listed| State::VerifyingVersion(listed))
             }
-            // In its first moments a server refuses everybody whose roles it has not read yet. And who may list only what
-            // the selectors of the watch select is never answered; such lists are small.
-            Fault::Forbidden => {
-                tracing::debug!(%error, "may not ask for the server's version; listing again");
+            // A starting server refuses all users until it has read their roles. A user who may list only what the
+            // selectors of the watch select is always refused; such lists are small.
+            ErrorClass::Forbidden => {
+                tracing::debug!(%error, "not allowed to read the server's version; relisting");
                 self.freshness = Freshness::MostRecent;
-                self.start_over(RetryClass::Transient)
+                self.relist(RetryClass::Transient)
             }
             _ => {
-                tracing::debug!(%error, "the server does not tell its version; the watch will tell what is wrong");
+                tracing::debug!(%error, "failed to read the server's version; watching without the check");
                 (State::InitListed(listed), Duration::ZERO)
             }
         }
@@ -97,30 +76,32 @@ impl Machine {
         listed: InitListed,
         error: kube_client::Error,
         emit: &mut Emit<K>,
-    ) -> Turn {
-        let fault = Fault::of(&error);
+    ) -> Transition {
+        let class = ErrorClass::of(&error);
         emit.push(Err(Error::WatchStartFailed(error)));
-        match fault {
-            Fault::Broken | Fault::Silent => self.after_fault(&fault, listed, Self::in_doubt),
-            _ => self.after_fault(&fault, listed, |_, listed| State::InitListed(listed)),
+        match class {
+            ErrorClass::ConnectionFailed | ErrorClass::IdleTimeout => {
+                self.after_error(&class, listed, Self::verify_version)
+            }
+            _ => self.after_error(&class, listed, |_, listed| State::InitListed(listed)),
         }
     }
 
-    pub(super) fn watched<K: Resource>(
+    pub(super) fn watch_read<K: Resource>(
         &mut self,
         mut watch: Watching,
         read: Read<K>,
         now: Instant,
         emit: &mut Emit<K>,
-    ) -> Turn {
+    ) -> Transition {
         let end = match read {
             Read::Message(message) => self.message(&mut watch, message, emit),
-            Read::Broken(error) => Some(End::Broken(error)),
-            Read::Ended => Some(End::Closed),
-            Read::Silent => Some(End::Silent),
+            Read::Failed(error) => Some(WatchEnd::Failed(error)),
+            Read::Closed => Some(WatchEnd::Closed),
+            Read::IdleTimeout => Some(WatchEnd::IdleTimeout),
         };
         match end {
-            Some(end) => self.ended(watch, end, now, emit),
+            Some(end) => self.watch_ended(watch, end, now, emit),
             None => (State::Watching(watch), Duration::ZERO),
         }
     }
@@ -130,22 +111,22 @@ impl Machine {
         watch: &mut Watching,
         message: WatchEvent<DeserializeGuard<K>>,
         emit: &mut Emit<K>,
-    ) -> Option<End> {
+    ) -> Option<WatchEnd> {
         let deleted = matches!(message, WatchEvent::Deleted(_));
-        watch.heard = true;
+        watch.received_any = true;
         match message {
             WatchEvent::Added(DeserializeGuard(object))
             | WatchEvent::Modified(DeserializeGuard(object))
             | WatchEvent::Deleted(DeserializeGuard(object)) => {
                 let meta = object.as_ref().map_or_else(|invalid| &invalid.metadata, Resource::meta);
                 let version = meta.resource_version.as_deref().unwrap_or_default();
-                // A deletion may carry the version of the last state before it.
-                if !(deleted && went_back(&watch.version, version)) {
-                    let news = version != watch.version;
-                    if let Some(end) = self.reach(watch, version, emit) {
+                // A deletion may carry the version of the object's last state.
+                if !(deleted && regressed(&watch.version, version)) {
+                    let is_new = version != watch.version;
+                    if let Some(end) = self.advance_to(watch, version, emit) {
                         return Some(end);
                     }
-                    watch.progressed |= news;
+                    watch.progressed |= is_new;
                 }
                 match object {
                     Ok(object) if !deleted => emit.push(Ok(CollectionEvent::Apply(object))),
@@ -153,27 +134,30 @@ impl Machine {
                         let object = UndecodableObject::new(invalid, false);
                         emit.push(Ok(CollectionEvent::Undecodable(object)));
                     }
-                    object => return self.deleted(object, emit).then_some(End::UnknownDeletion),
+                    object => {
+                        return self.emit_deletion(object, emit).then_some(WatchEnd::UnidentifiedDeletion);
+                    }
                 }
             }
             WatchEvent::Bookmark(bookmark) => {
                 let version = bookmark.metadata.resource_version;
-                if let Some(end) = self.reach(watch, &version, emit) {
+                if let Some(end) = self.advance_to(watch, &version, emit) {
                     return Some(end);
                 }
-                let resource_version = self.versions.of_collection(&version);
+                let resource_version = self.versions.collection_version(&version);
                 emit.push(Ok(CollectionEvent::Progress { resource_version }));
             }
-            WatchEvent::Error(status) => return Some(End::Reported(status)),
+            WatchEvent::Error(status) => return Some(WatchEnd::ErrorEvent(status)),
         }
         None
     }
-    /// Notes that the watch has reached a version, or says that it can't be.
-    fn reach<K>(&mut self, watch: &mut Watching, version: &str, emit: &mut Emit<K>) -> Option<End> {
-        match self.versions.brought(&watch.version, version) {
-            Verdict::Fine => {}
-            Verdict::Older => return Some(End::Regressed(version.to_owned())),
-            Verdict::TurnedOpaque => {
+
+    /// Advances the watch to a version, or ends it if the version regressed.
+    fn advance_to<K>(&mut self, watch: &mut Watching, version: &str, emit: &mut Emit<K>) -> Option<WatchEnd> {
+        match self.versions.observe(&watch.version, version) {
+            VersionOrder::InOrder => {}
+            VersionOrder::Regressed => return Some(WatchEnd::VersionRegressed(version.to_owned())),
+            VersionOrder::BecameOpaque => {
                 tracing::warn!("resourceVersions of this API cannot be compared between objects");
                 emit.push(Ok(CollectionEvent::Progress { resource_version: String::new() }));
             }
@@ -182,8 +166,8 @@ impl Machine {
         None
     }
 
-    /// Reports that an object was deleted. Whether a list has to follow, as it cannot be said which.
-    pub(super) fn deleted<K>(&self, object: Result<K, InvalidObject>, emit: &mut Emit<K>) -> bool {
+    /// Emits a deletion. Returns whether a relist has to follow, because the consumer cannot tell which object was deleted.
+    pub(super) fn emit_deletion<K>(&self, object: Result<K, InvalidObject>, emit: &mut Emit<K>) -> bool {
         match object {
             Ok(object) => {
                 emit.push(Ok(CollectionEvent::Delete(object)));
@@ -191,116 +175,123 @@ impl Machine {
             }
             Err(invalid) => {
                 let object = UndecodableObject::new(invalid, true);
-                let unknown = self.relist_undecodable_deletions || object.name.is_empty();
+                let relist = self.relist_undecodable_deletions || object.name.is_empty();
                 emit.push(Ok(CollectionEvent::Undecodable(object)));
-                unknown
+                relist
             }
         }
     }
 
-    /// What follows when a watch is over.
-    fn ended<K>(&mut self, watch: Watching, end: End, now: Instant, emit: &mut Emit<K>) -> Turn {
+    fn watch_ended<K>(
+        &mut self,
+        watch: Watching,
+        end: WatchEnd,
+        now: Instant,
+        emit: &mut Emit<K>,
+    ) -> Transition {
         let lasted = now.duration_since(watch.since);
+        let lasted_long = lasted >= self.config.healthy_after();
         let healthy = match end {
-            End::Silent => watch.heard,                                // or nobody was there
-            End::UnknownDeletion => lasted >= self.config.good_life(), // or each one would be a list at the shortest wait
-            _ => watch.progressed || lasted >= self.config.good_life(),
+            WatchEnd::IdleTimeout => watch.received_any,
+            // Changes do not count here, or a relist would follow each such deletion after the shortest wait.
+            WatchEnd::UnidentifiedDeletion => lasted_long,
+            _ => watch.progressed || lasted_long,
         };
         if healthy {
-            self.forget_failures();
-            let resource_version = self.versions.of_collection(&watch.version);
+            self.reset_failures();
+            let resource_version = self.versions.collection_version(&watch.version);
             emit.push(Ok(CollectionEvent::Progress { resource_version }));
         }
-        let Watching { version, heard, .. } = watch;
+        let Watching { version, received_any, .. } = watch;
         match end {
-            End::Closed if healthy => {
-                let trusted = heard && self.config.is_full_life(lasted);
+            WatchEnd::Closed if healthy => {
+                let trusted = received_any && self.config.reached_timeout(lasted);
                 (self.resume(version, trusted), Duration::ZERO)
             }
-            End::Closed => {
-                emit.push(Err(broken(io::ErrorKind::UnexpectedEof, "the server closed the watch at once")));
+            WatchEnd::Closed => {
+                let what = "the server closed the watch at once";
+                emit.push(Err(watch_failed(io::ErrorKind::UnexpectedEof, what)));
                 (self.resume(version, false), self.retry.next(RetryClass::Transient))
             }
-            End::Silent => {
+            WatchEnd::IdleTimeout => {
                 let what = "the watch was silent for longer than the server should keep it open";
-                emit.push(Err(broken(io::ErrorKind::TimedOut, what)));
+                emit.push(Err(watch_failed(io::ErrorKind::TimedOut, what)));
                 (self.resume(version, false), self.retry.next(RetryClass::Transient))
             }
-            End::Broken(error) if healthy && Fault::of(&error) == Fault::Silent => {
-                tracing::debug!(%error, "resuming a watch on which nothing came");
+            WatchEnd::Failed(error) if healthy && ErrorClass::of(&error) == ErrorClass::IdleTimeout => {
+                tracing::debug!(%error, "resuming an idle watch");
                 (self.resume(version, false), Duration::ZERO)
             }
-            // A line that cannot be read, too: what it told is asked for again.
-            End::Broken(error) => {
-                let fault = Fault::of(&error);
+            // An unreadable line included: the server sends its event again when the watch resumes.
+            WatchEnd::Failed(error) => {
+                let class = ErrorClass::of(&error);
                 emit.push(Err(Error::WatchFailed(error)));
-                self.after_fault(&fault, InitListed { version }, Self::in_doubt)
+                self.after_error(&class, InitListed { version }, Self::verify_version)
             }
-            End::Reported(status) => {
-                let fault = Fault::of_status(&status);
+            WatchEnd::ErrorEvent(status) => {
+                let class = ErrorClass::of_status(&status);
                 emit.push(Err(Error::WatchError(status)));
-                self.after_fault(&fault, InitListed { version }, |_, listed| State::InitListed(listed))
+                self.after_error(&class, InitListed { version }, |_, listed| State::InitListed(listed))
             }
-            End::Regressed(new) => self.rewound(&version, &new, emit),
-            End::UnknownDeletion => {
+            WatchEnd::VersionRegressed(new) => self.version_regressed(&version, &new, emit),
+            WatchEnd::UnidentifiedDeletion => {
                 self.freshness = Freshness::NotOlderThan(version);
-                self.start_over(RetryClass::Transient)
+                self.relist(RetryClass::Transient)
             }
         }
     }
 
-    /// The state from which a watch is resumed.
+    /// The state from which a watch resumes.
     ///
-    /// A server whose storage was replaced by an older one would keep the next watch open without a word until it has
-    /// reached our version again. Only a watch that ended when its time was over, and brought something until then, is
-    /// `trusted` to show that this has not happened.
+    /// A server whose storage was restored from a backup would keep a watch from our version open and silent until its storage
+    /// reaches that version again. So the version is verified first, unless the watch is `trusted`: it ended at its timeout and
+    /// received something until then.
     fn resume(&self, version: String, trusted: bool) -> State {
         let listed = InitListed { version };
-        if trusted { State::InitListed(listed) } else { self.in_doubt(listed) }
+        if trusted { State::InitListed(listed) } else { self.verify_version(listed) }
     }
 
-    /// The state in which the server is asked for its version before the next watch, where versions can be compared.
-    fn in_doubt(&self, listed: InitListed) -> State {
-        if self.versions.comparable(&listed.version) {
-            State::Doubtful(listed)
+    /// The state that verifies the server's version before the next watch, where versions can be compared.
+    fn verify_version(&self, listed: InitListed) -> State {
+        if self.versions.is_comparable(&listed.version) {
+            State::VerifyingVersion(listed)
         } else {
             State::InitListed(listed)
         }
     }
 
-    /// The server's storage is older than what was seen before, as after a restore: nothing known counts.
-    fn rewound<K>(&mut self, last: &str, new: &str, emit: &mut Emit<K>) -> Turn {
-        let what = format!(
-            "resourceVersion went back from {last} to {new}: was the storage restored? Listing again"
-        );
+    /// The server's storage is older than before, as after a restore: relists.
+    fn version_regressed<K>(&mut self, last: &str, new: &str, emit: &mut Emit<K>) -> Transition {
+        let what =
+            format!("resourceVersion went back from {last} to {new}: was the storage restored? Relisting");
         emit.push(Err(Error::WatchError(Status::failure(&what, reason::EXPIRED).with_code(410).boxed())));
         self.freshness = Freshness::MostRecent;
-        self.start_over(RetryClass::Transient)
+        self.relist(RetryClass::Transient)
     }
 
-    /// What follows a fault: the same once more, in the state that `again` makes, or a list.
-    fn after_fault(
+    /// After an error: retries in the state that `retry` returns, or relists.
+    fn after_error(
         &mut self,
-        fault: &Fault,
+        class: &ErrorClass,
         listed: InitListed,
-        again: fn(&Self, InitListed) -> State,
-    ) -> Turn {
-        self.freshness = match fault {
-            Fault::Internal | Fault::Undecodable if self.is_exhausted() => {
+        retry: fn(&Self, InitListed) -> State,
+    ) -> Transition {
+        self.freshness = match class {
+            ErrorClass::Internal | ErrorClass::Undecodable if self.attempts_exhausted() => {
                 Freshness::NotOlderThan(listed.version)
             }
-            _ if fault.loses_version() => Freshness::MostRecent,
-            _ => return (again(self, listed), self.retry.after(fault)),
+            _ if class.invalidates_version() => Freshness::MostRecent,
+            _ => return (retry(self, listed), self.retry.after(class)),
         };
-        self.start_over(RetryClass::of(fault))
+        self.relist(RetryClass::of(class))
     }
 
-    /// Counts a failure of the server to serve a version. Whether there were enough for a list. Each list that did not help
-    /// makes the next one rarer.
-    fn is_exhausted(&mut self) -> bool {
+    /// Counts a failure of the server to serve a version. Returns whether to relist. Every relist without a healthy watch
+    /// afterwards quadruples the number of attempts before the next one.
+    fn attempts_exhausted(&mut self) -> bool {
         self.failures += 1;
-        let tries = TRIES_PER_VERSION.saturating_mul(4_u32.saturating_pow(self.relists));
-        let exhausted = self.failures >= tries;
+        let attempts = ATTEMPTS_PER_VERSION.saturating_mul(4_u32.saturating_pow(self.relists));
+        let exhausted = self.failures >= attempts;
         if exhausted {
             self.failures = 0;
         }
@@ -308,6 +299,6 @@ impl Machine {
     }
 }
 
-fn broken(kind: io::ErrorKind, what: &str) -> Error {
+fn watch_failed(kind: io::ErrorKind, what: &str) -> Error {
     Error::WatchFailed(kube_client::Error::ReadEvents(io::Error::new(kind, what)))
 }

@@ -1,4 +1,4 @@
-//! Indexes against looking at everything.
+//! Indexes compared with full scans.
 
 use super::{Store, store, tests::object};
 use crate::{reflector::Index, watcher::Event};
@@ -13,7 +13,7 @@ use std::{
     },
 };
 
-/// The letters of the annotation `letters`, each a key.
+/// The index keys: the letters of the annotation `letters`.
 fn letters(object: &ConfigMap) -> Vec<char> {
     object.annotations().get("letters").map(|letters| letters.chars().collect()).unwrap_or_default()
 }
@@ -30,23 +30,23 @@ fn named(found: Vec<Arc<ConfigMap>>) -> BTreeSet<(String, String)> {
     let all: Vec<_> =
         found.iter().map(|it| (it.name_any(), it.resource_version().unwrap_or_default())).collect();
     let set: BTreeSet<_> = all.iter().cloned().collect();
-    assert_eq!(set.len(), all.len(), "nothing comes twice");
+    assert_eq!(set.len(), all.len(), "no object is returned twice");
     set
 }
 
 fn check(store: &Store<ConfigMap>, by_letter: &Index<ConfigMap, char>, by_label: &Index<ConfigMap, String>) {
     for letter in "abcd".chars() {
-        let naive = named(store.state_filter(|object| letters(object).contains(&letter)));
-        assert_eq!(named(store.by_index(by_letter, &letter)), naive, "{letter}");
+        let expected = named(store.state_filter(|object| letters(object).contains(&letter)));
+        assert_eq!(named(store.by_index(by_letter, &letter)), expected, "{letter}");
         let label = format!("l0={letter}");
-        let naive =
+        let expected =
             named(store.state_filter(|object| object.labels().get("l0") == Some(&letter.to_string())));
-        assert_eq!(named(store.by_index(by_label, &label)), naive, "{label}");
+        assert_eq!(named(store.by_index(by_label, &label)), expected, "{label}");
         for selector in [format!("l0={letter}"), format!("l1 in (a,{letter}),l0"), format!("l0!={letter}")] {
             let selector: Selector = selector.parse().unwrap();
-            let naive =
+            let expected =
                 named(store.state_filter(|it| kube_core::SelectorExt::matches(&selector, it.labels())));
-            assert_eq!(named(store.state_filter_selector(&selector)), naive, "{selector}");
+            assert_eq!(named(store.state_filter_selector(&selector)), expected, "{selector}");
         }
     }
 }
@@ -55,19 +55,19 @@ proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn agree_with_looking_at_everything(
+    fn indexes_agree_with_full_scans(
         late in any::<bool>(),
-        deeds in prop::collection::vec((0..8u8, 0..6u8, "[abcd]{0,3}"), 0..80),
+        actions in prop::collection::vec((0..8u8, 0..6u8, "[abcd]{0,3}"), 0..80),
     ) {
         let (by_letter, by_label) = (Index::new(letters), Index::labels());
         let (store, writer) = store();
         let mut writer = if late { writer } else { writer.with_index(&by_letter).with_index(&by_label) };
-        let half = deeds.len() / 2;
-        for (version, (what, name, letters)) in deeds.into_iter().enumerate() {
+        let half = actions.len() / 2;
+        for (version, (what, name, letters)) in actions.into_iter().enumerate() {
             if late && version == half {
                 writer = writer.with_index(&by_letter).with_index(&by_label);
             }
-            let object = with(name, version / 3, &letters); // some states come twice
+            let object = with(name, version / 3, &letters); // some states are repeated
             writer.apply_watcher_event(&match what {
                 0 => Event::Init,
                 1 | 2 => Event::InitApply(object),
@@ -81,7 +81,7 @@ proptest! {
 }
 
 #[test]
-fn an_index_that_was_not_declared_is_only_slower() {
+fn by_index_works_without_a_declared_index() {
     let by_letter = Index::new(letters);
     let (store, mut writer) = store();
     writer.apply_watcher_event(&Event::Apply(with(1, 1, "ab")));
@@ -106,11 +106,11 @@ fn a_lookup_in_a_declared_index_does_not_visit_other_objects() {
     }
     calls.store(0, Relaxed);
     assert_eq!(store.by_index(&by_name, "7").len(), 1);
-    assert_eq!(calls.load(Relaxed), 0, "only what the index has under the key is visited");
+    assert_eq!(calls.load(Relaxed), 0, "only the objects with the key are visited");
 }
 
 #[test]
-fn a_list_replaces_objects_and_indexes_at_once() {
+fn a_list_replaces_objects_and_indexes_atomically() {
     let by_letter = Index::new(letters);
     let (store, writer) = store();
     let mut writer = writer.with_index(&by_letter);
@@ -124,7 +124,7 @@ fn a_list_replaces_objects_and_indexes_at_once() {
 }
 
 #[test]
-fn an_object_leaves_an_index_whose_function_panics_at_its_last_state() {
+fn an_object_is_removed_from_an_index_whose_function_panics_at_its_last_state() {
     for replaced in [false, true] {
         let broken = Arc::new(AtomicBool::new(false));
         let by_letter = Index::new({

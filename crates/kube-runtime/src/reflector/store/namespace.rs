@@ -1,8 +1,12 @@
-//! Filling a cache by several collections, one for each namespace.
+//! Filling a store from several collections, one for each namespace.
 
-use super::{ListVersion, Writer, writer::same_state};
+use super::{
+    shared::{keyed, same_state},
+    watermarks::ListVersion,
+    writer::Writer,
+};
 use crate::{
-    reflector::{Lookup, index::IndexKeys, store::reader::keyed},
+    reflector::{Lookup, index::IndexKeys},
     watcher::Event,
 };
 use ahash::AHashSet;
@@ -12,15 +16,15 @@ use std::{
     sync::Arc,
 };
 
-/// An object, the index keys of the state that is there, and those of the object unless it is to go.
+/// An object, the index keys of its current state, and the keys of its new state; `None` if the object is removed.
 type TableChange<K> = (Arc<K>, Vec<IndexKeys>, Option<Vec<IndexKeys>>);
 
-/// What a list of one namespace has brought.
+/// A list of one namespace.
 #[derive(Debug)]
 pub(in crate::reflector) struct NamespaceList<K> {
-    /// By name: what a list changes is told in an order that can be repeated.
+    /// Sorted by name, so that the order of events is reproducible.
     pub(in crate::reflector) objects: BTreeMap<Box<str>, K>,
-    /// The objects that exist and cannot be decoded, with their uids: their last readable states stay.
+    /// The undecodable objects by name, with their uids. Their last readable states are retained.
     pub(in crate::reflector) undecodable: BTreeMap<Box<str>, Option<String>>,
 }
 
@@ -31,8 +35,8 @@ impl<K> Default for NamespaceList<K> {
 }
 
 impl<K: Lookup> NamespaceList<K> {
-    /// Whether the last readable state of an object stays.
-    pub(in crate::reflector) fn keeps(&self, name: &str, last: &K) -> bool {
+    /// Whether the last readable state of an object is retained.
+    pub(in crate::reflector) fn retains(&self, name: &str, last: &K) -> bool {
         let uid = self.undecodable.get(name);
         uid.is_some_and(|uid| uid.is_none() || uid.as_deref() == last.uid().as_deref())
     }
@@ -42,97 +46,97 @@ impl<K: 'static + Lookup + Clone> Writer<K>
 where
     K::DynamicType: Eq + Hash + Clone,
 {
-    /// From now on each namespace is a collection of its own.
+    /// From now on each namespace is a collection.
     pub(in crate::reflector) fn split_by_namespace(&mut self) {
         self.watermarks().change(|watermarks| watermarks.split_by_namespace());
     }
 
-    pub(in crate::reflector) fn join(&mut self, namespace: &str) {
-        self.watermarks().change(|watermarks| watermarks.join(namespace));
+    pub(in crate::reflector) fn add_namespace(&mut self, namespace: &str) {
+        self.watermarks().change(|watermarks| watermarks.add_namespace(namespace));
     }
 
-    /// All namespaces there are have joined.
-    pub(in crate::reflector) fn settle(&mut self) {
-        self.watermarks().change(|watermarks| watermarks.settle());
+    /// All namespaces have been added.
+    pub(in crate::reflector) fn set_namespaces_known(&mut self) {
+        self.watermarks().change(|watermarks| watermarks.set_namespaces_known());
     }
 
-    pub(in crate::reflector) fn leave(&mut self, namespace: &str) {
-        self.watermarks().change(|watermarks| watermarks.leave(namespace));
+    pub(in crate::reflector) fn remove_namespace(&mut self, namespace: &str) {
+        self.watermarks().change(|watermarks| watermarks.remove_namespace(namespace));
     }
 
     pub(in crate::reflector) fn start_list_in(&mut self, namespace: &str) {
         self.watermarks().change(|watermarks| watermarks.start_list(namespace));
     }
 
-    /// The list of the namespace has arrived. It is not visible yet.
-    pub(in crate::reflector) fn list_arrived_in(&mut self, namespace: &str) {
-        self.watermarks().change(|watermarks| watermarks.list_arrived(namespace));
+    /// The list of the namespace was received completely, and is not visible yet.
+    pub(in crate::reflector) fn complete_list_in(&mut self, namespace: &str) {
+        self.watermarks().change(|watermarks| watermarks.complete_list(namespace));
     }
 
-    /// The list of the namespace that arrived last is visible.
-    pub(in crate::reflector) fn finish_list_in(&mut self, namespace: &str, version: ListVersion) {
+    /// The last completed list of the namespace is visible.
+    pub(in crate::reflector) fn show_list_in(&mut self, namespace: &str, version: ListVersion) {
         let shared = self.shared();
         let is_met = |key: &_, awaited: &_| shared.is_met(key, awaited);
-        shared.watermarks.change(|watermarks| watermarks.finish_list(namespace, version, is_met));
+        shared.watermarks.change(|watermarks| watermarks.show_list(namespace, version, is_met));
     }
 
-    /// Everything in the namespace up to this version is known; empty where versions cannot be compared.
+    /// Everything in the namespace up to this version is known; empty if versions are opaque.
     pub(in crate::reflector) fn progress_in(&mut self, namespace: &str, version: &str) {
         self.watermarks().change(|watermarks| watermarks.progress(namespace, version));
     }
 
-    /// Puts the objects of a list in the place of those of these names, all at once, and returns the events that tell
-    /// the difference, by name.
+    /// Replaces the objects with the names `old` by those of a list, atomically. Returns the difference as events, sorted by
+    /// name.
     pub(in crate::reflector) fn replace_in(
         &mut self,
         namespace: &str,
-        before: &AHashSet<Box<str>>,
+        old: &AHashSet<Box<str>>,
         list: NamespaceList<K>,
     ) -> Vec<Event<Arc<K>>> {
-        let gone = self.gone_from(namespace, before, &list);
+        let removed = self.missing_from(&list, namespace, old);
         let changed = self.changed_by(list);
-        let changes: Vec<TableChange<K>> = gone
+        let changes: Vec<TableChange<K>> = removed
             .iter()
-            .map(|last| (Arc::clone(last), self.keys_before(last), None))
+            .map(|last| (Arc::clone(last), self.indexes.keys_of_current(last), None))
             .chain(changed.iter().filter_map(|object| {
-                let present = || self.shared().objects.read(|table| table.get_same_key(object).cloned());
-                let (before, after) = self.index_keys(present, object)?;
-                Some((Arc::clone(object), before, Some(after)))
+                let current = || self.shared().objects.read(|table| table.get_same_key(object).cloned());
+                let (old_keys, new_keys) = self.indexes.keys(current, object)?;
+                Some((Arc::clone(object), old_keys, Some(new_keys)))
             }))
             .collect();
         let replaced: Vec<Option<Arc<K>>> = self.shared().objects.change(|table| {
-            let change = |(object, before, after): TableChange<K>| match after {
-                Some(after) => table.insert(object, before, after),
-                None => table.remove(&object, before),
+            let change = |(object, old_keys, new_keys): TableChange<K>| match new_keys {
+                Some(new_keys) => table.insert(object, old_keys, new_keys),
+                None => table.remove(&object, old_keys),
             };
             changes.into_iter().map(change).collect()
         });
-        drop(replaced); // without the lock
-        self.shared().objects.publish(gone.iter().chain(&changed).cloned().map(keyed));
-        gone.into_iter().map(Event::Delete).chain(changed.into_iter().map(Event::Apply)).collect()
+        drop(replaced); // without the lock: `K::drop` is user code
+        self.shared().objects.publish(removed.iter().chain(&changed).cloned().map(keyed));
+        removed.into_iter().map(Event::Delete).chain(changed.into_iter().map(Event::Apply)).collect()
     }
 
-    /// The last states of the objects that the list lacks.
-    fn gone_from(
+    /// The last states of the objects with the names `old` that the list does not contain.
+    fn missing_from(
         &self,
-        namespace: &str,
-        before: &AHashSet<Box<str>>,
         list: &NamespaceList<K>,
+        namespace: &str,
+        old: &AHashSet<Box<str>>,
     ) -> Vec<Arc<K>> {
         let names: BTreeSet<&str> =
-            before.iter().map(|name| &**name).filter(|name| !list.objects.contains_key(*name)).collect();
+            old.iter().map(|name| &**name).filter(|name| !list.objects.contains_key(*name)).collect();
         self.shared().objects.read(|table| {
-            let last = |name| table.get(Some(namespace), name).filter(|last| !list.keeps(name, last));
+            let last = |name| table.get(Some(namespace), name).filter(|last| !list.retains(name, last));
             names.into_iter().filter_map(last).cloned().collect()
         })
     }
 
-    /// The objects of a list that are new or in another state than before.
+    /// The objects of a list that are new or changed.
     fn changed_by(&self, list: NamespaceList<K>) -> Vec<Arc<K>> {
         let objects: Vec<K> = list.objects.into_values().collect();
         let changed: Vec<bool> = self.shared().objects.read(|table| {
             let is_new =
-                |object: &K| table.get_same_key(object).is_none_or(|present| !same_state(&**present, object));
+                |object: &K| table.get_same_key(object).is_none_or(|current| !same_state(&**current, object));
             objects.iter().map(is_new).collect()
         });
         let changed = objects.into_iter().zip(changed).filter(|(_, changed)| *changed);

@@ -1,45 +1,65 @@
-//! Reading a cache.
+//! Reading a store.
 
-use super::{Store, wait::SharedWatermarks, writer::in_order};
-use crate::reflector::{
-    Index, Lookup, ObjectKey, ObjectRef, ReflectHandle, inbox::Inbox, index::AnyIndex, published::Published,
-    table::Table,
-};
+use super::shared::Shared;
+use crate::reflector::{Index, Lookup, ObjectKey, ObjectRef, indexed_table::IndexedTable};
 use kube_core::{ResourceExt, Selector, SelectorExt};
-use parking_lot::{Mutex, RwLock};
 use std::{borrow::Borrow, fmt, hash::Hash, sync::Arc};
+use tokio::sync::watch;
 
-/// What was waited for cannot come any more: the writer of the cache is gone.
-#[derive(Debug, thiserror::Error)]
-#[error("the writer of the store was dropped before what was waited for was in the store")]
-pub struct WriterDropped(pub(super) ());
-
-/// What readers and the writer share.
+/// Reads the cached objects of one kind. Clones read the same cache.
 ///
-/// No two of the locks are held at the same time, but for `listed` or `watermarks` while `objects` is read. Nothing that users wrote
-/// runs under any of them.
-pub(super) struct Shared<K: Lookup> {
-    pub(super) dyntype: K::DynamicType,
-    pub(super) objects: Published<Table<K>, ObjectKey, Arc<K>>,
-    /// What the list under way has brought so far.
-    pub(super) listed: RwLock<Option<Table<K>>>,
-    /// How far the visible objects have come. Changed after `objects`, so that whoever is woken finds them.
-    pub(super) watermarks: Arc<SharedWatermarks>,
-    /// Indexes that readers have declared, for the writer to add.
-    pub(super) wanted_indexes: Mutex<Vec<Arc<dyn AnyIndex<K>>>>,
+/// Every call returns a snapshot: later events do not change it.
+///
+/// ```
+/// use k8s_openapi::api::core::v1::ConfigMap;
+/// use kube_core::{Expression, ResourceExt, Selector};
+/// use kube_runtime::{reflector::{self, ObjectRef}, watcher::Event};
+/// # let map = |name: &str, tier: &str| -> Result<ConfigMap, serde_json::Error> {
+/// #     let metadata = serde_json::json!({ "name": name, "namespace": "shop", "labels": { "tier": tier } });
+/// #     Ok(ConfigMap { metadata: serde_json::from_value(metadata)?, ..ConfigMap::default() })
+/// # };
+///
+/// let (store, mut writer) = reflector::store::<ConfigMap>();
+/// assert!(store.is_empty() && !store.is_ready());
+/// writer.apply_watcher_event(&Event::Init);
+/// for (name, tier) in [("front", "web"), ("back", "api")] {
+///     writer.apply_watcher_event(&Event::InitApply(map(name, tier)?));
+/// }
+/// writer.apply_watcher_event(&Event::InitDone);
+///
+/// assert!(store.is_ready() && store.len() == 2 && store.state().len() == 2);
+/// assert!(store.get(&ObjectRef::new("front").within("shop")).is_some());
+/// assert!(store.find(|map| map.name_any() == "side").is_none());
+/// assert_eq!(store.state_filter(|map| map.name_any().ends_with("ck")).len(), 1);
+/// let web = Selector::from(Expression::Equal("tier".into(), "web".into()));
+/// assert_eq!(store.state_filter_selector(&web)[0].name_any(), "front");
+/// # Ok::<(), serde_json::Error>(())
+/// ```
+pub struct Store<K: 'static + Lookup>
+where
+    K::DynamicType: Hash + Eq,
+{
+    pub(super) shared: Arc<Shared<K>>,
+    /// Whether the first list is complete.
+    pub(super) ready: watch::Receiver<bool>,
 }
+
+/// The writer of the store was dropped, so the awaited state cannot arrive.
+#[derive(Debug, thiserror::Error)]
+#[error("the writer of the store was dropped before the awaited state was in the store")]
+pub struct WriterDropped(pub(super) ());
 
 impl<K: 'static + Clone + Lookup> Store<K>
 where
     K::DynamicType: Eq + Hash + Clone,
 {
-    /// Waits until the first complete list is in the store. Returns at once where it is already.
+    /// Waits until the first complete list is in the store. Returns at once if it already is.
     ///
     /// The stream that fills the store has to be polled meanwhile.
     ///
     /// # Errors
     ///
-    /// [`WriterDropped`] if the writer went away before, so that waiting would never end.
+    /// [`WriterDropped`] if the writer is dropped before.
     ///
     /// ```
     /// use k8s_openapi::api::core::v1::ConfigMap;
@@ -51,7 +71,7 @@ where
     /// store.wait_until_ready().await?;
     /// let (orphan, writer) = reflector::store::<ConfigMap>();
     /// drop(writer);
-    /// assert!(orphan.wait_until_ready().await.is_err(), "instead of waiting for ever");
+    /// assert!(orphan.wait_until_ready().await.is_err(), "an error instead of a hang");
     /// # Ok::<(), reflector::store::WriterDropped>(())
     /// # })?;
     /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -66,30 +86,30 @@ where
         *self.ready.borrow()
     }
 
-    /// The object that `key` names. O(1).
+    /// The object with this key. O(1).
     ///
-    /// An object of the whole cluster is found by a key with a namespace too: that is how the owner references of its
-    /// children name it.
+    /// A cluster-scoped object is also found by a key with a namespace, because keys made from owner references contain the
+    /// namespace of the child.
     #[must_use]
     pub fn get(&self, key: &ObjectRef<K>) -> Option<Arc<K>> {
         if key.dyntype != self.shared.dyntype {
             return None;
         }
-        self.look_up(key.namespace.as_deref(), &key.name)
+        self.lookup(key.namespace.as_deref(), &key.name)
     }
 
-    /// The newest state of the object that `key` names: of the list under way if that has it already.
+    /// The newest state of the object, also from the running list if that contains it.
     ///
-    /// Whoever acts on an event wants the state that the event was about, not one of before the list.
+    /// A reconcile triggered by an event of a list must see the state in that event, not the state before the list.
     pub(crate) fn newest(&self, key: &ObjectKey) -> Option<Arc<K>> {
         let (namespace, name) = (key.namespace.as_deref(), &*key.name);
         let in_list =
-            |table: &Table<K>| table.get(namespace, name).or_else(|| table.get(None, name)).cloned();
+            |table: &IndexedTable<K>| table.get(namespace, name).or_else(|| table.get(None, name)).cloned();
         let listed = self.shared.listed.read().as_ref().and_then(in_list);
-        listed.or_else(|| self.look_up(namespace, name))
+        listed.or_else(|| self.lookup(namespace, name))
     }
 
-    pub(super) fn look_up(&self, namespace: Option<&str>, name: &str) -> Option<Arc<K>> {
+    pub(super) fn lookup(&self, namespace: Option<&str>, name: &str) -> Option<Arc<K>> {
         self.shared
             .objects
             .read(|table| table.get(namespace, name).or_else(|| table.get(None, name)).cloned())
@@ -101,9 +121,9 @@ where
         self.shared.objects.read(|table| table.iter().cloned().collect())
     }
 
-    /// The objects for which `predicate` holds, in no particular order. O(n).
+    /// The objects for which `predicate` returns true, in no particular order. O(n).
     ///
-    /// `predicate` sees the objects as they were when the call began, and holds up nobody: the store may change meanwhile.
+    /// `predicate` runs without a lock on a snapshot: it blocks neither the writer nor other readers.
     #[must_use]
     pub fn state_filter<P>(&self, predicate: P) -> Vec<Arc<K>>
     where
@@ -112,8 +132,8 @@ where
         self.state().into_iter().filter(|object| predicate(object)).collect()
     }
 
-    /// The objects that have `key` in this index, in no particular order. O(number of them) where the index was
-    /// declared with [`Writer::with_index`](super::Writer::with_index); otherwise the same, in O(n).
+    /// The objects that have `key` in this index, in no particular order. O(number of results) if the index was declared with
+    /// [`Writer::with_index`](super::Writer::with_index); otherwise O(n).
     #[must_use]
     pub fn by_index<T, Q>(&self, index: &Index<K, T>, key: &Q) -> Vec<Arc<K>>
     where
@@ -126,21 +146,21 @@ where
         found.unwrap_or_else(|| self.state_filter(|object| index.has(object, key)))
     }
 
-    /// The objects whose labels match, in no particular order. O(n); where the store has an
-    /// [`Index::labels`] and the selector asks for the value of a label, O(number of objects with that label and value).
+    /// The objects whose labels match, in no particular order. O(n); if the store has an [`Index::labels`] and the selector
+    /// requires a value of a label, O(number of objects with that label and value).
     #[must_use]
     pub fn state_filter_selector(&self, selector: &Selector) -> Vec<Arc<K>>
     where
         K: ResourceExt,
     {
-        let some = self.shared.objects.read(|table| Some(table.candidates(selector)?.cloned().collect()));
-        let some: Vec<Arc<K>> = some.unwrap_or_else(|| self.state());
-        some.into_iter().filter(|object| selector.matches(object.labels())).collect()
+        let indexed = self.shared.objects.read(|table| Some(table.candidates(selector)?.cloned().collect()));
+        let candidates: Vec<Arc<K>> = indexed.unwrap_or_else(|| self.state());
+        candidates.into_iter().filter(|object| selector.matches(object.labels())).collect()
     }
 
-    /// Some object for which `predicate` holds. O(n).
+    /// Any object for which `predicate` returns true. O(n).
     ///
-    /// `predicate` sees the objects as they were when the call began, and holds up nobody: the store may change meanwhile.
+    /// `predicate` runs without a lock on a snapshot: it blocks neither the writer nor other readers.
     #[must_use]
     pub fn find<P>(&self, predicate: P) -> Option<Arc<K>>
     where
@@ -149,73 +169,39 @@ where
         self.state().into_iter().find(|object| predicate(object))
     }
 
-    /// How many objects there are.
+    /// The number of objects.
     #[must_use]
     pub fn len(&self) -> usize {
-        self.shared.objects.read(Table::len)
+        self.shared.objects.read(IndexedTable::len)
     }
 
-    /// Whether there are none.
+    /// Whether there are no objects.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// A stream of the objects as they change, where the store is [shared](super::store_shared).
-    ///
-    /// ```
-    /// use k8s_openapi::api::core::v1::ConfigMap;
-    /// use kube_runtime::{reflector, watcher::Event};
-    /// # tokio::runtime::Builder::new_current_thread().build()?.block_on(async {
-    ///
-    /// use futures::StreamExt;
-    ///
-    /// let (store, mut writer) = reflector::store_shared::<ConfigMap>(16);
-    /// let subscriber = store.subscribe().expect("the store is shared");
-    /// writer.apply_watcher_event(&Event::Apply(ConfigMap::default()));
-    /// drop(writer);
-    /// assert_eq!(subscriber.count().await, 1);
-    /// # Ok::<(), reflector::store::WriterDropped>(())
-    /// # })?;
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    #[must_use]
-    pub fn subscribe(&self) -> Option<ReflectHandle<K>> {
-        let inbox = self.shared.objects.subscribe(|table| {
-            let mut present: Vec<_> = table.iter().cloned().collect();
-            in_order(&mut present);
-            present.into_iter().map(keyed)
-        });
-        inbox.map(|inbox| ReflectHandle::new(self.clone(), inbox))
-    }
-
-    /// A subscriber who begins with what waits for another one.
-    pub(in crate::reflector) fn fork(&self, inbox: &Inbox<ObjectKey, Arc<K>>) -> Option<ReflectHandle<K>> {
-        self.shared.objects.fork(inbox).map(|inbox| ReflectHandle::new(self.clone(), inbox))
-    }
-
-    /// Declares an index of what is there and of what comes. The writer adds it with its next change; until then, looking up takes
-    /// O(n).
+    /// Declares an index of current and future objects. The writer adds it with its next change; until then, a lookup is O(n).
     pub(crate) fn add_index<T>(&self, index: &Index<K, T>)
     where
         K: Send + Sync,
         T: Eq + Hash + Send + Sync + 'static,
     {
-        self.shared.wanted_indexes.lock().push(Arc::new(index.clone()));
+        self.shared.pending_indexes.lock().push(Arc::new(index.clone()));
     }
 
     pub(crate) fn dyntype(&self) -> &K::DynamicType {
         &self.shared.dyntype
     }
 
-    /// Whether this very state of the object is what readers see.
-    pub(crate) fn shows(&self, object: &Arc<K>) -> bool {
+    /// Whether readers see exactly this `Arc`.
+    pub(crate) fn contains(&self, object: &Arc<K>) -> bool {
         self.shared
             .objects
-            .read(|table| table.get_same_key(object).is_some_and(|shown| Arc::ptr_eq(shown, object)))
+            .read(|table| table.get_same_key(object).is_some_and(|visible| Arc::ptr_eq(visible, object)))
     }
 
-    /// The names of all objects.
+    /// The keys of all objects.
     pub(crate) fn keys(&self) -> Vec<ObjectKey> {
         self.shared.objects.read(|table| table.iter().map(|object| ObjectKey::of(&**object)).collect())
     }
@@ -235,15 +221,11 @@ where
     K::DynamicType: Hash + Eq + fmt::Debug,
 {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (ready, objects) = (*self.ready.borrow(), self.shared.objects.read(Table::len));
+        let (ready, objects) = (*self.ready.borrow(), self.shared.objects.read(IndexedTable::len));
         f.debug_struct("Store")
             .field("dyntype", &self.shared.dyntype)
             .field("ready", &ready)
             .field("objects", &objects)
             .finish()
     }
-}
-
-pub(super) fn keyed<K: Lookup>(object: Arc<K>) -> (ObjectKey, Arc<K>) {
-    (ObjectKey::of(&*object), object)
 }

@@ -1,4 +1,4 @@
-//! Readers and the writer at the same time, and user code that uses the store it is called from.
+//! Concurrent readers and writer, and user code that uses the store that calls it.
 
 use super::{
     Store, Writer, store,
@@ -17,15 +17,15 @@ use std::{
     time::Duration,
 };
 
-/// Fails where `work` does not end: a deadlock is a failed test, not a hung one.
-fn ends(work: impl FnOnce() + Send + 'static) {
+/// Runs `work` with a timeout, so that a deadlock fails the test instead of hanging it.
+fn without_deadlock(work: impl FnOnce() + Send + 'static) {
     let (done, is_done) = mpsc::channel();
     let worker = thread::spawn(move || {
         work();
         done.send(()).ok();
     });
     match is_done.recv_timeout(Duration::from_secs(20)) {
-        Err(mpsc::RecvTimeoutError::Timeout) => panic!("user code and the store wait for each other"),
+        Err(mpsc::RecvTimeoutError::Timeout) => panic!("user code and the store deadlocked"),
         Ok(()) | Err(mpsc::RecvTimeoutError::Disconnected) => worker.join().unwrap(),
     }
 }
@@ -39,8 +39,8 @@ fn with_one() -> (Store<ConfigMap>, Writer<ConfigMap>) {
 }
 
 #[test]
-fn the_store_can_change_while_a_predicate_or_an_index_function_runs() {
-    ends(|| {
+fn a_predicate_or_index_function_may_write_to_the_store() {
+    without_deadlock(|| {
         let (store, writer) = with_one();
         let (writer, mut count) = (Mutex::new(writer), 1..);
         let mut version = || count.next().unwrap().to_string();
@@ -50,30 +50,34 @@ fn the_store_can_change_while_a_predicate_or_an_index_function_runs() {
             writer.lock().unwrap().apply_watcher_event(&event);
             true
         };
-        assert_eq!(store.state_filter(change).len(), 1, "what was there when it began");
+        assert_eq!(store.state_filter(change).len(), 1, "the snapshot at the start of the call");
         assert!(store.find(change).is_some());
         assert_eq!(store.len(), 2);
     });
 }
 
 #[test]
-fn an_index_function_may_read_the_store_it_is_an_index_of() {
-    ends(|| {
+fn an_index_function_may_read_its_own_store() {
+    without_deadlock(|| {
         let (store, writer) = with_one();
         let reader = store.clone();
-        let neighbours = Index::new(move |_: &ConfigMap| Some(reader.len()));
-        assert_eq!(store.by_index(&neighbours, &1).len(), 1, "not declared yet");
-        let mut writer = writer.with_index(&neighbours);
+        let by_store_size = Index::new(move |_: &ConfigMap| Some(reader.len()));
+        assert_eq!(store.by_index(&by_store_size, &1).len(), 1, "not declared yet");
+        let mut writer = writer.with_index(&by_store_size);
         writer.apply_watcher_event(&Event::InitApply(object("b", "2")));
         writer.apply_watcher_event(&Event::Apply(object("c", "3")));
-        assert_eq!(store.by_index(&neighbours, &1).len(), 2, "`a` and, before it was there itself, `b`");
-        assert_eq!(store.by_index(&neighbours, &2).len(), 1);
+        assert_eq!(
+            store.by_index(&by_store_size, &1).len(),
+            2,
+            "`a`, and `b`, whose key was computed before it was visible"
+        );
+        assert_eq!(store.by_index(&by_store_size, &2).len(), 1);
     });
 }
 
 #[test]
 fn an_index_function_may_read_the_store_during_a_list() {
-    ends(|| {
+    without_deadlock(|| {
         let (store, writer) = with_one();
         let reader = store.clone();
         let mut writer =
@@ -90,14 +94,14 @@ fn named(name: &str) -> crate::reflector::ObjectKey {
 }
 
 #[test]
-fn readers_that_overlap_do_not_starve_the_writer() {
-    ends(|| {
+fn overlapping_readers_do_not_starve_the_writer() {
+    without_deadlock(|| {
         let (store, mut writer) = with_one();
         let written = AtomicBool::new(false);
         thread::scope(|scope| {
             for reader in 0..4 {
                 let (store, written) = (&store, &written);
-                // Each filter takes as long as the writer needs for all of its events.
+                // Each filter runs until the writer has written all events.
                 let slow = move |_: &ConfigMap| {
                     while !written.load(Ordering::Acquire) {
                         thread::yield_now();
@@ -119,8 +123,8 @@ fn readers_that_overlap_do_not_starve_the_writer() {
 }
 
 #[test]
-fn an_object_may_use_the_store_when_it_is_dropped() {
-    ends(|| {
+fn the_drop_of_an_object_may_use_the_store() {
+    without_deadlock(|| {
         let (store, mut writer) = store::<Dropping>();
         let make = |version: u32| Dropping { version, store: store.clone() };
         for version in 1..4 {
@@ -133,7 +137,7 @@ fn an_object_may_use_the_store_when_it_is_dropped() {
     });
 }
 
-/// An object that looks at its store when it goes.
+/// An object that reads its store when it is dropped.
 #[derive(Clone)]
 struct Dropping {
     version: u32,
@@ -183,7 +187,7 @@ impl crate::reflector::Lookup for Dropping {
 }
 
 #[test]
-fn an_index_function_that_panics_leaves_the_store_whole() {
+fn a_panicking_index_function_does_not_corrupt_the_store() {
     let panicky = Index::new(|map: &ConfigMap| {
         assert!(map.name_any() != "bad", "a panic of the test");
         Some(map.name_any())

@@ -1,4 +1,4 @@
-//! What a store shows, and when.
+//! The visible state of a store after each kind of event.
 
 use super::*;
 use crate::{
@@ -40,19 +40,19 @@ fn names(store: &Store<ConfigMap>) -> Vec<String> {
 }
 
 #[test]
-fn a_list_becomes_visible_all_at_once() {
+fn a_list_becomes_visible_atomically() {
     let (store, mut writer) = filled([Event::Init, Event::InitApply(object("a", "1")), Event::InitDone]);
     assert_eq!(names(&store), ["a"]);
     for event in [Event::Init, Event::InitApply(object("b", "2")), Event::InitApply(object("c", "3"))] {
         writer.apply_watcher_event(&event);
-        assert_eq!(names(&store), ["a"], "a list under way shows nothing");
+        assert_eq!(names(&store), ["a"], "a running list is not visible");
     }
     writer.apply_watcher_event(&Event::InitDone);
     assert_eq!(names(&store), ["b", "c"]);
 }
 
 #[test]
-fn a_list_that_starts_over_forgets_its_first_half() {
+fn a_list_that_starts_over_discards_its_first_half() {
     let (store, _writer) = filled([
         Event::Init,
         Event::InitApply(object("a", "1")),
@@ -64,7 +64,7 @@ fn a_list_that_starts_over_forgets_its_first_half() {
 }
 
 #[test]
-fn a_deletion_within_a_list_counts_for_the_list() {
+fn a_deletion_within_a_list_removes_the_object_from_it() {
     let (store, _writer) = filled([
         Event::Init,
         Event::InitApply(object("a", "1")),
@@ -76,65 +76,66 @@ fn a_deletion_within_a_list_counts_for_the_list() {
 }
 
 #[test]
-fn an_unchanged_object_keeps_its_place_through_a_relist() {
+fn an_unchanged_object_keeps_its_arc_through_a_relist() {
     let (store, mut writer) = filled([Event::Init, Event::InitApply(object("a", "1")), Event::InitDone]);
     let before = store.get(&key("a")).unwrap();
     for event in [Event::Init, Event::InitApply(object("a", "1")), Event::InitDone] {
-        writer.take_in(event);
+        writer.apply_event(event);
     }
     assert!(Arc::ptr_eq(&before, &store.get(&key("a")).unwrap()));
 
-    let reborn = ConfigMap {
+    let recreated = ConfigMap {
         metadata: ObjectMeta { uid: Some("another".into()), ..object("a", "1").metadata },
         ..Default::default()
     };
-    writer.take_in(Event::Apply(reborn));
+    writer.apply_event(Event::Apply(recreated));
     assert!(!Arc::ptr_eq(&before, &store.get(&key("a")).unwrap()), "another uid is another object");
 }
 
 #[test]
-fn what_came_stays_and_a_copy_goes_on() {
+fn the_store_keeps_the_received_object_and_passes_a_clone_on() {
     let (store, mut writer) = filled([]);
-    let place = |object: &ConfigMap| object.metadata.name.as_deref().unwrap().as_ptr();
+    let address = |object: &ConfigMap| object.metadata.name.as_deref().unwrap().as_ptr();
     let mut pass = |event: fn(ConfigMap) -> Event<ConfigMap>, version| {
-        let came = object("a", version);
-        let (was, passed) = (place(&came), writer.pass_through(event(came)).into_touched().unwrap());
-        let kept = store.get(&key("a"));
-        (passed, was, kept.as_deref().map(place))
+        let received = object("a", version);
+        let (received_at, passed) =
+            (address(&received), writer.pass_through(event(received)).into_touched().unwrap());
+        let stored = store.get(&key("a"));
+        (passed, received_at, stored.as_deref().map(address))
     };
-    let (passed, was, kept) = pass(Event::Apply, "1");
-    assert_eq!((passed.metadata.resource_version.as_deref(), kept), (Some("1"), Some(was)));
-    assert_ne!(place(&passed), was);
-    // Of what the store has already, no copy is made.
-    let (passed, was, kept_still) = pass(Event::Apply, "1");
-    assert_eq!((place(&passed), kept_still), (was, kept));
-    let (passed, _, kept) = pass(Event::Delete, "2");
-    assert_eq!((passed.metadata.resource_version.as_deref(), kept), (Some("2"), None));
+    let (passed, received_at, stored_at) = pass(Event::Apply, "1");
+    assert_eq!((passed.metadata.resource_version.as_deref(), stored_at), (Some("1"), Some(received_at)));
+    assert_ne!(address(&passed), received_at);
+    // A state that the store already has is not cloned.
+    let (passed, received_at, still_stored_at) = pass(Event::Apply, "1");
+    assert_eq!((address(&passed), still_stored_at), (received_at, stored_at));
+    let (passed, _, stored_at) = pass(Event::Delete, "2");
+    assert_eq!((passed.metadata.resource_version.as_deref(), stored_at), (Some("2"), None));
 }
 
 #[test]
-fn events_change_single_objects() {
+fn apply_and_delete_change_single_objects() {
     let (store, mut writer) = filled([Event::Init, Event::InitApply(object("a", "1")), Event::InitDone]);
-    let seen = writer.take_in(Event::Apply(object("a", "2"))).into_applied().unwrap();
+    let seen = writer.apply_event(Event::Apply(object("a", "2"))).into_applied().unwrap();
     assert!(Arc::ptr_eq(&seen, &store.get(&key("a")).unwrap()));
     assert_eq!(seen.metadata.resource_version.as_deref(), Some("2"));
-    assert!(writer.take_in(Event::Delete(object("a", "3"))).into_applied().is_none());
+    assert!(writer.apply_event(Event::Delete(object("a", "3"))).into_applied().is_none());
     assert!(store.is_empty());
 }
 
 #[test]
-fn is_ready_from_the_first_complete_list_on() {
+fn the_store_is_ready_after_the_first_complete_list() {
     let (store, mut writer) = filled([Event::Init, Event::InitApply(object("a", "1"))]);
     assert!(!store.is_ready());
     assert!(store.wait_until_ready().now_or_never().is_none());
     writer.apply_watcher_event(&Event::InitDone);
     assert!(store.wait_until_ready().now_or_never().unwrap().is_ok());
     drop(writer);
-    assert!(store.wait_until_ready().now_or_never().unwrap().is_ok(), "ready stays ready");
+    assert!(store.wait_until_ready().now_or_never().unwrap().is_ok(), "a ready store stays ready");
 }
 
 #[test]
-fn waiting_for_a_writer_that_is_gone_is_an_error() {
+fn waiting_for_readiness_fails_when_the_writer_is_dropped() {
     let (store, writer) = filled([Event::Init]);
     drop(writer);
     let error = store.wait_until_ready().now_or_never().unwrap().unwrap_err();
@@ -142,7 +143,7 @@ fn waiting_for_a_writer_that_is_gone_is_an_error() {
 }
 
 #[test]
-fn finds_by_predicate_and_by_label() {
+fn objects_are_found_by_predicate_and_by_label() {
     let mut labelled = object("a", "1");
     labelled.metadata.labels = Some([("app".to_owned(), "web".to_owned())].into());
     let (store, _writer) = filled([Event::Apply(labelled), Event::Apply(object("b", "1"))]);
@@ -154,7 +155,7 @@ fn finds_by_predicate_and_by_label() {
 }
 
 #[test]
-fn an_object_of_the_cluster_is_found_by_its_childrens_idea_of_it() {
+fn a_cluster_scoped_object_is_found_by_a_key_with_a_namespace() {
     let cluster_wide = ConfigMap {
         metadata: ObjectMeta { name: Some("owner".into()), ..Default::default() },
         ..Default::default()
@@ -164,7 +165,7 @@ fn an_object_of_the_cluster_is_found_by_its_childrens_idea_of_it() {
 }
 
 #[test]
-fn a_late_subscriber_starts_with_what_is_there() {
+fn a_late_subscriber_starts_with_the_current_objects() {
     let (_store, mut writer) = filled([Event::Init, Event::InitApply(object("a", "1")), Event::InitDone]);
     let mut subscriber = writer.subscribe().unwrap();
     writer.apply_watcher_event(&Event::Apply(object("b", "2")));
@@ -174,16 +175,16 @@ fn a_late_subscriber_starts_with_what_is_there() {
 }
 
 #[test]
-fn a_subscriber_before_the_first_list_gets_all_of_it() {
+fn a_subscriber_before_the_first_list_receives_the_whole_list() {
     let (store, mut writer) = filled([Event::Init, Event::InitApply(object("a", "1"))]);
     let mut early = store.subscribe().unwrap();
-    assert!(early.next().now_or_never().is_none(), "a list under way shows nothing");
+    assert!(early.next().now_or_never().is_none(), "a running list is not visible");
     writer.apply_watcher_event(&Event::InitDone);
     assert_eq!(early.next().now_or_never().flatten().unwrap().name_any(), "a");
 }
 
 #[test]
-fn a_slow_subscriber_gets_the_newest_state_and_every_deletion() {
+fn a_slow_subscriber_receives_the_newest_state_and_every_deletion() {
     let (store, mut writer) = filled([]);
     let mut slow = writer.subscribe().unwrap();
     for version in ["1", "2", "3"] {
@@ -191,19 +192,19 @@ fn a_slow_subscriber_gets_the_newest_state_and_every_deletion() {
     }
     assert_eq!(slow.next().now_or_never().flatten().unwrap().metadata.resource_version.as_deref(), Some("3"));
     writer.apply_watcher_event(&Event::Delete(object("a", "4")));
-    let gone = slow.next().now_or_never().flatten().unwrap();
-    assert_eq!((gone.name_any().as_str(), store.get(&key("a"))), ("a", None));
+    let deleted = slow.next().now_or_never().flatten().unwrap();
+    assert_eq!((deleted.name_any().as_str(), store.get(&key("a"))), ("a", None));
     drop(writer);
-    assert_eq!(slow.next().now_or_never(), Some(None), "ends with its writer");
+    assert_eq!(slow.next().now_or_never(), Some(None), "the stream ends with the writer");
     assert_eq!(
         store.subscribe().unwrap().next().now_or_never(),
         Some(None),
-        "and so does one that comes later"
+        "a later subscriber's stream ends as well"
     );
 }
 
 #[test]
-fn a_relist_tells_subscribers_only_of_differences() {
+fn a_relist_sends_subscribers_only_the_differences() {
     let (_store, mut writer) = filled([
         Event::Init,
         Event::InitApply(object("same", "1")),
@@ -220,21 +221,21 @@ fn a_relist_tells_subscribers_only_of_differences() {
     ] {
         writer.apply_watcher_event(&event);
     }
-    let mut told: Vec<String> = std::iter::from_fn(|| subscriber.next().now_or_never().flatten())
+    let mut received: Vec<String> = std::iter::from_fn(|| subscriber.next().now_or_never().flatten())
         .map(|object| object.name_any())
         .collect();
-    told.sort();
-    assert_eq!(told, ["gone", "new"]);
+    received.sort();
+    assert_eq!(received, ["gone", "new"]);
 }
 
 #[test]
-fn an_unshared_cache_has_no_subscribers() {
+fn an_unshared_store_cannot_be_subscribed_to() {
     let (store, writer) = super::store::<ConfigMap>();
     assert!(writer.subscribe().is_none() && store.subscribe().is_none());
 }
 
 #[test]
-fn whoever_acts_on_an_event_sees_the_state_it_was_about() {
+fn newest_returns_the_state_of_the_running_list() {
     let (store, mut writer) = filled([Event::Init, Event::InitApply(object("a", "1")), Event::InitDone]);
     let named = |name| ObjectKey::of(&object(name, "0"));
     let version =
@@ -243,7 +244,7 @@ fn whoever_acts_on_an_event_sees_the_state_it_was_about() {
         writer.apply_watcher_event(&event);
     }
     assert_eq!((version("a"), version("b")), (Some("2".into()), Some("2".into())));
-    assert_eq!(names(&store), ["a"], "readers see the list as a whole or not at all");
+    assert_eq!(names(&store), ["a"], "readers see the list only when it is complete");
     assert_eq!(store.get(&key("a")).unwrap().metadata.resource_version.as_deref(), Some("1"));
     writer.apply_watcher_event(&Event::InitDone);
     assert_eq!((names(&store).len(), version("b")), (2, Some("2".into())));

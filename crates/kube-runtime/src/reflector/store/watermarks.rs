@@ -1,135 +1,135 @@
-//! How far each watched collection has come, and who waits for it to come further.
+//! High watermarks of the watched collections, and the waits for them.
 
-use crate::{reflector::ObjectKey, version::number};
+use crate::{reflector::ObjectKey, version::parse};
 use ahash::AHashMap;
 use std::collections::{BTreeMap, BTreeSet};
 use tokio::sync::oneshot;
 
-/// The highest version that is known of each collection that fills a store, and the waits for higher ones.
+/// The highest known version of each collection that fills a store, and the waits for higher ones.
 ///
-/// A store is filled by one collection, or by one for each namespace. A watch brings the changes of its collection in the order
-/// of their versions. So everything up to the highest one is known, whether it is still there or not.
+/// A store is filled by one collection, or by one for each namespace. A watch sends the changes of its collection in the order
+/// of their versions. So everything up to the highest version is known, even if later changes replaced it.
 ///
-/// No I/O in here, and nobody is woken: told what became visible, it hands out the [`Ended`] waits that were for it.
+/// No I/O, and no wakers are called: [`take_ended`](Self::take_ended) returns the waits that ended, to be woken without a lock.
 #[derive(Debug)]
 pub(super) struct HighWatermarks {
-    /// By namespace, or by the empty name where one collection fills the store.
+    /// By namespace, or by the empty string if one collection fills the store.
     collections: AHashMap<Box<str>, Collection>,
     by_namespace: bool,
-    /// Whether it is known which collections there are.
-    settled: bool,
+    /// Whether all namespaces have been added. Before that, a wait may begin in any namespace.
+    namespaces_known: bool,
     last_waiter: u64,
     closed: bool,
-    ended: Ended,
+    ended: EndedWaits,
 }
 
-/// Waits that have ended, to be told so without a lock: a waker may be code of users.
+/// Waits that ended. A waker may be user code that uses the store, so they are woken and dropped without a lock.
 #[derive(Debug, Default)]
-pub(super) struct Ended {
-    over: Vec<oneshot::Sender<()>>,
-    /// What these waited for does not come, or nobody waits for it any more.
-    given_up: Vec<Waiter>,
+pub(super) struct EndedWaits {
+    completed: Vec<oneshot::Sender<()>>,
+    /// Their waits fail, or were dropped.
+    abandoned: Vec<Waiter>,
 }
 
-impl Ended {
+impl EndedWaits {
     pub(super) fn wake(self) {
-        for done in self.over {
-            done.send(()).ok(); // whoever waited may have gone
+        for done in self.completed {
+            done.send(()).ok(); // the receiver may have been dropped
         }
-        drop(self.given_up);
+        drop(self.abandoned);
     }
 }
 
-/// What the end of a list says about the versions of its collection.
+/// The version of a completed list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::reflector) enum ListVersion {
-    /// Everything up to this one is known.
+    /// Everything up to this version is known.
     Known(u128),
     /// Versions cannot be compared between objects ([KEP-5504](https://kep.k8s.io/5504)).
     Opaque,
-    /// Nobody said: the list came by public events. It reaches at least as far as its objects.
+    /// Public events carry no list version. It is at least the highest version of the list's objects.
     Unknown { highest: Option<u128> },
 }
 
 impl ListVersion {
-    /// What a watcher says of its collection; empty for versions that cannot be compared.
+    /// From the version of a [`CollectionEvent`](crate::watcher::CollectionEvent), which is empty if versions are opaque.
     pub(in crate::reflector) fn of(resource_version: &str) -> Self {
-        number(resource_version).map_or(Self::Opaque, Self::Known)
+        parse(resource_version).map_or(Self::Opaque, Self::Known)
     }
 }
 
-/// What is waited for.
+/// What a wait waits for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Awaited {
-    /// This state of the object, or anything later.
+    /// This state of the object, or a later one.
     State {
         uid: Option<Box<str>>,
         version: Box<str>,
-        /// Whether the object was visible before: then its absence is something later.
+        /// Whether the object was visible when the wait began. If so, its absence is a later state.
         was_visible: bool,
     },
-    /// That the object with one of these uids is no longer visible.
+    /// The deletion of the objects with these uids.
     End { uids: Vec<Box<str>> },
 }
 
-/// What readers see of an object.
+/// The state of an object that readers see.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Visible<'a> {
     pub(super) uid: Option<&'a str>,
     pub(super) version: Option<&'a str>,
 }
 
-/// One wait, to be given back when nobody waits any more.
+/// Identifies a wait, so that it can be removed.
 #[derive(Debug)]
 pub(super) struct WaiterId {
     collection: Box<str>,
     number: u64,
 }
 
-/// Why a wait cannot begin.
+/// Why no wait begins.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum NoWait {
-    /// It is over already.
-    Visible,
-    /// Nothing fills the store any more.
+    /// The awaited state is visible already.
+    AlreadyMet,
+    /// The writer was dropped.
     Closed,
-    /// The store is filled by namespaces, and this is none of them.
+    /// The store is filled by namespaces, and this one is not watched.
     NotWatched,
 }
 
 #[derive(Debug, Default)]
 struct Collection {
-    /// Whether something fills it, or will perhaps.
-    joined: bool,
+    /// Whether a watch fills it. If not, its namespace may be added later.
+    watched: bool,
     /// Everything up to this version is known.
-    mark: Option<u128>,
-    /// Versions say nothing about other objects.
+    watermark: Option<u128>,
+    /// Versions cannot be compared between objects.
     opaque: bool,
     lists: ListGenerations,
     waiters: AHashMap<u64, Waiter>,
-    /// The waits that end by the mark, the lowest version first.
+    /// The waits that the watermark ends, the lowest version first.
     by_version: BTreeSet<(u128, u64)>,
-    /// The others, which end by what happens to their object.
+    /// The other waits, which an event of their object ends.
     by_object: AHashMap<ObjectKey, Vec<u64>>,
 }
 
-/// How many lists there were.
+/// Numbers the lists of a collection, from 1.
 #[derive(Debug, Clone, Copy, Default)]
 struct ListGenerations {
-    /// Each that begins to arrive has the next number. None is 0.
-    begun: u64,
-    /// The number of the last one that has arrived; less than `begun` while one is under way.
-    arrived: u64,
+    /// The last list of which an event was received.
+    started: u64,
+    /// The last list that was received completely; less than `started` while a list is running.
+    completed: u64,
 }
 
 #[derive(Debug)]
 struct Waiter {
     key: ObjectKey,
     awaited: Awaited,
-    /// How many lists had begun to arrive before.
-    begun: u64,
-    /// The first list that was surely requested afterwards, unless the one under way is given up.
-    requested_after: u64,
+    /// The last list that had started when the wait began.
+    list_at_start: u64,
+    /// The first list that was certainly requested after the wait began, unless the running list is abandoned.
+    first_later_list: u64,
     done: oneshot::Sender<()>,
 }
 
@@ -138,52 +138,55 @@ impl Default for HighWatermarks {
         Self {
             collections: [(Box::default(), Collection::default())].into(),
             by_namespace: false,
-            settled: true,
+            namespaces_known: true,
             last_waiter: 0,
             closed: false,
-            ended: Ended::default(),
+            ended: EndedWaits::default(),
         }
     }
 }
 
 impl HighWatermarks {
-    /// From now on each namespace is a collection of its own. Which there are is not known yet.
+    /// From now on each namespace is a collection. The namespaces are not known yet.
     pub(super) fn split_by_namespace(&mut self) {
         self.by_namespace = true;
-        self.settled = false;
-        self.give_up(|_, _| true);
+        self.namespaces_known = false;
+        self.remove_collections(|_, _| true);
     }
 
-    pub(super) fn join(&mut self, namespace: &str) {
-        self.collections.entry(namespace.into()).or_default().joined = true;
+    pub(super) fn add_namespace(&mut self, namespace: &str) {
+        self.collections.entry(namespace.into()).or_default().watched = true;
     }
 
-    /// All namespaces there are have joined: waits for what is in others end with an error.
-    pub(super) fn settle(&mut self) {
-        self.settled = true;
-        self.give_up(|_, collection| !collection.joined);
+    /// All namespaces have been added: waits in other namespaces fail.
+    pub(super) fn set_namespaces_known(&mut self) {
+        self.namespaces_known = true;
+        self.remove_collections(|_, collection| !collection.watched);
     }
 
-    /// The namespace is no longer watched: waits for what is in it end with an error.
-    pub(super) fn leave(&mut self, namespace: &str) {
+    /// The namespace is no longer watched: waits in it fail.
+    pub(super) fn remove_namespace(&mut self, namespace: &str) {
         if let Some(collection) = self.collections.remove(namespace) {
-            self.ended.given_up.extend(collection.waiters.into_values());
+            self.ended.abandoned.extend(collection.waiters.into_values());
         }
     }
 
-    /// Nothing fills the store any more: all waits end with an error.
+    /// The writer was dropped: all waits fail.
     pub(super) fn close(&mut self) {
         self.closed = true;
         for collection in self.collections.values_mut() {
-            let left =
-                Collection { mark: collection.mark, opaque: collection.opaque, ..Collection::default() };
-            let waiters = std::mem::replace(collection, left).waiters;
-            self.ended.given_up.extend(waiters.into_values());
+            let without_waiters = Collection {
+                watermark: collection.watermark,
+                opaque: collection.opaque,
+                ..Collection::default()
+            };
+            let waiters = std::mem::replace(collection, without_waiters).waiters;
+            self.ended.abandoned.extend(waiters.into_values());
         }
     }
 
-    /// The waits that have ended since this was last asked.
-    pub(super) fn take_ended(&mut self) -> Ended {
+    /// The waits that ended since the last call.
+    pub(super) fn take_ended(&mut self) -> EndedWaits {
         std::mem::take(&mut self.ended)
     }
 
@@ -191,49 +194,47 @@ impl HighWatermarks {
         self.closed
     }
 
-    /// A list of this collection begins to arrive. O(waits) if the one before is given up.
+    /// The first event of a list was received. O(waits) if the list before is abandoned.
     pub(super) fn start_list(&mut self, collection: &str) {
         if let Some(collection) = self.collections.get_mut(collection) {
             collection.start_list();
         }
     }
 
-    /// The list of this collection has arrived. It is not visible yet.
-    pub(super) fn list_arrived(&mut self, collection: &str) {
+    /// A list was received completely, and is not visible yet.
+    pub(super) fn complete_list(&mut self, collection: &str) {
         if let Some(Collection { lists, .. }) = self.collections.get_mut(collection) {
-            lists.begun = lists.begun.max(1);
-            lists.arrived = lists.begun;
+            lists.started = lists.started.max(1);
+            lists.completed = lists.started;
         }
     }
 
-    /// The list that arrived last is visible, and nothing else is. `is_met` says whether a wait is over by what readers see.
-    /// O(waits).
-    pub(super) fn finish_list(
+    /// The last completed list is visible. `is_met` returns whether the visible state of an object ends a wait. O(waits).
+    pub(super) fn show_list(
         &mut self,
         collection: &str,
         version: ListVersion,
         is_met: impl Fn(&ObjectKey, &Awaited) -> bool,
     ) {
         let Some(collection) = self.collections.get_mut(collection) else { return };
-        let ends_waits = collection.set_list_version(version, &mut self.ended);
+        let ends_wait = collection.set_list_version(version, &mut self.ended);
         let is_over = |waiter: &Waiter, by_object| {
-            ends_waits(waiter) || (by_object && is_met(&waiter.key, &waiter.awaited))
+            ends_wait(waiter) || (by_object && is_met(&waiter.key, &waiter.awaited))
         };
         collection.end_where(is_over, &mut self.ended);
     }
 
-    /// Everything in the collection up to this version is known; empty where versions cannot be compared.
+    /// Everything in the collection up to this version is known. An empty version makes versions opaque.
     pub(super) fn progress(&mut self, namespace: &str, version: &str) {
         let Some((collection, ended)) = self.collection(namespace) else { return };
-        match number(version) {
+        match parse(version) {
             Some(version) => collection.advance(version, ended),
             None => collection.set_opaque(true),
         }
     }
 
-    /// The state of this version is visible now, or, where the object was deleted, gone. O(1), and O(log waits) for each wait
-    /// that ends by it.
-    pub(super) fn changed(
+    /// The state of this version is visible, or, if `deleted`, removed. O(1), and O(log waits) for each wait that ends.
+    pub(super) fn object_changed(
         &mut self,
         key: impl FnOnce() -> ObjectKey,
         namespace: &str,
@@ -241,15 +242,15 @@ impl HighWatermarks {
         deleted: bool,
     ) {
         let Some((collection, ended)) = self.collection(namespace) else { return };
-        if let Some(version) = change.version.and_then(number) {
+        if let Some(version) = change.version.and_then(parse) {
             collection.advance(version, ended);
         }
         if !collection.by_object.is_empty() {
-            collection.look_at(&key(), change, deleted, ended);
+            collection.end_by_object(&key(), change, deleted, ended);
         }
     }
 
-    /// Begins a wait. `is_met` says whether it is over by what readers see.
+    /// Begins a wait. `is_met` returns whether the visible state of the object ends it at once.
     pub(super) fn wait(
         &mut self,
         key: ObjectKey,
@@ -260,96 +261,97 @@ impl HighWatermarks {
         let number = self.last_waiter + 1;
         let namespace = key.namespace.as_deref().unwrap_or_default();
         let name: Box<str> = if self.by_namespace { namespace.into() } else { Box::default() };
-        if !self.settled && !closed {
+        if !self.namespaces_known && !closed {
             self.collections.entry(name.clone()).or_default();
         }
         let Some(collection) = self.collections.get_mut(&name) else {
             return Err(if closed { NoWait::Closed } else { NoWait::NotWatched });
         };
         let is_over = match collection.version_of(&awaited) {
-            Some(version) => collection.mark.is_some_and(|mark| mark >= version),
+            Some(version) => collection.watermark.is_some_and(|watermark| watermark >= version),
             None => is_met(&key, &awaited),
         };
         if is_over {
-            return Err(NoWait::Visible);
+            return Err(NoWait::AlreadyMet);
         }
         if closed {
             return Err(NoWait::Closed);
         }
-        let ListGenerations { begun, arrived } = collection.lists;
-        // The answer to a request of before may still be under way. Of a list that has begun to arrive, the next one
-        // was requested later; otherwise the next one is that answer perhaps.
-        let requested_after = if begun > arrived { begun + 1 } else { begun + 2 };
+        let ListGenerations { started, completed } = collection.lists;
+        // A list that was requested before may still be in flight. If a list is running, that is the one, and the next was
+        // requested later. Otherwise the next list may be the one in flight.
+        let first_later_list = if started > completed { started + 1 } else { started + 2 };
         let (done, is_done) = oneshot::channel();
         collection.index(number, &key, &awaited);
-        collection.waiters.insert(number, Waiter { key, awaited, begun, requested_after, done });
+        let waiter = Waiter { key, awaited, list_at_start: started, first_later_list, done };
+        collection.waiters.insert(number, waiter);
         self.last_waiter = number;
         Ok((WaiterId { collection: name, number }, is_done))
     }
 
-    /// Ends a wait, if it has not ended by itself.
-    pub(super) fn forget(&mut self, id: &WaiterId) {
+    /// Removes a wait, if it has not ended.
+    pub(super) fn remove_waiter(&mut self, id: &WaiterId) {
         if let Some(collection) = self.collections.get_mut(&id.collection) {
-            self.ended.given_up.extend(collection.take(id.number));
+            self.ended.abandoned.extend(collection.remove(id.number));
         }
     }
 
     #[cfg(test)]
-    pub(super) fn is_idle(&self) -> bool {
+    pub(super) fn has_no_waiters(&self) -> bool {
         self.collections
             .values()
             .all(|it| it.waiters.is_empty() && it.by_version.is_empty() && it.by_object.is_empty())
     }
 
-    /// The collection that objects of this namespace belong to, and where its waits go when they end.
-    fn collection(&mut self, namespace: &str) -> Option<(&mut Collection, &mut Ended)> {
+    /// The collection of this namespace, and where its waits go when they end.
+    fn collection(&mut self, namespace: &str) -> Option<(&mut Collection, &mut EndedWaits)> {
         let name = if self.by_namespace { namespace } else { "" };
         Some((self.collections.get_mut(name)?, &mut self.ended))
     }
 
-    fn give_up(&mut self, lost: impl FnMut(&Box<str>, &mut Collection) -> bool) {
-        let waiters =
-            self.collections.extract_if(lost).flat_map(|(_, collection)| collection.waiters.into_values());
-        self.ended.given_up.extend(waiters);
+    fn remove_collections(&mut self, predicate: impl FnMut(&Box<str>, &mut Collection) -> bool) {
+        let removed = self.collections.extract_if(predicate);
+        let waiters = removed.flat_map(|(_, collection)| collection.waiters.into_values());
+        self.ended.abandoned.extend(waiters);
     }
 }
 
 impl Collection {
     fn start_list(&mut self) {
-        let ListGenerations { begun, arrived } = self.lists;
-        if begun > arrived {
-            // What comes in the place of a list that was given up may have been requested before a wait that began meanwhile.
-            for waiter in self.waiters.values_mut().filter(|waiter| waiter.begun == begun) {
-                waiter.requested_after += 1;
+        let ListGenerations { started, completed } = self.lists;
+        if started > completed {
+            // The list that replaces an abandoned one may have been requested before the waits that began meanwhile.
+            for waiter in self.waiters.values_mut().filter(|waiter| waiter.list_at_start == started) {
+                waiter.first_later_list += 1;
             }
         }
-        self.lists.begun += 1;
+        self.lists.started += 1;
     }
 
-    /// Takes over what a list says of versions. Returns which waits end by the list alone.
+    /// Sets the watermark to the version of a list. Returns which waits the list itself ends.
     fn set_list_version(
         &mut self,
         version: ListVersion,
-        ended: &mut Ended,
+        ended: &mut EndedWaits,
     ) -> impl Fn(&Waiter) -> bool + use<> {
-        let went_back = match (version, self.mark) {
-            (ListVersion::Known(now), Some(before)) => now < before,
+        let regressed = match (version, self.watermark) {
+            (ListVersion::Known(new), Some(last)) => new < last,
             _ => false,
         };
         self.set_opaque(version == ListVersion::Opaque);
-        self.mark = match version {
+        self.watermark = match version {
             ListVersion::Known(version) => Some(version),
             ListVersion::Opaque => None,
             ListVersion::Unknown { highest } => highest,
         };
-        if let Some(mark) = self.mark {
-            self.advance(mark, ended);
+        if let Some(watermark) = self.watermark {
+            self.advance(watermark, ended);
         }
-        let generation = self.lists.arrived;
+        let generation = self.lists.completed;
         move |waiter| match version {
-            // What was written to a storage that has been replaced by an older one never comes.
-            ListVersion::Known(_) => went_back && waiter.begun < generation,
-            ListVersion::Opaque | ListVersion::Unknown { .. } => waiter.requested_after <= generation,
+            // The storage was restored from a backup: earlier writes that it lacks never arrive.
+            ListVersion::Known(_) => regressed && waiter.list_at_start < generation,
+            ListVersion::Opaque | ListVersion::Unknown { .. } => waiter.first_later_list <= generation,
         }
     }
 
@@ -358,7 +360,7 @@ impl Collection {
             return;
         }
         self.opaque = opaque;
-        self.mark = self.mark.filter(|_| !opaque);
+        self.watermark = self.watermark.filter(|_| !opaque);
         self.by_version.clear();
         self.by_object.clear();
         let all: BTreeMap<u64, Waiter> = std::mem::take(&mut self.waiters).into_iter().collect();
@@ -368,40 +370,40 @@ impl Collection {
         }
     }
 
-    fn advance(&mut self, version: u128, ended: &mut Ended) {
+    fn advance(&mut self, version: u128, ended: &mut EndedWaits) {
         if self.opaque {
             return;
         }
-        let mark = self.mark.map_or(version, |mark| mark.max(version));
-        self.mark = Some(mark);
-        while let Some((_, number)) = self.by_version.first().copied().filter(|first| first.0 <= mark) {
+        let watermark = self.watermark.map_or(version, |watermark| watermark.max(version));
+        self.watermark = Some(watermark);
+        while let Some((_, number)) = self.by_version.first().copied().filter(|first| first.0 <= watermark) {
             self.end(number, ended);
         }
     }
 
-    fn look_at(&mut self, key: &ObjectKey, change: Visible<'_>, deleted: bool, ended: &mut Ended) {
+    fn end_by_object(&mut self, key: &ObjectKey, change: Visible<'_>, deleted: bool, ended: &mut EndedWaits) {
         let Some(numbers) = self.by_object.get(key) else { return };
-        let met = |number: &u64| {
+        let is_met = |number: &u64| {
             self.waiters.get(number).is_some_and(|waiter| waiter.awaited.is_met_by(change, deleted))
         };
-        let met: Vec<u64> = numbers.iter().copied().filter(met).collect();
+        let met: Vec<u64> = numbers.iter().copied().filter(is_met).collect();
         met.into_iter().for_each(|number| self.end(number, ended));
     }
 
-    /// Ends waits. `is_over` is told whether what happens to the object decides, and not the mark.
-    fn end_where(&mut self, is_over: impl Fn(&Waiter, bool) -> bool, ended: &mut Ended) {
+    /// Ends waits. The second argument of `is_over` is whether the wait ends by its object instead of the watermark.
+    fn end_where(&mut self, is_over: impl Fn(&Waiter, bool) -> bool, ended: &mut EndedWaits) {
         let is_over = |waiter: &Waiter| is_over(waiter, self.version_of(&waiter.awaited).is_none());
         let mut over: Vec<u64> =
             self.waiters.iter().filter(|(_, waiter)| is_over(waiter)).map(|(number, _)| *number).collect();
-        over.sort_unstable(); // rather than in the order of a hash map, which nobody can repeat
+        over.sort_unstable(); // a hash map's order would not be reproducible
         over.into_iter().for_each(|number| self.end(number, ended));
     }
 
-    fn end(&mut self, number: u64, ended: &mut Ended) {
-        ended.over.extend(self.take(number).map(|waiter| waiter.done));
+    fn end(&mut self, number: u64, ended: &mut EndedWaits) {
+        ended.completed.extend(self.remove(number).map(|waiter| waiter.done));
     }
 
-    fn take(&mut self, number: u64) -> Option<Waiter> {
+    fn remove(&mut self, number: u64) -> Option<Waiter> {
         let waiter = self.waiters.remove(&number)?;
         if let Some(version) = self.version_of(&waiter.awaited) {
             self.by_version.remove(&(version, number));
@@ -421,17 +423,17 @@ impl Collection {
         }
     }
 
-    /// The version that the mark has to reach, if the mark can tell.
+    /// The version that the watermark has to reach; `None` if the wait ends by its object.
     fn version_of(&self, awaited: &Awaited) -> Option<u128> {
         match awaited {
-            Awaited::State { version, .. } if !self.opaque => number(version),
+            Awaited::State { version, .. } if !self.opaque => parse(version),
             Awaited::State { .. } | Awaited::End { .. } => None,
         }
     }
 }
 
 impl Awaited {
-    /// Whether this is over, seeing what readers see of the object.
+    /// Whether the state that readers see ends the wait.
     pub(super) fn is_met(&self, visible: Option<Visible<'_>>) -> bool {
         match (self, visible) {
             (_, Some(visible)) => self.is_met_by(visible, false),
@@ -444,10 +446,10 @@ impl Awaited {
         match self {
             Self::State { uid: expected, version: expected_version, .. } => {
                 let same = expected.is_none() || expected.as_deref() == uid;
-                // Servers that count for each object alone do count: a later state of the same object says enough.
+                // Versions of one object can be compared if they are numbers, even where those of different objects cannot.
                 let later = || {
                     expected.is_some()
-                        && number(expected_version).is_some_and(|it| version.and_then(number) >= Some(it))
+                        && parse(expected_version).is_some_and(|it| version.and_then(parse) >= Some(it))
                 };
                 same && (deleted || version == Some(&**expected_version) || later())
             }

@@ -1,28 +1,26 @@
-//! Filling a cache.
+//! Filling a store.
 
 use super::{
-    IndexPanic, ListVersion, Store,
-    reader::{Shared, keyed},
-    wait::SharedWatermarks,
-    watermarks::Visible,
+    reader::Store,
+    shared::{Shared, SharedWatermarks, keyed, same_state, sort},
+    subscription::ReflectHandle,
+    watermarks::{ListVersion, Visible},
+    writer_indexes::{IndexPanic, WriterIndexes},
 };
 use crate::{
     reflector::{
-        Index, Lookup, ObjectKey, ReflectHandle,
-        published::Published,
-        registry::Registry,
-        table::{Declared, Table},
+        Index, Lookup, ObjectKey, indexed_table::IndexedTable, published::Published, subscribers::Subscribers,
     },
-    version::number,
+    version::parse,
     watcher::{self, CollectionEvent, Event, UndecodableObject},
 };
 use parking_lot::{Mutex, RwLock};
 use std::{borrow::Cow, fmt, hash::Hash, sync::Arc};
 use tokio::sync::watch;
 
-/// A store and the writer that fills it.
+/// A new store and the writer that fills it.
 ///
-/// The store is empty until the writer has seen a complete list: see [`Store::wait_until_ready`].
+/// The store is empty until the writer has received a complete list: see [`Store::wait_until_ready`].
 ///
 /// ```
 /// use k8s_openapi::api::core::v1::ConfigMap;
@@ -30,7 +28,7 @@ use tokio::sync::watch;
 ///
 /// let (store, mut writer) = reflector::store::<ConfigMap>();
 /// for event in [Event::Init, Event::InitApply(ConfigMap::default()), Event::InitDone] {
-///     assert!(store.is_empty(), "a list is seen as a whole");
+///     assert!(store.is_empty(), "a list becomes visible atomically");
 ///     writer.apply_watcher_event(&event);
 /// }
 /// assert_eq!(store.len(), 1);
@@ -47,7 +45,7 @@ where
 
 /// Like [`store`], with a writer that can be [subscribed](Writer::subscribe) to.
 ///
-/// `buf_size` is how many objects each subscriber has room for from the start; more are made room for when needed.
+/// `buf_size` is the initial capacity of each subscriber's queue, in objects. The queue grows as needed.
 ///
 /// ```
 /// use futures::{StreamExt, executor::block_on};
@@ -72,24 +70,20 @@ where
     (writer.as_reader(), writer)
 }
 
-/// Fills the stores that read from it. There is one writer per cache.
+/// Fills a cache, which any number of [`Store`]s read. A cache has one writer.
 pub struct Writer<K: 'static + Lookup + Clone>
 where
     K::DynamicType: Eq + Hash + Clone,
 {
     pub(super) reader: Store<K>,
     ready: watch::Sender<bool>,
-    pub(super) indexes: Declared<K>,
-    /// The list under way.
-    listing: Option<Listing>,
-    /// The objects that index functions panicked at, until somebody asks.
-    pub(super) index_panics: Mutex<Vec<IndexPanic>>,
+    pub(super) indexes: WriterIndexes<K>,
+    running_list: Option<RunningList>,
 }
 
-/// What a list under way has shown of its version.
 #[derive(Default)]
-struct Listing {
-    /// The highest version of its objects.
+struct RunningList {
+    /// The highest version of its objects so far.
     highest: Option<u128>,
 }
 
@@ -104,26 +98,26 @@ where
 
     /// Like [`Writer::new`], for a cache that can be [subscribed](Writer::subscribe) to.
     pub fn new_shared(buf_size: usize, dyntype: K::DynamicType) -> Self {
-        Self::with(dyntype, Some(Registry::new(buf_size)))
+        Self::with(dyntype, Some(Subscribers::new(buf_size)))
     }
 
-    fn with(dyntype: K::DynamicType, subscribers: Option<Registry<ObjectKey, Arc<K>>>) -> Self {
+    fn with(dyntype: K::DynamicType, subscribers: Option<Subscribers<ObjectKey, Arc<K>>>) -> Self {
         let (ready, is_ready) = watch::channel(false);
         let shared = Shared {
             dyntype,
-            objects: Published::new(Table::default(), subscribers),
+            objects: Published::new(IndexedTable::default(), subscribers),
             listed: RwLock::new(None),
             watermarks: Arc::default(),
-            wanted_indexes: Mutex::default(),
+            pending_indexes: Mutex::default(),
         };
         let reader = Store { shared: Arc::new(shared), ready: is_ready };
-        Self { reader, ready, indexes: Declared::default(), listing: None, index_panics: Mutex::default() }
+        Self { reader, ready, indexes: WriterIndexes::default(), running_list: None }
     }
 
-    /// Declares an index, so that [`Store::by_index`] finds its objects without looking at the others.
+    /// Declares an index, so that [`Store::by_index`] needs no scan of all objects.
     ///
-    /// Costs one call of the index's function for the old and the new state of each object that changes, and one entry
-    /// per object and key.
+    /// Costs one call of the index function for the old and the new state of each object that changes, and memory for one entry per
+    /// object and key.
     #[must_use]
     pub fn with_index<T>(mut self, index: &Index<K, T>) -> Self
     where
@@ -131,11 +125,11 @@ where
         T: Eq + Hash + Send + Sync + 'static,
     {
         self.reader.add_index(index);
-        self.add_wanted_indexes();
+        self.add_pending_indexes();
         self
     }
 
-    /// A store that shows what this writer writes.
+    /// A store that reads this cache.
     #[must_use]
     pub fn as_reader(&self) -> Store<K> {
         self.reader.clone()
@@ -143,13 +137,13 @@ where
 
     /// A stream of the objects as they change; `None` if the cache is not shared.
     ///
-    /// A subscriber starts with what the store holds. A slow one gets the newest state of each object, holds up
-    /// nobody, and keeps at most one state per object waiting.
+    /// A subscriber starts with all current objects. A slow subscriber receives only the newest state of each object: its queue
+    /// holds at most one state per object, and it does not block the writer or other subscribers.
     pub fn subscribe(&self) -> Option<ReflectHandle<K>> {
         self.reader.subscribe()
     }
 
-    /// Takes an event in: see [`Event`] for what each means.
+    /// Applies an event to the cache. See [`Event`] for the meaning of each variant.
     ///
     /// ```
     /// use k8s_openapi::api::core::v1::ConfigMap;
@@ -168,30 +162,30 @@ where
             Event::Apply(object) => drop(self.apply(Cow::Borrowed(object))),
             Event::Delete(object) => self.delete(&Arc::new(object.clone())),
         }
-        self.index_panics.get_mut().clear(); // the log has them
+        drop(self.indexes.take_panics()); // they were logged
     }
 
-    /// Takes an event in, and returns it for whoever comes after.
+    /// Applies an event and returns it.
     ///
-    /// What came stays, and the copy goes on: a copy lives for a moment and finds memory that the one before has just left, whereas
-    /// what came may be the work of another thread.
+    /// The cache keeps the received object and the caller gets the clone. The clone is dropped soon, so the allocator can reuse its
+    /// memory for the next one, whereas another thread may have allocated the received object.
     pub(crate) fn pass_through(&mut self, event: Event<K>) -> Event<K> {
         let object = match &event {
             Event::InitApply(object) | Event::Apply(object) | Event::Delete(object) => Some(object),
             Event::Init | Event::InitDone => None,
         };
-        let Some(copy) = object.filter(|object| !self.holds(object)).cloned() else {
+        let Some(clone) = object.filter(|object| !self.holds(object)).cloned() else {
             self.apply_watcher_event(&event);
             return event;
         };
-        let event = self.take_in(event).map(|_kept| copy);
-        self.index_panics.get_mut().clear(); // the log has them
+        let event = self.apply_event(event).map(|_stored| clone);
+        drop(self.indexes.take_panics()); // they were logged
         event
     }
 
-    /// Takes an event in without a copy, and returns it with the object in its place in memory. Whoever calls this takes the index
-    /// panics, too.
-    pub(crate) fn take_in(&mut self, event: Event<K>) -> Event<Arc<K>> {
+    /// Applies an event without a clone, and returns it with the stored `Arc`. The caller also has to call
+    /// [`take_index_panics`](Self::take_index_panics).
+    pub(crate) fn apply_event(&mut self, event: Event<K>) -> Event<Arc<K>> {
         match event {
             Event::Init => {
                 self.start_list();
@@ -211,8 +205,8 @@ where
         }
     }
 
-    /// Takes in an event of the collection that fills this store, and returns it with the object in its place in memory.
-    pub(crate) fn take_in_collection(&mut self, event: CollectionEvent<K>) -> CollectionEvent<Arc<K>> {
+    /// Applies an event of the collection that fills the cache, and returns it with the stored `Arc`.
+    pub(crate) fn apply_collection_event(&mut self, event: CollectionEvent<K>) -> CollectionEvent<Arc<K>> {
         match event {
             CollectionEvent::Init => {
                 self.start_list();
@@ -240,40 +234,46 @@ where
         }
     }
 
-    /// Takes in an error of a stream of events. Returns the last readable states of objects that are proven to be gone by it.
-    pub(crate) fn take_in_error(&mut self, error: &watcher::Error) -> Vec<Arc<K>> {
+    /// Applies an error of a stream of events. Returns the last readable states of the objects whose deletion it proves.
+    pub(crate) fn apply_error(&mut self, error: &watcher::Error) -> Vec<Arc<K>> {
         error.undecodable().filter_map(|object| self.undecodable(object)).collect()
     }
 
-    /// An object exists whose state cannot be decoded, or its deletion cannot. Its last readable state stays, also through a list,
-    /// unless this proves that it is gone: then it is returned.
+    /// The panics of index functions since the last call.
+    pub(crate) fn take_index_panics(&mut self) -> Vec<IndexPanic> {
+        self.indexes.take_panics()
+    }
+
+    /// Applies a state or a deletion that cannot be decoded. The last readable state of the object is retained, also through a
+    /// list. If the object was deleted or replaced, its last readable state is removed and returned.
     pub(in crate::reflector) fn undecodable(&mut self, object: &UndecodableObject) -> Option<Arc<K>> {
         let (namespace, name) = (object.namespace.as_deref(), &*object.name);
-        let shown = self.shared().objects.read(|table| table.get(namespace, name).cloned());
-        let gone = if self.listing.is_some() {
+        let visible = self.shared().objects.read(|table| table.get(namespace, name).cloned());
+        let removed = if self.running_list.is_some() {
             let listed = self.shared().listed.read().as_ref().and_then(|it| it.get(namespace, name).cloned());
-            match (listed, shown) {
-                (Some(listed), _) => is_proven_gone(&*listed, object).then_some(listed),
-                (None, Some(shown)) if !object.deleted && is_same(&*shown, object) => {
-                    self.put_listed(&shown);
+            match (listed, visible) {
+                (Some(listed), _) => no_longer_exists(&*listed, object).then_some(listed),
+                (None, Some(visible)) if !object.deleted && is_same_object(&*visible, object) => {
+                    self.insert_listed(&visible);
                     None
                 }
                 _ => None,
             }
         } else {
-            shown.filter(|shown| is_proven_gone(&**shown, object))
+            visible.filter(|visible| no_longer_exists(&**visible, object))
         };
-        if let Some(last) = &gone {
-            self.take_out(last);
+        if let Some(last) = &removed {
+            self.remove(last);
             self.publish(last);
         }
-        if self.listing.is_none() {
-            let seen = Visible { uid: object.uid.as_deref(), version: object.resource_version.as_deref() };
+        if self.running_list.is_none() {
+            let state = Visible { uid: object.uid.as_deref(), version: object.resource_version.as_deref() };
             let key = || ObjectKey { namespace: namespace.map(Into::into), name: name.into() };
             let namespace = namespace.unwrap_or_default();
-            self.watermarks().change(|watermarks| watermarks.changed(key, namespace, seen, object.deleted));
+            self.watermarks()
+                .change(|watermarks| watermarks.object_changed(key, namespace, state, object.deleted));
         }
-        gone
+        removed
     }
 
     pub(super) fn shared(&self) -> &Shared<K> {
@@ -284,37 +284,41 @@ where
         &self.reader.shared.watermarks
     }
 
+    fn add_pending_indexes(&mut self) {
+        self.indexes.add_pending(&self.reader.shared);
+    }
+
     fn start_list(&mut self) {
-        self.add_wanted_indexes();
-        let empty = Table::with_room(self.reader.len(), &self.indexes);
-        let given_up = self.shared().listed.write().replace(empty);
-        drop(given_up);
-        self.listing = Some(Listing::default());
+        self.add_pending_indexes();
+        let empty = IndexedTable::with_capacity(self.reader.len(), self.indexes.declared());
+        let abandoned = self.shared().listed.write().replace(empty);
+        drop(abandoned);
+        self.running_list = Some(RunningList::default());
         self.watermarks().change(|watermarks| watermarks.start_list(""));
     }
 
     fn list(&mut self, object: Cow<'_, K>) -> Arc<K> {
         let object = self.intern(object);
-        if self.listing.is_some() {
-            self.put_listed(&object);
+        if self.running_list.is_some() {
+            self.insert_listed(&object);
         } else {
-            self.put(&object);
+            self.insert(&object);
         }
-        self.note(&object, false);
+        self.advance_watermark(&object, false);
         object
     }
 
     fn finish_public_list(&mut self) {
-        let highest = self.listing.as_ref().and_then(|listing| listing.highest);
+        let highest = self.running_list.as_ref().and_then(|list| list.highest);
         self.finish_list(ListVersion::Unknown { highest });
     }
 
     fn finish_list(&mut self, version: ListVersion) {
         let shared = self.shared();
         let before = {
-            // Both locks, so that nobody sees neither the list under way nor its outcome.
-            let mut under_way = shared.listed.write();
-            under_way.take().map(|listed| shared.objects.change(|shown| std::mem::replace(shown, listed)))
+            // Under both locks: otherwise a reader could find neither the running list nor its result.
+            let mut listed = shared.listed.write();
+            listed.take().map(|listed| shared.objects.change(|visible| std::mem::replace(visible, listed)))
         };
         let changed = match &before {
             Some(before) if shared.objects.is_shared() => {
@@ -323,80 +327,84 @@ where
             _ => Vec::new(),
         };
         shared.objects.publish(changed.into_iter().map(keyed));
-        if self.listing.take().is_some() {
+        if self.running_list.take().is_some() {
             let shared = self.shared();
             shared.watermarks.change(|watermarks| {
-                watermarks.list_arrived("");
-                watermarks.finish_list("", version, |key, awaited| shared.is_met(key, awaited));
+                watermarks.complete_list("");
+                watermarks.show_list("", version, |key, awaited| shared.is_met(key, awaited));
             });
         }
         self.ready.send_if_modified(|ready| !std::mem::replace(ready, true));
     }
 
     fn apply(&mut self, object: Cow<'_, K>) -> Arc<K> {
-        self.add_wanted_indexes();
+        self.add_pending_indexes();
         let object = self.intern(object);
-        if self.listing.is_some() {
-            self.put_listed(&object);
+        if self.running_list.is_some() {
+            self.insert_listed(&object);
         }
-        self.put(&object);
-        self.publish(&object); // before a wait ends: whoever waited finds subscribers told
-        self.note(&object, false);
+        self.insert(&object);
+        self.publish(&object); // before the watermark: when a wait ends, subscribers have received the object
+        self.advance_watermark(&object, false);
         object
     }
 
     fn delete(&mut self, object: &Arc<K>) {
-        self.add_wanted_indexes();
-        self.take_out(object);
+        self.add_pending_indexes();
+        self.remove(object);
         self.publish(object);
-        self.note(object, true);
+        self.advance_watermark(object, true);
     }
 
-    /// Notes how far the objects have come: those of the list under way, if there is one, else those that are visible.
-    fn note(&mut self, object: &K, deleted: bool) {
+    /// Advances the highest version of the running list, if there is one, or else the watermark of the visible objects.
+    fn advance_watermark(&mut self, object: &K, deleted: bool) {
         let version = object.resource_version();
-        if let Some(listing) = &mut self.listing {
-            listing.highest = listing.highest.max(version.as_deref().and_then(number));
+        if let Some(list) = &mut self.running_list {
+            list.highest = list.highest.max(version.as_deref().and_then(parse));
             return;
         }
         let (namespace, uid) = (object.namespace(), object.uid());
         let namespace = namespace.as_deref().unwrap_or_default();
         let change = Visible { uid: uid.as_deref(), version: version.as_deref() };
-        self.watermarks()
-            .change(|watermarks| watermarks.changed(|| ObjectKey::of(object), namespace, change, deleted));
+        self.watermarks().change(|watermarks| {
+            watermarks.object_changed(|| ObjectKey::of(object), namespace, change, deleted);
+        });
     }
 
-    /// Makes an object visible.
-    fn put(&self, object: &Arc<K>) {
+    /// Inserts into the visible objects.
+    fn insert(&self, object: &Arc<K>) {
         let objects = &self.shared().objects;
-        let present = || objects.read(|table| table.get_same_key(object).cloned());
-        let Some((before, after)) = self.index_keys(present, object) else { return };
-        let replaced = objects.change(|table| table.insert(Arc::clone(object), before, after));
-        drop(replaced); // without the lock: it may be the last of its kind
+        let current = || objects.read(|table| table.get_same_key(object).cloned());
+        let Some((old_keys, new_keys)) = self.indexes.keys(current, object) else { return };
+        let replaced = objects.change(|table| table.insert(Arc::clone(object), old_keys, new_keys));
+        drop(replaced); // without the lock: `K::drop` is user code
     }
 
-    /// Puts an object into the list under way.
-    fn put_listed(&self, object: &Arc<K>) {
+    /// Inserts into the running list.
+    fn insert_listed(&self, object: &Arc<K>) {
         let listed = &self.shared().listed;
-        let present = || listed.read().as_ref().and_then(|table| table.get_same_key(object).cloned());
-        let Some((before, after)) = self.index_keys(present, object) else { return };
-        let insert = |table: &mut Table<K>| table.insert(Arc::clone(object), before, after);
+        let current = || listed.read().as_ref().and_then(|table| table.get_same_key(object).cloned());
+        let Some((old_keys, new_keys)) = self.indexes.keys(current, object) else { return };
+        let insert = |table: &mut IndexedTable<K>| table.insert(Arc::clone(object), old_keys, new_keys);
         let replaced = listed.write().as_mut().and_then(insert);
-        drop(replaced);
+        drop(replaced); // without the lock
     }
 
-    /// Takes the object of this name out of everything.
-    fn take_out(&self, object: &K) {
+    /// Removes the object with this key from the visible objects and from the running list.
+    fn remove(&self, object: &K) {
         let shared = self.shared();
-        let keys = |present: Option<Arc<K>>| present.map(|it| self.keys_before(&it)).unwrap_or_default();
-        if self.listing.is_some() {
-            let before = keys(shared.listed.read().as_ref().and_then(|it| it.get_same_key(object).cloned()));
-            let removed = shared.listed.write().as_mut().and_then(|table| table.remove(object, before));
-            drop(removed);
+        let keys = |current: Option<Arc<K>>| {
+            current.map(|current| self.indexes.keys_of_current(&current)).unwrap_or_default()
+        };
+        if self.running_list.is_some() {
+            let old_keys =
+                keys(shared.listed.read().as_ref().and_then(|it| it.get_same_key(object).cloned()));
+            let removed = shared.listed.write().as_mut().and_then(|table| table.remove(object, old_keys));
+            drop(removed); // without the lock
         }
-        let before = keys(shared.objects.read(|table| table.get_same_key(object).cloned()));
-        let removed = shared.objects.change(|table| table.remove(object, before));
-        drop(removed);
+        let old_keys = keys(shared.objects.read(|table| table.get_same_key(object).cloned()));
+        let removed = shared.objects.change(|table| table.remove(object, old_keys));
+        drop(removed); // without the lock
     }
 
     fn publish(&self, object: &Arc<K>) {
@@ -404,16 +412,17 @@ where
     }
 
     fn holds(&self, object: &K) -> bool {
-        let holds = |table: &Table<K>| table.get_same_key(object).is_some_and(|it| same_state(&**it, object));
+        let holds =
+            |table: &IndexedTable<K>| table.get_same_key(object).is_some_and(|it| same_state(&**it, object));
         self.shared().objects.read(holds)
     }
 
-    /// The object in its place in memory: the one it has already if the state is the same.
+    /// Returns the stored `Arc` if it has the same state, so that an unchanged object is stored once.
     fn intern(&self, object: Cow<'_, K>) -> Arc<K> {
-        let present = self.shared().objects.read(|table| {
-            table.get_same_key(&object).filter(|present| same_state(&***present, &*object)).cloned()
+        let stored = self.shared().objects.read(|table| {
+            table.get_same_key(&object).filter(|stored| same_state(&***stored, &*object)).cloned()
         });
-        present.unwrap_or_else(|| Arc::new(object.into_owned()))
+        stored.unwrap_or_else(|| Arc::new(object.into_owned()))
     }
 }
 
@@ -446,35 +455,24 @@ where
     }
 }
 
-pub(super) fn same_state<K: Lookup>(one: &K, other: &K) -> bool {
-    let version = one.resource_version();
-    version.is_some() && version == other.resource_version() && one.uid() == other.uid()
-}
-
-/// Whether a state is one of the object that cannot be decoded. A server that says no uid is believed.
-fn is_same<K: Lookup>(state: &K, undecodable: &UndecodableObject) -> bool {
+/// Whether the uids are equal. A server that sends no uid is assumed to mean the same object.
+fn is_same_object<K: Lookup>(state: &K, undecodable: &UndecodableObject) -> bool {
     undecodable.uid.is_none() || state.uid().as_deref() == undecodable.uid.as_deref()
 }
 
-/// Whether the object of a state is gone: it was deleted, or another one has its name.
-fn is_proven_gone<K: Lookup>(state: &K, undecodable: &UndecodableObject) -> bool {
-    is_same(state, undecodable) == undecodable.deleted
+/// Whether the object was deleted, or replaced by another object with its name.
+fn no_longer_exists<K: Lookup>(state: &K, undecodable: &UndecodableObject) -> bool {
+    is_same_object(state, undecodable) == undecodable.deleted
 }
 
-/// The objects of `after` that are new or changed, and the last states of those that are gone.
-fn differences<K: Lookup + 'static>(before: &Table<K>, after: &Table<K>) -> Vec<Arc<K>> {
-    let same = |object: &Arc<K>, table: &Table<K>| {
+/// The new and changed objects of `after`, and the last states of the removed ones.
+fn differences<K: Lookup + 'static>(before: &IndexedTable<K>, after: &IndexedTable<K>) -> Vec<Arc<K>> {
+    let same = |object: &Arc<K>, table: &IndexedTable<K>| {
         table.get_same_key(object).is_some_and(|other| Arc::ptr_eq(object, other))
     };
     let changed = after.iter().filter(|object| !same(object, before));
-    let gone = before.iter().filter(|object| after.get_same_key(object).is_none());
-    let mut objects: Vec<Arc<K>> = changed.chain(gone).cloned().collect();
-    in_order(&mut objects);
+    let removed = before.iter().filter(|object| after.get_same_key(object).is_none());
+    let mut objects: Vec<Arc<K>> = changed.chain(removed).cloned().collect();
+    sort(&mut objects);
     objects
-}
-
-/// By name, rather than in the order of a hash map, which no simulation can repeat.
-pub(super) fn in_order<K: Lookup>(objects: &mut [Arc<K>]) {
-    objects
-        .sort_unstable_by(|one, other| (one.namespace(), one.name()).cmp(&(other.namespace(), other.name())));
 }

@@ -1,10 +1,10 @@
 //! Every transition of the machine, without I/O.
 
-mod any_order;
-mod bench;
-mod doubting;
+mod backoff;
+mod harness;
+mod invariants;
 mod listing;
 mod streaming;
+mod version_check;
 mod versions;
-mod waits;
 mod watching;

@@ -1,128 +1,134 @@
 //! Streaming lists.
 
-use super::bench::*;
+use super::harness::*;
 use crate::watcher::{Config, machine::Read};
 use serde_json::json;
 use std::time::Duration;
 
 #[test]
-fn a_streaming_list_goes_over_into_its_watch() {
-    let mut bench = streaming();
-    assert_eq!(bench.expect_read(), Duration::from_secs(30));
-    assert_eq!(bench.message(added("a", "5")), ["InitApply(ns/a)"]);
-    assert!(bench.message(bookmark("6", false)).is_empty(), "not every bookmark is the end");
-    assert_eq!(bench.message(bookmark("8", true)), ["Synced"]);
-    assert_eq!(bench.expect_read(), Duration::from_secs(305));
-    assert_eq!(bench.message(added("b", "9")), ["Apply(ns/b)"]);
-    bench.pass(60);
-    bench.read(Read::Broken(broken()));
-    assert_eq!(bench.expect_watch_when_vouched(), "9");
+fn a_completed_streaming_list_continues_as_a_watch() {
+    let mut harness = streaming();
+    assert_eq!(harness.expect_read(), Duration::from_secs(30));
+    assert_eq!(harness.message(added("a", "5")), ["InitApply(ns/a)"]);
+    assert!(
+        harness.message(bookmark("6", false)).is_empty(),
+        "an ordinary bookmark does not complete the list"
+    );
+    assert_eq!(harness.message(bookmark("8", true)), ["Synced"]);
+    assert_eq!(harness.expect_read(), Duration::from_secs(305));
+    assert_eq!(harness.message(added("b", "9")), ["Apply(ns/b)"]);
+    harness.advance(60);
+    harness.read(Read::Failed(connection_reset()));
+    assert_eq!(harness.expect_watch_after_version_check(), "9");
 }
 
 #[test]
-fn a_streaming_list_may_be_old_if_that_is_good_enough() {
-    let mut bench = Bench::new(Config::default().streaming_lists().any_semantic());
-    assert_eq!(bench.expect_streaming_list(), "0");
-    bench.started();
-    bench.message(bookmark("8", true));
-    bench.pass(60);
-    bench.read(Read::Broken(broken()));
+fn a_streaming_list_with_any_semantic_is_not_older_than_the_seen_version() {
+    let mut harness = Harness::new(Config::default().streaming_lists().any_semantic());
+    assert_eq!(harness.expect_streaming_list(), "0");
+    harness.watch_started();
+    harness.message(bookmark("8", true));
+    harness.advance(60);
+    harness.read(Read::Failed(connection_reset()));
     for _ in 0..3 {
-        bench.probed(Err(api_error(500)));
+        harness.version_checked(Err(api_error(500)));
     }
-    assert_eq!(bench.expect_streaming_list(), "8", "but not older than what was seen");
-    bench.started();
-    bench.read(Read::Broken(broken()));
-    assert_eq!(bench.expect_streaming_list(), "8");
-    bench.refused(api_error(410));
-    assert_eq!(bench.expect_streaming_list(), "", "the newest where the server cannot");
+    assert_eq!(harness.expect_streaming_list(), "8", "not older than the seen version");
+    harness.watch_started();
+    harness.read(Read::Failed(connection_reset()));
+    assert_eq!(harness.expect_streaming_list(), "8");
+    harness.watch_refused(api_error(410));
+    assert_eq!(harness.expect_streaming_list(), "", "the most recent state if the version expired");
 }
 
 #[test]
-fn a_server_that_refuses_streaming_lists_is_listed_for_good() {
+fn a_refused_streaming_list_falls_back_to_paged_lists_for_good() {
     for code in [422, 400] {
-        let mut bench = Bench::new(Config::default().streaming_lists());
-        bench.expect_streaming_list();
-        assert_eq!(bench.refused(api_error(code)).len(), 1, "surfaced");
-        bench.expect_list();
-        bench.page(list("10", "", vec![]));
-        bench.started();
-        bench.read(error_event(410, 0));
-        bench.expect_list();
+        let mut harness = Harness::new(Config::default().streaming_lists());
+        harness.expect_streaming_list();
+        assert_eq!(harness.watch_refused(api_error(code)).len(), 1, "the refusal is an item");
+        harness.expect_list();
+        harness.page(list("10", "", vec![]));
+        harness.watch_started();
+        harness.read(error_event(410, 0));
+        harness.expect_list();
     }
 }
 
 #[test]
-fn a_streaming_list_without_an_end_falls_back_to_a_list_this_time() {
-    for read in [Read::Silent, Read::Ended] {
-        let mut bench = streaming();
-        bench.message(added("a", "5"));
-        assert_eq!(bench.read(read).len(), 1, "surfaced");
-        bench.expect_list();
-        bench.page(list("10", "", vec![]));
-        bench.started();
-        bench.read(error_event(410, 0));
-        bench.expect_streaming_list();
+fn an_incomplete_streaming_list_falls_back_to_one_paged_list() {
+    for read in [Read::IdleTimeout, Read::Closed] {
+        let mut harness = streaming();
+        harness.message(added("a", "5"));
+        assert_eq!(harness.read(read).len(), 1, "the failure is an item");
+        harness.expect_list();
+        harness.page(list("10", "", vec![]));
+        harness.watch_started();
+        harness.read(error_event(410, 0));
+        harness.expect_streaming_list();
     }
 }
 
 #[test]
-fn an_unreadable_line_of_a_streaming_list_leads_to_a_list_this_time() {
-    let mut bench = streaming();
+fn an_unreadable_line_of_a_streaming_list_falls_back_to_one_paged_list() {
+    let mut harness = streaming();
     let unreadable = serde_json::from_str::<serde_json::Value>("{").unwrap_err();
-    assert_eq!(bench.read(Read::Broken(ClientError::SerdeError(unreadable))).len(), 1);
-    assert_eq!(bench.wait, OWN);
-    bench.expect_list();
+    assert_eq!(harness.read(Read::Failed(ClientError::SerdeError(unreadable))).len(), 1);
+    assert_eq!(harness.wait, SHORT_WAIT);
+    harness.expect_list();
 }
 
 #[test]
-fn a_streaming_list_that_breaks_starts_over() {
-    let mut bench = streaming();
-    bench.message(added("a", "5"));
-    assert_eq!(bench.read(Read::Broken(broken())).len(), 1);
-    assert_eq!(bench.wait, OWN);
-    bench.expect_streaming_list();
-    assert_eq!(bench.started(), ["Init"]);
+fn a_disconnected_streaming_list_starts_over() {
+    let mut harness = streaming();
+    harness.message(added("a", "5"));
+    assert_eq!(harness.read(Read::Failed(connection_reset())).len(), 1);
+    assert_eq!(harness.wait, SHORT_WAIT);
+    harness.expect_streaming_list();
+    assert_eq!(harness.watch_started(), ["Init"]);
 }
 
 #[test]
-fn a_busy_server_is_asked_to_stream_again() {
-    let mut bench = Bench::new(Config::default().streaming_lists());
-    bench.expect_streaming_list();
-    bench.refused(ClientError::Api(status(429, 2).boxed()));
-    assert_eq!(bench.wait, Duration::from_secs(2));
-    bench.expect_streaming_list();
-    bench.started();
-    bench.read(error_event(503, 5));
-    assert_eq!(bench.wait, Duration::from_secs(5));
-    bench.expect_streaming_list();
+fn a_throttled_streaming_list_is_retried_after_retry_after() {
+    let mut harness = Harness::new(Config::default().streaming_lists());
+    harness.expect_streaming_list();
+    harness.watch_refused(ClientError::Api(status(429, 2).boxed()));
+    assert_eq!(harness.wait, Duration::from_secs(2));
+    harness.expect_streaming_list();
+    harness.watch_started();
+    harness.read(error_event(503, 5));
+    assert_eq!(harness.wait, Duration::from_secs(5));
+    harness.expect_streaming_list();
 }
 
 #[test]
-fn changes_within_a_streaming_list_belong_to_it() {
-    let mut bench = streaming();
-    assert_eq!(bench.message(json!({ "type": "MODIFIED", "object": object("a", "6") })), ["InitApply(ns/a)"]);
-    assert_eq!(bench.message(json!({ "type": "DELETED", "object": object("a", "7") })), ["Delete(ns/a)"]);
+fn changes_within_a_streaming_list_are_part_of_it() {
+    let mut harness = streaming();
     assert_eq!(
-        bench.message(json!({ "type": "ADDED", "object": spoiled("bad", "7") })),
+        harness.message(json!({ "type": "MODIFIED", "object": object("a", "6") })),
+        ["InitApply(ns/a)"]
+    );
+    assert_eq!(harness.message(json!({ "type": "DELETED", "object": object("a", "7") })), ["Delete(ns/a)"]);
+    assert_eq!(
+        harness.message(json!({ "type": "ADDED", "object": undecodable("bad", "7") })),
         ["Undecodable(ns/bad)"]
     );
     assert_eq!(
-        bench.message(json!({ "type": "DELETED", "object": spoiled("bad", "8") })),
+        harness.message(json!({ "type": "DELETED", "object": undecodable("bad", "8") })),
         ["UndecodableDelete(ns/bad)"]
     );
-    assert_eq!(bench.message(bookmark("8", true)), ["Synced"]);
+    assert_eq!(harness.message(bookmark("8", true)), ["Synced"]);
 }
 
 #[test]
-fn a_deletion_that_cannot_be_told_starts_the_list_over() {
-    let mut bench = streaming();
-    let mut nameless = spoiled("bad", "8");
+fn an_unidentified_deletion_restarts_the_streaming_list() {
+    let mut harness = streaming();
+    let mut nameless = undecodable("bad", "8");
     nameless["metadata"]["name"] = json!(null);
-    bench.message(json!({ "type": "DELETED", "object": nameless }));
-    assert_eq!((bench.wait, bench.expect_streaming_list().as_str()), (OWN, ""));
-    let mut bench = streaming();
-    bench.machine.relist_undecodable_deletions = true;
-    bench.message(json!({ "type": "DELETED", "object": spoiled("bad", "8") }));
-    assert_eq!((bench.wait, bench.expect_streaming_list().as_str()), (OWN, ""));
+    harness.message(json!({ "type": "DELETED", "object": nameless }));
+    assert_eq!((harness.wait, harness.expect_streaming_list().as_str()), (SHORT_WAIT, ""));
+    let mut harness = streaming();
+    harness.machine.relist_undecodable_deletions = true;
+    harness.message(json!({ "type": "DELETED", "object": undecodable("bad", "8") }));
+    assert_eq!((harness.wait, harness.expect_streaming_list().as_str()), (SHORT_WAIT, ""));
 }

@@ -1,24 +1,24 @@
-//! A set of objects, found by name, without a second copy of their names.
+//! A hash table of objects by key, without a copy of the keys.
 
-use super::Lookup;
+use super::object_ref::Lookup;
 use ahash::RandomState;
 use hashbrown::HashTable;
 use std::{borrow::Cow, sync::Arc};
 
-/// A set of objects of one kind, found by namespace and name in O(1). One pointer per object.
+/// Objects of one kind by namespace and name, in O(1). Costs one pointer per object, because the key is read from the object.
 #[derive(Debug)]
-pub(super) struct ByName<K> {
+pub(super) struct ObjectTable<K> {
     objects: HashTable<Arc<K>>,
     hasher: RandomState,
 }
 
-impl<K> Default for ByName<K> {
+impl<K> Default for ObjectTable<K> {
     fn default() -> Self {
         Self { objects: HashTable::new(), hasher: RandomState::new() }
     }
 }
 
-impl<K: Lookup> ByName<K> {
+impl<K: Lookup> ObjectTable<K> {
     pub(super) fn with_capacity(capacity: usize) -> Self {
         Self { objects: HashTable::with_capacity(capacity), hasher: RandomState::new() }
     }
@@ -33,22 +33,22 @@ impl<K: Lookup> ByName<K> {
 
     pub(super) fn get(&self, namespace: Option<&str>, name: &str) -> Option<&Arc<K>> {
         let hash = hash(&self.hasher, namespace, name);
-        self.objects.find(hash, |object| is(&**object, namespace, name))
+        self.objects.find(hash, |object| has_key(&**object, namespace, name))
     }
 
-    /// The present state of the object that `object` is a state of.
+    /// The stored object with the key of `object`.
     pub(super) fn get_same_key(&self, object: &K) -> Option<&Arc<K>> {
         self.get(object.namespace().as_deref(), &object.name().unwrap_or_default())
     }
 
-    /// Puts an object in its place, and returns the state that was there.
+    /// Inserts an object. Returns the object that it replaced.
     pub(super) fn insert(&mut self, object: Arc<K>) -> Option<Arc<K>> {
         let (namespace, name) = (object.namespace(), object.name().unwrap_or_default());
         let hasher = &self.hasher;
         let hash = hash(hasher, namespace.as_deref(), &name);
-        let same = |other: &Arc<K>| is(&**other, namespace.as_deref(), &name);
-        if let Some(present) = self.objects.find_mut(hash, same) {
-            return Some(std::mem::replace(present, Arc::clone(&object)));
+        let same_key = |other: &Arc<K>| has_key(&**other, namespace.as_deref(), &name);
+        if let Some(stored) = self.objects.find_mut(hash, same_key) {
+            return Some(std::mem::replace(stored, Arc::clone(&object)));
         }
         self.objects.insert_unique(hash, Arc::clone(&object), |other| {
             let (namespace, name) = (other.namespace(), other.name().unwrap_or_default());
@@ -57,11 +57,11 @@ impl<K: Lookup> ByName<K> {
         None
     }
 
-    /// Takes the object of this name out, in whatever state it is, and returns it.
+    /// Removes and returns the object with the key of `object`, in whatever state it is.
     pub(super) fn remove(&mut self, object: &K) -> Option<Arc<K>> {
         let (namespace, name) = (object.namespace(), object.name().unwrap_or_default());
         let hash = hash(&self.hasher, namespace.as_deref(), &name);
-        let found = self.objects.find_entry(hash, |other| is(&**other, namespace.as_deref(), &name));
+        let found = self.objects.find_entry(hash, |other| has_key(&**other, namespace.as_deref(), &name));
         found.ok().map(|entry| entry.remove().0)
     }
 }
@@ -70,7 +70,7 @@ fn hash(hasher: &RandomState, namespace: Option<&str>, name: &str) -> u64 {
     hasher.hash_one((namespace, name))
 }
 
-fn is<K: Lookup>(object: &K, namespace: Option<&str>, name: &str) -> bool {
+fn has_key<K: Lookup>(object: &K, namespace: Option<&str>, name: &str) -> bool {
     object.name().unwrap_or(Cow::Borrowed("")) == name && object.namespace().as_deref() == namespace
 }
 
@@ -95,8 +95,8 @@ mod tests {
         #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 
         #[test]
-        fn agrees_with_a_map(steps in prop::collection::vec((0..3u8, 0..20u8, any::<bool>()), 0..200)) {
-            let mut table = ByName::default();
+        fn behaves_like_a_map_with_keys(steps in prop::collection::vec((0..3u8, 0..20u8, any::<bool>()), 0..200)) {
+            let mut table = ObjectTable::default();
             let mut map = BTreeMap::new();
             for (version, (namespace, name, insert)) in steps.into_iter().enumerate() {
                 let object = object(namespace, name, version);

@@ -1,4 +1,4 @@
-//! Where a watcher gets its answers: list and watch requests of one collection.
+//! List and watch requests for one collection.
 
 use futures::{StreamExt, stream::BoxStream};
 use kube_client::{
@@ -12,34 +12,34 @@ use kube_core::{
 use serde::{Deserialize, de::DeserializeOwned};
 use std::fmt::Debug;
 
-/// What can be watched.
+/// Everything that a watcher requires of a kind.
 pub(crate) trait Watchable: Resource + Clone + DeserializeOwned + Debug + Send + 'static {}
 
 impl<K: Resource + Clone + DeserializeOwned + Debug + Send + 'static> Watchable for K {}
 
-/// The messages of one watch request. Objects that cannot be decoded are messages too.
+/// The messages of one watch request. An undecodable object is a message too.
 pub(super) type Messages<K> = BoxStream<'static, Result<WatchEvent<DeserializeGuard<K>>, Error>>;
 
-/// One collection of objects on one server.
+/// Sends the requests for one collection of objects on one server.
 #[derive(Clone)]
-pub(super) struct Source {
+pub(super) struct ListerWatcher {
     client: Client,
     request: Request,
     prune: Prune,
 }
 
-impl Source {
-    pub(super) fn of<K: Resource>(api: Api<K>) -> Self {
+impl ListerWatcher {
+    pub(super) fn new<K: Resource>(api: Api<K>) -> Self {
         let request = Request::new(api.resource_url());
         Self { client: api.into_client(), request, prune: Prune::default() }
     }
 
-    /// The same with objects of which `prune` is passed over.
-    pub(super) fn without(self, prune: Prune) -> Self {
+    /// The same, skipping the fields in `prune` when objects are decoded.
+    pub(super) fn pruned(self, prune: Prune) -> Self {
         Self { prune, ..self }
     }
 
-    /// Its path in the API, which tells the kind and the namespace.
+    /// The API path of the collection, which contains the kind and the namespace.
     pub(super) fn path(&self) -> &str {
         &self.request.url_path
     }
@@ -52,12 +52,12 @@ impl Source {
         self.client.open_list(request).await
     }
 
-    /// The version that the server's storage has reached; empty where it does not say.
+    /// The `resourceVersion` that the server's storage has reached; empty if the server sends none.
     ///
-    /// Costs the server one object without its spec. Selectors are left out: they would make it search.
-    pub(super) async fn version(&self) -> Result<String, Error> {
-        let least = ListParams { limit: Some(1), ..ListParams::default() };
-        let request = self.request.list_metadata(&least).map_err(Error::BuildRequest)?;
+    /// Costs the server the metadata of one object. The request has no selectors: with them the server would have to search.
+    pub(super) async fn current_version(&self) -> Result<String, Error> {
+        let one_object = ListParams { limit: Some(1), ..ListParams::default() };
+        let request = self.request.list_metadata(&one_object).map_err(Error::BuildRequest)?;
         Ok(self.client.request::<ListHead>(request).await?.metadata.resource_version)
     }
 
@@ -77,7 +77,7 @@ impl Source {
     }
 }
 
-/// What a list says of itself.
+/// A list without its items.
 #[derive(Deserialize)]
 struct ListHead {
     #[serde(default)]

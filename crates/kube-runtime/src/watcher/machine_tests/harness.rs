@@ -1,4 +1,4 @@
-//! A machine on a bench, with a clock.
+//! A test harness: the machine, a clock, and a record of its output.
 
 use crate::watcher::{
     CollectionEvent, Config, Error, Event,
@@ -13,16 +13,15 @@ use tokio::time::Instant;
 
 pub(super) type ClientError = kube_client::Error;
 
-/// A machine, a clock, and a record of what it reported.
-pub(super) struct Bench {
+pub(super) struct Harness {
     pub(super) machine: Machine,
     pub(super) now: Instant,
     pub(super) wait: Duration,
-    /// The versions of the collection that were told, by lists and otherwise.
-    pub(super) reached: Vec<String>,
+    /// The versions of `Synced` and `Progress` events.
+    pub(super) collection_versions: Vec<String>,
 }
 
-impl Bench {
+impl Harness {
     pub(super) fn new(config: Config) -> Self {
         Self::with(config, RetryBackoff::without_jitter())
     }
@@ -32,30 +31,30 @@ impl Bench {
             machine: Machine::new(config, retry),
             now: Instant::now(),
             wait: Duration::ZERO,
-            reached: Vec::new(),
+            collection_versions: Vec::new(),
         }
     }
 
-    /// What is reported in words, but for progress: see `reached`.
-    pub(super) fn give(&mut self, input: Input<ConfigMap>) -> Vec<String> {
+    /// The emitted items as strings, without `Progress`: see `collection_versions`.
+    pub(super) fn step(&mut self, input: Input<ConfigMap>) -> Vec<String> {
         let step = self.machine.step(input, self.now);
-        self.wait = Duration::from_millis(step.wait.as_millis() as u64); // doubling is a little inexact
-        step.emit.into_iter().filter_map(|item| self.in_words(item)).collect()
+        self.wait = Duration::from_millis(step.wait.as_millis() as u64); // backon's doubling is inexact
+        step.emit.into_iter().filter_map(|item| self.format_item(item)).collect()
     }
 
-    fn in_words(&mut self, item: Result<CollectionEvent<ConfigMap>, Error>) -> Option<String> {
+    fn format_item(&mut self, item: Result<CollectionEvent<ConfigMap>, Error>) -> Option<String> {
         let event = match item {
-            Err(error) => return Some(report(&error)),
+            Err(error) => return Some(format_error(&error)),
             Ok(CollectionEvent::Init) => Event::Init,
             Ok(CollectionEvent::InitApply(object)) => Event::InitApply(object),
             Ok(CollectionEvent::Apply(object)) => Event::Apply(object),
             Ok(CollectionEvent::Delete(object)) => Event::Delete(object),
             Ok(CollectionEvent::Synced { resource_version }) => {
-                self.reached.push(resource_version);
+                self.collection_versions.push(resource_version);
                 return Some("Synced".to_owned());
             }
             Ok(CollectionEvent::Progress { resource_version }) => {
-                self.reached.push(resource_version);
+                self.collection_versions.push(resource_version);
                 return None;
             }
             Ok(CollectionEvent::Undecodable(object)) if object.deleted => {
@@ -67,35 +66,35 @@ impl Bench {
     }
 
     pub(super) fn page(&mut self, list: Value) -> Vec<String> {
-        self.give(Input::Listed(Ok(decode::<ObjectList<DeserializeGuard<ConfigMap>>>(list))))
+        self.step(Input::Listed(Ok(decode::<ObjectList<DeserializeGuard<ConfigMap>>>(list))))
     }
 
     pub(super) fn list_error(&mut self, error: ClientError) -> Vec<String> {
-        self.give(Input::Listed(Err(error)))
+        self.step(Input::Listed(Err(error)))
     }
 
-    pub(super) fn started(&mut self) -> Vec<String> {
-        self.give(Input::Started(Ok(())))
+    pub(super) fn watch_started(&mut self) -> Vec<String> {
+        self.step(Input::WatchStarted(Ok(())))
     }
 
-    pub(super) fn refused(&mut self, error: ClientError) -> Vec<String> {
-        self.give(Input::Started(Err(error)))
+    pub(super) fn watch_refused(&mut self, error: ClientError) -> Vec<String> {
+        self.step(Input::WatchStarted(Err(error)))
     }
 
-    pub(super) fn probed(&mut self, answer: Result<&str, ClientError>) -> Vec<String> {
-        assert_eq!(self.next(), Next::Probe);
-        self.give(Input::Probed(answer.map(ToOwned::to_owned)))
+    pub(super) fn version_checked(&mut self, result: Result<&str, ClientError>) -> Vec<String> {
+        assert_eq!(self.next(), Next::CheckVersion);
+        self.step(Input::VersionChecked(result.map(ToOwned::to_owned)))
     }
 
     pub(super) fn message(&mut self, message: Value) -> Vec<String> {
-        self.give(Input::Read(Read::Message(decode::<WatchEvent<DeserializeGuard<ConfigMap>>>(message))))
+        self.step(Input::Read(Read::Message(decode::<WatchEvent<DeserializeGuard<ConfigMap>>>(message))))
     }
 
     pub(super) fn read(&mut self, read: Read<ConfigMap>) -> Vec<String> {
-        self.give(Input::Read(read))
+        self.step(Input::Read(read))
     }
 
-    pub(super) fn pass(&mut self, seconds: u64) {
+    pub(super) fn advance(&mut self, seconds: u64) {
         self.now += Duration::from_secs(seconds);
     }
 
@@ -120,10 +119,10 @@ impl Bench {
         }
     }
 
-    /// The version that the next watch starts from, once the server has said that it knows it.
+    /// The version that the next watch starts from, after a successful version check.
     #[track_caller]
-    pub(super) fn expect_watch_when_vouched(&mut self) -> String {
-        assert!(self.probed(Ok("1000000")).is_empty());
+    pub(super) fn expect_watch_after_version_check(&mut self) -> String {
+        assert!(self.version_checked(Ok("1000000")).is_empty());
         self.expect_watch()
     }
 
@@ -138,13 +137,13 @@ impl Bench {
     #[track_caller]
     pub(super) fn expect_read(&mut self) -> Duration {
         match self.next() {
-            Next::Read { silence } => silence,
+            Next::Read { idle_timeout } => idle_timeout,
             other => panic!("expected a read, got {other:?}"),
         }
     }
 }
 
-pub(super) fn report(error: &Error) -> String {
+pub(super) fn format_error(error: &Error) -> String {
     match std::error::Error::source(error).and_then(|source| source.source().map(ToString::to_string)) {
         Some(detail) => format!("{}: {detail}", variant(error)),
         None => variant(error).to_owned(),
@@ -169,7 +168,7 @@ pub(super) fn object(name: &str, version: &str) -> Value {
     json!({ "metadata": { "name": name, "namespace": "ns", "uid": name, "resourceVersion": version } })
 }
 
-pub(super) fn spoiled(name: &str, version: &str) -> Value {
+pub(super) fn undecodable(name: &str, version: &str) -> Value {
     json!({ "metadata": { "name": name, "namespace": "ns", "resourceVersion": version }, "data": 5 })
 }
 
@@ -200,31 +199,31 @@ pub(super) fn error_event(code: u16, retry_after: u32) -> Read<ConfigMap> {
     Read::Message(WatchEvent::Error(status(code, retry_after).boxed()))
 }
 
-pub(super) fn broken() -> ClientError {
+pub(super) fn connection_reset() -> ClientError {
     ClientError::ReadEvents(std::io::ErrorKind::ConnectionReset.into())
 }
 
 /// A machine that has listed `a` at version 10.
-pub(super) fn listed(config: Config) -> Bench {
-    let mut bench = Bench::new(config);
-    assert_eq!(bench.page(list("10", "", vec![object("a", "7")])), ["Init", "InitApply(ns/a)", "Synced"]);
-    bench
+pub(super) fn listed(config: Config) -> Harness {
+    let mut harness = Harness::new(config);
+    assert_eq!(harness.page(list("10", "", vec![object("a", "7")])), ["Init", "InitApply(ns/a)", "Synced"]);
+    harness
 }
 
-/// A machine whose watch from version 10 runs.
-pub(super) fn watching() -> Bench {
-    let mut bench = listed(Config::default());
-    assert_eq!(bench.expect_watch(), "10");
-    assert!(bench.started().is_empty());
-    bench
+/// A machine with a running watch from version 10.
+pub(super) fn watching() -> Harness {
+    let mut harness = listed(Config::default());
+    assert_eq!(harness.expect_watch(), "10");
+    assert!(harness.watch_started().is_empty());
+    harness
 }
 
-pub(super) fn streaming() -> Bench {
-    let mut bench = Bench::new(Config::default().streaming_lists());
-    assert_eq!(bench.expect_streaming_list(), "");
-    assert_eq!(bench.started(), ["Init"]);
-    bench
+pub(super) fn streaming() -> Harness {
+    let mut harness = Harness::new(Config::default().streaming_lists());
+    assert_eq!(harness.expect_streaming_list(), "");
+    assert_eq!(harness.watch_started(), ["Init"]);
+    harness
 }
 
-pub(super) const OWN: Duration = Duration::from_millis(100);
-pub(super) const LONG: Duration = Duration::from_secs(1);
+pub(super) const SHORT_WAIT: Duration = Duration::from_millis(100);
+pub(super) const LONG_WAIT: Duration = Duration::from_secs(1);

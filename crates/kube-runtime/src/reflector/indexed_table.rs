@@ -1,0 +1,154 @@
+//! A table of objects by key and by each declared index.
+
+use super::{
+    index::{AnyBuckets, AnyIndex, Index, IndexBuckets, IndexKeys, pair},
+    object_ref::Lookup,
+    object_table::ObjectTable,
+};
+use kube_core::{Expression, Selector};
+use std::{borrow::Borrow, hash::Hash, sync::Arc};
+
+/// Objects by key and by each declared index. An update costs O(1) in the number of objects.
+///
+/// Index functions are user code. The caller of an update calls them before, by [`DeclaredIndexes::keys`], without a lock.
+pub(super) struct IndexedTable<K> {
+    objects: ObjectTable<K>,
+    indexes: Vec<Box<dyn AnyBuckets<K>>>,
+}
+
+/// The indexes of a table, in the order of its buckets.
+pub(super) struct DeclaredIndexes<K>(Vec<Arc<dyn AnyIndex<K>>>);
+
+impl<K> DeclaredIndexes<K> {
+    pub(super) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    pub(super) fn push(&mut self, index: Arc<dyn AnyIndex<K>>) {
+        self.0.push(index);
+    }
+
+    /// The keys of an object in each index. See [`keys_or_none`].
+    pub(super) fn keys(&self, object: &K, mut on_panic: impl FnMut(String)) -> Vec<IndexKeys> {
+        self.0.iter().map(|index| keys_or_none(&**index, object, &mut on_panic)).collect()
+    }
+}
+
+/// The keys of an object in an index. If the index function panics, calls `on_panic` with its message and returns `None`.
+pub(super) fn keys_or_none<K>(
+    index: &dyn AnyIndex<K>,
+    object: &K,
+    on_panic: &mut impl FnMut(String),
+) -> IndexKeys {
+    index.keys(object).unwrap_or_else(|message| {
+        on_panic(message);
+        None
+    })
+}
+
+impl<K> Default for DeclaredIndexes<K> {
+    fn default() -> Self {
+        Self(Vec::new())
+    }
+}
+
+impl<K> Default for IndexedTable<K> {
+    fn default() -> Self {
+        Self { objects: ObjectTable::default(), indexes: Vec::new() }
+    }
+}
+
+impl<K: Lookup + 'static> IndexedTable<K> {
+    /// An empty table with these indexes.
+    pub(super) fn with_capacity(capacity: usize, declared: &DeclaredIndexes<K>) -> Self {
+        let indexes = declared.0.iter().map(|index| index.empty_buckets()).collect();
+        Self { objects: ObjectTable::with_capacity(capacity), indexes }
+    }
+
+    /// Adds an index. `keys` are the index keys of each object in the table.
+    pub(super) fn add_index(
+        &mut self,
+        index: &dyn AnyIndex<K>,
+        keys: impl IntoIterator<Item = (Arc<K>, IndexKeys)>,
+    ) {
+        let mut buckets = index.empty_buckets();
+        keys.into_iter().for_each(|(object, keys)| buckets.insert(&object, keys));
+        self.indexes.push(buckets);
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.objects.len()
+    }
+
+    pub(super) fn iter(&self) -> impl Iterator<Item = &Arc<K>> {
+        self.objects.iter()
+    }
+
+    pub(super) fn get(&self, namespace: Option<&str>, name: &str) -> Option<&Arc<K>> {
+        self.objects.get(namespace, name)
+    }
+
+    /// The stored object with the key of `object`.
+    pub(super) fn get_same_key(&self, object: &K) -> Option<&Arc<K>> {
+        self.objects.get_same_key(object)
+    }
+
+    /// The objects that have `key` in `index`; `None` if the index was not declared.
+    pub(super) fn indexed<T, Q>(
+        &self,
+        index: &Index<K, T>,
+        key: &Q,
+    ) -> Option<Option<impl Iterator<Item = &Arc<K>>>>
+    where
+        T: Borrow<Q> + Eq + Hash + 'static,
+        Q: Eq + Hash + ?Sized,
+    {
+        let found = self.indexes.iter().find_map(|buckets| IndexBuckets::find(&**buckets, index, key))?;
+        Some(found.map(ObjectTable::iter))
+    }
+
+    /// A superset of the objects that the selector matches; `None` if no index by label applies.
+    pub(super) fn candidates(&self, selector: &Selector) -> Option<impl Iterator<Item = &Arc<K>>> {
+        if self.indexes.is_empty() {
+            return None;
+        }
+        let mut alternatives = selector.clone().into_iter().filter_map(pairs);
+        let pairs = alternatives.next()?;
+        let found = self.indexes.iter().find_map(|buckets| IndexBuckets::with_label(&**buckets, &pairs))?;
+        Some(found.into_iter().flat_map(ObjectTable::iter))
+    }
+
+    /// Inserts an object, with the index keys of the stored state and of the new one. Returns the replaced object, to be dropped
+    /// without a lock.
+    pub(super) fn insert(
+        &mut self,
+        object: Arc<K>,
+        old_keys: Vec<IndexKeys>,
+        new_keys: Vec<IndexKeys>,
+    ) -> Option<Arc<K>> {
+        for (index, keys) in self.indexes.iter_mut().zip(old_keys) {
+            index.remove(&object, keys);
+        }
+        for (index, keys) in self.indexes.iter_mut().zip(new_keys) {
+            index.insert(&object, keys);
+        }
+        self.objects.insert(object)
+    }
+
+    /// Removes the object with the key of `object`, with the index keys of the stored state.
+    pub(super) fn remove(&mut self, object: &K, old_keys: Vec<IndexKeys>) -> Option<Arc<K>> {
+        for (index, keys) in self.indexes.iter_mut().zip(old_keys) {
+            index.remove(object, keys);
+        }
+        self.objects.remove(object)
+    }
+}
+
+/// The labels of which an object must have at least one to match the expression; `None` if it requires none.
+fn pairs(expression: Expression) -> Option<Vec<String>> {
+    match expression {
+        Expression::Equal(key, value) => Some(vec![pair(&key, &value)]),
+        Expression::In(key, values) => Some(values.iter().map(|value| pair(&key, value)).collect()),
+        _ => None,
+    }
+}

@@ -1,0 +1,253 @@
+//! Combining the watches of several namespaces, without I/O.
+
+use super::*;
+use crate::{
+    reflector::store::{Awaited, Store, store},
+    watcher::Error,
+};
+use futures::FutureExt;
+use k8s_openapi::api::core::v1::ConfigMap;
+use kube_core::{ObjectMeta, ResourceExt, Status};
+use proptest::prelude::*;
+use std::collections::BTreeSet;
+
+fn object(namespace: &str, name: &str, version: u32) -> ConfigMap {
+    let metadata = ObjectMeta {
+        name: Some(name.into()),
+        namespace: Some(namespace.into()),
+        resource_version: Some(version.to_string()),
+        ..Default::default()
+    };
+    ConfigMap { metadata, ..Default::default() }
+}
+
+struct Harness {
+    set: NamespaceSet<ConfigMap>,
+    store: Store<ConfigMap>,
+}
+
+impl Harness {
+    fn of(namespaces: &[&str]) -> Self {
+        let (store, writer) = store();
+        let mut harness = Self { set: NamespaceSet::new(writer), store };
+        assert_eq!(harness.set(namespaces)[0], "Init");
+        harness
+    }
+
+    /// The events that `act` emits, as strings.
+    fn emitted(
+        &mut self,
+        act: impl FnOnce(&mut NamespaceSet<ConfigMap>, &mut Vec<Event<Arc<ConfigMap>>>),
+    ) -> Vec<String> {
+        let mut emit = Vec::new();
+        act(&mut self.set, &mut emit);
+        emit.into_iter().map(|event| event.map(|object| (*object).clone()).to_string()).collect()
+    }
+
+    fn set(&mut self, namespaces: &[&str]) -> Vec<String> {
+        self.emitted(|set, emit| drop(set.set_namespaces(namespaces.iter().map(ToString::to_string), emit)))
+    }
+
+    fn event(&mut self, namespace: &str, event: Event<ConfigMap>) -> Vec<String> {
+        self.emitted(|set, emit| assert!(set.event(namespace, event.into(), emit).is_none()))
+    }
+
+    /// A whole list of one namespace, sorted.
+    fn list(&mut self, namespace: &str, objects: &[(&str, u32)]) -> Vec<String> {
+        let mut emitted = self.event(namespace, Event::Init);
+        for (name, version) in objects {
+            emitted.extend(self.event(namespace, Event::InitApply(object(namespace, name, *version))));
+        }
+        emitted.extend(self.event(namespace, Event::InitDone));
+        emitted.sort();
+        emitted
+    }
+
+    fn fail(&mut self, namespace: &str, code: u16) -> Vec<String> {
+        let error = Error::WatchError(Status::failure("", "").with_code(code).boxed());
+        self.emitted(|set, emit| set.failed(namespace, &error, emit))
+    }
+
+    fn visible(&self) -> BTreeSet<String> {
+        let name = |it: &std::sync::Arc<ConfigMap>| {
+            let meta = &it.metadata;
+            let (namespace, version) = (meta.namespace.as_deref(), meta.resource_version.as_deref());
+            format!("{}/{}@{}", namespace.unwrap(), it.name_any(), version.unwrap())
+        };
+        self.store.state().iter().map(name).collect()
+    }
+}
+
+fn names(names: &[&str]) -> BTreeSet<String> {
+    names.iter().map(ToString::to_string).collect()
+}
+
+#[test]
+fn the_initial_sync_completes_when_each_namespace_is_listed() {
+    let mut harness = Harness::of(&["a", "b"]);
+    assert_eq!(harness.list("a", &[("one", 1)]), ["InitApply(a/one)"]);
+    assert!(!harness.store.is_ready() && harness.visible().is_empty());
+    assert!(harness.event("b", Event::Init).is_empty());
+    assert_eq!(harness.event("a", Event::Apply(object("a", "two", 3))), ["Apply(a/two)"]);
+    harness.event("b", Event::InitApply(object("b", "one", 2)));
+    assert_eq!(harness.event("b", Event::InitDone), ["InitApply(b/one)", "InitDone"]);
+    assert!(harness.store.is_ready());
+    assert_eq!(harness.visible(), names(&["a/one@1", "a/two@3", "b/one@2"]));
+}
+
+#[test]
+fn a_relist_of_one_namespace_changes_no_other() {
+    let mut harness = Harness::of(&["a", "b"]);
+    harness.list("a", &[("same", 1), ("changes", 2), ("goes", 3)]);
+    harness.list("b", &[("goes", 3)]);
+    let before = harness.store.find(|it| it.name_any() == "same").unwrap();
+    harness.event("a", Event::Init);
+    harness.event("a", Event::InitApply(object("a", "same", 1)));
+    harness.event("a", Event::InitApply(object("a", "changes", 7)));
+    assert_eq!(harness.visible().len(), 4, "a running list is not visible");
+    let mut emitted = harness.event("a", Event::InitDone);
+    emitted.sort();
+    assert_eq!(emitted, ["Apply(a/changes)", "Delete(a/goes)"]);
+    assert_eq!(harness.visible(), names(&["a/changes@7", "a/same@1", "b/goes@3"]));
+    let after = harness.store.find(|it| it.name_any() == "same").unwrap();
+    assert!(std::sync::Arc::ptr_eq(&before, &after));
+}
+
+#[test]
+fn a_list_that_starts_over_discards_its_first_half() {
+    let mut harness = Harness::of(&["a"]);
+    harness.event("a", Event::Init);
+    harness.event("a", Event::InitApply(object("a", "half", 1)));
+    assert_eq!(harness.list("a", &[("whole", 2)]), ["InitApply(a/whole)", "InitDone"]);
+    assert_eq!(harness.visible(), names(&["a/whole@2"]));
+}
+
+#[test]
+fn the_last_list_of_a_namespace_before_the_sync_completes_wins() {
+    let mut harness = Harness::of(&["a", "b"]);
+    harness.list("a", &[("goes", 1), ("stays", 1)]);
+    assert_eq!(harness.list("a", &[("stays", 1)]), ["Delete(a/goes)", "InitApply(a/stays)"]);
+    assert_eq!(harness.list("b", &[]), ["InitDone"]);
+    assert_eq!(harness.visible(), names(&["a/stays@1"]));
+}
+
+#[test]
+fn a_refused_namespace_does_not_delay_the_sync_and_can_be_listed_later() {
+    let mut harness = Harness::of(&["a", "b"]);
+    assert!(harness.fail("b", 403).is_empty(), "the other namespace is pending");
+    assert_eq!(harness.list("a", &[("one", 1)]), ["InitApply(a/one)", "InitDone"]);
+    assert_eq!(harness.list("b", &[("late", 5)]), ["Apply(b/late)"]);
+    assert!(harness.fail("b", 403).is_empty());
+    assert_eq!(harness.visible(), names(&["a/one@1", "b/late@5"]), "its known objects stay");
+}
+
+#[test]
+fn a_failing_namespace_delays_the_sync_until_the_timeout() {
+    let mut harness = Harness::of(&["a", "b"]);
+    assert_eq!(harness.list("a", &[]).len(), 0);
+    assert!(harness.fail("b", 500).is_empty() && !harness.set.is_synced());
+    assert_eq!(harness.emitted(NamespaceSet::on_sync_timeout), ["InitDone"]);
+}
+
+#[test]
+fn the_sync_needs_one_listed_namespace_unless_there_are_none() {
+    let mut harness = Harness::of(&["a", "b"]);
+    harness.fail("a", 403);
+    assert!(harness.emitted(NamespaceSet::on_sync_timeout).is_empty() && !harness.store.is_ready());
+    assert_eq!(harness.list("b", &[]), ["InitDone"]);
+    let (store, writer) = store();
+    let mut no_namespaces = Harness { set: NamespaceSet::<ConfigMap>::new(writer), store };
+    assert_eq!(no_namespaces.set(&[]), ["Init", "InitDone"]);
+}
+
+#[test]
+fn namespaces_can_be_added_and_removed() {
+    let mut harness = Harness::of(&["a", "b"]);
+    harness.list("a", &[("one", 1)]);
+    assert_eq!(harness.set(&["b"]), ["Delete(a/one)"], "also before the sync is complete");
+    assert_eq!(harness.list("b", &[("two", 2)]), ["InitApply(b/two)", "InitDone"]);
+    assert_eq!(harness.visible(), names(&["b/two@2"]));
+    assert!(harness.set(&["b", "c"]).is_empty());
+    assert_eq!(harness.list("c", &[("three", 3)]), ["Apply(c/three)"]);
+    assert_eq!(harness.set(&["c"]), ["Delete(b/two)"]);
+    assert!(harness.event("b", Event::Apply(object("b", "late", 9))).is_empty(), "it was removed");
+    assert_eq!(harness.visible(), names(&["c/three@3"]));
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+
+    /// After any events, the store and a consumer of the events have the last state of each namespace.
+    #[test]
+    fn store_and_events_agree_with_a_reference_model(
+        actions in prop::collection::vec((0..9u8, 0..3usize, 0..4u8), 0..120),
+    ) {
+        const NAMESPACES: [&str; 3] = ["a", "b", "c"];
+        let mut harness = Harness::of(&NAMESPACES);
+        let mut model: BTreeMap<&str, BTreeMap<String, u32>> = BTreeMap::new();
+        let mut running_lists: BTreeMap<&str, BTreeMap<String, u32>> = BTreeMap::new();
+        let mut received: BTreeSet<String> = BTreeSet::new();
+        for (version, (what, namespace, name)) in actions.into_iter().enumerate() {
+            let (namespace, name, version) = (NAMESPACES[namespace], name.to_string(), version as u32);
+            let listing = running_lists.get_mut(namespace);
+            let event = match (what, listing) {
+                (0, _) => {
+                    running_lists.insert(namespace, BTreeMap::new());
+                    Event::Init
+                }
+                (1 | 2, Some(listing)) => {
+                    listing.insert(name.clone(), version);
+                    Event::InitApply(object(namespace, &name, version))
+                }
+                (3, Some(_)) => {
+                    model.insert(namespace, running_lists.remove(namespace).unwrap_or_default());
+                    Event::InitDone
+                }
+                (4..6, None) if model.contains_key(namespace) => {
+                    model.entry(namespace).or_default().insert(name.clone(), version);
+                    Event::Apply(object(namespace, &name, version))
+                }
+                (6, None) if model.contains_key(namespace) => {
+                    model.entry(namespace).or_default().remove(&name);
+                    Event::Delete(object(namespace, &name, version))
+                }
+                _ => continue,
+            };
+            for emitted in harness.event(namespace, event) {
+                let (what, name) = emitted.split_once('(').unwrap_or((&emitted, ""));
+                match what {
+                    "Apply" | "InitApply" => drop(received.insert(name.to_owned())),
+                    "Delete" => drop(received.remove(name)),
+                    _ => {}
+                }
+            }
+            if harness.set.is_synced() {
+                let expected: BTreeSet<String> = model
+                    .iter()
+                    .flat_map(|(namespace, names)| names.iter().map(move |(name, at)| format!("{namespace}/{name}@{at}")))
+                    .collect();
+                prop_assert_eq!(harness.visible(), expected.clone());
+                let names: BTreeSet<String> =
+                    expected.iter().filter_map(|it| Some(format!("{})", it.split_once('@')?.0))).collect();
+                prop_assert_eq!(&received, &names);
+            }
+        }
+    }
+}
+
+#[test]
+fn a_running_list_ends_no_wait_when_another_namespace_completes_the_sync() {
+    let mut harness = Harness::of(&["x", "y"]);
+    harness.list("x", &[("a", 1)]);
+    let key = ObjectKey { namespace: Some("x".into()), name: "a".into() };
+    let awaited = Awaited::State { uid: None, version: "9".into(), was_visible: false };
+    let mut wait = harness.store.wait_until(key, awaited);
+    let mut is_over = move || (&mut wait).now_or_never().is_some();
+    harness.event("x", Event::Init);
+    harness.list("y", &[]);
+    assert!(harness.set.is_synced() && !is_over(), "only its first list is visible");
+    harness.event("x", Event::InitDone);
+    assert!(!is_over(), "the list may have been requested before the wait began");
+    harness.list("x", &[]);
+    assert!(is_over());
+}

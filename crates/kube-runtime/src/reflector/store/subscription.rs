@@ -1,0 +1,112 @@
+//! Streams of the changes of a shared store, one for each subscriber.
+
+use super::{
+    reader::Store,
+    shared::{keyed, sort},
+};
+use crate::reflector::{Lookup, ObjectKey, inbox::Inbox};
+use futures::Stream;
+use std::{
+    fmt,
+    hash::Hash,
+    pin::Pin,
+    sync::Arc,
+    task::{Context, Poll},
+};
+
+/// A stream of the objects of a shared store: first all current objects, then each one that changes or is deleted.
+///
+/// If an object changes several times before the stream is polled, only the newest state is returned. A deleted object is
+/// returned in its last state; the [`reader`](Self::reader) no longer contains it. The stream ends when the store's writer is
+/// dropped.
+///
+/// A clone is a subscriber of its own. It starts with the objects that are pending in the original; later changes reach both.
+pub struct ReflectHandle<K>
+where
+    K: Lookup + Clone + 'static,
+    K::DynamicType: Eq + Hash + Clone,
+{
+    reader: Store<K>,
+    inbox: Arc<Inbox<ObjectKey, Arc<K>>>,
+}
+
+impl<K> ReflectHandle<K>
+where
+    K: Lookup + Clone,
+    K::DynamicType: Eq + Hash + Clone,
+{
+    /// The store that this is a stream of.
+    #[must_use]
+    pub fn reader(&self) -> Store<K> {
+        self.reader.clone()
+    }
+}
+
+impl<K> Stream for ReflectHandle<K>
+where
+    K: Lookup + Clone,
+    K::DynamicType: Eq + Hash + Clone,
+{
+    type Item = Arc<K>;
+
+    fn poll_next(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        self.inbox.poll_take(cx)
+    }
+}
+
+impl<K> Clone for ReflectHandle<K>
+where
+    K: Lookup + Clone + 'static,
+    K::DynamicType: Eq + Hash + Clone,
+{
+    fn clone(&self) -> Self {
+        let inbox = self.reader.shared.objects.fork(&self.inbox);
+        Self {
+            reader: self.reader.clone(),
+            inbox: inbox.expect("invariant: a handle exists only for a shared store"),
+        }
+    }
+}
+
+impl<K> fmt::Debug for ReflectHandle<K>
+where
+    K: Lookup + Clone + 'static,
+    K::DynamicType: Eq + Hash + Clone,
+{
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ReflectHandle").field("waiting", &self.inbox.len()).finish_non_exhaustive()
+    }
+}
+
+impl<K: 'static + Clone + Lookup> Store<K>
+where
+    K::DynamicType: Eq + Hash + Clone,
+{
+    /// A stream of the objects as they change; `None` unless the store is [shared](super::store_shared).
+    ///
+    /// ```
+    /// use k8s_openapi::api::core::v1::ConfigMap;
+    /// use kube_runtime::{reflector, watcher::Event};
+    /// # tokio::runtime::Builder::new_current_thread().build()?.block_on(async {
+    ///
+    /// use futures::StreamExt;
+    ///
+    /// let (store, mut writer) = reflector::store_shared::<ConfigMap>(16);
+    /// let subscriber = store.subscribe().expect("the store is shared");
+    /// writer.apply_watcher_event(&Event::Apply(ConfigMap::default()));
+    /// drop(writer);
+    /// assert_eq!(subscriber.count().await, 1);
+    /// # Ok::<(), reflector::store::WriterDropped>(())
+    /// # })?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn subscribe(&self) -> Option<ReflectHandle<K>> {
+        let inbox = self.shared.objects.subscribe(|table| {
+            let mut current: Vec<_> = table.iter().cloned().collect();
+            sort(&mut current);
+            current.into_iter().map(keyed)
+        });
+        inbox.map(|inbox| ReflectHandle { reader: self.clone(), inbox })
+    }
+}

@@ -1,0 +1,76 @@
+//! The subscribers of a shared store.
+//!
+//! `tests/loom.rs` includes this file with loom's locks and tests every interleaving.
+
+use super::{inbox::Inbox, locks::Mutex};
+use std::{
+    hash::Hash,
+    sync::{Arc, Weak},
+    task::Waker,
+};
+
+/// The inboxes of all subscribers. A dropped inbox is removed when the next subscriber is added.
+pub(super) struct Subscribers<Key, V> {
+    list: Mutex<SubscriberList<Key, V>>,
+    capacity: usize,
+}
+
+struct SubscriberList<Key, V> {
+    inboxes: Vec<Weak<Inbox<Key, V>>>,
+    closed: bool,
+}
+
+impl<Key: Eq + Hash + Clone, V: Clone> Subscribers<Key, V> {
+    /// `capacity` is the initial capacity of each inbox.
+    pub(super) fn new(capacity: usize) -> Self {
+        Self { list: Mutex::new(SubscriberList { inboxes: Vec::new(), closed: false }), capacity }
+    }
+
+    /// Adds a subscriber that starts with the values `current`. The caller holds the lock of the current values, so that every
+    /// change is either in them or published afterwards.
+    pub(super) fn add(&self, current: impl Iterator<Item = (Key, V)>) -> Arc<Inbox<Key, V>> {
+        let inbox = Arc::new(Inbox::with_capacity(self.capacity));
+        drop(inbox.put(current)); // it has no waker yet
+        self.list.lock().add(&inbox);
+        inbox
+    }
+
+    /// Adds a subscriber that starts with the pending values of `inbox`. Nothing is published between the copy and the addition.
+    pub(super) fn fork(&self, inbox: &Inbox<Key, V>) -> Arc<Inbox<Key, V>> {
+        let mut list = self.list.lock();
+        let fork = Arc::new(inbox.fork(self.capacity));
+        list.add(&fork);
+        fork
+    }
+
+    pub(super) fn publish(&self, values: impl Iterator<Item = (Key, V)> + Clone) {
+        let list = self.list.lock();
+        let wakers = list.for_each(|inbox| inbox.put(values.clone()));
+        drop(list); // a woken task may subscribe at once
+        wakers.into_iter().for_each(Waker::wake);
+    }
+
+    /// Ends the streams of all current and future subscribers.
+    pub(super) fn close(&self) {
+        let mut list = self.list.lock();
+        list.closed = true;
+        let wakers = list.for_each(Inbox::close);
+        drop(list);
+        wakers.into_iter().for_each(Waker::wake);
+    }
+}
+
+impl<Key: Eq + Hash + Clone, V: Clone> SubscriberList<Key, V> {
+    fn add(&mut self, inbox: &Arc<Inbox<Key, V>>) {
+        if self.closed {
+            drop(inbox.close()); // it has no waker yet
+        }
+        self.inboxes.retain(|inbox| inbox.strong_count() > 0);
+        self.inboxes.push(Arc::downgrade(inbox));
+    }
+
+    /// Calls `change` for every inbox, and returns the wakers to wake.
+    fn for_each(&self, change: impl Fn(&Inbox<Key, V>) -> Option<Waker>) -> Vec<Waker> {
+        self.inboxes.iter().filter_map(|inbox| change(&*inbox.upgrade()?)).collect()
+    }
+}

@@ -1,0 +1,141 @@
+//! Classification of request errors. No other file inspects their codes and reasons.
+
+use kube_core::{Status, response::reason};
+use std::{io, time::Duration};
+
+/// The classes of errors. The machine has one reaction to each.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum ErrorClass {
+    /// The server no longer serves this `resourceVersion` or continue token.
+    Expired,
+    /// The requested `resourceVersion` is newer than the server's state.
+    ResourceVersionTooLarge,
+    /// The server is overloaded or starting. It may send `Retry-After`.
+    Throttled { retry_after: Option<Duration> },
+    /// The server does not accept such a request.
+    InvalidRequest,
+    /// Authentication or authorization failed.
+    Forbidden,
+    /// The server does not know the kind.
+    UnknownKind,
+    /// The response could not be decoded.
+    Undecodable,
+    /// The server failed internally.
+    Internal,
+    /// The connection failed.
+    ConnectionFailed,
+    /// Nothing was received for too long, by the client's limit ([`is_idle_watch`](kube_client::Error::is_idle_watch)) or by TCP's.
+    IdleTimeout,
+}
+
+impl ErrorClass {
+    pub(crate) fn of(error: &kube_client::Error) -> Self {
+        match error {
+            kube_client::Error::Api(status) => Self::of_status(status),
+            kube_client::Error::SerdeError(_)
+            | kube_client::Error::FromUtf8(_)
+            | kube_client::Error::LinesCodecMaxLineLengthExceeded => Self::Undecodable,
+            kube_client::Error::Auth(_) => Self::Forbidden,
+            kube_client::Error::BuildRequest(_) => Self::InvalidRequest,
+            kube_client::Error::ReadEvents(error) if error.kind() == io::ErrorKind::TimedOut => {
+                Self::IdleTimeout
+            }
+            _ => Self::ConnectionFailed,
+        }
+    }
+
+    pub(crate) fn of_status(status: &Status) -> Self {
+        match status.code {
+            _ if is_version_too_large(status) => Self::ResourceVersionTooLarge,
+            410 => Self::Expired,
+            _ if status.reason == reason::EXPIRED || status.reason == reason::GONE => Self::Expired,
+            429 | 503 => Self::Throttled { retry_after: retry_after(status) },
+            _ if status.message.contains("storage is (re)initializing") => {
+                Self::Throttled { retry_after: retry_after(status) }
+            }
+            401 | 403 => Self::Forbidden,
+            404 => Self::UnknownKind,
+            400 | 405 | 406 | 415 | 422 => Self::InvalidRequest,
+            _ => Self::Internal,
+        }
+    }
+
+    /// Whether a watch or list cannot continue from the version that it requested.
+    pub(super) fn invalidates_version(&self) -> bool {
+        matches!(self, Self::Expired | Self::ResourceVersionTooLarge | Self::UnknownKind)
+    }
+
+    /// Whether retrying is useless without a change of configuration, permissions or installed kinds.
+    pub(crate) fn is_permanent(&self) -> bool {
+        matches!(self, Self::InvalidRequest | Self::Forbidden | Self::UnknownKind)
+    }
+}
+
+fn is_version_too_large(status: &Status) -> bool {
+    let causes = status.details.iter().flat_map(|details| &details.causes);
+    causes.into_iter().any(|cause| cause.reason == "ResourceVersionTooLarge")
+}
+
+fn retry_after(status: &Status) -> Option<Duration> {
+    let seconds = status.details.as_ref()?.retry_after_seconds;
+    (seconds > 0).then(|| Duration::from_secs(seconds.into()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use kube_core::response::{StatusCause, StatusDetails};
+
+    fn status(code: u16, reason: &str) -> Status {
+        Status::failure("", reason).with_code(code)
+    }
+
+    fn details() -> StatusDetails {
+        serde_json::from_str("{}").unwrap()
+    }
+
+    #[test]
+    fn expired_is_recognized_by_code_or_reason() {
+        assert_eq!(ErrorClass::of_status(&status(410, "")), ErrorClass::Expired);
+        assert_eq!(ErrorClass::of_status(&status(0, reason::EXPIRED)), ErrorClass::Expired);
+        assert_eq!(ErrorClass::of_status(&status(0, reason::GONE)), ErrorClass::Expired);
+    }
+
+    #[test]
+    fn throttled_carries_retry_after() {
+        let throttled = status(429, "TooManyRequests")
+            .with_details(StatusDetails { retry_after_seconds: 7, ..details() });
+        let seven_seconds = Some(Duration::from_secs(7));
+        assert_eq!(ErrorClass::of_status(&throttled), ErrorClass::Throttled { retry_after: seven_seconds });
+        assert_eq!(ErrorClass::of_status(&status(503, "")), ErrorClass::Throttled { retry_after: None });
+        let starting = Status::failure("storage is (re)initializing", "TooManyRequests");
+        assert_eq!(ErrorClass::of_status(&starting), ErrorClass::Throttled { retry_after: None });
+    }
+
+    #[test]
+    fn a_version_too_large_is_distinguished_from_a_timeout() {
+        let cause = StatusCause {
+            reason: "ResourceVersionTooLarge".into(),
+            message: String::new(),
+            field: String::new(),
+        };
+        let too_large =
+            status(504, "Timeout").with_details(StatusDetails { causes: vec![cause], ..details() });
+        assert_eq!(ErrorClass::of_status(&too_large), ErrorClass::ResourceVersionTooLarge);
+        assert_eq!(ErrorClass::of_status(&status(504, "Timeout")), ErrorClass::Internal);
+    }
+
+    #[test]
+    fn other_statuses_are_classified_by_code() {
+        for (code, class) in [
+            (400, ErrorClass::InvalidRequest),
+            (401, ErrorClass::Forbidden),
+            (403, ErrorClass::Forbidden),
+            (404, ErrorClass::UnknownKind),
+            (422, ErrorClass::InvalidRequest),
+            (500, ErrorClass::Internal),
+        ] {
+            assert_eq!(ErrorClass::of_status(&status(code, "")), class, "{code}");
+        }
+    }
+}

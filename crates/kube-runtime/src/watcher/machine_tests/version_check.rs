@@ -1,0 +1,143 @@
+//! The version check, by which a watcher notices that a storage was restored from a backup.
+
+use super::harness::*;
+use crate::watcher::{
+    Config,
+    machine::{Next, Read},
+};
+use std::time::Duration;
+
+/// A machine whose watch from version 10 was disconnected after a minute.
+fn disconnected() -> Harness {
+    let mut harness = watching();
+    harness.advance(60);
+    assert_eq!(harness.read(Read::Failed(connection_reset())).len(), 1);
+    assert_eq!((harness.wait, harness.next()), (SHORT_WAIT, Next::CheckVersion));
+    harness
+}
+
+#[test]
+fn an_older_storage_causes_a_relist() {
+    let mut harness = disconnected();
+    let emitted = harness.version_checked(Ok("9"));
+    assert!(emitted[0].starts_with("WatchError"), "{emitted:?}");
+    assert_eq!(harness.wait, 2 * SHORT_WAIT);
+    harness.expect_list();
+    assert_eq!(harness.page(list("9", "", vec![])), ["Init", "Synced"]);
+    assert_eq!(harness.expect_watch(), "9");
+}
+
+#[test]
+fn a_storage_that_is_not_older_is_watched_from_the_reached_version() {
+    for version in ["10", "2000", "", "not-a-number"] {
+        let mut harness = disconnected();
+        assert!(harness.version_checked(Ok(version)).is_empty());
+        assert_eq!((harness.wait, harness.expect_watch().as_str()), (Duration::ZERO, "10"), "{version}");
+    }
+}
+
+#[test]
+fn the_version_check_is_retried_until_the_server_responds() {
+    let mut harness = disconnected();
+    assert_eq!(harness.version_checked(Err(connection_reset())).len(), 1, "an outage is an item");
+    assert_eq!(harness.wait, 2 * SHORT_WAIT);
+    assert_eq!(harness.version_checked(Err(ClientError::Api(status(429, 3).boxed()))).len(), 1);
+    assert_eq!(harness.wait, Duration::from_secs(3));
+    assert_eq!(harness.version_checked(Err(api_error(500))).len(), 1);
+    assert_eq!(harness.version_checked(Ok("7")).len(), 1);
+    harness.expect_list();
+}
+
+#[test]
+fn a_version_check_that_keeps_failing_ends_in_a_relist() {
+    let mut harness = disconnected();
+    for _ in 0..3 {
+        harness.version_checked(Err(api_error(500)));
+    }
+    harness.expect_list();
+}
+
+#[test]
+fn a_version_check_rejected_as_invalid_is_skipped() {
+    for code in [400, 406] {
+        let mut harness = disconnected();
+        assert!(harness.version_checked(Err(api_error(code))).is_empty(), "{code}");
+        assert_eq!((harness.wait, harness.expect_watch().as_str()), (Duration::ZERO, "10"));
+    }
+}
+
+#[test]
+fn a_forbidden_version_check_causes_a_relist() {
+    for code in [401, 403] {
+        let mut harness = disconnected();
+        assert!(harness.version_checked(Err(api_error(code))).is_empty(), "no error is emitted");
+        assert_eq!(harness.wait, 2 * SHORT_WAIT);
+        harness.expect_list();
+        assert_eq!(harness.page(list("9", "", vec![])), ["Init", "Synced"]);
+        assert_eq!(harness.expect_watch(), "9", "{code}: the version before is discarded");
+    }
+}
+
+#[test]
+fn a_version_check_of_an_unknown_kind_causes_a_relist() {
+    let mut harness = disconnected();
+    assert_eq!(harness.version_checked(Err(api_error(404))).len(), 1, "emitted like the error of a watch");
+    harness.expect_list();
+    assert_eq!(harness.page(list("9", "", vec![])), ["Init", "Synced"]);
+    assert_eq!(harness.expect_watch(), "9", "the version before is discarded");
+}
+
+#[test]
+fn a_watch_without_messages_is_followed_by_a_version_check() {
+    let mut silent = watching();
+    silent.advance(295);
+    assert!(silent.read(Read::Closed).is_empty(), "a timeout is no error");
+    assert_eq!((silent.wait, silent.next()), (Duration::ZERO, Next::CheckVersion));
+
+    let mut bookmarked = watching();
+    bookmarked.message(bookmark("10", false));
+    bookmarked.advance(295);
+    bookmarked.read(Read::Closed);
+    assert_eq!(bookmarked.expect_watch(), "10");
+}
+
+#[test]
+fn a_watch_closed_before_its_timeout_is_followed_by_a_version_check() {
+    let mut harness = watching();
+    harness.message(added("b", "11"));
+    harness.advance(200);
+    assert!(harness.read(Read::Closed).is_empty());
+    assert_eq!(
+        (harness.wait, harness.next()),
+        (Duration::ZERO, Next::CheckVersion),
+        "servers that shut down close watches early"
+    );
+}
+
+#[test]
+fn a_failed_connection_is_followed_by_a_version_check() {
+    let mut harness = listed(Config::default());
+    assert_eq!(harness.watch_refused(connection_reset()).len(), 1);
+    assert_eq!((harness.wait, harness.next()), (SHORT_WAIT, Next::CheckVersion));
+}
+
+#[test]
+fn a_watch_closed_at_once_is_followed_by_a_version_check() {
+    let mut harness = watching();
+    assert_eq!(harness.read(Read::Closed).len(), 1);
+    assert_eq!(
+        (harness.wait, harness.next()),
+        (SHORT_WAIT, Next::CheckVersion),
+        "the server may be restarting at any time"
+    );
+}
+
+#[test]
+fn non_numeric_versions_are_not_checked() {
+    let mut harness = Harness::new(Config::default());
+    harness.page(list("abc", "", vec![]));
+    harness.watch_started();
+    harness.advance(60);
+    harness.read(Read::Failed(connection_reset()));
+    assert_eq!(harness.expect_watch(), "abc");
+}
