@@ -1,6 +1,6 @@
 //! A client for Kubernetes: configuration, credentials, TLS, HTTP, and a typed interface to every resource.
 //!
-//! - [`Config`] says which cluster to talk to, as whom and how; [`Config::infer`] finds it.
+//! - [`Config`] holds the cluster, the user and the connection settings; [`Config::infer`] finds them.
 //! - [`Client`] sends requests: cheap to clone, made of tower layers that can be replaced.
 //! - [`Api`] is the typed interface to one kind of object.
 //! - [`Discovery`] tells what kinds a cluster has.

@@ -16,8 +16,8 @@
 //! assert_eq!(maps.list(&snapshot)?.uri().query(), Some("&resourceVersion=42&resourceVersionMatch=Exact"));
 //!
 //! let nameless = Patch::Apply(json!({"apiVersion": "v1", "kind": "ConfigMap"}));
-//! let refused = maps.patch("settings", &PatchParams::default(), &nameless);
-//! assert!(matches!(refused, Err(Error::Validation(why)) if why.contains("field manager")));
+//! let rejected = maps.patch("settings", &PatchParams::default(), &nameless);
+//! assert!(matches!(rejected, Err(Error::Validation(why)) if why.contains("field manager")));
 //! # Ok::<(), Error>(())
 //! ```
 

@@ -7,12 +7,12 @@
 /// use std::collections::BTreeMap;
 ///
 /// let maps = Request::new("/api/v1/namespaces/web/configmaps");
-/// let Err(Error::Validation(why)) = maps.get("", &GetParams::default()) else { panic!("refused") };
+/// let Err(Error::Validation(why)) = maps.get("", &GetParams::default()) else { panic!("expected an error") };
 /// assert_eq!(why, r#"the name "" must not be empty, `.`, `..`, or contain a slash or a percent sign"#);
 ///
 /// let no_json = Patch::Merge(BTreeMap::from([((1, 2), "the key is no string")]));
-/// let refused = maps.patch("a", &PatchParams::default(), &no_json);
-/// assert!(matches!(refused, Err(Error::SerializeBody(_))));
+/// let rejected = maps.patch("a", &PatchParams::default(), &no_json);
+/// assert!(matches!(rejected, Err(Error::SerializeBody(_))));
 ///
 /// let no_uri = Request::new("/api/v1/config maps").list(&ListParams::default());
 /// assert!(matches!(no_uri, Err(Error::BuildRequest(_))));

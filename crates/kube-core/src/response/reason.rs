@@ -14,7 +14,7 @@
 //!             | reason::INTERNAL_ERROR
 //!     )
 //! }
-//! /// Whether the client must read the object or list again first.
+//! /// Whether the client must read the object again or relist first.
 //! fn is_stale(status: &Status) -> bool {
 //!     matches!(status.reason.as_str(), reason::CONFLICT | reason::EXPIRED | reason::GONE)
 //! }

@@ -39,7 +39,8 @@ const STRUCTURAL: &[&str] = &[
     "type",
 ];
 
-/// Formats of schemars for Rust types that servers do not know and would warn about. Any other format was written by hand.
+/// Formats that schemars writes for Rust types, unknown to servers, which would warn about them. Any other unknown format is kept, because the
+/// author of the type chose it.
 const RUST_FORMATS: &[&str] =
     &["int128", "ip", "partial-date-time", "partial-time", "uint128", "zoned-date-time"];
 

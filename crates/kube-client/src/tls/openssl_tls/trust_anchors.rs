@@ -73,7 +73,7 @@ impl TrustAnchors {
 
 fn store(certificates: &[X509], and_platform: bool) -> Result<X509Store, ErrorStack> {
     let mut store = X509StoreBuilder::new()?;
-    // A configured certificate is trusted whoever signed it, also if it is the server's own.
+    // A configured certificate is a trust anchor without its issuer, also if it is the certificate of the server.
     store.set_flags(X509VerifyFlags::PARTIAL_CHAIN)?;
     for certificate in certificates {
         store.add_cert(certificate.clone())?;
