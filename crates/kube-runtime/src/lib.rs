@@ -1,14 +1,15 @@
 //! Watching, caching and reconciling Kubernetes objects.
 //!
-//! The life of a change: a [`watcher`](mod@watcher) sees it, a [`reflector`](mod@reflector) keeps it, a
-//! [`Controller`] calls a reconciler for it. Each of them can be used without the next.
+//! A change of an object passes through these modules in this order; each of them can be used without the later ones:
 //!
-//! - [`watcher`](fn@watcher), [`watch_object`](watcher::watch_object): streams of events that survive faults.
-//! - [`reflector`](fn@reflector), [`reflector::store`](fn@reflector::store): a cache of what a watcher reports.
-//! - [`WatchStreamExt`]: what to put behind a watcher. [`predicates`]: telling changes that matter.
-//! - [`Controller`], [`finalizer`](fn@finalizer), [`wait`]: acting on changes.
-//! - [`scheduler`](mod@scheduler): the queue behind it all.
+//! - [`watcher`](mod@watcher): lists and watches a collection as a stream of events, and recovers from failures.
+//! - [`WatchStreamExt`]: adapters for the streams of watchers. [`predicates`] drop changes that do not matter.
+//! - [`reflector`](mod@reflector): keeps a store, the cache of the objects that a watcher reports.
+//! - [`scheduler`](mod@scheduler): a delaying queue of messages; the [`Controller`] uses the same queue.
+//! - [`controller`]: a [`Controller`] calls a reconciler for each object that changed.
+//! - [`finalizer`](mod@finalizer), [`events`], [`wait`]: for use in reconcilers: cleaning up, publishing events, waiting.
 
+// `queue` is behind `scheduler` and `controller`; `backoff` has retry delays; `delay`, `task`, `unwind` and `version` are helpers.
 mod backoff;
 mod delay;
 mod predicate;
@@ -38,7 +39,7 @@ pub use watcher::metadata_watcher;
 pub use watcher::watcher;
 
 pub mod utils {
-    //! Adapters for streams, backoffs, and other parts to build with.
+    //! Stream adapters, backoffs and other building blocks.
 
     pub use crate::backoff::{Backoff, ResetTimerBackoff};
     pub use crate::predicate::{Predicate, PredicateConfig, PredicateFilter, predicates};
@@ -46,7 +47,7 @@ pub mod utils {
     pub use crate::task::CancelableJoinHandle;
 
     pub mod predicate {
-        //! Telling changes that matter from those that do not.
+        //! Dropping changes that do not matter from a stream of objects.
 
         pub use crate::predicate::{Combine, Fallback, Predicate, PredicateConfig, PredicateFilter};
     }

@@ -1,4 +1,4 @@
-//! What a controller guarantees about the reconciles of one object.
+//! The guarantees of a controller for the reconciles of one object.
 
 use crate::common::{
     ApiExt, TestError, assert_idle, config_maps, eventually, expect_next, named, server, spawn_outputs,
@@ -29,7 +29,7 @@ fn controller(client: &kube_client::Client) -> Controller<ConfigMap> {
 }
 
 #[tokio::test(start_paused = true)]
-async fn reconciles_what_is_there_and_what_changes() {
+async fn existing_new_and_changed_objects_are_reconciled() {
     let (_server, client) = server();
     let api = config_maps(&client);
     api.add(named("a")).await;
@@ -85,12 +85,12 @@ async fn one_object_is_never_reconciled_twice_at_once_and_no_change_is_lost() {
         HashMap::from([("a", "39"), ("b", "37"), ("c", "38")].map(|(k, v)| (k.to_owned(), v.to_owned())));
     eventually(async || *seen.last.lock().unwrap() == expected).await;
     let runs = seen.runs.load(Ordering::Relaxed);
-    assert!(runs < 40, "changes that come close together are one run: {runs}");
+    assert!(runs < 40, "changes in quick succession are merged: {runs}");
     assert!(!outputs.task.is_finished());
 }
 
 #[tokio::test(start_paused = true)]
-async fn no_more_run_than_the_limit_allows() {
+async fn concurrency_is_limited() {
     let (_server, client) = server();
     let api = config_maps(&client);
     for name in 0..20 {
@@ -121,7 +121,7 @@ async fn no_more_run_than_the_limit_allows() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_burst_of_changes_is_one_reconcile_with_debounce() {
+async fn debounce_merges_a_burst_of_changes_into_one_reconcile() {
     let (_server, client) = server();
     let api = config_maps(&client);
     let config = Config::default().debounce(Duration::from_secs(1));
@@ -143,16 +143,16 @@ async fn a_burst_of_changes_is_one_reconcile_with_debounce() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn asks_again_when_reconciler_or_error_policy_say() {
+async fn reconciler_and_error_policy_requeue_after_their_delays() {
     let (_server, client) = server();
     config_maps(&client).add(named("a")).await;
     let start = Instant::now();
-    let (runs, mut ran) = mpsc::unbounded();
+    let (sender, mut times) = mpsc::unbounded();
     let output = controller(&client).run(
         move |_, count: Arc<AtomicUsize>| {
-            let runs = runs.clone();
+            let sender = sender.clone();
             async move {
-                runs.unbounded_send(start.elapsed().as_secs()).unwrap();
+                sender.unbounded_send(start.elapsed().as_secs()).unwrap();
                 match count.fetch_add(1, Ordering::SeqCst) {
                     0 => Err(TestError("not yet")),
                     1 => Ok(Action::requeue(Duration::from_secs(10))),
@@ -168,14 +168,14 @@ async fn asks_again_when_reconciler_or_error_policy_say() {
         Arc::new(AtomicUsize::new(0)),
     );
     let mut outputs = spawn_outputs(output);
-    let runs = [expect_next(&mut ran).await, expect_next(&mut ran).await, expect_next(&mut ran).await];
+    let runs = [expect_next(&mut times).await, expect_next(&mut times).await, expect_next(&mut times).await];
     assert_eq!(runs, [0, 5, 15]);
     assert_eq!(expect_next(&mut outputs.items).await, "the reconciler of ConfigMap.v1/a.default failed");
-    assert_idle(&mut ran).await;
+    assert_idle(&mut times).await;
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_change_comes_before_a_requeue() {
+async fn a_change_is_reconciled_before_a_later_requeue() {
     let (_server, client) = server();
     let api = config_maps(&client);
     api.add(named("a")).await;
@@ -191,30 +191,33 @@ async fn a_change_comes_before_a_requeue() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_panic_is_an_error_of_that_object_only() {
+async fn a_panic_affects_only_its_object() {
     let (_server, client) = server();
     let api = config_maps(&client);
     api.add(named("bad")).await;
     api.add(named("good")).await;
-    let seldom = Config::default().backoff(Duration::from_secs(60), Duration::from_secs(60));
-    let output = controller(&client).with_config(seldom).run(
+    let slow_retry = Config::default().backoff(Duration::from_secs(60), Duration::from_secs(60));
+    let output = controller(&client).with_config(slow_retry).run(
         |object: Arc<ConfigMap>, _| async move {
-            assert!(object.name_any() != "bad" || object.annotations().contains_key("touched"), "I cannot");
+            assert!(
+                object.name_any() != "bad" || object.annotations().contains_key("touched"),
+                "cannot reconcile"
+            );
             Ok::<_, Infallible>(Action::await_change())
         },
         wait_for_change,
         Arc::new(()),
     );
     let mut outputs = spawn_outputs(output);
-    let mut said = [expect_next(&mut outputs.items).await, expect_next(&mut outputs.items).await];
-    said.sort();
-    assert_eq!(said, ["done: good", "running reconcilers failed"]);
+    let mut items = [expect_next(&mut outputs.items).await, expect_next(&mut outputs.items).await];
+    items.sort();
+    assert_eq!(items, ["done: good", "running reconcilers failed"]);
     api.touch("bad", "1").await;
     assert_eq!(expect_next(&mut outputs.items).await, "done: bad");
 }
 
 #[tokio::test(start_paused = true)]
-async fn dropping_the_output_ends_the_reconciles() {
+async fn dropping_the_output_aborts_running_reconciles() {
     let (_server, client) = server();
     config_maps(&client).add(named("a")).await;
     let context = Arc::new(());
@@ -228,14 +231,14 @@ async fn dropping_the_output_ends_the_reconciles() {
         Arc::clone(&context),
     );
     let mut output = Box::pin(output);
-    assert!(timeout(Duration::from_secs(5), output.next()).await.is_err(), "it hangs");
+    assert!(timeout(Duration::from_secs(5), output.next()).await.is_err(), "the reconcile hangs");
     assert!(Arc::strong_count(&context) > 1);
     drop(output);
     eventually(async || Arc::strong_count(&context) == 1).await;
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_applier_works_through_a_queue_of_ones_own_and_ends_with_it() {
+async fn an_applier_reconciles_a_custom_queue_and_ends_with_it() {
     let (store, mut writer) = reflector::store::<ConfigMap>();
     for event in [Event::Init, Event::InitApply(named("a")), Event::InitDone] {
         writer.apply_watcher_event(&event);
@@ -264,7 +267,7 @@ async fn an_applier_works_through_a_queue_of_ones_own_and_ends_with_it() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_store_that_can_never_be_ready_ends_the_controller() {
+async fn a_store_that_can_never_be_ready_ends_the_output_with_an_error() {
     let (store, writer) = reflector::store::<ConfigMap>();
     drop(writer);
     let output: Vec<_> = applier(

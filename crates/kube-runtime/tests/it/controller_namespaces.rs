@@ -24,7 +24,7 @@ use tokio::time::{Instant, sleep};
 const WATCHED: [&str; 2] = ["a", "b"];
 
 /// A server with the namespaces `a`, `b` and `c`, each with a ConfigMap `one`.
-async fn world() -> (ApiServer, Client) {
+async fn server_with_three_namespaces() -> (ApiServer, Client) {
     let (server, client) = server();
     for namespace in ["a", "b", "c"] {
         let spaces = Api::<Namespace>::all(client.clone());
@@ -55,8 +55,8 @@ fn run(controller: Controller<ConfigMap>) -> Outputs {
 }
 
 #[tokio::test(start_paused = true)]
-async fn reconciles_what_is_in_them_and_nothing_else() {
-    let (_server, client) = world().await;
+async fn only_objects_in_the_watched_namespaces_are_reconciled() {
+    let (_server, client) = server_with_three_namespaces().await;
     let controller = controller(&client);
     let store = controller.store();
     let mut outputs = run(controller);
@@ -73,8 +73,8 @@ async fn reconciles_what_is_in_them_and_nothing_else() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn children_in_no_namespace_hold_up_nobody() {
-    let (_server, client) = world().await;
+async fn an_empty_list_of_child_namespaces_does_not_delay_reconciles() {
+    let (_server, client) = server_with_three_namespaces().await;
     let start = Instant::now();
     let nowhere: [&str; 0] = [];
     let mut outputs = run(controller(&client).owns_in_namespaces::<Secret>(client.clone(), nowhere, all()));
@@ -83,8 +83,8 @@ async fn children_in_no_namespace_hold_up_nobody() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn hears_of_children_and_of_what_is_watched_in_them() {
-    let (_server, client) = world().await;
+async fn owned_and_watched_objects_trigger_only_in_their_namespaces() {
+    let (_server, client) = server_with_three_namespaces().await;
     let controller = controller(&client)
         .owns_in_namespaces::<Secret>(client.clone(), WATCHED, all())
         .watches_in_namespaces(client.clone(), ["a"], all().labels("for=one"), |secret: Secret| {
@@ -102,9 +102,9 @@ async fn hears_of_children_and_of_what_is_watched_in_them() {
         secrets(namespace).remove("child").await;
         assert_eq!(expect_next(&mut outputs.items).await, "done: one");
     }
-    for (namespace, hears) in [("a", true), ("b", false)] {
+    for (namespace, triggers) in [("a", true), ("b", false)] {
         secrets(namespace).add(labelled("dependency", ("for", "one"))).await;
-        if hears {
+        if triggers {
             assert_eq!(expect_next(&mut outputs.items).await, "done: one");
         }
         assert_idle(&mut outputs.items).await;
@@ -112,10 +112,10 @@ async fn hears_of_children_and_of_what_is_watched_in_them() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_namespace_whose_watch_fails_does_not_hold_up_the_others() {
-    let (server, client) = world().await;
+async fn a_namespace_whose_watch_fails_does_not_delay_the_others() {
+    let (server, client) = server_with_three_namespaces().await;
     server.fault(Match::watch::<ConfigMap>().namespace("b"), Fault::status(500, "InternalError"));
-    let mut outputs = run(controller(&client).trigger_backoff(Forever));
+    let mut outputs = run(controller(&client).trigger_backoff(NeverRetry));
     let mut first = [
         expect_next(&mut outputs.items).await,
         expect_next(&mut outputs.items).await,
@@ -131,10 +131,10 @@ async fn a_namespace_whose_watch_fails_does_not_hold_up_the_others() {
     }
 }
 
-/// A backoff after which nobody tries again in a test's lifetime.
-struct Forever;
+/// A backoff longer than any test.
+struct NeverRetry;
 
-impl Iterator for Forever {
+impl Iterator for NeverRetry {
     type Item = Duration;
 
     fn next(&mut self) -> Option<Duration> {
@@ -142,13 +142,13 @@ impl Iterator for Forever {
     }
 }
 
-impl kube_runtime::utils::Backoff for Forever {
+impl kube_runtime::utils::Backoff for NeverRetry {
     fn reset(&mut self) {}
 }
 
 #[tokio::test(start_paused = true)]
-async fn kinds_may_be_known_only_at_run_time() {
-    let (_server, client) = world().await;
+async fn dynamic_kinds_are_supported_in_several_namespaces() {
+    let (_server, client) = server_with_three_namespaces().await;
     let (map, secret) = (ApiResource::erase::<ConfigMap>(&()), ApiResource::erase::<Secret>(&()));
     let kind = map.clone();
     let controller = Controller::<DynamicObject>::for_namespaces_with(client.clone(), WATCHED, all(), map)
@@ -178,8 +178,8 @@ async fn kinds_may_be_known_only_at_run_time() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn they_may_come_and_go_with_what_is_owned_in_them() {
-    let (_server, client) = world().await;
+async fn namespaces_can_be_added_and_removed_at_run_time() {
+    let (_server, client) = server_with_three_namespaces().await;
     let (lists, children_lists) = (mpsc::unbounded(), mpsc::unbounded());
     let only = |namespaces: &[&'static str]| {
         for lists in [&lists.0, &children_lists.0] {
@@ -188,16 +188,16 @@ async fn they_may_come_and_go_with_what_is_owned_in_them() {
     };
     let (store, writer) = reflector::store::<ConfigMap>();
     let (_, children) = reflector::store::<PartialObjectMeta<Secret>>();
-    let (of_maps, of_children) = (client.clone(), client.clone());
-    let maps_there = reflect_namespaces(writer, lists.1, move |namespace| {
-        watcher(Api::namespaced(of_maps.clone(), namespace), all()).default_backoff()
+    let (map_client, child_client) = (client.clone(), client.clone());
+    let maps_stream = reflect_namespaces(writer, lists.1, move |namespace| {
+        watcher(Api::namespaced(map_client.clone(), namespace), all()).default_backoff()
     });
-    let children_there = reflect_namespaces(children, children_lists.1, move |namespace| {
-        watcher(Api::namespaced(of_children.clone(), namespace), all()).default_backoff()
+    let children_stream = reflect_namespaces(children, children_lists.1, move |namespace| {
+        watcher(Api::namespaced(child_client.clone(), namespace), all()).default_backoff()
     });
     only(&["a"]);
-    let controller = Controller::for_stream(maps_there.applied_objects(), store.clone())
-        .owns_stream(children_there.touched_objects());
+    let controller = Controller::for_stream(maps_stream.applied_objects(), store.clone())
+        .owns_stream(children_stream.touched_objects());
     let mut outputs = run(controller);
     assert_eq!(expect_next(&mut outputs.items).await, "done: one");
 
@@ -220,7 +220,7 @@ async fn they_may_come_and_go_with_what_is_owned_in_them() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_is_owned_in_many_namespaces_is_one_pass_when_all_have_listed() {
+async fn objects_are_reconciled_once_more_after_all_namespaces_have_listed_their_children() {
     let (server, client) = server();
     let namespaces: Vec<String> = (0..8).map(|n| format!("n{n}")).collect();
     for namespace in &namespaces {
@@ -229,7 +229,7 @@ async fn what_is_owned_in_many_namespaces_is_one_pass_when_all_have_listed() {
         maps(&client, namespace).add(named("one")).await;
     }
     for forbidden in [None, Some("n3")] {
-        // Each namespace's Secrets are listed a second after those of the one before, the first one after reconciles have begun.
+        // The lists of Secrets complete one second apart; the first after the initial reconciles.
         let slow = delayed(&server, |path| {
             let number: u64 = path.split("/n").nth(2).and_then(|rest| rest[..1].parse().ok()).unwrap_or(0);
             Duration::from_secs(if path.contains("secrets") { 7 + number } else { 0 })
@@ -245,7 +245,7 @@ async fn what_is_owned_in_many_namespaces_is_one_pass_when_all_have_listed() {
         while let Ok(item) = outputs.items.try_recv() {
             done += usize::from(item.starts_with("done: "));
         }
-        assert_eq!(done, 2 * namespaces.len(), "once at the start and once when all have listed");
+        assert_eq!(done, 2 * namespaces.len(), "once at the start and once after all have listed");
         drop(refused);
     }
 }

@@ -1,4 +1,4 @@
-//! What makes a controller reconcile besides changes of its objects.
+//! Triggers other than changes of the controller's own objects.
 
 use crate::common::{
     ApiExt, Outputs, assert_idle, expect_next, labelled, named, owned, server, spawn_outputs, wait_for_change,
@@ -26,7 +26,7 @@ fn config_maps(client: &Client) -> Api<ConfigMap> {
     Api::default_namespaced(client.clone())
 }
 
-/// A controller of secrets that does nothing.
+/// Runs a controller of Secrets whose reconciler does nothing.
 fn run(controller: Controller<Secret>) -> Outputs {
     let nothing = |_, _| async { Ok::<_, Infallible>(Action::await_change()) };
     spawn_outputs(controller.run(nothing, wait_for_change, Arc::new(())))
@@ -37,7 +37,7 @@ fn all() -> watcher::Config {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_is_owned_is_healed() {
+async fn a_deleted_owned_object_is_recreated() {
     let (_server, client) = server();
     secrets(&client).add(named("owner")).await;
     let controller = Controller::new(secrets(&client), all()).owns(config_maps(&client), all());
@@ -55,20 +55,20 @@ async fn what_is_owned_is_healed() {
     let mut outputs = spawn_outputs(output);
     expect_next(&mut outputs.items).await;
     let first = config_maps(&client).get("child").await.unwrap();
-    while soon_or_quiet(&mut outputs).await {}
+    while next_within_5_seconds(&mut outputs).await {}
     config_maps(&client).remove("child").await;
     assert_eq!(expect_next(&mut outputs.items).await, "done: owner");
     let second = config_maps(&client).get("child").await.unwrap();
     assert_ne!(first.uid(), second.uid());
 }
 
-async fn soon_or_quiet(outputs: &mut Outputs) -> bool {
+async fn next_within_5_seconds(outputs: &mut Outputs) -> bool {
     use futures::StreamExt;
     tokio::time::timeout(std::time::Duration::from_secs(5), outputs.items.next()).await.is_ok()
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_a_mapper_names_is_reconciled() {
+async fn objects_returned_by_a_mapper_are_reconciled() {
     let (_server, client) = server();
     secrets(&client).add(named("a")).await;
     let mut outputs =
@@ -76,7 +76,7 @@ async fn what_a_mapper_names_is_reconciled() {
             map.labels().get("for").map(|name| ObjectRef::new(name).within("default"))
         }));
     assert_eq!(expect_next(&mut outputs.items).await, "done: a");
-    config_maps(&client).add(named("for-nobody")).await;
+    config_maps(&client).add(named("without-label")).await;
     assert_idle(&mut outputs.items).await;
     config_maps(&client).add(labelled("for-a", ("for", "a"))).await;
     assert_eq!(expect_next(&mut outputs.items).await, "done: a");
@@ -85,28 +85,28 @@ async fn what_a_mapper_names_is_reconciled() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn triggers_of_ones_own_are_reconciled() {
+async fn custom_triggers_reconcile_one_or_all_objects() {
     let (_server, client) = server();
     for name in ["a", "b"] {
         secrets(&client).add(named(name)).await;
     }
-    let (one, ones) = mpsc::unbounded();
-    let (every, everies) = mpsc::unbounded();
+    let (one, one_trigger) = mpsc::unbounded();
+    let (all_objects, all_trigger) = mpsc::unbounded();
     let mut outputs =
-        run(Controller::new(secrets(&client), all()).reconcile_on(ones).reconcile_all_on(everies));
+        run(Controller::new(secrets(&client), all()).reconcile_on(one_trigger).reconcile_all_on(all_trigger));
     for _ in 0..2 {
         expect_next(&mut outputs.items).await;
     }
     one.unbounded_send(ObjectRef::new("b").within("default")).unwrap();
     assert_eq!(expect_next(&mut outputs.items).await, "done: b");
-    every.unbounded_send(()).unwrap();
+    all_objects.unbounded_send(()).unwrap();
     let mut both = [expect_next(&mut outputs.items).await, expect_next(&mut outputs.items).await];
     both.sort();
     assert_eq!(both, ["done: a", "done: b"]);
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_owner_of_the_whole_cluster_is_one_object() {
+async fn a_cluster_scoped_owner_of_namespaced_children_is_never_reconciled_twice_at_once() {
     let (_server, client) = server();
     let roles: Api<ClusterRole> = Api::all(client.clone());
     let role = roles.create(&PostParams::default(), &named("role")).await.unwrap();
@@ -115,7 +115,11 @@ async fn an_owner_of_the_whole_cluster_is_one_object() {
         Controller::new(roles, all().fields("metadata.name=role")).owns(config_maps(&client), all()).run(
             |_, running: Arc<Mutex<i32>>| async move {
                 *running.lock().unwrap() += 1;
-                assert_eq!(*running.lock().unwrap(), 1, "two names of one object became two reconciles");
+                assert_eq!(
+                    *running.lock().unwrap(),
+                    1,
+                    "two keys of one object became two concurrent reconciles"
+                );
                 tokio::time::sleep(std::time::Duration::from_secs(1)).await;
                 *running.lock().unwrap() -= 1;
                 Ok::<_, Infallible>(Action::await_change())
@@ -134,7 +138,7 @@ async fn an_owner_of_the_whole_cluster_is_one_object() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn controllers_can_share_a_watch() {
+async fn two_controllers_can_share_a_watch() {
     let (_server, client) = server();
     secrets(&client).add(named("a")).await;
     let (reader, writer) = reflector::store_shared(16);

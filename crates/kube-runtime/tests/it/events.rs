@@ -17,7 +17,7 @@ fn event(note: &str) -> Event {
 }
 
 #[tokio::test(start_paused = true)]
-async fn repetitions_become_a_series_whatever_their_notes() {
+async fn repeated_events_become_a_series_regardless_of_their_notes() {
     let (_server, client) = server();
     let object = config_maps(&client).add(named("a")).await.object_ref(&());
     let events: Api<ApiEvent> = Api::default_namespaced(client.clone());
@@ -44,12 +44,12 @@ async fn repetitions_become_a_series_whatever_their_notes() {
     assert_eq!(
         events.list(&Default::default()).await.unwrap().items.len(),
         2,
-        "what has expired is published anew"
+        "an expired event is published again"
     );
 }
 
 #[tokio::test(start_paused = true)]
-async fn whatever_makes_two_events_differ_but_their_notes_makes_two_series() {
+async fn events_that_differ_in_more_than_their_notes_are_separate_series() {
     let (_server, client) = server();
     let object = config_maps(&client).add(named("a")).await.object_ref(&());
     let events: Api<ApiEvent> = Api::default_namespaced(client.clone());
@@ -72,7 +72,7 @@ async fn whatever_makes_two_events_differ_but_their_notes_makes_two_series() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_object_may_have_a_name_that_no_event_can_have() {
+async fn an_object_name_that_is_invalid_for_events_is_converted() {
     let (_server, client) = server();
     let role: ClusterRole = named("system:node");
     let role = Api::all(client.clone()).create(&Default::default(), &role).await.unwrap();

@@ -20,7 +20,7 @@ use std::{
 
 const NAME: &str = "example.com/cleanup";
 
-/// Reconciles once, and says what the finalizer called for.
+/// Reconciles once. Returns which event the reconciler got, and the result.
 async fn once(
     api: &Api<ConfigMap>,
     object: ConfigMap,
@@ -43,7 +43,7 @@ async fn once(
 }
 
 #[tokio::test(start_paused = true)]
-async fn goes_through_its_four_states() {
+async fn the_finalizer_is_added_applied_cleaned_up_and_removed() {
     let (_server, client) = server();
     let api = config_maps(&client);
     let created = api.add(named("a")).await;
@@ -62,7 +62,7 @@ async fn goes_through_its_four_states() {
     let deleting = api.get("a").await.unwrap();
     let (called, result) = once(&api, deleting.clone(), true).await;
     assert!(matches!((called, result), (Some("cleanup"), Err(Error::CleanupFailed(_)))));
-    assert_eq!(api.get("a").await.unwrap().finalizers(), [NAME], "a clean-up that failed keeps the object");
+    assert_eq!(api.get("a").await.unwrap().finalizers(), [NAME], "a failed clean-up keeps the object");
 
     let (called, result) = once(&api, deleting.clone(), false).await;
     assert_eq!((called, result.unwrap()), (Some("cleanup"), Action::requeue(Duration::from_secs(9))));
@@ -72,7 +72,7 @@ async fn goes_through_its_four_states() {
     assert_eq!(
         (called, result.is_ok()),
         (Some("cleanup"), true),
-        "an old state cleans up again, without an error"
+        "a stale state cleans up again without an error"
     );
     let mut done = deleting;
     done.finalizers_mut().clear();
@@ -81,15 +81,15 @@ async fn goes_through_its_four_states() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn others_may_change_their_finalizers_at_the_same_time() {
+async fn concurrent_changes_of_other_finalizers_are_kept() {
     let (_server, client) = server();
     let api = config_maps(&client);
     let old = api.add(named("a")).await;
-    let mut theirs = old.clone();
-    theirs.finalizers_mut().push("example.com/theirs".into());
-    api.replace("a", &PostParams::default(), &theirs).await.unwrap();
+    let mut with_theirs = old.clone();
+    with_theirs.finalizers_mut().push("example.com/theirs".into());
+    api.replace("a", &PostParams::default(), &with_theirs).await.unwrap();
 
-    once(&api, old, false).await.1.expect("adding works from an old state");
+    once(&api, old, false).await.1.expect("adding works from a stale state");
     let both = api.get("a").await.unwrap();
     assert_eq!(both.finalizers(), ["example.com/theirs", NAME]);
 
@@ -99,12 +99,12 @@ async fn others_may_change_their_finalizers_at_the_same_time() {
     without_theirs.finalizers_mut().remove(0);
     api.replace("a", &PostParams::default(), &without_theirs).await.unwrap();
     let (called, result) = once(&api, deleting, false).await;
-    assert_eq!((called, result.is_ok()), (Some("cleanup"), true), "removing works from an old state");
+    assert_eq!((called, result.is_ok()), (Some("cleanup"), true), "removing works from a stale state");
     assert!(api.get_opt("a").await.unwrap().is_none());
 }
 
 #[tokio::test(start_paused = true)]
-async fn changes_of_anything_but_finalizers_cost_no_second_try() {
+async fn concurrent_changes_of_other_fields_cause_no_second_patch() {
     let (server, client) = server();
     let (counted, requests) = counted(&server);
     let (api, changes) = (config_maps(&counted), config_maps(&client));
@@ -112,7 +112,7 @@ async fn changes_of_anything_but_finalizers_cost_no_second_try() {
     for touched in 0..50 {
         changes.touch("a", &touched.to_string()).await;
     }
-    once(&api, object.clone(), false).await.1.expect("adding works from an old state");
+    once(&api, object.clone(), false).await.1.expect("adding works from a stale state");
     assert_eq!(*requests.lock().unwrap(), ["PATCH"]);
 
     object = changes.get("a").await.unwrap();
@@ -121,15 +121,15 @@ async fn changes_of_anything_but_finalizers_cost_no_second_try() {
     for touched in 0..50 {
         changes.touch("a", &touched.to_string()).await;
     }
-    once(&api, deleting, false).await.1.expect("removing works from an old state");
+    once(&api, deleting, false).await.1.expect("removing works from a stale state");
     assert_eq!(*requests.lock().unwrap(), ["PATCH", "PATCH"]);
     assert!(changes.get_opt("a").await.unwrap().is_none());
     assert_eq!(object.finalizers(), [NAME]);
 }
 
-/// As many others as a list can sensibly have take themselves off, one between any two requests of ours.
+/// Twenty other finalizers are removed, one before each patch.
 #[tokio::test(start_paused = true)]
-async fn a_removal_bears_every_other_finalizer_going_away_under_it() {
+async fn removing_succeeds_while_other_finalizers_are_removed_concurrently() {
     let (server, client) = server();
     let api = config_maps(&client);
     let mut object: ConfigMap = named("a");
@@ -139,24 +139,24 @@ async fn a_removal_bears_every_other_finalizer_going_away_under_it() {
     api.remove("a").await;
     let deleting = api.get("a").await.unwrap();
     let others = api.clone();
-    let (hostile, tries) = interfering(&server, move || {
+    let (interfered, attempts) = interfering(&server, move || {
         let api = others.clone();
         async move {
-            let mut now = api.get("a").await.unwrap();
-            if now.finalizers().len() > 1 {
-                now.finalizers_mut().remove(0);
-                api.replace("a", &PostParams::default(), &now).await.unwrap();
+            let mut current = api.get("a").await.unwrap();
+            if current.finalizers().len() > 1 {
+                current.finalizers_mut().remove(0);
+                api.replace("a", &PostParams::default(), &current).await.unwrap();
             }
         }
     });
-    let (called, result) = once(&config_maps(&hostile), deleting, false).await;
+    let (called, result) = once(&config_maps(&interfered), deleting, false).await;
     assert_eq!((called, result.is_ok()), (Some("cleanup"), true));
-    assert!(api.get_opt("a").await.unwrap().is_none(), "all twenty others have gone, and then ours");
-    assert_eq!(tries.load(Ordering::Relaxed), 21);
+    assert!(api.get_opt("a").await.unwrap().is_none(), "the other twenty are removed, and then ours");
+    assert_eq!(attempts.load(Ordering::Relaxed), 21);
 }
 
 #[tokio::test(start_paused = true)]
-async fn says_what_is_wrong_with_its_arguments() {
+async fn invalid_arguments_are_errors() {
     let (_server, client) = server();
     let api = config_maps(&client);
     let unnamed = once(&api, ConfigMap::default(), false).await.1;
@@ -170,7 +170,7 @@ async fn says_what_is_wrong_with_its_arguments() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_controller_cleans_up() {
+async fn a_controller_applies_and_cleans_up() {
     let (_server, client) = server();
     let api = config_maps(&client);
     let log = Arc::new(Mutex::new(Vec::new()));

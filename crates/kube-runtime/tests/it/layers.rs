@@ -1,4 +1,4 @@
-//! What tests put between a client and the server in the process.
+//! Services between a client and the in-process server: they delay, block, count or disturb requests.
 
 use bytes::Bytes;
 use futures::StreamExt;
@@ -19,28 +19,28 @@ use std::{
 use tokio::{sync::watch, time::sleep};
 use tower::{ServiceExt, service_fn};
 
-type Answer = Response<UnsyncBoxBody<Bytes, Box<dyn std::error::Error + Send + Sync>>>;
+type ServerResponse = Response<UnsyncBoxBody<Bytes, Box<dyn std::error::Error + Send + Sync>>>;
 
-/// A client whose watches bring everything so much later.
+/// A client whose watch events arrive `lag` late.
 pub(crate) fn lagging(server: &ApiServer, lag: Duration) -> Client {
     let server = server.clone();
     let service = service_fn(move |request: Request<Body>| {
         let server = server.clone();
         let lag = if is_watch(&request) { lag } else { Duration::ZERO };
         async move {
-            let (parts, body) = pass(server, request).await?.into_parts();
-            let late = body.into_data_stream().then(move |data| async move {
+            let (parts, body) = forward(server, request).await?.into_parts();
+            let delayed = body.into_data_stream().then(move |data| async move {
                 sleep(lag).await;
                 data.map(Frame::data)
             });
-            Ok::<_, io::Error>(Response::from_parts(parts, StreamBody::new(late).boxed_unsync()))
+            Ok::<_, io::Error>(Response::from_parts(parts, StreamBody::new(delayed).boxed_unsync()))
         }
     });
     Client::new(service, "default")
 }
 
-/// A client whose requests for paths with `part` in them wait while the gate is closed, and a watch of them ends when
-/// the gate closes.
+/// A client with a gate for requests whose path contains `part`: while the gate is closed, requests wait; when it closes,
+/// watches end.
 pub(crate) fn gated(server: &ApiServer, part: &'static str) -> (Client, watch::Sender<bool>) {
     let (gate, is_open) = watch::channel(true);
     let server = server.clone();
@@ -48,19 +48,20 @@ pub(crate) fn gated(server: &ApiServer, part: &'static str) -> (Client, watch::S
         let (server, mut is_open) = (server.clone(), is_open.clone());
         async move {
             if !request.uri().path().contains(part) {
-                return pass(server, request).await;
+                return forward(server, request).await;
             }
             drop(is_open.wait_for(|open| *open).await);
-            let (parts, body) = pass(server, request).await?.into_parts();
+            let (parts, body) = forward(server, request).await?.into_parts();
             let closed = async move { drop(is_open.wait_for(|open| !*open).await) };
-            let cut = body.into_data_stream().take_until(Box::pin(closed)).map(|data| data.map(Frame::data));
-            Ok(Response::from_parts(parts, StreamBody::new(cut).boxed_unsync()))
+            let until_closed =
+                body.into_data_stream().take_until(Box::pin(closed)).map(|data| data.map(Frame::data));
+            Ok(Response::from_parts(parts, StreamBody::new(until_closed).boxed_unsync()))
         }
     });
     (Client::new(service, "default"), gate)
 }
 
-/// A client whose requests wait so long, by their path.
+/// A client whose requests are delayed depending on their path.
 pub(crate) fn delayed(
     server: &ApiServer,
     delay: impl Fn(&str) -> Duration + Send + Sync + 'static,
@@ -70,25 +71,25 @@ pub(crate) fn delayed(
         let (server, wait) = (server.clone(), delay(request.uri().path()));
         async move {
             sleep(wait).await;
-            pass(server, request).await
+            forward(server, request).await
         }
     });
     Client::new(service, "default")
 }
 
-/// A client, and the methods of the requests that it made.
+/// A client, and the methods of its requests so far.
 pub(crate) fn counted(server: &ApiServer) -> (Client, Arc<Mutex<Vec<String>>>) {
     let requests = Arc::new(Mutex::new(Vec::new()));
     let (server, log) = (server.clone(), Arc::clone(&requests));
     let service = service_fn(move |request: Request<Body>| {
         log.lock().unwrap().push(request.method().to_string());
         let server = server.clone();
-        async move { pass(server, request).await }
+        async move { forward(server, request).await }
     });
     (Client::new(service, "default"), requests)
 }
 
-/// A client before each of whose patches `interfere` happens, and how often that was.
+/// A client that runs `interfere` before each PATCH, and the number of PATCH requests.
 pub(crate) fn interfering<F: Future<Output = ()> + Send + 'static>(
     server: &ApiServer,
     interfere: impl Fn() -> F + Send + Sync + 'static,
@@ -102,7 +103,7 @@ pub(crate) fn interfering<F: Future<Output = ()> + Send + 'static>(
                 counted.fetch_add(1, Ordering::Relaxed);
                 interfere().await;
             }
-            pass(server, request).await
+            forward(server, request).await
         }
     });
     (Client::new(service, "default"), count)
@@ -112,7 +113,7 @@ fn is_watch(request: &Request<Body>) -> bool {
     request.uri().query().is_some_and(|query| query.contains("watch="))
 }
 
-async fn pass(server: ApiServer, request: Request<Body>) -> io::Result<Answer> {
-    let answer = server.oneshot(request).await?;
-    Ok(answer.map(|body| body.map_err(Into::into).boxed_unsync()))
+async fn forward(server: ApiServer, request: Request<Body>) -> io::Result<ServerResponse> {
+    let response = server.oneshot(request).await?;
+    Ok(response.map(|body| body.map_err(Into::into).boxed_unsync()))
 }

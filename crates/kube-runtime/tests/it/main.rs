@@ -1,25 +1,27 @@
-//! The runtime against an API server in the process, and against scripted answers where a real one never misbehaves.
+//! kube-runtime against an in-process API server, and against scripted responses for failures that the server does not
+//! produce.
 
-#![allow(clippy::unwrap_used)] // a panic in here is a failed test
+#![allow(clippy::unwrap_used)] // a panic fails the test
 
 mod churn;
 mod common;
 mod controller;
 mod controller_namespaces;
 mod controller_related;
-mod errors;
+mod error_messages;
 mod events;
 mod finalizer;
 mod layers;
-mod lifetime;
-mod log;
-mod longest_delays;
+mod leaks;
+mod logging;
+mod max_durations;
+mod missed_related_events;
 mod namespaces;
-mod own_writes;
 mod pages;
 mod panics;
+mod priority;
+mod read_your_writes;
 mod reasons;
-mod related_gaps;
 mod retry;
 mod rewound;
 mod script;
@@ -29,6 +31,5 @@ mod simulation;
 mod spec_watcher;
 mod undecodable;
 mod undecodable_in_store;
-mod urgency;
 mod wait;
 mod watcher;

@@ -1,4 +1,4 @@
-//! User code that panics: an error that names the object, and everything else goes on.
+//! Panics in user code become errors that name the object; other objects are not affected.
 
 use crate::common::{
     ApiExt, TestError, assert_idle, config_maps, expect_next, named, owned, server, wait_for_change,
@@ -32,14 +32,14 @@ async fn nothing(_object: Arc<ConfigMap>, _context: Arc<()>) -> Result<Action, T
     Ok(Action::await_change())
 }
 
-/// Runs a controller, and gives its items in words, errors with their causes.
-struct Told {
+/// Polls a controller's output in a task and forwards its items as text, errors with their causes.
+struct OutputTexts {
     items: mpsc::UnboundedReceiver<String>,
     task: JoinHandle<()>,
 }
 
-impl Told {
-    fn by<Q>(
+impl OutputTexts {
+    fn spawn<Q>(
         output: impl Stream<Item = Result<(ObjectRef<ConfigMap>, Action), Error<TestError, Q>>> + Send + 'static,
     ) -> Self
     where
@@ -75,84 +75,84 @@ impl Told {
     }
 }
 
-impl Drop for Told {
+impl Drop for OutputTexts {
     fn drop(&mut self) {
         self.task.abort();
     }
 }
 
-fn of_the_good(object: &impl ResourceExt) -> Vec<ObjectRef<ConfigMap>> {
+fn map_unless_bad(object: &impl ResourceExt) -> Vec<ObjectRef<ConfigMap>> {
     assert!(!object.name_any().starts_with("bad"), "cannot read it");
     vec![ObjectRef::new("a").within("default")]
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_mapper_that_panics_is_an_error_of_the_related_object() {
+async fn a_panicking_mapper_is_an_error_of_the_related_object() {
     let (_server, client) = server();
     config_maps(&client).add(named("a")).await;
     let secrets: Api<Secret> = Api::default_namespaced(client.clone());
     secrets.add(named("bad-at-the-start")).await;
     let controller = controller(&client)
-        .watches(secrets.clone(), watcher::Config::default(), |secret| of_the_good(&secret));
-    let mut told = Told::by(controller.run(nothing, wait_for_change, Arc::new(())));
-    let mut first = [told.next().await, told.next().await];
+        .watches(secrets.clone(), watcher::Config::default(), |secret| map_unless_bad(&secret));
+    let mut output = OutputTexts::spawn(controller.run(nothing, wait_for_change, Arc::new(())));
+    let mut first = [output.next().await, output.next().await];
     first.sort();
     assert_eq!(first[0], "done: a");
     assert!(first[1].contains("Secret.v1/bad-at-the-start.default"), "{first:?}");
     secrets.add(named("bad-later")).await;
-    told.expect_error(&["mapper", "Secret.v1/bad-later.default", "cannot read it"]).await;
+    output.expect_error(&["mapper", "Secret.v1/bad-later.default", "cannot read it"]).await;
     secrets.add(named("good")).await;
-    assert_eq!(told.next().await, "done: a");
+    assert_eq!(output.next().await, "done: a");
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_mapper_of_a_stream_that_panics_is_an_error_of_the_related_object() {
+async fn a_panicking_mapper_of_a_custom_stream_is_an_error_of_the_related_object() {
     let (_server, client) = server();
     config_maps(&client).add(named("a")).await;
     for shared in [false, true] {
         let (send, secrets) = mpsc::unbounded::<Secret>();
         let controller = if shared {
-            controller(&client).watches_shared_stream(secrets.map(Arc::new), |secret| of_the_good(&*secret))
+            controller(&client)
+                .watches_shared_stream(secrets.map(Arc::new), |secret| map_unless_bad(&*secret))
         } else {
-            controller(&client).watches_stream(secrets.map(Ok), |secret| of_the_good(&secret))
+            controller(&client).watches_stream(secrets.map(Ok), |secret| map_unless_bad(&secret))
         };
-        let mut told = Told::by(controller.run(nothing, wait_for_change, Arc::new(())));
-        assert_eq!(told.next().await, "done: a");
+        let mut output = OutputTexts::spawn(controller.run(nothing, wait_for_change, Arc::new(())));
+        assert_eq!(output.next().await, "done: a");
         for name in ["bad", "good"] {
             let mut secret: Secret = named(name);
             secret.metadata.namespace = Some("default".into());
             send.unbounded_send(secret).unwrap();
         }
-        told.expect_error(&["mapper", "Secret.v1/bad.default", "cannot read it"]).await;
-        assert_eq!(told.next().await, "done: a");
+        output.expect_error(&["mapper", "Secret.v1/bad.default", "cannot read it"]).await;
+        assert_eq!(output.next().await, "done: a");
     }
 }
 
-/// Whom an object named before its mapper panicked hears of the change, also if the object is gone after the panic.
 #[tokio::test(start_paused = true)]
-async fn a_panic_of_a_mapper_makes_nobody_forget_what_was_named_before() {
+async fn after_a_mapper_panic_the_objects_of_the_previous_mapping_are_reconciled() {
     let (_server, client) = server();
     config_maps(&client).add(named("a")).await;
     let secrets: Api<Secret> = Api::default_namespaced(client.clone());
     let controller = controller(&client).watches(secrets.clone(), watcher::Config::default(), |secret| {
         assert!(!secret.annotations().contains_key("touched"), "cannot read it");
-        of_the_good(&secret)
+        map_unless_bad(&secret)
     });
-    let mut told = Told::by(controller.run(nothing, wait_for_change, Arc::new(())));
-    assert_eq!(told.next().await, "done: a");
+    let mut output = OutputTexts::spawn(controller.run(nothing, wait_for_change, Arc::new(())));
+    assert_eq!(output.next().await, "done: a");
     secrets.add(named("good")).await;
-    assert_eq!(told.next().await, "done: a");
+    assert_eq!(output.next().await, "done: a");
     secrets.touch("good", "1").await;
-    told.expect_error(&["mapper", "Secret.v1/good.default"]).await;
-    assert_eq!(told.next().await, "done: a");
+    output.expect_error(&["mapper", "Secret.v1/good.default"]).await;
+    assert_eq!(output.next().await, "done: a");
     secrets.remove("good").await;
-    told.expect_error(&["mapper", "Secret.v1/good.default"]).await;
-    assert_eq!(told.next().await, "done: a");
-    assert_idle(&mut told.items).await;
+    output.expect_error(&["mapper", "Secret.v1/good.default"]).await;
+    assert_eq!(output.next().await, "done: a");
+    assert_idle(&mut output.items).await;
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_predicate_that_panics_is_an_error_of_the_object_which_passes() {
+async fn a_panicking_predicate_is_an_error_and_the_object_passes() {
     let (_server, client) = server();
     let api = config_maps(&client);
     api.add(named("good")).await;
@@ -169,21 +169,21 @@ async fn a_predicate_that_panics_is_an_error_of_the_object_which_passes() {
             Default::default(),
         );
     let controller = Controller::for_stream(changes, reader);
-    let mut told = Told::by(controller.run(nothing, wait_for_change, Arc::new(())));
-    assert_eq!(told.next().await, "done: good");
+    let mut output = OutputTexts::spawn(controller.run(nothing, wait_for_change, Arc::new(())));
+    assert_eq!(output.next().await, "done: good");
     api.add(named("bad")).await;
-    told.expect_error(&["the predicate panicked for ConfigMap default/bad: cannot read it"]).await;
-    assert_eq!(told.next().await, "done: bad");
+    output.expect_error(&["the predicate panicked for ConfigMap default/bad: cannot read it"]).await;
+    assert_eq!(output.next().await, "done: bad");
     api.add(named("other")).await;
-    assert_eq!(told.next().await, "done: other");
+    assert_eq!(output.next().await, "done: other");
 }
 
-/// A reconcile that cannot be dropped without a panic.
-struct Undroppable {
+/// A reconcile future that panics when it is dropped.
+struct PanicOnDrop {
     result: Poll<Result<Action, TestError>>,
 }
 
-impl Future for Undroppable {
+impl Future for PanicOnDrop {
     type Output = Result<Action, TestError>;
 
     fn poll(mut self: Pin<&mut Self>, _cx: &mut Context<'_>) -> Poll<Self::Output> {
@@ -191,14 +191,14 @@ impl Future for Undroppable {
     }
 }
 
-impl Drop for Undroppable {
+impl Drop for PanicOnDrop {
     fn drop(&mut self) {
-        panic!("cannot be dropped");
+        panic!("panics on drop");
     }
 }
 
-fn undroppable(object: &ConfigMap) -> Undroppable {
-    Undroppable {
+fn panic_on_drop(object: &ConfigMap) -> PanicOnDrop {
+    PanicOnDrop {
         result: match object.name_any().as_str() {
             "done" => Poll::Ready(Ok(Action::await_change())),
             "failed" => Poll::Ready(Err(TestError("no"))),
@@ -207,8 +207,8 @@ fn undroppable(object: &ConfigMap) -> Undroppable {
     }
 }
 
-const UNDROPPABLE: [(&str, &str); 3] =
-    [("done", "cannot be dropped"), ("failed", "cannot be dropped"), ("slow", "timed out after 10s")];
+const PANIC_ON_DROP_CASES: [(&str, &str); 3] =
+    [("done", "panics on drop"), ("failed", "panics on drop"), ("slow", "timed out after 10s")];
 
 fn config() -> Config {
     Config::default()
@@ -216,77 +216,77 @@ fn config() -> Config {
         .backoff(Duration::from_secs(3600), Duration::from_secs(3600))
 }
 
-struct ByType;
+struct PanicOnDropReconciler;
 
-impl Reconcile<ConfigMap> for ByType {
+impl Reconcile<ConfigMap> for PanicOnDropReconciler {
     type Error = TestError;
 
     fn reconcile(&self, object: Arc<ConfigMap>) -> impl Future<Output = Result<Action, TestError>> + Send {
         assert!(object.name_any() != "sync", "before the first poll");
-        undroppable(&object)
+        panic_on_drop(&object)
     }
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_reconcile_that_panics_when_it_is_dropped_is_an_error_of_the_object() {
+async fn a_reconcile_that_panics_on_drop_is_an_error_of_the_object() {
     let (_server, client) = server();
-    for (name, _) in UNDROPPABLE {
+    for (name, _) in PANIC_ON_DROP_CASES {
         config_maps(&client).add(named(name)).await;
     }
     let by_function = controller(&client).with_config(config()).run(
-        |object, _| undroppable(&object),
+        |object, _| panic_on_drop(&object),
         wait_for_change,
         Arc::new(()),
     );
-    let by_type = controller(&client).with_config(config()).run_with(ByType);
-    for mut told in [Told::by(by_function), Told::by(by_type)] {
-        for (name, text) in UNDROPPABLE {
-            told.expect_error(&[&format!("ConfigMap.v1/{name}.default"), text]).await;
+    let by_type = controller(&client).with_config(config()).run_with(PanicOnDropReconciler);
+    for mut output in [OutputTexts::spawn(by_function), OutputTexts::spawn(by_type)] {
+        for (name, text) in PANIC_ON_DROP_CASES {
+            output.expect_error(&[&format!("ConfigMap.v1/{name}.default"), text]).await;
         }
-        assert_idle(&mut told.items).await;
-        assert!(!told.task.is_finished());
+        assert_idle(&mut output.items).await;
+        assert!(!output.task.is_finished());
     }
 }
 
 #[tokio::test(start_paused = true)]
-async fn so_it_is_by_an_applier() {
+async fn in_an_applier_a_reconcile_that_panics_on_drop_is_an_error_of_the_object() {
     let (store, mut writer) = reflector::store::<ConfigMap>();
-    let maps = UNDROPPABLE.map(|(name, _)| named::<ConfigMap>(name));
-    let asked =
+    let maps = PANIC_ON_DROP_CASES.map(|(name, _)| named::<ConfigMap>(name));
+    let requests =
         maps.iter().map(|map| Ok::<_, TestError>(ObjectRef::from_obj_with(map, ()))).collect::<Vec<_>>();
     writer.apply_watcher_event(&watcher::Event::Init);
     for map in maps {
         writer.apply_watcher_event(&watcher::Event::InitApply(map));
     }
     writer.apply_watcher_event(&watcher::Event::InitDone);
-    let reports = applier(
-        |object: Arc<ConfigMap>, _| undroppable(&object),
+    let results = applier(
+        |object: Arc<ConfigMap>, _| panic_on_drop(&object),
         wait_for_change,
         Arc::new(()),
         store,
-        futures::stream::iter(asked),
+        futures::stream::iter(requests),
         config(),
     );
-    let mut reports = std::pin::pin!(reports);
-    for (name, text) in UNDROPPABLE {
-        let error = expect_next(&mut reports).await.unwrap_err();
+    let mut results = std::pin::pin!(results);
+    for (name, text) in PANIC_ON_DROP_CASES {
+        let error = expect_next(&mut results).await.unwrap_err();
         let cause = error.source().unwrap().to_string();
         assert!(cause.contains(name) && cause.contains(text), "{cause}");
     }
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_panic_before_a_reconcile_has_begun_is_an_error_of_the_object() {
+async fn a_panic_before_the_first_poll_is_an_error_of_the_object() {
     let (_server, client) = server();
     config_maps(&client).add(named("sync")).await;
-    let mut told = Told::by(controller(&client).with_config(config()).run_with(ByType));
-    told.expect_error(&["ConfigMap.v1/sync.default", "before the first poll"]).await;
-    assert_idle(&mut told.items).await;
+    let mut output =
+        OutputTexts::spawn(controller(&client).with_config(config()).run_with(PanicOnDropReconciler));
+    output.expect_error(&["ConfigMap.v1/sync.default", "before the first poll"]).await;
+    assert_idle(&mut output.items).await;
 }
 
-/// Owners are told by our own mapper, which cannot panic: this holds the two apart.
 #[tokio::test(start_paused = true)]
-async fn children_are_not_touched_by_it() {
+async fn a_panicking_mapper_does_not_affect_owner_triggers() {
     let (_server, client) = server();
     let owner = config_maps(&client).add(named("a")).await;
     let secrets: Api<Secret> = Api::default_namespaced(client.clone());
@@ -295,10 +295,10 @@ async fn children_are_not_touched_by_it() {
         watcher::Config::default(),
         |_| -> Vec<ObjectRef<ConfigMap>> { panic!("always") },
     );
-    let mut told = Told::by(controller.run(nothing, wait_for_change, Arc::new(())));
-    assert_eq!(told.next().await, "done: a");
+    let mut output = OutputTexts::spawn(controller.run(nothing, wait_for_change, Arc::new(())));
+    assert_eq!(output.next().await, "done: a");
     secrets.add(owned("child", &owner)).await;
-    let mut both = [told.next().await, told.next().await];
+    let mut both = [output.next().await, output.next().await];
     both.sort();
     assert_eq!(both[0], "done: a");
     assert!(both[1].contains("always"), "{both:?}");
@@ -306,7 +306,7 @@ async fn children_are_not_touched_by_it() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_index_that_panics_is_an_error_of_the_object_in_several_namespaces() {
+async fn a_panicking_index_over_several_namespaces_is_an_error_of_the_object() {
     let (_server, client) = server();
     let api = config_maps(&client);
     api.add(named("bad")).await;
@@ -316,19 +316,20 @@ async fn an_index_that_panics_is_an_error_of_the_object_in_several_namespaces() 
     });
     let namespaces = ["default", "other"];
     let controller = Controller::for_namespaces(client.clone(), namespaces, watcher::Config::default());
-    let mut told = Told::by(controller.with_index(&index).run(nothing, wait_for_change, Arc::new(())));
-    told.expect_error(&["index", "ConfigMap.v1/bad.default", "cannot read it"]).await;
-    assert_eq!(told.next().await, "done: bad");
+    let mut output =
+        OutputTexts::spawn(controller.with_index(&index).run(nothing, wait_for_change, Arc::new(())));
+    output.expect_error(&["index", "ConfigMap.v1/bad.default", "cannot read it"]).await;
+    assert_eq!(output.next().await, "done: bad");
     api.add(named("good")).await;
-    assert_eq!(told.next().await, "done: good");
+    assert_eq!(output.next().await, "done: good");
     api.touch("bad", "1").await;
-    told.expect_error(&["index", "ConfigMap.v1/bad.default", "cannot read it"]).await;
-    assert_eq!(told.next().await, "done: bad");
-    assert_idle(&mut told.items).await;
+    output.expect_error(&["index", "ConfigMap.v1/bad.default", "cannot read it"]).await;
+    assert_eq!(output.next().await, "done: bad");
+    assert_idle(&mut output.items).await;
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_index_that_panics_is_an_error_of_the_object() {
+async fn a_panicking_index_is_an_error_of_the_object() {
     let (_server, client) = server();
     let api = config_maps(&client);
     for name in ["bad", "good"] {
@@ -340,16 +341,16 @@ async fn an_index_that_panics_is_an_error_of_the_object() {
     });
     let controller = controller(&client).with_index(&index);
     let store = controller.store();
-    let mut told = Told::by(controller.run(nothing, wait_for_change, Arc::new(())));
-    let mut first = [told.next().await, told.next().await, told.next().await];
+    let mut output = OutputTexts::spawn(controller.run(nothing, wait_for_change, Arc::new(())));
+    let mut first = [output.next().await, output.next().await, output.next().await];
     first.sort();
     assert_eq!(first[..2], ["done: bad", "done: good"]);
     assert!(first[2].contains("index") && first[2].contains("ConfigMap.v1/bad.default"), "{first:?}");
     assert_eq!((store.by_index(&index, "good").len(), store.by_index(&index, "bad").len()), (1, 0));
     api.touch("good", "1").await;
-    assert_eq!(told.next().await, "done: good");
+    assert_eq!(output.next().await, "done: good");
     api.remove("bad").await;
     api.touch("good", "2").await;
-    while told.next().await != "done: good" {}
+    while output.next().await != "done: good" {}
     assert_eq!(store.len(), 1);
 }

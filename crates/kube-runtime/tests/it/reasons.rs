@@ -1,5 +1,4 @@
-//! Why objects are reconciled, as the spans of reconciles say it: one row of the table in the controller pipeline's
-//! description each.
+//! The reasons of reconciles, as recorded in their spans. Each test covers a row of the guide's table of reasons.
 
 use crate::common::{
     ApiExt, Outputs, TestError, config_maps, expect_next, named, owned, server, set_subscriber,
@@ -31,7 +30,7 @@ use tracing::{
 };
 use tracing_subscriber::{Layer, layer::SubscriberExt};
 
-/// Records the fields of the spans of reconciles.
+/// Records the fields of reconcile spans.
 #[derive(Clone, Default)]
 struct Spans(Arc<Mutex<Vec<[String; 2]>>>);
 
@@ -59,7 +58,7 @@ impl<S: Subscriber> Layer<S> for Spans {
                 match field.name() {
                     "object.ref" => self.0[0] = format!("{value:?}"),
                     "object.reason" => self.0[1] = format!("{value:?}"),
-                    other => panic!("an unknown field {other}"),
+                    other => panic!("unexpected field {other}"),
                 }
             }
         }
@@ -71,7 +70,7 @@ impl<S: Subscriber> Layer<S> for Spans {
     }
 }
 
-fn listen() -> (Spans, tracing::dispatcher::DefaultGuard) {
+fn record_spans() -> (Spans, tracing::dispatcher::DefaultGuard) {
     let spans = Spans::default();
     let guard = set_subscriber(tracing_subscriber::registry().with(spans.clone()));
     (spans, guard)
@@ -91,8 +90,8 @@ fn run(controller: Controller<Secret>) -> Outputs {
 }
 
 #[tokio::test(start_paused = true)]
-async fn object_updated_and_related_object_updated() {
-    let (spans, _guard) = listen();
+async fn a_change_and_a_related_change_have_their_reasons() {
+    let (spans, _guard) = record_spans();
     let (_server, client) = server();
     let owner = secrets(&client).add(named("a")).await;
     let mut outputs = run(controller(&client).owns(config_maps(&client), watcher::Config::default()));
@@ -105,24 +104,24 @@ async fn object_updated_and_related_object_updated() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn unknown_from_outside_and_bulk_reconcile() {
-    let (spans, _guard) = listen();
+async fn custom_triggers_are_unknown_or_bulk_reconciles() {
+    let (spans, _guard) = record_spans();
     let (_server, client) = server();
     secrets(&client).add(named("a")).await;
-    let (one, ones) = mpsc::unbounded();
-    let (every, everies) = mpsc::unbounded();
-    let mut outputs = run(controller(&client).reconcile_on(ones).reconcile_all_on(everies));
+    let (one, one_trigger) = mpsc::unbounded();
+    let (all_objects, all_trigger) = mpsc::unbounded();
+    let mut outputs = run(controller(&client).reconcile_on(one_trigger).reconcile_all_on(all_trigger));
     expect_next(&mut outputs.items).await;
     one.unbounded_send(ObjectRef::new("a").within("default")).unwrap();
     expect_next(&mut outputs.items).await;
-    every.unbounded_send(()).unwrap();
+    all_objects.unbounded_send(()).unwrap();
     expect_next(&mut outputs.items).await;
     assert_eq!(spans.reasons(), ["object updated", "unknown", "bulk reconcile requested"]);
 }
 
 #[tokio::test(start_paused = true)]
-async fn retries_of_the_reconciler_and_of_the_error_policy() {
-    let (spans, _guard) = listen();
+async fn requeues_by_the_reconciler_and_by_the_error_policy_differ() {
+    let (spans, _guard) = record_spans();
     let (_server, client) = server();
     secrets(&client).add(named("a")).await;
     let output = controller(&client).run(
@@ -145,8 +144,8 @@ async fn retries_of_the_reconciler_and_of_the_error_policy() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_custom_reason_by_a_queue_of_ones_own() {
-    let (spans, _guard) = listen();
+async fn an_applier_keeps_the_custom_reason_of_its_queue() {
+    let (spans, _guard) = record_spans();
     let (store, mut writer) = reflector::store::<ConfigMap>();
     for event in [Event::Init, Event::InitApply(named("a")), Event::InitDone] {
         writer.apply_watcher_event(&event);

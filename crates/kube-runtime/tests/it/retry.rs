@@ -1,4 +1,4 @@
-//! What happens to an object whose reconcile does not succeed.
+//! Retries after a reconcile that failed, panicked or timed out.
 
 use crate::common::{
     ApiExt, TestError, assert_idle, config_maps, expect_next, named, server, set_subscriber, spawn_outputs,
@@ -24,7 +24,7 @@ fn controller(client: &Client) -> Controller<ConfigMap> {
 }
 
 #[tokio::test(start_paused = true)]
-async fn retries_wait_longer_and_longer_until_one_succeeds() {
+async fn retry_delays_double_until_a_reconcile_succeeds() {
     let (_server, client) = server();
     config_maps(&client).add(named("a")).await;
     let times = Arc::new(Mutex::new(Vec::<Instant>::new()));
@@ -45,7 +45,7 @@ async fn retries_wait_longer_and_longer_until_one_succeeds() {
     );
     let mut outputs = spawn_outputs(output);
     for _ in 0..8 {
-        soon_or_later(&mut outputs.items).await;
+        next_within_1000_seconds(&mut outputs.items).await;
     }
     let times = times.lock().unwrap();
     let waits: Vec<Duration> = times.windows(2).map(|pair| pair[1] - pair[0]).collect();
@@ -56,13 +56,13 @@ async fn retries_wait_longer_and_longer_until_one_succeeds() {
     }
 }
 
-async fn soon_or_later(items: &mut (impl futures::Stream<Item = String> + Unpin)) -> String {
+async fn next_within_1000_seconds(items: &mut (impl futures::Stream<Item = String> + Unpin)) -> String {
     use futures::StreamExt;
     tokio::time::timeout(Duration::from_secs(1000), items.next()).await.unwrap().unwrap()
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_change_does_not_wait_for_the_retry() {
+async fn a_change_is_reconciled_before_the_retry() {
     let (_server, client) = server();
     let api = config_maps(&client);
     api.add(named("a")).await;
@@ -86,7 +86,7 @@ async fn a_change_does_not_wait_for_the_retry() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_panic_is_retried_like_a_failure() {
+async fn a_panic_is_retried_like_an_error() {
     let (_server, client) = server();
     config_maps(&client).add(named("a")).await;
     let runs = Arc::new(Mutex::new(0));
@@ -111,7 +111,7 @@ async fn a_panic_is_retried_like_a_failure() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_reconcile_that_hangs_is_cancelled_and_repeated() {
+async fn a_reconcile_that_hangs_is_cancelled_and_retried() {
     let (_server, client) = server();
     config_maps(&client).add(named("a")).await;
     let held = Arc::new(Mutex::new(0));
@@ -138,21 +138,25 @@ async fn a_reconcile_that_hangs_is_cancelled_and_repeated() {
     assert_eq!(start.elapsed().as_secs(), 10);
     let cause = std::error::Error::source(&error).unwrap().to_string();
     assert_eq!(cause, "the reconciler of ConfigMap.v1/a.default timed out after 10s and was cancelled");
-    assert_eq!(Arc::strong_count(&held), 3, "the future is gone: this test, reconciler and policy have it");
+    assert_eq!(
+        Arc::strong_count(&held),
+        3,
+        "the future is dropped: test, reconciler and policy hold the rest"
+    );
     assert_eq!(expect_next(&mut output).await.unwrap().0.name, "a");
 }
 
-/// Fails until it was told of two failures.
-struct Stubborn {
-    told: Arc<Mutex<Vec<String>>>,
+/// Fails until `on_error` was called twice.
+struct FailsTwice {
+    errors: Arc<Mutex<Vec<String>>>,
 }
 
-impl Reconcile<ConfigMap> for Stubborn {
+impl Reconcile<ConfigMap> for FailsTwice {
     type Error = TestError;
 
     async fn reconcile(&self, _object: Arc<ConfigMap>) -> Result<Action, TestError> {
         tokio::time::sleep(Duration::from_secs(1)).await;
-        if self.told.lock().unwrap().len() == 2 {
+        if self.errors.lock().unwrap().len() == 2 {
             Ok(Action::await_change())
         } else {
             Err(TestError("not yet"))
@@ -161,22 +165,22 @@ impl Reconcile<ConfigMap> for Stubborn {
 
     async fn on_error(&self, object: Arc<ConfigMap>, error: &TestError) -> Action {
         tokio::time::sleep(Duration::from_secs(1)).await;
-        self.told.lock().unwrap().push(format!("{}: {error}", object.name_any()));
+        self.errors.lock().unwrap().push(format!("{}: {error}", object.name_any()));
         Action::retry()
     }
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_reconciler_of_its_own_type_hears_of_its_errors() {
+async fn on_error_of_a_reconciler_type_is_called_with_its_errors() {
     let (_server, client) = server();
     config_maps(&client).add(named("a")).await;
-    let told = Arc::default();
-    let mut outputs = spawn_outputs(controller(&client).run_with(Stubborn { told: Arc::clone(&told) }));
+    let errors = Arc::default();
+    let mut outputs = spawn_outputs(controller(&client).run_with(FailsTwice { errors: Arc::clone(&errors) }));
     for expected in ["the reconciler of ConfigMap.v1/a.default failed"; 2] {
         assert_eq!(expect_next(&mut outputs.items).await, expected);
     }
     assert_eq!(expect_next(&mut outputs.items).await, "done: a");
-    assert_eq!(*told.lock().unwrap(), ["a: not yet", "a: not yet"]);
+    assert_eq!(*errors.lock().unwrap(), ["a: not yet", "a: not yet"]);
 }
 
 fn current_span() -> Option<&'static str> {
@@ -204,12 +208,12 @@ async fn an_error_policy_runs_within_the_span_of_the_reconcile() {
     assert_eq!(*spans.lock().unwrap(), [Some("reconciling object"); 2]);
 }
 
-/// Ends in each way once, and writes down what it hears of it.
-struct Witness {
-    told: Arc<Mutex<Vec<String>>>,
+/// Ends in each way once, and records the outcomes.
+struct OutcomeRecorder {
+    outcomes: Arc<Mutex<Vec<String>>>,
 }
 
-impl Reconcile<ConfigMap> for Witness {
+impl Reconcile<ConfigMap> for OutcomeRecorder {
     type Error = TestError;
 
     async fn reconcile(&self, object: Arc<ConfigMap>) -> Result<Action, TestError> {
@@ -222,30 +226,31 @@ impl Reconcile<ConfigMap> for Witness {
     }
 
     async fn on_outcome(&self, object: Arc<ConfigMap>, outcome: Outcome<'_, TestError>) -> Action {
-        let said = match &outcome {
+        let text = match &outcome {
             Outcome::Succeeded(action) => format!("{action:?}").contains("1s").to_string(),
             Outcome::Failed(error) => error.to_string(),
             Outcome::Panicked(message) => (*message).to_owned(),
             Outcome::TimedOut(limit) => format!("{limit:?}"),
         };
         let span = current_span().unwrap_or_default();
-        self.told.lock().unwrap().push(format!("{} ({span}): {said}", object.name_any()));
-        assert!(object.name_any() != "fails", "of the outcome");
+        self.outcomes.lock().unwrap().push(format!("{} ({span}): {text}", object.name_any()));
+        assert!(object.name_any() != "fails", "in on_outcome");
         Action::await_change()
     }
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_reconciler_of_its_own_type_sees_every_outcome_and_decides() {
+async fn on_outcome_of_a_reconciler_type_decides_after_every_outcome() {
     let _subscribed = set_subscriber(tracing_subscriber::registry());
     let (_server, client) = server();
     for name in ["fails", "hangs", "panics", "works"] {
         config_maps(&client).add(named(name)).await;
     }
-    let told: Arc<Mutex<Vec<String>>> = Arc::default();
+    let outcomes: Arc<Mutex<Vec<String>>> = Arc::default();
     let config =
         Config::default().timeout(Duration::from_secs(10)).backoff(Duration::from_secs(3600), Duration::MAX);
-    let output = controller(&client).with_config(config).run_with(Witness { told: Arc::clone(&told) });
+    let output =
+        controller(&client).with_config(config).run_with(OutcomeRecorder { outcomes: Arc::clone(&outcomes) });
     let mut output = Box::pin(output);
     let mut items = Vec::new();
     for _ in 0..4 {
@@ -258,23 +263,23 @@ async fn a_reconciler_of_its_own_type_sees_every_outcome_and_decides() {
     assert_eq!(
         items,
         [
-            "the reconciler of ConfigMap.v1/fails.default panicked: of the outcome",
+            "the reconciler of ConfigMap.v1/fails.default panicked: in on_outcome",
             "the reconciler of ConfigMap.v1/hangs.default timed out after 10s and was cancelled",
             "the reconciler of ConfigMap.v1/panics.default panicked: oh",
             "works: true",
         ]
     );
-    let mut told = told.lock().unwrap().clone();
-    told.sort();
+    let mut outcomes = outcomes.lock().unwrap().clone();
+    outcomes.sort();
     let expected = ["fails (?): no", "hangs (?): 10s", "panics (?): oh", "works (?): true"];
-    assert_eq!(told, expected.map(|line| line.replace('?', "reconciling object")));
+    assert_eq!(outcomes, expected.map(|line| line.replace('?', "reconciling object")));
     assert_idle(&mut output).await;
 }
 
-/// Panics once, and leaves the rest to the defaults.
-struct Clumsy(Mutex<bool>);
+/// Panics once, with the default `on_outcome`.
+struct PanicsOnce(Mutex<bool>);
 
-impl Reconcile<ConfigMap> for Clumsy {
+impl Reconcile<ConfigMap> for PanicsOnce {
     type Error = TestError;
 
     async fn reconcile(&self, _object: Arc<ConfigMap>) -> Result<Action, TestError> {
@@ -285,10 +290,10 @@ impl Reconcile<ConfigMap> for Clumsy {
 }
 
 #[tokio::test(start_paused = true)]
-async fn by_default_a_panic_of_a_reconciler_of_its_own_type_is_retried() {
+async fn the_default_on_outcome_retries_after_a_panic() {
     let (_server, client) = server();
     config_maps(&client).add(named("a")).await;
-    let mut outputs = spawn_outputs(controller(&client).run_with(Clumsy(Mutex::default())));
+    let mut outputs = spawn_outputs(controller(&client).run_with(PanicsOnce(Mutex::default())));
     assert_eq!(expect_next(&mut outputs.items).await, "running reconcilers failed");
     assert_eq!(expect_next(&mut outputs.items).await, "done: a");
     assert_idle(&mut outputs.items).await;

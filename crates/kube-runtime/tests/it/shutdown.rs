@@ -1,4 +1,4 @@
-//! Ending a controller.
+//! Shutting a controller down.
 
 use crate::{
     common::{ApiExt, config_maps, expect_next, named, server, spawn_outputs, wait_for_change},
@@ -30,7 +30,7 @@ struct Runs {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_graceful_end_waits_for_what_runs_and_starts_nothing() {
+async fn a_graceful_shutdown_waits_for_running_reconciles_and_starts_none() {
     let (_server, client) = server();
     let api = config_maps(&client);
     for name in ["a", "b", "c"] {
@@ -60,15 +60,15 @@ async fn a_graceful_end_waits_for_what_runs_and_starts_nothing() {
     expect_next(&mut outputs.items).await;
     timeout(Duration::from_secs(1), &mut outputs.task)
         .await
-        .expect("it ends when the last one is done")
+        .expect("the output ends after the last reconcile")
         .unwrap();
     sleep(Duration::from_secs(60)).await;
-    assert_eq!(*runs.started.lock().unwrap(), ["a", "b"], "nothing new is started");
+    assert_eq!(*runs.started.lock().unwrap(), ["a", "b"], "no reconcile starts after the shutdown");
     assert_eq!(*runs.finished.lock().unwrap(), ["a", "b"]);
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_graceful_end_before_the_start_starts_nothing() {
+async fn a_graceful_shutdown_before_the_start_starts_no_reconcile() {
     let (_server, client) = server();
     let api = config_maps(&client);
     api.add(named("a")).await;
@@ -80,19 +80,19 @@ async fn a_graceful_end_before_the_start_starts_nothing() {
     }
 }
 
-/// With a real clock, as signals come from outside. One test for both signals: they belong to the process.
+/// With the real clock, because signals are external. One test for both signals, because they affect the whole process.
 #[cfg(unix)]
 #[tokio::test]
-async fn the_first_signal_ends_gracefully_and_the_second_at_once() {
+async fn the_first_signal_shuts_down_gracefully_and_the_second_at_once() {
     let (_server, client) = server();
     config_maps(&client).add(named("a")).await;
     let (started, mut starts) = mpsc::unbounded();
-    let (asked_to_end, end) = oneshot::channel::<()>();
+    let (drop_guard, dropped) = oneshot::channel::<()>();
     let output = Controller::new(config_maps(&client), watcher::Config::default())
         .shutdown_on_signal()
-        // Another reason to end, which comes never and is dropped once there is one.
+        // A second trigger, which never completes and is dropped when the signal arrives.
         .graceful_shutdown_on(async move {
-            let _dropped = asked_to_end;
+            let _drop_guard = drop_guard;
             std::future::pending().await
         })
         .run(
@@ -107,12 +107,15 @@ async fn the_first_signal_ends_gracefully_and_the_second_at_once() {
     let mut outputs = spawn_outputs(output);
     expect_next(&mut starts).await;
     send_signal("TERM").await;
-    let dropped = timeout(Duration::from_secs(60), end).await.expect("the signal is noticed");
-    assert!(dropped.is_err());
-    // The controller notices, and ends if nothing runs, in one step.
-    assert!(!outputs.task.is_finished(), "it waits for what runs");
+    let received = timeout(Duration::from_secs(60), dropped).await.expect("the signal is received");
+    assert!(received.is_err());
+    // Without a running reconcile, the controller would have ended in the same poll.
+    assert!(!outputs.task.is_finished(), "it waits for the running reconcile");
     send_signal("INT").await;
-    timeout(Duration::from_secs(60), &mut outputs.task).await.expect("it ends at once").unwrap();
+    timeout(Duration::from_secs(60), &mut outputs.task)
+        .await
+        .expect("the second signal ends it at once")
+        .unwrap();
 }
 
 #[cfg(unix)]
@@ -122,7 +125,7 @@ async fn send_signal(name: &str) {
     assert!(status.success());
 }
 
-/// Waits in its reconcile for the store to show its own write.
+/// A reconcile that waits until the store shows its own write.
 async fn write_and_wait(
     object: Arc<ConfigMap>,
     (api, store, runs): (kube_client::Api<ConfigMap>, Store<ConfigMap>, Arc<Runs>),
@@ -131,12 +134,12 @@ async fn write_and_wait(
     runs.started.lock().unwrap().push(name.clone());
     let written = api.touch(&name, "by-reconciler").await;
     let shown = store.wait_for(&written).await;
-    runs.finished.lock().unwrap().push(format!("{name}: {}", if shown.is_ok() { "seen" } else { "lost" }));
+    runs.finished.lock().unwrap().push(format!("{name}: {}", if shown.is_ok() { "shown" } else { "lost" }));
     Ok(Action::await_change())
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_graceful_end_goes_on_filling_the_store_for_what_runs() {
+async fn a_graceful_shutdown_keeps_filling_the_store_for_running_reconciles() {
     let (server, client) = server();
     let api = config_maps(&client);
     for name in ["a", "b"] {
@@ -160,23 +163,23 @@ async fn a_graceful_end_goes_on_filling_the_store_for_what_runs() {
     }
     stop.send(()).unwrap();
     timeout(Duration::from_secs(10), &mut outputs.task).await.expect("the controller ends").unwrap();
-    assert_eq!(*runs.finished.lock().unwrap(), ["a: seen"]);
-    assert_eq!(*runs.started.lock().unwrap(), ["a"], "nothing new is started");
+    assert_eq!(*runs.finished.lock().unwrap(), ["a: shown"]);
+    assert_eq!(*runs.started.lock().unwrap(), ["a"], "no reconcile starts after the shutdown");
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_graceful_end_does_not_hang_on_a_source_that_always_has_something() {
+async fn a_graceful_shutdown_ends_despite_a_source_that_is_always_ready() {
     let (_server, client) = server();
     let api = config_maps(&client);
     api.add(named("a")).await;
     let (stop, stopped) = oneshot::channel::<()>();
     let stopped = stopped.map(drop).shared();
-    // From the shutdown on, an item at each poll.
-    let flood = futures::stream::once(stopped.clone())
+    // Ready at each poll after the shutdown.
+    let always_ready = futures::stream::once(stopped.clone())
         .flat_map(|()| futures::stream::repeat_with(|| ObjectRef::new("a").within("default")));
     let runs = Arc::new(Runs::default());
     let output = Controller::new(api, watcher::Config::default())
-        .reconcile_on(flood)
+        .reconcile_on(always_ready)
         .graceful_shutdown_on(stopped)
         .run(
             |object: Arc<ConfigMap>, runs: Arc<Runs>| async move {
@@ -192,7 +195,7 @@ async fn a_graceful_end_does_not_hang_on_a_source_that_always_has_something() {
         sleep(Duration::from_millis(100)).await;
     }
     stop.send(()).unwrap();
-    // By the real clock: where somebody always has something to do, the paused one does not move by itself.
+    // By the real clock: the paused clock advances only when all tasks are idle.
     let start = std::time::Instant::now();
     while !outputs.task.is_finished() {
         assert!(start.elapsed() < Duration::from_secs(20), "the controller does not end");
@@ -202,25 +205,25 @@ async fn a_graceful_end_does_not_hang_on_a_source_that_always_has_something() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_wait_ends_with_an_error_when_the_sources_end() {
+async fn waiting_for_the_store_fails_when_the_sources_end() {
     let (store, writer) = reflector::store::<ConfigMap>();
     let mut object: ConfigMap = named("a");
     object.metadata.resource_version = Some("5".into());
     let events =
         [Event::Init, Event::InitApply(object.clone()), Event::InitDone].map(Ok::<_, watcher::Error>);
     let queue = reflector::reflector(writer, futures::stream::iter(events)).applied_objects();
-    let queue = trigger_self(queue, ()); // which holds the writer for as long as it lives
+    let queue = trigger_self(queue, ()); // owns the writer
     let later = ConfigMap {
         metadata: kube_core::ObjectMeta { resource_version: Some("9".into()), ..object.metadata.clone() },
         ..ConfigMap::default()
     };
     let (waiting, outcome) = (store.clone(), Arc::new(Mutex::new(None)));
-    let told = Arc::clone(&outcome);
+    let result = Arc::clone(&outcome);
     let output = applier(
         move |_, _: Arc<()>| {
-            let (store, later, told) = (waiting.clone(), later.clone(), Arc::clone(&told));
+            let (store, later, result) = (waiting.clone(), later.clone(), Arc::clone(&result));
             Box::pin(async move {
-                *told.lock().unwrap() = Some(store.wait_for(&later).await.is_err());
+                *result.lock().unwrap() = Some(store.wait_for(&later).await.is_err());
                 Ok::<_, Infallible>(Action::await_change())
             })
         },
@@ -230,6 +233,6 @@ async fn a_wait_ends_with_an_error_when_the_sources_end() {
         queue,
         Config::default(),
     );
-    assert_eq!(timeout(Duration::from_secs(60), output.count()).await.expect("it ends"), 1);
+    assert_eq!(timeout(Duration::from_secs(60), output.count()).await.expect("the output ends"), 1);
     assert_eq!(*outcome.lock().unwrap(), Some(true));
 }

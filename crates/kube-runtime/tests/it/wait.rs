@@ -1,4 +1,4 @@
-//! Waiting for an object.
+//! Waiting for a condition of an object, and for its deletion.
 
 use crate::{
     common::{ApiExt, config_maps, eventually, named, server},
@@ -21,7 +21,7 @@ use std::{io, time::Duration};
 use tokio::time::{Instant, sleep, timeout};
 
 #[tokio::test(start_paused = true)]
-async fn waits_until_the_object_is_as_wanted() {
+async fn await_condition_returns_once_the_condition_holds() {
     let (_server, client) = server();
     let api = config_maps(&client);
     let waiting = tokio::spawn(await_condition(
@@ -40,7 +40,7 @@ async fn waits_until_the_object_is_as_wanted() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_new_kind_is_established() {
+async fn a_new_crd_becomes_established() {
     let (_server, client) = server();
     let crds: Api<CustomResourceDefinition> = Api::all(client);
     let schema = json!({ "openAPIV3Schema": { "type": "object" } });
@@ -60,7 +60,7 @@ async fn a_new_kind_is_established() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_unknown_kind_is_an_error_at_once() {
+async fn an_unknown_kind_fails_at_once() {
     let (_server, client) = server();
     let unknown = ApiResource::from_gvk(&GroupVersionKind::gvk("no.example.com", "v1", "No"));
     let api: Api<DynamicObject> = Api::default_namespaced_with(client, &unknown);
@@ -70,7 +70,7 @@ async fn an_unknown_kind_is_an_error_at_once() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn deleting_for_good_waits_for_finalizers() {
+async fn delete_and_finalize_waits_for_finalizers() {
     let (_server, client) = server();
     let api = config_maps(&client);
     let mut object: ConfigMap = named("a");
@@ -94,9 +94,8 @@ async fn deleting_for_good_waits_for_finalizers() {
     assert!(error.to_string().contains("failed to delete"), "{error}");
 }
 
-/// Nothing comes of a watch on which nothing happens, and yet it works.
 #[tokio::test(start_paused = true)]
-async fn a_watch_that_breaks_after_a_quiet_time_is_sat_out() {
+async fn a_watch_that_breaks_after_an_idle_period_is_resumed() {
     let (client, _) = scripted_by(
         |_, _| list("10", &[]),
         |before, _| match before {
@@ -110,7 +109,7 @@ async fn a_watch_that_breaks_after_a_quiet_time_is_sat_out() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn waiting_is_given_up_after_a_minute_of_failures() {
+async fn waiting_fails_after_a_minute_of_failures() {
     let (client, _) = scripted_by(
         |_, _| list("10", &[]),
         |before, _| match before {

@@ -1,4 +1,4 @@
-//! `Duration::MAX` wherever a user can give a duration: it means "never", and nothing panics.
+//! `Duration::MAX` in every setting that takes a duration: it means "never" and does not panic.
 
 use crate::common::{
     ApiExt, TestError, assert_idle, config_maps, expect_next, named, server, spawn_outputs, wait_for_change,
@@ -25,10 +25,10 @@ fn controller(client: &Client, config: Config) -> Controller<ConfigMap> {
     Controller::new(config_maps(client), watcher::Config::default()).with_config(config)
 }
 
-/// Waits for [`MAX`] after each failure.
-struct Never;
+/// Delays each retry by [`MAX`].
+struct NeverRetry;
 
-impl Iterator for Never {
+impl Iterator for NeverRetry {
     type Item = Duration;
 
     fn next(&mut self) -> Option<Duration> {
@@ -36,12 +36,12 @@ impl Iterator for Never {
     }
 }
 
-impl Backoff for Never {
+impl Backoff for NeverRetry {
     fn reset(&mut self) {}
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_debounce_without_end_starts_nothing_and_ends_on_request() {
+async fn a_maximal_debounce_starts_no_reconcile_and_allows_shutdown() {
     let (_server, client) = server();
     config_maps(&client).add(named("a")).await;
     let (stop, stopped) = tokio::sync::oneshot::channel::<()>();
@@ -51,16 +51,16 @@ async fn a_debounce_without_end_starts_nothing_and_ends_on_request() {
     let mut outputs = spawn_outputs(output);
     assert_idle(&mut outputs.items).await;
     stop.send(()).unwrap();
-    (&mut outputs.task).await.expect("it ends without a panic");
+    (&mut outputs.task).await.expect("the task ends without a panic");
 }
 
 #[tokio::test(start_paused = true)]
-async fn every_wait_of_a_reconcile_may_be_without_end() {
+async fn all_durations_of_a_reconcile_may_be_maximal() {
     let (_server, client) = server();
     let api = config_maps(&client);
     api.add(named("a")).await;
     let config = Config::default().write_wait(MAX).timeout(MAX).backoff(MAX, MAX);
-    let output = controller(&client, config).trigger_backoff(Never).run(
+    let output = controller(&client, config).trigger_backoff(NeverRetry).run(
         |object: Arc<ConfigMap>, _| async move {
             match object.annotations().get("touched").map(String::as_str) {
                 None => Ok(Action::requeue(MAX)),
@@ -87,10 +87,10 @@ async fn every_wait_of_a_reconcile_may_be_without_end() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_watch_that_fails_may_wait_without_end() {
+async fn the_backoff_of_a_failing_watch_may_be_maximal() {
     let (server, client) = server();
     let _refused = server.fault(Match::list::<ConfigMap>(), Fault::status(500, "InternalError"));
-    let output = controller(&client, Config::default()).trigger_backoff(Never).run(
+    let output = controller(&client, Config::default()).trigger_backoff(NeverRetry).run(
         |_, _| async { Ok::<_, TestError>(Action::await_change()) },
         wait_for_change,
         Arc::new(()),
@@ -102,15 +102,15 @@ async fn a_watch_that_fails_may_wait_without_end() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_stream_that_fails_may_wait_without_end() {
+async fn the_backoff_of_a_failing_stream_may_be_maximal() {
     let failing = stream::repeat(Err::<(), _>("down"));
-    let mut items = Box::pin(StreamBackoff::new(failing, ResetTimerBackoff::new(Never, MAX)));
+    let mut items = Box::pin(StreamBackoff::new(failing, ResetTimerBackoff::new(NeverRetry, MAX)));
     assert_eq!(items.next().await, Some(Err("down")));
     assert_eq!(items.next().now_or_never(), None);
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_scheduler_takes_any_time() {
+async fn a_scheduler_accepts_the_latest_instant_and_a_maximal_debounce() {
     let latest = (0..u64::BITS).rev().fold(Instant::now(), |latest, bit| {
         latest.checked_add(Duration::from_secs(1 << bit)).unwrap_or(latest)
     });
@@ -124,14 +124,14 @@ async fn a_scheduler_takes_any_time() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_predicate_may_remember_without_end() {
+async fn the_ttl_of_a_predicate_filter_may_be_maximal() {
     let objects = stream::iter([Ok(named::<ConfigMap>("a")), Ok(named("a"))]);
     let changed = objects.predicate_filter(predicates::labels, PredicateConfig::default().ttl(MAX));
     assert_eq!(changed.count().await, 1);
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_watch_may_be_asked_to_last_as_long_as_can_be_said() {
+async fn the_timeout_of_a_watch_may_be_maximal() {
     let (_server, client) = server();
     config_maps(&client).add(named("a")).await;
     for config in [watcher::Config::default(), watcher::Config::default().streaming_lists()] {

@@ -1,4 +1,4 @@
-//! What is started and ended leaves nothing behind.
+//! Controllers that end leak neither tasks nor memory.
 
 use crate::common::{ApiExt, config_maps, named, server, wait_for_change};
 use futures::{StreamExt, future::join_all};
@@ -8,7 +8,8 @@ use kube_runtime::{Controller, controller::Action, watcher};
 use std::{convert::Infallible, sync::Arc};
 use tokio::{runtime, sync::oneshot};
 
-/// Runs so many controllers at the same time, each until its first reconcile; every other one is told to end, the rest are dropped.
+/// Runs `count` controllers at the same time, each until its first reconcile. Then half of them are shut down gracefully, and
+/// the others are dropped.
 async fn controllers(client: &Client, count: usize) {
     let mut running = Vec::new();
     let mut stops = Vec::new();
@@ -33,17 +34,17 @@ async fn controllers(client: &Client, count: usize) {
     drop(stops.split_off(count / 2));
     for (index, output) in outputs.into_iter().enumerate() {
         if index >= count / 2 {
-            assert_eq!(output.count().await, 0, "it ends");
+            assert_eq!(output.count().await, 0, "the output ends");
         }
     }
 }
 
 #[test]
-fn a_thousand_controllers_leave_no_task_and_no_memory_behind() {
+fn a_thousand_controllers_leak_no_task_and_no_memory() {
     let runtime = runtime::Builder::new_current_thread().enable_all().start_paused(true).build().unwrap();
     let (_server, client) = server();
     runtime.block_on(async { config_maps(&client).add(named("a")).await });
-    runtime.block_on(controllers(&client, 10)); // what is made once
+    runtime.block_on(controllers(&client, 10)); // warms up caches and lazy statics
     let tasks = runtime.metrics().num_alive_tasks();
     let memory = allocation_counter::measure(|| runtime.block_on(controllers(&client, 1000)));
     runtime.block_on(async {
@@ -52,6 +53,6 @@ fn a_thousand_controllers_leave_no_task_and_no_memory_behind() {
         }
     });
     assert_eq!(runtime.metrics().num_alive_tasks(), tasks);
-    assert!(memory.bytes_max > 1_000_000, "it does count: {memory:?}");
+    assert!(memory.bytes_max > 1_000_000, "the allocations are counted: {memory:?}");
     assert!(memory.bytes_current < 50_000, "{memory:?}");
 }

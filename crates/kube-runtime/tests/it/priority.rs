@@ -1,4 +1,4 @@
-//! What is reconciled first.
+//! The order of reconciles: changes before objects from the initial list.
 
 use crate::common::{
     ApiExt, Outputs, config_maps, expect_next, named, server, spawn_outputs, wait_for_change,
@@ -9,7 +9,7 @@ use kube_runtime::{Config, Controller, controller::Action, watcher};
 use std::{convert::Infallible, sync::Arc, time::Duration};
 
 #[tokio::test(start_paused = true)]
-async fn a_change_overtakes_what_was_there_at_the_start() {
+async fn a_change_is_reconciled_before_objects_of_the_initial_list() {
     let (_server, client) = server();
     let api = config_maps(&client);
     for n in 0..30 {
@@ -34,14 +34,14 @@ async fn a_change_overtakes_what_was_there_at_the_start() {
         expect_next(&mut outputs.items).await,
         expect_next(&mut outputs.items).await,
     ];
-    assert_eq!(next[1..], ["done: old-20", "done: new"], "after the one that was running");
+    assert_eq!(next[1..], ["done: old-20", "done: new"], "after the running one");
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_was_there_is_reached_in_a_flood_of_changes() {
+async fn objects_of_the_initial_list_do_not_starve_under_constant_changes() {
     let (_server, client) = server();
     let api = config_maps(&client);
-    for name in ["busy", "other", "quiet"] {
+    for name in ["busy", "other", "idle"] {
         api.add(named(name)).await;
     }
     let writes = api.clone();
@@ -51,7 +51,7 @@ async fn what_was_there_is_reached_in_a_flood_of_changes() {
                 let api = writes.clone();
                 async move {
                     let now = format!("{:?}", tokio::time::Instant::now());
-                    if object.name_any() != "quiet" {
+                    if object.name_any() != "idle" {
                         for name in ["busy", "other"] {
                             api.touch(name, &now).await;
                         }
@@ -64,14 +64,14 @@ async fn what_was_there_is_reached_in_a_flood_of_changes() {
             Arc::new(()),
         );
     let mut outputs = spawn_outputs(output);
-    assert!(position(&mut outputs, "done: quiet").await < 12);
+    assert!(position(&mut outputs, "done: idle").await < 12);
 }
 
 async fn position(outputs: &mut Outputs, wanted: &str) -> usize {
     let mut position = 0;
     while expect_next(&mut outputs.items).await != wanted {
         position += 1;
-        assert!(position < 100, "{wanted} never came");
+        assert!(position < 100, "{wanted} did not arrive");
     }
     position
 }

@@ -1,4 +1,4 @@
-//! What `RUST_LOG=kube_runtime=debug` shows of a controller.
+//! The log lines of a controller at `RUST_LOG=kube_runtime=debug`.
 
 use crate::common::{
     ApiExt, TestError, config_maps, expect_next, named, server, set_subscriber, spawn_outputs,
@@ -13,11 +13,11 @@ use std::{
 use tracing_subscriber::{EnvFilter, fmt::MakeWriter};
 
 #[derive(Clone, Default)]
-struct Lines(Arc<Mutex<Vec<u8>>>);
+struct LogBuffer(Arc<Mutex<Vec<u8>>>);
 
-impl io::Write for Lines {
-    fn write(&mut self, line: &[u8]) -> io::Result<usize> {
-        self.0.lock().unwrap().write(line)
+impl io::Write for LogBuffer {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.lock().unwrap().write(bytes)
     }
 
     fn flush(&mut self) -> io::Result<()> {
@@ -25,7 +25,7 @@ impl io::Write for Lines {
     }
 }
 
-impl<'a> MakeWriter<'a> for Lines {
+impl<'a> MakeWriter<'a> for LogBuffer {
     type Writer = Self;
 
     fn make_writer(&'a self) -> Self {
@@ -34,12 +34,12 @@ impl<'a> MakeWriter<'a> for Lines {
 }
 
 #[tokio::test(start_paused = true)]
-async fn reconciles_are_told_from_start_to_end() {
-    let lines = Lines::default();
+async fn start_and_end_of_reconciles_are_logged() {
+    let buffer = LogBuffer::default();
     let log = tracing_subscriber::fmt()
         .with_env_filter(EnvFilter::new("kube_runtime=debug"))
         .with_ansi(false)
-        .with_writer(lines.clone());
+        .with_writer(buffer.clone());
     let _log = set_subscriber(log.finish());
     let (_server, client) = server();
     config_maps(&client).add(named("a")).await;
@@ -50,9 +50,9 @@ async fn reconciles_are_told_from_start_to_end() {
     );
     let mut outputs = spawn_outputs(output);
     assert_eq!(expect_next(&mut outputs.items).await, "done: a");
-    let log = String::from_utf8(lines.0.lock().unwrap().clone()).unwrap();
-    let line = |words: &str| {
-        log.lines().find(|line| line.contains(words)).unwrap_or_else(|| panic!("{words}:\n{log}"))
+    let log = String::from_utf8(buffer.0.lock().unwrap().clone()).unwrap();
+    let line = |message: &str| {
+        log.lines().find(|line| line.contains(message)).unwrap_or_else(|| panic!("{message}:\n{log}"))
     };
     assert!(line("reconcile started").contains("object.ref=ConfigMap.v1/a.default"), "{log}");
     assert!(

@@ -1,5 +1,4 @@
-//! The message of every public error, in one list: what a person on call reads in a log. `{}` alone has to tell the cause, and of a
-//! watch its kind and scope.
+//! The message of every public error: `{}` alone must contain the cause and, for watches, kind and scope.
 
 use crate::common::{TestError, config_maps, expect_next, named, server};
 use futures::StreamExt;
@@ -17,27 +16,27 @@ use kube_runtime::{
 use kube_testserver::{Fault, Match};
 use std::{error::Error as StdError, io, pin::pin, sync::Arc, time::Duration};
 
-/// Messages in the order of the enums.
+/// The messages, in the order of the enum variants.
 #[derive(Default)]
 struct Messages(String);
 
 impl Messages {
     fn add(&mut self, name: &str, error: &(dyn StdError + 'static)) {
         let message = error.to_string();
-        assert_eq!(message, ErrorChain(error).to_string(), "{name}: `{{}}` tells all, in one line");
+        assert_eq!(message, ErrorChain(error).to_string(), "{name}: `{{}}` contains all causes");
         self.0.push_str(&format!("{name}\n    {message}\n"));
     }
 }
 
-/// One error for each variant; without one it does not compile.
-macro_rules! every {
+/// Adds one error per variant. Does not compile if a variant is missing.
+macro_rules! add_all_variants {
     ($messages:ident, $name:literal, $type:ty: $module:path { $($variant:ident => $value:expr),* $(,)? }) => {
         {
-            use $module as given;
-            let _ = |error: &$type| match error { $(given::$variant { .. } => ()),* };
+            use $module as variants;
+            let _ = |error: &$type| match error { $(variants::$variant { .. } => ()),* };
             $({
                 #[allow(unused_imports)]
-                use given::*;
+                use variants::*;
                 let error: $type = $value;
                 $messages.add(concat!($name, "::", stringify!($variant)), &error);
             })*
@@ -64,16 +63,16 @@ async fn never_ready() -> RunnerError {
 }
 
 #[tokio::test]
-async fn of_the_runtime() {
-    let mut list = Messages::default();
-    every!(list, "watcher::Error", watcher::Error: watcher::Error {
+async fn every_public_error_message_tells_its_cause() {
+    let mut messages = Messages::default();
+    add_all_variants!(messages, "watcher::Error", watcher::Error: watcher::Error {
         InitialListFailed => InitialListFailed(refused()),
         WatchStartFailed => WatchStartFailed(kube_client::Error::Api(missing())),
         WatchError => WatchError(missing()),
         WatchFailed => WatchFailed(kube_client::Error::ReadEvents(io::Error::other("reset"))),
         NoResourceVersion => NoResourceVersion,
     });
-    every!(list, "controller::Error", controller::Error<TestError, watcher::Error>: controller::Error {
+    add_all_variants!(messages, "controller::Error", controller::Error<TestError, watcher::Error>: controller::Error {
         ObjectNotFound => ObjectNotFound(object()),
         ReconcilerFailed => ReconcilerFailed(TestError("not yet"), object()),
         QueueError => QueueError(watcher::Error::WatchError(missing())),
@@ -91,9 +90,9 @@ async fn of_the_runtime() {
             RunnerError::TimedOut { .. } => "RunnerError::TimedOut",
             RunnerError::CallbackPanicked { .. } => "RunnerError::CallbackPanicked",
         };
-        list.add(name, &error);
+        messages.add(name, &error);
     }
-    every!(list, "finalizer::Error", finalizer::Error<TestError>: finalizer::Error {
+    add_all_variants!(messages, "finalizer::Error", finalizer::Error<TestError>: finalizer::Error {
         ApplyFailed => ApplyFailed(TestError("not yet")),
         CleanupFailed => CleanupFailed(TestError("not yet")),
         AddFinalizer => AddFinalizer(refused()),
@@ -101,18 +100,18 @@ async fn of_the_runtime() {
         UnnamedObject => UnnamedObject,
         InvalidFinalizer => InvalidFinalizer,
     });
-    every!(list, "wait::Error", wait::Error: wait::Error {
+    add_all_variants!(messages, "wait::Error", wait::Error: wait::Error {
         ProbeFailed => ProbeFailed(watcher::Error::InitialListFailed(refused())),
     });
-    every!(list, "delete::Error", delete::Error: delete::Error {
+    add_all_variants!(messages, "delete::Error", delete::Error: delete::Error {
         NoUid => NoUid,
         Delete => Delete(refused()),
         Await => Await(wait::Error::ProbeFailed(watcher::Error::InitialListFailed(refused()))),
     });
-    insta::assert_snapshot!(list.0);
+    insta::assert_snapshot!(messages.0);
 }
 
-/// The first error of a watch of these objects.
+/// The first error of a watch of this resource.
 async fn first_error(client: &Client, resource: &ApiResource, namespace: Option<&str>) -> String {
     let api: Api<DynamicObject> = match namespace {
         Some(namespace) => Api::namespaced_with(client.clone(), namespace, resource),
@@ -127,7 +126,7 @@ async fn first_error(client: &Client, resource: &ApiResource, namespace: Option<
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_watch_names_kind_and_scope() {
+async fn a_watch_error_contains_kind_and_scope() {
     let (server, client) = server();
     let widgets = ApiResource::from_gvk(&GroupVersionKind::gvk("example.com", "v1", "Widget"));
     let unknown = first_error(&client, &widgets, Some("shop")).await;
@@ -137,22 +136,22 @@ async fn a_watch_names_kind_and_scope() {
         "{unknown}"
     );
     server.fault(Match::watch::<ConfigMap>(), Fault::status(500, "InternalError"));
-    let ill = first_error(&client, &ApiResource::erase::<ConfigMap>(&()), None).await;
-    assert!(ill.starts_with("failed to start the watch (configmaps cluster-wide): "), "{ill}");
-    let dead = Client::new(tower::service_fn(|_: http::Request<_>| async { gone() }), "default");
-    let dead = first_error(&dead, &ApiResource::erase::<ConfigMap>(&()), Some("shop")).await;
+    let failing = first_error(&client, &ApiResource::erase::<ConfigMap>(&()), None).await;
+    assert!(failing.starts_with("failed to start the watch (configmaps cluster-wide): "), "{failing}");
+    let unreachable = Client::new(tower::service_fn(|_: http::Request<_>| async { no_route() }), "default");
+    let unreachable = first_error(&unreachable, &ApiResource::erase::<ConfigMap>(&()), Some("shop")).await;
     assert_eq!(
-        dead,
+        unreachable,
         "failed to list the objects (configmaps in namespace shop): the request could not be carried out: no route"
     );
 }
 
-fn gone() -> Result<http::Response<kube_client::client::Body>, io::Error> {
+fn no_route() -> Result<http::Response<kube_client::client::Body>, io::Error> {
     Err(io::Error::other("no route"))
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_queue_error_of_a_controller_names_the_kind() {
+async fn a_queue_error_of_a_controller_contains_the_kind() {
     let (server, client) = server();
     config_maps(&client).create(&PostParams::default(), &named("a")).await.unwrap();
     server.fault(Match::watch::<ConfigMap>(), Fault::status(500, "InternalError"));
@@ -162,11 +161,11 @@ async fn a_queue_error_of_a_controller_names_the_kind() {
         Arc::new(()),
     );
     let mut errors = pin!(output.filter_map(|item| async { item.err() }));
-    let told = expect_next(&mut errors).await.to_string();
+    let message = expect_next(&mut errors).await.to_string();
     assert!(
-        told.starts_with(
+        message.starts_with(
             "a stream of triggers failed: failed to start the watch (configmaps in namespace default): "
         ),
-        "{told}"
+        "{message}"
     );
 }
