@@ -33,7 +33,6 @@ mod predicates;
 mod priorities;
 mod read_your_writes;
 mod reconcile_failures;
-mod reflector;
 mod relations;
 mod schema_table;
 mod server_restart;

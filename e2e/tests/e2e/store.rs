@@ -1,11 +1,11 @@
-//! The store: indexes, waiting for a write, subscribers of different speed.
+//! The store of a reflector: follows the server, waits for a write, indexes, subscribers of different speed.
 
 use std::time::Duration;
 
 use futures::{FutureExt as _, StreamExt as _};
 use kube::ResourceExt as _;
 use kube::api::{DeleteParams, Patch, PatchParams, PostParams};
-use kube::runtime::reflector::{self, Index, store::Writer};
+use kube::runtime::reflector::{self, Index, ObjectRef, store::Writer};
 use kube::runtime::{WatchStreamExt as _, watcher};
 use serde_json::json;
 use tokio::task::JoinHandle;
@@ -20,6 +20,34 @@ fn spawn_reflector(env: &TestEnv, writer: Writer<Widget>) -> JoinHandle<()> {
 
 async fn with_timeout<T>(future: impl Future<Output = T>) -> anyhow::Result<T> {
     Ok(tokio::time::timeout(Duration::from_secs(10), future).await?)
+}
+
+#[test]
+fn a_store_follows_the_server() -> anyhow::Result<()> {
+    run(Requires::CustomResources, |env| {
+        async move {
+            let api = env.api::<Widget>();
+            api.create(&PostParams::default(), &widget("a", 1)).await?;
+            let (store, writer) = reflector::store::<Widget>();
+            let driver = spawn_reflector(env, writer);
+            with_timeout(store.wait_until_ready()).await??;
+            let key = ObjectRef::<Widget>::new("a").within(&env.namespace);
+            assert_eq!(store.get(&key).map(|object| object.spec.size), Some(1));
+
+            api.create(&PostParams::default(), &widget("b", 2)).await?;
+            api.delete("a", &DeleteParams::default()).await?;
+            with_timeout(async {
+                while store.state().iter().map(|object| object.name_any()).collect::<Vec<_>>() != ["b"] {
+                    tokio::time::sleep(Duration::from_millis(10)).await;
+                }
+            })
+            .await?;
+            assert_eq!(store.len(), 1);
+            driver.abort();
+            Ok(())
+        }
+        .boxed()
+    })
 }
 
 #[test]
