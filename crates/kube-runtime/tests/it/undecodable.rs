@@ -1,4 +1,4 @@
-//! Objects that cannot be decoded: named, never mistaken for deleted, and holding up nobody.
+//! Objects that cannot be decoded: reported with their name, never treated as deleted, and never blocking other objects.
 
 use crate::script::*;
 use bytes::Bytes;
@@ -40,7 +40,7 @@ async fn every_undecodable_object_of_a_list_is_named_before_its_end() {
 
 #[tokio::test(start_paused = true)]
 async fn an_undecodable_object_is_not_absent() {
-    // At first it is listed, then changed, then listed again after an expired version.
+    // At first it is listed, then changed, then relisted after an expired version.
     let expired =
         || event("ERROR", serde_json::json!({ "kind": "Status", "code": 410, "reason": "Expired" }));
     let (client, log) = scripted_by(
