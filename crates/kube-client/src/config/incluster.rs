@@ -126,4 +126,32 @@ mod tests {
         assert_eq!(config.root_cert.unwrap(), [ca.cert.der().to_vec()]);
         assert!(config.auth_info.token_file.unwrap().ends_with("token"));
     }
+
+    /// In a process of its own, because its environment differs from that of the other tests.
+    #[test]
+    fn the_proxies_of_the_environment_are_not_used_in_a_pod() {
+        const NAME: &str = "config::incluster::tests::the_proxies_of_the_environment_are_not_used_in_a_pod";
+        const CHILD: &str = "KUBE_CLIENT_TEST_CHILD";
+        if std::env::var_os(CHILD).is_none() {
+            let mut child = std::process::Command::new(std::env::current_exe().unwrap());
+            child.env("HTTPS_PROXY", "http://proxy:3128").env_remove("NO_PROXY").env_remove("no_proxy");
+            let output = child.args(["--exact", NAME]).env(CHILD, "1").output().unwrap();
+            let printed = String::from_utf8_lossy(&output.stdout);
+            assert!(output.status.success() && printed.contains("1 passed"), "{printed}");
+            return;
+        }
+        let folder = tempfile::tempdir().unwrap();
+        let file = |name: &str| folder.path().join(name);
+        let authority = rcgen::generate_simple_self_signed(vec!["host".into()]).unwrap();
+        std::fs::write(file("ca.crt"), authority.cert.pem()).unwrap();
+        std::fs::write(file("namespace"), "apps").unwrap();
+        let files = ServiceAccountFiles {
+            authorities: file("ca.crt"),
+            token: file("token"),
+            namespace: file("namespace"),
+        };
+        let url = Uri::from_static("https://10.0.0.1/");
+        assert!(crate::config::proxy::proxy_from_env(&url).unwrap().is_some(), "a kubeconfig would use it");
+        assert_eq!(files.config(url).unwrap().proxy_url, None);
+    }
 }

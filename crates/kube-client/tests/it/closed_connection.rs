@@ -6,11 +6,13 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use futures::StreamExt;
+use http::Request;
 use k8s_openapi::api::core::v1::ConfigMap;
 use kube_client::api::{WatchEvent, WatchParams};
-use kube_client::{Api, Client, Error};
+use kube_client::{Api, Client, Config, Error};
 use kube_testserver::TestServer;
 use socket2::SockRef;
+use tokio::io::AsyncReadExt;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
 
@@ -46,6 +48,26 @@ async fn cutting_proxy(target: SocketAddr) -> (SocketAddr, watch::Sender<Cut>) {
         }
     });
     (address, cut)
+}
+
+/// Whether the request was processed is not known.
+#[tokio::test]
+async fn a_request_is_not_repeated_when_its_connection_breaks() {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let config = Config::new(format!("http://{}", listener.local_addr().unwrap()).parse().unwrap());
+    assert!(config.default_retry);
+    let client = Client::try_from(config).unwrap();
+    for method in ["GET", "POST"] {
+        let client = client.clone();
+        let request = Request::builder().method(method).uri("/api").body(Vec::new()).unwrap();
+        let sent = tokio::spawn(async move { client.request_text(request).await });
+        let (mut stream, _) = listener.accept().await.unwrap();
+        assert!(stream.read(&mut [0; 1024]).await.unwrap() > 0);
+        drop(stream);
+        assert!(sent.await.unwrap().is_err());
+        let again = tokio::time::timeout(Duration::from_millis(200), listener.accept()).await;
+        assert!(again.is_err(), "{method} was sent again");
+    }
 }
 
 #[tokio::test]

@@ -1,7 +1,9 @@
 //! Compressed responses.
 
 use http::Request;
-use kube_client::{Client, Config};
+use k8s_openapi::api::core::v1::Pod;
+use kube_client::api::WatchParams;
+use kube_client::{Api, Client, Config};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpListener;
 
@@ -59,4 +61,20 @@ async fn compression_can_be_turned_off_for_all_requests_or_one() {
     let (text, head) = send(|_| {}, request).await;
     assert!(!head.contains("gzip"), "{head}");
     assert_eq!(text, "hello");
+}
+
+/// Compression would hold events back until there are enough of them.
+#[tokio::test]
+async fn a_watch_is_never_compressed() {
+    let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port is free");
+    let url = format!("http://{}", listener.local_addr().expect("it is bound"));
+    let client = Client::try_from(Config::new(url.parse().expect("a URL"))).expect("a usable configuration");
+    let pods: Api<Pod> = Api::default_namespaced(client);
+    let watch = tokio::spawn(async move { pods.watch(&WatchParams::default(), "0").await.map(drop) });
+    let (mut stream, _) = listener.accept().await.expect("the client comes");
+    let mut asked = vec![0; 8192];
+    let length = stream.read(&mut asked).await.expect("it asks");
+    let asked = String::from_utf8_lossy(&asked[..length]).to_lowercase();
+    assert!(asked.contains("watch=true") && !asked.contains("gzip"), "{asked}");
+    watch.abort();
 }
