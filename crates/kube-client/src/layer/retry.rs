@@ -23,8 +23,9 @@ use crate::transport::NotProcessed;
 /// well. Other connection errors are not retried: the request may have been processed.
 ///
 /// # Time
-/// The delay is the server's `Retry-After`, or without one, an exponential backoff. The last response is returned within 45 s of the
-/// first attempt, whatever the server asks for: an outage is not hidden. Each request has its own count and budget.
+/// The delay is the server's `Retry-After`, or without one, an exponential backoff. No retry starts later than 45 s after the
+/// first attempt, whatever the server asks for: an outage is not hidden. Its response may take the response timeout longer. Each request has
+/// its own count and budget.
 ///
 /// ```
 /// use std::time::Duration;
@@ -123,7 +124,7 @@ const MIN_BACKOFF: Duration = Duration::from_millis(500);
 const MAX_BACKOFF: Duration = Duration::from_secs(5);
 const MAX_RETRIES: u32 = 15;
 const MAX_SERVER_RETRIES: u32 = 10;
-/// No retry starts later than this after the first attempt, so that the error is returned within a minute.
+/// No retry starts later than this after the first attempt, so that a server that refuses every attempt is reported within a minute.
 const MAX_TOTAL: Duration = Duration::from_secs(45);
 /// Random share that is added to a delay, so that clients that were refused together do not retry together.
 const JITTER: f64 = 0.5;
