@@ -33,7 +33,7 @@ enum Stage {
     /// The namespaces are not known yet.
     NotStarted,
     /// Some initial lists are pending. The store is not ready.
-    InitialSync,
+    Syncing,
     Synced,
 }
 
@@ -108,7 +108,7 @@ where
         emit: &mut Vec<Event<Arc<K>>>,
     ) -> NamespaceChange {
         if self.stage == Stage::NotStarted {
-            self.stage = Stage::InitialSync;
+            self.stage = Stage::Syncing;
             self.write(Event::Init, emit);
         }
         let wanted: BTreeSet<String> = namespaces.into_iter().collect();
@@ -265,7 +265,7 @@ where
         let mut names: AHashSet<Box<str>> = list.objects.keys().cloned().collect();
         names.extend(list.undecodable.keys().filter(|name| watched.names.contains(*name)).cloned());
         let old = std::mem::replace(&mut watched.names, names);
-        if self.stage == Stage::InitialSync {
+        if self.stage == Stage::Syncing {
             watched.list_version = Some(version);
             let missing = old.iter().filter(|name| !list.objects.contains_key(*name));
             self.remove_from_list(namespace, missing, &list, emit);
@@ -315,7 +315,7 @@ where
         let any_complete =
             self.namespaces.is_empty() || syncs.clone().any(|sync| sync == InitialSync::Complete);
         let none_pending = syncs.all(|sync| sync != InitialSync::Pending);
-        if self.stage == Stage::InitialSync && any_complete && none_pending {
+        if self.stage == Stage::Syncing && any_complete && none_pending {
             self.stage = Stage::Synced;
             self.write(Event::InitDone, emit);
             for (namespace, watched) in &mut self.namespaces {

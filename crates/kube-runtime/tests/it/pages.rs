@@ -1,4 +1,4 @@
-//! Lists of several pages, and long ones.
+//! Paged lists with prefetching, and long lists.
 
 use crate::common::expect_next;
 use bytes::Bytes;
@@ -24,18 +24,18 @@ use std::{
 use tokio::{runtime::Handle, task::yield_now};
 use tower::service_fn;
 
-/// What came, in its order: `1` for the first page, and so on.
+/// The numbers of the requested pages, from 1; 0 for a list without pages.
 type Log = Arc<Mutex<Vec<usize>>>;
 
-/// What becomes of the page of this number, which was asked for so often before.
+/// The fault of a page, which was requested `before` times.
 type Fault = fn(page: usize, before: usize) -> Option<StatusCode>;
 
 const NONE: Fault = |_, _| None;
 
-/// A code that stands for an answer that breaks off.
-const CUT: StatusCode = StatusCode::IM_A_TEAPOT;
+/// Stands for a truncated response.
+const TRUNCATED: StatusCode = StatusCode::IM_A_TEAPOT;
 
-/// A server of five pages of two objects each, and of watches that bring nothing.
+/// A server with five pages of two objects each, and empty watches.
 fn five_pages(fault: Fault) -> (Client, Log) {
     let log = Log::default();
     let requests = Arc::clone(&log);
@@ -47,17 +47,17 @@ fn five_pages(fault: Fault) -> (Client, Log) {
             .split('&')
             .filter_map(|pair| pair.split_once('='))
             .collect();
-        let answer = if query.contains_key("watch") {
+        let response = if query.contains_key("watch") {
             Response::new(Body::empty())
         } else {
             let page = query.get("continue").map_or(1, |token| token.parse().unwrap());
-            // A list without a limit is that of all pages.
+            // A list without a limit contains all pages.
             let page = if query.contains_key("limit") { page } else { 0 };
             let before = requests.lock().unwrap().iter().filter(|past| **past == page).count();
             requests.lock().unwrap().push(page);
             listed(page, fault(page, before))
         };
-        async move { Ok::<_, Infallible>(answer) }
+        async move { Ok::<_, Infallible>(response) }
     });
     (Client::new(service, "default"), log)
 }
@@ -67,13 +67,13 @@ fn listed(page: usize, fault: Option<StatusCode>) -> Response<Body> {
     let items: Vec<Value> =
         numbers.map(|number| json!({ "metadata": { "name": number.to_string() } })).collect();
     let next = if (1..5).contains(&page) { (page + 1).to_string() } else { String::new() };
-    // In the order of servers, which serde_json does not keep.
+    // The metadata come first, as from genuine servers. serde_json would sort the keys.
     let head = json!({ "resourceVersion": "9", "continue": next });
     let list =
         format!(r#"{{"kind":"ConfigMapList","apiVersion":"v1","metadata":{head},"items":{}}}"#, json!(items));
     match fault {
         None => Response::new(Body::from(list.into_bytes())),
-        Some(CUT) => Response::new(Body::from(list.into_bytes()[..100].to_vec())),
+        Some(TRUNCATED) => Response::new(Body::from(list.into_bytes()[..100].to_vec())),
         Some(code) => {
             let status = json!({ "kind": "Status", "status": "Failure", "code": code.as_u16() });
             let body = Body::from(status.to_string().into_bytes());
@@ -86,7 +86,7 @@ fn events(client: Client, config: Config) -> impl Stream<Item = Result<Event<Con
     watcher(Api::default_namespaced(client), config)
 }
 
-/// The first list that is complete, and the errors before it.
+/// The first complete list, and the number of errors before it.
 async fn list(client: Client) -> (Vec<String>, usize) {
     let mut events = pin!(events(client, Config::default().page_size(2)));
     let (mut names, mut errors) = (Vec::new(), 0);
@@ -105,40 +105,40 @@ fn everything() -> Vec<String> {
     (0..10).map(|number| number.to_string()).collect()
 }
 
-/// Lets every other task do what it can.
-async fn let_others_work() {
+/// Runs all other tasks until they are idle.
+async fn run_other_tasks() {
     for _ in 0..100 {
         yield_now().await;
     }
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_next_page_is_on_its_way_while_one_is_used() {
+async fn the_next_page_is_prefetched() {
     let (client, log) = five_pages(NONE);
     let mut events = pin!(events(client, Config::default().page_size(2)));
-    let asked = || log.lock().unwrap().clone();
+    let requested = || log.lock().unwrap().clone();
     let mut next = async || expect_next(&mut events).await.unwrap().to_string();
     assert_eq!(next().await, "Init");
-    let_others_work().await;
-    // The one behind has been asked for. It goes no further by itself.
-    assert_eq!(asked(), [1, 2]);
+    run_other_tasks().await;
+    // Only one page is prefetched.
+    assert_eq!(requested(), [1, 2]);
     for expected in ["InitApply(0)", "InitApply(1)"] {
         assert_eq!(next().await, expected);
-        let_others_work().await;
-        assert_eq!(asked(), [1, 2]);
+        run_other_tasks().await;
+        assert_eq!(requested(), [1, 2]);
     }
     assert_eq!(next().await, "InitApply(2)");
-    let_others_work().await;
-    assert_eq!(asked(), [1, 2, 3]);
+    run_other_tasks().await;
+    assert_eq!(requested(), [1, 2, 3]);
     for number in 3..10 {
         assert_eq!(next().await, format!("InitApply({number})"));
     }
     assert_eq!(next().await, "InitDone");
-    assert_eq!(asked(), [1, 2, 3, 4, 5], "each of them once");
+    assert_eq!(requested(), [1, 2, 3, 4, 5], "each page once");
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_next_page_is_read_to_its_end_before_it_is_wanted() {
+async fn a_prefetched_page_is_read_completely() {
     let read = Arc::new(AtomicUsize::new(0));
     let counter = Arc::clone(&read);
     let service = service_fn(move |request: Request<Body>| {
@@ -164,48 +164,48 @@ async fn the_next_page_is_read_to_its_end_before_it_is_wanted() {
     for expected in ["Init", "InitApply(a)"] {
         assert_eq!(expect_next(&mut events).await.unwrap().to_string(), expected);
     }
-    let_others_work().await;
-    assert_eq!(read.load(Ordering::SeqCst), 2, "nobody has asked for the second page yet");
+    run_other_tasks().await;
+    assert_eq!(read.load(Ordering::SeqCst), 2, "the second page was read before it was due");
     assert_eq!(expect_next(&mut events).await.unwrap().to_string(), "InitApply(b)");
 }
 
 #[tokio::test(start_paused = true)]
-async fn dropping_the_watcher_ends_what_is_on_its_way() {
+async fn dropping_the_watcher_cancels_prefetching() {
     let (client, log) = five_pages(NONE);
     let before = Handle::current().metrics().num_alive_tasks();
     {
         let mut events = pin!(events(client, Config::default().page_size(2)));
         expect_next(&mut events).await.unwrap();
     }
-    let_others_work().await;
+    run_other_tasks().await;
     assert_eq!(Handle::current().metrics().num_alive_tasks(), before);
     assert!(log.lock().unwrap().len() <= 2, "{log:?}");
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_page_that_broke_off_unasked_is_asked_for_again_without_a_word() {
-    let (client, log) = five_pages(|page, before| (page == 3 && before == 0).then_some(CUT));
+async fn a_prefetched_page_that_was_truncated_is_requested_again_without_an_error() {
+    let (client, log) = five_pages(|page, before| (page == 3 && before == 0).then_some(TRUNCATED));
     assert_eq!(list(client).await, (everything(), 0));
     assert_eq!(*log.lock().unwrap(), [1, 2, 3, 3, 4, 5]);
-    // The second time it is an error, after which the page is asked for once more.
-    let (client, _) = five_pages(|page, before| (page == 3 && before < 2).then_some(CUT));
+    // The second time it is an error, and the page is requested once more.
+    let (client, _) = five_pages(|page, before| (page == 3 && before < 2).then_some(TRUNCATED));
     assert_eq!(list(client).await, (everything(), 1));
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_the_server_says_to_a_page_ahead_counts_as_if_it_had_just_been_asked() {
+async fn the_status_of_a_prefetched_page_is_handled_when_the_page_is_due() {
     let expired = |page, _| (page == 3).then_some(StatusCode::GONE);
     let (client, log) = five_pages(expired);
     assert_eq!(list(client).await, (everything(), 0));
-    assert_eq!(*log.lock().unwrap(), [1, 2, 3, 0], "everything at once, as the token had expired");
-    let busy = |page, before| (page == 3 && before == 0).then_some(StatusCode::TOO_MANY_REQUESTS);
-    let (client, log) = five_pages(busy);
+    assert_eq!(*log.lock().unwrap(), [1, 2, 3, 0], "a list without pages, because the token expired");
+    let throttled = |page, before| (page == 3 && before == 0).then_some(StatusCode::TOO_MANY_REQUESTS);
+    let (client, log) = five_pages(throttled);
     assert_eq!(list(client).await, (everything(), 1));
     assert_eq!(*log.lock().unwrap(), [1, 2, 3, 3, 4, 5]);
 }
 
 #[tokio::test(start_paused = true)]
-async fn whoever_uses_a_page_may_ask_the_same_server_for_other_things() {
+async fn prefetching_does_not_block_other_requests() {
     let (client, _) = five_pages(NONE);
     let others: Api<ConfigMap> = Api::default_namespaced(client.clone());
     let mut events = pin!(events(client, Config::default().page_size(2)));
@@ -215,9 +215,9 @@ async fn whoever_uses_a_page_may_ask_the_same_server_for_other_things() {
     }
 }
 
-/// 3 MiB in one answer.
+/// 3 MiB in one response.
 #[tokio::test(start_paused = true)]
-async fn a_long_list_comes_in_its_order_and_what_is_bad_in_it_is_one_error() {
+async fn a_long_list_keeps_its_order_and_reports_its_undecodable_object() {
     let service = service_fn(|_: Request<Body>| async {
         let item = |index: usize| {
             let data = if index == 1234 { json!(5) } else { json!({ "text": "x".repeat(1000) }) };
@@ -228,12 +228,12 @@ async fn a_long_list_comes_in_its_order_and_what_is_bad_in_it_is_one_error() {
         Ok::<_, Infallible>(Response::new(Body::from(list.into_bytes())))
     });
     let events = events(Client::new(service, "default"), Config::default());
-    let told: Vec<_> = events.take(3002).collect().await;
+    let items: Vec<_> = events.take(3002).collect().await;
     let good = (0..3000).filter(|index| *index != 1234).map(|index| format!("InitApply({index})"));
     let expected: Vec<_> = ["Init".to_owned()].into_iter().chain(good).collect();
-    let (events, error) = (&told[..3000], told[3000].as_ref().unwrap_err());
+    let (events, error) = (&items[..3000], items[3000].as_ref().unwrap_err());
     assert!(events.iter().map(|event| event.as_ref().unwrap().to_string()).eq(expected));
-    assert!(matches!(told[3001], Ok(Event::InitDone)));
+    assert!(matches!(items[3001], Ok(Event::InitDone)));
     let what = error.source().unwrap().source().unwrap().to_string();
     assert!(what.starts_with("skipped an object that cannot be decoded: 1234: "), "{what}");
 }

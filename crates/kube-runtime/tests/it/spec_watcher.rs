@@ -1,5 +1,5 @@
-//! What `spec/watcher.md`, `spec/streams.txt` and the guide's chapters on watcher and reflector say in tables and
-//! samples, held against what happens. The guide's samples themselves are compiled in `examples/guide`.
+//! The tables and samples of `spec/watcher.md`, `spec/streams.txt` and the guide's chapters on watcher and reflector, as tests.
+//! The guide's samples themselves are compiled in `examples/guide`.
 
 use crate::common::{ApiExt, config_maps, expect_next, labelled, named, server};
 use futures::{FutureExt, Stream, StreamExt, TryStreamExt, stream};
@@ -20,7 +20,7 @@ fn object(name: &str, version: &str) -> ConfigMap {
     object
 }
 
-fn shown(writer: &Writer<ConfigMap>) -> Vec<String> {
+fn names(writer: &Writer<ConfigMap>) -> Vec<String> {
     let mut names: Vec<_> = writer.as_reader().state().iter().map(|it| it.name_any()).collect();
     names.sort();
     names
@@ -28,7 +28,7 @@ fn shown(writer: &Writer<ConfigMap>) -> Vec<String> {
 
 /// "How each event is handled", row by row.
 #[test]
-fn the_table_of_events_and_the_store() {
+fn each_event_changes_the_store_as_in_the_guides_table() {
     let mut writer = Writer::<ConfigMap>::default();
     assert_eq!(writer.as_reader().state().len(), 0, "the store is empty when created");
     for event in [Event::Init, Event::InitApply(object("old", "1")), Event::InitDone] {
@@ -44,17 +44,17 @@ fn the_table_of_events_and_the_store() {
         (Event::Delete(object("obj1", "5")), vec!["obj2", "obj3"]), // immediately reflected
     ] {
         writer.apply_watcher_event(&event);
-        assert_eq!(shown(&writer), then, "after {event}");
+        assert_eq!(names(&writer), then, "after {event}");
     }
-    assert_eq!(snapshot[0].name_any(), "old", "what was returned is a snapshot");
+    assert_eq!(snapshot[0].name_any(), "old", "the returned state is a snapshot");
 }
 
 /// The table of options with their defaults, and the sample before it.
 #[test]
-fn the_table_of_options() {
+fn the_options_have_the_defaults_of_the_guides_table() {
     let default = Config::default();
     assert_eq!((default.label_selector, default.field_selector), (None, None));
-    assert_eq!(default.timeout, None, "which stands for 295 s: see the silence of the machine's tests");
+    assert_eq!(default.timeout, None, "which means 295 s: see the idle timeout in the machine's tests");
     assert_eq!((default.page_size, default.bookmarks), (Some(500), true));
     assert_eq!(default.initial_list_strategy, InitialListStrategy::ListWatch);
     assert_eq!(default.list_semantic, ListSemantic::MostRecent);
@@ -76,32 +76,32 @@ fn the_table_of_options() {
 
 /// The table of watch events, "during initial list" and "during watch", by both strategies.
 #[tokio::test(start_paused = true)]
-async fn the_mapping_of_watch_events() {
+async fn watch_events_are_mapped_as_in_the_guides_table() {
     for config in [Config::default(), Config::default().streaming_lists()] {
         let (_server, client) = server();
         let api = config_maps(&client);
         api.add(named("there")).await;
         let mut events = pin!(watcher(api.clone(), config));
-        let mut told = Vec::new();
+        let mut items = Vec::new();
         for _ in 0..3 {
-            told.push(expect_next(&mut events).await.unwrap().to_string());
+            items.push(expect_next(&mut events).await.unwrap().to_string());
         }
         api.add(named("added")).await;
         api.touch("added", "modified").await;
         api.remove("added").await;
         for _ in 0..3 {
-            told.push(expect_next(&mut events).await.unwrap().to_string());
+            items.push(expect_next(&mut events).await.unwrap().to_string());
         }
-        assert_eq!(told[..3], ["Init", "InitApply(default/there)", "InitDone"]);
-        assert_eq!(told[3..], ["Apply(default/added)", "Apply(default/added)", "Delete(default/added)"]);
+        assert_eq!(items[..3], ["Init", "InitApply(default/there)", "InitDone"]);
+        assert_eq!(items[3..], ["Apply(default/added)", "Apply(default/added)", "Delete(default/added)"]);
     }
 }
 
-/// The rows "watcher" of the table of errors: which layer's error is which variant, and that none ends the stream.
+/// The rows "watcher" of the table of errors: the variant of each layer's errors. None ends the stream.
 #[tokio::test(start_paused = true)]
-async fn the_table_of_errors() {
+async fn errors_are_mapped_as_in_the_guides_table() {
     let (list, watch) = (Match::list::<ConfigMap>(), Match::watch::<ConfigMap>());
-    for (place, fault, variant) in [
+    for (request, fault, variant) in [
         (list, Fault::status(500, "InternalError"), "InitialListFailed"),
         (watch.clone(), Fault::status(500, "InternalError"), "WatchStartFailed"),
         (watch.clone(), Fault::Truncate, "WatchFailed"),
@@ -109,25 +109,28 @@ async fn the_table_of_errors() {
     ] {
         let (server, client) = server();
         let api = config_maps(&client);
-        server.fault(place.times(1), fault);
+        server.fault(request.times(1), fault);
         let mut events = pin!(watcher(api.clone(), Config::default()));
         let error = loop {
             match expect_next(&mut events).await {
-                Ok(Event::InitDone) => drop(api.add(named("change")).await), // the line that is truncated
+                Ok(Event::InitDone) => drop(api.add(named("change")).await), // its event is truncated
                 Ok(_) => {}
                 Err(error) => break format!("{error:?}"),
             }
         };
         assert!(error.starts_with(variant), "{error}");
         api.add(named("new")).await;
-        let news = ["Apply(default/new)", "InitApply(default/new)"];
-        while !expect_next(&mut events).await.is_ok_and(|event| news.contains(&event.to_string().as_str())) {}
+        let expected = ["Apply(default/new)", "InitApply(default/new)"];
+        while !expect_next(&mut events)
+            .await
+            .is_ok_and(|event| expected.contains(&event.to_string().as_str()))
+        {}
     }
 }
 
 /// "The above example will run continuously"; "drop-in replacement provided you do not need data in spec or status".
 #[tokio::test(start_paused = true)]
-async fn metadata_streams_fill_a_reflector_as_others_do() {
+async fn metadata_streams_can_fill_a_reflector() {
     let (_server, client) = server();
     config_maps(&client).add(labelled("a", ("app", "web"))).await;
     let api: Api<PartialObjectMeta<ConfigMap>> = Api::default_namespaced(client);
@@ -146,7 +149,7 @@ fn pods(events: impl IntoIterator<Item = Event<Pod>>) -> impl Stream<Item = watc
 /// "It is possible to do the modification after the reflector call, but this would result in the modification not being
 /// persisted in the store".
 #[tokio::test]
-async fn modifications_are_kept_only_before_the_reflector() {
+async fn only_modifications_before_the_reflector_are_stored() {
     let pod = || Event::Apply(Pod { status: Some(PodStatus::default()), ..named("a") });
     let prune = |pod: &mut Pod| pod.status = None;
 
@@ -164,7 +167,7 @@ async fn modifications_are_kept_only_before_the_reflector() {
 /// "We can additionally wrap a reflector around the raw watcher stream before doing the filter. This ensures we still have
 /// the most up-to-date value received in the cache".
 #[tokio::test]
-async fn the_cache_before_a_filter_has_the_newest_state() {
+async fn a_store_before_a_filter_has_the_newest_state() {
     let generation = |generation: i64, version: &str| {
         let mut pod: Pod = named("a");
         pod.metadata.generation = Some(generation);

@@ -1,9 +1,11 @@
-//! Objects that cannot be decoded, in a store and behind a controller: their last readable states stay until they are proven to
-//! be gone.
+//! Undecodable objects in a store and in a controller: their last readable states are retained until they are deleted.
 
 use crate::{
     common::{eventually, expect_next, spawn_outputs, wait_for_change},
-    script::{Answer, closed, event, lines, list, object, scripted_by, silence, undecodable},
+    scripted_server::{
+        ScriptedResponse, end_of_stream, event, idle, list, object, scripted_server, undecodable,
+        watch_response,
+    },
 };
 use futures::{StreamExt, channel::mpsc, stream};
 use k8s_openapi::api::core::v1::ConfigMap;
@@ -32,8 +34,8 @@ fn expired() -> Value {
     event("ERROR", json!({ "kind": "Status", "code": 410, "reason": "Expired" }))
 }
 
-/// The objects of a store with their versions.
-fn shown(store: &Store<ConfigMap>) -> BTreeMap<String, String> {
+/// The names and versions of the objects in a store.
+fn stored(store: &Store<ConfigMap>) -> BTreeMap<String, String> {
     store.state().iter().map(|map| (map.name_any(), map.resource_version().unwrap())).collect()
 }
 
@@ -41,13 +43,13 @@ fn states<const N: usize>(states: [(&str, &str); N]) -> BTreeMap<String, String>
     states.map(|(name, version)| (name.to_owned(), version.to_owned())).into()
 }
 
-/// A server that lists these one after the other, and whose watches bring what is sent.
+/// A server with a sequence of lists, and watches that receive what is sent to the returned channel.
 fn server(lists: Vec<(&'static str, Vec<Value>)>) -> (Client, mpsc::UnboundedSender<Value>) {
     let (send, sent) = mpsc::unbounded::<Value>();
     let sent = Arc::new(tokio::sync::Mutex::new(sent));
     let lists = Mutex::new(lists.into_iter());
     let last = Mutex::new(None);
-    let (client, _log) = scripted_by(
+    let (client, _log) = scripted_server(
         move |_, query| {
             let mut last = last.lock().unwrap();
             if !query.contains("limit=1&") && !query.ends_with("limit=1") {
@@ -61,16 +63,16 @@ fn server(lists: Vec<(&'static str, Vec<Value>)>) -> (Client, mpsc::UnboundedSen
     (client, send)
 }
 
-fn watch(sent: Arc<tokio::sync::Mutex<mpsc::UnboundedReceiver<Value>>>) -> Answer {
+fn watch(sent: Arc<tokio::sync::Mutex<mpsc::UnboundedReceiver<Value>>>) -> ScriptedResponse {
     let line = move |sent: Arc<tokio::sync::Mutex<mpsc::UnboundedReceiver<Value>>>| async move {
         let next = sent.lock().await.next().await;
         next.map(|value| (Ok(format!("{value}\n").into()), Arc::clone(&sent)))
     };
-    lines(&[], stream::unfold(sent, line).boxed())
+    watch_response(&[], stream::unfold(sent, line).boxed())
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_last_readable_state_stays_through_changes_and_lists_until_the_object_is_gone() {
+async fn the_last_readable_state_is_retained_until_the_object_is_deleted() {
     let (client, send) = server(vec![
         ("10", vec![object("a", "1"), object("b", "2"), object("c", "3")]),
         ("20", vec![undecodable("a", "11"), undecodable("new", "13"), object("b", "12")]),
@@ -85,87 +87,83 @@ async fn the_last_readable_state_stays_through_changes_and_lists_until_the_objec
     }
     send.unbounded_send(event("MODIFIED", undecodable("a", "11"))).unwrap();
     send.unbounded_send(event("MODIFIED", object("b", "12"))).unwrap();
-    eventually(async || shown(&store)["b"] == "12").await;
-    assert_eq!(shown(&store), states([("a", "1"), ("b", "12"), ("c", "3")]));
+    eventually(async || stored(&store)["b"] == "12").await;
+    assert_eq!(stored(&store), states([("a", "1"), ("b", "12"), ("c", "3")]));
     send.unbounded_send(expired()).unwrap();
-    eventually(async || !shown(&store).contains_key("c")).await;
-    assert_eq!(
-        shown(&store),
-        states([("a", "1"), ("b", "12")]),
-        "what is there and cannot be read is not gone"
-    );
+    eventually(async || !stored(&store).contains_key("c")).await;
+    assert_eq!(stored(&store), states([("a", "1"), ("b", "12")]), "an undecodable object is not deleted");
     send.unbounded_send(expired()).unwrap();
-    eventually(async || !shown(&store).contains_key("a")).await;
-    assert_eq!(shown(&store), states([("b", "12")]));
+    eventually(async || !stored(&store).contains_key("a")).await;
+    assert_eq!(stored(&store), states([("b", "12")]));
 }
 
 #[tokio::test(start_paused = true)]
-async fn every_one_of_many_is_an_error_of_the_controller_by_name() {
+async fn a_controller_reports_every_undecodable_object_by_name() {
     let names: Vec<String> = (0..15).map(|n| format!("bad-{n}")).collect();
     let items = names.iter().map(|name| undecodable(name, "5")).chain([object("good", "6")]).collect();
     let (client, _send) = server(vec![("10", items)]);
-    let told = Arc::new(Mutex::new(String::new()));
-    let listener = Arc::clone(&told);
+    let messages = Arc::new(Mutex::new(String::new()));
+    let recorder = Arc::clone(&messages);
     let output = Controller::new(maps(client), Config::default()).run(nothing, wait_for_change, Arc::new(()));
     let task = tokio::spawn(output.for_each(move |item| {
-        let mut told = listener.lock().unwrap();
+        let mut messages = recorder.lock().unwrap();
         let mut error = item.as_ref().err().map(|error| error as &dyn std::error::Error);
         while let Some(cause) = error {
-            *told += &format!("{cause} ");
+            *messages += &format!("{cause} ");
             error = cause.source();
         }
         std::future::ready(())
     }));
     sleep(Duration::from_secs(5)).await;
     task.abort();
-    let told = told.lock().unwrap();
-    let unnamed: Vec<_> = names.iter().filter(|name| !told.contains(*name)).collect();
+    let messages = messages.lock().unwrap();
+    let unnamed: Vec<_> = names.iter().filter(|name| !messages.contains(*name)).collect();
     assert!(unnamed.is_empty(), "{unnamed:?}");
 }
 
 #[tokio::test(start_paused = true)]
-async fn its_deletion_is_told_with_the_last_readable_state() {
+async fn a_deletion_is_reported_with_the_last_readable_state() {
     let (client, send) =
         server(vec![("10", vec![object("a", "1"), object("b", "2")]), ("20", vec![object("b", "2")])]);
     let (store, writer) = reflector::store_shared(4);
     let mut subscriber = store.subscribe().unwrap();
     let events = watcher(maps(client), Config::default()).reflect(writer);
-    let mut told =
+    let mut items =
         events.map(|item| item.map_or_else(|_| "error".to_owned(), |event| event.to_string())).boxed();
     for expected in ["Init", "InitApply(a)", "InitApply(b)", "InitDone"] {
-        assert_eq!(expect_next(&mut told).await, expected);
+        assert_eq!(expect_next(&mut items).await, expected);
     }
     assert_eq!(
         [expect_next(&mut subscriber).await.name_any(), expect_next(&mut subscriber).await.name_any()],
         ["a", "b"]
     );
     send.unbounded_send(event("DELETED", undecodable("a", "11"))).unwrap();
-    assert_eq!([expect_next(&mut told).await, expect_next(&mut told).await], ["Delete(a)", "error"]);
-    assert_eq!(shown(&store), states([("b", "2")]));
+    assert_eq!([expect_next(&mut items).await, expect_next(&mut items).await], ["Delete(a)", "error"]);
+    assert_eq!(stored(&store), states([("b", "2")]));
     assert_eq!(expect_next(&mut subscriber).await.resource_version().as_deref(), Some("1"));
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_deletion_within_a_streaming_list_leaves_no_ghost() {
+async fn an_undecodable_deletion_within_a_streaming_list_removes_the_object() {
     let streaming = |query: &str| query.contains("sendInitialEvents=true");
-    let (client, _log) = scripted_by(
+    let (client, _log) = scripted_server(
         |_, _| list("10", &[]),
         move |_, query| {
-            let end = crate::script::bookmark("20", true);
+            let end = crate::scripted_server::bookmark("20", true);
             let all = [
                 event("ADDED", object("a", "5")),
                 event("ADDED", object("b", "6")),
                 event("DELETED", undecodable("a", "11")),
                 end,
             ];
-            if streaming(query) { lines(&all, silence()) } else { lines(&[], closed()) }
+            if streaming(query) { watch_response(&all, idle()) } else { watch_response(&[], end_of_stream()) }
         },
     );
     let controller = Controller::new(maps(client), Config::default().streaming_lists());
     let store = controller.store();
     let _outputs = spawn_outputs(controller.run(nothing, wait_for_change, Arc::new(())));
     store.wait_until_ready().await.unwrap();
-    assert_eq!(shown(&store), states([("b", "6")]));
+    assert_eq!(stored(&store), states([("b", "6")]));
 }
 
 async fn nothing(_: Arc<ConfigMap>, _: Arc<()>) -> Result<Action, Infallible> {
@@ -173,10 +171,10 @@ async fn nothing(_: Arc<ConfigMap>, _: Arc<()>) -> Result<Action, Infallible> {
 }
 
 #[tokio::test(start_paused = true)]
-async fn it_costs_those_behind_it_no_wait() {
-    for own_stream in [false, true] {
+async fn an_undecodable_object_causes_no_wait_for_later_events() {
+    for by_stream in [false, true] {
         let (client, send) = server(vec![("10", vec![object("good", "1")])]);
-        let controller = if own_stream {
+        let controller = if by_stream {
             let (store, writer) = reflector::store();
             let changes = watcher(maps(client), Config::default()).reflect(writer).applied_objects();
             Controller::for_stream(changes, store)
@@ -192,13 +190,13 @@ async fn it_costs_those_behind_it_no_wait() {
                 .unwrap();
             send.unbounded_send(event("MODIFIED", object("good", &format!("{}", 21 + 2 * round)))).unwrap();
         }
-        eventually(async || shown(&store)["good"] == "29").await;
+        eventually(async || stored(&store)["good"] == "29").await;
         assert!(start.elapsed() < Duration::from_secs(1), "after {:?}", start.elapsed());
     }
 }
 
 #[tokio::test(start_paused = true)]
-async fn in_one_of_several_namespaces_it_stays_too() {
+async fn the_last_readable_state_is_retained_with_several_namespaces() {
     let (client, send) = server(vec![
         ("10", vec![in_shop(object("a", "1")), in_shop(object("c", "3"))]),
         ("20", vec![in_shop(undecodable("a", "11"))]),

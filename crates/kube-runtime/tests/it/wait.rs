@@ -2,7 +2,7 @@
 
 use crate::{
     common::{ApiExt, config_maps, eventually, named, server},
-    script::*,
+    scripted_server::*,
 };
 use k8s_openapi::{
     api::core::v1::ConfigMap, apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition,
@@ -96,11 +96,11 @@ async fn delete_and_finalize_waits_for_finalizers() {
 
 #[tokio::test(start_paused = true)]
 async fn a_watch_that_breaks_after_an_idle_period_is_resumed() {
-    let (client, _) = scripted_by(
+    let (client, _) = scripted_server(
         |_, _| list("10", &[]),
         |before, _| match before {
-            0..=3 => lines(&[], broken_after(70, io::ErrorKind::ConnectionReset)),
-            _ => lines(&[event("ADDED", object("a", "11"))], silence()),
+            0..=3 => watch_response(&[], error_after(70, io::ErrorKind::ConnectionReset)),
+            _ => watch_response(&[event("ADDED", object("a", "11"))], idle()),
         },
     );
     let api: Api<ConfigMap> = Api::default_namespaced(client);
@@ -110,11 +110,11 @@ async fn a_watch_that_breaks_after_an_idle_period_is_resumed() {
 
 #[tokio::test(start_paused = true)]
 async fn waiting_fails_after_a_minute_of_failures() {
-    let (client, _) = scripted_by(
+    let (client, _) = scripted_server(
         |_, _| list("10", &[]),
         |before, _| match before {
-            0 => lines(&[], broken_after(300, io::ErrorKind::ConnectionReset)),
-            _ => lines(&[], closed()),
+            0 => watch_response(&[], error_after(300, io::ErrorKind::ConnectionReset)),
+            _ => watch_response(&[], end_of_stream()),
         },
     );
     let start = Instant::now();

@@ -1,4 +1,4 @@
-//! Watching a server that behaves.
+//! Watching a server without faults.
 
 use crate::common::{ApiExt, assert_idle, config_maps, expect_next, labelled, named, server};
 use futures::{Stream, StreamExt};
@@ -12,8 +12,8 @@ use kube_runtime::{
 };
 use std::{pin::pin, sync::Arc};
 
-/// Events in words; `error` for errors.
-fn told(
+/// Events as strings; `error` for errors.
+fn to_strings(
     events: impl Stream<Item = Result<Event<ConfigMap>, Error>> + Send,
 ) -> impl Stream<Item = String> + Send {
     events.map(|event| event.map_or_else(|_| "error".to_owned(), |event| event.to_string()))
@@ -26,11 +26,11 @@ async fn expect(events: &mut (impl Stream<Item = String> + Unpin), expected: &[&
 }
 
 #[tokio::test(start_paused = true)]
-async fn lists_then_follows() {
+async fn a_list_is_followed_by_changes() {
     let (_server, client) = server();
     let api = config_maps(&client);
     api.add(named("a")).await;
-    let mut events = pin!(told(watcher(api.clone(), Config::default())));
+    let mut events = pin!(to_strings(watcher(api.clone(), Config::default())));
     expect(&mut events, &["Init", "InitApply(default/a)", "InitDone"]).await;
     api.add(named("b")).await;
     api.touch("b", "1").await;
@@ -39,13 +39,13 @@ async fn lists_then_follows() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn lists_page_by_page() {
+async fn a_list_is_read_page_by_page() {
     let (_server, client) = server();
     let api = config_maps(&client);
     for name in ["a", "b", "c", "d", "e"] {
         api.add(named(name)).await;
     }
-    let mut events = pin!(told(watcher(api, Config::default().page_size(2))));
+    let mut events = pin!(to_strings(watcher(api, Config::default().page_size(2))));
     assert_eq!(expect_next(&mut events).await, "Init");
     for name in ["a", "b", "c", "d", "e"] {
         assert_eq!(expect_next(&mut events).await, format!("InitApply(default/{name})"));
@@ -54,22 +54,22 @@ async fn lists_page_by_page() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_continue_token_that_expires_between_pages_costs_one_whole_list() {
+async fn an_expired_continue_token_restarts_the_list_without_pages() {
     let (server, client) = server();
     let api = config_maps(&client);
     for name in ["a", "b", "c", "d", "e", "f"] {
         api.add(named(name)).await;
     }
-    let mut events = pin!(told(watcher(api.clone(), Config::default().page_size(1))));
+    let mut events = pin!(to_strings(watcher(api.clone(), Config::default().page_size(1))));
     expect(&mut events, &["Init", "InitApply(default/a)"]).await;
     api.add(named("g")).await;
     server.compact();
-    // One page more may have been on its way.
-    let mut ahead = 0;
+    // One page may have been prefetched.
+    let mut prefetched = 0;
     while expect_next(&mut events).await != "Init" {
-        ahead += 1;
+        prefetched += 1;
     }
-    assert!(ahead <= 1, "{ahead}");
+    assert!(prefetched <= 1, "{prefetched}");
     for name in ["a", "b", "c", "d", "e", "f", "g"] {
         expect(&mut events, &[&format!("InitApply(default/{name})")]).await;
     }
@@ -77,24 +77,24 @@ async fn a_continue_token_that_expires_between_pages_costs_one_whole_list() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn streams_a_list_where_asked() {
+async fn a_streaming_list_is_followed_by_changes() {
     let (_server, client) = server();
     let api = config_maps(&client);
     api.add(named("a")).await;
     api.add(named("b")).await;
-    let mut events = pin!(told(watcher(api.clone(), Config::default().streaming_lists())));
+    let mut events = pin!(to_strings(watcher(api.clone(), Config::default().streaming_lists())));
     expect(&mut events, &["Init", "InitApply(default/a)", "InitApply(default/b)", "InitDone"]).await;
     api.add(named("c")).await;
     expect(&mut events, &["Apply(default/c)"]).await;
 }
 
 #[tokio::test(start_paused = true)]
-async fn selects_by_label_and_tells_when_an_object_leaves_the_selection() {
+async fn an_object_that_no_longer_matches_the_selector_is_deleted() {
     let (_server, client) = server();
     let api = config_maps(&client);
     api.add(labelled("in", ("app", "web"))).await;
     api.add(named("out")).await;
-    let mut events = pin!(told(watcher(api.clone(), Config::default().labels("app=web"))));
+    let mut events = pin!(to_strings(watcher(api.clone(), Config::default().labels("app=web"))));
     expect(&mut events, &["Init", "InitApply(default/in)", "InitDone"]).await;
     let mut moved = api.get("in").await.unwrap();
     moved.labels_mut().clear();
@@ -103,10 +103,10 @@ async fn selects_by_label_and_tells_when_an_object_leaves_the_selection() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_watch_that_ends_goes_on_without_a_list() {
+async fn a_watch_that_ended_resumes_without_a_relist() {
     let (server, client) = server();
     let api = config_maps(&client);
-    let mut events = pin!(told(watcher(api.clone(), Config::default())));
+    let mut events = pin!(to_strings(watcher(api.clone(), Config::default())));
     expect(&mut events, &["Init", "InitDone"]).await;
     api.add(named("a")).await;
     expect(&mut events, &["Apply(default/a)"]).await;
@@ -116,11 +116,11 @@ async fn a_watch_that_ends_goes_on_without_a_list() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn history_that_is_gone_leads_to_a_list() {
+async fn an_expired_history_causes_a_relist() {
     let (server, client) = server();
     let api = config_maps(&client);
     api.add(named("a")).await;
-    let mut events = pin!(told(watcher(api.clone(), Config::default().disable_bookmarks())));
+    let mut events = pin!(to_strings(watcher(api.clone(), Config::default().disable_bookmarks())));
     expect(&mut events, &["Init", "InitApply(default/a)", "InitDone"]).await;
     assert_idle(&mut events).await;
     server.end_watches();
@@ -131,7 +131,7 @@ async fn history_that_is_gone_leads_to_a_list() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_reflector_keeps_the_store_like_the_server_through_everything() {
+async fn a_reflector_keeps_the_store_equal_to_the_server() {
     let (server, client) = server();
     let api = config_maps(&client);
     let (store, writer) = reflector::store();
@@ -157,11 +157,11 @@ async fn a_reflector_keeps_the_store_like_the_server_through_everything() {
     names.sort();
     assert_eq!(names, ["a", "c"]);
     let after = store.get(&ObjectRef::new("a").within("default")).unwrap();
-    assert!(Arc::ptr_eq(&before, &after), "an unchanged object keeps its place in memory");
+    assert!(Arc::ptr_eq(&before, &after), "an unchanged object keeps its Arc");
 }
 
 #[tokio::test(start_paused = true)]
-async fn watches_metadata_alone() {
+async fn metadata_can_be_watched_alone() {
     let (_server, client) = server();
     config_maps(&client).add(labelled("a", ("app", "web"))).await;
     let api: Api<PartialObjectMeta<ConfigMap>> = Api::default_namespaced(client);
@@ -172,7 +172,7 @@ async fn watches_metadata_alone() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn one_object_comes_and_goes() {
+async fn watch_object_reports_creation_and_deletion() {
     let (_server, client) = server();
     let api = config_maps(&client);
     api.add(named("other")).await;

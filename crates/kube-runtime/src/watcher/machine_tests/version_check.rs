@@ -89,10 +89,10 @@ fn a_version_check_of_an_unknown_kind_causes_a_relist() {
 
 #[test]
 fn a_watch_without_messages_is_followed_by_a_version_check() {
-    let mut silent = watching();
-    silent.advance(295);
-    assert!(silent.read(Read::Closed).is_empty(), "a timeout is no error");
-    assert_eq!((silent.wait, silent.next()), (Duration::ZERO, Next::CheckVersion));
+    let mut idle = watching();
+    idle.advance(295);
+    assert!(idle.read(Read::Closed).is_empty(), "a timeout is no error");
+    assert_eq!((idle.wait, idle.next()), (Duration::ZERO, Next::CheckVersion));
 
     let mut bookmarked = watching();
     bookmarked.message(bookmark("10", false));

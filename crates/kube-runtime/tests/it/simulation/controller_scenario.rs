@@ -93,7 +93,7 @@ async fn run_controllers(
         changes.next().await;
     }
     for _ in 0..rng.below(3) {
-        let controller = Running::start(&client, context, &mut rng);
+        let controller = RunningController::start(&client, context, &mut rng);
         for _ in 0..rng.below(25) {
             changes.next().await;
             sleep(rng.millis(5000)).await;
@@ -105,7 +105,7 @@ async fn run_controllers(
         }
         changes.next().await;
     }
-    let controller = Running::start(&client, context, &mut rng);
+    let controller = RunningController::start(&client, context, &mut rng);
     for _ in 0..10 + rng.below(40) {
         changes.next().await;
         sleep(rng.millis(3000)).await;
@@ -118,7 +118,7 @@ async fn run_controllers(
 }
 
 /// Waits until store, reconciles and server are consistent.
-async fn settle(controller: &Running, context: &Context, changes: &Changes) -> Result<(), String> {
+async fn settle(controller: &RunningController, context: &Context, changes: &Changes) -> Result<(), String> {
     let end = Instant::now() + CONVERGENCE_TIMEOUT;
     loop {
         sleep(Duration::from_secs(5)).await;
@@ -131,7 +131,7 @@ async fn settle(controller: &Running, context: &Context, changes: &Changes) -> R
 }
 
 /// A running controller.
-struct Running {
+struct RunningController {
     store: Store<ConfigMap>,
     /// How many namespaces of objects, and of children, it watches.
     namespaces: (usize, usize),
@@ -139,7 +139,7 @@ struct Running {
     task: JoinHandle<()>,
 }
 
-impl Running {
+impl RunningController {
     fn start(client: &Client, context: &Arc<Context>, rng: &mut Rng) -> Self {
         context.clear_writes();
         let (main, of_objects, shared) = main_source(client, context, rng);
@@ -351,7 +351,7 @@ impl Changes {
     }
 
     /// Checks that the store has the objects of the server, and that all were reconciled.
-    async fn check_converged(&self, controller: &Running, context: &Context) -> Result<(), String> {
+    async fn check_converged(&self, controller: &RunningController, context: &Context) -> Result<(), String> {
         let (store, (of_objects, of_children)) = (&controller.store, controller.namespaces);
         let mut objects = Vec::new();
         for namespace in &NAMESPACES[..of_objects] {

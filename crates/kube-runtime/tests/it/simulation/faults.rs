@@ -21,7 +21,7 @@ use std::{
 use tokio::{runtime::Handle, time::sleep};
 use tower::{ServiceExt, service_fn};
 
-type HttpResponse = Response<UnsyncBoxBody<Bytes, io::Error>>;
+type FaultyResponse = Response<UnsyncBoxBody<Bytes, io::Error>>;
 
 /// Injects random faults until [`Faults::end`].
 pub(super) struct Faults {
@@ -48,7 +48,11 @@ impl Faults {
     }
 }
 
-async fn respond(faults: Arc<Faults>, server: ApiServer, request: Request<Body>) -> io::Result<HttpResponse> {
+async fn respond(
+    faults: Arc<Faults>,
+    server: ApiServer,
+    request: Request<Body>,
+) -> io::Result<FaultyResponse> {
     let is_watch = request.uri().query().is_some_and(|query| query.contains("watch="));
     let lag = lag_of(&request);
     if faults.over.load(Ordering::Relaxed) {
@@ -111,20 +115,20 @@ fn delayed(
 }
 
 fn with_body(
-    response: HttpResponse,
+    response: FaultyResponse,
     change: impl FnOnce(BoxStream<'static, io::Result<Bytes>>) -> BoxStream<'static, io::Result<Bytes>>,
-) -> HttpResponse {
+) -> FaultyResponse {
     let (parts, body) = response.into_parts();
     let body = change(body.into_data_stream().boxed());
     Response::from_parts(parts, StreamBody::new(body.map(|data| data.map(Frame::data))).boxed_unsync())
 }
 
-async fn pass(server: ApiServer, request: Request<Body>) -> io::Result<HttpResponse> {
+async fn pass(server: ApiServer, request: Request<Body>) -> io::Result<FaultyResponse> {
     let response = server.oneshot(request).await?;
     Ok(response.map(|body| body.map_err(|error| io::Error::other(error.to_string())).boxed_unsync()))
 }
 
-fn refusal(code: StatusCode, reason: &str) -> HttpResponse {
+fn refusal(code: StatusCode, reason: &str) -> FaultyResponse {
     let body = stream::iter([Ok(Frame::data(status(code, reason).to_string().into()))]);
     Response::builder().status(code).body(StreamBody::new(body).boxed_unsync()).unwrap()
 }

@@ -197,7 +197,7 @@ pub(super) async fn reconcile(
     let version = object.resource_version();
     context.record(format!("{name} at {version:?}: {what}"));
     let started = Instant::now();
-    let _running = Running::enter(&context, &name);
+    let _running = RunningReconcile::enter(&context, &name);
     sleep(duration).await;
     match what {
         8 | 9 => return Err(InjectedError),
@@ -235,7 +235,7 @@ impl Reconcile<ConfigMap> for Reconciler {
     }
 
     async fn on_error(&self, object: Arc<ConfigMap>, error: &InjectedError) -> Action {
-        let _running = Running::enter(&self.0, &object.name_any());
+        let _running = RunningReconcile::enter(&self.0, &object.name_any());
         let duration = self.0.rng.lock().unwrap().millis(1000);
         sleep(duration).await;
         error_policy(object, error, Arc::clone(&self.0))
@@ -243,9 +243,9 @@ impl Reconcile<ConfigMap> for Reconciler {
 }
 
 /// Marks a reconcile as running until it is dropped.
-struct Running(Arc<Context>, String);
+struct RunningReconcile(Arc<Context>, String);
 
-impl Running {
+impl RunningReconcile {
     fn enter(context: &Arc<Context>, name: &str) -> Self {
         if !context.running.lock().unwrap().insert(name.to_owned()) {
             context.violated(format!("{name} was reconciled twice at once"));
@@ -254,7 +254,7 @@ impl Running {
     }
 }
 
-impl Drop for Running {
+impl Drop for RunningReconcile {
     fn drop(&mut self) {
         self.0.running.lock().unwrap().remove(&self.1);
     }

@@ -19,7 +19,7 @@ use std::{
 };
 use tower::service_fn;
 
-type HttpResponse = Response<UnsyncBoxBody<Bytes, Error>>;
+type ServersResponse = Response<UnsyncBoxBody<Bytes, Error>>;
 
 /// How the servers differ from a single genuine one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -125,7 +125,7 @@ impl Servers {
     }
 }
 
-async fn respond(servers: Arc<Servers>, request: Request<Body>) -> Result<HttpResponse, Error> {
+async fn respond(servers: Arc<Servers>, request: Request<Body>) -> Result<ServersResponse, Error> {
     let query = servers.query(&request);
     let is_watch = query.contains_key("watch");
     let lagging = servers.lagging(&query);
@@ -174,7 +174,7 @@ fn with_query(request: Request<Body>, query: &BTreeMap<String, String>) -> Reque
 }
 
 /// The response of a server whose cache does not reach a version in time.
-fn resource_version_too_large() -> HttpResponse {
+fn resource_version_too_large() -> ServersResponse {
     let causes = json!([{ "reason": "ResourceVersionTooLarge", "message": "Too large resource version" }]);
     let status = json!({
         "kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Failure", "message": "lagging",

@@ -1,4 +1,4 @@
-//! A server whose storage goes back in time under a watcher, and a kind that goes away under it.
+//! A server whose storage is restored from a backup while a watcher runs.
 
 use crate::common::{ApiExt, assert_idle, config_maps, eventually, expect_next, named, server};
 use futures::StreamExt;
@@ -12,10 +12,10 @@ use kube_testserver::{Fault, FaultResponse, Match};
 use std::{pin::pin, time::Duration};
 use tokio::time::sleep;
 
-/// Objects in the store after the server went back to when there was only `a`, under this configuration.
+/// The objects in the store after the server was restored to a backup with only the object `a`.
 async fn after_a_restore(
     config: Config,
-    while_away: impl AsyncFnOnce(&kube_testserver::ApiServer),
+    after_restore: impl AsyncFnOnce(&kube_testserver::ApiServer),
 ) -> Vec<String> {
     let (server, client) = server();
     let api = config_maps(&client);
@@ -32,8 +32,8 @@ async fn after_a_restore(
     eventually(async || store.len() == 3).await;
     sleep(Duration::from_secs(20)).await;
     server.rewind(backup).unwrap();
-    while_away(&server).await;
-    // Nothing happens on the server: only asking tells that it is older.
+    after_restore(&server).await;
+    // Nothing changes on the server: only the version check can notice the restore.
     eventually(async || store.len() == 1).await;
     api.add(named("new")).await;
     eventually(async || store.len() == 2).await;
@@ -44,7 +44,7 @@ async fn after_a_restore(
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_restored_storage_is_noticed_on_a_quiet_kind() {
+async fn a_restored_storage_is_noticed_without_changes() {
     for config in [Config::default(), Config::default().any_semantic(), Config::default().streaming_lists()] {
         assert_eq!(after_a_restore(config, async |_| {}).await, ["a", "new"]);
     }
@@ -60,9 +60,9 @@ async fn a_restored_storage_is_noticed_after_an_outage() {
     assert_eq!(names.await, ["a", "new"]);
 }
 
-/// As genuine servers do until they have read the roles of their users.
+/// A genuine server refuses requests until it has read the roles of its users.
 #[tokio::test(start_paused = true)]
-async fn a_restored_storage_is_noticed_by_those_whom_the_server_refuses_at_first() {
+async fn a_restored_storage_is_noticed_after_initial_refusals() {
     for refusals in [1, 3] {
         let names = after_a_restore(Config::default(), async |server| {
             server.fault(Match::list::<ConfigMap>().times(refusals), FaultResponse::status(403, "Forbidden"));
@@ -72,7 +72,7 @@ async fn a_restored_storage_is_noticed_by_those_whom_the_server_refuses_at_first
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_restart_without_a_restore_costs_no_list() {
+async fn a_restart_without_a_restore_causes_no_relist() {
     let (server, client) = server();
     let api = config_maps(&client);
     api.add(named("a")).await;
