@@ -127,7 +127,7 @@ mod tests {
         assert!(config.auth_info.token_file.unwrap().ends_with("token"));
     }
 
-    /// In a process of its own, because its environment differs from that of the other tests.
+    /// In a separate process, whose environment differs from that of the other tests.
     #[test]
     fn the_proxies_of_the_environment_are_not_used_in_a_pod() {
         const NAME: &str = "config::incluster::tests::the_proxies_of_the_environment_are_not_used_in_a_pod";
@@ -140,16 +140,13 @@ mod tests {
             assert!(output.status.success() && printed.contains("1 passed"), "{printed}");
             return;
         }
-        let folder = tempfile::tempdir().unwrap();
-        let file = |name: &str| folder.path().join(name);
-        let authority = rcgen::generate_simple_self_signed(vec!["host".into()]).unwrap();
-        std::fs::write(file("ca.crt"), authority.cert.pem()).unwrap();
+        let directory = tempfile::tempdir().unwrap();
+        let file = |name: &str| directory.path().join(name);
+        let ca = rcgen::generate_simple_self_signed(vec!["host".into()]).unwrap();
+        std::fs::write(file("ca.crt"), ca.cert.pem()).unwrap();
         std::fs::write(file("namespace"), "apps").unwrap();
-        let files = ServiceAccountFiles {
-            authorities: file("ca.crt"),
-            token: file("token"),
-            namespace: file("namespace"),
-        };
+        let files =
+            ServiceAccountFiles { ca: file("ca.crt"), token: file("token"), namespace: file("namespace") };
         let url = Uri::from_static("https://10.0.0.1/");
         assert!(crate::config::proxy::proxy_from_env(&url).unwrap().is_some(), "a kubeconfig would use it");
         assert_eq!(files.config(url).unwrap().proxy_url, None);
