@@ -115,7 +115,7 @@ pub(crate) fn try_clone_request(request: &Request<Body>) -> Option<Request<Body>
 )]
 struct TooLarge(usize);
 
-/// Most bytes that are allocated on the word of `Content-Length`, which a server can set to anything.
+/// Most bytes that are allocated in advance for a `Content-Length`, which a server can set to anything.
 const MAX_PREALLOCATION: usize = 8 << 20;
 
 /// Finds the variant of [`Error`] for the boxed error of a layer.

@@ -1,9 +1,9 @@
 //! A client for Kubernetes: configuration, credentials, TLS, HTTP, and a typed interface to every resource.
 //!
-//! - [`Config`] holds the cluster, the user and the connection settings; [`Config::infer`] finds them.
-//! - [`Client`] sends requests: cheap to clone, made of tower layers that can be replaced.
+//! - [`Config`] has the cluster, the credentials and the connection settings; [`Config::infer`] finds it.
+//! - [`Client`] sends requests. It is cheap to clone, and made of tower layers that can be replaced.
 //! - [`Api`] is the typed interface to one kind of object.
-//! - [`Discovery`] tells what kinds a cluster has.
+//! - [`Discovery`] lists the kinds that a cluster serves.
 //!
 //! ```no_run
 //! use k8s_openapi::api::core::v1::Pod;
@@ -20,68 +20,81 @@
 //! ```
 //!
 //! # Features
-//! `config` has the configuration only, `client` all the rest.
+//! `config` enables the configuration only, `client` everything else.
 //!
-//! | feature | brings |
+//! | feature | enables |
 //! |---|---|
-//! | `rustls-tls`, with `ring` or `aws-lc-rs` | TLS by rustls; with both of the latter, aws-lc-rs does the cryptography |
-//! | `openssl-tls` | TLS by OpenSSL; where there is rustls too, rustls is used, and OpenSSL through [`ConfigExt`](client::ConfigExt) |
-//! | `webpki-roots` | with rustls, Mozilla's authorities, built in, in place of the platform's |
+//! | `rustls-tls`, with `ring` or `aws-lc-rs` | TLS by rustls; with both of the latter, by aws-lc-rs |
+//! | `openssl-tls` | TLS by OpenSSL; if rustls is enabled too, the default stack uses rustls, and [`ConfigExt`](client::ConfigExt) has OpenSSL |
+//! | `webpki-roots` | with rustls, Mozilla's CA certificates, built in, instead of the platform's |
 //! | `http-proxy`, `socks5`, `proxy` (both) | [proxies](Config::proxy_url) |
-//! | `oidc`, `oauth` | tokens of OpenID Connect that are refreshed, Google's default credentials |
+//! | `oidc`, `oauth` | OpenID Connect tokens and their refresh, Google's default credentials |
 //! | `ws` | exec, attach and port-forward |
-//! | `gzip` | compressed answers |
+//! | `gzip` | compressed responses |
 //! | `metrics` | the `rest_client_*` metrics |
-//! | `unstable-client` | objects by scope and by reference |
-//! | `hyper-util-tracing` | what the HTTP client's pool does, in `tracing` |
+//! | `unstable-client` | objects by scope or by reference, without an `Api` |
+//! | `hyper-util-tracing` | `tracing` events of the connection pool |
 
 #[cfg(all(
     any(feature = "oidc", feature = "oauth"),
     not(any(feature = "rustls-tls", feature = "openssl-tls"))
 ))]
 compile_error!(
-    "the features `oidc` and `oauth` need TLS to fetch tokens with: enable `rustls-tls` or `openssl-tls` as well"
+    "the features `oidc` and `oauth` need TLS to fetch tokens: enable `rustls-tls` or `openssl-tls` as well"
 );
 
+// The configuration: kubeconfig, in-cluster, or set by the program.
+#[cfg(feature = "config")]
+pub mod config;
+
+// What programs call: typed requests, discovery, and any request.
 #[cfg(feature = "client")]
 pub mod api;
 #[cfg(feature = "client")]
-mod auth;
-#[cfg(feature = "client")]
-mod body;
-#[cfg(feature = "config")]
-mod chain;
-#[cfg(feature = "client")]
 pub mod client;
-#[cfg(feature = "config")]
-pub mod config;
+#[cfg(feature = "client")]
+pub mod discovery;
+
+// The layers that a request passes, and the stack that they form.
+#[cfg(feature = "client")]
+mod layer;
+#[cfg(feature = "client")]
+mod stack;
+
+// Credentials.
+#[cfg(feature = "client")]
+mod auth;
+
+// Connections: proxies, TLS, HTTP/1.1 and HTTP/2.
 #[cfg(feature = "client")]
 mod connect;
 #[cfg(feature = "client")]
-mod decode;
+#[cfg_attr(
+    not(any(feature = "rustls-tls", feature = "openssl-tls")),
+    allow(dead_code, unused_variables, reason = "without a TLS library, only a few of its types are used")
+)]
+mod tls;
 #[cfg(feature = "client")]
-pub mod discovery;
+mod transport;
+
+// The response: its body, decoded to objects, lists and events, or upgraded to a websocket.
+#[cfg(feature = "client")]
+mod body;
+#[cfg(feature = "client")]
+mod decode;
+#[cfg(feature = "ws")]
+mod websocket;
+
+// Errors, metrics and fuzzing.
+#[cfg(feature = "config")]
+mod chain;
 #[cfg(feature = "config")]
 pub mod error;
 #[cfg(fuzzing)]
 #[doc(hidden)]
 pub mod fuzz;
 #[cfg(feature = "client")]
-mod layer;
-#[cfg(feature = "client")]
 mod measure;
-#[cfg(feature = "client")]
-mod stack;
-#[cfg(feature = "client")]
-#[cfg_attr(
-    not(any(feature = "rustls-tls", feature = "openssl-tls")),
-    allow(dead_code, unused_variables, reason = "without a library for TLS, only its edges are used")
-)]
-mod tls;
-#[cfg(feature = "client")]
-mod transport;
-#[cfg(feature = "ws")]
-mod websocket;
 
 #[cfg(feature = "client")]
 pub use api::Api;
@@ -96,6 +109,6 @@ pub use error::Error;
 pub use kube_core as core;
 pub use kube_core::{CustomResourceExt, Resource, ResourceExt};
 
-/// What calls of this crate give: a value, or an [`Error`].
+/// The result of calls of this crate: a value, or an [`Error`].
 #[cfg(feature = "config")]
 pub type Result<T, E = Error> = std::result::Result<T, E>;

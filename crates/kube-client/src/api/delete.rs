@@ -23,11 +23,7 @@ where
     /// use k8s_openapi::api::core::v1::ConfigMap;
     /// use kube_client::api::DeleteParams;
     /// use kube_client::{Api, Client};
-    /// # #[tokio::main(flavor = "current_thread")]
-    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    /// # let client = Client::new(kube_testserver::ApiServer::new(), "default");
-    /// # let map: ConfigMap = serde_json::from_str(r#"{"metadata":{"name":"settings"},"data":{"color":"blue"}}"#)?;
-    /// # Api::default_namespaced(client.clone()).create(&Default::default(), &map).await?;
+    #[doc = include_str!("../doc/config_map.txt")]
     ///
     /// let maps: Api<ConfigMap> = Api::default_namespaced(client);
     /// match maps.delete("settings", &DeleteParams::default()).await? {
@@ -50,11 +46,7 @@ where
     /// use k8s_openapi::api::core::v1::ConfigMap;
     /// use kube_client::api::{DeleteParams, ListParams};
     /// use kube_client::{Api, Client};
-    /// # #[tokio::main(flavor = "current_thread")]
-    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    /// # let client = Client::new(kube_testserver::ApiServer::new(), "default");
-    /// # let map: ConfigMap = serde_json::from_str(r#"{"metadata":{"name":"settings"},"data":{"color":"blue"}}"#)?;
-    /// # Api::default_namespaced(client.clone()).create(&Default::default(), &map).await?;
+    #[doc = include_str!("../doc/config_map.txt")]
     ///
     /// let maps: Api<ConfigMap> = Api::default_namespaced(client);
     /// let old = ListParams::default().labels("generation=old");

@@ -18,11 +18,7 @@ where
     /// ```
     /// use k8s_openapi::api::core::v1::ConfigMap;
     /// use kube_client::{Api, Client};
-    /// # #[tokio::main(flavor = "current_thread")]
-    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    /// # let client = Client::new(kube_testserver::ApiServer::new(), "default");
-    /// # let map: ConfigMap = serde_json::from_str(r#"{"metadata":{"name":"settings"},"data":{"color":"blue"}}"#)?;
-    /// # Api::default_namespaced(client.clone()).create(&Default::default(), &map).await?;
+    #[doc = include_str!("../doc/config_map.txt")]
     ///
     /// let maps: Api<ConfigMap> = Api::default_namespaced(client);
     /// let settings = maps.get("settings").await?;
@@ -44,11 +40,7 @@ where
     /// use k8s_openapi::api::core::v1::ConfigMap;
     /// use kube_client::api::GetParams;
     /// use kube_client::{Api, Client};
-    /// # #[tokio::main(flavor = "current_thread")]
-    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    /// # let client = Client::new(kube_testserver::ApiServer::new(), "default");
-    /// # let map: ConfigMap = serde_json::from_str(r#"{"metadata":{"name":"settings"},"data":{"color":"blue"}}"#)?;
-    /// # Api::default_namespaced(client.clone()).create(&Default::default(), &map).await?;
+    #[doc = include_str!("../doc/config_map.txt")]
     ///
     /// let maps: Api<ConfigMap> = Api::default_namespaced(client);
     /// // Cheaper for the server, and may be outdated.

@@ -17,14 +17,7 @@ where
     /// ```
     /// use k8s_openapi::api::apps::v1::Deployment;
     /// use kube_client::{Api, Client};
-    /// # #[tokio::main(flavor = "current_thread")]
-    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    /// # let client = Client::new(kube_testserver::ApiServer::new(), "default");
-    /// # let labels = serde_json::json!({ "app": "web" });
-    /// # let template = serde_json::json!({ "metadata": { "labels": labels }, "spec": { "containers": [{ "name": "c", "image": "i" }] } });
-    /// # let spec = serde_json::json!({ "replicas": 0, "selector": { "matchLabels": labels }, "template": template });
-    /// # let web: Deployment = serde_json::from_value(serde_json::json!({ "metadata": { "name": "web" }, "spec": spec }))?;
-    /// # Api::default_namespaced(client.clone()).create(&Default::default(), &web).await?;
+    #[doc = include_str!("../doc/deployment.txt")]
     ///
     /// let deployments: Api<Deployment> = Api::default_namespaced(client);
     /// let annotations = deployments.restart("web").await?.spec.template.metadata.and_then(|meta| meta.annotations);

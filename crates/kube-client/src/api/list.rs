@@ -21,11 +21,7 @@ where
     /// use k8s_openapi::api::core::v1::ConfigMap;
     /// use kube_client::api::ListParams;
     /// use kube_client::{Api, Client, ResourceExt};
-    /// # #[tokio::main(flavor = "current_thread")]
-    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    /// # let client = Client::new(kube_testserver::ApiServer::new(), "default");
-    /// # let map: ConfigMap = serde_json::from_str(r#"{"metadata":{"name":"settings"},"data":{"color":"blue"}}"#)?;
-    /// # Api::default_namespaced(client.clone()).create(&Default::default(), &map).await?;
+    #[doc = include_str!("../doc/config_map.txt")]
     ///
     /// let maps: Api<ConfigMap> = Api::default_namespaced(client);
     /// let mut page = ListParams::default().limit(500);
@@ -54,11 +50,7 @@ where
     /// ```
     /// use k8s_openapi::api::core::v1::ConfigMap;
     /// use kube_client::{Api, Client};
-    /// # #[tokio::main(flavor = "current_thread")]
-    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    /// # let client = Client::new(kube_testserver::ApiServer::new(), "default");
-    /// # let map: ConfigMap = serde_json::from_str(r#"{"metadata":{"name":"settings"},"data":{"color":"blue"}}"#)?;
-    /// # Api::default_namespaced(client.clone()).create(&Default::default(), &map).await?;
+    #[doc = include_str!("../doc/config_map.txt")]
     ///
     /// let maps: Api<ConfigMap> = Api::default_namespaced(client);
     /// for guarded in maps.list_guarded(&Default::default()).await? {

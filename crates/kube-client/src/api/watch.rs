@@ -25,11 +25,7 @@ where
     /// use k8s_openapi::api::core::v1::ConfigMap;
     /// use kube_client::api::{WatchEvent, WatchParams};
     /// use kube_client::{Api, Client};
-    /// # #[tokio::main(flavor = "current_thread")]
-    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    /// # let client = Client::new(kube_testserver::ApiServer::new(), "default");
-    /// # let map: ConfigMap = serde_json::from_str(r#"{"metadata":{"name":"settings"},"data":{"color":"blue"}}"#)?;
-    /// # Api::default_namespaced(client.clone()).create(&Default::default(), &map).await?;
+    #[doc = include_str!("../doc/config_map.txt")]
     ///
     /// let maps: Api<ConfigMap> = Api::default_namespaced(client);
     /// let mut events = Box::pin(maps.watch(&WatchParams::default(), "0").await?);
@@ -59,11 +55,7 @@ where
     /// use k8s_openapi::api::core::v1::ConfigMap;
     /// use kube_client::api::{WatchEvent, WatchParams};
     /// use kube_client::{Api, Client};
-    /// # #[tokio::main(flavor = "current_thread")]
-    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    /// # let client = Client::new(kube_testserver::ApiServer::new(), "default");
-    /// # let map: ConfigMap = serde_json::from_str(r#"{"metadata":{"name":"settings"},"data":{"color":"blue"}}"#)?;
-    /// # Api::default_namespaced(client.clone()).create(&Default::default(), &map).await?;
+    #[doc = include_str!("../doc/config_map.txt")]
     ///
     /// let maps: Api<ConfigMap> = Api::default_namespaced(client);
     /// let mut events = Box::pin(maps.watch_guarded(&WatchParams::default(), "0").await?);

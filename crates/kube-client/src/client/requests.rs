@@ -100,11 +100,7 @@ impl Client {
     /// use k8s_openapi::api::core::v1::ConfigMap;
     /// use kube_client::Client;
     /// # use kube_client::Api;
-    /// # #[tokio::main(flavor = "current_thread")]
-    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    /// # let client = Client::new(kube_testserver::ApiServer::new(), "default");
-    /// # let map: ConfigMap = serde_json::from_str(r#"{"metadata":{"name":"settings"},"data":{"color":"blue"}}"#)?;
-    /// # Api::default_namespaced(client.clone()).create(&Default::default(), &map).await?;
+    #[doc = include_str!("../doc/config_map.txt")]
     ///
     /// let request = Request::delete("/api/v1/namespaces/default/configmaps/settings").body(Vec::new())?;
     /// assert!(client.request_status::<ConfigMap>(request).await?.is_right(), "it is deleted at once");
@@ -130,11 +126,7 @@ impl Client {
     /// use kube_client::Client;
     /// use kube_client::api::WatchEvent;
     /// # use kube_client::Api;
-    /// # #[tokio::main(flavor = "current_thread")]
-    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    /// # let client = Client::new(kube_testserver::ApiServer::new(), "default");
-    /// # let map: ConfigMap = serde_json::from_str(r#"{"metadata":{"name":"settings"},"data":{"color":"blue"}}"#)?;
-    /// # Api::default_namespaced(client.clone()).create(&Default::default(), &map).await?;
+    #[doc = include_str!("../doc/config_map.txt")]
     ///
     /// let request = Request::get("/api/v1/configmaps?watch=true&resourceVersion=0").body(Vec::new())?;
     /// let mut events = Box::pin(client.request_events::<ConfigMap>(request).await?);
@@ -163,11 +155,7 @@ impl Client {
     /// use k8s_openapi::api::core::v1::ConfigMap;
     /// use kube_client::Client;
     /// # use kube_client::Api;
-    /// # #[tokio::main(flavor = "current_thread")]
-    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    /// # let client = Client::new(kube_testserver::ApiServer::new(), "default");
-    /// # let map: ConfigMap = serde_json::from_str(r#"{"metadata":{"name":"settings"},"data":{"color":"blue"}}"#)?;
-    /// # Api::default_namespaced(client.clone()).create(&Default::default(), &map).await?;
+    #[doc = include_str!("../doc/config_map.txt")]
     ///
     /// let request = Request::get("/api/v1/configmaps").body(Vec::new())?;
     /// assert_eq!(client.request_list::<ConfigMap>(request).await?.items.len(), 1);

@@ -3,15 +3,20 @@
 //! [`Config::infer`] does what most programs want. A [`Config`] is plain data: change its fields, then make a
 //! [`Client`](crate::Client) of it.
 
-mod error;
-mod error_context;
+// The sources of a configuration.
 mod incluster;
 mod infer;
 mod kubeconfig;
 mod loader;
 mod proxy;
-mod redact;
+
+// The configuration itself.
 mod settings;
+
+// Errors, and what they must not print.
+mod error;
+mod error_context;
+mod redact;
 
 pub use error::{InClusterError, InferConfigError, KubeconfigError, LoadDataError, NoProxyError};
 #[cfg(feature = "client")]

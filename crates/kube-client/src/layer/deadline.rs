@@ -1,4 +1,4 @@
-//! Ends a request whose response does not come, or stops coming: for servers that keep a connection open and send nothing.
+//! Ends a request whose response does not start or falls silent: for servers that keep a connection open and send nothing.
 
 mod body;
 mod limits;

@@ -1,11 +1,11 @@
 //! Finds out whether the server is alive while a response over HTTP/1.1 is silent that may be silent for hours.
 //!
-//! HTTP/1.1 has no ping. So when such a response has been silent for a while, a probe request goes to the server over a new connection:
+//! HTTP/1.1 has no ping. After a period of silence, a probe request goes to the server over a new connection:
 //!
 //! - For a followed log: the lines of that log since the last frame. If there are any, they should have arrived.
 //! - For a proxied request: `/version`. Any response shows that the server is alive.
 //!
-//! A probe that fails for want of credentials says nothing about the server.
+//! A probe that fails because there are no credentials is ignored.
 //!
 //! Not detected: a dead connection to a server that is alive and has nothing to send on it.
 
@@ -168,7 +168,7 @@ struct Prober<S> {
     service: S,
     probe: ProbeRequest,
     limit: Duration,
-    /// Tells the HTTP version of the silent request.
+    /// Has the HTTP version of the silent request.
     negotiated: NegotiatedVersion,
     /// Runs while the response is silent.
     timer: Option<Pin<Box<Sleep>>>,
@@ -292,7 +292,7 @@ async fn explains_silence<S: Probed>(
     }
 }
 
-/// Whether the probe was not sent, for want of credentials.
+/// Whether the probe was not sent because there are no credentials.
 fn is_auth_error(err: &(dyn std::error::Error + 'static)) -> bool {
     std::iter::successors(Some(err), |err| err.source()).any(|err| err.is::<AuthError>())
 }

@@ -1,4 +1,4 @@
-//! Which kind of request this is, told from its path, query and headers by pure functions.
+//! [`RequestKind`]: the kind of a request, by its path, query and headers.
 
 use http::header::UPGRADE;
 use http::{Method, Request};
@@ -6,9 +6,9 @@ use http::{Method, Request};
 /// The kinds of requests that differ in how long their response may be silent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum RequestKind {
-    /// Any other request: its response comes and ends.
+    /// Any other request: its response ends.
     Call,
-    /// The head comes at once, then events, for `timeoutSeconds` if the request has them.
+    /// A watch, with its `timeoutSeconds`, if set: the head arrives at once, then events.
     Watch(Option<u64>),
     /// A log with `follow`: may be silent for any time.
     FollowedLog,

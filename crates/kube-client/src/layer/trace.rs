@@ -112,7 +112,7 @@ fn span<B>(request: &Request<B>, server: Option<&Uri>) -> Span {
         otel.status_code = Empty,
         otel.status_description = Empty,
     );
-    // The name of the `Api` method says more than the HTTP method.
+    // The name of the `Api` method is more specific than the HTTP method.
     match request.extensions().get::<&'static str>() {
         Some(verb) => span.record("otel.name", verb),
         None => span.record("otel.name", tracing::field::display(format_args!("HTTP {}", request.method()))),

@@ -27,15 +27,7 @@ where
     /// use kube_client::{Api, Client};
     /// use tokio::io::AsyncReadExt;
     /// # use {kube_testserver::Process, tokio::io::AsyncWriteExt};
-    /// # #[tokio::main(flavor = "current_thread")]
-    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    /// # let server = kube_testserver::TestServer::start().await?;
-    /// # let config = kube_client::Config::try_from(kube_client::config::Kubeconfig::from_yaml(&server.kubeconfig())?)?;
-    /// # let client = Client::try_from(config)?;
-    /// # let pod: Pod = serde_json::from_str(r#"{"metadata":{"name":"web"},"spec":{"nodeName":"node","containers":[{"name":"main","image":"i"}]}}"#)?;
-    /// # Api::default_namespaced(client.clone()).create(&Default::default(), &pod).await?;
-    /// # let running = kube_client::api::Patch::Merge(serde_json::json!({ "status": { "phase": "Running" } }));
-    /// # Api::<Pod>::default_namespaced(client.clone()).patch_status("web", &Default::default(), &running).await?;
+    #[doc = include_str!("../../doc/running_pod.txt")]
     /// # server.api().kubelet().on_exec(async |mut process: Process| process.stdout.write_all(b"web").await.expect("it is read"));
     ///
     /// let pods: Api<Pod> = Api::default_namespaced(client);
@@ -82,15 +74,7 @@ where
     /// use kube_client::{Api, Client};
     /// use tokio::io::{AsyncReadExt, AsyncWriteExt};
     /// # use kube_testserver::Process;
-    /// # #[tokio::main(flavor = "current_thread")]
-    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    /// # let server = kube_testserver::TestServer::start().await?;
-    /// # let config = kube_client::Config::try_from(kube_client::config::Kubeconfig::from_yaml(&server.kubeconfig())?)?;
-    /// # let client = Client::try_from(config)?;
-    /// # let pod: Pod = serde_json::from_str(r#"{"metadata":{"name":"web"},"spec":{"nodeName":"node","containers":[{"name":"main","image":"i"}]}}"#)?;
-    /// # Api::default_namespaced(client.clone()).create(&Default::default(), &pod).await?;
-    /// # let running = kube_client::api::Patch::Merge(serde_json::json!({ "status": { "phase": "Running" } }));
-    /// # Api::<Pod>::default_namespaced(client.clone()).patch_status("web", &Default::default(), &running).await?;
+    #[doc = include_str!("../../doc/running_pod.txt")]
     /// # server.api().kubelet().on_attach(async |mut process: Process| drop(tokio::io::copy(&mut process.stdin, &mut process.stdout).await));
     ///
     /// let pods: Api<Pod> = Api::default_namespaced(client);
@@ -127,15 +111,7 @@ where
     /// use k8s_openapi::api::core::v1::Pod;
     /// use kube_client::{Api, Client};
     /// use tokio::io::{AsyncReadExt, AsyncWriteExt};
-    /// # #[tokio::main(flavor = "current_thread")]
-    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    /// # let server = kube_testserver::TestServer::start().await?;
-    /// # let config = kube_client::Config::try_from(kube_client::config::Kubeconfig::from_yaml(&server.kubeconfig())?)?;
-    /// # let client = Client::try_from(config)?;
-    /// # let pod: Pod = serde_json::from_str(r#"{"metadata":{"name":"web"},"spec":{"nodeName":"node","containers":[{"name":"main","image":"i"}]}}"#)?;
-    /// # Api::default_namespaced(client.clone()).create(&Default::default(), &pod).await?;
-    /// # let running = kube_client::api::Patch::Merge(serde_json::json!({ "status": { "phase": "Running" } }));
-    /// # Api::<Pod>::default_namespaced(client.clone()).patch_status("web", &Default::default(), &running).await?;
+    #[doc = include_str!("../../doc/running_pod.txt")]
     /// # server.api().kubelet().on_port_forward(async |mut connection| {
     /// #     let mut request = [0; 4];
     /// #     connection.stream.read_exact(&mut request).await.map_err(|err| err.to_string())?;

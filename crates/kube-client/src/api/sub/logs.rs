@@ -23,14 +23,7 @@ where
     /// use k8s_openapi::api::core::v1::Pod;
     /// use kube_client::api::LogParams;
     /// use kube_client::{Api, Client};
-    /// # #[tokio::main(flavor = "current_thread")]
-    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    /// # let server = kube_testserver::ApiServer::new();
-    /// # let client = Client::new(server.clone(), "default");
-    /// # let pod: Pod = serde_json::from_str(r#"{"metadata":{"name":"web"},"spec":{"nodeName":"node","containers":[{"name":"main","image":"i"}]}}"#)?;
-    /// # Api::default_namespaced(client.clone()).create(&Default::default(), &pod).await?;
-    /// # let running = kube_client::api::Patch::Merge(serde_json::json!({ "status": { "phase": "Running" } }));
-    /// # Api::<Pod>::default_namespaced(client.clone()).patch_status("web", &Default::default(), &running).await?;
+    #[doc = include_str!("../../doc/running_pod_in_process.txt")]
     /// # server.kubelet().log("default", "web", "main", "one\ntwo");
     ///
     /// let pods: Api<Pod> = Api::default_namespaced(client);
@@ -53,14 +46,7 @@ where
     /// use k8s_openapi::api::core::v1::Pod;
     /// use kube_client::api::LogParams;
     /// use kube_client::{Api, Client};
-    /// # #[tokio::main(flavor = "current_thread")]
-    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    /// # let server = kube_testserver::ApiServer::new();
-    /// # let client = Client::new(server.clone(), "default");
-    /// # let pod: Pod = serde_json::from_str(r#"{"metadata":{"name":"web"},"spec":{"nodeName":"node","containers":[{"name":"main","image":"i"}]}}"#)?;
-    /// # Api::default_namespaced(client.clone()).create(&Default::default(), &pod).await?;
-    /// # let running = kube_client::api::Patch::Merge(serde_json::json!({ "status": { "phase": "Running" } }));
-    /// # Api::<Pod>::default_namespaced(client.clone()).patch_status("web", &Default::default(), &running).await?;
+    #[doc = include_str!("../../doc/running_pod_in_process.txt")]
     /// # server.kubelet().log("default", "web", "main", "one\ntwo");
     ///
     /// let pods: Api<Pod> = Api::default_namespaced(client);
