@@ -67,19 +67,18 @@ impl Client {
         T: Into<String>,
     {
         let service = service.map_response(|response| response.map(Body::wrap)).map_err(Into::into);
-        Self {
-            sender: Sender::locked(service),
-            default_namespace: default_namespace.into().into(),
-            valid_until: None,
-            collect_limit: DEFAULT_COLLECT_LIMIT,
-        }
+        Self::with_sender(Sender::locked(service), default_namespace)
     }
 
     /// A client over a stack whose clones share connections and credentials.
     pub(crate) fn from_stack(stack: impl Stack, default_namespace: impl Into<String>) -> Self {
         let service = stack.map_response(|response| response.map(Body::wrap));
+        Self::with_sender(Sender::cloned(service), default_namespace)
+    }
+
+    fn with_sender(sender: Sender, default_namespace: impl Into<String>) -> Self {
         Self {
-            sender: Sender::cloned(service),
+            sender,
             default_namespace: default_namespace.into().into(),
             valid_until: None,
             collect_limit: DEFAULT_COLLECT_LIMIT,

@@ -160,22 +160,22 @@ mod tests {
     fn ca_certificates_come_from_inline_data_or_a_file() {
         let ca = rcgen::generate_simple_self_signed(vec!["host".into()]).unwrap();
         let data = STANDARD.encode(ca.cert.pem());
-        let config = yaml(&format!("server: 'https://a', certificate-ca-data: {data}"), "").unwrap();
+        let config = yaml(&format!("server: 'https://a', certificate-authority-data: {data}"), "").unwrap();
         assert_eq!(config.root_cert.unwrap(), [ca.cert.der().to_vec()]);
         assert_eq!(config.root_cert_file, None);
 
         let file = tempfile::NamedTempFile::new().unwrap();
         std::fs::write(file.path(), ca.cert.pem()).unwrap();
         let path = file.path().display();
-        let config = yaml(&format!("server: 'https://a', certificate-ca: '{path}'"), "").unwrap();
+        let config = yaml(&format!("server: 'https://a', certificate-authority: '{path}'"), "").unwrap();
         assert_eq!(config.root_cert_file.as_deref(), Some(file.path()));
 
-        let missing = yaml("server: 'https://a', certificate-ca: /no/such/ca.crt", "");
+        let missing = yaml("server: 'https://a', certificate-authority: /no/such/ca.crt", "");
         assert!(matches!(missing, Err(KubeconfigError::LoadCertificateAuthority(_))));
         let garbage = STANDARD.encode("garbage");
-        let garbage = yaml(&format!("server: 'https://a', certificate-ca-data: {garbage}"), "");
+        let garbage = yaml(&format!("server: 'https://a', certificate-authority-data: {garbage}"), "");
         assert!(matches!(garbage, Err(KubeconfigError::ParseCertificates(_))));
-        let not_base64 = yaml("server: 'https://a', certificate-ca-data: '%%'", "");
+        let not_base64 = yaml("server: 'https://a', certificate-authority-data: '%%'", "");
         assert!(matches!(not_base64, Err(KubeconfigError::LoadCertificateAuthority(_))));
     }
 

@@ -2,17 +2,17 @@
 //!
 //! A request passes them in this order, which `stack/compose.rs` sets up:
 //!
-//! 1. [`trace`]: the tracing span around the request
-//! 2. [`retry`]: repeats after 429, 503 and 504
-//! 3. [`headers`]: headers of the configuration, impersonation
-//! 4. [`probe`]: checks that the server is alive, while a response over HTTP/1.1 is silent
-//! 5. [`reauth`]: repeats after a 401, with a renewed credential
-//! 6. [`auth`]: the `Authorization` header
-//! 7. [`base_uri`]: the cluster's URL before the path
-//! 8. [`metrics`]: counters and histograms
-//! 9. [`deadline`]: ends requests whose response does not come
+//! 1. `trace`: the tracing span around the request
+//! 2. `retry`: repeats after 429, 503 and 504
+//! 3. `headers`: headers of the configuration, impersonation
+//! 4. `probe`: checks that the server is alive, while a response over HTTP/1.1 is silent
+//! 5. `reauth`: repeats after a 401, with a renewed credential
+//! 6. `auth`: the `Authorization` header
+//! 7. `base_uri`: the cluster's URL before the path
+//! 8. `metrics`: counters and histograms
+//! 9. `deadline`: ends requests whose response does not come
 //!
-//! [`request_kind`] distinguishes calls, watches, followed logs, proxied requests and upgrades for the layers that treat them
+//! `request_kind` distinguishes calls, watches, followed logs, proxied requests and upgrades for the layers that treat them
 //! differently.
 
 mod auth;

@@ -1,9 +1,9 @@
 //! Subresources: parts of an object with a path of their own.
 //!
-//! - [`generic`]: any subresource, by its name
-//! - [`status`], [`scale`]: of any kind that has them
-//! - [`pod`], [`logs`], [`exec`]: of pods
-//! - [`credentials`]: of service accounts and certificate signing requests
+//! - `generic`: any subresource, by its name
+//! - `status`, `scale`: of any kind that has them
+//! - `pod`, `logs`, `exec`: of pods
+//! - `credentials`: of service accounts and certificate signing requests
 
 mod credentials;
 #[cfg(feature = "ws")]

@@ -1,10 +1,10 @@
 //! Kubeconfig files, in the order in which they are processed:
 //!
-//! - [`types`], [`auth_info`], [`values`]: the document
-//! - [`read`]: parses text, files and `KUBECONFIG`
-//! - [`merge`]: merges several documents
-//! - [`select`]: selects the context to use
-//! - [`data`]: loads the certificates and keys of its cluster and user
+//! - `types`, `auth_info`, `values`: the document
+//! - `read`: parses text, files and `KUBECONFIG`
+//! - `merge`: merges several documents
+//! - `select`: selects the context to use
+//! - `data`: loads the certificates and keys of its cluster and user
 
 mod auth_info;
 mod data;
