@@ -52,7 +52,7 @@ impl Credential {
             let plugin = ExecPlugin::new(exec, config.exec_timeout)?;
             return Ok(Some(shared(&plugin.settings()?, || Ok(Source::Exec(Box::new(plugin))))?));
         }
-        user.auth_provider.as_ref().map(|provider| of_provider(provider, config)).transpose()
+        user.auth_provider.as_ref().map(|provider| from_provider(provider, config)).transpose()
     }
 
     /// The source of client certificates, if the credential may have one.
@@ -64,7 +64,7 @@ impl Credential {
     }
 }
 
-fn of_provider(provider: &AuthProviderConfig, config: &Config) -> Result<Credential, AuthError> {
+fn from_provider(provider: &AuthProviderConfig, config: &Config) -> Result<Credential, AuthError> {
     let settings = || {
         let sorted: BTreeMap<_, _> = provider.config.iter().collect();
         format!("{} {sorted:?} {:?}", provider.name, config.exec_timeout)
@@ -117,7 +117,7 @@ mod tests {
     use super::*;
     use crate::config::{AuthInfo, ExecConfig};
 
-    fn plan(user: &AuthInfo) -> Result<Option<Credential>, AuthError> {
+    fn credential(user: &AuthInfo) -> Result<Option<Credential>, AuthError> {
         let config = Config { auth_info: user.clone(), ..Config::new("https://h".parse().unwrap()) };
         Credential::from_config(&config)
     }
@@ -136,32 +136,34 @@ mod tests {
     #[test]
     fn a_token_file_precedes_token_password_and_exec_plugin() {
         let mut user = everything();
-        assert!(matches!(plan(&user), Ok(Some(Credential::Refreshing(_)))));
+        assert!(matches!(credential(&user), Ok(Some(Credential::Refreshing(_)))));
         user.token_file = Some(String::new());
-        assert!(matches!(plan(&user), Ok(Some(Credential::Fixed(value))) if value == "Bearer abc"));
+        assert!(matches!(credential(&user), Ok(Some(Credential::Fixed(value))) if value == "Bearer abc"));
         user.token = None;
-        assert!(matches!(plan(&user), Ok(Some(Credential::Fixed(value))) if value == "Basic amFuZTpwdw=="));
+        assert!(
+            matches!(credential(&user), Ok(Some(Credential::Fixed(value))) if value == "Basic amFuZTpwdw==")
+        );
         user.username = None;
-        assert!(matches!(plan(&user), Ok(Some(Credential::Refreshing(_)))));
+        assert!(matches!(credential(&user), Ok(Some(Credential::Refreshing(_)))));
         user.exec = None;
-        assert!(matches!(plan(&user), Ok(None)));
+        assert!(matches!(credential(&user), Ok(None)));
     }
 
     #[test]
     fn credentials_in_the_url_precede_all_others() {
         let config =
             Config { auth_info: everything(), ..Config::new("https://me:p%40ss@h".parse().unwrap()) };
-        let planned = Credential::from_config(&config);
-        assert!(matches!(planned, Ok(Some(Credential::Fixed(value))) if value == "Basic bWU6cEBzcw=="));
+        let credential = Credential::from_config(&config);
+        assert!(matches!(credential, Ok(Some(Credential::Fixed(value))) if value == "Basic bWU6cEBzcw=="));
     }
 
     #[test]
     fn unusable_credentials_are_an_error() {
         let provider = AuthProviderConfig { name: "azure".into(), ..AuthProviderConfig::default() };
         let user = AuthInfo { auth_provider: Some(provider), ..AuthInfo::default() };
-        assert!(plan(&user).unwrap_err().to_string().contains("azure"));
+        assert!(credential(&user).unwrap_err().to_string().contains("azure"));
         let user = AuthInfo { exec: Some(ExecConfig::default()), ..AuthInfo::default() };
-        assert!(matches!(plan(&user), Err(AuthError::MissingCommand)));
+        assert!(matches!(credential(&user), Err(AuthError::MissingCommand)));
     }
 
     #[test]
@@ -174,11 +176,11 @@ mod tests {
             }),
             ..AuthInfo::default()
         };
-        let planned = |argument| match plan(&user(argument)) {
+        let credential_of = |argument| match credential(&user(argument)) {
             Ok(Some(Credential::Refreshing(refreshing))) => refreshing,
             other => panic!("{other:?}"),
         };
-        let (one, same, other) = (planned("one-for-all"), planned("one-for-all"), planned("another"));
+        let (one, same, other) = (credential_of("same"), credential_of("same"), credential_of("other"));
         assert!(Arc::ptr_eq(&one, &same) && !Arc::ptr_eq(&one, &other));
     }
 }

@@ -104,7 +104,7 @@ impl ExecPlugin {
         let command_line = self.command_line();
         let install_hint = self.config.install_hint.as_deref();
         let program =
-            Subprocess { command_line: &command_line, install_hint, interactive, limit: self.timeout };
+            Subprocess { command_line: &command_line, install_hint, interactive, timeout: self.timeout };
         let stdout = program.run(self.command(interactive)?).await?;
         let printed = parse(&stdout)?;
         for (field, actual, expected) in

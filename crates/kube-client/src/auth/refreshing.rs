@@ -47,13 +47,13 @@ impl Source {
 #[derive(Debug)]
 pub(crate) struct RefreshingCredential {
     source: Source,
-    state: Mutex<State>,
+    state: Mutex<CredentialState>,
     /// Cached during a fetch; the others wait for it and then use its result.
     fetching: tokio::sync::Mutex<()>,
 }
 
 #[derive(Debug, Default)]
-struct State {
+struct CredentialState {
     cache: CredentialCache,
     last_failure: Option<(Instant, String)>,
 }
@@ -119,7 +119,7 @@ impl RefreshingCredential {
         }
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, CredentialState> {
         // No statement leaves the state inconsistent, so it stays usable after a panic.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -18,7 +18,7 @@ pub(super) struct Subprocess<'a> {
     /// Whether the command may use the terminal.
     pub(super) interactive: bool,
     /// The command is killed after this time; `None` is no limit.
-    pub(super) limit: Option<Duration>,
+    pub(super) timeout: Option<Duration>,
 }
 
 /// The largest accepted stdout. The command is stopped beyond it.
@@ -38,7 +38,7 @@ pub(super) fn redacted(command: &str, args: &[String]) -> String {
 }
 
 impl Subprocess<'_> {
-    /// Returns stdout. The command is killed after the limit, when it prints too much, or when the future is dropped.
+    /// Returns stdout. The command is killed after the timeout, when it prints too much, or when the future is dropped.
     ///
     /// stderr is part of the error if the command fails. If it may use the terminal, stderr is also printed there immediately.
     pub(super) async fn run(&self, mut command: Command) -> Result<Vec<u8>, AuthError> {
@@ -46,12 +46,12 @@ impl Subprocess<'_> {
         command.stdout(Stdio::piped()).stderr(Stdio::piped()).kill_on_drop(true);
         tracing::debug!(command = %self.command_line, "running the exec plugin");
         let child = command.spawn().map_err(|err| self.cannot_start(&command, &err))?;
-        let finished = match self.limit {
-            Some(limit) => tokio::time::timeout(limit, self.finish(child)).await.map_err(|_| {
+        let finished = match self.timeout {
+            Some(timeout) => tokio::time::timeout(timeout, self.finish(child)).await.map_err(|_| {
                 AuthError::AuthExec(format!(
                     "the exec plugin `{}` did not finish within {} s and was stopped",
                     self.command_line,
-                    limit.as_secs_f64()
+                    timeout.as_secs_f64()
                 ))
             })?,
             None => self.finish(child).await,

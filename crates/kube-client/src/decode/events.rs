@@ -26,13 +26,13 @@ use crate::error::Error;
 pub(crate) struct EventStream<K> {
     body: Body,
     lines: LineSplitter,
-    state: State,
+    state: StreamState,
     prune: Prune,
     decode: fn(&[u8], Prune) -> Result<WatchEvent<K>, Error>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum State {
+enum StreamState {
     Reading,
     /// The body has ended; its last line may have no line feed.
     LastLine,
@@ -41,14 +41,20 @@ enum State {
 
 impl<K: DeserializeOwned> EventStream<K> {
     pub(crate) fn new(body: Body, prune: Prune) -> Self {
-        Self { body, lines: LineSplitter::default(), state: State::Reading, prune, decode }
+        Self { body, lines: LineSplitter::default(), state: StreamState::Reading, prune, decode }
     }
 }
 
 impl<K: DeserializeOwned> EventStream<DeserializeGuard<K>> {
     /// Undecodable objects are events with an [`InvalidObject`](kube_core::error_boundary::InvalidObject).
     pub(crate) fn guarded(body: Body, prune: Prune) -> Self {
-        Self { body, lines: LineSplitter::default(), state: State::Reading, prune, decode: decode_guarded }
+        Self {
+            body,
+            lines: LineSplitter::default(),
+            state: StreamState::Reading,
+            prune,
+            decode: decode_guarded,
+        }
     }
 }
 
@@ -59,21 +65,21 @@ impl<K> Stream for EventStream<K> {
         let this = &mut *self;
         loop {
             match this.state {
-                State::Reading => match this.lines.next_line() {
+                StreamState::Reading => match this.lines.next_line() {
                     Ok(Some(line)) => return Poll::Ready(Some((this.decode)(&line, this.prune))),
                     Ok(None) => {}
                     Err(_) => {
-                        this.state = State::Ended;
+                        this.state = StreamState::Ended;
                         return Poll::Ready(Some(Err(Error::LinesCodecMaxLineLengthExceeded)));
                     }
                 },
-                State::LastLine => {
-                    this.state = State::Ended;
+                StreamState::LastLine => {
+                    this.state = StreamState::Ended;
                     // Without a line feed it may be incomplete, and then it is ignored.
                     let event = this.lines.finish().and_then(|line| (this.decode)(&line, this.prune).ok());
                     return Poll::Ready(event.map(Ok));
                 }
-                State::Ended => return Poll::Ready(None),
+                StreamState::Ended => return Poll::Ready(None),
             }
             match ready!(Pin::new(&mut this.body).poll_frame(cx)) {
                 Some(Ok(frame)) => {
@@ -81,9 +87,9 @@ impl<K> Stream for EventStream<K> {
                         this.lines.push(data);
                     }
                 }
-                None => this.state = State::LastLine,
+                None => this.state = StreamState::LastLine,
                 Some(Err(err)) => {
-                    this.state = State::Ended;
+                    this.state = StreamState::Ended;
                     // Dropping the body releases its connection now, so that the next watch uses another one.
                     this.body = Body::empty();
                     return Poll::Ready(connection_error(err).map(Err));

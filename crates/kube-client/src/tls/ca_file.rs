@@ -1,9 +1,10 @@
 //! CA certificates in a file, reloaded when it changes.
 
-use std::error::Error;
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, PoisonError, RwLock};
+
+use tower::BoxError;
 
 use super::file_version::FileVersion;
 use crate::config::certificates_from_pem;
@@ -14,12 +15,11 @@ use crate::config::certificates_from_pem;
 /// leaves the previous certificates in force.
 pub(super) struct CaFile<T> {
     path: PathBuf,
-    make: Make<T>,
+    convert: Convert<T>,
     current: RwLock<(Option<FileVersion>, Arc<T>)>,
 }
 
-type Cause = Box<dyn Error + Send + Sync>;
-type Make<T> = Box<dyn Fn(&[Vec<u8>]) -> Result<T, Cause> + Send + Sync>;
+type Convert<T> = Box<dyn Fn(&[Vec<u8>]) -> Result<T, BoxError> + Send + Sync>;
 
 impl<T> CaFile<T> {
     /// The file must be valid now, unless the configuration has already read its content (`already_read`).
@@ -28,14 +28,14 @@ impl<T> CaFile<T> {
     pub(super) fn new(
         path: PathBuf,
         already_read: Option<&[Vec<u8>]>,
-        make: impl Fn(&[Vec<u8>]) -> Result<T, Cause> + Send + Sync + 'static,
-    ) -> Result<Self, Cause> {
-        let current = match (load(&path, &make), already_read) {
+        convert: impl Fn(&[Vec<u8>]) -> Result<T, BoxError> + Send + Sync + 'static,
+    ) -> Result<Self, BoxError> {
+        let current = match (load(&path, &convert), already_read) {
             (Ok(loaded), _) => loaded,
-            (Err(_), Some(certificates)) => (None, Arc::new(make(certificates)?)),
+            (Err(_), Some(certificates)) => (None, Arc::new(convert(certificates)?)),
             (Err(err), None) => return Err(err),
         };
-        Ok(Self { path, make: Box::new(make), current: RwLock::new(current) })
+        Ok(Self { path, convert: Box::new(convert), current: RwLock::new(current) })
     }
 
     /// The certificates in the file.
@@ -49,7 +49,7 @@ impl<T> CaFile<T> {
         if now.is_none() || now == version {
             return known;
         }
-        match load(&self.path, &self.make) {
+        match load(&self.path, &self.convert) {
             Ok(loaded) => {
                 tracing::debug!(path = %self.path.display(), "CA certificates reloaded");
                 let made = Arc::clone(&loaded.1);
@@ -66,14 +66,14 @@ impl<T> CaFile<T> {
 
 fn load<T>(
     path: &Path,
-    make: impl Fn(&[Vec<u8>]) -> Result<T, Cause>,
-) -> Result<(Option<FileVersion>, Arc<T>), Cause> {
-    let named = |err: &dyn fmt::Display| Cause::from(format!("{}: {err}", path.display()));
+    convert: impl Fn(&[Vec<u8>]) -> Result<T, BoxError>,
+) -> Result<(Option<FileVersion>, Arc<T>), BoxError> {
+    let with_path = |err: &dyn fmt::Display| BoxError::from(format!("{}: {err}", path.display()));
     // The version is read first, so that a change while reading is detected the next time.
     let version = FileVersion::of(path);
-    let pem = std::fs::read(path).map_err(|err| named(&err))?;
-    let certificates = certificates_from_pem(&pem).map_err(|err| named(&err))?;
-    Ok((version, Arc::new(make(&certificates).map_err(|err| named(&err))?)))
+    let pem = std::fs::read(path).map_err(|err| with_path(&err))?;
+    let certificates = certificates_from_pem(&pem).map_err(|err| with_path(&err))?;
+    Ok((version, Arc::new(convert(&certificates).map_err(|err| with_path(&err))?)))
 }
 
 impl<T> fmt::Debug for CaFile<T> {

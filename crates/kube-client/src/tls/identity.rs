@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use secrecy::ExposeSecret;
 use tokio::time::Instant;
+use tower::BoxError;
 
 use super::file_version::FileVersion;
 use crate::config::{AuthInfo, ClientIdentityPem, KubeconfigError};
@@ -66,8 +67,7 @@ pub(super) struct CurrentIdentity<T> {
     current: Mutex<Current<T>>,
 }
 
-type Cause = Box<dyn Error + Send + Sync>;
-type Parse<T> = Box<dyn Fn(&ClientIdentityPem) -> Result<T, Cause> + Send + Sync>;
+type Parse<T> = Box<dyn Fn(&ClientIdentityPem) -> Result<T, BoxError> + Send + Sync>;
 
 struct Current<T> {
     parsed: Option<Arc<T>>,

@@ -13,7 +13,7 @@ use tokio_util::io::ReaderStream;
 
 use super::port_channels::{PortChannels, PortEvent};
 use super::process_channels::CLOSE;
-use super::socket::{Receiver, Sender, split};
+use super::socket::{ChannelReceiver, ChannelSender, split};
 use super::{ChannelError, Connection};
 
 /// Connections to ports of a pod over one websocket.
@@ -139,7 +139,7 @@ where
 
 /// Returns only errors.
 async fn send<T>(
-    mut sender: Sender<T>,
+    mut sender: ChannelSender<T>,
     mut outgoing: Outgoing,
     closes_streams: bool,
 ) -> Result<(), ChannelError>
@@ -160,7 +160,7 @@ where
 
 /// Returns when the server closes the connection, or when all streams are dropped.
 async fn receive<T>(
-    mut receiver: Receiver<T>,
+    mut receiver: ChannelReceiver<T>,
     mut ports: PortChannels,
     mut ends: Vec<TaskEnd>,
 ) -> Result<(), ChannelError>

@@ -14,7 +14,7 @@ use tokio_tungstenite::WebSocketStream;
 
 use super::pipe::PipeWriter;
 use super::process_channels::{CLOSE, ProcessChannels, ProcessEvent, RESIZE, STDIN};
-use super::socket::{Receiver, Sender, split};
+use super::socket::{ChannelReceiver, ChannelSender, split};
 use super::{ChannelError, Connection};
 
 /// The size of a terminal in characters.
@@ -182,7 +182,7 @@ where
 }
 
 async fn receive<T>(
-    mut receiver: Receiver<T>,
+    mut receiver: ChannelReceiver<T>,
     mut stdout: Option<PipeWriter>,
     mut stderr: Option<PipeWriter>,
     mut status: Option<oneshot::Sender<Status>>,
@@ -222,7 +222,7 @@ async fn deliver(writer: &mut Option<PipeWriter>, data: &[u8]) {
 
 /// Returns only errors.
 async fn send<T>(
-    mut sender: Sender<T>,
+    mut sender: ChannelSender<T>,
     mut stdin: Option<ReadHalf<SimplexStream>>,
     mut sizes: Option<mpsc::Receiver<TerminalSize>>,
     closes_streams: bool,

@@ -51,7 +51,7 @@ const PING_INTERVAL: Duration = Duration::from_secs(30);
 const SILENCE_LIMIT: Duration = Duration::from_secs(50);
 
 /// The two directions of a websocket. One task must poll both concurrently.
-pub(super) fn split<T>(socket: WebSocketStream<T>) -> (Sender<T>, Receiver<T>)
+pub(super) fn split<T>(socket: WebSocketStream<T>) -> (ChannelSender<T>, ChannelReceiver<T>)
 where
     T: AsyncRead + AsyncWrite + Unpin,
 {
@@ -61,19 +61,19 @@ where
     // After a long wait the sender sends one ping, not one for each missed tick.
     ping_interval.set_missed_tick_behavior(MissedTickBehavior::Delay);
     (
-        Sender { sink, keepalive: Arc::clone(&keepalive), ping_interval },
-        Receiver { stream, keepalive, waiting_since: None },
+        ChannelSender { sink, keepalive: Arc::clone(&keepalive), ping_interval },
+        ChannelReceiver { stream, keepalive, waiting_since: None },
     )
 }
 
 /// Sends messages and pings to the server.
-pub(super) struct Sender<T> {
+pub(super) struct ChannelSender<T> {
     sink: SplitSink<WebSocketStream<T>, Message>,
     keepalive: Arc<Mutex<Keepalive>>,
     ping_interval: Interval,
 }
 
-impl<T: AsyncRead + AsyncWrite + Unpin> Sender<T> {
+impl<T: AsyncRead + AsyncWrite + Unpin> ChannelSender<T> {
     /// Sends data to a channel.
     pub(super) async fn send(&mut self, channel: u8, data: &[u8]) -> Result<(), ChannelError> {
         update(&self.keepalive, Keepalive::input);
@@ -102,14 +102,14 @@ impl<T: AsyncRead + AsyncWrite + Unpin> Sender<T> {
 }
 
 /// Receives messages from the server.
-pub(super) struct Receiver<T> {
+pub(super) struct ChannelReceiver<T> {
     stream: SplitStream<WebSocketStream<T>>,
     keepalive: Arc<Mutex<Keepalive>>,
     /// Since when `next` has been waiting for a message.
     waiting_since: Option<Instant>,
 }
 
-impl<T: AsyncRead + AsyncWrite + Unpin> Receiver<T> {
+impl<T: AsyncRead + AsyncWrite + Unpin> ChannelReceiver<T> {
     /// The next data and its channel; `None` when the server has closed the connection. Cancel safe.
     pub(super) async fn next(&mut self) -> Result<Option<(u8, Bytes)>, ChannelError> {
         loop {

@@ -48,7 +48,7 @@ impl GcpCommand {
             command_line: &command_line,
             install_hint: None,
             interactive: false,
-            limit: self.timeout,
+            timeout: self.timeout,
         };
         let mut command = Command::new(&self.command);
         command.args(&self.args);

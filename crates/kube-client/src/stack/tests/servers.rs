@@ -21,7 +21,7 @@ pub(super) struct CertificateAuthority {
 }
 
 /// A certificate with its key, both PEM.
-pub(super) struct CertifiedKey {
+pub(super) struct TestCertificate {
     pub(super) certificate: String,
     pub(super) key: String,
     der: Vec<u8>,
@@ -45,10 +45,10 @@ impl CertificateAuthority {
     }
 
     /// A certificate for a server with these names, or for a client.
-    pub(super) fn sign(&self, names: &[&str]) -> CertifiedKey {
+    pub(super) fn sign(&self, names: &[&str]) -> TestCertificate {
         let key = KeyPair::generate().unwrap();
         let certificate = named("leaf", names).signed_by(&key, &self.issuer).unwrap();
-        CertifiedKey {
+        TestCertificate {
             certificate: certificate.pem(),
             key: key.serialize_pem(),
             der: certificate.der().to_vec(),
@@ -56,7 +56,7 @@ impl CertificateAuthority {
     }
 }
 
-impl CertifiedKey {
+impl TestCertificate {
     /// A self-signed CA certificate, as `openssl req -x509` creates.
     pub(super) fn self_signed(names: &[&str]) -> Self {
         let mut params = named("itself", names);
@@ -84,7 +84,7 @@ fn named(name: &str, names: &[&str]) -> CertificateParams {
 }
 
 /// TLS with the certificate `own` and optional client certificates of `clients`.
-pub(super) fn acceptor(own: &CertifiedKey, clients: &CertificateAuthority) -> TlsAcceptor {
+pub(super) fn acceptor(own: &TestCertificate, clients: &CertificateAuthority) -> TlsAcceptor {
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let mut roots = RootCertStore::empty();
     roots.add(clients.der().into()).unwrap();

@@ -7,7 +7,7 @@ use hyper_util::rt::TokioExecutor;
 use tempfile::TempDir;
 use tower::{BoxError, ServiceBuilder};
 
-use super::servers::{CertificateAuthority, CertifiedKey, Https, acceptor};
+use super::servers::{CertificateAuthority, Https, TestCertificate, acceptor};
 use super::{backends, client, client_certificate, error_text};
 use crate::Client;
 use crate::config::{AuthInfo, Config, ExecConfig, ExecInteractiveMode};
@@ -70,14 +70,12 @@ async fn a_port_without_tls_is_an_error_that_says_so() {
     }
 }
 
-/// As kubectl does.
-#[tokio::test]
-async fn a_self_signed_certificate_is_trusted_if_configured() {
-    let (clients, own) = (CertificateAuthority::new("clients"), CertifiedKey::self_signed(LOCAL));
-    let server = Https::start(acceptor(&own, &clients)).await;
+/// Asserts that `own`, the server's certificate, is trusted if configured, and `other` is not. `cas` signs client certificates.
+async fn assert_trusts_only_own(own: &TestCertificate, other: &TestCertificate, cas: &CertificateAuthority) {
+    let server = Https::start(acceptor(own, cas)).await;
     for (name, backend) in backends() {
-        let mut config = config(&server, &clients);
-        for (configured, trusted) in [(own.der(), true), (CertifiedKey::self_signed(LOCAL).der(), false)] {
+        let mut config = config(&server, cas);
+        for (configured, trusted) in [(own.der(), true), (other.der(), false)] {
             config.root_cert = Some(vec![configured]);
             let result = client_certificate(&client(&config, backend).unwrap()).await;
             assert_eq!(result.is_ok(), trusted, "{name}: {result:?}");
@@ -87,18 +85,16 @@ async fn a_self_signed_certificate_is_trusted_if_configured() {
 
 /// As kubectl does.
 #[tokio::test]
+async fn a_self_signed_certificate_is_trusted_if_configured() {
+    let (own, other) = (TestCertificate::self_signed(LOCAL), TestCertificate::self_signed(LOCAL));
+    assert_trusts_only_own(&own, &other, &CertificateAuthority::new("clients")).await;
+}
+
+/// As kubectl does.
+#[tokio::test]
 async fn a_servers_own_certificate_is_trusted_if_configured() {
     let ours = CertificateAuthority::new("ours");
-    let own = ours.sign(LOCAL);
-    let server = Https::start(acceptor(&own, &ours)).await;
-    for (name, backend) in backends() {
-        let mut config = config(&server, &ours);
-        for (configured, trusted) in [(own.der(), true), (ours.sign(LOCAL).der(), false)] {
-            config.root_cert = Some(vec![configured]);
-            let result = client_certificate(&client(&config, backend).unwrap()).await;
-            assert_eq!(result.is_ok(), trusted, "{name}: {result:?}");
-        }
-    }
+    assert_trusts_only_own(&ours.sign(LOCAL), &ours.sign(LOCAL), &ours).await;
 }
 
 #[tokio::test]
@@ -186,7 +182,7 @@ async fn a_changed_client_certificate_file_is_presented() {
     let server = Https::start(acceptor(&ours.sign(LOCAL), &ours)).await;
     for (name, backend) in backends() {
         let folder = tempfile::tempdir().unwrap();
-        let put = |signed: &CertifiedKey, more: &str| AuthInfo {
+        let put = |signed: &TestCertificate, more: &str| AuthInfo {
             client_certificate: Some(write(&folder, "crt", &format!("{}{more}", signed.certificate))),
             client_key: Some(write(&folder, "key", &format!("{}{more}", signed.key))),
             ..AuthInfo::default()
@@ -219,7 +215,7 @@ fn exec_plugin(folder: &TempDir) -> AuthInfo {
 }
 
 /// Writes an expired credential, so that each request runs the plugin again.
-fn write_credential(folder: &TempDir, signed: &CertifiedKey) {
+fn write_credential(folder: &TempDir, signed: &TestCertificate) {
     let credential = serde_json::json!({
         "apiVersion": "client.authentication.k8s.io/v1",
         "kind": "ExecCredential",

@@ -39,7 +39,7 @@ pub(crate) fn reloading_connector<C: Connector>(
 }
 
 /// Changes with the client certificate and with the CA file.
-type Version = (u64, Option<FileVersion>);
+type InputVersion = (u64, Option<FileVersion>);
 
 /// The inputs of a connector that may change.
 #[derive(Clone)]
@@ -49,7 +49,7 @@ struct Inputs {
 }
 
 impl Inputs {
-    fn current(&self) -> Version {
+    fn current(&self) -> InputVersion {
         (self.identity.current(Instant::now()), self.ca_file.as_deref().and_then(FileVersion::of))
     }
 }
@@ -58,7 +58,7 @@ impl Inputs {
 struct ReloadingConnector<F> {
     make: Arc<F>,
     inputs: Inputs,
-    current: Arc<Mutex<(Version, BoxConnector)>>,
+    current: Arc<Mutex<(InputVersion, BoxConnector)>>,
 }
 
 impl<F> Service<Uri> for ReloadingConnector<F>

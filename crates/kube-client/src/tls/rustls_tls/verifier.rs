@@ -63,8 +63,8 @@ impl TrustPolicy {
         let configured = config.root_cert.as_deref();
         if let Some(path) = &config.root_cert_file {
             let provider = Arc::clone(provider);
-            let make = move |certificates: &[Vec<u8>]| ConfiguredCas::new(certificates, &provider);
-            let followed = CaFile::new(path.clone(), configured, make);
+            let convert = move |certificates: &[Vec<u8>]| ConfiguredCas::new(certificates, &provider);
+            let followed = CaFile::new(path.clone(), configured, convert);
             return followed.map(|file| Some(Self::File(file))).map_err(RustlsTlsError::AddRootCertificate);
         }
         configured

@@ -8,7 +8,7 @@ use http::{Response, Uri};
 use tokio::io::{AsyncReadExt, AsyncWriteExt, DuplexStream};
 use tower::BoxError;
 
-use super::{Client, MemoryIo, text};
+use super::{MemoryIo, TestClient, text};
 use crate::transport::boxed;
 
 /// Responds to this many requests, then closes the connection.
@@ -29,7 +29,7 @@ async fn serve(mut io: DuplexStream, requests: usize) {
 
 #[tokio::test]
 async fn the_connection_that_negotiated_http1_is_reused() {
-    let client = Client::new(MemoryIo::http1, |_, io| serve(io, 100));
+    let client = TestClient::new(MemoryIo::http1, |_, io| serve(io, 100));
     for _ in 0..5 {
         let response = client.get("/version").await.unwrap();
         assert_eq!(text(response).await.unwrap(), "GET /version HTTP/1.1");
@@ -54,14 +54,14 @@ async fn respond_without_body_to_quiet(mut io: DuplexStream) {
 }
 
 /// A client that has some idle connections.
-async fn with_idle_connections() -> Client {
-    let client = Client::new(MemoryIo::http1, |_, io| respond_without_body_to_quiet(io));
+async fn with_idle_connections() -> TestClient {
+    let client = TestClient::new(MemoryIo::http1, |_, io| respond_without_body_to_quiet(io));
     futures::join!(whole(&client), whole(&client), whole(&client), whole(&client));
     assert!(client.connections() >= 3, "{}", client.connections());
     client
 }
 
-async fn whole(client: &Client) {
+async fn whole(client: &TestClient) {
     assert_eq!(text(client.get("/x").await.unwrap()).await.unwrap(), "!");
 }
 
@@ -109,7 +109,7 @@ async fn a_response_that_is_dropped_early_does_not_discard_idle_connections() {
 
 #[tokio::test]
 async fn concurrent_requests_use_separate_connections() {
-    let client = Client::new(MemoryIo::http1, |_, io| serve(io, 100));
+    let client = TestClient::new(MemoryIo::http1, |_, io| serve(io, 100));
     let responses = futures::future::join_all((0..8).map(|_| client.get("/x"))).await;
     assert!(responses.iter().all(Result::is_ok));
     assert!((2..=8).contains(&client.connections()), "{}", client.connections());
@@ -124,7 +124,7 @@ async fn an_upgrade_uses_a_connection_of_its_own() {
         tokio::spawn(serve(far, 1));
         Ok::<_, BoxError>(MemoryIo::http1(near))
     }));
-    let client = Client::with_connectors([never, http1], Arc::new(AtomicUsize::new(0)));
+    let client = TestClient::with_connectors([never, http1], Arc::new(AtomicUsize::new(0)));
     let request = http::Request::get("https://h/exec").header("upgrade", "websocket").body(super::whole(""));
     client.send(request.unwrap()).await.unwrap();
     let err = client.get("/x").await.err().unwrap();
@@ -154,7 +154,7 @@ async fn the_protocol_is_negotiated_again_after_a_failure() {
             Ok(MemoryIo::http2(near))
         }
     }));
-    let client = Client::with_connectors([connector.clone(), connector], attempts);
+    let client = TestClient::with_connectors([connector.clone(), connector], attempts);
     assert!(client.get("/x").await.is_err());
     client.get("/x").await.unwrap();
     assert_eq!(client.connections(), 2);

@@ -16,7 +16,7 @@ use http_body::Frame;
 use http_body_util::{BodyExt, StreamBody};
 use tokio::io::{AsyncReadExt, AsyncWriteExt, DuplexStream};
 
-use super::{Client, MemoryIo, text, whole};
+use super::{MemoryIo, TestClient, text, whole};
 use crate::transport::NotProcessed;
 
 type Server = Connection<DuplexStream, Bytes>;
@@ -58,7 +58,7 @@ fn post(body: super::TestBody) -> Request<super::TestBody> {
 
 #[tokio::test]
 async fn request_and_response_bodies_arrive_whole() {
-    let client = Client::new(MemoryIo::http2, |_, io| async move { echo(accept(io).await).await });
+    let client = TestClient::new(MemoryIo::http2, |_, io| async move { echo(accept(io).await).await });
     // Up to more than the flow-control windows.
     for size in [0, 1, 100_000, 3 << 20] {
         let sent = "x".repeat(size);
@@ -71,7 +71,7 @@ async fn request_and_response_bodies_arrive_whole() {
 
 #[tokio::test(start_paused = true)]
 async fn a_request_body_may_arrive_in_delayed_pieces() {
-    let client = Client::new(MemoryIo::http2, |_, io| async move { echo(accept(io).await).await });
+    let client = TestClient::new(MemoryIo::http2, |_, io| async move { echo(accept(io).await).await });
     let pieces = stream::unfold(0, |number| async move {
         tokio::time::sleep(Duration::from_secs(1)).await;
         let piece = Bytes::from(number.to_string().repeat(50_000));
@@ -85,7 +85,7 @@ async fn a_request_body_may_arrive_in_delayed_pieces() {
 
 #[tokio::test]
 async fn a_failing_request_body_fails_the_request() {
-    let client = Client::new(MemoryIo::http2, |_, io| async move { echo(accept(io).await).await });
+    let client = TestClient::new(MemoryIo::http2, |_, io| async move { echo(accept(io).await).await });
     let pieces = [Ok(Frame::data(Bytes::from_static(b"x"))), Err(std::io::Error::other("the file is gone"))];
     let body = StreamBody::new(stream::iter(pieces)).boxed_unsync();
     assert!(client.send(post(body)).await.is_err());
@@ -94,7 +94,7 @@ async fn a_failing_request_body_fails_the_request() {
 #[tokio::test]
 async fn dropping_a_request_stops_its_upload() {
     let (stopped, mut on_stop) = tokio::sync::mpsc::unbounded_channel();
-    let client = Client::new(MemoryIo::http2, move |_, io| {
+    let client = TestClient::new(MemoryIo::http2, move |_, io| {
         let stopped = stopped.clone();
         async move {
             let mut server = accept(io).await;
@@ -118,7 +118,7 @@ const GOAWAY: [u8; 17] = [0, 0, 8, 7, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0];
 
 #[tokio::test(start_paused = true)]
 async fn requests_after_the_last_stream_of_a_goaway_were_not_processed() {
-    let client = Client::new(MemoryIo::http2, |number, mut io| async move {
+    let client = TestClient::new(MemoryIo::http2, |number, mut io| async move {
         if number > 0 {
             return echo(accept(io).await).await;
         }
@@ -137,7 +137,7 @@ async fn requests_after_the_last_stream_of_a_goaway_were_not_processed() {
 
 #[tokio::test]
 async fn a_refused_stream_was_not_processed() {
-    let client = Client::new(MemoryIo::http2, |_, io| async move {
+    let client = TestClient::new(MemoryIo::http2, |_, io| async move {
         let mut server = accept(io).await;
         while let Some(Ok((_, mut respond))) = server.accept().await {
             respond.send_reset(Reason::REFUSED_STREAM);
@@ -148,7 +148,7 @@ async fn a_refused_stream_was_not_processed() {
 
 #[tokio::test]
 async fn a_graceful_shutdown_of_the_server_loses_no_request() {
-    let client = Client::new(MemoryIo::http2, |number, io| async move {
+    let client = TestClient::new(MemoryIo::http2, |number, io| async move {
         let mut server = accept(io).await;
         let mut held = Vec::new();
         while let Some(Ok((_, respond))) = server.accept().await {
@@ -169,7 +169,7 @@ async fn a_graceful_shutdown_of_the_server_loses_no_request() {
 
 #[tokio::test]
 async fn a_broken_connection_is_an_error_and_the_next_request_opens_another_one() {
-    let client = Client::new(MemoryIo::http2, |number, io| async move {
+    let client = TestClient::new(MemoryIo::http2, |number, io| async move {
         let mut server = accept(io).await;
         if number == 0 {
             server.accept().await.unwrap().unwrap();
@@ -191,7 +191,7 @@ fn io_kind(err: &(dyn std::error::Error + 'static)) -> Option<io::ErrorKind> {
 
 #[tokio::test]
 async fn a_response_of_a_killed_server_ends_with_unexpected_eof() {
-    let client = Client::new(MemoryIo::http2, |_, io| async move {
+    let client = TestClient::new(MemoryIo::http2, |_, io| async move {
         let mut server = accept(io).await;
         let (_, mut respond) = server.accept().await.unwrap().unwrap();
         let mut stream = respond.send_response(Response::new(()), false).unwrap();
@@ -204,7 +204,7 @@ async fn a_response_of_a_killed_server_ends_with_unexpected_eof() {
 
 #[tokio::test(start_paused = true)]
 async fn an_unresponsive_server_is_a_timeout() {
-    let client = Client::new(MemoryIo::http2, |_, io| async move {
+    let client = TestClient::new(MemoryIo::http2, |_, io| async move {
         let mut server = accept(io).await;
         let (_, mut respond) = server.accept().await.unwrap().unwrap();
         let _stream = respond.send_response(Response::new(()), false).unwrap();
@@ -217,7 +217,7 @@ async fn an_unresponsive_server_is_a_timeout() {
 
 #[tokio::test]
 async fn the_size_of_response_headers_is_limited() {
-    let client = Client::new(MemoryIo::http2, |_, io| async move {
+    let client = TestClient::new(MemoryIo::http2, |_, io| async move {
         let mut server = accept(io).await;
         while let Some(Ok((request, mut respond))) = server.accept().await {
             let size = request.uri().path()[1..].parse().unwrap();
@@ -235,7 +235,7 @@ async fn unread_data_is_bounded_per_connection() {
     const MEBIBYTE: usize = 1 << 20;
     let sent = Arc::new(AtomicUsize::new(0));
     let counter = Arc::clone(&sent);
-    let client = Client::new(MemoryIo::http2, move |_, io| {
+    let client = TestClient::new(MemoryIo::http2, move |_, io| {
         let counter = Arc::clone(&counter);
         async move {
             let mut server = accept(io).await;
@@ -267,7 +267,7 @@ async fn unread_data_is_bounded_per_connection() {
 async fn polls_until_read(quiet_streams: usize) -> usize {
     let (send, mut to_send) = tokio::sync::mpsc::unbounded_channel::<()>();
     let to_send = Arc::new(tokio::sync::Mutex::new(async move { to_send.recv().await }.boxed().shared()));
-    let client = Client::new(MemoryIo::http2, move |_, io| {
+    let client = TestClient::new(MemoryIo::http2, move |_, io| {
         let to_send = Arc::clone(&to_send);
         async move {
             let mut server = accept(io).await;
@@ -313,13 +313,13 @@ async fn open_streams_do_not_delay_a_read() {
 
 #[tokio::test]
 async fn a_server_that_refuses_every_request_is_an_error_with_its_reason() {
-    let calm = Client::new(MemoryIo::http2, |_, mut io| async move {
+    let calm = TestClient::new(MemoryIo::http2, |_, mut io| async move {
         let mut goaway = GOAWAY;
         goaway[16] = 0xb;
         io.write_all(&[&SETTINGS[..], &goaway].concat()).await.unwrap();
         while io.read_u8().await.is_ok() {}
     });
-    let garbage = Client::new(MemoryIo::http2, |_, mut io| async move {
+    let garbage = TestClient::new(MemoryIo::http2, |_, mut io| async move {
         io.write_all(b"HTTP/1.1 400 Bad Request\r\n\r\n").await.unwrap();
         while io.read_u8().await.is_ok() {}
     });
@@ -335,7 +335,7 @@ async fn a_server_that_refuses_every_request_is_an_error_with_its_reason() {
 
 #[tokio::test(start_paused = true)]
 async fn an_unresponsive_server_is_an_error_after_45_seconds() {
-    let client = Client::new(MemoryIo::http2, |_, io| async move {
+    let client = TestClient::new(MemoryIo::http2, |_, io| async move {
         let _kept = io;
         std::future::pending().await
     });
@@ -350,7 +350,7 @@ async fn an_unresponsive_server_is_an_error_after_45_seconds() {
 #[tokio::test(start_paused = true)]
 async fn a_response_without_data_stays_open_and_an_idle_connection_is_closed() {
     let (closed, mut closing) = tokio::sync::mpsc::unbounded_channel();
-    let client = Client::new(MemoryIo::http2, move |_, io| {
+    let client = TestClient::new(MemoryIo::http2, move |_, io| {
         let closed = closed.clone();
         async move {
             let mut server = accept(io).await;

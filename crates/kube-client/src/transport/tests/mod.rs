@@ -28,13 +28,13 @@ type TestBody = UnsyncBoxBody<Bytes, std::io::Error>;
 type SendFuture = Oneshot<Transport<TestBody>, Request<TestBody>>;
 
 /// A transport whose connections lead to servers in memory.
-struct Client {
+struct TestClient {
     transport: Transport<TestBody>,
     connections: Arc<AtomicUsize>,
     epoch: Arc<AtomicU64>,
 }
 
-impl Client {
+impl TestClient {
     /// Calls `serve` for each connection with its index and the server's end.
     fn new<F, S>(near: fn(DuplexStream) -> MemoryIo, serve: F) -> Self
     where
@@ -84,7 +84,7 @@ async fn the_negotiated_version_of_a_pending_request_is_recorded() {
         (MemoryIo::http2, Version::HTTP_2),
     ] {
         // The server accepts requests and never responds.
-        let client = Client::new(near, move |_, mut io| async move {
+        let client = TestClient::new(near, move |_, mut io| async move {
             if expected == Version::HTTP_2 {
                 let mut server = h2::server::handshake(io).await.unwrap();
                 let mut held = Vec::new();

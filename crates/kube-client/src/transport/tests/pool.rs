@@ -10,7 +10,7 @@ use tokio::io::DuplexStream;
 use tokio::sync::Barrier;
 use tower::BoxError;
 
-use super::{Client, MemoryIo};
+use super::{MemoryIo, TestClient};
 use crate::transport::boxed;
 
 /// Sends response heads with the index of the connection, and never ends a response.
@@ -24,14 +24,14 @@ async fn never_ending(number: usize, streams: u32, io: DuplexStream) {
     }
 }
 
-async fn number(client: &Client) -> (usize, Response<super::ResponseBody>) {
+async fn number(client: &TestClient) -> (usize, Response<super::ResponseBody>) {
     let response = client.get("/watch").await.unwrap();
     (response.headers()["connection-number"].to_str().unwrap().parse().unwrap(), response)
 }
 
 #[tokio::test]
 async fn the_first_connection_with_a_free_slot_is_used_and_slots_are_released() {
-    let client = Client::new(MemoryIo::http2, |number, io| never_ending(number, 250, io));
+    let client = TestClient::new(MemoryIo::http2, |number, io| never_ending(number, 250, io));
     let mut held = Vec::new();
     for expected in (0..180).map(|index| index / 90) {
         let (number, response) = number(&client).await;
@@ -53,7 +53,7 @@ async fn the_first_connection_with_a_free_slot_is_used_and_slots_are_released() 
 
 #[tokio::test]
 async fn a_lower_stream_limit_of_the_server_is_respected() {
-    let client = Client::new(MemoryIo::http2, |number, io| never_ending(number, 10, io));
+    let client = TestClient::new(MemoryIo::http2, |number, io| never_ending(number, 10, io));
     let mut held = vec![number(&client).await.1];
     for expected in (1..30).map(|index| index / 10) {
         let (number, response) = number(&client).await;
@@ -64,7 +64,7 @@ async fn a_lower_stream_limit_of_the_server_is_respected() {
 
 #[tokio::test]
 async fn concurrent_first_requests_share_one_connection() {
-    let client = Client::new(MemoryIo::http2, |number, io| never_ending(number, 250, io));
+    let client = TestClient::new(MemoryIo::http2, |number, io| never_ending(number, 250, io));
     let responses = futures::future::join_all((0..64).map(|_| client.get("/watch"))).await;
     assert!(responses.iter().all(Result::is_ok));
     assert_eq!(client.connections(), 1);
@@ -76,7 +76,7 @@ async fn a_burst_without_open_connections_reaches_a_server_with_ten_streams_each
     const REQUESTS: usize = 100;
     let (seen, all_arrived) = (Arc::new(AtomicUsize::new(0)), Arc::new(Barrier::new(REQUESTS)));
     let counter = Arc::clone(&seen);
-    let client = Client::new(MemoryIo::http2, move |_, io| {
+    let client = TestClient::new(MemoryIo::http2, move |_, io| {
         let (counter, all_arrived) = (Arc::clone(&counter), Arc::clone(&all_arrived));
         async move {
             let server = h2::server::Builder::new().max_concurrent_streams(10).handshake::<_, Bytes>(io);
@@ -101,7 +101,7 @@ async fn a_burst_without_open_connections_reaches_a_server_with_ten_streams_each
 
 #[tokio::test]
 async fn a_request_that_is_sent_at_the_last_attempt_succeeds() {
-    let client = Client::new(MemoryIo::http2, |number, io| async move {
+    let client = TestClient::new(MemoryIo::http2, |number, io| async move {
         // The first three connections are closed before a request is sent.
         if number >= 3 {
             never_ending(number, 250, io).await;
@@ -112,7 +112,7 @@ async fn a_request_that_is_sent_at_the_last_attempt_succeeds() {
 
 #[tokio::test]
 async fn a_dropped_request_releases_its_slot() {
-    let client = Client::new(MemoryIo::http2, |_, io| async move {
+    let client = TestClient::new(MemoryIo::http2, |_, io| async move {
         let mut server = h2::server::handshake(io).await.unwrap();
         let mut held = Vec::new();
         while let Some(Ok(request)) = server.accept().await {
@@ -128,7 +128,7 @@ async fn a_dropped_request_releases_its_slot() {
 
 #[tokio::test]
 async fn a_new_epoch_uses_new_connections() {
-    let client = Client::new(MemoryIo::http2, |number, io| never_ending(number, 250, io));
+    let client = TestClient::new(MemoryIo::http2, |number, io| never_ending(number, 250, io));
     for expected in [0, 0, 1, 1] {
         client.epoch.store(expected, Ordering::SeqCst);
         assert_eq!(number(&client).await.0 as u64, expected);
@@ -150,7 +150,7 @@ async fn an_abandoned_connection_attempt_is_not_reused() {
             Ok::<_, BoxError>(MemoryIo::http2(near))
         }
     }));
-    let client = Client::with_connectors([connector.clone(), connector], attempts);
+    let client = TestClient::with_connectors([connector.clone(), connector], attempts);
     let gave_up = tokio::time::timeout(Duration::from_secs(20), client.get("/x")).await;
     assert!(gave_up.is_err());
     // The first attempt would have timed out by now.
