@@ -145,7 +145,7 @@ const INVALID: &[(&str, &str)] = &[
     ),
     (
         "token-with-line-break",
-        "the credentials cannot be used: the bearer token has characters that a header cannot hold (a line break in the middle?): \
+        "the credentials cannot be used: the bearer token has characters that are not valid in a header (a line break in the middle?): \
          failed to parse header value",
     ),
     (
