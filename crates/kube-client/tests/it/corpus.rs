@@ -140,8 +140,7 @@ const INVALID: &[(&str, &str)] = &[
     ),
     (
         "provider-of-old",
-        "the credentials cannot be used: the user's auth-provider \"azure\" is not known (oidc and gcp are): use an `exec` credential \
-         program instead",
+        "the credentials cannot be used: the user's auth-provider \"azure\" is not supported (oidc and gcp are): use an `exec` plugin instead",
     ),
     (
         "token-with-line-break",
