@@ -6,22 +6,23 @@ use serde_json::{Value, json};
 use super::{
     descriptions::ALTERNATIVES,
     node::{
-        INT_OR_STRING, Kind, Node, OPEN, RULES, VALIDATIONS, add_condition, flag, kind, property, set_kind,
+        INT_OR_STRING, Node, NodeType, OPEN, RULES, VALIDATIONS, add_condition, flag, node_type, property,
+        set_type,
     },
 };
 
 /// Narrows `node` to the values that `other` allows too. The description of `node` has precedence.
 pub(super) fn intersect(node: &mut Node, mut other: Node) {
-    match (kind(node), kind(&other)) {
+    match (node_type(node), node_type(&other)) {
         (None, _) => {
             if let Some(nullable) = other.get("nullable").filter(|_| !flag(node, "nullable")) {
                 node.insert("nullable".into(), nullable.clone());
             }
-            if let Some(kind) = kind(&other) {
-                set_kind(node, kind);
+            if let Some(node_type) = node_type(&other) {
+                set_type(node, node_type);
             }
         }
-        (_, None | Some(Kind::Any)) => {}
+        (_, None | Some(NodeType::Any)) => {}
         (Some(of_node), Some(of_other)) => {
             if !flag(&other, "nullable") {
                 node.remove("nullable");
@@ -30,11 +31,11 @@ pub(super) fn intersect(node: &mut Node, mut other: Node) {
                 for key in ["type", INT_OR_STRING, OPEN] {
                     node.remove(key);
                 }
-                set_kind(node, narrower);
+                set_type(node, narrower);
             }
         }
     }
-    if flag(&other, OPEN) && kind(&other) != Some(Kind::Any) {
+    if flag(&other, OPEN) && node_type(&other) != Some(NodeType::Any) {
         node.insert(OPEN.into(), true.into());
     }
     for key in ["type", "nullable", INT_OR_STRING, OPEN] {
@@ -45,13 +46,13 @@ pub(super) fn intersect(node: &mut Node, mut other: Node) {
     }
 }
 
-/// The kind of `other`, if it allows fewer values than that of `node`.
-fn narrower(node: &Kind, other: Kind) -> Option<Kind> {
-    let is = |kind: &Kind, name: &str| *kind == Kind::Type(name.to_owned());
+/// The type of `other`, if it allows fewer values than that of `node`.
+fn narrower(node: &NodeType, other: NodeType) -> Option<NodeType> {
+    let is = |node_type: &NodeType, name: &str| *node_type == NodeType::Type(name.to_owned());
     let narrows = match node {
-        Kind::Any => true,
-        Kind::IntOrString => matches!(other, Kind::Type(_)),
-        Kind::Type(_) => is(node, "number") && is(&other, "integer"),
+        NodeType::Any => true,
+        NodeType::IntOrString => matches!(other, NodeType::Type(_)),
+        NodeType::Type(_) => is(node, "number") && is(&other, "integer"),
     };
     narrows.then_some(other)
 }
@@ -98,17 +99,17 @@ pub(super) fn append_new(own: &mut Vec<Value>, values: Vec<Value>) {
 /// The node that allows the values of `a` and of `b`, as far as a structural schema can express that outside of `anyOf`.
 pub(super) fn union(a: &Node, b: &Node) -> Node {
     let mut node = Node::new();
-    let kind = union_kind(kind(a), kind(b));
-    let anything = kind == Kind::Any;
+    let node_type = union_type(node_type(a), node_type(b));
+    let anything = node_type == NodeType::Any;
     if flag(a, "nullable")
         || flag(b, "nullable")
-        || (anything && (self::kind(a).is_none() || self::kind(b).is_none()))
+        || (anything && (self::node_type(a).is_none() || self::node_type(b).is_none()))
     {
         node.insert("nullable".into(), true.into());
     } else if let (Some(never), Some(_)) = (a.get("nullable"), b.get("nullable")) {
         node.insert("nullable".into(), never.clone());
     }
-    set_kind(&mut node, kind);
+    set_type(&mut node, node_type);
     for (key, value) in a {
         let other = b.get(key);
         match (key.as_str(), value, other) {
@@ -166,22 +167,21 @@ fn remove_all_defaults(node: &mut Node) {
     }
 }
 
-fn union_kind(a: Option<Kind>, b: Option<Kind>) -> Kind {
-    let (Some(a), Some(b)) = (a, b) else { return Kind::Any };
+fn union_type(a: Option<NodeType>, b: Option<NodeType>) -> NodeType {
+    let (Some(a), Some(b)) = (a, b) else { return NodeType::Any };
     if a == b {
         return a;
     }
-    let is = |kind: &Kind, name: &str| *kind == Kind::Type(name.to_owned());
+    let is = |node_type: &NodeType, name: &str| *node_type == NodeType::Type(name.to_owned());
     let has = |name: &str| is(&a, name) || is(&b, name);
     if has("integer") && has("number") {
-        Kind::Type("number".into())
-    } else if [&a, &b]
-        .iter()
-        .all(|kind| is(kind, "integer") || is(kind, "string") || **kind == Kind::IntOrString)
-    {
-        Kind::IntOrString
+        NodeType::Type("number".into())
+    } else if [&a, &b].iter().all(|node_type| {
+        is(node_type, "integer") || is(node_type, "string") || **node_type == NodeType::IntOrString
+    }) {
+        NodeType::IntOrString
     } else {
-        Kind::Any
+        NodeType::Any
     }
 }
 

@@ -7,8 +7,8 @@ use super::{
     combine::{intersect, union},
     descriptions::{put_descriptions, take_descriptions},
     node::{
-        Kind, Node, VALIDATIONS, add_condition, flag, inferred_kind, is_null_only, kind, property, required,
-        set_kind,
+        Node, NodeType, VALIDATIONS, add_condition, flag, inferred_type, is_null_only, node_type, property,
+        required, set_type,
     },
     optional::enum_beside_null,
     rules,
@@ -18,13 +18,14 @@ use super::{
 pub(super) fn hoist(node: &mut Node, key: &str, branches: Vec<Node>) {
     let (nulls, mut branches): (Vec<Node>, Vec<Node>) = branches.into_iter().partition(is_null_only);
     branches.dedup();
-    let parent_kind = kind(node).or_else(|| inferred_kind(node)).filter(|kind| *kind != Kind::Any);
-    for branch in branches.iter_mut().filter(|branch| kind(branch).is_none()) {
-        if parent_kind.is_some() && flag(node, "nullable") {
+    let parent_type =
+        node_type(node).or_else(|| inferred_type(node)).filter(|node_type| *node_type != NodeType::Any);
+    for branch in branches.iter_mut().filter(|branch| node_type(branch).is_none()) {
+        if parent_type.is_some() && flag(node, "nullable") {
             branch.insert("nullable".into(), true.into()); // the parent decides about null
         }
-        if let Some(kind) = parent_kind.clone().or_else(|| inferred_kind(branch)) {
-            set_kind(branch, kind);
+        if let Some(node_type) = parent_type.clone().or_else(|| inferred_type(branch)) {
+            set_type(branch, node_type);
         }
     }
     let several = branches.len() > 1;
@@ -52,7 +53,7 @@ pub(super) fn hoist(node: &mut Node, key: &str, branches: Vec<Node>) {
 /// The value validations of `branch` that `merged` does not have.
 pub(super) fn residue(branch: &Node, merged: &Node) -> Node {
     let mut rest = Node::new();
-    if kind(merged) == Some(Kind::Any) {
+    if node_type(merged) == Some(NodeType::Any) {
         return rest;
     }
     for (key, value) in branch.iter().filter(|(key, value)| merged.get(*key) != Some(value)) {

@@ -58,7 +58,7 @@ pub(super) fn add_condition(node: &mut Node, condition: Value) {
 
 /// The type of a structural node, which every node must have.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum Kind {
+pub(super) enum NodeType {
     Type(String),
     IntOrString,
     /// Any value: open, without a type.
@@ -66,19 +66,19 @@ pub(super) enum Kind {
 }
 
 /// The type of `node`, `None` if it has none yet.
-pub(super) fn kind(node: &Node) -> Option<Kind> {
+pub(super) fn node_type(node: &Node) -> Option<NodeType> {
     if flag(node, INT_OR_STRING) {
-        return Some(Kind::IntOrString);
+        return Some(NodeType::IntOrString);
     }
     match node.get("type") {
-        Some(Value::String(name)) => Some(Kind::Type(name.clone())),
-        _ if flag(node, OPEN) => Some(Kind::Any),
+        Some(Value::String(name)) => Some(NodeType::Type(name.clone())),
+        _ if flag(node, OPEN) => Some(NodeType::Any),
         _ => None,
     }
 }
 
 /// The type that the keywords of a node without a type imply.
-pub(super) fn inferred_kind(node: &Node) -> Option<Kind> {
+pub(super) fn inferred_type(node: &Node) -> Option<NodeType> {
     let type_of_values = node.get("enum").and_then(Value::as_array).and_then(|values| common_type(values));
     let has = |keys: &[&str]| keys.iter().any(|key| node.contains_key(*key));
     let name = match type_of_values {
@@ -87,7 +87,7 @@ pub(super) fn inferred_kind(node: &Node) -> Option<Kind> {
         None if has(&["items"]) => "array",
         None => return None,
     };
-    Some(Kind::Type(name.into()))
+    Some(NodeType::Type(name.into()))
 }
 
 fn common_type(values: &[Value]) -> Option<&'static str> {
@@ -104,10 +104,10 @@ fn common_type(values: &[Value]) -> Option<&'static str> {
     values.iter().all(|value| name(value) == Some(first)).then_some(first)
 }
 
-pub(super) fn set_kind(node: &mut Node, kind: Kind) {
-    match kind {
-        Kind::Type(name) => node.insert("type".into(), name.into()),
-        Kind::IntOrString => node.insert(INT_OR_STRING.into(), true.into()),
-        Kind::Any => node.insert(OPEN.into(), true.into()),
+pub(super) fn set_type(node: &mut Node, node_type: NodeType) {
+    match node_type {
+        NodeType::Type(name) => node.insert("type".into(), name.into()),
+        NodeType::IntOrString => node.insert(INT_OR_STRING.into(), true.into()),
+        NodeType::Any => node.insert(OPEN.into(), true.into()),
     };
 }

@@ -9,8 +9,8 @@ use super::{
     keywords::normalize,
     merge_strategy,
     node::{
-        INT_OR_STRING, Kind, Node, OPEN, RULES, VALIDATIONS, flag, inferred_kind, is_null_only, kind,
-        set_kind,
+        INT_OR_STRING, Node, NodeType, OPEN, RULES, VALIDATIONS, flag, inferred_type, is_null_only,
+        node_type, set_type,
     },
     refs,
 };
@@ -24,8 +24,8 @@ impl Rewriter {
     /// The structural form of a complete schema: a root, a property, an item.
     pub(super) fn node(&self, schema: Value) -> Node {
         let mut node = self.branch(schema);
-        if let (None, Some(kind)) = (kind(&node), inferred_kind(&node)) {
-            set_kind(&mut node, kind);
+        if let (None, Some(node_type)) = (node_type(&node), inferred_type(&node)) {
+            set_type(&mut node, node_type);
         }
         complete(&mut node);
         node
@@ -79,7 +79,7 @@ impl Rewriter {
             Some(definition) => {
                 let mut node = Node::new();
                 if definition.get("type").is_some_and(|name| name == "object") {
-                    set_kind(&mut node, Kind::Type("object".into()));
+                    set_type(&mut node, NodeType::Type("object".into()));
                 }
                 node.insert(OPEN.into(), true.into());
                 node
@@ -120,8 +120,8 @@ fn complete(node: &mut Node) {
         node.insert("maxProperties".into(), 0.into());
         node.entry("type").or_insert("object".into());
     }
-    if kind(node).is_none() {
-        set_kind(node, Kind::Any);
+    if node_type(node).is_none() {
+        set_type(node, NodeType::Any);
         node.insert("nullable".into(), true.into());
     }
     let fields = node.get("properties").and_then(Value::as_object).is_some_and(|fields| !fields.is_empty());
@@ -136,7 +136,7 @@ fn complete(node: &mut Node) {
         }
         _ => {}
     }
-    if kind(node) == Some(Kind::Type("array".into())) {
+    if node_type(node) == Some(NodeType::Type("array".into())) {
         node.entry("items").or_insert(json!({ OPEN: true, "nullable": true }));
     }
     if flag(node, INT_OR_STRING) {

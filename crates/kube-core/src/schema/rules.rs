@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use super::{
     combine::append_new,
-    node::{INT_OR_STRING, Kind, Node, RULES, flag, kind, property, required},
+    node::{INT_OR_STRING, Node, NodeType, RULES, flag, node_type, property, required},
 };
 
 /// Removes and returns the rules of every branch.
@@ -26,7 +26,7 @@ pub(super) fn put_rules(
     tag: Option<&str>,
     rules: Vec<Vec<Value>>,
 ) {
-    if rules.iter().all(Vec::is_empty) || kind(merged) != Some(Kind::Type("object".into())) {
+    if rules.iter().all(Vec::is_empty) || node_type(merged) != Some(NodeType::Type("object".into())) {
         return;
     }
     let shared = |rule: &Value| rules.iter().all(|others| others.contains(rule));
