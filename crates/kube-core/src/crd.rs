@@ -44,12 +44,12 @@ pub trait CustomResourceExt {
 ///
 /// let nothing = merge_crds(vec![], "v1").unwrap_err();
 /// assert!(matches!(nothing, MergeError::MissingCrds));
-/// assert_eq!(nothing.to_string(), "no definitions given: pass at least one `crd()`");
+/// assert_eq!(nothing.to_string(), "there is no definition to merge: pass at least one `crd()`");
 /// ```
 #[derive(Debug, thiserror::Error)]
 pub enum MergeError {
     /// The list of definitions is empty.
-    #[error("no definitions given: pass at least one `crd()`")]
+    #[error("there is no definition to merge: pass at least one `crd()`")]
     MissingCrds,
 
     /// No definition has the storage version.

@@ -37,7 +37,7 @@ fn get() {
 fn list() {
     let list = |lp: &ListParams| {
         let shown = show(pods().list(lp));
-        let target = shown.strip_suffix(ACCEPT).expect("asks for JSON").trim_end();
+        let target = shown.strip_suffix(ACCEPT).expect("accepts JSON").trim_end();
         target.strip_prefix("GET /api/v1/namespaces/web/pods").expect("on the collection").to_owned()
     };
     let lp = ListParams::default;
@@ -90,7 +90,7 @@ fn list_does_not_send_a_timeout() {
 fn watch() {
     let watch = |wp: &WatchParams, version: &str| {
         let shown = show(pods().watch(wp, version));
-        let target = shown.strip_suffix(ACCEPT).expect("asks for JSON").trim_end();
+        let target = shown.strip_suffix(ACCEPT).expect("accepts JSON").trim_end();
         target.strip_prefix("GET /api/v1/namespaces/web/pods?&watch=true").expect("a watch").to_owned()
     };
     let wp = WatchParams::default;
