@@ -8,7 +8,10 @@ use hyper_util::{
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
-use super::{BoxError, serve::HttpService};
+use super::{
+    service::{BoxError, HttpService},
+    tls::TlsSettings,
+};
 
 /// How long a peer may take for its TLS handshake, or to answer a ping.
 const PEER_TIMEOUT: Duration = Duration::from_secs(10);
@@ -73,7 +76,7 @@ where
 
 /// A TLS handshake with a time limit; `None` (after a log line) if it fails.
 pub(super) async fn handshake(
-    tls: &super::TlsSettings,
+    tls: &TlsSettings,
     tcp: tokio::net::TcpStream,
 ) -> Option<tokio_rustls::server::TlsStream<tokio::net::TcpStream>> {
     let acceptor = tokio_rustls::TlsAcceptor::from(tls.current());

@@ -1,20 +1,22 @@
 use std::{io, net::SocketAddr, time::Duration};
 
-use hyper::{body::Incoming, rt::Executor};
-use tokio::net::TcpListener;
+use hyper::rt::Executor;
+use tokio::net::{TcpListener, TcpStream};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
-use tower_service::Service;
 
 use super::{
-    BoxError, PeerCertificates, TlsSettings,
-    accept::accept,
     connection::{self, Tracked},
-    peer::WithPeer,
+    peer::{PeerCertificates, WithPeer},
+    service::HttpService,
+    tls::TlsSettings,
 };
 
 const DEFAULT_DRAIN: Duration = Duration::from_secs(10);
 /// Many watches share one connection, so the limit is far above hyper's 200.
 const DEFAULT_STREAMS: u32 = 4096;
+
+const MIN_BACKOFF: Duration = Duration::from_millis(5);
+const MAX_BACKOFF: Duration = Duration::from_secs(1);
 
 /// A bound socket, ready to [`serve`](Self::serve).
 ///
@@ -146,29 +148,30 @@ impl Listener {
     }
 }
 
-/// What a [`Listener`] serves: a cloneable tower service from requests to responses. Implemented for every
-/// service that fits; a blanket spelling of its bounds.
-pub trait HttpService:
-    Service<
-        http::Request<Incoming>,
-        Response = http::Response<Self::Body>,
-        Error: Into<BoxError>,
-        Future: Send,
-    > + Clone
-    + Send
-    + 'static
-{
-    /// The body of its responses.
-    type Body: http_body::Body<Data: Send, Error: Into<BoxError>> + Send + 'static;
+/// Accepts the next connection. A connection that was closed while queued is skipped. When the process is out of
+/// descriptors or memory, it retries after a pause that doubles up to a second.
+async fn accept(tcp: &TcpListener) -> (TcpStream, SocketAddr) {
+    let mut pause = MIN_BACKOFF;
+    loop {
+        match tcp.accept().await {
+            Ok(accepted) => return accepted,
+            Err(error) if is_peer_error(&error) => {
+                tracing::debug!(%error, "connection was closed before it was accepted")
+            }
+            Err(error) => {
+                tracing::warn!(%error, ?pause, "accepting connections failed, retrying after a pause");
+                tokio::time::sleep(pause).await;
+                pause = next_pause(pause);
+            }
+        }
+    }
 }
 
-impl<S, B> HttpService for S
-where
-    S: Service<http::Request<Incoming>, Response = http::Response<B>, Error: Into<BoxError>, Future: Send>
-        + Clone
-        + Send
-        + 'static,
-    B: http_body::Body<Data: Send, Error: Into<BoxError>> + Send + 'static,
-{
-    type Body = B;
+pub(super) fn next_pause(pause: Duration) -> Duration {
+    (pause * 2).min(MAX_BACKOFF)
+}
+
+fn is_peer_error(error: &io::Error) -> bool {
+    use io::ErrorKind::{ConnectionAborted, ConnectionRefused, ConnectionReset};
+    matches!(error.kind(), ConnectionAborted | ConnectionRefused | ConnectionReset)
 }

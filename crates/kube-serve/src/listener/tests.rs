@@ -15,7 +15,7 @@ use tokio::{
     task::JoinHandle,
 };
 
-use super::{Listener, Served, TlsSettings, accept::next_pause};
+use super::{Listener, Served, TlsSettings, serve::next_pause};
 
 struct Running {
     addr: std::net::SocketAddr,
