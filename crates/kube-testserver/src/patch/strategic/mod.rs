@@ -1,7 +1,6 @@
-//! Strategic merge patch: a merge patch whose schema says which lists merge, and by which key. `list` and `map` call each other, because lists contain maps and maps contain lists.
+//! Strategic merge patch: a merge patch whose schema says which lists merge, and by which key.
 
-mod list;
-mod map;
+mod merge;
 mod order;
 mod restore;
 
@@ -24,7 +23,7 @@ pub(crate) fn apply(schema: &Schema, target: &mut Value, patch: &Value) -> Resul
         *target = Value::Object(Default::default());
     }
     let Value::Object(object) = target else { return Ok(()) };
-    map::merge(Some(schema.root()), object, changes).map_err(|error| match error {
+    merge::merge_map(Some(schema.root()), object, changes).map_err(|error| match error {
         PatchError::Invalid { message, .. } => PatchError::Invalid { patch: golang::plain(patch), message },
         other => other,
     })

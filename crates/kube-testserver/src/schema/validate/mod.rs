@@ -1,6 +1,5 @@
-//! Validation of values by their schema: all violations, with the messages of the genuine server. `walk` and `branches` call each other, because branches contain schemas.
+//! Validation of values by their schema: all violations, with the messages of the genuine server. Recursive, like the schemas.
 
-mod branches;
 mod embedded;
 mod format;
 mod lists;
