@@ -1,4 +1,4 @@
-//! Kubernetes for Rust: a client, a controller runtime and derive macros for custom resources.
+//! A Kubernetes client, a controller runtime, and derive macros for custom resources.
 //!
 //! This crate contains no code of its own. It re-exports the other crates of the workspace; its features select which of them are built:
 //!
@@ -6,24 +6,31 @@
 //! |---|---|---|
 //! | `client` | [`Client`], [`Api`], [`discovery`]; enables `config` | yes |
 //! | `config` | [`Config`]: kubeconfig files and in-cluster credentials | by `client` |
-//! | `rustls-tls` | TLS by rustls | yes |
-//! | `ring`, `aws-lc-rs` | the cryptography of rustls; with both, aws-lc-rs is used | `ring` |
+//! | `rustls-tls` | TLS by rustls, with the cryptography of `ring` or `aws-lc-rs` | yes |
+//! | `ring` | with rustls: the cryptography of ring | yes |
+//! | `aws-lc-rs` | with rustls: the cryptography of aws-lc-rs, also if `ring` is on | |
 //! | `webpki-roots` | with rustls: Mozilla's CA certificates built in, instead of the platform's | |
 //! | `openssl-tls` | TLS by OpenSSL; if `rustls-tls` is on too, rustls is used, and OpenSSL through `client::ConfigExt` | |
-//! | `http-proxy`, `socks5`, `proxy` (both) | proxies: `Config::proxy_url`, `HTTPS_PROXY` | |
-//! | `oidc`, `oauth` | OpenID Connect with refresh tokens; Google's default credentials | |
+//! | `http-proxy` | HTTP proxies (CONNECT): `Config::proxy_url`, `HTTPS_PROXY` | |
+//! | `socks5` | SOCKS5 proxies, set in the same way | |
+//! | `proxy` | `http-proxy` and `socks5` | |
+//! | `oidc` | credentials by OpenID Connect with refresh tokens | |
+//! | `oauth` | Google's default credentials | |
 //! | `runtime` | the module `runtime`: watchers, caches, controllers | |
 //! | `derive` | the derive macros `CustomResource`, `KubeSchema`, `Resource` | |
 //! | `ws` | `Api::exec`, `Api::attach`, `Api::portforward`, ephemeral containers, `Client::connect` | |
+//! | `kubelet-debug` | `Client::kubelet_node_exec` and the like: a kubelet without the API server; enables `ws` | |
 //! | `gzip` | compressed responses, where servers support it | |
 //! | `metrics` | the `rest_client_*` metrics, through the `metrics` facade | |
 //! | `jsonpatch` | `api::Patch::Json` | |
 //! | `admission` | `core::admission`: admission reviews | |
-//! | `cel` | `core::cel`: evaluates the rules of a custom resource without a server | |
-//! | `kubelet-debug` | `Client::kubelet_node_exec` and the like: a kubelet without the API server; enables `ws` | |
-//! | `unstable-client` | `client::scope`, `Client::get`, `Client::list`, `Client::fetch` | |
+//! | `cel` | `core::cel`: evaluates the validation rules of a custom resource without a server | |
 //! | `hyper-util-tracing` | `tracing` events of the HTTP connection pool | |
-//! | `unstable-runtime`, `unstable-runtime-…` | `runtime`; what these names enable in the 5.0 line is always on | |
+//! | `unstable-client` | `client::scope`, `Client::get`, `Client::list`, `Client::fetch` | |
+//! | `unstable-runtime` | `runtime`; what it enables in kube 5.0 is always available | |
+//! | `unstable-runtime-subscribe` | as `unstable-runtime` | |
+//! | `unstable-runtime-stream-control` | as `unstable-runtime` | |
+//! | `unstable-runtime-reconcile-on` | as `unstable-runtime` | |
 //!
 //! # Example
 //!
@@ -32,7 +39,7 @@
 //! use kube::{Api, Client, api::PostParams};
 //!
 //! # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
-//! // A real program starts with `Client::try_default().await?`; a test with a server of its own.
+//! // A program calls `Client::try_default().await?`. This example uses an API server in the process.
 //! let client = Client::new(kube_testserver::ApiServer::new(), "default");
 //! let maps: Api<ConfigMap> = Api::default_namespaced(client);
 //! let map = ConfigMap { metadata: kube::api::ObjectMeta { name: Some("hello".into()), ..Default::default() }, ..Default::default() };
@@ -42,7 +49,7 @@
 //! # }).unwrap();
 //! ```
 
-/// Types and pure functions of the protocol: all of `kube_core`, and with `derive` the macro that belongs to them.
+/// Types and pure functions of the Kubernetes API: all of `kube_core`, and with the feature `derive` the macro `KubeSchema`.
 pub mod core {
     pub use kube_core::*;
     #[cfg(feature = "derive")]
@@ -64,7 +71,7 @@ pub use kube_derive::{CustomResource, KubeSchema, Resource};
 
 /// The extension traits, for one `use kube::prelude::*`.
 ///
-/// Traits come in without a name (`as _`, but for `NamespacedRef`), so that they add methods and nothing else to a program's scope.
+/// Traits are imported as `_`, except `NamespacedRef`, so that they add methods but no names to the scope.
 pub mod prelude {
     #[cfg(feature = "client")]
     pub use kube_client::client::ConfigExt as _;
