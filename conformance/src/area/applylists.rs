@@ -29,7 +29,7 @@ pub(crate) fn cases() -> Vec<Case> {
         custom("applylists/map-fields-merged", "fields of one item may have several managers", map_fields),
         custom(
             "applylists/map-item-given-up",
-            "an item of a map list that its only manager leaves out goes away",
+            "an item of a map list that its only manager omits is removed",
             map_given_up,
         ),
         custom("applylists/map-managed-by-key", "managedFields name items by their key", map_managed),
@@ -38,8 +38,12 @@ pub(crate) fn cases() -> Vec<Case> {
             "a conflict inside a map list names the item by its key",
             map_conflict,
         ),
-        custom("applylists/map-key-missing", "an applied item without its key is refused", map_key_missing),
-        custom("applylists/map-duplicate-key", "an applied list with a key twice is refused", map_duplicate),
+        custom("applylists/map-key-missing", "an applied item without its key is rejected", map_key_missing),
+        custom(
+            "applylists/map-duplicate-key",
+            "an applied list with a duplicate key is rejected",
+            map_duplicate,
+        ),
         custom("applylists/granular-map-merged", "keys of a map are merged", granular),
         custom(
             "applylists/atomic-map-replaced",
@@ -47,7 +51,7 @@ pub(crate) fn cases() -> Vec<Case> {
             atomic_map,
         ),
         custom("applylists/order-of-applied-list", "the applied order of a map list is kept", order),
-        custom("applylists/set-duplicate", "a set with a value twice is refused", set_duplicate),
+        custom("applylists/set-duplicate", "a set with a duplicate value is rejected", set_duplicate),
         core(
             "applylists/config-map-keys",
             "keys of a ConfigMap's data are merged between managers",
@@ -55,7 +59,7 @@ pub(crate) fn cases() -> Vec<Case> {
         ),
         core(
             "applylists/config-map-given-up",
-            "a key of data that is left out goes away",
+            "a key of data that is omitted is removed",
             config_map_given_up,
         ),
         core("applylists/containers-by-name", "containers of a pod template are merged by name", containers),

@@ -16,23 +16,23 @@ use crate::{
 pub(crate) fn cases() -> Vec<Case> {
     [
         needing(Need::Identities, "auth/bad-token-401", "an unknown bearer token: 401 Unauthorized with a Status", bad_token),
-        needing(Need::Identities, "auth/token", "a known bearer token is let in", token),
-        needing(Need::Identities, "auth/client-certificate", "a client certificate is let in, and may do what its groups may", certificate),
+        needing(Need::Identities, "auth/token", "a known bearer token is accepted", token),
+        needing(Need::Identities, "auth/client-certificate", "a client certificate is accepted, with the rights of its groups", certificate),
         needing(Need::Identities, "auth/read-only-may-read", "a reader may get, list and watch", reader_reads),
         needing(Need::Identities, "auth/read-only-may-not-write-403", "a reader may not create: 403 Forbidden with user, verb and resource", reader_writes),
         needing(Need::Identities, "auth/nobody-403", "a user without rights: 403, naming the namespace", without_rights),
-        needing(Need::Identities, "auth/nobody-may-discover", "every user may do discovery and ask for the version", discovery),
-        needing(Need::Identities, "auth/forbidden-even-if-missing", "an object that does not exist is 403 to one who may not get it", forbidden_missing),
+        needing(Need::Identities, "auth/nobody-may-discover", "every user may read discovery and /version", discovery),
+        needing(Need::Identities, "auth/forbidden-even-if-missing", "a missing object is 403 for a user who may not get it", forbidden_missing),
         needing(Need::Identities, "auth/delete-403", "a reader may not delete: 403, the object stays", delete),
         needing(Need::Identities, "auth/patch-403", "a reader may not patch: 403", patch),
-        needing(Need::Identities, "auth/impersonate-user", "an administrator may act as another user by Impersonate-User", impersonate),
-        needing(Need::Identities, "auth/impersonate-403", "who may not impersonate: 403", impersonate_forbidden),
-        needing(Need::Rbac, "auth/self-subject-access-review", "SelfSubjectAccessReview answers allowed", self_review),
+        needing(Need::Identities, "auth/impersonate-user", "an administrator may impersonate another user by Impersonate-User", impersonate),
+        needing(Need::Identities, "auth/impersonate-403", "impersonation without the right: 403", impersonate_forbidden),
+        needing(Need::Rbac, "auth/self-subject-access-review", "SelfSubjectAccessReview returns allowed", self_review),
         needing(Need::Rbac, "auth/subject-access-review-denied", "SubjectAccessReview of a user without rights: not allowed", subject_review),
-        needing(Need::Rbac, "auth/role-grants", "a Role and its binding grant what they say, in their namespace only", role_grants),
+        needing(Need::Rbac, "auth/role-grants", "a Role and its binding grant the rights of its rules, in their namespace only", role_grants),
         needing(Need::Rbac, "auth/resource-names", "a rule with resourceNames grants those objects only", resource_names),
         needing(Need::Rbac, "auth/subresource-apart", "rights on a resource are not rights on its subresource", subresource),
-        needing(Need::Rbac, "auth/escalation-403", "who lacks a right cannot grant it: 403", escalation),
+        needing(Need::Rbac, "auth/escalation-403", "granting a right that the user lacks: 403", escalation),
     ]
     .concat()
 }

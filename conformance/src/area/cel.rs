@@ -1,4 +1,4 @@
-//! `x-kubernetes-validations`: what rules see, which values and with which messages they refuse, and which rules are invalid. Servers before 1.25 ignore all rules.
+//! `x-kubernetes-validations`: what rules can access, which values they reject with which messages, and which rules are invalid. Servers before 1.25 ignore all rules.
 
 use http::Method;
 use serde_json::{Value, json};
@@ -51,7 +51,7 @@ fn writes() -> Vec<(&'static str, &'static str, Write)> {
         ("fraction", "a whole number is a fraction where the schema says so", fine(json!({"ratio": 1}))),
         ("list-item", "a rule of items, with the index of the item", new(json!({"list": ["a", "bad"]}), (INVALID, "spec.list[1]", "failed rule: self != 'bad'"))),
         ("list", "a rule of a list", new(json!({"list": ["a", "b", "c"]}), (INVALID, "spec.list", "failed rule: self.size() < 3"))),
-        ("map", "a rule of a map sees its keys", new(json!({"map": {"x": 1}}), (INVALID, "spec.map", "failed rule: self.all(k, k != 'x')"))),
+        ("map", "a rule of a map can access its keys", new(json!({"map": {"x": 1}}), (INVALID, "spec.map", "failed rule: self.all(k, k != 'x')"))),
         ("map-value", "a rule of the values of a map, with the key", new(json!({"map": {"y": 0}}), (INVALID, "spec.map[y]", "failed rule: self > 0"))),
         ("missing-field", "a rule that reads a missing field fails with the error of its evaluation", new(json!({"pair": {"a": "q"}}), (INVALID, "spec.pair", "no such key: b evaluating rule"))),
         ("division", "a rule that divides by zero fails with the error of its evaluation", new(json!({"divisor": 0}), (INVALID, "spec.divisor", "division by zero evaluating rule: 10 / self > 1"))),
@@ -60,7 +60,7 @@ fn writes() -> Vec<(&'static str, &'static str, Write)> {
         ("int-or-string", "an int-or-string is of the type it has", new(json!({"port": 2}), (INVALID, "spec.port", "failed rule"))),
         ("int-or-string-text", "an int-or-string that is a text", fine(json!({"port": "x"}))),
         ("escaped-dash", "a property with a dash is called __dash__", new(json!({"name-x": "z"}), (INVALID, "spec", "name__dash__x"))),
-        ("escaped-keyword", "a property named as a keyword stands between underscores", new(json!({"in": "z"}), (INVALID, "spec", "__in__"))),
+        ("escaped-keyword", "a property named like a keyword is escaped with underscores", new(json!({"in": "z"}), (INVALID, "spec", "__in__"))),
         ("nullable-null", "a rule is not evaluated for null", fine(json!({"maybe": null}))),
         ("not-asked-of-wrong-type", "rules are not evaluated while a value has the wrong type", new(json!({"number": "x"}), (INVALID, "<nil>", "some validation rules were not checked"))),
         ("asked-despite-other-errors", "rules are evaluated although a pattern does not match", new(json!({"pattern": "ABC", "number": 1}), (INVALID, "spec.number", "failed rule: self > 5"))),
@@ -81,7 +81,7 @@ fn writes() -> Vec<(&'static str, &'static str, Write)> {
     ]
 }
 
-/// An invalid rule, or an invalid field beside it, that is refused with its CRD: path and message.
+/// An invalid rule, or an invalid field next to it, that is rejected with its CRD: path and message.
 // One row per line.
 #[rustfmt::skip]
 fn rules() -> Vec<(&'static str, &'static str, Value, Objection)> {
@@ -115,12 +115,12 @@ pub(crate) fn cases() -> Vec<Case> {
         })
     });
     let others = [
-        custom("cel/root-sees-names", "a rule of the whole object sees kind, apiVersion and the name (since 1.25)", root),
+        custom("cel/root-sees-names", "a rule of the whole object can access kind, apiVersion and the name (since 1.25)", root),
         custom("cel/status", "rules of status are evaluated when status is written (since 1.25)", status),
-        custom("cel/apply", "an applied object is judged as any other (since 1.25)", applied),
-        custom("cel/ratchet", "what was there before a rule came is let be while it does not change (since 1.30)", ratchet),
+        custom("cel/apply", "rules are evaluated on apply too (since 1.25)", applied),
+        custom("cel/ratchet", "a value older than a rule is accepted while it does not change (since 1.30)", ratchet),
         custom("cel/uncorrelatable-422", "oldSelf within a list without keys: the CRD is rejected (since 1.25)", uncorrelatable),
-        custom("cel/default-must-hold-422", "a default that breaks a rule: refused with the CRD (since 1.25)", default),
+        custom("cel/default-must-hold-422", "a default that violates a rule: the CRD is rejected (since 1.25)", default),
     ];
     writes.chain(rules).chain(others.into_iter().flatten()).collect()
 }

@@ -21,15 +21,15 @@ pub(crate) fn cases() -> Vec<Case> {
         custom(&format!("conversion/refuses-{id}-422"), rule, move |cx| refuses(cx, conversion.clone(), message))
     });
     let others = [
-        custom("conversion/create-in-other-version", "an object created in another version is stored converted, and answered as it was sent", create_other),
+        custom("conversion/create-in-other-version", "an object created in another version is stored converted, and returned as sent", create_other),
         custom("conversion/get-in-other-version", "an object is read in the requested version", get_other),
         custom("conversion/list-in-other-version", "a list is converted", list_other),
         custom("conversion/watch-in-other-version", "a watch is converted", watch_other),
         custom("conversion/update-in-other-version", "an update in another version", update_other),
         custom("conversion/patch-in-other-version", "a patch is applied in the version it is sent in", patch_other),
         custom("conversion/apply-in-other-version", "an apply is merged in the version it is sent in", apply_other),
-        custom("conversion/review", "the ConversionReview that the webhook gets", review),
-        custom("conversion/storage-version-needs-nobody", "the stored version can be read and written while the webhook fails", stored),
+        custom("conversion/review", "the ConversionReview that the webhook receives", review),
+        custom("conversion/storage-version-needs-nobody", "the storage version can be read and written while the webhook fails", stored),
         custom("conversion/validated-in-own-version-422", "an object is validated by the schema of its version", validated),
         custom("conversion/labels", "a conversion may change labels", labels),
         custom("conversion/metadata-kept", "a conversion cannot change the rest of metadata", metadata),
@@ -42,10 +42,10 @@ pub(crate) fn cases() -> Vec<Case> {
 fn broken() -> Vec<(&'static str, &'static str, How, &'static str)> {
     vec![
         ("fails", "a conversion that fails, with its message", How::Fails, "failed: cannot"),
-        ("count", "a conversion that gives too few objects", How::Nothing, "returned 0 objects, expected 1"),
+        ("count", "a conversion that returns too few objects", How::Nothing, "returned 0 objects, expected 1"),
         ("name", "a conversion that changes the name", How::Renames, "must have the same name: a != other"),
         ("version", "a conversion to another version", How::WrongVersion, "invalid groupVersion"),
-        ("server-error", "a webhook that answers 500", How::ServerError, "has prevented the request from succeeding"),
+        ("server-error", "a webhook that responds with 500", How::ServerError, "has prevented the request from succeeding"),
     ]
 }
 

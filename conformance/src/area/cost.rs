@@ -67,12 +67,12 @@ pub(crate) fn cases() -> Vec<Case> {
     });
     let whole = custom(
         "cost/schema-422",
-        "rules that together may cost too much: the schema is refused, and the rules are named",
+        "rules whose total estimated cost is too high: the schema is rejected, naming the rules",
         whole,
     );
     let nested = custom(
         "cost/nested",
-        "a rule within lists without limits costs as often as it fits into a request",
+        "the cost of a rule inside unbounded lists is multiplied by the items that fit into a request",
         nested,
     );
     rows.chain(whole).chain(nested).collect()

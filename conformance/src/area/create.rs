@@ -14,7 +14,7 @@ use crate::{
 #[rustfmt::skip]
 pub(crate) fn cases() -> Vec<Case> {
     [
-        each("create/answers-201-with-the-stored-object", "POST answers 201 with the object as stored", answers_201),
+        each("create/answers-201-with-the-stored-object", "POST returns 201 with the object as stored", answers_201),
         each("create/system-fields-are-set", "uid, resourceVersion and creationTimestamp are set by the server", system_fields),
         each("create/system-fields-of-client-ignored", "uid, creationTimestamp and deletionTimestamp sent by a client are ignored", client_system_fields),
         each("create/resource-version-refused", "metadata.resourceVersion must not be set on create: 400", resource_version),

@@ -23,15 +23,15 @@ pub(crate) fn cases() -> Vec<Case> {
     });
     let others = [
         core("defaults/job-selector", "a Job selects its pods by its own uid", job_selector),
-        core("defaults/nothing-is-not-kept", "empty lists and maps that may be left out are", nothing_kept),
-        core("defaults/claim-goes", "an unused claim disappears on delete, despite its finalizer", claim_goes),
-        core("defaults/all-problems-at-once", "every rule that is broken is named, in one answer", all_problems),
-        core("defaults/service-address", "a Service gets an address of the cluster, and keeps it when patched", service_address),
-        core("defaults/service-port-taken-422", "a port of nodes that another Service has: 422", port_taken),
-        core("defaults/service-port-twice-422", "a port of nodes that a Service has twice: 422 Duplicate", port_twice),
-        core("defaults/service-port-range-422", "a port of nodes outside of the range: 422", port_range),
-        core("defaults/service-address-taken-422", "an address that another Service has: 422", address_taken),
-        core("defaults/service-node-port", "a NodePort Service gets a port of each node, and keeps it when patched", node_port),
+        core("defaults/nothing-is-not-kept", "empty optional lists and maps are omitted", nothing_kept),
+        core("defaults/claim-goes", "an unused claim is removed on delete, despite its finalizer", claim_goes),
+        core("defaults/all-problems-at-once", "one response names all violated rules", all_problems),
+        core("defaults/service-address", "a Service gets a cluster IP, and keeps it when patched", service_address),
+        core("defaults/service-port-taken-422", "a node port that another Service has: 422", port_taken),
+        core("defaults/service-port-twice-422", "a duplicate node port in a Service: 422 Duplicate", port_twice),
+        core("defaults/service-port-range-422", "a node port outside of the range: 422", port_range),
+        core("defaults/service-address-taken-422", "a cluster IP that another Service has: 422", address_taken),
+        core("defaults/service-node-port", "a NodePort Service gets a node port, and keeps it when patched", node_port),
     ];
     filled.chain(refused).chain(others.into_iter().flatten()).collect()
 }

@@ -14,7 +14,7 @@ use crate::{
 #[rustfmt::skip]
 pub(crate) fn cases() -> Vec<Case> {
     [
-        each("delete/answers-status-success", "DELETE that takes effect answers 200 with a Status Success and details", success),
+        each("delete/answers-status-success", "a DELETE that removes the object returns 200 with a Status Success and details", success),
         each("delete/object-is-gone", "a deleted object is not found, and its name is free", gone),
         each("delete/options-in-body", "DeleteOptions in the body are accepted", options_body),
         each("delete/precondition-uid", "another uid in preconditions: 409 Conflict; the right one deletes", precondition_uid),
@@ -25,7 +25,7 @@ pub(crate) fn cases() -> Vec<Case> {
         each("delete/no-new-finalizers", "a new finalizer on an object being deleted: 422", no_new_finalizers),
         each("delete/again-is-harmless", "a second DELETE of an object being deleted changes nothing", again),
         each("delete/update-while-deleting", "an object being deleted can still be updated", update_while_deleting),
-        each("delete/deletion-timestamp-sticks", "deletionTimestamp cannot be taken back", timestamp_sticks),
+        each("delete/deletion-timestamp-sticks", "deletionTimestamp cannot be removed", timestamp_sticks),
         custom("delete/generation-on-deletion", "setting deletionTimestamp adds 1 to generation", generation),
         each("delete/dry-run-keeps", "dryRun=All deletes nothing", dry_run),
         each("delete/policy-unknown-422", "an unknown propagationPolicy: 422", policy_unknown),
@@ -36,14 +36,14 @@ pub(crate) fn cases() -> Vec<Case> {
         each("delete/collection-by-field", "DELETE of a collection with a fieldSelector removes those only", collection_field),
         each("delete/collection-empty", "DELETE of an empty collection returns 200", collection_empty),
         each("delete/collection-finalizers", "DELETE of a collection leaves objects with finalizers, marked", collection_finalizers),
-        each("delete/recreate-has-new-uid", "an object made again has another uid", recreate),
+        each("delete/recreate-has-new-uid", "a recreated object has another uid", recreate),
         core("delete/core-kind-answer", "DELETE of a ConfigMap returns a Status without group", core_answer),
-        core("delete/grace-of-pod", "a pod on a node gets the time that it asks for: it is marked, and stays", grace),
-        core("delete/grace-shortened", "a second DELETE may shorten the time, not lengthen it", grace_shortened),
-        core("delete/grace-0", "no time: the pod is gone at once", grace_none),
-        core("delete/grace-without-node", "a pod without node is gone at once, whatever it asks for", grace_unplaced),
+        core("delete/grace-of-pod", "a pod on a node gets its grace period: it is marked, and stays", grace),
+        core("delete/grace-shortened", "a second DELETE can shorten the grace period, not extend it", grace_shortened),
+        core("delete/grace-0", "grace period 0: the pod is removed immediately", grace_none),
+        core("delete/grace-without-node", "a pod without node is removed immediately, with any grace period", grace_unplaced),
         each("delete/malformed-body-400", "a DELETE with a body that is no DeleteOptions: 400 (500 before 1.25)", malformed),
-        each("delete/finalizer-removed-before-delete", "after the finalizer is taken off, DELETE removes at once", finalizer_before),
+        each("delete/finalizer-removed-before-delete", "after the finalizer is removed, DELETE removes the object immediately", finalizer_before),
     ]
     .concat()
 }

@@ -27,9 +27,9 @@ pub(crate) fn cases() -> Vec<Case> {
         custom("discovery/aggregated", "aggregated discovery by Accept (since 1.27)", aggregated),
         custom("discovery/aggregated-resource", "a CRD's resource in aggregated discovery", aggregated_resource),
         custom("discovery/aggregated-subresources", "subresources nest under their resource in aggregated discovery", aggregated_subresources),
-        custom("discovery/openapi-v3-index", "/openapi/v3 lists group versions with hashed addresses (since 1.24)", openapi_index),
+        custom("discovery/openapi-v3-index", "/openapi/v3 lists group versions with hashed URLs (since 1.24)", openapi_index),
         custom("discovery/openapi-v3-of-crd", "the document of a CRD's group version has its schema with the group-version-kind", openapi_crd),
-        custom("discovery/openapi-v3-hash-is-immutable", "the address with the right hash may be cached", openapi_cache),
+        custom("discovery/openapi-v3-hash-is-immutable", "the URL with the right hash is cacheable", openapi_cache),
         custom("discovery/openapi-v2", "/openapi/v2 lists the built-in paths", openapi_v2),
         custom("discovery/openapi-says-what-for", "built-in types and their fields have descriptions, and so have the common fields of a CRD", openapi_texts),
         core("discovery/core-resources", "/api/v1 lists pods with short name and category", core_resources),
@@ -37,7 +37,7 @@ pub(crate) fn cases() -> Vec<Case> {
         core("discovery/apps-group", "apps/v1 lists deployments and deployments/scale", apps),
         core("discovery/storage-version-hash", "resources carry a storageVersionHash", storage_hash),
         core("discovery/core-aggregated", "aggregated discovery of /api has v1 (since 1.27)", core_aggregated),
-        core("discovery/kinds-of-everyday", "the groups of everyday use are there", everyday),
+        core("discovery/kinds-of-everyday", "commonly used groups are served", everyday),
     ]
     .concat()
 }
@@ -284,8 +284,8 @@ async fn openapi_v2(cx: Context) -> Outcome {
         json!("CustomResourceDefinition"),
         patch["x-kubernetes-group-version-kind"]["kind"].clone(),
     )?;
-    let answer = &patch["responses"]["200"]["schema"]["$ref"];
-    equal("what is answered", json!(format!("#/definitions/{crd}")), answer.clone())?;
+    let response = &patch["responses"]["200"]["schema"]["$ref"];
+    equal("the schema of the response", json!(format!("#/definitions/{crd}")), response.clone())?;
     r.has(&format!("/definitions/{crd}/properties/spec"))?;
     let yaml = cx.call(http::Method::GET, "/openapi/v2").accept("application/yaml").send().await?;
     yaml.is(406)?;

@@ -22,11 +22,11 @@ pub(crate) fn cases() -> Vec<Case> {
             "DELETE of a collection with dryRun=All removes nothing",
             collection,
         ),
-        each("dryrun/unknown-value-422", "another value than All: 422", unknown),
+        each("dryrun/unknown-value-422", "a value other than All: 422", unknown),
         each("dryrun/silent-for-watches", "a dry run sends no event", silent),
         each(
             "dryrun/version-does-not-move",
-            "the collection's resourceVersion is not moved by a dry run",
+            "a dry run does not change the collection's resourceVersion",
             generate_name,
         ),
         custom("dryrun/status", "a dry run on a subresource stores nothing", status),
@@ -47,7 +47,7 @@ pub(crate) fn cases() -> Vec<Case> {
         ),
         custom(
             "dryrun/strict-duplicate-field-400",
-            "fieldValidation=Strict: a field given twice is 400 (since 1.25)",
+            "fieldValidation=Strict: a duplicate field is 400 (since 1.25)",
             duplicate,
         ),
         custom(

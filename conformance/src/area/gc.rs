@@ -15,22 +15,22 @@ pub(crate) fn cases() -> Vec<Case> {
         core("gc/background", "a dependent is deleted after its owner", background),
         core(
             "gc/default-is-background",
-            "without a policy, dependents of a custom resource go too",
+            "without a policy, dependents of a custom resource are deleted too",
             default_policy,
         ),
         core(
             "gc/custom-owner-of-builtin",
-            "a ConfigMap owned by a custom resource goes with it",
+            "a ConfigMap owned by a custom resource is collected",
             custom_owner,
         ),
         core(
             "gc/builtin-owner-of-custom",
-            "a custom resource owned by a ConfigMap goes with it",
+            "a custom resource owned by a ConfigMap is collected",
             builtin_owner,
         ),
         core(
             "gc/cluster-scoped-owner",
-            "a namespaced dependent of a cluster-scoped owner goes with it",
+            "a namespaced dependent of a cluster-scoped owner is collected",
             cluster_owner,
         ),
         core(
@@ -51,9 +51,9 @@ pub(crate) fn cases() -> Vec<Case> {
             one_left,
         ),
         core("gc/missing-owner", "an object whose owner does not exist is deleted", missing_owner),
-        core("gc/wrong-uid", "an owner of another uid counts as missing", wrong_uid),
-        core("gc/wrong-namespace", "an owner of another namespace counts as missing", wrong_namespace),
-        core("gc/chain", "dependents of dependents go too", chain),
+        core("gc/wrong-uid", "an owner with another uid is treated as missing", wrong_uid),
+        core("gc/wrong-namespace", "an owner in another namespace is treated as missing", wrong_namespace),
+        core("gc/chain", "dependents of dependents are deleted too", chain),
         core(
             "gc/dependent-with-finalizer",
             "a dependent with a finalizer is marked and waits",

@@ -23,7 +23,7 @@ pub(crate) fn cases() -> Vec<Case> {
         core("namespaces/get-in-missing-404", "getting in a namespace that does not exist: 404 of the object", get_in_missing),
         core("namespaces/apply-in-missing-404", "applying in a namespace that does not exist: 404", apply_in_missing),
         core("namespaces/delete-answers-terminating", "DELETE returns the namespace with phase Terminating", delete_answer),
-        core("namespaces/delete-removes-contents", "deleting a namespace deletes what is inside, then the namespace", delete_contents),
+        core("namespaces/delete-removes-contents", "deleting a namespace deletes its objects, then the namespace", delete_contents),
         core("namespaces/create-in-terminating-403", "creating in a terminating namespace: 403 Forbidden, cause NamespaceTerminating", create_in_terminating),
         core("namespaces/update-in-terminating", "objects in a terminating namespace can be updated", update_in_terminating),
         core("namespaces/held-by-finalizer-inside", "an object with a finalizer holds its namespace", held),
@@ -31,7 +31,7 @@ pub(crate) fn cases() -> Vec<Case> {
         core("namespaces/deletecollection-not-allowed", "DELETE of all namespaces: 405", no_delete_collection),
         core("namespaces/finalize-subresource", "spec.finalizers is changed by the finalize subresource only", finalize),
         core("namespaces/well-known-exist", "default, kube-system and kube-public exist", well_known),
-        core("namespaces/no-recreate-while-terminating", "a namespace's name is taken until it is gone: 409", no_recreate),
+        core("namespaces/no-recreate-while-terminating", "creating a namespace whose name is still terminating: 409", no_recreate),
         core("namespaces/table", "a namespace's table has Name, Status and Age", table),
     ]
     .concat()

@@ -19,16 +19,16 @@ pub(crate) fn cases() -> Vec<Case> {
     };
     [
         row("metadata", "labels change: the rest is tolerated", json!({"metadata": {"labels": {"a": "b"}}}), None),
-        row("beside", "a field beside the wrong ones changes: tolerated", json!({"spec": {"fine": "other"}}), None),
-        row("text-422", "a text that was too long becomes another that is: 422", json!({"spec": {"text": "still too long"}}), Some("spec.text")),
-        row("mended", "a text that was too long becomes a short one", json!({"spec": {"text": "ok"}}), None),
-        row("list-item-422", "an item of a plain list stays wrong while the list changes: 422", json!({"spec": {"list": [9, 1]}}), Some("spec.list[0]")),
-        row("map-list-item", "an item of a map list stays as wrong as it was, at another place: tolerated", json!({"spec": {"items": [{"k": "new", "v": 1}, {"k": "a", "v": 9}]}}), None),
-        row("map-list-item-422", "an item of a map list becomes wrong in another way: 422", json!({"spec": {"items": [{"k": "a", "v": 8}]}}), Some("spec.items[0].v")),
-        row("map-value", "a value of a map stays wrong while another changes: tolerated", json!({"spec": {"map": {"x": "new"}}}), None),
+        row("beside", "a field next to the invalid ones changes: tolerated", json!({"spec": {"fine": "other"}}), None),
+        row("text-422", "a string that is too long changes to another that is too long: 422", json!({"spec": {"text": "still too long"}}), Some("spec.text")),
+        row("mended", "a string that is too long changes to a short one: accepted", json!({"spec": {"text": "ok"}}), None),
+        row("list-item-422", "an item of an atomic list stays invalid while the list changes: 422", json!({"spec": {"list": [9, 1]}}), Some("spec.list[0]")),
+        row("map-list-item", "an item of a map list stays invalid in the same way, at another index: tolerated", json!({"spec": {"items": [{"k": "new", "v": 1}, {"k": "a", "v": 9}]}}), None),
+        row("map-list-item-422", "an item of a map list becomes invalid in another way: 422", json!({"spec": {"items": [{"k": "a", "v": 8}]}}), Some("spec.items[0].v")),
+        row("map-value", "a value of a map stays invalid while another changes: tolerated", json!({"spec": {"map": {"x": "new"}}}), None),
         row("set", "a set with duplicates gets one more element: tolerated", json!({"spec": {"set": ["a", "a", "b"]}}), None),
-        row("required-422", "a missing field is missed where its object changes: 422", json!({"spec": {"whole": {"other": "new"}}}), Some("spec.whole.must")),
-        custom("ratchet/rule-warning", "a rule about what does not change: a warning, no refusal", warning),
+        row("required-422", "a missing required field of an object that changes: 422", json!({"spec": {"whole": {"other": "new"}}}), Some("spec.whole.must")),
+        custom("ratchet/rule-warning", "a violated rule about an unchanged value: a warning, no error", warning),
         custom("ratchet/create-422", "nothing is tolerated on create", create),
     ]
     .concat()

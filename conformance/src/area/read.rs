@@ -14,8 +14,8 @@ use crate::{
 #[rustfmt::skip]
 pub(crate) fn cases() -> Vec<Case> {
     [
-        each("read/get-returns-the-object", "GET answers 200 with kind, apiVersion and the whole object", get_object),
-        each("read/get-resource-version-0", "GET with resourceVersion=0 answers from any version", get_rv0),
+        each("read/get-returns-the-object", "GET returns 200 with kind, apiVersion and the whole object", get_object),
+        each("read/get-resource-version-0", "GET with resourceVersion=0 returns any version", get_rv0),
         each("read/get-invalid-resource-version-400", "GET with a resourceVersion that is no number is refused", get_bad_rv),
         each("read/list-shape", "a list has kind ...List, apiVersion, metadata.resourceVersion and items", list_shape),
         each("read/list-empty-items-array", "an empty list has an empty items array, not null", list_empty),
@@ -29,12 +29,12 @@ pub(crate) fn cases() -> Vec<Case> {
         each("read/pages-are-one-snapshot", "later pages show the state of the first page", snapshot),
         each("read/remaining-item-count", "remainingItemCount is the number of items after the page", remaining),
         each("read/remaining-item-count-omitted-with-selector", "with a selector there is no remainingItemCount", remaining_selector),
-        each("read/limit-with-selector", "limit counts the items that the selector takes", limit_selector),
+        each("read/limit-with-selector", "limit applies to the items that the selector selects", limit_selector),
         each("read/limit-above-size", "a limit above the number of items: no continue", limit_above),
         each("read/limit-exact", "a limit of exactly the number of items: no continue", limit_exact),
-        each("read/limit-not-a-number-400", "a limit that is no number is ignored or refused, never an error of the server", limit_garbage),
+        each("read/limit-not-a-number-400", "a limit that is no number is ignored or rejected, never a server error", limit_garbage),
         each("read/continue-garbage-400", "a continue token that the server did not make: 400", continue_garbage),
-        each("read/continue-expired-410", "a continue token from before the history: 410 Expired, with a token for the rest; with the history, the list of then", continue_expired),
+        each("read/continue-expired-410", "a continue token older than the history: 410 Expired, with a token for the rest; within the history, the list of that version", continue_expired),
         each("read/continue-with-resource-version-400", "continue together with a resourceVersion: 400", continue_with_rv),
         each("read/list-resource-version-0", "resourceVersion=0 lists any version, here with all that was written before", list_rv0),
         each("read/list-not-older-than", "NotOlderThan gives a version not older than requested", not_older),
@@ -46,7 +46,7 @@ pub(crate) fn cases() -> Vec<Case> {
         each("read/list-invalid-version-400", "a list with a resourceVersion that is no number: 400 (500 before 1.25)", list_bad_rv),
         custom("read/cluster-scoped", "a cluster-scoped kind is got and listed without namespace", cluster_scoped),
         custom("read/cluster-scoped-under-namespace-404", "a cluster-scoped kind under a namespace: 404", cluster_under_namespace),
-        each("read/pretty", "pretty=true indents the answer", pretty),
+        each("read/pretty", "pretty=true indents the response", pretty),
     ]
     .concat()
 }

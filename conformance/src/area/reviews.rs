@@ -18,13 +18,13 @@ use crate::{
 pub(crate) fn cases() -> Vec<Case> {
     [
         core("admission/connect-review", "the review of an exec: CONNECT, with the options of the request", connect),
-        core("admission/connect-denied-400", "a denied connection is not made", connect_denied),
-        core("admission/connect-object-selector", "an object selector selects no connection", connect_unselected),
+        core("admission/connect-denied-400", "a denied connection is not opened", connect_denied),
+        core("admission/connect-object-selector", "an object selector does not match connections", connect_unselected),
         core("admission/eviction-review", "the review of an eviction: CREATE of an Eviction", eviction),
         core("admission/eviction-denied-400", "a denied eviction leaves the pod", eviction_denied),
         core("admission/binding-review", "the review of a binding: CREATE of a Binding", binding),
         core("admission/token-review", "the review of a token: CREATE of a TokenRequest", token),
-        core("admission/token-denied-400", "a denied token is not given", token_denied),
+        core("admission/token-denied-400", "a denied token is not issued", token_denied),
     ]
     .concat()
 }

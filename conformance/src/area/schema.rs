@@ -83,18 +83,18 @@ pub(crate) fn cases() -> Vec<Case> {
         custom("schema/validated-on-apply", "an apply is validated", on_apply),
         custom("schema/null-not-nullable-dropped", "null where it is not allowed is dropped", null_dropped),
         custom("schema/prunes-unknown", "an unknown field is dropped, at every depth", prunes),
-        custom("schema/prunes-inside-preserve", "inside a preserving object, specified parts are pruned again", prunes_inside),
+        custom("schema/prunes-inside-preserve", "inside a preserving object, specified fields are pruned again", prunes_inside),
         custom("schema/prunes-unknown-metadata", "unknown fields of metadata are dropped", prunes_metadata),
         custom("schema/default-top", "a missing field gets its default", default_top),
         custom("schema/default-null", "null gets the default where null is not allowed", default_null),
         custom("schema/default-nested-only-if-parent", "a nested default applies only where its object exists", default_nested),
-        custom("schema/default-object-cascades", "the default {} of an object brings its fields' defaults", default_cascade),
+        custom("schema/default-object-cascades", "the default {} of an object applies the defaults of its fields", default_cascade),
         custom("schema/default-in-items", "defaults apply to items of arrays", default_items),
-        custom("schema/default-not-over-value", "a value that is given is kept", default_kept),
+        custom("schema/default-not-over-value", "a value that is set is kept", default_kept),
         custom("schema/default-on-apply", "an apply without a defaulted field gets the default, which has no owner", default_apply),
-        custom("schema/cel-rule", "a CEL rule refuses with its message (since 1.25, ignored before)", cel_rule),
+        custom("schema/cel-rule", "a violated CEL rule: an error with its message (since 1.25, ignored before)", cel_rule),
         custom("schema/cel-message-expression", "messageExpression, reason and fieldPath of a CEL rule (since 1.28)", cel_expression),
-        custom("schema/cel-transition", "a transition rule holds on update, not on create", cel_transition),
+        custom("schema/cel-transition", "a transition rule is evaluated on update, not on create", cel_transition),
     ];
     refused.chain(accepted).chain(others.into_iter().flatten()).collect()
 }

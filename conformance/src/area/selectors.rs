@@ -53,25 +53,21 @@ pub(crate) fn cases() -> Vec<Case> {
         custom(&format!("selectors/label-{id}-400"), rule, move |cx| refused(cx, text))
     });
     let fields = [
-        each("selectors/field-name", "fieldSelector metadata.name takes one object", field_name),
-        each(
-            "selectors/field-name-not",
-            "fieldSelector metadata.name!= leaves one object out",
-            field_name_not,
-        ),
+        each("selectors/field-name", "fieldSelector metadata.name selects one object", field_name),
+        each("selectors/field-name-not", "fieldSelector metadata.name!= excludes one object", field_name_not),
         each("selectors/field-namespace", "fieldSelector metadata.namespace", field_namespace),
-        each("selectors/field-and", "field requirements joined by commas must all hold", field_and),
+        each("selectors/field-and", "field requirements separated by commas must all hold", field_and),
         each("selectors/field-and-label", "field and label selectors together", field_and_label),
         each("selectors/field-unknown-400", "an unknown field: 400, naming it", field_unknown),
         each("selectors/field-malformed-400", "a field selector without operator: 400", field_malformed),
         custom("selectors/field-selectable", "selectableFields of the CRD (since 1.31)", field_selectable),
         custom(
             "selectors/field-selectable-watch",
-            "a change of a selectable field moves an object into a watch",
+            "an object whose selectable field starts to match is ADDED to a watch",
             selectable_watch,
         ),
         core("selectors/field-secret-type", "fieldSelector type of Secrets", field_secret_type),
-        core("selectors/field-of-config-map-400", "ConfigMaps have no further fields: 400", field_config_map),
+        core("selectors/field-of-config-map-400", "other fields of ConfigMaps: 400", field_config_map),
     ];
     good.chain(bad).chain(fields.into_iter().flatten()).collect()
 }

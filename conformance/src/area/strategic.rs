@@ -20,7 +20,7 @@ pub(crate) fn cases() -> Vec<Case> {
         core("strategic/replace-directive", "$patch: replace replaces a list", replace_list),
         core("strategic/replace-map-directive", "$patch: replace replaces a map", replace_map),
         core("strategic/atomic-list-replaced", "a list without merge key is replaced", atomic),
-        core("strategic/primitive-list-merged", "finalizers, a set of texts, are merged", primitives),
+        core("strategic/primitive-list-merged", "finalizers, a set of strings, are merged", primitives),
         core(
             "strategic/delete-from-primitive-list",
             "$deleteFromPrimitiveList removes values",
@@ -33,8 +33,8 @@ pub(crate) fn cases() -> Vec<Case> {
         core("strategic/owner-references-by-uid", "owner references are merged by uid", owners),
         core("strategic/empty-is-no-op", "an empty patch keeps the resourceVersion", empty),
         core("strategic/stale-version-409", "a stale resourceVersion: 409", stale),
-        core("strategic/missing-merge-key", "an item without its merge key is refused", missing_key),
-        core("strategic/unknown-directive", "an unknown $patch is refused", unknown_directive),
+        core("strategic/missing-merge-key", "an item without its merge key is rejected", missing_key),
+        core("strategic/unknown-directive", "an unknown $patch is rejected", unknown_directive),
     ]
     .concat()
 }

@@ -20,7 +20,7 @@ pub(crate) fn cases() -> Vec<Case> {
         custom("subresource/status-merge-patch", "a merge patch of status", status_merge),
         custom("subresource/status-json-patch", "a JSON patch of status", status_json),
         custom("subresource/status-apply", "an apply of status; managedFields name the subresource (since 1.22)", status_apply),
-        custom("subresource/status-keeps-generation", "a change of status leaves generation", status_generation),
+        custom("subresource/status-keeps-generation", "a change of status does not change generation", status_generation),
         custom("subresource/status-changes-version", "a change of status changes resourceVersion", status_version),
         custom("subresource/status-is-validated", "status is validated by the schema: 422", status_validated),
         custom("subresource/status-managed-field", "an update of status records subresource in managedFields (since 1.22)", status_managed),

@@ -90,15 +90,15 @@ impl Call {
     /// Sends the request and reads the whole response; a transport error fails the case.
     pub(crate) async fn send(self) -> Result<ApiResponse, Failure> {
         let line = self.line();
-        let answer = async {
+        let response = async {
             let (head, body) = self.start().await?.into_parts();
             let body = body.collect().await.map_err(|e| transport_error(&line, &e))?.to_bytes();
             Ok(ApiResponse::new(line.clone(), head.status.as_u16(), head.headers, &body))
         };
-        match tokio::time::timeout(RESPONSE_TIMEOUT, answer).await {
-            Ok(answer) => answer,
+        match tokio::time::timeout(RESPONSE_TIMEOUT, response).await {
+            Ok(response) => response,
             Err(_) => {
-                Err(Failure::new(&line, format!("an answer within {RESPONSE_TIMEOUT:?}"), "none".to_owned()))
+                Err(Failure::new(&line, format!("a response within {RESPONSE_TIMEOUT:?}"), "none".to_owned()))
             }
         }
     }
@@ -141,7 +141,7 @@ fn transport_error(line: &str, error: &dyn std::error::Error) -> Failure {
         text = format!("{text}: {e}");
         source = e.source();
     }
-    Failure::new(line, "an HTTP answer".to_owned(), text)
+    Failure::new(line, "an HTTP response".to_owned(), text)
 }
 
 fn tls(endpoint: &Endpoint) -> Result<ClientConfig, String> {
