@@ -43,7 +43,7 @@ async fn every_undecodable_object_of_a_list_is_named_before_init_done() {
 
 #[tokio::test(start_paused = true)]
 async fn an_undecodable_object_is_not_absent() {
-    // It is listed, then changed, then listed again after an expired version.
+    // It is listed, then changed, then relisted after an expired version.
     let expired =
         || event("ERROR", serde_json::json!({ "kind": "Status", "code": 410, "reason": "Expired" }));
     let (client, log) = scripted_server(
