@@ -1,10 +1,10 @@
 //! The workload, compiled against kube 5.0.0.
 
-use baseline as kube;
-use baseline::api::ListParams;
-use baseline::client::{Body, ConfigExt};
-use baseline::runtime::watcher;
-use baseline::{Api, Client, Config};
+use ::baseline as kube;
+use ::baseline::api::ListParams;
+use ::baseline::client::{Body, ConfigExt};
+use ::baseline::runtime::watcher;
+use ::baseline::{Api, Client, Config};
 use k8s_openapi::api::core::v1::Pod;
 
 #[path = "workload/mod.rs"]
