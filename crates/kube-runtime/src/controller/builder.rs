@@ -108,22 +108,13 @@ where
     /// use kube_client::{Api, Client};
     /// use kube_core::{ApiResource, DynamicObject};
     /// use kube_runtime::{Controller, watcher};
-    /// # use {futures::StreamExt, k8s_openapi::api::core::v1::ConfigMap};
+    /// # use k8s_openapi::api::core::v1::ConfigMap;
     ///
     /// fn of_any_kind(client: Client, kind: ApiResource) -> Controller<DynamicObject> {
     ///     Controller::new_with(Api::all_with(client, &kind), watcher::Config::default(), kind)
     /// }
-    /// # #[tokio::main(flavor = "current_thread")]
-    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    /// #     let client = Client::new(kube_testserver::ApiServer::new(), "default");
-    /// #     let map: ConfigMap = serde_json::from_str(r#"{"metadata":{"name":"a"}}"#)?;
-    /// #     Api::default_namespaced(client.clone()).create(&Default::default(), &map).await?;
-    /// #     let nothing = async |_, _| Ok::<_, std::convert::Infallible>(kube_runtime::controller::Action::await_change());
-    /// #     let policy = |_, _: &_, _| kube_runtime::controller::Action::await_change();
-    /// #     let output = of_any_kind(client, ApiResource::erase::<ConfigMap>(&())).run(nothing, policy, std::sync::Arc::new(()));
-    /// #     assert!(Box::pin(output).next().await.is_some_and(|item| item.is_ok()));
-    /// #     Ok(())
-    /// # }
+    /// # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/doc/first_reconcile.rs"));
+    /// # fn main() { first_reconcile(|client| of_any_kind(client, ApiResource::erase::<ConfigMap>(&()))); }
     /// ```
     pub fn new_with(main_api: Api<K>, wc: watcher::Config, dyntype: K::DynamicType) -> Self {
         let mut writer = Writer::new(dyntype.clone());
@@ -180,7 +171,7 @@ where
     /// use kube_client::{Api, Client};
     /// use kube_core::{ApiResource, DynamicObject};
     /// use kube_runtime::{Controller, WatchStreamExt, predicates, reflector, watcher};
-    /// # use {futures::StreamExt, k8s_openapi::api::core::v1::ConfigMap};
+    /// # use k8s_openapi::api::core::v1::ConfigMap;
     ///
     /// /// Reconciles when the generation changes, whatever the kind.
     /// fn on_generations(client: Client, kind: ApiResource) -> Controller<DynamicObject> {
@@ -192,17 +183,8 @@ where
     ///     let changes = applied.predicate_filter(predicates::generation, Default::default());
     ///     Controller::for_stream_with(changes, store, kind)
     /// }
-    /// # #[tokio::main(flavor = "current_thread")]
-    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    /// #     let client = Client::new(kube_testserver::ApiServer::new(), "default");
-    /// #     let map: ConfigMap = serde_json::from_str(r#"{"metadata":{"name":"a"}}"#)?;
-    /// #     Api::default_namespaced(client.clone()).create(&Default::default(), &map).await?;
-    /// #     let nothing = async |_, _| Ok::<_, std::convert::Infallible>(kube_runtime::controller::Action::await_change());
-    /// #     let policy = |_, _: &_, _| kube_runtime::controller::Action::await_change();
-    /// #     let output = on_generations(client, ApiResource::erase::<ConfigMap>(&())).run(nothing, policy, std::sync::Arc::new(()));
-    /// #     assert!(Box::pin(output).next().await.is_some_and(|item| item.is_ok()));
-    /// #     Ok(())
-    /// # }
+    /// # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/doc/first_reconcile.rs"));
+    /// # fn main() { first_reconcile(|client| on_generations(client, ApiResource::erase::<ConfigMap>(&()))); }
     /// ```
     pub fn for_stream_with(
         trigger: impl Stream<Item = Result<K, watcher::Error>> + Send + 'static,
@@ -243,7 +225,7 @@ where
     /// Like [`Controller::for_shared_stream`], for kinds known only at run time.
     ///
     /// ```
-    /// use futures::{Stream, StreamExt};
+    /// use futures::Stream;
     /// use kube_client::{Api, Client};
     /// use kube_core::{ApiResource, DynamicObject};
     /// use kube_runtime::{Controller, WatchStreamExt, reflector::store::Writer, watcher};
@@ -256,19 +238,8 @@ where
     ///     let watch = watcher(Api::all_with(client, &kind), watcher::Config::default()).default_backoff();
     ///     Some((controller, watch.reflect_shared(writer)))
     /// }
-    /// # #[tokio::main(flavor = "current_thread")]
-    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    /// #     let client = Client::new(kube_testserver::ApiServer::new(), "default");
-    /// #     let map: ConfigMap = serde_json::from_str(r#"{"metadata":{"name":"a"}}"#)?;
-    /// #     Api::default_namespaced(client.clone()).create(&Default::default(), &map).await?;
-    /// #     let (controller, watch) = sharing(client, ApiResource::erase::<ConfigMap>(&())).ok_or("no subscription")?;
-    /// #     tokio::spawn(Box::pin(watch).for_each(|_| async {}));
-    /// #     let nothing = async |_, _| Ok::<_, std::convert::Infallible>(kube_runtime::controller::Action::await_change());
-    /// #     let policy = |_, _: &_, _| kube_runtime::controller::Action::await_change();
-    /// #     let output = controller.run(nothing, policy, std::sync::Arc::new(()));
-    /// #     assert!(Box::pin(output).next().await.is_some_and(|item| item.is_ok()));
-    /// #     Ok(())
-    /// # }
+    /// # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/doc/first_reconcile.rs"));
+    /// # fn main() { first_reconcile(|client| poll_in_task(sharing(client, ApiResource::erase::<ConfigMap>(&())))); }
     /// ```
     pub fn for_shared_stream_with(
         trigger: impl Stream<Item = Arc<K>> + Send + 'static,

@@ -95,23 +95,14 @@ where
     /// use kube_client::Client;
     /// use kube_core::{ApiResource, DynamicObject};
     /// use kube_runtime::{Controller, watcher};
-    /// # use {futures::StreamExt, k8s_openapi::api::core::v1::ConfigMap, kube_client::Api};
+    /// # use k8s_openapi::api::core::v1::ConfigMap;
     ///
     /// fn of_any_kind(client: Client, kind: ApiResource) -> Controller<DynamicObject> {
     ///     let namespaces = ["default", "stage"];
     ///     Controller::for_namespaces_with(client, namespaces, watcher::Config::default(), kind)
     /// }
-    /// # #[tokio::main(flavor = "current_thread")]
-    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    /// #     let client = Client::new(kube_testserver::ApiServer::new(), "default");
-    /// #     let map: ConfigMap = serde_json::from_str(r#"{"metadata":{"name":"a"}}"#)?;
-    /// #     Api::default_namespaced(client.clone()).create(&Default::default(), &map).await?;
-    /// #     let nothing = async |_, _| Ok::<_, std::convert::Infallible>(kube_runtime::controller::Action::await_change());
-    /// #     let policy = |_, _: &_, _| kube_runtime::controller::Action::await_change();
-    /// #     let output = of_any_kind(client, ApiResource::erase::<ConfigMap>(&())).run(nothing, policy, std::sync::Arc::new(()));
-    /// #     assert!(Box::pin(output).next().await.is_some_and(|item| item.is_ok()));
-    /// #     Ok(())
-    /// # }
+    /// # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/doc/first_reconcile.rs"));
+    /// # fn main() { first_reconcile(|client| of_any_kind(client, ApiResource::erase::<ConfigMap>(&()))); }
     /// ```
     pub fn for_namespaces_with(
         client: Client,
@@ -155,24 +146,15 @@ where
     /// use kube_client::Client;
     /// use kube_core::{ApiResource, DynamicObject};
     /// use kube_runtime::{Controller, watcher};
-    /// # use {futures::StreamExt, k8s_openapi::api::core::v1::Secret, kube_client::Api};
+    /// # use k8s_openapi::api::core::v1::Secret;
     ///
     /// fn with_children(client: Client, kind: ApiResource) -> Controller<ConfigMap> {
     ///     let (namespaces, any) = (["default", "stage"], watcher::Config::default());
     ///     Controller::for_namespaces(client.clone(), namespaces, any.clone())
     ///         .owns_in_namespaces_with::<DynamicObject>(client, namespaces, kind, any)
     /// }
-    /// # #[tokio::main(flavor = "current_thread")]
-    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    /// #     let client = Client::new(kube_testserver::ApiServer::new(), "default");
-    /// #     let map: ConfigMap = serde_json::from_str(r#"{"metadata":{"name":"a"}}"#)?;
-    /// #     Api::default_namespaced(client.clone()).create(&Default::default(), &map).await?;
-    /// #     let nothing = async |_, _| Ok::<_, std::convert::Infallible>(kube_runtime::controller::Action::await_change());
-    /// #     let policy = |_, _: &_, _| kube_runtime::controller::Action::await_change();
-    /// #     let output = with_children(client, ApiResource::erase::<Secret>(&())).run(nothing, policy, std::sync::Arc::new(()));
-    /// #     assert!(Box::pin(output).next().await.is_some_and(|item| item.is_ok()));
-    /// #     Ok(())
-    /// # }
+    /// # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/doc/first_reconcile.rs"));
+    /// # fn main() { first_reconcile(|client| with_children(client, ApiResource::erase::<Secret>(&()))); }
     /// ```
     #[must_use]
     pub fn owns_in_namespaces_with<Child>(
@@ -198,7 +180,6 @@ where
     /// use kube_client::Client;
     /// use kube_core::ResourceExt;
     /// use kube_runtime::{Controller, reflector::ObjectRef, watcher};
-    /// # use {futures::StreamExt, kube_client::Api};
     ///
     /// /// A change of a Secret triggers the ConfigMap of the same name.
     /// fn with_namesakes(client: Client) -> Controller<ConfigMap> {
@@ -208,17 +189,8 @@ where
     ///             Some(ObjectRef::new(&secret.name_any()).within(&secret.namespace()?))
     ///         })
     /// }
-    /// # #[tokio::main(flavor = "current_thread")]
-    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    /// #     let client = Client::new(kube_testserver::ApiServer::new(), "default");
-    /// #     let map: ConfigMap = serde_json::from_str(r#"{"metadata":{"name":"a"}}"#)?;
-    /// #     Api::default_namespaced(client.clone()).create(&Default::default(), &map).await?;
-    /// #     let nothing = async |_, _| Ok::<_, std::convert::Infallible>(kube_runtime::controller::Action::await_change());
-    /// #     let policy = |_, _: &_, _| kube_runtime::controller::Action::await_change();
-    /// #     let output = with_namesakes(client).run(nothing, policy, std::sync::Arc::new(()));
-    /// #     assert!(Box::pin(output).next().await.is_some_and(|item| item.is_ok()));
-    /// #     Ok(())
-    /// # }
+    /// # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/doc/first_reconcile.rs"));
+    /// # fn main() { first_reconcile(|client| with_namesakes(client)); }
     /// ```
     #[must_use]
     pub fn watches_in_namespaces<Other, I>(
@@ -246,7 +218,7 @@ where
     /// use kube_client::Client;
     /// use kube_core::{ApiResource, DynamicObject, ResourceExt};
     /// use kube_runtime::{Controller, reflector::ObjectRef, watcher};
-    /// # use {futures::StreamExt, k8s_openapi::api::core::v1::Secret, kube_client::Api};
+    /// # use k8s_openapi::api::core::v1::Secret;
     ///
     /// fn with_namesakes(client: Client, kind: ApiResource) -> Controller<ConfigMap> {
     ///     let (namespaces, any) = (["default", "stage"], watcher::Config::default());
@@ -256,17 +228,8 @@ where
     ///     Controller::for_namespaces(client.clone(), namespaces, any.clone())
     ///         .watches_in_namespaces_with(client, namespaces, kind, any, namesake)
     /// }
-    /// # #[tokio::main(flavor = "current_thread")]
-    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    /// #     let client = Client::new(kube_testserver::ApiServer::new(), "default");
-    /// #     let map: ConfigMap = serde_json::from_str(r#"{"metadata":{"name":"a"}}"#)?;
-    /// #     Api::default_namespaced(client.clone()).create(&Default::default(), &map).await?;
-    /// #     let nothing = async |_, _| Ok::<_, std::convert::Infallible>(kube_runtime::controller::Action::await_change());
-    /// #     let policy = |_, _: &_, _| kube_runtime::controller::Action::await_change();
-    /// #     let output = with_namesakes(client, ApiResource::erase::<Secret>(&())).run(nothing, policy, std::sync::Arc::new(()));
-    /// #     assert!(Box::pin(output).next().await.is_some_and(|item| item.is_ok()));
-    /// #     Ok(())
-    /// # }
+    /// # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/doc/first_reconcile.rs"));
+    /// # fn main() { first_reconcile(|client| with_namesakes(client, ApiResource::erase::<Secret>(&()))); }
     /// ```
     #[must_use]
     pub fn watches_in_namespaces_with<Other, I>(

@@ -59,24 +59,15 @@ where
     /// use kube_client::{Api, Client};
     /// use kube_core::{ApiResource, DynamicObject};
     /// use kube_runtime::{Controller, watcher};
-    /// # use {futures::StreamExt, k8s_openapi::api::core::v1::Secret};
+    /// # use k8s_openapi::api::core::v1::Secret;
     ///
     /// fn with_children(client: Client, kind: ApiResource) -> Controller<ConfigMap> {
     ///     let children: Api<DynamicObject> = Api::all_with(client.clone(), &kind);
     ///     Controller::new(Api::all(client), watcher::Config::default())
     ///         .owns_with(children, kind, watcher::Config::default())
     /// }
-    /// # #[tokio::main(flavor = "current_thread")]
-    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    /// #     let client = Client::new(kube_testserver::ApiServer::new(), "default");
-    /// #     let map: ConfigMap = serde_json::from_str(r#"{"metadata":{"name":"a"}}"#)?;
-    /// #     Api::default_namespaced(client.clone()).create(&Default::default(), &map).await?;
-    /// #     let nothing = async |_, _| Ok::<_, std::convert::Infallible>(kube_runtime::controller::Action::await_change());
-    /// #     let policy = |_, _: &_, _| kube_runtime::controller::Action::await_change();
-    /// #     let output = with_children(client, ApiResource::erase::<Secret>(&())).run(nothing, policy, std::sync::Arc::new(()));
-    /// #     assert!(Box::pin(output).next().await.is_some_and(|item| item.is_ok()));
-    /// #     Ok(())
-    /// # }
+    /// # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/doc/first_reconcile.rs"));
+    /// # fn main() { first_reconcile(|client| with_children(client, ApiResource::erase::<Secret>(&()))); }
     /// ```
     #[must_use]
     pub fn owns_with<Child: Clone + Resource + DeserializeOwned + Debug + Send + 'static>(
@@ -120,24 +111,15 @@ where
     /// use kube_client::{Api, Client};
     /// use kube_core::{ApiResource, DynamicObject};
     /// use kube_runtime::{Controller, WatchStreamExt, watcher};
-    /// # use {futures::StreamExt, k8s_openapi::api::core::v1::Secret};
+    /// # use k8s_openapi::api::core::v1::Secret;
     ///
     /// fn with_children(client: Client, kind: ApiResource) -> Controller<ConfigMap> {
     ///     let children: Api<DynamicObject> = Api::all_with(client.clone(), &kind);
     ///     let touched = watcher(children, watcher::Config::default()).default_backoff().touched_objects();
     ///     Controller::new(Api::all(client), watcher::Config::default()).owns_stream_with(touched, kind)
     /// }
-    /// # #[tokio::main(flavor = "current_thread")]
-    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    /// #     let client = Client::new(kube_testserver::ApiServer::new(), "default");
-    /// #     let map: ConfigMap = serde_json::from_str(r#"{"metadata":{"name":"a"}}"#)?;
-    /// #     Api::default_namespaced(client.clone()).create(&Default::default(), &map).await?;
-    /// #     let nothing = async |_, _| Ok::<_, std::convert::Infallible>(kube_runtime::controller::Action::await_change());
-    /// #     let policy = |_, _: &_, _| kube_runtime::controller::Action::await_change();
-    /// #     let output = with_children(client, ApiResource::erase::<Secret>(&())).run(nothing, policy, std::sync::Arc::new(()));
-    /// #     assert!(Box::pin(output).next().await.is_some_and(|item| item.is_ok()));
-    /// #     Ok(())
-    /// # }
+    /// # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/doc/first_reconcile.rs"));
+    /// # fn main() { first_reconcile(|client| with_children(client, ApiResource::erase::<Secret>(&()))); }
     /// ```
     #[must_use]
     pub fn owns_stream_with<Child: Resource + Send + 'static>(
@@ -155,7 +137,7 @@ where
     /// Also reconciles the owners of the objects of a shared stream.
     ///
     /// ```
-    /// use futures::{Stream, StreamExt};
+    /// use futures::Stream;
     /// use k8s_openapi::api::core::v1::{ConfigMap, Secret};
     /// use kube_client::{Api, Client};
     /// use kube_runtime::{Controller, WatchStreamExt, reflector, watcher};
@@ -168,19 +150,8 @@ where
     ///     let secrets = watcher(Api::all(client), watcher::Config::default()).default_backoff();
     ///     Some((controller, secrets.reflect_shared(writer)))
     /// }
-    /// # #[tokio::main(flavor = "current_thread")]
-    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    /// #     let client = Client::new(kube_testserver::ApiServer::new(), "default");
-    /// #     let map: ConfigMap = serde_json::from_str(r#"{"metadata":{"name":"a"}}"#)?;
-    /// #     Api::default_namespaced(client.clone()).create(&Default::default(), &map).await?;
-    /// #     let (controller, secrets) = with_secrets(client).ok_or("no subscription")?;
-    /// #     tokio::spawn(Box::pin(secrets).for_each(|_| async {}));
-    /// #     let nothing = async |_, _| Ok::<_, std::convert::Infallible>(kube_runtime::controller::Action::await_change());
-    /// #     let policy = |_, _: &_, _| kube_runtime::controller::Action::await_change();
-    /// #     let output = controller.run(nothing, policy, std::sync::Arc::new(()));
-    /// #     assert!(Box::pin(output).next().await.is_some_and(|item| item.is_ok()));
-    /// #     Ok(())
-    /// # }
+    /// # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/doc/first_reconcile.rs"));
+    /// # fn main() { first_reconcile(|client| poll_in_task(with_secrets(client))); }
     /// ```
     #[must_use]
     pub fn owns_shared_stream<Child: Resource<DynamicType = ()> + Send + 'static>(
@@ -193,7 +164,7 @@ where
     /// Like [`owns_shared_stream`](Self::owns_shared_stream), for kinds known only at run time.
     ///
     /// ```
-    /// use futures::{Stream, StreamExt};
+    /// use futures::Stream;
     /// use k8s_openapi::api::core::v1::ConfigMap;
     /// use kube_client::{Api, Client};
     /// use kube_core::{ApiResource, DynamicObject};
@@ -207,19 +178,8 @@ where
     ///     let children = watcher(Api::all_with(client, &kind), watcher::Config::default()).default_backoff();
     ///     Some((controller, children.reflect_shared(writer)))
     /// }
-    /// # #[tokio::main(flavor = "current_thread")]
-    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    /// #     let client = Client::new(kube_testserver::ApiServer::new(), "default");
-    /// #     let map: ConfigMap = serde_json::from_str(r#"{"metadata":{"name":"a"}}"#)?;
-    /// #     Api::default_namespaced(client.clone()).create(&Default::default(), &map).await?;
-    /// #     let (controller, children) = with_children(client, ApiResource::erase::<Secret>(&())).ok_or("no subscription")?;
-    /// #     tokio::spawn(Box::pin(children).for_each(|_| async {}));
-    /// #     let nothing = async |_, _| Ok::<_, std::convert::Infallible>(kube_runtime::controller::Action::await_change());
-    /// #     let policy = |_, _: &_, _| kube_runtime::controller::Action::await_change();
-    /// #     let output = controller.run(nothing, policy, std::sync::Arc::new(()));
-    /// #     assert!(Box::pin(output).next().await.is_some_and(|item| item.is_ok()));
-    /// #     Ok(())
-    /// # }
+    /// # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/doc/first_reconcile.rs"));
+    /// # fn main() { first_reconcile(|client| poll_in_task(with_children(client, ApiResource::erase::<Secret>(&())))); }
     /// ```
     #[must_use]
     pub fn owns_shared_stream_with<Child: Resource + Send + 'static>(
@@ -281,7 +241,7 @@ where
     /// use kube_client::{Api, Client};
     /// use kube_core::{ApiResource, DynamicObject, ResourceExt};
     /// use kube_runtime::{Controller, reflector::ObjectRef, watcher};
-    /// # use {futures::StreamExt, k8s_openapi::api::core::v1::Secret};
+    /// # use k8s_openapi::api::core::v1::Secret;
     ///
     /// /// A change of an object of this kind triggers the ConfigMap of the same name.
     /// fn with_namesakes(client: Client, kind: ApiResource) -> Controller<ConfigMap> {
@@ -291,17 +251,8 @@ where
     ///             Some(ObjectRef::new(&other.name_any()).within(&other.namespace()?))
     ///         })
     /// }
-    /// # #[tokio::main(flavor = "current_thread")]
-    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    /// #     let client = Client::new(kube_testserver::ApiServer::new(), "default");
-    /// #     let map: ConfigMap = serde_json::from_str(r#"{"metadata":{"name":"a"}}"#)?;
-    /// #     Api::default_namespaced(client.clone()).create(&Default::default(), &map).await?;
-    /// #     let nothing = async |_, _| Ok::<_, std::convert::Infallible>(kube_runtime::controller::Action::await_change());
-    /// #     let policy = |_, _: &_, _| kube_runtime::controller::Action::await_change();
-    /// #     let output = with_namesakes(client, ApiResource::erase::<Secret>(&())).run(nothing, policy, std::sync::Arc::new(()));
-    /// #     assert!(Box::pin(output).next().await.is_some_and(|item| item.is_ok()));
-    /// #     Ok(())
-    /// # }
+    /// # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/doc/first_reconcile.rs"));
+    /// # fn main() { first_reconcile(|client| with_namesakes(client, ApiResource::erase::<Secret>(&()))); }
     /// ```
     #[must_use]
     pub fn watches_with<Other, I>(
@@ -327,7 +278,6 @@ where
     /// use kube_client::{Api, Client};
     /// use kube_core::ResourceExt;
     /// use kube_runtime::{Controller, WatchStreamExt, predicates, reflector::ObjectRef, watcher};
-    /// # use futures::StreamExt;
     ///
     /// /// A change of a Secret's labels triggers the ConfigMap of the same name.
     /// fn with_namesakes(client: Client) -> Controller<ConfigMap> {
@@ -339,17 +289,8 @@ where
     ///         Some(ObjectRef::new(&secret.name_any()).within(&secret.namespace()?))
     ///     })
     /// }
-    /// # #[tokio::main(flavor = "current_thread")]
-    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    /// #     let client = Client::new(kube_testserver::ApiServer::new(), "default");
-    /// #     let map: ConfigMap = serde_json::from_str(r#"{"metadata":{"name":"a"}}"#)?;
-    /// #     Api::default_namespaced(client.clone()).create(&Default::default(), &map).await?;
-    /// #     let nothing = async |_, _| Ok::<_, std::convert::Infallible>(kube_runtime::controller::Action::await_change());
-    /// #     let policy = |_, _: &_, _| kube_runtime::controller::Action::await_change();
-    /// #     let output = with_namesakes(client).run(nothing, policy, std::sync::Arc::new(()));
-    /// #     assert!(Box::pin(output).next().await.is_some_and(|item| item.is_ok()));
-    /// #     Ok(())
-    /// # }
+    /// # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/doc/first_reconcile.rs"));
+    /// # fn main() { first_reconcile(|client| with_namesakes(client)); }
     /// ```
     #[must_use]
     pub fn watches_stream<Other, I>(
@@ -373,7 +314,7 @@ where
     /// use kube_client::{Api, Client};
     /// use kube_core::{ApiResource, DynamicObject, ResourceExt};
     /// use kube_runtime::{Controller, WatchStreamExt, reflector::ObjectRef, watcher};
-    /// # use {futures::StreamExt, k8s_openapi::api::core::v1::Secret};
+    /// # use k8s_openapi::api::core::v1::Secret;
     ///
     /// fn with_namesakes(client: Client, kind: ApiResource) -> Controller<ConfigMap> {
     ///     let others: Api<DynamicObject> = Api::all_with(client.clone(), &kind);
@@ -384,17 +325,8 @@ where
     ///     Controller::new(Api::all(client), watcher::Config::default())
     ///         .watches_stream_with(touched, namesake, kind)
     /// }
-    /// # #[tokio::main(flavor = "current_thread")]
-    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    /// #     let client = Client::new(kube_testserver::ApiServer::new(), "default");
-    /// #     let map: ConfigMap = serde_json::from_str(r#"{"metadata":{"name":"a"}}"#)?;
-    /// #     Api::default_namespaced(client.clone()).create(&Default::default(), &map).await?;
-    /// #     let nothing = async |_, _| Ok::<_, std::convert::Infallible>(kube_runtime::controller::Action::await_change());
-    /// #     let policy = |_, _: &_, _| kube_runtime::controller::Action::await_change();
-    /// #     let output = with_namesakes(client, ApiResource::erase::<Secret>(&())).run(nothing, policy, std::sync::Arc::new(()));
-    /// #     assert!(Box::pin(output).next().await.is_some_and(|item| item.is_ok()));
-    /// #     Ok(())
-    /// # }
+    /// # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/doc/first_reconcile.rs"));
+    /// # fn main() { first_reconcile(|client| with_namesakes(client, ApiResource::erase::<Secret>(&()))); }
     /// ```
     #[must_use]
     pub fn watches_stream_with<Other, I>(
@@ -415,7 +347,7 @@ where
     /// Also reconciles the objects that `mapper` returns for the objects of a shared stream.
     ///
     /// ```
-    /// use futures::{Stream, StreamExt};
+    /// use futures::Stream;
     /// use k8s_openapi::api::core::v1::{ConfigMap, Secret};
     /// use kube_client::{Api, Client};
     /// use kube_core::ResourceExt;
@@ -433,19 +365,8 @@ where
     ///     let secrets = watcher(Api::all(client), watcher::Config::default()).default_backoff();
     ///     Some((controller, secrets.reflect_shared(writer)))
     /// }
-    /// # #[tokio::main(flavor = "current_thread")]
-    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    /// #     let client = Client::new(kube_testserver::ApiServer::new(), "default");
-    /// #     let map: ConfigMap = serde_json::from_str(r#"{"metadata":{"name":"a"}}"#)?;
-    /// #     Api::default_namespaced(client.clone()).create(&Default::default(), &map).await?;
-    /// #     let (controller, secrets) = with_namesakes(client).ok_or("no subscription")?;
-    /// #     tokio::spawn(Box::pin(secrets).for_each(|_| async {}));
-    /// #     let nothing = async |_, _| Ok::<_, std::convert::Infallible>(kube_runtime::controller::Action::await_change());
-    /// #     let policy = |_, _: &_, _| kube_runtime::controller::Action::await_change();
-    /// #     let output = controller.run(nothing, policy, std::sync::Arc::new(()));
-    /// #     assert!(Box::pin(output).next().await.is_some_and(|item| item.is_ok()));
-    /// #     Ok(())
-    /// # }
+    /// # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/doc/first_reconcile.rs"));
+    /// # fn main() { first_reconcile(|client| poll_in_task(with_namesakes(client))); }
     /// ```
     #[must_use]
     pub fn watches_shared_stream<Other, I>(
@@ -465,7 +386,7 @@ where
     /// Like [`watches_shared_stream`](Self::watches_shared_stream), for kinds known only at run time.
     ///
     /// ```
-    /// use futures::{Stream, StreamExt};
+    /// use futures::Stream;
     /// use k8s_openapi::api::core::v1::ConfigMap;
     /// use kube_client::{Api, Client};
     /// use kube_core::{ApiResource, DynamicObject, ResourceExt};
@@ -482,19 +403,8 @@ where
     ///     let others = watcher(Api::all_with(client, &kind), watcher::Config::default()).default_backoff();
     ///     Some((controller, others.reflect_shared(writer)))
     /// }
-    /// # #[tokio::main(flavor = "current_thread")]
-    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    /// #     let client = Client::new(kube_testserver::ApiServer::new(), "default");
-    /// #     let map: ConfigMap = serde_json::from_str(r#"{"metadata":{"name":"a"}}"#)?;
-    /// #     Api::default_namespaced(client.clone()).create(&Default::default(), &map).await?;
-    /// #     let (controller, others) = with_namesakes(client, ApiResource::erase::<Secret>(&())).ok_or("no subscription")?;
-    /// #     tokio::spawn(Box::pin(others).for_each(|_| async {}));
-    /// #     let nothing = async |_, _| Ok::<_, std::convert::Infallible>(kube_runtime::controller::Action::await_change());
-    /// #     let policy = |_, _: &_, _| kube_runtime::controller::Action::await_change();
-    /// #     let output = controller.run(nothing, policy, std::sync::Arc::new(()));
-    /// #     assert!(Box::pin(output).next().await.is_some_and(|item| item.is_ok()));
-    /// #     Ok(())
-    /// # }
+    /// # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/doc/first_reconcile.rs"));
+    /// # fn main() { first_reconcile(|client| poll_in_task(with_namesakes(client, ApiResource::erase::<Secret>(&())))); }
     /// ```
     #[must_use]
     pub fn watches_shared_stream_with<Other, I>(

@@ -294,7 +294,7 @@ where
                 self.queue.push(Arc::new(actual), reason, now, priority, now);
                 continue;
             }
-            if let Some(result) = self.spawn(key, object, &reason) {
+            if let Some(result) = self.start_one(key, object, &reason) {
                 return Some(result);
             }
         }
@@ -302,7 +302,7 @@ where
     }
 
     /// Starts a reconcile. Returns a result only if `start` panics.
-    fn spawn(
+    fn start_one(
         &mut self,
         key: Arc<ObjectKey>,
         object: Arc<K>,
