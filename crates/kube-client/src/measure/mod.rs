@@ -3,13 +3,9 @@
 #[cfg(feature = "metrics")]
 mod enabled;
 #[cfg(feature = "metrics")]
-mod names;
-#[cfg(feature = "metrics")]
 mod resolver;
 #[cfg(feature = "metrics")]
 pub(crate) use enabled::*;
-#[cfg(feature = "metrics")]
-pub(crate) use names::*;
 #[cfg(feature = "metrics")]
 pub(crate) use resolver::Resolver;
 

@@ -9,7 +9,7 @@ use metrics::histogram;
 use tokio::time::Instant;
 use tower_service::Service;
 
-use super::names::DNS;
+use super::enabled::DNS;
 
 /// The system's resolver. It is not called for hosts that are IP addresses.
 #[derive(Clone, Debug)]

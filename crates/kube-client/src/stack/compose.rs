@@ -14,6 +14,7 @@ use tower::{BoxError, ServiceBuilder};
 use tower_service::Service;
 
 use super::ConfigExt;
+use super::optional::{decompression_layer, metrics_layer};
 use crate::auth::Credential;
 use crate::body::Body;
 use crate::config::{Config, without_credentials};
@@ -97,7 +98,7 @@ where
     let reauth = matches!(credential, Some(Credential::Refreshing(_))).then_some(ReauthLayer);
     let service = ServiceBuilder::new()
         .layer(config.trace_layer())
-        .layer(super::decompress::layer(config))
+        .layer(decompression_layer(config))
         .option_layer(retry)
         .layer(config.extra_headers_layer()?)
         .map_request(with_user_agent)
@@ -105,7 +106,7 @@ where
         .option_layer(reauth)
         .option_layer(credential.map(AuthLayer::new))
         .layer(config.base_uri_layer())
-        .layer(super::measured::layer())
+        .layer(metrics_layer())
         .layer(config.deadline_layer())
         .service(transport);
     Ok(service)

@@ -2,8 +2,7 @@
 
 mod compose;
 mod config_ext;
-mod decompress;
-mod measured;
+mod optional;
 
 pub use compose::DynBody;
 pub(crate) use compose::{Stack, compose};

@@ -1,0 +1,32 @@
+//! Layers of optional features, which do nothing without their feature.
+
+#[cfg(not(all(feature = "gzip", feature = "metrics")))]
+use tower::layer::util::Identity;
+#[cfg(feature = "gzip")]
+use tower_http::decompression::DecompressionLayer;
+
+use crate::config::Config;
+#[cfg(feature = "metrics")]
+use crate::layer::MetricsLayer;
+
+/// Requests gzip and decompresses, unless the request has its own `Accept-Encoding`, as watches have.
+#[cfg(feature = "gzip")]
+pub(super) fn decompression_layer(config: &Config) -> DecompressionLayer {
+    DecompressionLayer::new().gzip(!config.disable_compression)
+}
+
+#[cfg(not(feature = "gzip"))]
+pub(super) fn decompression_layer(_: &Config) -> Identity {
+    Identity::new()
+}
+
+/// Records the `rest_client_*` metrics of requests.
+#[cfg(feature = "metrics")]
+pub(super) fn metrics_layer() -> MetricsLayer {
+    MetricsLayer::new()
+}
+
+#[cfg(not(feature = "metrics"))]
+pub(super) fn metrics_layer() -> Identity {
+    Identity::new()
+}
