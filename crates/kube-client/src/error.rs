@@ -1,4 +1,4 @@
-//! [`Error`], which every call returns, and the error of discovery.
+//! [`enum@Error`], which every call returns, and the error of discovery.
 
 use thiserror::Error;
 
