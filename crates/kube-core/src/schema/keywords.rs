@@ -3,9 +3,9 @@
 
 use serde_json::{Value, json};
 
-use super::node::{INT_OR_STRING, Node, OPEN, add_condition, is_null_only};
+use super::node::{INT_OR_STRING, Node, OPEN, VALIDATIONS, add_condition, is_null_only};
 
-/// Keywords of `JSONSchemaProps` that servers allow in a structural schema.
+/// Keywords of `JSONSchemaProps`, besides the value validations, that servers allow in a structural schema.
 const STRUCTURAL: &[&str] = &[
     "$ref",
     "additionalProperties",
@@ -13,26 +13,13 @@ const STRUCTURAL: &[&str] = &[
     "anyOf",
     "default",
     "description",
-    "enum",
     "example",
-    "exclusiveMaximum",
-    "exclusiveMinimum",
     "externalDocs",
     "format",
     "items",
-    "maxItems",
-    "maxLength",
-    "maxProperties",
-    "maximum",
-    "minItems",
-    "minLength",
-    "minProperties",
-    "minimum",
-    "multipleOf",
     "not",
     "nullable",
     "oneOf",
-    "pattern",
     "properties",
     "required",
     "title",
@@ -59,9 +46,7 @@ pub(super) fn normalize(schema: Value) -> Node {
     if let Some(merge) = node.remove("x-kubernetes-struct-type") {
         node.insert("x-kubernetes-map-type".into(), merge); // CRDs have one key for both
     }
-    node.retain(|key, value| {
-        (STRUCTURAL.contains(&key.as_str()) || key.starts_with("x-kubernetes-")) && !value.is_null()
-    });
+    node.retain(|key, value| is_supported(key) && !value.is_null());
     if node.get("additionalProperties") == Some(&Value::Bool(false)) {
         node.remove("additionalProperties");
     }
@@ -69,6 +54,10 @@ pub(super) fn normalize(schema: Value) -> Node {
     null_out_of_enum(&mut node);
     normalize_format(&mut node);
     node
+}
+
+fn is_supported(key: &str) -> bool {
+    STRUCTURAL.contains(&key) || VALIDATIONS.contains(&key) || key.starts_with("x-kubernetes-")
 }
 
 /// Tuples: `prefixItems` or an array of `items` become one schema for all positions.
