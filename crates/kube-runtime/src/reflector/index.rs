@@ -12,8 +12,8 @@ type Visit<K, T> = dyn Fn(&K, &mut dyn FnMut(T)) + Send + Sync;
 /// An index of the objects of a [`Store`](super::Store), by the keys that a function computes from an object.
 ///
 /// Declare it when the store is created, with [`Writer::with_index`](super::store::Writer::with_index) or
-/// [`Controller::with_index`](crate::Controller::with_index), and read it with [`Store::by_index`](super::Store::by_index). Clones are
-/// the same index. Several stores may use one index.
+/// [`Controller::with_index`](crate::Controller::with_index), and read it with
+/// [`Store::by_index`](super::Store::by_index). Clones are the same index. Several stores may use one index.
 ///
 /// ```
 /// use k8s_openapi::api::core::v1::{Pod, PodSpec};
