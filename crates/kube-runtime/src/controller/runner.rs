@@ -253,7 +253,8 @@ where
     fn triggers_ended(&mut self) {
         self.triggers = None;
         self.unsynced_related = 0;
-        self.queue.retain_waiting(|reason| !reason.is_internal());
+        // A requeue that is due first keeps its reason when a trigger's request joins it: then only the priority shows the trigger.
+        self.queue.retain_waiting(|reason, priority| !reason.is_internal() || priority == Priority::Change);
         self.pending_writes.retain(|reason| !reason.is_internal());
     }
 

@@ -127,12 +127,15 @@ impl<K: Eq + Hash + Clone, P> Queue<K, P> {
         }
     }
 
-    /// Removes the delayed keys for which `keep` does not hold. O(n).
-    pub(crate) fn retain_waiting(&mut self, keep: impl Fn(&P) -> bool) {
+    /// Removes the delayed keys for which `keep` does not hold. It is passed the payload of the push with the earliest due time and the
+    /// highest priority of all pushes of the key. O(n).
+    pub(crate) fn retain_waiting(&mut self, keep: impl Fn(&P, Priority) -> bool) {
         let entries = &mut self.entries;
         self.delayed.retain(|_, key| {
-            let kept =
-                matches!(entries.get(key), Some(Entry::Delayed { pending, .. }) if keep(&pending.payload));
+            let kept = matches!(
+                entries.get(key),
+                Some(Entry::Delayed { pending, .. }) if keep(&pending.payload, pending.priority)
+            );
             if !kept {
                 entries.remove(key);
             }

@@ -134,7 +134,7 @@ fn retain_waiting_removes_delayed_keys() {
     queue.push("now", "keep", t, Change, t);
     queue.push("later", "keep", at(t, 10), Change, t);
     queue.push("never", "drop", at(t, 10), Change, t);
-    queue.retain_waiting(|payload| *payload == "keep");
+    queue.retain_waiting(|payload, _| *payload == "keep");
     assert_eq!(queue.start(at(t, 10)), Some(("now", "keep")));
     assert_eq!(queue.start(at(t, 10)), Some(("later", "keep")));
     queue.finish(&"now", at(t, 10));

@@ -50,14 +50,17 @@ impl<Key: Eq + Hash + Clone, V: Clone> Inbox<Key, V> {
     /// The next value; `None` after the last one of a closed inbox.
     pub(super) fn poll_take(&self, cx: &mut Context<'_>) -> Poll<Option<V>> {
         let mut pending = self.0.lock();
-        match pending.take() {
-            Some(value) => Poll::Ready(Some(value)),
-            None if pending.closed => Poll::Ready(None),
-            None => {
-                pending.waker = Some(cx.waker().clone());
-                Poll::Pending
-            }
+        if let Some(value) = pending.take() {
+            return Poll::Ready(Some(value));
         }
+        if pending.closed {
+            return Poll::Ready(None);
+        }
+        // Cloning and dropping a waker runs code of its executor, so the replaced one is dropped without the lock.
+        let replaced = pending.waker.replace(cx.waker().clone());
+        drop(pending);
+        drop(replaced);
+        Poll::Pending
     }
 
     /// A new inbox with the same pending values, in the same order.

@@ -45,18 +45,18 @@ impl<Key: Eq + Hash + Clone, V: Clone> Subscribers<Key, V> {
 
     pub(super) fn publish(&self, values: impl Iterator<Item = (Key, V)> + Clone) {
         let list = self.list.lock();
-        let wakers = list.for_each(|inbox| inbox.put(values.clone()));
+        let changed = list.for_each(|inbox| inbox.put(values.clone()));
         drop(list); // a woken task may subscribe at once
-        wakers.into_iter().for_each(Waker::wake);
+        changed.into_iter().for_each(Changed::wake);
     }
 
     /// Ends the streams of all current and future subscribers.
     pub(super) fn close(&self) {
         let mut list = self.list.lock();
         list.closed = true;
-        let wakers = list.for_each(Inbox::close);
+        let changed = list.for_each(Inbox::close);
         drop(list);
-        wakers.into_iter().for_each(Waker::wake);
+        changed.into_iter().for_each(Changed::wake);
     }
 }
 
@@ -69,8 +69,24 @@ impl<Key: Eq + Hash + Clone, V: Clone> SubscriberList<Key, V> {
         self.inboxes.push(Arc::downgrade(inbox));
     }
 
-    /// Calls `change` for every inbox, and returns the wakers to wake.
-    fn for_each(&self, change: impl Fn(&Inbox<Key, V>) -> Option<Waker>) -> Vec<Waker> {
-        self.inboxes.iter().filter_map(|inbox| change(&*inbox.upgrade()?)).collect()
+    /// Calls `change` for every inbox that still has a subscriber.
+    fn for_each(&self, change: impl Fn(&Inbox<Key, V>) -> Option<Waker>) -> Vec<Changed<Key, V>> {
+        let changed = |inbox: Arc<Inbox<Key, V>>| Changed { waker: change(&inbox), _inbox: inbox };
+        self.inboxes.iter().filter_map(Weak::upgrade).map(changed).collect()
+    }
+}
+
+/// A changed inbox and the waker of its subscriber. If the subscriber is dropped meanwhile, this is the last reference to the inbox and
+/// drops its objects, which may run user code: without the lock.
+struct Changed<Key, V> {
+    waker: Option<Waker>,
+    _inbox: Arc<Inbox<Key, V>>,
+}
+
+impl<Key, V> Changed<Key, V> {
+    fn wake(self) {
+        if let Some(waker) = self.waker {
+            waker.wake();
+        }
     }
 }

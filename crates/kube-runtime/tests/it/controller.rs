@@ -267,6 +267,29 @@ async fn an_applier_reconciles_a_custom_queue_and_ends_with_it() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_request_that_joins_a_requeue_is_reconciled_although_the_queue_ends() {
+    let (store, mut writer) = reflector::store::<ConfigMap>();
+    for event in [Event::Init, Event::InitApply(named("a")), Event::InitDone] {
+        writer.apply_watcher_event(&event);
+    }
+    // The first run is at 10 s and asks for another at 13 s. The second request, at 11 s, is due at 21 s. The queue ends at 12 s.
+    let queue = stream::iter([0, 11]).then(|at| async move {
+        sleep(Duration::from_secs(at)).await;
+        Ok::<_, watcher::Error>(ReconcileRequest::from(ObjectRef::<ConfigMap>::new("a")))
+    });
+    let end = stream::once(sleep(Duration::from_secs(1))).filter_map(async |()| None);
+    let runs = applier(
+        |_, _| Box::pin(async { Ok::<_, Infallible>(Action::requeue(Duration::from_secs(3))) }),
+        wait_for_change,
+        Arc::new(()),
+        store,
+        queue.chain(end),
+        Config::default().debounce(Duration::from_secs(10)),
+    );
+    assert_eq!(runs.count().await, 2);
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_store_that_can_never_be_ready_ends_the_output_with_an_error() {
     let (store, writer) = reflector::store::<ConfigMap>();
     drop(writer);
