@@ -188,7 +188,7 @@ fn ruled() -> Value {
         "when": with(json!({"type": "string", "format": "date-time"}), json!([{"rule": "self > timestamp('2020-01-01T00:00:00Z')"}])),
         "lasts": with(json!({"type": "string", "format": "duration"}), json!([{"rule": "self < duration('10m')"}])),
         "port": with(json!({"x-kubernetes-int-or-string": true}), json!([{"rule": "type(self) == int ? self > 3 : self == 'x'"}])),
-        "name-x": text, "in": text,
+        "name-x": text, "in": text, "while": text, "loop": text,
         "maybe": with(json!({"type": "object", "nullable": true, "properties": {"z": text}}), json!([{"rule": "has(self.z)"}])),
         "fixed": with(text.clone(), json!([{"rule": "self == oldSelf", "message": "fixed for ever"}])),
         "items": {"type": "array", "maxItems": 5, "x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["k"], "items": item},
@@ -198,6 +198,8 @@ fn ruled() -> Value {
         "blank": integer(json!([{"rule": "self == 1", "messageExpression": "'  '", "message": "fallback"}])),
     }, "x-kubernetes-validations": [
         {"rule": "!has(self.name__dash__x) || self.name__dash__x != 'z'"},
+        {"rule": "!has(self.__while__) || self.__while__ != 'z'"},
+        {"rule": "!has(self.loop) || self.loop != 'z'"},
         {"rule": "!has(self.__in__) || self.__in__ != 'z'"},
     ]});
     let status =

@@ -61,6 +61,8 @@ fn writes() -> Vec<(&'static str, &'static str, Write)> {
         ("int-or-string-text", "an int-or-string that is a text", fine(json!({"port": "x"}))),
         ("escaped-dash", "a property with a dash is called __dash__", new(json!({"name-x": "z"}), (INVALID, "spec", "name__dash__x"))),
         ("escaped-keyword", "a property named like a keyword is escaped with underscores", new(json!({"in": "z"}), (INVALID, "spec", "__in__"))),
+        ("escaped-while", "every reserved word of CEL is escaped with underscores", new(json!({"while": "z"}), (INVALID, "spec", "__while__"))),
+        ("plain-reserved-word", "a reserved word also works unescaped where the grammar accepts it", new(json!({"loop": "z"}), (INVALID, "spec", "self.loop"))),
         ("nullable-null", "a rule is not evaluated for null", fine(json!({"maybe": null}))),
         ("not-asked-of-wrong-type", "rules are not evaluated while a value has the wrong type", new(json!({"number": "x"}), (INVALID, "<nil>", "some validation rules were not checked"))),
         ("asked-despite-other-errors", "rules are evaluated although a pattern does not match", new(json!({"pattern": "ABC", "number": 1}), (INVALID, "spec.number", "failed rule: self > 5"))),

@@ -1,12 +1,15 @@
 //! CEL rules of `anyOf` and `oneOf` branches. Servers allow rules outside of the branches only, so a rule of one branch moves out,
 //! guarded by the condition that the value matches that branch.
 
+use std::borrow::Cow;
+
 use serde_json::{Value, json};
 
 use super::{
     combine::append_new,
     node::{INT_OR_STRING, Node, NodeType, RULES, flag, node_type, property, required},
 };
+use crate::cel::escape_property;
 
 /// Removes and returns the rules of every branch.
 pub(super) fn take_rules(branches: &mut [Node]) -> Vec<Vec<Value>> {
@@ -89,7 +92,7 @@ impl NoMatch {
         if let Some(tag) = tag {
             let values = property(branch, tag)?.get("enum")?.as_array()?;
             let values = values.iter().filter_map(Value::as_str).map(quote).collect();
-            return Some(Self(vec![Mismatch::OtherTag(escape(tag)?, values)]));
+            return Some(Self(vec![Mismatch::OtherTag(escape_property(tag)?.into_owned(), values)]));
         }
         let own = distinguishing_fields(branch, branches, nodes);
         let earlier = branches[..n].iter().map(|branch| distinguishing_fields(branch, branches, nodes));
@@ -149,43 +152,7 @@ fn field_names(node: &Node) -> impl Iterator<Item = &str> {
 fn accessible_field(nodes: &[&Node], name: &str) -> Option<String> {
     let typed = |field: &Node| field.contains_key("type") || flag(field, INT_OR_STRING);
     let accessible = nodes.iter().filter_map(|node| property(node, name)).any(typed);
-    accessible.then(|| escape(name)).flatten()
-}
-
-/// <https://kubernetes.io/docs/reference/using-api/cel/#escaping>
-fn escape(name: &str) -> Option<String> {
-    const KEYWORDS: &[&str] = &[
-        "true",
-        "false",
-        "null",
-        "in",
-        "as",
-        "break",
-        "const",
-        "continue",
-        "else",
-        "for",
-        "function",
-        "if",
-        "import",
-        "let",
-        "loop",
-        "package",
-        "namespace",
-        "return",
-        "var",
-        "void",
-        "while",
-    ];
-    let start = |c: char| c.is_ascii_alphabetic() || "_.-/".contains(c);
-    if !name.starts_with(start) || !name.chars().all(|c| start(c) || c.is_ascii_digit()) {
-        return None;
-    }
-    if KEYWORDS.contains(&name) {
-        return Some(format!("__{name}__"));
-    }
-    let escaped = name.replace("__", "__underscores__");
-    Some(escaped.replace('.', "__dot__").replace('-', "__dash__").replace('/', "__slash__"))
+    accessible.then(|| escape_property(name)).flatten().map(Cow::into_owned)
 }
 
 fn quote(text: &str) -> String {
@@ -239,7 +206,7 @@ fn literal_len(text: &str, raw: bool) -> usize {
 
 #[cfg(test)]
 mod tests {
-    use super::{escape, quote, strip_comments};
+    use super::{quote, strip_comments};
 
     #[test]
     fn comments_are_stripped_and_string_literals_kept() {
@@ -258,15 +225,7 @@ mod tests {
     }
 
     #[test]
-    fn names_are_escaped_and_strings_quoted_for_cel() {
-        assert_eq!(escape("plain").as_deref(), Some("plain"));
-        assert_eq!(
-            escape("some-thing.x/y__z").as_deref(),
-            Some("some__dash__thing__dot__x__slash__y__underscores__z")
-        );
-        assert_eq!(escape("in").as_deref(), Some("__in__"));
-        assert_eq!(escape("1st"), None);
-        assert_eq!(escape("a b"), None);
+    fn strings_are_quoted_for_cel() {
         assert_eq!(quote("a"), "'a'");
         assert_eq!(quote("it's"), r#""it's""#);
     }

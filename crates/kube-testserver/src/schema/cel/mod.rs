@@ -5,7 +5,6 @@
 
 mod check;
 mod cost;
-mod escape;
 mod evaluate;
 mod program;
 mod rule;

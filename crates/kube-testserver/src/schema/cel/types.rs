@@ -5,10 +5,11 @@ use std::collections::BTreeMap;
 use kube_cel::cel::common::ast::{CallExpr, ComprehensionExpr, Expr, IdedExpr, LiteralValue, SelectExpr};
 
 use super::{
-    Scope, escape,
+    Scope,
     program::{TYPES, entry_parts},
 };
 use crate::schema::model::{Field, Type as JsonType};
+use kube_core::cel::{escape_property, is_reserved};
 
 /// The required type of an expression.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -317,7 +318,11 @@ fn member<'f>(field: &'f Field, name: &str) -> Option<Type<'f>> {
     if node.resource && name == "metadata" {
         return Some(Type::Dyn);
     }
-    let found = node.properties.iter().find(|(property, _)| escape::property(property) == name);
+    let is_called = |property: &str| {
+        escape_property(property).is_some_and(|escaped| escaped == name)
+            || (is_reserved(property) && property == name)
+    };
+    let found = node.properties.iter().find(|(property, _)| is_called(property));
     found.map(|(_, field)| Type::of(field))
 }
 

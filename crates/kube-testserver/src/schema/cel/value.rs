@@ -7,15 +7,16 @@ use kube_cel::cel::{
     Value as Cel,
     objects::{Key, Map},
 };
+use kube_core::cel::{escape_property, is_reserved};
 use serde_json::Value;
 
-use super::{Expression, Scope, escape};
+use super::{Expression, Scope};
 use crate::schema::{
     model::{Field, ListType, Node, Type},
     validate::{correlated, same},
 };
 
-/// The CEL value of a field, with escaped property names.
+/// The CEL value of a field, with escaped property names. A property named by a reserved word has both of its names.
 pub(super) fn typed(field: &Field, value: &Value) -> Cel {
     let node = field.node();
     match value {
@@ -35,7 +36,12 @@ pub(super) fn typed(field: &Field, value: &Value) -> Cel {
                 if node.resource && name == "metadata" {
                     out.insert(key("metadata"), names_only(value));
                 } else if let Some(inner) = node.properties.get(name.as_str()).filter(|_| seen(name)) {
-                    out.insert(key(&escape::property(name)), typed(inner, value));
+                    let Some(escaped) = escape_property(name) else { continue };
+                    let value = typed(inner, value);
+                    if is_reserved(name) {
+                        out.insert(key(name), value.clone());
+                    }
+                    out.insert(key(&escaped), value);
                 } else if let Some(inner) = &node.additional {
                     out.insert(key(name), typed(inner, value));
                 } else if !node.resource {
