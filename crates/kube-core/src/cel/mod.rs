@@ -7,13 +7,12 @@
 
 #[cfg(feature = "cel")]
 mod check;
-mod escape;
 mod merge;
 mod rule;
 #[cfg(feature = "schema")]
 mod schema;
 
-pub use escape::{escape_property, is_reserved};
+pub use crate::property_name::{escape_property, is_reserved};
 pub use merge::{ListMerge, MapMerge, MergeStrategy, StructMerge};
 pub use rule::*;
 // The explicit export wins over `kube_cel`'s own `Rule` in the glob below.

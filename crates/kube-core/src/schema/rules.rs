@@ -9,7 +9,7 @@ use super::{
     combine::append_new,
     node::{INT_OR_STRING, Node, NodeType, RULES, flag, node_type, property, required},
 };
-use crate::cel::escape_property;
+use crate::property_name::escape_property;
 
 /// Removes and returns the rules of every branch.
 pub(super) fn take_rules(branches: &mut [Node]) -> Vec<Vec<Value>> {

@@ -1,4 +1,4 @@
-//! Names of properties as expressions write them.
+//! Names of properties in CEL expressions. In the public API they are part of `cel`; here they also serve `schema`, which `cel` builds on.
 
 use std::borrow::Cow;
 
