@@ -8,6 +8,7 @@
 //! - [`scheduler`](mod@scheduler): a delaying queue of messages; the [`Controller`] uses the same queue.
 //! - [`controller`]: a [`Controller`] calls a reconciler for each object that changed.
 //! - [`finalizer`](mod@finalizer), [`events`], [`wait`]: for use in reconcilers: cleaning up, publishing events, waiting.
+//! - [`leader_election`]: of several replicas of a program, one is active.
 
 // `queue` is behind `scheduler` and `controller`; `backoff` has retry delays; `delay`, `task`, `unwind` and `version` are helpers.
 mod backoff;
@@ -22,6 +23,7 @@ mod version;
 pub mod controller;
 pub mod events;
 pub mod finalizer;
+pub mod leader_election;
 pub mod reflector;
 pub mod scheduler;
 pub mod wait;

@@ -24,6 +24,7 @@ mod guide_controller_pipeline;
 mod guide_generic_controllers;
 mod guide_reconciler;
 mod invalid_config;
+mod leader_election;
 mod list;
 mod managed_fields;
 mod metadata;

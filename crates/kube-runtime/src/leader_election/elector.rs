@@ -1,0 +1,285 @@
+//! The task that carries out what the machine decides, and the handle to it.
+
+use super::{
+    config::{Config, InvalidConfig, default_identity},
+    machine::{Machine, Request, Response},
+};
+use futures::future::{BoxFuture, FutureExt};
+use k8s_openapi::{api::coordination::v1::Lease, jiff::Timestamp};
+use kube_client::{Api, Client, Error, api::PostParams};
+use std::{sync::Arc, time::Duration};
+use tokio::{
+    sync::{mpsc, watch},
+    time::{Instant, sleep_until, timeout, timeout_at},
+};
+
+/// What an elector knows.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum State {
+    /// Another candidate leads, or none.
+    Standby {
+        /// The holder that the Lease named when it was last read.
+        holder: Option<String>,
+    },
+    /// This process leads.
+    Leading,
+    /// The elector has ended.
+    Stopped,
+}
+
+/// The elector has ended: this process will not lead any more.
+#[derive(Debug, thiserror::Error)]
+#[error("the elector of Lease {lease} was stopped")]
+pub struct Stopped {
+    lease: Arc<str>,
+}
+
+/// Campaigns for a Lease in a task of its own, and renews it while this process leads.
+///
+/// Clones share one task. It ends when all of them, and the futures made by them, are dropped, or by [`release`](Self::release); it then
+/// gives the Lease up, so that another candidate need not wait for its expiry. Drop the last one only after the work of the leader ended.
+#[derive(Debug, Clone)]
+pub struct LeaderElector {
+    identity: Arc<str>,
+    lease: Arc<str>,
+    status: watch::Receiver<Status>,
+    stop: mpsc::Sender<()>,
+}
+
+#[derive(Debug, Clone)]
+struct Status {
+    state: State,
+    /// Until when the leadership holds unless it is renewed.
+    deadline: Option<Instant>,
+}
+
+impl LeaderElector {
+    /// Starts to campaign.
+    ///
+    /// # Errors
+    ///
+    /// Settings that contradict each other. An unreachable server is no error: the elector tries again every
+    /// [`retry_period`](Config::retry_period), and logs why.
+    ///
+    /// # Panics
+    ///
+    /// Outside of a tokio runtime.
+    pub fn start(client: Client, config: Config) -> Result<Self, InvalidConfig> {
+        config.validate()?;
+        let identity = config.identity.clone().unwrap_or_else(default_identity);
+        let status = Status { state: State::Standby { holder: None }, deadline: None };
+        let (sender, receiver) = watch::channel(status);
+        let (stop, stopped) = mpsc::channel(1);
+        let lease = format!("{}/{}", config.namespace, config.name);
+        let task = Task {
+            api: Api::namespaced(client, &config.namespace),
+            // As controller-runtime has it: one request that hangs leaves time for another.
+            request_timeout: config.renew_deadline / 2,
+            machine: Machine::new(&config, identity.clone()),
+            name: config.name,
+            lease: lease.clone(),
+            status: sender,
+        };
+        tokio::spawn(task.run(stopped));
+        Ok(Self { identity: identity.into(), lease: lease.into(), status: receiver, stop })
+    }
+
+    /// The `holderIdentity` of this process.
+    pub fn identity(&self) -> &str {
+        &self.identity
+    }
+
+    /// Whether this process leads now. Right even when the elector's task was not polled for long: a leadership that was not renewed in time
+    /// is over.
+    pub fn is_leader(&self) -> bool {
+        self.status.borrow().is_leading()
+    }
+
+    /// What the elector knows now.
+    pub fn state(&self) -> State {
+        self.status.borrow().state.clone()
+    }
+
+    /// Completes when the state is not `known` any more, with the new one. A state that is left again at once may be skipped.
+    pub async fn changed(&self, known: &State) -> State {
+        let mut status = self.status.clone();
+        match status.wait_for(|status| status.state != *known).await {
+            Ok(status) => status.state.clone(),
+            Err(_) => State::Stopped,
+        }
+    }
+
+    /// Waits until this process leads.
+    ///
+    /// # Errors
+    ///
+    /// The elector was stopped.
+    pub async fn wait_for_leadership(&self) -> Result<(), Stopped> {
+        let mut status = self.status.clone();
+        let led = status.wait_for(|status| status.is_leading() || status.state == State::Stopped).await;
+        match led {
+            Ok(status) if status.state == State::Leading => Ok(()),
+            _ => Err(Stopped { lease: Arc::clone(&self.lease) }),
+        }
+    }
+
+    /// Completes when this process does not lead, at once if it does not lead now. For
+    /// [`graceful_shutdown_on`](crate::Controller::graceful_shutdown_on): the rest of the lease duration is left to stop.
+    pub fn lost_leadership(&self) -> BoxFuture<'static, ()> {
+        let elector = self.clone(); // it has to go on
+        async move {
+            let mut status = elector.status.clone();
+            loop {
+                let deadline = status.borrow_and_update().deadline;
+                let Some(deadline) = deadline.filter(|deadline| Instant::now() < *deadline) else { return };
+                // A renewal moves the deadline without a notification.
+                tokio::select! {
+                    changed = status.changed() => if changed.is_err() { return },
+                    () = sleep_until(deadline) => {}
+                }
+            }
+        }
+        .boxed()
+    }
+
+    /// Stops, and gives the Lease up if this process holds it. Returns when the server has confirmed that, or after the request timeout (half
+    /// of the renew deadline). Call it when the work of the leader has ended: another candidate may lead at once.
+    pub async fn release(&self) {
+        // A full channel means that it is being stopped, a closed one that it has stopped.
+        let _ = self.stop.try_send(());
+        let mut status = self.status.clone();
+        drop(status.wait_for(|status| status.state == State::Stopped).await);
+    }
+}
+
+impl Status {
+    fn is_leading(&self) -> bool {
+        self.deadline.is_some_and(|deadline| Instant::now() < deadline)
+    }
+}
+
+struct Task {
+    api: Api<Lease>,
+    request_timeout: Duration,
+    machine: Machine,
+    name: String,
+    lease: String,
+    status: watch::Sender<Status>,
+}
+
+impl Task {
+    async fn run(mut self, mut stop: mpsc::Receiver<()>) {
+        loop {
+            let began = Instant::now();
+            let stop_requested = tokio::select! {
+                biased;
+                () = stopped(&mut stop) => true,
+                () = self.attempt() => false,
+            };
+            if stop_requested {
+                self.machine.abandon();
+                break;
+            }
+            self.publish();
+            let next = self.machine.next_attempt(began);
+            tokio::select! {
+                biased;
+                () = stopped(&mut stop) => break,
+                () = self.wait_until(next) => {}
+            }
+        }
+        let limit = self.request_timeout;
+        let mut request = self.machine.release(Timestamp::now());
+        self.publish();
+        let requests = async {
+            while let Some(current) = request.take() {
+                let (sent, response) = self.send(&current).await;
+                request = self.machine.respond(&current, response, sent, Instant::now(), Timestamp::now());
+            }
+        };
+        drop(timeout(limit, requests).await);
+        self.status.send_modify(|status| *status = Status { state: State::Stopped, deadline: None });
+    }
+
+    /// One attempt to acquire or renew the Lease. It ends at the renew deadline at the latest.
+    async fn attempt(&mut self) {
+        let deadline = self.machine.deadline();
+        let requests = async {
+            let mut request = Some(self.machine.attempt(Timestamp::now()));
+            while let Some(current) = request {
+                let (sent, response) = self.send(&current).await;
+                request = self.machine.respond(&current, response, sent, Instant::now(), Timestamp::now());
+            }
+        };
+        match deadline {
+            None => requests.await,
+            Some(deadline) => {
+                if timeout_at(deadline, requests).await.is_err() {
+                    self.machine.abandon();
+                }
+            }
+        }
+        self.machine.expire(Instant::now());
+    }
+
+    /// Waits for the next attempt, and publishes meanwhile if the leadership ends.
+    async fn wait_until(&mut self, next: Instant) {
+        if let Some(deadline) = self.machine.deadline().filter(|deadline| *deadline < next) {
+            sleep_until(deadline).await;
+            self.machine.expire(Instant::now());
+            self.publish();
+        }
+        sleep_until(next).await;
+    }
+
+    async fn send(&self, request: &Request) -> (Instant, Response) {
+        let sent = Instant::now();
+        let parameters = PostParams::default();
+        let call = async {
+            match request {
+                Request::Read => self.api.get(&self.name).await,
+                Request::Create(lease) => self.api.create(&parameters, lease).await,
+                Request::Replace(lease) => self.api.replace(&self.name, &parameters, lease).await,
+            }
+        };
+        let response = match timeout_at(sent + self.request_timeout, call).await {
+            Ok(Ok(lease)) => Response::Lease(Box::new(lease)),
+            Ok(Err(Error::Api(status))) if status.code == 404 && !matches!(request, Request::Create(_)) => {
+                Response::NotFound
+            }
+            Ok(Err(Error::Api(status))) if status.code == 409 => Response::Conflict,
+            Ok(Err(error)) => {
+                tracing::warn!(lease = self.lease, error = %kube_client::error::ErrorChain(&error), "leader election: a request failed");
+                Response::Failed
+            }
+            Err(_) => {
+                tracing::warn!(lease = self.lease, timeout = ?self.request_timeout, "leader election: the server did not respond in time");
+                Response::Failed
+            }
+        };
+        (sent, response)
+    }
+
+    /// Shows the machine's state to the handles. Only a transition wakes those that wait.
+    fn publish(&self) {
+        let deadline = self.machine.deadline();
+        let state = match deadline {
+            Some(_) => State::Leading,
+            None => State::Standby { holder: self.machine.holder().map(str::to_owned) },
+        };
+        self.status.send_if_modified(|status| {
+            let transition = status.state != state;
+            if transition {
+                tracing::info!(lease = self.lease, from = ?status.state, to = ?state, "leader election");
+            }
+            *status = Status { state, deadline };
+            transition
+        });
+    }
+}
+
+/// Completes when the elector is to stop, or all handles are dropped.
+async fn stopped(stop: &mut mpsc::Receiver<()>) {
+    let _ = stop.recv().await;
+}
