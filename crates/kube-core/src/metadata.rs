@@ -8,7 +8,7 @@ use serde::{
     de::{IgnoredAny, MapAccess, Visitor},
 };
 
-pub use crate::type_meta::TypeMeta;
+pub use crate::type_meta::*;
 use crate::{dynamic::DynamicObject, resource::Resource};
 
 /// An object of kind `K`, reduced to its metadata.

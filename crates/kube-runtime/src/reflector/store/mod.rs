@@ -26,7 +26,7 @@ mod tests;
 #[cfg(test)]
 mod wait_tests;
 
-pub use reader::{Store, WriterDropped};
+pub use reader::*;
 pub use wait::WaitForError;
 pub use writer::{Writer, store, store_shared};
 
