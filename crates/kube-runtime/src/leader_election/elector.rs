@@ -4,7 +4,6 @@ use super::{
     config::{Config, InvalidConfig, default_identity},
     machine::{Machine, Request, Response},
 };
-use futures::future::{BoxFuture, FutureExt};
 use k8s_openapi::{api::coordination::v1::Lease, jiff::Timestamp};
 use kube_client::{Api, Client, Error, api::PostParams};
 use std::{sync::Arc, time::Duration};
@@ -126,7 +125,7 @@ impl LeaderElector {
 
     /// Completes when this process does not lead, at once if it does not lead now. For
     /// [`graceful_shutdown_on`](crate::Controller::graceful_shutdown_on): the rest of the lease duration is left to stop.
-    pub fn lost_leadership(&self) -> BoxFuture<'static, ()> {
+    pub fn lost_leadership(&self) -> impl Future<Output = ()> + Send + Sync + 'static + use<> {
         let elector = self.clone(); // it has to go on
         async move {
             let mut status = elector.status.clone();
@@ -140,7 +139,6 @@ impl LeaderElector {
                 }
             }
         }
-        .boxed()
     }
 
     /// Stops, and gives the Lease up if this process holds it. Returns when the server has confirmed that, or after the request timeout (half
