@@ -124,7 +124,7 @@ fn a_candidate_of_client_go_and_ours_take_turns() -> anyhow::Result<()> {
     run(Requires::CoreKinds, |env| {
         async move {
             let mut go = client_go(env, &realapi)?;
-            timeout(Duration::from_secs(20), async {
+            timeout(TIMEOUT, async {
                 while holder(env).await?.is_none() {
                     sleep(Duration::from_millis(100)).await;
                 }
@@ -141,7 +141,7 @@ fn a_candidate_of_client_go_and_ours_take_turns() -> anyhow::Result<()> {
             );
             go.kill().await?;
             let killed = Instant::now();
-            timeout(Duration::from_secs(20), elector.wait_for_leadership())
+            timeout(TIMEOUT, elector.wait_for_leadership())
                 .await
                 .context("no take-over")??;
             assert!(killed.elapsed() > Duration::from_secs(10), "its Lease was not over");
@@ -151,7 +151,7 @@ fn a_candidate_of_client_go_and_ours_take_turns() -> anyhow::Result<()> {
             sleep(Duration::from_secs(6)).await;
             assert_eq!(holder(env).await?.as_deref(), Some(elector.identity()), "client-go waits");
             elector.release().await;
-            timeout(Duration::from_secs(10), async {
+            timeout(TIMEOUT, async {
                 while holder(env).await?.is_none_or(|holder| holder == elector.identity()) {
                     sleep(Duration::from_millis(100)).await;
                 }
