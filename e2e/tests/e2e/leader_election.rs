@@ -141,9 +141,7 @@ fn a_candidate_of_client_go_and_ours_take_turns() -> anyhow::Result<()> {
             );
             go.kill().await?;
             let killed = Instant::now();
-            timeout(TIMEOUT, elector.wait_for_leadership())
-                .await
-                .context("no take-over")??;
+            timeout(TIMEOUT, elector.wait_for_leadership()).await.context("no take-over")??;
             assert!(killed.elapsed() > Duration::from_secs(10), "its Lease was not over");
             assert_eq!(lease(env).await?.spec.and_then(|spec| spec.lease_transitions), Some(1));
 
