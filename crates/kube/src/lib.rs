@@ -23,6 +23,7 @@
 //! | `gzip` | compressed responses, where servers support it | |
 //! | `metrics` | the `rest_client_*` metrics, through the `metrics` facade | |
 //! | `jsonpatch` | `api::Patch::Json` | |
+//! | `operator` | `operator`: manager, health, metrics endpoint, webhooks; also `runtime`, `admission`, `metrics` | |
 //! | `admission` | `core::admission`: admission reviews | |
 //! | `cel` | `core::cel`: evaluates the validation rules of a custom resource without a server | |
 //! | `hyper-util-tracing` | `tracing` events of the HTTP connection pool | |
@@ -65,6 +66,9 @@ pub use kube_client::{Api, Client, Discovery, api, client, discovery};
 
 #[cfg(feature = "runtime")]
 pub use kube_runtime as runtime;
+
+#[cfg(feature = "operator")]
+pub use kube_operator as operator;
 
 #[cfg(feature = "derive")]
 pub use kube_derive::{CustomResource, KubeSchema, Resource};

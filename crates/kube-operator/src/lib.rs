@@ -1,0 +1,1 @@
+//! What an operator needs around its controllers.
