@@ -1,6 +1,7 @@
 //! The [`Controller`] builder: sources of a controller's own objects, triggers, and shutdown.
 
 use super::{
+    assignment::Assignments,
     config::Config,
     guard::CallbackPanic,
     request::{ReconcileRequest, Trigger, priority_of},
@@ -86,6 +87,7 @@ where
     pub(super) reader: Store<K>,
     pub(super) config: Config,
     pub(super) shutdown: Shutdown,
+    pub(super) assignments: Option<Assignments>,
 }
 
 impl<K> Controller<K>
@@ -258,6 +260,7 @@ where
             reader,
             config: Config::default(),
             shutdown: Shutdown::default(),
+            assignments: None,
         }
     }
 
@@ -353,6 +356,29 @@ where
     #[must_use]
     pub fn reconcile_all_on(mut self, trigger: impl Stream<Item = ()> + Send + 'static) -> Self {
         self.sources.add(trigger.map(|()| Ok(Trigger::All)));
+        self
+    }
+
+    /// Reconciles only the objects that `assignments` assigns to this replica, and all of those whenever they become assigned.
+    ///
+    /// The watches and the store do not depend on it, so that a replica to which an object is assigned needs no new list. For leader election
+    /// and sharding; see [`LeaderElector::assignments`](crate::leader_election::LeaderElector::assignments).
+    ///
+    /// ```
+    /// use k8s_openapi::api::core::v1::ConfigMap;
+    /// use kube_client::{Api, Client};
+    /// use kube_runtime::{Controller, controller::Assigner, watcher};
+    ///
+    /// /// Reconciles nothing until the assigner assigns something.
+    /// fn standby(client: Client) -> (Controller<ConfigMap>, Assigner) {
+    ///     let assigner = Assigner::new();
+    ///     let controller = Controller::new(Api::all(client), watcher::Config::default());
+    ///     (controller.assigned_by(assigner.assignments()), assigner)
+    /// }
+    /// ```
+    #[must_use]
+    pub fn assigned_by(mut self, assignments: Assignments) -> Self {
+        self.assignments = Some(assignments);
         self
     }
 

@@ -54,6 +54,23 @@ pub(super) fn guard_call<T>(call: impl FnOnce() -> T) -> Result<T, Interruption>
     catch_panic(call).map_err(Interruption::Panicked)
 }
 
+/// The output of `future`, or `None` if `revoked` completes before it. A panic while `future` is dropped is logged.
+pub(super) async fn until_revoked<F: Future>(
+    future: F,
+    revoked: impl Future<Output = ()>,
+) -> Option<F::Output> {
+    let mut future = Box::pin(future);
+    tokio::select! {
+        biased;
+        output = &mut future => return Some(output),
+        () = unconstrained(revoked) => {} // see `Guarded`
+    }
+    if let Err(panic) = guard_call(move || drop(future)) {
+        tracing::error!(?panic, "dropping a revoked reconcile panicked");
+    }
+    None
+}
+
 pin_project! {
     /// `Unpin` if its future is, unlike tokio's `Timeout`: [`applier`](super::applier) requires that.
     struct Guarded<F> {

@@ -8,12 +8,14 @@
 //! - `trigger`, `request`: from changed objects to reconcile requests and their reasons.
 //! - `related_watch`, `related_sync`, `owner_map`: from changed related objects to reconcile requests.
 //! - `runner`: takes due objects from the queue and starts their reconciles; `run` and `applier` start the runner.
+//! - `assignment`: which objects this replica reconciles, where several share the work.
 //! - `pending_writes`: holds an object back until the store shows the last write to it.
 //! - `guard`, `reconcile`, `resolution`: isolate a reconcile, and decide what happens after its outcome.
 //! - `action`, `error`, `runner_error`: the items of the output; `shutdown`: when it ends.
 
 mod action;
 mod applier;
+mod assignment;
 mod builder;
 mod config;
 mod error;
@@ -36,6 +38,7 @@ mod trigger;
 
 pub use action::Action;
 pub use applier::applier;
+pub use assignment::{Assigner, Assignment, Assignments};
 pub use builder::*;
 pub use config::*;
 pub use error::Error;

@@ -49,6 +49,15 @@ pub(super) enum ReconcileFailure<E> {
     Failed(E),
     /// It, or the error policy, panicked or timed out.
     Interrupted(Interruption),
+    /// Another replica is to reconcile the object.
+    Revoked,
+}
+
+impl<E> Resolution<E> {
+    /// The reconcile was cancelled, because the object is not assigned to this replica any more.
+    pub(super) fn revoked() -> Self {
+        Self { action: Action::await_change(), failure: Some(ReconcileFailure::Revoked) }
+    }
 }
 
 impl<E: Debug> Resolution<E> {

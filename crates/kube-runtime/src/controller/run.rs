@@ -3,13 +3,13 @@
 use super::{
     action::Action,
     builder::Controller,
-    guard::guard_try,
+    guard::{guard_try, until_revoked},
     reconcile::{Reconcile, reconcile_with},
     resolution::{Resolution, resolve_with},
     runner::{ReconcileResult, Runner},
     shutdown::Shutdown,
 };
-use crate::{task::CancelableJoinHandle, watcher};
+use crate::{reflector::ObjectKey, task::CancelableJoinHandle, watcher};
 use futures::{Stream, StreamExt, TryFuture};
 use kube_core::Resource;
 use serde::de::DeserializeOwned;
@@ -152,11 +152,27 @@ where
         E: std::error::Error + 'static,
     {
         let Shutdown { graceful, forceful } = self.shutdown;
-        let spawn =
-            move |object| CancelableJoinHandle::spawn(start(object).in_current_span(), &Handle::current());
+        let assignments = self.assignments.clone();
+        let spawn = move |object: Arc<K>| {
+            let revoked =
+                assignments.as_ref().map(|assignments| assignments.revocation(ObjectKey::of(&*object)));
+            let reconcile = start(object);
+            let task = async {
+                match revoked {
+                    Some(revoked) => until_revoked(reconcile, revoked).await,
+                    None => Some(reconcile.await),
+                }
+            };
+            CancelableJoinHandle::spawn(task.in_current_span(), &Handle::current())
+        };
+        let resolve = move |object, output: Option<F::Output>| match output {
+            Some(output) => resolve(object, output),
+            None => Resolution::revoked(),
+        };
         let related_sources = self.sources.related_count();
         Runner::new(self.reader, self.sources.merge(), spawn, resolve, graceful, &self.config)
             .wait_for_related(related_sources)
+            .assigned_by(self.assignments)
             .into_stream()
             .take_until(forceful)
     }

@@ -2,6 +2,7 @@
 
 use super::{
     action::{Action, Requeue},
+    assignment::{AssignedKeys, Assignments},
     config::Config,
     error::Error as ControllerError,
     guard::guard_call,
@@ -53,6 +54,9 @@ impl<K: Resource<DynamicType: Debug + Eq + Hash + Clone> + Clone + 'static> Reco
 /// cannot be listed would block the controller.
 const RELATED_SYNC_TIMEOUT: Duration = Duration::from_secs(5);
 
+/// How often an assignment that is not valid is looked at again.
+const VALIDITY_CHECK: Duration = Duration::from_secs(1);
+
 /// Calls `start` for each object that is due, and `resolve` with the output of each reconcile.
 pub(super) struct Runner<K: Reconcilable, Q, F, Start, Resolve> {
     pub(super) store: Store<K>,
@@ -68,6 +72,9 @@ pub(super) struct Runner<K: Reconcilable, Q, F, Start, Resolve> {
     pending_writes: PendingWrites,
     running: FuturesUnordered<RunningReconcile<K, F>>,
     stage: Stage,
+    /// Until the first poll, from which on this is a running controller.
+    assignments: Option<Assignments>,
+    assigned: AssignedKeys,
     /// The number of related sources whose first list is not complete.
     unsynced_related: usize,
     /// Whether any reconcile was ever started.
@@ -97,6 +104,7 @@ enum RunnerEvent<T, D> {
     Trigger(Option<T>),
     Finished(D),
     WriteVisible(Arc<ObjectKey>, Option<ParkedRequest>),
+    AssignmentChanged,
     TimerFired,
 }
 
@@ -130,6 +138,8 @@ where
             pending_writes: PendingWrites::new(config.max_write_wait()),
             running: FuturesUnordered::new(),
             stage: Stage::SyncingPrimary,
+            assignments: None,
+            assigned: AssignedKeys::default(),
             unsynced_related: 0,
             any_started: false,
             triggers_first: true,
@@ -141,6 +151,11 @@ where
         Self { unsynced_related: related_sources, ..self }
     }
 
+    /// Reconciles only what is assigned.
+    pub(super) fn assigned_by(self, assignments: Option<Assignments>) -> Self {
+        Self { assignments, ..self }
+    }
+
     pub(super) fn into_stream(self) -> impl Stream<Item = ReconcileResult<K, E, QErr>> {
         stream::unfold(self, |mut runner| async move {
             let result = runner.next().await?;
@@ -149,7 +164,11 @@ where
     }
 
     async fn next(&mut self) -> Option<ReconcileResult<K, E, QErr>> {
+        if let Some(assignments) = self.assignments.take() {
+            self.assigned = AssignedKeys::of(&assignments);
+        }
         loop {
+            self.apply_assignment();
             // Checked before a start, because `next_event` may return another event that is ready at the same time.
             if self.stage != Stage::Draining && (&mut self.shutdown).now_or_never().is_some() {
                 self.stage = Stage::Draining;
@@ -179,18 +198,19 @@ where
                 RunnerEvent::Trigger(None) => self.triggers_ended(),
                 RunnerEvent::Finished(reconcile) => return Some(self.finish(reconcile)),
                 RunnerEvent::WriteVisible(key, parked) => self.unpark(key, parked),
-                RunnerEvent::TimerFired => {}
+                RunnerEvent::AssignmentChanged | RunnerEvent::TimerFired => {}
             }
         }
     }
 
     async fn next_event(&mut self) -> RunnerEvent<Result<Trigger<K>, QErr>, FinishedReconcile<K, F::Output>> {
         let timer = match self.stage {
+            Stage::Running if !self.assigned.is_valid() => Some(after(Instant::now(), VALIDITY_CHECK)),
             Stage::Running => self.queue.next_due(),
             Stage::SyncingRelated { until } => Some(until),
             Stage::SyncingPrimary | Stage::Draining => None,
         };
-        let Self { shutdown, store, triggers, running, pending_writes, .. } = self;
+        let Self { shutdown, store, triggers, running, pending_writes, assigned, .. } = self;
         self.triggers_first = !self.triggers_first;
         let work = poll_fn(|cx| {
             if let Poll::Ready((key, parked)) = pending_writes.poll_visible(cx) {
@@ -207,6 +227,7 @@ where
             biased; // random polling order would make simulations irreproducible
             () = shutdown, if self.stage != Stage::Draining => RunnerEvent::Shutdown,
             ready = store.wait_until_ready(), if self.stage == Stage::SyncingPrimary => RunnerEvent::StoreReady(ready),
+            () = assigned.changed() => RunnerEvent::AssignmentChanged,
             event = work => event,
             () = sleep_until(timer.unwrap_or_else(Instant::now)), if timer.is_some() => RunnerEvent::TimerFired,
         }
@@ -235,7 +256,20 @@ where
     }
 
     fn enqueue_all(&mut self) {
-        let mut keys = self.store.keys();
+        self.enqueue_bulk(self.store.keys());
+    }
+
+    /// Takes over a new assignment, and confirms it when what it takes away has stopped.
+    fn apply_assignment(&mut self) {
+        if let Some(previous) = self.assigned.update() {
+            let mut keys = self.store.keys();
+            keys.retain(|key| self.assigned.includes(key) && !previous.includes_key(key));
+            self.enqueue_bulk(keys);
+        }
+        self.assigned.confirm(self.running.iter().map(|reconcile| &*reconcile.key));
+    }
+
+    fn enqueue_bulk(&mut self, mut keys: Vec<ObjectKey>) {
         keys.sort_unstable(); // the order of a hash map would make simulations irreproducible
         for key in keys {
             self.enqueue(key, ReconcileReason::BulkReconcile, Priority::Background);
@@ -273,6 +307,9 @@ where
             }
             Stage::SyncingPrimary | Stage::SyncingRelated { .. } | Stage::Draining => return None,
         }
+        if !self.assigned.is_valid() {
+            return None;
+        }
         while let Some((key, reason)) = self.queue.start(now) {
             let Some(reason) = self.pending_writes.park(&key, reason) else {
                 self.queue.finish(&key, now);
@@ -281,8 +318,8 @@ where
             let Some(object) = self.store.newest(&key) else {
                 self.queue.finish(&key, now);
                 self.backoff.forget(&key);
-                if reason.is_internal() {
-                    continue; // deleted since it was requeued
+                if reason.is_internal() || !self.assigned.includes(&key) {
+                    continue; // deleted since it was requeued, or another replica reports it
                 }
                 return Some(Err(ControllerError::ObjectNotFound(Box::new(self.object_ref(&key).erase()))));
             };
@@ -294,6 +331,11 @@ where
                 let priority = reason.priority();
                 self.queue.push(Arc::new(actual), reason, now, priority, now);
                 continue;
+            }
+            if !self.assigned.includes(&key) {
+                self.queue.finish(&key, now);
+                self.backoff.forget(&key);
+                continue; // enqueued again when it is assigned
             }
             if let Some(result) = self.start_one(key, object, &reason) {
                 return Some(result);
@@ -350,6 +392,11 @@ where
             Some(ReconcileFailure::Failed(error)) => {
                 let error = ControllerError::ReconcilerFailed(error, Box::new(object_ref.erase()));
                 (ReconcileReason::ErrorPolicyRequestedRetry, Err(error))
+            }
+            Some(ReconcileFailure::Revoked) => {
+                let error = Error::Revoked { object: Box::new(object_ref.erase()) };
+                tracing::warn!(%error, "a reconcile was cancelled");
+                (ReconcileReason::BulkReconcile, Err(ControllerError::RunnerError(error)))
             }
             Some(ReconcileFailure::Interrupted(interruption)) => {
                 let error = Error::from_interruption(interruption, Box::new(object_ref.erase()));

@@ -34,6 +34,15 @@ pub enum Error<R: std::error::Error + 'static> {
         /// The timeout.
         limit: Duration,
     },
+    /// The reconcile of this object was cancelled, because another replica is to reconcile it: see
+    /// [`Assigner::assign_by`](super::Assigner::assign_by).
+    #[error(
+        "the reconcile of {object} was cancelled, because the object is not assigned to this replica any more"
+    )]
+    Revoked {
+        /// The object that was reconciled.
+        object: Box<ObjectRef<DynamicObject>>,
+    },
     /// A callback panicked when it was called with this object: a mapper, with a related object, or an index function.
     ///
     /// After a panic of a mapper, the objects that it returned for the previous state are reconciled. After a panic of an

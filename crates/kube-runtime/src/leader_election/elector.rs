@@ -42,6 +42,7 @@ pub struct Stopped {
 pub struct LeaderElector {
     identity: Arc<str>,
     lease: Arc<str>,
+    time_to_stop: Duration,
     status: watch::Receiver<Status>,
     stop: mpsc::Sender<()>,
 }
@@ -71,6 +72,7 @@ impl LeaderElector {
         let (sender, receiver) = watch::channel(status);
         let (stop, stopped) = mpsc::channel(1);
         let lease = format!("{}/{}", config.namespace, config.name);
+        let time_to_stop = (config.lease_duration - config.renew_deadline).mul_f64(0.9);
         let task = Task {
             api: Api::namespaced(client, &config.namespace),
             // As controller-runtime has it: one request that hangs leaves time for another.
@@ -81,7 +83,7 @@ impl LeaderElector {
             status: sender,
         };
         tokio::spawn(task.run(stopped));
-        Ok(Self { identity: identity.into(), lease: lease.into(), status: receiver, stop })
+        Ok(Self { identity: identity.into(), lease: lease.into(), time_to_stop, status: receiver, stop })
     }
 
     /// The `holderIdentity` of this process.
@@ -128,17 +130,34 @@ impl LeaderElector {
     pub fn lost_leadership(&self) -> impl Future<Output = ()> + Send + Sync + 'static + use<> {
         let elector = self.clone(); // it has to go on
         async move {
-            let mut status = elector.status.clone();
-            loop {
-                let deadline = status.borrow_and_update().deadline;
-                let Some(deadline) = deadline.filter(|deadline| Instant::now() < *deadline) else { return };
-                // A renewal moves the deadline without a notification.
-                tokio::select! {
-                    changed = status.changed() => if changed.is_err() { return },
-                    () = sleep_until(deadline) => {}
-                }
+            elector.leadership_end().await;
+        }
+    }
+
+    /// Waits until this process does not lead, and returns since when: the deadline that passed, or now after a release.
+    pub(super) async fn leadership_end(&self) -> Instant {
+        let mut status = self.status.clone();
+        let mut last = Instant::now();
+        loop {
+            let current = status.borrow_and_update().deadline;
+            let now = Instant::now();
+            let Some(deadline) = current.filter(|deadline| now < *deadline) else {
+                return current.unwrap_or(last).min(now);
+            };
+            last = deadline;
+            // A renewal moves the deadline without a notification.
+            tokio::select! {
+                changed = status.changed() => if changed.is_err() { return last.min(Instant::now()) },
+                () = sleep_until(deadline) => {}
             }
         }
+    }
+
+    /// How long work may go on after the leadership ended without a release, before another process may lead.
+    ///
+    /// A tenth of that time is left for the end of the work itself, and for clocks that run at different rates.
+    pub(super) fn time_to_stop(&self) -> Duration {
+        self.time_to_stop
     }
 
     /// Stops, and gives the Lease up if this process holds it. Returns when the server has confirmed that, or after the request timeout (half
@@ -187,38 +206,36 @@ impl Task {
                 () = self.wait_until(next) => {}
             }
         }
-        let limit = self.request_timeout;
-        let mut request = self.machine.release(Timestamp::now());
+        let request = self.machine.release(Timestamp::now());
         self.publish();
-        let requests = async {
-            while let Some(current) = request.take() {
-                let (sent, response) = self.send(&current).await;
-                request = self.machine.respond(&current, response, sent, Instant::now(), Timestamp::now());
-            }
-        };
-        drop(timeout(limit, requests).await);
+        if let Some(request) = request {
+            let _unconfirmed = timeout(self.request_timeout, self.exchange(request)).await;
+        }
         self.status.send_modify(|status| *status = Status { state: State::Stopped, deadline: None });
     }
 
     /// One attempt to acquire or renew the Lease. It ends at the renew deadline at the latest.
     async fn attempt(&mut self) {
         let deadline = self.machine.deadline();
-        let requests = async {
-            let mut request = Some(self.machine.attempt(Timestamp::now()));
-            while let Some(current) = request {
-                let (sent, response) = self.send(&current).await;
-                request = self.machine.respond(&current, response, sent, Instant::now(), Timestamp::now());
-            }
-        };
+        let request = self.machine.attempt(Timestamp::now());
         match deadline {
-            None => requests.await,
+            None => self.exchange(request).await,
             Some(deadline) => {
-                if timeout_at(deadline, requests).await.is_err() {
+                if timeout_at(deadline, self.exchange(request)).await.is_err() {
                     self.machine.abandon();
                 }
             }
         }
         self.machine.expire(Instant::now());
+    }
+
+    /// Sends `request`, and the requests that follow from the responses.
+    async fn exchange(&mut self, request: Request) {
+        let mut next = Some(request);
+        while let Some(request) = next {
+            let (sent, response) = self.send(&request).await;
+            next = self.machine.respond(&request, response, sent, Instant::now(), Timestamp::now());
+        }
     }
 
     /// Waits for the next attempt, and publishes meanwhile if the leadership ends.

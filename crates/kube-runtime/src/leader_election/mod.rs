@@ -3,7 +3,7 @@
 //! A [`LeaderElector`] campaigns in a task of its own. [`wait_for_leadership`](LeaderElector::wait_for_leadership) returns when this process
 //! leads, and [`lost_leadership`](LeaderElector::lost_leadership) completes when it does not any more:
 //!
-//! ```no_run
+//! ```
 //! use futures::StreamExt;
 //! use k8s_openapi::api::core::v1::ConfigMap;
 //! use kube_client::{Api, Client};
@@ -48,6 +48,7 @@
 mod config;
 mod elector;
 mod machine;
+mod standby;
 
 pub use config::{Config, InvalidConfig};
 pub use elector::{LeaderElector, State, Stopped};

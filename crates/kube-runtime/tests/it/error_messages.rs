@@ -82,12 +82,14 @@ async fn every_public_error_message_tells_its_cause() {
         never_ready().await,
         RunnerError::Panicked { object: object(), message: "oh".into() },
         RunnerError::TimedOut { object: object(), limit: Duration::from_secs(10) },
+        RunnerError::Revoked { object: object() },
         RunnerError::CallbackPanicked { callback: "mapper", object: object(), message: "oh".into() },
     ] {
         let name = match &error {
             RunnerError::Readiness(_) => "RunnerError::Readiness",
             RunnerError::Panicked { .. } => "RunnerError::Panicked",
             RunnerError::TimedOut { .. } => "RunnerError::TimedOut",
+            RunnerError::Revoked { .. } => "RunnerError::Revoked",
             RunnerError::CallbackPanicked { .. } => "RunnerError::CallbackPanicked",
         };
         messages.add(name, &error);

@@ -3,6 +3,7 @@
 
 #![allow(clippy::unwrap_used)] // a panic fails the test
 
+mod assignment;
 mod churn;
 mod common;
 mod controller;
@@ -12,6 +13,7 @@ mod error_messages;
 mod events;
 mod finalizer;
 mod layers;
+mod leader_election;
 mod leaks;
 mod logging;
 mod max_durations;

@@ -1,0 +1,264 @@
+//! Which objects of a kind this replica reconciles, where several replicas share the work.
+
+use crate::reflector::ObjectKey;
+use futures::future::BoxFuture;
+use parking_lot::Mutex;
+use std::{fmt, future::pending, sync::Arc};
+use tokio::{
+    sync::watch,
+    time::{Instant, sleep_until},
+};
+
+/// The objects that this replica reconciles: all, none, or those that a function selects.
+///
+/// ```
+/// use kube_runtime::controller::Assignment;
+///
+/// let of_team_a = Assignment::matching(|namespace, _name| namespace == Some("team-a"));
+/// assert!(of_team_a.includes(Some("team-a"), "web"));
+/// assert!(!of_team_a.includes(None, "web"));
+/// ```
+#[derive(Clone)]
+pub struct Assignment {
+    includes: Arc<dyn Fn(Option<&str>, &str) -> bool + Send + Sync>,
+    valid: Option<Arc<dyn Fn() -> bool + Send + Sync>>,
+}
+
+impl Assignment {
+    /// Every object.
+    pub fn all() -> Self {
+        Self::matching(|_, _| true)
+    }
+
+    /// No object.
+    pub fn none() -> Self {
+        Self::matching(|_, _| false)
+    }
+
+    /// The objects whose namespace and name `includes` accepts.
+    ///
+    /// It is called before each reconcile, and for each cached object when the assignment changes, so it has to be fast. It must always
+    /// return the same for the same object: [assign](Assigner::assign) a new assignment instead.
+    pub fn matching(includes: impl Fn(Option<&str>, &str) -> bool + Send + Sync + 'static) -> Self {
+        Self { includes: Arc::new(includes), valid: None }
+    }
+
+    /// Starts no reconcile while `valid` returns `false`, and keeps the requests meanwhile.
+    ///
+    /// For an assignment that ends with a lease: also a process that did not run for a while starts nothing after the end of its lease.
+    #[must_use]
+    pub fn valid_while(mut self, valid: impl Fn() -> bool + Send + Sync + 'static) -> Self {
+        self.valid = Some(Arc::new(valid));
+        self
+    }
+
+    /// Whether the object is part of the assignment. `namespace` is `None` for an object of the whole cluster.
+    pub fn includes(&self, namespace: Option<&str>, name: &str) -> bool {
+        (self.includes)(namespace, name)
+    }
+
+    pub(super) fn includes_key(&self, key: &ObjectKey) -> bool {
+        self.includes(key.namespace.as_deref(), &key.name)
+    }
+
+    pub(super) fn is_valid(&self) -> bool {
+        self.valid.as_ref().is_none_or(|valid| valid())
+    }
+}
+
+impl fmt::Debug for Assignment {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_struct("Assignment").finish_non_exhaustive()
+    }
+}
+
+/// Assigns objects to the controllers that were configured with [`Controller::assigned_by`](super::Controller::assigned_by).
+///
+/// Nothing is assigned at first, and nothing any more after this was dropped.
+///
+/// ```
+/// use kube_runtime::controller::{Assigner, Assignment};
+///
+/// # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(async {
+/// let assigner = Assigner::new();
+/// let assignments = assigner.assignments(); // for `Controller::assigned_by`
+/// assigner.assign(Assignment::all()).await;
+/// # drop(assignments);
+/// # });
+/// ```
+#[derive(Debug)]
+pub struct Assigner {
+    current: watch::Sender<Current>,
+    stopped: Arc<Mutex<Vec<Stopped>>>,
+}
+
+/// What an [`Assigner`] assigns, for any number of controllers.
+#[derive(Debug, Clone)]
+pub struct Assignments {
+    current: watch::Receiver<Current>,
+    stopped: Arc<Mutex<Vec<Stopped>>>,
+}
+
+/// The generation up to which a running controller has stopped what was taken away.
+type Stopped = watch::Receiver<u64>;
+
+#[derive(Debug, Clone)]
+struct Current {
+    generation: u64,
+    assignment: Assignment,
+    /// When reconciles of objects that are not assigned are cancelled.
+    cancel_at: Option<Instant>,
+}
+
+impl Assigner {
+    /// Assigns nothing yet.
+    #[expect(clippy::new_without_default, reason = "it makes a new identity, not a value")]
+    pub fn new() -> Self {
+        let current = Current { generation: 0, assignment: Assignment::none(), cancel_at: None };
+        Self { current: watch::Sender::new(current), stopped: Arc::default() }
+    }
+
+    /// For [`Controller::assigned_by`](super::Controller::assigned_by).
+    pub fn assignments(&self) -> Assignments {
+        Assignments { current: self.current.subscribe(), stopped: Arc::clone(&self.stopped) }
+    }
+
+    /// Replaces the assignment. The controllers enqueue the objects that are new in it, with low priority.
+    ///
+    /// Returns when no controller reconciles an object that is not part of it: from then on another replica may reconcile those. A
+    /// controller whose output is not polled does not confirm that. The assignment is replaced by the call; the future only waits.
+    pub fn assign(&self, assignment: Assignment) -> impl Future<Output = ()> + Send + use<> {
+        self.replace(assignment, None)
+    }
+
+    /// Like [`assign`](Self::assign), and cancels the reconciles of objects that are not part of it at `cancel_at`. Each cancelled one is a
+    /// [`RunnerError::Revoked`](super::RunnerError::Revoked) in the output of its controller.
+    pub fn assign_by(
+        &self,
+        assignment: Assignment,
+        cancel_at: Instant,
+    ) -> impl Future<Output = ()> + Send + use<> {
+        self.replace(assignment, Some(cancel_at))
+    }
+
+    /// Completes when all [`Assignments`] are dropped and no controller with them runs.
+    pub(crate) async fn unused(&self) {
+        self.current.closed().await;
+    }
+
+    fn replace(
+        &self,
+        assignment: Assignment,
+        cancel_at: Option<Instant>,
+    ) -> impl Future<Output = ()> + Send + use<> {
+        let mut generation = 0;
+        self.current.send_modify(|current| {
+            generation = current.generation + 1;
+            *current = Current { generation, assignment, cancel_at };
+        });
+        let mut stopped = self.stopped.lock();
+        stopped.retain(|stopped| stopped.has_changed().is_ok()); // the others have ended
+        let waits = stopped.clone();
+        async move {
+            for mut stopped in waits {
+                let _ended = stopped.wait_for(|stopped| *stopped >= generation).await;
+            }
+        }
+    }
+}
+
+impl Drop for Assigner {
+    fn drop(&mut self) {
+        drop(self.replace(Assignment::none(), None));
+    }
+}
+
+/// The view of one running controller on its assignments. Without assignments, every object is assigned.
+#[derive(Default)]
+pub(super) struct AssignedKeys {
+    subscription: Option<Subscription>,
+}
+
+struct Subscription {
+    current: watch::Receiver<Current>,
+    seen: Current,
+    /// Whether the assigner knows that what `seen` took away has stopped.
+    confirmed: bool,
+    stopped: watch::Sender<u64>,
+}
+
+impl AssignedKeys {
+    /// Counts as a running controller from now on.
+    pub(super) fn of(assignments: &Assignments) -> Self {
+        let stopped = watch::Sender::new(0);
+        // Registered before the assignment is read: an assigner that does not see this controller has assigned before.
+        assignments.stopped.lock().push(stopped.subscribe());
+        let mut current = assignments.current.clone();
+        let seen = current.borrow_and_update().clone();
+        Self { subscription: Some(Subscription { current, seen, confirmed: false, stopped }) }
+    }
+
+    /// Whether reconciles may start at all now.
+    pub(super) fn is_valid(&self) -> bool {
+        self.subscription.as_ref().is_none_or(|subscription| subscription.seen.assignment.is_valid())
+    }
+
+    pub(super) fn includes(&self, key: &ObjectKey) -> bool {
+        self.subscription.as_ref().is_none_or(|subscription| subscription.seen.assignment.includes_key(key))
+    }
+
+    /// Completes when there may be a new assignment; never without assignments.
+    pub(super) async fn changed(&mut self) {
+        let Some(subscription) = &mut self.subscription else { return pending().await };
+        if subscription.current.changed().await.is_err() {
+            pending::<()>().await; // the assigner has ended and assigned nothing
+        }
+    }
+
+    /// Applies the latest assignment. Returns the previous one if there is a new one.
+    pub(super) fn update(&mut self) -> Option<Assignment> {
+        let Subscription { current, seen, confirmed, .. } = self.subscription.as_mut()?;
+        // Not `has_changed`, because `changed` has already marked the value as seen.
+        let latest = current.borrow_and_update();
+        if latest.generation == seen.generation {
+            return None;
+        }
+        let latest = latest.clone();
+        *confirmed = false;
+        Some(std::mem::replace(seen, latest).assignment)
+    }
+
+    /// Confirms the assignment to the assigner if none of the `running` keys is outside of it.
+    pub(super) fn confirm<'a>(&mut self, mut running: impl Iterator<Item = &'a ObjectKey>) {
+        let Some(Subscription { seen, confirmed, stopped, .. }) = &mut self.subscription else { return };
+        if !*confirmed && running.all(|key| seen.assignment.includes_key(key)) {
+            *confirmed = true;
+            stopped.send_replace(seen.generation);
+        }
+    }
+}
+
+impl Assignments {
+    /// Completes when the reconcile of `key` has to be cancelled.
+    pub(super) fn revocation(&self, key: ObjectKey) -> BoxFuture<'static, ()> {
+        let mut current = self.current.clone();
+        Box::pin(async move {
+            loop {
+                let cancel_at = {
+                    let current = current.borrow_and_update();
+                    current.cancel_at.filter(|_| !current.assignment.includes_key(&key))
+                };
+                let cancel = async {
+                    match cancel_at {
+                        Some(cancel_at) => sleep_until(cancel_at).await,
+                        None => pending().await,
+                    }
+                };
+                tokio::select! {
+                    () = cancel => return,
+                    changed = current.changed() => if changed.is_err() { return pending().await },
+                }
+            }
+        })
+    }
+}
