@@ -4,9 +4,10 @@ use super::{
     assignment::Assignments,
     config::Config,
     guard::CallbackPanic,
+    observe::{Monitor, Observation, Observer},
     request::{ReconcileRequest, Trigger, priority_of},
     shutdown::Shutdown,
-    source::{SourceBackoff, Sources, TriggerFactory, still_present, with_backoff},
+    source::{SourceSettings, Sources, TriggerFactory, still_present, with_backoff},
     trigger::{self_request, trigger_self},
 };
 use crate::{
@@ -26,7 +27,7 @@ use std::{
     fmt::Debug,
     future::{Future, ready},
     hash::Hash,
-    sync::Arc,
+    sync::{Arc, OnceLock},
 };
 
 /// Calls a reconciler for each object of a kind, at the start and after each change.
@@ -88,6 +89,8 @@ where
     pub(super) config: Config,
     pub(super) shutdown: Shutdown,
     pub(super) assignments: Option<Assignments>,
+    /// Set once there is a monitor.
+    pub(super) observation: OnceLock<Arc<Observation>>,
 }
 
 impl<K> Controller<K>
@@ -122,8 +125,8 @@ where
         let mut writer = Writer::new(dyntype.clone());
         let reader = writer.as_reader();
         let (store, kind) = (reader.clone(), dyntype.clone());
-        let main = Box::new(move |backoff: &SourceBackoff| {
-            let events = collection_events(main_api, wc, backoff.for_watch());
+        let main = Box::new(move |settings: &SourceSettings| {
+            let events = collection_events(main_api, wc, settings.for_watch(&K::kind(&kind)));
             let triggers = events.flat_map(move |item| {
                 let event = item
                     .map(|event| writer.apply_collection_event(event))
@@ -261,6 +264,7 @@ where
             config: Config::default(),
             shutdown: Shutdown::default(),
             assignments: None,
+            observation: OnceLock::new(),
         }
     }
 
@@ -308,6 +312,32 @@ where
     /// ```
     pub fn store(&self) -> Store<K> {
         self.reader.clone()
+    }
+
+    /// Shows what the controller does, before, while and after it runs: for health checks, a debug page, or tests.
+    ///
+    /// See [`Monitor`] for an example.
+    pub fn monitor(&self) -> Monitor {
+        Monitor::new(Arc::clone(self.observation()))
+    }
+
+    fn observation(&self) -> &Arc<Observation> {
+        self.observation.get_or_init(|| Arc::new(Observation::new(&self.name(), self.reader.clone())))
+    }
+
+    fn name(&self) -> String {
+        let kind = || K::kind(&self.dyntype).to_lowercase();
+        self.config.name.clone().unwrap_or_else(kind)
+    }
+
+    /// The observer of the controller that starts to run.
+    pub(super) fn observer(&self) -> Observer {
+        match self.observation.get() {
+            Some(observation) => {
+                Observer::start(Arc::clone(observation), &self.name(), self.config.concurrency)
+            }
+            None => Observer::default(),
+        }
     }
 
     /// Declares an index of the controller's [`store`](Self::store), for [`Store::by_index`].

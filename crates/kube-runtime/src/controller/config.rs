@@ -17,7 +17,8 @@ const DEFAULT_WRITE_WAIT: Duration = Duration::from_secs(10);
 ///     .debounce(Duration::from_secs(1))
 ///     .timeout(Duration::from_secs(60))
 ///     .backoff(Duration::from_millis(50), Duration::from_secs(300))
-///     .write_wait(Duration::from_secs(5));
+///     .write_wait(Duration::from_secs(5))
+///     .name("pages");
 /// ```
 #[derive(Clone, Debug, Default)]
 pub struct Config {
@@ -26,9 +27,21 @@ pub struct Config {
     pub(super) retry_backoff: BackoffRange,
     pub(super) timeout: Option<Duration>,
     write_wait: Option<Duration>,
+    pub(super) name: Option<String>,
 }
 
 impl Config {
+    /// The name of the controller in metrics, logs and [snapshots](super::Snapshot). Default: the kind in lower case, as in Go's
+    /// controller-runtime.
+    ///
+    /// It should be unique in the process. If another running controller has the name, `-2`, `-3` and so on is appended, so that no
+    /// two controllers write the same time series.
+    #[must_use]
+    pub fn name(mut self, name: impl Into<String>) -> Self {
+        self.name = Some(name.into());
+        self
+    }
+
     /// The time from a trigger to its reconcile, so that a burst of triggers becomes one reconcile. Default: zero.
     ///
     /// It starts at the first trigger; later ones do not extend it. Like all durations of a controller, it is capped at ten

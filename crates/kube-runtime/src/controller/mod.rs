@@ -7,10 +7,11 @@
 //! - `source`: merges the sources, and backs off failing ones.
 //! - `trigger`, `request`: from changed objects to reconcile requests and their reasons.
 //! - `related_watch`, `related_sync`, `owner_map`: from changed related objects to reconcile requests.
-//! - `runner`: takes due objects from the queue and starts their reconciles; `run` and `applier` start the runner.
+//! - `runner`: takes due objects from the queue and starts their reconciles, with `runner_event`; `run` and `applier` start the runner.
 //! - `assignment`: which objects this replica reconciles, where several share the work.
 //! - `pending_writes`: holds an object back until the store shows the last write to it.
 //! - `guard`, `reconcile`, `resolution`: isolate a reconcile, and decide what happens after its outcome.
+//! - `observe`: what the controller does, for people, probes and metrics.
 //! - `action`, `error`, `runner_error`: the items of the output; `shutdown`: when it ends.
 
 mod action;
@@ -21,6 +22,7 @@ mod config;
 mod error;
 mod guard;
 mod namespaces;
+mod observe;
 mod owner_map;
 mod pending_writes;
 mod reconcile;
@@ -32,6 +34,7 @@ mod resolution;
 mod run;
 mod runner;
 mod runner_error;
+mod runner_event;
 mod shutdown;
 mod source;
 mod trigger;
@@ -42,7 +45,13 @@ pub use assignment::{Assigner, Assignment, Assignments};
 pub use builder::*;
 pub use config::*;
 pub use error::Error;
+pub use observe::{
+    ControllerState, FailingObject, Monitor, ProgressLimits, QueueSnapshot, RunningObject, Snapshot, Stalled,
+    Totals, WatchSnapshot,
+};
 pub use reconcile::{Outcome, Reconcile};
 pub use request::{ReconcileReason, ReconcileRequest};
 pub use runner_error::RunnerError;
 pub use trigger::{trigger_owners, trigger_self, trigger_with};
+
+pub use crate::watcher::WatchState;

@@ -5,7 +5,7 @@
 
 use super::{
     builder::{Controller, namespace_triggers},
-    source::SourceBackoff,
+    source::SourceSettings,
 };
 use crate::{
     reflector::{ObjectRef, follow_namespaces, store::Writer},
@@ -259,12 +259,13 @@ where
     ) -> Self {
         let writer = Writer::new(dyntype.clone());
         let reader = writer.as_reader();
-        let store = reader.clone();
+        let (store, kind) = (reader.clone(), K::kind(&dyntype).into_owned());
         // Each watch has its own backoff, so that a failing one does not delay the others.
-        let main = Box::new(move |backoff: &SourceBackoff| {
-            let backoff = backoff.clone();
-            let watch =
-                move |namespace: &str| collection_events(api(namespace), wc.clone(), backoff.for_watch());
+        let main = Box::new(move |settings: &SourceSettings| {
+            let settings = settings.clone();
+            let watch = move |namespace: &str| {
+                collection_events(api(namespace), wc.clone(), settings.for_watch(&kind))
+            };
             let events = follow_namespaces(writer, stream::iter([namespaces]), watch);
             namespace_triggers(events, store).boxed()
         });

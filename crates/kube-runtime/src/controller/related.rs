@@ -12,7 +12,7 @@ use super::{
 use crate::{
     reflector::ObjectRef,
     unwind::catch_panic,
-    watcher::{self, CollectionEvent, RetryBackoff, collection_events, metadata_collection_events},
+    watcher::{self, CollectionEvent, WatchSettings, collection_events, metadata_collection_events},
 };
 use futures::{
     Stream, StreamExt, TryStreamExt,
@@ -435,7 +435,7 @@ where
         let owner_type = self.dyntype.clone();
         let child_type = dyntype.clone();
         let mapper = move |child| Ok(owner_requests(&child, &owner_type, &child_type));
-        let watch = move |api, backoff| metadata_collection_events(api, wc.clone(), backoff).boxed();
+        let watch = move |api, settings| metadata_collection_events(api, wc.clone(), settings).boxed();
         self.add_related_watches(apis, watch, mapper, dyntype)
     }
 
@@ -453,7 +453,7 @@ where
         I::IntoIter: Send,
         Other::DynamicType: Debug + Clone + Eq + Hash,
     {
-        let watch = move |api, backoff| collection_events(api, wc.clone(), backoff).boxed();
+        let watch = move |api, settings| collection_events(api, wc.clone(), settings).boxed();
         self.add_related_watches(
             apis,
             watch,
@@ -465,7 +465,7 @@ where
     fn add_related_watches<A, T>(
         mut self,
         apis: Vec<Api<A>>,
-        watch: impl Fn(Api<A>, RetryBackoff) -> BoxStream<'static, watcher::Result<CollectionEvent<T>>>
+        watch: impl Fn(Api<A>, WatchSettings) -> BoxStream<'static, watcher::Result<CollectionEvent<T>>>
         + Send
         + 'static,
         mapper: impl Fn(T) -> MappedRequests<K> + Send + 'static,
@@ -479,8 +479,9 @@ where
             return self; // otherwise the first reconcile would wait for a list that never completes
         }
         let dyntype = self.dyntype.clone();
-        self.sources.add_watches(Box::new(move |backoff| {
-            let watches = apis.into_iter().map(|api| watch(api, backoff.for_watch())).collect();
+        self.sources.add_watches(Box::new(move |settings| {
+            let kind = T::kind(&related_type);
+            let watches = apis.into_iter().map(|api| watch(api, settings.for_watch(&kind))).collect();
             related_triggers(watches, mapper, dyntype, related_type).boxed()
         }));
         self

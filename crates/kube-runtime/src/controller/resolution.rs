@@ -6,13 +6,24 @@ use super::{
 };
 use crate::reflector::ObjectKey;
 use std::{
-    fmt::Debug,
+    fmt::{self, Debug},
     future::Future,
     pin::Pin,
     sync::Arc,
     task::{Context, Poll, ready},
 };
 use tracing::Span;
+
+/// The span of a reconcile. Its outcome is recorded at its end.
+pub(super) fn reconcile_span(object: &dyn fmt::Display, reason: &dyn fmt::Display, attempt: u32) -> Span {
+    tracing::info_span!(
+        "reconciling object",
+        "object.ref" = %object,
+        "object.reason" = %reason,
+        "reconcile.attempt" = attempt,
+        "reconcile.outcome" = tracing::field::Empty,
+    )
+}
 
 /// A running reconcile, as a future.
 pub(super) struct RunningReconcile<K, F> {

@@ -151,6 +151,7 @@ where
         F: Future<Output: Send> + Send + 'static,
         E: std::error::Error + 'static,
     {
+        let observer = self.observer();
         let Shutdown { graceful, forceful } = self.shutdown;
         let assignments = self.assignments.clone();
         let spawn = move |object: Arc<K>| {
@@ -170,9 +171,11 @@ where
             None => Resolution::revoked(),
         };
         let related_sources = self.sources.related_count();
-        Runner::new(self.reader, self.sources.merge(), spawn, resolve, graceful, &self.config)
+        let triggers = self.sources.merge(observer.watches());
+        Runner::new(self.reader, triggers, spawn, resolve, graceful, &self.config)
             .wait_for_related(related_sources)
             .assigned_by(self.assignments)
+            .observed_by(observer)
             .into_stream()
             .take_until(forceful)
     }

@@ -6,10 +6,12 @@ use super::{
     config::Config,
     error::Error as ControllerError,
     guard::guard_call,
+    observe::Observer,
     pending_writes::{ParkedRequest, PendingWrites},
     request::{ReconcileReason, Trigger},
-    resolution::{FinishedReconcile, ReconcileFailure, Resolution, RunningReconcile},
+    resolution::{FinishedReconcile, ReconcileFailure, Resolution, RunningReconcile, reconcile_span},
     runner_error::Error,
+    runner_event::{RunnerEvent, Stage, poll_finished, poll_trigger},
 };
 use crate::{
     delay::after,
@@ -21,7 +23,7 @@ use crate::{
 };
 use fastrand::Rng;
 use futures::{
-    FutureExt, Stream, StreamExt,
+    FutureExt, Stream,
     future::BoxFuture,
     stream::{self, FuturesUnordered},
 };
@@ -32,7 +34,7 @@ use std::{
     hash::Hash,
     pin::Pin,
     sync::Arc,
-    task::{Context, Poll},
+    task::Poll,
     time::Duration,
 };
 use tokio::time::{Instant, sleep_until};
@@ -81,31 +83,7 @@ pub(super) struct Runner<K: Reconcilable, Q, F, Start, Resolve> {
     any_started: bool,
     /// Whether to poll triggers before running reconciles. It alternates, so that neither starves.
     triggers_first: bool,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Stage {
-    /// The store is not ready yet: triggers are queued, no reconcile is started.
-    SyncingPrimary,
-    /// The store is ready, but the lists of related objects are not complete.
-    SyncingRelated {
-        until: Instant,
-    },
-    Running,
-    /// Shutting down: only waits for running reconciles. Sources are still polled, because a running reconcile may wait for
-    /// the store that they fill; their triggers are dropped.
-    Draining,
-}
-
-/// An event that the runner waits for.
-enum RunnerEvent<T, D> {
-    Shutdown,
-    StoreReady(Result<(), WriterDropped>),
-    Trigger(Option<T>),
-    Finished(D),
-    WriteVisible(Arc<ObjectKey>, Option<ParkedRequest>),
-    AssignmentChanged,
-    TimerFired,
+    observer: Observer,
 }
 
 impl<K, Q, F, E, QErr, Start, Resolve> Runner<K, Q, F, Start, Resolve>
@@ -143,7 +121,12 @@ where
             unsynced_related: 0,
             any_started: false,
             triggers_first: true,
+            observer: Observer::default(),
         }
+    }
+
+    pub(super) fn observed_by(self, observer: Observer) -> Self {
+        Self { observer, ..self }
     }
 
     /// Delays the first reconciles until `related_sources` lists are complete, for at most [`RELATED_SYNC_TIMEOUT`].
@@ -179,6 +162,7 @@ where
             if self.is_done() {
                 return None;
             }
+            self.observer.waiting(self.stage.state(self.assigned.is_valid()), &self.queue);
             match self.next_event().await {
                 RunnerEvent::Shutdown => self.stage = Stage::Draining,
                 RunnerEvent::StoreReady(Ok(())) => {
@@ -318,6 +302,7 @@ where
             let Some(object) = self.store.newest(&key) else {
                 self.queue.finish(&key, now);
                 self.backoff.forget(&key);
+                self.observer.gone(&key);
                 if reason.is_internal() || !self.assigned.includes(&key) {
                     continue; // deleted since it was requeued, or another replica reports it
                 }
@@ -352,9 +337,9 @@ where
         reason: &ReconcileReason,
     ) -> Option<ReconcileResult<K, E, QErr>> {
         self.any_started = true;
-        let object_ref = self.object_ref(&key);
-        let span =
-            tracing::info_span!("reconciling object", "object.ref" = %object_ref, "object.reason" = %reason);
+        let (object_ref, attempt) = (self.object_ref(&key), self.backoff.failures(&key).saturating_add(1));
+        let span = reconcile_span(&object_ref, reason, attempt);
+        self.observer.started(&key, reason, attempt, self.queue.last_wait());
         tracing::debug!(parent: &span, "reconcile started");
         match span.in_scope(|| guard_call(|| (self.start)(Arc::clone(&object)))) {
             Ok(future) => {
@@ -404,6 +389,8 @@ where
                 (ReconcileReason::ErrorPolicyRequestedRetry, Err(ControllerError::RunnerError(error)))
             }
         };
+        let outcome = self.observer.finished(key, &action, result.as_ref().err());
+        tracing::Span::current().record("reconcile.outcome", outcome.as_str());
         self.apply_action(key, object, &action, reason);
         result
     }
@@ -450,25 +437,5 @@ where
 
     fn object_ref(&self, key: &ObjectKey) -> ObjectRef<K> {
         key.to_ref(self.store.dyntype().clone())
-    }
-}
-
-fn poll_trigger<T, D>(
-    triggers: &mut Option<Pin<Box<impl Stream<Item = T>>>>,
-    cx: &mut Context<'_>,
-) -> Option<RunnerEvent<T, D>> {
-    match triggers.as_mut()?.as_mut().poll_next(cx) {
-        Poll::Ready(trigger) => Some(RunnerEvent::Trigger(trigger)),
-        Poll::Pending => None,
-    }
-}
-
-fn poll_finished<T, K, F: Future + Unpin>(
-    running: &mut FuturesUnordered<RunningReconcile<K, F>>,
-    cx: &mut Context<'_>,
-) -> Option<RunnerEvent<T, FinishedReconcile<K, F::Output>>> {
-    match running.poll_next_unpin(cx) {
-        Poll::Ready(Some(reconcile)) => Some(RunnerEvent::Finished(reconcile)),
-        Poll::Ready(None) | Poll::Pending => None, // none is running, or none has finished
     }
 }

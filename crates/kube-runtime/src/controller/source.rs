@@ -5,7 +5,7 @@ use crate::{
     backoff::{Backoff, DefaultBackoff, RepeatLast},
     reflector::{Lookup, ObjectRef, store::Store},
     stream_ext::StreamBackoff,
-    watcher::{self, RetryBackoff},
+    watcher::{self, RetryBackoff, WatchRegistry, WatchSettings},
 };
 use futures::{
     Stream, StreamExt,
@@ -26,12 +26,31 @@ pub(super) struct Sources<K: Resource> {
     backoff: SourceBackoff,
 }
 
-/// Makes the stream of a source once its backoff is known.
-pub(super) type TriggerFactory<K> = Box<dyn FnOnce(&SourceBackoff) -> TriggerStream<K> + Send>;
+/// Makes the stream of a source once its settings are known.
+pub(super) type TriggerFactory<K> = Box<dyn FnOnce(&SourceSettings) -> TriggerStream<K> + Send>;
+
+/// What a controller configures for all of its sources.
+#[derive(Clone)]
+pub(super) struct SourceSettings {
+    backoff: SourceBackoff,
+    /// Where monitors find the watches. `None` if the controller has no monitor.
+    watches: Option<Arc<WatchRegistry>>,
+}
+
+impl SourceSettings {
+    /// The settings for a watch of objects of `kind`, made by the controller.
+    pub(super) fn for_watch(&self, kind: &str) -> WatchSettings {
+        let retry = self.backoff.for_watch();
+        match &self.watches {
+            Some(registry) => WatchSettings::registered(retry, Arc::clone(registry), kind.to_owned()),
+            None => retry.into(),
+        }
+    }
+}
 
 /// The backoff of failing sources.
 #[derive(Clone)]
-pub(super) enum SourceBackoff {
+enum SourceBackoff {
     /// A [`DefaultBackoff`] per source.
     PerSource,
     /// One configured backoff for all sources. Only a failing source waits.
@@ -42,8 +61,7 @@ pub(super) enum SourceBackoff {
 type SharedSequence = Arc<Mutex<RepeatLast<Box<dyn Backoff>>>>;
 
 impl SourceBackoff {
-    /// The backoff for a watch made by the controller.
-    pub(super) fn for_watch(&self) -> RetryBackoff {
+    fn for_watch(&self) -> RetryBackoff {
         match self {
             Self::PerSource => RetryBackoff::at_least(DefaultBackoff::default()),
             Self::Shared(backoff) => RetryBackoff::at_least(SharedBackoff::new(backoff)),
@@ -94,10 +112,11 @@ impl<K: Resource + 'static> Sources<K> {
         self.backoff = SourceBackoff::Shared(Arc::new(Mutex::new(RepeatLast::new(Box::new(backoff)))));
     }
 
-    /// Merges all sources. A failing source does not delay the others.
-    pub(super) fn merge(self) -> SelectAll<TriggerStream<K>> {
+    /// Merges all sources. A failing source does not delay the others. Their watches are registered in `watches`.
+    pub(super) fn merge(self, watches: Option<Arc<WatchRegistry>>) -> SelectAll<TriggerStream<K>> {
         let Self { factories, backoff, .. } = self;
-        stream::select_all(factories.into_iter().map(|factory| factory(&backoff)))
+        let settings = SourceSettings { backoff, watches };
+        stream::select_all(factories.into_iter().map(|factory| factory(&settings)))
     }
 }
 
@@ -105,7 +124,7 @@ impl<K: Resource + 'static> Sources<K> {
 pub(super) fn with_backoff<K: Resource + 'static>(
     triggers: impl Stream<Item = watcher::Result<Trigger<K>>> + Send + 'static,
 ) -> TriggerFactory<K> {
-    Box::new(|backoff| backoff.apply(triggers))
+    Box::new(|settings| settings.backoff.apply(triggers))
 }
 
 /// The handle of one source to the shared delays.

@@ -45,6 +45,11 @@ impl<K: Eq + Hash> KeyBackoff<K> {
         delay.min(full)
     }
 
+    /// The consecutive failures of `key`.
+    pub(crate) fn failures(&self, key: &K) -> u32 {
+        self.failures.get(key).copied().unwrap_or(0)
+    }
+
     /// Resets the failure count of `key`.
     pub(crate) fn forget(&mut self, key: &K) {
         self.failures.remove(key);

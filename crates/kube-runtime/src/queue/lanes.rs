@@ -67,6 +67,16 @@ impl<K> PriorityLanes<K> {
         self.remove(priority, sequence)
     }
 
+    /// The numbers of changes and of background keys.
+    pub(super) fn len(&self) -> (usize, usize) {
+        (self.changes.len(), self.background.len())
+    }
+
+    /// The first key of each lane that has one.
+    pub(super) fn first_of_lanes(&self) -> impl Iterator<Item = &K> {
+        [&self.changes, &self.background].into_iter().filter_map(|lane| Some(lane.first_key_value()?.1))
+    }
+
     fn lane(&mut self, priority: Priority) -> &mut BTreeMap<u64, K> {
         match priority {
             Priority::Change => &mut self.changes,

@@ -12,7 +12,7 @@
 
 use super::lanes::{Priority, PriorityLanes};
 use ahash::AHashMap;
-use std::{collections::BTreeMap, hash::Hash};
+use std::{collections::BTreeMap, hash::Hash, time::Duration};
 use tokio::time::Instant;
 
 /// A queue of keys `K`, each with a payload `P` for the worker.
@@ -29,6 +29,23 @@ pub(crate) struct Queue<K, P> {
     running: usize,
     limit: usize,
     next_sequence: u64,
+    /// How many keys became pending.
+    adds: u64,
+    last_wait: Duration,
+}
+
+/// The numbers of a queue at one time.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct QueueNumbers {
+    /// Keys that are due, by priority.
+    pub(crate) changes: usize,
+    pub(crate) background: usize,
+    /// Keys that are not due yet.
+    pub(crate) delayed: usize,
+    /// Since when the first key of a lane is due, or when the first delayed key becomes due.
+    pub(crate) oldest_due: Option<Instant>,
+    /// How many keys became pending so far. A push of a pending key does not count.
+    pub(crate) adds: u64,
 }
 
 /// The state of a key.
@@ -37,7 +54,7 @@ enum Entry<P> {
     /// In `delayed` under its due time and this sequence number.
     Delayed { pending: PendingEntry<P>, sequence: u64 },
     /// In `ready` under this sequence number.
-    Ready { priority: Priority, sequence: u64, payload: P },
+    Ready { priority: Priority, sequence: u64, payload: P, since: Instant },
     /// Taken, and not pushed since.
     Running,
     /// Taken, and pushed since.
@@ -63,6 +80,8 @@ impl<K: Eq + Hash + Clone, P> Queue<K, P> {
             running: 0,
             limit: if limit == 0 { usize::MAX } else { limit.into() },
             next_sequence: 0,
+            adds: 0,
+            last_wait: Duration::ZERO,
         }
     }
 
@@ -71,7 +90,10 @@ impl<K: Eq + Hash + Clone, P> Queue<K, P> {
         self.promote_due(now); // from here on, no delayed key is due
         let pushed = PendingEntry { due, priority, payload };
         match self.entries.remove(&key) {
-            None => self.schedule(key, pushed, now),
+            None => {
+                self.adds += 1;
+                self.schedule(key, pushed, now);
+            }
             Some(Entry::Delayed { pending, sequence }) => {
                 if due < pending.due {
                     self.delayed.remove(&(pending.due, sequence));
@@ -80,12 +102,15 @@ impl<K: Eq + Hash + Clone, P> Queue<K, P> {
                     self.entries.insert(key, Entry::Delayed { pending: pending.merge(pushed), sequence });
                 }
             }
-            Some(Entry::Ready { priority: present, sequence, payload }) if present < priority => {
+            Some(Entry::Ready { priority: present, sequence, payload, since }) if present < priority => {
                 self.ready.remove(present, sequence);
-                self.push_ready(key, priority, payload);
+                self.push_ready(key, priority, payload, since);
             }
             Some(ready @ Entry::Ready { .. }) => drop(self.entries.insert(key, ready)),
-            Some(Entry::Running) => drop(self.entries.insert(key, Entry::Dirty(pushed))),
+            Some(Entry::Running) => {
+                self.adds += 1;
+                self.entries.insert(key, Entry::Dirty(pushed));
+            }
             Some(Entry::Dirty(pending)) => {
                 self.entries.insert(key, Entry::Dirty(pending.merge(pushed)));
             }
@@ -110,7 +135,7 @@ impl<K: Eq + Hash + Clone, P> Queue<K, P> {
             |key: &K| matches!(entries.get(key), Some(Entry::Ready { payload, .. }) if may_start(payload));
         let key = self.ready.pop_where(allowed)?;
         self.running += 1;
-        Some(self.take(key))
+        Some(self.take(key, now))
     }
 
     /// Marks the run of `key` as finished. A dirty key is scheduled again.
@@ -148,6 +173,23 @@ impl<K: Eq + Hash + Clone, P> Queue<K, P> {
         self.delayed.first_key_value().map(|((due, _), _)| *due)
     }
 
+    /// The numbers of this queue. O(1).
+    pub(crate) fn numbers(&self) -> QueueNumbers {
+        let (changes, background) = self.ready.len();
+        let since = |key: &K| match self.entries.get(key) {
+            Some(Entry::Ready { since, .. }) => Some(*since),
+            _ => None,
+        };
+        let oldest_ready = self.ready.first_of_lanes().filter_map(since);
+        let oldest_due = oldest_ready.chain(self.next_due()).min();
+        QueueNumbers { changes, background, delayed: self.delayed.len(), oldest_due, adds: self.adds }
+    }
+
+    /// How long the key that was started last had been due before.
+    pub(crate) fn last_wait(&self) -> Duration {
+        self.last_wait
+    }
+
     /// The number of running keys.
     #[cfg(test)]
     pub(crate) fn running(&self) -> usize {
@@ -162,7 +204,7 @@ impl<K: Eq + Hash + Clone, P> Queue<K, P> {
     /// Adds an entry for a key that has none.
     fn schedule(&mut self, key: K, pending: PendingEntry<P>, now: Instant) {
         if pending.due <= now {
-            self.push_ready(key, pending.priority, pending.payload);
+            self.push_ready(key, pending.priority, pending.payload, pending.due);
         } else {
             let sequence = self.next_sequence;
             self.next_sequence += 1;
@@ -171,9 +213,9 @@ impl<K: Eq + Hash + Clone, P> Queue<K, P> {
         }
     }
 
-    fn push_ready(&mut self, key: K, priority: Priority, payload: P) {
+    fn push_ready(&mut self, key: K, priority: Priority, payload: P, since: Instant) {
         let sequence = self.ready.push(key.clone(), priority);
-        self.entries.insert(key, Entry::Ready { priority, sequence, payload });
+        self.entries.insert(key, Entry::Ready { priority, sequence, payload, since });
     }
 
     /// Moves every delayed key that is due to its lane.
@@ -183,15 +225,16 @@ impl<K: Eq + Hash + Clone, P> Queue<K, P> {
             let Some(Entry::Delayed { pending, .. }) = self.entries.remove(&key) else {
                 unreachable!("invariant: each key in `delayed` has a delayed entry");
             };
-            self.push_ready(key, pending.priority, pending.payload);
+            self.push_ready(key, pending.priority, pending.payload, pending.due);
         }
     }
 
-    fn take(&mut self, key: K) -> (K, P) {
+    fn take(&mut self, key: K, now: Instant) -> (K, P) {
         let entry = self.entries.get_mut(&key).expect("invariant: each key in a lane has an entry");
-        let Entry::Ready { payload, .. } = std::mem::replace(entry, Entry::Running) else {
+        let Entry::Ready { payload, since, .. } = std::mem::replace(entry, Entry::Running) else {
             unreachable!("invariant: each key in a lane has a ready entry");
         };
+        self.last_wait = now.saturating_duration_since(since);
         (key, payload)
     }
 }

@@ -14,4 +14,4 @@ mod tests;
 
 pub(crate) use key_backoff::{BackoffRange, KeyBackoff};
 pub(crate) use lanes::Priority;
-pub(crate) use machine::Queue;
+pub(crate) use machine::{Queue, QueueNumbers};

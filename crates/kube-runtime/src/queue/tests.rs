@@ -1,6 +1,6 @@
 //! Examples of what the queue does.
 
-use super::{Priority::*, Queue};
+use super::{Priority::*, Queue, QueueNumbers};
 use std::time::Duration;
 use tokio::time::Instant;
 
@@ -206,4 +206,35 @@ fn every_eighth_start_is_a_background_key_under_constant_changes() {
     });
     let expected = (0..7).chain([1000]).chain(7..19);
     assert!(starts.eq(expected));
+}
+
+#[test]
+fn the_numbers_of_a_queue_are_those_of_its_pending_keys() {
+    let (mut queue, t) = (Queue::new(1), Instant::now());
+    assert_eq!(queue.numbers(), QueueNumbers::default());
+    queue.push("late", 0, at(t, 50), Background, t);
+    assert_eq!(queue.numbers().oldest_due, Some(at(t, 50)), "the time at which the first one becomes due");
+    queue.push("a", 1, at(t, 10), Change, t);
+    queue.push("b", 2, t, Background, t);
+    queue.push("b", 3, at(t, 5), Background, t);
+    let numbers = QueueNumbers { changes: 0, background: 1, delayed: 2, oldest_due: Some(t), adds: 3 };
+    assert_eq!(queue.numbers(), numbers, "a push of a pending key adds none");
+    assert_eq!(queue.start(at(t, 7)), Some(("b", 2)));
+    assert_eq!(queue.last_wait(), Duration::from_millis(7));
+    queue.push("b", 4, at(t, 8), Change, at(t, 8));
+    assert_eq!(queue.numbers().adds, 4, "it is to run again");
+    assert_eq!(queue.start(at(t, 20)), None, "at the limit");
+    let numbers =
+        QueueNumbers { changes: 1, background: 0, delayed: 1, oldest_due: Some(at(t, 10)), adds: 4 };
+    assert_eq!(queue.numbers(), numbers);
+}
+
+#[test]
+fn a_raised_key_has_been_due_since_it_became_due() {
+    let (mut queue, t) = (Queue::new(0), Instant::now());
+    queue.push("a", 1, t, Background, t);
+    queue.push("a", 1, at(t, 30), Change, at(t, 30));
+    assert_eq!(queue.numbers().oldest_due, Some(t));
+    assert_eq!(queue.start(at(t, 40)), Some(("a", 1)));
+    assert_eq!(queue.last_wait(), Duration::from_millis(40));
 }

@@ -27,6 +27,7 @@ mod machine;
 mod machine_tests;
 mod pager;
 mod projection;
+mod record;
 mod retry;
 mod stream;
 mod undecodable;
@@ -37,6 +38,7 @@ pub use crate::backoff::{DefaultBackoff, ExponentialBackoff};
 pub use config::{Config, InitialListStrategy, ListSemantic};
 pub use error::{Error, Result};
 pub use event::Event;
+pub use record::WatchState;
 #[allow(deprecated)]
 pub use stream::metadata_watcher;
 pub use stream::{watch_object, watcher};
@@ -44,6 +46,7 @@ pub use stream::{watch_object, watcher};
 pub(crate) use {
     event::CollectionEvent,
     projection::ObjectState,
+    record::{WatchRecord, WatchRegistry, WatchSettings},
     retry::RetryBackoff,
     stream::{collection_events, metadata_collection_events, object_states},
     undecodable::UndecodableObject,

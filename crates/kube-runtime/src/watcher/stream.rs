@@ -6,6 +6,7 @@ use super::{
     machine::{Input, Machine, Next, Read},
     pager::Pager,
     projection::{self, ObjectState},
+    record::{Received, WatchRecord, WatchSettings},
     retry::RetryBackoff,
 };
 use crate::delay::after;
@@ -13,7 +14,7 @@ use futures::{Stream, StreamExt, stream};
 use kube_client::Api;
 use kube_core::{PartialObjectMeta, Resource};
 use serde::de::DeserializeOwned;
-use std::{fmt::Debug, future::ready, io, time::Duration, vec};
+use std::{fmt::Debug, future::ready, io, sync::Arc, time::Duration, vec};
 use tokio::time::{Instant, sleep_until, timeout};
 
 /// How long the server may take to send the head of a watch response, or the response to a version check.
@@ -111,28 +112,30 @@ pub(crate) fn object_states<K: Watchable>(
     name: &str,
 ) -> impl Stream<Item = Result<ObjectState<K>>> + Send + use<K> {
     let config = Config::default().fields(&format!("metadata.name={name}"));
-    projection::object_states(collection_events(api, config, RetryBackoff::built_in()))
+    projection::object_states(collection_events(api, config, RetryBackoff::built_in().into()))
 }
 
 /// The events of the objects of `api` that `config` selects. See [`CollectionEvent`].
 ///
-/// It waits after errors by `retry`, so it needs no backoff behind it. Errors are items and do not end the stream. An
+/// It waits after errors by itself, so it needs no backoff behind it. Errors are items and do not end the stream. An
 /// undecodable object is an event, not an error, and causes no wait.
 pub(crate) fn collection_events<K: Watchable>(
     api: Api<K>,
     config: Config,
-    retry: RetryBackoff,
+    settings: WatchSettings,
 ) -> impl Stream<Item = Result<CollectionEvent<K>>> + Send {
-    run(ListerWatcher::new(api), Machine::new(config, retry))
+    let record = settings.register(api.namespace());
+    run(ListerWatcher::new(api), Machine::new(config, settings.retry), record)
 }
 
 /// Like [`collection_events`], for the metadata of objects only.
 pub(crate) fn metadata_collection_events<K: Watchable>(
     api: Api<K>,
     config: Config,
-    retry: RetryBackoff,
+    settings: WatchSettings,
 ) -> impl Stream<Item = Result<CollectionEvent<PartialObjectMeta<K>>>> + Send {
-    run(ListerWatcher::new(api), Machine::new(config, retry))
+    let record = settings.register(api.namespace());
+    run(ListerWatcher::new(api), Machine::new(config, settings.retry), record)
 }
 
 fn public_events<K: Watchable>(
@@ -140,18 +143,20 @@ fn public_events<K: Watchable>(
     config: Config,
 ) -> impl Stream<Item = Result<Event<K>>> + Send {
     let machine = Machine::new(config, RetryBackoff::built_in());
-    projection::PublicEvents::new(run(lister_watcher, machine.relisting_undecodable_deletions()))
+    projection::PublicEvents::new(run(lister_watcher, machine.relisting_undecodable_deletions(), None))
 }
 
 fn run<K: Watchable>(
     lister_watcher: ListerWatcher,
     machine: Machine,
+    record: Option<Arc<WatchRecord>>,
 ) -> impl Stream<Item = Result<CollectionEvent<K>>> + Send {
     let lister_watcher = lister_watcher.pruned(machine.config.prune());
     let shell = WatcherShell {
         pager: Pager::new(lister_watcher.clone()),
         lister_watcher,
         machine,
+        record,
         messages: None,
         outbox: Vec::new().into_iter(),
         not_before: Instant::now(),
@@ -171,6 +176,8 @@ struct WatcherShell<K: Clone> {
     outbox: vec::IntoIter<Result<CollectionEvent<K>>>,
     /// The earliest time of the next request.
     not_before: Instant,
+    /// What monitors show.
+    record: Option<Arc<WatchRecord>>,
 }
 
 impl<K: Watchable> WatcherShell<K> {
@@ -181,7 +188,11 @@ impl<K: Watchable> WatcherShell<K> {
             }
             let input = self.perform().await;
             let now = Instant::now();
+            let received = Received::of(&input);
             let step = self.machine.step(input, now);
+            if let Some(record) = &self.record {
+                record.stepped(received, &step, now);
+            }
             self.outbox = step.emit.into_iter();
             self.not_before = after(now, step.wait);
         }
@@ -202,6 +213,9 @@ impl<K: Watchable> WatcherShell<K> {
         }
         if self.not_before > Instant::now() {
             sleep_until(self.not_before).await;
+        }
+        if let Some(record) = &self.record {
+            record.requesting(&next);
         }
         if let Next::List(params) = next {
             if params.continue_token.is_none() {

@@ -18,6 +18,7 @@ mod leaks;
 mod logging;
 mod max_durations;
 mod missed_related_events;
+mod monitor;
 mod namespaces;
 mod pages;
 mod panics;

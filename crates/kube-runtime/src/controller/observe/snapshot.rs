@@ -1,0 +1,309 @@
+//! What a controller does at one time, as data.
+
+use super::{
+    failures::Failure,
+    observation::{Observation, Running},
+    outcome::ReconcileOutcome,
+};
+use crate::{
+    controller::action::{Action, Requeue},
+    queue::QueueNumbers,
+    reflector::ObjectKey,
+    watcher::{WatchRecord, WatchState},
+};
+use serde::{Serialize, Serializer};
+use std::{sync::Arc, time::Duration};
+use tokio::time::Instant;
+
+/// How many running reconciles a snapshot shows.
+const MAX_RUNNING: usize = 100;
+
+/// What a controller does at one time: see [`Monitor::snapshot`](super::Monitor::snapshot).
+///
+/// Serialized, durations are seconds, as numbers with fractions.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[non_exhaustive]
+pub struct Snapshot {
+    /// The name of the controller: see [`Config::name`](crate::Config::name).
+    pub name: String,
+    /// The kind of the objects that it reconciles.
+    pub kind: String,
+    /// What it does.
+    pub state: ControllerState,
+    /// Whether the first lists of all watches are complete: see [`Monitor::is_synced`](super::Monitor::is_synced).
+    pub synced: bool,
+    /// The number of objects in its store.
+    pub objects: usize,
+    /// The objects that wait.
+    pub queue: QueueSnapshot,
+    /// The maximum of concurrent reconciles, if it is limited.
+    pub max_concurrent: Option<u16>,
+    /// The number of running reconciles.
+    pub active: usize,
+    /// The running reconciles, the longest first; at most 100.
+    pub running: Vec<RunningObject>,
+    /// The objects whose last reconcile failed, the latest failure first; at most 32.
+    pub failing: Vec<FailingObject>,
+    /// The watches that the controller made. Streams made by the program are not known.
+    pub watches: Vec<WatchSnapshot>,
+    /// Counts since the start.
+    pub totals: Totals,
+}
+
+/// What a controller does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum ControllerState {
+    /// It was not run, or its output was not polled.
+    NotStarted,
+    /// It waits for its first lists.
+    Syncing,
+    /// Its cache is kept in sync, but no reconcile may start.
+    Standby,
+    /// It reconciles.
+    Running,
+    /// It shuts down: running reconciles finish.
+    Stopping,
+    /// It has ended, or its output was dropped.
+    Stopped,
+}
+
+/// The objects that wait for a reconcile.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
+pub struct QueueSnapshot {
+    /// How many are due because something changed.
+    pub changes: usize,
+    /// How many are due in the background: from a list or a requeue.
+    pub background: usize,
+    /// How many are to be reconciled later: requeued, retried or debounced.
+    pub delayed: usize,
+    /// How long the first object has been due.
+    #[serde(rename = "oldest_due_seconds", serialize_with = "optional_seconds")]
+    pub oldest_due: Option<Duration>,
+}
+
+/// A running reconcile.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
+pub struct RunningObject {
+    /// The namespace of the object; `None` if it is cluster-scoped.
+    pub namespace: Option<String>,
+    /// The name of the object.
+    pub name: String,
+    /// Why it is reconciled.
+    pub reason: String,
+    /// 1, and one more for each [retry](crate::controller::Action::retry) in a row before it.
+    pub attempt: u32,
+    /// How long the object was due before it was started.
+    #[serde(rename = "waited_seconds", serialize_with = "seconds")]
+    pub waited: Duration,
+    /// How long it has been running.
+    #[serde(rename = "elapsed_seconds", serialize_with = "seconds")]
+    pub elapsed: Duration,
+}
+
+/// An object whose last reconcile failed.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
+pub struct FailingObject {
+    /// The namespace of the object; `None` if it is cluster-scoped.
+    pub namespace: Option<String>,
+    /// The name of the object.
+    pub name: String,
+    /// `error`, `panic` or `timeout`.
+    pub outcome: &'static str,
+    /// The message of the error with its causes, cut after 2 KiB.
+    pub message: String,
+    /// Which attempt failed: see [`RunningObject::attempt`].
+    pub attempt: u32,
+    /// How long ago it failed.
+    #[serde(rename = "age_seconds", serialize_with = "seconds")]
+    pub age: Duration,
+}
+
+/// A watch of a controller.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
+pub struct WatchSnapshot {
+    /// The kind of the watched objects.
+    pub kind: String,
+    /// The watched namespace; `None` for all, and for cluster-scoped kinds.
+    pub namespace: Option<String>,
+    /// What it does.
+    pub state: WatchState,
+    /// Whether its first list is complete.
+    pub synced: bool,
+    /// The number of objects that the server has, as far as the watch has received them.
+    pub objects: usize,
+    /// The number of watch requests after the first one.
+    pub restarts: u64,
+    /// The number of lists after the first one.
+    pub relists: u64,
+    /// How long ago the server sent anything but an error: an object, an event, a bookmark, or the head of a response.
+    #[serde(rename = "last_event_age_seconds", serialize_with = "optional_seconds")]
+    pub last_event_age: Option<Duration>,
+    /// The last error, which may be over: compare [`state`](Self::state).
+    pub last_error: Option<String>,
+    /// How long ago it was.
+    #[serde(rename = "last_error_age_seconds", serialize_with = "optional_seconds")]
+    pub last_error_age: Option<Duration>,
+}
+
+/// Counts since the start of a controller.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
+pub struct Totals {
+    /// Reconciles that succeeded and requested nothing else.
+    pub success: u64,
+    /// Reconciles that succeeded and requested a [retry](crate::controller::Action::retry).
+    pub requeue: u64,
+    /// Reconciles that succeeded and requested a [requeue](crate::controller::Action::requeue).
+    pub requeue_after: u64,
+    /// Reconciles that failed, panics and timeouts included.
+    pub error: u64,
+    /// Reconciles that panicked.
+    pub panics: u64,
+    /// Reconciles that exceeded the [timeout](crate::Config::timeout).
+    pub timeouts: u64,
+    /// Reconciles that were cancelled because another replica reconciles their objects.
+    pub revoked: u64,
+    /// Objects that were queued with a backoff, or after a failure.
+    pub retries: u64,
+}
+
+impl Totals {
+    pub(super) fn count(&mut self, outcome: ReconcileOutcome, action: &Action) {
+        use ReconcileOutcome as O;
+        match outcome {
+            O::Success => self.success += 1,
+            O::Requeue => self.requeue += 1,
+            O::RequeueAfter => self.requeue_after += 1,
+            O::Error | O::Panicked | O::TimedOut => self.error += 1,
+            O::Revoked => self.revoked += 1,
+        }
+        self.panics += u64::from(outcome == O::Panicked);
+        self.timeouts += u64::from(outcome == O::TimedOut);
+        self.retries += u64::from(is_retry(outcome, action));
+    }
+}
+
+/// Whether an outcome queues its object again because it did not succeed, or with backoff.
+pub(super) fn is_retry(outcome: ReconcileOutcome, action: &Action) -> bool {
+    match action.next_run() {
+        Requeue::WithBackoff => true,
+        Requeue::After(_) => outcome.is_failure(),
+        Requeue::Never => false,
+    }
+}
+
+impl Snapshot {
+    pub(super) fn of(observation: &Observation, now: Instant) -> Self {
+        let watches: Vec<_> =
+            observation.watches.watches().iter().map(|watch| WatchSnapshot::of(watch, now)).collect();
+        let facts = observation.facts.lock();
+        let running: Vec<_> =
+            facts.running.iter().map(|(key, running)| (Arc::clone(key), Arc::clone(running))).collect();
+        let (failing, cache) = (facts.failures.latest_first(), facts.cache.clone());
+        let (name, state, totals, queue) = (facts.name.to_string(), facts.state, facts.totals, facts.queue);
+        let max_concurrent = Some(facts.max_concurrent).filter(|limit| *limit > 0);
+        drop(facts);
+        let synced = state != ControllerState::Stopped
+            && cache.as_ref().is_some_and(|cache| cache.is_ready())
+            && watches.iter().all(|watch| watch.synced);
+        Self {
+            name,
+            kind: observation.kind.clone(),
+            state,
+            synced,
+            objects: cache.map_or(0, |cache| cache.objects()),
+            queue: QueueSnapshot::of(queue, now),
+            max_concurrent,
+            active: running.len(),
+            running: longest(running, now),
+            failing: failing
+                .into_iter()
+                .map(|(key, failure)| FailingObject::of(&key, failure, now))
+                .collect(),
+            watches,
+            totals,
+        }
+    }
+}
+
+impl QueueSnapshot {
+    fn of(numbers: QueueNumbers, now: Instant) -> Self {
+        let QueueNumbers { changes, background, delayed, oldest_due, .. } = numbers;
+        let oldest_due = oldest_due.filter(|due| *due <= now).map(|due| now - due);
+        Self { changes, background, delayed, oldest_due }
+    }
+}
+
+/// The reconciles that have been running longest.
+fn longest(mut running: Vec<(Arc<ObjectKey>, Arc<Running>)>, now: Instant) -> Vec<RunningObject> {
+    let by_start = |(key, running): &(Arc<ObjectKey>, Arc<Running>),
+                    (other, later): &(Arc<ObjectKey>, Arc<Running>)| {
+        running.started.cmp(&later.started).then_with(|| key.cmp(other))
+    };
+    if running.len() > MAX_RUNNING {
+        running.select_nth_unstable_by(MAX_RUNNING, by_start);
+        running.truncate(MAX_RUNNING);
+    }
+    running.sort_unstable_by(by_start);
+    running.into_iter().map(|(key, running)| RunningObject::of(&key, &running, now)).collect()
+}
+
+impl RunningObject {
+    pub(super) fn of(key: &ObjectKey, running: &Running, now: Instant) -> Self {
+        Self {
+            namespace: key.namespace.as_deref().map(str::to_owned),
+            name: key.name.to_string(),
+            reason: running.reason.to_string(),
+            attempt: running.attempt,
+            waited: running.waited,
+            elapsed: now.saturating_duration_since(running.started),
+        }
+    }
+}
+
+impl FailingObject {
+    fn of(key: &ObjectKey, failure: Failure, now: Instant) -> Self {
+        Self {
+            namespace: key.namespace.as_deref().map(str::to_owned),
+            name: key.name.to_string(),
+            outcome: failure.outcome,
+            message: failure.message,
+            attempt: failure.attempt,
+            age: now.saturating_duration_since(failure.at),
+        }
+    }
+}
+
+impl WatchSnapshot {
+    fn of(watch: &WatchRecord, now: Instant) -> Self {
+        let facts = watch.facts();
+        let age = |at: Instant| now.saturating_duration_since(at);
+        let (last_error_at, last_error) = facts.last_error.unzip();
+        Self {
+            kind: watch.kind.clone(),
+            namespace: watch.namespace.clone(),
+            state: facts.state,
+            synced: facts.synced,
+            objects: facts.objects,
+            restarts: facts.watches.saturating_sub(1),
+            relists: facts.lists.saturating_sub(1),
+            last_event_age: facts.received.map(age),
+            last_error,
+            last_error_age: last_error_at.map(age),
+        }
+    }
+}
+
+fn seconds<S: Serializer>(duration: &Duration, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_f64(duration.as_secs_f64())
+}
+
+fn optional_seconds<S: Serializer>(duration: &Option<Duration>, serializer: S) -> Result<S::Ok, S::Error> {
+    duration.map(|duration| duration.as_secs_f64()).serialize(serializer)
+}

@@ -1,0 +1,74 @@
+//! What the runner does and waits for.
+
+use super::{
+    observe::ControllerState,
+    pending_writes::ParkedRequest,
+    resolution::{FinishedReconcile, RunningReconcile},
+};
+use crate::reflector::{ObjectKey, store::WriterDropped};
+use futures::{Stream, StreamExt, stream::FuturesUnordered};
+use std::{
+    future::Future,
+    pin::Pin,
+    sync::Arc,
+    task::{Context, Poll},
+};
+use tokio::time::Instant;
+
+/// What the runner does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Stage {
+    /// The store is not ready yet: triggers are queued, no reconcile is started.
+    SyncingPrimary,
+    /// The store is ready, but the lists of related objects are not complete.
+    SyncingRelated {
+        until: Instant,
+    },
+    Running,
+    /// Shutting down: only waits for running reconciles. Sources are still polled, because a running reconcile may wait for
+    /// the store that they fill; their triggers are dropped.
+    Draining,
+}
+
+impl Stage {
+    /// What monitors show. `may_start` is whether due reconciles may start.
+    pub(super) fn state(self, may_start: bool) -> ControllerState {
+        match self {
+            Self::SyncingPrimary | Self::SyncingRelated { .. } => ControllerState::Syncing,
+            Self::Running if !may_start => ControllerState::Standby,
+            Self::Running => ControllerState::Running,
+            Self::Draining => ControllerState::Stopping,
+        }
+    }
+}
+
+/// An event that the runner waits for.
+pub(super) enum RunnerEvent<T, D> {
+    Shutdown,
+    StoreReady(Result<(), WriterDropped>),
+    Trigger(Option<T>),
+    Finished(D),
+    WriteVisible(Arc<ObjectKey>, Option<ParkedRequest>),
+    AssignmentChanged,
+    TimerFired,
+}
+
+pub(super) fn poll_trigger<T, D>(
+    triggers: &mut Option<Pin<Box<impl Stream<Item = T>>>>,
+    cx: &mut Context<'_>,
+) -> Option<RunnerEvent<T, D>> {
+    match triggers.as_mut()?.as_mut().poll_next(cx) {
+        Poll::Ready(trigger) => Some(RunnerEvent::Trigger(trigger)),
+        Poll::Pending => None,
+    }
+}
+
+pub(super) fn poll_finished<T, K, F: Future + Unpin>(
+    running: &mut FuturesUnordered<RunningReconcile<K, F>>,
+    cx: &mut Context<'_>,
+) -> Option<RunnerEvent<T, FinishedReconcile<K, F::Output>>> {
+    match running.poll_next_unpin(cx) {
+        Poll::Ready(Some(reconcile)) => Some(RunnerEvent::Finished(reconcile)),
+        Poll::Ready(None) | Poll::Pending => None, // none is running, or none has finished
+    }
+}

@@ -1,0 +1,334 @@
+//! What is known about the watches of a controller, for its monitors.
+//!
+//! The shell of a watcher writes a [`WatchRecord`] after each step; monitors read it at any time. Both hold its lock for a few
+//! assignments.
+
+use super::{
+    CollectionEvent,
+    machine::{Input, Next, Read, Step},
+    retry::RetryBackoff,
+};
+use crate::delay::after;
+use kube_core::WatchEvent;
+use parking_lot::Mutex;
+use serde::Serialize;
+use std::{
+    sync::{Arc, Weak},
+    time::Duration,
+};
+use tokio::time::Instant;
+
+/// What a watch does now.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum WatchState {
+    /// It requests or receives a list.
+    Listing,
+    /// It requests a watch, after a list or after the previous watch ended.
+    Connecting,
+    /// It receives changes.
+    Watching,
+    /// It waits after a failure.
+    BackingOff,
+}
+
+/// How a watch retries, and where it is registered.
+pub(crate) struct WatchSettings {
+    pub(super) retry: RetryBackoff,
+    registration: Option<(Arc<WatchRegistry>, String)>,
+}
+
+impl From<RetryBackoff> for WatchSettings {
+    fn from(retry: RetryBackoff) -> Self {
+        Self { retry, registration: None }
+    }
+}
+
+impl WatchSettings {
+    /// Settings of a watch that `registry` shows as one of this kind.
+    pub(crate) fn registered(retry: RetryBackoff, registry: Arc<WatchRegistry>, kind: String) -> Self {
+        Self { retry, registration: Some((registry, kind)) }
+    }
+
+    pub(super) fn register(&self, namespace: Option<&str>) -> Option<Arc<WatchRecord>> {
+        let (registry, kind) = self.registration.as_ref()?;
+        Some(registry.add(kind, namespace))
+    }
+}
+
+/// The watches of one controller.
+#[derive(Debug, Default)]
+pub(crate) struct WatchRegistry(Mutex<Vec<Weak<WatchRecord>>>);
+
+impl WatchRegistry {
+    fn add(&self, kind: &str, namespace: Option<&str>) -> Arc<WatchRecord> {
+        let record = Arc::new(WatchRecord {
+            kind: kind.to_owned(),
+            namespace: namespace.map(str::to_owned),
+            facts: Mutex::new(WatchFacts::new(Instant::now())),
+        });
+        let mut watches = self.0.lock();
+        watches.retain(|watch| watch.strong_count() > 0);
+        watches.push(Arc::downgrade(&record));
+        record
+    }
+
+    /// The watches that have not been dropped, in the order in which they were made.
+    pub(crate) fn watches(&self) -> Vec<Arc<WatchRecord>> {
+        self.0.lock().iter().filter_map(Weak::upgrade).collect()
+    }
+}
+
+/// One watch.
+#[derive(Debug)]
+pub(crate) struct WatchRecord {
+    pub(crate) kind: String,
+    /// `None` for all namespaces, and for cluster-scoped kinds.
+    pub(crate) namespace: Option<String>,
+    facts: Mutex<WatchFacts>,
+}
+
+impl WatchRecord {
+    /// The facts at this time.
+    pub(crate) fn facts(&self) -> WatchFacts {
+        self.facts.lock().clone()
+    }
+
+    pub(super) fn requesting(&self, next: &Next) {
+        let state = match next {
+            Next::List(_) => WatchState::Listing,
+            Next::Watch(params, _) if params.send_initial_events => WatchState::Listing,
+            Next::Watch(..) | Next::CheckVersion => WatchState::Connecting,
+            Next::Read { .. } => return,
+        };
+        self.facts.lock().state = state;
+    }
+
+    pub(super) fn stepped<K>(&self, received: Received, step: &Step<K>, now: Instant) {
+        let (first, last) = (step.emit.first(), step.emit.last());
+        let lists = matches!(first, Some(Ok(CollectionEvent::Init)));
+        let synced = matches!(last, Some(Ok(CollectionEvent::Synced { .. })));
+        let error = match last {
+            Some(Err(error)) => Some(error.to_string()),
+            _ => None,
+        };
+        let objects = step.emit.len() - usize::from(lists) - usize::from(synced || error.is_some());
+        let outcome = StepOutcome { lists, objects, synced, error, wait: step.wait };
+        self.facts.lock().step(received, outcome, now);
+    }
+}
+
+/// What the server sent in a step.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Received {
+    Page,
+    /// The head of a watch response.
+    Opened,
+    Version,
+    Added,
+    Modified,
+    Deleted,
+    Bookmark,
+    /// An error, the end of a response, or nothing for too long.
+    Failure,
+}
+
+impl Received {
+    pub(super) fn of<K: Clone>(input: &Input<K>) -> Self {
+        match input {
+            Input::Listed(Ok(_)) => Self::Page,
+            Input::VersionChecked(Ok(_)) => Self::Version,
+            Input::WatchStarted(Ok(())) => Self::Opened,
+            Input::Read(Read::Message(message)) => match message {
+                WatchEvent::Added(_) => Self::Added,
+                WatchEvent::Modified(_) => Self::Modified,
+                WatchEvent::Deleted(_) => Self::Deleted,
+                WatchEvent::Bookmark(_) => Self::Bookmark,
+                WatchEvent::Error(_) => Self::Failure,
+            },
+            Input::Listed(Err(_)) | Input::VersionChecked(Err(_)) | Input::WatchStarted(Err(_)) => {
+                Self::Failure
+            }
+            Input::Read(Read::Failed(_) | Read::Closed | Read::IdleTimeout) => Self::Failure,
+        }
+    }
+}
+
+/// What a step led to.
+#[derive(Debug, Default)]
+struct StepOutcome {
+    /// Whether a list started.
+    lists: bool,
+    /// The number of objects of a page.
+    objects: usize,
+    /// Whether a list was completed.
+    synced: bool,
+    error: Option<String>,
+    /// The wait before the next request.
+    wait: Duration,
+}
+
+/// What is known about a watch. No I/O, no clock.
+#[derive(Debug, Clone)]
+pub(crate) struct WatchFacts {
+    pub(crate) state: WatchState,
+    /// When the watcher did anything last: received, failed or timed out.
+    stepped: Instant,
+    /// The wait after that.
+    wait: Duration,
+    /// When the server sent anything but an error last.
+    pub(crate) received: Option<Instant>,
+    pub(crate) last_error: Option<(Instant, String)>,
+    /// Whether a list was completed.
+    pub(crate) synced: bool,
+    /// The number of objects that the server has.
+    pub(crate) objects: usize,
+    /// How many lists started, and how many watches were opened.
+    pub(crate) lists: u64,
+    pub(crate) watches: u64,
+    /// The number of objects of the running list.
+    listed: Option<usize>,
+}
+
+impl WatchFacts {
+    fn new(now: Instant) -> Self {
+        Self {
+            state: WatchState::Listing,
+            stepped: now,
+            wait: Duration::ZERO,
+            received: None,
+            last_error: None,
+            synced: false,
+            objects: 0,
+            lists: 0,
+            watches: 0,
+            listed: None,
+        }
+    }
+
+    /// Until when the watcher did something or waited on purpose.
+    pub(crate) fn busy_until(&self) -> Instant {
+        after(self.stepped, self.wait)
+    }
+
+    fn step(&mut self, received: Received, outcome: StepOutcome, now: Instant) {
+        (self.stepped, self.wait) = (now, outcome.wait);
+        if received != Received::Failure {
+            self.received = Some(now);
+        }
+        if outcome.lists {
+            self.lists += 1;
+            self.listed = Some(0);
+        }
+        let count = self.listed.as_mut().unwrap_or(&mut self.objects);
+        match received {
+            Received::Page => *count += outcome.objects,
+            Received::Added => *count += 1,
+            Received::Deleted => *count = count.saturating_sub(1),
+            Received::Opened => {
+                self.watches += 1;
+                if self.listed.is_none() {
+                    self.state = WatchState::Watching;
+                }
+            }
+            Received::Modified | Received::Bookmark | Received::Version | Received::Failure => {}
+        }
+        if outcome.synced {
+            self.synced = true;
+            self.objects = self.listed.take().unwrap_or(self.objects);
+            if received != Received::Page {
+                self.state = WatchState::Watching; // a streaming list goes on as a watch
+            }
+        }
+        if let Some(error) = outcome.error {
+            self.last_error = Some((now, error));
+        }
+        if !outcome.wait.is_zero() {
+            self.state = WatchState::BackingOff;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn listing() -> StepOutcome {
+        StepOutcome { lists: true, ..StepOutcome::default() }
+    }
+
+    fn synced(objects: usize) -> StepOutcome {
+        StepOutcome { synced: true, objects, ..StepOutcome::default() }
+    }
+
+    fn failed(error: &str, seconds: u64) -> StepOutcome {
+        StepOutcome {
+            error: Some(error.into()),
+            wait: Duration::from_secs(seconds),
+            ..StepOutcome::default()
+        }
+    }
+
+    #[test]
+    fn pages_and_changes_are_counted_and_a_relist_replaces_the_number_when_it_is_complete() {
+        let t = Instant::now();
+        let mut facts = WatchFacts::new(t);
+        facts.step(Received::Page, StepOutcome { objects: 2, ..listing() }, t);
+        assert!(!facts.synced && facts.objects == 0);
+        facts.step(Received::Page, synced(3), t);
+        assert!(facts.synced && facts.objects == 5);
+        facts.step(Received::Opened, StepOutcome::default(), t);
+        assert_eq!(facts.state, WatchState::Watching);
+        for received in
+            [Received::Added, Received::Modified, Received::Bookmark, Received::Added, Received::Deleted]
+        {
+            facts.step(received, StepOutcome::default(), t);
+        }
+        assert_eq!(facts.objects, 6);
+        facts.step(Received::Page, StepOutcome { objects: 1, ..listing() }, t);
+        assert_eq!(facts.objects, 6, "until the relist is complete");
+        facts.step(Received::Page, StepOutcome { objects: 1, ..listing() }, t);
+        facts.step(Received::Page, synced(1), t);
+        assert_eq!(
+            (facts.objects, facts.lists, facts.watches),
+            (2, 3, 1),
+            "a list that started over counts from 0"
+        );
+    }
+
+    #[test]
+    fn a_streaming_list_becomes_a_watch() {
+        let t = Instant::now();
+        let mut facts = WatchFacts::new(t);
+        facts.step(Received::Opened, listing(), t);
+        facts.step(Received::Added, StepOutcome::default(), t);
+        assert_eq!((facts.state, facts.synced), (WatchState::Listing, false));
+        facts.step(Received::Bookmark, synced(0), t);
+        assert_eq!((facts.state, facts.synced, facts.objects), (WatchState::Watching, true, 1));
+    }
+
+    #[test]
+    fn a_failure_is_progress_of_the_watcher_and_not_of_the_server() {
+        let t = Instant::now();
+        let mut facts = WatchFacts::new(t);
+        facts.step(Received::Page, StepOutcome { lists: true, ..synced(1) }, t);
+        let later = t + Duration::from_secs(9);
+        facts.step(Received::Failure, failed("403", 1), later);
+        assert_eq!((facts.state, facts.received), (WatchState::BackingOff, Some(t)));
+        assert_eq!(facts.busy_until(), later + Duration::from_secs(1), "it waits on purpose");
+        assert_eq!(facts.last_error, Some((later, "403".into())));
+        facts.step(Received::Deleted, StepOutcome::default(), later);
+        facts.step(Received::Deleted, StepOutcome::default(), later);
+        assert_eq!(facts.objects, 0, "deletions of objects that were not counted do not count");
+    }
+
+    #[test]
+    fn a_dropped_watch_leaves_the_registry() {
+        let registry = Arc::new(WatchRegistry::default());
+        let record = registry.add("Pod", Some("shop"));
+        assert_eq!(registry.watches()[0].namespace.as_deref(), Some("shop"));
+        drop(record);
+        assert!(registry.watches().is_empty());
+    }
+}
