@@ -9,6 +9,7 @@
 //! - [`controller`]: a [`Controller`] calls a reconciler for each object that changed.
 //! - [`finalizer`](mod@finalizer), [`events`], [`wait`]: for use in reconcilers: cleaning up, publishing events, waiting.
 //! - [`leader_election`]: of several replicas of a program, one is active.
+//! - [`sharding`]: several replicas of a program share the objects among them.
 
 // `queue` is behind `scheduler` and `controller`; `backoff` has retry delays; `delay`, `task`, `unwind` and `version` are helpers.
 mod backoff;
@@ -26,6 +27,7 @@ pub mod finalizer;
 pub mod leader_election;
 pub mod reflector;
 pub mod scheduler;
+pub mod sharding;
 pub mod wait;
 pub mod watcher;
 

@@ -7,12 +7,12 @@ use std::time::Duration;
 /// The durations default to those of client-go: 15 s, 10 s and 2 s. Replicas that compete for one Lease should use the same durations.
 #[derive(Debug, Clone)]
 pub struct Config {
-    pub(super) name: String,
-    pub(super) namespace: String,
-    pub(super) identity: Option<String>,
-    pub(super) lease_duration: Duration,
-    pub(super) renew_deadline: Duration,
-    pub(super) retry_period: Duration,
+    pub(crate) name: String,
+    pub(crate) namespace: String,
+    pub(crate) identity: Option<String>,
+    pub(crate) lease_duration: Duration,
+    pub(crate) renew_deadline: Duration,
+    pub(crate) retry_period: Duration,
 }
 
 /// A [`Config`] that no elector can follow.
@@ -20,17 +20,17 @@ pub struct Config {
 #[non_exhaustive]
 pub enum InvalidConfig {
     /// A field is empty that must not be.
-    #[error("leader election: {field} must not be empty")]
+    #[error("Lease settings: {field} must not be empty")]
     Empty {
         /// Which field.
         field: &'static str,
     },
     /// A Lease stores whole seconds.
-    #[error("leader election: lease_duration is {0:?}, but must be between 1 s and {max} s", max = i32::MAX)]
+    #[error("Lease settings: lease_duration is {0:?}, but must be between 1 s and {max} s", max = i32::MAX)]
     LeaseDuration(Duration),
     /// A leader that cannot renew has to stop before its Lease expires.
     #[error(
-        "leader election: renew_deadline ({renew_deadline:?}) must be shorter than lease_duration ({lease_duration:?})"
+        "Lease settings: renew_deadline ({renew_deadline:?}) must be shorter than lease_duration ({lease_duration:?})"
     )]
     RenewDeadline {
         /// The configured deadline.
@@ -40,7 +40,7 @@ pub enum InvalidConfig {
     },
     /// A leader has to try more than once before its deadline.
     #[error(
-        "leader election: retry_period ({retry_period:?}) must be longer than 0 and at most half of renew_deadline ({renew_deadline:?})"
+        "Lease settings: retry_period ({retry_period:?}) must be longer than 0 and at most half of renew_deadline ({renew_deadline:?})"
     )]
     RetryPeriod {
         /// The configured period.
@@ -93,7 +93,13 @@ impl Config {
         self
     }
 
-    pub(super) fn validate(&self) -> Result<(), InvalidConfig> {
+    /// With the Lease `NAME-INDEX`.
+    pub(crate) fn suffixed(mut self, index: usize) -> Self {
+        self.name = format!("{}-{index}", self.name);
+        self
+    }
+
+    pub(crate) fn validate(&self) -> Result<(), InvalidConfig> {
         let fields = [
             ("name", Some(&self.name)),
             ("namespace", Some(&self.namespace)),
@@ -120,13 +126,20 @@ impl Config {
 }
 
 /// `duration` in seconds, rounded up: another replica must never take over earlier than this one expects.
-pub(super) fn whole_seconds(duration: Duration) -> Option<i32> {
+pub(crate) fn whole_seconds(duration: Duration) -> Option<i32> {
     let seconds = duration.as_secs().saturating_add(u64::from(duration.subsec_nanos() > 0));
     i32::try_from(seconds).ok()
 }
 
+/// How long work may go on after the renew deadline has passed, before another process may take over.
+///
+/// A tenth of that time is left for the end of the work itself, and for clocks that run at different rates.
+pub(crate) fn time_to_stop(config: &Config) -> Duration {
+    config.lease_duration.saturating_sub(config.renew_deadline).mul_f64(0.9)
+}
+
 /// A name of this process that no other has.
-pub(super) fn default_identity() -> String {
+pub(crate) fn default_identity() -> String {
     let variable = |name| std::env::var(name).ok().filter(|value| !value.is_empty());
     let host =
         || std::fs::read_to_string("/proc/sys/kernel/hostname").ok().map(|name| name.trim().to_owned());

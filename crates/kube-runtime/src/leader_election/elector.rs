@@ -1,7 +1,7 @@
 //! The task that carries out what the machine decides, and the handle to it.
 
 use super::{
-    config::{Config, InvalidConfig, default_identity},
+    config::{Config, InvalidConfig, default_identity, time_to_stop},
     machine::{Machine, Request, Response},
 };
 use k8s_openapi::{api::coordination::v1::Lease, jiff::Timestamp};
@@ -72,7 +72,7 @@ impl LeaderElector {
         let (sender, receiver) = watch::channel(status);
         let (stop, stopped) = mpsc::channel(1);
         let lease = format!("{}/{}", config.namespace, config.name);
-        let time_to_stop = (config.lease_duration - config.renew_deadline).mul_f64(0.9);
+        let time_to_stop = time_to_stop(&config);
         let task = Task {
             api: Api::namespaced(client, &config.namespace),
             // As controller-runtime has it: one request that hangs leaves time for another.
@@ -154,8 +154,6 @@ impl LeaderElector {
     }
 
     /// How long work may go on after the leadership ended without a release, before another process may lead.
-    ///
-    /// A tenth of that time is left for the end of the work itself, and for clocks that run at different rates.
     pub(super) fn time_to_stop(&self) -> Duration {
         self.time_to_stop
     }

@@ -51,4 +51,5 @@ mod machine;
 mod standby;
 
 pub use config::{Config, InvalidConfig};
+pub(crate) use config::{default_identity, time_to_stop, whole_seconds};
 pub use elector::{LeaderElector, State, Stopped};

@@ -28,6 +28,7 @@ mod reasons;
 mod restored_storage;
 mod retry;
 mod scripted_server;
+mod sharding;
 mod shutdown;
 mod simulation;
 mod spec_watcher;

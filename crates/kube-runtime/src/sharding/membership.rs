@@ -1,0 +1,253 @@
+//! The task that carries out what the machine decides, and the handle to it.
+
+use super::{
+    claims::Claims,
+    config::{Config, InvalidConfig},
+    machine::{GROUP_LABEL, Machine, Request, Response},
+    rendezvous::PartitionBy,
+};
+use crate::{
+    controller::{Assigner, Assignment, Assignments},
+    leader_election::{time_to_stop, whole_seconds},
+};
+use futures::{
+    FutureExt,
+    future::{BoxFuture, pending},
+};
+use k8s_openapi::{api::coordination::v1::Lease, jiff::Timestamp};
+use kube_client::{
+    Api, Client, Error,
+    api::{DeleteParams, ListParams, PostParams, Preconditions},
+    error::ErrorChain,
+};
+use parking_lot::Mutex;
+use std::{sync::Arc, time::Duration};
+use tokio::{
+    sync::{mpsc, watch},
+    time::{Instant, sleep_until, timeout, timeout_at},
+};
+
+/// A member of a group of replicas that share the objects among them.
+///
+/// Its Lease is renewed by a task, which ends by [`leave`](Self::leave) or when all clones are dropped. Then this process reconciles
+/// nothing any more, and the others take over: at once if the task could stop everything and tell them.
+#[derive(Debug, Clone)]
+pub struct Membership {
+    identity: Arc<str>,
+    assignments: Assignments,
+    members: watch::Receiver<Option<Vec<String>>>,
+    stop: mpsc::Sender<()>,
+}
+
+impl Membership {
+    /// Joins a group.
+    ///
+    /// # Errors
+    ///
+    /// Settings that contradict each other. An unreachable server is no error: the member tries again every
+    /// [`retry_period`](Config::retry_period), and logs why.
+    ///
+    /// # Panics
+    ///
+    /// Outside of a tokio runtime.
+    pub fn join(client: Client, config: Config) -> Result<Self, InvalidConfig> {
+        let identity = config.lease_identity();
+        let lease = &config.lease;
+        lease.validate()?;
+        let seconds = whole_seconds(lease.lease_duration).unwrap_or(i32::MAX);
+        let assigner = Assigner::new();
+        let (members, receiver) = watch::channel(Some(Vec::new()));
+        let (stop, stopped) = mpsc::channel(1);
+        let membership = Self {
+            identity: identity.as_str().into(),
+            assignments: assigner.assignments(),
+            members: receiver,
+            stop,
+        };
+        let task = Task {
+            api: Api::namespaced(client, &lease.namespace),
+            selector: format!("{GROUP_LABEL}={}", lease.name),
+            request_timeout: lease.renew_deadline / 2,
+            retry_period: lease.retry_period,
+            time_to_stop: time_to_stop(lease),
+            partition_by: config.partition_by,
+            machine: Machine::new(lease.name.clone(), identity, seconds, lease.renew_deadline),
+            assigned: Claims::default(),
+            deadline: Arc::default(),
+            assigner,
+            members,
+        };
+        tokio::spawn(task.run(stopped));
+        Ok(membership)
+    }
+
+    /// The name of this process in the group.
+    pub fn identity(&self) -> &str {
+        &self.identity
+    }
+
+    /// The objects of this member, for [`Controller::assigned_by`](crate::Controller::assigned_by) of any number of controllers.
+    pub fn assignments(&self) -> Assignments {
+        self.assignments.clone()
+    }
+
+    /// The identities of the members that this one counts on, in order. Empty before it has joined.
+    pub fn members(&self) -> Vec<String> {
+        self.members.borrow().clone().unwrap_or_default()
+    }
+
+    /// Stops all reconciles of this process, and leaves the group. Reconciles that still run shortly before the Lease can expire are
+    /// cancelled. Returns when the others may take over, or when the server did not respond for half of the renew deadline.
+    pub async fn leave(&self) {
+        // A full channel means that it is being stopped, a closed one that it has stopped.
+        let _ = self.stop.try_send(());
+        let mut members = self.members.clone();
+        drop(members.wait_for(Option::is_none).await);
+    }
+}
+
+struct Task {
+    api: Api<Lease>,
+    selector: String,
+    request_timeout: Duration,
+    retry_period: Duration,
+    time_to_stop: Duration,
+    partition_by: PartitionBy,
+    machine: Machine,
+    /// What is assigned to the controllers.
+    assigned: Claims,
+    /// Until when that holds, for the controllers.
+    deadline: Arc<Mutex<Option<Instant>>>,
+    assigner: Assigner,
+    members: watch::Sender<Option<Vec<String>>>,
+}
+
+impl Task {
+    async fn run(mut self, mut stop: mpsc::Receiver<()>) {
+        let mut stopping: BoxFuture<'static, ()> = pending().boxed();
+        loop {
+            let next = Instant::now() + self.retry_period;
+            let request = self.machine.attempt(Timestamp::now());
+            tokio::select! {
+                biased;
+                _ = stop.recv() => break,
+                () = self.exchange(request) => {}
+            }
+            if let Some(stopped) = self.assign() {
+                stopping = stopped;
+            }
+            tokio::select! {
+                biased;
+                _ = stop.recv() => break,
+                () = self.wait_until(next, &mut stopping) => {}
+            }
+        }
+        let deadline = self.machine.deadline().unwrap_or_else(Instant::now);
+        self.assigner.assign_by(Assignment::none(), deadline + self.time_to_stop).await;
+        let request = self.machine.leave(Timestamp::now());
+        let _unconfirmed = timeout(self.request_timeout, self.exchange(request)).await;
+        self.members.send_replace(None);
+    }
+
+    /// Sends `request`, and the requests that follow from the responses. Ends at the renew deadline at the latest.
+    async fn exchange(&mut self, request: Request) {
+        let mut next = Some(request);
+        while let Some(request) = next {
+            let sent = Instant::now();
+            let timeout = sent + self.request_timeout;
+            let limit = self.machine.deadline().map_or(timeout, |deadline| deadline.min(timeout));
+            let response = match timeout_at(limit, self.send(&request)).await {
+                Ok(response) => response,
+                Err(_) => {
+                    tracing::warn!(group = self.selector, after = ?sent.elapsed(), "sharding: the server did not respond in time");
+                    Response::Failed
+                }
+            };
+            next = self.machine.respond(request, response, sent, Instant::now(), Timestamp::now());
+            *self.deadline.lock() = self.machine.deadline();
+        }
+    }
+
+    /// Assigns what the machine claims to the controllers, if that has changed. The future completes when the rest has stopped.
+    fn assign(&mut self) -> Option<BoxFuture<'static, ()>> {
+        let before = *self.deadline.lock();
+        self.machine.expire(Instant::now());
+        let claims = self.machine.claims();
+        self.members.send_if_modified(|members| {
+            let current = Some(self.machine.members());
+            let changed = *members != current;
+            if changed {
+                tracing::info!(group = self.selector, members = ?current, "sharding: the members that this one counts on");
+            }
+            *members = current;
+            changed
+        });
+        if claims == self.assigned {
+            return None;
+        }
+        self.assigned = claims.clone();
+        let stopped = if self.machine.deadline().is_some() {
+            let (deadline, partition_by) = (Arc::clone(&self.deadline), self.partition_by);
+            let includes =
+                move |namespace: Option<&str>, name: &str| claims.include(partition_by.hash(namespace, name));
+            let valid = move || deadline.lock().is_some_and(|deadline| Instant::now() < deadline);
+            self.assigner.assign(Assignment::matching(includes).valid_while(valid)).boxed()
+        } else {
+            let lost = before.unwrap_or_else(Instant::now);
+            self.assigner.assign_by(Assignment::none(), lost + self.time_to_stop).boxed()
+        };
+        Some(stopped)
+    }
+
+    /// Waits for the next attempt, which is due at once when a view can be published. Stops everything at the renew deadline meanwhile.
+    async fn wait_until(&mut self, next: Instant, stopping: &mut BoxFuture<'static, ()>) {
+        loop {
+            let deadline = self.machine.deadline().filter(|deadline| *deadline < next);
+            tokio::select! {
+                () = &mut *stopping => {
+                    *stopping = pending().boxed();
+                    if self.machine.drained(&self.assigned) {
+                        return;
+                    }
+                }
+                () = sleep_until(deadline.unwrap_or(next)) => match deadline {
+                    None => return,
+                    Some(_) => if let Some(stopped) = self.assign() {
+                        *stopping = stopped;
+                    }
+                }
+            }
+        }
+    }
+
+    async fn send(&self, request: &Request) -> Response {
+        let parameters = PostParams::default();
+        let name = |lease: &Lease| lease.metadata.name.clone().unwrap_or_default();
+        let result = match request {
+            Request::List => {
+                let list = self.api.list(&ListParams::default().labels(&self.selector)).await;
+                list.map(|list| Response::Leases(list.items))
+            }
+            Request::Create(lease) => self.api.create(&parameters, lease).await.map(stored),
+            Request::Replace(lease) => self.api.replace(&name(lease), &parameters, lease).await.map(stored),
+            Request::Delete(name, version) => {
+                let preconditions = Preconditions { resource_version: Some(version.clone()), uid: None };
+                let parameters =
+                    DeleteParams { preconditions: Some(preconditions), ..DeleteParams::default() };
+                self.api.delete(name, &parameters).await.map(|_| Response::Deleted)
+            }
+        };
+        match result {
+            Ok(response) => response,
+            Err(Error::Api(status)) if matches!(status.code, 404 | 409) => Response::Conflict,
+            Err(error) => {
+                tracing::warn!(group = self.selector, error = %ErrorChain(&error), "sharding: a request failed");
+                Response::Failed
+            }
+        }
+    }
+}
+
+fn stored(lease: Lease) -> Response {
+    Response::Lease(Box::new(lease))
+}
