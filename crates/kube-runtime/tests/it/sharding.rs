@@ -4,7 +4,6 @@ use crate::{
     common::{ApiExt, Outputs, config_maps, labelled, named, server, spawn_outputs, wait_for_change},
     layers::gated,
 };
-use futures::StreamExt;
 use k8s_openapi::api::{coordination::v1::Lease, core::v1::ConfigMap};
 use kube_client::{Api, Client};
 use kube_core::ResourceExt;
