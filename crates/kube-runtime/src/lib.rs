@@ -7,7 +7,8 @@
 //! - [`reflector`](mod@reflector): keeps a store, the cache of the objects that a watcher reports.
 //! - [`scheduler`](mod@scheduler): a delaying queue of messages; the [`Controller`] uses the same queue.
 //! - [`controller`]: a [`Controller`] calls a reconciler for each object that changed.
-//! - [`finalizer`](mod@finalizer), [`events`], [`wait`]: for use in reconcilers: cleaning up, publishing events, waiting.
+//! - [`apply`](mod@apply), [`status`], [`finalizer`](mod@finalizer), [`events`], [`wait`]: for use in reconcilers: children, conditions and
+//!   status, cleaning up, publishing events, waiting.
 //! - [`leader_election`]: of several replicas of a program, one is active.
 //! - [`sharding`]: several replicas of a program share the objects among them.
 
@@ -21,6 +22,7 @@ mod task;
 mod unwind;
 mod version;
 
+pub mod apply;
 pub mod controller;
 pub mod events;
 pub mod finalizer;
@@ -28,6 +30,7 @@ pub mod leader_election;
 pub mod reflector;
 pub mod scheduler;
 pub mod sharding;
+pub mod status;
 pub mod wait;
 pub mod watcher;
 
