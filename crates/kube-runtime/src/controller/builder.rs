@@ -5,27 +5,26 @@ use super::{
     config::Config,
     guard::CallbackPanic,
     observe::{Monitor, Observation, Observer},
-    request::{ReconcileRequest, Trigger, priority_of},
+    own_filter::OwnFilter,
+    request::{ReconcileRequest, Trigger},
     shutdown::Shutdown,
-    source::{SourceSettings, Sources, TriggerFactory, still_present, with_backoff},
-    trigger::{self_request, trigger_self},
+    source::{MainFactory, Sources, custom_main, still_present},
 };
 use crate::{
     backoff::Backoff,
-    queue::Priority,
     reflector::{
         Index, NamespacesItem, ObjectRef,
         store::{IndexPanic, Store, Writer},
     },
     watcher::{self, CollectionEvent, Event, collection_events},
 };
-use futures::{Stream, StreamExt, TryStreamExt, stream};
+use futures::{Stream, StreamExt, stream};
 use kube_client::Api;
 use kube_core::Resource;
 use serde::de::DeserializeOwned;
 use std::{
     fmt::Debug,
-    future::{Future, ready},
+    future::Future,
     hash::Hash,
     sync::{Arc, OnceLock},
 };
@@ -84,6 +83,7 @@ where
     K::DynamicType: Eq + Hash,
 {
     pub(super) sources: Sources<K>,
+    pub(super) own_filter: OwnFilter<K>,
     pub(super) dyntype: K::DynamicType,
     pub(super) reader: Store<K>,
     pub(super) config: Config,
@@ -125,17 +125,21 @@ where
         let mut writer = Writer::new(dyntype.clone());
         let reader = writer.as_reader();
         let (store, kind) = (reader.clone(), dyntype.clone());
-        let main = Box::new(move |settings: &SourceSettings| {
-            let events = collection_events(main_api, wc, settings.for_watch(&K::kind(&kind)));
+        let main: MainFactory<K> = Box::new(move |settings, mut filter| {
+            let events = settings
+                .watch(main_api, &K::kind(&kind), |api, settings| collection_events(api, wc, settings));
             let triggers = events.flat_map(move |item| {
                 let event = item
                     .map(|event| writer.apply_collection_event(event))
                     .map_or_else(|error| Some(Err(error)), to_watcher_event);
-                let trigger =
-                    event.and_then(|item| item.map(|event| event_trigger(event, &store)).transpose());
-                let panics =
-                    writer.take_index_panics().into_iter().map(|panic| Ok(index_panicked(panic, &kind)));
-                stream::iter(panics.collect::<Vec<_>>().into_iter().chain(trigger))
+                let (event, error) = match event.transpose() {
+                    Ok(event) => (event, None),
+                    Err(error) => (None, Some(Err(error))),
+                };
+                let triggers = event.map(|event| filter.triggers_of_event(event, &store));
+                let panics = writer.take_index_panics().into_iter().map(|panic| index_panicked(panic, &kind));
+                let triggers = panics.collect::<Vec<_>>().into_iter().chain(triggers.into_iter().flatten());
+                stream::iter(triggers.map(Ok).chain(error))
             });
             triggers.boxed()
         });
@@ -196,8 +200,7 @@ where
         reader: Store<K>,
         dyntype: K::DynamicType,
     ) -> Self {
-        let triggers = trigger_self(trigger, dyntype.clone()).map_ok(Trigger::from);
-        Self::with(with_backoff(triggers), reader, dyntype)
+        Self::with(custom_main(trigger, reader.clone()), reader, dyntype)
     }
 
     /// A controller for the objects of a [subscription](crate::reflector::store::Writer::subscribe) to a shared store, which
@@ -252,13 +255,13 @@ where
         dyntype: K::DynamicType,
     ) -> Self {
         let objects = still_present(trigger, reader.clone(), dyntype.clone());
-        let triggers = trigger_self(objects.map(Ok), dyntype.clone()).map_ok(Trigger::from);
-        Self::with(with_backoff(triggers), reader, dyntype)
+        Self::with(custom_main(objects.map(Ok), reader.clone()), reader, dyntype)
     }
 
-    pub(super) fn with(main: TriggerFactory<K>, reader: Store<K>, dyntype: K::DynamicType) -> Self {
+    pub(super) fn with(main: MainFactory<K>, reader: Store<K>, dyntype: K::DynamicType) -> Self {
         Self {
             sources: Sources::new(main),
+            own_filter: OwnFilter::default(),
             dyntype,
             reader,
             config: Config::default(),
@@ -447,30 +450,20 @@ where
 pub(super) fn namespace_triggers<K>(
     items: impl Stream<Item = watcher::Result<NamespacesItem<K>>> + Send + 'static,
     store: Store<K>,
+    mut filter: OwnFilter<K>,
 ) -> impl Stream<Item = watcher::Result<Trigger<K>>> + Send + 'static
 where
     K: Clone + Resource + Send + Sync + 'static,
     K::DynamicType: Eq + Hash + Clone,
 {
-    items.try_filter_map(move |item| {
-        ready(Ok(match item {
-            NamespacesItem::Event(event) => event_trigger(event, &store),
-            NamespacesItem::IndexPanic(panic) => Some(index_panicked(panic, store.dyntype())),
-        }))
+    items.flat_map(move |item| {
+        let triggers: Vec<_> = match item {
+            Ok(NamespacesItem::Event(event)) => filter.triggers_of_event(event, &store).map(Ok).collect(),
+            Ok(NamespacesItem::IndexPanic(panic)) => vec![Ok(index_panicked(panic, store.dyntype()))],
+            Err(error) => vec![Err(error)],
+        };
+        stream::iter(triggers)
     })
-}
-
-fn event_trigger<K>(event: Event<Arc<K>>, store: &Store<K>) -> Option<Trigger<K>>
-where
-    K: Clone + Resource + 'static,
-    K::DynamicType: Eq + Hash + Clone,
-{
-    let priority = priority_of(&event);
-    let object = event.into_applied()?;
-    // In a relist, an object that the store does not show yet has changed; the others are in the background.
-    let changed = store.is_ready() && !store.contains(&object);
-    let priority = if changed { Priority::Change } else { priority };
-    Some(Trigger::Object { request: self_request(&*object, store.dyntype().clone()), priority })
 }
 
 fn index_panicked<K: Resource>((key, message): IndexPanic, dyntype: &K::DynamicType) -> Trigger<K>

@@ -6,6 +6,9 @@ use std::time::Duration;
 /// The default of [`Config::write_wait`].
 const DEFAULT_WRITE_WAIT: Duration = Duration::from_secs(10);
 
+/// The default of [`Config::initial_sync_timeout`].
+const DEFAULT_SYNC_TIMEOUT: Duration = Duration::from_secs(30);
+
 /// Debounce, concurrency, retries and timeouts of a controller.
 ///
 /// ```
@@ -28,6 +31,8 @@ pub struct Config {
     pub(super) timeout: Option<Duration>,
     write_wait: Option<Duration>,
     pub(super) name: Option<String>,
+    initial_sync_timeout: Option<Duration>,
+    ends_without_sync: bool,
 }
 
 impl Config {
@@ -94,5 +99,38 @@ impl Config {
     pub fn timeout(mut self, timeout: Duration) -> Self {
         self.timeout = Some(timeout);
         self
+    }
+
+    /// How long the first lists of all watches may take before the controller logs what it waits for: kind, scope and last error of each
+    /// list that is missing, such as the permission that is not granted. It repeats that after each further `timeout`. Default: 30 s.
+    ///
+    /// The controller goes on waiting, unless [`fail_without_initial_sync`](Self::fail_without_initial_sync) is set. Zero disables both.
+    ///
+    /// ```
+    /// use kube_runtime::Config;
+    /// use std::time::Duration;
+    ///
+    /// let _config = Config::default().initial_sync_timeout(Duration::from_secs(120)).fail_without_initial_sync();
+    /// ```
+    #[must_use]
+    pub fn initial_sync_timeout(mut self, timeout: Duration) -> Self {
+        self.initial_sync_timeout = Some(timeout);
+        self
+    }
+
+    /// Ends the output with [`RunnerError::SyncTimedOut`](super::RunnerError) if a first list is still missing after the
+    /// [timeout](Self::initial_sync_timeout). Running reconciles finish first.
+    ///
+    /// Without it, a controller that may not list its own objects never reconciles, and one that may not list related objects misses
+    /// their changes, until the permission is granted.
+    #[must_use]
+    pub fn fail_without_initial_sync(mut self) -> Self {
+        self.ends_without_sync = true;
+        self
+    }
+
+    /// The timeout of the initial sync, and whether it ends the output.
+    pub(super) fn initial_sync(&self) -> (Duration, bool) {
+        (self.initial_sync_timeout.unwrap_or(DEFAULT_SYNC_TIMEOUT), self.ends_without_sync)
     }
 }

@@ -27,7 +27,7 @@ pub(super) enum Interruption {
 /// A user's callback panicked when it was called with this object.
 #[derive(Debug)]
 pub(super) struct CallbackPanic {
-    /// The kind of callback: `mapper` or `index`.
+    /// The kind of callback: `mapper`, `index` or `predicate`.
     pub(super) callback: &'static str,
     pub(super) object: Box<ObjectRef<DynamicObject>>,
     pub(super) message: String,

@@ -3,8 +3,9 @@
 //! A [`Controller`] watches objects of one kind and the objects related to them, keeps a queue of the objects to reconcile,
 //! and calls a reconciler for each. See [`Controller`] for its guarantees. A change passes through these modules:
 //!
-//! - `builder`, `namespaces`, `related`: the [`Controller`] and its sources; `config`: its configuration.
-//! - `source`: merges the sources, and backs off failing ones.
+//! - `builder`, `namespaces`, `related`, `filtered`, `owned_store`: the [`Controller`] and its sources; `config`: its configuration.
+//! - `source`: merges the sources, and backs off failing ones; `initial_sync`: reports first lists that are missing.
+//! - `own_filter`: drops changes of own objects that do not matter.
 //! - `trigger`, `request`: from changed objects to reconcile requests and their reasons.
 //! - `related_watch`, `related_sync`, `owner_map`: from changed related objects to reconcile requests.
 //! - `runner`: takes due objects from the queue and starts their reconciles, with `runner_event`; `run` and `applier` start the runner.
@@ -20,9 +21,13 @@ mod assignment;
 mod builder;
 mod config;
 mod error;
+mod filtered;
 mod guard;
+mod initial_sync;
 mod namespaces;
 mod observe;
+mod own_filter;
+mod owned_store;
 mod owner_map;
 mod pending_writes;
 mod reconcile;

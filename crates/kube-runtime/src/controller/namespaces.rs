@@ -5,7 +5,7 @@
 
 use super::{
     builder::{Controller, namespace_triggers},
-    source::SourceSettings,
+    source::MainFactory,
 };
 use crate::{
     reflector::{ObjectRef, follow_namespaces, store::Writer},
@@ -136,7 +136,7 @@ where
             + 'static,
     {
         let api = |namespace: String| Api::<Child>::namespaced(client.clone(), &namespace);
-        self.owns_all(distinct(namespaces).into_iter().map(api).collect(), (), wc)
+        self.owns_all(distinct(namespaces).into_iter().map(api).collect(), (), wc, None)
     }
 
     /// Like [`owns_in_namespaces`](Self::owns_in_namespaces), for kinds known only at run time.
@@ -170,7 +170,7 @@ where
     {
         let api = |namespace: String| Api::<Child>::namespaced_with(client.clone(), &namespace, &dyntype);
         let apis = distinct(namespaces).into_iter().map(api).collect();
-        self.owns_all(apis, dyntype, wc)
+        self.owns_all(apis, dyntype, wc, None)
     }
 
     /// Like [`watches`](Self::watches), for objects in these namespaces, with one watch per namespace.
@@ -208,7 +208,7 @@ where
     {
         let api = |namespace: String| Api::<Other>::namespaced(client.clone(), &namespace);
         let apis = distinct(namespaces).into_iter().map(api).collect();
-        self.watches_all(apis, Other::DynamicType::default(), wc, mapper)
+        self.watches_all(apis, Other::DynamicType::default(), wc, None, mapper)
     }
 
     /// Like [`watches_in_namespaces`](Self::watches_in_namespaces), for kinds known only at run time.
@@ -248,7 +248,7 @@ where
     {
         let api = |namespace: String| Api::<Other>::namespaced_with(client.clone(), &namespace, &dyntype);
         let apis = distinct(namespaces).into_iter().map(api).collect();
-        self.watches_all(apis, dyntype, wc, mapper)
+        self.watches_all(apis, dyntype, wc, None, mapper)
     }
 
     fn in_namespaces(
@@ -261,13 +261,15 @@ where
         let reader = writer.as_reader();
         let (store, kind) = (reader.clone(), K::kind(&dyntype).into_owned());
         // Each watch has its own backoff, so that a failing one does not delay the others.
-        let main = Box::new(move |settings: &SourceSettings| {
+        let main: MainFactory<K> = Box::new(move |settings, filter| {
             let settings = settings.clone();
             let watch = move |namespace: &str| {
-                collection_events(api(namespace), wc.clone(), settings.for_watch(&kind))
+                settings.watch(api(namespace), &kind, |api, settings| {
+                    collection_events(api, wc.clone(), settings)
+                })
             };
             let events = follow_namespaces(writer, stream::iter([namespaces]), watch);
-            namespace_triggers(events, store).boxed()
+            namespace_triggers(events, store, filter).boxed()
         });
         Self::with(main, reader, dyntype)
     }

@@ -10,6 +10,7 @@ use super::{
     trigger::{owner_requests, related_request},
 };
 use crate::{
+    predicate::BoxPredicate,
     reflector::ObjectRef,
     unwind::catch_panic,
     watcher::{self, CollectionEvent, WatchSettings, collection_events, metadata_collection_events},
@@ -19,7 +20,7 @@ use futures::{
     stream::{self, BoxStream},
 };
 use kube_client::Api;
-use kube_core::Resource;
+use kube_core::{PartialObjectMeta, Resource};
 use serde::de::DeserializeOwned;
 use std::{borrow::Borrow, fmt::Debug, hash::Hash, sync::Arc};
 
@@ -79,7 +80,7 @@ where
     where
         Child::DynamicType: Debug + Eq + Hash + Clone,
     {
-        self.owns_all(vec![api], dyntype, wc)
+        self.owns_all(vec![api], dyntype, wc, None)
     }
 
     /// Also reconciles the owners of the objects of a custom stream. Metadata is enough. The stream has to include deleted
@@ -268,7 +269,7 @@ where
         I::IntoIter: Send,
         Other::DynamicType: Debug + Clone + Eq + Hash,
     {
-        self.watches_all(vec![api], dyntype, wc, mapper)
+        self.watches_all(vec![api], dyntype, wc, None, mapper)
     }
 
     /// Also reconciles the objects that `mapper` returns for the objects of a custom stream.
@@ -428,6 +429,7 @@ where
         apis: Vec<Api<Child>>,
         dyntype: Child::DynamicType,
         wc: watcher::Config,
+        predicate: Option<BoxPredicate<PartialObjectMeta<Child>>>,
     ) -> Self
     where
         Child::DynamicType: Debug + Eq + Hash + Clone,
@@ -436,7 +438,7 @@ where
         let child_type = dyntype.clone();
         let mapper = move |child| Ok(owner_requests(&child, &owner_type, &child_type));
         let watch = move |api, settings| metadata_collection_events(api, wc.clone(), settings).boxed();
-        self.add_related_watches(apis, watch, mapper, dyntype)
+        self.add_related_watches(apis, watch, mapper, predicate, dyntype)
     }
 
     /// Adds the watches of dependencies, in one collection or several.
@@ -445,6 +447,7 @@ where
         apis: Vec<Api<Other>>,
         dyntype: Other::DynamicType,
         wc: watcher::Config,
+        predicate: Option<BoxPredicate<Other>>,
         mapper: impl Fn(Other) -> I + Sync + Send + 'static,
     ) -> Self
     where
@@ -458,6 +461,7 @@ where
             apis,
             watch,
             catching_mapper::<_, Other, _, _>(mapper, dyntype.clone()),
+            predicate,
             dyntype,
         )
     }
@@ -469,10 +473,11 @@ where
         + Send
         + 'static,
         mapper: impl Fn(T) -> MappedRequests<K> + Send + 'static,
+        predicate: Option<BoxPredicate<T>>,
         related_type: T::DynamicType,
     ) -> Self
     where
-        A: Send + 'static,
+        A: Resource + Send + 'static,
         T: Resource<DynamicType: Clone> + Send + 'static,
     {
         if apis.is_empty() {
@@ -480,9 +485,9 @@ where
         }
         let dyntype = self.dyntype.clone();
         self.sources.add_watches(Box::new(move |settings| {
-            let kind = T::kind(&related_type);
-            let watches = apis.into_iter().map(|api| watch(api, settings.for_watch(&kind))).collect();
-            related_triggers(watches, mapper, dyntype, related_type).boxed()
+            let kind = T::kind(&related_type).into_owned();
+            let watches = apis.into_iter().map(|api| settings.watch(api, &kind, &watch)).collect();
+            related_triggers::<_, T, _>(watches, mapper, predicate, dyntype, related_type).boxed()
         }));
         self
     }

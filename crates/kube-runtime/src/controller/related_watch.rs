@@ -8,6 +8,7 @@ use super::{
     trigger::related_request,
 };
 use crate::{
+    predicate::{BoxPredicate, SeenStates, State, hash, state_of},
     queue::Priority,
     reflector::{ObjectKey, ObjectRef},
     watcher::{self, CollectionEvent, UndecodableObject},
@@ -17,26 +18,31 @@ use futures::{
     stream::{self, BoxStream},
 };
 use kube_core::Resource;
+use std::borrow::Borrow;
 
 /// The result of a mapper.
 pub(super) type MappedRequests<K> = Result<Vec<ReconcileRequest<K>>, CallbackPanic>;
 
 /// The triggers of related objects: the requests that the mapper returns for the current state, and one for each object that
 /// it returned for the previous state only.
-pub(super) fn related_triggers<K, T>(
+pub(super) fn related_triggers<K, O, T>(
     watches: Vec<BoxStream<'static, watcher::Result<CollectionEvent<T>>>>,
     mapper: impl Fn(T) -> MappedRequests<K> + Send + 'static,
+    predicate: Option<BoxPredicate<O>>,
     dyntype: K::DynamicType,
-    related_type: T::DynamicType,
+    related_type: O::DynamicType,
 ) -> impl Stream<Item = watcher::Result<Trigger<K>>> + Send + 'static
 where
     K: Resource<DynamicType: Clone> + 'static,
-    T: Resource<DynamicType: Clone> + Send + 'static,
+    O: Resource<DynamicType: Clone> + 'static,
+    T: Borrow<O> + Send + 'static,
 {
     let mut related = Related {
         owners: watches.iter().map(|_| OwnerMap::default()).collect(),
+        seen: watches.iter().map(|_| SeenStates::default()).collect(),
         sync: RelatedSync::new(watches.len()),
         mapper,
+        predicate,
         dyntype,
         related_type,
     };
@@ -51,32 +57,38 @@ where
 }
 
 /// The watches of one kind of related objects.
-struct Related<K: Resource, T: Resource, M> {
+struct Related<K: Resource, O: Resource, M> {
     /// One per watch, because a list of one watch says nothing about the objects of another.
     owners: Vec<OwnerMap>,
+    /// Also one per watch. Empty without a predicate.
+    seen: Vec<SeenStates>,
     sync: RelatedSync,
     mapper: M,
+    /// Of the changes that matter; without one, all do.
+    predicate: Option<BoxPredicate<O>>,
     dyntype: K::DynamicType,
-    related_type: T::DynamicType,
+    related_type: O::DynamicType,
 }
 
 type Triggers<K> = Vec<watcher::Result<Trigger<K>>>;
 
-impl<K, T, M> Related<K, T, M>
+impl<K, O, M> Related<K, O, M>
 where
     K: Resource<DynamicType: Clone>,
-    T: Resource<DynamicType: Clone>,
-    M: Fn(T) -> MappedRequests<K>,
+    O: Resource<DynamicType: Clone>,
 {
-    fn handle(
+    fn handle<T: Borrow<O>>(
         &mut self,
         watch: usize,
         item: watcher::Result<CollectionEvent<T>>,
         triggers: &mut Triggers<K>,
-    ) {
+    ) where
+        M: Fn(T) -> MappedRequests<K>,
+    {
         match item {
             Ok(CollectionEvent::Init) => {
                 self.owners[watch].start_list();
+                self.seen[watch].start_list();
                 self.sync.start_list(watch);
             }
             Ok(CollectionEvent::InitApply(object)) => {
@@ -84,6 +96,7 @@ where
             }
             Ok(CollectionEvent::Synced { .. }) => {
                 let stale = self.owners[watch].finish_list();
+                self.seen[watch].finish_list();
                 stale.into_iter().for_each(|stale| self.trigger_owners_of(stale, triggers));
                 let completed = self.sync.finish_list(watch);
                 triggers.extend(completed.map(related_synced));
@@ -100,17 +113,29 @@ where
         }
     }
 
-    fn applied(&mut self, watch: usize, object: T, priority: Priority, triggers: &mut Triggers<K>) {
-        let key = ObjectKey::of(&object);
+    fn applied<T: Borrow<O>>(
+        &mut self,
+        watch: usize,
+        object: T,
+        priority: Priority,
+        triggers: &mut Triggers<K>,
+    ) where
+        M: Fn(T) -> MappedRequests<K>,
+    {
+        let key = ObjectKey::of(object.borrow());
+        let state = self.state(object.borrow(), triggers);
         let stale = match (self.mapper)(object) {
             Ok(requests) => {
-                let stale = self.owners[watch].observe(key, keys(&requests));
-                triggers
-                    .extend(requests.into_iter().map(|request| Ok(Trigger::Object { request, priority })));
+                let owners = keys(&requests);
+                let passes = self.passes(watch, &key, state, &owners);
+                let stale = self.owners[watch].observe(key, owners);
+                let requested = requests.into_iter().filter(|_| passes);
+                triggers.extend(requested.map(|request| Ok(Trigger::Object { request, priority })));
                 stale
             }
             Err(panic) => {
                 triggers.push(Ok(Trigger::CallbackPanicked(panic)));
+                self.seen[watch].forget(&key);
                 let owners = self.owners[watch].observe_unknown(&key);
                 (key, owners)
             }
@@ -118,8 +143,35 @@ where
         self.trigger_owners_of(stale, triggers);
     }
 
-    fn deleted(&mut self, watch: usize, object: T, triggers: &mut Triggers<K>) {
-        let (key, mapped) = (ObjectKey::of(&object), (self.mapper)(object));
+    /// The state of an object by the predicate. An error of the predicate is an item of the output.
+    fn state(&self, object: &O, triggers: &mut Triggers<K>) -> State {
+        let predicate = self.predicate.as_ref()?;
+        state_of(&**predicate, object, ()).unwrap_or_else(|message| {
+            let object = ObjectRef::from_obj_with(object, self.related_type.clone()).erase();
+            let panic = CallbackPanic { callback: "predicate", object: Box::new(object), message };
+            triggers.push(Ok(Trigger::CallbackPanicked(panic)));
+            None
+        })
+    }
+
+    /// Whether a change matters: always if the objects that it maps to have changed.
+    fn passes(&mut self, watch: usize, key: &ObjectKey, state: State, owners: &[ObjectKey]) -> bool {
+        if self.predicate.is_none() {
+            return true;
+        }
+        if owners.is_empty() {
+            self.seen[watch].forget(key); // so that unrelated objects use no memory
+            return true;
+        }
+        self.seen[watch].observe(key, state.map(|state| hash((state, owners))))
+    }
+
+    fn deleted<T: Borrow<O>>(&mut self, watch: usize, object: T, triggers: &mut Triggers<K>)
+    where
+        M: Fn(T) -> MappedRequests<K>,
+    {
+        let (key, mapped) = (ObjectKey::of(object.borrow()), (self.mapper)(object));
+        self.seen[watch].forget(&key);
         let (key, mut stale) = self.owners[watch].observe(key, Vec::new());
         match mapped {
             Ok(requests) => {
@@ -141,6 +193,7 @@ where
             namespace: object.namespace.as_deref().map(Into::into),
             name: object.name.as_str().into(),
         };
+        self.seen[watch].forget(&key);
         let former = if object.deleted {
             self.owners[watch].observe(key, Vec::new())
         } else {
@@ -155,7 +208,7 @@ where
         if owners.is_empty() {
             return;
         }
-        let related: ObjectRef<_> = related.to_ref::<T>(self.related_type.clone()).erase();
+        let related: ObjectRef<_> = related.to_ref::<O>(self.related_type.clone()).erase();
         let requests =
             owners.iter().map(|owner| related_request(&related, owner.to_ref(self.dyntype.clone())));
         triggers.extend(requests.map(|request| Ok(request.into())));
@@ -173,6 +226,7 @@ fn keys<K: Resource>(requests: &[ReconcileRequest<K>]) -> Vec<ObjectKey> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::predicate::predicates;
     use futures::executor::block_on;
     use k8s_openapi::api::core::v1::{ConfigMap, Secret};
 
@@ -190,7 +244,13 @@ mod tests {
         };
         let events = [CollectionEvent::Apply(child), CollectionEvent::Undecodable(undecodable)];
         let mapper = |_: Secret| Ok(vec![ObjectRef::<ConfigMap>::new("owner").into()]);
-        let triggers = related_triggers(vec![stream::iter(events).map(Ok).boxed()], mapper, (), ());
+        let triggers = related_triggers::<_, Secret, _>(
+            vec![stream::iter(events).map(Ok).boxed()],
+            mapper,
+            None,
+            (),
+            (),
+        );
         let to_text = |item: watcher::Result<Trigger<ConfigMap>>| match item {
             Ok(Trigger::Object { request, .. }) => request.obj_ref.name,
             Ok(_) => "other".into(),
@@ -198,5 +258,73 @@ mod tests {
         };
         let texts: Vec<String> = block_on(triggers.map(to_text).collect());
         assert_eq!(texts, ["owner", "owner", "error"]);
+    }
+
+    fn child(name: &str, generation: i64, owner: &str) -> Secret {
+        let mut child = Secret::default();
+        child.metadata.name = Some(name.into());
+        child.metadata.generation = Some(generation);
+        child.metadata.labels = Some([("owner".to_owned(), owner.to_owned())].into());
+        child
+    }
+
+    /// The owners that a filter by generation triggers for `events`.
+    fn filtered(events: Vec<CollectionEvent<Secret>>) -> Vec<String> {
+        let mapper = |secret: Secret| {
+            let owner =
+                secret.metadata.labels.unwrap_or_default().remove("owner").filter(|it| !it.is_empty());
+            Ok(owner.map(|owner| ObjectRef::<ConfigMap>::new(&owner).into()).into_iter().collect())
+        };
+        let predicate = |secret: &Secret| {
+            assert_ne!(secret.metadata.generation, Some(0), "cannot read it");
+            predicates::generation(secret)
+        };
+        let watch = stream::iter(events).map(Ok).boxed();
+        let triggers =
+            related_triggers::<_, Secret, _>(vec![watch], mapper, Some(Box::new(predicate)), (), ());
+        let to_text = |item: watcher::Result<Trigger<ConfigMap>>| match item {
+            Ok(Trigger::Object { request, .. }) => Some(request.obj_ref.name),
+            Ok(Trigger::CallbackPanicked(panic)) => Some(format!("{} panicked", panic.callback)),
+            _ => None,
+        };
+        block_on(triggers.filter_map(|item| std::future::ready(to_text(item))).collect())
+    }
+
+    #[test]
+    fn a_filter_drops_changes_that_do_not_matter() {
+        use CollectionEvent::{Apply, Delete};
+        let same = || Apply(child("a", 1, "x"));
+        assert_eq!(
+            filtered(vec![same(), same(), Apply(child("a", 2, "x")), Apply(child("b", 2, "x"))]),
+            ["x", "x", "x"]
+        );
+        assert_eq!(
+            filtered(vec![same(), Delete(child("a", 1, "x")), same()]),
+            ["x", "x", "x"],
+            "deletions matter"
+        );
+        let moved = vec![same(), Apply(child("a", 1, "y"))];
+        assert_eq!(filtered(moved), ["x", "y", "x"], "the new owner and the former one");
+        let lost = vec![same(), Apply(child("a", 1, "")), same()];
+        assert_eq!(filtered(lost), ["x", "x", "x"]);
+        let panicking = vec![same(), Apply(child("a", 0, "x")), same()];
+        assert_eq!(filtered(panicking), ["x", "predicate panicked", "x", "x"], "the change may matter");
+    }
+
+    #[test]
+    fn a_relist_triggers_only_what_has_changed_and_forgets_what_is_gone() {
+        use CollectionEvent::{Init, InitApply, Synced};
+        let synced = || Synced { resource_version: String::new() };
+        let list = |children: &[(&str, i64)]| {
+            let listed = children.iter().map(|(name, generation)| InitApply(child(name, *generation, name)));
+            [Init].into_iter().chain(listed).chain([synced()]).collect::<Vec<_>>()
+        };
+        let lists =
+            [list(&[("a", 1), ("b", 1)]), list(&[("a", 1), ("b", 2)]), list(&[("a", 1)]), list(&[("b", 2)])];
+        assert_eq!(
+            filtered(lists.concat()),
+            ["a", "b", "b", "b", "b", "a"],
+            "both, b, b is gone, b is back and a is gone"
+        );
     }
 }

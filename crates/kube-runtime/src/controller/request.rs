@@ -6,6 +6,7 @@ use kube_core::{DynamicObject, Resource};
 use std::{
     fmt,
     hash::{Hash, Hasher},
+    time::Duration,
 };
 
 /// A request to reconcile an object.
@@ -33,8 +34,10 @@ pub(super) enum Trigger<K: Resource> {
         /// Whether this is the first complete list of the source.
         first: bool,
     },
-    /// A mapper or an index panicked: report the error, reconcile nothing.
+    /// A mapper, an index or a predicate panicked: report the error, reconcile nothing.
     CallbackPanicked(CallbackPanic),
+    /// The initial sync took too long: report the error and end.
+    SyncTimedOut { waited: Duration, waiting: String },
 }
 
 impl<K: Resource> From<ReconcileRequest<K>> for Trigger<K> {

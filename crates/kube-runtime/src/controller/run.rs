@@ -4,6 +4,7 @@ use super::{
     action::Action,
     builder::Controller,
     guard::{guard_try, until_revoked},
+    initial_sync::SyncWatchdog,
     reconcile::{Reconcile, reconcile_with},
     resolution::{Resolution, resolve_with},
     runner::{ReconcileResult, Runner},
@@ -171,7 +172,9 @@ where
             None => Resolution::revoked(),
         };
         let related_sources = self.sources.related_count();
-        let triggers = self.sources.merge(observer.watches());
+        let (sync, store) = (self.sources.initial_sync(), self.reader.clone());
+        let triggers = self.sources.merge(observer.watches(), self.own_filter);
+        let triggers = SyncWatchdog::new(triggers, sync, move || store.is_ready(), &self.config);
         Runner::new(self.reader, triggers, spawn, resolve, graceful, &self.config)
             .wait_for_related(related_sources)
             .assigned_by(self.assignments)

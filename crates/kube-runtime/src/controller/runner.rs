@@ -175,6 +175,10 @@ where
                 RunnerEvent::Trigger(Some(Ok(Trigger::CallbackPanicked(panic)))) => {
                     return Some(Err(panic.into()));
                 }
+                RunnerEvent::Trigger(Some(Ok(Trigger::SyncTimedOut { waited, waiting }))) => {
+                    self.stage = Stage::Draining;
+                    return Some(Err(ControllerError::RunnerError(Error::SyncTimedOut { waited, waiting })));
+                }
                 RunnerEvent::Trigger(Some(Ok(trigger))) => self.handle(trigger),
                 RunnerEvent::Trigger(Some(Err(error))) => {
                     return Some(Err(ControllerError::QueueError(error)));
@@ -235,7 +239,7 @@ where
                     self.enqueue_all(); // before the first start, all objects are in the queue anyway
                 }
             }
-            Trigger::CallbackPanicked(_) => {} // returned as an error by `next`
+            Trigger::CallbackPanicked(_) | Trigger::SyncTimedOut { .. } => {} // returned as errors by `next`
         }
     }
 

@@ -43,13 +43,23 @@ pub enum Error<R: std::error::Error + 'static> {
         /// The object that was reconciled.
         object: Box<ObjectRef<DynamicObject>>,
     },
-    /// A callback panicked when it was called with this object: a mapper, with a related object, or an index function.
+    /// The first lists of the controller's watches are not complete after
+    /// [`Config::initial_sync_timeout`](super::Config::initial_sync_timeout), and
+    /// [`Config::fail_without_initial_sync`](super::Config::fail_without_initial_sync) is set. The output ends.
+    #[error("the initial sync is not complete after {waited:?}: waiting for {waiting}")]
+    SyncTimedOut {
+        /// The time since the start.
+        waited: Duration,
+        /// Kind, scope and last error of each list that is missing.
+        waiting: String,
+    },
+    /// A callback panicked when it was called with this object: a mapper, with a related object, an index function or a predicate.
     ///
     /// After a panic of a mapper, the objects that it returned for the previous state are reconciled. After a panic of an
-    /// index function, lookups by that index do not find the object.
+    /// index function, lookups by that index do not find the object. After a panic of a predicate, the change passes.
     #[error("the {callback} panicked for {object}: {message}")]
     CallbackPanicked {
-        /// The kind of callback: `mapper` or `index`.
+        /// The kind of callback: `mapper`, `index` or `predicate`.
         callback: &'static str,
         /// The object that the callback was called with.
         object: Box<ObjectRef<DynamicObject>>,

@@ -1,50 +1,70 @@
 //! The sources of triggers, and the backoff of each source after failures.
 
-use super::request::Trigger;
+use super::{initial_sync::InitialSync, own_filter::OwnFilter, request::Trigger};
 use crate::{
     backoff::{Backoff, DefaultBackoff, RepeatLast},
     reflector::{Lookup, ObjectRef, store::Store},
     stream_ext::StreamBackoff,
-    watcher::{self, RetryBackoff, WatchRegistry, WatchSettings},
+    watcher::{self, CollectionEvent, RetryBackoff, WatchRegistry, WatchSettings},
 };
 use futures::{
     Stream, StreamExt,
     stream::{self, BoxStream, SelectAll},
 };
+use kube_client::Api;
 use kube_core::Resource;
 use parking_lot::Mutex;
-use std::{hash::Hash, sync::Arc, time::Duration};
+use std::{borrow::Borrow, hash::Hash, sync::Arc, time::Duration};
 
 /// The triggers of one source.
 pub(super) type TriggerStream<K> = BoxStream<'static, watcher::Result<Trigger<K>>>;
 
 /// All sources of a controller.
 pub(super) struct Sources<K: Resource> {
-    factories: Vec<TriggerFactory<K>>,
+    main: MainFactory<K>,
+    others: Vec<TriggerFactory<K>>,
     /// The number of sources that emit [`Trigger::RelatedSynced`].
     related_count: usize,
     backoff: SourceBackoff,
+    sync: InitialSync,
 }
+
+/// Makes the stream of the controller's own objects once settings and filter are known.
+pub(super) type MainFactory<K> = Box<dyn FnOnce(&SourceSettings, OwnFilter<K>) -> TriggerStream<K> + Send>;
 
 /// Makes the stream of a source once its settings are known.
 pub(super) type TriggerFactory<K> = Box<dyn FnOnce(&SourceSettings) -> TriggerStream<K> + Send>;
 
-/// What a controller configures for all of its sources.
+/// What all sources of a controller share.
 #[derive(Clone)]
 pub(super) struct SourceSettings {
     backoff: SourceBackoff,
+    /// The first lists of the watches.
+    sync: InitialSync,
     /// Where monitors find the watches. `None` if the controller has no monitor.
     watches: Option<Arc<WatchRegistry>>,
 }
 
 impl SourceSettings {
-    /// The settings for a watch of objects of `kind`, made by the controller.
-    pub(super) fn for_watch(&self, kind: &str) -> WatchSettings {
+    /// The events of a watch of objects of `kind`, made by the controller.
+    pub(super) fn watch<A, T, S>(
+        &self,
+        api: Api<A>,
+        kind: &str,
+        watch: impl FnOnce(Api<A>, WatchSettings) -> S,
+    ) -> BoxStream<'static, watcher::Result<CollectionEvent<T>>>
+    where
+        A: Resource,
+        T: Send + 'static,
+        S: Stream<Item = watcher::Result<CollectionEvent<T>>> + Send + 'static,
+    {
+        let path = api.resource_url().to_owned();
         let retry = self.backoff.for_watch();
-        match &self.watches {
+        let settings = match &self.watches {
             Some(registry) => WatchSettings::registered(retry, Arc::clone(registry), kind.to_owned()),
             None => retry.into(),
-        }
+        };
+        self.sync.track(&path, watch(api, settings))
     }
 }
 
@@ -89,19 +109,25 @@ impl SourceBackoff {
 }
 
 impl<K: Resource + 'static> Sources<K> {
-    pub(super) fn new(main: TriggerFactory<K>) -> Self {
-        Self { factories: vec![main], related_count: 0, backoff: SourceBackoff::PerSource }
+    pub(super) fn new(main: MainFactory<K>) -> Self {
+        let (backoff, sync) = (SourceBackoff::PerSource, InitialSync::default());
+        Self { main, others: Vec::new(), related_count: 0, backoff, sync }
+    }
+
+    /// The first lists of the watches among the sources.
+    pub(super) fn initial_sync(&self) -> InitialSync {
+        self.sync.clone()
     }
 
     /// Adds a custom stream.
     pub(super) fn add(&mut self, triggers: impl Stream<Item = watcher::Result<Trigger<K>>> + Send + 'static) {
-        self.factories.push(with_backoff(triggers));
+        self.others.push(with_backoff(triggers));
     }
 
     /// Adds watches of related objects, which have their own backoff and emit [`Trigger::RelatedSynced`].
     pub(super) fn add_watches(&mut self, factory: TriggerFactory<K>) {
         self.related_count += 1;
-        self.factories.push(factory);
+        self.others.push(factory);
     }
 
     pub(super) fn related_count(&self) -> usize {
@@ -113,10 +139,15 @@ impl<K: Resource + 'static> Sources<K> {
     }
 
     /// Merges all sources. A failing source does not delay the others. Their watches are registered in `watches`.
-    pub(super) fn merge(self, watches: Option<Arc<WatchRegistry>>) -> SelectAll<TriggerStream<K>> {
-        let Self { factories, backoff, .. } = self;
-        let settings = SourceSettings { backoff, watches };
-        stream::select_all(factories.into_iter().map(|factory| factory(&settings)))
+    pub(super) fn merge(
+        self,
+        watches: Option<Arc<WatchRegistry>>,
+        filter: OwnFilter<K>,
+    ) -> SelectAll<TriggerStream<K>> {
+        let Self { main, others, backoff, sync, .. } = self;
+        let settings = SourceSettings { backoff, sync, watches };
+        let main = main(&settings, filter);
+        stream::select_all([main].into_iter().chain(others.into_iter().map(|factory| factory(&settings))))
     }
 }
 
@@ -125,6 +156,19 @@ pub(super) fn with_backoff<K: Resource + 'static>(
     triggers: impl Stream<Item = watcher::Result<Trigger<K>>> + Send + 'static,
 ) -> TriggerFactory<K> {
     Box::new(|settings| settings.backoff.apply(triggers))
+}
+
+/// A custom stream of the controller's own objects, whose `store` is filled elsewhere, with the backoff of its source.
+pub(super) fn custom_main<K, T>(
+    objects: impl Stream<Item = watcher::Result<T>> + Send + 'static,
+    store: Store<K>,
+) -> MainFactory<K>
+where
+    K: Clone + Resource + Send + Sync + 'static,
+    K::DynamicType: Eq + Hash + Clone,
+    T: Borrow<K> + Send + 'static,
+{
+    Box::new(|settings, filter| settings.backoff.apply(filter.triggers_of_stream(objects, store)))
 }
 
 /// The handle of one source to the shared delays.
@@ -186,7 +230,7 @@ mod tests {
 
     /// Sources that share a backoff of two delays: 1 s and 2 s.
     fn shared() -> Sources<ConfigMap> {
-        let mut sources = Sources::new(Box::new(|_| stream::empty().boxed()));
+        let mut sources = Sources::new(Box::new(|_, _| stream::empty().boxed()));
         let two = unlimited(Duration::from_secs(1), Duration::from_secs(60)).with_max_times(2);
         sources.share_backoff(ExponentialBackoff::from(two));
         sources

@@ -35,7 +35,15 @@ type Visit<K, T> = dyn Fn(&K, &mut dyn FnMut(T)) + Send + Sync;
 /// An index always has the same state as its store, also while a list replaces all objects.
 pub struct Index<K: 'static, T: 'static> {
     keys: Arc<Visit<K, T>>,
-    is_by_label: bool,
+    kind: IndexKind,
+}
+
+/// Indexes of one built-in kind are equal.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum IndexKind {
+    Custom,
+    Labels,
+    Owners,
 }
 
 impl<K, T> Index<K, T> {
@@ -51,13 +59,13 @@ impl<K, T> Index<K, T> {
     {
         Self {
             keys: Arc::new(move |object, visit| keys(object).into_iter().for_each(visit)),
-            is_by_label: false,
+            kind: IndexKind::Custom,
         }
     }
 
-    /// Whether both have the same function, or both are by label.
+    /// Whether both have the same function, or are of the same built-in kind.
     fn is_same(&self, other: &Self) -> bool {
-        (self.is_by_label && other.is_by_label) || Arc::ptr_eq(&self.keys, &other.keys)
+        (self.kind == other.kind && self.kind != IndexKind::Custom) || Arc::ptr_eq(&self.keys, &other.keys)
     }
 
     /// Whether `key` is one of the keys of the object.
@@ -97,19 +105,45 @@ impl<K: ResourceExt> Index<K, String> {
         let pairs = |object: &K| -> Vec<String> {
             object.labels().iter().map(|(key, value)| pair(key, value)).collect()
         };
-        Self { is_by_label: true, ..Self::new(pairs) }
+        Self { kind: IndexKind::Labels, ..Self::new(pairs) }
+    }
+
+    /// An index by the uids of the owners in `metadata.ownerReferences`. [`Store::owned_by`](super::Store::owned_by) uses it if the
+    /// store has it.
+    ///
+    /// ```
+    /// use k8s_openapi::api::core::v1::{ConfigMap, Secret};
+    /// use kube_core::{Resource, ResourceExt};
+    /// use kube_runtime::{reflector::{self, Index}, watcher::Event};
+    ///
+    /// let mut owner = Secret::default();
+    /// (owner.metadata.name, owner.metadata.uid) = (Some("site".into()), Some("1".into()));
+    /// let mut child = ConfigMap::default();
+    /// child.owner_references_mut().extend(owner.controller_owner_ref(&()));
+    ///
+    /// let (store, writer) = reflector::store();
+    /// writer.with_index(&Index::owners()).apply_watcher_event(&Event::Apply(child));
+    /// assert_eq!(store.owned_by(&owner).len(), 1);
+    /// assert!(store.owned_by(&Secret::default()).is_empty());
+    /// ```
+    #[must_use]
+    pub fn owners() -> Self {
+        let uids = |object: &K| -> Vec<String> {
+            object.owner_references().iter().map(|owner| owner.uid.clone()).collect()
+        };
+        Self { kind: IndexKind::Owners, ..Self::new(uids) }
     }
 }
 
 impl<K, T> Clone for Index<K, T> {
     fn clone(&self) -> Self {
-        Self { keys: Arc::clone(&self.keys), is_by_label: self.is_by_label }
+        Self { keys: Arc::clone(&self.keys), kind: self.kind }
     }
 }
 
 impl<K, T> fmt::Debug for Index<K, T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Index").field("is_by_label", &self.is_by_label).finish_non_exhaustive()
+        f.debug_struct("Index").field("kind", &self.kind).finish_non_exhaustive()
     }
 }
 
@@ -185,7 +219,8 @@ impl<K: Lookup + 'static> IndexBuckets<K, String> {
         buckets: &'a dyn AnyBuckets<K>,
         pairs: &[String],
     ) -> Option<Vec<&'a ObjectTable<K>>> {
-        let buckets = (buckets as &dyn Any).downcast_ref::<Self>().filter(|it| it.index.is_by_label)?;
+        let buckets =
+            (buckets as &dyn Any).downcast_ref::<Self>().filter(|it| it.index.kind == IndexKind::Labels)?;
         Some(pairs.iter().filter_map(|pair| buckets.objects.get(pair)).collect())
     }
 }

@@ -139,7 +139,7 @@ fn message(path: Option<&str>, cause: &(dyn StdError + 'static)) -> String {
 }
 
 /// `/apis/apps/v1/namespaces/web/deployments` as `deployments.apps in namespace web`.
-fn kind_and_scope(path: &str) -> String {
+pub(crate) fn kind_and_scope(path: &str) -> String {
     let segments: Vec<_> = path.trim_matches('/').split('/').collect();
     let (group, rest) = match segments[..] {
         ["api", _version, ref rest @ ..] => (None, rest),

@@ -44,6 +44,7 @@ pub use stream::metadata_watcher;
 pub use stream::{watch_object, watcher};
 
 pub(crate) use {
+    error::kind_and_scope,
     event::CollectionEvent,
     projection::ObjectState,
     record::{WatchRecord, WatchRegistry, WatchSettings},

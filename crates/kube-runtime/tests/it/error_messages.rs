@@ -83,6 +83,10 @@ async fn every_public_error_message_tells_its_cause() {
         RunnerError::Panicked { object: object(), message: "oh".into() },
         RunnerError::TimedOut { object: object(), limit: Duration::from_secs(10) },
         RunnerError::Revoked { object: object() },
+        RunnerError::SyncTimedOut {
+            waited: Duration::from_secs(60),
+            waiting: "pods (last error: no)".into(),
+        },
         RunnerError::CallbackPanicked { callback: "mapper", object: object(), message: "oh".into() },
     ] {
         let name = match &error {
@@ -90,6 +94,7 @@ async fn every_public_error_message_tells_its_cause() {
             RunnerError::Panicked { .. } => "RunnerError::Panicked",
             RunnerError::TimedOut { .. } => "RunnerError::TimedOut",
             RunnerError::Revoked { .. } => "RunnerError::Revoked",
+            RunnerError::SyncTimedOut { .. } => "RunnerError::SyncTimedOut",
             RunnerError::CallbackPanicked { .. } => "RunnerError::CallbackPanicked",
         };
         messages.add(name, &error);

@@ -13,7 +13,13 @@ use std::{
 use tracing_subscriber::{EnvFilter, fmt::MakeWriter};
 
 #[derive(Clone, Default)]
-struct LogBuffer(Arc<Mutex<Vec<u8>>>);
+pub(crate) struct LogBuffer(Arc<Mutex<Vec<u8>>>);
+
+impl LogBuffer {
+    pub(crate) fn text(&self) -> String {
+        String::from_utf8(self.0.lock().unwrap().clone()).unwrap()
+    }
+}
 
 impl io::Write for LogBuffer {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
@@ -50,7 +56,7 @@ async fn start_and_end_of_reconciles_are_logged() {
     );
     let mut outputs = spawn_outputs(output);
     assert_eq!(expect_next(&mut outputs.items).await, "done: a");
-    let log = String::from_utf8(buffer.0.lock().unwrap().clone()).unwrap();
+    let log = buffer.text();
     let line = |message: &str| {
         log.lines().find(|line| line.contains(message)).unwrap_or_else(|| panic!("{message}:\n{log}"))
     };

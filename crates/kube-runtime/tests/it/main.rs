@@ -3,6 +3,7 @@
 
 #![allow(clippy::unwrap_used)] // a panic fails the test
 
+mod apply;
 mod assignment;
 mod churn;
 mod common;
@@ -11,7 +12,9 @@ mod controller_namespaces;
 mod controller_related;
 mod error_messages;
 mod events;
+mod filters;
 mod finalizer;
+mod initial_sync;
 mod layers;
 mod leader_election;
 mod leaks;
@@ -20,6 +23,7 @@ mod max_durations;
 mod missed_related_events;
 mod monitor;
 mod namespaces;
+mod owned_store;
 mod pages;
 mod panics;
 mod priority;
@@ -32,6 +36,7 @@ mod sharding;
 mod shutdown;
 mod simulation;
 mod spec_watcher;
+mod status;
 mod undecodable;
 mod undecodable_in_store;
 mod wait;

@@ -2,7 +2,7 @@
 
 use super::shared::Shared;
 use crate::reflector::{Index, Lookup, ObjectKey, ObjectRef, indexed_table::IndexedTable};
-use kube_core::{ResourceExt, Selector, SelectorExt};
+use kube_core::{Resource, ResourceExt, Selector, SelectorExt};
 use std::{borrow::Borrow, fmt, hash::Hash, sync::Arc};
 use tokio::sync::watch;
 
@@ -144,6 +144,21 @@ where
             table.indexed(index, key).map(|found| found.into_iter().flatten().cloned().collect())
         });
         found.unwrap_or_else(|| self.state_filter(|object| index.has(object, key)))
+    }
+
+    /// The objects with an owner reference to `owner`, in no particular order. O(number of results) if the store has an
+    /// [`Index::owners`], as that of [`owns_with_store`](crate::Controller::owns_with_store) has; otherwise O(n).
+    ///
+    /// Owners are compared by uid, so that the children of a deleted object of the same name are not among them.
+    #[must_use]
+    pub fn owned_by<O: Resource>(&self, owner: &O) -> Vec<Arc<K>>
+    where
+        K: ResourceExt,
+    {
+        match owner.meta().uid.as_deref() {
+            Some(uid) => self.by_index(&Index::owners(), uid),
+            None => Vec::new(),
+        }
     }
 
     /// The objects whose labels match, in no particular order. O(n); if the store has an [`Index::labels`] and the selector

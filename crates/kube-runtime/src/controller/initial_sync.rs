@@ -1,0 +1,150 @@
+//! Reporting what a controller waits for at its start.
+//!
+//! A watch that cannot list, because a permission is missing, say, is retried for ever. Its errors are in the output, but a controller
+//! whose output is only counted would do nothing, or miss the changes of related objects, without a hint.
+
+use super::{config::Config, request::Trigger};
+use crate::{
+    delay::after,
+    watcher::{self, CollectionEvent, kind_and_scope},
+};
+use futures::{Stream, StreamExt, stream::BoxStream};
+use kube_core::Resource;
+use parking_lot::Mutex;
+use std::{
+    future::Future,
+    pin::Pin,
+    sync::Arc,
+    task::{Context, Poll},
+    time::Duration,
+};
+use tokio::time::{Instant, Sleep, sleep_until};
+
+/// The first lists of a controller's watches. Clones are the same set.
+#[derive(Clone, Default)]
+pub(super) struct InitialSync(Arc<Mutex<Vec<WatchSync>>>);
+
+struct WatchSync {
+    /// Such as `pods in namespace default`.
+    collection: String,
+    is_listed: bool,
+    last_error: Option<String>,
+}
+
+impl InitialSync {
+    /// Notes the first list, and the errors before it, of a watch of the collection with this API path.
+    pub(super) fn track<T: Send + 'static>(
+        &self,
+        path: &str,
+        events: impl Stream<Item = watcher::Result<CollectionEvent<T>>> + Send + 'static,
+    ) -> BoxStream<'static, watcher::Result<CollectionEvent<T>>> {
+        let watch = {
+            let mut watches = self.0.lock();
+            watches.push(WatchSync { collection: kind_and_scope(path), is_listed: false, last_error: None });
+            watches.len() - 1
+        };
+        let (watches, mut done) = (Arc::clone(&self.0), false);
+        let events = events.inspect(move |item| {
+            if done {
+                return;
+            }
+            match item {
+                Ok(CollectionEvent::Synced { .. }) => {
+                    done = true;
+                    let state = &mut watches.lock()[watch];
+                    (state.is_listed, state.last_error) = (true, None);
+                }
+                Ok(_) => {}
+                Err(error) => watches.lock()[watch].last_error = Some(error.to_string()),
+            }
+        });
+        events.boxed()
+    }
+
+    /// What is not listed yet, and why; `None` if all is.
+    fn waiting(&self, store_is_ready: bool) -> Option<String> {
+        let watches = self.0.lock();
+        let waiting: Vec<String> =
+            watches.iter().filter(|it| !it.is_listed).map(WatchSync::describe).collect();
+        match (waiting.is_empty(), store_is_ready) {
+            (false, _) => Some(waiting.join("; ")),
+            (true, true) => None,
+            (true, false) => Some("the store, which a custom stream fills".to_owned()),
+        }
+    }
+}
+
+impl WatchSync {
+    fn describe(&self) -> String {
+        let Self { collection, last_error, .. } = self;
+        match last_error {
+            Some(error) => format!("{collection} (last error: {error})"),
+            None => format!("{collection} (no complete response yet)"),
+        }
+    }
+}
+
+/// The triggers of a controller, and the reports while its initial sync is not complete.
+pub(super) struct SyncWatchdog<S, Ready> {
+    triggers: S,
+    sync: InitialSync,
+    store_is_ready: Ready,
+    limit: Duration,
+    ends: bool,
+    /// Since the first poll.
+    started: Option<Instant>,
+    /// `None` after the sync.
+    timer: Option<Pin<Box<Sleep>>>,
+}
+
+impl<S, Ready> SyncWatchdog<S, Ready> {
+    pub(super) fn new(triggers: S, sync: InitialSync, store_is_ready: Ready, config: &Config) -> Self {
+        let (limit, ends) = config.initial_sync();
+        Self { triggers, sync, store_is_ready, limit, ends, started: None, timer: None }
+    }
+
+    /// Reports when the timer fires. Returns the trigger that ends the controller.
+    fn poll_timer<K: Resource>(&mut self, cx: &mut Context<'_>) -> Poll<Trigger<K>>
+    where
+        Ready: Fn() -> bool,
+    {
+        let started = *self.started.get_or_insert_with(|| {
+            let now = Instant::now();
+            let timer = || Box::pin(sleep_until(after(now, self.limit)));
+            self.timer = (!self.limit.is_zero()).then(timer);
+            now
+        });
+        while let Some(timer) = &mut self.timer {
+            std::task::ready!(timer.as_mut().poll(cx));
+            self.timer = None;
+            let Some(waiting) = self.sync.waiting((self.store_is_ready)()) else { break };
+            let waited = started.elapsed();
+            if self.ends {
+                return Poll::Ready(Trigger::SyncTimedOut { waited, waiting });
+            }
+            tracing::warn!(
+                ?waited,
+                waiting_for = waiting,
+                "the initial sync of the controller is not complete"
+            );
+            self.timer = Some(Box::pin(sleep_until(after(Instant::now(), self.limit))));
+        }
+        Poll::Pending
+    }
+}
+
+impl<S, Ready, K> Stream for SyncWatchdog<S, Ready>
+where
+    S: Stream<Item = watcher::Result<Trigger<K>>> + Unpin,
+    Ready: Fn() -> bool + Unpin,
+    K: Resource,
+{
+    type Item = S::Item;
+
+    fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        if let Poll::Ready(trigger) = self.poll_timer(cx) {
+            return Poll::Ready(Some(Ok(trigger)));
+        }
+        self.triggers.poll_next_unpin(cx)
+    }
+}
