@@ -1,1 +1,3 @@
 //! What an operator needs around its controllers.
+
+pub mod health;
