@@ -1,3 +1,4 @@
 //! What an operator needs around its controllers.
 
 pub mod health;
+pub mod metrics;
