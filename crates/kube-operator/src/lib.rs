@@ -1,4 +1,5 @@
 //! What an operator needs around its controllers.
 
+pub mod debug;
 pub mod health;
 pub mod metrics;
