@@ -3,3 +3,4 @@
 pub mod debug;
 pub mod health;
 pub mod metrics;
+pub mod webhook;

@@ -1,0 +1,242 @@
+//! Admission handlers: from a review to the typed handler and back.
+
+use std::{any::Any, panic::AssertUnwindSafe, sync::Arc};
+
+use futures::{FutureExt, future::BoxFuture};
+use kube_core::{
+    Resource,
+    admission::{AdmissionRequest, AdmissionResponse, META_API_VERSION_V1, META_KIND, Operation},
+    gvk::GroupVersionKind,
+    response::{Status, reason},
+};
+use serde::{Deserialize, Serialize, de::DeserializeOwned};
+use serde_json::Value;
+
+use super::{
+    measure,
+    outcome::{Allowed, Denial, Mutated},
+    patch,
+};
+
+/// A kind that admission handlers receive. Implemented for every kind that fits, and for
+/// [`DynamicObject`](kube_core::DynamicObject); an alias of the bounds.
+pub trait AdmittedObject:
+    Resource<DynamicType: 'static> + DeserializeOwned + Serialize + Send + 'static
+{
+}
+
+impl<K: Resource<DynamicType: 'static> + DeserializeOwned + Serialize + Send + 'static> AdmittedObject for K {}
+
+/// A validating handler. Implemented for `async fn(AdmissionRequest<K>) -> Result<A, E>`, where `A` is `()` or [`Allowed`], and `E` a
+/// text or [`Denial`]. Implement it for a type of your own to share a client or a cache between requests, or use a closure.
+pub trait Validate<K: AdmittedObject>: Send + Sync + 'static {
+    /// Decides about one operation. The future is dropped when the API server gives up, or at the time limit.
+    fn validate(&self, request: AdmissionRequest<K>) -> BoxFuture<'static, Result<Allowed, Denial>>;
+}
+
+impl<K, F, Fut, A, E> Validate<K> for F
+where
+    K: AdmittedObject,
+    F: Fn(AdmissionRequest<K>) -> Fut + Send + Sync + 'static,
+    Fut: Future<Output = Result<A, E>> + Send + 'static,
+    A: Into<Allowed>,
+    E: Into<Denial>,
+{
+    fn validate(&self, request: AdmissionRequest<K>) -> BoxFuture<'static, Result<Allowed, Denial>> {
+        self(request).map(|result| result.map(Into::into).map_err(Into::into)).boxed()
+    }
+}
+
+/// A mutating handler. Implemented for `async fn(K, AdmissionRequest<K>) -> Result<M, E>`, where `M` is `K` or [`Mutated<K>`], and `E` a
+/// text or [`Denial`].
+pub trait Mutate<K: AdmittedObject>: Send + Sync + 'static {
+    /// Returns the object, changed or not. It was taken out of the request, whose `object` is `None`. The future is dropped when the API
+    /// server gives up, or at the time limit.
+    fn mutate(
+        &self,
+        object: K,
+        request: AdmissionRequest<K>,
+    ) -> BoxFuture<'static, Result<Mutated<K>, Denial>>;
+}
+
+impl<K, F, Fut, M, E> Mutate<K> for F
+where
+    K: AdmittedObject,
+    F: Fn(K, AdmissionRequest<K>) -> Fut + Send + Sync + 'static,
+    Fut: Future<Output = Result<M, E>> + Send + 'static,
+    M: Into<Mutated<K>>,
+    E: Into<Denial>,
+{
+    fn mutate(
+        &self,
+        object: K,
+        request: AdmissionRequest<K>,
+    ) -> BoxFuture<'static, Result<Mutated<K>, Denial>> {
+        self(object, request).map(|result| result.map(Into::into).map_err(Into::into)).boxed()
+    }
+}
+
+/// A review with its objects still as JSON.
+pub(super) struct Received {
+    /// The request without its objects.
+    head: Value,
+    object: Value,
+    old_object: Value,
+}
+
+/// What a handler decided.
+#[derive(Default)]
+pub(super) struct Decision {
+    patch: Option<json_patch::Patch>,
+    warnings: Vec<String>,
+}
+
+/// A handler without its type.
+pub(super) type Handler = Arc<dyn Fn(Received) -> BoxFuture<'static, Result<Decision, Denial>> + Send + Sync>;
+
+pub(super) fn validating<K: AdmittedObject>(handler: impl Validate<K>) -> Handler {
+    let handler = Arc::new(handler);
+    Arc::new(move |received| {
+        let handler = handler.clone();
+        async move {
+            let (request, _) = typed::<K>(received)?;
+            let allowed = handler.validate(request).await?;
+            Ok(Decision { patch: None, warnings: allowed.warnings })
+        }
+        .boxed()
+    })
+}
+
+pub(super) fn mutating<K: AdmittedObject>(handler: impl Mutate<K>) -> Handler {
+    let handler = Arc::new(handler);
+    Arc::new(move |received| {
+        let handler = handler.clone();
+        async move {
+            let (mut request, json) = typed::<K>(received)?;
+            let Some(object) = request.object.take() else {
+                // A deletion: there is nothing to change.
+                return Ok(Decision::default());
+            };
+            let before = encoded(&object)?;
+            let Mutated { object, warnings } = handler.mutate(object, request).await?;
+            let patch = patch::changes(&json, &before, &encoded(&object)?);
+            Ok(Decision { patch: Some(patch).filter(|patch| !patch.is_empty()), warnings })
+        }
+        .boxed()
+    })
+}
+
+/// The kind that a static type has; `None` for a dynamic one.
+pub(super) fn static_kind<K: AdmittedObject>() -> Option<GroupVersionKind> {
+    let dynamic: &K::DynamicType = (&() as &dyn Any).downcast_ref()?;
+    Some(GroupVersionKind::gvk(&K::group(dynamic), &K::version(dynamic), &K::kind(dynamic)))
+}
+
+/// Decodes the body of a review, calls the handler and encodes its decision. The error says why the body is no review.
+pub(super) async fn review(handler: &Handler, body: &[u8]) -> Result<Vec<u8>, String> {
+    let mut review: Value =
+        serde_json::from_slice(body).map_err(|error| format!("the body is not JSON: {error}"))?;
+    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+    let (api_version, kind) = (text(&review["apiVersion"]), text(&review["kind"]));
+    if (api_version.as_str(), kind.as_str()) != (META_API_VERSION_V1, META_KIND) {
+        return Err(format!(
+            "expected {META_KIND} of {META_API_VERSION_V1}, found {kind:?} of {api_version:?}"
+        ));
+    }
+    let mut head = review["request"].take();
+    if !head.is_object() {
+        return Err(format!("the {META_KIND} holds no request"));
+    }
+    let (object, old_object) = (head["object"].take(), head["oldObject"].take());
+    let mut response = AdmissionResponse::invalid("");
+    response.uid = text(&head["uid"]);
+    if response.uid.is_empty() {
+        return Err("request.uid: expected the uid of the request".into());
+    }
+    let subject = subject(&head, &object, &old_object);
+    // The call of the handler may panic too, so it is part of the future.
+    let received = Received { head, object, old_object };
+    let decided = AssertUnwindSafe(async { handler(received).await }).catch_unwind().await;
+    match decided.unwrap_or_else(|payload| Err(panicked(&subject, payload.as_ref()))) {
+        Ok(Decision { patch, warnings }) => {
+            response.allowed = true;
+            response.result = Status::default();
+            response.warnings = Some(warnings).filter(|warnings| !warnings.is_empty());
+            if let Some(patch) = patch {
+                response = response.with_patch(patch).map_err(|error| error.to_string())?;
+            }
+        }
+        Err(Denial { status, warnings }) => {
+            tracing::debug!(object = subject, reason = status.message, "admission denied");
+            response.result = *status;
+            response.warnings = Some(warnings).filter(|warnings| !warnings.is_empty());
+        }
+    }
+    serde_json::to_vec(&response.into_review()).map_err(|error| error.to_string())
+}
+
+/// The request with its objects decoded, and the object as JSON.
+fn typed<K: AdmittedObject>(received: Received) -> Result<(AdmissionRequest<K>, Value), Denial> {
+    let Received { head, object, old_object } = received;
+    let subject = subject(&head, &object, &old_object);
+    let mut request: AdmissionRequest<K> = decode(&head)
+        .map_err(|(path, why)| bad_request(format!("AdmissionReview: request.{path}: {why}")))?;
+    if let Some(expected) = static_kind::<K>().filter(|expected| *expected != request.kind) {
+        let GroupVersionKind { group, version, kind } = &request.kind;
+        return Err(bad_request(format!(
+            "this webhook is for {} of {}, not for {kind} of {}: check the rules of the webhook configuration",
+            expected.kind,
+            expected.api_version(),
+            GroupVersionKind::gvk(group, version, kind).api_version(),
+        )));
+    }
+    let read = |json: &Value, field: &str| match json {
+        Value::Null => Ok(None),
+        json => decode(json)
+            .map(Some)
+            .map_err(|(path, why)| bad_request(format!("{subject}: cannot decode {field} at {path}: {why}"))),
+    };
+    request.object = read(&object, "the object")?;
+    request.old_object = read(&old_object, "the old object")?;
+    if request.object.is_none() && request.operation != Operation::Delete {
+        return Err(bad_request(format!("{subject}: the request holds no object")));
+    }
+    Ok((request, object))
+}
+
+/// The error has the path of the field.
+fn decode<'a, T: Deserialize<'a>>(json: &'a Value) -> Result<T, (String, serde_json::Error)> {
+    serde_path_to_error::deserialize(json).map_err(|error| (error.path().to_string(), error.into_inner()))
+}
+
+fn encoded<K: AdmittedObject>(object: &K) -> Result<Value, Denial> {
+    serde_json::to_value(object)
+        .map_err(|error| Denial::internal(format!("cannot encode the object: {error}")))
+}
+
+fn bad_request(message: String) -> Denial {
+    Denial::with_status(Status::failure(&message, reason::BAD_REQUEST).with_code(400))
+}
+
+fn panicked(subject: &str, payload: &(dyn Any + Send)) -> Denial {
+    let text = payload.downcast_ref::<&str>().copied();
+    let panic = text.or_else(|| payload.downcast_ref().map(String::as_str)).unwrap_or("not a text");
+    tracing::error!(object = subject, panic, "an admission handler panicked");
+    measure::admission_panicked();
+    Denial::internal(format!("{subject}: the admission handler panicked"))
+}
+
+/// Kind and name for messages: `Page "web/home"`.
+fn subject(head: &Value, object: &Value, old_object: &Value) -> String {
+    let of = |field: &str| head[field].as_str().filter(|text| !text.is_empty());
+    let in_object = |object: &Value| {
+        let metadata = &object["metadata"];
+        metadata["name"].as_str().or(metadata["generateName"].as_str()).map(str::to_owned)
+    };
+    let name = of("name").map(str::to_owned).or_else(|| in_object(object)).or_else(|| in_object(old_object));
+    let kind = head["kind"]["kind"].as_str().unwrap_or("object");
+    match (of("namespace"), name.unwrap_or_default()) {
+        (Some(namespace), name) => format!("{kind} \"{namespace}/{name}\""),
+        (None, name) => format!("{kind} {name:?}"),
+    }
+}

@@ -1,0 +1,212 @@
+//! One webhook over HTTP: checks the request, limits its size and time, and counts it.
+
+use std::{
+    fmt,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::Duration,
+};
+
+use axum::{
+    body::Body,
+    extract::Request,
+    response::{IntoResponse, Response},
+};
+use bytes::Bytes;
+use http::{HeaderMap, StatusCode, header};
+use http_body_util::{BodyExt, LengthLimitError, Limited};
+use tokio::time::Instant;
+
+use super::{
+    admission::{self, Handler},
+    conversion::{self, Convert},
+    measure,
+};
+
+/// The `timeoutSeconds` of a webhook configuration that sets none.
+const DEFAULT_TIMEOUT: Duration = Duration::from_secs(10);
+/// No API server waits longer.
+const MAX_TIMEOUT: Duration = Duration::from_secs(30);
+
+/// What a webhook does with the body of a request.
+#[derive(Clone)]
+pub(super) enum Work {
+    Admission(Handler),
+    Conversion(Arc<[Box<dyn Convert>]>),
+}
+
+/// A path and what it serves.
+#[derive(Clone)]
+pub(super) struct Endpoint {
+    pub(super) path: String,
+    pub(super) work: Work,
+    /// The largest body, in bytes.
+    pub(super) body_limit: usize,
+}
+
+impl fmt::Debug for Endpoint {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Endpoint").field(&self.path).finish()
+    }
+}
+
+impl Endpoint {
+    pub(super) async fn respond(&self, request: Request) -> Response {
+        let _in_flight = measure::InFlight::begin(&self.path);
+        let begun = Instant::now();
+        let response = match self.review(request).await {
+            Ok(review) => ([(header::CONTENT_TYPE, "application/json")], review).into_response(),
+            Err((code, message)) => {
+                tracing::warn!(webhook = self.path, code = code.as_u16(), message, "webhook request failed");
+                // The API server shows the text of a failed call to its client.
+                ([(header::CONTENT_TYPE, "text/plain; charset=utf-8")], message).into_response().with(code)
+            }
+        };
+        measure::responded(&self.path, response.status().as_u16(), begun.elapsed());
+        response
+    }
+
+    async fn review(&self, request: Request) -> Result<Vec<u8>, (StatusCode, String)> {
+        let bad = |message| (StatusCode::BAD_REQUEST, message);
+        check_content_type(request.headers()).map_err(bad)?;
+        let limit = time_limit(request.uri().query().unwrap_or_default()).map_err(bad)?;
+        let reviewed = async {
+            let body = self.read(request.into_body()).await?;
+            match &self.work {
+                Work::Admission(handler) => admission::review(handler, &body).await.map_err(bad),
+                Work::Conversion(converters) => convert(converters.clone(), body).await,
+            }
+        };
+        let late = |_| {
+            (StatusCode::INTERNAL_SERVER_ERROR, format!("the webhook did not finish within {}", go(limit)))
+        };
+        tokio::time::timeout(limit, reviewed).await.map_err(late)?
+    }
+
+    async fn read(&self, body: Body) -> Result<Bytes, (StatusCode, String)> {
+        match Limited::new(body, self.body_limit).collect().await {
+            Ok(collected) => Ok(collected.to_bytes()),
+            Err(error) if error.is::<LengthLimitError>() => {
+                let message = format!("the body is larger than {} bytes", self.body_limit);
+                Err((StatusCode::PAYLOAD_TOO_LARGE, message))
+            }
+            Err(error) => Err((StatusCode::BAD_REQUEST, format!("the body cannot be read: {error}"))),
+        }
+    }
+}
+
+/// Converts on a thread where it may take long. Stops after the current object when this future is dropped.
+async fn convert(converters: Arc<[Box<dyn Convert>]>, body: Bytes) -> Result<Vec<u8>, (StatusCode, String)> {
+    let cancelled = Arc::new(AtomicBool::new(false));
+    let _cancel = CancelOnDrop(cancelled.clone());
+    let work = move || conversion::review(&converters, &body, || cancelled.load(Ordering::Relaxed));
+    match tokio::task::spawn_blocking(work).await {
+        Ok(review) => review.map_err(|message| (StatusCode::BAD_REQUEST, message)),
+        Err(error) => {
+            Err((StatusCode::INTERNAL_SERVER_ERROR, format!("the conversion did not finish: {error}")))
+        }
+    }
+}
+
+struct CancelOnDrop(Arc<AtomicBool>);
+
+impl Drop for CancelOnDrop {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
+trait WithCode {
+    fn with(self, code: StatusCode) -> Self;
+}
+
+impl WithCode for Response {
+    fn with(mut self, code: StatusCode) -> Self {
+        *self.status_mut() = code;
+        self
+    }
+}
+
+fn check_content_type(headers: &HeaderMap) -> Result<(), String> {
+    let found = headers.get(header::CONTENT_TYPE).map(|value| String::from_utf8_lossy(value.as_bytes()));
+    let found = found.unwrap_or_default();
+    let media_type = found.split(';').next().unwrap_or_default().trim();
+    if media_type.eq_ignore_ascii_case("application/json") {
+        return Ok(());
+    }
+    Err(format!("Content-Type: expected application/json, found {found:?}"))
+}
+
+/// The time in which to respond: the API server's limit, which it sends as `?timeout=10s`, less a tenth for the way back.
+fn time_limit(query: &str) -> Result<Duration, String> {
+    let sent = form_urlencoded::parse(query.as_bytes()).find(|(key, _)| key == "timeout");
+    let limit = match sent {
+        None => DEFAULT_TIMEOUT,
+        Some((_, text)) => {
+            let invalid =
+                |why: String| format!("timeout: expected a duration such as 10s, found {text:?}: {why}");
+            let limit: kube_core::Duration =
+                text.parse().map_err(|why: kube_core::duration::ParseError| invalid(why.to_string()))?;
+            if limit.is_negative() {
+                return Err(invalid("it is negative".into()));
+            }
+            // 0 is Go's "no limit".
+            Some(Duration::from(limit))
+                .filter(|limit| !limit.is_zero())
+                .unwrap_or(MAX_TIMEOUT)
+                .min(MAX_TIMEOUT)
+        }
+    };
+    Ok(limit - (limit / 10).min(Duration::from_millis(500)))
+}
+
+fn go(duration: Duration) -> kube_core::Duration {
+    duration.into()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use http::{HeaderMap, header};
+
+    use super::{check_content_type, time_limit};
+
+    #[test]
+    fn the_time_limit_is_below_the_servers() {
+        for (query, millis) in [
+            ("", 9_500),
+            ("timeout=10s", 9_500),
+            ("timeout=1s", 900),
+            ("a=b&timeout=2s&timeout=9s", 1_800),
+            ("timeout=30s", 29_500),
+            ("timeout=2000h", 29_500),
+            ("timeout=0s", 29_500),
+            ("timeout=1ns", 0),
+        ] {
+            assert_eq!(time_limit(query).unwrap().as_millis(), millis, "{query}");
+        }
+        assert!(time_limit("timeout=1ns").unwrap() <= Duration::from_nanos(1));
+        for query in ["timeout=", "timeout=ten", "timeout=-5s", "timeout=9999999999999999999s"] {
+            let error = time_limit(query).unwrap_err();
+            assert!(error.starts_with("timeout: expected a duration such as 10s, found "), "{error}");
+        }
+    }
+
+    #[test]
+    fn only_json_is_accepted() {
+        let check = |content_type: Option<&str>| {
+            let mut headers = HeaderMap::new();
+            headers.extend(content_type.map(|text| (header::CONTENT_TYPE, text.parse().unwrap())));
+            check_content_type(&headers)
+        };
+        for good in ["application/json", "Application/JSON; charset=utf-8"] {
+            check(Some(good)).unwrap();
+        }
+        for bad in [None, Some("text/json"), Some("application/yaml"), Some("")] {
+            assert!(check(bad).unwrap_err().contains("expected application/json"), "{bad:?}");
+        }
+    }
+}

@@ -1,0 +1,221 @@
+//! The webhooks of a program, and their paths.
+
+use std::{collections::HashSet, sync::Arc};
+
+use axum::{Router, extract::Request, routing::post};
+
+use super::{
+    admission::{self, AdmittedObject, Handler, Mutate, Validate},
+    conversion::Convert,
+    endpoint::{Endpoint, Work},
+    measure,
+};
+
+const MIB: usize = 1024 * 1024;
+/// Two objects as large as the API server accepts (3 MiB), and the rest of the review.
+const ADMISSION_LIMIT: usize = 7 * MIB;
+/// A list is converted in one review.
+const CONVERSION_LIMIT: usize = 128 * MIB;
+const CONVERT: &str = "/convert";
+
+/// The admission and conversion webhooks of a program: a builder of a [`Router`].
+///
+/// The example of the [module](super) shows all three kinds.
+#[derive(Debug)]
+pub struct Webhooks {
+    admission: Vec<(String, HandlerOf)>,
+    converters: Vec<Box<dyn Convert>>,
+    admission_limit: usize,
+    conversion_limit: usize,
+}
+
+struct HandlerOf(Handler);
+
+/// The webhooks cannot be served together.
+///
+/// ```
+/// use k8s_openapi::api::core::v1::ConfigMap;
+/// use kube_core::admission::AdmissionRequest;
+/// use kube_operator::webhook::Webhooks;
+///
+/// async fn check(_: AdmissionRequest<ConfigMap>) -> Result<(), String> {
+///     Ok(())
+/// }
+/// let error = Webhooks::new().validate(check).validate(check).router().expect_err("one path twice");
+/// assert_eq!(error.to_string(), "two webhooks have the path /validate--v1-configmap: set another with validate_at or mutate_at");
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum WebhooksError {
+    /// Two handlers have one path.
+    #[error("two webhooks have the path {0}: set another with validate_at or mutate_at")]
+    DuplicatePath(String),
+    /// A path is none.
+    #[error(
+        "the webhook path {0:?} is invalid: expected \"/\" and letters, digits, \"-\", \"_\", \".\" or \"/\""
+    )]
+    InvalidPath(String),
+    /// Two conversions are for one kind.
+    #[error("two conversions are for {0}: expected one per kind, with all its versions")]
+    DuplicateConversion(String),
+}
+
+impl Default for Webhooks {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Webhooks {
+    /// No webhook.
+    pub fn new() -> Self {
+        Self {
+            admission: Vec::new(),
+            converters: Vec::new(),
+            admission_limit: ADMISSION_LIMIT,
+            conversion_limit: CONVERSION_LIMIT,
+        }
+    }
+
+    /// Adds a validating handler at [`validate_path`] of its kind.
+    #[must_use]
+    pub fn validate<K>(self, handler: impl Validate<K>) -> Self
+    where
+        K: AdmittedObject<DynamicType = ()>,
+    {
+        self.validate_at(validate_path::<K>(), handler)
+    }
+
+    /// Adds a validating handler at a path of its own, for several kinds if `K` is [`DynamicObject`](kube_core::DynamicObject).
+    #[must_use]
+    pub fn validate_at<K: AdmittedObject>(self, path: impl Into<String>, handler: impl Validate<K>) -> Self {
+        self.with(path.into(), admission::validating(handler))
+    }
+
+    /// Adds a mutating handler at [`mutate_path`] of its kind.
+    #[must_use]
+    pub fn mutate<K>(self, handler: impl Mutate<K>) -> Self
+    where
+        K: AdmittedObject<DynamicType = ()>,
+    {
+        self.mutate_at(mutate_path::<K>(), handler)
+    }
+
+    /// Adds a mutating handler at a path of its own, for several kinds if `K` is [`DynamicObject`](kube_core::DynamicObject).
+    #[must_use]
+    pub fn mutate_at<K: AdmittedObject>(self, path: impl Into<String>, handler: impl Mutate<K>) -> Self {
+        self.with(path.into(), admission::mutating(handler))
+    }
+
+    /// Adds the conversion of a kind. All are at `/convert`.
+    #[must_use]
+    pub fn convert(mut self, versions: impl Convert) -> Self {
+        self.converters.push(Box::new(versions));
+        self
+    }
+
+    /// The largest body of an admission review, in bytes. 7 MiB by default: old and new object may have 3 MiB each.
+    #[must_use]
+    pub fn admission_limit(mut self, bytes: usize) -> Self {
+        self.admission_limit = bytes;
+        self
+    }
+
+    /// The largest body of a conversion review, in bytes. 128 MiB by default: the API server sends all objects of a list in one review.
+    #[must_use]
+    pub fn conversion_limit(mut self, bytes: usize) -> Self {
+        self.conversion_limit = bytes;
+        self
+    }
+
+    /// The webhooks as routes, to be merged with other routes.
+    ///
+    /// # Errors
+    /// If two webhooks have one path or convert one kind, or if a path is invalid.
+    pub fn router(self) -> Result<Router, WebhooksError> {
+        let (mut paths, mut kinds) = (HashSet::new(), HashSet::new());
+        for converter in &self.converters {
+            let kind = format!("{}.{}", converter.kind(), converter.group());
+            if !kinds.insert(kind.clone()) {
+                return Err(WebhooksError::DuplicateConversion(kind));
+            }
+        }
+        let admission = self.admission.into_iter().map(|(path, HandlerOf(handler))| Endpoint {
+            path,
+            work: Work::Admission(handler),
+            body_limit: self.admission_limit,
+        });
+        let converters: Arc<[_]> = self.converters.into();
+        let conversion = (!converters.is_empty()).then(|| Endpoint {
+            path: CONVERT.into(),
+            work: Work::Conversion(converters),
+            body_limit: self.conversion_limit,
+        });
+        let mut router = Router::new();
+        for endpoint in admission.chain(conversion) {
+            let path = endpoint.path.clone();
+            if !is_path(&path) {
+                return Err(WebhooksError::InvalidPath(path));
+            }
+            if !paths.insert(path.clone()) {
+                return Err(WebhooksError::DuplicatePath(path));
+            }
+            measure::register(&path);
+            let endpoint = Arc::new(endpoint);
+            let respond = move |request: Request| async move { endpoint.respond(request).await };
+            router = router.route(&path, post(respond));
+        }
+        Ok(router)
+    }
+
+    fn with(mut self, path: String, handler: Handler) -> Self {
+        self.admission.push((path, HandlerOf(handler)));
+        self
+    }
+}
+
+impl std::fmt::Debug for HandlerOf {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Handler")
+    }
+}
+
+impl std::fmt::Debug for dyn Convert {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}.{}", self.kind(), self.group())
+    }
+}
+
+/// The path of the validating webhook of a kind, as controller-runtime chooses it.
+///
+/// ```
+/// use k8s_openapi::api::{apps::v1::Deployment, networking::v1::Ingress};
+/// use kube_operator::webhook::{mutate_path, validate_path};
+///
+/// assert_eq!(validate_path::<Deployment>(), "/validate-apps-v1-deployment");
+/// assert_eq!(mutate_path::<Ingress>(), "/mutate-networking-k8s-io-v1-ingress");
+/// ```
+pub fn validate_path<K: AdmittedObject<DynamicType = ()>>() -> String {
+    path::<K>("validate")
+}
+
+/// The path of the mutating webhook of a kind: see [`validate_path`].
+pub fn mutate_path<K: AdmittedObject<DynamicType = ()>>() -> String {
+    path::<K>("mutate")
+}
+
+fn path<K: AdmittedObject<DynamicType = ()>>(verb: &str) -> String {
+    let (group, version, kind) =
+        (K::group(&()).replace('.', "-"), K::version(&()), K::kind(&()).to_lowercase());
+    format!("/{verb}-{group}-{version}-{kind}")
+}
+
+/// Without characters that routes give a meaning, or that need to be encoded.
+fn is_path(path: &str) -> bool {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./".contains(c);
+    path.starts_with('/') && path.chars().all(plain)
+}
+
+#[cfg(test)]
+#[path = "router_tests.rs"]
+pub(super) mod tests;

@@ -1,0 +1,3 @@
+//! The crate against the embedded API server.
+
+mod webhooks;
