@@ -265,15 +265,16 @@ impl Identity {
 
     /// The first field that differs, with both values.
     fn differs<'a>(&'a self, other: &'a Self) -> Option<(&'static str, &'a str, &'a str)> {
-        let fields: [(&str, fn(&Self) -> &String); 5] = [
-            ("apiVersion", |of| &of.api_version),
-            ("kind", |of| &of.kind),
-            ("metadata.namespace", |of| &of.namespace),
-            ("metadata.name", |of| &of.name),
-            ("metadata.uid", |of| &of.uid),
+        let both = [
+            ("apiVersion", &self.api_version, &other.api_version),
+            ("kind", &self.kind, &other.kind),
+            ("metadata.namespace", &self.namespace, &other.namespace),
+            ("metadata.name", &self.name, &other.name),
+            ("metadata.uid", &self.uid, &other.uid),
         ];
-        let field = fields.into_iter().find(|(_, field)| field(self) != field(other));
-        field.map(|(name, field)| (name, field(self).as_str(), field(other).as_str()))
+        both.into_iter()
+            .find(|(_, ours, theirs)| ours != theirs)
+            .map(|(field, a, b)| (field, a.as_str(), b.as_str()))
     }
 }
 
