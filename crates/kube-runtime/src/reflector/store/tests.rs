@@ -3,7 +3,7 @@
 use super::*;
 use crate::{
     reflector::{ObjectKey, ObjectRef},
-    watcher::Event,
+    watcher::{CollectionEvent, Event, UndecodableObject},
 };
 use futures::{FutureExt, StreamExt};
 use k8s_openapi::{api::core::v1::ConfigMap, apimachinery::pkg::apis::meta::v1::ObjectMeta};
@@ -248,4 +248,48 @@ fn newest_returns_the_state_of_the_running_list() {
     assert_eq!(store.get(&key("a")).unwrap().metadata.resource_version.as_deref(), Some("1"));
     writer.apply_watcher_event(&Event::InitDone);
     assert_eq!((names(&store).len(), version("b")), (2, Some("2".into())));
+}
+
+/// After a restore from a backup, versions are used again: a retained state may have the version of a new one.
+#[test]
+fn a_readable_state_replaces_a_retained_one_of_the_same_version() {
+    let restored = || {
+        let mut object = object("a", "20");
+        object.metadata.labels = Some([("restored".to_owned(), "yes".to_owned())].into());
+        object
+    };
+    let undecodable = || {
+        CollectionEvent::Undecodable(UndecodableObject {
+            namespace: Some("ns".into()),
+            name: "a".into(),
+            uid: Some("uid-of-a".into()),
+            resource_version: Some("18".into()),
+            deleted: false,
+            error: "data: expected a map".into(),
+        })
+    };
+    let is_restored =
+        |store: &Store<ConfigMap>| store.get(&key("a")).is_some_and(|map| map.metadata.labels.is_some());
+    let apply: [fn(&mut Writer<ConfigMap>, ConfigMap); 4] = [
+        |writer, object| drop(writer.apply_collection_event(CollectionEvent::Apply(object))),
+        |writer, object| drop(writer.pass_through(Event::Apply(object))),
+        |writer, object| writer.apply_watcher_event(&Event::Apply(object)),
+        |writer, object| {
+            for event in [Event::Init, Event::InitApply(object), Event::InitDone] {
+                writer.apply_watcher_event(&event);
+            }
+        },
+    ];
+    for apply in apply {
+        let (store, mut writer) = filled([Event::Init, Event::InitApply(object("a", "20")), Event::InitDone]);
+        let synced = CollectionEvent::Synced { resource_version: "18".into() };
+        for event in [CollectionEvent::Init, undecodable(), synced] {
+            writer.apply_collection_event(event);
+        }
+        assert!(store.get(&key("a")).is_some() && !is_restored(&store), "the readable state is retained");
+        apply(&mut writer, restored());
+        assert!(is_restored(&store));
+        writer.apply_watcher_event(&Event::Apply(object("a", "20")));
+        assert!(is_restored(&store), "the same version is the same state again");
+    }
 }

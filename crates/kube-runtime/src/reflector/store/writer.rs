@@ -14,6 +14,7 @@ use crate::{
     version::parse,
     watcher::{self, CollectionEvent, Event, UndecodableObject},
 };
+use ahash::AHashSet;
 use parking_lot::{Mutex, RwLock};
 use std::{borrow::Cow, fmt, hash::Hash, sync::Arc};
 use tokio::sync::watch;
@@ -79,6 +80,9 @@ where
     ready: watch::Sender<bool>,
     pub(super) indexes: WriterIndexes<K>,
     running_list: Option<RunningList>,
+    /// Objects whose last readable state is retained although a later state exists. If the storage was restored from a backup, the next
+    /// readable state may have the same version as the retained one.
+    outdated: AHashSet<ObjectKey>,
 }
 
 #[derive(Default)]
@@ -111,7 +115,13 @@ where
             pending_indexes: Mutex::default(),
         };
         let reader = Store { shared: Arc::new(shared), ready: is_ready };
-        Self { reader, ready, indexes: WriterIndexes::default(), running_list: None }
+        Self {
+            reader,
+            ready,
+            indexes: WriterIndexes::default(),
+            running_list: None,
+            outdated: AHashSet::new(),
+        }
     }
 
     /// Declares an index, so that [`Store::by_index`] needs no scan of all objects.
@@ -266,6 +276,9 @@ where
             self.remove(last);
             self.publish(last);
         }
+        if removed.is_none() && !object.deleted {
+            self.outdated.insert(ObjectKey { namespace: namespace.map(Into::into), name: name.into() });
+        }
         if self.running_list.is_none() {
             let state = Visible { uid: object.uid.as_deref(), version: object.resource_version.as_deref() };
             let key = || ObjectKey { namespace: namespace.map(Into::into), name: name.into() };
@@ -328,7 +341,10 @@ where
         };
         shared.objects.publish(changed.into_iter().map(keyed));
         if self.running_list.take().is_some() {
-            let shared = self.shared();
+            let shared = &self.reader.shared;
+            self.outdated.retain(|key| {
+                shared.objects.read(|table| table.get(key.namespace.as_deref(), &key.name).is_some())
+            });
             shared.watermarks.change(|watermarks| {
                 watermarks.complete_list("");
                 watermarks.show_list("", version, |key, awaited| shared.is_met(key, awaited));
@@ -351,6 +367,9 @@ where
 
     fn delete(&mut self, object: &Arc<K>) {
         self.add_pending_indexes();
+        if self.is_outdated(object) {
+            self.outdated.remove(&ObjectKey::of(&**object));
+        }
         self.remove(object);
         self.publish(object);
         self.advance_watermark(object, true);
@@ -411,14 +430,23 @@ where
         self.shared().objects.publish(std::iter::once(Arc::clone(object)).map(keyed));
     }
 
+    /// Whether the visible object has this state.
     fn holds(&self, object: &K) -> bool {
         let holds =
             |table: &IndexedTable<K>| table.get_same_key(object).is_some_and(|it| same_state(&**it, object));
-        self.shared().objects.read(holds)
+        !self.is_outdated(object) && self.shared().objects.read(holds)
+    }
+
+    fn is_outdated(&self, object: &K) -> bool {
+        !self.outdated.is_empty() && self.outdated.contains(&ObjectKey::of(object))
     }
 
     /// Returns the stored `Arc` if it has the same state, so that an unchanged object is stored once.
-    fn intern(&self, object: Cow<'_, K>) -> Arc<K> {
+    fn intern(&mut self, object: Cow<'_, K>) -> Arc<K> {
+        if self.is_outdated(&object) {
+            self.outdated.remove(&ObjectKey::of(&*object));
+            return Arc::new(object.into_owned());
+        }
         let stored = self.shared().objects.read(|table| {
             table.get_same_key(&object).filter(|stored| same_state(&***stored, &*object)).cloned()
         });
