@@ -9,12 +9,14 @@
 //! - [`controller`]: a [`Controller`] calls a reconciler for each object that changed.
 //! - [`apply`](mod@apply), [`status`], [`finalizer`](mod@finalizer), [`events`], [`wait`]: for use in reconcilers: children, conditions and
 //!   status, cleaning up, publishing events, waiting.
+//! - `metrics`, with the feature of that name: what controllers, watches and leader election record.
 //! - [`leader_election`]: of several replicas of a program, one is active.
 //! - [`sharding`]: several replicas of a program share the objects among them.
 
-// `queue` is behind `scheduler` and `controller`; `backoff` has retry delays; `delay`, `task`, `unwind` and `version` are helpers.
+// `queue` is behind `scheduler` and `controller`; `backoff` has retry delays; `delay`, `task`, `unwind` and `version` are helpers; `measure` records metrics.
 mod backoff;
 mod delay;
+mod measure;
 mod predicate;
 mod queue;
 mod stream_ext;
@@ -27,6 +29,8 @@ pub mod controller;
 pub mod events;
 pub mod finalizer;
 pub mod leader_election;
+#[cfg(feature = "metrics")]
+pub mod metrics;
 pub mod reflector;
 pub mod scheduler;
 pub mod sharding;

@@ -21,7 +21,7 @@
 //! | `ws` | `Api::exec`, `Api::attach`, `Api::portforward`, ephemeral containers, `Client::connect` | |
 //! | `kubelet-debug` | `Client::kubelet_node_exec` and the like: a kubelet without the API server; enables `ws` | |
 //! | `gzip` | compressed responses, where servers support it | |
-//! | `metrics` | the `rest_client_*` metrics, through the `metrics` facade | |
+//! | `metrics` | metrics of clients, and with `runtime` of controllers, through the `metrics` facade | |
 //! | `jsonpatch` | `api::Patch::Json` | |
 //! | `operator` | `operator`: manager, health, metrics endpoint, webhooks; also `runtime`, `admission`, `metrics` | |
 //! | `admission` | `core::admission`: admission reviews | |

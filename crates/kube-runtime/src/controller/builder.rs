@@ -12,6 +12,7 @@ use super::{
 };
 use crate::{
     backoff::Backoff,
+    measure,
     reflector::{
         Index, NamespacesItem, ObjectRef,
         store::{IndexPanic, Store, Writer},
@@ -335,12 +336,10 @@ where
 
     /// The observer of the controller that starts to run.
     pub(super) fn observer(&self) -> Observer {
-        match self.observation.get() {
-            Some(observation) => {
-                Observer::start(Arc::clone(observation), &self.name(), self.config.concurrency)
-            }
-            None => Observer::default(),
+        if !measure::ENABLED && self.observation.get().is_none() {
+            return Observer::default();
         }
+        Observer::start(Arc::clone(self.observation()), &self.name(), self.config.concurrency)
     }
 
     /// Declares an index of the controller's [`store`](Self::store), for [`Store::by_index`].

@@ -27,7 +27,7 @@ pub enum Error<ReconcilerErr: 'static, QueueErr: 'static> {
 impl<E, Q> From<CallbackPanic> for Error<E, Q> {
     fn from(panic: CallbackPanic) -> Self {
         let CallbackPanic { callback, object, message } = panic;
-        tracing::error!(callback, %object, message, "a callback of the controller panicked");
+        tracing::error!(callback, "object.ref" = %object, message, "a callback of the controller panicked");
         Self::RunnerError(runner_error::Error::CallbackPanicked { callback, object, message })
     }
 }

@@ -18,6 +18,7 @@ use std::{
     time::Duration,
 };
 use tokio::time::timeout;
+use tracing::Span;
 
 /// The state of an object as returned by a write.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -135,11 +136,11 @@ impl PendingWrites {
         if wait.is_over() {
             return;
         }
-        let (key, max_wait) = (Arc::clone(key), self.max_wait);
+        let (key, max_wait, span) = (Arc::clone(key), self.max_wait, Span::current()); // the span names the object
         self.parked.insert(Arc::clone(&key), None);
         let done = timeout(max_wait, wait).map(move |outcome| {
             if outcome.is_err() {
-                tracing::warn!(object = %key.name, waited = ?max_wait, "timed out waiting for the store to show the reconciler's own write");
+                tracing::warn!(parent: &span, waited = ?max_wait, "timed out waiting for the store to show the reconciler's own write");
             }
             key
         });

@@ -10,7 +10,7 @@ use super::{
     runner::{ReconcileResult, Runner},
     shutdown::Shutdown,
 };
-use crate::{reflector::ObjectKey, task::CancelableJoinHandle, watcher};
+use crate::{measure, reflector::ObjectKey, task::CancelableJoinHandle, watcher};
 use futures::{Stream, StreamExt, TryFuture};
 use kube_core::Resource;
 use serde::de::DeserializeOwned;
@@ -26,7 +26,9 @@ where
     /// Runs the controller: the returned stream has an item for each reconcile and each error.
     ///
     /// Poll the stream for as long as the controller should run: it drives watches, cache and queue. Each reconcile is a
-    /// tokio task, in a span with the fields `object.ref` and `object.reason`.
+    /// tokio task, in a span with the fields `object.ref` and `object.reason`, `reconcile.attempt` (see
+    /// [`RunningObject::attempt`](super::RunningObject::attempt)) and, once it has ended, `reconcile.outcome`: `success`, `requeue`,
+    /// `requeue_after`, `error`, `panic`, `timeout` or `revoked`.
     ///
     /// `error_policy` decides when an object whose reconcile returned an error is reconciled again. It is not called after
     /// a panic or a timeout: these are errors in the output, and retried as after [`Action::retry`]. It runs in the
@@ -175,11 +177,12 @@ where
         let (sync, store) = (self.sources.initial_sync(), self.reader.clone());
         let triggers = self.sources.merge(observer.watches(), self.own_filter);
         let triggers = SyncWatchdog::new(triggers, sync, move || store.is_ready(), &self.config);
-        Runner::new(self.reader, triggers, spawn, resolve, graceful, &self.config)
+        let observed = observer.observed();
+        let output = Runner::new(self.reader, triggers, spawn, resolve, graceful, &self.config)
             .wait_for_related(related_sources)
             .assigned_by(self.assignments)
             .observed_by(observer)
-            .into_stream()
-            .take_until(forceful)
+            .into_stream();
+        measure::ticking(output, observed).take_until(forceful)
     }
 }

@@ -406,7 +406,7 @@ where
             Requeue::After(delay) => Some(delay),
             Requeue::Never => None,
         };
-        tracing::debug!(namespace = key.namespace.as_deref(), name = %key.name, requeue_after = ?delay, "reconcile finished");
+        tracing::debug!(requeue_after = ?delay, "reconcile finished");
         if action.next_run() != Requeue::WithBackoff {
             self.backoff.forget(key);
         }
@@ -426,7 +426,9 @@ where
         match write.awaited_after(object, self.store.dyntype()) {
             Some(awaited) => self.pending_writes.add(key, self.store.wait_until((**key).clone(), awaited)),
             None => {
-                tracing::warn!(object = %key.name, "Action::after_write got an object other than the reconciled one; it is ignored");
+                tracing::warn!(
+                    "Action::after_write got an object other than the reconciled one; it is ignored"
+                );
             }
         }
     }

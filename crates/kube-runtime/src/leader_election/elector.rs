@@ -4,6 +4,7 @@ use super::{
     config::{Config, InvalidConfig, default_identity, time_to_stop},
     machine::{Machine, Request, Response},
 };
+use crate::measure::ElectionMetrics;
 use k8s_openapi::{api::coordination::v1::Lease, jiff::Timestamp};
 use kube_client::{Api, Client, Error, api::PostParams};
 use std::{sync::Arc, time::Duration};
@@ -78,6 +79,7 @@ impl LeaderElector {
             // As controller-runtime has it: one request that hangs leaves time for another.
             request_timeout: config.renew_deadline / 2,
             machine: Machine::new(&config, identity.clone()),
+            metrics: ElectionMetrics::new(&config.name),
             name: config.name,
             lease: lease.clone(),
             status: sender,
@@ -178,6 +180,7 @@ struct Task {
     api: Api<Lease>,
     request_timeout: Duration,
     machine: Machine,
+    metrics: ElectionMetrics,
     name: String,
     lease: String,
     status: watch::Sender<Status>,
@@ -216,6 +219,9 @@ impl Task {
     async fn attempt(&mut self) {
         let deadline = self.machine.deadline();
         let request = self.machine.attempt(Timestamp::now());
+        if deadline.is_some() && request == Request::Read {
+            self.metrics.slow_path();
+        }
         match deadline {
             None => self.exchange(request).await,
             Some(deadline) => {
@@ -277,6 +283,7 @@ impl Task {
     /// Shows the machine's state to the handles. Only a transition wakes those that wait.
     fn publish(&self) {
         let deadline = self.machine.deadline();
+        self.metrics.leads(deadline.is_some());
         let state = match deadline {
             Some(_) => State::Leading,
             None => State::Standby { holder: self.machine.holder().map(str::to_owned) },

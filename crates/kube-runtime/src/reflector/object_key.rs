@@ -1,6 +1,7 @@
 //! The key of an object within its kind.
 
 use super::object_ref::{Lookup, ObjectRef};
+use std::fmt;
 
 /// Namespace and name: an [`ObjectRef`] without the kind.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -21,6 +22,14 @@ impl ObjectKey {
             Some(namespace) => reference.within(namespace),
             None => reference,
         }
+    }
+}
+
+/// As an [`ObjectRef`] is displayed, without the kind.
+impl fmt::Display for ObjectKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.name)?;
+        self.namespace.as_ref().map_or(Ok(()), |namespace| write!(f, ".{namespace}"))
     }
 }
 

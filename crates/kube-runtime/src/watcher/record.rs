@@ -8,12 +8,15 @@ use super::{
     machine::{Input, Next, Read, Step},
     retry::RetryBackoff,
 };
-use crate::delay::after;
+use crate::{
+    delay::after,
+    measure::{WatchMeasurement, WatchMetrics},
+};
 use kube_core::WatchEvent;
 use parking_lot::Mutex;
 use serde::Serialize;
 use std::{
-    sync::{Arc, Weak},
+    sync::{Arc, OnceLock, Weak},
     time::Duration,
 };
 use tokio::time::Instant;
@@ -59,16 +62,26 @@ impl WatchSettings {
 
 /// The watches of one controller.
 #[derive(Debug, Default)]
-pub(crate) struct WatchRegistry(Mutex<Vec<Weak<WatchRecord>>>);
+pub(crate) struct WatchRegistry {
+    watches: Mutex<Vec<Weak<WatchRecord>>>,
+    /// The name of the controller, once it runs.
+    controller: OnceLock<Arc<str>>,
+}
 
 impl WatchRegistry {
+    /// Sets the name of the controller, before its first watch.
+    pub(crate) fn set_controller(&self, name: &Arc<str>) {
+        self.controller.get_or_init(|| Arc::clone(name));
+    }
+
     fn add(&self, kind: &str, namespace: Option<&str>) -> Arc<WatchRecord> {
         let record = Arc::new(WatchRecord {
             kind: kind.to_owned(),
             namespace: namespace.map(str::to_owned),
             facts: Mutex::new(WatchFacts::new(Instant::now())),
+            metrics: WatchMetrics::new(self.controller.get().map_or("", |name| name), kind),
         });
-        let mut watches = self.0.lock();
+        let mut watches = self.watches.lock();
         watches.retain(|watch| watch.strong_count() > 0);
         watches.push(Arc::downgrade(&record));
         record
@@ -76,7 +89,7 @@ impl WatchRegistry {
 
     /// The watches that have not been dropped, in the order in which they were made.
     pub(crate) fn watches(&self) -> Vec<Arc<WatchRecord>> {
-        self.0.lock().iter().filter_map(Weak::upgrade).collect()
+        self.watches.lock().iter().filter_map(Weak::upgrade).collect()
     }
 }
 
@@ -87,6 +100,7 @@ pub(crate) struct WatchRecord {
     /// `None` for all namespaces, and for cluster-scoped kinds.
     pub(crate) namespace: Option<String>,
     facts: Mutex<WatchFacts>,
+    pub(crate) metrics: WatchMetrics,
 }
 
 impl WatchRecord {
@@ -115,7 +129,18 @@ impl WatchRecord {
         };
         let objects = step.emit.len() - usize::from(lists) - usize::from(synced || error.is_some());
         let outcome = StepOutcome { lists, objects, synced, error, wait: step.wait };
-        self.facts.lock().step(received, outcome, now);
+        let measurement = self.facts.lock().step(received, outcome, now);
+        self.metrics.record(measurement);
+    }
+}
+
+impl Drop for WatchRecord {
+    fn drop(&mut self) {
+        let gone = WatchMeasurement {
+            objects: self.facts.get_mut().objects_delta(0),
+            ..WatchMeasurement::default()
+        };
+        self.metrics.record(gone);
     }
 }
 
@@ -135,6 +160,17 @@ pub(super) enum Received {
 }
 
 impl Received {
+    /// The value of the label `type` of the metric.
+    fn event(self) -> Option<&'static str> {
+        match self {
+            Self::Added => Some("added"),
+            Self::Modified => Some("modified"),
+            Self::Deleted => Some("deleted"),
+            Self::Bookmark => Some("bookmark"),
+            Self::Page | Self::Opened | Self::Version | Self::Failure => None,
+        }
+    }
+
     pub(super) fn of<K: Clone>(input: &Input<K>) -> Self {
         match input {
             Input::Listed(Ok(_)) => Self::Page,
@@ -172,6 +208,8 @@ struct StepOutcome {
 /// What is known about a watch. No I/O, no clock.
 #[derive(Debug, Clone)]
 pub(crate) struct WatchFacts {
+    /// When the watch was made.
+    pub(crate) since: Instant,
     pub(crate) state: WatchState,
     /// When the watcher did anything last: received, failed or timed out.
     stepped: Instant,
@@ -194,6 +232,7 @@ pub(crate) struct WatchFacts {
 impl WatchFacts {
     fn new(now: Instant) -> Self {
         Self {
+            since: now,
             state: WatchState::Listing,
             stepped: now,
             wait: Duration::ZERO,
@@ -212,7 +251,20 @@ impl WatchFacts {
         after(self.stepped, self.wait)
     }
 
-    fn step(&mut self, received: Received, outcome: StepOutcome, now: Instant) {
+    /// By how much the number of objects has to change to be `after`.
+    fn objects_delta(&self, after: usize) -> i64 {
+        i64::try_from(after).unwrap_or(i64::MAX) - i64::try_from(self.objects).unwrap_or(i64::MAX)
+    }
+
+    fn step(&mut self, received: Received, outcome: StepOutcome, now: Instant) -> WatchMeasurement {
+        let before = self.objects;
+        let mut measurement = WatchMeasurement {
+            event: received.event(),
+            failed: outcome.error.is_some(),
+            restarted: received == Received::Opened && self.watches > 0,
+            relisted: outcome.lists && self.lists > 0,
+            objects: 0,
+        };
         (self.stepped, self.wait) = (now, outcome.wait);
         if received != Received::Failure {
             self.received = Some(now);
@@ -247,6 +299,8 @@ impl WatchFacts {
         if !outcome.wait.is_zero() {
             self.state = WatchState::BackingOff;
         }
+        measurement.objects = -self.objects_delta(before);
+        measurement
     }
 }
 

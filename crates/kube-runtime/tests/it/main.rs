@@ -20,6 +20,8 @@ mod leader_election;
 mod leaks;
 mod logging;
 mod max_durations;
+#[cfg(feature = "metrics")]
+mod metrics;
 mod missed_related_events;
 mod monitor;
 mod namespaces;

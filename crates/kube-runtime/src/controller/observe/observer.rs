@@ -5,28 +5,39 @@ use super::{
     name::UniqueName,
     observation::{Observation, Running},
     outcome::{ReconcileOutcome, message_of},
-    snapshot::ControllerState,
+    snapshot::{ControllerState, is_retry},
 };
 use crate::{
-    controller::{action::Action, error::Error, request::ReconcileReason},
+    controller::{
+        action::{Action, Requeue},
+        error::Error,
+        request::ReconcileReason,
+    },
+    measure::{ControllerMetrics, Finished, Refresh, WatchMetrics, register},
     queue::Queue,
     reflector::ObjectKey,
     watcher::WatchRegistry,
 };
-use std::{error::Error as StdError, hash::Hash, sync::Arc, time::Duration};
+use ahash::AHashMap;
+use std::{error::Error as StdError, fmt, hash::Hash, sync::Arc, time::Duration};
 use tokio::time::Instant;
 
 /// Notes what the runner does. When it is dropped, the controller has ended.
 ///
 /// Each call costs one lock that is held for a few assignments, and nothing if the controller is not observed.
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub(in crate::controller) struct Observer(Option<Active>);
 
-#[derive(Debug)]
 struct Active {
-    observation: Arc<Observation>,
+    observed: Arc<Observed>,
     /// Kept until the controller has ended.
     _name: UniqueName,
+}
+
+/// A running controller.
+pub(in crate::controller) struct Observed {
+    observation: Arc<Observation>,
+    metrics: ControllerMetrics,
 }
 
 impl Observer {
@@ -41,12 +52,21 @@ impl Observer {
         facts.name = Arc::clone(name.get());
         facts.max_concurrent = max_concurrent;
         drop(facts);
-        Self(Some(Active { observation, _name: name }))
+        let metrics = ControllerMetrics::new(name.get(), &observation.kind, max_concurrent);
+        observation.watches.set_controller(name.get());
+        let observed = Arc::new(Observed { observation, metrics });
+        register(&observed);
+        Self(Some(Active { observed, _name: name }))
     }
 
     /// Where the watches of the controller are registered.
     pub(in crate::controller) fn watches(&self) -> Option<Arc<WatchRegistry>> {
-        self.0.as_ref().map(|active| Arc::clone(&active.observation.watches))
+        self.0.as_ref().map(|active| Arc::clone(&active.observed.observation.watches))
+    }
+
+    /// What has gauges that change with time alone.
+    pub(in crate::controller) fn observed(&self) -> Option<Arc<Observed>> {
+        self.0.as_ref().map(|active| Arc::clone(&active.observed))
     }
 
     /// The runner waits for an event: every key that may start has started.
@@ -55,11 +75,14 @@ impl Observer {
         state: ControllerState,
         queue: &Queue<K, P>,
     ) {
-        let Some(Active { observation, .. }) = &self.0 else { return };
+        let Some(Active { observed, .. }) = &self.0 else { return };
         let numbers = queue.numbers();
-        let mut facts = observation.facts.lock();
+        let mut facts = observed.observation.facts.lock();
         facts.state = state;
+        let added = numbers.adds - facts.queue.adds;
         facts.queue = numbers;
+        drop(facts);
+        observed.metrics.queue(numbers.changes, numbers.background, added);
     }
 
     /// A reconcile starts, after its object was due for `waited`.
@@ -70,9 +93,10 @@ impl Observer {
         attempt: u32,
         waited: Duration,
     ) {
-        let Some(Active { observation, .. }) = &self.0 else { return };
+        let Some(Active { observed, .. }) = &self.0 else { return };
+        observed.metrics.started(waited);
         let running = Running { started: Instant::now(), reason: reason.clone(), attempt, waited };
-        observation.facts.lock().running.insert(Arc::clone(key), Arc::new(running));
+        observed.observation.facts.lock().running.insert(Arc::clone(key), Arc::new(running));
     }
 
     /// A reconcile has ended. Returns how.
@@ -83,11 +107,12 @@ impl Observer {
         error: Option<&Error<E, Q>>,
     ) -> ReconcileOutcome {
         let outcome = ReconcileOutcome::of(action, error);
-        let Some(Active { observation, .. }) = &self.0 else { return outcome };
+        let Some(Active { observed, .. }) = &self.0 else { return outcome };
         let message = error.map(message_of);
         let now = Instant::now();
-        let mut facts = observation.facts.lock();
-        let attempt = facts.running.remove(key).map_or(1, |running| running.attempt);
+        let mut facts = observed.observation.facts.lock();
+        let (attempt, started) =
+            facts.running.remove(key).map_or((1, now), |running| (running.attempt, running.started));
         facts.totals.count(outcome, action);
         match message.filter(|_| outcome.is_failure()) {
             Some(message) => {
@@ -96,20 +121,58 @@ impl Observer {
             }
             None => facts.failures.forget(key),
         }
+        drop(facts);
+        observed.metrics.finished(Finished {
+            result: outcome.result(),
+            failed: outcome.is_failure(),
+            panicked: outcome == ReconcileOutcome::Panicked,
+            timed_out: outcome == ReconcileOutcome::TimedOut,
+            retried: is_retry(outcome, action),
+            final_: action.next_run() == Requeue::Never,
+            elapsed: now - started,
+        });
         outcome
     }
 
     /// An object that was to be reconciled does not exist.
     pub(in crate::controller) fn gone(&self, key: &ObjectKey) {
-        if let Some(Active { observation, .. }) = &self.0 {
-            observation.facts.lock().failures.forget(key);
+        if let Some(Active { observed, .. }) = &self.0 {
+            observed.observation.facts.lock().failures.forget(key);
         }
+    }
+}
+
+impl Refresh for Observed {
+    fn refresh(&self, now: Instant) {
+        let Self { observation, metrics } = self;
+        let facts = observation.facts.lock();
+        let cache = facts.cache.clone();
+        let running = facts.running.values().map(|running| now.saturating_duration_since(running.started));
+        let running: Vec<_> = running.collect();
+        drop(facts);
+        metrics.refresh(running.into_iter(), cache.map_or(0, |cache| cache.objects()));
+        // The watches of one kind share a time series: that of the longest silent one.
+        let watches = observation.watches.watches();
+        let mut ages: AHashMap<&str, (Duration, &WatchMetrics)> = AHashMap::new();
+        for watch in &watches {
+            let facts = watch.facts();
+            let age = now.saturating_duration_since(facts.received.unwrap_or(facts.since));
+            let longest = ages.entry(&watch.kind).or_insert((age, &watch.metrics));
+            longest.0 = longest.0.max(age);
+        }
+        ages.into_values().for_each(|(age, metrics)| metrics.set_age(age));
+    }
+}
+
+impl fmt::Debug for Observer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Observer").field(&self.0.as_ref().map(|active| &active.observed.observation)).finish()
     }
 }
 
 impl Drop for Active {
     fn drop(&mut self) {
-        let mut facts = self.observation.facts.lock();
+        let mut facts = self.observed.observation.facts.lock();
         facts.state = ControllerState::Stopped;
         facts.queue = Default::default();
         let running = std::mem::take(&mut facts.running);

@@ -57,6 +57,11 @@ impl ReconcileOutcome {
         }
     }
 
+    /// The value of the label `result`, which has fewer values in Go. Revoked reconciles are not counted there.
+    pub(super) fn result(self) -> &'static str {
+        if self.is_failure() { "error" } else { self.as_str() }
+    }
+
     pub(super) fn is_failure(self) -> bool {
         matches!(self, Self::Error | Self::Panicked | Self::TimedOut)
     }
@@ -72,7 +77,8 @@ pub(super) fn message_of<E: StdError + 'static, Q: StdError + 'static>(error: &E
     let mut message =
         message.unwrap_or_else(|panic| format!("an error whose message cannot be printed: {panic}"));
     if message.len() > MAX_MESSAGE {
-        message.truncate(message.floor_char_boundary(MAX_MESSAGE));
+        let end = (0..=MAX_MESSAGE).rev().find(|index| message.is_char_boundary(*index));
+        message.truncate(end.unwrap_or(0));
         message.push('…');
     }
     message

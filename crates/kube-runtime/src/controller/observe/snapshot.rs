@@ -131,6 +131,9 @@ pub struct WatchSnapshot {
     pub kind: String,
     /// The watched namespace; `None` for all, and for cluster-scoped kinds.
     pub namespace: Option<String>,
+    /// How long ago it was made.
+    #[serde(rename = "age_seconds", serialize_with = "seconds")]
+    pub age: Duration,
     /// What it does.
     pub state: WatchState,
     /// Whether its first list is complete.
@@ -288,6 +291,7 @@ impl WatchSnapshot {
         Self {
             kind: watch.kind.clone(),
             namespace: watch.namespace.clone(),
+            age: age(facts.since),
             state: facts.state,
             synced: facts.synced,
             objects: facts.objects,

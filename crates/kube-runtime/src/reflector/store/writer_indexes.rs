@@ -52,10 +52,8 @@ impl<K: Lookup + 'static> WriterIndexes<K> {
     pub(super) fn keys_of_current(&self, object: &K) -> Vec<IndexKeys> {
         self.declared.keys(object, |message| {
             let key = ObjectKey::of(object);
-            let (namespace, name) = (key.namespace.as_deref(), &*key.name);
             tracing::warn!(
-                namespace,
-                name,
+                "object.ref" = %key,
                 message,
                 "an index function panicked at the state of an object before its last change"
             );
@@ -64,10 +62,8 @@ impl<K: Lookup + 'static> WriterIndexes<K> {
 
     fn report_panic(&self, object: &K, message: String) {
         let key = ObjectKey::of(object);
-        let (namespace, name) = (key.namespace.as_deref(), &*key.name);
         tracing::error!(
-            namespace,
-            name,
+            "object.ref" = %key,
             message,
             "an index function panicked: the index does not find this object"
         );

@@ -1,0 +1,124 @@
+//! The metrics of one controller and its queue.
+
+use super::{Finished, names};
+use metrics::{Counter, Gauge, Histogram, counter, gauge, histogram};
+use std::time::Duration;
+
+/// The values of the label `result`.
+const RESULTS: [&str; 4] = ["success", "requeue", "requeue_after", "error"];
+
+/// The handles of one controller. Each time series has one writer, because controllers have different names.
+pub(crate) struct ControllerMetrics {
+    results: [Counter; RESULTS.len()],
+    errors: Counter,
+    terminal_errors: Counter,
+    panics: Counter,
+    timeouts: Counter,
+    time: Histogram,
+    active: Gauge,
+    changes: Gauge,
+    background: Gauge,
+    adds: Counter,
+    retries: Counter,
+    queue_duration: Histogram,
+    work_duration: Histogram,
+    unfinished: Gauge,
+    longest: Gauge,
+    objects: Gauge,
+}
+
+impl ControllerMetrics {
+    /// Looks the handles up, and sets counters and gauges to their initial values, so that they are exported from the start.
+    pub(crate) fn new(controller: &str, kind: &str, max_concurrent: u16) -> Self {
+        names::describe();
+        let (name, kind) = (controller.to_owned(), kind.to_owned());
+        let of_controller = |metric: &'static str| counter!(metric, "controller" => name.clone());
+        let of_queue = [("name", name.clone()), ("controller", name.clone())];
+        let depth = |priority: &'static str| gauge!(names::QUEUE_DEPTH, "name" => name.clone(), "controller" => name.clone(), "priority" => priority);
+        let limit = if max_concurrent == 0 { f64::INFINITY } else { max_concurrent.into() };
+        gauge!(names::MAX_CONCURRENT, "controller" => name.clone()).set(limit);
+        let metrics = Self {
+            results: RESULTS
+                .map(|result| counter!(names::RECONCILES, "controller" => name.clone(), "result" => result)),
+            errors: of_controller(names::ERRORS),
+            terminal_errors: of_controller(names::TERMINAL_ERRORS),
+            panics: of_controller(names::PANICS),
+            timeouts: of_controller(names::TIMEOUTS),
+            time: histogram!(names::TIME, "controller" => name.clone()),
+            active: gauge!(names::ACTIVE, "controller" => name.clone()),
+            changes: depth("0"),
+            background: depth("-100"),
+            adds: counter!(names::QUEUE_ADDS, &of_queue),
+            retries: counter!(names::QUEUE_RETRIES, &of_queue),
+            queue_duration: histogram!(names::QUEUE_DURATION, &of_queue),
+            work_duration: histogram!(names::WORK_DURATION, &of_queue),
+            unfinished: gauge!(names::UNFINISHED, &of_queue),
+            longest: gauge!(names::LONGEST, &of_queue),
+            objects: gauge!(names::STORE_OBJECTS, "controller" => name.clone(), "kind" => kind),
+        };
+        let counters = [&metrics.errors, &metrics.terminal_errors, &metrics.panics, &metrics.timeouts];
+        for counter in metrics.results.iter().chain(counters).chain([&metrics.adds, &metrics.retries]) {
+            counter.increment(0);
+        }
+        metrics.clear();
+        metrics
+    }
+
+    /// The queue now, and how many keys were added to it since the last call.
+    pub(crate) fn queue(&self, changes: usize, background: usize, adds: u64) {
+        self.changes.set(changes as f64);
+        self.background.set(background as f64);
+        self.adds.increment(adds);
+    }
+
+    pub(crate) fn started(&self, waited: Duration) {
+        self.active.increment(1);
+        self.queue_duration.record(waited);
+    }
+
+    pub(crate) fn finished(&self, finished: Finished) {
+        self.active.decrement(1);
+        if let Some(index) = RESULTS.iter().position(|result| *result == finished.result) {
+            self.results[index].increment(1);
+        }
+        let failed = finished.failed;
+        let counts = [
+            (&self.errors, failed),
+            (&self.terminal_errors, failed && finished.final_),
+            (&self.panics, finished.panicked),
+            (&self.timeouts, finished.timed_out),
+            (&self.retries, finished.retried),
+        ];
+        for (counter, counts) in counts {
+            counter.increment(counts.into());
+        }
+        self.time.record(finished.elapsed);
+        self.work_duration.record(finished.elapsed);
+    }
+
+    /// How long the running reconciles have been running, and the number of objects in the store.
+    pub(crate) fn refresh(&self, running: impl Iterator<Item = Duration>, objects: usize) {
+        let (sum, longest) = running.fold((0.0, 0.0_f64), |(sum, longest), elapsed| {
+            let seconds = elapsed.as_secs_f64();
+            (sum + seconds, longest.max(seconds))
+        });
+        self.unfinished.set(sum);
+        self.longest.set(longest);
+        self.objects.set(objects as f64);
+    }
+
+    fn clear(&self) {
+        for gauge in
+            [&self.active, &self.changes, &self.background, &self.unfinished, &self.longest, &self.objects]
+        {
+            gauge.set(0.0);
+        }
+    }
+}
+
+impl Drop for ControllerMetrics {
+    /// The controller has ended: nothing waits or runs any more.
+    fn drop(&mut self) {
+        self.clear();
+    }
+}

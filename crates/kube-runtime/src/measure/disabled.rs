@@ -1,0 +1,56 @@
+//! Without the feature `metrics`: nothing is measured.
+
+use super::{Finished, Refresh, WatchMeasurement};
+use futures::Stream;
+use std::{sync::Arc, time::Duration};
+
+pub(crate) const ENABLED: bool = false;
+
+#[derive(Debug)]
+pub(crate) struct ControllerMetrics;
+
+impl ControllerMetrics {
+    pub(crate) fn new(_controller: &str, _kind: &str, _max_concurrent: u16) -> Self {
+        Self
+    }
+
+    pub(crate) fn queue(&self, _changes: usize, _background: usize, _adds: u64) {}
+
+    pub(crate) fn started(&self, _waited: Duration) {}
+
+    pub(crate) fn finished(&self, _finished: Finished) {}
+
+    pub(crate) fn refresh(&self, _running: impl Iterator<Item = Duration>, _objects: usize) {}
+}
+
+#[derive(Debug)]
+pub(crate) struct WatchMetrics;
+
+impl WatchMetrics {
+    pub(crate) fn new(_controller: &str, _kind: &str) -> Self {
+        Self
+    }
+
+    pub(crate) fn record(&self, _step: WatchMeasurement) {}
+
+    pub(crate) fn set_age(&self, _age: Duration) {}
+}
+
+#[derive(Debug)]
+pub(crate) struct ElectionMetrics;
+
+impl ElectionMetrics {
+    pub(crate) fn new(_lease: &str) -> Self {
+        Self
+    }
+
+    pub(crate) fn leads(&self, _leads: bool) {}
+
+    pub(crate) fn slow_path(&self) {}
+}
+
+pub(crate) fn register<R: Refresh + 'static>(_refreshed: &Arc<R>) {}
+
+pub(crate) fn ticking<S: Stream, R>(stream: S, _refreshed: Option<Arc<R>>) -> S {
+    stream
+}

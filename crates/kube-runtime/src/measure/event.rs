@@ -1,0 +1,39 @@
+//! What is measured, with and without the feature `metrics`.
+
+use std::time::Duration;
+use tokio::time::Instant;
+
+/// The end of a reconcile.
+#[derive(Debug, Clone, Copy)]
+#[cfg_attr(not(feature = "metrics"), expect(dead_code, reason = "nothing is recorded"))]
+pub(crate) struct Finished {
+    /// A value of the label `result`.
+    pub(crate) result: &'static str,
+    pub(crate) failed: bool,
+    pub(crate) panicked: bool,
+    pub(crate) timed_out: bool,
+    /// Whether its object is queued again with backoff, or after a failure.
+    pub(crate) retried: bool,
+    /// Whether its object is not queued again.
+    pub(crate) final_: bool,
+    pub(crate) elapsed: Duration,
+}
+
+/// A step of a watch.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct WatchMeasurement {
+    /// A value of the label `type`, if an event was received.
+    pub(crate) event: Option<&'static str>,
+    pub(crate) failed: bool,
+    pub(crate) restarted: bool,
+    pub(crate) relisted: bool,
+    /// By how much the number of objects changed.
+    pub(crate) objects: i64,
+}
+
+/// Something whose gauges change with time alone.
+pub(crate) trait Refresh: Send + Sync {
+    /// Sets the gauges.
+    #[cfg_attr(not(feature = "metrics"), expect(dead_code, reason = "nothing is recorded"))]
+    fn refresh(&self, now: Instant);
+}

@@ -1,0 +1,65 @@
+//! The metrics of one watch.
+
+use super::{WatchMeasurement, names};
+use metrics::{Counter, Gauge, counter, gauge};
+use std::{fmt, time::Duration};
+
+/// The values of the label `type`.
+const EVENTS: [&str; 4] = ["added", "modified", "deleted", "bookmark"];
+
+/// The handles of one watch. The watches of one kind of a controller, in several namespaces, add to the same time series.
+pub(crate) struct WatchMetrics {
+    events: [Counter; EVENTS.len()],
+    errors: Counter,
+    restarts: Counter,
+    relists: Counter,
+    objects: Gauge,
+    age: Gauge,
+}
+
+impl WatchMetrics {
+    pub(crate) fn new(controller: &str, kind: &str) -> Self {
+        let labels = [("controller", controller.to_owned()), ("kind", kind.to_owned())];
+        let event = |event: &'static str| {
+            let [controller, kind] = labels.clone();
+            counter!(names::WATCH_EVENTS, "controller" => controller.1, "kind" => kind.1, "type" => event)
+        };
+        let metrics = Self {
+            events: EVENTS.map(event),
+            errors: counter!(names::WATCH_ERRORS, &labels),
+            restarts: counter!(names::WATCH_RESTARTS, &labels),
+            relists: counter!(names::WATCH_RELISTS, &labels),
+            objects: gauge!(names::WATCH_OBJECTS, &labels),
+            age: gauge!(names::WATCH_AGE, &labels),
+        };
+        let counters = [&metrics.errors, &metrics.restarts, &metrics.relists];
+        metrics.events.iter().chain(counters).for_each(|counter| counter.increment(0));
+        metrics.objects.increment(0.0);
+        metrics.age.set(0.0);
+        metrics
+    }
+
+    pub(crate) fn record(&self, step: WatchMeasurement) {
+        if let Some(index) = EVENTS.iter().position(|event| Some(*event) == step.event) {
+            self.events[index].increment(1);
+        }
+        let counts =
+            [(&self.errors, step.failed), (&self.restarts, step.restarted), (&self.relists, step.relisted)];
+        for (counter, _) in counts.into_iter().filter(|(_, counts)| *counts) {
+            counter.increment(1);
+        }
+        if step.objects != 0 {
+            self.objects.increment(step.objects as f64);
+        }
+    }
+
+    pub(crate) fn set_age(&self, age: Duration) {
+        self.age.set(age.as_secs_f64());
+    }
+}
+
+impl fmt::Debug for WatchMetrics {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("WatchMetrics")
+    }
+}
