@@ -9,5 +9,6 @@
 
 pub mod debug;
 pub mod health;
+pub mod manager;
 pub mod metrics;
 pub mod webhook;
