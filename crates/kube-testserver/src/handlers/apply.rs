@@ -71,7 +71,7 @@ pub(super) fn apply(cluster: &mut ClusterState, call: &Call) -> Result<ApiRespon
     match stored {
         Some(_) => update::change(cluster, call, &options, object, ownership),
         None if meta::text(&object, "resourceVersion").is_some() => Err(call.stale()),
-        None => create::insert(cluster, call, &options, object, ownership),
+        None => create::insert_by_name(cluster, call, &options, object, ownership),
     }
 }
 

@@ -9,7 +9,8 @@ use super::{
     write,
 };
 use crate::{
-    cluster::ClusterState, meta, route::WriteOptions, status_error::StatusError, store::Key, strategy,
+    auth::AuthorizationAttributes, cluster::ClusterState, meta, route::WriteOptions,
+    status_error::StatusError, store::Key, strategy,
 };
 
 pub(super) fn create(cluster: &mut ClusterState, call: &Call) -> Result<ApiResponse, StatusError> {
@@ -24,6 +25,31 @@ pub(super) fn create(cluster: &mut ClusterState, call: &Call) -> Result<ApiRespo
     options.duplicates = body::duplicates(call);
     write::set_namespace(call, &mut object)?;
     insert(cluster, call, &options, object, Ownership::FromDiff)
+}
+
+/// Creates an object by an update or an apply patch, which needs the verb `create` too.
+pub(super) fn insert_by_name(
+    cluster: &mut ClusterState,
+    call: &Call,
+    options: &WriteOptions,
+    object: Value,
+    ownership: Ownership,
+) -> Result<ApiResponse, StatusError> {
+    if cluster.enforces_rbac() {
+        let attributes = AuthorizationAttributes::Resource {
+            verb: "create".to_owned(),
+            group: call.endpoint.group().to_owned(),
+            resource: call.endpoint.plural().to_owned(),
+            namespace: call.namespace.clone().unwrap_or_default(),
+            name: call.object_name().to_owned(),
+        };
+        if cluster.rbac_authorizer().allows(&call.user, &attributes).is_none() {
+            let (group, plural) = (call.endpoint.group(), call.endpoint.plural());
+            // Genuine servers give no reason either.
+            return Err(StatusError::forbidden(group, plural, call.object_name(), ""));
+        }
+    }
+    insert(cluster, call, options, object, ownership)
 }
 
 /// Creates `object`, whose type has been checked.

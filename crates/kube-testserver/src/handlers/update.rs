@@ -46,7 +46,7 @@ fn put_new(
         return Err(wrong_uid(call, uid, ""));
     }
     meta::set(&mut object, "resourceVersion", Value::Null);
-    create::insert(cluster, call, options, object, Ownership::FromDiff)
+    create::insert_by_name(cluster, call, options, object, Ownership::FromDiff)
 }
 
 /// Stores `new` as the next version of an existing object.

@@ -274,3 +274,27 @@ async fn without_rbac_credentials_are_ignored() {
     let reply = client.send("GET", CONFIG_MAPS, &[("authorization", "Bearer unknown")], "").await;
     assert_eq!(reply.code, 200);
 }
+
+#[tokio::test(start_paused = true)]
+async fn an_apply_patch_that_creates_needs_create_too() {
+    let client = guarded();
+    let rule = |verbs: Value| json!([{"apiGroups": [""], "resources": ["configmaps"], "verbs": verbs, "resourceNames": ["a"]}]);
+    let apply = async |value: &str| {
+        let headers = [ANN, ("content-type", "application/apply-patch+yaml")];
+        let body = format!(
+            r#"{{"apiVersion":"v1","kind":"ConfigMap","metadata":{{"name":"a"}},"data":{{"a":"{value}"}}}}"#
+        );
+        let reply = client.send("PATCH", &format!("{CONFIG_MAPS}/a?fieldManager=ann"), &headers, &body).await;
+        (reply.code.as_u16(), reply.body)
+    };
+    grant(&client, "ann", rule(json!(["patch"]))).await;
+    let (code, body) = apply("1").await;
+    assert_eq!((code, body["message"].as_str().unwrap()), (403, "configmaps \"a\" is forbidden: "));
+    let role = format!("{RBAC}/namespaces/default/roles/ann");
+    let patch = json!({"rules": rule(json!(["patch", "create"]))}).to_string();
+    client.send("PATCH", &role, &[("content-type", "application/merge-patch+json")], &patch).await;
+    assert_eq!(apply("1").await.0, 201, "a rule with the name permits it");
+    let patch = json!({"rules": rule(json!(["patch"]))}).to_string();
+    client.send("PATCH", &role, &[("content-type", "application/merge-patch+json")], &patch).await;
+    assert_eq!(apply("2").await.0, 200, "only the creation needs it");
+}
