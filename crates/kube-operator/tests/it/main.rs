@@ -2,4 +2,5 @@
 
 #![allow(clippy::unwrap_used, reason = "a failed step fails the test")]
 
+mod rbac;
 mod webhooks;

@@ -1,0 +1,17 @@
+//! The permissions that a program needs, from the requests that it makes.
+//!
+//! [`RbacRecorder`] is a tower layer for the client. Run the program's tests through it, and write the recorded
+//! [`Permissions`] as `ClusterRole` and `Role`:
+//!
+//! - `access`: from a request to the permissions that it needs.
+//! - `recorder`: the layer.
+//! - `permissions`: merges permissions into rules.
+//! - `yaml`: writes the roles as manifests.
+
+mod access;
+mod permissions;
+mod recorder;
+mod yaml;
+
+pub use permissions::Permissions;
+pub use recorder::{RbacRecorder, Recorded, RecordedFuture};

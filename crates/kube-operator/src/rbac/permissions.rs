@@ -1,0 +1,296 @@
+//! Merging permissions into the rules of roles.
+
+use super::{
+    access::{Access, ResourceAccess},
+    yaml,
+};
+use k8s_openapi::{
+    api::rbac::v1::{ClusterRole, PolicyRule, Role},
+    apimachinery::pkg::apis::meta::v1::ObjectMeta,
+};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// What a program may do: the least that its recorded requests need. Made by
+/// [`RbacRecorder::permissions`](super::RbacRecorder::permissions).
+///
+/// Requests without a namespace need a `ClusterRole`, those in a namespace a `Role` in it; what the `ClusterRole` permits already is not
+/// repeated in a `Role`. The same requests in any order give the same rules: sorted by API group, resource and name; resources of a group
+/// with equal verbs share a rule.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Permissions {
+    accesses: BTreeSet<Access>,
+    with_names: bool,
+}
+
+type Text = BTreeSet<String>;
+
+/// Verbs by resource, and by object for rules with names.
+type Verbs = BTreeMap<ResourceKey, BTreeSet<&'static str>>;
+
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+struct ResourceKey {
+    group: String,
+    resource: String,
+    name: Option<String>,
+}
+
+impl Permissions {
+    pub(super) fn new(accesses: BTreeSet<Access>) -> Self {
+        Self { accesses, with_names: false }
+    }
+
+    /// Restricts the verbs on single objects to the names that were used, by `resourceNames`.
+    ///
+    /// For programs that use few objects with fixed names, such as a Lease or a configuration. Creations and requests of collections
+    /// cannot be restricted, except lists and watches of one object.
+    #[must_use]
+    pub fn with_resource_names(self) -> Self {
+        Self { with_names: true, ..self }
+    }
+
+    /// The permissions of both.
+    #[must_use]
+    pub fn union(mut self, other: Self) -> Self {
+        self.accesses.extend(other.accesses);
+        self
+    }
+
+    /// Whether nothing was recorded.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.accesses.is_empty()
+    }
+
+    /// The role for requests without a namespace; `None` if there are none.
+    #[must_use]
+    pub fn cluster_role(&self, name: &str) -> Option<ClusterRole> {
+        let mut rules = rules(self.verbs(None));
+        rules.extend(self.path_rules());
+        let metadata = ObjectMeta { name: Some(name.to_owned()), ..ObjectMeta::default() };
+        (!rules.is_empty()).then(|| ClusterRole { metadata, rules: Some(rules), ..ClusterRole::default() })
+    }
+
+    /// One role for each namespace, sorted by namespace, for requests that the cluster role does not permit.
+    #[must_use]
+    pub fn roles(&self, name: &str) -> Vec<Role> {
+        let everywhere = self.verbs(None);
+        let namespaces: BTreeSet<&str> = self.resources().filter_map(|it| it.namespace.as_deref()).collect();
+        let role = |namespace: &str| {
+            let mut verbs = self.verbs(Some(namespace));
+            for (key, verbs) in &mut verbs {
+                let all_names = ResourceKey { name: None, ..key.clone() };
+                let permitted: Vec<_> =
+                    [key, &all_names].into_iter().filter_map(|key| everywhere.get(key)).collect();
+                verbs.retain(|verb| !permitted.iter().any(|permitted| permitted.contains(verb)));
+            }
+            verbs.retain(|_, verbs| !verbs.is_empty());
+            let metadata = ObjectMeta {
+                name: Some(name.to_owned()),
+                namespace: Some(namespace.to_owned()),
+                ..ObjectMeta::default()
+            };
+            (!verbs.is_empty()).then(|| Role { metadata, rules: Some(rules(verbs)) })
+        };
+        namespaces.into_iter().filter_map(role).collect()
+    }
+
+    /// The roles as YAML documents, the cluster role first. Empty if nothing was recorded.
+    ///
+    /// Bind them to the service account of the program by a `ClusterRoleBinding` and a `RoleBinding` for each namespace.
+    #[must_use]
+    pub fn to_yaml(&self, name: &str) -> String {
+        let cluster_role = self.cluster_role(name);
+        let cluster_role =
+            cluster_role.iter().map(|it| yaml::manifest("ClusterRole", &it.metadata, it.rules.as_deref()));
+        let roles = self.roles(name);
+        let roles = roles.iter().map(|it| yaml::manifest("Role", &it.metadata, it.rules.as_deref()));
+        cluster_role.chain(roles).collect::<Vec<_>>().join("---\n")
+    }
+
+    fn resources(&self) -> impl Iterator<Item = &ResourceAccess> {
+        self.accesses.iter().filter_map(|access| match access {
+            Access::Resource(access) => Some(access),
+            Access::Path { .. } => None,
+        })
+    }
+
+    fn verbs(&self, namespace: Option<&str>) -> Verbs {
+        let mut verbs = Verbs::new();
+        for access in self.resources().filter(|it| it.namespace.as_deref() == namespace) {
+            let ResourceAccess { group, resource, name, verb, .. } = access;
+            let name = name.clone().filter(|_| self.with_names);
+            let key = ResourceKey { group: group.clone(), resource: resource.clone(), name };
+            verbs.entry(key).or_default().insert(verb);
+        }
+        verbs
+    }
+
+    fn path_rules(&self) -> Vec<PolicyRule> {
+        let mut by_path: BTreeMap<&str, Text> = BTreeMap::new();
+        for access in &self.accesses {
+            if let Access::Path { path, verb } = access {
+                by_path.entry(path).or_default().insert(verb.clone());
+            }
+        }
+        let mut by_verbs: BTreeMap<Text, Vec<String>> = BTreeMap::new();
+        by_path
+            .into_iter()
+            .for_each(|(path, verbs)| by_verbs.entry(verbs).or_default().push(path.to_owned()));
+        let rule = |(verbs, paths): (Text, Vec<String>)| PolicyRule {
+            non_resource_urls: Some(paths),
+            verbs: verbs.into_iter().collect(),
+            ..PolicyRule::default()
+        };
+        by_verbs.into_iter().map(rule).collect()
+    }
+}
+
+/// The rules: names of one resource with equal verbs share a rule, then resources of one group with equal names and verbs.
+fn rules(verbs: Verbs) -> Vec<PolicyRule> {
+    let mut names: BTreeMap<(String, String, Text, bool), Text> = BTreeMap::new();
+    for (ResourceKey { group, resource, name }, verbs) in verbs {
+        let verbs: Text = verbs.into_iter().map(str::to_owned).collect();
+        names.entry((group, resource, verbs, name.is_some())).or_default().extend(name);
+    }
+    let mut resources: BTreeMap<(String, Text, Text), Text> = BTreeMap::new();
+    for ((group, resource, verbs, _), names) in names {
+        resources.entry((group, names, verbs)).or_default().insert(resource);
+    }
+    let mut sorted: Vec<_> = resources
+        .into_iter()
+        .map(|((group, names, verbs), resources)| (group, resources, names, verbs))
+        .collect();
+    sorted.sort();
+    let list = |texts: Text| texts.into_iter().collect::<Vec<_>>();
+    let rule = |(group, resources, names, verbs): (String, Text, Text, Text)| PolicyRule {
+        api_groups: Some(vec![group]),
+        resources: Some(list(resources)),
+        resource_names: (!names.is_empty()).then(|| list(names)),
+        verbs: list(verbs),
+        ..PolicyRule::default()
+    };
+    sorted.into_iter().map(rule).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rbac::access::Target;
+    use http::HeaderMap;
+
+    fn recorded(requests: &[&str]) -> Permissions {
+        let mut accesses = BTreeSet::new();
+        for request in requests {
+            let (method, uri) = request.split_once(' ').unwrap();
+            let target = Target::of(&method.parse().unwrap(), &uri.parse().unwrap(), &HeaderMap::new());
+            accesses.extend(target.accesses().cloned());
+        }
+        Permissions::new(accesses)
+    }
+
+    /// The rules of the roles, without their headers.
+    fn text(permissions: &Permissions) -> String {
+        let yaml = permissions.to_yaml("op");
+        let lines =
+            yaml.lines().filter(|line| !line.starts_with("apiVersion") && !line.starts_with("metadata"));
+        lines.filter(|line| !line.contains("name: \"op\"")).collect::<Vec<_>>().join("\n")
+    }
+
+    #[test]
+    fn verbs_of_a_resource_and_resources_with_equal_verbs_share_a_rule() {
+        let permissions = recorded(&[
+            "GET /api/v1/secrets?watch=1",
+            "GET /api/v1/secrets",
+            "GET /api/v1/configmaps",
+            "GET /apis/apps/v1/deployments",
+            "GET /api/v1/configmaps?watch=1",
+            "PATCH /apis/apps/v1/namespaces/a/deployments/web",
+            "PATCH /apis/apps/v1/namespaces/a/deployments/web/status",
+        ]);
+        let expected = "\
+kind: ClusterRole
+rules:
+- apiGroups: [\"\"]
+  resources: [\"configmaps\",\"secrets\"]
+  verbs: [\"list\",\"watch\"]
+- apiGroups: [\"apps\"]
+  resources: [\"deployments\"]
+  verbs: [\"list\"]
+---
+kind: Role
+  namespace: \"a\"
+rules:
+- apiGroups: [\"apps\"]
+  resources: [\"deployments\",\"deployments/status\"]
+  verbs: [\"patch\"]";
+        assert_eq!(text(&permissions), expected);
+    }
+
+    #[test]
+    fn a_role_does_not_repeat_the_cluster_role() {
+        let permissions = recorded(&[
+            "GET /api/v1/pods",
+            "GET /api/v1/namespaces/a/pods",
+            "GET /api/v1/namespaces/b/pods/x",
+        ]);
+        let roles = permissions.roles("op");
+        assert_eq!(roles.len(), 1);
+        assert_eq!(roles[0].metadata.namespace.as_deref(), Some("b"));
+        assert_eq!(roles[0].rules.as_ref().unwrap()[0].verbs, ["get"]);
+    }
+
+    #[test]
+    fn names_restrict_single_objects_only() {
+        let permissions = recorded(&[
+            "GET /api/v1/namespaces/a/configmaps/x",
+            "GET /api/v1/namespaces/a/configmaps/y",
+            "PATCH /api/v1/namespaces/a/configmaps/y",
+            "POST /api/v1/namespaces/a/configmaps",
+            "GET /api/v1/namespaces/a/configmaps?watch=1&fieldSelector=metadata.name%3Dx",
+        ]);
+        let expected = "\
+kind: Role
+  namespace: \"a\"
+rules:
+- apiGroups: [\"\"]
+  resources: [\"configmaps\"]
+  verbs: [\"create\"]
+- apiGroups: [\"\"]
+  resources: [\"configmaps\"]
+  resourceNames: [\"x\"]
+  verbs: [\"get\",\"watch\"]
+- apiGroups: [\"\"]
+  resources: [\"configmaps\"]
+  resourceNames: [\"y\"]
+  verbs: [\"get\",\"patch\"]";
+        assert_eq!(text(&permissions.clone().with_resource_names()), expected);
+        let merged = permissions.roles("op")[0].rules.clone().unwrap().remove(0);
+        assert_eq!(merged.verbs, ["create", "get", "patch", "watch"]);
+    }
+
+    #[test]
+    fn paths_that_are_not_resources_are_in_the_cluster_role() {
+        let permissions = recorded(&["GET /version", "GET /apis", "POST /odd"]);
+        let expected = "\
+kind: ClusterRole
+rules:
+- nonResourceURLs: [\"/apis\",\"/version\"]
+  verbs: [\"get\"]
+- nonResourceURLs: [\"/odd\"]
+  verbs: [\"post\"]";
+        assert_eq!(text(&permissions), expected);
+        assert_eq!(recorded(&[]).to_yaml("op"), "");
+        assert!(recorded(&[]).is_empty());
+    }
+
+    #[test]
+    fn the_order_of_requests_does_not_matter() {
+        let requests =
+            ["GET /api/v1/pods", "GET /version", "DELETE /api/v1/namespaces/a/pods/x", "GET /api/v1/nodes/n"];
+        let mut reversed = requests;
+        reversed.reverse();
+        assert_eq!(recorded(&requests).to_yaml("op"), recorded(&reversed).to_yaml("op"));
+        let union = recorded(&requests[..2]).union(recorded(&requests[2..]));
+        assert_eq!(union, recorded(&requests));
+    }
+}
