@@ -9,15 +9,35 @@ const STYLE: &str = "
 body{font:14px/1.45 system-ui,sans-serif;margin:1.5rem auto;max-width:76rem;padding:0 1rem}
 h1{font-size:1.4rem;margin:0}h2{font-size:1.15rem;margin:1.6rem 0 .4rem;text-transform:capitalize}
 h3{font-size:1.05rem;margin:0 0 .4rem}h4{font-size:.9rem;margin:.8rem 0 .2rem;color:var(--dim)}
-nav{color:var(--dim)}section.block{border:1px solid var(--line);border-radius:6px;padding:.8rem 1rem;margin:.8rem 0}
+nav{color:var(--dim)}section.block{overflow-x:auto;border:1px solid var(--line);border-radius:6px;padding:.8rem 1rem;margin:.8rem 0}
 dl{display:flex;flex-wrap:wrap;gap:.3rem 1.6rem;margin:0}dl div{display:flex;gap:.5rem}dt{color:var(--dim)}dd{margin:0}
-table{border-collapse:collapse;width:100%}th{text-align:left;color:var(--dim);font-weight:500}
-th,td{padding:.2rem .8rem .2rem 0;border-bottom:1px solid var(--line);vertical-align:top;overflow-wrap:anywhere}
+table{border-collapse:collapse;width:100%}th{text-align:left;color:var(--dim);font-weight:500;white-space:nowrap}
+th,td{padding:.2rem .8rem .2rem 0;border-bottom:1px solid var(--line);vertical-align:top}
 td.number,th.number{text-align:right;font-variant-numeric:tabular-nums;white-space:nowrap}
 .none{color:var(--dim)}.failing td:first-child{border-left:3px solid var(--bad);padding-left:.6rem}
 .good{color:var(--good);font-weight:600}.warn{color:var(--warn);font-weight:600}.bad{color:var(--bad);font-weight:600}
-.error,.message{white-space:pre-wrap;font-family:ui-monospace,monospace;font-size:.92em}
+.message{white-space:pre-wrap;overflow-wrap:anywhere;font-family:ui-monospace,monospace;font-size:.92em}
 ";
+
+/// Fields that come first, in this order; the others keep theirs, and texts of errors come last.
+const FIRST: [&str; 15] = [
+    "name",
+    "namespace",
+    "kind",
+    "state",
+    "synced",
+    "outcome",
+    "objects",
+    "active",
+    "reason",
+    "attempt",
+    "queue",
+    "running",
+    "failing",
+    "watches",
+    "totals",
+];
+const LAST: [&str; 4] = ["last_error_age_seconds", "last_error", "message", "error"];
 
 /// The whole document.
 pub(super) fn page(sections: &[(&str, Value)], refresh: Option<u32>) -> String {
@@ -26,7 +46,9 @@ pub(super) fn page(sections: &[(&str, Value)], refresh: Option<u32>) -> String {
     if let Some(seconds) = refresh {
         out += &format!("<meta http-equiv=\"refresh\" content=\"{seconds}\">");
     }
-    out += &format!("<title>Controllers</title><style>{STYLE}</style></head><body><h1>Controllers</h1>");
+    out += &format!(
+        "<title>Controllers</title><style>{STYLE}</style></head><body><h1>State of this process</h1>"
+    );
     out += "<nav><a href=\"?format=json\">JSON</a> · ";
     out += match refresh {
         None => "<a href=\"?format=html&amp;refresh=5\">refresh every 5 s</a></nav>\n",
@@ -56,10 +78,11 @@ fn block(out: &mut String, item: &Value) {
 }
 
 fn fields_of(out: &mut String, fields: &Map<String, Value>, except: &[&str]) {
-    let (nested, simple): (Vec<_>, Vec<_>) = fields
-        .iter()
-        .filter(|(key, _)| !except.contains(&key.as_str()))
-        .partition(|(_, value)| value.is_array() || value.is_object());
+    let mut ordered: Vec<_> = fields.iter().filter(|(key, _)| !except.contains(&key.as_str())).collect();
+    ordered.sort_by_key(|(key, _)| rank(key));
+    let (nested, simple): (Vec<_>, Vec<_>) = ordered
+        .into_iter()
+        .partition(|(_, value)| value.is_object() || value.as_array().is_some_and(|items| !items.is_empty()));
     line(out, simple.into_iter());
     for (key, value) in nested {
         *out += &format!("<h4>{}</h4>\n", Escaped(&label(key)));
@@ -73,8 +96,7 @@ fn value_block(out: &mut String, key: &str, value: &Value) {
             line(out, fields.iter());
         }
         Value::Object(fields) => fields_of(out, fields, &[]),
-        Value::Array(items) if items.is_empty() => *out += "<span class=\"none\">none</span>\n",
-        Value::Array(items) => table(out, key, items),
+        Value::Array(items) if !items.is_empty() => table(out, key, items),
         simple => *out += &format!("{}\n", cell(key, simple)),
     }
 }
@@ -87,7 +109,7 @@ fn line<'a>(out: &mut String, fields: impl Iterator<Item = (&'a String, &'a Valu
     *out += "</dl>\n";
 }
 
-/// A row per item, a column per field that any item has, in the order of appearance.
+/// A row per item, a column per field that any item has.
 fn table(out: &mut String, key: &str, items: &[Value]) {
     let mut columns: Vec<&str> = Vec::new();
     for field in items.iter().filter_map(Value::as_object).flat_map(Map::keys) {
@@ -95,6 +117,7 @@ fn table(out: &mut String, key: &str, items: &[Value]) {
             columns.push(field);
         }
     }
+    columns.sort_by_key(|column| rank(column));
     *out += &format!("<table class=\"{}\">", Escaped(key));
     if !columns.is_empty() {
         *out += "<tr>";
@@ -123,17 +146,24 @@ fn class(is_number: bool) -> &'static str {
     if is_number { " class=\"number\"" } else { "" }
 }
 
+fn rank(key: &str) -> usize {
+    let last = LAST.iter().position(|last| *last == key).map(|at| FIRST.len() + 1 + at);
+    let first = FIRST.iter().position(|first| *first == key);
+    first.or(last).unwrap_or(FIRST.len())
+}
+
 /// A simple value; anything else as JSON.
 fn cell(key: &str, value: &Value) -> String {
     match value {
         Value::Null => "<span class=\"none\">–</span>".into(),
+        Value::Array(items) if items.is_empty() => "<span class=\"none\">none</span>".into(),
         Value::Bool(true) => "yes".into(),
         Value::Bool(false) => "no".into(),
         Value::Number(number) if key.ends_with("_seconds") => duration(number.as_f64().unwrap_or_default()),
         Value::Number(number) => number.to_string(),
         Value::String(text) => match tone(key, text) {
             Some(tone) => format!("<span class=\"{tone}\">{}</span>", Escaped(&text.replace('_', " "))),
-            None if ["message", "error"].contains(&key) => {
+            None if LAST.contains(&key) => {
                 format!("<span class=\"message\">{}</span>", Escaped(text))
             }
             None => Escaped(text).to_string(),
@@ -145,7 +175,7 @@ fn cell(key: &str, value: &Value) -> String {
 /// The colour of a state.
 fn tone(key: &str, text: &str) -> Option<&'static str> {
     match (key, text) {
-        ("state", "running" | "watching" | "leading" | "leader" | "synced") => Some("good"),
+        ("state", "running" | "watching" | "leading") => Some("good"),
         ("state", "stopped" | "failed" | "failing" | "lost") | ("outcome", _) => Some("bad"),
         ("state", _) => Some("warn"),
         _ => None,
@@ -207,14 +237,11 @@ mod tests {
         let rows = json!([{"name": "c", "running": [{"name": "a", "elapsed_seconds": 1.5}, {"name": "b", "reason": "x"}], "failing": []}]);
         let page = page(&[("controllers", rows)], Some(7));
         assert!(page.contains("content=\"7\"") && page.contains("stop refreshing"));
-        assert!(
-            page.contains("<th class=\"number\">elapsed</th>") && page.contains("<th>reason</th>"),
-            "{page}"
-        );
-        assert!(
-            page.contains("<td class=\"number\">1.5 s</td><td>a</td>") || page.contains("<td>a</td>"),
-            "{page}"
-        );
+        let columns = ["<th>name</th>", "<th>reason</th>", "<th class=\"number\">elapsed</th>"];
+        let order = columns.map(|column| page.find(column));
+        assert!(order.is_sorted() && order[0].is_some(), "{page}");
+        let row = "<td>a</td><td><span class=\"none\">–</span></td><td class=\"number\">1.5 s</td>";
+        assert!(page.contains(row), "{page}");
         assert!(page.contains("<span class=\"none\">none</span>"));
     }
 

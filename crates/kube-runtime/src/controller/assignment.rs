@@ -1,13 +1,16 @@
 //! Which objects of a kind this replica reconciles, where several replicas share the work.
 
 use crate::reflector::ObjectKey;
-use futures::future::BoxFuture;
+use futures::{FutureExt, future::BoxFuture};
 use parking_lot::Mutex;
-use std::{fmt, future::pending, sync::Arc};
+use std::{fmt, future::pending, sync::Arc, time::Duration};
 use tokio::{
-    sync::watch,
-    time::{Instant, sleep_until},
+    sync::{oneshot, watch},
+    time::{Instant, sleep, sleep_until},
 };
+
+/// How often an assignment that is not valid is looked at again.
+pub(super) const VALIDITY_CHECK: Duration = Duration::from_secs(1);
 
 /// The objects that this replica reconciles: all, none, or those that a function selects.
 ///
@@ -239,6 +242,58 @@ impl AssignedKeys {
 }
 
 impl Assignments {
+    /// Runs other work than reconciles while the name `name` is assigned to this replica, as if it were an object of the cluster: with leader
+    /// election in the leader, with sharding in one of the members.
+    ///
+    /// `work` is called each time that the name is assigned. It has to end soon after the future that it receives completes, and is dropped
+    /// when it does not end before another replica may take over. Until then, that replica waits. Returns what `work` returns if it ends by
+    /// itself.
+    ///
+    /// # Cancellation
+    ///
+    /// Dropping the future drops the work.
+    pub async fn run_while_assigned<F: Future>(
+        &self,
+        name: &str,
+        mut work: impl FnMut(BoxFuture<'static, ()>) -> F,
+    ) -> F::Output {
+        let key = ObjectKey { namespace: None, name: name.into() };
+        let mut assigned = AssignedKeys::of(self);
+        loop {
+            assigned.update();
+            assigned.confirm(std::iter::empty());
+            if !assigned.includes(&key) {
+                assigned.changed().await;
+                continue;
+            }
+            if !assigned.is_valid() {
+                sleep(VALIDITY_CHECK).await;
+                continue;
+            }
+            let (revoke, revoked) = oneshot::channel::<()>();
+            let mut work = Box::pin(work(revoked.map(drop).boxed()));
+            let mut revoke = Some(revoke);
+            let mut cancelled = self.revocation(key.clone());
+            loop {
+                tokio::select! {
+                    biased;
+                    output = &mut work => if revoke.is_some() { return output } else { break },
+                    () = &mut cancelled => {
+                        tracing::warn!(name, "dropped, because another replica may take over");
+                        break;
+                    }
+                    () = assigned.changed() => {
+                        assigned.update();
+                        if !assigned.includes(&key) {
+                            drop(revoke.take());
+                        }
+                    }
+                }
+                assigned.confirm(std::iter::once(&key));
+            }
+        }
+    }
+
     /// Completes when the reconcile of `key` has to be cancelled.
     pub(super) fn revocation(&self, key: ObjectKey) -> BoxFuture<'static, ()> {
         let mut current = self.current.clone();

@@ -279,6 +279,13 @@ where
         self
     }
 
+    /// Sets the name of the controller: see [`Config::name`]. Call it after [`with_config`](Self::with_config).
+    #[must_use]
+    pub fn named(mut self, name: impl Into<String>) -> Self {
+        self.config = self.config.name(name);
+        self
+    }
+
     /// Sets the backoff of failing watches. Default: a [`DefaultBackoff`](watcher::DefaultBackoff) for each watch.
     ///
     /// All watches of the controller share `backoff`, but only a failing watch waits, for at least the delay of `backoff`.

@@ -2,7 +2,7 @@
 
 use super::{
     action::{Action, Requeue},
-    assignment::{AssignedKeys, Assignments},
+    assignment::{AssignedKeys, Assignments, VALIDITY_CHECK},
     config::Config,
     error::Error as ControllerError,
     guard::guard_call,
@@ -55,9 +55,6 @@ impl<K: Resource<DynamicType: Debug + Eq + Hash + Clone> + Clone + 'static> Reco
 /// Without the wait most controllers would reconcile all objects twice at their start. Without its end, a related kind that
 /// cannot be listed would block the controller.
 const RELATED_SYNC_TIMEOUT: Duration = Duration::from_secs(5);
-
-/// How often an assignment that is not valid is looked at again.
-const VALIDITY_CHECK: Duration = Duration::from_secs(1);
 
 /// Calls `start` for each object that is due, and `resolve` with the output of each reconcile.
 pub(super) struct Runner<K: Reconcilable, Q, F, Start, Resolve> {

@@ -1,0 +1,292 @@
+//! What a manager is to run.
+
+use super::{
+    cache::Caches,
+    components::{Component, Restart},
+    controllers::{Managed, ManagedController},
+    error::{BoxError, ManagerError},
+    handle::{Command, ManagerHandle},
+    run::Running,
+    serve::Webhook,
+    signals::Signals,
+};
+use crate::{
+    health::Health,
+    webhook::{Webhooks, certificates::CertificateSource},
+};
+use axum::Router;
+use futures::{FutureExt, TryFuture, future::BoxFuture};
+use kube_client::{Api, Client};
+use kube_core::Resource;
+use kube_runtime::{
+    Controller,
+    controller::{Action, ProgressLimits, Reconcile},
+    leader_election,
+    reflector::Store,
+    sharding, watcher,
+};
+use serde::de::DeserializeOwned;
+use std::{fmt, fmt::Debug, hash::Hash, net::SocketAddr, sync::Arc, time::Duration};
+use tokio::sync::mpsc;
+use tokio_util::sync::CancellationToken;
+
+/// Any number of controllers and other components under one start and stop order. See the [module](super).
+#[must_use = "a manager does nothing until it is run"]
+pub struct Manager {
+    pub(super) client: Client,
+    pub(super) replicas: Replicas,
+    pub(super) before_leading: Vec<Hook>,
+    pub(super) metrics: Option<SocketAddr>,
+    pub(super) routes: Router,
+    pub(super) health: Health,
+    pub(super) limits: ProgressLimits,
+    pub(super) webhooks: Option<Webhook>,
+    pub(super) components: Vec<(Arc<str>, Component, Restart)>,
+    pub(super) leader_components: Vec<(Arc<str>, Component, Restart)>,
+    pub(super) controllers: Vec<ManagedController>,
+    pub(super) grace_period: Duration,
+    pub(super) commands: (mpsc::UnboundedSender<Command>, mpsc::UnboundedReceiver<Command>),
+    caches: Caches,
+}
+
+/// How several replicas of the process share the work.
+pub(super) enum Replicas {
+    /// They do not know of each other.
+    Alone,
+    Elected(leader_election::Config),
+    Sharded(sharding::Config),
+}
+
+/// Called after each election, before the first reconcile.
+pub(super) type Hook = Arc<dyn Fn() -> BoxFuture<'static, ()> + Send + Sync>;
+
+impl Manager {
+    /// Runs nothing yet.
+    pub fn new(client: Client) -> Self {
+        Self {
+            client,
+            replicas: Replicas::Alone,
+            before_leading: Vec::new(),
+            metrics: None,
+            routes: Router::new(),
+            health: Health::new(),
+            limits: ProgressLimits::default(),
+            webhooks: None,
+            components: Vec::new(),
+            leader_components: Vec::new(),
+            controllers: Vec::new(),
+            grace_period: Duration::from_secs(25),
+            commands: mpsc::unbounded_channel(),
+            caches: Caches::default(),
+        }
+    }
+
+    /// Reconciles only while this process holds the Lease `name` in `namespace`, with the default durations.
+    pub fn leader_election(self, name: impl Into<String>, namespace: impl Into<String>) -> Self {
+        self.leader_election_with(leader_election::Config::new(name, namespace))
+    }
+
+    /// Like [`leader_election`](Self::leader_election), with other durations or another identity. Replaces sharding.
+    pub fn leader_election_with(mut self, config: leader_election::Config) -> Self {
+        self.replicas = Replicas::Elected(config);
+        self
+    }
+
+    /// Shares the objects among all replicas, instead of leader election. Leader-only components run in every replica.
+    pub fn sharding(mut self, config: sharding::Config) -> Self {
+        self.replicas = Replicas::Sharded(config);
+        self
+    }
+
+    /// Calls `hook` after each election, before the first reconcile and before leader-only components start. It is dropped when the
+    /// leadership ends meanwhile. Several hooks run one after another. Without leader election, hooks run at the start.
+    pub fn before_leading<F>(mut self, hook: impl Fn() -> F + Send + Sync + 'static) -> Self
+    where
+        F: Future<Output = ()> + Send + 'static,
+    {
+        self.before_leading.push(Arc::new(move || hook().boxed()));
+        self
+    }
+
+    /// Serves `/metrics`, `/livez`, `/readyz`, `/healthz` and `/debug/controllers` over HTTP at this address. Port 0 takes a free one.
+    ///
+    /// Ready: the caches of all controllers are in sync. Alive: every controller makes progress, within
+    /// [the limits](Self::progress_limits).
+    pub fn serve_metrics(mut self, address: impl Into<SocketAddr>) -> Self {
+        self.metrics = Some(address.into());
+        self
+    }
+
+    /// Serves these routes beside the metrics.
+    pub fn routes(mut self, routes: Router) -> Self {
+        self.routes = self.routes.merge(routes);
+        self
+    }
+
+    /// The health checks that are served: add further ones.
+    pub fn health(&self) -> &Health {
+        &self.health
+    }
+
+    /// What `/livez` tolerates of each controller. Set it before the controllers are added.
+    pub fn progress_limits(mut self, limits: ProgressLimits) -> Self {
+        self.limits = limits;
+        self
+    }
+
+    /// Serves webhooks over HTTPS at this address, in every replica. A second call replaces the first.
+    pub fn webhooks(
+        mut self,
+        address: impl Into<SocketAddr>,
+        certificates: impl CertificateSource,
+        webhooks: Webhooks,
+    ) -> Self {
+        self.webhooks = Some(Webhook::new(address.into(), webhooks, certificates));
+        self
+    }
+
+    /// Runs a controller. A reconcile that fails is retried with backoff, as by [`Action::retry`].
+    ///
+    /// `name` is its name in metrics, health checks, the debug page and [`ManagerHandle::remove`].
+    pub fn controller<K: Managed, Ctx, F>(
+        mut self,
+        name: &str,
+        controller: Controller<K>,
+        reconciler: impl FnMut(Arc<K>, Arc<Ctx>) -> F + Send + 'static,
+        context: Arc<Ctx>,
+    ) -> Self
+    where
+        Ctx: Send + Sync + 'static,
+        F: TryFuture<Ok = Action> + Send + 'static,
+        F::Error: std::error::Error + Send + Sync + 'static,
+    {
+        self.controllers.push(ManagedController::new(name, controller, reconciler, context));
+        self
+    }
+
+    /// Like [`controller`](Self::controller), for a reconciler that is a type and decides on its failures.
+    pub fn reconciler<K: Managed>(
+        mut self,
+        name: &str,
+        controller: Controller<K>,
+        reconciler: impl Reconcile<K>,
+    ) -> Self {
+        self.controllers.push(ManagedController::with_reconciler(name, controller, reconciler));
+        self
+    }
+
+    /// Runs something else in every replica. It has to end soon after the token is cancelled.
+    pub fn component<F, E>(
+        mut self,
+        name: &str,
+        restart: Restart,
+        component: impl FnMut(CancellationToken) -> F + Send + 'static,
+    ) -> Self
+    where
+        F: Future<Output = Result<(), E>> + Send + 'static,
+        E: Into<BoxError>,
+    {
+        self.components.push((name.into(), boxed(component), restart));
+        self
+    }
+
+    /// Like [`component`](Self::component), while this process leads. It is started anew after each election, and aborted when another
+    /// process can lead.
+    pub fn leader_component<F, E>(
+        mut self,
+        name: &str,
+        restart: Restart,
+        component: impl FnMut(CancellationToken) -> F + Send + 'static,
+    ) -> Self
+    where
+        F: Future<Output = Result<(), E>> + Send + 'static,
+        E: Into<BoxError>,
+    {
+        self.leader_components.push((name.into(), boxed(component), restart));
+        self
+    }
+
+    /// A cache of these objects for any number of controllers and components, filled by one watch while the manager runs.
+    ///
+    /// A second call for the same URL and selectors returns the same store. For a controller, use
+    /// [`Controller::for_shared_stream`] with [`Store::subscribe`].
+    pub fn cache<K>(&mut self, api: Api<K>, config: watcher::Config) -> Store<K>
+    where
+        K: Resource<DynamicType: Default + Eq + Hash + Clone + Send + Sync>
+            + Clone
+            + DeserializeOwned
+            + Debug
+            + Send
+            + Sync
+            + 'static,
+    {
+        let (store, fill) = self.caches.store(api, config);
+        if let Some((name, fill)) = fill {
+            self.components.push((name, fill, Restart::Never));
+        }
+        store
+    }
+
+    /// How long everything together may take to stop. What still runs then is aborted, and the result is an error. Default: 25 s, less than
+    /// the `terminationGracePeriodSeconds` of a pod (30 s).
+    pub fn grace_period(mut self, period: Duration) -> Self {
+        self.grace_period = period;
+        self
+    }
+
+    /// Adds and removes controllers while the manager runs.
+    pub fn handle(&self) -> ManagerHandle {
+        ManagerHandle::new(self.client.clone(), self.commands.0.clone())
+    }
+
+    /// Runs until SIGINT or SIGTERM, and then stops. A second signal ends the wait for what is still running.
+    ///
+    /// # Errors
+    ///
+    /// What could not start, or the first failure.
+    pub async fn run_until_signal(self) -> Result<(), ManagerError> {
+        let mut signals = Signals::new();
+        let stop = CancellationToken::new();
+        let run = self.run_until(stop.clone().cancelled_owned());
+        tokio::pin!(run);
+        tokio::select! {
+            result = &mut run => return result,
+            () = signals.next() => stop.cancel(),
+        }
+        tokio::select! {
+            result = &mut run => result,
+            () = signals.next() => Ok(()),
+        }
+    }
+
+    /// Runs until `shutdown` completes, and then stops.
+    ///
+    /// # Errors
+    ///
+    /// What could not start, or the first failure.
+    ///
+    /// # Cancellation
+    ///
+    /// Dropping the future aborts everything at once. The Lease is released then, too.
+    pub async fn run_until(self, shutdown: impl Future<Output = ()> + Send) -> Result<(), ManagerError> {
+        Running::start(self).await?.run(shutdown).await
+    }
+}
+
+impl fmt::Debug for Manager {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let controllers: Vec<_> = self.controllers.iter().map(|controller| &controller.name).collect();
+        f.debug_struct("Manager").field("controllers", &controllers).finish_non_exhaustive()
+    }
+}
+
+fn boxed<F, E>(mut component: impl FnMut(CancellationToken) -> F + Send + 'static) -> Component
+where
+    F: Future<Output = Result<(), E>> + Send + 'static,
+    E: Into<BoxError>,
+{
+    Box::new(move |stop| {
+        let run = component(stop);
+        async move { run.await.map_err(Into::into) }.boxed()
+    })
+}

@@ -1,0 +1,133 @@
+//! Running components: their stop signals, failures and restarts.
+
+use super::error::{BoxError, Ended, ManagerError, Panicked};
+use futures::{FutureExt, future::BoxFuture};
+use kube_runtime::watcher::DefaultBackoff;
+use std::{any::Any, collections::BTreeMap, panic::AssertUnwindSafe, sync::Arc};
+use tokio::{
+    task::{Id, JoinSet},
+    time::{Instant, sleep, timeout_at},
+};
+use tokio_util::sync::CancellationToken;
+
+/// What happens when a component fails or ends although it should run.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Restart {
+    /// The manager stops with its error.
+    #[default]
+    Never,
+    /// It is started again, after a wait of 0.8 s that doubles up to 30 s while it keeps failing.
+    Always,
+}
+
+/// A component: called with a token that is cancelled when it has to end.
+pub(super) type Component =
+    Box<dyn FnMut(CancellationToken) -> BoxFuture<'static, Result<(), BoxError>> + Send>;
+
+/// Runs a component as its restart policy says, until it is stopped. A panic is a failure.
+pub(super) async fn supervise(
+    name: Arc<str>,
+    mut component: Component,
+    restart: Restart,
+    stop: CancellationToken,
+) -> Result<(), BoxError> {
+    let mut backoff = DefaultBackoff::default();
+    loop {
+        let started = Instant::now();
+        let run = AssertUnwindSafe(async { component(stop.clone()).await });
+        let result =
+            run.catch_unwind().await.unwrap_or_else(|panic| Err(Box::new(Panicked(message(&*panic)))));
+        let error = match result {
+            _ if stop.is_cancelled() => return result,
+            Ok(()) => Box::new(Ended),
+            Err(error) => error,
+        };
+        if restart == Restart::Never {
+            return Err(error);
+        }
+        if started.elapsed() > std::time::Duration::from_secs(120) {
+            backoff = DefaultBackoff::default(); // it had worked
+        }
+        let wait = backoff.next().unwrap_or_default();
+        tracing::error!(component = %name, %error, ?wait, "a component failed and is started again");
+        tokio::select! {
+            () = sleep(wait) => {}
+            () = stop.cancelled() => return Ok(()),
+        }
+    }
+}
+
+fn message(panic: &(dyn Any + Send)) -> String {
+    let text =
+        panic.downcast_ref::<&str>().copied().or_else(|| panic.downcast_ref::<String>().map(String::as_str));
+    text.unwrap_or("a panic without a message").to_owned()
+}
+
+/// The running components of one phase, which stop together.
+#[derive(Default)]
+pub(super) struct Group {
+    tasks: JoinSet<Result<(), BoxError>>,
+    names: BTreeMap<Arc<str>, (Id, CancellationToken)>,
+    stop: CancellationToken,
+}
+
+impl Group {
+    /// Starts a component. Its token is cancelled with the group, or by [`stop`](Self::stop).
+    pub(super) fn start<F>(&mut self, name: Arc<str>, run: impl FnOnce(CancellationToken) -> F)
+    where
+        F: Future<Output = Result<(), BoxError>> + Send + 'static,
+    {
+        let token = self.stop.child_token();
+        let id = self.tasks.spawn(run(token.clone())).id();
+        self.names.insert(name, (id, token));
+    }
+
+    pub(super) fn contains(&self, name: &str) -> bool {
+        self.names.contains_key(name)
+    }
+
+    /// Tells one component to stop.
+    pub(super) fn stop(&self, name: &str) {
+        if let Some((_, token)) = self.names.get(name) {
+            token.cancel();
+        }
+    }
+
+    /// The next component that ends; `None` if none runs.
+    pub(super) async fn next_ended(&mut self) -> Option<(Arc<str>, Result<(), BoxError>)> {
+        let (id, result) = match self.tasks.join_next_with_id().await? {
+            Ok((id, result)) => (id, result),
+            Err(error) => (error.id(), Err(error.into())),
+        };
+        let name =
+            self.names.iter().find(|(_, (known, _))| *known == id).map(|(name, _)| Arc::clone(name))?;
+        self.names.remove(&name);
+        Some((name, result))
+    }
+
+    /// Stops all components, and aborts those that still run at `deadline`. Returns the first failure, and adds the names of the
+    /// aborted ones to `late`.
+    pub(super) async fn stop_all(
+        &mut self,
+        deadline: Instant,
+        late: &mut Vec<String>,
+    ) -> Result<(), ManagerError> {
+        self.stop.cancel();
+        let mut first = Ok(());
+        loop {
+            match timeout_at(deadline, self.next_ended()).await {
+                Ok(None) => return first,
+                Ok(Some((name, result))) => {
+                    let result = result.map_err(|reason| ManagerError::Failed { name, reason });
+                    first = first.and(result);
+                }
+                Err(_) => {
+                    late.extend(self.names.keys().map(|name| name.to_string()));
+                    self.tasks.abort_all();
+                    while self.next_ended().await.is_some() {}
+                    return first;
+                }
+            }
+        }
+    }
+}

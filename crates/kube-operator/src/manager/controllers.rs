@@ -1,0 +1,134 @@
+//! Running controllers.
+
+use super::error::{BoxError, Ended};
+use futures::{Stream, StreamExt, TryFuture, future::BoxFuture};
+use kube_core::Resource;
+use kube_runtime::{
+    Controller,
+    controller::{Action, Assignments, Error, Monitor, Reconcile, RunnerError},
+    reflector::ObjectRef,
+    watcher,
+};
+use serde::de::DeserializeOwned;
+use std::{fmt::Debug, hash::Hash, sync::Arc};
+use tokio_util::sync::CancellationToken;
+
+/// A kind that a managed controller reconciles.
+pub trait Managed:
+    Clone
+    + Resource<DynamicType: Debug + Eq + Hash + Clone + Unpin + Send + Sync>
+    + DeserializeOwned
+    + Debug
+    + Send
+    + Sync
+    + 'static
+{
+}
+
+impl<K> Managed for K where
+    K: Clone
+        + Resource<DynamicType: Debug + Eq + Hash + Clone + Unpin + Send + Sync>
+        + DeserializeOwned
+        + Debug
+        + Send
+        + Sync
+        + 'static
+{
+}
+
+/// A controller that is ready to run.
+pub(super) struct ManagedController {
+    pub(super) name: Arc<str>,
+    pub(super) monitor: Monitor,
+    pub(super) run: RunController,
+}
+
+/// Runs a controller until the token is cancelled.
+type RunController = Box<
+    dyn FnOnce(Option<Assignments>, CancellationToken) -> BoxFuture<'static, Result<(), BoxError>> + Send,
+>;
+
+impl ManagedController {
+    pub(super) fn new<K: Managed, Ctx, F>(
+        name: &str,
+        controller: Controller<K>,
+        reconciler: impl FnMut(Arc<K>, Arc<Ctx>) -> F + Send + 'static,
+        context: Arc<Ctx>,
+    ) -> Self
+    where
+        Ctx: Send + Sync + 'static,
+        F: TryFuture<Ok = Action> + Send + 'static,
+        F::Error: std::error::Error + Send + Sync + 'static,
+    {
+        Self::with(name, controller, |controller| {
+            controller.run(reconciler, |_, _: &F::Error, _| Action::retry(), context)
+        })
+    }
+
+    pub(super) fn with_reconciler<K: Managed>(
+        name: &str,
+        controller: Controller<K>,
+        reconciler: impl Reconcile<K>,
+    ) -> Self {
+        Self::with(name, controller, |controller| controller.run_with(reconciler))
+    }
+
+    fn with<K: Managed, E, S>(
+        name: &str,
+        controller: Controller<K>,
+        run: impl FnOnce(Controller<K>) -> S + Send + 'static,
+    ) -> Self
+    where
+        E: std::error::Error + Send + Sync + 'static,
+        S: Stream<Item = Result<(ObjectRef<K>, Action), Error<E, watcher::Error>>> + Send + 'static,
+    {
+        let controller = controller.named(name);
+        let monitor = controller.monitor();
+        let name: Arc<str> = name.into();
+        let run: RunController = Box::new(move |assignments, stop| {
+            let controller = controller.graceful_shutdown_on(stop.clone().cancelled_owned());
+            let controller = match assignments {
+                Some(assignments) => controller.assigned_by(assignments),
+                None => controller,
+            };
+            Box::pin(poll(run(controller), stop))
+        });
+        Self { name, monitor, run }
+    }
+}
+
+/// Polls the output of a controller to its end, and logs its errors.
+async fn poll<K, E>(
+    output: impl Stream<Item = Result<(ObjectRef<K>, Action), Error<E, watcher::Error>>> + Send,
+    stop: CancellationToken,
+) -> Result<(), BoxError>
+where
+    K: Resource<DynamicType: Debug + Clone>,
+    E: std::error::Error + Send + Sync + 'static,
+{
+    let mut output = Box::pin(output);
+    let mut last = None;
+    while let Some(item) = output.next().await {
+        last = match item {
+            Ok(_) => None,
+            // Logged where it happens, with the object and the attempt.
+            Err(Error::ReconcilerFailed(..)) => None,
+            Err(error) => {
+                tracing::warn!(error = %kube_client::error::ErrorChain(&error), "controller");
+                match error {
+                    Error::RunnerError(error) => Some(error),
+                    _ => None,
+                }
+            }
+        };
+    }
+    match last {
+        _ if stop.is_cancelled() => Ok(()),
+        Some(error) => Err(ends_the_output(error)),
+        None => Err(Box::new(Ended)),
+    }
+}
+
+fn ends_the_output(error: RunnerError) -> BoxError {
+    Box::new(error)
+}

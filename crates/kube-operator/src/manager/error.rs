@@ -1,0 +1,61 @@
+//! Why a manager ended.
+
+use crate::{metrics::InstallError, webhook::WebhookServerError};
+use kube_runtime::leader_election::InvalidConfig;
+use std::{io, net::SocketAddr, sync::Arc, time::Duration};
+
+/// Why a [`Manager`](super::Manager) could not start, or ended early.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ManagerError {
+    /// Settings of leader election or sharding contradict each other.
+    #[error(transparent)]
+    Lease(#[from] InvalidConfig),
+    /// The metrics cannot be recorded.
+    #[error(transparent)]
+    Metrics(#[from] InstallError),
+    /// The address for metrics and health is not available.
+    #[error("the metrics server cannot listen on {addr}: {reason}")]
+    Bind {
+        /// The requested address.
+        addr: SocketAddr,
+        /// The operating system's reason.
+        #[source]
+        reason: io::Error,
+    },
+    /// The webhook server cannot start.
+    #[error(transparent)]
+    Webhooks(#[from] WebhookServerError),
+    /// Two controllers or components have the same name.
+    #[error("the manager has two controllers or components with the name {0}")]
+    DuplicateName(Arc<str>),
+    /// A controller or component failed, panicked or ended although it should run. The manager has stopped the others.
+    #[error("{name} failed: {reason}")]
+    Failed {
+        /// The name of the controller or component.
+        name: Arc<str>,
+        /// Its error.
+        #[source]
+        reason: Box<dyn std::error::Error + Send + Sync>,
+    },
+    /// Something did not stop in time and was aborted.
+    #[error("{} did not stop within the grace period of {limit:?}", names.join(", "))]
+    GracePeriod {
+        /// The names of the controllers and components.
+        names: Vec<String>,
+        /// The configured grace period.
+        limit: Duration,
+    },
+}
+
+/// A component or controller ended although the manager was not stopping.
+#[derive(Debug, thiserror::Error)]
+#[error("it ended although it should run")]
+pub(super) struct Ended;
+
+/// A panic in a component.
+#[derive(Debug, thiserror::Error)]
+#[error("it panicked: {0}")]
+pub(super) struct Panicked(pub(super) String);
+
+pub(super) type BoxError = Box<dyn std::error::Error + Send + Sync>;

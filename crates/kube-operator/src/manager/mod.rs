@@ -1,0 +1,62 @@
+//! The manager: any number of controllers and other components under one start and stop order.
+//!
+//! ```no_run
+//! use k8s_openapi::api::core::v1::{ConfigMap, Secret};
+//! use kube_client::{Api, Client};
+//! use kube_core::admission::AdmissionRequest;
+//! use kube_operator::{
+//!     manager::Manager,
+//!     webhook::{Denial, Webhooks, certificates::CertificateFiles},
+//! };
+//! use kube_runtime::{Controller, controller::Action, watcher::Config};
+//! use std::{convert::Infallible, sync::Arc};
+//!
+//! async fn reconcile(map: Arc<ConfigMap>, _context: Arc<()>) -> Result<Action, Infallible> {
+//!     println!("{:?}", map.metadata.name);
+//!     Ok(Action::await_change())
+//! }
+//!
+//! async fn check(request: AdmissionRequest<ConfigMap>) -> Result<(), Denial> {
+//!     match request.object.is_some_and(|map| map.data.is_none()) {
+//!         true => Err(Denial::invalid("data", "must not be empty")),
+//!         false => Ok(()),
+//!     }
+//! }
+//!
+//! # async fn run(client: Client) -> Result<(), Box<dyn std::error::Error>> {
+//! let (maps, secrets) = (Api::<ConfigMap>::all(client.clone()), Api::<Secret>::all(client.clone()));
+//! Manager::new(client)
+//!     .leader_election("my-operator", "my-namespace")
+//!     .serve_metrics(([0, 0, 0, 0], 8080)) // /metrics, /livez, /readyz, /debug/controllers
+//!     .webhooks(([0, 0, 0, 0], 9443), CertificateFiles::new("/certs"), Webhooks::new().validate(check))
+//!     .controller("maps", Controller::new(maps, Config::default()).owns(secrets, Config::default()), reconcile, Arc::new(()))
+//!     .run_until_signal()
+//!     .await?;
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! **Start order.** Servers, then [components](Manager::component), then controllers, whose caches fill before this process leads, then what
+//! runs [only while it leads](Manager::leader_component). A server that cannot start is an error before anything else has begun.
+//!
+//! **Stop order.** The reverse: leader-only work and controllers end, the Lease is released, components end, servers drain. All of it
+//! has [one grace period](Manager::grace_period). The manager stops on a signal, or when a part of it fails: the first failure is the
+//! result.
+//!
+//! **Leadership.** While another process leads, controllers reconcile nothing, but their caches stay filled. A process that lost the
+//! leadership cancels its reconciles before another one can lead, and campaigns again; it does not end.
+
+mod build;
+mod cache;
+mod components;
+mod controllers;
+mod error;
+mod handle;
+mod run;
+mod serve;
+mod signals;
+
+pub use build::Manager;
+pub use components::Restart;
+pub use error::ManagerError;
+pub use handle::ManagerHandle;

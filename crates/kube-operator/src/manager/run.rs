@@ -1,0 +1,244 @@
+//! Running a manager: the phases of its start, and of its stop in reverse.
+
+use super::{
+    build::{Hook, Manager, Replicas},
+    components::{Component, Group, Restart, supervise},
+    controllers::ManagedController,
+    error::{BoxError, ManagerError},
+    handle::Command,
+    serve::{MetricsServer, Status, serve_webhooks},
+};
+use crate::health::Health;
+use futures::{FutureExt, future::BoxFuture};
+use kube_runtime::{
+    controller::{Assignments, ProgressLimits},
+    leader_election::LeaderElector,
+    sharding::Membership,
+};
+use std::{collections::BTreeMap, sync::Arc, time::Duration};
+use tokio::{
+    sync::{mpsc, oneshot},
+    time::Instant,
+};
+use tokio_util::sync::CancellationToken;
+
+/// A running manager.
+pub(super) struct Running {
+    servers: Group,
+    components: Group,
+    controllers: Group,
+    leading: Group,
+    status: Status,
+    health: Health,
+    limits: ProgressLimits,
+    assignments: Option<Assignments>,
+    commands: mpsc::UnboundedReceiver<Command>,
+    /// Who waits for the end of a controller.
+    removals: BTreeMap<Arc<str>, Vec<oneshot::Sender<()>>>,
+    grace_period: Duration,
+}
+
+impl Running {
+    pub(super) async fn start(manager: Manager) -> Result<Self, ManagerError> {
+        check_names(&manager)?;
+        let mut status = Status::default();
+        let hooks = manager.before_leading;
+        let assignments = match manager.replicas {
+            Replicas::Alone => None,
+            Replicas::Elected(config) => {
+                let elector = LeaderElector::start(manager.client.clone(), config)?;
+                let hooks = hooks.clone();
+                let assignments = elector.assignments(move || call_all(hooks.clone()));
+                status.elector = Some(elector);
+                Some(assignments)
+            }
+            Replicas::Sharded(config) => {
+                let membership = Membership::join(manager.client.clone(), config)?;
+                let assignments = membership.assignments();
+                status.membership = Some(membership);
+                Some(assignments)
+            }
+        };
+        let mut servers = Group::default();
+        if let Some(address) = manager.metrics {
+            let server = MetricsServer::bind(address, &manager.health, &status, manager.routes).await?;
+            servers.start("the metrics server".into(), |stop| server.serve(stop));
+        }
+        if let Some(webhook) = manager.webhooks {
+            let server = webhook.start().await?;
+            servers.start("the webhook server".into(), |stop| serve_webhooks(server, stop));
+        }
+        let mut components = Group::default();
+        for (name, component, restart) in manager.components {
+            components.start(Arc::clone(&name), |stop| supervise(name, component, restart, stop));
+        }
+        if status.elector.is_none() {
+            call_all(hooks.clone()).await;
+        }
+        let mut running = Self {
+            servers,
+            components,
+            controllers: Group::default(),
+            leading: Group::default(),
+            status,
+            health: manager.health,
+            limits: manager.limits,
+            assignments,
+            commands: manager.commands.1,
+            removals: BTreeMap::new(),
+            grace_period: manager.grace_period,
+        };
+        for controller in manager.controllers {
+            running.add(controller)?;
+        }
+        for (name, component, restart) in manager.leader_components {
+            let assignments = running.assignments.clone();
+            running.leading.start(Arc::clone(&name), |stop| async move {
+                match assignments {
+                    Some(assignments) => while_assigned(assignments, name, component, restart, stop).await,
+                    None => supervise(name, component, restart, stop).await,
+                }
+            });
+        }
+        Ok(running)
+    }
+
+    /// Runs until `shutdown` completes or something fails, and stops everything.
+    pub(super) async fn run(mut self, shutdown: impl Future<Output = ()> + Send) -> Result<(), ManagerError> {
+        let mut shutdown = std::pin::pin!(shutdown);
+        let result = loop {
+            let (name, result) = tokio::select! {
+                () = &mut shutdown => break Ok(()),
+                Some(command) = self.commands.recv() => match self.execute(command) {
+                    Ok(()) => continue,
+                    Err(error) => break Err(error),
+                },
+                Some(ended) = self.controllers.next_ended() => ended,
+                Some(ended) = self.leading.next_ended() => ended,
+                Some(ended) = self.components.next_ended() => ended,
+                Some(ended) = self.servers.next_ended() => ended,
+            };
+            self.status.remove(&name, &self.health);
+            let removed = self.removals.remove(&name).is_some();
+            match result {
+                Ok(()) if removed => tracing::info!(%name, "removed"),
+                Ok(()) => break Err(ManagerError::Failed { name, reason: Box::new(super::error::Ended) }),
+                Err(reason) => break Err(ManagerError::Failed { name, reason }),
+            }
+        };
+        if let Err(error) = &result {
+            tracing::error!(error = %kube_client::error::ErrorChain(error), "the manager stops");
+        }
+        let stopped = self.stop().await;
+        result.and(stopped)
+    }
+
+    fn execute(&mut self, command: Command) -> Result<(), ManagerError> {
+        match command {
+            Command::Add(controller) if self.has(&controller.name) => {
+                Err(ManagerError::DuplicateName(controller.name))
+            }
+            Command::Add(controller) => self.add(controller),
+            Command::Remove(name, removed) => {
+                if self.controllers.contains(&name) {
+                    self.controllers.stop(&name);
+                    self.removals.entry(name).or_default().push(removed);
+                }
+                Ok(())
+            }
+        }
+    }
+
+    fn has(&self, name: &str) -> bool {
+        [&self.controllers, &self.leading, &self.components].iter().any(|group| group.contains(name))
+    }
+
+    fn add(&mut self, controller: ManagedController) -> Result<(), ManagerError> {
+        let ManagedController { name, monitor, run } = controller;
+        self.status.add(&name, &monitor, &self.health, &self.limits);
+        let assignments = self.assignments.clone();
+        self.controllers.start(name, |stop| run(assignments, stop));
+        Ok(())
+    }
+
+    async fn stop(mut self) -> Result<(), ManagerError> {
+        let deadline = Instant::now() + self.grace_period;
+        let (mut result, mut late) = (Ok(()), Vec::new());
+        result = result.and(self.leading.stop_all(deadline, &mut late).await);
+        result = result.and(self.controllers.stop_all(deadline, &mut late).await);
+        // Another replica may take over as soon as nothing runs here any more.
+        drop(self.assignments.take());
+        if let Some(elector) = self.status.elector.take() {
+            elector.release().await;
+        }
+        if let Some(membership) = self.status.membership.take() {
+            membership.leave().await;
+        }
+        result = result.and(self.components.stop_all(deadline, &mut late).await);
+        result = result.and(self.servers.stop_all(deadline, &mut late).await);
+        if !late.is_empty() {
+            result = result.and(Err(ManagerError::GracePeriod { names: late, limit: self.grace_period }));
+        }
+        result
+    }
+}
+
+fn check_names(manager: &Manager) -> Result<(), ManagerError> {
+    let components = manager.components.iter().chain(&manager.leader_components).map(|(name, ..)| name);
+    let controllers = manager.controllers.iter().map(|controller| &controller.name);
+    let mut names: Vec<&Arc<str>> = components.chain(controllers).collect();
+    names.sort();
+    match names.windows(2).find(|pair| pair[0] == pair[1]) {
+        Some(pair) => Err(ManagerError::DuplicateName(Arc::clone(pair[0]))),
+        None => Ok(()),
+    }
+}
+
+async fn call_all(hooks: Vec<Hook>) {
+    for hook in hooks {
+        hook().await;
+    }
+}
+
+/// Runs a component while it is assigned to this replica.
+async fn while_assigned(
+    assignments: Assignments,
+    name: Arc<str>,
+    component: Component,
+    restart: Restart,
+    stop: CancellationToken,
+) -> Result<(), BoxError> {
+    // Each run borrows it; there is one at a time.
+    let component = Arc::new(tokio::sync::Mutex::new(component));
+    let run = |revoked: BoxFuture<'static, ()>| {
+        let term = stop.child_token();
+        let (component, ended) = (Arc::clone(&component), term.clone());
+        let component: Component = Box::new(move |stop| {
+            let component = Arc::clone(&component);
+            async move {
+                let mut component = component.lock().await; // held while it runs
+                component(stop).await
+            }
+            .boxed()
+        });
+        let run = supervise(Arc::clone(&name), component, restart, ended);
+        async move {
+            tokio::pin!(run);
+            tokio::select! {
+                result = &mut run => return result,
+                () = revoked => term.cancel(),
+            }
+            run.await
+        }
+    };
+    let work = assignments.run_while_assigned(&name, run);
+    tokio::pin!(work);
+    tokio::select! {
+        biased;
+        result = &mut work => result,
+        () = stop.cancelled() => {
+            // A running component ends by itself; otherwise there is nothing to wait for.
+            if component.try_lock().is_ok() { Ok(()) } else { work.await }
+        }
+    }
+}
