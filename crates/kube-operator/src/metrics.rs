@@ -39,26 +39,6 @@ const TEXT: &str = "text/plain; version=0.0.4; charset=utf-8";
 const UPKEEP: Duration = Duration::from_secs(5);
 
 const DEFAULT_BUCKETS: &[f64] = &[0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0];
-const RECONCILE_BUCKETS: &[f64] = &[
-    0.005, 0.01, 0.025, 0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.45, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0, 1.25,
-    1.5, 1.75, 2.0, 2.5, 3.0, 3.5, 4.0, 4.5, 5.0, 6.0, 7.0, 8.0, 9.0, 10.0, 15.0, 20.0, 25.0, 30.0, 40.0,
-    50.0, 60.0,
-];
-const QUEUE_BUCKETS: &[f64] = &[1e-8, 1e-7, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 0.1, 1.0, 10.0, 100.0, 1000.0];
-const CLIENT_BUCKETS: &[f64] = &[0.005, 0.025, 0.1, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0, 15.0, 30.0, 60.0];
-const SIZE_BUCKETS: &[f64] = &[
-    64.0,
-    256.0,
-    512.0,
-    1024.0,
-    4096.0,
-    16_384.0,
-    65_536.0,
-    262_144.0,
-    1_048_576.0,
-    4_194_304.0,
-    16_777_216.0,
-];
 
 /// The recorder that this module installed.
 static INSTALLED: Mutex<Option<PrometheusHandle>> = Mutex::new(None);
@@ -98,15 +78,16 @@ impl MetricsEndpoint {
 
     /// `/metrics`, to be merged with other routes.
     pub fn router(&self) -> Router {
-        let handle = self.handle.clone();
+        let endpoint = self.clone();
         Router::new().route(
             "/metrics",
-            get(async move || ([(header::CONTENT_TYPE, TEXT)], handle.render()).into_response()),
+            get(async move || ([(header::CONTENT_TYPE, TEXT)], endpoint.render()).into_response()),
         )
     }
 
-    /// The metrics as text.
+    /// The metrics as text, with the ages and running times of controllers at this moment.
     pub fn render(&self) -> String {
+        kube_runtime::metrics::refresh();
         self.handle.render()
     }
 
@@ -130,21 +111,9 @@ impl std::fmt::Debug for MetricsEndpoint {
 /// # Errors
 /// Never in practice: the buckets are constants, none of which is empty.
 pub fn builder() -> Result<PrometheusBuilder, BuildError> {
-    let full = |name: &str| Matcher::Full(name.to_owned());
-    let mut builder = PrometheusBuilder::new()
-        .set_buckets(DEFAULT_BUCKETS)?
-        .set_buckets_for_metric(full("controller_runtime_reconcile_time_seconds"), RECONCILE_BUCKETS)?;
-    for name in ["queue", "work"] {
-        let name = full(&format!("workqueue_{name}_duration_seconds"));
-        builder = builder.set_buckets_for_metric(name, QUEUE_BUCKETS)?;
-    }
-    for name in ["request", "rate_limiter", "dns_resolution"] {
-        let name = full(&format!("rest_client_{name}_duration_seconds"));
-        builder = builder.set_buckets_for_metric(name, CLIENT_BUCKETS)?;
-    }
-    for name in ["request", "response"] {
-        builder =
-            builder.set_buckets_for_metric(full(&format!("rest_client_{name}_size_bytes")), SIZE_BUCKETS)?;
+    let mut builder = PrometheusBuilder::new().set_buckets(DEFAULT_BUCKETS)?;
+    for (metric, buckets) in kube_runtime::metrics::BUCKETS {
+        builder = builder.set_buckets_for_metric(Matcher::Full((*metric).to_owned()), buckets)?;
     }
     Ok(builder)
 }
