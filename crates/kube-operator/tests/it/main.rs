@@ -2,5 +2,6 @@
 
 #![allow(clippy::unwrap_used, reason = "a failed step fails the test")]
 
+mod manager;
 mod rbac;
 mod webhooks;
