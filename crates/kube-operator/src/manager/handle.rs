@@ -50,13 +50,13 @@ impl ManagerHandle {
         F::Error: std::error::Error + Send + Sync + 'static,
     {
         let controller = ManagedController::new(name, controller, reconciler, context);
-        let _ended = self.commands.send(Command::Add(controller));
+        drop(self.commands.send(Command::Add(controller))); // an error: the manager has ended
     }
 
     /// Stops a controller. Returns when its running reconciles have ended; at once if there is none of this name.
     pub async fn remove(&self, name: &str) {
         let (removed, wait) = oneshot::channel();
-        let _ended = self.commands.send(Command::Remove(name.into(), removed));
+        drop(self.commands.send(Command::Remove(name.into(), removed)));
         let _dropped = wait.await;
     }
 

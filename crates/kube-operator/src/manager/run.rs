@@ -6,10 +6,11 @@ use super::{
     controllers::ManagedController,
     error::{BoxError, ManagerError},
     handle::Command,
-    serve::{MetricsServer, Status, serve_webhooks},
+    serve::{MetricsServer, Replica, Status, serve_webhooks},
 };
 use crate::health::Health;
 use futures::{FutureExt, future::BoxFuture};
+use kube_client::Client;
 use kube_runtime::{
     controller::{Assignments, ProgressLimits},
     leader_election::LeaderElector,
@@ -41,24 +42,7 @@ pub(super) struct Running {
 impl Running {
     pub(super) async fn start(manager: Manager) -> Result<Self, ManagerError> {
         check_names(&manager)?;
-        let mut status = Status::default();
-        let hooks = manager.before_leading;
-        let assignments = match manager.replicas {
-            Replicas::Alone => None,
-            Replicas::Elected(config) => {
-                let elector = LeaderElector::start(manager.client.clone(), config)?;
-                let hooks = hooks.clone();
-                let assignments = elector.assignments(move || call_all(hooks.clone()));
-                status.elector = Some(elector);
-                Some(assignments)
-            }
-            Replicas::Sharded(config) => {
-                let membership = Membership::join(manager.client.clone(), config)?;
-                let assignments = membership.assignments();
-                status.membership = Some(membership);
-                Some(assignments)
-            }
-        };
+        let status = Status::default();
         let mut servers = Group::default();
         if let Some(address) = manager.metrics {
             let server = MetricsServer::bind(address, &manager.health, &status, manager.routes).await?;
@@ -72,9 +56,8 @@ impl Running {
         for (name, component, restart) in manager.components {
             components.start(Arc::clone(&name), |stop| supervise(name, component, restart, stop));
         }
-        if status.elector.is_none() {
-            call_all(hooks.clone()).await;
-        }
+        let (replica, assignments) = join(manager.client, manager.replicas, manager.before_leading).await?;
+        status.replica.get_or_init(|| replica);
         let mut running = Self {
             servers,
             components,
@@ -168,11 +151,10 @@ impl Running {
         result = result.and(self.controllers.stop_all(deadline, &mut late).await);
         // Another replica may take over as soon as nothing runs here any more.
         drop(self.assignments.take());
-        if let Some(elector) = self.status.elector.take() {
-            elector.release().await;
-        }
-        if let Some(membership) = self.status.membership.take() {
-            membership.leave().await;
+        match self.status.replica.get() {
+            Some(Replica::Elected(elector)) => elector.release().await,
+            Some(Replica::Member(membership)) => membership.leave().await,
+            Some(Replica::Alone) | None => {}
         }
         result = result.and(self.components.stop_all(deadline, &mut late).await);
         result = result.and(self.servers.stop_all(deadline, &mut late).await);
@@ -181,6 +163,31 @@ impl Running {
         }
         result
     }
+}
+
+/// Joins the other replicas. The hooks run after each election, or now.
+async fn join(
+    client: Client,
+    replicas: Replicas,
+    hooks: Vec<Hook>,
+) -> Result<(Replica, Option<Assignments>), ManagerError> {
+    Ok(match replicas {
+        Replicas::Alone => {
+            call_all(hooks).await;
+            (Replica::Alone, None)
+        }
+        Replicas::Elected(config) => {
+            let elector = LeaderElector::start(client, config)?;
+            let assignments = elector.assignments(move || call_all(hooks.clone()));
+            (Replica::Elected(elector), Some(assignments))
+        }
+        Replicas::Sharded(config) => {
+            call_all(hooks).await;
+            let membership = Membership::join(client, config)?;
+            let assignments = membership.assignments();
+            (Replica::Member(membership), Some(assignments))
+        }
+    })
 }
 
 fn check_names(manager: &Manager) -> Result<(), ManagerError> {

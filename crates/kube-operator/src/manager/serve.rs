@@ -19,7 +19,7 @@ use serde_json::{Value, json};
 use std::{
     collections::BTreeMap,
     net::SocketAddr,
-    sync::{Arc, Mutex, PoisonError},
+    sync::{Arc, Mutex, OnceLock, PoisonError},
 };
 use tokio_util::sync::CancellationToken;
 
@@ -82,8 +82,14 @@ impl MetricsServer {
 #[derive(Clone, Default)]
 pub(super) struct Status {
     monitors: Arc<Mutex<BTreeMap<Arc<str>, Monitor>>>,
-    pub(super) elector: Option<LeaderElector>,
-    pub(super) membership: Option<Membership>,
+    pub(super) replica: Arc<OnceLock<Replica>>,
+}
+
+/// This process among the replicas.
+pub(super) enum Replica {
+    Alone,
+    Elected(LeaderElector),
+    Member(Membership),
 }
 
 impl Status {
@@ -116,19 +122,20 @@ impl Status {
     }
 
     fn replicas(&self) -> Value {
-        match (&self.elector, &self.membership) {
-            (Some(elector), _) => json!({
+        match self.replica.get() {
+            Some(Replica::Elected(elector)) => json!({
                 "mode": "leader election",
                 "identity": elector.identity(),
                 "leads": elector.is_leader(),
                 "state": format!("{:?}", elector.state()),
             }),
-            (None, Some(membership)) => json!({
+            Some(Replica::Member(membership)) => json!({
                 "mode": "sharding",
                 "identity": membership.identity(),
                 "members": membership.members().join(", "),
             }),
-            (None, None) => json!({ "mode": "alone" }),
+            Some(Replica::Alone) => json!({ "mode": "alone" }),
+            None => json!({ "mode": "starting" }),
         }
     }
 }

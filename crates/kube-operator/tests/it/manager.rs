@@ -391,13 +391,7 @@ async fn metrics_health_and_the_debug_page_show_the_controllers() {
     let page: serde_json::Value = serde_json::from_str(&page).unwrap();
     assert_eq!(page["controllers"][0]["name"], "maps");
     assert_eq!(page["replicas"]["leads"], true);
-    assert!(
-        get("/metrics")
-            .await
-            .unwrap()
-            .1
-            .contains("leader_election_master_status{name=\"operator\"} 1")
-    );
+    assert!(get("/metrics").await.unwrap().1.contains("leader_election_master_status{name=\"operator\"} 1"));
     stop.cancel();
     timeout(seconds(30), running).await.unwrap().unwrap().unwrap();
     assert!(get("/livez").await.is_none(), "the server has stopped");
