@@ -51,8 +51,8 @@ pub use builder::*;
 pub use config::*;
 pub use error::Error;
 pub use observe::{
-    ControllerState, FailingObject, Monitor, ProgressLimits, QueueSnapshot, RunningObject, Snapshot, Stalled,
-    Totals, WatchSnapshot,
+    ControllerState, FailingObject, InvalidTraceParent, Monitor, ProgressLimits, QueueSnapshot,
+    RunningObject, Snapshot, Stalled, Totals, TraceParent, WatchSnapshot,
 };
 pub use reconcile::{Outcome, Reconcile};
 pub use request::{ReconcileReason, ReconcileRequest};

@@ -34,7 +34,10 @@ impl ControllerMetrics {
         let (name, kind) = (controller.to_owned(), kind.to_owned());
         let of_controller = |metric: &'static str| counter!(metric, "controller" => name.clone());
         let of_queue = [("name", name.clone()), ("controller", name.clone())];
-        let depth = |priority: &'static str| gauge!(names::QUEUE_DEPTH, "name" => name.clone(), "controller" => name.clone(), "priority" => priority);
+        let depth = |priority: &'static str| {
+            let name = name.clone();
+            gauge!(names::QUEUE_DEPTH, "name" => name.clone(), "controller" => name, "priority" => priority)
+        };
         let limit = if max_concurrent == 0 { f64::INFINITY } else { max_concurrent.into() };
         gauge!(names::MAX_CONCURRENT, "controller" => name.clone()).set(limit);
         let metrics = Self {
