@@ -59,6 +59,8 @@ pub struct InstallError(#[source] BuildError);
 impl MetricsEndpoint {
     /// Installs the recorder of the process, with the buckets above. Later calls return the same endpoint.
     ///
+    /// Call it before controllers run and webhooks are served: what was recorded earlier is lost, as are the help texts.
+    ///
     /// # Errors
     /// If the program has installed another recorder: use [`new`](Self::new) then.
     pub fn install() -> Result<Self, InstallError> {
@@ -67,6 +69,8 @@ impl MetricsEndpoint {
             return Ok(Self { handle: handle.clone() });
         }
         let handle = builder().and_then(PrometheusBuilder::install_recorder).map_err(InstallError)?;
+        // A client that was made before has described its metrics to no recorder.
+        let _ = kube_client::client::middleware::MetricsLayer::new();
         *installed = Some(handle.clone());
         Ok(Self { handle })
     }

@@ -81,6 +81,11 @@ fn histograms_have_the_buckets_of_dashboards() {
 fn installing_twice_returns_the_same_metrics() {
     let (first, second) = (MetricsEndpoint::install().unwrap(), MetricsEndpoint::install().unwrap());
     metrics::counter!("installed_twice_total").increment(3);
+    metrics::counter!("rest_client_requests_total").increment(1);
+    assert!(
+        first.render().contains("# HELP rest_client_requests_total "),
+        "described for clients of any age"
+    );
     assert_eq!(parse(&first.render())["installed_twice_total"], 3.0);
     assert_eq!(parse(&second.render())["installed_twice_total"], 3.0);
 }

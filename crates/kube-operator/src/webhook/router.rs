@@ -27,6 +27,7 @@ pub struct Webhooks {
     converters: Vec<Box<dyn Convert>>,
     admission_limit: usize,
     conversion_limit: usize,
+    conversion_path: String,
 }
 
 struct HandlerOf(Handler);
@@ -42,13 +43,13 @@ struct HandlerOf(Handler);
 ///     Ok(())
 /// }
 /// let error = Webhooks::new().validate(check).validate(check).router().expect_err("one path twice");
-/// assert_eq!(error.to_string(), "two webhooks have the path /validate--v1-configmap: set another with validate_at or mutate_at");
+/// assert_eq!(error.to_string(), "two webhooks have the path /validate--v1-configmap: set another with validate_at, mutate_at or conversion_path");
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum WebhooksError {
     /// Two handlers have one path.
-    #[error("two webhooks have the path {0}: set another with validate_at or mutate_at")]
+    #[error("two webhooks have the path {0}: set another with validate_at, mutate_at or conversion_path")]
     DuplicatePath(String),
     /// A path is none.
     #[error(
@@ -74,6 +75,7 @@ impl Webhooks {
             converters: Vec::new(),
             admission_limit: ADMISSION_LIMIT,
             conversion_limit: CONVERSION_LIMIT,
+            conversion_path: CONVERT.into(),
         }
     }
 
@@ -107,10 +109,17 @@ impl Webhooks {
         self.with(path.into(), admission::mutating(handler))
     }
 
-    /// Adds the conversion of a kind. All are at `/convert`.
+    /// Adds the conversion of a kind. All are at `/convert`: see [`conversion_path`](Self::conversion_path).
     #[must_use]
     pub fn convert(mut self, versions: impl Convert) -> Self {
         self.converters.push(Box::new(versions));
+        self
+    }
+
+    /// The path of all conversions, instead of `/convert`.
+    #[must_use]
+    pub fn conversion_path(mut self, path: impl Into<String>) -> Self {
+        self.conversion_path = path.into();
         self
     }
 
@@ -147,7 +156,7 @@ impl Webhooks {
         });
         let converters: Arc<[_]> = self.converters.into();
         let conversion = (!converters.is_empty()).then(|| Endpoint {
-            path: CONVERT.into(),
+            path: self.conversion_path,
             work: Work::Conversion(converters),
             body_limit: self.conversion_limit,
         });

@@ -139,6 +139,7 @@ async fn handlers_may_be_closures_with_state_and_of_any_kind() {
         );
     let mut pod = review("CREATE", &json!({"apiVersion": "v1", "kind": "Pod", "metadata": {}}), &Value::Null);
     pod["request"]["kind"]["kind"] = "Pod".into();
+    pod["request"]["object"] = json!({"apiVersion": "v1", "kind": "PodExecOptions", "stdin": true}); // of a connection
     assert_eq!(post(webhooks, "/any", &pod).await["warnings"], json!(["Pod by me"]));
     assert_eq!(seen.load(std::sync::atomic::Ordering::Relaxed), 1);
 }
@@ -331,6 +332,12 @@ fn paths_that_clash_or_are_none_are_errors() {
         assert_eq!(invalid, WebhooksError::InvalidPath(path.into()));
     }
     assert!(Webhooks::new().router().is_ok());
+    let versions = || crate::webhook::Versions::<ConfigMap>::new();
+    let converting = || Webhooks::new().convert(versions()).validate_at("/convert", check::<Pod>);
+    assert_eq!(converting().router().unwrap_err(), WebhooksError::DuplicatePath("/convert".into()));
+    assert!(converting().conversion_path("/convert-pages").router().is_ok());
+    let twice = Webhooks::new().convert(versions()).convert(versions()).router().unwrap_err();
+    assert_eq!(twice, WebhooksError::DuplicateConversion("ConfigMap.".into()));
 }
 
 #[tokio::test]

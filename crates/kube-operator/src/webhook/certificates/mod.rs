@@ -42,6 +42,7 @@ impl fmt::Debug for Serving {
 #[error("{subject}: {reason}")]
 pub struct CertificateError {
     subject: String,
+    #[source]
     reason: Box<dyn std::error::Error + Send + Sync>,
 }
 

@@ -86,8 +86,10 @@ pub(super) fn next_step(
         return Step::Store(stored.into());
     }
     let renew_at = serving.issued + serving.expires.saturating_sub(serving.issued) / 3 * 2;
-    let due = renew_at <= now || serving.names != names;
-    let usable = |next: &Next| next.generation.expires > now && next.generation.names == names;
+    // More names than wanted are good: replicas of two versions must agree on one certificate.
+    let has_names = |generation: &Generation| names.iter().all(|name| generation.names.contains(name));
+    let due = renew_at <= now || !has_names(serving);
+    let usable = |next: &Next| next.generation.expires > now && has_names(&next.generation);
     if due && !next.as_ref().is_some_and(usable) {
         return Step::Stage;
     }
@@ -109,6 +111,21 @@ pub(super) fn next_step(
             Step::Store(Box::new(Stored { serving: generation.clone(), next: None, retired }))
         }
     }
+}
+
+/// The names of the certificate to issue. A staged one keeps those that other replicas have added.
+pub(super) fn names_for(step: &Step, stored: Option<&Stored>, names: &[String]) -> Vec<String> {
+    let kept = stored.filter(|_| *step == Step::Stage).into_iter().flat_map(|stored| {
+        let staged = stored.next.iter().flat_map(|next| &next.generation.names);
+        stored.serving.names.iter().chain(staged)
+    });
+    let mut all = names.to_vec();
+    for name in kept {
+        if !all.contains(name) {
+            all.push(name.clone());
+        }
+    }
+    all
 }
 
 /// The state after a certificate was issued for [`Step::Issue`] or [`Step::Stage`].

@@ -51,6 +51,13 @@ fn a_certificate_is_renewed_after_two_thirds_of_its_validity_or_for_other_names(
     assert_eq!(step(&stored, &[Some("[ca 1]")], 60 * DAY), Step::Stage);
     let other = vec!["other.web.svc".to_owned()];
     assert_eq!(next_step(Some(&stored), &[], &other, 1), Step::Stage);
+    let both = names_for(&Step::Stage, Some(&stored), &other);
+    assert_eq!(both, ["other.web.svc", "hooks.web.svc"], "a replica of another version agrees");
+    assert_eq!(names_for(&Step::Issue, Some(&stored), &other), other);
+    let agreed = Stored::new(Generation { names: both, ..generation(1, 0) });
+    for names in [names(), other.clone()] {
+        assert_eq!(next_step(Some(&agreed), &[], &names, 1), Step::Wait);
+    }
     let mut staged = issued(Some(stored), &Step::Stage, generation(2, 1));
     assert_eq!(next_step(Some(&staged), &[], &other, 1), Step::Stage, "the next one has the wrong names too");
     staged.next = Some(Next { generation: generation(2, 1), injected: None });

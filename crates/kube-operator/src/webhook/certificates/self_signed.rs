@@ -23,7 +23,7 @@ use super::{
     CertificateError, CertificateSource, Serving,
     generation::{Timestamp, issue},
     inject::{self, Callee},
-    rotation::{Step, Stored, issued, next_step},
+    rotation::{Step, Stored, issued, names_for, next_step},
 };
 
 const VALIDITY: Duration = Duration::from_secs(90 * 24 * 3600);
@@ -114,7 +114,8 @@ impl SelfSigned {
         self
     }
 
-    /// Another DNS name or IP address in the certificate, for a `clientConfig` with a URL.
+    /// Another DNS name or IP address in the certificate, for a `clientConfig` with a URL. A renewed certificate keeps the names of the
+    /// one before, so that replicas with other names agree; delete the Secret to drop a name.
     #[must_use]
     pub fn name(mut self, name: impl Into<String>) -> Self {
         self.callee.names.push(name.into());
@@ -187,12 +188,9 @@ impl SelfSigned {
                 Step::Inject(bundle) => self.inject(&targets, &bundle).await?,
                 Step::Store(new) => self.store(secret, &new).await?,
                 Step::Issue | Step::Stage => {
-                    let generation = issue(&self.callee.names, self.validity, now);
-                    let generation = generation.map_err(|error| {
-                        CertificateError::new(
-                            format!("certificate for {}", self.callee.names.join(", ")),
-                            error,
-                        )
+                    let names = names_for(&step, stored.as_ref(), &self.callee.names);
+                    let generation = issue(&names, self.validity, now).map_err(|error| {
+                        CertificateError::new(format!("certificate for {}", names.join(", ")), error)
                     })?;
                     tracing::info!(
                         secret = self.subject(),
@@ -266,7 +264,7 @@ impl SelfSigned {
         for target in &self.targets {
             let failed = |error: Error| CertificateError::new(target, error);
             match self.api(target).get_opt(&target.name).await.map_err(failed)? {
-                None => tracing::info!(%target, "does not exist, so no CA is injected"),
+                None => tracing::debug!(%target, "does not exist, so no CA is injected"),
                 Some(object) => {
                     let object =
                         serde_json::to_value(object).map_err(|error| CertificateError::new(target, error))?;
