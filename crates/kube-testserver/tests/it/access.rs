@@ -284,7 +284,7 @@ async fn an_apply_patch_that_creates_needs_create_too() {
         let body = format!(
             r#"{{"apiVersion":"v1","kind":"ConfigMap","metadata":{{"name":"a"}},"data":{{"a":"{value}"}}}}"#
         );
-        let reply = client.send("PATCH", &format!("{CONFIG_MAPS}/a?fieldManager=ann"), &headers, &body).await;
+        let reply = client.send("PATCH", &format!("{CONFIG_MAPS}/a?fieldManager=ann"), &headers, body).await;
         (reply.code.as_u16(), reply.body)
     };
     grant(&client, "ann", rule(json!(["patch"]))).await;
@@ -292,9 +292,9 @@ async fn an_apply_patch_that_creates_needs_create_too() {
     assert_eq!((code, body["message"].as_str().unwrap()), (403, "configmaps \"a\" is forbidden: "));
     let role = format!("{RBAC}/namespaces/default/roles/ann");
     let patch = json!({"rules": rule(json!(["patch", "create"]))}).to_string();
-    client.send("PATCH", &role, &[("content-type", "application/merge-patch+json")], &patch).await;
+    client.send("PATCH", &role, &[("content-type", "application/merge-patch+json")], patch).await;
     assert_eq!(apply("1").await.0, 201, "a rule with the name permits it");
     let patch = json!({"rules": rule(json!(["patch"]))}).to_string();
-    client.send("PATCH", &role, &[("content-type", "application/merge-patch+json")], &patch).await;
+    client.send("PATCH", &role, &[("content-type", "application/merge-patch+json")], patch).await;
     assert_eq!(apply("2").await.0, 200, "only the creation needs it");
 }
