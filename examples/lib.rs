@@ -29,3 +29,7 @@ mod defaults {}
 #[cfg(doctest)]
 #[doc = include_str!("../docs/operating.md")]
 mod operating {}
+
+#[cfg(doctest)]
+#[doc = include_str!("../docs/production.md")]
+mod production {}
