@@ -15,19 +15,21 @@ use std::{any::Any, collections::HashMap, fmt::Debug, hash::Hash, sync::Arc};
 /// The capacity of the queue of a subscriber, at first.
 const QUEUE: usize = 64;
 
+/// The component that fills a cache, with its name.
+pub(super) type Fill = (Arc<str>, Component);
+
 /// The shared caches by URL and selectors.
 #[derive(Default)]
 pub(super) struct Caches {
-    stores: HashMap<(String, Option<String>, Option<String>), Box<dyn Any + Send + Sync>>,
+    stores: HashMap<Key, Box<dyn Any + Send + Sync>>,
 }
+
+/// URL, label selector and field selector.
+type Key = (String, Option<String>, Option<String>);
 
 impl Caches {
     /// The store of this collection, and on the first call the component that fills it, with its name.
-    pub(super) fn store<K>(
-        &mut self,
-        api: Api<K>,
-        config: watcher::Config,
-    ) -> (Store<K>, Option<(Arc<str>, Component)>)
+    pub(super) fn store<K>(&mut self, api: Api<K>, config: watcher::Config) -> (Store<K>, Option<Fill>)
     where
         K: Resource<DynamicType: Default + Eq + Hash + Clone + Send + Sync>
             + Clone

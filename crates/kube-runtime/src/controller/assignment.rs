@@ -23,9 +23,11 @@ pub(super) const VALIDITY_CHECK: Duration = Duration::from_secs(1);
 /// ```
 #[derive(Clone)]
 pub struct Assignment {
-    includes: Arc<dyn Fn(Option<&str>, &str) -> bool + Send + Sync>,
+    includes: Arc<Includes>,
     valid: Option<Arc<dyn Fn() -> bool + Send + Sync>>,
 }
+
+type Includes = dyn Fn(Option<&str>, &str) -> bool + Send + Sync;
 
 impl Assignment {
     /// Every object.
