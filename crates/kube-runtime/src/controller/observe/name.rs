@@ -1,7 +1,7 @@
 //! The names of the running controllers of a process.
 
 use parking_lot::Mutex;
-use std::{collections::BTreeSet, fmt, sync::Arc};
+use std::{collections::BTreeSet, sync::Arc};
 
 /// The names in use.
 static NAMES: Mutex<BTreeSet<Arc<str>>> = Mutex::new(BTreeSet::new());
@@ -36,12 +36,6 @@ impl UniqueName {
 
     pub(super) fn get(&self) -> &Arc<str> {
         &self.0
-    }
-}
-
-impl fmt::Display for UniqueName {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
     }
 }
 
