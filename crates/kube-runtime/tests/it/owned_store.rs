@@ -38,15 +38,18 @@ fn names<K: ResourceExt>(objects: &[Arc<K>]) -> Vec<String> {
     names
 }
 
+/// The children that each reconcile saw.
+type Seen = Arc<Mutex<Vec<Vec<String>>>>;
+
 #[tokio::test(start_paused = true)]
 async fn a_reconcile_sees_the_child_whose_change_triggered_it() {
     let (_server, client) = server();
     let owner = config_maps(&client).add(named("site")).await;
     let (children, writer) = reflector::store::<Secret>();
-    let seen = Arc::new(Mutex::new(Vec::new()));
+    let seen = Seen::default();
     let output =
         Controller::new(config_maps(&client), all()).owns_with_store(secrets(&client), all(), writer).run(
-            |owner: Arc<ConfigMap>, context: Arc<(Store<Secret>, Arc<Mutex<Vec<Vec<String>>>>)>| async move {
+            |owner: Arc<ConfigMap>, context: Arc<(Store<Secret>, Seen)>| async move {
                 context.1.lock().unwrap().push(names(&context.0.owned_by(&*owner)));
                 Ok::<_, Infallible>(Action::await_change())
             },
