@@ -1,0 +1,60 @@
+//! A complete operator: copy it and replace `Page`.
+//!
+//! - [`page`]: the custom resource in two versions, their conversion and validation.
+//! - [`reconcile`]: children, finalizer and status of a page.
+//! - [`register`]: the CRD and the webhook configuration, which need more permissions than the operator has at run time.
+//! - [`embedded`]: an API server in the process, and a demonstration on it.
+//!
+//! [`manager`] puts the parts together; the program (`main.rs`) adds its arguments.
+
+pub mod embedded;
+pub mod page;
+pub mod reconcile;
+pub mod register;
+
+use k8s_openapi::api::{apps::v1::Deployment, core::v1::ConfigMap};
+use kube::{
+    Api, Client, CustomResourceExt,
+    operator::{
+        manager::Manager,
+        webhook::{Versions, Webhooks, certificates::SelfSigned},
+    },
+    runtime::{Controller, watcher::Config},
+};
+use page::{check, v1, v2};
+use std::{net::SocketAddr, sync::Arc};
+
+/// The name of the operator: of its Lease, Service, webhook configuration and field manager.
+pub const NAME: &str = "page-operator";
+
+/// Where the operator listens.
+#[derive(Clone, Copy, Debug)]
+pub struct Addresses {
+    /// `/metrics`, `/livez`, `/readyz` and `/debug/controllers`, over HTTP.
+    pub metrics: SocketAddr,
+    /// The webhooks, over HTTPS.
+    pub webhooks: SocketAddr,
+}
+
+/// Everything that runs, in the order in which it starts. The namespace is that of the client: in a cluster, that of the pod.
+pub fn manager(client: Client, addresses: Addresses) -> Manager {
+    let namespace = client.default_namespace().to_owned();
+    let certificates =
+        SelfSigned::new(client.clone(), &namespace, NAME).validating(NAME).crd(v2::Page::crd_name());
+    let webhooks = Webhooks::new()
+        .validate(check::<v1::Page>)
+        .validate(check::<v2::Page>)
+        .convert(Versions::<v2::Page>::new().version::<v1::Page>());
+    // Only the children, not all ConfigMaps of the cluster.
+    let children = Config::default().labels(&format!("app.kubernetes.io/managed-by={NAME}"));
+    let pages = Controller::new(Api::<v2::Page>::all(client.clone()), Config::default())
+        .owns(Api::<Deployment>::all(client.clone()), children.clone())
+        .owns(Api::<ConfigMap>::all(client.clone()), children);
+    let context = Arc::new(reconcile::Context { client: client.clone() });
+
+    Manager::new(client)
+        .leader_election(NAME, namespace)
+        .serve_metrics(addresses.metrics)
+        .webhooks(addresses.webhooks, certificates, webhooks)
+        .controller("pages", pages, reconcile::reconcile, context)
+}

@@ -1,0 +1,110 @@
+//! The program of the operator.
+//!
+//! ```text
+//! cargo run -p operator -- --embedded         # on an embedded API server, with a demonstration; then runs on
+//! cargo run -p operator -- --embedded --once  # ends after the demonstration
+//! cargo run -p operator -- --register         # applies the CRD and the webhook configuration to the current cluster
+//! cargo run -p operator                       # runs in the current cluster
+//! ```
+
+use kube::{Client, error::ErrorChain};
+use operator::{Addresses, embedded::Embedded, manager, register::register};
+use std::{net::SocketAddr, process::ExitCode};
+use tracing_subscriber::EnvFilter;
+
+const USAGE: &str =
+    "usage: operator [--register | --embedded [--once]] [--metrics ADDRESS] [--webhooks ADDRESS]
+
+  --register          apply the CRD and the webhook configuration, and end
+  --embedded          run on an API server in this process, and demonstrate the operator
+  --once              end after the demonstration
+  --metrics ADDRESS   serve metrics and health here (0.0.0.0:8080; with --embedded 127.0.0.1:8080)
+  --webhooks ADDRESS  serve the webhooks here (0.0.0.0:9443; with --embedded 127.0.0.1:9443)";
+
+#[derive(Debug, Default)]
+struct Arguments {
+    register: bool,
+    embedded: bool,
+    once: bool,
+    metrics: Option<SocketAddr>,
+    webhooks: Option<SocketAddr>,
+}
+
+impl Arguments {
+    fn parse(mut args: impl Iterator<Item = String>) -> Result<Self, String> {
+        let mut parsed = Self::default();
+        while let Some(arg) = args.next() {
+            match arg.as_str() {
+                "--register" => parsed.register = true,
+                "--embedded" => parsed.embedded = true,
+                "--once" => parsed.once = true,
+                "--metrics" => parsed.metrics = Some(address(&arg, args.next())?),
+                "--webhooks" => parsed.webhooks = Some(address(&arg, args.next())?),
+                other => return Err(format!("unknown argument {other:?}")),
+            }
+        }
+        match parsed {
+            Self { once: true, embedded: false, .. } => Err("--once needs --embedded".into()),
+            Self { register: true, embedded: true, .. } => Err("--embedded registers by itself".into()),
+            parsed => Ok(parsed),
+        }
+    }
+
+    fn addresses(&self) -> Addresses {
+        // A demonstration does not listen on the network.
+        let ip = if self.embedded { [127, 0, 0, 1] } else { [0, 0, 0, 0] };
+        Addresses {
+            metrics: self.metrics.unwrap_or((ip, 8080).into()),
+            webhooks: self.webhooks.unwrap_or((ip, 9443).into()),
+        }
+    }
+}
+
+fn address(option: &str, value: Option<String>) -> Result<SocketAddr, String> {
+    let value = value.unwrap_or_default();
+    value
+        .parse()
+        .map_err(|_| format!("{option}: expected an address such as 127.0.0.1:8080, found {value:?}"))
+}
+
+#[tokio::main]
+async fn main() -> ExitCode {
+    let filter = EnvFilter::try_from_default_env()
+        .unwrap_or_else(|_| "warn,operator=info,kube_operator=info,kube_runtime=info".into());
+    tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).init();
+    let arguments = match Arguments::parse(std::env::args().skip(1)) {
+        Ok(arguments) => arguments,
+        Err(problem) => {
+            eprintln!("operator: {problem}\n{USAGE}");
+            return ExitCode::from(2);
+        }
+    };
+    match run(&arguments).await {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("operator: {}", ErrorChain(error.as_ref()));
+            ExitCode::FAILURE
+        }
+    }
+}
+
+async fn run(arguments: &Arguments) -> anyhow::Result<()> {
+    let addresses = arguments.addresses();
+    if arguments.embedded {
+        let embedded = Embedded::start(addresses.webhooks).await?;
+        let manager = manager(embedded.client(), addresses);
+        if arguments.once {
+            let mut shown = Ok(());
+            manager.run_until(async { shown = embedded.demonstrate().await }).await?;
+            return shown;
+        }
+        let running = async { Ok(manager.run_until_signal().await?) };
+        tokio::try_join!(running, embedded.demonstrate())?;
+        return Ok(());
+    }
+    let client = Client::try_default().await?;
+    if arguments.register {
+        return register(&client).await;
+    }
+    Ok(manager(client, addresses).run_until_signal().await?)
+}

@@ -1,0 +1,151 @@
+//! Reconciling a `Page`: its children, its line in the index, its status, and the clean-up.
+
+use crate::{NAME, page::v2::Page};
+use k8s_openapi::api::{apps::v1::Deployment, core::v1::ConfigMap};
+use kube::{
+    Api, Client, ResourceExt,
+    api::{Patch, PatchParams},
+    runtime::{
+        apply::{Apply, ApplyError, InvalidChild},
+        conditions::{Conditions, InvalidCondition, Summary},
+        controller::Action,
+        finalizer::{self, Event, finalizer},
+        status::{StatusError, apply_status},
+    },
+};
+use serde_json::json;
+use std::sync::Arc;
+
+/// Keeps a deleted page until its line has left the index.
+pub const FINALIZER: &str = "example.com/page-index";
+/// The ConfigMap with the titles of all pages of a namespace. No page owns it, so the garbage collector does not clean up here.
+pub const INDEX: &str = "page-index";
+const IMAGE: &str = "docker.io/nginxinc/nginx-unprivileged:1.29-alpine";
+
+/// What all reconciles share.
+#[derive(Debug)]
+pub struct Context {
+    /// For all requests.
+    pub client: Client,
+}
+
+/// Why a page was not reconciled. The controller retries with backoff.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// The page cannot own children.
+    #[error(transparent)]
+    Owner(#[from] InvalidChild),
+    /// A child is not what its kind expects.
+    #[error("a child of the page does not decode: {0}")]
+    Child(#[from] serde_json::Error),
+    /// A child was not written.
+    #[error(transparent)]
+    Apply(#[from] ApplyError),
+    /// The index was not written.
+    #[error("cannot write the ConfigMap {INDEX}: {0}")]
+    Index(#[source] kube::Error),
+    /// A condition breaks the API conventions.
+    #[error(transparent)]
+    Condition(#[from] InvalidCondition),
+    /// The status was not written.
+    #[error(transparent)]
+    Status(#[from] StatusError),
+}
+
+/// Makes the world what the page says. Runs again after each change of the page or of a child, so it only looks at the present state.
+pub async fn reconcile(page: Arc<Page>, context: Arc<Context>) -> Result<Action, finalizer::Error<Error>> {
+    let pages: Api<Page> = Api::namespaced(context.client.clone(), &page.namespace().unwrap_or_default());
+    finalizer(&pages, FINALIZER, page, |event| async {
+        match event {
+            Event::Apply(page) => apply(&page, &pages, &context.client).await,
+            Event::Cleanup(page) => {
+                write_index(&page, &context.client, None).await?;
+                tracing::info!("removed from the index");
+                Ok(Action::await_change()) // the children go with their owner
+            }
+        }
+    })
+    .await
+}
+
+async fn apply(page: &Page, pages: &Api<Page>, client: &Client) -> Result<Action, Error> {
+    write_index(page, client, Some(&page.spec.title)).await?;
+    let children = Apply::owned_by(client.clone(), NAME, page)?;
+    let content = children.apply(&content(page)?).await?.change;
+    let server = children.apply(&server(page)?).await?;
+    tracing::info!(?content, server = ?server.change, "applied");
+
+    let mut status = page.status.clone().unwrap_or_default();
+    status.observed_generation = page.metadata.generation;
+    let (wanted, available) = (page.spec.replicas, available_replicas(&server.object));
+    let mut conditions = Conditions::new(&mut status.conditions, page.metadata.generation);
+    let message = format!("{available} of {wanted} replicas are available");
+    conditions.set("Available", available >= wanted, "ReplicasCounted", &message)?;
+    conditions.summarize("Ready", &Summary::default())?;
+    let write = apply_status(pages, NAME, page, &status).await?;
+    // Changes of the Deployment trigger the next reconcile; it waits until the cache has this status.
+    let action = Action::await_change();
+    Ok(write.written().map_or(action.clone(), |page| action.after_write(page)))
+}
+
+/// Zero while the status of the Deployment describes an older spec.
+fn available_replicas(server: &Deployment) -> i32 {
+    let current = server.status.as_ref().filter(|it| it.observed_generation == server.metadata.generation);
+    current.and_then(|status| status.available_replicas).unwrap_or(0)
+}
+
+/// The text of the page.
+fn content(page: &Page) -> Result<ConfigMap, serde_json::Error> {
+    let escape = |text: &str| text.replace('&', "&amp;").replace('<', "&lt;");
+    let paragraphs = page.spec.paragraphs.iter().map(|text| format!("<p>{}</p>\n", escape(text)));
+    let html = format!("<h1>{}</h1>\n{}", escape(&page.spec.title), paragraphs.collect::<String>());
+    serde_json::from_value(json!({
+        "metadata": { "name": child_name(page), "labels": labels(page) },
+        "data": { "index.html": html },
+    }))
+}
+
+/// The pods that serve it.
+fn server(page: &Page) -> Result<Deployment, serde_json::Error> {
+    let (name, labels) = (child_name(page), labels(page));
+    serde_json::from_value(json!({
+        "metadata": { "name": name, "labels": labels },
+        "spec": {
+            "replicas": page.spec.replicas,
+            "selector": { "matchLabels": labels },
+            "template": {
+                "metadata": { "labels": labels },
+                "spec": {
+                    "containers": [{
+                        "name": "web",
+                        "image": IMAGE,
+                        "ports": [{ "name": "http", "containerPort": 8080 }],
+                        "volumeMounts": [{ "name": "content", "mountPath": "/usr/share/nginx/html" }],
+                    }],
+                    "volumes": [{ "name": "content", "configMap": { "name": name } }],
+                },
+            },
+        },
+    }))
+}
+
+/// With a suffix, so that no page can have a child with the name of the index.
+fn child_name(page: &Page) -> String {
+    format!("{}-page", page.name_any())
+}
+
+/// The uid, because a name may be too long for a label.
+fn labels(page: &Page) -> serde_json::Value {
+    json!({ "app.kubernetes.io/managed-by": NAME, "example.com/page": page.uid() })
+}
+
+/// Writes the line of one page into the index, or removes it. With a field manager for each page, none of them touches the others.
+async fn write_index(page: &Page, client: &Client, title: Option<&str>) -> Result<(), Error> {
+    let maps: Api<ConfigMap> = Api::namespaced(client.clone(), &page.namespace().unwrap_or_default());
+    let mut index = json!({ "apiVersion": "v1", "kind": "ConfigMap", "metadata": { "name": INDEX } });
+    if let Some(title) = title {
+        index["data"] = json!({ page.name_any(): title });
+    }
+    let params = PatchParams::apply(&format!("page-{}", page.uid().unwrap_or_default())).force();
+    maps.patch(INDEX, &params, &Patch::Apply(index)).await.map(drop).map_err(Error::Index)
+}
