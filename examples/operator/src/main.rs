@@ -7,9 +7,9 @@
 //! cargo run -p operator                       # runs in the current cluster
 //! ```
 
-use kube::{Client, error::ErrorChain};
+use kube::{Client, error::ErrorChain, operator::manager::Restart};
 use operator::{Addresses, embedded::Embedded, manager, register::register};
-use std::{net::SocketAddr, process::ExitCode};
+use std::{net::SocketAddr, process::ExitCode, sync::Arc};
 use tracing_subscriber::EnvFilter;
 
 const USAGE: &str =
@@ -91,20 +91,32 @@ async fn main() -> ExitCode {
 async fn run(arguments: &Arguments) -> anyhow::Result<()> {
     let addresses = arguments.addresses();
     if arguments.embedded {
-        let embedded = Embedded::start(addresses.webhooks).await?;
-        let manager = manager(embedded.client(), addresses);
-        if arguments.once {
-            let mut shown = Ok(());
-            manager.run_until(async { shown = embedded.demonstrate().await }).await?;
-            return shown;
-        }
-        let running = async { Ok(manager.run_until_signal().await?) };
-        tokio::try_join!(running, embedded.demonstrate())?;
-        return Ok(());
+        return run_embedded(addresses, arguments.once).await;
     }
     let client = Client::try_default().await?;
     if arguments.register {
         return register(&client).await;
     }
     Ok(manager(client, addresses).run_until_signal().await?)
+}
+
+async fn run_embedded(addresses: Addresses, once: bool) -> anyhow::Result<()> {
+    let embedded = Arc::new(Embedded::start(addresses.webhooks).await?);
+    let manager = manager(embedded.client(), addresses);
+    if once {
+        let mut shown = Ok(());
+        manager.run_until(async { shown = embedded.demonstrate().await }).await?;
+        return shown;
+    }
+    // As a component, because it needs the webhooks: they are served before components start.
+    let server = Arc::clone(&embedded);
+    let manager = manager.component("demonstration", Restart::Never, move |stop| {
+        let server = Arc::clone(&server);
+        async move {
+            stop.run_until_cancelled(server.demonstrate()).await.unwrap_or(Ok(()))?;
+            stop.cancelled().await;
+            anyhow::Ok(())
+        }
+    });
+    Ok(manager.run_until_signal().await?)
 }
