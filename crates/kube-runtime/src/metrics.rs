@@ -1,4 +1,4 @@
-//! The metrics of controllers, watches and leader election, through the [`metrics`](::metrics) facade. With the feature `metrics`.
+//! The metrics of controllers, watches and leader election, through the [facade `metrics`](::metrics). With the feature `metrics`.
 //!
 //! Names and labels of the first three groups are those of Go's controller-runtime and client-go, so their dashboards and alerts work.
 //! `deploy/` in the repository has a dashboard and alert rules.

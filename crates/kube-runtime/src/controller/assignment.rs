@@ -137,7 +137,7 @@ impl Assigner {
     }
 
     /// Like [`assign`](Self::assign), and cancels the reconciles of objects that are not part of it at `cancel_at`. Each cancelled one is a
-    /// [`RunnerError::Revoked`](super::RunnerError::Revoked) in the output of its controller.
+    /// [`RunnerError::Revoked`](super::RunnerError) in the output of its controller.
     pub fn assign_by(
         &self,
         assignment: Assignment,
