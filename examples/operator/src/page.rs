@@ -40,7 +40,7 @@ pub mod v1 {
         /// The headline: one line.
         pub title: String,
         /// Paragraphs, separated by empty lines.
-        #[serde(default)]
+        // Without a default: Kubernetes 1.20 refuses the default "".
         pub text: String,
         /// How many pods serve the page.
         #[serde(default = "one")]
