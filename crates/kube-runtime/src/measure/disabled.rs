@@ -51,6 +51,8 @@ impl ElectionMetrics {
 
 pub(crate) fn register<R: Refresh + 'static>(_refreshed: &Arc<R>) {}
 
+pub(crate) fn unregister<R: Refresh + 'static>(_refreshed: &Arc<R>) {}
+
 pub(crate) fn ticking<S: Stream, R>(stream: S, _refreshed: Option<Arc<R>>) -> S {
     stream
 }

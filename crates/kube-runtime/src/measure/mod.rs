@@ -19,7 +19,7 @@ pub(crate) use {
     controller::ControllerMetrics,
     election::ElectionMetrics,
     names::{QUEUE_DURATION, TIME, WORK_DURATION},
-    refresh::{ENABLED, refresh_all, register, ticking},
+    refresh::{ENABLED, refresh_all, register, ticking, unregister},
     watch::WatchMetrics,
 };
 

@@ -26,9 +26,13 @@ static REFRESHED: Mutex<Vec<Weak<dyn Refresh>>> = Mutex::new(Vec::new());
 
 pub(crate) fn register<R: Refresh + 'static>(refreshed: &Arc<R>) {
     let weak: Weak<R> = Arc::downgrade(refreshed);
-    let mut all = REFRESHED.lock();
-    all.retain(|refreshed| refreshed.strong_count() > 0);
-    all.push(weak);
+    REFRESHED.lock().push(weak);
+}
+
+/// The counterpart of [`register`]. A weak reference would keep the memory.
+pub(crate) fn unregister<R: Refresh + 'static>(refreshed: &Arc<R>) {
+    let ended = Arc::as_ptr(refreshed);
+    REFRESHED.lock().retain(|other| !std::ptr::addr_eq(other.as_ptr(), ended));
 }
 
 /// Sets the gauges of all that is running.

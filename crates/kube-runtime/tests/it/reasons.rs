@@ -58,6 +58,7 @@ impl<S: Subscriber> Layer<S> for Spans {
                 match field.name() {
                     "object.ref" => self.0[0] = format!("{value:?}"),
                     "object.reason" => self.0[1] = format!("{value:?}"),
+                    "reconcile.attempt" => {}
                     other => panic!("unexpected field {other}"),
                 }
             }

@@ -13,7 +13,7 @@ use crate::{
         error::Error,
         request::ReconcileReason,
     },
-    measure::{ControllerMetrics, Finished, Refresh, WatchMetrics, register},
+    measure::{ControllerMetrics, Finished, Refresh, WatchMetrics, register, unregister},
     queue::Queue,
     reflector::ObjectKey,
     watcher::WatchRegistry,
@@ -172,6 +172,7 @@ impl fmt::Debug for Observer {
 
 impl Drop for Active {
     fn drop(&mut self) {
+        unregister(&self.observed);
         let mut facts = self.observed.observation.facts.lock();
         facts.state = ControllerState::Stopped;
         facts.queue = Default::default();
