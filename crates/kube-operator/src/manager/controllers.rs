@@ -5,7 +5,7 @@ use futures::{Stream, StreamExt, TryFuture, future::BoxFuture};
 use kube_core::Resource;
 use kube_runtime::{
     Controller,
-    controller::{Action, Assignments, Error, Monitor, Reconcile, RunnerError},
+    controller::{Action, Assignments, Error, Monitor, Reconcile},
     reflector::ObjectRef,
     watcher,
 };
@@ -111,8 +111,8 @@ where
     while let Some(item) = output.next().await {
         last = match item {
             Ok(_) => None,
-            // Logged where it happens, with the object and the attempt.
-            Err(Error::ReconcilerFailed(..)) => None,
+            // Every deleted owner of a child that still changes causes one.
+            Err(Error::ObjectNotFound(_)) => None,
             Err(error) => {
                 tracing::warn!(error = %kube_client::error::ErrorChain(&error), "controller");
                 match error {
@@ -124,11 +124,7 @@ where
     }
     match last {
         _ if stop.is_cancelled() => Ok(()),
-        Some(error) => Err(ends_the_output(error)),
+        Some(error) => Err(Box::new(error)),
         None => Err(Box::new(Ended)),
     }
-}
-
-fn ends_the_output(error: RunnerError) -> BoxError {
-    Box::new(error)
 }
