@@ -12,5 +12,6 @@ pub mod debug;
 pub mod health;
 pub mod manager;
 pub mod metrics;
+mod panic_message;
 pub mod rbac;
 pub mod webhook;

@@ -186,7 +186,7 @@ impl Manager {
         F: Future<Output = Result<(), E>> + Send + 'static,
         E: Into<BoxError>,
     {
-        self.components.push((name.into(), boxed(component), restart));
+        self.components.push((name.into(), Component::new(component), restart));
         self
     }
 
@@ -202,7 +202,7 @@ impl Manager {
         F: Future<Output = Result<(), E>> + Send + 'static,
         E: Into<BoxError>,
     {
-        self.leader_components.push((name.into(), boxed(component), restart));
+        self.leader_components.push((name.into(), Component::new(component), restart));
         self
     }
 
@@ -278,15 +278,4 @@ impl fmt::Debug for Manager {
         let controllers: Vec<_> = self.controllers.iter().map(|controller| &controller.name).collect();
         f.debug_struct("Manager").field("controllers", &controllers).finish_non_exhaustive()
     }
-}
-
-fn boxed<F, E>(mut component: impl FnMut(CancellationToken) -> F + Send + 'static) -> Component
-where
-    F: Future<Output = Result<(), E>> + Send + 'static,
-    E: Into<BoxError>,
-{
-    Box::new(move |stop| {
-        let run = component(stop);
-        async move { run.await.map_err(Into::into) }.boxed()
-    })
 }

@@ -1,7 +1,7 @@
 //! Caches that several controllers and components share: one watch for each kind and scope.
 
 use super::{components::Component, error::BoxError};
-use futures::{FutureExt, StreamExt};
+use futures::StreamExt;
 use kube_client::Api;
 use kube_core::Resource;
 use kube_runtime::{
@@ -47,7 +47,7 @@ impl Caches {
         let (store, writer) = store_shared::<K>(QUEUE);
         self.stores.insert(key, Box::new(store.clone()));
         let mut writer = Some(writer);
-        let fill: Component = Box::new(move |stop| {
+        let fill = Component::new(move |stop| {
             let events = writer
                 .take()
                 .map(|writer| watcher(api.clone(), config.clone()).default_backoff().reflect_shared(writer));
@@ -65,7 +65,6 @@ impl Caches {
                 }
                 Ok(())
             }
-            .boxed()
         });
         (store, Some((format!("cache of {url}").into(), fill)))
     }

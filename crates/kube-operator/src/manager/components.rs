@@ -1,9 +1,14 @@
 //! Running components: their stop signals, failures and restarts.
 
 use super::error::{BoxError, Ended, ManagerError, Panicked};
+use crate::panic_message::panic_message;
 use futures::{FutureExt, future::BoxFuture};
 use kube_runtime::watcher::DefaultBackoff;
-use std::{any::Any, collections::BTreeMap, panic::AssertUnwindSafe, sync::Arc};
+use std::{
+    collections::BTreeMap,
+    panic::AssertUnwindSafe,
+    sync::{Arc, Mutex, PoisonError},
+};
 use tokio::{
     task::{Id, JoinSet},
     time::{Instant, sleep, timeout_at},
@@ -20,23 +25,45 @@ pub enum Restart {
     Always,
 }
 
-/// A component: called with a token that is cancelled when it has to end.
-pub(super) type Component =
-    Box<dyn FnMut(CancellationToken) -> BoxFuture<'static, Result<(), BoxError>> + Send>;
+/// Starts a component with a token that is cancelled when it has to end.
+type StartComponent = dyn FnMut(CancellationToken) -> BoxFuture<'static, Result<(), BoxError>> + Send;
+
+/// A component that can be started any number of times.
+#[derive(Clone)]
+pub(super) struct Component(Arc<Mutex<StartComponent>>);
+
+impl Component {
+    pub(super) fn new<F, E>(mut component: impl FnMut(CancellationToken) -> F + Send + 'static) -> Self
+    where
+        F: Future<Output = Result<(), E>> + Send + 'static,
+        E: Into<BoxError>,
+    {
+        Self(Arc::new(Mutex::new(move |stop| {
+            let run = component(stop);
+            async move { run.await.map_err(Into::into) }.boxed()
+        })))
+    }
+
+    fn start(&self, stop: CancellationToken) -> BoxFuture<'static, Result<(), BoxError>> {
+        // Poisoned by a panic of the component, which may be started again all the same.
+        (self.0.lock().unwrap_or_else(PoisonError::into_inner))(stop)
+    }
+}
 
 /// Runs a component as its restart policy says, until it is stopped. A panic is a failure.
 pub(super) async fn supervise(
     name: Arc<str>,
-    mut component: Component,
+    component: Component,
     restart: Restart,
     stop: CancellationToken,
 ) -> Result<(), BoxError> {
     let mut backoff = DefaultBackoff::default();
     loop {
         let started = Instant::now();
-        let run = AssertUnwindSafe(async { component(stop.clone()).await });
+        let run = AssertUnwindSafe(async { component.start(stop.clone()).await });
+        let result = run.catch_unwind().await;
         let result =
-            run.catch_unwind().await.unwrap_or_else(|panic| Err(Box::new(Panicked(message(&*panic)))));
+            result.unwrap_or_else(|panic| Err(Box::new(Panicked(panic_message(&*panic).to_owned()))));
         let error = match result {
             _ if stop.is_cancelled() => return result,
             Ok(()) => Box::new(Ended),
@@ -55,12 +82,6 @@ pub(super) async fn supervise(
             () = stop.cancelled() => return Ok(()),
         }
     }
-}
-
-fn message(panic: &(dyn Any + Send)) -> String {
-    let text =
-        panic.downcast_ref::<&str>().copied().or_else(|| panic.downcast_ref::<String>().map(String::as_str));
-    text.unwrap_or("a panic without a message").to_owned()
 }
 
 /// The running components of one phase, which stop together.

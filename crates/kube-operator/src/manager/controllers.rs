@@ -85,13 +85,14 @@ impl ManagedController {
         let controller = controller.named(name);
         let monitor = controller.monitor();
         let name: Arc<str> = name.into();
+        let logged_name = Arc::clone(&name);
         let run: RunController = Box::new(move |assignments, stop| {
             let controller = controller.graceful_shutdown_on(stop.clone().cancelled_owned());
             let controller = match assignments {
                 Some(assignments) => controller.assigned_by(assignments),
                 None => controller,
             };
-            Box::pin(poll(run(controller), stop))
+            Box::pin(poll(logged_name, run(controller), stop))
         });
         Self { name, monitor, run }
     }
@@ -99,6 +100,7 @@ impl ManagedController {
 
 /// Polls the output of a controller to its end, and logs its errors.
 async fn poll<K, E>(
+    name: Arc<str>,
     output: impl Stream<Item = Result<(ObjectRef<K>, Action), Error<E, watcher::Error>>> + Send,
     stop: CancellationToken,
 ) -> Result<(), BoxError>
@@ -114,7 +116,7 @@ where
             // Every deleted owner of a child that still changes causes one.
             Err(Error::ObjectNotFound(_)) => None,
             Err(error) => {
-                tracing::warn!(error = %kube_client::error::ErrorChain(&error), "controller");
+                tracing::warn!(controller = %name, error = %kube_client::error::ErrorChain(&error), "controller error");
                 match error {
                     Error::RunnerError(error) => Some(error),
                     _ => None,

@@ -9,7 +9,6 @@ use super::{
     serve::{MetricsServer, Replica, Status, serve_webhooks},
 };
 use crate::health::Health;
-use futures::{FutureExt, future::BoxFuture};
 use kube_client::Client;
 use kube_runtime::{
     controller::{Assignments, ProgressLimits},
@@ -21,7 +20,7 @@ use tokio::{
     sync::{mpsc, oneshot},
     time::Instant,
 };
-use tokio_util::sync::CancellationToken;
+use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 /// A running manager.
 pub(super) struct Running {
@@ -215,37 +214,30 @@ async fn while_assigned(
     restart: Restart,
     stop: CancellationToken,
 ) -> Result<(), BoxError> {
-    // Each run borrows it; there is one at a time.
-    let component = Arc::new(tokio::sync::Mutex::new(component));
-    let run = |revoked: BoxFuture<'static, ()>| {
+    let terms = TaskTracker::new();
+    let work = assignments.run_while_assigned(&name, |revoked| {
         let term = stop.child_token();
-        let (component, ended) = (Arc::clone(&component), term.clone());
-        let component: Component = Box::new(move |stop| {
-            let component = Arc::clone(&component);
-            async move {
-                let mut component = component.lock().await; // held while it runs
-                component(stop).await
-            }
-            .boxed()
-        });
-        let run = supervise(Arc::clone(&name), component, restart, ended);
-        async move {
+        let run = supervise(Arc::clone(&name), component.clone(), restart, term.clone());
+        terms.track_future(async move {
             tokio::pin!(run);
             tokio::select! {
                 result = &mut run => return result,
                 () = revoked => term.cancel(),
             }
             run.await
-        }
-    };
-    let work = assignments.run_while_assigned(&name, run);
+        })
+    });
     tokio::pin!(work);
     tokio::select! {
         biased;
+        result = &mut work => return result,
+        () = stop.cancelled() => {}
+    }
+    // A component that runs ends by itself; otherwise there is nothing to wait for.
+    terms.close();
+    tokio::select! {
+        biased;
         result = &mut work => result,
-        () = stop.cancelled() => {
-            // A running component ends by itself; otherwise there is nothing to wait for.
-            if component.try_lock().is_ok() { Ok(()) } else { work.await }
-        }
+        () = terms.wait() => Ok(()),
     }
 }

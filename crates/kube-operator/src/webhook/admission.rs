@@ -12,6 +12,8 @@ use kube_core::{
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use serde_json::Value;
 
+use crate::panic_message::panic_message;
+
 use super::{
     measure,
     outcome::{Allowed, Denial, Mutated},
@@ -157,7 +159,7 @@ pub(super) async fn review(handler: &Handler, body: &[u8]) -> Result<Vec<u8>, St
     // The call of the handler may panic too, so it is part of the future.
     let received = Received { head, object, old_object };
     let decided = AssertUnwindSafe(async { handler(received).await }).catch_unwind().await;
-    match decided.unwrap_or_else(|payload| Err(panicked(&subject, payload.as_ref()))) {
+    match decided.unwrap_or_else(|payload| Err(panicked(&subject, panic_message(&*payload)))) {
         Ok(Decision { patch, warnings }) => {
             response.allowed = true;
             response.result = Status::default();
@@ -218,9 +220,7 @@ fn bad_request(message: String) -> Denial {
     Denial::with_status(Status::failure(&message, reason::BAD_REQUEST).with_code(400))
 }
 
-fn panicked(subject: &str, payload: &(dyn Any + Send)) -> Denial {
-    let text = payload.downcast_ref::<&str>().copied();
-    let panic = text.or_else(|| payload.downcast_ref().map(String::as_str)).unwrap_or("not a text");
+fn panicked(subject: &str, panic: &str) -> Denial {
     tracing::error!(object = subject, panic, "an admission handler panicked");
     measure::admission_panicked();
     Denial::internal(format!("{subject}: the admission handler panicked"))

@@ -15,6 +15,7 @@ use serde::{Serialize, de::DeserializeOwned};
 use serde_json::Value;
 
 use super::measure;
+use crate::panic_message::panic_message;
 
 /// Why an object cannot be converted: any error, or a text.
 pub type ConversionError = Box<dyn std::error::Error + Send + Sync>;
@@ -225,7 +226,9 @@ fn one(converters: &[Box<dyn Convert>], object: Value, to: &str) -> Result<Value
     let converted = catch_unwind(AssertUnwindSafe(|| converter.convert(object, to)));
     let converted = match converted {
         Ok(converted) => converted.map_err(|why| failed(&why))?,
-        Err(_) => {
+        Err(payload) => {
+            let (kind, name) = (&identity.kind, &identity.name);
+            tracing::error!(%kind, %name, panic = panic_message(&*payload), "a conversion panicked");
             measure::conversion_panicked();
             return Err(failed(&"the conversion panicked"));
         }

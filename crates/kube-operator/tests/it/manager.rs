@@ -2,7 +2,7 @@
 
 use std::{
     convert::Infallible,
-    sync::{Arc, Mutex, PoisonError},
+    sync::{Arc, Mutex, OnceLock, PoisonError},
     time::Duration,
 };
 
@@ -356,15 +356,63 @@ async fn controllers_share_the_watch_of_a_cache() {
     running.await.unwrap().unwrap();
 }
 
+/// Collects the log lines of this thread until it is dropped.
+fn capture_log() -> (LogBuffer, tracing::subscriber::DefaultGuard) {
+    // With one subscriber alone, `tracing` caches what that one is interested in for all threads.
+    static PERMANENT: OnceLock<tracing::Dispatch> = OnceLock::new();
+    PERMANENT.get_or_init(|| tracing::Dispatch::new(tracing_subscriber::registry()));
+    let lines = LogBuffer::default();
+    let writer = lines.clone();
+    let subscriber = tracing_subscriber::fmt().with_ansi(false).with_writer(move || writer.clone());
+    (lines, tracing::subscriber::set_default(subscriber.finish()))
+}
+
+#[derive(Clone, Default)]
+struct LogBuffer(Arc<Mutex<Vec<u8>>>);
+
+impl std::io::Write for LogBuffer {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        self.0.lock().unwrap().write(bytes)
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+}
+
+#[derive(Debug, thiserror::Error)]
+#[error("the bucket cannot be made")]
+struct BucketError(#[source] std::io::Error);
+
+#[tokio::test(start_paused = true)]
+async fn errors_of_reconcilers_are_logged_with_object_and_cause() {
+    let (lines, _guard) = capture_log();
+    let (_server, client) = server_with(&["a"]).await;
+    let reconcile = |_: Arc<ConfigMap>, _| async {
+        Err::<Action, _>(BucketError(std::io::Error::other("the quota is used up")))
+    };
+    let manager = Manager::new(client.clone()).controller("buckets", maps(&client), reconcile, Arc::new(()));
+    let (stop, running) = run(manager);
+    sleep(seconds(1)).await;
+    stop.cancel();
+    running.await.unwrap().unwrap();
+    let lines = String::from_utf8(lines.0.lock().unwrap().clone()).unwrap();
+    let expected = "the bucket cannot be made: the quota is used up";
+    let line = lines.lines().find(|line| line.contains(expected)).unwrap_or_else(|| panic!("{lines}"));
+    for part in ["WARN", "buckets", "ConfigMap", "a.default"] {
+        assert!(line.contains(part), "{part} in {line}");
+    }
+}
+
 /// With the real clock, because the sockets are real.
 #[tokio::test]
 async fn metrics_health_and_the_debug_page_show_the_controllers() {
-    // Tests of one process share its names of controllers and its metrics: no other test has this name.
+    // Tests of one process share the names of controllers and the metrics: no other test has these names.
     let (_server, client) = server_with(&["a"]).await;
     let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
     let manager = Manager::new(client.clone())
         .serve_metrics(([127, 0, 0, 1], port))
-        .leader_election("operator", "default")
+        .leader_election("shown-operator", "default")
         .controller("shown", maps(&client), logging("reconciled"), Arc::new(Log::default()));
     let (stop, running) = run(manager);
     let get = async |path: &str| {
@@ -392,7 +440,9 @@ async fn metrics_health_and_the_debug_page_show_the_controllers() {
     let page: serde_json::Value = serde_json::from_str(&page).unwrap();
     assert_eq!(page["controllers"][0]["name"], "shown");
     assert_eq!(page["replicas"]["leads"], true);
-    assert!(get("/metrics").await.unwrap().1.contains("leader_election_master_status{name=\"operator\"} 1"));
+    assert!(
+        get("/metrics").await.unwrap().1.contains("leader_election_master_status{name=\"shown-operator\"} 1")
+    );
     stop.cancel();
     timeout(seconds(30), running).await.unwrap().unwrap().unwrap();
     assert!(get("/livez").await.is_none(), "the server has stopped");
