@@ -11,7 +11,7 @@ mod case;
 mod check;
 mod client;
 mod context;
-mod items;
+mod features;
 mod kinds;
 mod kubeconfig;
 mod report;
@@ -22,7 +22,7 @@ mod table;
 mod webhook;
 
 pub use check::Failure;
-pub use items::{list as list_by_item, with_items};
+pub use features::{list as list_by_feature, with_features};
 pub use report::{CaseResult, Report, Verdict};
 pub use runner::{Options, list, run};
 pub use table::with_column;

@@ -5,7 +5,7 @@ use std::{
     process::ExitCode,
 };
 
-use conformance::{Options, Report, list, list_by_item, run, with_column};
+use conformance::{Options, Report, list, list_by_feature, run, with_column};
 
 const USAGE: &str = "\
 Checks a Kubernetes API server against the rules of this suite.
@@ -13,7 +13,7 @@ Checks a Kubernetes API server against the rules of this suite.
   conformance --kubeconfig FILE [--area A] [--case SUBSTRING] [--jobs N] [--clean-up] [--json FILE]
               [--table FILE --column NAME]
   conformance --list [--area A] [--case SUBSTRING]
-  conformance --by-item
+  conformance --by-feature
 
   --kubeconfig FILE  the server: current context, client certificate or token (no exec plugins)
   --area A           only the cases of this area, such as `watch`
@@ -25,7 +25,7 @@ Checks a Kubernetes API server against the rules of this suite.
   --table FILE       bring the table in this Markdown file up to date, after a run of all cases
   --column NAME      the column of the table that is this server's
   --list             print ids and rules, run nothing
-  --by-item          print what is to be shown, and which cases show it; run nothing";
+  --by-feature       print the covered features with their cases; run nothing";
 
 struct Args {
     options: Options,
@@ -33,7 +33,7 @@ struct Args {
     table: Option<PathBuf>,
     column: Option<String>,
     list: bool,
-    by_item: bool,
+    by_feature: bool,
 }
 
 #[tokio::main]
@@ -49,8 +49,8 @@ async fn main() -> ExitCode {
             return ExitCode::from(2);
         }
     };
-    if args.by_item {
-        return match list_by_item() {
+    if args.by_feature {
+        return match list_by_feature() {
             Ok(text) => {
                 print!("{text}");
                 ExitCode::SUCCESS
@@ -103,7 +103,7 @@ fn parse(mut args: impl Iterator<Item = String>) -> Result<Option<Args>, String>
         table: None,
         column: None,
         list: false,
-        by_item: false,
+        by_feature: false,
     };
     while let Some(flag) = args.next() {
         let mut value = || args.next().ok_or(format!("{flag} needs a value"));
@@ -121,12 +121,12 @@ fn parse(mut args: impl Iterator<Item = String>) -> Result<Option<Args>, String>
             "--table" => out.table = Some(value()?.into()),
             "--column" => out.column = Some(value()?),
             "--list" => out.list = true,
-            "--by-item" => out.by_item = true,
+            "--by-feature" => out.by_feature = true,
             "-h" | "--help" => return Ok(None),
             other => return Err(format!("unknown argument {other:?}")),
         }
     }
-    if out.options.kubeconfig.as_os_str().is_empty() && !out.list && !out.by_item {
+    if out.options.kubeconfig.as_os_str().is_empty() && !out.list && !out.by_feature {
         return Err("--kubeconfig FILE is required".to_owned());
     }
     if out.table.is_some() != out.column.is_some() {

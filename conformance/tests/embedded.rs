@@ -30,13 +30,13 @@ async fn embedded_server_conforms_with_access_control() {
     check_table(&report);
 }
 
-/// Checks that the column `embedded` and the list of items in the documentation match this run; `UPDATE_TABLE=1` updates both.
+/// Checks that the column `embedded` and the list of features in the documentation match this run; `UPDATE_TABLE=1` updates both.
 fn check_table(report: &Report) {
     let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/testserver.md");
     let text = std::fs::read_to_string(file).expect("docs/testserver.md is there");
     let current =
         conformance::with_column(&text, "embedded", report).expect("docs/testserver.md has the table");
-    let current = conformance::with_items(&current).expect("docs/testserver.md has the list of items");
+    let current = conformance::with_features(&current).expect("docs/testserver.md has the list of features");
     if std::env::var_os("UPDATE_TABLE").is_some() {
         std::fs::write(file, current).expect("docs/testserver.md can be written");
         return;

@@ -105,7 +105,7 @@ where
         if let Some(size) = request.body().size_hint().exact() {
             histogram!(REQUEST_SIZE, "verb" => verb, "host" => host).record(size as f64);
         }
-        let records_size = RequestKind::of(&request) == RequestKind::Call;
+        let records_size = RequestKind::of(&request) == RequestKind::Short;
         MetricsFuture::new(self.inner.call(request), labels, records_size)
     }
 }

@@ -12,7 +12,7 @@
 //! 8. `metrics`: counters and histograms
 //! 9. `deadline`: ends requests whose response does not come
 //!
-//! `request_kind` distinguishes calls, watches, followed logs, proxied requests and upgrades for the layers that treat them
+//! `request_kind` distinguishes short-running requests, watches, followed logs, proxied requests and upgrades for the layers that treat them
 //! differently.
 
 mod auth;

@@ -6,8 +6,8 @@ use http::{Method, Request};
 /// The kinds of requests that differ in how long their response may be silent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum RequestKind {
-    /// Any other request: its response ends.
-    Call,
+    /// A short-running request, as opposed to the API server's long-running requests: its response ends by itself.
+    Short,
     /// A watch, with its `timeoutSeconds`, if set: the head arrives at once, then events.
     Watch(Option<u64>),
     /// A log with `follow`: may be silent for any time.
@@ -40,14 +40,14 @@ impl RequestKind {
         if request.headers().contains_key(UPGRADE) {
             Self::Upgrade
         } else if request.method() != Method::GET {
-            Self::Call
+            Self::Short
         } else if may_follow && is_set(query, "follow") {
             Self::FollowedLog
         } else if may_watch {
             let seconds = values(query, "timeoutSeconds").find_map(|value| value.parse().ok());
             Self::Watch(seconds.filter(|seconds| *seconds > 0))
         } else {
-            Self::Call
+            Self::Short
         }
     }
 }
@@ -123,11 +123,11 @@ mod tests {
     #[test]
     fn the_kind_follows_from_path_query_and_upgrade_header() {
         for (uri, kind) in [
-            ("https://h/api/v1/pods", RequestKind::Call),
-            ("/api/v1/pods?limit=5&watch=false", RequestKind::Call),
-            ("/api/v1/namespaces/a/pods/b/log", RequestKind::Call),
-            ("/api/v1/namespaces/a/pods/b/log?follow=0", RequestKind::Call),
-            ("/apis/apps/v1/deployments?labelSelector=watch%3Dtrue", RequestKind::Call),
+            ("https://h/api/v1/pods", RequestKind::Short),
+            ("/api/v1/pods?limit=5&watch=false", RequestKind::Short),
+            ("/api/v1/namespaces/a/pods/b/log", RequestKind::Short),
+            ("/api/v1/namespaces/a/pods/b/log?follow=0", RequestKind::Short),
+            ("/apis/apps/v1/deployments?labelSelector=watch%3Dtrue", RequestKind::Short),
             ("/api/v1/pods?watch=true&timeoutSeconds=290", RequestKind::Watch(Some(290))),
             ("/api/v1/pods?&watch=1", RequestKind::Watch(None)),
             ("/api/v1/pods?watch", RequestKind::Watch(None)),
@@ -136,14 +136,14 @@ mod tests {
             ("/api/v1/pods?watch=1&timeoutSeconds=99999999999999999999", RequestKind::Watch(None)),
             ("/api/v1/namespaces/a/pods/b/log?follow=true&tailLines=1", RequestKind::FollowedLog),
             ("/containerLogs/a/b/c?follow=true", RequestKind::FollowedLog),
-            ("/containerLogs/proxy/watch/log", RequestKind::Call),
+            ("/containerLogs/proxy/watch/log", RequestKind::Short),
             ("/api/v1/namespaces/a/services/b:80/proxy/slow", RequestKind::Proxied),
             ("/api/v1/namespaces/a/services/b:80/proxy", RequestKind::Proxied),
             ("/api/v1/nodes/n/proxy/logs/", RequestKind::Proxied),
             ("/api/v1/proxy/nodes/n", RequestKind::Proxied),
-            ("/version", RequestKind::Call),
-            ("/api", RequestKind::Call),
-            ("/", RequestKind::Call),
+            ("/version", RequestKind::Short),
+            ("/api", RequestKind::Short),
+            ("/", RequestKind::Short),
         ] {
             assert_eq!(of(uri), kind, "{uri}");
         }
@@ -170,7 +170,7 @@ mod tests {
             "/api/v1/namespaces/a/pods?follow=true",
             "/api/v1/namespaces/a/pods/b?watch=true",
         ] {
-            assert_eq!(of(uri), RequestKind::Call, "{uri}");
+            assert_eq!(of(uri), RequestKind::Short, "{uri}");
         }
         assert_eq!(of("/api/v1/namespaces/proxy/pods?watch=1"), RequestKind::Watch(None));
         assert_eq!(of("/api/v1/namespaces/watch/pods/proxy/proxy/x"), RequestKind::Proxied);
@@ -179,7 +179,7 @@ mod tests {
     #[test]
     fn only_get_requests_are_watches_and_the_path_prefix_is_ignored() {
         let delete = Request::delete("/api/v1/namespaces/a/pods?watch=true").body(()).unwrap();
-        assert_eq!(RequestKind::of(&delete), RequestKind::Call);
+        assert_eq!(RequestKind::of(&delete), RequestKind::Short);
         let prefix = "/api/v1/namespaces/x/services/virtual/proxy";
         let mut request = Request::get(format!("{prefix}/api/v1/pods?watch=1")).body(()).unwrap();
         assert_eq!(RequestKind::of(&request), RequestKind::Proxied);

@@ -78,12 +78,12 @@ impl<B> Clone for Established<B> {
     }
 }
 
-/// What the pool did with a request.
-pub(super) enum Dispatch<B> {
+/// What a request gets from the pool.
+pub(super) enum Checkout<B> {
     Sent(ResponseFuture),
     /// Send it with this client.
     Http1(Arc<Http1Client<B>>, Request<B>),
-    /// Wait for the connection, then dispatch again. The slot is held until then.
+    /// Wait for the connection, then check out again. The slot is held until then.
     Connecting(Connecting<B>, Slot, Request<B>),
 }
 
@@ -103,7 +103,7 @@ where
     }
 
     /// Sends the request if a connection is open.
-    pub(super) fn send(&self, request: Request<B>) -> Dispatch<B> {
+    pub(super) fn send(&self, request: Request<B>) -> Checkout<B> {
         let epoch = (self.epoch)();
         let mut state = self.state();
         if epoch != state.epoch {
@@ -111,17 +111,17 @@ where
         }
         state.refresh();
         if let Some(client) = &state.http1 {
-            return Dispatch::Http1(Arc::clone(client), request);
+            return Checkout::Http1(Arc::clone(client), request);
         }
         for entry in &mut state.http2 {
             let Some(slot) = entry.slots.try_acquire() else { continue };
             match &mut entry.state {
                 ConnectionState::Connecting(connecting) => {
-                    return Dispatch::Connecting(connecting.clone(), slot, request);
+                    return Checkout::Connecting(connecting.clone(), slot, request);
                 }
                 ConnectionState::Open(connection) => {
                     if connection.is_ready(&entry.slots) {
-                        return Dispatch::Sent(connection.send(request, slot));
+                        return Checkout::Sent(connection.send(request, slot));
                     }
                 }
             }
@@ -130,7 +130,7 @@ where
         let slot = slots.try_acquire().expect("invariant: a new connection has a free slot");
         let connecting = self.open(Arc::clone(&slots));
         state.http2.push(PooledConnection { slots, state: ConnectionState::Connecting(connecting.clone()) });
-        Dispatch::Connecting(connecting, slot, request)
+        Checkout::Connecting(connecting, slot, request)
     }
 
     fn state(&self) -> MutexGuard<'_, PoolState<B>> {

@@ -20,7 +20,7 @@ use super::deadline::ServerConnector;
 use super::extensions::{FreshConnection, NegotiatedVersion};
 use super::http1::{self, PrimedConnector, unpooled};
 use super::http2;
-use super::pool::{Dispatch, Pool};
+use super::pool::{Checkout, Pool};
 use super::spawn::Spawn;
 
 /// Sends requests to one server: over HTTP/2 if the server negotiates it, else over HTTP/1.1.
@@ -82,8 +82,8 @@ where
             );
         }
         match self.0.pool.send(request) {
-            Dispatch::Sent(response) => TransportFuture::Sent(response),
-            dispatch => TransportFuture::Waiting(finish(Arc::clone(&self.0), dispatch).boxed()),
+            Checkout::Sent(response) => TransportFuture::Sent(response),
+            checkout => TransportFuture::Waiting(finish(Arc::clone(&self.0), checkout).boxed()),
         }
     }
 }
@@ -98,20 +98,20 @@ struct ConnectionsClosed(#[source] Option<Arc<h2::Error>>);
 
 async fn finish<B>(
     inner: Arc<Inner<B>>,
-    mut dispatch: Dispatch<B>,
+    mut checkout: Checkout<B>,
 ) -> Result<Response<ResponseBody>, BoxError>
 where
     B: Body<Data = Bytes, Error: Into<BoxError>> + Send + Unpin + 'static,
 {
     let mut closed = 0;
     loop {
-        dispatch = match dispatch {
-            Dispatch::Sent(response) => return Ok(response.await?.map(Either::Left)),
-            Dispatch::Http1(client, request) => {
+        checkout = match checkout {
+            Checkout::Sent(response) => return Ok(response.await?.map(Either::Left)),
+            Checkout::Http1(client, request) => {
                 NegotiatedVersion::record(&request, Version::HTTP_11);
                 return Ok(client.request(request).await?.map(|body| Either::Right(Either::Left(body))));
             }
-            Dispatch::Connecting(connecting, slot, request) => {
+            Checkout::Connecting(connecting, slot, request) => {
                 connecting.await?;
                 // Without a free slot the loop still ends: others that waited for the connection got its slots.
                 if slot.is_closed() {

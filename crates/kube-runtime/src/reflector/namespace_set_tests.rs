@@ -21,12 +21,12 @@ fn object(namespace: &str, name: &str, version: u32) -> ConfigMap {
     ConfigMap { metadata, ..Default::default() }
 }
 
-struct Harness {
+struct NamespaceSetHarness {
     set: NamespaceSet<ConfigMap>,
     store: Store<ConfigMap>,
 }
 
-impl Harness {
+impl NamespaceSetHarness {
     fn of(namespaces: &[&str]) -> Self {
         let (store, writer) = store();
         let mut harness = Self { set: NamespaceSet::new(writer), store };
@@ -84,7 +84,7 @@ fn names(names: &[&str]) -> BTreeSet<String> {
 
 #[test]
 fn the_initial_sync_completes_when_each_namespace_is_listed() {
-    let mut harness = Harness::of(&["a", "b"]);
+    let mut harness = NamespaceSetHarness::of(&["a", "b"]);
     assert_eq!(harness.list("a", &[("one", 1)]), ["InitApply(a/one)"]);
     assert!(!harness.store.is_ready() && harness.visible().is_empty());
     assert!(harness.event("b", Event::Init).is_empty());
@@ -97,7 +97,7 @@ fn the_initial_sync_completes_when_each_namespace_is_listed() {
 
 #[test]
 fn a_relist_of_one_namespace_changes_no_other() {
-    let mut harness = Harness::of(&["a", "b"]);
+    let mut harness = NamespaceSetHarness::of(&["a", "b"]);
     harness.list("a", &[("same", 1), ("changes", 2), ("goes", 3)]);
     harness.list("b", &[("goes", 3)]);
     let before = harness.store.find(|it| it.name_any() == "same").unwrap();
@@ -115,7 +115,7 @@ fn a_relist_of_one_namespace_changes_no_other() {
 
 #[test]
 fn a_list_that_starts_over_discards_its_first_half() {
-    let mut harness = Harness::of(&["a"]);
+    let mut harness = NamespaceSetHarness::of(&["a"]);
     harness.event("a", Event::Init);
     harness.event("a", Event::InitApply(object("a", "half", 1)));
     assert_eq!(harness.list("a", &[("whole", 2)]), ["InitApply(a/whole)", "InitDone"]);
@@ -124,7 +124,7 @@ fn a_list_that_starts_over_discards_its_first_half() {
 
 #[test]
 fn the_last_list_of_a_namespace_before_the_sync_completes_wins() {
-    let mut harness = Harness::of(&["a", "b"]);
+    let mut harness = NamespaceSetHarness::of(&["a", "b"]);
     harness.list("a", &[("goes", 1), ("stays", 1)]);
     assert_eq!(harness.list("a", &[("stays", 1)]), ["Delete(a/goes)", "InitApply(a/stays)"]);
     assert_eq!(harness.list("b", &[]), ["InitDone"]);
@@ -133,7 +133,7 @@ fn the_last_list_of_a_namespace_before_the_sync_completes_wins() {
 
 #[test]
 fn a_refused_namespace_does_not_delay_the_sync_and_can_be_listed_later() {
-    let mut harness = Harness::of(&["a", "b"]);
+    let mut harness = NamespaceSetHarness::of(&["a", "b"]);
     assert!(harness.fail("b", 403).is_empty(), "the other namespace is pending");
     assert_eq!(harness.list("a", &[("one", 1)]), ["InitApply(a/one)", "InitDone"]);
     assert_eq!(harness.list("b", &[("late", 5)]), ["Apply(b/late)"]);
@@ -143,7 +143,7 @@ fn a_refused_namespace_does_not_delay_the_sync_and_can_be_listed_later() {
 
 #[test]
 fn a_failing_namespace_delays_the_sync_until_the_timeout() {
-    let mut harness = Harness::of(&["a", "b"]);
+    let mut harness = NamespaceSetHarness::of(&["a", "b"]);
     assert_eq!(harness.list("a", &[]).len(), 0);
     assert!(harness.fail("b", 500).is_empty() && !harness.set.is_synced());
     assert_eq!(harness.emitted(NamespaceSet::on_sync_timeout), ["InitDone"]);
@@ -151,18 +151,18 @@ fn a_failing_namespace_delays_the_sync_until_the_timeout() {
 
 #[test]
 fn the_sync_needs_one_listed_namespace_unless_there_are_none() {
-    let mut harness = Harness::of(&["a", "b"]);
+    let mut harness = NamespaceSetHarness::of(&["a", "b"]);
     harness.fail("a", 403);
     assert!(harness.emitted(NamespaceSet::on_sync_timeout).is_empty() && !harness.store.is_ready());
     assert_eq!(harness.list("b", &[]), ["InitDone"]);
     let (store, writer) = store();
-    let mut no_namespaces = Harness { set: NamespaceSet::<ConfigMap>::new(writer), store };
+    let mut no_namespaces = NamespaceSetHarness { set: NamespaceSet::<ConfigMap>::new(writer), store };
     assert_eq!(no_namespaces.set(&[]), ["Init", "InitDone"]);
 }
 
 #[test]
 fn namespaces_can_be_added_and_removed() {
-    let mut harness = Harness::of(&["a", "b"]);
+    let mut harness = NamespaceSetHarness::of(&["a", "b"]);
     harness.list("a", &[("one", 1)]);
     assert_eq!(harness.set(&["b"]), ["Delete(a/one)"], "also before the sync is complete");
     assert_eq!(harness.list("b", &[("two", 2)]), ["InitApply(b/two)", "InitDone"]);
@@ -183,7 +183,7 @@ proptest! {
         actions in prop::collection::vec((0..9u8, 0..3usize, 0..4u8), 0..120),
     ) {
         const NAMESPACES: [&str; 3] = ["a", "b", "c"];
-        let mut harness = Harness::of(&NAMESPACES);
+        let mut harness = NamespaceSetHarness::of(&NAMESPACES);
         let mut model: BTreeMap<&str, BTreeMap<String, u32>> = BTreeMap::new();
         let mut running_lists: BTreeMap<&str, BTreeMap<String, u32>> = BTreeMap::new();
         let mut received: BTreeSet<String> = BTreeSet::new();
@@ -237,7 +237,7 @@ proptest! {
 
 #[test]
 fn a_running_list_ends_no_wait_when_another_namespace_completes_the_sync() {
-    let mut harness = Harness::of(&["x", "y"]);
+    let mut harness = NamespaceSetHarness::of(&["x", "y"]);
     harness.list("x", &[("a", 1)]);
     let key = ObjectKey { namespace: Some("x".into()), name: "a".into() };
     let awaited = Awaited::State { uid: None, version: "9".into(), was_visible: false };

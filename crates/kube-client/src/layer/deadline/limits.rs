@@ -23,7 +23,7 @@ impl DeadlineLimits {
     pub(super) fn of(kind: RequestKind, limit: Duration) -> Self {
         let head = Some(limit);
         match kind {
-            RequestKind::Call => Self { head, silence: Some(limit), ..Self::default() },
+            RequestKind::Short => Self { head, silence: Some(limit), ..Self::default() },
             RequestKind::Watch(seconds) => {
                 let timeout = seconds.map(Duration::from_secs).filter(|timeout| *timeout <= MAX_DELAY);
                 Self { head, whole: timeout.map(|timeout| timeout + limit), idle: Some(limit), silence: None }
@@ -43,8 +43,8 @@ mod tests {
     #[test]
     fn each_kind_of_request_has_its_limits() {
         let head = Some(LIMIT);
-        let call = DeadlineLimits { head, silence: Some(LIMIT), ..DeadlineLimits::default() };
-        assert_eq!(DeadlineLimits::of(RequestKind::Call, LIMIT), call);
+        let short = DeadlineLimits { head, silence: Some(LIMIT), ..DeadlineLimits::default() };
+        assert_eq!(DeadlineLimits::of(RequestKind::Short, LIMIT), short);
         let watch = |whole| DeadlineLimits { head, silence: None, whole, idle: Some(LIMIT) };
         assert_eq!(
             DeadlineLimits::of(RequestKind::Watch(Some(290)), LIMIT),

@@ -16,9 +16,9 @@ fn version_only(version: &str) -> Visible<'_> {
     Visible { uid: None, version: Some(version) }
 }
 
-struct Harness(SharedWatermarks);
+struct WatermarkHarness(SharedWatermarks);
 
-impl Harness {
+impl WatermarkHarness {
     fn wait(&mut self, key: ObjectKey, awaited: Awaited) -> Result<oneshot::Receiver<()>, NoWait> {
         self.0.change(|it| it.wait(key, awaited, |_, awaited| awaited.is_met(None))).map(|(_, done)| done)
     }
@@ -42,8 +42,8 @@ impl Harness {
     }
 }
 
-fn harness() -> Harness {
-    Harness(SharedWatermarks::default())
+fn harness() -> WatermarkHarness {
+    WatermarkHarness(SharedWatermarks::default())
 }
 
 fn is_over(done: &mut oneshot::Receiver<()>) -> bool {

@@ -128,7 +128,7 @@ pub(crate) async fn run(plan: Plan) -> Result<Report, Error> {
     seen.until_reconciled(all).await;
     let filled = seen.start.elapsed();
 
-    let mut changes = Changes { api, plan, seen: Arc::clone(&seen), last: vec![0; plan.objects], count: 0 };
+    let mut changes = ChurnLoad { api, plan, seen: Arc::clone(&seen), last: vec![0; plan.objects], count: 0 };
     changes.make_changes().await?;
     let churn = seen.take_latencies();
 
@@ -149,7 +149,7 @@ pub(crate) async fn run(plan: Plan) -> Result<Report, Error> {
 }
 
 /// Makes random changes at a constant rate.
-struct Changes {
+struct ChurnLoad {
     api: Api<ConfigMap>,
     plan: Plan,
     seen: Arc<Seen>,
@@ -158,7 +158,7 @@ struct Changes {
     count: u64,
 }
 
-impl Changes {
+impl ChurnLoad {
     async fn make_changes(&mut self) -> Result<(), Error> {
         let (end, mut ticks) = (Instant::now() + self.plan.churn, interval(TICK));
         let each = self.plan.rate * TICK.as_millis() as u64 / 1000;

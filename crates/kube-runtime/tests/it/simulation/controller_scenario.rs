@@ -60,7 +60,7 @@ pub(super) async fn run(seed: u64) -> ScenarioRun {
     let spaces = Api::<Namespace>::all(client.clone());
     spaces.create(&PostParams::default(), &named(NAMESPACES[1])).await.unwrap();
     let (faults, context) = (Faults::new(rng.split()), Context::new(rng.split(), client));
-    let changes = Changes::new(&server, rng.split(), &context);
+    let changes = OwnerWriter::new(&server, rng.split(), &context);
     let tasks = Handle::current().metrics().num_alive_tasks();
     let mut outcome = run_controllers(rng, &faults, &context, changes, faults.client(&server)).await;
     drop(server);
@@ -86,7 +86,7 @@ async fn run_controllers(
     mut rng: Rng,
     faults: &Faults,
     context: &Arc<Context>,
-    mut changes: Changes,
+    mut changes: OwnerWriter,
     client: Client,
 ) -> Result<(), String> {
     for _ in 0..rng.below(12) {
@@ -118,7 +118,11 @@ async fn run_controllers(
 }
 
 /// Waits until store, reconciles and server are consistent.
-async fn settle(controller: &RunningController, context: &Context, changes: &Changes) -> Result<(), String> {
+async fn settle(
+    controller: &RunningController,
+    context: &Context,
+    changes: &OwnerWriter,
+) -> Result<(), String> {
     let end = Instant::now() + CONVERGENCE_TIMEOUT;
     loop {
         sleep(Duration::from_secs(5)).await;
@@ -279,7 +283,7 @@ fn watch(rng: &mut Rng) -> watcher::Config {
 }
 
 /// Makes random changes, by a client without faults.
-struct Changes {
+struct OwnerWriter {
     server: ApiServer,
     client: Client,
     rng: Rng,
@@ -289,7 +293,7 @@ struct Changes {
     count: usize,
 }
 
-impl Changes {
+impl OwnerWriter {
     fn new(server: &ApiServer, rng: Rng, context: &Arc<Context>) -> Self {
         let client = Client::new(server.clone(), "default");
         Self {

@@ -50,7 +50,7 @@ pub(super) async fn run(seed: u64) -> ScenarioRun {
     let servers = Servers::new(&server, &faults, behavior, rng.split());
     let checker = Arc::new(EventChecker::new(behavior != ServerBehavior::OpaqueVersions && !rewinds));
     checker.record(format!("{behavior:?}, rewinds: {rewinds}"));
-    let mut changes = Changes::new(&server, rng.split(), &checker);
+    let mut changes = ObjectWriter::new(&server, rng.split(), &checker);
 
     let (store, writer) = reflector::store();
     let api: Api<ConfigMap> = Api::default_namespaced(servers.client());
@@ -184,7 +184,7 @@ fn chain(error: &dyn std::error::Error) -> String {
 }
 
 /// Makes random changes, by a client without faults.
-struct Changes {
+struct ObjectWriter {
     server: ApiServer,
     objects: Api<ConfigMap>,
     /// The same by a path that is not served from a lagging cache.
@@ -194,7 +194,7 @@ struct Changes {
     count: usize,
 }
 
-impl Changes {
+impl ObjectWriter {
     fn new(server: &ApiServer, rng: Rng, checker: &Arc<EventChecker>) -> Self {
         let client = Client::new(server.clone(), "default");
         let (objects, all_namespaces) = (Api::default_namespaced(client.clone()), Api::all(client));

@@ -1,16 +1,16 @@
-//! The items that the suite covers, and the cases of each.
+//! The features that the suite covers, and the cases of each.
 
 use std::fmt::Write;
 
-const BEGIN: &str = "<!-- conformance items: written by the suite, see CONTRIBUTING.md -->\n";
-const END: &str = "<!-- end of the conformance items -->";
+const BEGIN: &str = "<!-- conformance features: written by the suite, see CONTRIBUTING.md -->\n";
+const END: &str = "<!-- end of the conformance features -->";
 
-/// An item and the id prefixes of its cases.
-type Item = (&'static str, &'static [&'static str]);
+/// A feature and the id prefixes of its cases.
+type Feature = (&'static str, &'static [&'static str]);
 
-// One row per item.
+// One row per feature.
 #[rustfmt::skip]
-const ITEMS: &[Item] = &[
+const FEATURES: &[Feature] = &[
     ("verbs, status codes, Status bodies", &["verbs/"]),
     ("create with name, generateName", &["create/name-", "create/generate-name", "create/no-name", "create/answers-201", "create/existing-409"]),
     ("create with missing or wrong kind, apiVersion", &["create/kind-", "create/api-version-"]),
@@ -70,24 +70,24 @@ const ITEMS: &[Item] = &[
     ("impersonation", &["auth/impersonate-", "rbac/impersonate-"]),
 ];
 
-/// `markdown` with the current list of items.
+/// `markdown` with the current list of features.
 ///
 /// # Errors
-/// When the file has no such list, or an item has no case.
-pub fn with_items(markdown: &str) -> Result<String, String> {
+/// When the file has no such list, or a feature has no case.
+pub fn with_features(markdown: &str) -> Result<String, String> {
     let broken = || format!("no list between {:?} and {END:?}", BEGIN.trim_end());
     let (before, rest) = markdown.split_once(BEGIN).ok_or_else(broken)?;
     let (_, after) = rest.split_once(END).ok_or_else(broken)?;
     Ok(format!("{before}{BEGIN}{}{END}{after}", list()?))
 }
 
-/// The items with the number and ids of their cases.
+/// The features with the number and ids of their cases.
 ///
-/// When a prefix of an item has no case.
+/// When a prefix of a feature has no case.
 pub fn list() -> Result<String, String> {
     let ids: Vec<String> = crate::area::cases().into_iter().map(|case| case.id).collect();
     let mut out = String::from("| what | cases | by their ids |\n|---|---:|---|\n");
-    for (what, prefixes) in ITEMS {
+    for (what, prefixes) in FEATURES {
         if let Some(empty) = prefixes.iter().find(|prefix| !ids.iter().any(|id| id.starts_with(**prefix))) {
             return Err(format!("{what}: no case {empty}..."));
         }
@@ -110,15 +110,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_item_has_cases_and_every_case_an_item() {
-        list().expect("every item has cases");
-        let known =
-            |id: &str| ITEMS.iter().any(|(_, prefixes)| prefixes.iter().any(|prefix| id.starts_with(prefix)));
+    fn every_feature_has_cases_and_every_case_a_feature() {
+        list().expect("every feature has cases");
+        let known = |id: &str| {
+            FEATURES.iter().any(|(_, prefixes)| prefixes.iter().any(|prefix| id.starts_with(prefix)))
+        };
         let unlisted: Vec<String> =
             crate::area::cases().into_iter().map(|case| case.id).filter(|id| !known(id)).collect();
-        // Cases without an item are permitted if their area has one.
+        // Cases without a feature are permitted if their area has one.
         let areas: Vec<&str> =
-            ITEMS.iter().flat_map(|(_, prefixes)| *prefixes).filter_map(|p| p.split('/').next()).collect();
+            FEATURES.iter().flat_map(|(_, prefixes)| *prefixes).filter_map(|p| p.split('/').next()).collect();
         let unknown_areas: Vec<&String> =
             unlisted.iter().filter(|id| !areas.contains(&id.split('/').next().unwrap_or_default())).collect();
         assert!(unknown_areas.is_empty(), "{unknown_areas:?}");
