@@ -9,7 +9,7 @@
 
 use kube::{Client, error::ErrorChain, operator::manager::Restart};
 use operator::{Addresses, embedded::Embedded, manager, register::register};
-use std::{net::SocketAddr, process::ExitCode, sync::Arc};
+use std::{io::IsTerminal, net::SocketAddr, process::ExitCode, sync::Arc};
 use tracing_subscriber::EnvFilter;
 
 const USAGE: &str =
@@ -71,7 +71,8 @@ fn address(option: &str, value: Option<String>) -> Result<SocketAddr, String> {
 async fn main() -> ExitCode {
     let filter = EnvFilter::try_from_default_env()
         .unwrap_or_else(|_| "warn,operator=info,kube_operator=info,kube_runtime=info".into());
-    tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).init();
+    let colors = std::io::stderr().is_terminal();
+    tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).with_ansi(colors).init();
     let arguments = match Arguments::parse(std::env::args().skip(1)) {
         Ok(arguments) => arguments,
         Err(problem) => {

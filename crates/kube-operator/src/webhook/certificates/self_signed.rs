@@ -10,6 +10,7 @@ use k8s_openapi::{
         core::v1::Secret,
     },
     apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition,
+    jiff,
 };
 use kube_client::{
     Api, Client, Error,
@@ -192,11 +193,9 @@ impl SelfSigned {
                     let generation = issue(&names, self.validity, now).map_err(|error| {
                         CertificateError::new(format!("certificate for {}", names.join(", ")), error)
                     })?;
-                    tracing::info!(
-                        secret = self.subject(),
-                        expires = generation.expires,
-                        "certificate issued"
-                    );
+                    let expires = i64::try_from(generation.expires).map(jiff::Timestamp::from_second);
+                    let expires = expires.ok().and_then(Result::ok).map(tracing::field::display);
+                    tracing::info!(secret = self.subject(), expires, "certificate issued");
                     self.store(secret, &issued(stored, &step, generation)).await?;
                 }
             }
