@@ -9,6 +9,7 @@ use http_body::{Frame, SizeHint};
 use http_body_util::{BodyExt, combinators::UnsyncBoxBody};
 use tower::BoxError;
 
+use crate::client::ReceivedBytes;
 use crate::config::DEFAULT_COLLECT_LIMIT;
 use crate::error::Error;
 
@@ -23,6 +24,8 @@ pub struct Body {
     kind: Kind,
     /// The most bytes that [`Body::collect_bytes`] collects.
     limit: usize,
+    /// Counts the bytes that are read.
+    received: Option<ReceivedBytes>,
 }
 
 enum Kind {
@@ -33,12 +36,17 @@ enum Kind {
 
 impl Body {
     const fn new(kind: Kind) -> Self {
-        Self { kind, limit: DEFAULT_COLLECT_LIMIT }
+        Self { kind, limit: DEFAULT_COLLECT_LIMIT, received: None }
     }
 
     /// The same body, of which at most `limit` bytes are collected.
     pub(crate) fn with_collect_limit(self, limit: usize) -> Self {
         Self { limit, ..self }
+    }
+
+    /// The same body, whose bytes are counted.
+    pub(crate) fn counted(self, received: Option<ReceivedBytes>) -> Self {
+        Self { received, ..self }
     }
 
     /// A body without bytes.
@@ -49,7 +57,9 @@ impl Body {
     /// A second body that shares the bytes; `None` for a stream, which can be read only once.
     pub fn try_clone(&self) -> Option<Self> {
         match &self.kind {
-            Kind::Complete(bytes) => Some(Self { kind: Kind::Complete(bytes.clone()), limit: self.limit }),
+            Kind::Complete(bytes) => {
+                Some(Self { kind: Kind::Complete(bytes.clone()), received: self.received.clone(), ..*self })
+            }
             Kind::Stream(_) => None,
         }
     }
@@ -62,7 +72,9 @@ impl Body {
     /// The error of the stream, and [`Error::Service`] for a body that is larger than the limit.
     pub async fn collect_bytes(mut self) -> Result<Bytes, Error> {
         if let Kind::Complete(bytes) = self.kind {
-            return Ok(bytes.unwrap_or_default());
+            let bytes = bytes.unwrap_or_default();
+            count(self.received.as_ref(), &bytes);
+            return Ok(bytes);
         }
         let mut first = Bytes::new();
         let mut rest: Option<Vec<u8>> = None;
@@ -95,6 +107,12 @@ impl Body {
         B::Error: Into<BoxError>,
     {
         Self::new(Kind::Stream(body.map_err(|err| from_transport(err.into())).boxed_unsync()))
+    }
+}
+
+fn count(received: Option<&ReceivedBytes>, data: &Bytes) {
+    if let Some(received) = received {
+        received.add(data.len());
     }
 }
 
@@ -164,10 +182,16 @@ impl http_body::Body for Body {
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Self::Data>, Self::Error>>> {
-        match &mut self.kind {
+        let polled = match &mut self.kind {
             Kind::Complete(bytes) => Poll::Ready(bytes.take().map(|bytes| Ok(Frame::data(bytes)))),
             Kind::Stream(stream) => Pin::new(stream).poll_frame(cx),
+        };
+        if let Poll::Ready(Some(Ok(frame))) = &polled
+            && let Some(data) = frame.data_ref()
+        {
+            count(self.received.as_ref(), data);
         }
+        polled
     }
 
     fn is_end_stream(&self) -> bool {
@@ -195,6 +219,19 @@ mod tests {
         let frames =
             frames.iter().map(|text| Ok::<_, BoxError>(Frame::data(Bytes::from_static(text.as_bytes()))));
         Body::wrap(StreamBody::new(futures::stream::iter(frames)))
+    }
+
+    #[tokio::test]
+    async fn read_bytes_are_counted() {
+        for body in [Body::from(b"abcde".to_vec()), stream(&["ab", "", "cde"])] {
+            let received = ReceivedBytes::default();
+            body.counted(Some(received.clone())).collect_bytes().await.unwrap();
+            assert_eq!(received.get(), 5);
+        }
+        let received = ReceivedBytes::default();
+        let mut body = stream(&["ab", "cde"]).counted(Some(received.clone()));
+        body.frame().await.unwrap().unwrap();
+        assert_eq!(received.get(), 2, "as it is read");
     }
 
     #[tokio::test]

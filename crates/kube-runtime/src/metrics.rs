@@ -27,6 +27,7 @@
 //! | `kube_runtime_watch_errors_total` | counter | `controller`, `kind` | failed lists and watches |
 //! | `kube_runtime_watch_restarts_total` | counter | `controller`, `kind` | watch requests after the first one of each watch |
 //! | `kube_runtime_watch_relists_total` | counter | `controller`, `kind` | lists after the first one of each watch |
+//! | `kube_runtime_watch_received_bytes_total` | counter | `controller`, `kind` | bytes of lists and watches, after decompression |
 //! | `kube_runtime_watch_last_event_age_seconds` | gauge | `controller`, `kind` | time since the server sent anything but an error, of the longest silent watch |
 //! | `kube_runtime_watch_objects` | gauge | `controller`, `kind` | objects that the server has, as received by the watch |
 //! | `kube_runtime_store_objects` | gauge | `controller`, `kind` | objects in the store of the controller |

@@ -7,6 +7,7 @@ mod sender;
 
 // Requests and their decoded responses.
 mod list_response;
+mod received_bytes;
 mod requests;
 mod server;
 #[cfg(feature = "ws")]
@@ -45,6 +46,7 @@ pub use crate::tls::OpensslTlsError;
 pub use crate::tls::RustlsTlsError;
 #[cfg(feature = "ws")]
 pub use crate::websocket::{Connection, UpgradeConnectionError};
+pub use received_bytes::ReceivedBytes;
 
 /// The layers of the default stack, for use in other stacks.
 pub mod middleware {

@@ -227,8 +227,9 @@ impl Client {
     }
 
     async fn send_for_success(&self, request: Request<Vec<u8>>) -> Result<Body, Error> {
+        let received = request.extensions().get().cloned();
         let response = self.send(request.map(Body::from)).await?;
-        expect_success(response).await.map(http::Response::into_body)
+        Ok(expect_success(response).await?.into_body().counted(received))
     }
 }
 

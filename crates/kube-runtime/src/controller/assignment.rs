@@ -251,6 +251,23 @@ impl Assignments {
     /// when it does not end before another replica may take over. Until then, that replica waits. Returns what `work` returns if it ends by
     /// itself.
     ///
+    /// ```
+    /// use futures::future::BoxFuture;
+    /// use kube_runtime::controller::{Assigner, Assignment};
+    ///
+    /// # tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap().block_on(async {
+    /// let assigner = Assigner::new();
+    /// assigner.assign(Assignment::all()).await;
+    /// let report = |revoked: BoxFuture<'static, ()>| async {
+    ///     tokio::select! {
+    ///         () = revoked => "another replica goes on",
+    ///         () = std::future::ready(()) => "the report is sent",
+    ///     }
+    /// };
+    /// assert_eq!(assigner.assignments().run_while_assigned("nightly-report", report).await, "the report is sent");
+    /// # });
+    /// ```
+    ///
     /// # Cancellation
     ///
     /// Dropping the future drops the work.

@@ -29,6 +29,8 @@ pub(crate) struct WatchMeasurement {
     pub(crate) relisted: bool,
     /// By how much the number of objects changed.
     pub(crate) objects: i64,
+    /// How many bytes were received.
+    pub(crate) bytes: u64,
 }
 
 /// Something whose gauges change with time alone.

@@ -24,13 +24,14 @@ pub(crate) const WATCH_EVENTS: &str = "kube_runtime_watch_events_total";
 pub(crate) const WATCH_ERRORS: &str = "kube_runtime_watch_errors_total";
 pub(crate) const WATCH_RESTARTS: &str = "kube_runtime_watch_restarts_total";
 pub(crate) const WATCH_RELISTS: &str = "kube_runtime_watch_relists_total";
+pub(crate) const WATCH_BYTES: &str = "kube_runtime_watch_received_bytes_total";
 pub(crate) const WATCH_AGE: &str = "kube_runtime_watch_last_event_age_seconds";
 pub(crate) const WATCH_OBJECTS: &str = "kube_runtime_watch_objects";
 pub(crate) const STORE_OBJECTS: &str = "kube_runtime_store_objects";
 
 /// Registers descriptions and units with the recorder.
 pub(crate) fn describe() {
-    use Unit::Seconds;
+    use Unit::{Bytes, Seconds};
     describe_counter!(RECONCILES, "Reconciles, by result");
     describe_counter!(ERRORS, "Reconciles that failed, panics and timeouts included");
     describe_counter!(TERMINAL_ERRORS, "Failed reconciles after which no other attempt was requested");
@@ -53,6 +54,7 @@ pub(crate) fn describe() {
     describe_counter!(WATCH_ERRORS, "Failed lists and watches");
     describe_counter!(WATCH_RESTARTS, "Watch requests after the first one");
     describe_counter!(WATCH_RELISTS, "Lists after the first one");
+    describe_counter!(WATCH_BYTES, Bytes, "Received bytes of lists and watches, after decompression");
     describe_gauge!(WATCH_AGE, Seconds, "Time since the server sent anything but an error");
     describe_gauge!(WATCH_OBJECTS, "Objects that the server has, as received by the watch");
     describe_gauge!(STORE_OBJECTS, "Objects in the store of the controller");

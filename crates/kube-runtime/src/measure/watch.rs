@@ -13,6 +13,7 @@ pub(crate) struct WatchMetrics {
     errors: Counter,
     restarts: Counter,
     relists: Counter,
+    bytes: Counter,
     objects: Gauge,
     age: Gauge,
 }
@@ -29,10 +30,11 @@ impl WatchMetrics {
             errors: counter!(names::WATCH_ERRORS, &labels),
             restarts: counter!(names::WATCH_RESTARTS, &labels),
             relists: counter!(names::WATCH_RELISTS, &labels),
+            bytes: counter!(names::WATCH_BYTES, &labels),
             objects: gauge!(names::WATCH_OBJECTS, &labels),
             age: gauge!(names::WATCH_AGE, &labels),
         };
-        let counters = [&metrics.errors, &metrics.restarts, &metrics.relists];
+        let counters = [&metrics.errors, &metrics.restarts, &metrics.relists, &metrics.bytes];
         metrics.events.iter().chain(counters).for_each(|counter| counter.increment(0));
         metrics.objects.increment(0.0);
         metrics.age.set(0.0);
@@ -47,6 +49,9 @@ impl WatchMetrics {
             [(&self.errors, step.failed), (&self.restarts, step.restarted), (&self.relists, step.relisted)];
         for (counter, _) in counts.into_iter().filter(|(_, counts)| *counts) {
             counter.increment(1);
+        }
+        if step.bytes != 0 {
+            self.bytes.increment(step.bytes);
         }
         if step.objects != 0 {
             self.objects.increment(step.objects as f64);

@@ -3,7 +3,7 @@
 use futures::{StreamExt, stream::BoxStream};
 use kube_client::{
     Api, Client, Error,
-    client::{ListResponse, Prune},
+    client::{ListResponse, Prune, ReceivedBytes},
 };
 use kube_core::{
     DeserializeGuard, Request, Resource, WatchEvent,
@@ -26,12 +26,18 @@ pub(super) struct ListerWatcher {
     client: Client,
     request: Request,
     prune: Prune,
+    received: ReceivedBytes,
 }
 
 impl ListerWatcher {
     pub(super) fn new<K: Resource>(api: Api<K>) -> Self {
         let request = Request::new(api.resource_url());
-        Self { client: api.into_client(), request, prune: Prune::default() }
+        Self {
+            client: api.into_client(),
+            request,
+            prune: Prune::default(),
+            received: ReceivedBytes::default(),
+        }
     }
 
     /// The same, skipping the fields in `prune` when objects are decoded.
@@ -44,11 +50,17 @@ impl ListerWatcher {
         &self.request.url_path
     }
 
+    /// The bytes of all lists and watches so far.
+    pub(super) fn received_bytes(&self) -> u64 {
+        self.received.get()
+    }
+
     pub(super) async fn list<K: Watchable>(&self, params: &ListParams) -> Result<ListResponse, Error> {
         let request =
             if K::metadata_api() { self.request.list_metadata(params) } else { self.request.list(params) };
         let mut request = request.map_err(Error::BuildRequest)?;
         request.extensions_mut().insert(self.prune);
+        request.extensions_mut().insert(self.received.clone());
         self.client.open_list(request).await
     }
 
@@ -73,6 +85,7 @@ impl ListerWatcher {
         };
         let mut request = request.map_err(Error::BuildRequest)?;
         request.extensions_mut().insert(self.prune);
+        request.extensions_mut().insert(self.received.clone());
         Ok(self.client.request_events_guarded(request).await?.boxed())
     }
 }

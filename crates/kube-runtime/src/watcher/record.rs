@@ -119,7 +119,8 @@ impl WatchRecord {
         self.facts.lock().state = state;
     }
 
-    pub(super) fn stepped<K>(&self, received: Received, step: &Step<K>, now: Instant) {
+    /// `bytes`: received by the watch so far.
+    pub(super) fn stepped<K>(&self, received: Received, step: &Step<K>, bytes: u64, now: Instant) {
         let (first, last) = (step.emit.first(), step.emit.last());
         let lists = matches!(first, Some(Ok(CollectionEvent::Init)));
         let synced = matches!(last, Some(Ok(CollectionEvent::Synced { .. })));
@@ -128,7 +129,7 @@ impl WatchRecord {
             _ => None,
         };
         let objects = step.emit.len() - usize::from(lists) - usize::from(synced || error.is_some());
-        let outcome = StepOutcome { lists, objects, synced, error, wait: step.wait };
+        let outcome = StepOutcome { lists, objects, bytes, synced, error, wait: step.wait };
         let measurement = self.facts.lock().step(received, outcome, now);
         self.metrics.record(measurement);
     }
@@ -198,6 +199,8 @@ struct StepOutcome {
     lists: bool,
     /// The number of objects of a page.
     objects: usize,
+    /// The bytes of all responses so far.
+    bytes: u64,
     /// Whether a list was completed.
     synced: bool,
     error: Option<String>,
@@ -222,6 +225,8 @@ pub(crate) struct WatchFacts {
     pub(crate) synced: bool,
     /// The number of objects that the server has.
     pub(crate) objects: usize,
+    /// The bytes of all lists and watches.
+    pub(crate) bytes: u64,
     /// How many lists started, and how many watches were opened.
     pub(crate) lists: u64,
     pub(crate) watches: u64,
@@ -240,6 +245,7 @@ impl WatchFacts {
             last_error: None,
             synced: false,
             objects: 0,
+            bytes: 0,
             lists: 0,
             watches: 0,
             listed: None,
@@ -264,7 +270,9 @@ impl WatchFacts {
             restarted: received == Received::Opened && self.watches > 0,
             relisted: outcome.lists && self.lists > 0,
             objects: 0,
+            bytes: outcome.bytes.saturating_sub(self.bytes),
         };
+        self.bytes = outcome.bytes;
         (self.stepped, self.wait) = (now, outcome.wait);
         if received != Received::Failure {
             self.received = Some(now);
@@ -392,7 +400,7 @@ mod tests {
         let (record, now) = (registry.add("Pod", None), Instant::now());
         let step = Step::<()> { emit: Vec::new(), wait: Duration::ZERO };
         let memory = allocation_counter::measure(|| {
-            (0..1000).for_each(|_| record.stepped(Received::Modified, &step, now));
+            (0..1000).for_each(|_| record.stepped(Received::Modified, &step, 0, now));
         });
         assert_eq!(memory.count_total, 0);
     }

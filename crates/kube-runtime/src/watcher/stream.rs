@@ -191,7 +191,7 @@ impl<K: Watchable> WatcherShell<K> {
             let received = Received::of(&input);
             let step = self.machine.step(input, now);
             if let Some(record) = &self.record {
-                record.stepped(received, &step, now);
+                record.stepped(received, &step, self.lister_watcher.received_bytes(), now);
             }
             self.outbox = step.emit.into_iter();
             self.not_before = after(now, step.wait);

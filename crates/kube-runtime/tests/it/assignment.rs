@@ -3,7 +3,7 @@
 use crate::common::{
     ApiExt, Outputs, assert_idle, config_maps, expect_next, named, server, spawn_outputs, wait_for_change,
 };
-use futures::{FutureExt, StreamExt, channel::mpsc};
+use futures::{FutureExt, StreamExt, channel::mpsc, future::BoxFuture};
 use k8s_openapi::api::core::v1::{ConfigMap, Node};
 use kube_client::{Api, Client, api::PostParams};
 use kube_core::ResourceExt;
@@ -16,7 +16,7 @@ use kube_runtime::{
 use std::{
     convert::Infallible,
     sync::{
-        Arc,
+        Arc, Mutex,
         atomic::{AtomicBool, Ordering},
     },
     time::Duration,
@@ -200,4 +200,79 @@ async fn an_object_of_the_cluster_is_assigned_by_its_own_key() {
     // As from a namespaced child.
     requests.unbounded_send(ObjectRef::new("a").within("default")).unwrap();
     assert_eq!(expect_next(&mut outputs.items).await, "done: a");
+}
+
+/// Work that logs, and takes `to_stop` to end after it was revoked.
+fn logged_work(
+    log: &Arc<Mutex<Vec<&'static str>>>,
+    to_stop: Duration,
+) -> impl FnMut(BoxFuture<'static, ()>) -> BoxFuture<'static, ()> + Send + 'static {
+    let log = Arc::clone(log);
+    move |revoked| {
+        let log = Arc::clone(&log);
+        async move {
+            log.lock().unwrap().push("starts");
+            revoked.await;
+            log.lock().unwrap().push("revoked");
+            sleep(to_stop).await;
+            log.lock().unwrap().push("ends");
+        }
+        .boxed()
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn work_runs_while_its_name_is_assigned() {
+    let (assigner, log) = (Assigner::new(), Arc::default());
+    let (assignments, work) = (assigner.assignments(), logged_work(&log, Duration::from_secs(3)));
+    let running = tokio::spawn(async move { assignments.run_while_assigned("report", work).await });
+    sleep(MINUTE).await;
+    assert!(log.lock().unwrap().is_empty(), "nothing is assigned");
+    for _ in 0..2 {
+        assigner.assign(only("report")).await;
+        sleep(MINUTE).await;
+        assert_eq!(std::mem::take(&mut *log.lock().unwrap()), ["starts"]);
+        let before = Instant::now();
+        assigner.assign(only("other")).await;
+        assert_eq!(before.elapsed(), Duration::from_secs(3), "the assigner waits for its end");
+        assert_eq!(std::mem::take(&mut *log.lock().unwrap()), ["revoked", "ends"]);
+    }
+    assert!(!running.is_finished());
+    running.abort();
+}
+
+#[tokio::test(start_paused = true)]
+async fn work_that_does_not_end_is_dropped_at_the_limit() {
+    let (assigner, log) = (Assigner::new(), Arc::default());
+    let (assignments, work) = (assigner.assignments(), logged_work(&log, 60 * MINUTE));
+    let running = tokio::spawn(async move { assignments.run_while_assigned("report", work).await });
+    assigner.assign(Assignment::all()).await;
+    sleep(MINUTE).await;
+    let limit = Instant::now() + Duration::from_secs(5);
+    assigner.assign_by(Assignment::none(), limit).await;
+    assert!(limit.elapsed() < Duration::from_millis(10), "{:?}", limit.elapsed());
+    sleep(120 * MINUTE).await;
+    assert_eq!(*log.lock().unwrap(), ["starts", "revoked"]);
+    running.abort();
+}
+
+#[tokio::test(start_paused = true)]
+async fn work_that_ends_by_itself_is_the_result() {
+    let assigner = Assigner::new();
+    assigner.assign(Assignment::all()).await;
+    let result = assigner.assignments().run_while_assigned("report", |_revoked| async { 7 }).await;
+    assert_eq!(result, 7);
+}
+
+#[tokio::test(start_paused = true)]
+async fn work_waits_while_the_assignment_is_not_valid() {
+    let (assigner, valid) = (Assigner::new(), Arc::new(AtomicBool::new(false)));
+    let is_valid = Arc::clone(&valid);
+    assigner.assign(Assignment::all().valid_while(move || is_valid.load(Ordering::Relaxed))).await;
+    let assignments = assigner.assignments();
+    let work = assignments.run_while_assigned("report", |_revoked| async {});
+    tokio::pin!(work);
+    assert!(timeout(MINUTE, &mut work).await.is_err());
+    valid.store(true, Ordering::Relaxed);
+    timeout(Duration::from_secs(2), work).await.unwrap();
 }

@@ -165,6 +165,12 @@ async fn the_table_of_metrics_is_what_a_run_records() {
     ] {
         assert_eq!(value(metric), expected, "{metric}: {:#?}", run.values);
     }
+    let received = monitor.snapshot().watches.iter().map(|watch| watch.received_bytes).collect::<Vec<_>>();
+    assert!(received.iter().all(|bytes| (500..50_000).contains(bytes)), "{received:?}");
+    for (kind, bytes) in ["ConfigMap", "Secret"].iter().zip(received) {
+        let metric = format!("kube_runtime_watch_received_bytes_total{{controller=table,kind={kind}}}");
+        assert_eq!(value(&metric), bytes as f64, "{metric}");
+    }
     drop(outputs);
     elector.release().await;
     eventually(async || monitor.snapshot().state == ControllerState::Stopped).await;
@@ -182,7 +188,7 @@ async fn times_grow_while_a_reconcile_hangs_and_a_watch_is_silent() {
     let (_server, client) = server();
     config_maps(&client).add(named("hangs")).await;
     let output = Controller::new(config_maps(&client), watcher::Config::default())
-        .with_config(Config::default().name("hanging").concurrency(1))
+        .with_config(Config::default().name("stuck").concurrency(1))
         .run(by_name, |_, _, _| Action::await_change(), Arc::new(()));
     let mut output = Box::pin(output);
     let polled = tokio::time::timeout(Duration::from_secs(500), output.next()).await;

@@ -144,6 +144,8 @@ pub struct WatchSnapshot {
     pub restarts: u64,
     /// The number of lists after the first one.
     pub relists: u64,
+    /// The received bytes of its lists and watches, after decompression.
+    pub received_bytes: u64,
     /// How long ago the server sent anything but an error: an object, an event, a bookmark, or the head of a response.
     #[serde(rename = "last_event_age_seconds", serialize_with = "optional_seconds")]
     pub last_event_age: Option<Duration>,
@@ -297,6 +299,7 @@ impl WatchSnapshot {
             objects: facts.objects,
             restarts: facts.watches.saturating_sub(1),
             relists: facts.lists.saturating_sub(1),
+            received_bytes: facts.bytes,
             last_event_age: facts.received.map(age),
             last_error,
             last_error_age: last_error_at.map(age),
