@@ -10,7 +10,7 @@ use std::{
 };
 
 use axum::{
-    body::Body,
+    body::{Body, HttpBody},
     extract::Request,
     response::{IntoResponse, Response},
 };
@@ -21,6 +21,7 @@ use tokio::time::Instant;
 
 use super::{
     admission::{self, Handler},
+    body_budget::BodyBudget,
     conversion::{self, Convert},
     measure,
 };
@@ -44,6 +45,7 @@ pub(super) struct Endpoint {
     pub(super) work: Work,
     /// The largest body, in bytes.
     pub(super) body_limit: usize,
+    pub(super) budget: BodyBudget,
 }
 
 impl fmt::Debug for Endpoint {
@@ -73,7 +75,11 @@ impl Endpoint {
         check_content_type(request.headers()).map_err(bad)?;
         let limit = time_limit(request.uri().query().unwrap_or_default()).map_err(bad)?;
         let reviewed = async {
-            let body = self.read(request.into_body()).await?;
+            let body = request.into_body();
+            let announced = body.size_hint().upper().and_then(|bytes| usize::try_from(bytes).ok());
+            let expected = announced.unwrap_or(usize::MAX).min(self.body_limit);
+            let _reserved = self.budget.reserve(expected).await; // until the review is written
+            let body = self.read(body).await?;
             match &self.work {
                 Work::Admission(handler) => admission::review(handler, &body).await.map_err(bad),
                 Work::Conversion(converters) => convert(converters.clone(), body).await,

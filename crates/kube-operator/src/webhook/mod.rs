@@ -63,6 +63,7 @@
 //! `controller_runtime_conversion_webhook_panics_total`. `webhook` is the path, `code` the HTTP status: 200 for a denial too.
 
 mod admission;
+mod body_budget;
 pub mod certificates;
 mod conversion;
 mod endpoint;

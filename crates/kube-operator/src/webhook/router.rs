@@ -6,6 +6,7 @@ use axum::{Router, extract::Request, routing::post};
 
 use super::{
     admission::{self, AdmittedObject, Handler, Mutate, Validate},
+    body_budget::BodyBudget,
     conversion::Convert,
     endpoint::{Endpoint, Work},
     measure,
@@ -16,6 +17,8 @@ const MIB: usize = 1024 * 1024;
 const ADMISSION_LIMIT: usize = 7 * MIB;
 /// A list is converted in one review.
 const CONVERSION_LIMIT: usize = 128 * MIB;
+/// One conversion review of the largest size, or many admission reviews.
+const IN_FLIGHT_LIMIT: usize = 128 * MIB;
 const CONVERT: &str = "/convert";
 
 /// The admission and conversion webhooks of a program: a builder of a [`Router`].
@@ -27,6 +30,7 @@ pub struct Webhooks {
     converters: Vec<Box<dyn Convert>>,
     admission_limit: usize,
     conversion_limit: usize,
+    in_flight_limit: usize,
     conversion_path: String,
 }
 
@@ -75,6 +79,7 @@ impl Webhooks {
             converters: Vec::new(),
             admission_limit: ADMISSION_LIMIT,
             conversion_limit: CONVERSION_LIMIT,
+            in_flight_limit: IN_FLIGHT_LIMIT,
             conversion_path: CONVERT.into(),
         }
     }
@@ -137,6 +142,17 @@ impl Webhooks {
         self
     }
 
+    /// How many bytes of request bodies may be in memory at the same time, for all webhooks together. 128 MiB by default.
+    ///
+    /// Further requests wait in their order, until their timeout. Decoded objects need several times the size of their body, so choose this
+    /// by the memory limit of the container. A request without `Content-Length` counts with the largest body of its webhook, and a larger
+    /// body than this is handled alone.
+    #[must_use]
+    pub fn in_flight_limit(mut self, bytes: usize) -> Self {
+        self.in_flight_limit = bytes;
+        self
+    }
+
     /// The webhooks as routes, to be merged with other routes.
     ///
     /// # Errors
@@ -149,16 +165,19 @@ impl Webhooks {
                 return Err(WebhooksError::DuplicateConversion(kind));
             }
         }
+        let budget = BodyBudget::new(self.in_flight_limit);
         let admission = self.admission.into_iter().map(|(path, HandlerOf(handler))| Endpoint {
             path,
             work: Work::Admission(handler),
             body_limit: self.admission_limit,
+            budget: budget.clone(),
         });
         let converters: Arc<[_]> = self.converters.into();
         let conversion = (!converters.is_empty()).then(|| Endpoint {
             path: self.conversion_path,
             work: Work::Conversion(converters),
             body_limit: self.conversion_limit,
+            budget: budget.clone(),
         });
         let mut router = Router::new();
         for endpoint in admission.chain(conversion) {

@@ -240,6 +240,30 @@ async fn a_body_above_the_limit_is_refused() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn bodies_above_the_memory_for_all_wait_for_their_turn() {
+    async fn slow(_: AdmissionRequest<ConfigMap>) -> Result<(), Denial> {
+        tokio::time::sleep(Duration::from_secs(1)).await;
+        Ok(())
+    }
+    let body = review("CREATE", &map(json!({"text": "x".repeat(3000)})), &Value::Null).to_string();
+    let chunked = || Body::from_stream(futures::stream::iter([Ok::<_, std::io::Error>(body.clone())]));
+    // Without a length, a body counts as 7 MiB.
+    for (limit, known_length, seconds) in
+        [(128 * MIB, true, 1), (8 * 1024, true, 2), (1024, true, 4), (15 * MIB, false, 2)]
+    {
+        let router = Webhooks::new().validate(slow).in_flight_limit(limit).router().unwrap();
+        let begun = tokio::time::Instant::now();
+        let responses = futures::future::join_all((0..4).map(|_| {
+            let body = if known_length { Body::from(body.clone()) } else { chunked() };
+            let request = Request::post(VALIDATE).header("content-type", "application/json");
+            router.clone().oneshot(request.body(body).unwrap())
+        }));
+        assert!(responses.await.into_iter().all(|response| response.unwrap().status() == 200));
+        assert_eq!(begun.elapsed().as_secs(), seconds, "{limit} bytes");
+    }
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_slow_handler_fails_below_the_servers_timeout() {
     async fn stuck(_: AdmissionRequest<ConfigMap>) -> Result<(), Denial> {
         std::future::pending().await

@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a failed step fails the test")]
 
+mod deploy;
 mod manager;
 mod rbac;
 mod webhooks;

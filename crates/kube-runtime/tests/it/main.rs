@@ -10,7 +10,6 @@ mod common;
 mod controller;
 mod controller_namespaces;
 mod controller_related;
-mod deploy;
 mod error_messages;
 mod events;
 mod filters;

@@ -23,7 +23,10 @@ use std::{
     sync::Arc,
     time::Duration,
 };
-use tokio::time::sleep;
+use tokio::{sync::Mutex, time::sleep};
+
+/// One test at a time: `refresh` sets the gauges of all controllers of the process, by the paused clock of its caller.
+static ALONE: Mutex<()> = Mutex::const_new(());
 
 /// The rows of the table: name, type and labels.
 fn documented() -> BTreeSet<(String, String, Vec<String>)> {
@@ -99,6 +102,7 @@ fn controller(client: &Client, name: &str) -> Controller<ConfigMap> {
 
 #[tokio::test(start_paused = true)]
 async fn the_table_of_metrics_is_what_a_run_records() {
+    let _alone = ALONE.lock().await;
     let recorder = DebuggingRecorder::new();
     let snapshotter = recorder.snapshotter();
     let _guard = metrics::set_default_local_recorder(&recorder);
@@ -182,6 +186,7 @@ async fn the_table_of_metrics_is_what_a_run_records() {
 
 #[tokio::test(start_paused = true)]
 async fn times_grow_while_a_reconcile_hangs_and_a_watch_is_silent() {
+    let _alone = ALONE.lock().await;
     let recorder = DebuggingRecorder::new();
     let snapshotter = recorder.snapshotter();
     let _guard = metrics::set_default_local_recorder(&recorder);
@@ -197,13 +202,13 @@ async fn times_grow_while_a_reconcile_hangs_and_a_watch_is_silent() {
     let polled = tokio::time::timeout(Duration::from_secs(100), output.next()).await;
     assert!(polled.is_err(), "no other worker");
     let values = recorded(&snapshotter).values;
-    let longest = values["workqueue_longest_running_processor_seconds{controller=hanging,name=hanging}"];
+    let longest = values["workqueue_longest_running_processor_seconds{controller=stuck,name=stuck}"];
     assert!((590.0..601.0).contains(&longest), "set without `refresh`: {longest}");
-    assert_eq!(values["workqueue_unfinished_work_seconds{controller=hanging,name=hanging}"], longest);
-    assert_eq!(values["controller_runtime_active_workers{controller=hanging}"], 1.0);
-    assert_eq!(values["controller_runtime_max_concurrent_reconciles{controller=hanging}"], 1.0);
-    assert_eq!(values["workqueue_depth{controller=hanging,name=hanging,priority=0}"], 1.0);
-    let age = |values: &BTreeMap<String, f64>| values["kube_runtime_watch_last_event_age_seconds{controller=hanging,kind=ConfigMap}"];
+    assert_eq!(values["workqueue_unfinished_work_seconds{controller=stuck,name=stuck}"], longest);
+    assert_eq!(values["controller_runtime_active_workers{controller=stuck}"], 1.0);
+    assert_eq!(values["controller_runtime_max_concurrent_reconciles{controller=stuck}"], 1.0);
+    assert_eq!(values["workqueue_depth{controller=stuck,name=stuck,priority=0}"], 1.0);
+    let age = |values: &BTreeMap<String, f64>| values["kube_runtime_watch_last_event_age_seconds{controller=stuck,kind=ConfigMap}"];
     assert!(age(&values) <= 100.0, "{values:#?}");
     sleep(Duration::from_secs(1000)).await; // the output is not polled
     refresh();
@@ -211,12 +216,13 @@ async fn times_grow_while_a_reconcile_hangs_and_a_watch_is_silent() {
     assert!(age(&values) >= 1000.0, "{values:#?}");
     drop(output);
     let values = recorded(&snapshotter).values;
-    assert_eq!(values["workqueue_longest_running_processor_seconds{controller=hanging,name=hanging}"], 0.0);
-    assert_eq!(values["kube_runtime_watch_objects{controller=hanging,kind=ConfigMap}"], -2.0, "0 again");
+    assert_eq!(values["workqueue_longest_running_processor_seconds{controller=stuck,name=stuck}"], 0.0);
+    assert_eq!(values["kube_runtime_watch_objects{controller=stuck,kind=ConfigMap}"], -2.0, "0 again");
 }
 
 #[tokio::test(start_paused = true)]
 async fn controllers_of_one_name_have_time_series_of_their_own() {
+    let _alone = ALONE.lock().await;
     let recorder = DebuggingRecorder::new();
     let snapshotter = recorder.snapshotter();
     let _guard = metrics::set_default_local_recorder(&recorder);

@@ -1,6 +1,6 @@
 //! The manifests in `deploy/`: a server accepts them, and their roles permit what an operator does and nothing else.
 
-use crate::common::{expect_next, named};
+use futures::StreamExt;
 use http::{HeaderValue, Request};
 use k8s_openapi::{
     api::{
@@ -14,8 +14,10 @@ use kube_core::{
     ApiResource, DynamicObject, Resource,
     params::{DeleteParams, ListParams, Patch, PatchParams, PostParams},
 };
+use kube_operator::webhook::certificates::{CertificateSource, SelfSigned};
 use kube_runtime::{
     Controller,
+    apply::{Apply, ApplyError, InvalidChild},
     controller::Action,
     events::{Event, EventType, Recorder, Reporter},
     leader_election::{Config, LeaderElector},
@@ -23,7 +25,8 @@ use kube_runtime::{
 };
 use kube_testserver::ApiServer;
 use serde_json::{Value, json};
-use std::{fs, path::PathBuf, sync::Arc};
+use std::{fs, path::PathBuf, sync::Arc, time::Duration};
+use tokio::time::timeout;
 use tower::{ServiceExt, service_fn};
 
 const NAMESPACE: &str = "my-operator";
@@ -31,6 +34,12 @@ const NAMESPACE: &str = "my-operator";
 fn manifest(name: &str) -> String {
     let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../deploy/manifests").join(name);
     fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+}
+
+fn named<K: Default + Resource>(name: &str) -> K {
+    let mut object = K::default();
+    object.meta_mut().name = Some(name.to_owned());
+    object
 }
 
 /// A client that acts as a service account.
@@ -124,9 +133,13 @@ async fn registration_and_run_time_have_roles_of_their_own() {
     forbidden(Api::<DynamicObject>::all_with(registration, &pages()).list(&ListParams::default()).await);
 
     // What the operator needs for the CA bundle of its webhooks, and nothing else of them.
+    let certificate = SelfSigned::new(operator.clone(), NAMESPACE, "my-operator")
+        .validating("my-operator")
+        .mutating("my-operator")
+        .crd("pages.example.com");
+    drop(certificate.start().await.unwrap());
     let bundle = Patch::Merge(json!({ "metadata": { "annotations": { "patched": "yes" } } }));
     let of_operator: Api<CustomResourceDefinition> = Api::all(operator.clone());
-    of_operator.patch("pages.example.com", &PatchParams::default(), &bundle).await.unwrap();
     forbidden(of_operator.delete("pages.example.com", &DeleteParams::default()).await);
     forbidden(of_operator.patch("other.example.com", &PatchParams::default(), &bundle).await);
 }
@@ -139,21 +152,25 @@ fn definition_to_apply() -> Value {
     definition
 }
 
+#[derive(Debug, thiserror::Error)]
+#[error(transparent)]
+enum ReconcileError {
+    Request(#[from] Error),
+    Owner(#[from] InvalidChild),
+    Child(#[from] ApplyError),
+}
+
 /// What a reconciler does: finalizer, owned object, status, event.
-async fn reconcile(page: Arc<DynamicObject>, client: Arc<Client>) -> Result<Action, Error> {
+async fn reconcile(page: Arc<DynamicObject>, client: Arc<Client>) -> Result<Action, ReconcileError> {
     let (kind, namespace) = (pages(), page.metadata.namespace.clone().unwrap_or_default());
     let name = page.metadata.name.clone().unwrap_or_default();
     let objects: Api<DynamicObject> = Api::namespaced_with((*client).clone(), &namespace, &kind);
     let finalizer = json!({ "metadata": { "finalizers": ["example.com/cleanup"] } });
     objects.patch(&name, &PatchParams::default(), &Patch::Merge(finalizer)).await?;
-    let child = json!({
-        "apiVersion": "v1", "kind": "ConfigMap", "data": { "of": name },
-        "metadata": { "name": name, "ownerReferences": [page.controller_owner_ref(&kind)] },
-    });
     let manager = PatchParams::apply("my-operator").force();
-    Api::<ConfigMap>::namespaced((*client).clone(), &namespace)
-        .patch(&name, &manager, &Patch::Apply(child))
-        .await?;
+    let mut child = named::<ConfigMap>(&name);
+    child.data = Some([("of".to_owned(), name.clone())].into());
+    Apply::owned_by_with((*client).clone(), "my-operator", &*page, &kind)?.apply(&child).await?;
     let status = json!({ "apiVersion": "example.com/v1", "kind": "Page", "status": { "ready": true } });
     objects.patch_status(&name, &manager, &Patch::Apply(status)).await?;
     let event = Event {
@@ -189,7 +206,7 @@ async fn the_role_of_the_operator_is_enough_to_lead_and_to_reconcile() {
     .owns(Api::<ConfigMap>::all(operator.clone()), watcher::Config::default())
     .run(reconcile, |_, _, _| Action::await_change(), Arc::new(operator.clone()));
     let mut output = Box::pin(output);
-    let (object, _) = expect_next(&mut output).await.unwrap();
+    let (object, _) = timeout(Duration::from_secs(60), output.next()).await.unwrap().unwrap().unwrap();
     assert_eq!(object.name, "home");
     drop(output);
     elector.release().await;
