@@ -21,7 +21,7 @@
 //!
 //! | metric | buckets |
 //! |---|---|
-//! | `controller_runtime_reconcile_time_seconds` | 39 from 5 ms to 60 s |
+//! | `controller_runtime_reconcile_time_seconds` | 40 from 5 ms to 60 s |
 //! | `workqueue_queue_duration_seconds`, `workqueue_work_duration_seconds` | powers of ten from 10 ns to 1000 s |
 //! | `rest_client_*_duration_seconds` | 5 ms to 60 s |
 //! | `rest_client_*_size_bytes` | 64 B to 16 MiB |

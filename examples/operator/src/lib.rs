@@ -3,6 +3,7 @@
 //! - [`page`]: the custom resource in two versions, their conversion and validation.
 //! - [`reconcile`]: children, finalizer and status of a page.
 //! - [`register`]: the CRD and the webhook configuration, which need more permissions than the operator has at run time.
+//! - [`telemetry`]: logs, and spans for OpenTelemetry.
 //! - [`embedded`]: an API server in the process, and a demonstration on it.
 //!
 //! [`manager`] puts the parts together; the program (`main.rs`) adds its arguments.
@@ -11,6 +12,7 @@ pub mod embedded;
 pub mod page;
 pub mod reconcile;
 pub mod register;
+pub mod telemetry;
 
 use k8s_openapi::api::{apps::v1::Deployment, core::v1::ConfigMap};
 use kube::{

@@ -8,9 +8,8 @@
 //! ```
 
 use kube::{Client, error::ErrorChain, operator::manager::Restart};
-use operator::{Addresses, embedded::Embedded, manager, register::register};
-use std::{io::IsTerminal, net::SocketAddr, process::ExitCode, sync::Arc};
-use tracing_subscriber::EnvFilter;
+use operator::{Addresses, embedded::Embedded, manager, register::register, telemetry};
+use std::{net::SocketAddr, process::ExitCode, sync::Arc};
 
 const USAGE: &str =
     "usage: operator [--register | --embedded [--once]] [--metrics ADDRESS] [--webhooks ADDRESS]
@@ -69,10 +68,6 @@ fn address(option: &str, value: Option<String>) -> Result<SocketAddr, String> {
 
 #[tokio::main]
 async fn main() -> ExitCode {
-    let filter = EnvFilter::try_from_default_env()
-        .unwrap_or_else(|_| "warn,operator=info,kube_operator=info,kube_runtime=info".into());
-    let colors = std::io::stderr().is_terminal();
-    tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).with_ansi(colors).init();
     let arguments = match Arguments::parse(std::env::args().skip(1)) {
         Ok(arguments) => arguments,
         Err(problem) => {
@@ -90,6 +85,15 @@ async fn main() -> ExitCode {
 }
 
 async fn run(arguments: &Arguments) -> anyhow::Result<()> {
+    let exporter = telemetry::install()?;
+    let result = run_with(arguments).await;
+    if let Some(exporter) = exporter {
+        tokio::task::spawn_blocking(move || exporter.shutdown()).await??;
+    }
+    result
+}
+
+async fn run_with(arguments: &Arguments) -> anyhow::Result<()> {
     let addresses = arguments.addresses();
     if arguments.embedded {
         return run_embedded(addresses, arguments.once).await;

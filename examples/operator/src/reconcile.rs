@@ -1,6 +1,6 @@
 //! Reconciling a `Page`: its children, its line in the index, its status, and the clean-up.
 
-use crate::{NAME, page::v2::Page};
+use crate::{NAME, page::v2::Page, telemetry::link_to_cause};
 use k8s_openapi::api::{apps::v1::Deployment, core::v1::ConfigMap};
 use kube::{
     Api, Client, ResourceExt,
@@ -54,6 +54,7 @@ pub enum Error {
 
 /// Makes the world what the page says. Runs again after each change of the page or of a child, so it only looks at the present state.
 pub async fn reconcile(page: Arc<Page>, context: Arc<Context>) -> Result<Action, finalizer::Error<Error>> {
+    link_to_cause(&*page);
     let pages: Api<Page> = Api::namespaced(context.client.clone(), &page.namespace().unwrap_or_default());
     finalizer(&pages, FINALIZER, page, |event| async {
         match event {

@@ -16,6 +16,7 @@ pub(crate) struct ControllerMetrics {
     timeouts: Counter,
     time: Histogram,
     active: Gauge,
+    max_concurrent: Gauge,
     changes: Gauge,
     background: Gauge,
     adds: Counter,
@@ -39,7 +40,6 @@ impl ControllerMetrics {
             gauge!(names::QUEUE_DEPTH, "name" => name.clone(), "controller" => name, "priority" => priority)
         };
         let limit = if max_concurrent == 0 { f64::INFINITY } else { max_concurrent.into() };
-        gauge!(names::MAX_CONCURRENT, "controller" => name.clone()).set(limit);
         let metrics = Self {
             results: RESULTS
                 .map(|result| counter!(names::RECONCILES, "controller" => name.clone(), "result" => result)),
@@ -49,6 +49,7 @@ impl ControllerMetrics {
             timeouts: of_controller(names::TIMEOUTS),
             time: histogram!(names::TIME, "controller" => name.clone()),
             active: gauge!(names::ACTIVE, "controller" => name.clone()),
+            max_concurrent: gauge!(names::MAX_CONCURRENT, "controller" => name.clone()),
             changes: depth("0"),
             background: depth("-100"),
             adds: counter!(names::QUEUE_ADDS, &of_queue),
@@ -64,6 +65,7 @@ impl ControllerMetrics {
             counter.increment(0);
         }
         metrics.clear();
+        metrics.max_concurrent.set(limit);
         metrics
     }
 
@@ -111,9 +113,8 @@ impl ControllerMetrics {
     }
 
     fn clear(&self) {
-        for gauge in
-            [&self.active, &self.changes, &self.background, &self.unfinished, &self.longest, &self.objects]
-        {
+        let queue = [&self.changes, &self.background, &self.unfinished, &self.longest];
+        for gauge in queue.into_iter().chain([&self.active, &self.max_concurrent, &self.objects]) {
             gauge.set(0.0);
         }
     }

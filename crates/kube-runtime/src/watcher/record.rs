@@ -142,6 +142,8 @@ impl Drop for WatchRecord {
             ..WatchMeasurement::default()
         };
         self.metrics.record(gone);
+        // Another watch of the same kind sets it again.
+        self.metrics.set_age(Duration::ZERO);
     }
 }
 

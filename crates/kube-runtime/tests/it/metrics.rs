@@ -218,6 +218,8 @@ async fn times_grow_while_a_reconcile_hangs_and_a_watch_is_silent() {
     let values = recorded(&snapshotter).values;
     assert_eq!(values["workqueue_longest_running_processor_seconds{controller=stuck,name=stuck}"], 0.0);
     assert_eq!(values["kube_runtime_watch_objects{controller=stuck,kind=ConfigMap}"], -2.0, "0 again");
+    assert_eq!(values["controller_runtime_max_concurrent_reconciles{controller=stuck}"], 0.0);
+    assert_eq!(age(&values), 0.0);
 }
 
 #[tokio::test(start_paused = true)]
