@@ -187,9 +187,12 @@ mod tests {
 
     #[test]
     fn default_delays_stay_within_their_bounds_and_never_end() {
-        for delay in DefaultBackoff::default().take(500) {
+        let mut backoff = DefaultBackoff::default();
+        for delay in backoff.by_ref().take(500) {
             assert!((DEFAULT_MIN..=DEFAULT_MAX).contains(&delay), "{delay:?}");
         }
+        backoff.reset();
+        assert!(backoff.next().unwrap() <= 2 * DEFAULT_MIN, "the first delay with its jitter");
     }
 
     #[test]
@@ -211,6 +214,23 @@ mod tests {
         assert_eq!(seconds, [1, 2, 2]);
     }
 
+    #[test]
+    fn the_end_of_a_backoff_is_logged_once() {
+        // With one subscriber alone, `tracing` caches what that one is interested in for all threads.
+        static PERMANENT: std::sync::OnceLock<tracing::Dispatch> = std::sync::OnceLock::new();
+        PERMANENT.get_or_init(|| tracing::Dispatch::new(tracing_subscriber::registry()));
+        let (read, write) = std::io::pipe().unwrap();
+        let log = tracing_subscriber::fmt().with_writer(std::sync::Mutex::new(write)).finish();
+        tracing::subscriber::with_default(log, || {
+            let one = unlimited(Duration::from_secs(1), Duration::from_secs(60)).with_max_times(1);
+            let mut repeating = RepeatLast::new(ExponentialBackoff::from(one));
+            let delays: Vec<_> = (0..5).map(|_| repeating.next()).collect();
+            assert_eq!(delays, [Duration::from_secs(1); 5]);
+        });
+        let log = std::io::read_to_string(read).unwrap();
+        assert_eq!(log.matches("its last delay repeats").count(), 1, "{log}");
+    }
+
     #[tokio::test(start_paused = true)]
     async fn a_period_without_failures_resets_the_backoff() {
         let inner = ExponentialBackoff::from(unlimited(Duration::from_secs(1), Duration::from_secs(60)));
@@ -218,7 +238,12 @@ mod tests {
         assert_eq!(backoff.next(), Some(Duration::from_secs(1)));
         tokio::time::advance(Duration::from_secs(119)).await;
         assert_eq!(backoff.next(), Some(Duration::from_secs(2)), "119 s are shorter than the reset duration");
+        tokio::time::advance(Duration::from_secs(120)).await;
+        assert_eq!(backoff.next(), Some(Duration::from_secs(4)), "more than the reset duration is needed");
         tokio::time::advance(Duration::from_secs(121)).await;
+        assert_eq!(backoff.next(), Some(Duration::from_secs(1)));
+        assert_eq!(backoff.next(), Some(Duration::from_secs(2)));
+        backoff.reset();
         assert_eq!(backoff.next(), Some(Duration::from_secs(1)));
     }
 }

@@ -265,3 +265,52 @@ impl Config {
         self.timeout.filter(|seconds| *seconds > 0).unwrap_or(DEFAULT_TIMEOUT_SECS)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use kube_core::labels::Expression;
+
+    #[test]
+    fn requests_carry_the_settings() {
+        let config = Config::default()
+            .fields("metadata.name=x")
+            .labels_from(&Selector::from_iter([Expression::Equal("app".into(), "web".into())]))
+            .page_size(7)
+            .timeout(30)
+            .disable_bookmarks();
+        let (labels, fields) = (Some("app=web".to_owned()), Some("metadata.name=x".to_owned()));
+        let list = || ListParams {
+            label_selector: labels.clone(),
+            field_selector: fields.clone(),
+            ..ListParams::default()
+        };
+        assert_eq!(config.whole_list(), list());
+        assert_eq!(config.first_page(&Freshness::Any), ListParams { limit: Some(7), ..list() });
+        let second = ListParams { limit: Some(7), continue_token: Some("token".into()), ..list() };
+        assert_eq!(config.next_page("token"), second);
+        let watch = || WatchParams {
+            label_selector: labels.clone(),
+            field_selector: fields.clone(),
+            timeout: Some(30),
+            bookmarks: false,
+            send_initial_events: false,
+        };
+        assert_eq!(config.watch(), watch());
+        let streaming = WatchParams { bookmarks: true, send_initial_events: true, ..watch() };
+        assert_eq!(config.streaming_list(), streaming);
+        assert_eq!(config.prune(), Prune::default());
+        assert_eq!(config.without_managed_fields().prune(), Prune::managed_fields());
+    }
+
+    #[test]
+    fn lists_from_the_cache_have_a_version_and_no_ignored_limit() {
+        let config = Config::default().any_semantic();
+        let from_cache = config.first_page(&Freshness::Any);
+        assert_eq!((from_cache.resource_version.as_deref(), from_cache.limit), (Some("0"), None));
+        let not_older = config.first_page(&Freshness::NotOlderThan("7".into()));
+        assert_eq!(not_older.resource_version.as_deref(), Some("7"));
+        assert_eq!(not_older.version_match, Some(VersionMatch::NotOlderThan));
+        assert_eq!(not_older.limit, Some(DEFAULT_PAGE_SIZE));
+    }
+}

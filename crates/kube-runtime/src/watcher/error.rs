@@ -168,6 +168,28 @@ mod tests {
     }
 
     #[test]
+    fn errors_of_single_objects_are_told_from_those_of_the_connection() {
+        let panic = ObjectPanic {
+            callback: "predicate",
+            kind: "Pod".into(),
+            object: "web".into(),
+            message: "index out of bounds".into(),
+        };
+        assert!(Error::WatchFailed(kube_client::Error::Service(panic.into())).is_about_objects());
+        let undecodable = crate::watcher::undecodable::UndecodableObject {
+            namespace: None,
+            name: "web".into(),
+            uid: None,
+            resource_version: None,
+            deleted: false,
+            error: "missing field `spec`".into(),
+        };
+        assert!(Error::from(undecodable).is_about_objects());
+        assert!(!Error::WatchFailed(kube_client::Error::Service(refused().into())).is_about_objects());
+        assert!(!Error::NoResourceVersion.is_about_objects());
+    }
+
+    #[test]
     fn api_paths_are_displayed_as_kind_and_scope() {
         for (path, expected) in [
             (PODS, "pods in namespace default"),

@@ -108,6 +108,8 @@ mod tests {
         let seven_seconds = Some(Duration::from_secs(7));
         assert_eq!(ErrorClass::of_status(&throttled), ErrorClass::Throttled { retry_after: seven_seconds });
         assert_eq!(ErrorClass::of_status(&status(503, "")), ErrorClass::Throttled { retry_after: None });
+        let zero = status(503, "").with_details(details());
+        assert_eq!(ErrorClass::of_status(&zero), ErrorClass::Throttled { retry_after: None }, "0 is absent");
         let starting = Status::failure("storage is (re)initializing", "TooManyRequests");
         assert_eq!(ErrorClass::of_status(&starting), ErrorClass::Throttled { retry_after: None });
     }
@@ -123,6 +125,23 @@ mod tests {
             status(504, "Timeout").with_details(StatusDetails { causes: vec![cause], ..details() });
         assert_eq!(ErrorClass::of_status(&too_large), ErrorClass::ResourceVersionTooLarge);
         assert_eq!(ErrorClass::of_status(&status(504, "Timeout")), ErrorClass::Internal);
+    }
+
+    #[test]
+    fn errors_before_a_request_are_classified() {
+        let unrefreshable = kube_client::client::AuthError::UnrefreshableTokenResponse;
+        assert_eq!(ErrorClass::of(&kube_client::Error::Auth(unrefreshable)), ErrorClass::Forbidden);
+        let invalid = kube_core::request::Error::Validation("x".into());
+        assert_eq!(ErrorClass::of(&kube_client::Error::BuildRequest(invalid)), ErrorClass::InvalidRequest);
+    }
+
+    #[test]
+    fn what_a_retry_cannot_mend_is_permanent() {
+        for (code, permanent) in
+            [(400, true), (403, true), (404, true), (410, false), (429, false), (500, false)]
+        {
+            assert_eq!(ErrorClass::of_status(&status(code, "")).is_permanent(), permanent, "{code}");
+        }
     }
 
     #[test]

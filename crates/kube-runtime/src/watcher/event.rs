@@ -110,3 +110,21 @@ impl<K: ResourceExt> fmt::Display for Event<K> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_object_of_an_event_is_applied_or_deleted() {
+        for (event, applied, touched) in [
+            (Event::Apply(1), Some(1), Some(1)),
+            (Event::InitApply(1), Some(1), Some(1)),
+            (Event::Delete(1), None, Some(1)),
+            (Event::Init, None, None),
+            (Event::InitDone, None, None),
+        ] {
+            assert_eq!((event.clone().into_applied(), event.into_touched()), (applied, touched));
+        }
+    }
+}
