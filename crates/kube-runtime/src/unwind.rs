@@ -24,7 +24,8 @@ pub(crate) fn catch_panic<T>(call: impl FnOnce() -> T) -> Result<T, String> {
     catch_unwind(AssertUnwindSafe(call)).map_err(|payload| panic_message(&*payload))
 }
 
-fn panic_message(payload: &(dyn Any + Send)) -> String {
+/// The message of a caught panic.
+pub(crate) fn panic_message(payload: &(dyn Any + Send)) -> String {
     let text = payload.downcast_ref::<&str>().map(ToString::to_string);
     let text = text.or_else(|| payload.downcast_ref::<String>().cloned());
     text.unwrap_or_else(|| "(a panic value that is not a string)".to_owned())

@@ -4,7 +4,7 @@ use super::{
     config::{Config, InvalidConfig, default_identity, time_to_stop},
     machine::{Machine, Request, Response},
 };
-use crate::measure::ElectionMetrics;
+use crate::{delay::after, measure::ElectionMetrics};
 use k8s_openapi::{api::coordination::v1::Lease, jiff::Timestamp};
 use kube_client::{Api, Client, Error, api::PostParams};
 use std::{sync::Arc, time::Duration};
@@ -38,14 +38,27 @@ pub struct Stopped {
 /// Campaigns for a Lease in a task of its own, and renews it while this process leads.
 ///
 /// Clones share one task. It ends when all of them, and the futures made by them, are dropped, or by [`release`](Self::release); it then
-/// gives the Lease up, so that another candidate need not wait for its expiry. Drop the last one only after the work of the leader ended.
+/// gives the Lease up, so that another candidate need not wait for its expiry. Drop the last one only after the work of the leader ended;
+/// if it may still run, [let the Lease expire](Self::let_expire).
 #[derive(Debug, Clone)]
 pub struct LeaderElector {
     identity: Arc<str>,
     lease: Arc<str>,
+    retry_period: Duration,
     time_to_stop: Duration,
     status: watch::Receiver<Status>,
-    stop: mpsc::Sender<()>,
+    orders: mpsc::UnboundedSender<Order>,
+}
+
+/// What the task is to do instead of campaigning.
+#[derive(Debug)]
+enum Order {
+    /// Give the Lease up and end.
+    Release,
+    /// End without giving the Lease up.
+    LetExpire,
+    /// Give the Lease up, and campaign again after this time.
+    StandAside(Duration),
 }
 
 #[derive(Debug, Clone)]
@@ -71,9 +84,9 @@ impl LeaderElector {
         let identity = config.identity.clone().unwrap_or_else(default_identity);
         let status = Status { state: State::Standby { holder: None }, deadline: None };
         let (sender, receiver) = watch::channel(status);
-        let (stop, stopped) = mpsc::channel(1);
+        let (orders, received) = mpsc::unbounded_channel();
         let lease = format!("{}/{}", config.namespace, config.name);
-        let time_to_stop = time_to_stop(&config);
+        let (retry_period, time_to_stop) = (config.retry_period, time_to_stop(&config));
         let task = Task {
             api: Api::namespaced(client, &config.namespace),
             // As controller-runtime has it: one request that hangs leaves time for another.
@@ -84,8 +97,9 @@ impl LeaderElector {
             lease: lease.clone(),
             status: sender,
         };
-        tokio::spawn(task.run(stopped));
-        Ok(Self { identity: identity.into(), lease: lease.into(), time_to_stop, status: receiver, stop })
+        tokio::spawn(task.run(received));
+        let (identity, lease) = (identity.into(), lease.into());
+        Ok(Self { identity, lease, retry_period, time_to_stop, status: receiver, orders })
     }
 
     /// The `holderIdentity` of this process.
@@ -163,10 +177,29 @@ impl LeaderElector {
     /// Stops, and gives the Lease up if this process holds it. Returns when the server has confirmed that, or after the request timeout (half
     /// of the renew deadline). Call it when the work of the leader has ended: another candidate may lead at once.
     pub async fn release(&self) {
-        // A full channel means that it is being stopped, a closed one that it has stopped.
-        let _ = self.stop.try_send(());
+        let _stopped_already = self.orders.send(Order::Release);
         let mut status = self.status.clone();
         drop(status.wait_for(|status| status.state == State::Stopped).await);
+    }
+
+    /// Stops without giving the Lease up: another candidate leads after its expiry, up to [`lease_duration`](Config::lease_duration) later.
+    /// For work that could not be stopped and may go on, such as that of a thread. Does not wait; [`state`](Self::state) is
+    /// [`State::Stopped`] soon. Does nothing after a [`release`](Self::release).
+    pub fn let_expire(&self) {
+        let _stopped_already = self.orders.send(Order::LetExpire);
+    }
+
+    /// Gives the Lease up if this process holds it, so that another candidate can lead, and campaigns again after `wait` and enough time
+    /// for others to be first. The leadership has ended when it returns.
+    pub(super) async fn stand_aside(&self, wait: Duration) {
+        let wait = wait.saturating_add(self.retry_period * 2); // in which each of the others tries
+        let _stopped_already = self.orders.send(Order::StandAside(wait));
+        self.leadership_end().await;
+    }
+
+    /// `NAMESPACE/NAME` of the Lease.
+    pub(super) fn lease(&self) -> &str {
+        &self.lease
     }
 }
 
@@ -187,32 +220,54 @@ struct Task {
 }
 
 impl Task {
-    async fn run(mut self, mut stop: mpsc::Receiver<()>) {
+    async fn run(mut self, mut orders: mpsc::UnboundedReceiver<Order>) {
+        let mut order = self.campaign(&mut orders).await;
+        while let Order::StandAside(wait) = order {
+            self.give_up().await;
+            self.machine.campaign_again();
+            order = tokio::select! {
+                order = next_order(&mut orders) => order,
+                () = sleep_until(after(Instant::now(), wait)) => self.campaign(&mut orders).await,
+            };
+        }
+        match order {
+            Order::LetExpire => self.metrics.leads(false),
+            Order::Release | Order::StandAside(_) => self.give_up().await,
+        }
+        self.status.send_modify(|status| *status = Status { state: State::Stopped, deadline: None });
+    }
+
+    /// Acquires the Lease and renews it, until there is an order.
+    async fn campaign(&mut self, orders: &mut mpsc::UnboundedReceiver<Order>) -> Order {
         loop {
             let began = Instant::now();
-            let stop_requested = tokio::select! {
+            let order = tokio::select! {
                 biased;
-                () = stopped(&mut stop) => true,
-                () = self.attempt() => false,
+                order = next_order(orders) => Some(order),
+                () = self.attempt() => None,
             };
-            if stop_requested {
+            if let Some(order) = order {
                 self.machine.abandon();
-                break;
+                return order;
             }
             self.publish();
             let next = self.machine.next_attempt(began);
             tokio::select! {
                 biased;
-                () = stopped(&mut stop) => break,
+                order = next_order(orders) => return order,
                 () = self.wait_until(next) => {}
             }
         }
+    }
+
+    async fn give_up(&mut self) {
         let request = self.machine.release(Timestamp::now());
         self.publish();
-        if let Some(request) = request {
-            let _unconfirmed = timeout(self.request_timeout, self.exchange(request)).await;
+        if let Some(request) = request
+            && timeout(self.request_timeout, self.exchange(request)).await.is_err()
+        {
+            self.machine.abandon(); // it is not known what the server has
         }
-        self.status.send_modify(|status| *status = Status { state: State::Stopped, deadline: None });
     }
 
     /// One attempt to acquire or renew the Lease. It ends at the renew deadline at the latest.
@@ -299,7 +354,7 @@ impl Task {
     }
 }
 
-/// Completes when the elector is to stop, or all handles are dropped.
-async fn stopped(stop: &mut mpsc::Receiver<()>) {
-    let _ = stop.recv().await;
+/// The next order: to release when all handles are dropped.
+async fn next_order(orders: &mut mpsc::UnboundedReceiver<Order>) -> Order {
+    orders.recv().await.unwrap_or(Order::Release)
 }

@@ -99,6 +99,11 @@ impl Machine {
         self.may_hold.then(|| if self.current { self.write(wall) } else { Request::Read })
     }
 
+    /// Competes again after it gave the Lease up.
+    pub(super) fn campaign_again(&mut self) {
+        self.releasing = false;
+    }
+
     /// The next request, or `None` at the end of the attempt. `sent` is when the request was sent.
     pub(super) fn respond(
         &mut self,

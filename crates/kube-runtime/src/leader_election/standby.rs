@@ -1,7 +1,13 @@
 //! What a controller reconciles while its process leads, or stands by.
 
 use super::elector::LeaderElector;
-use crate::controller::{Assigner, Assignment, Assignments};
+use crate::{
+    controller::{Assigner, Assignment, Assignments},
+    unwind::panic_message,
+    watcher::DefaultBackoff,
+};
+use futures::FutureExt;
+use std::panic::AssertUnwindSafe;
 
 impl LeaderElector {
     /// Assigns all objects to the controllers of this process while it leads, and none while it does not.
@@ -11,7 +17,9 @@ impl LeaderElector {
     /// before another process can lead. They go on when this process leads again.
     ///
     /// `prepare` runs after each election, before the first reconcile: for checks or migrations that only a leader may do. It is dropped if
-    /// the leadership ends meanwhile.
+    /// the leadership ends meanwhile. If it panics, the panic is logged as an error, nothing is assigned, and the Lease is given up so that
+    /// another process can lead; this one competes again after a wait of at least two retry periods and 0.8 s, which grows up to 30 s more
+    /// while `prepare` keeps panicking.
     ///
     /// Ends, without giving the Lease up, when all of these assignments are dropped. [`release`](Self::release) the Lease after the
     /// controllers have ended.
@@ -76,11 +84,28 @@ impl LeaderElector {
     where
         F: Future<Output = ()> + Send,
     {
+        let mut backoff = DefaultBackoff::default();
         while self.wait_for_leadership().await.is_ok() {
-            tokio::select! {
+            // The closure may panic too, so it is called within the future.
+            let prepared = AssertUnwindSafe(async { prepare().await }).catch_unwind();
+            let prepared = tokio::select! {
                 _ = self.leadership_end() => continue,
-                () = prepare() => {}
+                prepared = prepared => prepared,
+            };
+            if let Err(panic) = prepared {
+                // A leader without work would keep the others from leading.
+                let wait = backoff.next().unwrap_or_default();
+                let (lease, message) = (self.lease(), panic_message(&*panic));
+                tracing::error!(
+                    lease,
+                    message,
+                    ?wait,
+                    "leader election: the preparation panicked, the Lease is given up"
+                );
+                self.stand_aside(wait).await;
+                continue;
             }
+            backoff = DefaultBackoff::default();
             let elector = self.clone();
             let all = Assignment::all().valid_while(move || elector.is_leader());
             drop(assigner.assign(all)); // which takes nothing away

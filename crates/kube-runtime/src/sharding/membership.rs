@@ -36,7 +36,15 @@ pub struct Membership {
     identity: Arc<str>,
     assignments: Assignments,
     members: watch::Receiver<Option<Vec<String>>>,
-    stop: mpsc::Sender<()>,
+    stop: mpsc::UnboundedSender<Stop>,
+}
+
+/// How the task is to end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Stop {
+    Leave,
+    /// Without giving the Lease up.
+    LetExpire,
 }
 
 impl Membership {
@@ -57,7 +65,7 @@ impl Membership {
         let seconds = whole_seconds(lease.lease_duration).unwrap_or(i32::MAX);
         let assigner = Assigner::new();
         let (members, receiver) = watch::channel(Some(Vec::new()));
-        let (stop, stopped) = mpsc::channel(1);
+        let (stop, stopped) = mpsc::unbounded_channel();
         let membership = Self {
             identity: identity.as_str().into(),
             assignments: assigner.assignments(),
@@ -99,10 +107,15 @@ impl Membership {
     /// Stops all reconciles of this process, and leaves the group. Reconciles that still run shortly before the Lease can expire are
     /// cancelled. Returns when the others may take over, or when the server did not respond for half of the renew deadline.
     pub async fn leave(&self) {
-        // A full channel means that it is being stopped, a closed one that it has stopped.
-        let _ = self.stop.try_send(());
+        let _stopped_already = self.stop.send(Stop::Leave);
         let mut members = self.members.clone();
         drop(members.wait_for(Option::is_none).await);
+    }
+
+    /// Stops all reconciles of this process, and does not renew its Lease any more: the others take over after its expiry. For work that
+    /// could not be stopped and may go on, such as that of a thread. Does not wait. Does nothing after [`leave`](Self::leave).
+    pub fn let_expire(&self) {
+        let _stopped_already = self.stop.send(Stop::LetExpire);
     }
 }
 
@@ -123,14 +136,14 @@ struct Task {
 }
 
 impl Task {
-    async fn run(mut self, mut stop: mpsc::Receiver<()>) {
+    async fn run(mut self, mut stop: mpsc::UnboundedReceiver<Stop>) {
         let mut stopping: BoxFuture<'static, ()> = pending().boxed();
-        loop {
+        let order = loop {
             let next = Instant::now() + self.retry_period;
             let request = self.machine.attempt(Timestamp::now());
             tokio::select! {
                 biased;
-                _ = stop.recv() => break,
+                order = stop.recv() => break order,
                 () = self.exchange(request) => {}
             }
             if let Some(stopped) = self.assign() {
@@ -138,14 +151,16 @@ impl Task {
             }
             tokio::select! {
                 biased;
-                _ = stop.recv() => break,
+                order = stop.recv() => break order,
                 () = self.wait_until(next, &mut stopping) => {}
             }
-        }
+        };
         let deadline = self.machine.deadline().unwrap_or_else(Instant::now);
         self.assigner.assign_by(Assignment::none(), deadline + self.time_to_stop).await;
-        let request = self.machine.leave(Timestamp::now());
-        let _unconfirmed = timeout(self.request_timeout, self.exchange(request)).await;
+        if order != Some(Stop::LetExpire) {
+            let request = self.machine.leave(Timestamp::now());
+            let _unconfirmed = timeout(self.request_timeout, self.exchange(request)).await;
+        }
         self.members.send_replace(None);
     }
 
