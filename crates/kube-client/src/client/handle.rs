@@ -98,6 +98,12 @@ impl Client {
         &self.default_namespace
     }
 
+    /// Whether both clients share one stack: `other` was cloned from this one, or this one from it.
+    #[doc(hidden)]
+    pub fn is_clone_of(&self, other: &Self) -> bool {
+        self.sender.is_clone_of(&other.sender)
+    }
+
     /// When the client's credentials expire for good, if that is known.
     pub fn valid_until(&self) -> &Option<Timestamp> {
         &self.valid_until

@@ -47,6 +47,14 @@ impl Sender {
         Self::Cloned(Arc::new(move |request| service.clone().oneshot(request).boxed()))
     }
 
+    pub(super) fn is_clone_of(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Locked(one), Self::Locked(other)) => Arc::ptr_eq(one, other),
+            (Self::Cloned(one), Self::Cloned(other)) => Arc::ptr_eq(one, other),
+            (Self::Locked(_), Self::Cloned(_)) | (Self::Cloned(_), Self::Locked(_)) => false,
+        }
+    }
+
     pub(super) async fn send(&self, mut request: Request<Body>) -> Result<Response<Body>, BoxError> {
         let waiting = Waiting::start();
         let response = match self {
