@@ -1,17 +1,20 @@
 //! What a manager is to run.
 
 use super::{
+    addresses::Addresses,
     cache::Caches,
     components::{Component, Restart},
     controllers::{Managed, ManagedController},
     error::{BoxError, ManagerError},
     handle::{Command, ManagerHandle},
-    run::Running,
+    replicas::Replicas,
+    run,
     serve::Webhook,
     signals::Signals,
+    status::Status,
 };
 use crate::{
-    health::Health,
+    health::{Check, Health, Probe},
     webhook::{Webhooks, certificates::CertificateSource},
 };
 use axum::Router;
@@ -27,7 +30,7 @@ use kube_runtime::{
 };
 use serde::de::DeserializeOwned;
 use std::{fmt, fmt::Debug, hash::Hash, net::SocketAddr, sync::Arc, time::Duration};
-use tokio::sync::mpsc;
+use tokio::sync::{mpsc, watch};
 use tokio_util::sync::CancellationToken;
 
 /// Any number of controllers and other components under one start and stop order. See the [module](super).
@@ -37,7 +40,7 @@ pub struct Manager {
     pub(super) replicas: Replicas,
     pub(super) before_leading: Vec<Hook>,
     pub(super) metrics: Option<SocketAddr>,
-    pub(super) routes: Router,
+    pub(super) routes: Vec<Router>,
     pub(super) health: Health,
     pub(super) limits: ProgressLimits,
     pub(super) webhooks: Option<Webhook>,
@@ -45,16 +48,10 @@ pub struct Manager {
     pub(super) leader_components: Vec<(Arc<str>, Component, Restart)>,
     pub(super) controllers: Vec<ManagedController>,
     pub(super) grace_period: Duration,
+    pub(super) status: Status,
+    pub(super) addresses: watch::Sender<Addresses>,
     pub(super) commands: (mpsc::UnboundedSender<Command>, mpsc::UnboundedReceiver<Command>),
     caches: Caches,
-}
-
-/// How several replicas of the process share the work.
-pub(super) enum Replicas {
-    /// They do not know of each other.
-    Alone,
-    Elected(leader_election::Config),
-    Sharded(sharding::Config),
 }
 
 /// Called after each election, before the first reconcile.
@@ -63,19 +60,23 @@ pub(super) type Hook = Arc<dyn Fn() -> BoxFuture<'static, ()> + Send + Sync>;
 impl Manager {
     /// Runs nothing yet.
     pub fn new(client: Client) -> Self {
+        let health = Health::new();
+        let status = Status::new(&health);
         Self {
             client,
             replicas: Replicas::Alone,
             before_leading: Vec::new(),
             metrics: None,
-            routes: Router::new(),
-            health: Health::new(),
+            routes: Vec::new(),
+            health,
             limits: ProgressLimits::default(),
             webhooks: None,
             components: Vec::new(),
             leader_components: Vec::new(),
             controllers: Vec::new(),
             grace_period: Duration::from_secs(25),
+            status,
+            addresses: watch::Sender::default(),
             commands: mpsc::unbounded_channel(),
             caches: Caches::default(),
         }
@@ -99,7 +100,8 @@ impl Manager {
     }
 
     /// Calls `hook` after each election, before the first reconcile and before leader-only components start. It is dropped when the
-    /// leadership ends meanwhile. Several hooks run one after another. Without leader election, hooks run at the start.
+    /// leadership ends meanwhile. Several hooks run one after another. Without leader election, hooks run at the start. A hook that panics
+    /// ends the manager with [`ManagerError::Failed`].
     pub fn before_leading<F>(mut self, hook: impl Fn() -> F + Send + Sync + 'static) -> Self
     where
         F: Future<Output = ()> + Send + 'static,
@@ -108,18 +110,20 @@ impl Manager {
         self
     }
 
-    /// Serves `/metrics`, `/livez`, `/readyz`, `/healthz` and `/debug/controllers` over HTTP at this address. Port 0 takes a free one.
+    /// Serves `/metrics`, `/livez`, `/readyz`, `/healthz` and `/debug/controllers` over HTTP at this address. Port 0 takes a free one,
+    /// which [`ManagerHandle::metrics_address`] returns.
     ///
-    /// Ready: the caches of all controllers are in sync. Alive: every controller makes progress, within
-    /// [the limits](Self::progress_limits).
+    /// Ready: everything is started and does not stop, and the caches of all controllers and those of [`cache`](Self::cache) are in sync.
+    /// Alive: every controller makes progress, within [the limits](Self::progress_limits).
     pub fn serve_metrics(mut self, address: impl Into<SocketAddr>) -> Self {
         self.metrics = Some(address.into());
         self
     }
 
-    /// Serves these routes beside the metrics.
+    /// Serves these routes beside the metrics; not without [`serve_metrics`](Self::serve_metrics). Routes of several calls are all served.
+    /// Two routes for one path and method, or two fallbacks, are [`ManagerError::Routes`] at the start.
     pub fn routes(mut self, routes: Router) -> Self {
-        self.routes = self.routes.merge(routes);
+        self.routes.push(routes);
         self
     }
 
@@ -134,7 +138,8 @@ impl Manager {
         self
     }
 
-    /// Serves webhooks over HTTPS at this address, in every replica. A second call replaces the first.
+    /// Serves webhooks over HTTPS at this address, in every replica. Port 0 takes a free one, which [`ManagerHandle::webhook_address`]
+    /// returns. A second call replaces the first.
     pub fn webhooks(
         mut self,
         address: impl Into<SocketAddr>,
@@ -208,8 +213,11 @@ impl Manager {
 
     /// A cache of these objects for any number of controllers and components, filled by one watch while the manager runs.
     ///
-    /// A second call for the same URL and selectors returns the same store. For a controller, use
+    /// A second call for the same client (or a clone), type, URL and selectors returns the same store. For a controller, use
     /// [`Controller::for_shared_stream`] with [`Store::subscribe`].
+    ///
+    /// Its component and its readiness check, which succeeds when the first list is in the store, have a name such as
+    /// `cache of /api/v1/pods with labels app=web`; further ones with the same URL and selectors end in ` (2)`, ` (3)`.
     pub fn cache<K>(&mut self, api: Api<K>, config: watcher::Config) -> Store<K>
     where
         K: Resource<DynamicType: Default + Eq + Hash + Clone + Send + Sync>
@@ -222,21 +230,25 @@ impl Manager {
     {
         let (store, fill) = self.caches.store(api, config);
         if let Some((name, fill)) = fill {
+            let filled = store.clone();
+            let ready = move || filled.is_ready().then_some(()).ok_or("the cache is not in sync");
+            self.health.add(Probe::Ready, Check::new(&*name, ready));
             self.components.push((name, fill, Restart::Never));
         }
         store
     }
 
-    /// How long everything together may take to stop. What still runs then is aborted, and the result is an error. Default: 25 s, less than
-    /// the `terminationGracePeriodSeconds` of a pod (30 s).
+    /// How long everything together may take to stop, with the release of the Lease. A tenth of it is kept for each later phase: leader-only
+    /// components, controllers, the Lease, components and servers, if there are any. What still runs at the end of its phase is aborted, and
+    /// the result is an error that names it. Default: 25 s, less than the `terminationGracePeriodSeconds` of a pod (30 s).
     pub fn grace_period(mut self, period: Duration) -> Self {
         self.grace_period = period;
         self
     }
 
-    /// Adds and removes controllers while the manager runs.
+    /// Adds and removes controllers and components while the manager runs, and knows its addresses.
     pub fn handle(&self) -> ManagerHandle {
-        ManagerHandle::new(self.client.clone(), self.commands.0.clone())
+        ManagerHandle::new(self.client.clone(), self.commands.0.clone(), self.addresses.subscribe())
     }
 
     /// Runs until SIGINT or SIGTERM, and then stops. A second signal ends the wait for what is still running.
@@ -267,9 +279,10 @@ impl Manager {
     ///
     /// # Cancellation
     ///
-    /// Dropping the future aborts everything at once. The Lease is released then, too.
+    /// Dropping the future aborts everything at once. The Lease is not released but expires, because what was aborted may still run in a
+    /// thread.
     pub async fn run_until(self, shutdown: impl Future<Output = ()> + Send) -> Result<(), ManagerError> {
-        Running::start(self).await?.run(shutdown).await
+        run::run(self, shutdown).await
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::{components::Component, error::BoxError};
 use futures::StreamExt;
-use kube_client::Api;
+use kube_client::{Api, Client};
 use kube_core::Resource;
 use kube_runtime::{
     WatchStreamExt,
@@ -10,7 +10,7 @@ use kube_runtime::{
     watcher::{self, watcher},
 };
 use serde::de::DeserializeOwned;
-use std::{any::Any, collections::HashMap, fmt::Debug, hash::Hash, sync::Arc};
+use std::{any::Any, fmt::Debug, hash::Hash, sync::Arc};
 
 /// The capacity of the queue of a subscriber, at first.
 const QUEUE: usize = 64;
@@ -18,14 +18,17 @@ const QUEUE: usize = 64;
 /// The component that fills a cache, with its name.
 pub(super) type Fill = (Arc<str>, Component);
 
-/// The shared caches by URL and selectors.
+/// The shared caches.
 #[derive(Default)]
-pub(super) struct Caches {
-    stores: HashMap<Key, Box<dyn Any + Send + Sync>>,
-}
+pub(super) struct Caches(Vec<Cache>);
 
-/// URL, label selector and field selector.
-type Key = (String, Option<String>, Option<String>);
+/// The store of one type of one collection, of the cluster that one client knows.
+struct Cache {
+    client: Client,
+    collection: String,
+    /// A `Store`, whose type tells whether the objects have the type in question.
+    store: Box<dyn Any + Send + Sync>,
+}
 
 impl Caches {
     /// The store of this collection, and on the first call the component that fills it, with its name.
@@ -39,23 +42,31 @@ impl Caches {
             + Sync
             + 'static,
     {
-        let url = api.resource_url().to_owned();
-        let key = (url.clone(), config.label_selector.clone(), config.field_selector.clone());
-        if let Some(store) = self.stores.get(&key).and_then(|store| store.downcast_ref::<Store<K>>()) {
+        let (client, collection) = (api.clone().into_client(), collection(&api, &config));
+        let alike: Vec<&Cache> = self.0.iter().filter(|cache| cache.collection == collection).collect();
+        let of_client = alike.iter().filter(|cache| cache.client.is_clone_of(&client));
+        if let Some(store) = of_client.into_iter().find_map(|cache| cache.store.downcast_ref::<Store<K>>()) {
             return (store.clone(), None);
         }
+        let name = match alike.len() {
+            0 => format!("cache of {collection}"),
+            others => format!("cache of {collection} ({})", others + 1),
+        };
         let (store, writer) = store_shared::<K>(QUEUE);
-        self.stores.insert(key, Box::new(store.clone()));
+        self.0.push(Cache { client, collection, store: Box::new(store.clone()) });
+        let name: Arc<str> = name.into();
+        let logged_name = Arc::clone(&name);
         let mut writer = Some(writer);
         let fill = Component::new(move |stop| {
             let events = writer
                 .take()
                 .map(|writer| watcher(api.clone(), config.clone()).default_backoff().reflect_shared(writer));
+            let name = Arc::clone(&logged_name);
             async move {
                 let Some(events) = events else { return Ok::<_, BoxError>(()) };
                 let filling = events.for_each(|event| {
                     if let Err(error) = event {
-                        tracing::warn!(error = %kube_client::error::ErrorChain(&error), "shared cache");
+                        tracing::warn!(%name, error = %kube_client::error::ErrorChain(&error), "shared cache");
                     }
                     std::future::ready(())
                 });
@@ -66,6 +77,17 @@ impl Caches {
                 Ok(())
             }
         });
-        (store, Some((format!("cache of {url}").into(), fill)))
+        (store, Some((name, fill)))
+    }
+}
+
+/// URL and selectors of what is cached, such as `/api/v1/pods with labels app=web`.
+fn collection<K: Resource>(api: &Api<K>, config: &watcher::Config) -> String {
+    let labels = config.label_selector.as_ref().map(|labels| format!("labels {labels}"));
+    let fields = config.field_selector.as_ref().map(|fields| format!("fields {fields}"));
+    let selectors: Vec<String> = labels.into_iter().chain(fields).collect();
+    match selectors.is_empty() {
+        true => api.resource_url().to_owned(),
+        false => format!("{} with {}", api.resource_url(), selectors.join(" and ")),
     }
 }

@@ -1,6 +1,9 @@
 //! Running components: their stop signals, failures and restarts.
 
-use super::error::{BoxError, Ended, ManagerError, Panicked};
+use super::{
+    error::{BoxError, Ended, ManagerError, Panicked},
+    grace_period::GracePeriod,
+};
 use crate::panic_message::panic_message;
 use futures::{FutureExt, future::BoxFuture};
 use kube_runtime::watcher::DefaultBackoff;
@@ -8,12 +11,16 @@ use std::{
     collections::BTreeMap,
     panic::AssertUnwindSafe,
     sync::{Arc, Mutex, PoisonError},
+    time::Duration,
 };
 use tokio::{
     task::{Id, JoinSet},
-    time::{Instant, sleep, timeout_at},
+    time::{Instant, sleep, timeout, timeout_at},
 };
 use tokio_util::sync::CancellationToken;
+
+/// How long to wait for the end of what was aborted: at once, unless it blocks its thread.
+const ABORT: Duration = Duration::from_millis(100);
 
 /// What happens when a component fails or ends although it should run.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -72,7 +79,7 @@ pub(super) async fn supervise(
         if restart == Restart::Never {
             return Err(error);
         }
-        if started.elapsed() > std::time::Duration::from_secs(120) {
+        if started.elapsed() > Duration::from_secs(120) {
             backoff = DefaultBackoff::default(); // it had worked
         }
         let wait = backoff.next().unwrap_or_default();
@@ -107,11 +114,14 @@ impl Group {
         self.names.contains_key(name)
     }
 
-    /// Tells one component to stop.
-    pub(super) fn stop(&self, name: &str) {
-        if let Some((_, token)) = self.names.get(name) {
-            token.cancel();
-        }
+    pub(super) fn is_empty(&self) -> bool {
+        self.names.is_empty()
+    }
+
+    /// Tells one component to stop. Returns whether there is one of this name.
+    pub(super) fn stop(&self, name: &str) -> bool {
+        let found = self.names.get(name);
+        found.inspect(|(_, token)| token.cancel()).is_some()
     }
 
     /// The next component that ends; `None` if none runs.
@@ -126,15 +136,19 @@ impl Group {
         Some((name, result))
     }
 
-    /// Stops all components, and aborts those that still run at `deadline`. Returns the first failure, and adds the names of the
-    /// aborted ones to `late`.
+    /// Stops all components, as one phase of the grace period unless there are none, and aborts those that still run at its end. Returns
+    /// the first failure, and adds the names of the aborted ones to `late`.
     pub(super) async fn stop_all(
         &mut self,
-        deadline: Instant,
+        grace: &mut GracePeriod,
         late: &mut Vec<String>,
     ) -> Result<(), ManagerError> {
         self.stop.cancel();
         let mut first = Ok(());
+        if self.is_empty() {
+            return first;
+        }
+        let deadline = grace.next_deadline();
         loop {
             match timeout_at(deadline, self.next_ended()).await {
                 Ok(None) => return first,
@@ -145,7 +159,8 @@ impl Group {
                 Err(_) => {
                     late.extend(self.names.keys().map(|name| name.to_string()));
                     self.tasks.abort_all();
-                    while self.next_ended().await.is_some() {}
+                    let ended = async { while self.next_ended().await.is_some() {} };
+                    let _blocked = timeout(ABORT, ended).await;
                     return first;
                 }
             }

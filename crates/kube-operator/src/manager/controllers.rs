@@ -5,7 +5,7 @@ use futures::{Stream, StreamExt, TryFuture, future::BoxFuture};
 use kube_core::Resource;
 use kube_runtime::{
     Controller,
-    controller::{Action, Assignments, Error, Monitor, Reconcile},
+    controller::{Action, Assignments, Error, Monitor, Reconcile, RunnerError},
     reflector::ObjectRef,
     watcher,
 };
@@ -109,24 +109,25 @@ where
     E: std::error::Error + Send + Sync + 'static,
 {
     let mut output = Box::pin(output);
-    let mut last = None;
+    let mut reason = None;
     while let Some(item) = output.next().await {
-        last = match item {
-            Ok(_) => None,
-            // Every deleted owner of a child that still changes causes one.
-            Err(Error::ObjectNotFound(_)) => None,
-            Err(error) => {
-                tracing::warn!(controller = %name, error = %kube_client::error::ErrorChain(&error), "controller error");
-                match error {
-                    Error::RunnerError(error) => Some(error),
-                    _ => None,
-                }
-            }
+        let error = match item {
+            // Every deleted owner of a child that still changes causes an `ObjectNotFound`.
+            Ok(_) | Err(Error::ObjectNotFound(_)) => continue,
+            Err(error) => error,
         };
+        tracing::warn!(controller = %name, error = %kube_client::error::ErrorChain(&error), "controller error");
+        if let Error::RunnerError(error @ (RunnerError::Readiness(_) | RunnerError::SyncTimedOut { .. })) =
+            error
+            && !stop.is_cancelled()
+        {
+            // It ends the output, but running reconciles still end before.
+            reason.get_or_insert(error);
+        }
     }
-    match last {
-        _ if stop.is_cancelled() => Ok(()),
+    match reason {
         Some(error) => Err(Box::new(error)),
+        None if stop.is_cancelled() => Ok(()),
         None => Err(Box::new(Ended)),
     }
 }

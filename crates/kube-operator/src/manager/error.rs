@@ -23,22 +23,26 @@ pub enum ManagerError {
         #[source]
         reason: io::Error,
     },
+    /// Routes of [`Manager::routes`](super::Manager::routes) collide with each other or with those of the manager. The text is axum's.
+    #[error("the routes cannot be served beside the metrics: {0}")]
+    Routes(String),
     /// The webhook server cannot start.
     #[error(transparent)]
     Webhooks(#[from] WebhookServerError),
     /// Two controllers or components have the same name.
     #[error("the manager has two controllers or components with the name {0}")]
     DuplicateName(Arc<str>),
-    /// A controller or component failed, panicked or ended although it should run. The manager has stopped the others.
+    /// A controller or component failed, panicked or ended although it should run, or a hook panicked. The manager has stopped the
+    /// others.
     #[error("{name} failed: {reason}")]
     Failed {
-        /// The name of the controller or component.
+        /// The name of the controller or component, or `the hook before_leading`.
         name: Arc<str>,
         /// Its error.
         #[source]
         reason: Box<dyn std::error::Error + Send + Sync>,
     },
-    /// Something did not stop in time and was aborted.
+    /// Something did not stop in its part of the grace period and was aborted.
     #[error("{} did not stop within the grace period of {limit:?}", names.join(", "))]
     GracePeriod {
         /// The names of the controllers and components.

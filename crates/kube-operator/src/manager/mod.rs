@@ -37,24 +37,31 @@
 //! ```
 //!
 //! **Start order.** Servers, then [components](Manager::component), then controllers, whose caches fill before this process leads, then what
-//! runs [only while it leads](Manager::leader_component). A server that cannot start is an error before anything else has begun.
+//! runs [only while it leads](Manager::leader_component). A server that cannot start is an error before anything else has begun. The
+//! readiness check `manager` fails until all of this is started, and again while the manager stops. A shutdown or a failure during the start
+//! stops what has started.
 //!
 //! **Stop order.** The reverse: leader-only work and controllers end, the Lease is released, components end, servers drain. All of it
-//! has [one grace period](Manager::grace_period). The manager stops on a signal, or when a part of it fails: the first failure is the
+//! has [one grace period](Manager::grace_period), of which a phase that is slow leaves a tenth to each later one. Work of the leader that has
+//! to be aborted may still run in a thread: then the Lease is not released but expires. The manager stops on a signal, or when a part of it fails: the first failure is the
 //! result.
 //!
 //! **Leadership.** While another process leads, controllers reconcile nothing, but their caches stay filled. A process that lost the
 //! leadership cancels its reconciles before another one can lead, and campaigns again; it does not end.
 
+mod addresses;
 mod build;
 mod cache;
 mod components;
 mod controllers;
 mod error;
+mod grace_period;
 mod handle;
+mod replicas;
 mod run;
 mod serve;
 mod signals;
+mod status;
 
 pub use build::Manager;
 pub use components::Restart;

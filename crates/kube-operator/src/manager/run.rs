@@ -1,29 +1,27 @@
 //! Running a manager: the phases of its start, and of its stop in reverse.
 
 use super::{
-    build::{Hook, Manager, Replicas},
+    addresses::Addresses,
+    build::{Hook, Manager},
     components::{Component, Group, Restart, supervise},
     controllers::ManagedController,
-    error::{BoxError, ManagerError},
+    error::{Ended, ManagerError},
+    grace_period::GracePeriod,
     handle::Command,
-    serve::{MetricsServer, Replica, Status, serve_webhooks},
+    replicas::{Replica, Replicas, join, while_assigned},
+    serve::{MetricsServer, Webhook, serve_webhooks},
+    status::Status,
 };
 use crate::health::Health;
+use axum::Router;
+use futures::{FutureExt, future::BoxFuture};
 use kube_client::Client;
-use kube_runtime::{
-    controller::{Assignments, ProgressLimits},
-    leader_election::LeaderElector,
-    sharding::Membership,
-};
-use std::{collections::BTreeMap, sync::Arc, time::Duration};
-use tokio::{
-    sync::{mpsc, oneshot},
-    time::Instant,
-};
-use tokio_util::{sync::CancellationToken, task::TaskTracker};
+use kube_runtime::controller::{Assignments, ProgressLimits};
+use std::{collections::BTreeMap, net::SocketAddr, sync::Arc, time::Duration};
+use tokio::sync::{mpsc, oneshot, watch};
 
-/// A running manager.
-pub(super) struct Running {
+/// A manager that starts, runs or stops.
+pub(super) struct Running<'a> {
     servers: Group,
     components: Group,
     controllers: Group,
@@ -32,69 +30,145 @@ pub(super) struct Running {
     health: Health,
     limits: ProgressLimits,
     assignments: Option<Assignments>,
+    shutdown: BoxFuture<'a, ()>,
+    /// Executed from the end of the start on: a controller needs its assignments.
     commands: mpsc::UnboundedReceiver<Command>,
-    /// Who waits for the end of a controller.
+    started: bool,
+    /// Failures of hooks that run after an election.
+    failures: (mpsc::UnboundedSender<ManagerError>, mpsc::UnboundedReceiver<ManagerError>),
+    /// Who waits for the end of a controller or component.
     removals: BTreeMap<Arc<str>, Vec<oneshot::Sender<()>>>,
     grace_period: Duration,
 }
 
-impl Running {
-    pub(super) async fn start(manager: Manager) -> Result<Self, ManagerError> {
-        check_names(&manager)?;
-        let status = Status::default();
-        let mut servers = Group::default();
-        if let Some(address) = manager.metrics {
-            let server = MetricsServer::bind(address, &manager.health, &status, manager.routes).await?;
-            servers.start("the metrics server".into(), |stop| server.serve(stop));
+/// What is started first.
+struct Servers {
+    metrics: Option<SocketAddr>,
+    routes: Vec<Router>,
+    webhooks: Option<Webhook>,
+    addresses: watch::Sender<Addresses>,
+}
+
+/// What is started when the servers listen.
+struct Work {
+    client: Client,
+    replicas: Replicas,
+    hooks: Vec<Hook>,
+    components: Vec<(Arc<str>, Component, Restart)>,
+    leader_components: Vec<(Arc<str>, Component, Restart)>,
+    controllers: Vec<ManagedController>,
+}
+
+/// Why the manager stops: shutdown, or a failure.
+type End = Result<(), ManagerError>;
+
+/// Starts everything, runs until `shutdown` completes or something fails, and stops what has started.
+pub(super) async fn run(
+    manager: Manager,
+    shutdown: impl Future<Output = ()> + Send,
+) -> Result<(), ManagerError> {
+    check_names(&manager)?;
+    let Manager { metrics, routes, webhooks, addresses, .. } = manager;
+    let servers = Servers { metrics, routes, webhooks, addresses };
+    let work = Work {
+        client: manager.client,
+        replicas: manager.replicas,
+        hooks: manager.before_leading,
+        components: manager.components,
+        leader_components: manager.leader_components,
+        controllers: manager.controllers,
+    };
+    let mut running = Running {
+        servers: Group::default(),
+        components: Group::default(),
+        controllers: Group::default(),
+        leading: Group::default(),
+        status: manager.status,
+        health: manager.health,
+        limits: manager.limits,
+        assignments: None,
+        shutdown: shutdown.boxed(),
+        commands: manager.commands.1,
+        started: false,
+        failures: mpsc::unbounded_channel(),
+        removals: BTreeMap::new(),
+        grace_period: manager.grace_period,
+    };
+    let result = match running.start(servers, work).await {
+        Ok(()) => running.until_end().await,
+        Err(end) => end,
+    };
+    if let Err(error) = &result {
+        tracing::error!(error = %kube_client::error::ErrorChain(error), "the manager stops");
+    }
+    let stopped = running.stop().await;
+    result.and(stopped)
+}
+
+impl Running<'_> {
+    /// # Errors
+    ///
+    /// The end comes first.
+    async fn start(&mut self, servers: Servers, work: Work) -> Result<(), End> {
+        self.start_servers(servers).await?;
+        for (name, component, restart) in work.components {
+            self.start_component(name, component, restart);
         }
-        if let Some(webhook) = manager.webhooks {
-            let server = webhook.start().await?;
-            servers.start("the webhook server".into(), |stop| serve_webhooks(server, stop));
+        let joining = join(work.client, work.replicas, work.hooks, self.failures.0.clone());
+        let (replica, assignments) = self.unless_ended(joining).await?;
+        self.status.replica.get_or_init(|| replica);
+        self.assignments = assignments;
+        for controller in work.controllers {
+            self.add(controller);
         }
-        let mut components = Group::default();
-        for (name, component, restart) in manager.components {
-            components.start(Arc::clone(&name), |stop| supervise(name, component, restart, stop));
+        for (name, component, restart) in work.leader_components {
+            self.start_leader_component(name, component, restart);
         }
-        let (replica, assignments) = join(manager.client, manager.replicas, manager.before_leading).await?;
-        status.replica.get_or_init(|| replica);
-        let mut running = Self {
-            servers,
-            components,
-            controllers: Group::default(),
-            leading: Group::default(),
-            status,
-            health: manager.health,
-            limits: manager.limits,
-            assignments,
-            commands: manager.commands.1,
-            removals: BTreeMap::new(),
-            grace_period: manager.grace_period,
-        };
-        for controller in manager.controllers {
-            running.add(controller)?;
-        }
-        for (name, component, restart) in manager.leader_components {
-            let assignments = running.assignments.clone();
-            running.leading.start(Arc::clone(&name), |stop| async move {
-                match assignments {
-                    Some(assignments) => while_assigned(assignments, name, component, restart, stop).await,
-                    None => supervise(name, component, restart, stop).await,
-                }
-            });
-        }
-        Ok(running)
+        self.started = true;
+        self.status.set_readiness(Ok(()));
+        Ok(())
     }
 
-    /// Runs until `shutdown` completes or something fails, and stops everything.
-    pub(super) async fn run(mut self, shutdown: impl Future<Output = ()> + Send) -> Result<(), ManagerError> {
-        let mut shutdown = std::pin::pin!(shutdown);
-        let result = loop {
+    async fn start_servers(&mut self, servers: Servers) -> Result<(), End> {
+        // Dropped at the end: no further address is bound then.
+        let Servers { metrics, routes, webhooks, addresses } = servers;
+        if let Some(address) = metrics {
+            let (health, status) = (self.health.clone(), self.status.clone());
+            let binding = async move { MetricsServer::bind(address, &health, &status, routes).await };
+            let server = self.unless_ended(binding).await?;
+            addresses.send_modify(|addresses| addresses.metrics = Some(server.local_addr()));
+            self.servers.start("the metrics server".into(), |stop| server.serve(stop));
+        }
+        if let Some(webhook) = webhooks {
+            let server = self.unless_ended(webhook.start()).await?;
+            addresses.send_modify(|addresses| addresses.webhooks = Some(server.local_addr()));
+            self.servers.start("the webhook server".into(), |stop| serve_webhooks(server, stop));
+        }
+        Ok(())
+    }
+
+    /// The result of a step of the start, which is dropped when the end comes first.
+    async fn unless_ended<T>(
+        &mut self,
+        step: impl Future<Output = Result<T, ManagerError>> + Send,
+    ) -> Result<T, End> {
+        tokio::select! {
+            biased;
+            end = self.until_end() => Err(end),
+            result = step => result.map_err(Err),
+        }
+    }
+
+    /// Runs until the shutdown, or until something fails.
+    async fn until_end(&mut self) -> End {
+        loop {
             let (name, result) = tokio::select! {
-                () = &mut shutdown => break Ok(()),
-                Some(command) = self.commands.recv() => match self.execute(command) {
-                    Ok(()) => continue,
-                    Err(error) => break Err(error),
-                },
+                () = &mut self.shutdown => return Ok(()),
+                Some(failure) = self.failures.1.recv() => return Err(failure),
+                Some(command) = self.commands.recv(), if self.started => {
+                    self.execute(command)?;
+                    continue;
+                }
                 Some(ended) = self.controllers.next_ended() => ended,
                 Some(ended) = self.leading.next_ended() => ended,
                 Some(ended) = self.components.next_ended() => ended,
@@ -104,59 +178,90 @@ impl Running {
             let removed = self.removals.remove(&name).is_some();
             match result {
                 Ok(()) if removed => tracing::info!(%name, "removed"),
-                Ok(()) => break Err(ManagerError::Failed { name, reason: Box::new(super::error::Ended) }),
-                Err(reason) => break Err(ManagerError::Failed { name, reason }),
+                Ok(()) => return Err(ManagerError::Failed { name, reason: Box::new(Ended) }),
+                Err(reason) => return Err(ManagerError::Failed { name, reason }),
             }
-        };
-        if let Err(error) = &result {
-            tracing::error!(error = %kube_client::error::ErrorChain(error), "the manager stops");
         }
-        let stopped = self.stop().await;
-        result.and(stopped)
     }
 
     fn execute(&mut self, command: Command) -> Result<(), ManagerError> {
         match command {
-            Command::Add(controller) if self.has(&controller.name) => {
-                Err(ManagerError::DuplicateName(controller.name))
+            Command::Add(controller) => {
+                self.check_name(&controller.name)?;
+                self.add(controller);
             }
-            Command::Add(controller) => self.add(controller),
+            Command::AddComponent(name, component, restart) => {
+                self.check_name(&name)?;
+                self.start_component(name, component, restart);
+            }
+            Command::AddLeaderComponent(name, component, restart) => {
+                self.check_name(&name)?;
+                self.start_leader_component(name, component, restart);
+            }
             Command::Remove(name, removed) => {
-                if self.controllers.contains(&name) {
-                    self.controllers.stop(&name);
+                let found = self.work().iter().any(|group| group.stop(&name));
+                if found {
                     self.removals.entry(name).or_default().push(removed);
                 }
-                Ok(())
             }
+        }
+        Ok(())
+    }
+
+    fn check_name(&self, name: &Arc<str>) -> Result<(), ManagerError> {
+        match self.work().iter().any(|group| group.contains(name)) {
+            true => Err(ManagerError::DuplicateName(Arc::clone(name))),
+            false => Ok(()),
         }
     }
 
-    fn has(&self, name: &str) -> bool {
-        [&self.controllers, &self.leading, &self.components].iter().any(|group| group.contains(name))
+    /// What has names that users gave.
+    fn work(&self) -> [&Group; 3] {
+        [&self.controllers, &self.leading, &self.components]
     }
 
-    fn add(&mut self, controller: ManagedController) -> Result<(), ManagerError> {
+    fn add(&mut self, controller: ManagedController) {
         let ManagedController { name, monitor, run } = controller;
         self.status.add(&name, &monitor, &self.health, &self.limits);
         let assignments = self.assignments.clone();
         self.controllers.start(name, |stop| run(assignments, stop));
-        Ok(())
     }
 
-    async fn stop(mut self) -> Result<(), ManagerError> {
-        let deadline = Instant::now() + self.grace_period;
+    fn start_component(&mut self, name: Arc<str>, component: Component, restart: Restart) {
+        self.components.start(Arc::clone(&name), |stop| supervise(name, component, restart, stop));
+    }
+
+    fn start_leader_component(&mut self, name: Arc<str>, component: Component, restart: Restart) {
+        let assignments = self.assignments.clone();
+        self.leading.start(Arc::clone(&name), |stop| async move {
+            match assignments {
+                Some(assignments) => while_assigned(assignments, name, component, restart, stop).await,
+                None => supervise(name, component, restart, stop).await,
+            }
+        });
+    }
+
+    async fn stop(&mut self) -> Result<(), ManagerError> {
+        self.status.set_readiness(Err("the manager stops"));
+        let groups = [&self.leading, &self.controllers, &self.components, &self.servers];
+        let running = groups.iter().filter(|group| !group.is_empty()).count();
+        let leased = self.status.replica.get().is_some_and(Replica::has_lease);
+        let mut grace = GracePeriod::new(self.grace_period, running + usize::from(leased));
         let (mut result, mut late) = (Ok(()), Vec::new());
-        result = result.and(self.leading.stop_all(deadline, &mut late).await);
-        result = result.and(self.controllers.stop_all(deadline, &mut late).await);
-        // Another replica may take over as soon as nothing runs here any more.
+        result = result.and(self.leading.stop_all(&mut grace, &mut late).await);
+        result = result.and(self.controllers.stop_all(&mut grace, &mut late).await);
         drop(self.assignments.take());
-        match self.status.replica.get() {
-            Some(Replica::Elected(elector)) => elector.release().await,
-            Some(Replica::Member(membership)) => membership.leave().await,
-            Some(Replica::Alone) | None => {}
+        if let Some(replica) = self.status.replica.get().filter(|_| leased) {
+            match late.is_empty() {
+                true => replica.release(grace.next_deadline()).await,
+                false => {
+                    tracing::warn!(aborted = ?late, "the Lease is not released, because what was aborted may still run");
+                    replica.let_expire();
+                }
+            }
         }
-        result = result.and(self.components.stop_all(deadline, &mut late).await);
-        result = result.and(self.servers.stop_all(deadline, &mut late).await);
+        result = result.and(self.components.stop_all(&mut grace, &mut late).await);
+        result = result.and(self.servers.stop_all(&mut grace, &mut late).await);
         if !late.is_empty() {
             result = result.and(Err(ManagerError::GracePeriod { names: late, limit: self.grace_period }));
         }
@@ -164,29 +269,14 @@ impl Running {
     }
 }
 
-/// Joins the other replicas. The hooks run after each election, or now.
-async fn join(
-    client: Client,
-    replicas: Replicas,
-    hooks: Vec<Hook>,
-) -> Result<(Replica, Option<Assignments>), ManagerError> {
-    Ok(match replicas {
-        Replicas::Alone => {
-            call_all(hooks).await;
-            (Replica::Alone, None)
+/// A manager that is dropped aborts its work, which may still run in other threads: another replica has to wait. After a stop, this does
+/// nothing.
+impl Drop for Running<'_> {
+    fn drop(&mut self) {
+        if let Some(replica) = self.status.replica.get() {
+            replica.let_expire();
         }
-        Replicas::Elected(config) => {
-            let elector = LeaderElector::start(client, config)?;
-            let assignments = elector.assignments(move || call_all(hooks.clone()));
-            (Replica::Elected(elector), Some(assignments))
-        }
-        Replicas::Sharded(config) => {
-            call_all(hooks).await;
-            let membership = Membership::join(client, config)?;
-            let assignments = membership.assignments();
-            (Replica::Member(membership), Some(assignments))
-        }
-    })
+    }
 }
 
 fn check_names(manager: &Manager) -> Result<(), ManagerError> {
@@ -197,47 +287,5 @@ fn check_names(manager: &Manager) -> Result<(), ManagerError> {
     match names.windows(2).find(|pair| pair[0] == pair[1]) {
         Some(pair) => Err(ManagerError::DuplicateName(Arc::clone(pair[0]))),
         None => Ok(()),
-    }
-}
-
-async fn call_all(hooks: Vec<Hook>) {
-    for hook in hooks {
-        hook().await;
-    }
-}
-
-/// Runs a component while it is assigned to this replica.
-async fn while_assigned(
-    assignments: Assignments,
-    name: Arc<str>,
-    component: Component,
-    restart: Restart,
-    stop: CancellationToken,
-) -> Result<(), BoxError> {
-    let terms = TaskTracker::new();
-    let work = assignments.run_while_assigned(&name, |revoked| {
-        let term = stop.child_token();
-        let run = supervise(Arc::clone(&name), component.clone(), restart, term.clone());
-        terms.track_future(async move {
-            tokio::pin!(run);
-            tokio::select! {
-                result = &mut run => return result,
-                () = revoked => term.cancel(),
-            }
-            run.await
-        })
-    });
-    tokio::pin!(work);
-    tokio::select! {
-        biased;
-        result = &mut work => return result,
-        () = stop.cancelled() => {}
-    }
-    // A component that runs ends by itself; otherwise there is nothing to wait for.
-    terms.close();
-    tokio::select! {
-        biased;
-        result = &mut work => result,
-        () = terms.wait() => Ok(()),
     }
 }

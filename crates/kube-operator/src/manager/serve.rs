@@ -1,25 +1,22 @@
 //! The servers of a manager.
 
-use super::error::{BoxError, ManagerError};
+use super::{
+    error::{BoxError, ManagerError},
+    status::Status,
+};
 use crate::{
     debug::DebugPage,
-    health::{Check, Health, Probe},
+    health::Health,
     metrics::MetricsEndpoint,
+    panic_message::panic_message,
     webhook::{WebhookServer, WebhookServerError, Webhooks, certificates::CertificateSource},
 };
 use axum::Router;
 use futures::{FutureExt, future::BoxFuture};
-use kube_runtime::{
-    controller::{Monitor, ProgressLimits},
-    leader_election::LeaderElector,
-    sharding::Membership,
-};
 use kube_serve::listener::Listener;
-use serde_json::{Value, json};
 use std::{
-    collections::BTreeMap,
     net::SocketAddr,
-    sync::{Arc, Mutex, OnceLock, PoisonError},
+    panic::{AssertUnwindSafe, catch_unwind},
 };
 use tokio_util::sync::CancellationToken;
 
@@ -56,7 +53,7 @@ impl MetricsServer {
         addr: SocketAddr,
         health: &Health,
         status: &Status,
-        routes: Router,
+        routes: Vec<Router>,
     ) -> Result<Self, ManagerError> {
         let endpoint = MetricsEndpoint::install()?;
         let listener = Listener::bind(addr).await.map_err(|reason| ManagerError::Bind { addr, reason })?;
@@ -64,8 +61,13 @@ impl MetricsServer {
         let page = DebugPage::new()
             .section("replicas", move || replicas.replicas())
             .section("controllers", move || controllers.snapshots());
-        let router = health.router().merge(endpoint.router()).merge(page.router()).merge(routes);
+        let ours = health.router().merge(endpoint.router()).merge(page.router());
+        let router = merge(ours, routes)?;
         Ok(Self { listener, router, endpoint })
+    }
+
+    pub(super) fn local_addr(&self) -> SocketAddr {
+        self.listener.local_addr()
     }
 
     pub(super) async fn serve(self, stop: CancellationToken) -> Result<(), BoxError> {
@@ -78,64 +80,8 @@ impl MetricsServer {
     }
 }
 
-/// What the debug page and the health checks show.
-#[derive(Clone, Default)]
-pub(super) struct Status {
-    monitors: Arc<Mutex<BTreeMap<Arc<str>, Monitor>>>,
-    pub(super) replica: Arc<OnceLock<Replica>>,
-}
-
-/// This process among the replicas.
-pub(super) enum Replica {
-    Alone,
-    Elected(LeaderElector),
-    Member(Membership),
-}
-
-impl Status {
-    pub(super) fn add(&self, name: &Arc<str>, monitor: &Monitor, health: &Health, limits: &ProgressLimits) {
-        self.monitors().insert(Arc::clone(name), monitor.clone());
-        let (synced, progress, limits) = (monitor.clone(), monitor.clone(), limits.clone());
-        let check = format!("controller-{name}");
-        let ready = move || match synced.is_synced() {
-            true => Ok(()),
-            false => Err("the caches are not in sync"),
-        };
-        health.add(Probe::Ready, Check::new(check.clone(), ready));
-        health.add(Probe::Live, Check::new(check, move || progress.progress(&limits)));
-    }
-
-    pub(super) fn remove(&self, name: &str, health: &Health) {
-        self.monitors().remove(name);
-        for probe in [Probe::Ready, Probe::Live] {
-            health.remove(probe, &format!("controller-{name}"));
-        }
-    }
-
-    fn monitors(&self) -> std::sync::MutexGuard<'_, BTreeMap<Arc<str>, Monitor>> {
-        self.monitors.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn snapshots(&self) -> Vec<kube_runtime::controller::Snapshot> {
-        let monitors: Vec<Monitor> = self.monitors().values().cloned().collect();
-        monitors.iter().map(Monitor::snapshot).collect()
-    }
-
-    fn replicas(&self) -> Value {
-        match self.replica.get() {
-            Some(Replica::Elected(elector)) => json!({
-                "mode": "leader election",
-                "identity": elector.identity(),
-                "leads": elector.is_leader(),
-                "state": format!("{:?}", elector.state()),
-            }),
-            Some(Replica::Member(membership)) => json!({
-                "mode": "sharding",
-                "identity": membership.identity(),
-                "members": membership.members().join(", "),
-            }),
-            Some(Replica::Alone) => json!({ "mode": "alone" }),
-            None => json!({ "mode": "starting" }),
-        }
-    }
+/// axum cannot tell beforehand whether routes collide: it panics. The routers are dropped with the panic.
+fn merge(ours: Router, routes: Vec<Router>) -> Result<Router, ManagerError> {
+    catch_unwind(AssertUnwindSafe(|| routes.into_iter().fold(ours, Router::merge)))
+        .map_err(|panic| ManagerError::Routes(panic_message(&*panic).to_owned()))
 }

@@ -4,5 +4,7 @@
 
 mod deploy;
 mod manager;
+mod manager_faults;
+mod manager_servers;
 mod rbac;
 mod webhooks;

@@ -30,27 +30,27 @@ use tower::{ServiceExt, service_fn};
 
 /// What happened, in order.
 #[derive(Clone, Default)]
-struct Log(Arc<Mutex<Vec<String>>>);
+pub(crate) struct Log(Arc<Mutex<Vec<String>>>);
 
 impl Log {
-    fn add(&self, entry: impl Into<String>) {
+    pub(crate) fn add(&self, entry: impl Into<String>) {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).push(entry.into());
     }
 
-    fn take(&self) -> Vec<String> {
+    pub(crate) fn take(&self) -> Vec<String> {
         std::mem::take(&mut self.0.lock().unwrap())
     }
 
-    fn count(&self, entry: &str) -> usize {
+    pub(crate) fn count(&self, entry: &str) -> usize {
         self.0.lock().unwrap().iter().filter(|known| *known == entry).count()
     }
 }
 
-fn seconds(seconds: u64) -> Duration {
+pub(crate) fn seconds(seconds: u64) -> Duration {
     Duration::from_secs(seconds)
 }
 
-async fn server_with(names: &[&str]) -> (ApiServer, Client) {
+pub(crate) async fn server_with(names: &[&str]) -> (ApiServer, Client) {
     let server = ApiServer::new();
     let client = Client::new(server.clone(), "default");
     for name in names {
@@ -59,18 +59,18 @@ async fn server_with(names: &[&str]) -> (ApiServer, Client) {
     (server, client)
 }
 
-async fn add(client: &Client, name: &str) {
+pub(crate) async fn add(client: &Client, name: &str) {
     let metadata = ObjectMeta { name: Some((*name).to_owned()), ..ObjectMeta::default() };
     let map = ConfigMap { metadata, ..ConfigMap::default() };
     Api::<ConfigMap>::default_namespaced(client.clone()).create(&PostParams::default(), &map).await.unwrap();
 }
 
-fn maps(client: &Client) -> Controller<ConfigMap> {
+pub(crate) fn maps(client: &Client) -> Controller<ConfigMap> {
     Controller::new(Api::default_namespaced(client.clone()), watcher::Config::default())
 }
 
 /// A reconciler that logs `PREFIX NAME`.
-fn logging(
+pub(crate) fn logging(
     prefix: &'static str,
 ) -> impl Fn(Arc<ConfigMap>, Arc<Log>) -> futures::future::Ready<Result<Action, Infallible>> {
     move |map, log| {
@@ -80,14 +80,14 @@ fn logging(
 }
 
 /// Runs until the token is cancelled.
-fn run(manager: Manager) -> (CancellationToken, JoinHandle<Result<(), ManagerError>>) {
+pub(crate) fn run(manager: Manager) -> (CancellationToken, JoinHandle<Result<(), ManagerError>>) {
     let stop = CancellationToken::new();
     let stopped = stop.clone().cancelled_owned();
     (stop, tokio::spawn(manager.run_until(stopped)))
 }
 
 /// A component that logs its start and its end.
-fn component(
+pub(crate) fn component(
     log: &Log,
     name: &'static str,
 ) -> impl FnMut(CancellationToken) -> futures::future::BoxFuture<'static, Result<(), Infallible>> + Send + use<>
@@ -185,17 +185,20 @@ async fn a_component_is_started_again_more_and_more_slowly() {
 async fn what_does_not_stop_is_aborted_and_named() {
     let (_server, client) = server_with(&["a"]).await;
     let forever = |_| pending::<Result<(), Infallible>>();
+    let log = Log::default();
     let manager = Manager::new(client.clone())
         .component("stubborn", Restart::Never, forever)
+        .component("quick", Restart::Never, component(&log, "quick"))
         .controller("maps", maps(&client), |_, _| pending::<Result<Action, Infallible>>(), Arc::new(()))
-        .grace_period(seconds(7));
+        .grace_period(seconds(20));
     let (stop, running) = run(manager);
     sleep(seconds(5)).await;
     stop.cancel();
     let stopped = Instant::now();
     let error = running.await.unwrap().unwrap_err();
-    assert_eq!(error.to_string(), "maps, stubborn did not stop within the grace period of 7s");
-    assert!(stopped.elapsed() < seconds(8), "{:?}", stopped.elapsed());
+    assert_eq!(error.to_string(), "maps, stubborn did not stop within the grace period of 20s");
+    assert_eq!(log.take(), ["quick starts", "quick ends"]);
+    assert!(stopped.elapsed() < seconds(21), "{:?}", stopped.elapsed());
 }
 
 #[tokio::test(start_paused = true)]
@@ -280,6 +283,42 @@ async fn controllers_are_added_and_removed_while_the_manager_runs() {
     assert_eq!(error.to_string(), "the manager has two controllers or components with the name maps");
     drop(stop);
     timeout(seconds(5), handle.remove("maps")).await.expect("the manager has ended");
+}
+
+struct Noted(Log);
+
+impl kube_runtime::controller::Reconcile<ConfigMap> for Noted {
+    type Error = Infallible;
+
+    async fn reconcile(&self, map: Arc<ConfigMap>) -> Result<Action, Infallible> {
+        self.0.add(format!("noted {}", map.name_any()));
+        Ok(Action::await_change())
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn reconcilers_and_components_are_added_and_removed_while_the_manager_runs() {
+    let (_server, client) = server_with(&["a"]).await;
+    let log = Log::default();
+    let manager = Manager::new(client.clone()).leader_election("operator", "default");
+    let handle = manager.handle();
+    handle.add_reconciler("maps", maps(&client), Noted(log.clone())); // even before the start
+    let (stop, running) = run(manager);
+    sleep(seconds(5)).await;
+    assert_eq!(log.take(), ["noted a"]);
+    handle.add_component("everywhere", Restart::Never, component(&log, "everywhere"));
+    handle.add_leader_component("leader", Restart::Always, component(&log, "leader"));
+    sleep(seconds(5)).await;
+    assert_eq!(log.take(), ["everywhere starts", "leader starts"]);
+    for name in ["everywhere", "leader", "maps"] {
+        timeout(seconds(5), handle.remove(name)).await.unwrap();
+    }
+    assert_eq!(log.take(), ["everywhere ends", "leader ends"]);
+    handle.add_component("leader", Restart::Never, component(&log, "again"));
+    sleep(seconds(5)).await;
+    stop.cancel();
+    running.await.unwrap().unwrap();
+    assert_eq!(log.take(), ["again starts", "again ends"]);
 }
 
 #[test]
@@ -409,14 +448,17 @@ async fn errors_of_reconcilers_are_logged_with_object_and_cause() {
 async fn metrics_health_and_the_debug_page_show_the_controllers() {
     // Tests of one process share the names of controllers and the metrics: no other test has these names.
     let (_server, client) = server_with(&["a"]).await;
-    let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
     let manager = Manager::new(client.clone())
-        .serve_metrics(([127, 0, 0, 1], port))
+        .serve_metrics(([127, 0, 0, 1], 0))
+        .routes(axum::Router::new().route("/version", axum::routing::get(async || "1.2")))
+        .routes(axum::Router::new().route("/about", axum::routing::get(async || "an operator")))
         .leader_election("shown-operator", "default")
         .controller("shown", maps(&client), logging("reconciled"), Arc::new(Log::default()));
+    let handle = manager.handle();
     let (stop, running) = run(manager);
+    let address = timeout(seconds(60), handle.metrics_address()).await.unwrap().expect("metrics are served");
     let get = async |path: &str| {
-        let socket = tokio::net::TcpStream::connect(("127.0.0.1", port)).await.ok()?;
+        let socket = tokio::net::TcpStream::connect(address).await.ok()?;
         let io = hyper_util::rt::TokioIo::new(socket);
         let (mut sender, connection) = hyper::client::conn::http1::handshake(io).await.ok()?;
         tokio::spawn(connection);
@@ -436,6 +478,9 @@ async fn metrics_health_and_the_debug_page_show_the_controllers() {
     let (status, body) = get("/readyz?verbose").await.unwrap();
     assert_eq!((status, body.contains("[+]controller-shown ok")), (200, true), "{body}");
     assert_eq!(get("/livez").await.unwrap().0, 200);
+    for (path, text) in [("/version", "1.2"), ("/about", "an operator")] {
+        assert_eq!(get(path).await.unwrap(), (200, text.to_owned()));
+    }
     let (_, page) = get("/debug/controllers?format=json").await.unwrap();
     let page: serde_json::Value = serde_json::from_str(&page).unwrap();
     assert_eq!(page["controllers"][0]["name"], "shown");

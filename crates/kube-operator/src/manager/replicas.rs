@@ -1,0 +1,147 @@
+//! This process among the replicas: joining them, the hooks before it leads, and leaving.
+
+use super::{
+    build::Hook,
+    components::{Component, Restart, supervise},
+    error::{BoxError, ManagerError, Panicked},
+};
+use crate::panic_message::panic_message;
+use futures::{FutureExt, future::pending};
+use kube_client::Client;
+use kube_runtime::{
+    controller::Assignments,
+    leader_election::{self, LeaderElector},
+    sharding::{self, Membership},
+};
+use std::{panic::AssertUnwindSafe, sync::Arc};
+use tokio::{
+    sync::mpsc,
+    time::{Instant, timeout_at},
+};
+use tokio_util::{sync::CancellationToken, task::TaskTracker};
+
+/// How several replicas of the process share the work.
+pub(super) enum Replicas {
+    /// They do not know of each other.
+    Alone,
+    Elected(leader_election::Config),
+    Sharded(sharding::Config),
+}
+
+/// This process among the replicas.
+pub(super) enum Replica {
+    Alone,
+    Elected(LeaderElector),
+    Member(Membership),
+}
+
+impl Replica {
+    pub(super) fn has_lease(&self) -> bool {
+        !matches!(self, Self::Alone)
+    }
+
+    /// Gives the Lease up, after everything has ended here: another replica may take over at once.
+    pub(super) async fn release(&self, deadline: Instant) {
+        let released = async {
+            match self {
+                Self::Alone => {}
+                Self::Elected(elector) => elector.release().await,
+                Self::Member(membership) => membership.leave().await,
+            }
+        };
+        if timeout_at(deadline, released).await.is_err() {
+            tracing::warn!("the Lease was not released in time: another replica takes over when it expires");
+        }
+    }
+
+    /// Does not renew the Lease any more: work of this process that was aborted may still run in other threads until it expires.
+    pub(super) fn let_expire(&self) {
+        match self {
+            Self::Alone => {}
+            Self::Elected(elector) => elector.let_expire(),
+            Self::Member(membership) => membership.let_expire(),
+        }
+    }
+}
+
+/// Joins the other replicas. The hooks run after each election, or now. A hook that fails later is sent to `failures`.
+pub(super) async fn join(
+    client: Client,
+    replicas: Replicas,
+    hooks: Vec<Hook>,
+    failures: mpsc::UnboundedSender<ManagerError>,
+) -> Result<(Replica, Option<Assignments>), ManagerError> {
+    Ok(match replicas {
+        Replicas::Alone => {
+            call_all(hooks).await?;
+            (Replica::Alone, None)
+        }
+        Replicas::Elected(config) => {
+            let elector = LeaderElector::start(client, config)?;
+            let assignments = elector.assignments(move || {
+                let (hooks, failures) = (hooks.clone(), failures.clone());
+                async move {
+                    if let Err(error) = call_all(hooks).await {
+                        drop(failures.send(error)); // an error: the manager has ended
+                        pending().await // nothing is assigned: the manager stops
+                    }
+                }
+            });
+            (Replica::Elected(elector), Some(assignments))
+        }
+        Replicas::Sharded(config) => {
+            call_all(hooks).await?;
+            let membership = Membership::join(client, config)?;
+            let assignments = membership.assignments();
+            (Replica::Member(membership), Some(assignments))
+        }
+    })
+}
+
+async fn call_all(hooks: Vec<Hook>) -> Result<(), ManagerError> {
+    for hook in hooks {
+        // The closure may panic too, so it is called within the future.
+        let called = AssertUnwindSafe(async { hook().await }).catch_unwind().await;
+        called.map_err(|panic| ManagerError::Failed {
+            name: "the hook before_leading".into(),
+            reason: Box::new(Panicked(panic_message(&*panic).to_owned())),
+        })?;
+    }
+    Ok(())
+}
+
+/// Runs a component while it is assigned to this replica.
+pub(super) async fn while_assigned(
+    assignments: Assignments,
+    name: Arc<str>,
+    component: Component,
+    restart: Restart,
+    stop: CancellationToken,
+) -> Result<(), BoxError> {
+    let terms = TaskTracker::new();
+    let work = assignments.run_while_assigned(&name, |revoked| {
+        let term = stop.child_token();
+        let run = supervise(Arc::clone(&name), component.clone(), restart, term.clone());
+        terms.track_future(async move {
+            tokio::pin!(run);
+            tokio::select! {
+                result = &mut run => return result,
+                () = revoked => term.cancel(),
+            }
+            run.await
+        })
+    });
+    tokio::pin!(work);
+    tokio::select! {
+        biased;
+        result = &mut work => return result,
+        () = stop.cancelled() => {}
+    }
+    // A component that runs ends by itself; otherwise there is nothing to wait for.
+    terms.close();
+    tokio::select! {
+        biased;
+        result = &mut work => result,
+        () = terms.wait() => Ok(()),
+    }
+}

@@ -1,0 +1,80 @@
+//! What the debug page and the health checks show.
+
+use super::replicas::Replica;
+use crate::health::{Check, Health, Probe};
+use kube_runtime::controller::{Monitor, ProgressLimits, Snapshot};
+use serde_json::{Value, json};
+use std::{
+    collections::BTreeMap,
+    sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError},
+};
+
+/// The state of a manager. Clones are the same.
+#[derive(Clone)]
+pub(super) struct Status {
+    monitors: Arc<Mutex<BTreeMap<Arc<str>, Monitor>>>,
+    pub(super) replica: Arc<OnceLock<Replica>>,
+    /// The result of the readiness check `manager`.
+    readiness: Arc<Mutex<Result<(), &'static str>>>,
+}
+
+impl Status {
+    /// Not ready, as the readiness check `manager` of `health` shows from now on.
+    pub(super) fn new(health: &Health) -> Self {
+        let readiness = Arc::new(Mutex::new(Err("the start of the manager has not finished")));
+        let shown = Arc::clone(&readiness);
+        let ready = move || *shown.lock().unwrap_or_else(PoisonError::into_inner);
+        health.add(Probe::Ready, Check::new("manager", ready));
+        Self { monitors: Arc::default(), replica: Arc::default(), readiness }
+    }
+
+    pub(super) fn set_readiness(&self, readiness: Result<(), &'static str>) {
+        *self.readiness.lock().unwrap_or_else(PoisonError::into_inner) = readiness;
+    }
+
+    pub(super) fn add(&self, name: &Arc<str>, monitor: &Monitor, health: &Health, limits: &ProgressLimits) {
+        self.monitors().insert(Arc::clone(name), monitor.clone());
+        let (synced, progress, limits) = (monitor.clone(), monitor.clone(), limits.clone());
+        let check = format!("controller-{name}");
+        let ready = move || match synced.is_synced() {
+            true => Ok(()),
+            false => Err("the caches are not in sync"),
+        };
+        health.add(Probe::Ready, Check::new(check.clone(), ready));
+        health.add(Probe::Live, Check::new(check, move || progress.progress(&limits)));
+    }
+
+    pub(super) fn remove(&self, name: &str, health: &Health) {
+        self.monitors().remove(name);
+        for probe in [Probe::Ready, Probe::Live] {
+            health.remove(probe, &format!("controller-{name}"));
+        }
+    }
+
+    fn monitors(&self) -> MutexGuard<'_, BTreeMap<Arc<str>, Monitor>> {
+        self.monitors.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(super) fn snapshots(&self) -> Vec<Snapshot> {
+        let monitors: Vec<Monitor> = self.monitors().values().cloned().collect();
+        monitors.iter().map(Monitor::snapshot).collect()
+    }
+
+    pub(super) fn replicas(&self) -> Value {
+        match self.replica.get() {
+            Some(Replica::Elected(elector)) => json!({
+                "mode": "leader election",
+                "identity": elector.identity(),
+                "leads": elector.is_leader(),
+                "state": format!("{:?}", elector.state()),
+            }),
+            Some(Replica::Member(membership)) => json!({
+                "mode": "sharding",
+                "identity": membership.identity(),
+                "members": membership.members().join(", "),
+            }),
+            Some(Replica::Alone) => json!({ "mode": "alone" }),
+            None => json!({ "mode": "starting" }),
+        }
+    }
+}
