@@ -23,45 +23,47 @@ use operator::{
     register::register,
 };
 use serde_json::json;
-use std::{
-    net::{SocketAddr, TcpListener},
-    time::Duration,
-};
+use std::{net::SocketAddr, time::Duration};
 use tokio::{sync::oneshot, task::JoinHandle, time::timeout};
 
-/// A server that runs pods and knows the operator, whose webhooks listen at this address.
-async fn cluster() -> (Client, SocketAddr) {
+/// A server that runs pods and knows the operator.
+async fn cluster() -> Client {
     let server = ApiServer::builder().with(BuiltInController::Workloads).with(BuiltInController::Kubelet);
     let client = Client::new(server.service().unwrap(), "default");
-    let webhooks = free_address();
     register(&client).await.unwrap();
-    expose(&client, &[webhooks]).await.unwrap();
-    (client, webhooks)
-}
-
-/// Nothing else in this process takes it before the webhook server does.
-fn free_address() -> SocketAddr {
-    TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap()
+    client
 }
 
 struct Replica {
     stop: oneshot::Sender<()>,
     running: JoinHandle<Result<(), ManagerError>>,
+    webhooks: SocketAddr,
 }
 
 impl Replica {
+    /// The server calls its webhooks.
+    async fn start(client: &Client, identity: &str) -> Self {
+        let replica = Self::start_unexposed(client, identity).await;
+        expose(client, &[replica.webhooks]).await.unwrap();
+        replica
+    }
+
     /// With short times, as a test should not wait for a Lease of 15 s.
-    fn start(client: &Client, identity: &str, webhooks: SocketAddr) -> Self {
-        let addresses = Addresses { metrics: ([127, 0, 0, 1], 0).into(), webhooks };
+    async fn start_unexposed(client: &Client, identity: &str) -> Self {
+        let any = SocketAddr::from(([127, 0, 0, 1], 0));
+        let addresses = Addresses { metrics: any, webhooks: any };
         let lease = leader_election::Config::new(NAME, "default")
             .identity(identity)
             .lease_duration(Duration::from_secs(5))
             .renew_deadline(Duration::from_secs(3))
             .retry_period(Duration::from_millis(100));
         let manager = manager(client.clone(), addresses).leader_election_with(lease);
+        let handle = manager.handle();
         let (stop, stopped) = oneshot::channel::<()>();
         let running = tokio::spawn(manager.run_until(async { drop(stopped.await) }));
-        Self { stop, running }
+        let webhooks = timeout(Duration::from_secs(20), handle.webhook_address()).await;
+        let webhooks = webhooks.expect("the webhooks are not served").expect("the manager has ended");
+        Self { stop, running, webhooks }
     }
 
     async fn stop(self) {
@@ -112,8 +114,8 @@ fn denied<K: std::fmt::Debug>(result: Result<K, Error>) -> String {
 
 #[tokio::test]
 async fn a_page_gets_its_children_and_is_ready() {
-    let (client, webhooks) = cluster().await;
-    let replica = Replica::start(&client, "a", webhooks);
+    let client = cluster().await;
+    let replica = Replica::start(&client, "a").await;
     let pages: Api<v2::Page> = Api::default_namespaced(client.clone());
     create(&pages, &page("home", 2)).await;
     let home = wait(&pages, "home", is_ready).await.unwrap();
@@ -146,8 +148,8 @@ async fn a_page_gets_its_children_and_is_ready() {
 
 #[tokio::test]
 async fn a_deleted_page_leaves_the_index_and_no_children() {
-    let (client, webhooks) = cluster().await;
-    let replica = Replica::start(&client, "a", webhooks);
+    let client = cluster().await;
+    let replica = Replica::start(&client, "a").await;
     let pages: Api<v2::Page> = Api::default_namespaced(client.clone());
     let (home, other) = (create(&pages, &page("home", 1)).await, create(&pages, &page("other", 1)).await);
     for page in [&home, &other] {
@@ -165,8 +167,8 @@ async fn a_deleted_page_leaves_the_index_and_no_children() {
 
 #[tokio::test]
 async fn an_invalid_page_is_denied_in_both_versions_and_v1_is_readable_as_v2() {
-    let (client, webhooks) = cluster().await;
-    let replica = Replica::start(&client, "a", webhooks);
+    let client = cluster().await;
+    let replica = Replica::start(&client, "a").await;
     let (old, new) =
         (Api::<v1::Page>::default_namespaced(client.clone()), Api::<v2::Page>::default_namespaced(client));
     let spec = v1::PageSpec { title: "Old".into(), text: "One.\n\nTwo.".into(), replicas: 1 };
@@ -191,22 +193,21 @@ async fn an_invalid_page_is_denied_in_both_versions_and_v1_is_readable_as_v2() {
 
 #[tokio::test]
 async fn when_the_leader_of_two_replicas_stops_the_other_takes_over() {
-    let (client, webhooks) = cluster().await;
+    let client = cluster().await;
     let leases: Api<Lease> = Api::default_namespaced(client.clone());
     let led_by = |identity: &'static str| {
         move |lease: Option<&Lease>| {
             lease.and_then(|it| it.spec.as_ref()?.holder_identity.as_deref()) == Some(identity)
         }
     };
-    let first = Replica::start(&client, "a", webhooks);
+    let first = Replica::start(&client, "a").await;
     wait(&leases, NAME, led_by("a")).await;
-    let second_webhooks = free_address();
-    let second = Replica::start(&client, "b", second_webhooks);
+    let second = Replica::start_unexposed(&client, "b").await;
     let pages: Api<v2::Page> = Api::default_namespaced(client.clone());
     create(&pages, &page("before", 1)).await;
     wait(&pages, "before", is_ready).await;
 
-    expose(&client, &[second_webhooks]).await.unwrap();
+    expose(&client, &[second.webhooks]).await.unwrap();
     first.stop().await;
     wait(&leases, NAME, led_by("b")).await;
     create(&pages, &page("after", 1)).await;
