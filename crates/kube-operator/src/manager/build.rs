@@ -2,7 +2,7 @@
 
 use super::{
     addresses::Addresses,
-    cache::Caches,
+    cache::{Cached, Caches},
     components::{Component, Restart},
     controllers::{Managed, ManagedController},
     error::{BoxError, ManagerError},
@@ -14,13 +14,12 @@ use super::{
     status::Status,
 };
 use crate::{
-    health::{Check, Health, Probe},
+    health::Health,
     webhook::{Webhooks, certificates::CertificateSource},
 };
 use axum::Router;
 use futures::{FutureExt, TryFuture, future::BoxFuture};
 use kube_client::{Api, Client};
-use kube_core::Resource;
 use kube_runtime::{
     Controller,
     controller::{Action, ProgressLimits, Reconcile},
@@ -28,8 +27,7 @@ use kube_runtime::{
     reflector::Store,
     sharding, watcher,
 };
-use serde::de::DeserializeOwned;
-use std::{fmt, fmt::Debug, hash::Hash, net::SocketAddr, sync::Arc, time::Duration};
+use std::{fmt, net::SocketAddr, sync::Arc, time::Duration};
 use tokio::sync::{mpsc, watch};
 use tokio_util::sync::CancellationToken;
 
@@ -51,7 +49,7 @@ pub struct Manager {
     pub(super) status: Status,
     pub(super) addresses: watch::Sender<Addresses>,
     pub(super) commands: (mpsc::UnboundedSender<Command>, mpsc::UnboundedReceiver<Command>),
-    caches: Caches,
+    pub(super) caches: Caches,
 }
 
 /// Called after each election, before the first reconcile.
@@ -61,7 +59,7 @@ impl Manager {
     /// Runs nothing yet.
     pub fn new(client: Client) -> Self {
         let health = Health::new();
-        let status = Status::new(&health);
+        let (status, caches) = (Status::new(&health), Caches::new(health.clone()));
         Self {
             client,
             replicas: Replicas::Alone,
@@ -78,7 +76,7 @@ impl Manager {
             status,
             addresses: watch::Sender::default(),
             commands: mpsc::unbounded_channel(),
-            caches: Caches::default(),
+            caches,
         }
     }
 
@@ -218,21 +216,9 @@ impl Manager {
     ///
     /// Its component and its readiness check, which succeeds when the first list is in the store, have a name such as
     /// `cache of /api/v1/pods with labels app=web`; further ones with the same URL and selectors end in ` (2)`, ` (3)`.
-    pub fn cache<K>(&mut self, api: Api<K>, config: watcher::Config) -> Store<K>
-    where
-        K: Resource<DynamicType: Default + Eq + Hash + Clone + Send + Sync>
-            + Clone
-            + DeserializeOwned
-            + Debug
-            + Send
-            + Sync
-            + 'static,
-    {
+    pub fn cache<K: Cached>(&mut self, api: Api<K>, config: watcher::Config) -> Store<K> {
         let (store, fill) = self.caches.store(api, config);
         if let Some((name, fill)) = fill {
-            let filled = store.clone();
-            let ready = move || filled.is_ready().then_some(()).ok_or("the cache is not in sync");
-            self.health.add(Probe::Ready, Check::new(&*name, ready));
             self.components.push((name, fill, Restart::Never));
         }
         store
@@ -246,9 +232,14 @@ impl Manager {
         self
     }
 
-    /// Adds and removes controllers and components while the manager runs, and knows its addresses.
+    /// Adds and removes controllers, components and caches while the manager runs, and knows its addresses.
     pub fn handle(&self) -> ManagerHandle {
-        ManagerHandle::new(self.client.clone(), self.commands.0.clone(), self.addresses.subscribe())
+        ManagerHandle {
+            client: self.client.clone(),
+            commands: self.commands.0.clone(),
+            addresses: self.addresses.subscribe(),
+            caches: self.caches.clone(),
+        }
     }
 
     /// Runs until SIGINT or SIGTERM, and then stops. A second signal ends the wait for what is still running.

@@ -1,6 +1,7 @@
-//! Caches that several controllers and components share: one watch for each kind and scope.
+//! Caches that several controllers and components share: one watch for each client, kind, scope and selectors.
 
 use super::{components::Component, error::BoxError};
+use crate::health::{Check, Health, Probe};
 use futures::StreamExt;
 use kube_client::{Api, Client};
 use kube_core::Resource;
@@ -10,20 +11,54 @@ use kube_runtime::{
     watcher::{self, watcher},
 };
 use serde::de::DeserializeOwned;
-use std::{any::Any, fmt::Debug, hash::Hash, sync::Arc};
+use std::{
+    any::Any,
+    fmt::Debug,
+    hash::Hash,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+};
+use tokio_util::sync::CancellationToken;
 
 /// The capacity of the queue of a subscriber, at first.
 const QUEUE: usize = 64;
 
+/// A type of which a manager can have a cache.
+pub trait Cached:
+    Clone
+    + Resource<DynamicType: Default + Eq + Hash + Clone + Send + Sync>
+    + DeserializeOwned
+    + Debug
+    + Send
+    + Sync
+    + 'static
+{
+}
+
+impl<K> Cached for K where
+    K: Clone
+        + Resource<DynamicType: Default + Eq + Hash + Clone + Send + Sync>
+        + DeserializeOwned
+        + Debug
+        + Send
+        + Sync
+        + 'static
+{
+}
+
 /// The component that fills a cache, with its name.
 pub(super) type Fill = (Arc<str>, Component);
 
-/// The shared caches.
-#[derive(Default)]
-pub(super) struct Caches(Vec<Cache>);
+/// The shared caches of a manager. Clones are the same.
+#[derive(Clone)]
+pub(super) struct Caches {
+    caches: Arc<Mutex<Vec<Cache>>>,
+    health: Health,
+}
 
 /// The store of one type of one collection, of the cluster that one client knows.
 struct Cache {
+    /// Of its component and its readiness check.
+    name: Arc<str>,
     client: Client,
     collection: String,
     /// A `Store`, whose type tells whether the objects have the type in question.
@@ -31,54 +66,97 @@ struct Cache {
 }
 
 impl Caches {
+    /// With readiness checks in `health`.
+    pub(super) fn new(health: Health) -> Self {
+        Self { caches: Arc::default(), health }
+    }
+
     /// The store of this collection, and on the first call the component that fills it, with its name.
-    pub(super) fn store<K>(&mut self, api: Api<K>, config: watcher::Config) -> (Store<K>, Option<Fill>)
-    where
-        K: Resource<DynamicType: Default + Eq + Hash + Clone + Send + Sync>
-            + Clone
-            + DeserializeOwned
-            + Debug
-            + Send
-            + Sync
-            + 'static,
-    {
-        let (client, collection) = (api.clone().into_client(), collection(&api, &config));
-        let alike: Vec<&Cache> = self.0.iter().filter(|cache| cache.collection == collection).collect();
-        let of_client = alike.iter().filter(|cache| cache.client.is_clone_of(&client));
-        if let Some(store) = of_client.into_iter().find_map(|cache| cache.store.downcast_ref::<Store<K>>()) {
+    pub(super) fn store<K: Cached>(&self, api: Api<K>, config: watcher::Config) -> (Store<K>, Option<Fill>) {
+        let mut caches = self.lock();
+        if let Some((_, store)) = find(&caches, &api, &config) {
             return (store.clone(), None);
         }
-        let name = match alike.len() {
-            0 => format!("cache of {collection}"),
-            others => format!("cache of {collection} ({})", others + 1),
-        };
+        let collection = collection(&api, &config);
+        let name = free_name(&caches, &collection);
         let (store, writer) = store_shared::<K>(QUEUE);
-        self.0.push(Cache { client, collection, store: Box::new(store.clone()) });
-        let name: Arc<str> = name.into();
-        let logged_name = Arc::clone(&name);
-        let mut writer = Some(writer);
+        let filled = store.clone();
+        let ready = move || filled.is_ready().then_some(()).ok_or("the cache is not in sync");
+        self.health.add(Probe::Ready, Check::new(&*name, ready));
+        let client = api.clone().into_client();
+        caches.push(Cache { name: Arc::clone(&name), client, collection, store: Box::new(store.clone()) });
+        drop(caches);
+        let (mut writer, filled_name) = (Some(writer), Arc::clone(&name));
         let fill = Component::new(move |stop| {
             let events = writer
                 .take()
                 .map(|writer| watcher(api.clone(), config.clone()).default_backoff().reflect_shared(writer));
-            let name = Arc::clone(&logged_name);
-            async move {
-                let Some(events) = events else { return Ok::<_, BoxError>(()) };
-                let filling = events.for_each(|event| {
-                    if let Err(error) = event {
-                        tracing::warn!(%name, error = %kube_client::error::ErrorChain(&error), "shared cache");
-                    }
-                    std::future::ready(())
-                });
-                tokio::select! {
-                    () = filling => {}
-                    () = stop.cancelled() => {}
-                }
-                Ok(())
-            }
+            fill(Arc::clone(&filled_name), events, stop)
         });
         (store, Some((name, fill)))
     }
+
+    /// The name of the cache of this collection.
+    pub(super) fn name<K: Cached>(&self, api: &Api<K>, config: &watcher::Config) -> Option<Arc<str>> {
+        find(&self.lock(), api, config).map(|(name, _)| Arc::clone(name))
+    }
+
+    /// Forgets the cache of this name, if there is one: its component has ended.
+    pub(super) fn forget(&self, name: &str) {
+        let mut caches = self.lock();
+        let known = caches.len();
+        caches.retain(|cache| *cache.name != *name);
+        if caches.len() < known {
+            self.health.remove(Probe::Ready, name);
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Vec<Cache>> {
+        self.caches.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Runs the watch of a cache. A component that is started again has no events.
+async fn fill<E>(
+    name: Arc<str>,
+    events: Option<impl futures::Stream<Item = Result<E, watcher::Error>>>,
+    stop: CancellationToken,
+) -> Result<(), BoxError> {
+    let Some(events) = events else { return Ok(()) };
+    let filling = events.for_each(|event| {
+        if let Err(error) = event {
+            tracing::warn!(%name, error = %kube_client::error::ErrorChain(&error), "shared cache");
+        }
+        std::future::ready(())
+    });
+    tokio::select! {
+        () = filling => {}
+        () = stop.cancelled() => {}
+    }
+    Ok(())
+}
+
+/// Name and store of the cache of this collection.
+fn find<'a, K: Cached>(
+    caches: &'a [Cache],
+    api: &Api<K>,
+    config: &watcher::Config,
+) -> Option<(&'a Arc<str>, &'a Store<K>)> {
+    let (client, collection) = (api.clone().into_client(), collection(api, config));
+    let mut found =
+        caches.iter().filter(|cache| cache.collection == collection && cache.client.is_clone_of(&client));
+    found.find_map(|cache| Some((&cache.name, cache.store.downcast_ref()?)))
+}
+
+/// Another client or another type may have a cache of the same collection.
+fn free_name(caches: &[Cache], collection: &str) -> Arc<str> {
+    let mut name: Arc<str> = format!("cache of {collection}").into();
+    let mut number = 1;
+    while caches.iter().any(|cache| cache.name == name) {
+        number += 1;
+        name = format!("cache of {collection} ({number})").into();
+    }
+    name
 }
 
 /// URL and selectors of what is cached, such as `/api/v1/pods with labels app=web`.

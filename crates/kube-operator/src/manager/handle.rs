@@ -2,6 +2,7 @@
 
 use super::{
     addresses::{Addresses, bound},
+    cache::{Cached, Caches},
     components::{Component, Restart},
     controllers::{Managed, ManagedController},
     error::BoxError,
@@ -13,20 +14,23 @@ use kube_runtime::{
     Controller,
     conditions::is_deleted,
     controller::{Action, Reconcile},
+    reflector::Store,
     wait::await_condition,
+    watcher,
 };
-use std::{net::SocketAddr, sync::Arc};
+use std::{fmt, net::SocketAddr, sync::Arc};
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio_util::sync::CancellationToken;
 
-/// Adds controllers and components to a running [`Manager`](super::Manager), removes them, and knows its addresses.
+/// Adds controllers, components and caches to a running [`Manager`](super::Manager), removes them, and knows its addresses.
 ///
 /// What is added before the start has finished begins after it.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub struct ManagerHandle {
-    client: Client,
-    commands: mpsc::UnboundedSender<Command>,
-    addresses: watch::Receiver<Addresses>,
+    pub(super) client: Client,
+    pub(super) commands: mpsc::UnboundedSender<Command>,
+    pub(super) addresses: watch::Receiver<Addresses>,
+    pub(super) caches: Caches,
 }
 
 /// What a running manager is to do.
@@ -38,8 +42,8 @@ pub(super) enum Command {
     Remove(Arc<str>, oneshot::Sender<()>),
 }
 
-impl std::fmt::Debug for Command {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+impl fmt::Debug for Command {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Add(controller) => f.debug_tuple("Add").field(&controller.name).finish(),
             Self::AddComponent(name, ..) => f.debug_tuple("AddComponent").field(name).finish(),
@@ -49,15 +53,13 @@ impl std::fmt::Debug for Command {
     }
 }
 
-impl ManagerHandle {
-    pub(super) fn new(
-        client: Client,
-        commands: mpsc::UnboundedSender<Command>,
-        addresses: watch::Receiver<Addresses>,
-    ) -> Self {
-        Self { client, commands, addresses }
+impl fmt::Debug for ManagerHandle {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ManagerHandle").field("addresses", &*self.addresses.borrow()).finish_non_exhaustive()
     }
+}
 
+impl ManagerHandle {
     /// Runs another controller, as by [`Manager::controller`](super::Manager::controller). A name that is taken stops the manager with an
     /// error. Does nothing after the manager has ended.
     pub fn add<K: Managed, Ctx, F>(
@@ -112,6 +114,24 @@ impl ManagerHandle {
         self.send(Command::AddLeaderComponent(name.into(), Component::new(component), restart));
     }
 
+    /// A cache of these objects, as by [`Manager::cache`](super::Manager::cache): the same store if the manager has it already. After the
+    /// manager has ended, it is never filled.
+    pub fn cache<K: Cached>(&self, api: Api<K>, config: watcher::Config) -> Store<K> {
+        let (store, fill) = self.caches.store(api, config);
+        if let Some((name, fill)) = fill {
+            self.send(Command::AddComponent(name, fill, Restart::Never));
+        }
+        store
+    }
+
+    /// Stops the watch of a cache, for all that share it: their stores keep the last state. Returns when it has ended, at once if there is
+    /// no such cache. Before that, [`cache`](Self::cache) still returns the old store.
+    pub async fn remove_cache<K: Cached>(&self, api: &Api<K>, config: &watcher::Config) {
+        if let Some(name) = self.caches.name(api, config) {
+            self.remove(&name).await;
+        }
+    }
+
     /// Where metrics and health are served. Waits until the address is bound; `None` if the manager does not serve them, or ended before.
     pub async fn metrics_address(&self) -> Option<SocketAddr> {
         bound(self.addresses.clone(), |addresses| addresses.metrics).await
@@ -127,7 +147,7 @@ impl ManagerHandle {
     }
 
     /// Stops a controller or component. Returns when it has ended, a controller with its running reconciles; at once if there is none of
-    /// this name. There is no time limit: drop the future to wait no longer.
+    /// this name. An error with which it ends stops the manager. There is no time limit: drop the future to wait no longer.
     pub async fn remove(&self, name: &str) {
         let (removed, wait) = oneshot::channel();
         self.send(Command::Remove(name.into(), removed));

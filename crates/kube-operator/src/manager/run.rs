@@ -3,6 +3,7 @@
 use super::{
     addresses::Addresses,
     build::{Hook, Manager},
+    cache::Caches,
     components::{Component, Group, Restart, supervise},
     controllers::ManagedController,
     error::{Ended, ManagerError},
@@ -28,6 +29,7 @@ pub(super) struct Running<'a> {
     leading: Group,
     status: Status,
     health: Health,
+    caches: Caches,
     limits: ProgressLimits,
     assignments: Option<Assignments>,
     shutdown: BoxFuture<'a, ()>,
@@ -85,6 +87,7 @@ pub(super) async fn run(
         leading: Group::default(),
         status: manager.status,
         health: manager.health,
+        caches: manager.caches,
         limits: manager.limits,
         assignments: None,
         shutdown: shutdown.boxed(),
@@ -175,6 +178,7 @@ impl Running<'_> {
                 Some(ended) = self.servers.next_ended() => ended,
             };
             self.status.remove(&name, &self.health);
+            self.caches.forget(&name);
             let removed = self.removals.remove(&name).is_some();
             match result {
                 Ok(()) if removed => tracing::info!(%name, "removed"),

@@ -395,6 +395,31 @@ async fn controllers_share_the_watch_of_a_cache() {
     running.await.unwrap().unwrap();
 }
 
+#[tokio::test(start_paused = true)]
+async fn caches_are_added_and_removed_while_the_manager_runs() {
+    let (_server, client) = server_with(&["a"]).await;
+    let api = || Api::<ConfigMap>::default_namespaced(client.clone());
+    let config = watcher::Config::default;
+    let manager = Manager::new(client.clone());
+    let handle = manager.handle();
+    let (stop, running) = run(manager);
+    let (store, same) = (handle.cache(api(), config()), handle.cache(api(), config()));
+    sleep(seconds(5)).await;
+    assert_eq!((store.len(), same.len()), (1, 1));
+    timeout(seconds(5), handle.remove_cache(&api(), &config())).await.unwrap();
+    timeout(seconds(5), handle.remove_cache(&api(), &config().labels("app=web")))
+        .await
+        .expect("no such cache");
+    add(&client, "b").await;
+    sleep(seconds(5)).await;
+    assert_eq!(store.len(), 1, "it is not filled any more");
+    let again = handle.cache(api(), config());
+    sleep(seconds(5)).await;
+    assert_eq!(again.len(), 2);
+    stop.cancel();
+    running.await.unwrap().unwrap();
+}
+
 /// Collects the log lines of this thread until it is dropped.
 fn capture_log() -> (LogBuffer, tracing::subscriber::DefaultGuard) {
     // With one subscriber alone, `tracing` caches what that one is interested in for all threads.

@@ -209,6 +209,25 @@ async fn a_slow_phase_leaves_time_to_the_later_ones() {
     assert!(stopped.elapsed() >= seconds(15) && stopped.elapsed() < seconds(20), "{:?}", stopped.elapsed());
 }
 
+/// With the real clock and several threads, because the component blocks one.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_component_that_blocks_its_thread_does_not_delay_the_end() {
+    let (_server, client) = server_with(&[]).await;
+    let manager = Manager::new(client)
+        .component("blocking", Restart::Never, |stop: CancellationToken| async move {
+            stop.cancelled().await;
+            std::thread::sleep(seconds(3)); // it cannot be aborted
+            Ok::<_, Infallible>(())
+        })
+        .grace_period(Duration::from_millis(500));
+    let (stop, running) = run(manager);
+    sleep(Duration::from_millis(100)).await;
+    stop.cancel();
+    let error =
+        timeout(seconds(2), running).await.expect("the end of the grace period").unwrap().unwrap_err();
+    assert_eq!(error.to_string(), "blocking did not stop within the grace period of 500ms");
+}
+
 #[tokio::test(start_paused = true)]
 async fn the_release_of_the_lease_is_within_the_grace_period() {
     for sharded in [false, true] {
