@@ -43,8 +43,8 @@
 //!
 //! **Stop order.** The reverse: leader-only work and controllers end, the Lease is released, components end, servers drain. All of it
 //! has [one grace period](Manager::grace_period), of which a phase that is slow leaves a tenth to each later one. Work of the leader that has
-//! to be aborted may still run in a thread: then the Lease is not released but expires. The manager stops on a signal, or when a part of it fails: the first failure is the
-//! result.
+//! to be aborted may still run in a thread: then the Lease is not released but expires. The manager stops on a signal, or when a part of it
+//! fails: the first failure is the result.
 //!
 //! **Leadership.** While another process leads, controllers reconcile nothing, but their caches stay filled. A process that lost the
 //! leadership cancels its reconciles before another one can lead, and campaigns again; it does not end.
