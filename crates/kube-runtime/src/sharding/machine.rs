@@ -14,7 +14,11 @@
 //! Why no key is left out: all members see the same Leases after one list each, so their views become equal, and then each key has one
 //! claim.
 
-use super::{claims::Claims, rendezvous::View};
+use super::{
+    claims::Claims,
+    other::{Other, VIEW_ANNOTATION, view_of},
+    rendezvous::View,
+};
 use crate::leader_election::{self, time_to_stop, whole_seconds};
 use k8s_openapi::{
     api::coordination::v1::{Lease, LeaseSpec},
@@ -26,8 +30,6 @@ use tokio::time::Instant;
 
 /// The label of the Leases of a group, with its name.
 pub(super) const GROUP_LABEL: &str = "sharding-group";
-/// The annotation with the published view: the identities of its members, separated by commas.
-const VIEW_ANNOTATION: &str = "sharding-view";
 /// A Lease that was not renewed for this many lease durations is deleted.
 const DELETE_AFTER: u32 = 10;
 
@@ -70,19 +72,6 @@ pub(super) struct Change {
     pub(super) claims: Claims,
     /// When reconciles of other keys are to be cancelled.
     pub(super) cancel_at: Option<Instant>,
-}
-
-/// The Lease of another member as this one last saw it.
-#[derive(Debug)]
-struct Other {
-    lease: Lease,
-    identity: Arc<str>,
-    view: View,
-    /// When this content was first seen: other clocks play no part.
-    since: Instant,
-    expires: Instant,
-    /// Whether its member claims what it owns in `view`.
-    live: bool,
 }
 
 /// What to send to the server.
@@ -372,34 +361,6 @@ impl Machine {
     fn lease_name(&self) -> String {
         format!("{}-{}", self.group, self.identity)
     }
-}
-
-impl Other {
-    fn new(lease: Lease, since: Instant, default_duration: Duration) -> Self {
-        let spec = lease.spec.as_ref();
-        let seconds =
-            spec.and_then(|spec| spec.lease_duration_seconds).and_then(|seconds| u64::try_from(seconds).ok());
-        let duration = seconds.filter(|seconds| *seconds > 0).map_or(default_duration, Duration::from_secs);
-        Self {
-            identity: spec.and_then(|spec| spec.holder_identity.as_deref()).unwrap_or_default().into(),
-            view: view_of(&lease),
-            since,
-            expires: since + duration,
-            live: true,
-            lease,
-        }
-    }
-
-    fn is_released(&self) -> bool {
-        self.identity.is_empty()
-    }
-}
-
-/// The view that `lease` publishes.
-fn view_of(lease: &Lease) -> View {
-    let annotation =
-        lease.metadata.annotations.as_ref().and_then(|annotations| annotations.get(VIEW_ANNOTATION));
-    annotation.map(String::as_str).unwrap_or_default().split(',').filter(|name| !name.is_empty()).collect()
 }
 
 #[cfg(test)]

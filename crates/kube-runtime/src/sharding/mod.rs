@@ -57,6 +57,7 @@ mod config;
 mod label_shards;
 mod machine;
 mod membership;
+mod other;
 mod rendezvous;
 
 pub use config::{Config, InvalidConfig};

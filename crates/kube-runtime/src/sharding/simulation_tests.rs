@@ -85,6 +85,7 @@ impl Process {
 }
 
 struct Simulation {
+    seed: u64,
     rng: fastrand::Rng,
     start: Instant,
     tick: u64,
@@ -99,7 +100,8 @@ impl Simulation {
         let keys = (0..keys).map(|n| PartitionBy::Object.hash(Some("default"), &n.to_string())).collect();
         let rng = fastrand::Rng::with_seed(seed);
         let (start, server) = (Instant::now(), Server::default());
-        let mut simulation = Self { rng, start, tick: 0, server, processes: Vec::new(), keys, faults: true };
+        let mut simulation =
+            Self { seed, rng, start, tick: 0, server, processes: Vec::new(), keys, faults: true };
         for n in 0..members {
             simulation.add(n.to_string());
         }
@@ -140,7 +142,7 @@ impl Simulation {
         // A sample where there are many, because this runs at each step of a member.
         for key in self.keys.iter().step_by(self.keys.len().div_ceil(1000)) {
             let holders: Vec<usize> = (0..self.processes.len()).filter(|n| self.holds(*n, *key)).collect();
-            assert!(holders.len() <= 1, "at tick {} {holders:?} hold {key}", self.tick);
+            assert!(holders.len() <= 1, "seed {}, tick {}: {holders:?} hold {key}", self.seed, self.tick);
         }
     }
 
