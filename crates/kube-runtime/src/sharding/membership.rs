@@ -48,8 +48,8 @@ impl Membership {
     /// Outside of a tokio runtime.
     pub fn join(client: Client, config: Config) -> Result<Self, InvalidConfig> {
         let identity = config.lease_identity();
+        config.validate()?;
         let lease = &config.lease;
-        lease.validate()?;
         let assigner = Assigner::new();
         let (members, receiver) = watch::channel(Some(Vec::new()));
         let (stop, stopped) = mpsc::channel(1);
