@@ -74,7 +74,8 @@ impl Membership {
         Ok(membership)
     }
 
-    /// The name of this process in the group.
+    /// The name of this process in the group: the configured identity if the name of a Lease can end with it. Otherwise every character that a
+    /// name cannot have is `-`, a long one is cut, and the hash of the configured one follows.
     pub fn identity(&self) -> &str {
         &self.identity
     }
