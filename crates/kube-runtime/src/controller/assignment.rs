@@ -24,6 +24,8 @@ pub(super) const VALIDITY_CHECK: Duration = Duration::from_secs(1);
 #[derive(Clone)]
 pub struct Assignment {
     includes: Arc<Includes>,
+    /// Whether it is known to include no object.
+    nothing: bool,
     valid: Option<Arc<dyn Fn() -> bool + Send + Sync>>,
 }
 
@@ -37,7 +39,7 @@ impl Assignment {
 
     /// No object.
     pub fn none() -> Self {
-        Self::matching(|_, _| false)
+        Self { nothing: true, ..Self::matching(|_, _| false) }
     }
 
     /// The objects whose namespace and name `includes` accepts.
@@ -45,7 +47,7 @@ impl Assignment {
     /// It is called before each reconcile, and for each cached object when the assignment changes, so it has to be fast. It must always
     /// return the same for the same object: [assign](Assigner::assign) a new assignment instead.
     pub fn matching(includes: impl Fn(Option<&str>, &str) -> bool + Send + Sync + 'static) -> Self {
-        Self { includes: Arc::new(includes), valid: None }
+        Self { includes: Arc::new(includes), nothing: false, valid: None }
     }
 
     /// Starts no reconcile while `valid` returns `false`, and keeps the requests meanwhile.
@@ -208,6 +210,12 @@ impl AssignedKeys {
         self.subscription.as_ref().is_none_or(|subscription| subscription.seen.assignment.is_valid())
     }
 
+    /// Whether no reconcile can start, whatever happens to the objects.
+    pub(super) fn is_standby(&self) -> bool {
+        self.subscription.as_ref().is_some_and(|subscription| subscription.seen.assignment.nothing)
+            || !self.is_valid()
+    }
+
     pub(super) fn includes(&self, key: &ObjectKey) -> bool {
         self.subscription.as_ref().is_none_or(|subscription| subscription.seen.assignment.includes_key(key))
     }
@@ -329,6 +337,7 @@ impl Assignments {
                     }
                 };
                 tokio::select! {
+                    biased; // a limit that has passed counts, even if it was moved since
                     () = cancel => return,
                     changed = current.changed() => if changed.is_err() { return pending().await },
                 }
@@ -336,3 +345,7 @@ impl Assignments {
         })
     }
 }
+
+#[cfg(test)]
+#[path = "assignment_tests.rs"]
+mod tests;

@@ -159,7 +159,7 @@ where
             if self.is_done() {
                 return None;
             }
-            self.observer.waiting(self.stage.state(self.assigned.is_valid()), &self.queue);
+            self.observer.waiting(self.stage.state(self.assigned.is_standby()), &self.queue);
             match self.next_event().await {
                 RunnerEvent::Shutdown => self.stage = Stage::Draining,
                 RunnerEvent::StoreReady(Ok(())) => {
@@ -373,6 +373,7 @@ where
     ) -> ReconcileResult<K, E, QErr> {
         let object_ref = ObjectRef::from_obj_with(object, self.store.dyntype().clone());
         let Resolution { action, failure } = resolution;
+        let revoked = matches!(failure, Some(ReconcileFailure::Revoked));
         let (reason, result) = match failure {
             None => (ReconcileReason::ReconcilerRequestedRetry, Ok((object_ref, action.clone()))),
             Some(ReconcileFailure::Failed(error)) => {
@@ -393,6 +394,10 @@ where
         let outcome = self.observer.finished(key, &action, result.as_ref().err());
         tracing::Span::current().record("reconcile.outcome", outcome.as_str());
         self.apply_action(key, object, &action, reason);
+        if revoked && self.assigned.includes(key) {
+            // It was assigned again before this runner saw that it was not, so that no new assignment enqueues it.
+            self.enqueue((**key).clone(), ReconcileReason::BulkReconcile, Priority::Background);
+        }
         result
     }
 

@@ -31,11 +31,11 @@ pub(super) enum Stage {
 }
 
 impl Stage {
-    /// What monitors show. `may_start` is whether due reconciles may start.
-    pub(super) fn state(self, may_start: bool) -> ControllerState {
+    /// What monitors show. `standby` is whether no reconcile can start because of the assignment.
+    pub(super) fn state(self, standby: bool) -> ControllerState {
         match self {
             Self::SyncingPrimary | Self::SyncingRelated { .. } => ControllerState::Syncing,
-            Self::Running if !may_start => ControllerState::Standby,
+            Self::Running if standby => ControllerState::Standby,
             Self::Running => ControllerState::Running,
             Self::Draining => ControllerState::Stopping,
         }

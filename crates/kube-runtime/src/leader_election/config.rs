@@ -25,6 +25,18 @@ pub enum InvalidConfig {
         /// Which field.
         field: &'static str,
     },
+    /// A name that the server would refuse.
+    #[error(
+        "Lease settings: {field} is {value:?}, but must have at most {max} characters: lower-case letters, digits, '-' and '.', with a letter or digit at both ends and beside each '.'"
+    )]
+    Name {
+        /// Which field.
+        field: &'static str,
+        /// Its value.
+        value: String,
+        /// The longest allowed length.
+        max: usize,
+    },
     /// A Lease stores whole seconds.
     #[error("Lease settings: lease_duration is {0:?}, but must be between 1 s and {max} s", max = i32::MAX)]
     LeaseDuration(Duration),
@@ -110,6 +122,8 @@ impl Config {
                 return Err(InvalidConfig::Empty { field });
             }
         }
+        check_name("name", &self.name, MAX_NAME)?;
+        check_name("namespace", &self.namespace, MAX_LABEL)?;
         let (lease_duration, renew_deadline, retry_period) =
             (self.lease_duration, self.renew_deadline, self.retry_period);
         if lease_duration < Duration::from_secs(1) || whole_seconds(lease_duration).is_none() {
@@ -123,6 +137,28 @@ impl Config {
         }
         Ok(())
     }
+}
+
+/// The longest name of an object.
+pub(crate) const MAX_NAME: usize = 253;
+/// The longest name of a namespace, and value of a label.
+pub(crate) const MAX_LABEL: usize = 63;
+
+/// Checks the value of `field`, which is or begins the name of an object and has at most `max` characters.
+pub(crate) fn check_name(field: &'static str, value: &str, max: usize) -> Result<(), InvalidConfig> {
+    if value.len() <= max && is_name(value) {
+        return Ok(());
+    }
+    Err(InvalidConfig::Name { field, value: value.to_owned(), max })
+}
+
+/// Whether `text` has the form of an object's name: parts of lower-case letters, digits and inner hyphens, separated by dots.
+pub(crate) fn is_name(text: &str) -> bool {
+    let is_allowed = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
+    let is_part = |part: &str| {
+        !part.is_empty() && !part.starts_with('-') && !part.ends_with('-') && part.bytes().all(is_allowed)
+    };
+    text.split('.').all(is_part)
 }
 
 /// `duration` in seconds, rounded up: another replica must never take over earlier than this one expects.
@@ -185,6 +221,21 @@ mod tests {
         assert_eq!(Config::new("a", "").validate(), Err(InvalidConfig::Empty { field: "namespace" }));
         let identity = Config::new("a", "a").identity("").validate();
         assert_eq!(identity, Err(InvalidConfig::Empty { field: "identity" }));
+    }
+
+    #[test]
+    fn names_that_the_server_would_refuse_are_errors_that_name_the_field() {
+        let long = "a".repeat(64);
+        for name in ["a", "my-operator", "a.b-c.0", &long] {
+            assert_eq!(Config::new(name, "default").validate(), Ok(()), "{name}");
+        }
+        for name in ["My-Operator", "a_b", "-a", "a-", "a..b", "a.-b", ".a", "é", &"a".repeat(254)] {
+            let error = Config::new(name, "default").validate().expect_err(name).to_string();
+            assert!(error.starts_with(&format!("Lease settings: name is {name:?}, but must ")), "{error}");
+        }
+        let error = Config::new("a", &*long).validate().expect_err("a namespace of 64 letters").to_string();
+        assert!(error.starts_with("Lease settings: namespace is"), "{error}");
+        assert!(error.contains("at most 63 characters"), "{error}");
     }
 
     #[test]

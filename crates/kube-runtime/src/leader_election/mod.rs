@@ -51,5 +51,7 @@ mod machine;
 mod standby;
 
 pub use config::{Config, InvalidConfig};
-pub(crate) use config::{default_identity, time_to_stop, whole_seconds};
+pub(crate) use config::{
+    MAX_LABEL, MAX_NAME, check_name, default_identity, is_name, time_to_stop, whole_seconds,
+};
 pub use elector::{LeaderElector, State, Stopped};

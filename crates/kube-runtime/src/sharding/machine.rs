@@ -8,11 +8,18 @@
 //! - Before it publishes a view in which it has fewer keys, it stops what it loses.
 //! - A member that could not renew for the renew deadline stops everything, and joins anew; the others count on it until a whole lease
 //!   duration after they saw its last renewal. Each measures with its own monotonic clock, as in [`crate::leader_election`].
+//! - A response that arrives after the deadline is a failure: the process may have been stalled, and others have taken over. A member that
+//!   lost its Lease ends its attempt, so that its controllers stop before it joins anew.
 //!
 //! Why no key is left out: all members see the same Leases after one list each, so their views become equal, and then each key has one
 //! claim.
 
-use super::{claims::Claims, rendezvous::View};
+use super::{
+    claims::Claims,
+    other::{Other, VIEW_ANNOTATION, view_of},
+    rendezvous::View,
+};
+use crate::leader_election::{self, time_to_stop, whole_seconds};
 use k8s_openapi::{
     api::coordination::v1::{Lease, LeaseSpec},
     apimachinery::pkg::apis::meta::v1::{MicroTime, ObjectMeta},
@@ -23,8 +30,6 @@ use tokio::time::Instant;
 
 /// The label of the Leases of a group, with its name.
 pub(super) const GROUP_LABEL: &str = "sharding-group";
-/// The annotation with the published view: the identities of its members, separated by commas.
-const VIEW_ANNOTATION: &str = "sharding-view";
 /// A Lease that was not renewed for this many lease durations is deleted.
 const DELETE_AFTER: u32 = 10;
 
@@ -36,12 +41,12 @@ pub(super) struct Machine {
     lease_duration: Duration,
     lease_seconds: i32,
     renew_deadline: Duration,
+    request_timeout: Duration,
+    time_to_stop: Duration,
     /// The own Lease as last stored; `None` where that is not known.
     own: Option<Lease>,
     /// The view of the last confirmed write.
     view: View,
-    /// Views of writes that failed: each may be stored, or be stored later, until another write is confirmed.
-    unconfirmed: Vec<View>,
     /// When the last confirmed write was sent.
     renewed: Option<Instant>,
     /// Whether a list was sent since this member renews.
@@ -49,24 +54,24 @@ pub(super) struct Machine {
     /// The views between the last list and `view`.
     unlisted: Vec<View>,
     others: BTreeMap<String, Other>,
-    /// The view to publish as soon as what it takes away has stopped.
+    /// The view to publish as soon as what it takes away has stopped. It stays until a write is confirmed or this member stops everything,
+    /// because a write of it that failed may be stored, or be stored later.
     next_view: Option<View>,
     /// Whether what `next_view` takes away has stopped.
     drained: bool,
+    /// What was last assigned to the controllers.
+    assigned: Claims,
+    /// After a loss, until what was assigned before has stopped: when others may take over.
+    cancel_at: Option<Instant>,
     leaving: bool,
 }
 
-/// The Lease of another member as this one last saw it.
+/// What the controllers are to reconcile from now on.
 #[derive(Debug)]
-struct Other {
-    lease: Lease,
-    identity: Arc<str>,
-    view: View,
-    /// When this content was first seen: other clocks play no part.
-    since: Instant,
-    expires: Instant,
-    /// Whether its member claims what it owns in `view`.
-    live: bool,
+pub(super) struct Change {
+    pub(super) claims: Claims,
+    /// When reconciles of other keys are to be cancelled.
+    pub(super) cancel_at: Option<Instant>,
 }
 
 /// What to send to the server.
@@ -94,16 +99,21 @@ pub(super) enum Response {
 }
 
 impl Machine {
-    pub(super) fn new(group: String, identity: String, lease_seconds: i32, renew_deadline: Duration) -> Self {
+    /// `config` is valid; its name is that of the group.
+    pub(super) fn new(config: &leader_election::Config, identity: String) -> Self {
+        let identity: Arc<str> = identity.into();
         Self {
-            group,
-            identity: identity.into(),
-            lease_duration: Duration::from_secs(u64::try_from(lease_seconds).unwrap_or(0)),
-            lease_seconds,
-            renew_deadline,
+            group: config.name.clone(),
+            lease_duration: config.lease_duration,
+            lease_seconds: whole_seconds(config.lease_duration).unwrap_or(i32::MAX),
+            renew_deadline: config.renew_deadline,
+            request_timeout: config.renew_deadline / 2,
+            time_to_stop: time_to_stop(config),
+            assigned: Claims { member: Arc::clone(&identity), ..Claims::default() },
+            cancel_at: None,
+            identity,
             own: None,
             view: View::default(),
-            unconfirmed: Vec::new(),
             renewed: None,
             listed: false,
             unlisted: Vec::new(),
@@ -122,6 +132,12 @@ impl Machine {
         }
     }
 
+    /// Until when to wait for the response of a request that is sent at `sent`.
+    pub(super) fn limit(&self, sent: Instant) -> Instant {
+        let timeout = sent + self.request_timeout;
+        self.deadline().map_or(timeout, |deadline| deadline.min(timeout))
+    }
+
     /// The next request, or `None` at the end of the attempt. `sent` is when the request was sent.
     pub(super) fn respond(
         &mut self,
@@ -131,12 +147,17 @@ impl Machine {
         now: Instant,
         wall: Timestamp,
     ) -> Option<Request> {
+        if self.expire(now) {
+            self.abandon(request);
+            return None;
+        }
         match (request, response) {
             (Request::List, Response::Leases(leases)) => {
-                let own = self.observe(leases, now);
+                let own = self.observe(leases, sent, now);
                 if self.own.is_none() {
-                    if own.is_none() {
-                        self.lose(); // another client deleted it, so that others may count on this member no more
+                    if own.is_none() && self.renewed.is_some() {
+                        self.lose(now); // another client deleted it, so that others may count on this member no more
+                        return None;
                     }
                     return match own {
                         None if self.leaving => None,
@@ -145,12 +166,15 @@ impl Machine {
                 }
                 self.listed = true;
                 self.unlisted.clear();
-                self.plan(now);
+                self.plan(sent);
                 self.abandoned(now)
             }
             (Request::Create(written) | Request::Replace(written), Response::Lease(stored)) => {
-                self.written(&written, *stored, sent, now);
-                (!self.leaving).then_some(Request::List)
+                if self.leaving {
+                    return None;
+                }
+                self.written(&written, *stored, sent);
+                (!self.expire(now)).then_some(Request::List)
             }
             (request @ (Request::Create(_) | Request::Replace(_)), _) => {
                 self.abandon(request);
@@ -165,18 +189,37 @@ impl Machine {
     }
 
     /// Notes that `request` failed or was abandoned: a write may have been stored, or may be stored later.
-    pub(super) fn abandon(&mut self, request: Request) {
-        if let Request::Create(written) | Request::Replace(written) = request {
-            self.unconfirmed.push(view_of(&written));
+    fn abandon(&mut self, request: Request) {
+        if matches!(request, Request::Create(_) | Request::Replace(_)) {
             self.own = None;
         }
     }
 
-    /// Stops everything if the renew deadline has passed.
-    pub(super) fn expire(&mut self, now: Instant) {
-        if self.deadline().is_some_and(|deadline| deadline <= now) {
-            self.lose();
+    /// Stops everything if the renew deadline has passed. Returns whether it has.
+    fn expire(&mut self, now: Instant) -> bool {
+        let passed = self.deadline().filter(|deadline| *deadline <= now);
+        if let Some(deadline) = passed {
+            self.lose(deadline);
         }
+        passed.is_some()
+    }
+
+    /// What to assign to the controllers, if that has changed. To be called at the end of an attempt, and at the deadline.
+    pub(super) fn assign(&mut self, now: Instant) -> Option<Change> {
+        self.expire(now);
+        let claims = self.claims();
+        if claims == self.assigned {
+            return None;
+        }
+        self.assigned = claims.clone();
+        Some(Change { claims, cancel_at: self.cancel_at })
+    }
+
+    /// Notes that no key outside of what was last assigned is being reconciled. Returns whether a view can be published now.
+    pub(super) fn stopped(&mut self) -> bool {
+        self.cancel_at = None;
+        self.drained |= self.next_view.is_some() && self.assigned == self.claims();
+        self.drained
     }
 
     /// Until when this member may reconcile unless it renews.
@@ -185,13 +228,13 @@ impl Machine {
     }
 
     /// What this member may reconcile until its deadline.
-    pub(super) fn claims(&self) -> Claims {
+    fn claims(&self) -> Claims {
         let mut claims = Claims { member: Arc::clone(&self.identity), ..Claims::default() };
         if self.renewed.is_none() || !self.listed || self.leaving {
             return claims;
         }
         claims.own.push(self.view.clone());
-        let more = self.unlisted.iter().chain(&self.unconfirmed).chain(&self.next_view);
+        let more = self.unlisted.iter().chain(&self.next_view);
         claims.own.extend(more.filter(|view| **view != self.view).cloned());
         for other in self.others.values().filter(|other| other.live) {
             claims.add_other(&other.view, Arc::clone(&other.identity));
@@ -199,34 +242,36 @@ impl Machine {
         claims
     }
 
-    /// Notes that no key outside of `claims` is being reconciled. Returns whether a view can be published now.
-    pub(super) fn drained(&mut self, claims: &Claims) -> bool {
-        self.drained |= self.next_view.is_some() && *claims == self.claims();
-        self.drained
-    }
-
     /// The identities that this member counts on.
     pub(super) fn members(&self) -> Vec<String> {
         self.view.names().map(|name| name.to_string()).collect()
     }
 
+    /// Claims nothing any more. Returns when the reconciles that still run then have to be cancelled.
+    pub(super) fn stop(&mut self, now: Instant) -> Instant {
+        self.leaving = true;
+        self.lose(self.deadline().unwrap_or(now))
+    }
+
     /// The first request of leaving the group, after everything has stopped: the others need not wait for the expiry.
     pub(super) fn leave(&mut self, wall: Timestamp) -> Request {
-        self.leaving = true;
         self.own = None; // the last write may have been abandoned
         self.attempt(wall)
     }
 
-    fn lose(&mut self) {
+    /// Stops everything. Returns when what still runs then has to be cancelled, after a time to stop that began at `since`.
+    fn lose(&mut self, since: Instant) -> Instant {
         self.renewed = None;
         self.listed = false;
         self.own = None;
         self.next_view = None;
         self.drained = false;
+        // An earlier loss counts until what it takes away has stopped, even if this member has joined anew meanwhile.
+        *self.cancel_at.get_or_insert(since + self.time_to_stop)
     }
 
-    /// Returns the own Lease if it is among `leases`.
-    fn observe(&mut self, leases: Vec<Lease>, now: Instant) -> Option<Lease> {
+    /// Returns the own Lease if it is among `leases`, the response at `now` to a list that was sent at `sent`.
+    fn observe(&mut self, leases: Vec<Lease>, sent: Instant, now: Instant) -> Option<Lease> {
         let mut own = None;
         let mut seen = BTreeMap::new();
         for lease in leases {
@@ -243,15 +288,15 @@ impl Machine {
             seen.insert(name, Other::new(lease, since, self.lease_duration));
         }
         // A Lease that was deleted counts until its expiry: its member may not know yet.
-        self.others.retain(|_, other| !other.is_released() && other.expires > now);
+        self.others.retain(|_, other| !other.is_released() && other.expires > sent);
         self.others.append(&mut seen);
         own
     }
 
-    /// Decides on the members to count on.
-    fn plan(&mut self, now: Instant) {
+    /// Decides on the members to count on, by a list that was sent at `sent`: others may have renewed since.
+    fn plan(&mut self, sent: Instant) {
         for other in self.others.values_mut() {
-            other.live = !other.is_released() && other.expires > now;
+            other.live = !other.is_released() && other.expires > sent;
         }
         let live = self.others.values().filter(|other| other.live);
         let members: View = live.map(|other| &other.identity).chain([&self.identity]).cloned().collect();
@@ -290,7 +335,7 @@ impl Machine {
         }
     }
 
-    fn written(&mut self, written: &Lease, stored: Lease, sent: Instant, now: Instant) {
+    fn written(&mut self, written: &Lease, stored: Lease, sent: Instant) {
         let view = view_of(written);
         if self.renewed.is_none() {
             self.listed = false;
@@ -303,10 +348,8 @@ impl Machine {
             self.drained = false;
         }
         self.view = view;
-        self.unconfirmed.clear();
         self.own = Some(stored);
         self.renewed = Some(sent);
-        self.expire(now);
     }
 
     fn new_lease(&self) -> Lease {
@@ -318,34 +361,6 @@ impl Machine {
     fn lease_name(&self) -> String {
         format!("{}-{}", self.group, self.identity)
     }
-}
-
-impl Other {
-    fn new(lease: Lease, since: Instant, default_duration: Duration) -> Self {
-        let spec = lease.spec.as_ref();
-        let seconds =
-            spec.and_then(|spec| spec.lease_duration_seconds).and_then(|seconds| u64::try_from(seconds).ok());
-        let duration = seconds.filter(|seconds| *seconds > 0).map_or(default_duration, Duration::from_secs);
-        Self {
-            identity: spec.and_then(|spec| spec.holder_identity.as_deref()).unwrap_or_default().into(),
-            view: view_of(&lease),
-            since,
-            expires: since + duration,
-            live: true,
-            lease,
-        }
-    }
-
-    fn is_released(&self) -> bool {
-        self.identity.is_empty()
-    }
-}
-
-/// The view that `lease` publishes.
-fn view_of(lease: &Lease) -> View {
-    let annotation =
-        lease.metadata.annotations.as_ref().and_then(|annotations| annotations.get(VIEW_ANNOTATION));
-    annotation.map(String::as_str).unwrap_or_default().split(',').filter(|name| !name.is_empty()).collect()
 }
 
 #[cfg(test)]

@@ -1,15 +1,11 @@
 //! The task that carries out what the machine decides, and the handle to it.
 
 use super::{
-    claims::Claims,
     config::{Config, InvalidConfig},
-    machine::{GROUP_LABEL, Machine, Request, Response},
+    machine::{Change, GROUP_LABEL, Machine, Request, Response},
     rendezvous::PartitionBy,
 };
-use crate::{
-    controller::{Assigner, Assignment, Assignments},
-    leader_election::{time_to_stop, whole_seconds},
-};
+use crate::controller::{Assigner, Assignment, Assignments};
 use futures::{
     FutureExt,
     future::{BoxFuture, pending},
@@ -60,9 +56,8 @@ impl Membership {
     /// Outside of a tokio runtime.
     pub fn join(client: Client, config: Config) -> Result<Self, InvalidConfig> {
         let identity = config.lease_identity();
+        config.validate()?;
         let lease = &config.lease;
-        lease.validate()?;
-        let seconds = whole_seconds(lease.lease_duration).unwrap_or(i32::MAX);
         let assigner = Assigner::new();
         let (members, receiver) = watch::channel(Some(Vec::new()));
         let (stop, stopped) = mpsc::unbounded_channel();
@@ -77,10 +72,8 @@ impl Membership {
             selector: format!("{GROUP_LABEL}={}", lease.name),
             request_timeout: lease.renew_deadline / 2,
             retry_period: lease.retry_period,
-            time_to_stop: time_to_stop(lease),
             partition_by: config.partition_by,
-            machine: Machine::new(lease.name.clone(), identity, seconds, lease.renew_deadline),
-            assigned: Claims::default(),
+            machine: Machine::new(lease, identity),
             deadline: Arc::default(),
             assigner,
             members,
@@ -89,7 +82,8 @@ impl Membership {
         Ok(membership)
     }
 
-    /// The name of this process in the group.
+    /// The name of this process in the group: the configured identity if the name of a Lease can end with it. Otherwise every character that a
+    /// name cannot have is `-`, a long one is cut, and the hash of the configured one follows.
     pub fn identity(&self) -> &str {
         &self.identity
     }
@@ -124,12 +118,9 @@ struct Task {
     selector: String,
     request_timeout: Duration,
     retry_period: Duration,
-    time_to_stop: Duration,
     partition_by: PartitionBy,
     machine: Machine,
-    /// What is assigned to the controllers.
-    assigned: Claims,
-    /// Until when that holds, for the controllers.
+    /// Until when the assignment holds, for the controllers.
     deadline: Arc<Mutex<Option<Instant>>>,
     assigner: Assigner,
     members: watch::Sender<Option<Vec<String>>>,
@@ -155,8 +146,8 @@ impl Task {
                 () = self.wait_until(next, &mut stopping) => {}
             }
         };
-        let deadline = self.machine.deadline().unwrap_or_else(Instant::now);
-        self.assigner.assign_by(Assignment::none(), deadline + self.time_to_stop).await;
+        let cancel_at = self.machine.stop(Instant::now());
+        self.assigner.assign_by(Assignment::none(), cancel_at).await;
         if order != Some(Stop::LetExpire) {
             let request = self.machine.leave(Timestamp::now());
             let _unconfirmed = timeout(self.request_timeout, self.exchange(request)).await;
@@ -164,14 +155,12 @@ impl Task {
         self.members.send_replace(None);
     }
 
-    /// Sends `request`, and the requests that follow from the responses. Ends at the renew deadline at the latest.
+    /// Sends `request`, and the requests that follow from the responses. Ends when the renew deadline has passed.
     async fn exchange(&mut self, request: Request) {
         let mut next = Some(request);
         while let Some(request) = next {
             let sent = Instant::now();
-            let timeout = sent + self.request_timeout;
-            let limit = self.machine.deadline().map_or(timeout, |deadline| deadline.min(timeout));
-            let response = match timeout_at(limit, self.send(&request)).await {
+            let response = match timeout_at(self.machine.limit(sent), self.send(&request)).await {
                 Ok(response) => response,
                 Err(_) => {
                     tracing::warn!(group = self.selector, after = ?sent.elapsed(), "sharding: the server did not respond in time");
@@ -185,9 +174,7 @@ impl Task {
 
     /// Assigns what the machine claims to the controllers, if that has changed. The future completes when the rest has stopped.
     fn assign(&mut self) -> Option<BoxFuture<'static, ()>> {
-        let before = *self.deadline.lock();
-        self.machine.expire(Instant::now());
-        let claims = self.machine.claims();
+        let change = self.machine.assign(Instant::now());
         self.members.send_if_modified(|members| {
             let current = Some(self.machine.members());
             let changed = *members != current;
@@ -197,21 +184,20 @@ impl Task {
             *members = current;
             changed
         });
-        if claims == self.assigned {
-            return None;
-        }
-        self.assigned = claims.clone();
-        let stopped = if self.machine.deadline().is_some() {
+        let Change { claims, cancel_at } = change?;
+        let assignment = if claims.own.is_empty() {
+            Assignment::none()
+        } else {
             let (deadline, partition_by) = (Arc::clone(&self.deadline), self.partition_by);
             let includes =
                 move |namespace: Option<&str>, name: &str| claims.include(partition_by.hash(namespace, name));
             let valid = move || deadline.lock().is_some_and(|deadline| Instant::now() < deadline);
-            self.assigner.assign(Assignment::matching(includes).valid_while(valid)).boxed()
-        } else {
-            let lost = before.unwrap_or_else(Instant::now);
-            self.assigner.assign_by(Assignment::none(), lost + self.time_to_stop).boxed()
+            Assignment::matching(includes).valid_while(valid)
         };
-        Some(stopped)
+        Some(match cancel_at {
+            Some(cancel_at) => self.assigner.assign_by(assignment, cancel_at).boxed(),
+            None => self.assigner.assign(assignment).boxed(),
+        })
     }
 
     /// Waits for the next attempt, which is due at once when a view can be published. Stops everything at the renew deadline meanwhile.
@@ -221,7 +207,7 @@ impl Task {
             tokio::select! {
                 () = &mut *stopping => {
                     *stopping = pending().boxed();
-                    if self.machine.drained(&self.assigned) {
+                    if self.machine.stopped() {
                         return;
                     }
                 }

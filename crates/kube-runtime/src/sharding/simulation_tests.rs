@@ -2,16 +2,11 @@
 //! rates, wall clocks that jump, and reconciles that take their time to stop.
 
 use super::*;
-use crate::sharding::{claims::Claims, rendezvous::PartitionBy};
+use crate::sharding::rendezvous::PartitionBy;
 use std::collections::HashSet;
 
 const TICK: Duration = Duration::from_millis(100);
-const SECOND: Duration = Duration::from_secs(1);
-const LEASE_SECONDS: i32 = 15;
-const RENEW_DEADLINE: Duration = Duration::from_secs(10);
 const RETRY_PERIOD: Duration = Duration::from_secs(2);
-/// After the renew deadline, reconciles are cancelled within this time.
-const TIME_TO_STOP: Duration = Duration::from_millis(4500);
 
 #[derive(Default)]
 pub(super) struct Server {
@@ -42,6 +37,10 @@ impl Server {
         }
     }
 
+    pub(super) fn delete(&mut self, name: &str) {
+        self.leases.remove(name).unwrap();
+    }
+
     fn store(&mut self, mut lease: Lease) -> Response {
         self.version += 1;
         lease.metadata.resource_version = Some(self.version.to_string());
@@ -59,16 +58,16 @@ struct Process {
     stalled_until: u64,
     partitioned_until: u64,
     assigned: Claims,
-    /// What was assigned before, until its reconciles have stopped.
+    /// What was assigned before, until its reconciles have ended.
     stopping: Vec<Stopping>,
-    last_deadline: Instant,
+    /// When the reconciles of keys that are not assigned are cancelled.
+    cancel_at: Option<Instant>,
 }
 
 struct Stopping {
     claims: Claims,
     /// Ticks.
     until: u64,
-    cancel_at: Option<Instant>,
 }
 
 struct Call {
@@ -79,7 +78,14 @@ struct Call {
     response: Option<Response>,
 }
 
+impl Process {
+    fn is_stopping(&self, stopping: &Stopping, tick: u64, now: Instant) -> bool {
+        stopping.until > tick && self.cancel_at.is_none_or(|cancel_at| now < cancel_at)
+    }
+}
+
 struct Simulation {
+    seed: u64,
     rng: fastrand::Rng,
     start: Instant,
     tick: u64,
@@ -94,7 +100,8 @@ impl Simulation {
         let keys = (0..keys).map(|n| PartitionBy::Object.hash(Some("default"), &n.to_string())).collect();
         let rng = fastrand::Rng::with_seed(seed);
         let (start, server) = (Instant::now(), Server::default());
-        let mut simulation = Self { rng, start, tick: 0, server, processes: Vec::new(), keys, faults: true };
+        let mut simulation =
+            Self { seed, rng, start, tick: 0, server, processes: Vec::new(), keys, faults: true };
         for n in 0..members {
             simulation.add(n.to_string());
         }
@@ -102,17 +109,16 @@ impl Simulation {
     }
 
     fn add(&mut self, identity: String) {
-        let machine = Machine::new("group".into(), identity, LEASE_SECONDS, RENEW_DEADLINE);
         self.processes.push(Process {
-            assigned: machine.claims(),
-            machine,
+            machine: member(&identity),
+            assigned: Claims::default(),
             rate: 0.95 + self.rng.f64() * 0.1,
             next: self.start,
             call: None,
             stalled_until: 0,
             partitioned_until: 0,
             stopping: Vec::new(),
-            last_deadline: self.start,
+            cancel_at: None,
         });
     }
 
@@ -122,8 +128,8 @@ impl Simulation {
             let mut changed = false;
             for n in 0..self.processes.len() {
                 self.disturb(n);
-                self.step(n);
-                changed |= self.assign(n);
+                self.arrive(n);
+                changed |= self.step(n);
             }
             if changed {
                 self.check();
@@ -133,24 +139,24 @@ impl Simulation {
 
     /// No key may be reconciled by two members.
     fn check(&self) {
-        // A sample where there are many, because this runs at each change.
+        // A sample where there are many, because this runs at each step of a member.
         for key in self.keys.iter().step_by(self.keys.len().div_ceil(1000)) {
             let holders: Vec<usize> = (0..self.processes.len()).filter(|n| self.holds(*n, *key)).collect();
-            assert!(holders.len() <= 1, "at tick {} {holders:?} hold {key}", self.tick);
+            assert!(holders.len() <= 1, "seed {}, tick {}: {holders:?} hold {key}", self.seed, self.tick);
         }
     }
 
-    /// By its own clock. A stalled process holds what it is reconciling until its limit, because its requests may be in flight.
+    /// Whether a reconcile of `key` may run. Only a change of the assignment ends it, at the limit if it has one.
     fn holds(&self, n: usize, key: u64) -> bool {
-        let process = &self.processes[n];
-        let now = self.local(n);
-        let limit = process.machine.deadline().unwrap_or(process.last_deadline) + TIME_TO_STOP;
-        (now < limit && process.assigned.include(key))
-            || process.stopping.iter().any(|stopping| {
-                stopping.until > self.tick
-                    && stopping.cancel_at.is_none_or(|cancel_at| now < cancel_at)
-                    && stopping.claims.include(key)
-            })
+        let (process, now) = (&self.processes[n], self.local(n));
+        // The requests of a stalled process may be in flight until it would have cancelled its reconciles.
+        let limit = process.machine.deadline().map(|deadline| deadline + TO_STOP);
+        let stalled = self.tick < process.stalled_until && limit.is_some_and(|limit| limit <= now);
+        !stalled
+            && (process.assigned.include(key)
+                || process.stopping.iter().any(|stopping| {
+                    process.is_stopping(stopping, self.tick, now) && stopping.claims.include(key)
+                }))
     }
 
     fn owners(&self) -> Vec<Option<usize>> {
@@ -174,79 +180,69 @@ impl Simulation {
         }
         if self.rng.u32(0..4000) == 0 {
             let identity = format!("{n}-{}", self.tick);
-            self.processes[n].machine = Machine::new("group".into(), identity, LEASE_SECONDS, RENEW_DEADLINE);
-            self.processes[n].assigned = self.processes[n].machine.claims();
+            self.processes[n].machine = member(&identity);
+            self.processes[n].assigned = Claims::default();
             self.processes[n].stopping.clear();
             self.processes[n].call = None;
         }
     }
 
-    /// What the shell does with the claims. Returns whether they have changed.
-    fn assign(&mut self, n: usize) -> bool {
-        let (tick, now) = (self.tick, self.local(n));
-        let length = self.rng.u64(0..100);
-        let process = &mut self.processes[n];
-        if tick < process.stalled_until || process.call.is_some() && process.machine.deadline().is_some() {
-            return false;
-        }
-        if let Some(deadline) = process.machine.deadline() {
-            process.last_deadline = deadline;
-        }
-        process.stopping.retain(|stopping| {
-            stopping.until > tick && stopping.cancel_at.is_none_or(|cancel_at| now < cancel_at)
-        });
-        let claims = process.machine.claims();
-        let changed = claims != process.assigned;
-        if changed {
-            let lost = process.machine.deadline().is_none();
-            let cancel_at = lost.then(|| process.last_deadline + TIME_TO_STOP);
-            let before = std::mem::replace(&mut process.assigned, claims);
-            process.stopping.push(Stopping { claims: before, until: tick + length, cancel_at });
-        }
-        // What is still assigned need not stop.
-        let stopped = process.stopping.is_empty();
-        if stopped && process.machine.drained(&process.assigned) {
-            process.next = process.next.min(now);
-        }
-        changed
-    }
-
-    fn step(&mut self, n: usize) {
-        let (tick, now) = (self.tick, self.local(n));
+    /// A request arrives at the server, whatever its sender does meanwhile.
+    fn arrive(&mut self, n: usize) {
         if let Some(call) = &mut self.processes[n].call
-            && call.arrives.is_some_and(|arrives| arrives <= tick)
+            && call.arrives.is_some_and(|arrives| arrives <= self.tick)
         {
             call.arrives = None;
             call.response = Some(self.server.handle(&call.request));
         }
-        let wall = self.wall();
+    }
+
+    /// What the shell does. Returns whether anything happened.
+    fn step(&mut self, n: usize) -> bool {
+        let (tick, now, wall) = (self.tick, self.local(n), self.wall());
         let process = &mut self.processes[n];
         if tick < process.stalled_until {
-            return;
+            return false;
         }
-        let deadline = process.machine.deadline();
-        process.machine.expire(now);
-        let Some(call) = process.call.take() else {
-            if now >= process.next {
-                process.next = now + RETRY_PERIOD;
-                let request = process.machine.attempt(wall);
-                self.send(n, request, now);
+        if let Some(call) = process.call.take() {
+            // As the shell: a response that is there counts, however late it is looked at.
+            let returned = call.returns.is_some_and(|returns| returns <= tick);
+            let response = match call.response {
+                Some(response) if returned => response,
+                _ if process.machine.limit(call.sent) <= now => Response::Failed,
+                response => {
+                    process.call = Some(Call { response, ..call });
+                    return false;
+                }
+            };
+            match process.machine.respond(call.request, response, call.sent, now, wall) {
+                Some(request) => self.send(n, request, now),
+                None => self.assign(n, now),
             }
-            return;
-        };
-        if deadline.is_some_and(|deadline| deadline <= now) {
-            process.machine.abandon(call.request);
-            process.next = now;
-            return;
+            return true;
         }
-        let timed_out = now >= call.sent + 5 * SECOND;
-        if !timed_out && call.returns.is_none_or(|returns| returns > tick) {
-            process.call = Some(call);
-            return;
+        if process.machine.deadline().is_some_and(|deadline| deadline <= now) {
+            self.assign(n, now);
+            return true;
         }
-        let response = if timed_out { Response::Failed } else { call.response.unwrap_or(Response::Failed) };
-        if let Some(request) = process.machine.respond(call.request, response, call.sent, now, wall) {
+        let mut stopping = std::mem::take(&mut process.stopping);
+        stopping.retain(|stopping| process.is_stopping(stopping, tick, now));
+        process.stopping = stopping;
+        if process.stopping.is_empty() && process.machine.stopped() || process.next <= now {
+            process.next = now + RETRY_PERIOD;
+            let request = process.machine.attempt(wall);
             self.send(n, request, now);
+        }
+        false
+    }
+
+    fn assign(&mut self, n: usize, now: Instant) {
+        let until = self.tick + self.rng.u64(0..100);
+        let process = &mut self.processes[n];
+        if let Some(Change { claims, cancel_at }) = process.machine.assign(now) {
+            let claims = std::mem::replace(&mut process.assigned, claims);
+            process.stopping.push(Stopping { claims, until });
+            process.cancel_at = cancel_at;
         }
     }
 

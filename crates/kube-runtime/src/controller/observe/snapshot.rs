@@ -59,7 +59,7 @@ pub enum ControllerState {
     NotStarted,
     /// It waits for its first lists.
     Syncing,
-    /// Its cache is kept in sync, but no reconcile may start.
+    /// Its cache is kept in sync, but no reconcile may start: nothing is assigned to it, such as in a replica that does not lead.
     Standby,
     /// It reconciles.
     Running,
