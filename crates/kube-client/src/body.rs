@@ -9,9 +9,9 @@ use http_body::{Frame, SizeHint};
 use http_body_util::{BodyExt, combinators::UnsyncBoxBody};
 use tower::BoxError;
 
-use crate::client::ReceivedBytes;
 use crate::config::DEFAULT_COLLECT_LIMIT;
 use crate::error::Error;
+use crate::received_bytes::ReceivedBytes;
 
 /// The body of a request or a response: complete bytes, or a stream of them.
 ///

@@ -82,6 +82,8 @@ mod transport;
 mod body;
 #[cfg(feature = "client")]
 mod decode;
+#[cfg(feature = "client")]
+mod received_bytes;
 #[cfg(feature = "ws")]
 mod websocket;
 

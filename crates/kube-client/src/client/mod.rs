@@ -7,7 +7,6 @@ mod sender;
 
 // Requests and their decoded responses.
 mod list_response;
-mod received_bytes;
 mod requests;
 mod server;
 #[cfg(feature = "ws")]
@@ -39,6 +38,7 @@ pub use crate::auth::OAuthError;
 pub use crate::auth::oidc_errors;
 pub use crate::body::Body;
 pub use crate::decode::Prune;
+pub use crate::received_bytes::ReceivedBytes;
 pub use crate::stack::{ConfigExt, DynBody};
 #[cfg(feature = "openssl-tls")]
 pub use crate::tls::OpensslTlsError;
@@ -46,7 +46,6 @@ pub use crate::tls::OpensslTlsError;
 pub use crate::tls::RustlsTlsError;
 #[cfg(feature = "ws")]
 pub use crate::websocket::{Connection, UpgradeConnectionError};
-pub use received_bytes::ReceivedBytes;
 
 /// The layers of the default stack, for use in other stacks.
 pub mod middleware {
