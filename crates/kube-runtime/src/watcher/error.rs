@@ -171,7 +171,7 @@ mod tests {
     fn errors_of_single_objects_are_told_from_those_of_the_connection() {
         let panic = ObjectPanic {
             callback: "predicate",
-            kind: "Pod".into(),
+            kind: "Pod",
             object: "web".into(),
             message: "index out of bounds".into(),
         };
