@@ -2,7 +2,10 @@
 
 use super::replicas::Replica;
 use crate::health::{Check, Health, Probe};
-use kube_runtime::controller::{Monitor, ProgressLimits, Snapshot};
+use kube_runtime::{
+    controller::{Monitor, ProgressLimits, Snapshot},
+    leader_election::State,
+};
 use serde_json::{Value, json};
 use std::{
     collections::BTreeMap,
@@ -62,12 +65,20 @@ impl Status {
 
     pub(super) fn replicas(&self) -> Value {
         match self.replica.get() {
-            Some(Replica::Elected(elector)) => json!({
-                "mode": "leader election",
-                "identity": elector.identity(),
-                "leads": elector.is_leader(),
-                "state": format!("{:?}", elector.state()),
-            }),
+            Some(Replica::Elected(elector)) => {
+                let (state, leader) = match elector.state() {
+                    State::Leading => ("leading", Some(elector.identity().to_owned())),
+                    State::Standby { holder } => ("standby", holder),
+                    _ => ("stopped", None),
+                };
+                json!({
+                    "mode": "leader election",
+                    "identity": elector.identity(),
+                    "leads": elector.is_leader(),
+                    "state": state,
+                    "leader": leader,
+                })
+            }
             Some(Replica::Member(membership)) => json!({
                 "mode": "sharding",
                 "identity": membership.identity(),

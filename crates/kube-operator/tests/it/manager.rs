@@ -509,7 +509,9 @@ async fn metrics_health_and_the_debug_page_show_the_controllers() {
     let (_, page) = get("/debug/controllers?format=json").await.unwrap();
     let page: serde_json::Value = serde_json::from_str(&page).unwrap();
     assert_eq!(page["controllers"][0]["name"], "shown");
-    assert_eq!(page["replicas"]["leads"], true);
+    let replicas = &page["replicas"];
+    assert_eq!((&replicas["leads"], &replicas["state"]), (&true.into(), &"leading".into()));
+    assert_eq!(replicas["leader"], replicas["identity"]);
     assert!(
         get("/metrics").await.unwrap().1.contains("leader_election_master_status{name=\"shown-operator\"} 1")
     );
