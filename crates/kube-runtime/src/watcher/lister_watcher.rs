@@ -112,6 +112,8 @@ mod tests {
     use kube_client::client::Body;
     use std::sync::{Arc, Mutex};
 
+    const BODY: &str = r#"{"metadata":{"resourceVersion":"7"},"items":[]}"#;
+
     #[tokio::test]
     async fn requests_are_for_the_collection_and_the_version_check_is_for_one_object() {
         let requests = Arc::new(Mutex::new(Vec::new()));
@@ -119,15 +121,20 @@ mod tests {
         let server = tower::service_fn(move |request: http::Request<Body>| {
             let prune = request.extensions().get::<Prune>().copied();
             sent.lock().unwrap().push((request.uri().to_string(), prune));
-            let body = r#"{"metadata":{"resourceVersion":"7"},"items":[]}"#;
-            std::future::ready(Ok::<_, std::io::Error>(Response::new(Body::from(body.as_bytes().to_vec()))))
+            std::future::ready(Ok::<_, std::io::Error>(Response::new(Body::from(BODY.as_bytes().to_vec()))))
         });
         let api: Api<ConfigMap> = Api::namespaced(Client::new(server, "default"), "web");
         let watched = ListerWatcher::new(api).pruned(Prune::managed_fields());
         assert_eq!(watched.path(), "/api/v1/namespaces/web/configmaps");
         assert_eq!(watched.current_version().await.unwrap(), "7");
         let limit = ListParams { limit: Some(5), ..ListParams::default() };
-        drop(watched.list::<ConfigMap>(&limit).await.unwrap());
+        let list = watched.list::<ConfigMap>(&limit).await.unwrap();
+        assert!(list.decode::<ConfigMap>().await.unwrap().items.is_empty());
+        assert_eq!(
+            watched.received_bytes(),
+            BODY.len() as u64,
+            "of lists and watches, not of the version check"
+        );
         let requests = std::mem::take(&mut *requests.lock().unwrap());
         let [(check, _), (list, prune)] = &requests[..] else { panic!("{requests:?}") };
         assert!(check.starts_with(watched.path()) && check.ends_with("limit=1"), "{check}");
