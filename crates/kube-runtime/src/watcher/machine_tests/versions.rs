@@ -1,7 +1,10 @@
 //! Versions that are counted per object.
 
 use super::harness::*;
-use crate::watcher::{Config, machine::Read};
+use crate::watcher::{
+    Config,
+    machine::{Read, Watching},
+};
 
 /// A machine that has relisted, at version 10, because of a lower version.
 fn after_a_regressed_version() -> Harness {
@@ -10,6 +13,16 @@ fn after_a_regressed_version() -> Harness {
     harness.page(list("10", "", vec![]));
     harness.watch_started();
     harness
+}
+
+#[test]
+fn a_watch_goes_on_from_the_last_version_that_is_not_empty() {
+    let (since, progressed, received_any) = (tokio::time::Instant::now(), false, false);
+    let mut watching = Watching { version: "7".into(), since, progressed, received_any };
+    for (received, version) in [("8", "8"), ("", "8"), ("8", "8"), ("9", "9")] {
+        watching.advance(received);
+        assert_eq!(watching.version, version);
+    }
 }
 
 #[test]
