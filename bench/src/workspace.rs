@@ -23,7 +23,7 @@ async fn list(client: Client, pruned: bool) -> kube::Result<Vec<Pod>> {
     let path = Api::<Pod>::default_namespaced(client.clone()).resource_url().to_owned();
     let request = core::Request::new(path).list(&ListParams::default());
     let mut request = request.map_err(kube::Error::BuildRequest)?;
-    request.extensions_mut().insert(Prune::managed_fields());
+    request.extensions_mut().insert(Prune::default().managed_fields());
     Ok(client.request_list(request).await?.items)
 }
 

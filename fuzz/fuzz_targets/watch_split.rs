@@ -40,7 +40,7 @@ fn events(chunks: Vec<Vec<u8>>, pruned: bool) -> Vec<String> {
     });
     let mut request = Request::get("/").body(Vec::new()).expect("a valid request");
     if pruned {
-        request.extensions_mut().insert(Prune::managed_fields());
+        request.extensions_mut().insert(Prune::default().managed_fields());
     }
     block_on(async {
         let events = Client::new(server, "default").request_events_guarded::<DynamicObject>(request).await;

@@ -69,7 +69,7 @@ fn reading_a_list_needs_little_more_memory_than_its_objects() {
     drop((list, copies));
 
     let mut request = Request::get("/api/v1/pods").body(Vec::new()).unwrap();
-    request.extensions_mut().insert(Prune::managed_fields());
+    request.extensions_mut().insert(Prune::default().managed_fields());
     let (pruned, without, peak) = cost(|| block_on(client.request_list::<Pod>(request)).unwrap());
     assert!(pruned.items.iter().all(|pod| pod.metadata.managed_fields.is_none()));
     assert!(peak * 10 <= without * 11, "peak {peak} for {without} retained");

@@ -1,7 +1,6 @@
 //! `metadata.managedFields` is decoded only if the watcher or request wants it.
 
 use futures::{FutureExt as _, StreamExt as _, pin_mut};
-use http::Request;
 use kube::ResourceExt as _;
 use kube::api::{Patch, PatchParams};
 use kube::client::Prune;
@@ -72,18 +71,15 @@ fn a_streaming_list_keeps_managed_fields_unless_configured_otherwise() -> anyhow
 }
 
 #[test]
-fn a_request_can_prune_managed_fields() -> anyhow::Result<()> {
+fn an_api_can_prune_managed_fields() -> anyhow::Result<()> {
     run(Requires::CustomResources, |env| {
         async move {
             let api = env.api::<Widget>();
             // A create is recorded in managedFields as well.
             api.create(&Default::default(), &widget("a", 1)).await?;
-            let get = || Request::get(format!("{}/a", api.resource_url())).body(Vec::new());
-            let whole: Widget = env.client.request(get()?).await?;
+            let whole = api.get("a").await?;
             assert_eq!(whole.managed_fields().len(), 1);
-            let mut request = get()?;
-            request.extensions_mut().insert(Prune::managed_fields());
-            let pruned: Widget = env.client.request(request).await?;
+            let pruned = api.clone().prune(Prune::default().managed_fields()).get("a").await?;
             assert_eq!((pruned.managed_fields().len(), pruned.spec.size), (0, 1));
             assert_eq!(pruned.resource_version(), whole.resource_version());
             Ok(())

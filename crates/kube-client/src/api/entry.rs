@@ -10,6 +10,7 @@ use thiserror::Error;
 
 use super::Api;
 use crate::chain::ErrorChain;
+use crate::client::Prune;
 use crate::error::Error as CallError;
 
 impl<K: Resource + Clone + DeserializeOwned + Debug> Api<K> {
@@ -40,7 +41,9 @@ impl<K: Resource + Clone + DeserializeOwned + Debug> Api<K> {
     /// # Errors
     /// As [`Api::get_opt`].
     pub async fn entry<'a>(&'a self, name: &'a str) -> Result<Entry<'a, K>, CallError> {
-        Ok(match self.get_opt(name).await? {
+        // Whole, because it may be written back.
+        let whole = self.clone().prune(Prune::default());
+        Ok(match whole.get_opt(name).await? {
             Some(object) => Entry::Occupied(OccupiedEntry { api: self, name, object, state: State::Stored }),
             None => Entry::Vacant(VacantEntry { api: self, name }),
         })

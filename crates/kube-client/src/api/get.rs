@@ -57,7 +57,7 @@ where
             true => self.request.get_metadata(name, gp),
             false => self.request.get(name, gp),
         };
-        self.call("get", request).await
+        self.client.request(self.read("get", request)?).await
     }
 
     /// The object `name`, if it exists.

@@ -11,7 +11,7 @@ use kube_core::{
 };
 use serde::de::DeserializeOwned;
 
-use crate::client::{BuiltRequest, Client, with_verb};
+use crate::client::{BuiltRequest, Client, Prune, with_verb};
 use crate::error::Error;
 
 /// The objects of kind `K`, in one namespace or in the whole cluster.
@@ -39,6 +39,8 @@ pub struct Api<K> {
     pub(super) scope: ApiScope,
     /// Whether `K` is metadata only.
     pub(super) metadata_only: bool,
+    /// What is skipped when the responses to reads are decoded.
+    prune: Prune,
     kind: PhantomData<fn() -> K>,
 }
 
@@ -49,6 +51,7 @@ impl<K> Clone for Api<K> {
             client: self.client.clone(),
             scope: self.scope.clone(),
             metadata_only: self.metadata_only,
+            prune: self.prune.clone(),
             kind: PhantomData,
         }
     }
@@ -115,7 +118,38 @@ impl<K: Resource> Api<K> {
 
     pub(super) fn new(client: Client, dyntype: &K::DynamicType, scope: ApiScope) -> Self {
         let request = Request::new(K::url_path(dyntype, scope.namespace()));
-        Self { request, client, scope, metadata_only: K::metadata_api(), kind: PhantomData }
+        Self {
+            request,
+            client,
+            scope,
+            metadata_only: K::metadata_api(),
+            prune: Prune::default(),
+            kind: PhantomData,
+        }
+    }
+
+    /// Skips these fields when the responses to `get`, `list` and `watch` are decoded, also in watchers and controllers of this `Api`.
+    ///
+    /// Do not write the objects back as a whole: what was skipped would be deleted. Use patches; [`Api::entry`] reads whole objects by
+    /// itself.
+    ///
+    /// ```
+    /// use k8s_openapi::api::core::v1::Pod;
+    /// use kube_client::{Api, Client, client::Prune};
+    ///
+    /// fn small_pods(client: Client) -> Api<Pod> {
+    ///     Api::all(client).prune(Prune::default().managed_fields().last_applied().status())
+    /// }
+    /// ```
+    #[must_use]
+    pub fn prune(mut self, prune: Prune) -> Self {
+        self.prune = prune;
+        self
+    }
+
+    /// What [`prune`](Self::prune) has set.
+    pub fn pruned(&self) -> &Prune {
+        &self.prune
     }
 
     /// Returns the client.
@@ -148,6 +182,19 @@ impl<K> Api<K> {
         request: BuiltRequest,
     ) -> Result<T, Error> {
         self.client.request(with_verb(verb, request)?).await
+    }
+
+    /// A request whose response may be pruned.
+    pub(super) fn read(
+        &self,
+        verb: &'static str,
+        request: BuiltRequest,
+    ) -> Result<http::Request<Vec<u8>>, Error> {
+        let mut request = with_verb(verb, request)?;
+        if self.prune != Prune::default() {
+            request.extensions_mut().insert(self.prune.clone());
+        }
+        Ok(request)
     }
 
     pub(super) async fn call_for_object_or_status(

@@ -8,7 +8,6 @@ use kube_core::params::ListParams;
 use serde::de::DeserializeOwned;
 
 use super::Api;
-use crate::client::with_verb;
 use crate::error::Error;
 
 impl<K> Api<K>
@@ -74,6 +73,6 @@ where
             true => self.request.list_metadata(lp),
             false => self.request.list(lp),
         };
-        with_verb("list", request)
+        self.read("list", request)
     }
 }

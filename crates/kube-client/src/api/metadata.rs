@@ -12,7 +12,6 @@ use serde::de::DeserializeOwned;
 
 use super::Api;
 use super::handle::not_found_as_none;
-use crate::client::with_verb;
 use crate::error::Error;
 
 impl<K> Api<K>
@@ -43,7 +42,7 @@ where
     /// # Errors
     /// As [`Api::get`].
     pub async fn get_metadata_with(&self, name: &str, gp: &GetParams) -> Result<PartialObjectMeta<K>, Error> {
-        self.call("get_metadata", self.request.get_metadata(name, gp)).await
+        self.client.request(self.read("get_metadata", self.request.get_metadata(name, gp))?).await
     }
 
     /// The metadata of the object `name`, if it exists.
@@ -83,7 +82,7 @@ where
     /// # Errors
     /// As [`Api::list`].
     pub async fn list_metadata(&self, lp: &ListParams) -> Result<ObjectList<PartialObjectMeta<K>>, Error> {
-        self.client.request_list(with_verb("list_metadata", self.request.list_metadata(lp))?).await
+        self.client.request_list(self.read("list_metadata", self.request.list_metadata(lp))?).await
     }
 
     /// Patches the object `name` and returns its metadata.
@@ -139,6 +138,6 @@ where
         wp: &WatchParams,
         version: &str,
     ) -> Result<impl Stream<Item = Result<WatchEvent<PartialObjectMeta<K>>, Error>> + use<K>, Error> {
-        self.client.events(with_verb("watch_metadata", self.request.watch_metadata(wp, version))?).await
+        self.client.events(self.read("watch_metadata", self.request.watch_metadata(wp, version))?).await
     }
 }

@@ -9,7 +9,6 @@ use kube_core::watch::WatchEvent;
 use serde::de::DeserializeOwned;
 
 use super::Api;
-use crate::client::with_verb;
 use crate::error::Error;
 
 impl<K> Api<K>
@@ -82,6 +81,6 @@ where
             true => self.request.watch_metadata(wp, version),
             false => self.request.watch(wp, version),
         };
-        with_verb("watch", request)
+        self.read("watch", request)
     }
 }

@@ -39,7 +39,7 @@ impl Client {
         T: DeserializeOwned,
     {
         let prune = prune_of(&request);
-        from_body(self.send_for_success(request).await?, prune).await
+        from_body(self.send_for_success(request).await?, &prune).await
     }
 
     /// Sends a request and returns the response as text.
@@ -202,7 +202,7 @@ impl Client {
     {
         let prune = prune_of(&request);
         let body = self.open_events(request).await?;
-        Ok(EventStream::<DeserializeGuard<K>>::guarded(body, prune))
+        Ok(EventStream::<DeserializeGuard<K>>::guarded(body, &prune))
     }
 
     /// [`Client::request_events`] with a concrete return type.
@@ -211,7 +211,7 @@ impl Client {
         T: DeserializeOwned,
     {
         let prune = prune_of(&request);
-        Ok(EventStream::new(self.open_events(request).await?, prune))
+        Ok(EventStream::new(self.open_events(request).await?, &prune))
     }
 
     /// A list response that has not been read.
@@ -235,7 +235,7 @@ impl Client {
 
 /// What may be left out while the response is decoded.
 fn prune_of(request: &Request<Vec<u8>>) -> Prune {
-    request.extensions().get().copied().unwrap_or_default()
+    request.extensions().get().cloned().unwrap_or_default()
 }
 
 /// The result of building a request in kube-core.

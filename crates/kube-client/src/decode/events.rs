@@ -27,8 +27,9 @@ pub(crate) struct EventStream<K> {
     body: Body,
     lines: LineSplitter,
     state: StreamState,
+    /// Of events, not of their objects.
     prune: Prune,
-    decode: fn(&[u8], Prune) -> Result<WatchEvent<K>, Error>,
+    decode: fn(&[u8], &Prune) -> Result<WatchEvent<K>, Error>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,19 +41,20 @@ enum StreamState {
 }
 
 impl<K: DeserializeOwned> EventStream<K> {
-    pub(crate) fn new(body: Body, prune: Prune) -> Self {
+    pub(crate) fn new(body: Body, prune: &Prune) -> Self {
+        let prune = prune.within_event();
         Self { body, lines: LineSplitter::default(), state: StreamState::Reading, prune, decode }
     }
 }
 
 impl<K: DeserializeOwned> EventStream<DeserializeGuard<K>> {
     /// Undecodable objects are events with an [`InvalidObject`](kube_core::error_boundary::InvalidObject).
-    pub(crate) fn guarded(body: Body, prune: Prune) -> Self {
+    pub(crate) fn guarded(body: Body, prune: &Prune) -> Self {
         Self {
             body,
             lines: LineSplitter::default(),
             state: StreamState::Reading,
-            prune,
+            prune: prune.within_event(),
             decode: decode_guarded,
         }
     }
@@ -66,7 +68,7 @@ impl<K> Stream for EventStream<K> {
         loop {
             match this.state {
                 StreamState::Reading => match this.lines.next_line() {
-                    Ok(Some(line)) => return Poll::Ready(Some((this.decode)(&line, this.prune))),
+                    Ok(Some(line)) => return Poll::Ready(Some((this.decode)(&line, &this.prune))),
                     Ok(None) => {}
                     Err(_) => {
                         this.state = StreamState::Ended;
@@ -76,7 +78,7 @@ impl<K> Stream for EventStream<K> {
                 StreamState::LastLine => {
                     this.state = StreamState::Ended;
                     // Without a line feed it may be incomplete, and then it is ignored.
-                    let event = this.lines.finish().and_then(|line| (this.decode)(&line, this.prune).ok());
+                    let event = this.lines.finish().and_then(|line| (this.decode)(&line, &this.prune).ok());
                     return Poll::Ready(event.map(Ok));
                 }
                 StreamState::Ended => return Poll::Ready(None),
@@ -118,18 +120,18 @@ fn connection_error(err: Error) -> Option<Error> {
     Some(Error::ReadEvents(io::Error::new(kind, err)))
 }
 
-fn decode<K: DeserializeOwned>(line: &[u8], prune: Prune) -> Result<WatchEvent<K>, Error> {
+fn decode<K: DeserializeOwned>(line: &[u8], prune: &Prune) -> Result<WatchEvent<K>, Error> {
     event(line, prune).map_err(|err| explain::<K>(line, &err))
 }
 
-fn event<K: DeserializeOwned>(line: &[u8], prune: Prune) -> Result<WatchEvent<K>, serde_json::Error> {
-    read(line, &[], prune.within_event(), PhantomData)
+fn event<K: DeserializeOwned>(line: &[u8], prune: &Prune) -> Result<WatchEvent<K>, serde_json::Error> {
+    read(line, &[], prune, PhantomData)
 }
 
 /// Decodes in one pass. If that fails, further passes read the object's metadata and find the invalid field.
 fn decode_guarded<K: DeserializeOwned>(
     line: &[u8],
-    prune: Prune,
+    prune: &Prune,
 ) -> Result<WatchEvent<DeserializeGuard<K>>, Error> {
     let err = match catch_panic(|| event::<K>(line, prune)) {
         Ok(WatchEvent::Added(object)) => return Ok(WatchEvent::Added(DeserializeGuard(Ok(object)))),
@@ -224,7 +226,7 @@ mod tests {
         let frames = pieces
             .into_iter()
             .map(|piece| piece.map(|text| Frame::data(Bytes::from_static(text.as_bytes()))));
-        EventStream::new(Body::wrap(StreamBody::new(stream::iter(frames))), Prune::default()).collect().await
+        EventStream::new(Body::wrap(StreamBody::new(stream::iter(frames))), &Prune::default()).collect().await
     }
 
     const A: &str = "{\"type\":\"ADDED\",\"object\":{\"metadata\":{\"name\":\"a\"}}}\n";
@@ -262,7 +264,7 @@ mod tests {
         let text = [A, bad, "{\"type\":\"ODD\",\"object\":{}}\n", A].concat();
         let stream = EventStream::<DeserializeGuard<ConfigMap>>::guarded(
             Body::from(text.into_bytes()),
-            Prune::default(),
+            &Prune::default(),
         );
         let events: Vec<_> = stream.collect().await;
         assert_eq!(events.len(), 4);
@@ -285,7 +287,7 @@ mod tests {
         }
         let stream = EventStream::<DeserializeGuard<Panics>>::guarded(
             Body::from(A.as_bytes().to_vec()),
-            Prune::default(),
+            &Prune::default(),
         );
         let events: Vec<_> = stream.collect().await;
         let [Ok(WatchEvent::Added(DeserializeGuard(Err(invalid))))] = &events[..] else {
@@ -342,7 +344,9 @@ mod tests {
         });
         let response = sender.send_request(http::Request::new(Body::empty())).await.unwrap();
         let events: Vec<_> =
-            EventStream::<ConfigMap>::new(Body::wrap(response.into_body()), Prune::default()).collect().await;
+            EventStream::<ConfigMap>::new(Body::wrap(response.into_body()), &Prune::default())
+                .collect()
+                .await;
         assert!(matches!(&events[..], [Ok(WatchEvent::Added(_))]), "{events:?}");
     }
 
@@ -359,7 +363,7 @@ mod tests {
     async fn excessive_nesting_is_an_error_of_one_line() {
         let deep =
             format!("{{\"type\":\"ADDED\",\"object\":{}{}}}\n{A}", "[".repeat(10_000), "]".repeat(10_000));
-        let stream = EventStream::<serde_json::Value>::new(Body::from(deep.into_bytes()), Prune::default());
+        let stream = EventStream::<serde_json::Value>::new(Body::from(deep.into_bytes()), &Prune::default());
         let events: Vec<_> = stream.collect().await;
         assert!(events[0].is_err() && events[1].is_ok());
     }
@@ -367,7 +371,7 @@ mod tests {
     #[tokio::test]
     async fn an_empty_body_has_no_events() {
         let none: Vec<_> =
-            EventStream::<ConfigMap>::new(Body::empty(), Prune::default()).try_collect().await.unwrap();
+            EventStream::<ConfigMap>::new(Body::empty(), &Prune::default()).try_collect().await.unwrap();
         assert!(none.is_empty());
     }
 }

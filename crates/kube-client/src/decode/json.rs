@@ -15,7 +15,7 @@ use crate::body::Body;
 use crate::error::Error;
 
 /// Collects the body and decodes it in one pass.
-pub(crate) async fn from_body<T: DeserializeOwned>(body: Body, prune: Prune) -> Result<T, Error> {
+pub(crate) async fn from_body<T: DeserializeOwned>(body: Body, prune: &Prune) -> Result<T, Error> {
     decode(&body.collect_bytes().await?, prune)
 }
 
@@ -38,11 +38,11 @@ pub(crate) async fn object_or_status<T: DeserializeOwned>(body: Body) -> Result<
     if is_status {
         serde_json::from_slice(&bytes).map(Either::Right).map_err(Error::SerdeError)
     } else {
-        decode(&bytes, Prune::default()).map(Either::Left)
+        decode(&bytes, &Prune::default()).map(Either::Left)
     }
 }
 
-fn decode<T: DeserializeOwned>(json: &[u8], prune: Prune) -> Result<T, Error> {
+fn decode<T: DeserializeOwned>(json: &[u8], prune: &Prune) -> Result<T, Error> {
     read(json, &[], prune, PhantomData).map_err(|err| Error::SerdeError(explain::<T>(json, err)))
 }
 
@@ -81,7 +81,7 @@ mod tests {
 
     #[tokio::test]
     async fn the_error_of_an_undecodable_object_contains_its_name_and_field() {
-        let error = async |text| match from_body::<ConfigMap>(body(text), Prune::default()).await {
+        let error = async |text| match from_body::<ConfigMap>(body(text), &Prune::default()).await {
             Err(Error::SerdeError(err)) => err.to_string(),
             other => panic!("{other:?}"),
         };
@@ -100,15 +100,15 @@ mod tests {
     async fn excessive_nesting_and_incomplete_json_are_errors() {
         let deep = format!("{}{}", "[".repeat(10_000), "]".repeat(10_000));
         assert!(matches!(
-            from_body::<serde_json::Value>(body(&deep), Prune::default()).await,
+            from_body::<serde_json::Value>(body(&deep), &Prune::default()).await,
             Err(Error::SerdeError(_))
         ));
         assert!(matches!(
-            from_body::<serde_json::Value>(body("{"), Prune::default()).await,
+            from_body::<serde_json::Value>(body("{"), &Prune::default()).await,
             Err(Error::SerdeError(_))
         ));
         assert!(matches!(
-            from_body::<serde_json::Value>(Body::empty(), Prune::default()).await,
+            from_body::<serde_json::Value>(Body::empty(), &Prune::default()).await,
             Err(Error::SerdeError(_))
         ));
     }

@@ -41,10 +41,10 @@ impl ListBody {
     where
         K: Clone + DeserializeOwned,
     {
-        let ((defaults, kind), prune) = (self.defaults().await?, self.prune);
+        let ((defaults, kind), prune) = (self.defaults().await?, self.prune.clone());
         let mut items = Vec::new();
         while let Some(item) = self.next_item().await? {
-            items.push(decode(item.json, item.lengths, &defaults, prune).map_err(|err| {
+            items.push(decode(item.json, item.lengths, &defaults, &prune).map_err(|err| {
                 let (at, invalid) = (items.len(), invalid_object::<K>(item.json, &err, kind.as_deref()));
                 Error::SerdeError(serde_json::Error::custom(format!("item {at} of the list: {invalid}")))
             })?);
@@ -57,10 +57,10 @@ impl ListBody {
     where
         K: Clone + DeserializeOwned,
     {
-        let ((defaults, kind), prune) = (self.defaults().await?, self.prune);
+        let ((defaults, kind), prune) = (self.defaults().await?, self.prune.clone());
         let mut items = Vec::new();
         while let Some(item) = self.next_item().await? {
-            let decoded = catch_panic(|| decode(item.json, item.lengths, &defaults, prune));
+            let decoded = catch_panic(|| decode(item.json, item.lengths, &defaults, &prune));
             let invalid = |err| invalid_object::<K>(item.json, &err, kind.as_deref());
             items.push(DeserializeGuard(decoded.map_err(invalid)));
         }
@@ -121,7 +121,7 @@ fn decode<K: DeserializeOwned>(
     json: &[u8],
     lengths: &ArrayLengths,
     defaults: &DefaultTypes,
-    prune: Prune,
+    prune: &Prune,
 ) -> Result<K, serde_json::Error> {
     read(json, lengths, prune, defaults.seed())
 }

@@ -26,6 +26,7 @@ mod malformed_responses;
 mod methods;
 #[cfg(feature = "ws")]
 mod pods;
+mod prune;
 #[cfg(feature = "unstable-client")]
 mod scope;
 #[cfg(unix)]

@@ -3,7 +3,7 @@
 use super::{components::Component, error::BoxError};
 use crate::health::{Check, Health, Probe};
 use futures::StreamExt;
-use kube_client::{Api, Client};
+use kube_client::{Api, Client, client::Prune};
 use kube_core::Resource;
 use kube_runtime::{
     WatchStreamExt,
@@ -61,6 +61,8 @@ struct Cache {
     name: Arc<str>,
     client: Client,
     collection: String,
+    /// What is skipped of the objects.
+    prune: Prune,
     /// A `Store`, whose type tells whether the objects have the type in question.
     store: Box<dyn Any + Send + Sync>,
 }
@@ -84,7 +86,13 @@ impl Caches {
         let ready = move || filled.is_ready().then_some(()).ok_or("the cache is not in sync");
         self.health.add(Probe::Ready, Check::new(&*name, ready));
         let client = api.clone().into_client();
-        caches.push(Cache { name: Arc::clone(&name), client, collection, store: Box::new(store.clone()) });
+        caches.push(Cache {
+            name: Arc::clone(&name),
+            client,
+            collection,
+            prune: prune(&api, &config),
+            store: Box::new(store.clone()),
+        });
         drop(caches);
         let (mut writer, filled_name) = (Some(writer), Arc::clone(&name));
         let fill = Component::new(move |stop| {
@@ -142,9 +150,11 @@ fn find<'a, K: Cached>(
     api: &Api<K>,
     config: &watcher::Config,
 ) -> Option<(&'a Arc<str>, &'a Store<K>)> {
-    let (client, collection) = (api.clone().into_client(), collection(api, config));
-    let mut found =
-        caches.iter().filter(|cache| cache.collection == collection && cache.client.is_clone_of(&client));
+    let (client, collection, prune) =
+        (api.clone().into_client(), collection(api, config), prune(api, config));
+    let mut found = caches.iter().filter(|cache| {
+        cache.collection == collection && cache.prune == prune && cache.client.is_clone_of(&client)
+    });
     found.find_map(|cache| Some((&cache.name, cache.store.downcast_ref()?)))
 }
 
@@ -157,6 +167,12 @@ fn free_name(caches: &[Cache], collection: &str) -> Arc<str> {
         name = format!("cache of {collection} ({number})").into();
     }
     name
+}
+
+/// What the decoder of a watch skips.
+fn prune<K: Resource>(api: &Api<K>, config: &watcher::Config) -> Prune {
+    let prune = api.pruned().clone().and(&config.prune);
+    if config.managed_fields { prune } else { prune.managed_fields() }
 }
 
 /// URL and selectors of what is cached, such as `/api/v1/pods with labels app=web`.

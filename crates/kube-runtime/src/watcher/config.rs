@@ -86,6 +86,8 @@ pub struct Config {
     /// Whether objects are decoded with `metadata.managedFields`. Default: true. See
     /// [`without_managed_fields`](Self::without_managed_fields).
     pub managed_fields: bool,
+    /// The fields of objects that are skipped. Default: none. See [`prune`](Self::prune).
+    pub prune: Prune,
 }
 
 impl Default for Config {
@@ -99,6 +101,7 @@ impl Default for Config {
             page_size: Some(DEFAULT_PAGE_SIZE),
             bookmarks: true,
             managed_fields: true,
+            prune: Prune::default(),
         }
     }
 }
@@ -180,9 +183,26 @@ impl Config {
         self
     }
 
+    /// Also skips these fields of every object: the decoder never allocates them. What [`Api::prune`](kube_client::Api::prune) skips is
+    /// skipped, too.
+    ///
+    /// ```
+    /// use kube_client::client::Prune;
+    /// use kube_runtime::watcher::Config;
+    ///
+    /// let config = Config::default().prune(Prune::default().managed_fields().last_applied().status());
+    /// # drop(config);
+    /// ```
+    #[must_use]
+    pub fn prune(mut self, prune: Prune) -> Self {
+        self.prune = self.prune.and(&prune);
+        self
+    }
+
     /// The fields that the decoder skips.
-    pub(super) fn prune(&self) -> Prune {
-        if self.managed_fields { Prune::default() } else { Prune::managed_fields() }
+    pub(super) fn pruned(&self) -> Prune {
+        let prune = self.prune.clone();
+        if self.managed_fields { prune } else { prune.managed_fields() }
     }
 
     /// The first page of a list, which must not be older than `freshness`.
@@ -299,8 +319,9 @@ mod tests {
         assert_eq!(config.watch(), watch());
         let streaming = WatchParams { bookmarks: true, send_initial_events: true, ..watch() };
         assert_eq!(config.streaming_list(), streaming);
-        assert_eq!(config.prune(), Prune::default());
-        assert_eq!(config.without_managed_fields().prune(), Prune::managed_fields());
+        assert_eq!(config.pruned(), Prune::default());
+        let without_status = config.prune(Prune::default().status()).without_managed_fields();
+        assert_eq!(without_status.pruned(), Prune::default().status().managed_fields());
     }
 
     #[test]

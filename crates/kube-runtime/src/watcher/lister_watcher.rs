@@ -31,18 +31,13 @@ pub(super) struct ListerWatcher {
 
 impl ListerWatcher {
     pub(super) fn new<K: Resource>(api: Api<K>) -> Self {
-        let request = Request::new(api.resource_url());
-        Self {
-            client: api.into_client(),
-            request,
-            prune: Prune::default(),
-            received: ReceivedBytes::default(),
-        }
+        let (request, prune) = (Request::new(api.resource_url()), api.pruned().clone());
+        Self { client: api.into_client(), request, prune, received: ReceivedBytes::default() }
     }
 
-    /// The same, skipping the fields in `prune` when objects are decoded.
-    pub(super) fn pruned(self, prune: Prune) -> Self {
-        Self { prune, ..self }
+    /// The same, also skipping the fields in `prune` when objects are decoded.
+    pub(super) fn pruned(self, prune: &Prune) -> Self {
+        Self { prune: self.prune.clone().and(prune), ..self }
     }
 
     /// The API path of the collection, which contains the kind and the namespace.
@@ -59,7 +54,7 @@ impl ListerWatcher {
         let request =
             if K::metadata_api() { self.request.list_metadata(params) } else { self.request.list(params) };
         let mut request = request.map_err(Error::BuildRequest)?;
-        request.extensions_mut().insert(self.prune);
+        request.extensions_mut().insert(self.prune.clone());
         request.extensions_mut().insert(self.received.clone());
         self.client.open_list(request).await
     }
@@ -84,7 +79,7 @@ impl ListerWatcher {
             self.request.watch(params, version)
         };
         let mut request = request.map_err(Error::BuildRequest)?;
-        request.extensions_mut().insert(self.prune);
+        request.extensions_mut().insert(self.prune.clone());
         request.extensions_mut().insert(self.received.clone());
         Ok(self.client.request_events_guarded(request).await?.boxed())
     }
@@ -119,12 +114,12 @@ mod tests {
         let requests = Arc::new(Mutex::new(Vec::new()));
         let sent = Arc::clone(&requests);
         let server = tower::service_fn(move |request: http::Request<Body>| {
-            let prune = request.extensions().get::<Prune>().copied();
+            let prune = request.extensions().get::<Prune>().cloned();
             sent.lock().unwrap().push((request.uri().to_string(), prune));
             std::future::ready(Ok::<_, std::io::Error>(Response::new(Body::from(BODY.as_bytes().to_vec()))))
         });
         let api: Api<ConfigMap> = Api::namespaced(Client::new(server, "default"), "web");
-        let watched = ListerWatcher::new(api).pruned(Prune::managed_fields());
+        let watched = ListerWatcher::new(api).pruned(&Prune::default().managed_fields());
         assert_eq!(watched.path(), "/api/v1/namespaces/web/configmaps");
         assert_eq!(watched.current_version().await.unwrap(), "7");
         let limit = ListParams { limit: Some(5), ..ListParams::default() };
@@ -139,6 +134,6 @@ mod tests {
         let [(check, _), (list, prune)] = &requests[..] else { panic!("{requests:?}") };
         assert!(check.starts_with(watched.path()) && check.ends_with("limit=1"), "{check}");
         assert!(list.starts_with(watched.path()) && list.ends_with("limit=5"), "{list}");
-        assert_eq!(*prune, Some(Prune::managed_fields()));
+        assert_eq!(*prune, Some(Prune::default().managed_fields()));
     }
 }

@@ -151,7 +151,7 @@ fn run<K: Watchable>(
     machine: Machine,
     record: Option<Arc<WatchRecord>>,
 ) -> impl Stream<Item = Result<CollectionEvent<K>>> + Send {
-    let lister_watcher = lister_watcher.pruned(machine.config.prune());
+    let lister_watcher = lister_watcher.pruned(&machine.config.pruned());
     let shell = WatcherShell {
         pager: Pager::new(lister_watcher.clone()),
         lister_watcher,

@@ -1,9 +1,9 @@
 //! Watching a server without faults.
 
 use crate::common::{ApiExt, assert_idle, config_maps, expect_next, labelled, named, server};
-use futures::{Stream, StreamExt};
+use futures::{FutureExt, Stream, StreamExt};
 use k8s_openapi::api::core::v1::{ConfigMap, Secret};
-use kube_client::Api;
+use kube_client::{Api, client::Prune};
 use kube_core::{PartialObjectMeta, ResourceExt};
 use kube_runtime::{
     WatchStreamExt, reflector,
@@ -36,6 +36,29 @@ async fn a_list_is_followed_by_changes() {
     api.touch("b", "1").await;
     api.remove("a").await;
     expect(&mut events, &["Apply(default/b)", "Apply(default/b)", "Delete(default/a)"]).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn lists_and_watches_skip_what_the_api_and_the_configuration_prune() {
+    let (_server, client) = server();
+    let api = config_maps(&client);
+    api.add(labelled("listed", ("app", "web"))).await;
+    let pruned = api.clone().prune(Prune::default().managed_fields());
+    let labels = Prune::default().path(["metadata", "labels"]);
+    for (config, changed) in [(Config::default(), "a"), (Config::default().streaming_lists(), "b")] {
+        let mut objects = pin!(watcher(pruned.clone(), config.prune(labels.clone())).applied_objects());
+        let listed = expect_next(&mut objects).await.unwrap().metadata;
+        assert_eq!((listed.managed_fields, listed.labels), (None, None));
+        while objects.next().now_or_never().is_some() {} // the rest of the list
+        api.add(labelled(changed, ("app", "web"))).await;
+        let watched = expect_next(&mut objects).await.unwrap().metadata;
+        assert_eq!(
+            (watched.name.as_deref(), watched.managed_fields, watched.labels),
+            (Some(changed), None, None)
+        );
+    }
+    let whole = api.get("listed").await.unwrap().metadata;
+    assert!(whole.managed_fields.is_some() && whole.labels.is_some());
 }
 
 #[tokio::test(start_paused = true)]

@@ -13,21 +13,21 @@ use serde::de::{
 use serde_json::value::RawValue;
 
 use crate::decode::array_lengths::arrays_in;
-use crate::decode::prune::PruneLevel;
+use crate::decode::prune::{PrunedField, PrunedFields};
 
 /// What is known of a value before it is decoded.
 pub(super) struct Hints<'g, 'l> {
     /// The lengths of the arrays still to come; empty if they are not known.
     pub(super) lengths: &'g mut Iter<'l, u32>,
-    /// Which part of an object the value is, if fields are skipped.
-    pub(super) level: Option<PruneLevel>,
+    /// The fields of the value that are skipped; `None` if there are none.
+    pub(super) pruned: Option<&'l PrunedFields>,
 }
 
 impl<'l> Hints<'_, 'l> {
     /// The hints for a nested value.
     #[inline]
-    fn nested(&mut self, level: Option<PruneLevel>) -> Hints<'_, 'l> {
-        Hints { lengths: self.lengths, level }
+    fn nested(&mut self, pruned: Option<&'l PrunedFields>) -> Hints<'_, 'l> {
+        Hints { lengths: self.lengths, pruned }
     }
 }
 
@@ -232,7 +232,8 @@ impl<'de, A: SeqAccess<'de>> SeqAccess<'de> for Elements<'_, '_, A> {
     #[inline]
     fn next_element_seed<S: DeserializeSeed<'de>>(&mut self, seed: S) -> Result<Option<S::Value>, A::Error> {
         self.remaining = self.remaining.map(|remaining| remaining.saturating_sub(1));
-        self.inner.next_element_seed(Hinted { inner: seed, hints: self.hints.nested(None) })
+        let pruned = self.hints.pruned;
+        self.inner.next_element_seed(Hinted { inner: seed, hints: self.hints.nested(pruned) })
     }
 
     fn size_hint(&self) -> Option<usize> {
@@ -244,8 +245,8 @@ impl<'de, A: SeqAccess<'de>> SeqAccess<'de> for Elements<'_, '_, A> {
 struct Fields<'g, 'l, A> {
     inner: A,
     hints: Hints<'g, 'l>,
-    /// Which part of an object the next value is.
-    value: Option<PruneLevel>,
+    /// What is skipped of the next value.
+    value: Option<&'l PrunedFields>,
 }
 
 impl<'de, A: MapAccess<'de>> MapAccess<'de> for Fields<'_, '_, A> {
@@ -253,10 +254,10 @@ impl<'de, A: MapAccess<'de>> MapAccess<'de> for Fields<'_, '_, A> {
 
     #[inline]
     fn next_key_seed<S: DeserializeSeed<'de>>(&mut self, seed: S) -> Result<Option<S::Value>, A::Error> {
-        let Some(level) = self.hints.level else { return self.inner.next_key_seed(seed) };
+        let Some(pruned) = self.hints.pruned else { return self.inner.next_key_seed(seed) };
         let mut seed = Some(seed);
         loop {
-            let name = KeySeed { seed: &mut seed, level, value: &mut self.value };
+            let name = KeySeed { seed: &mut seed, pruned, value: &mut self.value };
             match self.inner.next_key_seed(name)? {
                 Some(Some(key)) => return Ok(Some(key)),
                 Some(None) => {
@@ -275,21 +276,25 @@ impl<'de, A: MapAccess<'de>> MapAccess<'de> for Fields<'_, '_, A> {
 }
 
 /// The seed of a key. It returns `None` for a skipped field and leaves `seed` in place.
-struct KeySeed<'n, S> {
+struct KeySeed<'n, 'l, S> {
     seed: &'n mut Option<S>,
-    level: PruneLevel,
-    value: &'n mut Option<PruneLevel>,
+    pruned: &'l PrunedFields,
+    value: &'n mut Option<&'l PrunedFields>,
 }
 
-impl<S> KeySeed<'_, S> {
+impl<S> KeySeed<'_, '_, S> {
     #[inline]
     fn take_seed(self, name: &str) -> Option<S> {
-        *self.value = self.level.field(name);
-        if self.level.is_skipped(name) { None } else { self.seed.take() }
+        *self.value = match self.pruned.get(name) {
+            None => None,
+            Some(PrunedField::Within(fields)) => Some(fields),
+            Some(PrunedField::Skipped) => return None,
+        };
+        self.seed.take()
     }
 }
 
-impl<'de, S: DeserializeSeed<'de>> DeserializeSeed<'de> for KeySeed<'_, S> {
+impl<'de, S: DeserializeSeed<'de>> DeserializeSeed<'de> for KeySeed<'_, '_, S> {
     type Value = Option<S::Value>;
 
     #[inline]
@@ -298,7 +303,7 @@ impl<'de, S: DeserializeSeed<'de>> DeserializeSeed<'de> for KeySeed<'_, S> {
     }
 }
 
-impl<'de, S: DeserializeSeed<'de>> Visitor<'de> for KeySeed<'_, S> {
+impl<'de, S: DeserializeSeed<'de>> Visitor<'de> for KeySeed<'_, '_, S> {
     type Value = Option<S::Value>;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

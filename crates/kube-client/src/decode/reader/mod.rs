@@ -1,7 +1,7 @@
 //! From JSON text to values: most of the client's CPU time.
 //!
 //! [`Hinted`] wraps serde_json's deserializer. It adds the length of each array, so that each is allocated once, and skips
-//! `metadata.managedFields` on request. `docs/dependencies.md` has the measurements.
+//! fields on request. `docs/dependencies.md` has the measurements.
 
 mod hinted;
 
@@ -18,7 +18,7 @@ use super::prune::Prune;
 pub(super) fn read<'de, S: DeserializeSeed<'de>>(
     json: &'de [u8],
     lengths: &ArrayLengths,
-    prune: Prune,
+    prune: &Prune,
     seed: S,
 ) -> Result<S::Value, serde_json::Error> {
     match std::str::from_utf8(json) {
@@ -31,13 +31,13 @@ pub(super) fn read<'de, S: DeserializeSeed<'de>>(
 fn run<'de, R: serde_json::de::Read<'de>, S: DeserializeSeed<'de>>(
     mut json: serde_json::Deserializer<R>,
     lengths: &ArrayLengths,
-    prune: Prune,
+    prune: &Prune,
     seed: S,
 ) -> Result<S::Value, serde_json::Error> {
-    let value = if lengths.is_empty() && prune == Prune::default() {
+    let value = if lengths.is_empty() && prune.fields().is_none() {
         seed.deserialize(&mut json)?
     } else {
-        let hints = Hints { lengths: &mut lengths.iter(), level: prune.level() };
+        let hints = Hints { lengths: &mut lengths.iter(), pruned: prune.fields() };
         seed.deserialize(Hinted { inner: &mut json, hints })?
     };
     json.end()?;

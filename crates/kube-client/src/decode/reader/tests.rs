@@ -12,15 +12,19 @@ use super::super::array_lengths::lengths_of;
 use super::*;
 
 fn hinted<T: DeserializeOwned>(json: &str, prune: Prune) -> Result<T, serde_json::Error> {
-    read(json.as_bytes(), &lengths_of(json.as_bytes()), prune, PhantomData)
+    read(json.as_bytes(), &lengths_of(json.as_bytes()), &prune, PhantomData)
+}
+
+fn managed_fields() -> Prune {
+    Prune::default().managed_fields()
 }
 
 /// Asserts the same value or error as serde_json, with any hints.
 fn same<T: DeserializeOwned + PartialEq + Debug>(json: &str) {
     let alone = serde_json::from_str::<T>(json).map_err(|err| err.to_string());
-    for prune in [Prune::default(), Prune::managed_fields(), Prune::managed_fields().within_event()] {
+    for prune in [Prune::default(), managed_fields(), managed_fields().within_event()] {
         for lengths in [&lengths_of(json.as_bytes())[..], &[], &[u32::MAX]] {
-            let read: Result<T, _> = read(json.as_bytes(), lengths, prune, PhantomData);
+            let read: Result<T, _> = read(json.as_bytes(), lengths, &prune, PhantomData);
             assert_eq!(read.map_err(|err| err.to_string()), alone, "{json} {prune:?} {lengths:?}");
         }
     }
@@ -96,7 +100,7 @@ fn numbers_keep_the_digits_that_serde_json_keeps() {
         let text = |number: Result<Number, serde_json::Error>| {
             number.map(|number| number.to_string()).map_err(|err| err.to_string())
         };
-        assert_eq!(text(hinted(json, Prune::managed_fields())), text(serde_json::from_str(json)), "{json}");
+        assert_eq!(text(hinted(json, managed_fields())), text(serde_json::from_str(json)), "{json}");
         same::<Value>(&format!(r#"{{"metadata":{{"a":{json}}},"spec":[{json},{{"b":[{json}]}}]}}"#));
     }
 }
@@ -117,7 +121,8 @@ fn errors_equal_those_of_serde_json() {
         same::<Value>(json);
     }
     let broken = [b'"', 0xFF, b'"'];
-    let err = read::<PhantomData<Value>>(&broken, &[], Prune::default(), PhantomData).expect_err("not UTF-8");
+    let err =
+        read::<PhantomData<Value>>(&broken, &[], &Prune::default(), PhantomData).expect_err("not UTF-8");
     assert_eq!(err.to_string(), serde_json::from_slice::<Value>(&broken).expect_err("not UTF-8").to_string());
 }
 
@@ -127,7 +132,7 @@ fn excessive_nesting_is_an_error() {
         for (open, close) in [("[", "]"), (r#"{"a":"#, "}")] {
             let innermost = if open == "[" { "" } else { "1" };
             let json = format!("{}{innermost}{}", open.repeat(depth), close.repeat(depth));
-            assert_eq!(hinted::<Value>(&json, Prune::managed_fields()).is_ok(), fine, "{depth}");
+            assert_eq!(hinted::<Value>(&json, managed_fields()).is_ok(), fine, "{depth}");
             // Ignored values may be nested to any depth.
             let ignored =
                 format!(r#"{{"metadata":{{"name":"a"}},"unknown":{json},"spec":{{"containers":[]}}}}"#);
@@ -147,7 +152,7 @@ fn arrays_are_allocated_with_their_exact_size() {
     let pod = hinted::<Pod>(json, Prune::default()).expect("valid");
     assert_eq!(pod.spec.expect("it has one").containers.capacity(), 3);
     let json = r#"{"metadata":{"managedFields":[{"a":[1,2,3,4]}]},"spec":{"containers":[{"name":"a"}]}}"#;
-    let pod = hinted::<Pod>(json, Prune::managed_fields()).expect("valid");
+    let pod = hinted::<Pod>(json, managed_fields()).expect("valid");
     assert_eq!(pod.spec.expect("it has one").containers.capacity(), 1);
     let (_, after): (Variants, Vec<u8>) =
         hinted(r#"[{"Tuple":[1,2]},[1,2,3]]"#, Prune::default()).expect("valid");
@@ -167,12 +172,12 @@ fn arrays_after_raw_values_are_allocated_with_their_exact_size() {
     assert_eq!((raw.get(), empty.get()), (r#"{"a":[[1],[2]],"b":"["}"#, "[]"));
     assert_eq!((second.capacity(), last.capacity()), (3, 1));
     let lengths = lengths_of(json.as_bytes());
-    let lent: Lent<'_> = read(json.as_bytes(), &lengths, Prune::default(), PhantomData).expect("valid");
+    let lent: Lent<'_> = read(json.as_bytes(), &lengths, &Prune::default(), PhantomData).expect("valid");
     assert_eq!((lent.0.get(), lent.1.capacity(), lent.4.capacity()), (raw.get(), 3, 1));
 }
 
 fn read_with<T: DeserializeOwned>(lengths: &[u32], json: &str) -> T {
-    read(json.as_bytes(), lengths, Prune::default(), PhantomData).expect("valid")
+    read(json.as_bytes(), lengths, &Prune::default(), PhantomData).expect("valid")
 }
 
 #[test]
@@ -184,25 +189,44 @@ fn managed_fields_are_skipped_on_request() {
     );
     let kept = hinted::<Value>(&object, Prune::default()).expect("valid");
     assert!(kept["metadata"]["managedFields"].is_array());
-    let pruned = hinted::<Value>(&object, Prune::managed_fields()).expect("valid");
+    let pruned = hinted::<Value>(&object, managed_fields()).expect("valid");
     let expected = json!({"managedFields": 1, "metadata": {"name": "a", "labels": {"managedFields": "l"}},
         "spec": {"metadata": {"managedFields": 2}, "list": [1, 2]}});
     assert_eq!(pruned, expected);
     let escaped = r#"{"metadata":{"managed\u0046ields":1,"n\u0061me":"a"}}"#;
     assert_eq!(
-        hinted::<Value>(escaped, Prune::managed_fields()).expect("valid"),
+        hinted::<Value>(escaped, managed_fields()).expect("valid"),
         json!({"metadata": {"name": "a"}})
     );
     let event = format!(r#"{{"type":"ADDED","metadata":{{"managedFields":[]}},"object":{object}}}"#);
-    let pruned = hinted::<Value>(&event, Prune::managed_fields().within_event()).expect("valid");
+    let pruned = hinted::<Value>(&event, managed_fields().within_event()).expect("valid");
     assert_eq!((&pruned["object"], &pruned["metadata"]), (&expected, &json!({"managedFields": []})));
-    for odd in
-        [r#"{"metadata":null}"#, r#"{"metadata":[{"managedFields":1}],"a":{"managedFields":1}}"#, "5", "[]"]
-    {
+    for odd in [r#"{"metadata":null}"#, r#"{"metadata":[1],"a":{"managedFields":1}}"#, "5", "[]"] {
         same::<Value>(odd);
     }
     // Skipped fields must still be valid JSON.
-    assert!(hinted::<Value>(r#"{"metadata":{"managedFields":[1,]}}"#, Prune::managed_fields()).is_err());
+    assert!(hinted::<Value>(r#"{"metadata":{"managedFields":[1,]}}"#, managed_fields()).is_err());
+}
+
+#[test]
+fn any_path_is_skipped_also_in_each_element_of_an_array() {
+    let object = json!({
+        "metadata": {"name": "a", "annotations": {"kubectl.kubernetes.io/last-applied-configuration": "{}", "b": "c"}},
+        "spec": {"containers": [{"name": "x", "env": [1]}, {"env": [], "name": "y"}], "env": 1},
+        "status": {"phase": "Running"},
+    });
+    let prune = Prune::default().status().last_applied().path(["spec", "containers", "env"]);
+    let expected = json!({
+        "metadata": {"name": "a", "annotations": {"b": "c"}},
+        "spec": {"containers": [{"name": "x"}, {"name": "y"}], "env": 1},
+    });
+    assert_eq!(hinted::<Value>(&object.to_string(), prune.clone()).expect("valid"), expected);
+    let event = json!({"type": "ADDED", "object": object, "status": 1}).to_string();
+    let pruned = hinted::<Value>(&event, prune.within_event()).expect("valid");
+    assert_eq!(pruned, json!({"type": "ADDED", "object": expected, "status": 1}));
+    let pod = json!({"metadata": {}, "spec": {"containers": [{"name": "x", "env": [{"name": "e"}]}]}, "status": {}});
+    let pod: Pod = hinted(&pod.to_string(), prune).expect("valid");
+    assert_eq!((pod.status, &pod.spec.expect("it has a spec").containers[0].env), (None, &None));
 }
 
 proptest::proptest! {
