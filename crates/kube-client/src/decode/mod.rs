@@ -4,6 +4,7 @@
 mod events;
 mod json;
 mod list;
+mod object;
 mod status;
 // Splitting bodies while they arrive.
 mod items;
@@ -19,5 +20,6 @@ mod invalid;
 pub(crate) use events::EventStream;
 pub(crate) use json::{from_body, object_or_status};
 pub(crate) use list::ListBody;
+pub use object::decode_object;
 pub use prune::Prune;
 pub(crate) use status::expect_success;

@@ -14,10 +14,10 @@ use crate::{
     backoff::Backoff,
     measure,
     reflector::{
-        Index, NamespacesItem, ObjectRef,
+        Index, ObjectRef, StoreChange,
         store::{IndexPanic, Store, Writer},
     },
-    watcher::{self, CollectionEvent, Event, collection_events},
+    watcher::{self, CollectionEvent, collection_events},
 };
 use futures::{Stream, StreamExt, stream};
 use kube_client::Api;
@@ -123,6 +123,10 @@ where
     /// # fn main() { first_reconcile(|client| of_any_kind(client, ApiResource::erase::<ConfigMap>(&()))); }
     /// ```
     pub fn new_with(main_api: Api<K>, wc: watcher::Config, dyntype: K::DynamicType) -> Self {
+        #[cfg(feature = "compact-cache")]
+        if wc.compact_cache {
+            return Self::compact(main_api, wc, dyntype);
+        }
         let mut writer = Writer::new(dyntype.clone());
         let reader = writer.as_reader();
         let (store, kind) = (reader.clone(), dyntype.clone());
@@ -132,7 +136,7 @@ where
             let triggers = events.flat_map(move |item| {
                 let event = item
                     .map(|event| writer.apply_collection_event(event))
-                    .map_or_else(|error| Some(Err(error)), to_watcher_event);
+                    .map_or_else(|error| Some(Err(error)), CollectionEvent::into_public);
                 let (event, error) = match event.transpose() {
                     Ok(event) => (event, None),
                     Err(error) => (None, Some(Err(error))),
@@ -454,7 +458,7 @@ where
 
 /// The triggers of a controller's own objects in several namespaces. `store` has applied the events already.
 pub(super) fn namespace_triggers<K>(
-    items: impl Stream<Item = watcher::Result<NamespacesItem<K>>> + Send + 'static,
+    items: impl Stream<Item = watcher::Result<StoreChange<K>>> + Send + 'static,
     store: Store<K>,
     mut filter: OwnFilter<K>,
 ) -> impl Stream<Item = watcher::Result<Trigger<K>>> + Send + 'static
@@ -464,31 +468,18 @@ where
 {
     items.flat_map(move |item| {
         let triggers: Vec<_> = match item {
-            Ok(NamespacesItem::Event(event)) => filter.triggers_of_event(event, &store).map(Ok).collect(),
-            Ok(NamespacesItem::IndexPanic(panic)) => vec![Ok(index_panicked(panic, store.dyntype()))],
+            Ok(StoreChange::Event(event)) => filter.triggers_of_event(event, &store).map(Ok).collect(),
+            Ok(StoreChange::IndexPanic(panic)) => vec![Ok(index_panicked(panic, store.dyntype()))],
             Err(error) => vec![Err(error)],
         };
         stream::iter(triggers)
     })
 }
 
-fn index_panicked<K: Resource>((key, message): IndexPanic, dyntype: &K::DynamicType) -> Trigger<K>
+pub(super) fn index_panicked<K: Resource>((key, message): IndexPanic, dyntype: &K::DynamicType) -> Trigger<K>
 where
     K::DynamicType: Clone,
 {
     let object = Box::new(key.to_ref::<K>(dyntype.clone()).erase());
     Trigger::CallbackPanicked(CallbackPanic { callback: "index", object, message })
-}
-
-/// The watcher event of a collection event, or an error; `None` for a bookmark.
-fn to_watcher_event<T>(event: CollectionEvent<T>) -> Option<watcher::Result<Event<T>>> {
-    match event {
-        CollectionEvent::Init => Some(Ok(Event::Init)),
-        CollectionEvent::InitApply(object) => Some(Ok(Event::InitApply(object))),
-        CollectionEvent::Synced { .. } => Some(Ok(Event::InitDone)),
-        CollectionEvent::Apply(object) => Some(Ok(Event::Apply(object))),
-        CollectionEvent::Delete(object) => Some(Ok(Event::Delete(object))),
-        CollectionEvent::Progress { .. } => None,
-        CollectionEvent::Undecodable(object) => Some(Err(object.into())),
-    }
 }

@@ -1,6 +1,9 @@
 //! Reconciling only after changes that matter: predicates for the watches that a controller makes.
 
-use super::{builder::Controller, own_filter::OwnFilter};
+use super::{
+    builder::Controller,
+    own_filter::{OwnFilter, OwnPredicate},
+};
 use crate::{Predicate, reflector::ObjectRef, watcher};
 use kube_client::Api;
 use kube_core::{PartialObjectMeta, Resource};
@@ -43,7 +46,32 @@ where
     /// ```
     #[must_use]
     pub fn filter(mut self, predicate: impl Predicate<K> + Send + 'static) -> Self {
-        self.own_filter = OwnFilter::new(Box::new(predicate));
+        self.own_filter = OwnFilter::new(OwnPredicate::Object(Box::new(predicate)));
+        self
+    }
+
+    /// Like [`filter`](Self::filter), for a property of the metadata.
+    ///
+    /// With a [compact cache](watcher::Config::compact_cache) it is cheaper, because the metadata are read without the rest of the object.
+    /// With other caches the metadata are copied for each change.
+    ///
+    /// ```
+    /// use k8s_openapi::api::apps::v1::Deployment;
+    /// use kube_client::{Api, Client};
+    /// use kube_runtime::{Controller, predicates, watcher};
+    ///
+    /// fn of_labels(client: Client) -> Controller<Deployment> {
+    ///     Controller::new(Api::all(client), watcher::Config::default()).filter_metadata(predicates::labels)
+    /// }
+    /// # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/doc/first_reconcile.rs"));
+    /// # fn main() { first_reconcile(of_labels); }
+    /// ```
+    #[must_use]
+    pub fn filter_metadata(
+        mut self,
+        predicate: impl Predicate<PartialObjectMeta<K>> + Send + 'static,
+    ) -> Self {
+        self.own_filter = OwnFilter::new(OwnPredicate::Metadata(Box::new(predicate)));
         self
     }
 

@@ -5,6 +5,7 @@
 //!
 //! - `builder`, `namespaces`, `related`, `filtered`, `owned_store`: the [`Controller`] and its sources; `config`: its configuration.
 //! - `source`: merges the sources, and backs off failing ones; `initial_sync`: reports first lists that are missing.
+//! - `compact`: the sources of a controller whose cache is compact.
 //! - `own_filter`: drops changes of own objects that do not matter.
 //! - `trigger`, `request`: from changed objects to reconcile requests and their reasons.
 //! - `related_watch`, `related_sync`, `owner_map`: from changed related objects to reconcile requests.
@@ -19,6 +20,8 @@ mod action;
 mod applier;
 mod assignment;
 mod builder;
+#[cfg(feature = "compact-cache")]
+mod compact;
 mod config;
 mod error;
 mod filtered;

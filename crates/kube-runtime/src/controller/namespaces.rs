@@ -257,6 +257,10 @@ where
         dyntype: K::DynamicType,
         api: impl Fn(&str) -> Api<K> + Send + 'static,
     ) -> Self {
+        #[cfg(feature = "compact-cache")]
+        if wc.compact_cache {
+            return Self::compact_in_namespaces(namespaces, wc, dyntype, api);
+        }
         let writer = Writer::new(dyntype.clone());
         let reader = writer.as_reader();
         let (store, kind) = (reader.clone(), K::kind(&dyntype).into_owned());

@@ -2,21 +2,42 @@
 
 use super::{
     guard::CallbackPanic,
-    request::{Trigger, priority_of},
-    trigger::self_request,
+    request::{ReconcileReason, ReconcileRequest, Trigger, priority_of},
 };
+#[cfg(feature = "compact-cache")]
+use crate::reflector::{CompactCache, CompactObject};
 use crate::{
-    predicate::{BoxPredicate, SeenStates, state_of},
+    predicate::{BoxPredicate, SeenStates, State, state_of},
     queue::Priority,
-    reflector::{ObjectKey, store::Store},
+    reflector::{ObjectKey, ObjectRef, store::Store},
     watcher::{self, Event},
 };
 use futures::{Stream, StreamExt, stream};
-use kube_core::Resource;
-use std::{borrow::Borrow, hash::Hash, sync::Arc};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+use kube_core::{PartialObjectMeta, Resource};
+use std::{borrow::Borrow, hash::Hash, marker::PhantomData, sync::Arc};
 
 /// Passes the changes of own objects that matter; without a predicate, all.
-pub(super) struct OwnFilter<K>(Option<(BoxPredicate<K>, SeenStates)>);
+pub(super) struct OwnFilter<K>(Option<(OwnPredicate<K>, SeenStates)>);
+
+/// The predicate of a controller's own objects.
+pub(super) enum OwnPredicate<K> {
+    Object(BoxPredicate<K>),
+    Metadata(BoxPredicate<PartialObjectMeta<K>>),
+}
+
+impl<K: Resource + Clone> OwnPredicate<K> {
+    fn state_of(&self, object: &K) -> Result<State, String> {
+        match self {
+            Self::Object(predicate) => state_of(&**predicate, object, ()),
+            Self::Metadata(predicate) => state_of(&**predicate, &only_metadata(object.meta().clone()), ()),
+        }
+    }
+}
+
+fn only_metadata<K>(metadata: ObjectMeta) -> PartialObjectMeta<K> {
+    PartialObjectMeta { types: None, metadata, _phantom: PhantomData }
+}
 
 impl<K> Default for OwnFilter<K> {
     fn default() -> Self {
@@ -29,7 +50,7 @@ where
     K: Clone + Resource + 'static,
     K::DynamicType: Eq + Hash + Clone,
 {
-    pub(super) fn new(predicate: BoxPredicate<K>) -> Self {
+    pub(super) fn new(predicate: OwnPredicate<K>) -> Self {
         Self(Some((predicate, SeenStates::default())))
     }
 
@@ -59,28 +80,75 @@ where
         store: &Store<K>,
         priority: Priority,
     ) -> impl Iterator<Item = Trigger<K>> + use<K> {
-        let (passes, panic) = self.check(object, store);
-        let request = || self_request(object, store.dyntype().clone());
-        let panic = panic.map(|message| {
-            let object = Box::new(request().obj_ref.erase());
-            Trigger::CallbackPanicked(CallbackPanic { callback: "predicate", object, message })
-        });
-        let trigger = passes.then(|| Trigger::Object { request: request(), priority });
-        panic.into_iter().chain(trigger)
+        let reference = ObjectRef::from_obj_with(object, store.dyntype().clone());
+        let triggers =
+            self.triggers_of_state(reference, store, priority, |predicate| predicate.state_of(object));
+        triggers.into_iter().flatten()
     }
 
-    fn check(&mut self, object: &K, store: &Store<K>) -> (bool, Option<String>) {
+    /// The trigger of the object with this key, as [`triggers_of_object`](Self::triggers_of_object). `state` is its state for a predicate.
+    fn triggers_of_state(
+        &mut self,
+        obj_ref: ObjectRef<K>,
+        store: &Store<K>,
+        priority: Priority,
+        state: impl FnOnce(&OwnPredicate<K>) -> Result<State, String>,
+    ) -> [Option<Trigger<K>>; 2] {
+        let (passes, panic) = self.check(&obj_ref, store, state);
+        let panic = panic.map(|message| {
+            let object = Box::new(obj_ref.clone().erase());
+            Trigger::CallbackPanicked(CallbackPanic { callback: "predicate", object, message })
+        });
+        let request = ReconcileRequest { obj_ref, reason: ReconcileReason::ObjectUpdated };
+        let trigger = passes.then_some(Trigger::Object { request, priority });
+        [panic, trigger]
+    }
+
+    fn check(
+        &mut self,
+        obj_ref: &ObjectRef<K>,
+        store: &Store<K>,
+        state: impl FnOnce(&OwnPredicate<K>) -> Result<State, String>,
+    ) -> (bool, Option<String>) {
         let Some((predicate, seen)) = &mut self.0 else { return (true, None) };
         // The stream of a custom source need not report deletions.
-        seen.sweep(store.len(), |key| store.newest(key).is_some());
-        let key = ObjectKey::of(object);
-        match state_of(&**predicate, object, ()) {
+        seen.sweep(store.len(), |key| store.has(key));
+        let key = ObjectKey::from(obj_ref);
+        match state(predicate) {
             Ok(state) => (seen.observe(&key, state), None),
             Err(message) => {
                 seen.forget(&key);
                 (true, Some(message)) // the change may matter
             }
         }
+    }
+
+    /// The triggers of an event that a compact cache has applied, which `store` reads.
+    #[cfg(feature = "compact-cache")]
+    pub(super) fn triggers_of_compact_event(
+        &mut self,
+        event: Event<Arc<CompactObject>>,
+        cache: &CompactCache<K>,
+        store: &Store<K>,
+    ) -> impl Iterator<Item = Trigger<K>> + use<K> {
+        let priority = priority_of(&event);
+        if let (Event::Delete(object), Some((_, seen))) = (&event, &mut self.0) {
+            seen.forget(&ObjectKey::of(&**object));
+        }
+        let object = event.into_applied().map(|object| {
+            let changed = store.is_ready() && !cache.contains(&object);
+            let priority = if changed { Priority::Change } else { priority };
+            let reference = ObjectKey::of(&*object).to_ref(store.dyntype().clone());
+            self.triggers_of_state(reference, store, priority, |predicate| match predicate {
+                // An undecodable object passes: its reconcile reports the error.
+                OwnPredicate::Object(predicate) => {
+                    cache.decode(&object).map_or(Ok(None), |object| state_of(&**predicate, &*object, ()))
+                }
+                OwnPredicate::Metadata(predicate) => CompactCache::<K>::metadata(&object)
+                    .map_or(Ok(None), |metadata| state_of(&**predicate, &only_metadata(metadata), ())),
+            })
+        });
+        object.into_iter().flatten().flatten()
     }
 
     /// The triggers of a custom stream of objects.

@@ -300,14 +300,23 @@ where
                 self.queue.finish(&key, now);
                 continue;
             };
-            let Some(object) = self.store.newest(&key) else {
-                self.queue.finish(&key, now);
-                self.backoff.forget(&key);
-                self.observer.gone(&key);
-                if reason.is_internal() || !self.assigned.includes(&key) {
-                    continue; // deleted since it was requeued, or another replica reports it
+            let object = match self.store.newest(&key) {
+                Ok(Some(object)) => object,
+                missing => {
+                    self.queue.finish(&key, now);
+                    self.backoff.forget(&key);
+                    self.observer.gone(&key);
+                    if reason.is_internal() || !self.assigned.includes(&key) {
+                        continue; // deleted since it was requeued, or another replica reports it
+                    }
+                    let object = Box::new(self.object_ref(&key).erase());
+                    return Some(Err(match missing {
+                        Ok(_) => ControllerError::ObjectNotFound(object),
+                        Err(error) => {
+                            ControllerError::RunnerError(Error::Undecodable { object, error: error.error })
+                        }
+                    }));
                 }
-                return Some(Err(ControllerError::ObjectNotFound(Box::new(self.object_ref(&key).erase()))));
             };
             let actual = ObjectKey::of(&*object);
             if *key != actual {

@@ -53,6 +53,15 @@ pub enum Error<R: std::error::Error + 'static> {
         /// Kind, scope and last error of each list that is missing.
         waiting: String,
     },
+    /// The object cannot be decoded, and was not reconciled. Only a compact cache decodes objects when they are read; the errors of other
+    /// caches come from their watches. The next change of the object is another attempt.
+    #[error("{object} cannot be decoded: {error}")]
+    Undecodable {
+        /// The object that was to be reconciled.
+        object: Box<ObjectRef<DynamicObject>>,
+        /// The field, and what was expected.
+        error: Box<str>,
+    },
     /// A callback panicked when it was called with this object: a mapper, with a related object, an index function or a predicate.
     ///
     /// After a panic of a mapper, the objects that it returned for the previous state are reconciled. After a panic of an

@@ -35,15 +35,26 @@ type Visit<K, T> = dyn Fn(&K, &mut dyn FnMut(T)) + Send + Sync;
 /// An index always has the same state as its store, also while a list replaces all objects.
 pub struct Index<K: 'static, T: 'static> {
     keys: Arc<Visit<K, T>>,
-    kind: IndexKind,
+    id: IndexId,
 }
 
-/// Indexes of one built-in kind are equal.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum IndexKind {
-    Custom,
+/// Which index it is.
+#[derive(Debug, Clone)]
+pub(super) enum IndexId {
+    /// Its clones have the same allocation.
+    Custom(Arc<()>),
     Labels,
     Owners,
+}
+
+impl PartialEq for IndexId {
+    fn eq(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Custom(one), Self::Custom(other)) => Arc::ptr_eq(one, other),
+            (Self::Labels, Self::Labels) | (Self::Owners, Self::Owners) => true,
+            _ => false,
+        }
+    }
 }
 
 impl<K, T> Index<K, T> {
@@ -59,13 +70,26 @@ impl<K, T> Index<K, T> {
     {
         Self {
             keys: Arc::new(move |object, visit| keys(object).into_iter().for_each(visit)),
-            kind: IndexKind::Custom,
+            id: IndexId::Custom(Arc::new(())),
         }
     }
 
-    /// Whether both have the same function, or are of the same built-in kind.
-    fn is_same(&self, other: &Self) -> bool {
-        (self.kind == other.kind && self.kind != IndexKind::Custom) || Arc::ptr_eq(&self.keys, &other.keys)
+    pub(super) fn id(&self) -> &IndexId {
+        &self.id
+    }
+
+    /// The index of another representation of the objects of the index `id`.
+    #[cfg(feature = "compact-cache")]
+    pub(super) fn with_id(id: IndexId, keys: impl Fn(&K) -> Vec<T> + Send + Sync + 'static) -> Self {
+        Self { id, ..Self::new(keys) }
+    }
+
+    /// The keys of an object.
+    #[cfg(feature = "compact-cache")]
+    pub(super) fn keys_of(&self, object: &K) -> Vec<T> {
+        let mut keys = Vec::new();
+        (self.keys)(object, &mut |key| keys.push(key));
+        keys
     }
 
     /// Whether `key` is one of the keys of the object.
@@ -105,7 +129,7 @@ impl<K: ResourceExt> Index<K, String> {
         let pairs = |object: &K| -> Vec<String> {
             object.labels().iter().map(|(key, value)| pair(key, value)).collect()
         };
-        Self { kind: IndexKind::Labels, ..Self::new(pairs) }
+        Self { id: IndexId::Labels, ..Self::new(pairs) }
     }
 
     /// An index by the uids of the owners in `metadata.ownerReferences`. [`Store::owned_by`](super::Store::owned_by) uses it if the
@@ -131,19 +155,19 @@ impl<K: ResourceExt> Index<K, String> {
         let uids = |object: &K| -> Vec<String> {
             object.owner_references().iter().map(|owner| owner.uid.clone()).collect()
         };
-        Self { kind: IndexKind::Owners, ..Self::new(uids) }
+        Self { id: IndexId::Owners, ..Self::new(uids) }
     }
 }
 
 impl<K, T> Clone for Index<K, T> {
     fn clone(&self) -> Self {
-        Self { keys: Arc::clone(&self.keys), kind: self.kind }
+        Self { keys: Arc::clone(&self.keys), id: self.id.clone() }
     }
 }
 
 impl<K, T> fmt::Debug for Index<K, T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Index").field("kind", &self.kind).finish_non_exhaustive()
+        f.debug_struct("Index").field("id", &self.id).finish_non_exhaustive()
     }
 }
 
@@ -174,8 +198,8 @@ where
     }
 
     fn empty_buckets(&self) -> Box<dyn AnyBuckets<K>> {
-        Box::new(IndexBuckets {
-            index: self.clone(),
+        Box::new(IndexBuckets::<K, T> {
+            id: self.id.clone(),
             objects: AHashMap::new(),
             without_keys: ObjectTable::default(),
         })
@@ -191,24 +215,24 @@ pub(super) trait AnyBuckets<K>: Any + Send + Sync {
 
 /// The objects of a store by the keys of one index.
 pub(super) struct IndexBuckets<K: 'static, T: 'static> {
-    index: Index<K, T>,
+    id: IndexId,
     objects: AHashMap<T, ObjectTable<K>>,
     /// The objects whose index function panicked.
     without_keys: ObjectTable<K>,
 }
 
 impl<K: Lookup + 'static, T: Eq + Hash + 'static> IndexBuckets<K, T> {
-    /// The objects with this key; `None` if these are not the buckets of `index`.
+    /// The objects with this key; `None` if these are not the buckets of that index.
     pub(super) fn find<'a, Q>(
         buckets: &'a dyn AnyBuckets<K>,
-        index: &Index<K, T>,
+        index: &IndexId,
         key: &Q,
     ) -> Option<Option<&'a ObjectTable<K>>>
     where
         T: Borrow<Q>,
         Q: Eq + Hash + ?Sized,
     {
-        let buckets = (buckets as &dyn Any).downcast_ref::<Self>().filter(|it| it.index.is_same(index))?;
+        let buckets = (buckets as &dyn Any).downcast_ref::<Self>().filter(|it| it.id == *index)?;
         Some(buckets.objects.get(key))
     }
 }
@@ -219,8 +243,7 @@ impl<K: Lookup + 'static> IndexBuckets<K, String> {
         buckets: &'a dyn AnyBuckets<K>,
         pairs: &[String],
     ) -> Option<Vec<&'a ObjectTable<K>>> {
-        let buckets =
-            (buckets as &dyn Any).downcast_ref::<Self>().filter(|it| it.index.kind == IndexKind::Labels)?;
+        let buckets = (buckets as &dyn Any).downcast_ref::<Self>().filter(|it| it.id == IndexId::Labels)?;
         Some(pairs.iter().filter_map(|pair| buckets.objects.get(pair)).collect())
     }
 }

@@ -1,7 +1,7 @@
 //! A table of objects by key and by each declared index.
 
 use super::{
-    index::{AnyBuckets, AnyIndex, Index, IndexBuckets, IndexKeys, pair},
+    index::{AnyBuckets, AnyIndex, IndexBuckets, IndexId, IndexKeys, pair},
     object_ref::Lookup,
     object_table::ObjectTable,
 };
@@ -96,14 +96,15 @@ impl<K: Lookup + 'static> IndexedTable<K> {
     /// The objects that have `key` in `index`; `None` if the index was not declared.
     pub(super) fn indexed<T, Q>(
         &self,
-        index: &Index<K, T>,
+        index: &IndexId,
         key: &Q,
     ) -> Option<Option<impl Iterator<Item = &Arc<K>>>>
     where
         T: Borrow<Q> + Eq + Hash + 'static,
         Q: Eq + Hash + ?Sized,
     {
-        let found = self.indexes.iter().find_map(|buckets| IndexBuckets::find(&**buckets, index, key))?;
+        let found =
+            self.indexes.iter().find_map(|buckets| IndexBuckets::<K, T>::find(&**buckets, index, key))?;
         Some(found.map(ObjectTable::iter))
     }
 

@@ -7,9 +7,12 @@
 //! - `namespaces`, `namespace_set`: the same from one watch for each namespace.
 //! - `store`: the writer, its readers, and waits for a write.
 //! - `indexed_table`, `object_table`, `index`: the objects, by key and by index.
+//! - `compact`: stores whose objects are compressed.
 //! - `published`, `subscribers`, `inbox`: the lock around the objects, and the queues of the subscribers.
 //! - `object_ref`, `object_key`: references to objects.
 
+#[cfg(feature = "compact-cache")]
+mod compact;
 mod inbox;
 mod index;
 mod indexed_table;
@@ -29,12 +32,16 @@ mod locks {
     pub(super) use parking_lot::{Mutex, RwLock};
 }
 
+#[cfg(feature = "compact-cache")]
+pub use compact::{CompactWriter, compact_store};
 pub use index::Index;
 pub use namespaces::reflect_namespaces;
 pub use object_ref::{Lookup, ObjectRef, ObjectRefExtra};
 pub use reflect::reflector;
 pub use store::{Store, store, store_shared, subscription::ReflectHandle};
 
-pub(crate) use namespaces::{NamespacesItem, follow_namespaces};
+#[cfg(feature = "compact-cache")]
+pub(crate) use compact::{CompactCache, CompactObject};
+pub(crate) use namespaces::{StoreChange, follow_namespaces};
 pub(crate) use object_key::ObjectKey;
 pub(crate) use reflect::FillStore;

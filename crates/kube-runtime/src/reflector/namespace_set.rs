@@ -298,12 +298,11 @@ where
         list: &NamespaceList<K>,
         emit: &mut Vec<Event<Arc<K>>>,
     ) {
-        let reader = self.writer.as_reader();
         let mut names: Vec<_> = names.collect();
         names.sort_unstable();
         for name in names {
             let key = ObjectKey { namespace: Some(namespace.into()), name: name.clone() };
-            if let Some(last) = reader.newest(&key).filter(|last| !list.retains(name, last)) {
+            if let Some(last) = self.writer.newest(&key).filter(|last| !list.retains(name, last)) {
                 self.write(Event::Delete((*last).clone()), emit);
             }
         }

@@ -94,14 +94,14 @@ where
 {
     follow_namespaces(writer, namespaces, watch).try_filter_map(|item| {
         ready(Ok(match item {
-            NamespacesItem::Event(event) => Some(event.map(|object| (*object).clone())),
-            NamespacesItem::IndexPanic(_) => None, // it was logged
+            StoreChange::Event(event) => Some(event.map(|object| (*object).clone())),
+            StoreChange::IndexPanic(_) => None, // it was logged
         }))
     })
 }
 
-/// An item of [`follow_namespaces`].
-pub(crate) enum NamespacesItem<K> {
+/// What a writer has applied to a store.
+pub(crate) enum StoreChange<K> {
     Event(Event<Arc<K>>),
     /// An index function panicked at the object of the next event.
     IndexPanic(IndexPanic),
@@ -112,7 +112,7 @@ pub(crate) fn follow_namespaces<K, N, S, E>(
     writer: Writer<K>,
     namespaces: N,
     watch: impl FnMut(&str) -> S + Send,
-) -> impl Stream<Item = watcher::Result<NamespacesItem<K>>> + Send
+) -> impl Stream<Item = watcher::Result<StoreChange<K>>> + Send
 where
     K: Lookup + Clone + Send + Sync + 'static,
     K::DynamicType: Eq + Hash + Clone + Send + Sync,
@@ -161,7 +161,7 @@ where
     aborts: AHashMap<String, AbortHandle>,
     /// Runs from the first item of `namespaces` until the initial sync is complete.
     sync_timeout: Option<Pin<Box<Sleep>>>,
-    outbox: vec::IntoIter<watcher::Result<NamespacesItem<K>>>,
+    outbox: vec::IntoIter<watcher::Result<StoreChange<K>>>,
 }
 
 impl<K, N, S, F, E> NamespacesShell<K, N, F>
@@ -173,7 +173,7 @@ where
     S: Stream<Item = watcher::Result<E>> + Send + 'static,
     E: Into<NamespaceEvent<K>> + 'static,
 {
-    async fn next(&mut self) -> Option<watcher::Result<NamespacesItem<K>>> {
+    async fn next(&mut self) -> Option<watcher::Result<StoreChange<K>>> {
         loop {
             if let Some(item) = self.outbox.next() {
                 return Some(item);
@@ -203,8 +203,8 @@ where
             if self.set.is_synced() {
                 self.sync_timeout = None;
             }
-            let panics = self.set.take_index_panics().into_iter().map(NamespacesItem::IndexPanic);
-            let items = panics.chain(emit.into_iter().map(NamespacesItem::Event)).map(Ok);
+            let panics = self.set.take_index_panics().into_iter().map(StoreChange::IndexPanic);
+            let items = panics.chain(emit.into_iter().map(StoreChange::Event)).map(Ok);
             self.outbox = error.into_iter().chain(items).collect::<Vec<_>>().into_iter();
         }
     }

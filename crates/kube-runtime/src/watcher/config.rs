@@ -88,6 +88,9 @@ pub struct Config {
     pub managed_fields: bool,
     /// The fields of objects that are skipped. Default: none. See [`prune`](Self::prune).
     pub prune: Prune,
+    /// Whether the cache of a controller keeps objects compressed. Default: false. See [`compact_cache`](Self::compact_cache).
+    #[cfg(feature = "compact-cache")]
+    pub compact_cache: bool,
 }
 
 impl Default for Config {
@@ -102,6 +105,8 @@ impl Default for Config {
             bookmarks: true,
             managed_fields: true,
             prune: Prune::default(),
+            #[cfg(feature = "compact-cache")]
+            compact_cache: false,
         }
     }
 }
@@ -199,8 +204,33 @@ impl Config {
         self
     }
 
+    /// Keeps the objects of a controller's own [`store`](crate::Controller::store) compressed: see
+    /// [`compact_store`](crate::reflector::compact_store) for what it saves and what a read costs. Streams of a
+    /// [`watcher`](fn@super::watcher) are not affected.
+    ///
+    /// Each reconcile decodes its object, unless it was used recently. An object that cannot be decoded is an error in the output of the
+    /// controller when it is to be reconciled.
+    ///
+    /// ```
+    /// use k8s_openapi::api::core::v1::ConfigMap;
+    /// use kube_client::{Api, Client};
+    /// use kube_runtime::{Controller, watcher};
+    ///
+    /// fn of_many(client: Client) -> Controller<ConfigMap> {
+    ///     Controller::new(Api::all(client), watcher::Config::default().compact_cache())
+    /// }
+    /// # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/doc/first_reconcile.rs"));
+    /// # fn main() { first_reconcile(of_many); }
+    /// ```
+    #[cfg(feature = "compact-cache")]
+    #[must_use]
+    pub fn compact_cache(mut self) -> Self {
+        self.compact_cache = true;
+        self
+    }
+
     /// The fields that the decoder skips.
-    pub(super) fn pruned(&self) -> Prune {
+    pub(crate) fn pruned(&self) -> Prune {
         let prune = self.prune.clone();
         if self.managed_fields { prune } else { prune.managed_fields() }
     }

@@ -1,6 +1,6 @@
 //! The events of a watcher: public ones, and those for the rest of this crate.
 
-use super::undecodable::UndecodableObject;
+use super::{Result, undecodable::UndecodableObject};
 use kube_core::ResourceExt;
 use std::fmt;
 
@@ -54,6 +54,35 @@ pub(crate) enum CollectionEvent<K> {
     Progress { resource_version: String },
     /// The object exists and cannot be decoded; or, if `deleted` is set, it was deleted and its last state cannot be decoded.
     Undecodable(UndecodableObject),
+}
+
+impl<K> CollectionEvent<K> {
+    /// The same event with the object that `f` returns.
+    #[cfg(feature = "compact-cache")]
+    pub(crate) fn map<T>(self, f: impl FnOnce(K) -> T) -> CollectionEvent<T> {
+        match self {
+            Self::Init => CollectionEvent::Init,
+            Self::InitApply(object) => CollectionEvent::InitApply(f(object)),
+            Self::Synced { resource_version } => CollectionEvent::Synced { resource_version },
+            Self::Apply(object) => CollectionEvent::Apply(f(object)),
+            Self::Delete(object) => CollectionEvent::Delete(f(object)),
+            Self::Progress { resource_version } => CollectionEvent::Progress { resource_version },
+            Self::Undecodable(object) => CollectionEvent::Undecodable(object),
+        }
+    }
+
+    /// The public event, or an error; `None` for a bookmark.
+    pub(crate) fn into_public(self) -> Option<Result<Event<K>>> {
+        match self {
+            Self::Init => Some(Ok(Event::Init)),
+            Self::InitApply(object) => Some(Ok(Event::InitApply(object))),
+            Self::Synced { .. } => Some(Ok(Event::InitDone)),
+            Self::Apply(object) => Some(Ok(Event::Apply(object))),
+            Self::Delete(object) => Some(Ok(Event::Delete(object))),
+            Self::Progress { .. } => None,
+            Self::Undecodable(object) => Some(Err(object.into())),
+        }
+    }
 }
 
 impl<K> Event<K> {

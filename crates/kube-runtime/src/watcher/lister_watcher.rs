@@ -26,13 +26,37 @@ pub(super) struct ListerWatcher {
     client: Client,
     request: Request,
     prune: Prune,
+    /// Whether to request only the metadata, whatever the type of the objects.
+    #[cfg(feature = "compact-cache")]
+    metadata_only: bool,
     received: ReceivedBytes,
 }
 
 impl ListerWatcher {
     pub(super) fn new<K: Resource>(api: Api<K>) -> Self {
         let (request, prune) = (Request::new(api.resource_url()), api.pruned().clone());
-        Self { client: api.into_client(), request, prune, received: ReceivedBytes::default() }
+        Self {
+            client: api.into_client(),
+            request,
+            prune,
+            #[cfg(feature = "compact-cache")]
+            metadata_only: false,
+            received: ReceivedBytes::default(),
+        }
+    }
+
+    /// For objects as received, in which nothing is skipped.
+    #[cfg(feature = "compact-cache")]
+    pub(super) fn raw<K: Resource>(api: Api<K>) -> Self {
+        Self { prune: Prune::default(), metadata_only: K::metadata_api(), ..Self::new(api) }
+    }
+
+    fn requests_metadata<K: Resource>(&self) -> bool {
+        #[cfg(feature = "compact-cache")]
+        if self.metadata_only {
+            return true;
+        }
+        K::metadata_api()
     }
 
     /// The same, also skipping the fields in `prune` when objects are decoded.
@@ -51,8 +75,11 @@ impl ListerWatcher {
     }
 
     pub(super) async fn list<K: Watchable>(&self, params: &ListParams) -> Result<ListResponse, Error> {
-        let request =
-            if K::metadata_api() { self.request.list_metadata(params) } else { self.request.list(params) };
+        let request = if self.requests_metadata::<K>() {
+            self.request.list_metadata(params)
+        } else {
+            self.request.list(params)
+        };
         let mut request = request.map_err(Error::BuildRequest)?;
         request.extensions_mut().insert(self.prune.clone());
         request.extensions_mut().insert(self.received.clone());
@@ -73,7 +100,7 @@ impl ListerWatcher {
         params: &WatchParams,
         version: &str,
     ) -> Result<Messages<K>, Error> {
-        let request = if K::metadata_api() {
+        let request = if self.requests_metadata::<K>() {
             self.request.watch_metadata(params, version)
         } else {
             self.request.watch(params, version)

@@ -27,6 +27,8 @@ mod machine;
 mod machine_tests;
 mod pager;
 mod projection;
+#[cfg(feature = "compact-cache")]
+mod raw_object;
 mod record;
 mod retry;
 mod stream;
@@ -52,3 +54,5 @@ pub(crate) use {
     stream::{collection_events, metadata_collection_events, object_states},
     undecodable::UndecodableObject,
 };
+#[cfg(feature = "compact-cache")]
+pub(crate) use {raw_object::RawObject, stream::raw_collection_events};

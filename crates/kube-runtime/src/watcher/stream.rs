@@ -1,5 +1,7 @@
 //! The shell around the machine: sends its requests, waits as long as it says, and returns its events as a stream.
 
+#[cfg(feature = "compact-cache")]
+use super::raw_object::RawObject;
 use super::{
     CollectionEvent, Config, Event, Result,
     lister_watcher::{ListerWatcher, Messages, Watchable},
@@ -12,6 +14,8 @@ use super::{
 use crate::delay::after;
 use futures::{Stream, StreamExt, stream};
 use kube_client::Api;
+#[cfg(feature = "compact-cache")]
+use kube_client::client::Prune;
 use kube_core::{PartialObjectMeta, Resource};
 use serde::de::DeserializeOwned;
 use std::{fmt::Debug, future::ready, io, sync::Arc, time::Duration, vec};
@@ -136,6 +140,18 @@ pub(crate) fn metadata_collection_events<K: Watchable>(
 ) -> impl Stream<Item = Result<CollectionEvent<PartialObjectMeta<K>>>> + Send {
     let record = settings.register(api.namespace());
     run(ListerWatcher::new(api), Machine::new(config, settings.retry), record)
+}
+
+/// Like [`collection_events`], for objects as received. The fields that `api` and `config` prune are in them.
+#[cfg(feature = "compact-cache")]
+pub(crate) fn raw_collection_events<K: Resource>(
+    api: Api<K>,
+    config: Config,
+    settings: WatchSettings,
+) -> impl Stream<Item = Result<CollectionEvent<RawObject>>> + Send {
+    let record = settings.register(api.namespace());
+    let config = Config { prune: Prune::default(), managed_fields: true, ..config };
+    run(ListerWatcher::raw(api), Machine::new(config, settings.retry), record)
 }
 
 fn public_events<K: Watchable>(

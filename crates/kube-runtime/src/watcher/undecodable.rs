@@ -20,7 +20,7 @@ pub(crate) struct UndecodableObject {
 }
 
 impl UndecodableObject {
-    pub(super) fn new(invalid: InvalidObject, deleted: bool) -> Self {
+    pub(crate) fn new(invalid: InvalidObject, deleted: bool) -> Self {
         let InvalidObject { metadata, error } = invalid;
         Self {
             namespace: metadata.namespace,

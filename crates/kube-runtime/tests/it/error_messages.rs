@@ -88,6 +88,7 @@ async fn every_public_error_message_tells_its_cause() {
             waiting: "pods (last error: no)".into(),
         },
         RunnerError::CallbackPanicked { callback: "mapper", object: object(), message: "oh".into() },
+        RunnerError::Undecodable { object: object(), error: "ConfigMap.data: invalid type".into() },
     ] {
         let name = match &error {
             RunnerError::Readiness(_) => "RunnerError::Readiness",
@@ -96,6 +97,7 @@ async fn every_public_error_message_tells_its_cause() {
             RunnerError::Revoked { .. } => "RunnerError::Revoked",
             RunnerError::SyncTimedOut { .. } => "RunnerError::SyncTimedOut",
             RunnerError::CallbackPanicked { .. } => "RunnerError::CallbackPanicked",
+            RunnerError::Undecodable { .. } => "RunnerError::Undecodable",
         };
         messages.add(name, &error);
     }

@@ -7,6 +7,8 @@ mod apply;
 mod assignment;
 mod churn;
 mod common;
+#[cfg(feature = "compact-cache")]
+mod compact;
 mod controller;
 mod controller_namespaces;
 mod controller_related;

@@ -30,6 +30,8 @@ pub use reader::*;
 pub use wait::WaitForError;
 pub use writer::{Writer, store, store_shared};
 
+#[cfg(feature = "compact-cache")]
+pub(super) use shared::{Shared, same_state};
 pub(crate) use wait::StoreWait;
 pub(crate) use watermarks::Awaited;
 pub(crate) use writer_indexes::IndexPanic;

@@ -1,6 +1,10 @@
 //! Reading a store.
 
 use super::shared::Shared;
+#[cfg(test)]
+use super::shared::SharedWatermarks;
+#[cfg(feature = "compact-cache")]
+use crate::reflector::compact::CompactCache;
 use crate::reflector::{Index, Lookup, ObjectKey, ObjectRef, indexed_table::IndexedTable};
 use kube_core::{Resource, ResourceExt, Selector, SelectorExt};
 use std::{borrow::Borrow, fmt, hash::Hash, sync::Arc};
@@ -39,15 +43,34 @@ pub struct Store<K: 'static + Lookup>
 where
     K::DynamicType: Hash + Eq,
 {
-    pub(super) shared: Arc<Shared<K>>,
+    pub(super) cache: Cache<K>,
     /// Whether the first list is complete.
     pub(super) ready: watch::Receiver<bool>,
+}
+
+/// How the objects are kept.
+pub(super) enum Cache<K: 'static + Lookup> {
+    /// Decoded.
+    Decoded(Arc<Shared<K>>),
+    /// Compressed, as received.
+    #[cfg(feature = "compact-cache")]
+    Compact(CompactCache<K>),
 }
 
 /// The writer of the store was dropped, so the awaited state cannot arrive.
 #[derive(Debug, thiserror::Error)]
 #[error("the writer of the store was dropped before the awaited state was in the store")]
 pub struct WriterDropped(pub(super) ());
+
+/// An object in a compact cache that cannot be decoded. It exists.
+#[derive(Clone, Debug, thiserror::Error)]
+#[error("{object} is in the store but cannot be decoded: {error}")]
+pub struct Undecodable {
+    /// Namespace and name of the object.
+    pub(crate) object: Box<str>,
+    /// The kind, the field and what was expected.
+    pub(crate) error: Box<str>,
+}
 
 impl<K: 'static + Clone + Lookup> Store<K>
 where
@@ -92,8 +115,19 @@ where
     /// namespace of the child.
     #[must_use]
     pub fn get(&self, key: &ObjectRef<K>) -> Option<Arc<K>> {
-        if key.dyntype != self.shared.dyntype {
-            return None;
+        self.try_get(key).ok().flatten() // an error was logged
+    }
+
+    /// Like [`get`](Self::get), with an error for an object that cannot be decoded.
+    ///
+    /// Only a compact cache decodes objects when they are read; other stores never return an error.
+    ///
+    /// # Errors
+    ///
+    /// [`Undecodable`] names the object and the field.
+    pub fn try_get(&self, key: &ObjectRef<K>) -> Result<Option<Arc<K>>, Undecodable> {
+        if key.dyntype != *self.dyntype() {
+            return Ok(None);
         }
         self.lookup(key.namespace.as_deref(), &key.name)
     }
@@ -101,24 +135,44 @@ where
     /// The newest state of the object, also from the running list if that contains it.
     ///
     /// A reconcile triggered by an event of a list must see the state in that event, not the state before the list.
-    pub(crate) fn newest(&self, key: &ObjectKey) -> Option<Arc<K>> {
-        let (namespace, name) = (key.namespace.as_deref(), &*key.name);
-        let in_list =
-            |table: &IndexedTable<K>| table.get(namespace, name).or_else(|| table.get(None, name)).cloned();
-        let listed = self.shared.listed.read().as_ref().and_then(in_list);
-        listed.or_else(|| self.lookup(namespace, name))
+    pub(crate) fn newest(&self, key: &ObjectKey) -> Result<Option<Arc<K>>, Undecodable> {
+        match &self.cache {
+            Cache::Decoded(shared) => Ok(shared.newest(key)),
+            #[cfg(feature = "compact-cache")]
+            Cache::Compact(cache) => cache.decode_found(cache.shared.newest(key)),
+        }
     }
 
-    pub(super) fn lookup(&self, namespace: Option<&str>, name: &str) -> Option<Arc<K>> {
-        self.shared
-            .objects
-            .read(|table| table.get(namespace, name).or_else(|| table.get(None, name)).cloned())
+    /// Whether there is a visible object with this key, or one in the running list.
+    pub(crate) fn has(&self, key: &ObjectKey) -> bool {
+        match &self.cache {
+            Cache::Decoded(shared) => shared.newest(key).is_some(),
+            #[cfg(feature = "compact-cache")]
+            Cache::Compact(cache) => cache.shared.newest(key).is_some(),
+        }
+    }
+
+    pub(super) fn lookup(&self, namespace: Option<&str>, name: &str) -> Result<Option<Arc<K>>, Undecodable> {
+        match &self.cache {
+            Cache::Decoded(shared) => Ok(shared.lookup(namespace, name)),
+            #[cfg(feature = "compact-cache")]
+            Cache::Compact(cache) => cache.decode_found(cache.shared.lookup(namespace, name)),
+        }
     }
 
     /// All objects, in no particular order. O(n).
     #[must_use]
     pub fn state(&self) -> Vec<Arc<K>> {
-        self.shared.objects.read(|table| table.iter().cloned().collect())
+        self.snapshot().collect()
+    }
+
+    /// All objects of this time, each decoded when the iterator reaches it.
+    fn snapshot(&self) -> Box<dyn Iterator<Item = Arc<K>> + '_> {
+        match &self.cache {
+            Cache::Decoded(shared) => Box::new(shared.snapshot().into_iter()),
+            #[cfg(feature = "compact-cache")]
+            Cache::Compact(cache) => Box::new(cache.decode_all(cache.shared.snapshot())),
+        }
     }
 
     /// The objects for which `predicate` returns true, in no particular order. O(n).
@@ -129,7 +183,7 @@ where
     where
         P: Fn(&K) -> bool,
     {
-        self.state().into_iter().filter(|object| predicate(object)).collect()
+        self.snapshot().filter(|object| predicate(object)).collect()
     }
 
     /// The objects that have `key` in this index, in no particular order. O(number of results) if the index was declared with
@@ -140,10 +194,13 @@ where
         T: Borrow<Q> + Eq + Hash + Send + Sync + 'static,
         Q: Eq + Hash + ?Sized,
     {
-        let found = self.shared.objects.read(|table| {
-            table.indexed(index, key).map(|found| found.into_iter().flatten().cloned().collect())
-        });
-        found.unwrap_or_else(|| self.state_filter(|object| index.has(object, key)))
+        match &self.cache {
+            Cache::Decoded(shared) => shared
+                .indexed::<T, Q>(index.id(), key)
+                .unwrap_or_else(|| self.state_filter(|object| index.has(object, key))),
+            #[cfg(feature = "compact-cache")]
+            Cache::Compact(cache) => cache.by_index(index, key),
+        }
     }
 
     /// The objects with an owner reference to `owner`, in no particular order. O(number of results) if the store has an
@@ -168,9 +225,14 @@ where
     where
         K: ResourceExt,
     {
-        let indexed = self.shared.objects.read(|table| Some(table.candidates(selector)?.cloned().collect()));
-        let candidates: Vec<Arc<K>> = indexed.unwrap_or_else(|| self.state());
-        candidates.into_iter().filter(|object| selector.matches(object.labels())).collect()
+        match &self.cache {
+            Cache::Decoded(shared) => {
+                let candidates = shared.candidates(selector).into_iter();
+                candidates.filter(|object| selector.matches(object.labels())).collect()
+            }
+            #[cfg(feature = "compact-cache")]
+            Cache::Compact(cache) => cache.selected_by(selector),
+        }
     }
 
     /// Any object for which `predicate` returns true. O(n).
@@ -181,13 +243,13 @@ where
     where
         P: Fn(&K) -> bool,
     {
-        self.state().into_iter().find(|object| predicate(object))
+        self.snapshot().find(|object| predicate(object))
     }
 
     /// The number of objects.
     #[must_use]
     pub fn len(&self) -> usize {
-        self.shared.objects.read(IndexedTable::len)
+        self.cache.len()
     }
 
     /// Whether there are no objects.
@@ -202,23 +264,70 @@ where
         K: Send + Sync,
         T: Eq + Hash + Send + Sync + 'static,
     {
-        self.shared.pending_indexes.lock().push(Arc::new(index.clone()));
+        match &self.cache {
+            Cache::Decoded(shared) => shared.pending_indexes.lock().push(Arc::new(index.clone())),
+            #[cfg(feature = "compact-cache")]
+            Cache::Compact(cache) => cache.add_index(index),
+        }
     }
 
     pub(crate) fn dyntype(&self) -> &K::DynamicType {
-        &self.shared.dyntype
+        self.cache.dyntype()
     }
 
-    /// Whether readers see exactly this `Arc`.
+    /// Whether readers see exactly this `Arc`, which the writer has returned.
     pub(crate) fn contains(&self, object: &Arc<K>) -> bool {
-        self.shared
-            .objects
-            .read(|table| table.get_same_key(object).is_some_and(|visible| Arc::ptr_eq(visible, object)))
+        match &self.cache {
+            Cache::Decoded(shared) => shared.contains(object),
+            #[cfg(feature = "compact-cache")]
+            Cache::Compact(_) => false, // its writer returns no decoded objects
+        }
     }
 
     /// The keys of all objects.
     pub(crate) fn keys(&self) -> Vec<ObjectKey> {
-        self.shared.objects.read(|table| table.iter().map(|object| ObjectKey::of(&**object)).collect())
+        match &self.cache {
+            Cache::Decoded(shared) => shared.keys(),
+            #[cfg(feature = "compact-cache")]
+            Cache::Compact(cache) => cache.shared.keys(),
+        }
+    }
+}
+
+impl<K: 'static + Lookup> Cache<K> {
+    fn len(&self) -> usize {
+        match self {
+            Self::Decoded(shared) => shared.objects.read(IndexedTable::len),
+            #[cfg(feature = "compact-cache")]
+            Self::Compact(cache) => cache.shared.objects.read(IndexedTable::len),
+        }
+    }
+
+    #[cfg(test)]
+    pub(super) fn watermarks(&self) -> &SharedWatermarks {
+        match self {
+            Self::Decoded(shared) => &shared.watermarks,
+            #[cfg(feature = "compact-cache")]
+            Self::Compact(cache) => &cache.shared.watermarks,
+        }
+    }
+
+    fn dyntype(&self) -> &K::DynamicType {
+        match self {
+            Self::Decoded(shared) => &shared.dyntype,
+            #[cfg(feature = "compact-cache")]
+            Self::Compact(cache) => cache.dyntype(),
+        }
+    }
+}
+
+impl<K: 'static + Lookup> Clone for Cache<K> {
+    fn clone(&self) -> Self {
+        match self {
+            Self::Decoded(shared) => Self::Decoded(Arc::clone(shared)),
+            #[cfg(feature = "compact-cache")]
+            Self::Compact(cache) => Self::Compact(cache.clone()),
+        }
     }
 }
 
@@ -227,7 +336,7 @@ where
     K::DynamicType: Hash + Eq,
 {
     fn clone(&self) -> Self {
-        Self { shared: Arc::clone(&self.shared), ready: self.ready.clone() }
+        Self { cache: self.cache.clone(), ready: self.ready.clone() }
     }
 }
 
@@ -236,9 +345,9 @@ where
     K::DynamicType: Hash + Eq + fmt::Debug,
 {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (ready, objects) = (*self.ready.borrow(), self.shared.objects.read(IndexedTable::len));
+        let (ready, objects) = (*self.ready.borrow(), self.cache.len());
         f.debug_struct("Store")
-            .field("dyntype", &self.shared.dyntype)
+            .field("dyntype", self.cache.dyntype())
             .field("ready", &ready)
             .field("objects", &objects)
             .finish()

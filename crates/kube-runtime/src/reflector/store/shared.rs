@@ -1,17 +1,23 @@
 //! The state that a writer and its readers share.
 
-use super::watermarks::{Awaited, HighWatermarks, Visible};
+use super::watermarks::{Awaited, HighWatermarks, StartedWait, Visible};
 use crate::reflector::{
-    Lookup, ObjectKey, index::AnyIndex, indexed_table::IndexedTable, published::Published,
+    Lookup, ObjectKey,
+    inbox::Inbox,
+    index::{AnyIndex, IndexId},
+    indexed_table::IndexedTable,
+    published::Published,
+    subscribers::Subscribers,
 };
+use kube_core::Selector;
 use parking_lot::{Mutex, RwLock};
-use std::sync::Arc;
+use std::{borrow::Borrow, hash::Hash, sync::Arc};
 
 /// The shared state.
 ///
 /// No two locks are held at the same time, except `listed` or `watermarks` while `objects` is locked. No user code runs while a
 /// lock is held.
-pub(super) struct Shared<K: Lookup> {
+pub(in crate::reflector) struct Shared<K: Lookup> {
     pub(super) dyntype: K::DynamicType,
     /// The visible objects.
     pub(super) objects: Published<IndexedTable<K>, ObjectKey, Arc<K>>,
@@ -20,10 +26,89 @@ pub(super) struct Shared<K: Lookup> {
     /// The watermarks of the visible objects. Changed after `objects`, so that a woken task finds the object.
     pub(super) watermarks: Arc<SharedWatermarks>,
     /// Indexes that readers have declared, and that the writer has not added yet.
-    pub(super) pending_indexes: Mutex<Vec<Arc<dyn AnyIndex<K>>>>,
+    pub(in crate::reflector) pending_indexes: Mutex<Vec<Arc<dyn AnyIndex<K>>>>,
 }
 
 impl<K: Lookup + 'static> Shared<K> {
+    pub(super) fn new(dyntype: K::DynamicType, subscribers: Option<Subscribers<ObjectKey, Arc<K>>>) -> Self {
+        Self {
+            dyntype,
+            objects: Published::new(IndexedTable::default(), subscribers),
+            listed: RwLock::new(None),
+            watermarks: Arc::default(),
+            pending_indexes: Mutex::default(),
+        }
+    }
+
+    /// The visible object with this key, or the cluster-scoped one with this name.
+    pub(in crate::reflector) fn lookup(&self, namespace: Option<&str>, name: &str) -> Option<Arc<K>> {
+        self.objects.read(|table| table.get(namespace, name).or_else(|| table.get(None, name)).cloned())
+    }
+
+    /// The same, in the running list if that contains it.
+    pub(in crate::reflector) fn newest(&self, key: &ObjectKey) -> Option<Arc<K>> {
+        let (namespace, name) = (key.namespace.as_deref(), &*key.name);
+        let in_list =
+            |table: &IndexedTable<K>| table.get(namespace, name).or_else(|| table.get(None, name)).cloned();
+        let listed = self.listed.read().as_ref().and_then(in_list);
+        listed.or_else(|| self.lookup(namespace, name))
+    }
+
+    /// All visible objects, in no particular order.
+    pub(in crate::reflector) fn snapshot(&self) -> Vec<Arc<K>> {
+        self.objects.read(|table| table.iter().cloned().collect())
+    }
+
+    /// The keys of all visible objects.
+    pub(super) fn keys(&self) -> Vec<ObjectKey> {
+        self.objects.read(|table| table.iter().map(|object| ObjectKey::of(&**object)).collect())
+    }
+
+    /// Whether readers see exactly this `Arc`.
+    pub(in crate::reflector) fn contains(&self, object: &Arc<K>) -> bool {
+        self.objects
+            .read(|table| table.get_same_key(object).is_some_and(|visible| Arc::ptr_eq(visible, object)))
+    }
+
+    /// The visible objects that have this key in this index; `None` if the index was not declared.
+    pub(in crate::reflector) fn indexed<T, Q>(&self, index: &IndexId, key: &Q) -> Option<Vec<Arc<K>>>
+    where
+        T: Borrow<Q> + Eq + Hash + 'static,
+        Q: Eq + Hash + ?Sized,
+    {
+        self.objects.read(|table| {
+            let found = table.indexed::<T, Q>(index, key)?;
+            Some(found.into_iter().flatten().cloned().collect())
+        })
+    }
+
+    /// A superset of the visible objects that the selector matches.
+    pub(in crate::reflector) fn candidates(&self, selector: &Selector) -> Vec<Arc<K>> {
+        let indexed = self.objects.read(|table| Some(table.candidates(selector)?.cloned().collect()));
+        indexed.unwrap_or_else(|| self.snapshot())
+    }
+
+    /// A subscriber that starts with all visible objects; `None` if there can be no subscribers.
+    pub(super) fn subscribe(&self) -> Option<Arc<Inbox<ObjectKey, Arc<K>>>> {
+        self.objects.subscribe(|table| {
+            let mut current: Vec<_> = table.iter().cloned().collect();
+            sort(&mut current);
+            current.into_iter().map(keyed)
+        })
+    }
+
+    /// The uid of the visible object with this key.
+    pub(super) fn uid_of(&self, key: &ObjectKey) -> Option<Box<str>> {
+        Some(self.lookup(key.namespace.as_deref(), &key.name)?.uid()?.as_ref().into())
+    }
+
+    /// Begins a wait for `awaited` of the object with this key.
+    pub(super) fn wait(&self, key: ObjectKey, awaited: Awaited) -> (Arc<SharedWatermarks>, StartedWait) {
+        let is_met = |key: &_, awaited: &_| self.is_met(key, awaited);
+        let wait = self.watermarks.change(|watermarks| watermarks.wait(key, awaited, is_met));
+        (Arc::clone(&self.watermarks), wait)
+    }
+
     /// Whether the visible state of the object ends a wait.
     pub(super) fn is_met(&self, key: &ObjectKey, awaited: &Awaited) -> bool {
         self.objects.read(|table| match table.get(key.namespace.as_deref(), &key.name) {
@@ -66,7 +151,7 @@ pub(super) fn keyed<K: Lookup>(object: Arc<K>) -> (ObjectKey, Arc<K>) {
 }
 
 /// Whether uid and resourceVersion are the same.
-pub(super) fn same_state<K: Lookup>(one: &K, other: &K) -> bool {
+pub(in crate::reflector) fn same_state(one: &impl Lookup, other: &impl Lookup) -> bool {
     let version = one.resource_version();
     version.is_some() && version == other.resource_version() && one.uid() == other.uid()
 }

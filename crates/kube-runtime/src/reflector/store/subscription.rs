@@ -1,11 +1,12 @@
 //! Streams of the changes of a shared store, one for each subscriber.
 
-use super::{
-    reader::Store,
-    shared::{keyed, sort},
-};
+use super::reader::{Cache, Store};
+#[cfg(feature = "compact-cache")]
+use crate::reflector::compact::CompactObject;
 use crate::reflector::{Lookup, ObjectKey, inbox::Inbox};
 use futures::Stream;
+#[cfg(feature = "compact-cache")]
+use std::task::ready;
 use std::{
     fmt,
     hash::Hash,
@@ -27,7 +28,14 @@ where
     K::DynamicType: Eq + Hash + Clone,
 {
     reader: Store<K>,
-    inbox: Arc<Inbox<ObjectKey, Arc<K>>>,
+    inbox: Pending<K>,
+}
+
+/// The pending objects, as the cache keeps them.
+enum Pending<K: Lookup> {
+    Decoded(Arc<Inbox<ObjectKey, Arc<K>>>),
+    #[cfg(feature = "compact-cache")]
+    Compact(Arc<Inbox<ObjectKey, Arc<CompactObject>>>),
 }
 
 impl<K> ReflectHandle<K>
@@ -50,7 +58,19 @@ where
     type Item = Arc<K>;
 
     fn poll_next(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
-        self.inbox.poll_take(cx)
+        match (&self.inbox, &self.reader.cache) {
+            (Pending::Decoded(inbox), _) => inbox.poll_take(cx),
+            #[cfg(feature = "compact-cache")]
+            (Pending::Compact(inbox), Cache::Compact(cache)) => loop {
+                match ready!(inbox.poll_take(cx)).map(|object| cache.decode(&object)) {
+                    Some(Ok(object)) => return Poll::Ready(Some(object)),
+                    Some(Err(_)) => {} // it was logged
+                    None => return Poll::Ready(None),
+                }
+            },
+            #[cfg(feature = "compact-cache")]
+            (Pending::Compact(_), Cache::Decoded(_)) => unreachable!("invariant: both are of one store"),
+        }
     }
 }
 
@@ -60,7 +80,17 @@ where
     K::DynamicType: Eq + Hash + Clone,
 {
     fn clone(&self) -> Self {
-        let inbox = self.reader.shared.objects.fork(&self.inbox);
+        let inbox = match (&self.inbox, &self.reader.cache) {
+            (Pending::Decoded(inbox), Cache::Decoded(shared)) => {
+                shared.objects.fork(inbox).map(Pending::Decoded)
+            }
+            #[cfg(feature = "compact-cache")]
+            (Pending::Compact(inbox), Cache::Compact(cache)) => {
+                cache.shared.objects.fork(inbox).map(Pending::Compact)
+            }
+            #[cfg(feature = "compact-cache")]
+            _ => None,
+        };
         Self {
             reader: self.reader.clone(),
             inbox: inbox.expect("invariant: a handle exists only for a shared store"),
@@ -74,7 +104,12 @@ where
     K::DynamicType: Eq + Hash + Clone,
 {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("ReflectHandle").field("waiting", &self.inbox.len()).finish_non_exhaustive()
+        let waiting = match &self.inbox {
+            Pending::Decoded(inbox) => inbox.len(),
+            #[cfg(feature = "compact-cache")]
+            Pending::Compact(inbox) => inbox.len(),
+        };
+        f.debug_struct("ReflectHandle").field("waiting", &waiting).finish_non_exhaustive()
     }
 }
 
@@ -102,11 +137,11 @@ where
     /// ```
     #[must_use]
     pub fn subscribe(&self) -> Option<ReflectHandle<K>> {
-        let inbox = self.shared.objects.subscribe(|table| {
-            let mut current: Vec<_> = table.iter().cloned().collect();
-            sort(&mut current);
-            current.into_iter().map(keyed)
-        });
+        let inbox = match &self.cache {
+            Cache::Decoded(shared) => shared.subscribe().map(Pending::Decoded),
+            #[cfg(feature = "compact-cache")]
+            Cache::Compact(cache) => cache.shared.subscribe().map(Pending::Compact),
+        };
         inbox.map(|inbox| ReflectHandle { reader: self.clone(), inbox })
     }
 }

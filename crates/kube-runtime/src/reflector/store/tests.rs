@@ -238,8 +238,9 @@ fn an_unshared_store_cannot_be_subscribed_to() {
 fn newest_returns_the_state_of_the_running_list() {
     let (store, mut writer) = filled([Event::Init, Event::InitApply(object("a", "1")), Event::InitDone]);
     let named = |name| ObjectKey::of(&object(name, "0"));
-    let version =
-        |name| store.newest(&named(name)).and_then(|object| object.metadata.resource_version.clone());
+    let version = |name| {
+        store.newest(&named(name)).unwrap().and_then(|object| object.metadata.resource_version.clone())
+    };
     for event in [Event::Init, Event::InitApply(object("a", "2")), Event::InitApply(object("b", "2"))] {
         writer.apply_watcher_event(&event);
     }

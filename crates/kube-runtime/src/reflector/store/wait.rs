@@ -1,7 +1,7 @@
 //! Waiting until a write is visible in a store.
 
 use super::{
-    reader::{Store, WriterDropped},
+    reader::{Cache, Store, Undecodable, WriterDropped},
     shared::SharedWatermarks,
     watermarks::{Awaited, NoWait, WaiterId},
 };
@@ -35,6 +35,9 @@ pub enum WaitForError {
         /// The namespace of the object.
         namespace: String,
     },
+    /// The state is in the store, which is a compact cache, but cannot be decoded.
+    #[error("the awaited state cannot be read: {0}")]
+    Undecodable(#[from] Undecodable),
 }
 
 impl<K: 'static + Clone + Lookup> Store<K>
@@ -118,15 +121,17 @@ where
         let was_visible = uid.is_some() && self.uid_of(&key) == uid;
         self.wait_until(key.clone(), Awaited::State { uid, version: version.as_ref().into(), was_visible })
             .await?;
-        Ok(self.lookup(key.namespace.as_deref(), &key.name))
+        Ok(self.lookup(key.namespace.as_deref(), &key.name)?)
     }
 
     /// Waits for `awaited` of the object with this key.
     pub(crate) fn wait_until(&self, key: ObjectKey, awaited: Awaited) -> StoreWait {
         let namespace = key.namespace.as_deref().unwrap_or_default().to_owned();
-        let watermarks = Arc::clone(&self.shared.watermarks);
-        let is_met = |key: &_, awaited: &_| self.shared.is_met(key, awaited);
-        let wait = watermarks.change(|watermarks| watermarks.wait(key, awaited, is_met));
+        let (watermarks, wait) = match &self.cache {
+            Cache::Decoded(shared) => shared.wait(key, awaited),
+            #[cfg(feature = "compact-cache")]
+            Cache::Compact(cache) => cache.shared.wait(key, awaited),
+        };
         let state = match wait {
             Ok((id, done)) => WaitState::Parked(Parked { watermarks, id, done }),
             Err(NoWait::AlreadyMet) => WaitState::Over(Ok(())),
@@ -137,8 +142,11 @@ where
     }
 
     fn uid_of(&self, key: &ObjectKey) -> Option<Box<str>> {
-        let object = self.lookup(key.namespace.as_deref(), &key.name)?;
-        Some(object.uid()?.as_ref().into())
+        match &self.cache {
+            Cache::Decoded(shared) => shared.uid_of(key),
+            #[cfg(feature = "compact-cache")]
+            Cache::Compact(cache) => cache.shared.uid_of(key),
+        }
     }
 }
 

@@ -120,12 +120,12 @@ fn a_dropped_or_failed_wait_is_removed() {
     let mut abandoned = wait(&store, "a", "9");
     assert_eq!(outcome(&mut abandoned), Err("waits"));
     drop(abandoned);
-    assert!(store.shared.watermarks.change(|watermarks| watermarks.has_no_waiters()));
+    assert!(store.cache.watermarks().change(|watermarks| watermarks.has_no_waiters()));
     let waiting = wait(&store, "a", "9");
     drop(writer);
     let error = waiting.now_or_never().unwrap().unwrap_err();
     assert!(matches!(error, WaitForError::WriterDropped(_)), "{error}");
-    assert!(store.shared.watermarks.change(|watermarks| watermarks.has_no_waiters()));
+    assert!(store.cache.watermarks().change(|watermarks| watermarks.has_no_waiters()));
 }
 
 #[test]
@@ -156,7 +156,7 @@ struct LockRecorder {
 
 impl Wake for LockRecorder {
     fn wake(self: Arc<Self>) {
-        self.locked.lock().push(self.store.shared.watermarks.is_locked());
+        self.locked.lock().push(self.store.cache.watermarks().is_locked());
     }
 }
 

@@ -86,6 +86,9 @@ pub(super) struct WaiterId {
     number: u64,
 }
 
+/// A wait and what ends it.
+pub(super) type StartedWait = Result<(WaiterId, oneshot::Receiver<()>), NoWait>;
+
 /// Why no wait begins.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum NoWait {
@@ -256,7 +259,7 @@ impl HighWatermarks {
         key: ObjectKey,
         awaited: Awaited,
         is_met: impl FnOnce(&ObjectKey, &Awaited) -> bool,
-    ) -> Result<(WaiterId, oneshot::Receiver<()>), NoWait> {
+    ) -> StartedWait {
         let closed = self.closed;
         let number = self.last_waiter + 1;
         let namespace = key.namespace.as_deref().unwrap_or_default();

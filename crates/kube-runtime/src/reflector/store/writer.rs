@@ -1,21 +1,20 @@
 //! Filling a store.
 
 use super::{
-    reader::Store,
+    reader::{Cache, Store},
     shared::{Shared, SharedWatermarks, keyed, same_state, sort},
     subscription::ReflectHandle,
     watermarks::{ListVersion, Visible},
     writer_indexes::{IndexPanic, WriterIndexes},
 };
+#[cfg(feature = "compact-cache")]
+use crate::reflector::compact::CompactCache;
 use crate::{
-    reflector::{
-        Index, Lookup, ObjectKey, indexed_table::IndexedTable, published::Published, subscribers::Subscribers,
-    },
+    reflector::{Index, Lookup, ObjectKey, indexed_table::IndexedTable, subscribers::Subscribers},
     version::parse,
     watcher::{self, CollectionEvent, Event, UndecodableObject},
 };
 use ahash::AHashSet;
-use parking_lot::{Mutex, RwLock};
 use std::{borrow::Cow, fmt, hash::Hash, sync::Arc};
 use tokio::sync::watch;
 
@@ -76,7 +75,7 @@ pub struct Writer<K: 'static + Lookup + Clone>
 where
     K::DynamicType: Eq + Hash + Clone,
 {
-    pub(super) reader: Store<K>,
+    pub(super) shared: Arc<Shared<K>>,
     ready: watch::Sender<bool>,
     pub(super) indexes: WriterIndexes<K>,
     running_list: Option<RunningList>,
@@ -106,18 +105,9 @@ where
     }
 
     fn with(dyntype: K::DynamicType, subscribers: Option<Subscribers<ObjectKey, Arc<K>>>) -> Self {
-        let (ready, is_ready) = watch::channel(false);
-        let shared = Shared {
-            dyntype,
-            objects: Published::new(IndexedTable::default(), subscribers),
-            listed: RwLock::new(None),
-            watermarks: Arc::default(),
-            pending_indexes: Mutex::default(),
-        };
-        let reader = Store { shared: Arc::new(shared), ready: is_ready };
         Self {
-            reader,
-            ready,
+            shared: Arc::new(Shared::new(dyntype, subscribers)),
+            ready: watch::Sender::new(false),
             indexes: WriterIndexes::default(),
             running_list: None,
             outdated: AHashSet::new(),
@@ -134,7 +124,7 @@ where
         K: Send + Sync,
         T: Eq + Hash + Send + Sync + 'static,
     {
-        self.reader.add_index(index);
+        self.shared.pending_indexes.lock().push(Arc::new(index.clone()));
         self.add_pending_indexes();
         self
     }
@@ -142,7 +132,17 @@ where
     /// A store that reads this cache.
     #[must_use]
     pub fn as_reader(&self) -> Store<K> {
-        self.reader.clone()
+        Store { cache: Cache::Decoded(Arc::clone(&self.shared)), ready: self.ready.subscribe() }
+    }
+
+    /// A store that reads this cache, whose objects are those of another type in compact form.
+    #[cfg(feature = "compact-cache")]
+    pub(in crate::reflector) fn as_compact_reader<D>(&self, cache: CompactCache<D>) -> Store<D>
+    where
+        D: Lookup + 'static,
+        D::DynamicType: Eq + Hash,
+    {
+        Store { cache: Cache::Compact(cache), ready: self.ready.subscribe() }
     }
 
     /// A stream of the objects as they change; `None` if the cache is not shared.
@@ -150,7 +150,7 @@ where
     /// A subscriber starts with all current objects. A slow subscriber receives only the newest state of each object: its queue
     /// holds at most one state per object, and it does not block the writer or other subscribers.
     pub fn subscribe(&self) -> Option<ReflectHandle<K>> {
-        self.reader.subscribe()
+        self.as_reader().subscribe()
     }
 
     /// Applies an event to the cache. See [`Event`] for the meaning of each variant.
@@ -249,6 +249,11 @@ where
         error.undecodable().filter_map(|object| self.undecodable(object)).collect()
     }
 
+    /// The newest state of the object, also from the running list.
+    pub(in crate::reflector) fn newest(&self, key: &ObjectKey) -> Option<Arc<K>> {
+        self.shared.newest(key)
+    }
+
     /// The panics of index functions since the last call.
     pub(crate) fn take_index_panics(&mut self) -> Vec<IndexPanic> {
         self.indexes.take_panics()
@@ -289,21 +294,22 @@ where
         removed
     }
 
-    pub(super) fn shared(&self) -> &Shared<K> {
-        &self.reader.shared
+    pub(in crate::reflector) fn shared(&self) -> &Arc<Shared<K>> {
+        &self.shared
     }
 
     pub(super) fn watermarks(&self) -> &SharedWatermarks {
-        &self.reader.shared.watermarks
+        &self.shared.watermarks
     }
 
     fn add_pending_indexes(&mut self) {
-        self.indexes.add_pending(&self.reader.shared);
+        self.indexes.add_pending(&self.shared);
     }
 
     fn start_list(&mut self) {
         self.add_pending_indexes();
-        let empty = IndexedTable::with_capacity(self.reader.len(), self.indexes.declared());
+        let empty =
+            IndexedTable::with_capacity(self.shared.objects.read(IndexedTable::len), self.indexes.declared());
         let abandoned = self.shared().listed.write().replace(empty);
         drop(abandoned);
         self.running_list = Some(RunningList::default());
@@ -341,7 +347,7 @@ where
         };
         shared.objects.publish(changed.into_iter().map(keyed));
         if self.running_list.take().is_some() {
-            let shared = &self.reader.shared;
+            let shared = &self.shared;
             self.outdated.retain(|key| {
                 shared.objects.read(|table| table.get(key.namespace.as_deref(), &key.name).is_some())
             });
@@ -459,8 +465,8 @@ where
     K::DynamicType: Eq + Hash + Clone,
 {
     fn drop(&mut self) {
-        self.reader.shared.objects.close();
-        self.reader.shared.watermarks.change(|watermarks| watermarks.close());
+        self.shared.objects.close();
+        self.shared.watermarks.change(|watermarks| watermarks.close());
     }
 }
 
@@ -479,7 +485,7 @@ where
     K::DynamicType: Eq + Hash + Clone + fmt::Debug,
 {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Writer").field("store", &self.reader).finish_non_exhaustive()
+        f.debug_struct("Writer").field("store", &self.as_reader()).finish_non_exhaustive()
     }
 }
 

@@ -227,11 +227,23 @@ fn main_source(
         }
         2 => {
             context.record("a controller of two namespaces");
-            let main = Controller::for_namespaces(client.clone(), NAMESPACES, watch(rng));
+            let main = Controller::for_namespaces(client.clone(), NAMESPACES, own_watch(context, rng));
             (main, 2, stream::pending().boxed())
         }
-        _ => (Controller::new(api, watch(rng)), 1, stream::pending().boxed()),
+        _ => (Controller::new(api, own_watch(context, rng)), 1, stream::pending().boxed()),
     }
+}
+
+/// The watch of a controller's own objects, with either kind of cache.
+fn own_watch(context: &Context, rng: &mut Rng) -> watcher::Config {
+    let (config, compact) = (watch(rng), rng.one_in(3));
+    #[cfg(feature = "compact-cache")]
+    if compact {
+        context.record("its cache is compact");
+        return config.compact_cache();
+    }
+    let _ = (context, compact);
+    config
 }
 
 /// Adds one of four relations to children. Returns also the number of their namespaces.

@@ -1,0 +1,116 @@
+//! From kept objects to decoded ones.
+
+use super::object::CompactObject;
+use crate::reflector::{Lookup, ObjectKey, store::Undecodable};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+use kube_client::client::{Prune, decode_object};
+use kube_core::{Resource, TypeMeta, error_boundary::InvalidObject, object::DefaultTypes};
+use quick_cache::{Weighter, sync::Cache};
+use serde::{Deserialize, de::DeserializeOwned};
+use std::sync::{Arc, OnceLock};
+
+/// The memory of the objects that stay decoded.
+const RECENT_BYTES: u64 = 16 << 20;
+/// How many they are about.
+const RECENT_OBJECTS: usize = 1024;
+/// The memory of a typed object, as a multiple of its JSON.
+const DECODED_RATIO: u64 = 2;
+
+type Decode<K> = fn(&[u8], &DefaultTypes, &Prune) -> Result<K, InvalidObject>;
+
+/// Decodes the objects of one cache. The recently used ones stay decoded.
+pub(crate) struct Decoder<K> {
+    /// Servers omit them in the items of a list.
+    types: DefaultTypes,
+    /// What is skipped, once the watch that fills the cache is known.
+    prune: OnceLock<Prune>,
+    decode: Decode<K>,
+    /// By the id of the kept object.
+    recent: Cache<u64, Recent<K>, Weight>,
+}
+
+struct Recent<K> {
+    object: Arc<K>,
+    weight: u64,
+}
+
+impl<K> Clone for Recent<K> {
+    fn clone(&self) -> Self {
+        Self { object: Arc::clone(&self.object), weight: self.weight }
+    }
+}
+
+#[derive(Clone)]
+struct Weight;
+
+impl<K> Weighter<u64, Recent<K>> for Weight {
+    fn weight(&self, _: &u64, recent: &Recent<K>) -> u64 {
+        recent.weight
+    }
+}
+
+impl<K> Decoder<K> {
+    pub(super) fn new(dyntype: &<K as Lookup>::DynamicType) -> Self
+    where
+        K: Resource + DeserializeOwned,
+    {
+        let list = if K::metadata_api() {
+            TypeMeta { api_version: "meta.k8s.io/v1".into(), kind: "PartialObjectMetadataList".into() }
+        } else {
+            let (api_version, kind) = (<K as Lookup>::api_version(dyntype), <K as Lookup>::kind(dyntype));
+            TypeMeta { api_version: api_version.into_owned(), kind: format!("{kind}List") }
+        };
+        let types = DefaultTypes::of_list(&list);
+        let recent = Cache::with_weighter(RECENT_OBJECTS, RECENT_BYTES, Weight);
+        Self { types, prune: OnceLock::new(), decode: decode_object::<K>, recent }
+    }
+
+    /// From now on, skips what `prune` skips.
+    pub(super) fn prune(&self, prune: Prune) {
+        self.prune.get_or_init(|| prune);
+    }
+
+    /// The decoded object. An error is logged.
+    pub(super) fn decode(&self, object: &CompactObject) -> Result<Arc<K>, Undecodable> {
+        if let Some(recent) = self.recent.get(&object.id()) {
+            return Ok(recent.object);
+        }
+        let json = object.json();
+        let decoded = match &json {
+            Some(json) => self.decode_json(json).map_err(|invalid| invalid.error),
+            None => Err("its compressed JSON is damaged".to_owned()),
+        };
+        let decoded = decoded.map_err(|error| {
+            let object = ObjectKey::of(object).to_string();
+            tracing::error!("object.ref" = %object, error, "an object in a compact cache cannot be decoded");
+            Undecodable { object: object.into(), error: error.into() }
+        })?;
+        self.add_recent(object, &decoded);
+        Ok(decoded)
+    }
+
+    /// Decodes an object before it is kept.
+    pub(super) fn decode_json(&self, json: &[u8]) -> Result<Arc<K>, InvalidObject> {
+        let prune = self.prune.get_or_init(Prune::default);
+        (self.decode)(json, &self.types, prune).map(Arc::new)
+    }
+
+    /// Keeps an object decoded for a while.
+    pub(super) fn add_recent(&self, object: &CompactObject, decoded: &Arc<K>) {
+        let weight = DECODED_RATIO * object.json_len() as u64;
+        self.recent.insert(object.id(), Recent { object: Arc::clone(decoded), weight });
+    }
+
+    /// The metadata, without the rest of the object. An error is logged.
+    pub(super) fn metadata(object: &CompactObject) -> Option<ObjectMeta> {
+        #[derive(Deserialize)]
+        struct Head {
+            #[serde(default)]
+            metadata: ObjectMeta,
+        }
+        let head = serde_json::from_slice::<Head>(&object.json()?);
+        head.inspect_err(|error| tracing::error!(%error, ?object, "its metadata cannot be decoded"))
+            .ok()
+            .map(|head| head.metadata)
+    }
+}

@@ -1,0 +1,206 @@
+//! Compression with a dictionary of objects of the same collection.
+
+use std::{cell::RefCell, sync::Arc};
+use zstd_safe::{CCtx, CDict, DCtx, DDict, compress_bound};
+
+/// Higher levels take longer and save little, because most of an object is in the dictionary.
+const LEVEL: i32 = 1;
+/// The most bytes of objects in a dictionary. With zstd's tables it takes about four times as much.
+const MAX_DICTIONARY: usize = 64 << 10;
+/// An object is a sample for the next dictionary if more than an eighth of it is left.
+const SAMPLE_RATIO: usize = 8;
+/// The text between two dictionaries: at least this, then as much as all text before, and at most [`MAX_INTERVAL`]. So dictionaries take a
+/// small part of the cache even if no dictionary fits its objects.
+const MIN_INTERVAL: usize = 4 << 10;
+const MAX_INTERVAL: usize = 64 << 20;
+/// A new dictionary is made if samples were at least this part of the text since the last one.
+const SAMPLE_SHARE: usize = 4;
+
+/// Objects in whose terms others are compressed: whole objects, one after the other.
+pub(super) struct Dictionary {
+    compression: CDict<'static>,
+    decompression: DDict<'static>,
+}
+
+impl Dictionary {
+    fn new(content: &[u8]) -> Arc<Self> {
+        // Content that does not begin with zstd's magic number, as no JSON does, is taken as it is.
+        Arc::new(Self { compression: CDict::create(content, LEVEL), decompression: DDict::create(content) })
+    }
+}
+
+/// Compresses the objects of a collection, and learns its dictionary from them.
+///
+/// Objects that the present dictionary compresses badly are the samples for the next one. So it is made from the first objects, grows with
+/// the variety of the collection, and is renewed after the objects have changed. Kept objects hold the dictionary that they need.
+pub(super) struct Compressor {
+    context: CCtx<'static>,
+    dictionary: Option<Arc<Dictionary>>,
+    /// The samples in the present dictionary.
+    content: Vec<u8>,
+    /// The last samples since.
+    samples: Vec<u8>,
+    /// The bytes of all text, of the text since the present dictionary, and of the samples in that.
+    total: usize,
+    recent: usize,
+    sampled: usize,
+    /// The compressed bytes of one object.
+    output: Vec<u8>,
+}
+
+impl Default for Compressor {
+    fn default() -> Self {
+        Self {
+            context: CCtx::create(),
+            dictionary: None,
+            content: Vec::new(),
+            samples: Vec::new(),
+            total: 0,
+            recent: 0,
+            sampled: 0,
+            output: Vec::new(),
+        }
+    }
+}
+
+impl Compressor {
+    /// The compressed text, and the dictionary that its decompression needs.
+    pub(super) fn compress(&mut self, text: &str) -> (&[u8], Option<Arc<Dictionary>>) {
+        let dictionary = self.dictionary.clone();
+        self.output.clear();
+        self.output.reserve(compress_bound(text.len()));
+        let compressed = match &dictionary {
+            Some(dictionary) => {
+                self.context.compress_using_cdict(&mut self.output, text.as_bytes(), &dictionary.compression)
+            }
+            None => self.context.compress(&mut self.output, text.as_bytes(), LEVEL),
+        };
+        compressed.expect("invariant: the output has room for any result");
+        self.total += text.len();
+        self.recent += text.len();
+        if self.output.len() > text.len() / SAMPLE_RATIO && text.len() <= MAX_DICTIONARY {
+            self.learn(text);
+        }
+        (&self.output, dictionary)
+    }
+
+    fn learn(&mut self, sample: &str) {
+        self.sampled += sample.len();
+        append(&mut self.samples, sample.as_bytes());
+        let interval = (self.total - self.recent).clamp(MIN_INTERVAL, MAX_INTERVAL);
+        if self.recent >= interval && self.sampled * SAMPLE_SHARE >= self.recent {
+            append(&mut self.content, &self.samples);
+            self.dictionary = Some(Dictionary::new(&self.content));
+            self.samples = Vec::new();
+            (self.recent, self.sampled) = (0, 0);
+        }
+    }
+}
+
+/// Appends samples, and removes the oldest ones if there is no room.
+fn append(samples: &mut Vec<u8>, new: &[u8]) {
+    let surplus = (samples.len() + new.len()).saturating_sub(MAX_DICTIONARY).min(samples.len());
+    samples.drain(..surplus);
+    samples.extend_from_slice(new);
+}
+
+thread_local! {
+    /// 96 KiB for each thread that reads compact caches.
+    static DECOMPRESSION: RefCell<DCtx<'static>> = RefCell::new(DCtx::create());
+}
+
+/// Decompresses to `length` bytes. `None` if `compressed` is not what [`Compressor::compress`] has returned with this dictionary.
+pub(super) fn decompress(
+    compressed: &[u8],
+    length: usize,
+    dictionary: Option<&Dictionary>,
+) -> Option<Vec<u8>> {
+    let mut output = Vec::with_capacity(length);
+    let decompressed = DECOMPRESSION.with_borrow_mut(|context| match dictionary {
+        Some(dictionary) => {
+            context.decompress_using_ddict(&mut output, compressed, &dictionary.decompression)
+        }
+        None => context.decompress(&mut output, compressed),
+    });
+    decompressed.ok().filter(|written| *written == length).map(|_| output)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// An object of one of `kinds` kinds that have little in common.
+    fn object(number: usize, kinds: usize) -> String {
+        let mut words = fastrand::Rng::with_seed((number % kinds) as u64);
+        let spec: Vec<String> = (0..60).map(|_| format!("{:x}", words.u64(..))).collect();
+        format!(r#"{{"metadata":{{"name":"object-{number}"}},"spec":{spec:?}}}"#)
+    }
+
+    /// Compresses and decompresses the objects with these numbers. Returns the mean ratio of the last quarter.
+    fn ratio(compressor: &mut Compressor, numbers: std::ops::Range<usize>, kinds: usize) -> f64 {
+        let last_quarter = numbers.end - numbers.len() / 4;
+        let (mut before, mut after) = (0, 0);
+        for number in numbers {
+            let text = object(number, kinds);
+            let (compressed, dictionary) = compressor.compress(&text);
+            let restored = decompress(compressed, text.len(), dictionary.as_deref());
+            assert_eq!(restored.as_deref(), Some(text.as_bytes()));
+            if number >= last_quarter {
+                (before, after) = (before + text.len(), after + compressed.len());
+            }
+        }
+        before as f64 / after as f64
+    }
+
+    #[test]
+    fn the_dictionary_follows_the_variety_and_the_changes_of_a_collection() {
+        let mut compressor = Compressor::default();
+        assert!(ratio(&mut compressor, 0..40, 1) > 20.0, "equal objects");
+        assert!(ratio(&mut compressor, 0..400, 12) > 20.0, "a dozen kinds");
+        let dictionary = compressor.dictionary.clone().unwrap();
+        ratio(&mut compressor, 0..400, 12);
+        assert!(Arc::ptr_eq(&dictionary, compressor.dictionary.as_ref().unwrap()), "no reason for a new one");
+        let other = 1_000_003; // kinds that were never there
+        assert!(ratio(&mut compressor, other..other + 2000, 1_000_009) < 4.0);
+        assert!(!Arc::ptr_eq(&dictionary, compressor.dictionary.as_ref().unwrap()), "renewed");
+    }
+
+    #[test]
+    fn a_few_odd_objects_do_not_replace_the_dictionary() {
+        let mut compressor = Compressor::default();
+        ratio(&mut compressor, 0..100, 1);
+        let dictionary = compressor.dictionary.clone().unwrap();
+        for number in 0..1000 {
+            let kinds = if number % 50 == 0 { 1_000_003 } else { 1 };
+            ratio(&mut compressor, number..number + 1, kinds);
+        }
+        assert!(Arc::ptr_eq(&dictionary, compressor.dictionary.as_ref().unwrap()));
+    }
+
+    #[test]
+    fn without_likeness_the_dictionaries_are_few() {
+        let mut compressor = Compressor::default();
+        let mut dictionaries: Vec<Arc<Dictionary>> = Vec::new();
+        for number in 0..1000 {
+            ratio(&mut compressor, number..number + 1, 1_000_003);
+            if let Some(dictionary) = &compressor.dictionary
+                && !dictionaries.last().is_some_and(|last| Arc::ptr_eq(last, dictionary))
+            {
+                dictionaries.push(Arc::clone(dictionary));
+            }
+            assert!(compressor.content.len() <= MAX_DICTIONARY && compressor.samples.len() <= MAX_DICTIONARY);
+        }
+        // 1000 objects are about 2^8 times the first interval.
+        assert!((7..=10).contains(&dictionaries.len()), "{}", dictionaries.len());
+    }
+
+    #[test]
+    fn what_was_not_compressed_so_is_an_error() {
+        let mut compressor = Compressor::default();
+        let text = object(1, 1);
+        let (compressed, _) = compressor.compress(&text);
+        assert_eq!(decompress(compressed, text.len() - 1, None), None);
+        assert_eq!(decompress(&compressed[..9], text.len(), None), None);
+        assert_eq!(decompress(b"{}", 2, None), None);
+    }
+}

@@ -1,0 +1,196 @@
+//! Filling a compact cache.
+
+use super::{cache::CompactCache, dictionary::Compressor, object::CompactObject};
+use crate::{
+    reflector::{
+        Index, Lookup, ObjectKey, ObjectRef,
+        store::{Store, Writer, same_state, subscription::ReflectHandle},
+    },
+    watcher::{
+        self, CollectionEvent, Event, RawObject, RetryBackoff, UndecodableObject, raw_collection_events,
+    },
+};
+use futures::{Stream, StreamExt};
+use kube_client::{Api, client::Prune};
+use kube_core::Resource;
+use parking_lot::Mutex;
+use serde::de::DeserializeOwned;
+use std::{fmt, future::ready, hash::Hash, sync::Arc};
+
+/// A new store that keeps its objects compressed, and the writer that fills it.
+///
+/// For collections whose objects are many and read seldom. An object takes a twentieth to a fifth of its JSON and some hundred bytes, and
+/// is decoded when it is read. The objects that were used last stay decoded, in about 16 MiB.
+///
+/// ```
+/// use futures::TryStreamExt;
+/// use k8s_openapi::api::core::v1::ConfigMap;
+/// use kube_client::{Api, Client, api::PostParams};
+/// use kube_runtime::{reflector::{self, ObjectRef}, watcher};
+///
+/// # tokio::runtime::Builder::new_current_thread().enable_all().build()?.block_on(async {
+/// # let client = Client::new(kube_testserver::ApiServer::new(), "default");
+/// let maps: Api<ConfigMap> = Api::default_namespaced(client);
+/// let mut map = ConfigMap::default();
+/// map.metadata.name = Some("settings".into());
+/// maps.create(&PostParams::default(), &map).await?;
+///
+/// let (store, writer) = reflector::compact_store::<ConfigMap>();
+/// let mut events = Box::pin(writer.watch(maps, watcher::Config::default()));
+/// while !store.is_ready() {
+///     events.try_next().await?;
+/// }
+/// let map = store.try_get(&ObjectRef::new("settings").within("default"))?;
+/// assert!(map.is_some());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// # })?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// # What a read costs
+///
+/// | read | cost |
+/// |---|---|
+/// | [`get`](Store::get), [`try_get`](Store::try_get), [`wait_for`](Store::wait_for) | decompresses and decodes the object, unless it was used recently |
+/// | [`by_index`](Store::by_index), [`owned_by`](Store::owned_by) with a declared index, [`state_filter_selector`](Store::state_filter_selector) | the same for each result, not for other objects |
+/// | [`state`](Store::state), [`find`](Store::find), [`state_filter`](Store::state_filter) | decodes all objects, `find` up to the result |
+/// | [`len`](Store::len), readiness, the beginning and the end of a wait | nothing |
+/// | a declared [`Index::new`] | decodes each object that changes, before and after the change; [`Index::labels`] and [`Index::owners`] do not |
+///
+/// # Objects that cannot be decoded
+///
+/// An object that a watch reports as changed is decoded at once: if that fails it is an error of the stream, and its last readable state
+/// stays. The objects of a list are not decoded, so such an object is an error of its [`try_get`](Store::try_get), and in a controller of
+/// its reconcile. The other methods leave it out, with an error in the log.
+#[must_use]
+pub fn compact_store<K>() -> (Store<K>, CompactWriter<K>)
+where
+    K: Resource + Clone + DeserializeOwned + 'static,
+    K::DynamicType: Eq + Hash + Clone + Default,
+{
+    let writer = CompactWriter::new(K::DynamicType::default());
+    (writer.as_reader(), writer)
+}
+
+/// Fills a store that keeps its objects compressed. See [`compact_store`].
+pub struct CompactWriter<K: Lookup + 'static> {
+    writer: Writer<CompactObject>,
+    keeper: Keeper<K>,
+}
+
+impl<K> CompactWriter<K>
+where
+    K: Resource + Clone + DeserializeOwned + 'static,
+    K::DynamicType: Eq + Hash + Clone,
+{
+    /// The writer of a new cache for a kind known only at run time.
+    pub fn new(dyntype: K::DynamicType) -> Self {
+        let writer = Writer::<CompactObject>::new_shared(0, ());
+        let cache = CompactCache::new(writer.shared(), dyntype);
+        Self { writer, keeper: Keeper { cache, compressor: Arc::default() } }
+    }
+
+    /// Declares an index, so that [`Store::by_index`] needs no scan of all objects.
+    #[must_use]
+    pub fn with_index<T>(self, index: &Index<K, T>) -> Self
+    where
+        K: Send + Sync,
+        T: Eq + Hash + Send + Sync + 'static,
+    {
+        self.keeper.cache.add_index(index);
+        self
+    }
+
+    /// A store that reads this cache.
+    #[must_use]
+    pub fn as_reader(&self) -> Store<K> {
+        self.writer.as_compact_reader(self.keeper.cache.clone())
+    }
+
+    /// A stream of the objects as they change, each decoded when it is polled for. See [`Writer::subscribe`].
+    ///
+    /// Objects that cannot be decoded are left out, with an error in the log.
+    #[must_use]
+    pub fn subscribe(&self) -> ReflectHandle<K> {
+        self.as_reader().subscribe().expect("invariant: a compact cache is shared")
+    }
+
+    /// Watches the objects of `api` that `config` selects, and fills the store. The items are the events of a
+    /// [`watcher`](fn@crate::watcher) without the objects, which are in the store.
+    ///
+    /// The store changes when the stream is polled, before the stream returns the event. The watch retries failures by itself, with
+    /// backoff, and the stream never ends.
+    pub fn watch(
+        self,
+        api: Api<K>,
+        config: watcher::Config,
+    ) -> impl Stream<Item = watcher::Result<Event<ObjectRef<K>>>> + Send
+    where
+        K: fmt::Debug + Send + Sync,
+        K::DynamicType: Send + Sync,
+    {
+        let (mut writer, keeper) = self.into_parts(api.pruned().clone().and(&config.pruned()));
+        let dyntype = keeper.cache.dyntype().clone();
+        raw_collection_events(api, config, RetryBackoff::built_in().into()).filter_map(move |item| {
+            let event = item.map(|event| writer.apply_collection_event(keeper.keep(event)));
+            drop(writer.take_index_panics()); // they were logged
+            let reference = |object: Arc<CompactObject>| ObjectKey::of(&*object).to_ref(dyntype.clone());
+            ready(match event {
+                Ok(event) => event.into_public().map(|event| event.map(|event| event.map(reference))),
+                Err(error) => Some(Err(error)),
+            })
+        })
+    }
+
+    /// The writer of the kept objects, and what makes them of the received ones. Fields in `prune` are skipped when objects are decoded.
+    pub(crate) fn into_parts(self, prune: Prune) -> (Writer<CompactObject>, Keeper<K>) {
+        self.keeper.cache.decoder.prune(prune);
+        (self.writer, self.keeper)
+    }
+}
+
+impl<K: Lookup + 'static> fmt::Debug for CompactWriter<K> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("CompactWriter").field("writer", &self.writer).finish_non_exhaustive()
+    }
+}
+
+/// Makes kept objects of received ones.
+pub(crate) struct Keeper<K: Lookup> {
+    pub(crate) cache: CompactCache<K>,
+    compressor: Arc<Mutex<Compressor>>,
+}
+
+impl<K: Lookup> Clone for Keeper<K> {
+    fn clone(&self) -> Self {
+        Self { cache: self.cache.clone(), compressor: Arc::clone(&self.compressor) }
+    }
+}
+
+impl<K: Lookup + 'static> Keeper<K> {
+    /// The event with the object as it is kept. A changed object is decoded, because it is likely to be read soon; if that fails, the event
+    /// is [`Undecodable`](CollectionEvent::Undecodable).
+    pub(crate) fn keep(&self, event: CollectionEvent<RawObject>) -> CollectionEvent<CompactObject> {
+        let CollectionEvent::Apply(object) = event else {
+            return event.map(|object| self.keep_object(&object));
+        };
+        match self.cache.decoder.decode_json(object.json().as_bytes()) {
+            Ok(decoded) => {
+                let kept = self.keep_object(&object);
+                self.cache.decoder.add_recent(&kept, &decoded);
+                CollectionEvent::Apply(kept)
+            }
+            Err(invalid) => CollectionEvent::Undecodable(UndecodableObject::new(invalid, false)),
+        }
+    }
+
+    /// An object that a relist repeats unchanged is not compressed again.
+    fn keep_object(&self, object: &RawObject) -> CompactObject {
+        let (namespace, name) = (Lookup::namespace(object), Lookup::name(object).unwrap_or_default());
+        let kept = self.cache.shared.lookup(namespace.as_deref(), &name);
+        match kept.filter(|kept| same_state(&**kept, object)) {
+            Some(kept) => (*kept).clone(),
+            None => CompactObject::new(object, &mut self.compressor.lock()),
+        }
+    }
+}
