@@ -17,6 +17,7 @@
 //! | `oidc` | credentials by OpenID Connect with refresh tokens | |
 //! | `oauth` | Google's default credentials | |
 //! | `runtime` | the module `runtime`: watchers, caches, controllers | |
+//! | `compact-cache` | caches that keep objects compressed (`runtime::reflector::compact_store`); compiles zstd's C library | |
 //! | `derive` | the derive macros `CustomResource`, `KubeSchema`, `Resource` | |
 //! | `ws` | `Api::exec`, `Api::attach`, `Api::portforward`, ephemeral containers, `Client::connect` | |
 //! | `kubelet-debug` | `Client::kubelet_node_exec` and the like: a kubelet without the API server; enables `ws` | |

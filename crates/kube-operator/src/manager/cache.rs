@@ -63,6 +63,7 @@ struct Cache {
     collection: String,
     /// What is skipped of the objects.
     prune: Prune,
+    compact: bool,
     /// A `Store`, whose type tells whether the objects have the type in question.
     store: Box<dyn Any + Send + Sync>,
 }
@@ -81,25 +82,19 @@ impl Caches {
         }
         let collection = collection(&api, &config);
         let name = free_name(&caches, &collection);
-        let (store, writer) = store_shared::<K>(QUEUE);
+        let (client, prune, compact) = (api.clone().into_client(), prune(&api, &config), is_compact(&config));
+        let (store, fill) = make(Arc::clone(&name), api, config);
         let filled = store.clone();
         let ready = move || filled.is_ready().then_some(()).ok_or("the cache is not in sync");
         self.health.add(Probe::Ready, Check::new(&*name, ready));
-        let client = api.clone().into_client();
+        let store_of_type = Box::new(store.clone());
         caches.push(Cache {
             name: Arc::clone(&name),
             client,
             collection,
-            prune: prune(&api, &config),
-            store: Box::new(store.clone()),
-        });
-        drop(caches);
-        let (mut writer, filled_name) = (Some(writer), Arc::clone(&name));
-        let fill = Component::new(move |stop| {
-            let events = writer
-                .take()
-                .map(|writer| watcher(api.clone(), config.clone()).default_backoff().reflect_shared(writer));
-            fill(Arc::clone(&filled_name), events, stop)
+            prune,
+            compact,
+            store: store_of_type,
         });
         (store, Some((name, fill)))
     }
@@ -122,6 +117,38 @@ impl Caches {
     fn lock(&self) -> MutexGuard<'_, Vec<Cache>> {
         self.caches.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// A store, and the component that fills it.
+fn make<K: Cached>(name: Arc<str>, api: Api<K>, config: watcher::Config) -> (Store<K>, Component) {
+    #[cfg(feature = "compact-cache")]
+    if config.compact_cache {
+        let (store, writer) = kube_runtime::reflector::compact_store::<K>();
+        let mut writer = Some(writer);
+        let component = Component::new(move |stop| {
+            let events = writer.take().map(|writer| writer.watch(api.clone(), config.clone()));
+            fill(Arc::clone(&name), events, stop)
+        });
+        return (store, component);
+    }
+    let (store, writer) = store_shared::<K>(QUEUE);
+    let mut writer = Some(writer);
+    let component = Component::new(move |stop| {
+        let events = writer.take();
+        let events = events
+            .map(|writer| watcher(api.clone(), config.clone()).default_backoff().reflect_shared(writer));
+        fill(Arc::clone(&name), events, stop)
+    });
+    (store, component)
+}
+
+/// Whether objects are kept compressed.
+fn is_compact(config: &watcher::Config) -> bool {
+    #[cfg(feature = "compact-cache")]
+    let compact = config.compact_cache;
+    #[cfg(not(feature = "compact-cache"))]
+    let (compact, _) = (false, config);
+    compact
 }
 
 /// Runs the watch of a cache. A component that is started again has no events.
@@ -153,7 +180,10 @@ fn find<'a, K: Cached>(
     let (client, collection, prune) =
         (api.clone().into_client(), collection(api, config), prune(api, config));
     let mut found = caches.iter().filter(|cache| {
-        cache.collection == collection && cache.prune == prune && cache.client.is_clone_of(&client)
+        cache.collection == collection
+            && cache.prune == prune
+            && cache.compact == is_compact(config)
+            && cache.client.is_clone_of(&client)
     });
     found.find_map(|cache| Some((&cache.name, cache.store.downcast_ref()?)))
 }

@@ -387,6 +387,26 @@ async fn caches_of_two_clusters_and_of_two_types_are_separate() {
     running.await.unwrap().unwrap();
 }
 
+#[cfg(feature = "compact-cache")]
+#[tokio::test(start_paused = true)]
+async fn compact_and_other_caches_of_one_collection_are_separate() {
+    let (_server, client) = server_with(&["a", "b"]).await;
+    let api = || Api::<ConfigMap>::default_namespaced(client.clone());
+    let mut manager = Manager::new(client.clone());
+    let decoded = manager.cache(api(), watcher::Config::default());
+    let compact = manager.cache(api(), watcher::Config::default().compact_cache());
+    let (stop, running) = run(manager);
+    sleep(seconds(5)).await;
+    assert!(!running.is_finished(), "{:?}", running.await);
+    assert_eq!((decoded.len(), compact.len()), (2, 2));
+    let name = kube_runtime::reflector::ObjectRef::new("a").within("default");
+    assert_eq!(compact.get(&name), decoded.get(&name));
+    let debug = format!("{compact:?}");
+    assert!(debug.contains("compact: true"), "{debug}");
+    stop.cancel();
+    running.await.unwrap().unwrap();
+}
+
 #[tokio::test(start_paused = true)]
 async fn readiness_waits_for_the_caches() {
     let (server, client) = server_with(&["a"]).await;

@@ -1,19 +1,23 @@
-//! The sources of a controller's own objects, kept in a compact cache.
+//! Sources of a controller whose objects are kept in compact caches.
 
 use super::{
     builder::{Controller, index_panicked},
     own_filter::OwnFilter,
+    related_watch::related_triggers,
     source::{MainFactory, TriggerStream},
+    trigger::owner_requests,
 };
 use crate::{
-    reflector::{CompactCache, CompactObject, CompactWriter, StoreChange, follow_namespaces, store::Store},
+    reflector::{
+        CompactCache, CompactObject, CompactWriter, Index, StoreChange, follow_namespaces, store::Store,
+    },
     watcher::{self, CollectionEvent, raw_collection_events},
 };
 use futures::{Stream, StreamExt, stream};
 use kube_client::Api;
-use kube_core::Resource;
+use kube_core::{PartialObjectMeta, Resource};
 use serde::de::DeserializeOwned;
-use std::{collections::BTreeSet, fmt::Debug, hash::Hash};
+use std::{collections::BTreeSet, fmt::Debug, hash::Hash, marker::PhantomData};
 
 impl<K> Controller<K>
 where
@@ -67,6 +71,58 @@ where
             compact_triggers(changes, cache, store, filter)
         });
         Self::with(main, reader, dyntype)
+    }
+
+    /// Like [`owns_with_store`](Self::owns_with_store), with a store that keeps the children compressed. See
+    /// [`compact_store`](crate::reflector::compact_store) for what a read costs. No child is decoded to find its owners.
+    ///
+    /// ```
+    /// use k8s_openapi::api::{apps::v1::Deployment, core::v1::ConfigMap};
+    /// use kube_client::{Api, Client};
+    /// use kube_runtime::{Controller, reflector::{self, Store}, watcher};
+    ///
+    /// fn with_deployments(client: Client) -> (Controller<ConfigMap>, Store<Deployment>) {
+    ///     let (deployments, writer) = reflector::compact_store();
+    ///     let controller = Controller::new(Api::all(client.clone()), watcher::Config::default())
+    ///         .owns_with_compact_store(Api::all(client), watcher::Config::default(), writer);
+    ///     (controller, deployments)
+    /// }
+    /// # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/doc/first_reconcile.rs"));
+    /// # fn main() { first_reconcile(|client| with_deployments(client).0); }
+    /// ```
+    #[must_use]
+    pub fn owns_with_compact_store<Child>(
+        mut self,
+        api: Api<Child>,
+        wc: watcher::Config,
+        writer: CompactWriter<Child>,
+    ) -> Self
+    where
+        Child: Clone + Resource + DeserializeOwned + Debug + Send + Sync + 'static,
+        Child::DynamicType: Debug + Eq + Hash + Clone,
+    {
+        let writer = writer.with_index(&Index::owners());
+        let (owner_type, dyntype) = (self.dyntype.clone(), self.dyntype.clone());
+        let child_type = writer.as_reader().dyntype().clone();
+        let related_type = child_type.clone();
+        let mapper =
+            move |child: PartialObjectMeta<Child>| Ok(owner_requests(&child, &owner_type, &child_type));
+        self.sources.add_watches(Box::new(move |settings| {
+            let (mut writer, keeper) = writer.into_parts(api.pruned().clone().and(&wc.pruned()));
+            let kind = Child::kind(&related_type).into_owned();
+            let events = settings.watch(api, &kind, |api, settings| raw_collection_events(api, wc, settings));
+            let stored = events.map(move |item| {
+                let event = item.map(|event| {
+                    let metadata = event.object().map(|child| child.meta().clone()).unwrap_or_default();
+                    let event = writer.apply_collection_event(keeper.keep(event));
+                    event.map(|_kept| PartialObjectMeta { types: None, metadata, _phantom: PhantomData })
+                });
+                drop(writer.take_index_panics()); // they were logged
+                event
+            });
+            related_triggers(vec![stored.boxed()], mapper, None, dyntype, related_type).boxed()
+        }));
+        self
     }
 }
 

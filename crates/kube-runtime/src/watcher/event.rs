@@ -71,6 +71,15 @@ impl<K> CollectionEvent<K> {
         }
     }
 
+    /// The object, deleted or not, if it could be read.
+    #[cfg(feature = "compact-cache")]
+    pub(crate) fn object(&self) -> Option<&K> {
+        match self {
+            Self::InitApply(object) | Self::Apply(object) | Self::Delete(object) => Some(object),
+            Self::Init | Self::Synced { .. } | Self::Progress { .. } | Self::Undecodable(_) => None,
+        }
+    }
+
     /// The public event, or an error; `None` for a bookmark.
     pub(crate) fn into_public(self) -> Option<Result<Event<K>>> {
         match self {

@@ -9,7 +9,7 @@ use std::{borrow::Cow, collections::BTreeMap};
 /// The JSON of an object, and the metadata by which a cache selects it.
 #[derive(Clone, Debug)]
 pub(crate) struct RawObject {
-    /// Name, namespace, uid, resourceVersion, labels, and the uids of the owners. Nothing else.
+    /// Name, namespace, uid, resourceVersion, labels and owners. Nothing else.
     metadata: ObjectMeta,
     json: Box<RawValue>,
 }
@@ -43,27 +43,18 @@ struct Selection {
     uid: Option<String>,
     resource_version: Option<String>,
     labels: Option<BTreeMap<String, String>>,
-    owner_references: Option<Vec<Owner>>,
-}
-
-#[derive(Deserialize)]
-struct Owner {
-    #[serde(default)]
-    uid: String,
+    owner_references: Option<Vec<OwnerReference>>,
 }
 
 impl From<Selection> for ObjectMeta {
     fn from(selection: Selection) -> Self {
-        let owner = |Owner { uid }| OwnerReference { uid, ..OwnerReference::default() };
         Self {
             name: selection.name,
             namespace: selection.namespace,
             uid: selection.uid,
             resource_version: selection.resource_version,
             labels: selection.labels,
-            owner_references: selection
-                .owner_references
-                .map(|owners| owners.into_iter().map(owner).collect()),
+            owner_references: selection.owner_references,
             ..Self::default()
         }
     }

@@ -317,6 +317,7 @@ impl WatchFacts {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use kube_core::params::{ListParams, WatchParams};
 
     fn listing() -> StepOutcome {
         StepOutcome { lists: true, ..StepOutcome::default() }
@@ -388,12 +389,52 @@ mod tests {
     }
 
     #[test]
+    fn a_step_measures_the_changes_since_the_one_before() {
+        let t = Instant::now();
+        let mut facts = WatchFacts::new(t);
+        let mut step = |received, outcome| {
+            let measured = facts.step(received, outcome, t);
+            (measured.objects, measured.event, measured.restarted, measured.relisted)
+        };
+        assert_eq!(step(Received::Page, StepOutcome { lists: true, ..synced(2) }), (2, None, false, false));
+        assert_eq!(step(Received::Opened, StepOutcome::default()), (0, None, false, false));
+        assert_eq!(step(Received::Added, StepOutcome::default()), (1, Some("added"), false, false));
+        assert_eq!(step(Received::Modified, StepOutcome::default()), (0, Some("modified"), false, false));
+        assert_eq!(step(Received::Bookmark, StepOutcome::default()), (0, Some("bookmark"), false, false));
+        assert_eq!(step(Received::Opened, StepOutcome::default()), (0, None, true, false));
+        assert_eq!(step(Received::Deleted, StepOutcome::default()), (-1, Some("deleted"), false, false));
+        assert_eq!(step(Received::Page, listing()), (0, None, false, true));
+        assert_eq!(step(Received::Page, synced(7)), (5, None, false, false));
+        assert_eq!(facts.objects_delta(4), -3);
+    }
+
+    #[test]
+    fn a_request_shows_what_it_is_for() {
+        let record = WatchRegistry::default().add("Pod", None);
+        let watch = |send_initial_events| {
+            Next::Watch(WatchParams { send_initial_events, ..WatchParams::default() }, String::new())
+        };
+        for (next, state) in [
+            (watch(false), WatchState::Connecting),
+            (watch(true), WatchState::Listing),
+            (Next::CheckVersion, WatchState::Connecting),
+            (Next::List(ListParams::default()), WatchState::Listing),
+            (Next::Read { idle_timeout: Duration::ZERO }, WatchState::Listing),
+        ] {
+            record.requesting(&next);
+            assert_eq!(record.facts().state, state, "{next:?}");
+        }
+    }
+
+    #[test]
     fn a_dropped_watch_leaves_the_registry() {
         let registry = Arc::new(WatchRegistry::default());
         let record = registry.add("Pod", Some("shop"));
         assert_eq!(registry.watches()[0].namespace.as_deref(), Some("shop"));
         drop(record);
         assert!(registry.watches().is_empty());
+        let _another = registry.add("Pod", Some("stage"));
+        assert_eq!(registry.watches.lock().len(), 1, "nothing is left of it");
     }
 
     #[test]

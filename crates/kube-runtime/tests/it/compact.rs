@@ -283,3 +283,32 @@ async fn a_controller_for_namespaces_may_keep_its_objects_compact() {
     assert_eq!(namespaces, ["shop", "stage"]);
     assert_eq!(store.len(), 2);
 }
+
+#[tokio::test(start_paused = true)]
+async fn owned_objects_may_be_kept_compact() {
+    let (_server, client) = server();
+    let (maps, secrets) = (config_maps(&client), Api::<Secret>::default_namespaced(client.clone()));
+    let owner = maps.add(named::<ConfigMap>("owner")).await;
+    secrets.add(owned::<Secret, _>("first", &owner)).await;
+    let (children, writer) = reflector::compact_store::<Secret>();
+    let output = Controller::new(maps.clone(), Config::default())
+        .owns_with_compact_store(secrets.clone(), Config::default(), writer)
+        .run(
+            async |owner: Arc<ConfigMap>, children: Arc<Store<Secret>>| {
+                assert!(!children.owned_by(&*owner).is_empty());
+                Ok::<_, Infallible>(Action::await_change())
+            },
+            wait_for_change,
+            Arc::new(children.clone()),
+        );
+    let mut output = Box::pin(output);
+    assert_eq!(expect_next(&mut output).await.unwrap().0.name, "owner");
+    secrets.add(owned::<Secret, _>("second", &owner)).await;
+    assert_eq!(expect_next(&mut output).await.unwrap().0.name, "owner");
+    let mut names: Vec<_> = children.owned_by(&owner).iter().map(|child| child.name_any()).collect();
+    names.sort();
+    assert_eq!(names, ["first", "second"]);
+    secrets.remove("first").await;
+    assert_eq!(expect_next(&mut output).await.unwrap().0.name, "owner");
+    assert_eq!(children.owned_by(&owner).len(), 1);
+}

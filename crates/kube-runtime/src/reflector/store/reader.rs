@@ -350,6 +350,7 @@ where
             .field("dyntype", self.cache.dyntype())
             .field("ready", &ready)
             .field("objects", &objects)
+            .field("compact", &!matches!(self.cache, Cache::Decoded(_)))
             .finish()
     }
 }

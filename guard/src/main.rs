@@ -1,0 +1,122 @@
+//! Does one operation a number of times, for `.ci/instructions`, which counts its instructions and allocations.
+//!
+//! `guard OPERATION COUNT` prints the number of allocations and their bytes. The difference between two counts is what the operations cost,
+//! without the preparation.
+
+#[path = "../../bench/src/server/pods.rs"]
+mod pods;
+mod server;
+
+use anyhow::Context;
+use futures::{StreamExt, TryStreamExt, stream};
+use k8s_openapi::api::core::v1::Pod;
+use kube::{
+    Api, Client,
+    api::ListParams,
+    runtime::{
+        Controller, WatchStreamExt,
+        controller::Action,
+        reflector::{self, ObjectRef, Store},
+        watcher::{self, Event, watcher},
+    },
+};
+use std::{convert::Infallible, env, future::ready, sync::Arc};
+
+/// What is counted.
+const OPERATIONS: [&str; 6] =
+    ["get", "list-item", "watch-event", "dispatch", "compact-fill", "compact-fill-and-get"];
+
+fn main() -> anyhow::Result<()> {
+    let mut args = env::args().skip(1);
+    let usage =
+        || format!("usage: guard OPERATION COUNT, where OPERATION is one of {}", OPERATIONS.join(", "));
+    let operation = args.next().with_context(usage)?;
+    let count: usize = args.next().and_then(|count| count.parse().ok()).with_context(usage)?;
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build()?;
+    let mut result = Ok(());
+    let counted = allocation_counter::measure(|| result = runtime.block_on(run(&operation, count)));
+    result?;
+    println!("{} {}", counted.count_total, counted.bytes_total);
+    Ok(())
+}
+
+async fn run(operation: &str, count: usize) -> anyhow::Result<()> {
+    let client = server::client(count);
+    let api: Api<Pod> = Api::default_namespaced(client.clone());
+    match operation {
+        "get" => {
+            for _ in 0..count {
+                api.get("pod").await?;
+            }
+        }
+        "list-item" => {
+            let list = api.list(&ListParams::default()).await?;
+            anyhow::ensure!(list.items.len() == count);
+        }
+        "watch-event" => watch_events(client, count).await?,
+        "dispatch" => dispatch(count).await?,
+        "compact-fill" => compact_fill(client, count).await.map(drop)?,
+        "compact-fill-and-get" => compact_get(client, count).await?,
+        _ => anyhow::bail!("unknown operation {operation:?}: expected one of {}", OPERATIONS.join(", ")),
+    }
+    Ok(())
+}
+
+/// Events of a watch, decoded and written to a store.
+async fn watch_events(client: Client, count: usize) -> anyhow::Result<()> {
+    let (store, writer) = reflector::store();
+    let config = watcher::Config::default().streaming_lists();
+    let events = watcher(Api::<Pod>::default_namespaced(client), config).reflect(writer);
+    let applied = events.try_take_while(|event| ready(Ok(!matches!(event, Event::InitDone))));
+    applied.try_for_each(|_| ready(Ok(()))).await?;
+    anyhow::ensure!(store.is_ready() && store.len() == count);
+    Ok(())
+}
+
+/// Reconciles of objects that are in the store, from the trigger to the end.
+async fn dispatch(count: usize) -> anyhow::Result<()> {
+    let (store, mut writer) = reflector::store();
+    let pods: Vec<Pod> = (0..count).map(small_pod).collect();
+    writer.apply_watcher_event(&Event::Init);
+    pods.iter().for_each(|pod| writer.apply_watcher_event(&Event::InitApply(pod.clone())));
+    writer.apply_watcher_event(&Event::InitDone);
+    let done = Controller::for_stream(stream::iter(pods.into_iter().map(Ok)), store)
+        .run(
+            async |_: Arc<Pod>, _| Ok::<_, Infallible>(Action::await_change()),
+            |_, _, _| Action::await_change(),
+            Arc::new(()),
+        )
+        .count()
+        .await;
+    anyhow::ensure!(done == count);
+    Ok(())
+}
+
+/// Objects of a list, written to a compact cache.
+async fn compact_fill(client: Client, count: usize) -> anyhow::Result<Store<Pod>> {
+    let (store, writer) = reflector::compact_store::<Pod>();
+    let mut events = Box::pin(writer.watch(Api::default_namespaced(client), watcher::Config::default()));
+    while !store.is_ready() {
+        events.try_next().await?;
+    }
+    anyhow::ensure!(store.len() == count);
+    Ok(store)
+}
+
+/// The same, and the first read of each.
+async fn compact_get(client: Client, count: usize) -> anyhow::Result<()> {
+    let store = compact_fill(client, count).await?;
+    for index in 0..count {
+        let name = format!("checkout-7c9d8f6b54-{index:05}");
+        anyhow::ensure!(store.try_get(&ObjectRef::new(&name).within("default"))?.is_some());
+    }
+    Ok(())
+}
+
+fn small_pod(index: usize) -> Pod {
+    let mut pod = Pod::default();
+    pod.metadata.name = Some(format!("pod-{index:06}"));
+    pod.metadata.namespace = Some("default".into());
+    pod.metadata.resource_version = Some(index.to_string());
+    pod
+}
