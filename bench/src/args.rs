@@ -13,10 +13,10 @@ separate process.
 usage: bench [TABLE...] [--rounds N] [--objects N]
 
 tables (default: all)
-  get        requests at 1, 16 and 64 in flight, over one connection and with default settings
+  get        requests at 1, 16, 64 and 256 in flight, the baseline over one HTTP/2 connection and with default settings
   list       decoding a list of Pods of 7.7 KB: time and peak RSS
   watch      decoding a watch of Pods of 7.7 KB
-  reflector  filling a store with Pods of 7.7 KB, and the relist after a 410
+  reflector  filling a store with Pods of 7.7 KB, by LIST and by a streaming list, and the relist after a 410
   dispatch   reconciling every ConfigMap once, with 0, 10 and 1000 ms of work
 
   --rounds N   rounds per table, each library once per round; default 5

@@ -41,14 +41,19 @@ impl Table {
                     |in_flight, one_connection| Case::Get { in_flight, requests: 20_000, one_connection };
                 [true, false]
                     .into_iter()
-                    .flat_map(|one_connection| [1, 16, 64].map(|in_flight| case(in_flight, one_connection)))
+                    .flat_map(|one_connection| {
+                        [1, 16, 64, 256].map(|in_flight| case(in_flight, one_connection))
+                    })
                     .collect()
             }
             Self::List => vec![Case::List { count, pruned: false }, Case::List { count, pruned: true }],
             Self::Watch => vec![Case::Watch { count }],
-            Self::Reflector => {
-                vec![Case::Reflector { count, pruned: false }, Case::Reflector { count, pruned: true }]
-            }
+            Self::Reflector => [false, true]
+                .into_iter()
+                .flat_map(|streaming| {
+                    [false, true].map(|pruned| Case::Reflector { count, pruned, streaming })
+                })
+                .collect(),
             Self::Dispatch => {
                 [0, 10, 1000].into_iter().map(|work_ms| Case::Dispatch { count, work_ms }).collect()
             }
@@ -71,7 +76,7 @@ pub(crate) struct Objects {
 /// One measurement.
 #[derive(Clone, Copy)]
 pub(crate) enum Case {
-    /// `one_connection`: over a single HTTP/2 connection.
+    /// `one_connection`: the baseline over a single HTTP/2 connection.
     Get {
         in_flight: usize,
         requests: usize,
@@ -85,9 +90,11 @@ pub(crate) enum Case {
     Watch {
         count: usize,
     },
+    /// `streaming`: by a streaming list.
     Reflector {
         count: usize,
         pruned: bool,
+        streaming: bool,
     },
     Dispatch {
         count: usize,
@@ -107,7 +114,9 @@ impl Case {
             }
             ("list", &[count, pruned]) => Ok(Self::List { count, pruned: pruned == 1 }),
             ("watch", &[count]) => Ok(Self::Watch { count }),
-            ("reflector", &[count, pruned]) => Ok(Self::Reflector { count, pruned: pruned == 1 }),
+            ("reflector", &[count, pruned, streaming]) => {
+                Ok(Self::Reflector { count, pruned: pruned == 1, streaming: streaming == 1 })
+            }
             ("dispatch", &[count, work_ms]) => Ok(Self::Dispatch { count, work_ms: u64::try_from(work_ms)? }),
             _ => anyhow::bail!("measure: unknown case {text:?}"),
         }
@@ -121,7 +130,9 @@ impl Case {
             }
             Self::List { count, pruned } => format!("list:{count}:{}", usize::from(pruned)),
             Self::Watch { count } => format!("watch:{count}"),
-            Self::Reflector { count, pruned } => format!("reflector:{count}:{}", usize::from(pruned)),
+            Self::Reflector { count, pruned, streaming } => {
+                format!("reflector:{count}:{}:{}", usize::from(pruned), usize::from(streaming))
+            }
             Self::Dispatch { count, work_ms } => format!("dispatch:{count}:{work_ms}"),
         }
     }
@@ -129,14 +140,19 @@ impl Case {
     pub(crate) fn title(self) -> String {
         match self {
             Self::Get { in_flight, one_connection: true, .. } => {
-                format!("`get`, {in_flight} in flight, one connection")
+                format!("`get`, {in_flight} in flight, baseline over one connection")
             }
             Self::Get { in_flight, one_connection: false, .. } => {
                 format!("`get`, {in_flight} in flight, default settings")
             }
             Self::List { count, pruned: false } => format!("list of {count} Pods"),
             Self::Watch { count } => format!("watch of {count} Pods"),
-            Self::Reflector { count, pruned: false } => format!("reflector of {count} Pods"),
+            Self::Reflector { count, pruned: false, streaming: false } => {
+                format!("reflector of {count} Pods")
+            }
+            Self::Reflector { count, pruned: false, streaming: true } => {
+                format!("reflector of {count} Pods, streaming list")
+            }
             Self::List { pruned: true, .. } | Self::Reflector { pruned: true, .. } => {
                 "same, without `managedFields`".to_owned()
             }

@@ -10,7 +10,7 @@ use kube::{Api, Client, Config, core};
 #[path = "workload/mod.rs"]
 pub(crate) mod workload;
 
-/// The default: all requests share one HTTP/2 connection.
+/// The default: HTTP/2, over one connection or, under load, a few.
 fn over_one_connection(config: Config) -> anyhow::Result<Client> {
     Ok(Client::try_from(config)?)
 }

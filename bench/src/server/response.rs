@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use bytes::Bytes;
-use futures::{FutureExt, StreamExt, stream};
+use futures::{FutureExt, Stream, StreamExt, stream};
 use http::{Request, Response, StatusCode};
 use http_body_util::combinators::UnsyncBoxBody;
 use http_body_util::{BodyExt, Full, StreamBody};
@@ -36,6 +36,9 @@ pub(super) fn respond(collection: &Arc<Collection>, request: &Request<Incoming>)
         }
         "/api/v1/namespaces/default/pods" | "/api/v1/namespaces/default/configmaps" => {
             match (query.get("watch"), query.get("resourceVersion")) {
+                (Some(_), _) if query.get("sendInitialEvents") == Some(&"true") => {
+                    streaming_list(Arc::clone(collection))
+                }
                 (Some(_), Some(&"1")) => replay(collection),
                 (Some(_), _) => until_expired(Arc::clone(collection)),
                 (None, _) => list(collection, &query),
@@ -70,8 +73,26 @@ fn replay(collection: &Collection) -> ResponseResult {
     response().body(StreamBody::new(frames).boxed_unsync())
 }
 
+/// A watch that sends every object, then the bookmark that completes a streaming list, and later expires with 410.
+fn streaming_list(collection: Arc<Collection>) -> ResponseResult {
+    let kind = collection.list_kind.trim_end_matches("List");
+    let end = format!(
+        r#"{{"type":"BOOKMARK","object":{{"kind":"{kind}","apiVersion":"v1","metadata":{{"resourceVersion":"900000","#
+    ) + r#""annotations":{"k8s.io/initial-events-end":"true"}}}}"#
+        + "\n";
+    let pieces = chunks(collection.events.clone()).chain([Bytes::from(end)]);
+    let frames = stream::iter(pieces.map(|piece| Ok(Frame::data(piece))));
+    response().body(StreamBody::new(frames.chain(expiry(collection))).boxed_unsync())
+}
+
 /// A watch that sends nothing until it expires with 410.
 fn until_expired(collection: Arc<Collection>) -> ResponseResult {
+    response().body(StreamBody::new(expiry(collection)).boxed_unsync())
+}
+
+fn expiry(
+    collection: Arc<Collection>,
+) -> impl Stream<Item = Result<Frame<Bytes>, Infallible>> + Send + 'static {
     const EXPIRED: &str = concat!(
         r#"{"type":"ERROR","object":{"kind":"Status","apiVersion":"v1","metadata":{},"status":"Failure","#,
         r#""message":"too old resource version: 900000 (900001)","reason":"Expired","code":410}}"#,
@@ -81,7 +102,7 @@ fn until_expired(collection: Arc<Collection>) -> ResponseResult {
         collection.expire.notified().await;
         Ok(Frame::data(Bytes::from_static(EXPIRED.as_bytes())))
     };
-    response().body(StreamBody::new(expired.into_stream()).boxed_unsync())
+    expired.into_stream()
 }
 
 fn response() -> http::response::Builder {

@@ -27,7 +27,9 @@ pub(crate) fn measure(case: Case, kubeconfig: &Path) -> anyhow::Result<Metrics> 
             Case::Get { in_flight, requests, .. } => get::measure(client, in_flight, requests).await,
             Case::List { count, pruned } => list::measure(client, count, pruned).await,
             Case::Watch { count } => watch::measure(client, count).await,
-            Case::Reflector { count, pruned } => reflector::measure(client, count, pruned).await,
+            Case::Reflector { count, pruned, streaming } => {
+                reflector::measure(client, count, pruned, streaming).await
+            }
             Case::Dispatch { count, work_ms } => dispatch::measure(client, count, work_ms).await,
         }
     })

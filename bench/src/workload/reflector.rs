@@ -13,7 +13,12 @@ use super::super::kube::{Api, Client};
 use super::super::pruned_config;
 use crate::measure::{self, Metrics, Stopwatch};
 
-pub(super) async fn measure(client: Client, count: usize, pruned: bool) -> anyhow::Result<Metrics> {
+pub(super) async fn measure(
+    client: Client,
+    count: usize,
+    pruned: bool,
+    streaming: bool,
+) -> anyhow::Result<Metrics> {
     client.request_text(http::Request::get("/version").body(Vec::new())?).await?;
     let api: Api<Pod> = Api::default_namespaced(client.clone());
     let lists = Arc::new(AtomicUsize::new(0));
@@ -23,6 +28,7 @@ pub(super) async fn measure(client: Client, count: usize, pruned: bool) -> anyho
         let lists = Arc::clone(&lists);
         async move {
             let config = watcher::Config::default();
+            let config = if streaming { config.streaming_lists() } else { config };
             let events = watcher(api, if pruned { pruned_config(config) } else { config }).default_backoff();
             let count_lists = move |event: Result<watcher::Event<Pod>, watcher::Error>| {
                 if let Ok(watcher::Event::InitDone) = event {
@@ -49,7 +55,7 @@ pub(super) async fn measure(client: Client, count: usize, pruned: bool) -> anyho
     while lists.load(Ordering::SeqCst) < 2 {
         tokio::time::sleep(Duration::from_millis(5)).await;
     }
-    let (_, relist_cpu) = relist.stop()?;
+    let (relist_wall, relist_cpu) = relist.stop()?;
     let relist_peak = measure::peak_rss()?;
     anyhow::ensure!(store.len() == count, "the store has {} of {count} Pods", store.len());
     filling.abort();
@@ -58,6 +64,7 @@ pub(super) async fn measure(client: Client, count: usize, pruned: bool) -> anyho
         ("ms CPU time to fill".into(), cpu),
         ("MiB RSS when filled".into(), filled_rss),
         ("MiB peak RSS while filling".into(), fill_peak),
+        ("ms of the relist".into(), relist_wall),
         ("ms CPU time of the relist".into(), relist_cpu),
         ("peak RSS of the relist ÷ RSS when filled".into(), relist_peak / filled_rss),
     ]

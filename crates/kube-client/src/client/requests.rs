@@ -11,7 +11,7 @@ use serde::de::DeserializeOwned;
 
 use super::Client;
 use crate::body::Body;
-use crate::decode::{EventStream, ListBody, Prune, expect_success, from_body, object_or_status};
+use crate::decode::{AheadStream, EventStream, ListBody, Prune, expect_success, from_body, object_or_status};
 use crate::error::Error;
 
 impl Client {
@@ -203,6 +203,45 @@ impl Client {
         let prune = prune_of(&request);
         let body = self.open_events(request).await?;
         Ok(EventStream::<DeserializeGuard<K>>::guarded(body, &prune))
+    }
+
+    /// As [`Client::request_events_guarded`], for a watch that starts with many events, as a streaming list does.
+    ///
+    /// Events that are received faster than they are read are decoded by tasks of the runtime, several at the same time, and returned
+    /// in their order. An event that arrives alone is decoded by the reader. On a runtime with one thread all are.
+    ///
+    /// # Cost
+    /// About 160 KiB of text are read ahead, or one longer event, and held as text or as decoded objects.
+    ///
+    /// # Cancellation
+    /// Dropping the stream cancels the request and the tasks; each of them finishes the object that it decodes.
+    ///
+    /// # Errors
+    /// As [`Client::request_events_guarded`].
+    ///
+    /// ```
+    /// use futures::TryStreamExt;
+    /// use http::Request;
+    /// use k8s_openapi::api::core::v1::ConfigMap;
+    /// use kube_client::Client;
+    /// # use kube_client::Api;
+    #[doc = include_str!("../doc/config_map.txt")]
+    ///
+    /// let request = Request::get("/api/v1/configmaps?watch=1&resourceVersion=0").body(Vec::new())?;
+    /// let mut events = std::pin::pin!(client.request_many_events::<ConfigMap>(request).await?);
+    /// assert!(events.try_next().await?.is_some());
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub async fn request_many_events<K>(
+        &self,
+        request: Request<Vec<u8>>,
+    ) -> Result<impl Stream<Item = Result<WatchEvent<DeserializeGuard<K>>, Error>> + use<K>, Error>
+    where
+        K: DeserializeOwned + Send + 'static,
+    {
+        let prune = prune_of(&request);
+        Ok(AheadStream::new(self.open_events(request).await?, &prune))
     }
 
     /// [`Client::request_events`] with a concrete return type.

@@ -1,21 +1,19 @@
 //! The body of a watch as a stream of events.
 
-use std::error::Error as StdError;
-use std::io;
 use std::marker::PhantomData;
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 
 use futures::Stream;
-use http_body::Body as _;
 use kube_core::{DeserializeGuard, Status, WatchEvent};
 use serde::Deserialize;
 use serde::de::{DeserializeOwned, Error as _};
 use serde_json::value::RawValue;
 
+use super::array_lengths::ArrayLengths;
 use super::catch_panic::catch_panic;
+use super::event_lines::{EventLines, Line};
 use super::invalid::{field_path, invalid_object};
-use super::lines::LineSplitter;
 use super::prune::Prune;
 use super::reader::read;
 use crate::body::Body;
@@ -24,39 +22,23 @@ use crate::error::Error;
 /// The events of a watch. An undecodable event is one error and the stream continues; an error of the connection is the last item.
 #[derive(Debug)]
 pub(crate) struct EventStream<K> {
-    body: Body,
-    lines: LineSplitter,
-    state: StreamState,
+    lines: EventLines,
     /// Of events, not of their objects.
     prune: Prune,
     decode: fn(&[u8], &Prune) -> Result<WatchEvent<K>, Error>,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum StreamState {
-    Reading,
-    /// The body has ended; its last line may have no line feed.
-    LastLine,
-    Ended,
-}
-
 impl<K: DeserializeOwned> EventStream<K> {
     pub(crate) fn new(body: Body, prune: &Prune) -> Self {
-        let prune = prune.within_event();
-        Self { body, lines: LineSplitter::default(), state: StreamState::Reading, prune, decode }
+        Self { lines: EventLines::new(body), prune: prune.within_event(), decode }
     }
 }
 
 impl<K: DeserializeOwned> EventStream<DeserializeGuard<K>> {
     /// Undecodable objects are events with an [`InvalidObject`](kube_core::error_boundary::InvalidObject).
     pub(crate) fn guarded(body: Body, prune: &Prune) -> Self {
-        Self {
-            body,
-            lines: LineSplitter::default(),
-            state: StreamState::Reading,
-            prune: prune.within_event(),
-            decode: decode_guarded,
-        }
+        let decode = |line: &[u8], prune: &Prune| decode_guarded(line, &[], prune);
+        Self { lines: EventLines::new(body), prune: prune.within_event(), decode }
     }
 }
 
@@ -65,75 +47,35 @@ impl<K> Stream for EventStream<K> {
 
     fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
         let this = &mut *self;
-        loop {
-            match this.state {
-                StreamState::Reading => match this.lines.next_line() {
-                    Ok(Some(line)) => return Poll::Ready(Some((this.decode)(&line, &this.prune))),
-                    Ok(None) => {}
-                    Err(_) => {
-                        this.state = StreamState::Ended;
-                        return Poll::Ready(Some(Err(Error::LinesCodecMaxLineLengthExceeded)));
-                    }
-                },
-                StreamState::LastLine => {
-                    this.state = StreamState::Ended;
-                    // Without a line feed it may be incomplete, and then it is ignored.
-                    let event = this.lines.finish().and_then(|line| (this.decode)(&line, &this.prune).ok());
-                    return Poll::Ready(event.map(Ok));
-                }
-                StreamState::Ended => return Poll::Ready(None),
-            }
-            match ready!(Pin::new(&mut this.body).poll_frame(cx)) {
-                Some(Ok(frame)) => {
-                    if let Ok(data) = frame.into_data() {
-                        this.lines.push(data);
-                    }
-                }
-                None => this.state = StreamState::LastLine,
-                Some(Err(err)) => {
-                    this.state = StreamState::Ended;
-                    // Dropping the body releases its connection now, so that the next watch uses another one.
-                    this.body = Body::empty();
-                    return Poll::Ready(connection_error(err).map(Err));
-                }
-            }
-        }
+        Poll::Ready(match ready!(this.lines.poll_next(cx)) {
+            Some(Ok(Line::Complete(line))) => Some((this.decode)(&line, &this.prune)),
+            // Without a line feed it may be incomplete, and then it is ignored.
+            Some(Ok(Line::Last(line))) => (this.decode)(&line, &this.prune).ok().map(Ok),
+            Some(Err(err)) => Some(Err(err)),
+            None => None,
+        })
     }
-}
-
-/// `None` if the server closed the connection, which is a normal end of a watch: servers do so at every restart.
-fn connection_error(err: Error) -> Option<Error> {
-    let mut cause: Option<&(dyn StdError + 'static)> = Some(&err);
-    let mut kind = io::ErrorKind::Other;
-    while let Some(current) = cause {
-        if let Some(io) = current.downcast_ref::<io::Error>() {
-            if io.kind() == io::ErrorKind::UnexpectedEof {
-                return None;
-            }
-            kind = io.kind();
-        }
-        if current.downcast_ref::<hyper::Error>().is_some_and(hyper::Error::is_incomplete_message) {
-            return None;
-        }
-        cause = current.source();
-    }
-    Some(Error::ReadEvents(io::Error::new(kind, err)))
 }
 
 fn decode<K: DeserializeOwned>(line: &[u8], prune: &Prune) -> Result<WatchEvent<K>, Error> {
-    event(line, prune).map_err(|err| explain::<K>(line, &err))
+    event(line, &[], prune).map_err(|err| explain::<K>(line, &err))
 }
 
-fn event<K: DeserializeOwned>(line: &[u8], prune: &Prune) -> Result<WatchEvent<K>, serde_json::Error> {
-    read(line, &[], prune, PhantomData)
+fn event<K: DeserializeOwned>(
+    line: &[u8],
+    lengths: &ArrayLengths,
+    prune: &Prune,
+) -> Result<WatchEvent<K>, serde_json::Error> {
+    read(line, lengths, prune, PhantomData)
 }
 
 /// Decodes in one pass. If that fails, further passes read the object's metadata and find the invalid field.
-fn decode_guarded<K: DeserializeOwned>(
+pub(super) fn decode_guarded<K: DeserializeOwned>(
     line: &[u8],
+    lengths: &ArrayLengths,
     prune: &Prune,
 ) -> Result<WatchEvent<DeserializeGuard<K>>, Error> {
-    let err = match catch_panic(|| event::<K>(line, prune)) {
+    let err = match catch_panic(|| event::<K>(line, lengths, prune)) {
         Ok(WatchEvent::Added(object)) => return Ok(WatchEvent::Added(DeserializeGuard(Ok(object)))),
         Ok(WatchEvent::Modified(object)) => return Ok(WatchEvent::Modified(DeserializeGuard(Ok(object)))),
         Ok(WatchEvent::Deleted(object)) => return Ok(WatchEvent::Deleted(DeserializeGuard(Ok(object)))),
@@ -210,6 +152,8 @@ const MAX_SHOWN: usize = 200;
 
 #[cfg(test)]
 mod tests {
+    use std::io;
+
     use bytes::Bytes;
     use futures::{StreamExt, TryStreamExt, stream};
     use http_body::Frame;

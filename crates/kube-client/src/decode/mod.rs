@@ -1,12 +1,14 @@
 //! From response bodies to values, decoded directly from the received bytes, with errors that name the object and the field.
 
 // Which kind of response it is.
+mod ahead;
 mod events;
 mod json;
 mod list;
 mod object;
 mod status;
 // Splitting bodies while they arrive.
+mod event_lines;
 mod items;
 mod lines;
 // Decoding one value.
@@ -17,6 +19,7 @@ mod reader;
 mod catch_panic;
 mod invalid;
 
+pub(crate) use ahead::AheadStream;
 pub(crate) use events::EventStream;
 pub(crate) use json::{from_body, object_or_status};
 pub(crate) use list::ListBody;

@@ -17,10 +17,13 @@ use super::http1::{Http1Client, pooled};
 use super::http2::{Http2Connection, MAX_STREAMS, ResponseFuture, Slot, StreamSlots};
 use super::spawn::Spawn;
 
-/// Sends requests over the first HTTP/2 connection with a free slot, and opens another one when none has any.
+/// Sends requests over the first HTTP/2 connection that has a free slot and is not busy, and opens another one when none has any.
 ///
 /// An API server allows 100 concurrent streams per connection, and every watch holds one. With a single connection the next request
 /// would wait until a watch ends, which may be never.
+///
+/// Under load it opens a few more connections and balances requests between them: over a single one, client and server would wait for
+/// each other's batches. They fall idle and close when the load ends, because the first connection comes first again.
 ///
 /// The server chooses between HTTP/2 and HTTP/1.1 (ALPN); with HTTP/1.1 each request in flight has a connection of its own.
 ///
@@ -43,11 +46,24 @@ struct PoolState<B> {
     http2: Vec<PooledConnection<B>>,
     /// The slots of a new connection, as learned from the previous one.
     max_streams: u32,
+    /// How many requests in a row found [`BUSY`] connections only.
+    busy: u32,
+    /// After how many such requests another connection is opened.
+    patience: u32,
 }
+
+/// A connection with as many unanswered requests is busy.
+const BUSY: u32 = 8;
+/// No connection is opened because of load if there are as many.
+const MAX_CONNECTIONS_FOR_LOAD: usize = 4;
+/// A burst is over before it profits from another connection.
+const PATIENCE: u32 = 200;
+/// The patience doubles with each attempt up to this, so that a server that refuses connections is seldom asked.
+const MAX_PATIENCE: u32 = 1 << 16;
 
 impl<B> PoolState<B> {
     fn empty(epoch: u64) -> Self {
-        Self { epoch, http1: None, http2: Vec::new(), max_streams: MAX_STREAMS }
+        Self { epoch, http1: None, http2: Vec::new(), max_streams: MAX_STREAMS, busy: 0, patience: PATIENCE }
     }
 }
 
@@ -113,24 +129,23 @@ where
         if let Some(client) = &state.http1 {
             return Checkout::Http1(Arc::clone(client), request);
         }
-        for entry in &mut state.http2 {
-            let Some(slot) = entry.slots.try_acquire() else { continue };
-            match &mut entry.state {
-                ConnectionState::Connecting(connecting) => {
-                    return Checkout::Connecting(connecting.clone(), slot, request);
-                }
-                ConnectionState::Open(connection) => {
-                    if connection.is_ready(&entry.slots) {
-                        return Checkout::Sent(connection.send(request, slot));
-                    }
-                }
-            }
+        if state.is_overloaded() {
+            let (connecting, _) = self.add_connection(&mut state);
+            (self.spawn)(connecting.map(drop).boxed());
         }
+        if let Some((connection, slot)) = state.least_busy() {
+            return Checkout::Sent(connection.send(request, slot));
+        }
+        let (connecting, slot) = state.connecting().unwrap_or_else(|| self.add_connection(&mut state));
+        Checkout::Connecting(connecting, slot, request)
+    }
+
+    fn add_connection(&self, state: &mut PoolState<B>) -> (Connecting<B>, Slot) {
         let slots = Arc::new(StreamSlots::new(state.max_streams));
         let slot = slots.try_acquire().expect("invariant: a new connection has a free slot");
         let connecting = self.open(Arc::clone(&slots));
         state.http2.push(PooledConnection { slots, state: ConnectionState::Connecting(connecting.clone()) });
-        Checkout::Connecting(connecting, slot, request)
+        (connecting, slot)
     }
 
     fn state(&self) -> MutexGuard<'_, PoolState<B>> {
@@ -157,6 +172,48 @@ impl<B> PoolState<B>
 where
     B: Body<Data = Bytes, Error: Into<BoxError>> + Send + Unpin + 'static,
 {
+    /// Counts a request. Returns whether to open a connection because of load.
+    fn is_overloaded(&mut self) -> bool {
+        let open = self.http2.iter().filter(|entry| matches!(entry.state, ConnectionState::Open(_)));
+        match open.map(|entry| entry.slots.unanswered()).min() {
+            Some(BUSY..) => self.busy = self.busy.saturating_add(1),
+            Some(1..) => {}
+            Some(0) | None => self.busy = 0,
+        }
+        let overloaded = self.busy >= self.patience && self.http2.len() < MAX_CONNECTIONS_FOR_LOAD;
+        if overloaded {
+            self.busy = 0;
+            self.patience = (self.patience * 2).min(MAX_PATIENCE);
+        }
+        overloaded
+    }
+
+    /// A slot of the first open connection that is not busy, else of the one with the fewest unanswered requests.
+    fn least_busy(&mut self) -> Option<(&mut Http2Connection, Slot)> {
+        let mut found: Option<(u32, &mut Http2Connection, Slot)> = None;
+        for entry in &mut self.http2 {
+            let ConnectionState::Open(connection) = &mut entry.state else { continue };
+            let unanswered = entry.slots.unanswered();
+            if found.as_ref().is_some_and(|(least, ..)| *least < BUSY || *least <= unanswered) {
+                continue;
+            }
+            if let Some(slot) = entry.slots.try_acquire()
+                && connection.is_ready(&entry.slots)
+            {
+                found = Some((unanswered, connection, slot));
+            }
+        }
+        found.map(|(_, connection, slot)| (connection, slot))
+    }
+
+    /// A slot of a connection that is being opened.
+    fn connecting(&self) -> Option<(Connecting<B>, Slot)> {
+        self.http2.iter().find_map(|entry| match &entry.state {
+            ConnectionState::Connecting(connecting) => Some((connecting.clone(), entry.slots.try_acquire()?)),
+            ConnectionState::Open(_) => None,
+        })
+    }
+
     /// Collects the results of finished connection attempts, and removes closed connections.
     fn refresh(&mut self) {
         let Self { http1, http2, max_streams, .. } = self;

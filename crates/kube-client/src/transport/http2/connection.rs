@@ -183,7 +183,8 @@ impl Future for ResponseFuture {
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         upload::poll(&mut self.upload, cx);
         let response = task::ready!(self.response.poll_unpin(cx));
-        let slot = self.slot.take().expect("a future is not polled after its end");
+        let mut slot = self.slot.take().expect("a future is not polled after its end");
+        slot.answered();
         Poll::Ready(match response {
             Ok(response) => {
                 let (head, stream) = response.into_parts();

@@ -14,6 +14,8 @@ pub(in crate::transport) struct StreamSlots {
     /// The number of acquired slots, and the flags below.
     state: AtomicU32,
     max: AtomicU32,
+    /// The requests whose response has not begun. Without open watches, unlike `state`.
+    unanswered: AtomicU32,
     /// A slot was acquired since the last idle check.
     used: AtomicBool,
     /// A request was sent since the last [`StreamSlots::take_concurrent_send`].
@@ -30,8 +32,14 @@ const UNRESPONSIVE: u32 = 1 << 30;
 impl StreamSlots {
     /// `max` holds until the server's SETTINGS arrive.
     pub(in crate::transport) fn new(max: u32) -> Self {
-        let (used, sent) = (AtomicBool::new(false), AtomicBool::new(false));
-        Self { state: AtomicU32::new(0), max: AtomicU32::new(max), used, sent, failure: OnceLock::new() }
+        Self {
+            state: AtomicU32::new(0),
+            max: AtomicU32::new(max),
+            unanswered: AtomicU32::new(0),
+            used: AtomicBool::new(false),
+            sent: AtomicBool::new(false),
+            failure: OnceLock::new(),
+        }
     }
 
     /// The number of slots, free or not.
@@ -48,7 +56,13 @@ impl StreamSlots {
             .fetch_update(Ordering::Relaxed, Ordering::Relaxed, |state| (state < max).then_some(state + 1));
         acquired.ok()?;
         self.used.store(true, Ordering::Relaxed);
-        Some(Slot(Arc::clone(self)))
+        self.unanswered.fetch_add(1, Ordering::Relaxed);
+        Some(Slot { slots: Arc::clone(self), unanswered: true })
+    }
+
+    /// The number of requests whose response has not begun.
+    pub(in crate::transport) fn unanswered(&self) -> u32 {
+        self.unanswered.load(Ordering::Relaxed)
     }
 
     /// Sets the server's MAX_CONCURRENT_STREAMS. At least one slot remains, or requests would wait for ever.
@@ -99,27 +113,38 @@ impl StreamSlots {
 
 /// The stream slot of one request, released when its response has been read or dropped.
 #[derive(Debug)]
-pub(in crate::transport) struct Slot(Arc<StreamSlots>);
+pub(in crate::transport) struct Slot {
+    slots: Arc<StreamSlots>,
+    unanswered: bool,
+}
 
 impl Slot {
     pub(super) fn connection(&self) -> &StreamSlots {
-        &self.0
+        &self.slots
+    }
+
+    /// The response has begun.
+    pub(super) fn answered(&mut self) {
+        if std::mem::take(&mut self.unanswered) {
+            self.slots.unanswered.fetch_sub(1, Ordering::Relaxed);
+        }
     }
 
     /// Whether the connection accepts no more requests.
     pub(in crate::transport) fn is_closed(&self) -> bool {
-        self.0.is_closed()
+        self.slots.is_closed()
     }
 
     /// Why the connection failed, if it did.
     pub(in crate::transport) fn failure(&self) -> Option<Arc<h2::Error>> {
-        self.0.failure.get().cloned()
+        self.slots.failure.get().cloned()
     }
 }
 
 impl Drop for Slot {
     fn drop(&mut self) {
-        self.0.state.fetch_sub(1, Ordering::Relaxed);
+        self.answered();
+        self.slots.state.fetch_sub(1, Ordering::Relaxed);
     }
 }
 
@@ -170,6 +195,20 @@ mod tests {
         slots.mark_sent();
         assert!(!slots.take_concurrent_send());
         drop(held);
+    }
+
+    #[test]
+    fn a_request_is_unanswered_until_its_response_begins_or_it_is_dropped() {
+        let slots = Arc::new(StreamSlots::new(MAX_STREAMS));
+        let [mut watch, call] = [(); 2].map(|()| slots.try_acquire().unwrap());
+        assert_eq!(slots.unanswered(), 2);
+        watch.answered();
+        watch.answered();
+        assert_eq!(slots.unanswered(), 1);
+        drop(watch);
+        assert_eq!(slots.unanswered(), 1);
+        drop(call);
+        assert_eq!(slots.unanswered(), 0);
     }
 
     #[test]

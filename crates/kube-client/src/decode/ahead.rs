@@ -1,0 +1,211 @@
+//! The body of a watch as a stream of events, of which several are decoded at the same time.
+
+use std::collections::VecDeque;
+use std::io;
+use std::pin::Pin;
+use std::task::{Context, Poll, ready};
+use std::vec;
+
+use bytes::Bytes;
+use futures::{FutureExt, Stream};
+use kube_core::{DeserializeGuard, WatchEvent};
+use serde::de::DeserializeOwned;
+use tokio::runtime::{Handle, RuntimeFlavor};
+use tokio::sync::oneshot;
+
+use super::array_lengths::ValueScanner;
+use super::event_lines::{EventLines, Line};
+use super::events::decode_guarded;
+use super::prune::Prune;
+use crate::body::Body;
+use crate::error::Error;
+
+type Event<K> = Result<WatchEvent<DeserializeGuard<K>>, Error>;
+
+/// How many bytes, or else lines, a task decodes: some hundred microseconds of work, far more than a task costs.
+const BATCH_BYTES: usize = 32 << 10;
+const BATCH_LINES: usize = 128;
+/// How many batches are decoded, or were decoded and not yet read. Objects need several times the memory of their text, and more of them
+/// would leave the CPU's caches before they are read.
+const MAX_BATCHES: usize = 4;
+
+/// The events of a watch, in order, as with [`EventStream::guarded`](super::EventStream::guarded).
+///
+/// Lines that are received faster than they are read, as in a streaming list, are decoded by tasks of the runtime. A line that
+/// arrives alone is decoded by the reader, without a task; so are all lines if the runtime has one thread.
+#[derive(Debug)]
+pub(crate) struct AheadStream<K> {
+    lines: EventLines,
+    prune: Prune,
+    decoder: Decoder,
+    /// `None` if it has one thread.
+    runtime: Option<Handle>,
+    /// Lines that were received and not decoded.
+    waiting: Batch,
+    /// Tasks, the oldest first. Their lines precede those in `waiting`.
+    running: VecDeque<Decoding<K>>,
+    /// Events of the last task that was read.
+    decoded: vec::IntoIter<Event<K>>,
+    end: Option<End>,
+}
+
+/// Its objects are never pinned.
+impl<K> Unpin for AheadStream<K> {}
+
+/// How the lines have ended.
+#[derive(Debug)]
+enum End {
+    /// Without a line feed it may be incomplete, and then it is ignored.
+    Line(Bytes),
+    Failed(Error),
+    Reported,
+}
+
+#[derive(Debug, Default)]
+struct Batch {
+    lines: VecDeque<Bytes>,
+    bytes: usize,
+}
+
+impl Batch {
+    fn push(&mut self, line: Bytes) {
+        self.bytes += line.len();
+        self.lines.push_back(line);
+    }
+
+    fn pop(&mut self) -> Option<Bytes> {
+        let line = self.lines.pop_front()?;
+        self.bytes -= line.len();
+        Some(line)
+    }
+
+    fn is_full(&self) -> bool {
+        self.bytes >= BATCH_BYTES || self.lines.len() >= BATCH_LINES
+    }
+}
+
+/// A task that decodes a batch. It ends after the current line once this is dropped.
+#[derive(Debug)]
+struct Decoding<K>(oneshot::Receiver<Vec<Event<K>>>);
+
+impl<K: DeserializeOwned + Send + 'static> Decoding<K> {
+    fn spawn(runtime: &Handle, batch: Batch, prune: Prune) -> Self {
+        let (sender, receiver) = oneshot::channel();
+        runtime.spawn(async move {
+            let mut decoder = Decoder::default();
+            let mut events = Vec::with_capacity(batch.lines.len());
+            for line in batch.lines {
+                if sender.is_closed() {
+                    return;
+                }
+                events.push(decoder.decode(&line, &prune));
+            }
+            // Fails if the stream was dropped.
+            let _ = sender.send(events);
+        });
+        Self(receiver)
+    }
+}
+
+/// Decodes lines with the lengths of their arrays, so that objects have no spare capacity.
+#[derive(Debug, Default)]
+struct Decoder(ValueScanner);
+
+impl Decoder {
+    fn decode<K: DeserializeOwned>(&mut self, line: &[u8], prune: &Prune) -> Event<K> {
+        self.0.clear();
+        self.0.end_of_value(line);
+        decode_guarded(line, self.0.lengths(), prune)
+    }
+}
+
+impl<K: DeserializeOwned + Send + 'static> AheadStream<K> {
+    pub(crate) fn new(body: Body, prune: &Prune) -> Self {
+        Self {
+            lines: EventLines::new(body),
+            prune: prune.within_event(),
+            decoder: Decoder::default(),
+            runtime: Handle::try_current().ok().filter(has_threads),
+            waiting: Batch::default(),
+            running: VecDeque::new(),
+            decoded: Vec::new().into_iter(),
+            end: None,
+        }
+    }
+
+    /// Reads what has been received, as far as there is room, and has it decoded where it is enough for a task.
+    fn read_ahead(&mut self, cx: &mut Context<'_>) {
+        while self.end.is_none() && self.running.len() < MAX_BATCHES {
+            match self.lines.poll_next(cx) {
+                Poll::Pending => return,
+                Poll::Ready(Some(Ok(Line::Complete(line)))) => self.waiting.push(line),
+                Poll::Ready(Some(Ok(Line::Last(line)))) => self.end = Some(End::Line(line)),
+                Poll::Ready(Some(Err(err))) => self.end = Some(End::Failed(err)),
+                Poll::Ready(None) => self.end = Some(End::Reported),
+            }
+            match &self.runtime {
+                // Decoded before the next line is read.
+                None => return,
+                Some(runtime) if self.waiting.is_full() => {
+                    let batch = std::mem::take(&mut self.waiting);
+                    self.running.push_back(Decoding::spawn(runtime, batch, self.prune.clone()));
+                }
+                Some(_) => {}
+            }
+        }
+    }
+}
+
+fn has_threads(runtime: &Handle) -> bool {
+    runtime.runtime_flavor() != RuntimeFlavor::CurrentThread && runtime.metrics().num_workers() > 1
+}
+
+impl<K: DeserializeOwned + Send + 'static> Stream for AheadStream<K> {
+    type Item = Event<K>;
+
+    fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Event<K>>> {
+        let this = &mut *self;
+        loop {
+            if let Some(event) = this.decoded.next() {
+                return Poll::Ready(Some(event));
+            }
+            this.read_ahead(cx);
+            if let Some(oldest) = this.running.front_mut() {
+                let decoded = ready!(oldest.0.poll_unpin(cx));
+                this.running.pop_front();
+                match decoded {
+                    Ok(events) => this.decoded = events.into_iter(),
+                    Err(_) => return Poll::Ready(Some(Err(this.runtime_ended()))),
+                }
+                continue;
+            }
+            if let Some(line) = this.waiting.pop() {
+                return Poll::Ready(Some(this.decoder.decode(&line, &this.prune)));
+            }
+            return match this.end.replace(End::Reported) {
+                None => {
+                    this.end = None;
+                    Poll::Pending
+                }
+                Some(End::Line(line)) => Poll::Ready(this.decoder.decode(&line, &this.prune).ok().map(Ok)),
+                Some(End::Failed(err)) => Poll::Ready(Some(Err(err))),
+                Some(End::Reported) => Poll::Ready(None),
+            };
+        }
+    }
+}
+
+impl<K> AheadStream<K> {
+    /// Ends the stream: lines were lost with the tasks that decoded them.
+    fn runtime_ended(&mut self) -> Error {
+        self.running.clear();
+        self.waiting = Batch::default();
+        self.lines = EventLines::new(Body::empty());
+        self.end = Some(End::Reported);
+        Error::ReadEvents(io::Error::other("the runtime shut down while it decoded events"))
+    }
+}
+
+#[cfg(test)]
+#[path = "ahead_tests.rs"]
+mod tests;

@@ -1,0 +1,204 @@
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, mpsc};
+use std::thread::{self, ThreadId};
+
+use futures::{StreamExt, stream};
+use http_body::Frame;
+use http_body_util::StreamBody;
+use serde::Deserialize;
+use tokio::runtime::{Builder, Runtime};
+use tower::BoxError;
+
+use super::super::EventStream;
+use super::*;
+
+type Piece = Result<Bytes, BoxError>;
+
+fn body(pieces: impl IntoIterator<Item = Piece, IntoIter: Send + 'static>) -> Body {
+    Body::wrap(StreamBody::new(stream::iter(pieces).map(|piece| piece.map(Frame::data))))
+}
+
+fn with_threads() -> Runtime {
+    Builder::new_multi_thread().worker_threads(2).build().unwrap()
+}
+
+/// An event whose object has this name and as many more bytes.
+fn added(name: usize, size: usize) -> Bytes {
+    let padding = "x".repeat(size);
+    format!("{{\"type\":\"ADDED\",\"object\":{{\"metadata\":{{\"name\":\"{name}\"}},\"padding\":\"{padding}\"}}}}\n")
+        .into()
+}
+
+/// Remembers the thread that decoded it.
+#[derive(Clone, Debug)]
+struct Traced(ThreadId);
+
+impl<'de> Deserialize<'de> for Traced {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        serde::de::IgnoredAny::deserialize(deserializer).map(|_| Self(thread::current().id()))
+    }
+}
+
+fn thread_of(event: Option<Event<Traced>>) -> ThreadId {
+    match event {
+        Some(Ok(WatchEvent::Added(DeserializeGuard(Ok(Traced(thread)))))) => thread,
+        other => panic!("{other:?}"),
+    }
+}
+
+/// Has a name, is invalid without one and panics at the name `panic`.
+#[derive(Debug)]
+struct Odd(String);
+
+impl<'de> Deserialize<'de> for Odd {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let object = kube_core::PartialObjectMeta::<kube_core::DynamicObject>::deserialize(deserializer)?;
+        let name = object.metadata.name.ok_or_else(|| serde::de::Error::missing_field("name"))?;
+        assert_ne!(name, "panic", "an odd name");
+        Ok(Self(name))
+    }
+}
+
+fn shown(event: &Event<Odd>) -> String {
+    match event {
+        Ok(WatchEvent::Added(DeserializeGuard(Ok(Odd(name))))) => name.clone(),
+        Ok(WatchEvent::Added(DeserializeGuard(Err(invalid)))) => invalid.to_string(),
+        other => format!("{other:?}"),
+    }
+}
+
+#[test]
+fn the_events_are_those_of_a_stream_without_tasks_in_their_order() {
+    const ODD: [&str; 5] = [
+        "{\"type\":\"ADDED\",\"object\":{\"metadata\":{\"name\":\"panic\"}}}\n",
+        "{\"type\":\"BOOKMARK\",\"object\":{\"metadata\":{\"resourceVersion\":\"7\"}}}\n",
+        "{\"type\":\"ADDED\",\"object\":{\"metadata\":{}}}\n",
+        "<html>\n",
+        "{\"type\":\"ERROR\",\"object\":{\"kind\":\"Status\",\"code\":410}}\n",
+    ];
+    let lines = (0..2000).flat_map(|number| {
+        let odd = (number % 97 == 0).then(|| Bytes::from_static(ODD[number / 97 % ODD.len()].as_bytes()));
+        odd.into_iter().chain([added(number, number % 300)])
+    });
+    let text = lines.collect::<Vec<_>>().concat();
+    let reset = || io::Error::from(io::ErrorKind::ConnectionReset).into();
+    let closed = || io::Error::from(io::ErrorKind::UnexpectedEof).into();
+    let whole = "{\"type\":\"ADDED\",\"object\":{\"metadata\":{\"name\":\"last\"}}}";
+    for size in [100, 5_000, 200_000, text.len()] {
+        for ending in 0..4 {
+            let pieces = || {
+                let mut pieces: Vec<Piece> =
+                    text.chunks(size).map(|piece| Ok(Bytes::copy_from_slice(piece))).collect();
+                match ending {
+                    0 => {}
+                    1 => pieces.push(Err(reset())),
+                    2 => pieces.extend([Ok(Bytes::from_static(b"{\"type\":")), Err(closed())]),
+                    _ => pieces.push(Ok(Bytes::from_static(whole.as_bytes()))),
+                }
+                pieces
+            };
+            with_threads().block_on(async {
+                let prune = Prune::default();
+                let plain: Vec<_> = EventStream::guarded(body(pieces()), &prune).collect().await;
+                let ahead: Vec<_> = AheadStream::new(body(pieces()), &prune).collect().await;
+                assert!(plain.len() >= 2000);
+                let plain: Vec<_> = plain.iter().map(shown).collect();
+                assert_eq!(ahead.iter().map(shown).collect::<Vec<_>>(), plain, "{size} {ending}");
+            });
+        }
+    }
+}
+
+#[test]
+fn many_events_are_decoded_by_tasks_and_a_single_one_by_the_reader() {
+    let burst = (0..20).map(|number| added(number, BATCH_BYTES / 4)).collect::<Vec<_>>().concat();
+    with_threads().block_on(async {
+        let (sender, receiver) = futures::channel::mpsc::unbounded::<Piece>();
+        let body = Body::wrap(StreamBody::new(receiver.map(|piece| piece.map(Frame::data))));
+        let mut events = AheadStream::<Traced>::new(body, &Prune::default());
+        sender.unbounded_send(Ok(burst.into())).unwrap();
+        for number in 0..20 {
+            let thread = thread_of(events.next().await);
+            assert_ne!(thread, thread::current().id(), "{number}");
+        }
+        for number in 20..25 {
+            sender.unbounded_send(Ok(added(number, 100))).unwrap();
+            assert_eq!(thread_of(events.next().await), thread::current().id(), "{number}");
+        }
+        assert!(futures::poll!(events.next()).is_pending());
+    });
+}
+
+#[test]
+fn the_only_thread_of_a_runtime_decodes_one_line_after_the_other() {
+    let one_worker = Builder::new_multi_thread().worker_threads(1).build().unwrap();
+    for runtime in [Builder::new_current_thread().build().unwrap(), one_worker] {
+        let read = Arc::new(AtomicUsize::new(0));
+        let counted = Arc::clone(&read);
+        let pieces = (0..50).map(move |number| {
+            counted.fetch_add(1, Ordering::Relaxed);
+            Ok(added(number, BATCH_BYTES))
+        });
+        runtime.block_on(async {
+            let mut events = AheadStream::<Traced>::new(body(pieces), &Prune::default());
+            for number in 1..=50 {
+                assert_eq!(thread_of(events.next().await), thread::current().id());
+                assert_eq!(read.load(Ordering::Relaxed), number, "nothing is read ahead");
+            }
+        });
+    }
+}
+
+#[test]
+fn a_slow_reader_stops_the_reading() {
+    let read = Arc::new(AtomicUsize::new(0));
+    let counted = Arc::clone(&read);
+    let pieces = (0..).map(move |number| {
+        counted.fetch_add(1, Ordering::Relaxed);
+        Ok(added(number, BATCH_BYTES / 2))
+    });
+    with_threads().block_on(async {
+        let mut events = AheadStream::<Traced>::new(body(pieces), &Prune::default());
+        for returned in 1..100 {
+            assert!(events.next().await.unwrap().is_ok());
+            let ahead = read.load(Ordering::Relaxed) - returned;
+            assert!(ahead <= 2 * (MAX_BATCHES + 1), "{ahead} lines are read ahead");
+        }
+    });
+}
+
+#[test]
+fn dropping_the_stream_ends_its_tasks() {
+    static DECODED: AtomicUsize = AtomicUsize::new(0);
+    static BLOCKED: Mutex<Option<(mpsc::Sender<()>, mpsc::Receiver<()>)>> = Mutex::new(None);
+
+    /// The first one that is decoded waits for the test.
+    #[derive(Debug)]
+    struct Waits;
+
+    impl<'de> Deserialize<'de> for Waits {
+        fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+            DECODED.fetch_add(1, Ordering::SeqCst);
+            // Held while waiting, so that the other tasks wait, too.
+            let mut blocked = BLOCKED.lock().unwrap();
+            if let Some((started, released)) = blocked.take() {
+                started.send(()).unwrap();
+                released.recv().unwrap();
+            }
+            serde::de::IgnoredAny::deserialize(deserializer).map(|_| Self)
+        }
+    }
+
+    let ((started, wait_started), (release, released)) = (mpsc::channel(), mpsc::channel());
+    *BLOCKED.lock().unwrap() = Some((started, released));
+    let text = (0..1000).map(|number| added(number, BATCH_BYTES / 100)).collect::<Vec<_>>().concat();
+    let runtime = with_threads();
+    runtime.block_on(async {
+        let mut events = AheadStream::<Waits>::new(body([Ok(text.into())]), &Prune::default());
+        assert!(futures::poll!(events.next()).is_pending());
+        wait_started.recv().unwrap();
+    });
+    release.send(()).unwrap();
+    drop(runtime); // waits for the tasks that are running
+    assert!(DECODED.load(Ordering::SeqCst) <= 2, "at most one object per thread was decoded");
+}
