@@ -108,7 +108,10 @@ impl ListerWatcher {
         let mut request = request.map_err(Error::BuildRequest)?;
         request.extensions_mut().insert(self.prune.clone());
         request.extensions_mut().insert(self.received.clone());
-        Ok(self.client.request_many_events(request).await?.boxed())
+        if params.send_initial_events {
+            return Ok(self.client.request_many_events(request).await?.boxed());
+        }
+        Ok(self.client.request_events_guarded(request).await?.boxed())
     }
 }
 
