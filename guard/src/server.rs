@@ -13,13 +13,9 @@ use std::{convert::Infallible, sync::Arc};
 /// How the bodies of lists and watches arrive.
 const CHUNK: usize = 16 << 10;
 
-/// The most objects of a collection.
-const MAX: usize = 300;
-
-/// A client of a collection of `count` Pods of 7.7 KB, at most [`MAX`]. To make it costs the same for any number.
+/// A client of a collection of `count` Pods of 7.7 KB.
 pub(crate) fn client(count: usize) -> Client {
-    let pods: Vec<String> = (0..MAX).map(|index| pod(index).to_string()).collect();
-    let pods = &pods[..count];
+    let pods: Vec<String> = (0..count).map(|index| pod(index).to_string()).collect();
     let list = format!(
         r#"{{"kind":"PodList","apiVersion":"v1","metadata":{{"resourceVersion":"9"}},"items":[{}]}}"#,
         pods.join(",")

@@ -200,6 +200,10 @@ impl<K: Watchable> WatcherShell<K> {
     async fn next(&mut self) -> Result<CollectionEvent<K>> {
         loop {
             if let Some(event) = self.outbox.next() {
+                if self.outbox.len() == 0 {
+                    // Frees the memory: a list may have been large, and the next event may be far away.
+                    self.outbox = Vec::new().into_iter();
+                }
                 return event;
             }
             let input = self.perform().await;

@@ -7,7 +7,9 @@ use zstd_safe::{CCtx, CDict, DCtx, DDict, compress_bound};
 const LEVEL: i32 = 1;
 /// The most bytes of objects in a dictionary. With zstd's tables it takes about four times as much.
 const MAX_DICTIONARY: usize = 64 << 10;
-/// An object is a sample for the next dictionary if more than an eighth of it is left.
+/// Up to here every object is a sample for the next dictionary: several objects show what varies between them.
+const FIRST_SAMPLES: usize = 32 << 10;
+/// After that, an object is a sample if more than an eighth of it is left.
 const SAMPLE_RATIO: usize = 8;
 /// The text between two dictionaries: at least this, then as much as all text before, and at most [`MAX_INTERVAL`]. So dictionaries take a
 /// small part of the cache even if no dictionary fits its objects.
@@ -31,8 +33,8 @@ impl Dictionary {
 
 /// Compresses the objects of a collection, and learns its dictionary from them.
 ///
-/// Objects that the present dictionary compresses badly are the samples for the next one. So it is made from the first objects, grows with
-/// the variety of the collection, and is renewed after the objects have changed. Kept objects hold the dictionary that they need.
+/// The first objects, and then those that the present dictionary compresses badly, are the samples for the next one. So it grows with the
+/// variety of the collection and is renewed after the objects have changed. Kept objects hold the dictionary that they need.
 pub(super) struct Compressor {
     context: CCtx<'static>,
     dictionary: Option<Arc<Dictionary>>,
@@ -78,7 +80,8 @@ impl Compressor {
         compressed.expect("invariant: the output has room for any result");
         self.total += text.len();
         self.recent += text.len();
-        if self.output.len() > text.len() / SAMPLE_RATIO && text.len() <= MAX_DICTIONARY {
+        let compresses_badly = self.output.len() > text.len() / SAMPLE_RATIO;
+        if (compresses_badly || self.content.len() < FIRST_SAMPLES) && text.len() <= MAX_DICTIONARY {
             self.learn(text);
         }
         (&self.output, dictionary)
