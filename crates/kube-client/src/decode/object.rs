@@ -17,7 +17,7 @@ pub fn decode_object<K: DeserializeOwned>(
     json: &[u8],
     types: &DefaultTypes,
     prune: &Prune,
-) -> Result<K, InvalidObject> {
+) -> Result<K, Box<InvalidObject>> {
     catch_panic(|| read(json, &[], prune, types.seed::<K>()))
-        .map_err(|err| invalid_object::<K>(json, &err, None))
+        .map_err(|err| Box::new(invalid_object::<K>(json, &err, None)))
 }

@@ -16,7 +16,7 @@ const RECENT_OBJECTS: usize = 1024;
 /// The memory of a typed object, as a multiple of its JSON.
 const DECODED_RATIO: u64 = 2;
 
-type Decode<K> = fn(&[u8], &DefaultTypes, &Prune) -> Result<K, InvalidObject>;
+type Decode<K> = fn(&[u8], &DefaultTypes, &Prune) -> Result<K, Box<InvalidObject>>;
 
 /// Decodes the objects of one cache. The recently used ones stay decoded.
 pub(crate) struct Decoder<K> {
@@ -90,7 +90,7 @@ impl<K> Decoder<K> {
     }
 
     /// Decodes an object before it is kept.
-    pub(super) fn decode_json(&self, json: &[u8]) -> Result<Arc<K>, InvalidObject> {
+    pub(super) fn decode_json(&self, json: &[u8]) -> Result<Arc<K>, Box<InvalidObject>> {
         let prune = self.prune.get_or_init(Prune::default);
         (self.decode)(json, &self.types, prune).map(Arc::new)
     }

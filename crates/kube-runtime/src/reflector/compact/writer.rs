@@ -180,7 +180,7 @@ impl<K: Lookup + 'static> Keeper<K> {
                 self.cache.decoder.add_recent(&kept, &decoded);
                 CollectionEvent::Apply(kept)
             }
-            Err(invalid) => CollectionEvent::Undecodable(UndecodableObject::new(invalid, false)),
+            Err(invalid) => CollectionEvent::Undecodable(UndecodableObject::new(*invalid, false)),
         }
     }
 
