@@ -52,7 +52,7 @@ where
 
     /// Like [`filter`](Self::filter), for a property of the metadata.
     ///
-    /// With a [compact cache](watcher::Config::compact_cache) it is cheaper, because the metadata are read without the rest of the object.
+    /// With a compact cache (`watcher::Config::compact_cache`) it is cheaper, because the metadata are read without the rest of the object.
     /// With other caches the metadata are copied for each change.
     ///
     /// ```

@@ -21,13 +21,15 @@ pub(super) struct Hints<'g, 'l> {
     pub(super) lengths: &'g mut Iter<'l, u32>,
     /// The fields of the value that are skipped; `None` if there are none.
     pub(super) pruned: Option<&'l PrunedFields>,
+    /// Whether this is the whole value, after which no lengths are needed.
+    pub(super) whole: bool,
 }
 
 impl<'l> Hints<'_, 'l> {
     /// The hints for a nested value.
     #[inline]
     fn nested(&mut self, pruned: Option<&'l PrunedFields>) -> Hints<'_, 'l> {
-        Hints { lengths: self.lengths, pruned }
+        Hints { lengths: self.lengths, pruned, whole: false }
     }
 }
 
@@ -86,17 +88,20 @@ impl<'de, D: Deserializer<'de>> Deserializer<'de> for Hinted<'_, '_, D> {
         visitor.visit_unit()
     }
 
-    /// serde_json requests a [`RawValue`] as a newtype struct of this name. The arrays in it are not counted, so the lengths of those after it
-    /// are not known any more.
+    /// serde_json requests a [`RawValue`] as a newtype struct of this name. Only serde_json can build one, so the text of a nested one is
+    /// parsed again.
     #[inline]
     fn deserialize_newtype_struct<V: Visitor<'de>>(
         self,
         name: &'static str,
         visitor: V,
     ) -> Result<V::Value, D::Error> {
-        if name == RAW_VALUE {
-            *self.hints.lengths = [].iter();
+        if name == RAW_VALUE && self.hints.whole {
             return self.inner.deserialize_newtype_struct(name, visitor);
+        }
+        if name == RAW_VALUE && !self.hints.lengths.as_slice().is_empty() {
+            let mut raw = serde_json::Deserializer::from_str(self.text()?);
+            return raw.deserialize_newtype_struct(name, visitor).map_err(D::Error::custom);
         }
         self.inner.deserialize_newtype_struct(name, Hinted { inner: visitor, hints: self.hints })
     }

@@ -37,7 +37,7 @@ fn run<'de, R: serde_json::de::Read<'de>, S: DeserializeSeed<'de>>(
     let value = if lengths.is_empty() && prune.fields().is_none() {
         seed.deserialize(&mut json)?
     } else {
-        let hints = Hints { lengths: &mut lengths.iter(), pruned: prune.fields() };
+        let hints = Hints { lengths: &mut lengths.iter(), pruned: prune.fields(), whole: true };
         seed.deserialize(Hinted { inner: &mut json, hints })?
     };
     json.end()?;
