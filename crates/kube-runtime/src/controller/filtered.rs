@@ -56,11 +56,11 @@ where
     /// With other caches the metadata are copied for each change.
     ///
     /// ```
-    /// use k8s_openapi::api::apps::v1::Deployment;
+    /// use k8s_openapi::api::core::v1::ConfigMap;
     /// use kube_client::{Api, Client};
     /// use kube_runtime::{Controller, predicates, watcher};
     ///
-    /// fn of_labels(client: Client) -> Controller<Deployment> {
+    /// fn of_labels(client: Client) -> Controller<ConfigMap> {
     ///     Controller::new(Api::all(client), watcher::Config::default()).filter_metadata(predicates::labels)
     /// }
     /// # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/doc/first_reconcile.rs"));
