@@ -4,7 +4,7 @@
 #![allow(clippy::unwrap_used)] // a panic fails the test
 
 use bytes::Bytes;
-use futures::{TryStreamExt, stream};
+use futures::{StreamExt, TryStreamExt, stream};
 use http::{Request, Response};
 use http_body::Frame;
 use http_body_util::StreamBody;
@@ -31,23 +31,11 @@ fn client(item: fn(usize) -> String) -> Client {
         });
         let texts = head.into_iter().chain(items).chain(list.then(|| "}".to_owned()));
         let frames = stream::iter(texts.map(|text| Ok::<_, Infallible>(Frame::data(Bytes::from(text)))));
-        let open = stream::iter((!list).then_some(())).then_pending();
-        Ok::<_, Infallible>(Response::new(StreamBody::new(futures::StreamExt::chain(frames, open))))
+        // A watch stays open.
+        let open = stream::iter((!list).then_some(())).then(|()| std::future::pending());
+        Ok::<_, Infallible>(Response::new(StreamBody::new(frames.chain(open))))
     });
     Client::new(server, "default")
-}
-
-/// Never yields.
-trait ThenPending: Sized {
-    fn then_pending<T>(self) -> stream::BoxStream<'static, T>
-    where
-        T: Send + 'static;
-}
-
-impl<S: futures::Stream<Item = ()> + Send + 'static> ThenPending for S {
-    fn then_pending<T: Send + 'static>(self) -> stream::BoxStream<'static, T> {
-        Box::pin(futures::StreamExt::then(self, |()| std::future::pending()))
-    }
 }
 
 /// The bytes that each object takes in a filled compact cache.

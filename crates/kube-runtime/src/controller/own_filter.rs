@@ -9,13 +9,18 @@ use crate::reflector::{CompactCache, CompactObject};
 use crate::{
     predicate::{BoxPredicate, SeenStates, State, state_of},
     queue::Priority,
-    reflector::{ObjectKey, ObjectRef, store::Store},
+    reflector::{Lookup, ObjectKey, ObjectRef, store::Store},
     watcher::{self, Event},
 };
 use futures::{Stream, StreamExt, stream};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube_core::{PartialObjectMeta, Resource};
-use std::{borrow::Borrow, hash::Hash, marker::PhantomData, sync::Arc};
+use std::{
+    borrow::{Borrow, Cow},
+    hash::Hash,
+    marker::PhantomData,
+    sync::Arc,
+};
 
 /// Passes the changes of own objects that matter; without a predicate, all.
 pub(super) struct OwnFilter<K>(Option<(OwnPredicate<K>, SeenStates)>);
@@ -60,17 +65,35 @@ where
         event: Event<Arc<K>>,
         store: &Store<K>,
     ) -> impl Iterator<Item = Trigger<K>> + use<K> {
+        let visible = |object: &Arc<K>| store.contains(object);
+        let triggers =
+            self.triggers_of_applied(event, store, visible, |predicate, object| predicate.state_of(object));
+        triggers.into_iter().flatten()
+    }
+
+    /// The triggers of an event that `store` has applied, with the objects as its cache keeps them. `visible`: whether readers see exactly this
+    /// object. `state`: its state for a predicate.
+    fn triggers_of_applied<T: Lookup>(
+        &mut self,
+        event: Event<Arc<T>>,
+        store: &Store<K>,
+        visible: impl FnOnce(&Arc<T>) -> bool,
+        state: impl FnOnce(&OwnPredicate<K>, &T) -> Result<State, String>,
+    ) -> [Option<Trigger<K>>; 2] {
         let priority = priority_of(&event);
         if let (Event::Delete(object), Some((_, seen))) = (&event, &mut self.0) {
             seen.forget(&ObjectKey::of(&**object));
         }
-        let object = event.into_applied().map(|object| {
+        let triggers = event.into_applied().map(|object| {
             // In a relist, an object that the store does not show yet has changed; the others are in the background.
-            let changed = store.is_ready() && !store.contains(&object);
+            let changed = store.is_ready() && !visible(&object);
             let priority = if changed { Priority::Change } else { priority };
-            self.triggers_of_object(&*object, store, priority)
+            let mut reference = ObjectKey::of(&*object).to_ref(store.dyntype().clone());
+            reference.extra.resource_version = object.resource_version().map(Cow::into_owned);
+            reference.extra.uid = object.uid().map(Cow::into_owned);
+            self.triggers_of_state(reference, store, priority, |predicate| state(predicate, &object))
         });
-        object.into_iter().flatten()
+        triggers.unwrap_or([None, None])
     }
 
     /// The trigger of an object, if it has changed, after the error of a predicate that panicked.
@@ -131,24 +154,16 @@ where
         cache: &CompactCache<K>,
         store: &Store<K>,
     ) -> impl Iterator<Item = Trigger<K>> + use<K> {
-        let priority = priority_of(&event);
-        if let (Event::Delete(object), Some((_, seen))) = (&event, &mut self.0) {
-            seen.forget(&ObjectKey::of(&**object));
-        }
-        let object = event.into_applied().map(|object| {
-            let changed = store.is_ready() && !cache.contains(&object);
-            let priority = if changed { Priority::Change } else { priority };
-            let reference = ObjectKey::of(&*object).to_ref(store.dyntype().clone());
-            self.triggers_of_state(reference, store, priority, |predicate| match predicate {
-                // An undecodable object passes: its reconcile reports the error.
-                OwnPredicate::Object(predicate) => {
-                    cache.decode(&object).map_or(Ok(None), |object| state_of(&**predicate, &*object, ()))
-                }
-                OwnPredicate::Metadata(predicate) => CompactCache::<K>::metadata(&object)
-                    .map_or(Ok(None), |metadata| state_of(&**predicate, &only_metadata(metadata), ())),
-            })
+        let visible = |object: &Arc<CompactObject>| cache.contains(object);
+        let triggers = self.triggers_of_applied(event, store, visible, |predicate, object| match predicate {
+            // An undecodable object passes: its reconcile reports the error.
+            OwnPredicate::Object(predicate) => {
+                cache.decode(object).map_or(Ok(None), |object| state_of(&**predicate, &*object, ()))
+            }
+            OwnPredicate::Metadata(predicate) => CompactCache::<K>::metadata(object)
+                .map_or(Ok(None), |metadata| state_of(&**predicate, &only_metadata(metadata), ())),
         });
-        object.into_iter().flatten().flatten()
+        triggers.into_iter().flatten()
     }
 
     /// The triggers of a custom stream of objects.
