@@ -56,6 +56,11 @@ pub(crate) fn drop_empty(object: &mut Value) {
     }
 }
 
+/// `metadata.resourceVersion` as a number.
+pub(crate) fn revision(object: &Value) -> Option<u64> {
+    text(object, "resourceVersion")?.parse().ok()
+}
+
 /// The remaining grace period of a deletion in seconds.
 pub(crate) fn grace(object: &Value) -> i64 {
     object["metadata"]["deletionGracePeriodSeconds"].as_i64().unwrap_or(0)
@@ -80,7 +85,7 @@ pub(crate) fn owners(object: &Value) -> Vec<Owner> {
     list.into_iter().flatten().map(owner).collect()
 }
 
-fn owner(reference: &Value) -> Owner {
+pub(crate) fn owner(reference: &Value) -> Owner {
     let text = |key: &str| reference.get(key).and_then(Value::as_str).unwrap_or_default().to_string();
     Owner {
         api_version: text("apiVersion"),

@@ -1,4 +1,4 @@
-//! Service account tokens: JWTs signed with a key that each server generates.
+//! Service account tokens: JWTs signed with a key that each server generates, or keeps in its data directory.
 
 use std::sync::OnceLock;
 
@@ -19,6 +19,13 @@ pub(crate) const ISSUER: &str = "https://kubernetes.default.svc";
 pub(crate) struct TokenSigner(OnceLock<EcdsaKeyPair>);
 
 impl TokenSigner {
+    /// The signer of an ECDSA P-256 key.
+    pub(crate) fn from_pem(pem: &str) -> Result<Self, String> {
+        let key = rcgen::KeyPair::from_pem(pem).map_err(|why| why.to_string())?.serialize_der();
+        let key = EcdsaKeyPair::from_pkcs8(&ECDSA_P256_SHA256_FIXED_SIGNING, &key, &SystemRandom::new());
+        Ok(Self(key.map_err(|why| why.to_string())?.into()))
+    }
+
     pub(crate) fn sign(&self, claims: &Value) -> String {
         let text = |value: &Value| BASE64_URL_SAFE_NO_PAD.encode(value.to_string());
         let signed = format!("{}.{}", text(&json!({"alg": "ES256", "kid": "testserver"})), text(claims));
@@ -51,6 +58,14 @@ impl TokenSigner {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_key_in_pem_is_shared_by_two_servers() {
+        let pem = rcgen::KeyPair::generate().unwrap().serialize_pem();
+        let token = TokenSigner::from_pem(&pem).unwrap().sign(&json!({"sub": "a"}));
+        assert_eq!(TokenSigner::from_pem(&pem).unwrap().verify(&token), Some(json!({"sub": "a"})));
+        assert!(TokenSigner::from_pem("no key").is_err());
+    }
 
     #[test]
     fn only_own_signatures_verify() {

@@ -5,6 +5,8 @@ use serde_json::Value;
 
 use super::{ClusterState, task::Task};
 use crate::{
+    gc::ObjectId,
+    journal::WriteError,
     meta,
     scheme::{Resource, crd},
     store::{Key, Stored},
@@ -20,6 +22,14 @@ pub(crate) enum Propagation {
     Background,
     Foreground,
     Orphan,
+}
+
+/// What became of a changed object.
+#[derive(Clone, Debug)]
+pub(crate) enum Written {
+    Stored(Arc<Stored>),
+    /// It was removed; this is its last version.
+    Removed(Arc<Stored>),
 }
 
 /// The immediate result of a deletion.
@@ -38,7 +48,7 @@ impl ClusterState {
         resource: &Resource,
         key: &Key,
         policy: Option<Propagation>,
-    ) -> Option<Deletion> {
+    ) -> Result<Option<Deletion>, WriteError> {
         self.delete_gracefully(resource, key, policy, None)
     }
 
@@ -49,8 +59,8 @@ impl ClusterState {
         key: &Key,
         policy: Option<Propagation>,
         grace: Option<i64>,
-    ) -> Option<Deletion> {
-        let stored = self.store.get(resource.table, key)?.clone();
+    ) -> Result<Option<Deletion>, WriteError> {
+        let Some(stored) = self.store.get(resource.table, key).cloned() else { return Ok(None) };
         let before = stored.value();
         let mut object = before.clone();
         set_propagation(&mut object, policy);
@@ -59,32 +69,32 @@ impl ClusterState {
         }
         let grace = self.grace_seconds(resource, &object, grace);
         if grace == 0 && self.can_remove(resource, &object) {
-            return self.remove(resource, key).map(Deletion::Removed);
+            return Ok(self.remove(resource, key)?.map(Deletion::Removed));
         }
         mark_deleting(&mut object, &self.timestamp_after(grace), grace);
         if resource.is("", "namespaces") {
             object["status"]["phase"] = "Terminating".into();
         }
-        let stored = if object == before { stored } else { self.put(resource, key.clone(), object.clone()) };
+        let stored = if object == before { stored } else { self.put(resource, key.clone(), object.clone())? };
         self.start_deletion(resource, &stored, &object);
-        Some(Deletion::Marked(stored))
+        Ok(Some(Deletion::Marked(stored)))
     }
 
-    /// Stores a changed object, or removes it when nothing holds its deletion any more. `Err` holds the last stored version.
+    /// Stores a changed object, or removes it when nothing holds its deletion any more.
     pub(crate) fn put_or_remove(
         &mut self,
         resource: &Resource,
         key: Key,
         object: Value,
-    ) -> Result<Arc<Stored>, Arc<Stored>> {
+    ) -> Result<Written, WriteError> {
         if meta::is_deleting(&object)
             && meta::grace(&object) == 0
             && self.can_remove(resource, &object)
-            && let Some(last) = self.remove(resource, &key)
+            && let Some(last) = self.remove(resource, &key)?
         {
-            return Err(last);
+            return Ok(Written::Removed(last));
         }
-        Ok(self.put(resource, key, object))
+        self.put(resource, key, object).map(Written::Stored)
     }
 
     /// The grace period in seconds. Only pods on an existing node have one: without a kubelet, nothing would report the end of their containers.
@@ -128,10 +138,10 @@ impl ClusterState {
     }
 
     /// Starts the server's own part of a deletion: garbage collection, and emptying namespaces and CRDs.
-    fn start_deletion(&mut self, resource: &Resource, stored: &Stored, object: &Value) {
+    pub(super) fn start_deletion(&mut self, resource: &Resource, stored: &Stored, object: &Value) {
         let finalizers = meta::strings(object, "finalizers");
         if finalizers.contains(&ORPHAN) {
-            self.orphan_dependents(resource, stored, object);
+            self.enqueue(Task::OrphanDependents((resource.table, stored.key.clone())));
         } else if finalizers.contains(&FOREGROUND) {
             for dependent in self.owners.dependents(&stored.uid) {
                 self.enqueue(Task::CheckOwners(dependent));
@@ -151,15 +161,24 @@ impl ClusterState {
         }
     }
 
-    fn orphan_dependents(&mut self, resource: &Resource, owner: &Stored, object: &Value) {
+    /// Removes the references of all dependents to a terminating owner, then its `orphan` finalizer.
+    pub(super) fn orphan_dependents(&mut self, (table, key): &ObjectId) -> Result<(), WriteError> {
+        let Some(resource) = self.scheme.by_table(*table).cloned() else { return Ok(()) };
+        let Some(owner) = self.store.get(*table, key).cloned() else { return Ok(()) };
         for (table, key) in self.owners.dependents(&owner.uid) {
-            self.drop_references(table, &key, &[owner.uid.to_string()]);
+            self.drop_references(table, &key, &[owner.uid.to_string()])?;
         }
-        self.drop_finalizer(resource, &owner.key, object, ORPHAN);
+        self.drop_finalizer(&resource, key, &owner.value(), ORPHAN)
     }
 
     /// Removes a finalizer, and the object with its last one.
-    pub(super) fn drop_finalizer(&mut self, resource: &Resource, key: &Key, object: &Value, finalizer: &str) {
+    pub(super) fn drop_finalizer(
+        &mut self,
+        resource: &Resource,
+        key: &Key,
+        object: &Value,
+        finalizer: &str,
+    ) -> Result<(), WriteError> {
         let mut object = object.clone();
         let left: Vec<String> = meta::strings(&object, "finalizers")
             .into_iter()
@@ -167,8 +186,7 @@ impl ClusterState {
             .map(Into::into)
             .collect();
         meta::set_finalizers(&mut object, left.iter().map(String::as_str));
-        // Stored or removed: both are the desired state.
-        drop(self.put_or_remove(resource, key.clone(), object));
+        self.put_or_remove(resource, key.clone(), object).map(drop)
     }
 }
 

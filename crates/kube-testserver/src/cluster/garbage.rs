@@ -3,54 +3,62 @@ use serde_json::Value;
 use super::{ClusterState, Propagation, delete::FOREGROUND};
 use crate::{
     gc::{DependentAction, ObjectId, OwnerState, decide},
+    journal::WriteError,
     meta::{self, Owner},
     store::{Key, TableId},
 };
 
 impl ClusterState {
-    pub(super) fn check_owners(&mut self, (table, key): &ObjectId) {
-        let Some(resource) = self.scheme.by_table(*table).cloned() else { return };
-        let Some(stored) = self.store.get(*table, key).cloned() else { return };
+    pub(super) fn check_owners(&mut self, (table, key): &ObjectId) -> Result<(), WriteError> {
+        let Some(resource) = self.scheme.by_table(*table).cloned() else { return Ok(()) };
+        let Some(stored) = self.store.get(*table, key).cloned() else { return Ok(()) };
         let states: Vec<OwnerState> =
             stored.owners.iter().map(|owner| self.owner_state(owner, key.namespace())).collect();
         let has_dependents = !self.owners.dependents(&stored.uid).is_empty();
         match decide(&stored.owners, &states, has_dependents) {
             DependentAction::Keep => {}
-            DependentAction::DropReferences(uids) => self.drop_references(*table, key, &uids),
-            DependentAction::Delete { .. } if meta::is_deleting(&stored.value()) => {}
+            DependentAction::DropReferences(uids) => self.drop_references(*table, key, &uids)?,
+            DependentAction::Delete { .. } if stored.deleting => {}
             DependentAction::Delete { foreground } => {
                 // Background, so that finalizers of the garbage collector on the object itself run first.
                 let policy = foreground.then_some(Propagation::Foreground);
-                self.delete(&resource, key, policy);
+                self.delete(&resource, key, policy)?;
             }
         }
+        Ok(())
     }
 
     /// Removes the `foregroundDeletion` finalizer of an owner once no dependent blocks its deletion.
-    pub(super) fn finish_foreground(&mut self, uid: &str) {
-        let Some((table, key)) = self.owners.live(uid).cloned() else { return };
-        let Some(resource) = self.scheme.by_table(table).cloned() else { return };
-        let Some(object) = self.store.get(table, &key).map(|stored| stored.value()) else { return };
+    pub(super) fn finish_foreground(&mut self, uid: &str) -> Result<(), WriteError> {
+        let Some((table, key)) = self.owners.live(uid).cloned() else { return Ok(()) };
+        let Some(resource) = self.scheme.by_table(table).cloned() else { return Ok(()) };
+        let Some(object) = self.store.get(table, &key).map(|stored| stored.value()) else { return Ok(()) };
         if !waits_in_foreground(&object) {
-            return;
+            return Ok(());
         }
         let blocked = self.owners.dependents(uid).into_iter().any(|(table, key)| {
             let dependent = self.store.get(table, &key);
             dependent.is_some_and(|d| d.owners.iter().any(|owner| owner.uid == uid && owner.blocks_deletion))
         });
         if !blocked {
-            self.drop_finalizer(&resource, &key, &object, FOREGROUND);
+            self.drop_finalizer(&resource, &key, &object, FOREGROUND)?;
         }
+        Ok(())
     }
 
-    pub(super) fn drop_references(&mut self, table: TableId, key: &Key, uids: &[String]) {
-        let Some(resource) = self.scheme.by_table(table).cloned() else { return };
-        let Some(mut object) = self.store.get(table, key).map(|stored| stored.value()) else { return };
+    pub(super) fn drop_references(
+        &mut self,
+        table: TableId,
+        key: &Key,
+        uids: &[String],
+    ) -> Result<(), WriteError> {
+        let Some(resource) = self.scheme.by_table(table).cloned() else { return Ok(()) };
+        let Some(mut object) = self.store.get(table, key).map(|stored| stored.value()) else { return Ok(()) };
         let references = object["metadata"]["ownerReferences"].as_array().cloned().unwrap_or_default();
         let left: Vec<Value> =
             references.into_iter().filter(|r| !uids.iter().any(|uid| r["uid"] == uid.as_str())).collect();
         meta::set(&mut object, "ownerReferences", if left.is_empty() { Value::Null } else { left.into() });
-        self.put(&resource, key.clone(), object);
+        self.put(&resource, key.clone(), object).map(drop)
     }
 
     /// The state of the object that an owner reference in `namespace` points to.

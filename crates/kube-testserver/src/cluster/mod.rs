@@ -19,7 +19,7 @@ mod task;
 mod timers;
 mod workloads;
 
-pub(crate) use delete::{Deletion, Propagation};
+pub(crate) use delete::{Deletion, Propagation, Written};
 pub use settings::BuiltInController;
 
 pub(crate) use replace::StateEntry;

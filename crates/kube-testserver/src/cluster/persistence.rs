@@ -2,61 +2,88 @@ use std::path::Path;
 
 use super::{ClusterState, StateEntry};
 use crate::{
-    journal::{DataError, Journal, JournalLine},
+    auth::TokenSigner,
+    journal::{DataError, Journal, JournalLine, KeyFiles, WriteError},
     scheme::Resource,
-    store::{Key, Stored},
+    store::{EventType, Key, Stored},
 };
 
 impl ClusterState {
-    /// Loads the state of a data directory, if there is one, and journals every change from now on.
-    pub(crate) fn open_data_dir(&mut self, dir: &Path) -> Result<(), DataError> {
-        let (journal, saved) = Journal::open(dir)?;
+    /// Loads the state of a data directory, if there is one, and journals every change from now on. Tasks that were not finished are run.
+    pub(crate) fn open_data_dir(&mut self, dir: &Path, synced: bool) -> Result<(), DataError> {
+        let (journal, saved) = Journal::open(dir, synced)?;
+        let keys = KeyFiles::new(dir);
+        self.token_signer =
+            TokenSigner::from_pem(&keys.token_key()?).map_err(|why| keys.damaged("sa.key", why))?;
         if saved.revision > 0 {
-            let objects = saved.objects.into_iter().map(|((group, plural, key), value)| StateEntry {
+            let objects = saved.objects.into_iter().map(|((group, plural, key), object)| StateEntry {
                 group,
                 plural,
                 key: Key::raw(&key),
-                value,
+                object,
             });
-            for object in self.replace_state(objects.collect(), saved.revision) {
+            for object in self.load_contents(objects.collect(), saved.revision) {
                 let (key, plural, group) = (&object.key, &object.plural, &object.group);
                 tracing::warn!("skipped {plural}.{group} {key}: its CRD does not exist");
             }
-            self.ensure_rbac_bootstrap();
         }
+        let is_empty = journal.is_outdated();
         self.journal = Some(journal);
-        self.rewrite_journal();
+        if is_empty {
+            self.rewrite_journal()?;
+        }
+        self.ensure_rbac_bootstrap()?;
+        self.run_tasks();
+        self.sync_journal()?;
         Ok(())
     }
 
-    /// The error after which changes are no longer written.
-    pub(crate) fn journal_error(&self) -> Option<&str> {
-        self.journal.as_ref()?.write_error()
+    /// Why the data directory refused the last write; checks whether it still does.
+    pub(crate) fn check_journal(&mut self) -> Result<(), WriteError> {
+        let revision = self.store.revision();
+        match &mut self.journal {
+            Some(journal) if journal.is_outdated() => self.rewrite_journal(),
+            // A repeated header changes nothing.
+            Some(journal) if journal.failure().is_some() => journal.append(&JournalLine::head(revision)),
+            _ => Ok(()),
+        }
     }
 
-    /// Appends the new version of an object, or its removal.
-    pub(super) fn append_to_journal(&mut self, resource: &Resource, stored: &Stored, gone: bool) {
-        let Some(journal) = &mut self.journal else { return };
+    /// Waits until the disk has every change, if the server was configured so.
+    pub(crate) fn sync_journal(&mut self) -> Result<(), WriteError> {
+        self.journal.as_mut().map_or(Ok(()), Journal::sync)
+    }
+
+    /// Appends the next version of an object, or its removal, before anybody sees it.
+    pub(super) fn append_to_journal(&mut self, resource: &Resource, next: &Stored) -> Result<(), WriteError> {
+        let Some(journal) = &self.journal else { return Ok(()) };
+        if journal.is_outdated() {
+            self.rewrite_journal()?;
+        } else if journal.is_long() {
+            // Without space for another file, the present one is still complete.
+            drop(self.rewrite_journal());
+        }
+        let Some(journal) = &mut self.journal else { return Ok(()) };
         // Under the stored kind, also when the object was written as its storage equivalent.
         let resource = self.scheme.by_table(resource.table).map_or(resource, AsRef::as_ref);
-        let object = stored.bytes();
-        let object = Some(&object).filter(|_| !gone);
-        let key = stored.key.to_string();
-        journal.append(&JournalLine::change(
-            stored.revision,
-            &resource.group,
-            &resource.plural,
-            &key,
-            object,
-        ));
-        if journal.is_long() {
-            self.rewrite_journal();
+        let object = next.bytes();
+        let object = Some(&object).filter(|_| next.event != EventType::Deleted);
+        let key = next.key.to_string();
+        journal.append(&JournalLine::change(next.revision, &resource.group, &resource.plural, &key, object))
+    }
+
+    /// Rewrites the journal after the state was replaced. Until that succeeds, changes are refused.
+    pub(super) fn replace_journal(&mut self) {
+        if let Some(journal) = &mut self.journal {
+            journal.set_outdated();
+            // The error is logged, and reported by `/readyz` and every write.
+            drop(self.rewrite_journal());
         }
     }
 
     /// Rewrites the journal with the current state.
-    pub(super) fn rewrite_journal(&mut self) {
-        let Some(journal) = &mut self.journal else { return };
+    pub(super) fn rewrite_journal(&mut self) -> Result<(), WriteError> {
+        let Some(journal) = &mut self.journal else { return Ok(()) };
         let head = JournalLine::head(self.store.revision());
         let (store, scheme) = (&self.store, &self.scheme);
         let objects = scheme.resources().flat_map(|resource| {
@@ -71,6 +98,69 @@ impl ClusterState {
                 )
             })
         });
-        journal.rewrite(std::iter::once(head).chain(objects));
+        journal.rewrite(std::iter::once(head).chain(objects))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::cluster::Settings;
+
+    fn config_map(name: &str) -> serde_json::Value {
+        json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name, "namespace": "default"}})
+    }
+
+    #[test]
+    fn a_write_that_the_disk_refuses_changes_nothing() {
+        let dir = tempfile::tempdir().unwrap();
+        let mut cluster = ClusterState::new(Settings::default());
+        cluster.open_data_dir(dir.path(), true).unwrap();
+        let maps = cluster.scheme.by_plural("", "configmaps").unwrap().resource.clone();
+        let key = |name: &str| Key::new(Some("default"), name);
+        cluster.put(&maps, key("a"), config_map("a")).unwrap();
+        let revision = cluster.store.revision();
+
+        cluster.journal.as_mut().unwrap().fill_disk();
+        let error = cluster.put(&maps, key("b"), config_map("b")).unwrap_err().to_string();
+        assert!(error.contains("No space left on device"), "{error}");
+        assert_eq!(cluster.store.revision(), revision);
+        assert!(cluster.store.get(maps.table, &key("b")).is_none());
+
+        // There is space again: the state on disk is the one in memory.
+        cluster.check_journal().unwrap();
+        cluster.put(&maps, key("c"), config_map("c")).unwrap();
+        cluster.sync_journal().unwrap();
+        drop(cluster);
+        let mut cluster = ClusterState::new(Settings::default());
+        cluster.open_data_dir(dir.path(), false).unwrap();
+        let names = cluster.store.objects(maps.table, None).map(|stored| stored.key.name().to_owned());
+        assert_eq!(names.collect::<Vec<_>>(), ["a", "c"]);
+    }
+
+    #[test]
+    fn a_task_whose_write_is_refused_runs_again() {
+        let dir = tempfile::tempdir().unwrap();
+        let mut cluster = ClusterState::new(Settings::default());
+        cluster.open_data_dir(dir.path(), false).unwrap();
+        let maps = cluster.scheme.by_plural("", "configmaps").unwrap().resource.clone();
+        let mut orphan = config_map("orphan");
+        orphan["metadata"]["ownerReferences"] =
+            json!([{"apiVersion": "v1", "kind": "ConfigMap", "name": "none", "uid": "u"}]);
+        let key = Key::new(Some("default"), "orphan");
+        cluster.put(&maps, key.clone(), orphan).unwrap();
+        cluster.journal.as_mut().unwrap().fill_disk();
+        cluster.journal.as_mut().unwrap().append(b"x").unwrap_err();
+        let state = dir.path().join("state");
+        std::fs::remove_file(&state).unwrap();
+        // A rewrite fails, too.
+        std::fs::create_dir_all(state.join("in the way")).unwrap();
+        cluster.run_tasks();
+        assert!(cluster.store.get(maps.table, &key).is_some());
+        std::fs::remove_dir_all(&state).unwrap();
+        cluster.run_due_tasks();
+        assert!(cluster.store.get(maps.table, &key).is_none());
     }
 }

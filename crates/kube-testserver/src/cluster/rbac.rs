@@ -5,7 +5,9 @@ use serde_json::Value;
 use super::{ClusterState, task::Task};
 use crate::{
     auth::{self, RbacAuthorizer},
-    ids, meta,
+    ids,
+    journal::WriteError,
+    meta,
     scheme::Resource,
     selector::LabelSelector,
     store::Key,
@@ -34,25 +36,27 @@ impl ClusterState {
     }
 
     /// Creates the roles and bindings that every cluster with RBAC starts with.
-    pub(super) fn bootstrap_rbac(&mut self) {
+    pub(super) fn bootstrap_rbac(&mut self) -> Result<(), WriteError> {
         for mut object in auth::bootstrap_objects() {
             let kind = object["kind"].as_str().unwrap_or_default().to_string();
             let Some(endpoint) = self.scheme.by_kind(RBAC, "v1", &kind).cloned() else { continue };
             strategy::prepare_create(&endpoint, &mut object, &ids::uid(), &self.now());
             let key = Key::new(None, meta::name(&object));
-            self.put(&endpoint.resource, key, object);
+            self.put(&endpoint.resource, key, object)?;
         }
         self.run_tasks();
+        Ok(())
     }
 
     /// Creates the bootstrap roles and bindings where a restored state lacks them.
-    pub(super) fn ensure_rbac_bootstrap(&mut self) {
+    pub(super) fn ensure_rbac_bootstrap(&mut self) -> Result<(), WriteError> {
         let roles = self.scheme.by_plural(RBAC, "clusterroles").map(|endpoint| endpoint.resource.table);
         let has_some =
             roles.is_some_and(|table| self.store.get(table, &Key::new(None, "cluster-admin")).is_some());
         if self.settings.rbac && !has_some {
-            self.bootstrap_rbac();
+            self.bootstrap_rbac()?;
         }
+        Ok(())
     }
 
     /// Drops the cached authorizer, and enqueues role aggregation, when an RBAC object changes.
@@ -66,35 +70,36 @@ impl ClusterState {
     }
 
     /// Writes the rules of every ClusterRole with an aggregation rule: those of the roles it selects.
-    pub(super) fn aggregate_roles(&mut self) {
+    pub(super) fn aggregate_roles(&mut self) -> Result<(), WriteError> {
         let Some(resource) = self.scheme.by_plural(RBAC, "clusterroles").map(|e| e.resource.clone()) else {
-            return;
+            return Ok(());
         };
         // Aggregated roles may select aggregated roles: each round completes at least one of them. The bound stops roles that select each other.
         let rounds = self.store.objects(resource.table, None).count();
         for _ in 0..=rounds {
-            if !self.aggregate_once(&resource) {
+            if !self.aggregate_once(&resource)? {
                 break;
             }
         }
         self.tasks.remove(&Task::AggregateRoles);
+        Ok(())
     }
 
     /// Returns whether a role changed.
-    fn aggregate_once(&mut self, resource: &Resource) -> bool {
-        let roles: Vec<Value> =
+    fn aggregate_once(&mut self, resource: &Resource) -> Result<bool, WriteError> {
+        let mut roles: Vec<Value> =
             self.store.objects(resource.table, None).map(|stored| stored.value()).collect();
         let mut changed = false;
-        for role in &roles {
-            let Some(rules) = aggregated(role, &roles) else { continue };
-            if !same_rules(&rules, role["rules"].as_array().map_or(&[], Vec::as_slice)) {
-                let mut role = role.clone();
-                role["rules"] = rules.into();
-                self.put(resource, Key::new(None, meta::name(&role)), role);
+        for at in 0..roles.len() {
+            let Some(rules) = aggregated(&roles[at], &roles) else { continue };
+            if !same_rules(&rules, roles[at]["rules"].as_array().map_or(&[], Vec::as_slice)) {
+                // Seen by the next role: two that select each other would swap their rules for ever otherwise.
+                roles[at]["rules"] = rules.into();
+                self.put(resource, Key::new(None, meta::name(&roles[at])), roles[at].clone())?;
                 changed = true;
             }
         }
-        changed
+        Ok(changed)
     }
 }
 
@@ -138,9 +143,13 @@ mod tests {
                 "rules": [{"apiGroups": [""], "resources": ["pods"], "verbs": [verb]}]})
         };
         for role in [role("a", "get", "b"), role("b", "list", "a")] {
-            cluster.put(&clusterroles, Key::new(None, meta::name(&role)), role);
+            cluster.put(&clusterroles, Key::new(None, meta::name(&role)), role).unwrap();
         }
         cluster.run_tasks();
+        let settled = cluster.store.revision();
+        cluster.enqueue(Task::AggregateRoles);
+        cluster.run_tasks();
+        assert_eq!(cluster.store.revision(), settled);
         let edit = cluster.store.get(clusterroles.table, &Key::new(None, "edit")).unwrap().value();
         let view = cluster.store.get(clusterroles.table, &Key::new(None, "view")).unwrap().value();
         let (edit, view) = (edit["rules"].as_array().unwrap(), view["rules"].as_array().unwrap());

@@ -1,10 +1,12 @@
-use serde_json::Value;
+use std::sync::Arc;
+
+use bytes::Bytes;
 
 use super::{ClusterState, allocator::ServiceAllocator};
 use crate::{
     gc::OwnerIndex,
     scheme::{Resource, Scheme},
-    store::{Key, PageRequest, TooOld},
+    store::{Key, PageRequest, Stored, TooOld},
 };
 
 /// An object with its resource and key; uid and resourceVersion are set.
@@ -13,7 +15,8 @@ pub(crate) struct StateEntry {
     pub(crate) group: String,
     pub(crate) plural: String,
     pub(crate) key: Key,
-    pub(crate) value: Value,
+    /// Serialized JSON.
+    pub(crate) object: Bytes,
 }
 
 impl ClusterState {
@@ -37,14 +40,23 @@ impl ClusterState {
                 group: resource.group.clone(),
                 plural: resource.plural.clone(),
                 key: stored.key.clone(),
-                value: stored.value(),
+                object: stored.bytes(),
             }));
         }
         Ok(contents)
     }
 
-    /// Replaces the whole state. The history is empty afterwards, and every watch ends. Returns the objects whose resource is not served.
+    /// Replaces the whole state. The history is empty afterwards, and every watch ends; the controllers go on from the new state. Returns the objects whose resource is not served.
     pub(crate) fn replace_state(&mut self, contents: Vec<StateEntry>, revision: u64) -> Vec<StateEntry> {
+        self.incarnation += 1;
+        let unresolved = self.load_contents(contents, revision);
+        self.replace_journal();
+        self.run_tasks();
+        unresolved
+    }
+
+    /// Replaces the state in memory and enqueues what the controllers find undone in it.
+    pub(super) fn load_contents(&mut self, contents: Vec<StateEntry>, revision: u64) -> Vec<StateEntry> {
         self.store = self.store.restarted_at(revision);
         self.scheme = Scheme::with_built_in(&mut self.store);
         self.owners = OwnerIndex::default();
@@ -53,29 +65,35 @@ impl ClusterState {
         self.allocator = ServiceAllocator::default();
         self.unserved.clear();
         self.rbac_authorizer.take();
-        self.incarnation += 1;
         let (definitions, objects): (Vec<_>, Vec<_>) =
             contents.into_iter().partition(|object| is_definition(&object.group, &object.plural));
-        let mut unresolved = Vec::new();
+        let (mut restored, mut unresolved) = (Vec::new(), Vec::new());
         for object in definitions.into_iter().chain(objects) {
             let found = self.scheme.by_plural(&object.group, &object.plural);
             let Some(table) = found.map(|endpoint| endpoint.resource.table) else {
                 unresolved.push(object);
                 continue;
             };
-            let stored = self.store.restore(table, object.key, &object.value);
+            let Ok(stored) = Stored::from_bytes(object.key.clone(), revision, &object.object) else {
+                unresolved.push(object);
+                continue;
+            };
+            let stored = Arc::new(stored);
+            self.store.restore(table, stored.clone());
             self.owners.record(table, None, Some(&stored));
-            if let Some(resource) = self.scheme.by_table(table).cloned() {
-                self.schedule_event_expiry(&resource, &stored, false);
-                self.requeue_restored(&resource, &stored);
-                self.record_allocations(&resource, None, Some(&stored));
-            }
             if is_definition(&object.group, &object.plural) {
-                self.serve_crd(&object.value);
+                self.serve_crd(&stored.value());
+            }
+            restored.push((table, stored));
+        }
+        self.reload_webhooks();
+        // Owners and namespaces are complete now.
+        for (table, stored) in restored {
+            if let Some(resource) = self.scheme.by_table(table).cloned() {
+                self.record_allocations(&resource, None, Some(&stored));
+                self.resume(&resource, &stored);
             }
         }
-        self.rewrite_journal();
-        self.reload_webhooks();
         unresolved
     }
 

@@ -2,8 +2,8 @@ use std::time::Duration;
 
 use tokio::sync::watch;
 
-use super::{BuiltInController, ClusterState, task::Task};
-use crate::{gc::ObjectId, scheme::Resource, store::Stored};
+use super::{ClusterState, task::Task};
+use crate::{gc::ObjectId, journal::WriteError, scheme::Resource, store::Stored};
 
 /// Time to live of an Event after its last write.
 const EVENT_TTL: Duration = Duration::from_secs(3600);
@@ -12,10 +12,9 @@ impl ClusterState {
     /// Runs the tasks that are due. Requests, watches and clock changes call this.
     pub(crate) fn run_due_tasks(&mut self) {
         let due = self.timers.due(self.clock.elapsed());
-        if !due.is_empty() {
-            self.tasks.extend(due);
-            self.run_tasks();
-        }
+        self.tasks.extend(due);
+        // Also those that stayed enqueued when a write was refused.
+        self.run_tasks();
     }
 
     /// When [`run_due_tasks`](Self::run_due_tasks) has something to do next.
@@ -41,22 +40,24 @@ impl ClusterState {
         }
     }
 
-    /// Timers are not part of a saved state: Jobs and Deployments are reconciled one second after it is restored.
-    pub(super) fn requeue_restored(&mut self, resource: &Resource, stored: &Stored) {
-        if self.settings.disabled.contains(&BuiltInController::Workloads) {
-            return;
+    /// Enqueues what the controllers have to look at when they start with this object: tasks and timers are not part of a saved state.
+    pub(super) fn resume(&mut self, resource: &Resource, stored: &Stored) {
+        if !stored.owners.is_empty() {
+            self.enqueue(Task::CheckOwners((resource.table, stored.key.clone())));
         }
-        let id = (resource.table, stored.key.clone());
-        match (resource.group.as_str(), resource.plural.as_str()) {
-            ("batch", "jobs") => self.enqueue_after(Task::Job(id), 1),
-            ("apps", "deployments") => self.enqueue_after(Task::Deployment(id), 1),
-            _ => {}
+        if stored.deleting {
+            self.start_deletion(resource, stored, &stored.value());
         }
+        self.on_rbac_change(resource);
+        self.enqueue_workload(resource, stored);
+        self.enqueue_service_account(resource, &stored.key);
+        self.schedule_event_expiry(resource, stored, false);
     }
 
-    pub(super) fn expire_event(&mut self, (table, key): &ObjectId) {
+    pub(super) fn expire_event(&mut self, (table, key): &ObjectId) -> Result<(), WriteError> {
         if let Some(resource) = self.scheme.by_table(*table).cloned() {
-            self.remove(&resource, key);
+            self.remove(&resource, key)?;
         }
+        Ok(())
     }
 }

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::{BuiltInController, ClusterState, task::Task};
 use crate::{
     auth::{ISSUER, User},
-    meta,
+    journal::WriteError,
     scheme::Resource,
     store::Key,
 };
@@ -34,30 +34,30 @@ impl ClusterState {
     }
 
     /// Creates the default service account and the ConfigMap with the CA certificate of a namespace.
-    pub(super) fn ensure_service_account(&mut self, namespace: &str) {
+    pub(super) fn ensure_service_account(&mut self, namespace: &str) -> Result<(), WriteError> {
         let table = self.scheme.by_plural("", "namespaces").map(|endpoint| endpoint.resource.table);
         let found = table.and_then(|table| self.store.get(table, &Key::new(None, namespace)));
-        if found.is_none_or(|found| meta::is_deleting(&found.value())) {
-            return;
+        if found.is_none_or(|found| found.deleting) {
+            return Ok(());
         }
         let metadata = |name: &str| json!({"name": name, "namespace": namespace});
         self.create(
             "",
             "serviceaccounts",
             json!({"apiVersion": "v1", "kind": "ServiceAccount", "metadata": metadata("default")}),
-        );
+        )?;
         let data = json!({"ca.crt": self.ca});
         let map =
             json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata(ROOT_CA), "data": data});
-        self.create("", "configmaps", map);
+        self.create("", "configmaps", map).map(drop)
     }
 
     /// Sets the CA certificate that pods get, and updates every published copy.
-    pub(crate) fn set_ca(&mut self, pem: &str) {
+    pub(crate) fn set_ca(&mut self, pem: &str) -> Result<(), WriteError> {
         self.ca = pem.to_owned();
         let Some(maps) = self.scheme.by_plural("", "configmaps").map(|endpoint| endpoint.resource.clone())
         else {
-            return;
+            return Ok(());
         };
         let published: Vec<_> = self
             .store
@@ -67,10 +67,13 @@ impl ClusterState {
             .collect();
         for stored in published {
             let mut map = stored.value();
-            map["data"] = json!({"ca.crt": pem});
-            self.put(&maps, stored.key.clone(), map);
+            if map["data"] != json!({"ca.crt": pem}) {
+                map["data"] = json!({"ca.crt": pem});
+                self.put(&maps, stored.key.clone(), map)?;
+            }
         }
         self.run_tasks();
+        Ok(())
     }
 
     /// Authenticates a bearer token for one of the audiences. `Err` is the message of the refusal.

@@ -12,13 +12,15 @@ use crate::{
     clock::Clock,
     gc::OwnerIndex,
     ids,
-    journal::Journal,
+    journal::{Journal, WriteError},
     kubelet::Kubelet,
     meta,
     scheme::{Resource, Scheme, crd},
     store::{Key, Store, Stored},
 };
 
+/// Why a write to a new cluster cannot be refused.
+pub(super) const IN_MEMORY: &str = "invariant: a cluster without a data directory accepts every write";
 const NAMESPACES: [&str; 4] = ["default", "kube-node-lease", "kube-public", "kube-system"];
 
 /// Store, scheme, clock and controllers of one server.
@@ -75,7 +77,7 @@ impl ClusterState {
         };
         cluster.bootstrap();
         if cluster.settings.rbac {
-            cluster.bootstrap_rbac();
+            cluster.bootstrap_rbac().expect(IN_MEMORY);
         }
         if !cluster.settings.disabled.contains(&BuiltInController::Kubelet) {
             cluster.join_node();
@@ -103,7 +105,7 @@ impl ClusterState {
                 "spec": {"finalizers": ["kubernetes"]},
                 "status": {"phase": "Active"},
             });
-            self.put(&namespaces, Key::new(None, name), namespace);
+            self.put(&namespaces, Key::new(None, name), namespace).expect(IN_MEMORY);
         }
     }
 
@@ -111,13 +113,19 @@ impl ClusterState {
         self.clock.now()
     }
 
-    /// Stores a new version of an object and enqueues the tasks that follow from it.
-    pub(crate) fn put(&mut self, resource: &Resource, key: Key, object: Value) -> Arc<Stored> {
+    /// Stores a new version of an object and enqueues the tasks that follow from it. On error nothing has changed.
+    pub(crate) fn put(
+        &mut self,
+        resource: &Resource,
+        key: Key,
+        object: Value,
+    ) -> Result<Arc<Stored>, WriteError> {
         let before = self.store.get(resource.table, &key).cloned();
-        let stored = self.store.put(resource.table, key, object);
+        let stored = self.store.next_version(resource.table, key, object);
+        self.append_to_journal(resource, &stored)?;
+        self.store.commit(resource.table, stored.clone());
         self.owners.record(resource.table, before.as_deref(), Some(&stored));
         self.on_rbac_change(resource);
-        self.append_to_journal(resource, &stored, false);
         if !stored.owners.is_empty() && before.as_ref().is_none_or(|b| b.owners != stored.owners) {
             self.enqueue(Task::CheckOwners((resource.table, stored.key.clone())));
         }
@@ -140,15 +148,20 @@ impl ClusterState {
                 self.reapply_schema(&definition);
             }
         }
-        stored
+        Ok(stored)
     }
 
-    /// Removes an object and enqueues the tasks that follow from it.
-    pub(crate) fn remove(&mut self, resource: &Resource, key: &Key) -> Option<Arc<Stored>> {
-        let before = self.store.get(resource.table, key)?.clone();
-        let last = self.store.remove(resource.table, key, before.value())?;
+    /// Removes an object and enqueues the tasks that follow from it. `None` when it does not exist. On error nothing has changed.
+    pub(crate) fn remove(
+        &mut self,
+        resource: &Resource,
+        key: &Key,
+    ) -> Result<Option<Arc<Stored>>, WriteError> {
+        let Some(before) = self.store.get(resource.table, key).cloned() else { return Ok(None) };
+        let Some(last) = self.store.next_removal(resource.table, key) else { return Ok(None) };
+        self.append_to_journal(resource, &last)?;
+        self.store.commit(resource.table, last.clone());
         self.owners.record(resource.table, Some(&before), None);
-        self.append_to_journal(resource, &last, true);
         self.on_rbac_change(resource);
         for dependent in self.owners.dependents(&before.uid) {
             self.enqueue(Task::CheckOwners(dependent));
@@ -177,7 +190,7 @@ impl ClusterState {
         if resource.is("apiextensions.k8s.io", "customresourcedefinitions") {
             self.stop_serving_crd(&before.value());
         }
-        Some(last)
+        Ok(Some(last))
     }
 
     pub(super) fn reload_webhooks(&mut self) {
@@ -189,30 +202,38 @@ impl ClusterState {
         }
     }
 
-    /// Runs all tasks, including those that they enqueue.
+    /// Runs all tasks, including those that they enqueue. When a write is refused, the rest stays enqueued for the next run.
     pub(crate) fn run_tasks(&mut self) {
         while let Some(task) = self.tasks.pop_first() {
             if self.settings.disabled.iter().any(|controller| controller.performs(&task)) {
                 continue;
             }
-            match task {
-                Task::CheckOwners(id) => self.check_owners(&id),
-                Task::FinishForeground(uid) => self.finish_foreground(&uid),
-                Task::EmptyNamespace(name) => self.empty_namespace(&name),
-                Task::FinishNamespace(name) => self.finish_namespace(&name),
-                Task::EmptyResource(table) => self.empty_resource(table),
-                Task::FinishResource(table) => self.finish_resource(table),
-                Task::FreeStorage(id) => self.free_storage(&id),
-                Task::AggregateRoles => self.aggregate_roles(),
-                Task::RunPod(id) => self.run_pod(&id),
-                Task::Adopt(namespace, pod) => self.adopt_pods(&namespace, pod.as_ref()),
-                Task::Job(id) => self.reconcile_job(&id),
-                Task::ReplicaSet(id) => self.reconcile_replica_set(&id),
-                Task::Deployment(id) => self.reconcile_deployment(&id),
-                Task::Budgets(namespace) => self.count_budgets(&namespace),
-                Task::ServiceAccounts(namespace) => self.ensure_service_account(&namespace),
-                Task::ExpireEvent(id) => self.expire_event(&id),
+            if self.run_task(&task).is_err() {
+                self.tasks.insert(task);
+                break;
             }
+        }
+    }
+
+    fn run_task(&mut self, task: &Task) -> Result<(), WriteError> {
+        match task {
+            Task::OrphanDependents(id) => self.orphan_dependents(id),
+            Task::CheckOwners(id) => self.check_owners(id),
+            Task::FinishForeground(uid) => self.finish_foreground(uid),
+            Task::EmptyNamespace(name) => self.empty_namespace(name),
+            Task::FinishNamespace(name) => self.finish_namespace(name),
+            Task::EmptyResource(table) => self.empty_resource(*table),
+            Task::FinishResource(table) => self.finish_resource(*table),
+            Task::FreeStorage(id) => self.free_storage(id),
+            Task::AggregateRoles => self.aggregate_roles(),
+            Task::RunPod(id) => self.run_pod(id),
+            Task::Adopt(namespace, pod) => self.adopt_pods(namespace, pod.as_ref()),
+            Task::Job(id) => self.reconcile_job(id),
+            Task::ReplicaSet(id) => self.reconcile_replica_set(id),
+            Task::Deployment(id) => self.reconcile_deployment(id),
+            Task::Budgets(namespace) => self.count_budgets(namespace),
+            Task::ServiceAccounts(namespace) => self.ensure_service_account(namespace),
+            Task::ExpireEvent(id) => self.expire_event(id),
         }
     }
 
@@ -250,7 +271,7 @@ impl ClusterState {
             stored.schema().prune(object);
             stored.schema().default(object);
         });
-        self.rewrite_journal();
+        self.replace_journal();
     }
 
     /// Stops serving the resource of a deleted CRD and ends its watches.

@@ -5,6 +5,7 @@ use serde_json::Value;
 use super::{ClusterState, task::Task};
 use crate::{
     gc::ObjectId,
+    journal::WriteError,
     meta,
     store::Key,
     strategy::{CLAIM_IN_USE, VOLUME_IN_USE},
@@ -27,19 +28,20 @@ impl ClusterState {
     }
 
     /// Removes the protection finalizer of a terminating volume or claim that is not in use. Reads all pods of the namespace.
-    pub(super) fn free_storage(&mut self, (table, key): &ObjectId) {
-        let Some(resource) = self.scheme.by_table(*table).cloned() else { return };
-        let Some(object) = self.store.get(*table, key).map(|stored| stored.value()) else { return };
+    pub(super) fn free_storage(&mut self, (table, key): &ObjectId) -> Result<(), WriteError> {
+        let Some(resource) = self.scheme.by_table(*table).cloned() else { return Ok(()) };
+        let Some(object) = self.store.get(*table, key).map(|stored| stored.value()) else { return Ok(()) };
         if !meta::is_deleting(&object) {
-            return;
+            return Ok(());
         }
         let (finalizer, used) = match resource.plural.as_str() {
             "persistentvolumes" => (VOLUME_IN_USE, object["status"]["phase"] == "Bound"),
             _ => (CLAIM_IN_USE, self.is_claimed(key)),
         };
         if !used && meta::strings(&object, "finalizers").contains(&finalizer) {
-            self.drop_finalizer(&resource, key, &object, finalizer);
+            self.drop_finalizer(&resource, key, &object, finalizer)?;
         }
+        Ok(())
     }
 
     /// Whether a scheduled pod that has not finished uses this claim.

@@ -7,6 +7,8 @@ use crate::{
 /// A unit of work of a controller. Tasks run in the order of the variants.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Task {
+    /// Garbage collection: release the dependents of a terminating owner that is deleted without them.
+    OrphanDependents(ObjectId),
     /// Garbage collection: check whether the owners of an object exist.
     CheckOwners(ObjectId),
     /// Finish the foreground deletion of the owner with this uid, unless dependents block it.
@@ -45,7 +47,9 @@ pub(super) enum Task {
 impl BuiltInController {
     pub(super) fn performs(self, task: &Task) -> bool {
         match self {
-            Self::GarbageCollection => matches!(task, Task::CheckOwners(_) | Task::FinishForeground(_)),
+            Self::GarbageCollection => {
+                matches!(task, Task::OrphanDependents(_) | Task::CheckOwners(_) | Task::FinishForeground(_))
+            }
             Self::NamespaceDeletion => matches!(task, Task::EmptyNamespace(_) | Task::FinishNamespace(_)),
             Self::StorageProtection => matches!(task, Task::FreeStorage(_)),
             Self::RoleAggregation => matches!(task, Task::AggregateRoles),

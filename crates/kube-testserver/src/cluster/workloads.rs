@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use super::{ClusterState, Propagation, task::Task};
+use super::{ClusterState, Propagation, state::IN_MEMORY, task::Task};
 use crate::{
     controllers::{
         NODE_NAME, adopt, bind, default_state, node_object, plan_budget, plan_job, plan_replicas,
@@ -12,6 +12,7 @@ use crate::{
     },
     gc::ObjectId,
     ids,
+    journal::WriteError,
     kubelet::Container,
     meta,
     scheme::Resource,
@@ -83,9 +84,9 @@ impl ClusterState {
     }
 
     /// Adopts unowned pods into the first ReplicaSet that selects them: all of the namespace after a new ReplicaSet, one after a new pod.
-    pub(super) fn adopt_pods(&mut self, namespace: &str, only: Option<&Key>) {
+    pub(super) fn adopt_pods(&mut self, namespace: &str, only: Option<&Key>) -> Result<(), WriteError> {
         let (sets, pods) = (self.resource("apps", "replicasets"), self.resource("", "pods"));
-        let (Some(sets), Some(pods)) = (sets, pods) else { return };
+        let (Some(sets), Some(pods)) = (sets, pods) else { return Ok(()) };
         let sets: Vec<Value> =
             self.store.objects(sets.table, Some(namespace)).map(|stored| stored.value()).collect();
         let orphans: Vec<Arc<Stored>> = match only {
@@ -95,15 +96,16 @@ impl ClusterState {
         for orphan in orphans.iter().filter(|pod| pod.owners.is_empty()) {
             let pod = orphan.value();
             if let Some(adopted) = sets.iter().find_map(|set| adopt(set, &pod)) {
-                self.put(&pods, orphan.key.clone(), adopted);
+                self.put(&pods, orphan.key.clone(), adopted)?;
             }
         }
+        Ok(())
     }
 
     /// Updates the status of all budgets of a namespace. Reads all its pods, once per request.
-    pub(super) fn count_budgets(&mut self, namespace: &str) {
+    pub(super) fn count_budgets(&mut self, namespace: &str) -> Result<(), WriteError> {
         let (budgets, pods) = (self.resource("policy", "poddisruptionbudgets"), self.resource("", "pods"));
-        let (Some(budgets), Some(pods)) = (budgets, pods) else { return };
+        let (Some(budgets), Some(pods)) = (budgets, pods) else { return Ok(()) };
         let all: Vec<_> = self.store.objects(budgets.table, Some(namespace)).cloned().collect();
         for stored in all {
             let budget = stored.value();
@@ -111,38 +113,39 @@ impl ClusterState {
             let selected = self.store.objects(pods.table, Some(namespace));
             let selected = selected.filter(|pod| selector.matches(|key| pod.label(key)));
             let selected: Vec<Value> = selected.map(|pod| pod.value()).collect();
-            self.write_status(&budgets, &stored.key, &budget, plan_budget(&budget, &selected));
+            self.write_status(&budgets, &stored.key, &budget, plan_budget(&budget, &selected))?;
         }
+        Ok(())
     }
 
     /// Registers the node.
     pub(super) fn join_node(&mut self) {
         let mut node = node_object(&self.now());
         let status = node["status"].take();
-        let made = self.create("", "nodes", node);
+        let made = self.create("", "nodes", node).expect(IN_MEMORY);
         let (Some(made), Some(nodes)) = (made, self.resource("", "nodes")) else { return };
         let mut node = made.value();
         node["status"] = status;
-        self.put(&nodes, made.key.clone(), node);
+        self.put(&nodes, made.key.clone(), node).expect(IN_MEMORY);
     }
 
     /// Binds a pod to the node, starts its containers, or finishes its deletion.
-    pub(super) fn run_pod(&mut self, (table, key): &ObjectId) {
-        let Some(resource) = self.scheme.by_table(*table).cloned() else { return };
-        let Some(mut pod) = self.store.get(*table, key).map(|stored| stored.value()) else { return };
+    pub(super) fn run_pod(&mut self, (table, key): &ObjectId) -> Result<(), WriteError> {
+        let Some(resource) = self.scheme.by_table(*table).cloned() else { return Ok(()) };
+        let Some(mut pod) = self.store.get(*table, key).map(|stored| stored.value()) else { return Ok(()) };
         let scheduler = pod["spec"]["schedulerName"].as_str().unwrap_or("default-scheduler");
         if meta::is_deleting(&pod) {
             if pod["spec"]["nodeName"] == NODE_NAME && meta::grace(&pod) > 0 {
                 // The containers have ended, so the kubelet finishes the deletion.
                 meta::set(&mut pod, "deletionGracePeriodSeconds", 0);
-                drop(self.put_or_remove(&resource, key.clone(), pod));
+                self.put_or_remove(&resource, key.clone(), pod)?;
             }
-            return;
+            return Ok(());
         }
         let gated = pod["spec"]["schedulingGates"].as_array().is_some_and(|gates| !gates.is_empty());
         if pod["spec"]["nodeName"].is_null() && scheduler == "default-scheduler" && !gated {
             bind(&mut pod, NODE_NAME, &self.now());
-            self.put(&resource, key.clone(), pod);
+            self.put(&resource, key.clone(), pod)?;
         } else if pod["spec"]["nodeName"] == NODE_NAME && pod["status"]["startTime"].is_null() {
             let states: Vec<_> = (pod["spec"]["containers"].as_array().into_iter().flatten())
                 .map(|container| {
@@ -153,38 +156,39 @@ impl ClusterState {
                 })
                 .collect();
             run(&mut pod, &states, self.store.revision(), &self.now());
-            self.put(&resource, key.clone(), pod);
+            self.put(&resource, key.clone(), pod)?;
         }
+        Ok(())
     }
 
-    pub(super) fn reconcile_replica_set(&mut self, id: &ObjectId) {
-        let Some((resource, set)) = self.reconciled(id) else { return };
+    pub(super) fn reconcile_replica_set(&mut self, id: &ObjectId) -> Result<(), WriteError> {
+        let Some((resource, set)) = self.reconciled(id) else { return Ok(()) };
         let (keys, pods) = self.owned(&set, "", "pods");
         let plan = plan_replicas(&set, &pods);
-        self.write_status(&resource, &id.1, &set, plan.status);
+        self.write_status(&resource, &id.1, &set, plan.status)?;
         for at in plan.delete {
-            self.delete_owned("", "pods", &keys[at]);
+            self.delete_owned("", "pods", &keys[at])?;
         }
         for _ in 0..plan.create {
-            self.create("", "pods", pod_from_template(&set, &set["spec"]["template"]));
+            self.create("", "pods", pod_from_template(&set, &set["spec"]["template"]))?;
         }
+        Ok(())
     }
 
-    pub(super) fn reconcile_job(&mut self, id: &ObjectId) {
-        let Some((resource, job)) = self.reconciled(id) else { return };
+    pub(super) fn reconcile_job(&mut self, id: &ObjectId) -> Result<(), WriteError> {
+        let Some((resource, job)) = self.reconciled(id) else { return Ok(()) };
         if meta::is_deleting(&job) {
-            return;
+            return Ok(());
         }
         let (keys, pods) = self.owned(&job, "", "pods");
         let plan = plan_job(&job, &pods, &self.now());
         if plan.expired {
-            self.delete(&resource, &id.1, Some(Propagation::Background));
-            return;
+            return self.delete(&resource, &id.1, Some(Propagation::Background)).map(drop);
         }
         if let Some(seconds) = plan.requeue_after {
             self.enqueue_after(Task::Job(id.clone()), seconds);
         }
-        self.write_status(&resource, &id.1, &job, plan.status);
+        self.write_status(&resource, &id.1, &job, plan.status)?;
         if plan.stop {
             for key in keys
                 .iter()
@@ -192,7 +196,7 @@ impl ClusterState {
                 .filter(|(_, pod)| pod["status"]["phase"] == "Running")
                 .map(|(key, _)| key)
             {
-                self.delete_owned("", "pods", key);
+                self.delete_owned("", "pods", key)?;
             }
         }
         for _ in 0..plan.create {
@@ -205,19 +209,20 @@ impl ClusterState {
             ] {
                 pod["metadata"]["labels"][label] = value;
             }
-            self.create("", "pods", pod);
+            self.create("", "pods", pod)?;
         }
+        Ok(())
     }
 
-    pub(super) fn reconcile_deployment(&mut self, id: &ObjectId) {
-        let Some((resource, mut deployment)) = self.reconciled(id) else { return };
+    pub(super) fn reconcile_deployment(&mut self, id: &ObjectId) -> Result<(), WriteError> {
+        let Some((resource, mut deployment)) = self.reconciled(id) else { return Ok(()) };
         let (keys, sets) = self.owned(&deployment, "apps", "replicasets");
         let plan = plan_rollout(&deployment, &sets, &self.now());
         if let Some(seconds) = plan.requeue_after {
             self.enqueue_after(Task::Deployment(id.clone()), seconds);
         }
         if let Some(set) = plan.create {
-            self.create("apps", "replicasets", set);
+            self.create("apps", "replicasets", set)?;
         }
         let replica_sets = self.resource("apps", "replicasets");
         let mut changed = sets.clone();
@@ -234,33 +239,38 @@ impl ClusterState {
                 object["metadata"]["annotations"]["deployment.kubernetes.io/revision"] =
                     revision.as_str().into();
             }
-            self.put(&resource, id.1.clone(), deployment.clone());
+            self.put(&resource, id.1.clone(), deployment.clone())?;
         }
         for at in 0..sets.len() {
             if changed[at] != sets[at]
                 && let Some(replica_sets) = &replica_sets
             {
-                self.put(replica_sets, keys[at].clone(), changed[at].take());
+                self.put(replica_sets, keys[at].clone(), changed[at].take())?;
             }
         }
         for at in plan.delete {
-            self.delete_owned("apps", "replicasets", &keys[at]);
+            self.delete_owned("apps", "replicasets", &keys[at])?;
         }
-        self.write_status(&resource, &id.1, &deployment, plan.status);
+        self.write_status(&resource, &id.1, &deployment, plan.status)
     }
 
-    /// Creates an object with defaults, a name and a uid, as a create request would.
-    pub(super) fn create(&mut self, group: &str, plural: &str, mut object: Value) -> Option<Arc<Stored>> {
-        let endpoint = self.scheme.by_plural(group, plural)?.clone();
+    /// Creates an object with defaults, a name and a uid, as a create request would. `None` when it exists.
+    pub(super) fn create(
+        &mut self,
+        group: &str,
+        plural: &str,
+        mut object: Value,
+    ) -> Result<Option<Arc<Stored>>, WriteError> {
+        let Some(endpoint) = self.scheme.by_plural(group, plural).cloned() else { return Ok(None) };
         endpoint.schema().default(&mut object);
         strategy::default(&endpoint, &mut object);
         strategy::prepare_create(&endpoint, &mut object, &ids::uid(), &self.now());
         meta::drop_empty(&mut object);
         let key = Key::new(meta::text(&object, "namespace"), meta::name(&object));
         if self.store.get(endpoint.resource.table, &key).is_some() {
-            return None;
+            return Ok(None);
         }
-        Some(self.put(&endpoint.resource, key, object))
+        self.put(&endpoint.resource, key, object).map(Some)
     }
 
     fn resource(&self, group: &str, plural: &str) -> Option<Arc<Resource>> {
@@ -286,17 +296,25 @@ impl ClusterState {
             .unzip()
     }
 
-    fn delete_owned(&mut self, group: &str, plural: &str, key: &Key) {
+    fn delete_owned(&mut self, group: &str, plural: &str, key: &Key) -> Result<(), WriteError> {
         if let Some(resource) = self.resource(group, plural) {
-            self.delete(&resource, key, None);
+            self.delete(&resource, key, None)?;
         }
+        Ok(())
     }
 
-    fn write_status(&mut self, resource: &Resource, key: &Key, object: &Value, status: Value) {
+    fn write_status(
+        &mut self,
+        resource: &Resource,
+        key: &Key,
+        object: &Value,
+        status: Value,
+    ) -> Result<(), WriteError> {
         if object["status"] != status {
             let mut object = object.clone();
             object["status"] = status;
-            self.put(resource, key.clone(), object);
+            self.put(resource, key.clone(), object)?;
         }
+        Ok(())
     }
 }

@@ -36,7 +36,7 @@ fn bind_pod(
     let mut pod = stored.ok_or_else(|| StatusError::not_found("", "pods", key.name()))?.value();
     check_unbound(&pod)?;
     assign(&mut pod, node, &binding, &cluster.now());
-    write::commit(cluster, pods, key, pod, options.dry_run);
+    write::commit(cluster, pods, key, pod, options.dry_run)?;
     let status =
         json!({"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "code": 201});
     Ok(ApiResponse { code: StatusCode::CREATED, content: Content::Document(status), warnings })

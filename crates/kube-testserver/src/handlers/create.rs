@@ -82,7 +82,7 @@ pub(super) fn insert(
         return Err(if meta::is_deleting(&taken.value()) { failure.while_deleting() } else { failure });
     }
     let object = call.to_storage(cluster, object)?;
-    let stored = write::commit(cluster, endpoint, key, object, options.dry_run);
+    let stored = write::commit(cluster, endpoint, key, object, options.dry_run)?;
     warnings.extend(endpoint.version().warning.clone());
     Ok(ApiResponse { code: StatusCode::CREATED, content: super::Content::Object(stored), warnings })
 }

@@ -28,7 +28,7 @@ pub(super) fn delete(cluster: &mut ClusterState, call: &Call) -> Result<ApiRespo
         return Ok(response(success(endpoint, &stored)));
     }
     let deletion =
-        cluster.delete_gracefully(&endpoint.resource, &call.key(), options.propagation, options.grace);
+        cluster.delete_gracefully(&endpoint.resource, &call.key(), options.propagation, options.grace)?;
     cluster.run_tasks();
     match deletion.ok_or_else(|| call.not_found())? {
         Deletion::Marked(stored) => Ok(response(Content::Object(stored))),
@@ -55,7 +55,7 @@ pub(super) fn delete_all(cluster: &mut ClusterState, call: &Call) -> Result<ApiR
     if !options.dry_run {
         for object in &selected {
             // Deleting another object may already have removed this one.
-            cluster.delete(resource, &object.key, options.propagation);
+            cluster.delete(resource, &object.key, options.propagation)?;
         }
         cluster.run_tasks();
     }

@@ -27,7 +27,7 @@ pub(super) fn evict(cluster: &mut ClusterState, call: &Call) -> Result<ApiRespon
         take_disruption(cluster, call, &stored, options.dry_run)?;
     }
     if !options.dry_run {
-        cluster.delete_gracefully(&resource, &call.key(), options.propagation, options.grace);
+        cluster.delete_gracefully(&resource, &call.key(), options.propagation, options.grace)?;
         cluster.run_tasks();
     }
     let status =
@@ -75,7 +75,7 @@ fn take_disruption(
     if !dry_run {
         budget["status"]["disruptionsAllowed"] = (allowed - 1).into();
         budget["status"]["disruptedPods"][call.object_name()] = cluster.now().into();
-        cluster.put(&resource, key, budget);
+        cluster.put(&resource, key, budget)?;
     }
     Ok(())
 }

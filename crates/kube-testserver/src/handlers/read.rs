@@ -46,7 +46,7 @@ pub(super) fn list(cluster: &ClusterState, call: &Call) -> Result<ApiResponse, S
     };
     let page = cluster.store.page(request).map_err(|old| expired(cluster, call, &options, old.oldest))?;
     let selects_all = options.labels.is_empty() && options.fields.is_empty();
-    let more = continuation(&page, call, selects_all);
+    let more = continuation(cluster, &page, call, selects_all);
     let content = Content::List { objects: page.objects, revision: page.revision, more };
     Ok(ApiResponse::ok(content))
 }
@@ -99,8 +99,13 @@ fn position(
             let message = "specifying resource version is not allowed when using continue";
             return Err(StatusError::bad_request(message));
         }
-        let (revision, key) = read_token(token, call.namespace.as_deref())?;
-        return Ok((revision.filter(|revision| *revision != now), Some(key)));
+        let token = ContinueToken::decode(token, call.namespace.as_deref())?;
+        // The state that the token refers to was replaced by an earlier one, so that its revision means something else now.
+        let replaced = token.incarnation != cluster.incarnation || token.revision.is_some_and(|at| at > now);
+        if token.revision.is_some() && replaced {
+            return Err(expired(cluster, call, options, now));
+        }
+        return Ok((token.revision.filter(|revision| *revision != now), Some(token.start)));
     }
     match (options.resource_version, options.version_match) {
         (Some(requested), _) if requested > now => {
@@ -130,17 +135,21 @@ fn expired(cluster: &ClusterState, call: &Call, options: &ListOptions, oldest: u
          results. Continuing with the provided token results in an inconsistent list - objects that were created, \
          modified, or deleted between the time the first chunk was returned and now may show up in the list.",
     );
-    let rest = read_token(token, call.namespace.as_deref()).ok();
-    failure.resume = rest.map(|(_, key)| write_token(None, &key, call.namespace.as_deref()));
+    let rest = ContinueToken::decode(token, call.namespace.as_deref()).ok();
+    failure.resume = rest.map(|rest| {
+        let rest = ContinueToken { revision: None, incarnation: cluster.incarnation, ..rest };
+        rest.encode(call.namespace.as_deref())
+    });
     debug_assert!(cluster.store.revision() >= oldest);
     failure
 }
 
-fn continuation(page: &Page, call: &Call, selects_all: bool) -> Map<String, Value> {
-    let namespace = call.namespace.as_deref();
+fn continuation(cluster: &ClusterState, page: &Page, call: &Call, selects_all: bool) -> Map<String, Value> {
     let mut more = no_more(call);
-    if let Some(next) = &page.next {
-        more.insert("continue".into(), write_token(Some(page.revision), next, namespace).into());
+    if let Some(next) = page.next.clone() {
+        let token =
+            ContinueToken { revision: Some(page.revision), incarnation: cluster.incarnation, start: next };
+        more.insert("continue".into(), token.encode(call.namespace.as_deref()).into());
         if selects_all {
             more.insert("remainingItemCount".into(), page.remaining.into());
         }
@@ -154,31 +163,45 @@ pub(super) fn no_more(call: &Call) -> Map<String, Value> {
     custom.then(|| ("continue".to_string(), Value::from(""))).into_iter().collect()
 }
 
-/// Encodes the revision of the list (none: the current state) and the next key within the namespace.
-fn write_token(revision: Option<u64>, key: &Key, namespace: Option<&str>) -> String {
-    let start = match namespace {
-        Some(_) => format!("/{}", key.name()),
-        None => format!("/{key}"),
-    };
-    let revision = revision.map_or(-1, |revision| i64::try_from(revision).unwrap_or(i64::MAX));
-    BASE64_STANDARD_NO_PAD.encode(json!({"v": "meta.k8s.io/v1", "rv": revision, "start": start}).to_string())
+/// Where the next page of a list starts. Clients treat the encoded form as opaque.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct ContinueToken {
+    /// The revision of the list; `None`: the current state.
+    revision: Option<u64>,
+    /// The cluster's incarnation, which the revision belongs to.
+    incarnation: u64,
+    start: Key,
 }
 
-fn read_token(token: &str, namespace: Option<&str>) -> Result<(Option<u64>, Key), StatusError> {
-    let invalid = || {
-        StatusError::bad_request(
-            "invalid continue token: continue key is not valid: it was not issued by this server",
-        )
-    };
-    let bytes = BASE64_STANDARD_NO_PAD.decode(token.trim_end_matches('=')).map_err(|_| invalid())?;
-    let token: Value = serde_json::from_slice(&bytes).map_err(|_| invalid())?;
-    let start = token["start"].as_str().and_then(|start| start.strip_prefix('/')).ok_or_else(invalid)?;
-    let revision = token["rv"].as_i64().ok_or_else(invalid)?;
-    let key = match namespace {
-        Some(namespace) => Key::new(Some(namespace), start),
-        None => Key::raw(start),
-    };
-    Ok((u64::try_from(revision).ok(), key))
+impl ContinueToken {
+    fn encode(&self, namespace: Option<&str>) -> String {
+        let start = match namespace {
+            Some(_) => format!("/{}", self.start.name()),
+            None => format!("/{}", self.start),
+        };
+        let revision = self.revision.map_or(-1, |revision| i64::try_from(revision).unwrap_or(i64::MAX));
+        let token =
+            json!({"v": "meta.k8s.io/v1", "rv": revision, "start": start, "incarnation": self.incarnation});
+        BASE64_STANDARD_NO_PAD.encode(token.to_string())
+    }
+
+    fn decode(token: &str, namespace: Option<&str>) -> Result<Self, StatusError> {
+        let invalid = || {
+            StatusError::bad_request(
+                "invalid continue token: continue key is not valid: it was not issued by this server",
+            )
+        };
+        let bytes = BASE64_STANDARD_NO_PAD.decode(token.trim_end_matches('=')).map_err(|_| invalid())?;
+        let token: Value = serde_json::from_slice(&bytes).map_err(|_| invalid())?;
+        let start = token["start"].as_str().and_then(|start| start.strip_prefix('/')).ok_or_else(invalid)?;
+        let revision = token["rv"].as_i64().ok_or_else(invalid)?;
+        let incarnation = token["incarnation"].as_u64().ok_or_else(invalid)?;
+        let start = match namespace {
+            Some(namespace) => Key::new(Some(namespace), start),
+            None => Key::raw(start),
+        };
+        Ok(Self { revision: u64::try_from(revision).ok(), incarnation, start })
+    }
 }
 
 #[cfg(test)]
@@ -187,13 +210,13 @@ mod tests {
 
     #[test]
     fn continue_tokens_round_trip() {
-        let key = Key::new(Some("ns"), "a").successor();
+        let start = Key::new(Some("ns"), "a").successor();
         for (namespace, revision) in [(Some("ns"), Some(7)), (None, Some(7)), (None, None)] {
-            let token = write_token(revision, &key, namespace);
-            assert_eq!(read_token(&token, namespace), Ok((revision, key.clone())));
+            let token = ContinueToken { revision, incarnation: 2, start: start.clone() };
+            assert_eq!(ContinueToken::decode(&token.encode(namespace), namespace), Ok(token));
         }
         for bad in ["zzz", "", "e30", "eyJzdGFydCI6ImEifQ"] {
-            assert_eq!(read_token(bad, None).unwrap_err().code, 400, "{bad}");
+            assert_eq!(ContinueToken::decode(bad, None).unwrap_err().code, 400, "{bad}");
         }
     }
 }

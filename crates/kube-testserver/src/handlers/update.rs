@@ -93,7 +93,7 @@ pub(super) fn change(
         return Ok(response(Content::Object(stored)));
     }
     let new = call.to_storage(cluster, new)?;
-    let written = write::commit(cluster, endpoint, key, new, options.dry_run);
+    let written = write::commit(cluster, endpoint, key, new, options.dry_run)?;
     Ok(response(Content::Object(written)))
 }
 

@@ -12,7 +12,7 @@ use super::{
 };
 use crate::{
     admission::validate_config,
-    cluster::ClusterState,
+    cluster::{ClusterState, Written},
     meta,
     route::{FieldValidation, WriteOptions},
     schema::{
@@ -233,16 +233,19 @@ pub(super) fn commit(
     key: Key,
     mut object: Value,
     dry_run: bool,
-) -> Arc<Stored> {
+) -> Result<Arc<Stored>, StatusError> {
     if endpoint.resource.equivalent.is_none() {
         object["apiVersion"] = endpoint.resource.storage().api_version().into();
     }
     if dry_run {
-        return Arc::new(Stored::preview(key, &object));
+        return Ok(Arc::new(Stored::preview(key, &object)));
     }
     // When the write ends a deletion, the response shows what was written, and the event the version before.
     let last = meta::is_deleting(&object).then(|| Arc::new(Stored::preview(key.clone(), &object)));
-    let written = cluster.put_or_remove(&endpoint.resource, key, object);
+    let written = cluster.put_or_remove(&endpoint.resource, key, object)?;
     cluster.run_tasks();
-    written.unwrap_or_else(|before| last.unwrap_or(before))
+    Ok(match written {
+        Written::Stored(stored) => stored,
+        Written::Removed(before) => last.unwrap_or(before),
+    })
 }

@@ -1,6 +1,6 @@
 use bytes::Bytes;
 use serde::{Deserialize, Serialize};
-use serde_json::{Value, value::RawValue};
+use serde_json::value::RawValue;
 
 /// A new version of an object, or its removal.
 #[derive(Clone, Debug, PartialEq)]
@@ -10,8 +10,8 @@ pub(crate) struct Record {
     pub(crate) plural: String,
     /// `namespace/name`, or the name.
     pub(crate) key: String,
-    /// `None` when it was removed.
-    pub(crate) object: Option<Value>,
+    /// Serialized JSON; `None` when it was removed.
+    pub(crate) object: Option<Bytes>,
 }
 
 /// A line of the journal.
@@ -52,8 +52,8 @@ impl JournalLine {
         with_checksum(&text)
     }
 
-    /// Parses a line without its newline. The error says what is wrong with it.
-    pub(crate) fn read(line: &[u8]) -> Result<Self, String> {
+    /// Parses a line without its newline; the object shares its memory. The error says what is wrong with it.
+    pub(crate) fn read(line: &Bytes) -> Result<Self, String> {
         let (sum, text) = line.split_at_checked(9).ok_or("it is too short")?;
         let sum = std::str::from_utf8(&sum[..8]).ok().and_then(|sum| u32::from_str_radix(sum, 16).ok());
         if sum != Some(crc32fast::hash(text)) {
@@ -69,8 +69,7 @@ impl JournalLine {
         type Parts<'a> = (u64, String, String, String, Option<&'a RawValue>);
         let (revision, group, plural, key, object): Parts<'_> =
             serde_json::from_slice(text).map_err(|error| error.to_string())?;
-        let object = object.map(|object| serde_json::from_str(object.get())).transpose();
-        let object = object.map_err(|error| error.to_string())?;
+        let object = object.map(|object| line.slice_ref(object.get().as_bytes()));
         Ok(Self::Record(Record { revision, group, plural, key, object }))
     }
 }
@@ -90,8 +89,8 @@ mod tests {
     #[test]
     fn lines_round_trip() {
         let object = json!({"metadata": {"name": "a\nb\"", "labels": {"x": "ü"}}});
-        let bytes = Bytes::from(object.to_string());
-        let line = JournalLine::change(7, "g.x", "things", "ns/a\nb\"", Some(&bytes));
+        let object = Bytes::from(object.to_string());
+        let line = JournalLine::change(7, "g.x", "things", "ns/a\nb\"", Some(&object));
         assert_eq!(line.iter().filter(|byte| **byte == b'\n').count(), 1);
         let record = |object| Record {
             revision: 7,
@@ -100,23 +99,24 @@ mod tests {
             key: "ns/a\nb\"".into(),
             object,
         };
-        assert_eq!(JournalLine::read(&line[..line.len() - 1]), Ok(JournalLine::Record(record(Some(object)))));
+        let read = |line: Vec<u8>| JournalLine::read(&Bytes::from(line.trim_ascii_end().to_vec()));
+        assert_eq!(read(line), Ok(JournalLine::Record(record(Some(object)))));
         let gone = JournalLine::change(7, "g.x", "things", "ns/a\nb\"", None);
-        assert_eq!(JournalLine::read(gone.trim_ascii_end()), Ok(JournalLine::Record(record(None))));
-        assert_eq!(JournalLine::read(JournalLine::head(9).trim_ascii_end()), Ok(JournalLine::Head(9)));
+        assert_eq!(read(gone), Ok(JournalLine::Record(record(None))));
+        assert_eq!(read(JournalLine::head(9)), Ok(JournalLine::Head(9)));
     }
 
     proptest! {
         /// Any changed byte is detected, and no input panics.
         #[test]
         fn damage_is_detected(at in 0usize..40, byte in any::<u8>(), noise in prop::collection::vec(any::<u8>(), 0..40)) {
-            let _ = JournalLine::read(&noise);
+            let _ = JournalLine::read(&noise.into());
             let mut line = JournalLine::change(7, "", "pods", "default/a", None);
             line.pop();
             let at = at % line.len();
             let same = line[at].eq_ignore_ascii_case(&byte) || at == 8;
             line[at] = byte;
-            prop_assert!(same || JournalLine::read(&line).is_err());
+            prop_assert!(same || JournalLine::read(&line.into()).is_err());
         }
     }
 }

@@ -7,6 +7,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::error::LoadError;
+use crate::meta;
 
 /// Objects to load into a server, from values or YAML.
 ///
@@ -40,17 +41,29 @@ pub(super) struct Document {
 }
 
 impl Manifests {
+    /// The objects, those of lists included.
     pub(super) fn read(self) -> Result<Vec<Document>, LoadError> {
-        let documents = match self.0 {
-            Source::Path(path) => from_path(&path)?,
-            Source::Text(text) => from_text("the YAML text", &text)?,
+        Ok(self.documents()?.into_iter().flat_map(unpack_list).collect())
+    }
+
+    /// The objects, and the newest resourceVersion of the lists.
+    pub(super) fn read_snapshot(self) -> Result<(Vec<Document>, Option<u64>), LoadError> {
+        let documents = self.documents()?;
+        let lists = documents.iter().map(|document| &document.value).filter(|value| is_list(value));
+        let revision = lists.filter_map(meta::revision).max();
+        Ok((documents.into_iter().flat_map(unpack_list).collect(), revision))
+    }
+
+    fn documents(self) -> Result<Vec<Document>, LoadError> {
+        match self.0 {
+            Source::Path(path) => from_path(&path),
+            Source::Text(text) => from_text("the YAML text", &text),
             Source::Values(values) => {
                 let values = values.map_err(|why| LoadError::object("a value", why))?;
                 let number = |(at, value)| Document { origin: format!("object {}", at + 1), value };
-                values.into_iter().enumerate().map(number).collect()
+                Ok(values.into_iter().enumerate().map(number).collect())
             }
-        };
-        Ok(documents.into_iter().flat_map(unpack_list).collect())
+        }
     }
 
     fn values<K: Serialize>(objects: impl IntoIterator<Item = K>) -> Self {
@@ -135,11 +148,13 @@ fn from_text(origin: &str, text: &str) -> Result<Vec<Document>, LoadError> {
     Ok(values.into_iter().enumerate().map(number).filter(|d| !d.value.is_null()).collect())
 }
 
+fn is_list(value: &Value) -> bool {
+    value["kind"].as_str().is_some_and(|kind| kind.ends_with("List")) && value["items"].is_array()
+}
+
 fn unpack_list(document: Document) -> Vec<Document> {
     let Document { origin, mut value } = document;
-    let is_list =
-        value["kind"].as_str().is_some_and(|kind| kind.ends_with("List")) && value["items"].is_array();
-    if !is_list {
+    if !is_list(&value) {
         return vec![Document { origin, value }];
     }
     let Value::Array(items) = value["items"].take() else { return Vec::new() };

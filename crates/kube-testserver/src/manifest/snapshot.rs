@@ -1,4 +1,4 @@
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::{LoadError, Manifests};
 use crate::{
@@ -7,13 +7,20 @@ use crate::{
     store::Key,
 };
 
-/// All objects of the server as YAML documents.
+/// All objects of the server as YAML documents. The first is an empty `List` with the resourceVersion of the server, which is newer than its objects after a deletion.
 pub(crate) fn take(cluster: &ClusterState) -> String {
     let contents = cluster.contents(None).expect("invariant: the present state can always be read");
+    let revision = cluster.store.revision().to_string();
+    let head =
+        json!({"apiVersion": "v1", "kind": "List", "metadata": {"resourceVersion": revision}, "items": []});
+    let objects = contents.iter().map(|entry| {
+        serde_json::from_slice(&entry.object)
+            .expect("invariant: the store holds only JSON that it wrote itself")
+    });
     let mut out = String::new();
-    for object in contents {
+    for object in std::iter::once(head).chain(objects) {
         // Falls back to JSON, which is YAML.
-        let text = serde_saphyr::to_string(&object.value).unwrap_or_else(|_| object.value.to_string());
+        let text = serde_saphyr::to_string(&object).unwrap_or_else(|_| object.to_string());
         out.push_str("---\n");
         out.push_str(&text);
     }
@@ -22,13 +29,15 @@ pub(crate) fn take(cluster: &ClusterState) -> String {
 
 /// Replaces the whole state by a snapshot, uids and resourceVersions included. On error nothing changes.
 pub(crate) fn restore(cluster: &mut ClusterState, manifests: Manifests) -> Result<(), LoadError> {
-    let documents = manifests.read()?;
+    let (documents, counter) = manifests.read_snapshot()?;
     let definitions: Vec<Value> = documents
         .iter()
         .map(|document| &document.value)
         .filter(|value| value["kind"] == "CustomResourceDefinition")
         .cloned()
         .collect();
+    let revision = documents.iter().filter_map(|document| meta::revision(&document.value)).max();
+    let revision = revision.max(counter).unwrap_or(1);
     let contents: Result<Vec<StateEntry>, LoadError> = documents
         .into_iter()
         .map(|document| {
@@ -38,16 +47,10 @@ pub(crate) fn restore(cluster: &mut ClusterState, manifests: Manifests) -> Resul
             entry(cluster, &definitions, document.value).ok_or_else(|| LoadError::object(origin, why))
         })
         .collect();
-    let contents = contents?;
-    let revision = contents.iter().map(revision).max().unwrap_or(1);
-    for object in cluster.replace_state(contents, revision) {
+    for object in cluster.replace_state(contents?, revision) {
         tracing::warn!(object = %object.key, resource = object.plural, "skipped an object whose CRD is not established");
     }
     Ok(())
-}
-
-fn revision(object: &StateEntry) -> u64 {
-    meta::text(&object.value, "resourceVersion").and_then(|version| version.parse().ok()).unwrap_or(1)
 }
 
 /// The resource and key of an object. Custom kinds are looked up in the snapshot's own CRDs.
@@ -65,5 +68,5 @@ fn entry(cluster: &ClusterState, definitions: &[Value], value: Value) -> Option<
     };
     let namespace = if namespaced { Some(meta::text(&value, "namespace")?) } else { None };
     let key = Key::new(namespace, meta::text(&value, "name")?);
-    Some(StateEntry { group: group.into(), plural, key, value })
+    Some(StateEntry { group: group.into(), plural, key, object: value.to_string().into() })
 }

@@ -96,8 +96,8 @@ impl ApiServer {
     }
 
     /// Loads the state in a data directory and journals every change there.
-    pub(crate) fn open_data_dir(&self, dir: &Path) -> Result<(), DataError> {
-        self.cluster.lock().open_data_dir(dir)
+    pub(crate) fn open_data_dir(&self, dir: &Path, synced: bool) -> Result<(), DataError> {
+        self.cluster.lock().open_data_dir(dir, synced)
     }
 
     /// Creates objects as a client would, CRDs and namespaces first, and keeps their `status`. An existing object is replaced. Namespaced objects without a namespace go to `default`.
@@ -107,7 +107,7 @@ impl ApiServer {
         manifest::load(&mut self.cluster.lock(), objects.into())
     }
 
-    /// All objects as YAML, one document each, with uids and resourceVersions. [`restore`](Self::restore) and [`Builder::with_snapshot`](crate::Builder::with_snapshot) read it back.
+    /// All objects as YAML, one document each, with uids and resourceVersions, after an empty `List` with the resourceVersion of the server. [`restore`](Self::restore) and [`Builder::with_snapshot`](crate::Builder::with_snapshot) read it back.
     ///
     /// ```
     /// use kube_testserver::ApiServer;
@@ -123,7 +123,7 @@ impl ApiServer {
         manifest::take(&self.cluster.lock())
     }
 
-    /// Replaces the whole state by a snapshot without validating or changing it. Every watch ends, and the history is empty.
+    /// Replaces the whole state by a snapshot without validating it. Every watch ends, and the history is empty. Controllers go on where they were: terminating namespaces are emptied, dependents of missing owners are deleted.
     ///
     /// [`LoadError`] when it is not a snapshot; the state is then unchanged.
     pub fn restore(&self, snapshot: impl Into<Manifests>) -> Result<(), LoadError> {
@@ -143,7 +143,7 @@ impl ApiServer {
         self.cluster.lock().store.compact();
     }
 
-    /// Restores an earlier resourceVersion, like a cluster whose etcd is restored from a backup: objects are as they were, later changes never happened, and revisions continue from there. Every watch ends, and the history is empty.
+    /// Restores an earlier resourceVersion, like a cluster whose etcd is restored from a backup: objects are as they were, later changes never happened, and revisions continue from there. Every watch ends, continue tokens expire, the history is empty, and controllers go on from the restored state.
     ///
     /// A client may then hold a resourceVersion from the future.
     ///
@@ -223,8 +223,8 @@ impl ApiServer {
     }
 
     /// Sets the CA certificate that pods get.
-    pub(crate) fn set_ca(&self, pem: &str) {
-        self.cluster.lock().set_ca(pem);
+    pub(crate) fn set_ca(&self, pem: &str) -> Result<(), DataError> {
+        Ok(self.cluster.lock().set_ca(pem)?)
     }
 
     pub(crate) fn connections(&self) -> &StreamConnections {

@@ -49,7 +49,7 @@ where
     };
     let path = match Route::parse(parts.uri.path()) {
         Route::Resource(path) => path,
-        other => return documents::respond(&server.cluster().lock(), &other, parts),
+        other => return documents::respond(&mut server.cluster().lock(), &other, parts),
     };
     let body = match read(body).await {
         Ok(body) => body,
@@ -180,12 +180,10 @@ fn handle(
         return watch(server, cluster, call, encoder)
             .map(|watch| Handled::Stream(respond::stream(lines(watch))));
     }
-    if call.method != Method::GET
-        && let Some(why) = cluster.journal_error()
-    {
-        return Err(StatusError::internal(why));
-    }
-    Ok(Handled::Response(handlers::perform(cluster, call)?, encoder))
+    let response = handlers::perform(cluster, call)?;
+    // Nobody sees an acknowledged write before the disk has it: the cluster is still locked.
+    cluster.sync_journal()?;
+    Ok(Handled::Response(response, encoder))
 }
 
 /// A watch on a collection. `watch` is ignored on the path of an object: a field selector watches one object.

@@ -7,19 +7,23 @@ use super::respond;
 use crate::{
     body::Body,
     cluster::ClusterState,
+    journal::WriteError,
     render,
     route::{Query, Route},
     scheme::{discovery, openapi, openapi_v2},
     status_error::StatusError,
 };
 
-pub(super) fn respond(cluster: &ClusterState, route: &Route, parts: &Parts) -> Response<Body> {
+pub(super) fn respond(cluster: &mut ClusterState, route: &Route, parts: &Parts) -> Response<Body> {
+    if let Route::Health { name } = route {
+        let query = Query::parse(parts.uri.query().unwrap_or_default());
+        return health(name, &query, cluster.check_journal());
+    }
     let scheme = &cluster.scheme;
     let accept = parts.headers.get(header::ACCEPT).and_then(|value| value.to_str().ok()).unwrap_or_default();
     let query = Query::parse(parts.uri.query().unwrap_or_default());
     let found = match route {
         Route::Version => Some(version()),
-        Route::Health { name } => return health(name, &query),
         Route::Index => Some(
             json!({"paths": ["/api", "/api/v1", "/apis", "/healthz", "/livez", "/openapi/v2", "/openapi/v3", "/readyz", "/version"]}),
         ),
@@ -40,7 +44,7 @@ pub(super) fn respond(cluster: &ClusterState, route: &Route, parts: &Parts) -> R
         },
         Route::OpenApiV2 if !render::wants_json(accept) => return respond::empty(StatusCode::NOT_ACCEPTABLE),
         Route::OpenApiV2 => Some(openapi_v2::document(scheme)),
-        Route::Resource(_) | Route::Unknown => None,
+        Route::Health { .. } | Route::Resource(_) | Route::Unknown => None,
     };
     match found {
         Some(document) => respond::document(StatusCode::OK, &document),
@@ -48,8 +52,12 @@ pub(super) fn respond(cluster: &ClusterState, route: &Route, parts: &Parts) -> R
     }
 }
 
-/// A server that responds is healthy.
-fn health(name: &str, query: &Query) -> Response<Body> {
+/// A server that responds is healthy, unless its data directory refuses writes. As on a genuine server, a failed check is always listed.
+fn health(name: &str, query: &Query, storage: Result<(), WriteError>) -> Response<Body> {
+    if let Err(why) = storage {
+        let text = format!("[+]ping ok\n[+]log ok\n[-]etcd failed: {why}\n{name} check failed\n");
+        return respond::text(StatusCode::INTERNAL_SERVER_ERROR, text);
+    }
     if query.has("verbose") {
         respond::text(StatusCode::OK, format!("[+]ping ok\n[+]log ok\n[+]etcd ok\n{name} check passed\n"))
     } else {

@@ -3,7 +3,13 @@ use rcgen::{
     KeyUsagePurpose,
 };
 
-use crate::{User, ids};
+use rustls::pki_types::{CertificateDer, pem::PemObject};
+
+use super::StartError;
+use crate::{
+    User, ids,
+    journal::{CertificateAuthority, IssuedCredential, KeyFiles},
+};
 
 /// The CA of one server, and the server certificate it issued.
 pub(super) struct Pki {
@@ -13,18 +19,30 @@ pub(super) struct Pki {
     issuer: Issuer<'static, KeyPair>,
 }
 
-impl Pki {
-    pub(super) fn generate() -> Result<Self, rcgen::Error> {
-        let mut authority = CertificateParams::new([])?;
-        authority.distinguished_name.push(DnType::CommonName, "kube-testserver CA");
-        authority.is_ca = IsCa::Ca(BasicConstraints::Constrained(0));
-        authority.key_usages = vec![KeyUsagePurpose::KeyCertSign, KeyUsagePurpose::DigitalSignature];
-        let authority_key = KeyPair::generate()?;
-        let ca = authority.self_signed(&authority_key)?.pem();
-        let issuer = Issuer::new(authority, authority_key);
+/// The names that every server certificate has.
+const NAMES: [&str; 5] = ["localhost", "kubernetes", "kubernetes.default.svc", "127.0.0.1", "::1"];
 
-        let names = ["localhost", "kubernetes", "kubernetes.default.svc", "127.0.0.1", "::1"];
-        let mut server = CertificateParams::new(names.map(String::from))?;
+impl Pki {
+    /// Issues a server certificate by the CA of the data directory; a new CA is stored there.
+    pub(super) fn open(keys: Option<&KeyFiles>) -> Result<Self, StartError> {
+        let ca = match keys.map(KeyFiles::ca).transpose()?.flatten() {
+            Some(ca) => ca,
+            None => {
+                let ca = new_ca().map_err(StartError::Certificates)?;
+                keys.map(|keys| keys.store_ca(&ca)).transpose()?;
+                ca
+            }
+        };
+        let key = KeyPair::from_pem(&ca.key);
+        let key = key.map_err(|why| {
+            keys.map_or(StartError::Certificates(why.clone()), |keys| keys.damaged("ca.key", why).into())
+        })?;
+        Self::issued_by(ca.certificate, key).map_err(StartError::Certificates)
+    }
+
+    fn issued_by(ca: String, ca_key: KeyPair) -> Result<Self, rcgen::Error> {
+        let issuer = Issuer::new(ca_params()?, ca_key);
+        let mut server = CertificateParams::new(NAMES.map(String::from))?;
         server.distinguished_name.push(DnType::CommonName, "kube-testserver");
         server.extended_key_usages = vec![ExtendedKeyUsagePurpose::ServerAuth];
         let key = KeyPair::generate()?;
@@ -48,6 +66,20 @@ impl Pki {
     }
 }
 
+fn ca_params() -> Result<CertificateParams, rcgen::Error> {
+    let mut authority = CertificateParams::new([])?;
+    authority.distinguished_name.push(DnType::CommonName, "kube-testserver CA");
+    authority.is_ca = IsCa::Ca(BasicConstraints::Constrained(0));
+    authority.key_usages = vec![KeyUsagePurpose::KeyCertSign, KeyUsagePurpose::DigitalSignature];
+    Ok(authority)
+}
+
+fn new_ca() -> Result<CertificateAuthority, rcgen::Error> {
+    let key = KeyPair::generate()?;
+    let certificate = ca_params()?.self_signed(&key)?.pem();
+    Ok(CertificateAuthority { certificate, key: key.serialize_pem() })
+}
+
 /// A user and its credential.
 #[derive(Clone, Debug)]
 pub(super) struct ClientIdentity {
@@ -61,14 +93,64 @@ pub(super) enum ClientCredential {
     Certificate { pem: String, key: String, der: Vec<u8> },
 }
 
-/// Issues a credential to every user: the configured token, else a certificate with TLS, else a random token.
-pub(super) fn issue(users: Vec<User>, pki: Option<&Pki>) -> Result<Vec<ClientIdentity>, rcgen::Error> {
-    let credential = |user: &User| match (&user.token, pki) {
-        (Some(token), _) => Ok(ClientCredential::Token(token.clone())),
-        (None, Some(pki)) => pki.issue(&user.name, &user.groups),
-        (None, None) => Ok(ClientCredential::Token(ids::uid())),
-    };
-    users.into_iter().map(|user| Ok(ClientIdentity { credential: credential(&user)?, user })).collect()
+/// Gives every user a credential: the configured token, else the one of the data directory, else a certificate with TLS or a random token without.
+pub(super) fn issue(
+    users: Vec<User>,
+    pki: Option<&Pki>,
+    keys: Option<&KeyFiles>,
+) -> Result<Vec<ClientIdentity>, StartError> {
+    let mut stored = keys.map(KeyFiles::credentials).transpose()?.unwrap_or_default();
+    let known = stored.len();
+    let mut identities = Vec::new();
+    for user in users {
+        let credential = match (&user.token, pki) {
+            (Some(token), _) => ClientCredential::Token(token.clone()),
+            (None, pki) => {
+                let kept = stored.iter().filter(|one| one.user == user.name && one.groups == user.groups);
+                match kept.filter_map(|one| ClientCredential::stored(one, pki.is_some())).next() {
+                    Some(kept) => kept,
+                    None => {
+                        let issued = match pki {
+                            Some(pki) => {
+                                pki.issue(&user.name, &user.groups).map_err(StartError::Certificates)?
+                            }
+                            None => ClientCredential::Token(ids::uid()),
+                        };
+                        stored.push(issued.to_stored(&user));
+                        issued
+                    }
+                }
+            }
+        };
+        identities.push(ClientIdentity { credential, user });
+    }
+    if let Some(keys) = keys
+        && stored.len() > known
+    {
+        keys.store_credentials(&stored)?;
+    }
+    Ok(identities)
+}
+
+impl ClientCredential {
+    /// The stored credential of the wanted kind. A certificate that cannot be read is issued anew.
+    fn stored(stored: &IssuedCredential, certificate: bool) -> Option<Self> {
+        if !certificate {
+            return stored.token.clone().map(Self::Token);
+        }
+        let (pem, key) = (stored.certificate.clone()?, stored.key.clone()?);
+        let der = CertificateDer::from_pem_slice(pem.as_bytes()).ok()?.to_vec();
+        Some(Self::Certificate { pem, key, der })
+    }
+
+    fn to_stored(&self, user: &User) -> IssuedCredential {
+        let (user, groups) = (user.name.clone(), user.groups.clone());
+        let (token, certificate, key) = match self {
+            Self::Token(token) => (Some(token.clone()), None, None),
+            Self::Certificate { pem, key, .. } => (None, Some(pem.clone()), Some(key.clone())),
+        };
+        IssuedCredential { user, groups, token, certificate, key }
+    }
 }
 
 impl std::fmt::Debug for ClientCredential {

@@ -1,6 +1,7 @@
 use std::{
     io,
     net::{Ipv4Addr, SocketAddr},
+    path::Path,
     time::Duration,
 };
 
@@ -11,7 +12,7 @@ use super::{
     kubeconfig::kubeconfig,
     pki::{ClientCredential, ClientIdentity, Pki, issue},
 };
-use crate::{ApiServer, DataError, Fault, FaultRule, LoadError, Match, User};
+use crate::{ApiServer, DataError, Fault, FaultRule, LoadError, Match, User, journal::KeyFiles};
 
 /// How long in-flight requests may take at shutdown. Watches end at once.
 const DRAIN: Duration = Duration::from_secs(1);
@@ -142,21 +143,27 @@ impl Drop for TestServer {
 }
 
 /// Binds the socket and serves in a new task.
-pub(crate) async fn open(socket: Socket, users: Vec<User>, api: ApiServer) -> Result<TestServer, StartError> {
+pub(crate) async fn open(
+    socket: Socket,
+    users: Vec<User>,
+    data: Option<&Path>,
+    api: ApiServer,
+) -> Result<TestServer, StartError> {
     let Socket { tls, port, streams } = socket;
     let bound = Listener::bind((Ipv4Addr::LOCALHOST, port).into()).await;
     let bound = bound.map_err(|source| StartError::Bind { port, source })?;
     let mut listener = bound.drain_deadline(DRAIN).max_concurrent_streams(streams);
-    let pki = if tls { Some(Pki::generate().map_err(StartError::Certificates)?) } else { None };
+    let keys = data.map(KeyFiles::new);
+    let pki = if tls { Some(Pki::open(keys.as_ref())?) } else { None };
     if let Some(pki) = &pki {
-        api.set_ca(&pki.ca);
+        api.set_ca(&pki.ca)?;
         listener = listener.tls(TlsSettings::from_pem_with_clients(
             pki.chain.as_bytes(),
             pki.key.as_bytes(),
             pki.ca.as_bytes(),
         )?);
     }
-    let identities = issue(users, pki.as_ref()).map_err(StartError::Certificates)?;
+    let identities = issue(users, pki.as_ref(), keys.as_ref())?;
     for identity in &identities {
         match &identity.credential {
             ClientCredential::Token(token) => api.add_token(token.clone(), identity.user.clone()),

@@ -1,7 +1,13 @@
 use http::StatusCode;
 
 use super::{Cause, Details, StatusError};
-use crate::schema::FieldError;
+use crate::{journal::WriteError, schema::FieldError};
+
+impl From<WriteError> for StatusError {
+    fn from(error: WriteError) -> Self {
+        Self::internal(error)
+    }
+}
 
 /// One function per kind of error, with the message of the genuine server. `group` and `plural` name the resource.
 impl StatusError {

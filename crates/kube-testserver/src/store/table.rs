@@ -77,13 +77,9 @@ impl Store {
         Self { revision, compacted: revision, ..Self::new(self.limits.changes) }
     }
 
-    /// Inserts an object as it is, at the revision in its metadata, without a change in the history.
-    pub(crate) fn restore(&mut self, table: TableId, key: Key, object: &Value) -> Arc<Stored> {
-        let revision =
-            meta::text(object, "resourceVersion").and_then(|v| v.parse().ok()).unwrap_or(self.revision);
-        let stored = Arc::new(Stored::new(key.clone(), revision, EventType::Added, object));
-        self.tables[table.0].objects.insert(key, stored.clone());
-        stored
+    /// Inserts a version as it is, without a change in the history.
+    pub(crate) fn restore(&mut self, table: TableId, stored: Arc<Stored>) {
+        self.tables[table.0].objects.insert(stored.key.clone(), stored);
     }
 
     pub(crate) fn revision(&self) -> u64 {
@@ -130,24 +126,31 @@ impl Store {
         self.tables[table.0].objects.range(first..).take_while(move |(key, _)| key.is_in(namespace))
     }
 
-    /// Creates or replaces an object at the next revision.
-    pub(crate) fn put(&mut self, table: TableId, key: Key, mut object: Value) -> Arc<Stored> {
+    /// The version that creates or replaces an object at the next revision. Nobody sees it before [`commit`](Self::commit).
+    pub(crate) fn next_version(&self, table: TableId, key: Key, object: Value) -> Arc<Stored> {
         let event = match self.get(table, &key) {
             Some(_) => EventType::Modified,
             None => EventType::Added,
         };
-        let stored = self.version(key, event, &mut object);
-        let previous = self.tables[table.0].objects.insert(stored.key.clone(), stored.clone());
-        self.record_change(table, Change { object: stored.clone(), previous });
-        stored
+        self.version(key, event, object)
     }
 
-    /// Removes an object; watchers get `last`. `None` when it does not exist.
-    pub(crate) fn remove(&mut self, table: TableId, key: &Key, mut last: Value) -> Option<Arc<Stored>> {
-        let previous = self.tables[table.0].objects.remove(key)?;
-        let stored = self.version(key.clone(), EventType::Deleted, &mut last);
-        self.record_change(table, Change { object: stored.clone(), previous: Some(previous) });
-        Some(stored)
+    /// The last version of an object, at the revision of its removal. `None` when it does not exist. Nobody sees it before [`commit`](Self::commit).
+    pub(crate) fn next_removal(&self, table: TableId, key: &Key) -> Option<Arc<Stored>> {
+        let last = self.get(table, key)?.value();
+        Some(self.version(key.clone(), EventType::Deleted, last))
+    }
+
+    /// Makes the next version or removal the current state. No other change may have been committed since it was made.
+    pub(crate) fn commit(&mut self, table: TableId, next: Arc<Stored>) {
+        debug_assert_eq!(next.revision, self.revision + 1, "one change at a time");
+        self.revision = next.revision;
+        let objects = &mut self.tables[table.0].objects;
+        let previous = match next.event {
+            EventType::Deleted => objects.remove(&next.key),
+            EventType::Added | EventType::Modified => objects.insert(next.key.clone(), next.clone()),
+        };
+        self.record_change(table, Change { object: next, previous });
     }
 
     /// Rewrites the current objects in place, without new revisions or events.
@@ -188,10 +191,10 @@ impl Store {
         self.tables[table.0].signal.as_ref().map(watch::Sender::subscribe)
     }
 
-    fn version(&mut self, key: Key, event: EventType, object: &mut Value) -> Arc<Stored> {
-        self.revision += 1;
-        meta::set(object, "resourceVersion", self.revision.to_string());
-        Arc::new(Stored::new(key, self.revision, event, object))
+    fn version(&self, key: Key, event: EventType, mut object: Value) -> Arc<Stored> {
+        let revision = self.revision + 1;
+        meta::set(&mut object, "resourceVersion", revision.to_string());
+        Arc::new(Stored::new(key, revision, event, &object))
     }
 
     fn record_change(&mut self, table: TableId, change: Change) {
@@ -215,5 +218,22 @@ impl Store {
             self.bytes -= change.object.size();
         }
         true
+    }
+}
+
+#[cfg(test)]
+impl Store {
+    /// Commits the next version of an object.
+    pub(crate) fn put(&mut self, table: TableId, key: Key, object: Value) -> Arc<Stored> {
+        let next = self.next_version(table, key, object);
+        self.commit(table, next.clone());
+        next
+    }
+
+    /// Commits the removal of an object.
+    pub(crate) fn remove(&mut self, table: TableId, key: &Key) -> Option<Arc<Stored>> {
+        let next = self.next_removal(table, key)?;
+        self.commit(table, next.clone());
+        Some(next)
     }
 }

@@ -44,9 +44,9 @@ fn a_page_shows_the_state_of_its_revision() {
     let then = store.revision();
     put(&mut store, table, "a", "new");
     put(&mut store, table, "c", "new");
-    store.remove(table, &Key::new(Some("ns"), "b"), object("b", "old")).unwrap();
+    store.remove(table, &Key::new(Some("ns"), "b")).unwrap();
     put(&mut store, table, "b", "newer");
-    store.remove(table, &Key::new(Some("ns"), "d"), object("d", "old")).unwrap();
+    store.remove(table, &Key::new(Some("ns"), "d")).unwrap();
 
     let past = all(&store, table, Some(then)).unwrap();
     assert_eq!((names(&past), past.revision), (vec!["b", "c", "d"], then));
@@ -135,7 +135,7 @@ proptest! {
         for (i, (name, delete)) in steps.into_iter().enumerate() {
             let name = format!("n{name}");
             if delete {
-                store.remove(table, &Key::new(Some("ns"), &name), object(&name, "gone"));
+                store.remove(table, &Key::new(Some("ns"), &name));
             } else {
                 put(&mut store, table, &name, &i.to_string());
             }

@@ -8,6 +8,7 @@ mod accounts;
 mod client;
 mod crds;
 mod crud;
+mod data_dir;
 mod deletion;
 mod documents;
 mod evictions;

@@ -107,7 +107,9 @@ async fn state_survives_a_kill() {
     assert_eq!(revision(&next), revision(&last) + 1);
     let said = server.kill();
     assert!(
-        said.contains("serving on http://127.0.0.1:") && said.contains("objects, resourceVersion"),
+        said.contains("serving on http://127.0.0.1:")
+            && said.contains("state in ")
+            && said.contains(", resourceVersion "),
         "{said}"
     );
 

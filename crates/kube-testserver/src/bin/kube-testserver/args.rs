@@ -7,6 +7,7 @@ A Kubernetes API server for development and tests, in one process.
 
   --port N           listen on 127.0.0.1:N; 0 takes a free port (6443)
   --data DIR         keep the state in DIR across restarts; without it, the state ends with the process
+  --sync             with --data: respond to a write only when the disk has it
   --objects PATH     load the objects (CRDs included) of a YAML or JSON file or directory; repeatable
   --kubeconfig FILE  write the kubeconfig to FILE (default: DIR/kubeconfig; without --data, a file in the temporary directory)
   --tls              serve TLS with a generated CA
@@ -34,6 +35,7 @@ pub(crate) enum Command {
 pub(crate) struct Args {
     pub(crate) port: u16,
     pub(crate) data: Option<PathBuf>,
+    pub(crate) sync: bool,
     pub(crate) objects: Vec<PathBuf>,
     pub(crate) kubeconfig: Option<PathBuf>,
     pub(crate) tls: bool,
@@ -71,6 +73,7 @@ pub(crate) fn parse(args: impl Iterator<Item = OsString>) -> Result<Command, Str
                 out.port = text.parse().map_err(wrong)?;
             }
             "--data" => out.data = Some(value.into()),
+            "--sync" => out.sync = true,
             "--objects" => out.objects.push(value.into()),
             "--kubeconfig" => out.kubeconfig = Some(value.into()),
             "--tls" => out.tls = true,
@@ -109,11 +112,12 @@ mod tests {
 
     #[test]
     fn arguments_are_read_or_refused_with_a_reason() {
-        let all = "--port 0 --data=d --objects a --objects=b --kubeconfig k --tls --rbac --without-pods --without-kubelet -v \
+        let all = "--port 0 --data=d --objects a --objects=b --kubeconfig k --tls --rbac --without-pods --without-kubelet --sync -v \
                    --service-accounts --listen 80=127.0.0.1:3000 --listen=81=[::1]:1";
         let expected = Args {
             port: 0,
             data: Some("d".into()),
+            sync: true,
             objects: vec!["a".into(), "b".into()],
             kubeconfig: Some("k".into()),
             tls: true,
@@ -148,6 +152,7 @@ mod tests {
         for flag in [
             "--port",
             "--data",
+            "--sync",
             "--objects",
             "--kubeconfig",
             "--tls",

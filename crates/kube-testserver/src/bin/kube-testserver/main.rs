@@ -42,9 +42,7 @@ async fn serve(args: Args) -> Result<(), Box<dyn std::error::Error>> {
     let stop = stop_signal()?;
     let server = start(&args).await?;
     if let Some(dir) = &args.data {
-        let objects = server.api().snapshot().matches("---\n").count();
-        let revision = server.api().resource_version();
-        eprintln!("state in {}: {objects} objects, resourceVersion {revision}", dir.display());
+        eprintln!("state in {}, resourceVersion {}", dir.display(), server.api().resource_version());
     }
     let kubeconfig = args.kubeconfig.unwrap_or_else(|| default_kubeconfig(args.data, server.addr().port()));
     write_private(&kubeconfig, &server.kubeconfig())
@@ -66,6 +64,9 @@ async fn start(args: &Args) -> Result<TestServer, StartError> {
     }
     if let Some(dir) = &args.data {
         builder = builder.data(dir);
+    }
+    if args.sync {
+        builder = builder.sync();
     }
     if args.tls {
         builder = builder.tls();
