@@ -66,7 +66,7 @@ impl ClusterState {
         let Some(journal) = &mut self.journal else { return Ok(()) };
         // Under the stored kind, also when the object was written as its storage equivalent.
         let resource = self.scheme.by_table(resource.table).map_or(resource, AsRef::as_ref);
-        let object = next.bytes();
+        let object = next.written();
         let object = Some(&object).filter(|_| next.event != EventType::Deleted);
         let key = next.key.to_string();
         journal.append(&JournalLine::change(next.revision, &resource.group, &resource.plural, &key, object))
@@ -94,7 +94,7 @@ impl ClusterState {
                     &resource.group,
                     &resource.plural,
                     &key,
-                    Some(&stored.bytes()),
+                    Some(&stored.written()),
                 )
             })
         });

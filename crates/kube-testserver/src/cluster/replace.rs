@@ -40,7 +40,7 @@ impl ClusterState {
                 group: resource.group.clone(),
                 plural: resource.plural.clone(),
                 key: stored.key.clone(),
-                object: stored.bytes(),
+                object: stored.written(),
             }));
         }
         Ok(contents)
@@ -74,10 +74,15 @@ impl ClusterState {
                 unresolved.push(object);
                 continue;
             };
-            let Ok(stored) = Stored::from_bytes(object.key.clone(), revision, &object.object) else {
+            let Ok(mut stored) = Stored::from_bytes(object.key.clone(), revision, &object.object) else {
                 unresolved.push(object);
                 continue;
             };
+            if let Some(resource) = self.scheme.by_table(table).filter(|resource| resource.custom)
+                && let Some(seen) = resource.as_read(&stored.value())
+            {
+                stored = stored.with_view(&seen);
+            }
             let stored = Arc::new(stored);
             self.store.restore(table, stored.clone());
             self.owners.record(table, None, Some(&stored));

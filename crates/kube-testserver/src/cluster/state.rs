@@ -121,7 +121,8 @@ impl ClusterState {
         object: Value,
     ) -> Result<Arc<Stored>, WriteError> {
         let before = self.store.get(resource.table, &key).cloned();
-        let stored = self.store.next_version(resource.table, key, object);
+        let stored =
+            self.store.next_version(resource.table, key, object, |object| resource.as_read(object));
         self.append_to_journal(resource, &stored)?;
         self.store.commit(resource.table, stored.clone());
         self.owners.record(resource.table, before.as_deref(), Some(&stored));
@@ -262,16 +263,11 @@ impl ClusterState {
         self.scheme.insert(Arc::new(resource));
     }
 
-    /// Prunes and defaults stored objects by the new schema. Unlike on a genuine server, fields that a schema drops do not come back with a later schema.
+    /// Prunes and defaults what reads see by the new schemas. What was written stays, also in its version: fields that a schema drops come back with a later schema, and a new storage version applies to later writes.
     fn reapply_schema(&mut self, definition: &Value) {
-        let Some(resource) = self.defined_by(definition).cloned() else { return };
-        let stored = resource.storage();
-        self.store.rewrite_in_place(resource.table, |object| {
-            object["apiVersion"] = stored.api_version().into();
-            stored.schema().prune(object);
-            stored.schema().default(object);
-        });
-        self.replace_journal();
+        if let Some(resource) = self.defined_by(definition).cloned() {
+            self.store.change_views(resource.table, |object| resource.as_read(object));
+        }
     }
 
     /// Stops serving the resource of a deleted CRD and ends its watches.

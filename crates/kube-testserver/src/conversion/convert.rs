@@ -41,6 +41,32 @@ pub(crate) fn to_storage(
     }
 }
 
+/// Converts the object of a write between two versions of its resource, for an admission webhook that matches another version. Unlike at storage, nothing is dropped. Objects of subresources, which have a type of their own, stay as they are.
+pub(crate) fn for_webhook(
+    cluster: &ClusterState,
+    responses: &WebhookResponses,
+    from: &Endpoint,
+    to: &Endpoint,
+    object: Value,
+) -> Result<Value, StatusError> {
+    let (from_version, to_version) = (from.api_version(), to.api_version());
+    if from_version == to_version || object["apiVersion"] != from_version {
+        return Ok(object);
+    }
+    if from.resource.custom {
+        let converted = convert_others(cluster, &from.resource, responses, vec![object], &to_version)?;
+        return Ok(only(converted));
+    }
+    let stored = match from.resource.equivalent {
+        Some(equivalent) => equivalent.convert_to_storage(object),
+        None => object,
+    };
+    Ok(match to.resource.equivalent {
+        Some(equivalent) => equivalent.convert_from_storage(stored, &to_version),
+        None => stored,
+    })
+}
+
 fn one(
     cluster: &ClusterState,
     endpoint: &Endpoint,
@@ -48,12 +74,32 @@ fn one(
     object: Value,
     to: &str,
 ) -> Result<Value, StatusError> {
-    let mut converted = convert(cluster, &endpoint.resource, responses, vec![object], to)?;
-    Ok(converted.pop().expect("invariant: a conversion gives as many objects as it takes"))
+    Ok(only(convert(cluster, &endpoint.resource, responses, vec![object], to)?))
 }
 
-/// Converts objects of one version, keeping number and order.
+fn only(mut converted: Vec<Value>) -> Value {
+    converted.pop().expect("invariant: a conversion gives as many objects as it takes")
+}
+
+/// Converts objects, keeping number and order. As on genuine servers, fields that the schema of the other version lacks are dropped.
 pub(super) fn convert(
+    cluster: &ClusterState,
+    resource: &Resource,
+    responses: &WebhookResponses,
+    mut objects: Vec<Value>,
+    to: &str,
+) -> Result<Vec<Value>, StatusError> {
+    let others: Vec<usize> = (0..objects.len()).filter(|at| objects[*at]["apiVersion"] != to).collect();
+    let sent = others.iter().map(|at| objects[*at].take()).collect();
+    for (at, mut object) in others.into_iter().zip(convert_others(cluster, resource, responses, sent, to)?) {
+        resource.prune_to(to, &mut object);
+        objects[at] = object;
+    }
+    Ok(objects)
+}
+
+/// Converts objects that are in other versions.
+fn convert_others(
     cluster: &ClusterState,
     resource: &Resource,
     responses: &WebhookResponses,

@@ -11,7 +11,7 @@ use crate::{
     webhook::{self, WebhookResponses},
 };
 
-/// Converts stored objects to the version of an endpoint, with one webhook call for all. Without a webhook they are unchanged: the encoder writes the version name.
+/// Converts stored objects to the version of an endpoint, with at most one webhook call for all. Those that are stored in this version are shared, not copied.
 pub(crate) async fn to_requested_version(
     cluster: &Mutex<ClusterState>,
     endpoint: &Endpoint,
@@ -25,18 +25,20 @@ pub(crate) async fn to_requested_version(
         };
         return Ok(objects.iter().map(shown).collect());
     }
-    if objects.is_empty() || endpoint.version().storage || endpoint.resource.conversion.is_none() {
+    let to = endpoint.api_version();
+    if !endpoint.resource.custom || objects.iter().all(|object| object.is_version(&to)) {
         return Ok(objects);
     }
-    let to = endpoint.api_version();
     let mut responses = WebhookResponses::default();
     loop {
         let values = objects.iter().map(|object| object.value()).collect();
         let converted = convert(&cluster.lock(), &endpoint.resource, &responses, values, &to);
         let mut failure = match converted {
             Ok(converted) => {
-                let shown =
-                    |(object, value): (&Arc<Stored>, _)| Arc::new(Stored::preview(object.key.clone(), value));
+                let shown = |(object, value): (&Arc<Stored>, _)| match object.is_version(&to) {
+                    true => object.clone(),
+                    false => Arc::new(Stored::preview(object.key.clone(), value)),
+                };
                 return Ok(objects.iter().zip(&converted).map(shown).collect());
             }
             Err(failure) => failure,

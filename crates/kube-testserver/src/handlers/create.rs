@@ -83,7 +83,6 @@ pub(super) fn insert(
     }
     let object = call.to_storage(cluster, object)?;
     let stored = write::commit(cluster, endpoint, key, object, options.dry_run)?;
-    warnings.extend(endpoint.version().warning.clone());
     Ok(ApiResponse { code: StatusCode::CREATED, content: super::Content::Object(stored), warnings })
 }
 

@@ -87,7 +87,6 @@ pub(super) fn change(
     if reviewed {
         admission::validate(cluster, &Attributes { object: Some(&new), ..update }, &mut warnings)?;
     }
-    warnings.extend(endpoint.version().warning.clone());
     let response = |content| ApiResponse { warnings, ..ApiResponse::ok(content) };
     if unchanged(&old, &new) {
         return Ok(response(Content::Object(stored)));

@@ -238,6 +238,8 @@ pub(super) fn commit(
         object["apiVersion"] = endpoint.resource.storage().api_version().into();
     }
     if dry_run {
+        // As after a write, seen through the schema of the storage version.
+        let object = endpoint.resource.as_read(&object).unwrap_or(object);
         return Ok(Arc::new(Stored::preview(key, &object)));
     }
     // When the write ends a deletion, the response shows what was written, and the event the version before.

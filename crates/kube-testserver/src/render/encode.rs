@@ -7,13 +7,11 @@ use crate::{
     store::{EventType, Stored},
 };
 
-/// Encodes the objects of an endpoint in one representation.
+/// Encodes the objects of an endpoint, converted to its version, in one representation.
 pub(crate) struct Encoder {
     view: View,
     endpoint: Endpoint,
     api_version: String,
-    /// The storage version is requested: stored bytes are sent as they are.
-    as_stored: bool,
     columns: Option<Columns>,
     /// The column definitions have been sent: a watch sends them once.
     columns_sent: bool,
@@ -25,7 +23,6 @@ impl Encoder {
         Self {
             view,
             api_version: endpoint.api_version(),
-            as_stored: endpoint.version().storage,
             columns,
             endpoint,
             columns_sent: false,
@@ -36,6 +33,11 @@ impl Encoder {
         &self.endpoint
     }
 
+    /// Continues with a changed definition of the resource. The columns of a table stay those that were sent.
+    pub(crate) fn set_endpoint(&mut self, endpoint: Endpoint) {
+        self.endpoint = endpoint;
+    }
+
     /// Whether the encoding depends on the time.
     pub(crate) fn shows_ages(&self) -> bool {
         self.columns.is_some()
@@ -44,8 +46,7 @@ impl Encoder {
     /// Encodes an object. `now` is the reference of ages in tables.
     pub(crate) fn object(&self, object: &Stored, now: &str) -> Bytes {
         match self.view {
-            View::Object if self.as_stored => object.bytes(),
-            View::Object => self.converted(object).into(),
+            View::Object => object.bytes(),
             View::Metadata => metadata_only(&object.value()).to_string().into(),
             View::Table(_) => {
                 self.table([object], &object.revision.to_string(), Map::new(), now).to_string().into()
@@ -86,7 +87,7 @@ impl Encoder {
 
     /// Encodes a watch line, sharing the stored bytes where possible.
     pub(crate) fn event(&mut self, event: EventType, object: &Stored, now: &str) -> Bytes {
-        if self.view == View::Object && self.as_stored && event == object.event {
+        if self.view == View::Object && event == object.event {
             return object.line();
         }
         let mut out = format!("{{\"type\":\"{}\",\"object\":", event.name()).into_bytes();
@@ -122,15 +123,6 @@ impl Encoder {
         format!("{}\n", json!({"type": "BOOKMARK", "object": object})).into()
     }
 
-    /// The stored object under another version: with conversion `None` only `apiVersion` differs.
-    fn converted(&self, object: &Stored) -> Vec<u8> {
-        let api_version = Value::from(self.api_version.as_str());
-        let kind = Value::from(self.endpoint.kind());
-        let mut out = format!("{{\"apiVersion\":{api_version},\"kind\":{kind}").into_bytes();
-        out.extend_from_slice(object.tail());
-        out
-    }
-
     fn item(&self, object: &Stored, out: &mut Vec<u8>) {
         match self.view {
             View::Metadata => out.extend_from_slice(metadata_only(&object.value()).to_string().as_bytes()),
@@ -139,8 +131,7 @@ impl Encoder {
                 out.push(b'{');
                 out.extend_from_slice(&object.tail()[1..]);
             }
-            _ if self.as_stored => out.extend_from_slice(&object.bytes()),
-            _ => out.extend_from_slice(&self.converted(object)),
+            _ => out.extend_from_slice(&object.bytes()),
         }
     }
 

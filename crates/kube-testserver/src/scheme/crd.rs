@@ -286,8 +286,8 @@ fn compile_version(crd: &Value, version: &Value) -> Result<Version, Vec<FieldErr
         }
     });
     let warning = (version["deprecated"] == true).then(|| {
-        let default = format!("{group}/{name} {kind} is deprecated");
-        version["deprecationWarning"].as_str().map_or(default, str::to_string)
+        let declared = version["deprecationWarning"].as_str();
+        declared.map_or_else(|| default_deprecation_warning(crd, name), str::to_string)
     });
     let selectable = list(&version["selectableFields"])
         .iter()
@@ -305,6 +305,20 @@ fn compile_version(crd: &Value, version: &Value) -> Result<Version, Vec<FieldErr
         schema: OnceLock::from(schema),
         built_in: None,
     })
+}
+
+/// Names the newest version that is served and not deprecated, if it is newer than this one.
+fn default_deprecation_warning(crd: &Value, deprecated: &str) -> String {
+    let spec = &crd["spec"];
+    let (group, kind) = (text(&spec["group"]), text(&spec["names"]["kind"]));
+    let message = format!("{group}/{deprecated} {kind} is deprecated");
+    let priority = |name: &str| kube_core::Version::parse(name).priority();
+    let current = list(&spec["versions"]).iter().filter(|v| v["served"] == true && v["deprecated"] != true);
+    let newer = current.map(|v| text(&v["name"])).filter(|name| priority(name) > priority(deprecated));
+    match newer.max_by_key(|name| priority(name)) {
+        Some(newest) => format!("{message}; use {group}/{newest} {kind}"),
+        None => message,
+    }
 }
 
 fn columns(version: &Value) -> Vec<PrinterColumn> {

@@ -158,6 +158,24 @@ impl Resource {
         Endpoint { resource: self.clone(), version }
     }
 
+    /// A stored object as reads in its own version see it: pruned and defaulted by the schema that the version has now. `None` when it is stored like that.
+    pub(crate) fn as_read(&self, stored: &Value) -> Option<Value> {
+        let (_, name) = meta::split_api_version(stored["apiVersion"].as_str().unwrap_or_default());
+        let version = self.versions.iter().find(|version| version.name == name).filter(|_| self.custom)?;
+        let mut object = stored.clone();
+        version.schema().prune(&mut object);
+        version.schema().default(&mut object);
+        (object != *stored).then_some(object)
+    }
+
+    /// Removes what the schema of a version lacks.
+    pub(crate) fn prune_to(&self, api_version: &str, object: &mut Value) {
+        let (_, name) = meta::split_api_version(api_version);
+        if let Some(version) = self.versions.iter().find(|version| version.name == name) {
+            version.schema().prune(object);
+        }
+    }
+
     /// The table is set later.
     pub(super) fn built_in(kind: &'static BuiltInKind) -> Self {
         let owned = |list: &[&str]| list.iter().map(ToString::to_string).collect::<Vec<_>>();

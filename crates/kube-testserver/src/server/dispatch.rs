@@ -59,9 +59,11 @@ where
     let Some(endpoint) = found else {
         return documents::unknown_resource(&server.cluster().lock(), &path.group, &path.version);
     };
-    run(&server, call(parts, path, endpoint, (user, body)), parts)
-        .await
-        .unwrap_or_else(|failure| respond::status_error(&failure))
+    let warning = endpoint.version().warning.clone();
+    let response = run(&server, call(parts, path, endpoint, (user, body)), parts).await;
+    let mut response = response.unwrap_or_else(|failure| respond::status_error(&failure));
+    respond::warn_first(&mut response, warning.as_deref());
+    response
 }
 
 /// Runs the handler, and again with each webhook response that it needs. The cluster is not locked while a webhook is called.

@@ -8,15 +8,27 @@ const JSON: HeaderValue = HeaderValue::from_static("application/json");
 
 pub(super) fn json(code: StatusCode, body: impl Into<Bytes>, warnings: &[String]) -> Response<Body> {
     let mut response = response(code, JSON, Body::whole(body));
-    for warning in warnings {
-        let quoted = warning.replace('\\', "\\\\").replace('"', "\\\"");
-        // Field names may contain any character: those that a header cannot carry are dropped.
-        let safe: String = quoted.chars().filter(|c| matches!(c, ' '..='~')).collect();
-        if let Ok(value) = HeaderValue::from_str(&format!("299 - \"{safe}\"")) {
-            response.headers_mut().append(header::WARNING, value);
-        }
+    for value in warnings.iter().filter_map(|warning| warning_value(warning)) {
+        response.headers_mut().append(header::WARNING, value);
     }
     response
+}
+
+/// Adds a warning before those of the response.
+pub(super) fn warn_first(response: &mut Response<Body>, warning: Option<&str>) {
+    let Some(first) = warning.and_then(warning_value) else { return };
+    let rest: Vec<HeaderValue> = response.headers().get_all(header::WARNING).iter().cloned().collect();
+    response.headers_mut().insert(header::WARNING, first);
+    for value in rest {
+        response.headers_mut().append(header::WARNING, value);
+    }
+}
+
+fn warning_value(warning: &str) -> Option<HeaderValue> {
+    let quoted = warning.replace('\\', "\\\\").replace('"', "\\\"");
+    // Field names may contain any character: those that a header cannot carry are dropped.
+    let safe: String = quoted.chars().filter(|c| matches!(c, ' '..='~')).collect();
+    HeaderValue::from_str(&format!("299 - \"{safe}\"")).ok()
 }
 
 pub(super) fn document(code: StatusCode, document: &Value) -> Response<Body> {

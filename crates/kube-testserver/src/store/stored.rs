@@ -43,6 +43,8 @@ pub(crate) struct Stored {
     object: Range<usize>,
     /// Offset of the comma after `apiVersion` and `kind`.
     tail: usize,
+    /// The object as it was written, if reads see it differently.
+    written: Option<Bytes>,
 }
 
 impl Stored {
@@ -62,10 +64,31 @@ impl Stored {
             line,
             object: object_range,
             tail,
+            written: None,
         }
     }
 
-    /// Reads what [`bytes`](Self::bytes) returned, at the revision in its metadata or else at `revision`. Only the metadata is parsed, which takes a fraction of the time of [`new`](Self::new).
+    /// Serialises an object that was written as `written`, and that reads see as `seen`.
+    pub(super) fn seen_as(
+        key: Key,
+        revision: u64,
+        event: EventType,
+        written: &Value,
+        seen: Option<&Value>,
+    ) -> Self {
+        let Some(seen) = seen else { return Self::new(key, revision, event, written) };
+        let mut bytes = Vec::new();
+        write_object(&mut bytes, written);
+        Self { written: Some(bytes.into()), ..Self::new(key, revision, event, seen) }
+    }
+
+    /// The same version, seen as `seen`.
+    pub(crate) fn with_view(self, seen: &Value) -> Self {
+        let written = Some(self.written());
+        Self { written, ..Self::new(self.key, self.revision, self.event, seen) }
+    }
+
+    /// Reads what [`written`](Self::written) returned, at the revision in its metadata or else at `revision`. Only the metadata is parsed, which takes a fraction of the time of [`new`](Self::new).
     pub(crate) fn from_bytes(key: Key, revision: u64, object: &[u8]) -> serde_json::Result<Self> {
         let head: Option<Head<'_>> = serde_json::from_slice(object).ok();
         let head =
@@ -93,6 +116,7 @@ impl Stored {
             line,
             object: object_range,
             tail,
+            written: None,
         })
     }
 
@@ -105,6 +129,19 @@ impl Stored {
     /// The object as stored JSON; shared, not copied.
     pub(crate) fn bytes(&self) -> Bytes {
         self.line.slice(self.object.clone())
+    }
+
+    /// The object as it was written; differs from [`bytes`](Self::bytes) when a schema drops fields of it or adds defaults.
+    pub(crate) fn written(&self) -> Bytes {
+        self.written.clone().unwrap_or_else(|| self.bytes())
+    }
+
+    /// Whether it is stored in this version of its resource.
+    pub(crate) fn is_version(&self, api_version: &str) -> bool {
+        let head = br#"{"apiVersion":""#;
+        let version = self.line[self.object.clone()].strip_prefix(head);
+        let rest = version.and_then(|version| version.strip_prefix(api_version.as_bytes()));
+        rest.is_some_and(|rest| rest.starts_with(b"\""))
     }
 
     /// The watch line of the change that made this version; shared, not copied.
@@ -122,13 +159,18 @@ impl Stored {
         serde_json::from_slice(bytes).expect("invariant: the store holds only JSON that it wrote itself")
     }
 
+    pub(super) fn written_value(&self) -> Value {
+        serde_json::from_slice(&self.written())
+            .expect("invariant: the store holds only JSON that it wrote itself")
+    }
+
     pub(crate) fn label(&self, key: &str) -> Option<&str> {
         self.labels.iter().find(|(k, _)| **k == *key).map(|(_, v)| &**v)
     }
 
     /// Approximate memory of this version in bytes.
     pub(crate) fn size(&self) -> usize {
-        self.line.len() + 200
+        self.line.len() + self.written.as_ref().map_or(0, Bytes::len) + 200
     }
 }
 

@@ -127,18 +127,26 @@ impl Store {
     }
 
     /// The version that creates or replaces an object at the next revision. Nobody sees it before [`commit`](Self::commit).
-    pub(crate) fn next_version(&self, table: TableId, key: Key, object: Value) -> Arc<Stored> {
+    ///
+    /// `view` returns how reads see the object, if not as it is.
+    pub(crate) fn next_version(
+        &self,
+        table: TableId,
+        key: Key,
+        object: Value,
+        view: impl FnOnce(&Value) -> Option<Value>,
+    ) -> Arc<Stored> {
         let event = match self.get(table, &key) {
             Some(_) => EventType::Modified,
             None => EventType::Added,
         };
-        self.version(key, event, object)
+        self.version(key, event, object, view)
     }
 
     /// The last version of an object, at the revision of its removal. `None` when it does not exist. Nobody sees it before [`commit`](Self::commit).
     pub(crate) fn next_removal(&self, table: TableId, key: &Key) -> Option<Arc<Stored>> {
         let last = self.get(table, key)?.value();
-        Some(self.version(key.clone(), EventType::Deleted, last))
+        Some(self.version(key.clone(), EventType::Deleted, last, |_| None))
     }
 
     /// Makes the next version or removal the current state. No other change may have been committed since it was made.
@@ -153,14 +161,14 @@ impl Store {
         self.record_change(table, Change { object: next, previous });
     }
 
-    /// Rewrites the current objects in place, without new revisions or events.
-    pub(crate) fn rewrite_in_place(&mut self, table: TableId, read: impl Fn(&mut Value)) {
+    /// Changes how reads see the current objects, without new revisions or events.
+    pub(crate) fn change_views(&mut self, table: TableId, view: impl Fn(&Value) -> Option<Value>) {
         for stored in self.tables[table.0].objects.values_mut() {
-            let before = stored.value();
-            let mut object = before.clone();
-            read(&mut object);
-            if object != before {
-                *stored = Arc::new(Stored::new(stored.key.clone(), stored.revision, stored.event, &object));
+            let written = stored.written_value();
+            let seen = view(&written);
+            if *seen.as_ref().unwrap_or(&written) != stored.value() {
+                let (key, revision, event) = (stored.key.clone(), stored.revision, stored.event);
+                *stored = Arc::new(Stored::seen_as(key, revision, event, &written, seen.as_ref()));
             }
         }
     }
@@ -191,10 +199,16 @@ impl Store {
         self.tables[table.0].signal.as_ref().map(watch::Sender::subscribe)
     }
 
-    fn version(&self, key: Key, event: EventType, mut object: Value) -> Arc<Stored> {
+    fn version(
+        &self,
+        key: Key,
+        event: EventType,
+        mut object: Value,
+        view: impl FnOnce(&Value) -> Option<Value>,
+    ) -> Arc<Stored> {
         let revision = self.revision + 1;
         meta::set(&mut object, "resourceVersion", revision.to_string());
-        Arc::new(Stored::new(key, revision, event, &object))
+        Arc::new(Stored::seen_as(key, revision, event, &object, view(&object).as_ref()))
     }
 
     fn record_change(&mut self, table: TableId, change: Change) {
@@ -225,7 +239,7 @@ impl Store {
 impl Store {
     /// Commits the next version of an object.
     pub(crate) fn put(&mut self, table: TableId, key: Key, object: Value) -> Arc<Stored> {
-        let next = self.next_version(table, key, object);
+        let next = self.next_version(table, key, object, |_| None);
         self.commit(table, next.clone());
         next
     }

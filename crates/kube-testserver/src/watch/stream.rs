@@ -199,6 +199,15 @@ impl Watch {
         if cluster.incarnation != self.incarnation {
             return Err(TooOld { oldest: cluster.store.revision() });
         }
+        let endpoint = self.encoder.endpoint();
+        // Another storage version or conversion applies to the events from now on.
+        if endpoint.resource.custom
+            && let Some(current) =
+                cluster.scheme.find(endpoint.group(), &endpoint.version().name, endpoint.plural())
+            && !Arc::ptr_eq(&current.resource, &endpoint.resource)
+        {
+            self.encoder.set_endpoint(current.clone());
+        }
         let changes = cluster.store.changes(self.table, self.position, BATCH)?;
         if changes.is_empty() {
             self.position = self.position.max(cluster.store.revision());

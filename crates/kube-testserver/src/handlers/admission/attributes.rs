@@ -1,7 +1,7 @@
 use serde_json::{Map, Value, json};
 
 use super::super::Call;
-use crate::scheme::Endpoint;
+use crate::{cluster::ClusterState, conversion, scheme::Endpoint, status_error::StatusError};
 
 /// The operation under admission.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -59,9 +59,19 @@ impl Attributes<'_> {
         self.call.name.as_deref().unwrap_or_else(of_object)
     }
 
-    /// The request of an `AdmissionReview`, without its uid, in the version `endpoint` of the resource.
-    pub(super) fn request(&self, endpoint: &Endpoint) -> Value {
+    /// The request of an `AdmissionReview`, without its uid, in the version `endpoint` of the resource. The objects are converted, which may need a conversion webhook.
+    pub(super) fn request(&self, cluster: &ClusterState, endpoint: &Endpoint) -> Result<Value, StatusError> {
         let mine = self.endpoint();
+        let converted = |object: Option<&Value>| match object {
+            Some(object) => conversion::for_webhook(
+                cluster,
+                &self.call.webhook_responses,
+                mine,
+                endpoint,
+                object.clone(),
+            ),
+            None => Ok(Value::Null),
+        };
         let resource = |of: &Endpoint| json!({"group": of.group(), "version": of.version().name, "resource": of.plural()});
         let mut out = Map::new();
         out.insert("kind".into(), self.kind(endpoint));
@@ -80,17 +90,11 @@ impl Attributes<'_> {
         }
         out.insert("operation".into(), self.operation.name().into());
         out.insert("userInfo".into(), self.call.user.to_value());
-        out.insert(
-            "object".into(),
-            self.object.map_or(Value::Null, |object| renamed(object, mine, endpoint)),
-        );
-        out.insert(
-            "oldObject".into(),
-            self.old.map_or(Value::Null, |object| renamed(object, mine, endpoint)),
-        );
+        out.insert("object".into(), converted(self.object)?);
+        out.insert("oldObject".into(), converted(self.old)?);
         out.insert("dryRun".into(), self.dry_run.into());
         out.insert("options".into(), self.options());
-        Value::Object(out)
+        Ok(Value::Object(out))
     }
 
     /// The namespace of a Namespace is itself.
@@ -120,13 +124,4 @@ impl Attributes<'_> {
         }
         options
     }
-}
-
-/// The object under another version of its resource: with conversion `None` only the version name differs.
-fn renamed(object: &Value, from: &Endpoint, to: &Endpoint) -> Value {
-    let mut object = object.clone();
-    if object["apiVersion"] == from.api_version() {
-        object["apiVersion"] = to.api_version().into();
-    }
-    object
 }

@@ -2,7 +2,10 @@
 
 use serde_json::{Value, json};
 
-use super::{Attributes, matching};
+use super::{
+    Attributes,
+    matching::{self, MatchError},
+};
 use crate::{
     admission::{AdmissionResponse, Webhook, call_failed},
     cluster::ClusterState,
@@ -23,13 +26,13 @@ pub(super) fn call_webhook(
     if write.call.webhook_responses.are_disabled() {
         return Ok(None);
     }
-    let endpoint = match matching::matching_version(cluster, hook, write) {
+    let (endpoint, mut request) = match matching::matching_version(cluster, hook, write) {
         Ok(None) => return Ok(None),
-        Ok(Some(endpoint)) => endpoint,
-        Err(_) if !hook.fail_closed => return Ok(None),
-        Err(why) => return Err(call_failed(&hook.name, &why)),
+        Ok(Some(matched)) => matched,
+        Err(MatchError::Conversion(failure)) => return Err(failure),
+        Err(MatchError::Condition(_)) if !hook.fail_closed => return Ok(None),
+        Err(MatchError::Condition(why)) => return Err(call_failed(&hook.name, &why)),
     };
-    let mut request = write.request(&endpoint);
     let key = json!({"hook": hook.id, "round": round, "mutating": mutating, "request": without_volatile_fields(request.clone())});
     let Some(response) = write.call.webhook_responses.find(&key) else {
         request["uid"] = ids::uid().into();

@@ -6,6 +6,7 @@ use serde_json::Value;
 use super::{Attributes, call::call_webhook};
 use crate::{
     cluster::ClusterState,
+    conversion,
     patch::{self, PatchError},
     status_error::StatusError,
 };
@@ -39,7 +40,11 @@ pub(in crate::handlers) fn mutate(
                 return Err(response.refusal(&hook.name).warning(warnings));
             }
             if let (Some(patch), Some(object)) = (&response.patch, object.as_deref_mut()) {
-                apply(object, patch, &endpoint.api_version()).map_err(StatusError::internal)?;
+                let responses = &write.call.webhook_responses;
+                let convert = |from, to, object| conversion::for_webhook(cluster, responses, from, to, object);
+                let mut shown = convert(write.endpoint(), &endpoint, object.take())?;
+                apply(&mut shown, patch).map_err(StatusError::internal)?;
+                *object = convert(&endpoint, write.endpoint(), shown)?;
             }
             if object.as_deref() != seen.as_ref() {
                 changed = true;
@@ -76,25 +81,17 @@ pub(in crate::handlers) fn validate(
     Ok(())
 }
 
-/// Applies a patch to the object in the version `api_version` that the webhook saw.
-fn apply(object: &mut Value, patch: &str, api_version: &str) -> Result<(), String> {
+/// Applies a patch to the object that the webhook saw.
+fn apply(object: &mut Value, patch: &str) -> Result<(), String> {
     let bytes = BASE64_STANDARD.decode(patch).map_err(|why| format!("the patch is not base64: {why}"))?;
     let changes: Value =
         serde_json::from_slice(&bytes).map_err(|why| format!("the patch is not JSON: {why}"))?;
-    let own = object["apiVersion"].clone();
-    let of_resource = own.as_str().is_some_and(|own| own != api_version) && own != "autoscaling/v1";
-    if of_resource {
-        object["apiVersion"] = api_version.into();
-    }
     patch::json::apply(object, &changes).map_err(|error| match error {
         PatchError::NotApplicable(why) => why,
         other => other.to_string(),
     })?;
     if !object.is_object() {
         return Err("the patched value is not an object".into());
-    }
-    if of_resource && object["apiVersion"] == api_version {
-        object["apiVersion"] = own;
     }
     Ok(())
 }

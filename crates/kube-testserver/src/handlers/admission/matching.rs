@@ -9,19 +9,27 @@ use crate::{
     schema::{Scope, untyped},
     scheme::{Endpoint, Scheme},
     selector::LabelSelector,
+    status_error::StatusError,
     store::Key,
 };
 
-/// The version of the resource that the webhook matches; `None` when it does not match.
+/// Why it cannot be said whether a webhook matches.
+pub(super) enum MatchError {
+    Condition(String),
+    /// The object cannot be converted to the version of the rules, or not before a conversion webhook has responded.
+    Conversion(StatusError),
+}
+
+/// The version of the resource that the webhook matches, with the request in that version; `None` when it does not match.
 ///
 /// # Errors
-/// A condition that cannot be evaluated.
+/// A condition that cannot be evaluated, or a failed conversion.
 pub(super) fn matching_version(
     cluster: &ClusterState,
     hook: &Webhook,
     write: &Attributes<'_>,
-) -> Result<Option<Endpoint>, String> {
-    // Webhook configurations are exempt, so that a error webhook can be removed.
+) -> Result<Option<(Endpoint, Value)>, MatchError> {
+    // Webhook configurations are exempt, so that a failing webhook can be removed.
     if write.endpoint().group() == "admissionregistration.k8s.io"
         && write.endpoint().plural().ends_with("webhookconfigurations")
     {
@@ -31,7 +39,9 @@ pub(super) fn matching_version(
     if !in_namespace(cluster, hook, write) || !labelled(&hook.object_selector, write) {
         return Ok(None);
     }
-    Ok(conditions_hold(hook, write, &endpoint)?.then_some(endpoint))
+    let request = write.request(cluster, &endpoint).map_err(MatchError::Conversion)?;
+    let holds = conditions_hold(hook, &request).map_err(MatchError::Condition)?;
+    Ok(holds.then_some((endpoint, request)))
 }
 
 fn by_rules(scheme: &Scheme, hook: &Webhook, write: &Attributes<'_>) -> Option<Endpoint> {
@@ -76,11 +86,11 @@ fn selects(selector: &LabelSelector, object: &Value) -> bool {
 }
 
 /// A condition that is false excludes the webhook, even when another cannot be evaluated.
-fn conditions_hold(hook: &Webhook, write: &Attributes<'_>, endpoint: &Endpoint) -> Result<bool, String> {
+fn conditions_hold(hook: &Webhook, request: &Value) -> Result<bool, String> {
     if hook.match_conditions.is_empty() {
         return Ok(true);
     }
-    let mut request = write.request(endpoint);
+    let mut request = request.clone();
     let mut scope = Scope::new();
     for (variable, field) in [("object", "object"), ("oldObject", "oldObject")] {
         scope.set(variable, untyped(&request[field].take()));
