@@ -54,6 +54,7 @@ const FEATURES: &[Feature] = &[
     ("CRDs: CEL, transition rules, messages, costs", &["cel/", "cost/"]),
     ("CRDs: old objects that a later schema would refuse", &["ratchet/"]),
     ("CRDs: conversion by webhook and without", &["conversion/", "crd/two-versions-served", "crd/storage-version-in-apiversion"]),
+    ("CRDs: stored versions, deprecated versions", &["versions/"]),
     ("namespaces: missing, terminating, cascading deletion", &["namespaces/"]),
     ("garbage collection", &["gc/"]),
     ("built-in kinds: defaults and rules", &["defaults/"]),

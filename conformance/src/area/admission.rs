@@ -7,6 +7,7 @@ use http::Method;
 use serde_json::{Value, json};
 use tokio::time::Instant;
 
+use super::conversion;
 use crate::{
     case::{Case, core},
     check::{Failure, Outcome, at, equal, holds},
@@ -50,6 +51,7 @@ pub(crate) fn cases() -> Vec<Case> {
         core("admission/scale-review", "webhooks receive the Scale of a scale request", scale_review),
         core("admission/configurations-not-asked", "webhook configurations: no webhook is called", not_called_for_configurations),
         core("admission/match-conditions", "a match condition that is false: the webhook is not called (since 1.28)", match_conditions),
+        core("admission/equivalent-versions-convert", "an object is converted to the version of the rule by the conversion webhook, and a patch of it back", equivalent_converts),
         core("admission/equivalent-versions", "a rule for one version matches requests in other versions, converted to that version", equivalent),
         core("admission/exact-version", "with matchPolicy Exact a rule matches its own version only", exact),
         core("admission/warnings", "warnings of a webhook reach the client, allowed or not", warnings),
@@ -628,6 +630,29 @@ async fn equivalent(cx: Context) -> Outcome {
         at(&request, "/resource/version", "v1")?;
         at(&request, "/requestResource/version", "v2")?;
         at(&request, "/object/apiVersion", format!("{}/v1", cx.own_group()))
+    })
+    .await
+}
+
+async fn equivalent_converts(cx: Context) -> Outcome {
+    let hook = TestWebhook::start(|path, request| match path {
+        "/convert" => conversion::well(request),
+        "/m" => {
+            WebhookResponse::Response(patch(json!([{"op": "replace", "path": "/spec/size", "value": "7"}])))
+        }
+        _ => WebhookResponse::Response(json!({"allowed": true})),
+    })
+    .await?;
+    cx.establish(&conversion::convertible(&cx, &hook)).await?;
+    mutating(&cx, &hook, version_rule(&cx, "Equivalent"), async {
+        let mut object = thing(&cx, "v2", "a");
+        object["spec"] = json!({"width": "5"});
+        let made = cx.create_at(cx.own("v2", "things"), &object).await?;
+        let request = only(&hook, "/m")?;
+        at(&request, "/object/apiVersion", format!("{}/v1", cx.own_group()))?;
+        at(&request, "/object/spec", json!({"size": "5"}))?;
+        made.eq("/spec", json!({"width": "7"}))?.eq("/apiVersion", format!("{}/v2", cx.own_group()))?;
+        Ok(())
     })
     .await
 }

@@ -111,13 +111,25 @@ fn answer(request: &Value, how: How) -> WebhookResponse {
     }
 }
 
-/// A CRD with two versions, `v1` stored, and this conversion to `v2`. Conversions to `v1` succeed.
+/// Serves the CRD with this conversion to `v2`. Conversions to `v1` succeed.
 async fn served(cx: &Context, how: How) -> Result<TestWebhook, Failure> {
     let hook = TestWebhook::start(move |_, request| {
         let to_stored = request["desiredAPIVersion"].as_str().unwrap_or_default().ends_with("/v1");
         answer(request, if to_stored { How::Well } else { how })
     })
     .await?;
+    cx.establish(&convertible(cx, &hook)).await?;
+    hook.clear();
+    Ok(hook)
+}
+
+/// A conversion between both versions that succeeds.
+pub(super) fn well(request: &Value) -> WebhookResponse {
+    answer(request, How::Well)
+}
+
+/// A CRD with two versions, `v1` stored with `size`, and `v2` with `width`, which the webhook converts at `/convert`.
+pub(super) fn convertible(cx: &Context, hook: &TestWebhook) -> Value {
     let schema = |field: &str| {
         let spec = json!({"type": "object", "properties": {field: {"type": "string", "maxLength": 5}}});
         json!({"type": "object", "properties": {"spec": spec}})
@@ -130,9 +142,7 @@ async fn served(cx: &Context, how: How) -> Result<TestWebhook, Failure> {
     crd["spec"]["versions"] = json!([crd["spec"]["versions"][0], second]);
     crd["spec"]["conversion"] = json!({"strategy": "Webhook",
         "webhook": {"conversionReviewVersions": ["v1"], "clientConfig": hook.client("/convert")}});
-    cx.establish(&crd).await?;
-    hook.clear();
-    Ok(hook)
+    crd
 }
 
 fn thing(cx: &Context, version: &str, name: &str, value: &str) -> Value {

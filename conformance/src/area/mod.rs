@@ -33,6 +33,7 @@ mod strategic;
 mod subresource;
 mod update;
 mod verbs;
+mod versions;
 mod watch;
 mod watchlist;
 
@@ -61,6 +62,7 @@ pub(crate) fn cases() -> Vec<Case> {
         applylists::cases(),
         crd::cases(),
         conversion::cases(),
+        versions::cases(),
         strategic::cases(),
         defaults::cases(),
         events::cases(),

@@ -1,6 +1,6 @@
 //! Server-side apply and field ownership, as pure functions.
 //!
-//! Field sets (`fields`, `path`, `wire`) are computed from values and schema (`shape`, `typed`, `compare`), values are merged (`merge`), and ownership is updated (`managed`, `conflict`) by apply requests (`server_side`) or other writes (`update`).
+//! Field sets (`fields`, `path`, `wire`) are computed from values and schema (`shape`, `typed`, `compare`), values are merged (`merge`), and ownership is updated (`managed`, `conflict`, across `versions`) by apply requests (`server_side`) or other writes (`update`).
 
 mod compare;
 pub(crate) mod conflict;
@@ -12,8 +12,10 @@ mod server_side;
 mod shape;
 mod typed;
 mod update;
+mod versions;
 pub(crate) mod wire;
 
 pub(crate) use managed::{ManagedFieldsEntry, requested};
 pub(crate) use server_side::{Applied, Apply, ApplyError, apply};
-pub(crate) use update::update;
+pub(crate) use update::{Update, update};
+pub(crate) use versions::Versions;

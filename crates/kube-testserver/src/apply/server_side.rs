@@ -3,15 +3,16 @@
 use serde_json::Value;
 use thiserror::Error;
 
-use super::compare::compare;
 use super::conflict::{self, Conflict};
 use super::fields::FieldSet;
 use super::managed::{self, ManagedFieldsEntry, ManagedFieldsOperation};
-use super::merge::{merge, remove, with_structs};
+use super::merge::merge;
 use super::shape::SchemaPosition;
 use super::typed;
-use super::update::update;
+use super::update::{Update, update};
+use super::versions::{Changed, ChangedFields, Versions, without_given_up};
 use crate::schema::Schema;
+use crate::status_error::StatusError;
 
 /// The manager of all fields of an object that was never applied before.
 const BEFORE_FIRST_APPLY: &str = "before-first-apply";
@@ -35,6 +36,7 @@ pub(crate) struct Apply<'a> {
     pub(crate) force: bool,
     /// RFC 3339.
     pub(crate) now: &'a str,
+    pub(crate) versions: &'a dyn Versions,
 }
 
 /// The result of an apply.
@@ -57,6 +59,15 @@ pub(crate) enum ApplyError {
     /// The configuration contains `managedFields` (400 BadRequest).
     #[error("metadata.managedFields must be nil")]
     BringsManagedFields,
+    /// A manager owns fields in another version, and the object cannot be converted to it, or not before a webhook has responded.
+    #[error("{}", .0.message)]
+    Conversion(Box<StatusError>),
+}
+
+impl From<StatusError> for ApplyError {
+    fn from(failure: StatusError) -> Self {
+        Self::Conversion(Box::new(failure))
+    }
 }
 
 struct Summary<'a>(&'a [Conflict]);
@@ -69,7 +80,7 @@ impl std::fmt::Display for Summary<'_> {
 
 /// Merges the configuration into the live object: sets its fields, removes fields that this manager applied before and no longer names (unless another manager owns them), and keeps everything else.
 pub(crate) fn apply(request: Apply<'_>) -> Result<Applied, ApplyError> {
-    let Apply { schema, config, force, now, .. } = request;
+    let Apply { schema, config, force, now, versions, .. } = request;
     let root = SchemaPosition::root(schema.root());
     if config.pointer("/metadata/managedFields").is_some_and(|v| {
         !matches!(v, Value::Null | Value::Array(_)) || v.as_array().is_some_and(|l| !l.is_empty())
@@ -80,7 +91,7 @@ pub(crate) fn apply(request: Apply<'_>) -> Result<Applied, ApplyError> {
         typed::named_fields(root, config).map_err(|why| ApplyError::Invalid(untyped(config, &why)))?;
 
     let live = request.live.map_or_else(|| Value::Object(Default::default()), without_managed_fields);
-    let managers = known_managers(&request, &live);
+    let managers = known_managers(&request, &live)?;
     let own = ManagedFieldsEntry {
         manager: request.manager.into(),
         operation: ManagedFieldsOperation::Apply,
@@ -93,14 +104,13 @@ pub(crate) fn apply(request: Apply<'_>) -> Result<Applied, ApplyError> {
 
     let mut object = merge(root, &live, &without_fixed_fields(config, request.ignored));
     if let Some(before) = &before {
-        let everyone = others.iter().fold(own.fields.clone(), |all, entry| all.union(&entry.fields));
-        let given_up = with_structs(root, &before.fields).difference(&with_structs(root, &everyone));
-        remove(root, &mut object, &given_up);
+        let owners: Vec<&ManagedFieldsEntry> = others.iter().chain([&own]).collect();
+        object = without_given_up(versions, request.api_version, object, before, &owners)?;
     }
 
-    let changes = compare(root, &live, &object);
-    let (taken, removed) = (managed::ownable(changes.taken()), managed::ownable(changes.removed));
-    transfer_ownership(&mut others, &taken, &removed, force)?;
+    let changed = Changed::between(schema, &live, &object);
+    let changed = ChangedFields::new(versions, request.api_version, changed, &live, &object);
+    transfer_ownership(&mut others, changed, force)?;
 
     let time = if object == live { before.and_then(|entry| entry.time) } else { Some(now.to_owned()) };
     others.push(ManagedFieldsEntry { time, ..own });
@@ -109,29 +119,41 @@ pub(crate) fn apply(request: Apply<'_>) -> Result<Applied, ApplyError> {
 
 /// Takes over fields from other managers, or returns the conflicts.
 fn transfer_ownership(
-    others: &mut [ManagedFieldsEntry],
-    taken: &FieldSet,
-    removed: &FieldSet,
+    others: &mut Vec<ManagedFieldsEntry>,
+    mut changed: ChangedFields<'_>,
     force: bool,
 ) -> Result<(), ApplyError> {
-    let mut conflicts: Vec<_> = others.iter().flat_map(|owner| conflict::with_owner(owner, taken)).collect();
+    let (mut conflicts, mut left) = (Vec::new(), Vec::new());
+    for mut entry in others.drain(..) {
+        // Entries of a version that no longer exists are dropped.
+        let Some(Changed { taken, removed }) = changed.in_version(&entry.api_version)? else { continue };
+        conflicts.extend(conflict::with_owner(&entry, taken));
+        entry.fields = entry.fields.difference(taken).difference(removed);
+        left.push(entry);
+    }
+    *others = left;
     if !force && !conflicts.is_empty() {
         conflicts.sort_by(|a, b| a.owner.cmp(&b.owner));
         return Err(ApplyError::Conflicts(conflicts));
-    }
-    for entry in others {
-        entry.fields = entry.fields.difference(taken).difference(removed);
     }
     Ok(())
 }
 
 /// On the first apply to an object without managers, everything in it belongs to [`BEFORE_FIRST_APPLY`].
-fn known_managers(request: &Apply<'_>, live: &Value) -> Vec<ManagedFieldsEntry> {
+fn known_managers(request: &Apply<'_>, live: &Value) -> Result<Vec<ManagedFieldsEntry>, StatusError> {
     match request.live {
-        Some(_) if request.managers.is_empty() => {
-            update(request.schema, None, live, &[], BEFORE_FIRST_APPLY, request.api_version, "", request.now)
-        }
-        _ => request.managers.to_vec(),
+        Some(_) if request.managers.is_empty() => update(Update {
+            schema: request.schema,
+            old: None,
+            new: live,
+            managers: &[],
+            manager: BEFORE_FIRST_APPLY,
+            api_version: request.api_version,
+            subresource: "",
+            now: request.now,
+            versions: request.versions,
+        }),
+        _ => Ok(request.managers.to_vec()),
     }
 }
 

@@ -2,28 +2,36 @@
 
 use serde_json::{Map, Value};
 
-use super::compare::compare;
 use super::managed::{self, ManagedFieldsEntry, ManagedFieldsOperation};
-use super::shape::SchemaPosition;
+use super::versions::{Changed, ChangedFields, Versions};
 use crate::schema::Schema;
 use crate::schema::model::{Field, Type};
+use crate::status_error::StatusError;
 
-/// The entries after `manager` changed `old` (`None`: it did not exist) to `new`.
+/// A write other than an apply.
+#[derive(Clone, Copy)]
+pub(crate) struct Update<'a> {
+    pub(crate) schema: &'a Schema,
+    /// `None`: the object did not exist.
+    pub(crate) old: Option<&'a Value>,
+    pub(crate) new: &'a Value,
+    pub(crate) managers: &'a [ManagedFieldsEntry],
+    pub(crate) manager: &'a str,
+    pub(crate) api_version: &'a str,
+    /// Empty for the object itself.
+    pub(crate) subresource: &'a str,
+    /// RFC 3339.
+    pub(crate) now: &'a str,
+    pub(crate) versions: &'a dyn Versions,
+}
+
+/// The entries after the write.
 ///
 /// The manager owns what it added or changed; removed fields have no owner. Empty `managers` of an existing object mean that ownership was reset: it stays empty.
-#[allow(clippy::too_many_arguments)] // one call site per verb; the names are all different things
-pub(crate) fn update(
-    schema: &Schema,
-    old: Option<&Value>,
-    new: &Value,
-    managers: &[ManagedFieldsEntry],
-    manager: &str,
-    api_version: &str,
-    subresource: &str,
-    now: &str,
-) -> Vec<ManagedFieldsEntry> {
+pub(crate) fn update(write: Update<'_>) -> Result<Vec<ManagedFieldsEntry>, StatusError> {
+    let Update { schema, old, new, managers, api_version, subresource, .. } = write;
     if old.is_some() && managers.is_empty() {
-        return Vec::new();
+        return Ok(Vec::new());
     }
     let nothing;
     let old = match old {
@@ -33,28 +41,34 @@ pub(crate) fn update(
             &nothing
         }
     };
-    let changes = compare(SchemaPosition::root(schema.root()), old, new);
-    let (taken, removed) = (managed::ownable(changes.taken()), managed::ownable(changes.removed));
+    let changed = Changed::between(schema, old, new);
+    let (taken, removed) = (changed.taken.clone(), changed.removed.clone());
     let own = ManagedFieldsEntry {
-        manager: manager.into(),
+        manager: write.manager.into(),
         operation: ManagedFieldsOperation::Update,
         api_version: api_version.into(),
         time: None,
         subresource: subresource.into(),
         fields: Default::default(),
     };
-    let (mut entries, before) = managed::split(managers, &own);
-    for entry in &mut entries {
-        entry.fields = entry.fields.difference(&taken).difference(&removed);
+    let (others, before) = managed::split(managers, &own);
+    let mut changed = ChangedFields::new(write.versions, api_version, changed, old, new);
+    let mut entries = Vec::new();
+    for mut entry in others {
+        // Entries of a version that no longer exists are dropped.
+        if let Some(Changed { taken, removed }) = changed.in_version(&entry.api_version)? {
+            entry.fields = entry.fields.difference(taken).difference(removed);
+            entries.push(entry);
+        }
     }
     let mut own = before.unwrap_or(own);
     own.fields = own.fields.difference(&removed).union(&taken);
     if !taken.is_empty() {
         // Genuine servers set no time for changes through `scale`.
-        own.time = (subresource != "scale").then(|| now.into());
+        own.time = (subresource != "scale").then(|| write.now.into());
     }
     entries.push(own);
-    managed::normalize(entries)
+    Ok(managed::normalize(entries))
 }
 
 /// The empty object of a built-in kind: structs that Go holds by value, and null for required lists. Custom resources start empty.

@@ -121,8 +121,7 @@ impl ClusterState {
         object: Value,
     ) -> Result<Arc<Stored>, WriteError> {
         let before = self.store.get(resource.table, &key).cloned();
-        let stored =
-            self.store.next_version(resource.table, key, object, |object| resource.as_read(object));
+        let stored = self.store.next_version(resource.table, key, object, |object| resource.as_read(object));
         self.append_to_journal(resource, &stored)?;
         self.store.commit(resource.table, stored.clone());
         self.owners.record(resource.table, before.as_deref(), Some(&stored));

@@ -3,5 +3,5 @@
 mod convert;
 mod response;
 
-pub(crate) use convert::{for_webhook, from_storage, to_storage};
+pub(crate) use convert::{between_versions, from_storage, to_storage};
 pub(crate) use response::to_requested_version;

@@ -56,6 +56,7 @@ pub(super) fn apply(cluster: &mut ClusterState, call: &Call) -> Result<ApiRespon
         ignored: fixed_members(call),
         force: options.force.unwrap_or(false),
         now: &cluster.now(),
+        versions: &managed_fields::ResourceVersions::of(cluster, call),
     });
     let Applied { mut object, managers } = applied.map_err(refused)?;
     if manager == "kubectl" {
@@ -107,6 +108,7 @@ fn fixed_members(call: &Call) -> &'static [&'static str] {
 fn refused(error: ApplyError) -> StatusError {
     let message = error.to_string();
     match error {
+        ApplyError::Conversion(failure) => *failure,
         ApplyError::BringsManagedFields => StatusError::bad_request(message),
         ApplyError::Invalid(_) => StatusError::new(StatusCode::INTERNAL_SERVER_ERROR, "", message),
         ApplyError::Conflicts(conflicts) => {

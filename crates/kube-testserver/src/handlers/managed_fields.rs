@@ -2,8 +2,12 @@ use serde_json::Value;
 
 use super::Call;
 use crate::{
-    apply::{self, ManagedFieldsEntry},
-    meta,
+    apply::{self, ManagedFieldsEntry, Update, Versions},
+    cluster::ClusterState,
+    conversion, meta,
+    schema::Schema,
+    scheme::Endpoint,
+    status_error::StatusError,
 };
 
 /// Where the managed fields of a write come from.
@@ -16,28 +20,70 @@ pub(super) enum Ownership {
 
 impl Ownership {
     /// Sets `metadata.managedFields`, as the last change to the object.
-    pub(super) fn record(self, call: &Call, old: Option<&Value>, new: &mut Value, now: &str) {
+    pub(super) fn record(
+        self,
+        cluster: &ClusterState,
+        call: &Call,
+        old: Option<&Value>,
+        new: &mut Value,
+    ) -> Result<(), StatusError> {
         let entries = match self {
             Self::FromApply(entries) => entries,
             Self::FromDiff => {
                 let managers = apply::requested(new, &old.map(entries).unwrap_or_default());
                 let subresource = call.subresource.as_deref().unwrap_or_default();
-                let (manager, version) = (call.manager(), call.endpoint.api_version());
-                apply::update(
-                    call.endpoint.schema(),
+                apply::update(Update {
+                    schema: call.endpoint.schema(),
                     old,
                     new,
-                    &managers,
-                    &manager,
-                    &version,
+                    managers: &managers,
+                    manager: &call.manager(),
+                    api_version: &call.endpoint.api_version(),
                     subresource,
-                    now,
-                )
+                    now: &cluster.now(),
+                    versions: &ResourceVersions::of(cluster, call),
+                })?
             }
         };
         let entries: Vec<Value> =
             entries.iter().filter_map(|entry| serde_json::to_value(entry).ok()).collect();
         meta::set(new, "managedFields", if entries.is_empty() { Value::Null } else { entries.into() });
+        Ok(())
+    }
+}
+
+/// The versions of the resource of a call.
+pub(super) struct ResourceVersions<'a> {
+    cluster: &'a ClusterState,
+    call: &'a Call,
+    endpoints: Vec<Endpoint>,
+}
+
+impl<'a> ResourceVersions<'a> {
+    pub(super) fn of(cluster: &'a ClusterState, call: &'a Call) -> Self {
+        let resource = &call.endpoint.resource;
+        let endpoints = match resource.custom {
+            true => resource.all_versions().collect(),
+            false => cluster.scheme.endpoints_of(resource.table).cloned().collect(),
+        };
+        Self { cluster, call, endpoints }
+    }
+
+    fn endpoint(&self, api_version: &str) -> Option<&Endpoint> {
+        self.endpoints.iter().find(|endpoint| endpoint.api_version() == api_version)
+    }
+}
+
+impl Versions for ResourceVersions<'_> {
+    fn schema(&self, api_version: &str) -> Option<&Schema> {
+        self.endpoint(api_version).map(Endpoint::schema)
+    }
+
+    fn convert(&self, object: &Value, to: &str) -> Result<Value, StatusError> {
+        let from = self.endpoint(object["apiVersion"].as_str().unwrap_or_default());
+        let (Some(from), Some(to)) = (from, self.endpoint(to)) else { return Ok(object.clone()) };
+        let responses = &self.call.webhook_responses;
+        conversion::between_versions(self.cluster, responses, from, to, object.clone())
     }
 }
 

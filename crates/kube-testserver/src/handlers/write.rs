@@ -143,7 +143,7 @@ pub(super) fn finish(
     if defines {
         crd::complete(object);
     }
-    ownership.record(call, old, object, &cluster.now());
+    ownership.record(cluster, call, old, object)?;
     if endpoint.group() == "admissionregistration.k8s.io" && object["webhooks"].is_array() {
         let errors = validate_config(object);
         if !errors.is_empty() {

@@ -20,13 +20,7 @@ pub(crate) struct Encoder {
 impl Encoder {
     pub(crate) fn new(view: View, endpoint: Endpoint) -> Self {
         let columns = matches!(view, View::Table(_)).then(|| Columns::of(&endpoint));
-        Self {
-            view,
-            api_version: endpoint.api_version(),
-            columns,
-            endpoint,
-            columns_sent: false,
-        }
+        Self { view, api_version: endpoint.api_version(), columns, endpoint, columns_sent: false }
     }
 
     pub(crate) fn endpoint(&self) -> &Endpoint {

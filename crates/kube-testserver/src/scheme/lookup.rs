@@ -1,8 +1,4 @@
-use std::{
-    cmp::Reverse,
-    collections::{BTreeMap, HashMap},
-    sync::Arc,
-};
+use std::{cmp::Reverse, collections::BTreeMap, sync::Arc};
 
 use kube_core::Version;
 
@@ -14,7 +10,7 @@ use crate::store::{Store, TableId};
 pub(crate) struct Scheme {
     /// By group, version and plural.
     endpoints: BTreeMap<(String, String, String), Endpoint>,
-    tables: HashMap<TableId, Arc<Resource>>,
+    tables: BTreeMap<TableId, Arc<Resource>>,
 }
 
 impl Scheme {
@@ -85,12 +81,9 @@ impl Scheme {
         self.tables.get(&table)
     }
 
-    /// The resource of a table in each served version.
-    pub(crate) fn endpoints_of(&self, table: TableId) -> impl Iterator<Item = Endpoint> {
-        self.tables.get(&table).into_iter().flat_map(|resource| {
-            let served = resource.versions.iter().enumerate().filter(|(_, version)| version.served);
-            served.map(|(version, _)| Endpoint { resource: resource.clone(), version })
-        })
+    /// The resource of a table in each served version, storage equivalents included.
+    pub(crate) fn endpoints_of(&self, table: TableId) -> impl Iterator<Item = &Endpoint> {
+        self.endpoints.values().filter(move |endpoint| endpoint.resource.table == table)
     }
 
     pub(crate) fn resources(&self) -> impl Iterator<Item = &Arc<Resource>> {

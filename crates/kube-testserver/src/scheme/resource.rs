@@ -152,6 +152,11 @@ impl Resource {
         self.group == group && self.plural == plural
     }
 
+    /// All versions, served or not.
+    pub(crate) fn all_versions(self: &Arc<Self>) -> impl Iterator<Item = Endpoint> {
+        (0..self.versions.len()).map(|version| Endpoint { resource: self.clone(), version })
+    }
+
     /// The storage version.
     pub(crate) fn storage(self: &Arc<Self>) -> Endpoint {
         let version = self.versions.iter().position(|v| v.storage).unwrap_or(0);

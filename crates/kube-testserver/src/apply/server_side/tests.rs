@@ -8,9 +8,10 @@ use serde_json::{Map, Value, json};
 
 use super::{Apply, ApplyError, apply};
 use crate::apply::managed::{ManagedFieldsEntry, requested};
-use crate::apply::update;
+use crate::apply::{Update, Versions, update};
 use crate::patch;
 use crate::schema::{Schema, types};
+use crate::status_error::StatusError;
 
 #[derive(Deserialize)]
 struct Scenario {
@@ -65,6 +66,7 @@ impl Server {
                     ignored: if step.sub.is_empty() { &["status"] } else { &["spec", "metadata"] },
                     force: step.force,
                     now,
+                    versions: &OneVersion(&self.schema),
                 })?;
                 let mut object = applied.object;
                 self.schema.default(&mut object);
@@ -105,9 +107,31 @@ impl Server {
             None => drop(new.as_object_mut().unwrap().remove("status")),
         }
         self.schema.default(&mut new);
-        let entries =
-            update(&self.schema, live, &new, &managers, &step.manager, self.api_version, &step.sub, now);
-        (new, entries)
+        let entries = update(Update {
+            schema: &self.schema,
+            old: live,
+            new: &new,
+            managers: &managers,
+            manager: &step.manager,
+            api_version: self.api_version,
+            subresource: &step.sub,
+            now,
+            versions: &OneVersion(&self.schema),
+        });
+        (new, entries.unwrap())
+    }
+}
+
+/// All managers write in the same version.
+struct OneVersion<'a>(&'a Schema);
+
+impl Versions for OneVersion<'_> {
+    fn schema(&self, _: &str) -> Option<&Schema> {
+        Some(self.0)
+    }
+
+    fn convert(&self, object: &Value, _: &str) -> Result<Value, StatusError> {
+        Ok(object.clone())
     }
 }
 
@@ -251,6 +275,7 @@ fn forced(
         ignored: &[],
         force: true,
         now,
+        versions: &OneVersion(schema),
     });
     let applied = applied.unwrap();
     (applied.object, applied.managers)
@@ -273,7 +298,7 @@ proptest! {
         let schema = things();
         let first = forced(&schema, None, "a", &a, "1");
         let conflict_free = apply(Apply { schema: &schema, live: Some(&first.0), managers: &first.1, config: &b, manager: "b",
-            api_version: "algos.example/v1", subresource: "", ignored: &[], force: false, now: "2" });
+            api_version: "algos.example/v1", subresource: "", ignored: &[], force: false, now: "2", versions: &OneVersion(&schema) });
         let Ok(second) = conflict_free else { return Ok(()) };
         let nothing = json!({"apiVersion": "algos.example/v1", "kind": "Thing", "metadata": {"name": "x"}});
         let (object, managers) = forced(&schema, Some(&(second.object, second.managers)), "b", &nothing, "3");

@@ -63,7 +63,7 @@ impl Attributes<'_> {
     pub(super) fn request(&self, cluster: &ClusterState, endpoint: &Endpoint) -> Result<Value, StatusError> {
         let mine = self.endpoint();
         let converted = |object: Option<&Value>| match object {
-            Some(object) => conversion::for_webhook(
+            Some(object) => conversion::between_versions(
                 cluster,
                 &self.call.webhook_responses,
                 mine,

@@ -41,7 +41,8 @@ pub(in crate::handlers) fn mutate(
             }
             if let (Some(patch), Some(object)) = (&response.patch, object.as_deref_mut()) {
                 let responses = &write.call.webhook_responses;
-                let convert = |from, to, object| conversion::for_webhook(cluster, responses, from, to, object);
+                let convert =
+                    |from, to, object| conversion::between_versions(cluster, responses, from, to, object);
                 let mut shown = convert(write.endpoint(), &endpoint, object.take())?;
                 apply(&mut shown, patch).map_err(StatusError::internal)?;
                 *object = convert(&endpoint, write.endpoint(), shown)?;

@@ -55,7 +55,7 @@ fn by_rules(scheme: &Scheme, hook: &Webhook, write: &Attributes<'_>) -> Option<E
         return Some(own.clone());
     }
     let mut others = scheme.endpoints_of(own.resource.table).filter(|_| hook.equivalent);
-    others.find(|other| matches(other))
+    others.find(|other| matches(other)).cloned()
 }
 
 fn in_namespace(cluster: &ClusterState, hook: &Webhook, write: &Attributes<'_>) -> bool {
