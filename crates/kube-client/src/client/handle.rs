@@ -12,7 +12,7 @@ use super::sender::Sender;
 use crate::body::{Body, from_transport};
 use crate::config::{Config, DEFAULT_COLLECT_LIMIT, Kubeconfig};
 use crate::error::Error;
-use crate::stack::{Stack, compose};
+use crate::stack::{Stack, compose, compose_over};
 
 /// Sends requests to one API server, as one user.
 ///
@@ -68,6 +68,45 @@ impl Client {
     {
         let service = service.map_response(|response| response.map(Body::wrap)).map_err(Into::into);
         Self::with_sender(Sender::locked(service), default_namespace)
+    }
+
+    /// A client with all layers of a client made from `config` over a service instead of connections: retries, time limits, credentials,
+    /// headers, metrics and spans are those of a real client. For tests against a server in the same process; unlike over a socket,
+    /// paused tokio time works. Settings of connections (TLS, proxies) have no effect.
+    ///
+    /// # Errors
+    /// If the credentials or headers of the configuration cannot be used.
+    ///
+    /// ```
+    /// use http::{Request, Response, StatusCode, header::RETRY_AFTER};
+    /// use kube_client::{Client, Config, client::Body};
+    /// use std::sync::atomic::{AtomicU32, Ordering};
+    ///
+    /// # tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build().unwrap().block_on(async {
+    /// // The first response is 429.
+    /// static CALLS: AtomicU32 = AtomicU32::new(0);
+    /// let server = tower::service_fn(async |_: Request<Body>| {
+    ///     let busy = CALLS.fetch_add(1, Ordering::Relaxed) == 0;
+    ///     let code = if busy { StatusCode::TOO_MANY_REQUESTS } else { StatusCode::OK };
+    ///     let response = Response::builder().status(code).header(RETRY_AFTER, "1");
+    ///     Ok::<_, std::convert::Infallible>(response.body(Body::from(b"{}".to_vec())).unwrap())
+    /// });
+    /// let config = Config::new("http://server".parse().unwrap());
+    /// let client = Client::with_transport(&config, server).unwrap();
+    /// let _: serde_json::Value = client.request(Request::get("/version").body(vec![]).unwrap()).await.unwrap();
+    /// assert_eq!(CALLS.load(Ordering::Relaxed), 2);
+    /// # });
+    /// ```
+    pub fn with_transport<S, B>(config: &Config, transport: S) -> Result<Self, Error>
+    where
+        S: Service<Request<Body>, Response = Response<B>> + Clone + Send + Sync + 'static,
+        S::Future: Send + 'static,
+        S::Error: Into<BoxError>,
+        B: http_body::Body<Data = Bytes, Error: Into<BoxError>> + Send + Unpin + 'static,
+    {
+        let stack = compose_over(config, transport.map_err(Into::into))?;
+        let client = Self::from_stack(stack, config.default_namespace.clone());
+        Ok(client.with_collect_limit(config.collect_limit))
     }
 
     /// A client over a stack whose clones share connections and credentials.

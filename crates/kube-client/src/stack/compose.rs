@@ -93,6 +93,21 @@ where
         Arc::new(move |task| executor.execute(task)),
         move || epoch.current(Instant::now()),
     );
+    above(config, credential, transport)
+}
+
+/// Builds the stack for `config` over a transport of the caller, such as a server in the same process. Settings of connections have no
+/// effect.
+pub(crate) fn compose_over(config: &Config, transport: impl Stack) -> Result<impl Stack, Error> {
+    above(config, Credential::from_config(config).map_err(Error::Auth)?, transport)
+}
+
+/// The layers above a transport.
+fn above(
+    config: &Config,
+    credential: Option<Credential>,
+    transport: impl Stack,
+) -> Result<impl Stack, Error> {
     let retry = config.default_retry.then(RetryPolicy::server_retry).map(RetryLayer::new);
     // Only a credential that can be refreshed may succeed after a 401.
     let reauth = matches!(credential, Some(Credential::Refreshing(_))).then_some(ReauthLayer);

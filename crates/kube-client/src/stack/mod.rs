@@ -5,7 +5,7 @@ mod config_ext;
 mod optional;
 
 pub use compose::DynBody;
-pub(crate) use compose::{Stack, compose};
+pub(crate) use compose::{Stack, compose, compose_over};
 pub use config_ext::ConfigExt;
 
 #[cfg(test)]

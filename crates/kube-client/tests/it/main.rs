@@ -37,3 +37,4 @@ mod transport;
 mod watch;
 #[cfg(feature = "ws")]
 mod websocket;
+mod with_transport;

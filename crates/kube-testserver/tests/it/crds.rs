@@ -193,3 +193,68 @@ async fn errors_in_unchanged_fields_are_ratcheted() {
     client.patch(MERGE, &path, json!({"spec": {"color": "red"}})).await.ok();
     client.post(WIDGETS, widget("b")).await.ok();
 }
+
+/// A definition with `a` in both versions and `b` only in v1, which is stored.
+fn two_versions() -> serde_json::Value {
+    let schema = |properties: serde_json::Value| json!({"openAPIV3Schema": {"type": "object", "properties": {"spec": {"type": "object", "properties": properties}}}});
+    let text = json!({"type": "string"});
+    json!({"metadata": {"name": "flips.rig.test"}, "spec": {
+        "group": "rig.test", "scope": "Namespaced", "names": {"plural": "flips", "kind": "Flip"},
+        "versions": [
+            {"name": "v1", "served": true, "storage": true, "schema": schema(json!({"a": text, "b": text}))},
+            {"name": "v2", "served": true, "storage": false, "schema": schema(json!({"a": text}))},
+        ],
+    }})
+}
+
+#[tokio::test]
+async fn an_open_watch_goes_on_in_its_version_after_the_storage_version_changed() {
+    let client = TestClient::new();
+    client.post(CRDS, two_versions()).await.ok();
+    let path = |version: &str| format!("/apis/rig.test/{version}/namespaces/default/flips");
+    let mut watches = [
+        client.watch(&format!("{}?watch=1", path("v1"))).await,
+        client.watch(&format!("{}?watch=1", path("v2"))).await,
+    ];
+    let flip = |name: &str| json!({"apiVersion": "rig.test/v1", "kind": "Flip", "metadata": {"name": name}, "spec": {"a": "A", "b": "B"}});
+    client.post(&path("v1"), flip("before")).await.ok();
+    let crd = format!("{CRDS}/flips.rig.test");
+    let change = json!([{"op": "replace", "path": "/spec/versions/0/storage", "value": false},
+        {"op": "replace", "path": "/spec/versions/1/storage", "value": true}]);
+    client.patch(JSON, &crd, change).await.ok();
+    client.post(&path("v1"), flip("after")).await.ok();
+    for (watch, version, specs) in [
+        (0, "rig.test/v1", [json!({"a": "A", "b": "B"}), json!({"a": "A"})]),
+        (1, "rig.test/v2", [json!({"a": "A"}), json!({"a": "A"})]),
+    ] {
+        for spec in specs {
+            let event = watches[watch].next().await.unwrap();
+            assert_eq!((&event["object"]["apiVersion"], &event["object"]["spec"]), (&json!(version), &spec));
+        }
+    }
+}
+
+/// What was written stays on disk, in its version.
+#[tokio::test]
+async fn stored_versions_survive_a_restart() {
+    let dir = tempfile::tempdir().unwrap();
+    let open =
+        || TestClient { api: kube_testserver::TestServer::builder().data(dir.path()).service().unwrap() };
+    let client = open();
+    client.post(CRDS, two_versions()).await.ok();
+    let path = |version: &str| format!("/apis/rig.test/{version}/namespaces/default/flips");
+    let flip = json!({"apiVersion": "rig.test/v1", "kind": "Flip", "metadata": {"name": "x"}, "spec": {"a": "A", "b": "B"}});
+    client.post(&path("v1"), flip).await.ok();
+    let crd = format!("{CRDS}/flips.rig.test");
+    let change = json!([{"op": "replace", "path": "/spec/versions/0/storage", "value": false},
+        {"op": "replace", "path": "/spec/versions/1/storage", "value": true},
+        {"op": "remove", "path": "/spec/versions/0/schema/openAPIV3Schema/properties/spec/properties/b"}]);
+    client.patch(JSON, &crd, change).await.ok();
+    drop(client);
+    let client = open();
+    let read = format!("{}/x", path("v1"));
+    assert_eq!(client.get(&read).await.ok()["spec"], json!({"a": "A"}));
+    let back = json!([{"op": "add", "path": "/spec/versions/0/schema/openAPIV3Schema/properties/spec/properties/b", "value": {"type": "string"}}]);
+    client.patch(JSON, &crd, back).await.ok();
+    assert_eq!(client.get(&read).await.ok()["spec"], json!({"a": "A", "b": "B"}));
+}
