@@ -37,6 +37,10 @@ pub(crate) fn cases() -> Vec<Case> {
         custom("crd/new-default-on-read", "a new default is applied to objects that were stored before", default_on_read),
         custom("crd/new-version-added", "a version added later is served", version_added),
         custom("crd/delete-removes-objects", "deleting a CRD deletes its objects and stops serving", delete_crd),
+        custom("crd/terminating-condition", "a CRD with objects that are held has the condition Terminating", terminating_condition),
+        custom("crd/terminating-refuses-creates", "nothing is created while the CRD is terminating, also by apply: 403 (in 1.20 405, and an apply creates)", terminating_create),
+        custom("crd/terminating-discovery", "discovery of a terminating CRD has the verbs that read and delete", terminating_discovery),
+        custom("crd/terminating-ends", "a CRD is removed with its last object", terminating_ends),
         custom("crd/recreated-is-empty", "a recreated CRD has none of the old objects", recreated),
         custom("crd/get-list-patch", "CRDs can be read, listed and patched like any object", verbs),
         custom("crd/discovery-while-established", "the resource is in the discovery of its group", discovery),
@@ -52,6 +56,69 @@ fn open() -> Value {
 
 fn crd(cx: &Context) -> Value {
     plain_crd(&cx.own_group(), "Thing", "things", open())
+}
+
+/// A terminating CRD, held by an object with a finalizer. Returns the path of the object.
+async fn terminating(cx: &Context) -> Result<String, Failure> {
+    cx.establish(&crd(cx)).await?;
+    let held = json!({"apiVersion": format!("{}/v1", cx.own_group()), "kind": "Thing",
+        "metadata": {"name": "held", "finalizers": ["conformance.example/hold"]}});
+    cx.create_at(cx.own("v1", "things"), &held).await?;
+    cx.delete(crd_path(cx)).await?.is(200)?;
+    let object = format!("{}/held", cx.own("v1", "things"));
+    cx.wait_for(&object, "a deleted object", |reply| reply.body["metadata"]["deletionTimestamp"].is_string())
+        .await?;
+    Ok(object)
+}
+
+async fn terminating_condition(cx: Context) -> Outcome {
+    terminating(&cx).await?;
+    let condition = |reply: &ApiResponse| {
+        let conditions = reply.body["status"]["conditions"].as_array().cloned().unwrap_or_default();
+        conditions.into_iter().find(|condition| condition["type"] == "Terminating")
+    };
+    let reply =
+        cx.wait_for(&crd_path(&cx), "condition Terminating", |reply| condition(reply).is_some()).await?;
+    let found = condition(&reply).unwrap_or_default();
+    equal("status", "True", found["status"].as_str().unwrap_or_default())?;
+    equal("reason", "InstanceDeletionInProgress", found["reason"].as_str().unwrap_or_default())?;
+    equal("message", "CustomResource deletion is in progress", found["message"].as_str().unwrap_or_default())
+}
+
+async fn terminating_create(cx: Context) -> Outcome {
+    terminating(&cx).await?;
+    let object = |name: &str| json!({"apiVersion": format!("{}/v1", cx.own_group()), "kind": "Thing", "metadata": {"name": name}});
+    // 405 in 1.20, 403 in 1.36; the versions in between were not asked.
+    let (code, reason) = cx.by_version((405, "MethodNotAllowed"), 36, (403, "Forbidden"));
+    let refused = |reply: &ApiResponse| reply.code == code;
+    let all = cx.own("v1", "things");
+    let new = object("new");
+    let reply = cx.eventually(reason, || cx.post(all.clone(), &new), refused).await?;
+    let message = "create not allowed while custom resource definition is terminating";
+    reply.fails(code, reason)?.mentions(message)?.eq("/details/kind", "things")?;
+    if cx.since(1, 36) {
+        let applied = cx.apply(format!("{all}/new"), "m", &new).await?;
+        applied.fails(code, reason)?.mentions(message)?;
+    }
+    Ok(())
+}
+
+async fn terminating_discovery(cx: Context) -> Outcome {
+    terminating(&cx).await?;
+    let verbs = |reply: &ApiResponse| reply.body["resources"][0]["verbs"].clone();
+    let wanted = json!(["delete", "deletecollection", "get", "list", "watch"]);
+    let path = format!("/apis/{}/v1", cx.own_group());
+    cx.wait_for(&path, "verbs that read and delete", |reply| verbs(reply) == wanted).await?;
+    Ok(())
+}
+
+async fn terminating_ends(cx: Context) -> Outcome {
+    let object = terminating(&cx).await?;
+    let mut held = cx.get(&object).await?.body;
+    held["metadata"]["finalizers"] = json!([]);
+    cx.put(&object, &held).await?.is(200)?;
+    cx.wait_for_code(&crd_path(&cx), 404).await?;
+    Ok(())
 }
 
 fn crd_path(cx: &Context) -> String {

@@ -75,6 +75,11 @@ impl ClusterState {
         if resource.is("", "namespaces") {
             object["status"]["phase"] = "Terminating".into();
         }
+        if resource.is("apiextensions.k8s.io", "customresourcedefinitions")
+            && meta::strings(&object, "finalizers").contains(&crd::CLEANUP)
+        {
+            crd::terminate(&mut object, &self.now());
+        }
         let stored = if object == before { stored } else { self.put(resource, key.clone(), object.clone())? };
         self.start_deletion(resource, &stored, &object);
         Ok(Some(Deletion::Marked(stored)))

@@ -61,6 +61,11 @@ pub(super) fn insert(
     ownership: Ownership,
 ) -> Result<ApiResponse, StatusError> {
     let endpoint = &call.endpoint;
+    if endpoint.resource.terminating {
+        let why = "create not allowed while custom resource definition is terminating";
+        let name = meta::name(&object);
+        return Err(StatusError::forbidden(endpoint.group(), endpoint.plural(), name, why));
+    }
     check_namespace(cluster, call)?;
     if meta::text(&object, "resourceVersion").is_some() {
         let message = "resourceVersion should not be set on objects to be created";

@@ -117,6 +117,7 @@ pub(crate) fn compile(crd: &Value, table: TableId) -> Result<Resource, Vec<Field
         categories: strings(&names["categories"]),
         namespaced: text(&spec["scope"]) == "Namespaced",
         custom: true,
+        terminating: meta::is_deleting(crd),
         table,
         equivalent: None,
         conversion: (spec["conversion"]["strategy"] == "Webhook")
@@ -149,8 +150,26 @@ pub(crate) fn accept(crd: &mut Value, scheme: &Scheme, now: &str) {
     let mut stored: Vec<Value> = crd["status"]["storedVersions"].as_array().cloned().unwrap_or_default();
     stored.extend(storage.filter(|name| !stored.contains(name)));
     let previous = crd["status"]["conditions"].as_array().cloned().unwrap_or_default();
-    let conditions: Vec<Value> = conditions.into_iter().map(|new| keep_transition(new, &previous)).collect();
+    let mut conditions: Vec<Value> =
+        conditions.into_iter().map(|new| keep_transition(new, &previous)).collect();
+    // Such as `Terminating`.
+    conditions.extend(
+        previous
+            .into_iter()
+            .filter(|other| !matches!(other["type"].as_str(), Some("NamesAccepted" | "Established"))),
+    );
     crd["status"] = json!({"conditions": conditions, "acceptedNames": accepted, "storedVersions": stored});
+}
+
+/// Adds the condition of a CRD whose objects are being deleted.
+pub(crate) fn terminate(crd: &mut Value, now: &str) {
+    let condition = json!({"type": "Terminating", "status": "True", "lastTransitionTime": now,
+        "reason": "InstanceDeletionInProgress", "message": "CustomResource deletion is in progress"});
+    if let Some(conditions) = crd["status"]["conditions"].as_array_mut()
+        && !conditions.iter().any(|condition| condition["type"] == "Terminating")
+    {
+        conditions.push(condition);
+    }
 }
 
 /// Whether the CRD is established, so that it is served.

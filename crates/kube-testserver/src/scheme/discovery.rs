@@ -73,6 +73,13 @@ fn api_group(name: &str, versions: &[&str]) -> Map<String, Value> {
     group
 }
 
+/// Of a terminating CRD, only the verbs that read and delete.
+fn verbs(endpoint: &Endpoint) -> Vec<&str> {
+    let verbs = endpoint.version().verbs.iter().map(String::as_str);
+    let terminating = endpoint.resource.terminating;
+    verbs.filter(|verb| !(terminating && matches!(*verb, "create" | "patch" | "update"))).collect()
+}
+
 fn api_resource(endpoint: &Endpoint) -> Value {
     let resource = &endpoint.resource;
     let mut out = json!({
@@ -80,7 +87,7 @@ fn api_resource(endpoint: &Endpoint) -> Value {
         "singularName": resource.singular,
         "namespaced": resource.namespaced,
         "kind": resource.kind,
-        "verbs": endpoint.version().verbs,
+        "verbs": verbs(endpoint),
     });
     if !resource.short_names.is_empty() {
         out["shortNames"] = json!(resource.short_names);
@@ -133,7 +140,7 @@ fn aggregated_resource(endpoint: &Endpoint) -> Value {
         "responseKind": response_kind(endpoint.group(), &endpoint.version().name, &resource.kind),
         "scope": if resource.namespaced { "Namespaced" } else { "Cluster" },
         "singularResource": resource.singular,
-        "verbs": endpoint.version().verbs,
+        "verbs": verbs(endpoint),
     });
     if !resource.short_names.is_empty() {
         out["shortNames"] = json!(resource.short_names);

@@ -27,6 +27,8 @@ pub(crate) struct Resource {
     pub(crate) namespaced: bool,
     /// Defined by a CRD, not built in.
     pub(crate) custom: bool,
+    /// Its CRD is being deleted: nothing can be created.
+    pub(crate) terminating: bool,
     pub(crate) table: TableId,
     /// The `clientConfig` of the conversion webhook; without one, versions differ in name only.
     pub(crate) conversion: Option<Value>,
@@ -215,6 +217,7 @@ impl Resource {
             categories: owned(&kind.categories),
             namespaced: kind.namespaced,
             custom: false,
+            terminating: false,
             table: TableId::default(),
             conversion: None,
             equivalent,
