@@ -3,6 +3,7 @@
 use anyhow::Context;
 
 use crate::case::{Case, Kind};
+use crate::measure::Metrics;
 use crate::results::Measured;
 
 pub(crate) const FILL: &str = "ms to fill";
@@ -212,6 +213,11 @@ impl Curve {
     }
 }
 
+/// Whether every step of a measurement succeeded.
+pub(crate) fn is_complete(case: Case, metrics: &Metrics) -> bool {
+    !matches!(case, Case::Growth { .. }) || metrics.contains_key(P99)
+}
+
 /// Whether a measurement fits into the memory that is available, judged by the same with fewer objects, if there is one.
 pub(crate) fn fits(case: Case, smaller: &[Measured], available: f64) -> anyhow::Result<bool> {
     let (subject, count) = Subject::of(case).context("no case of the growth table")?;
@@ -228,7 +234,6 @@ pub(crate) fn fits(case: Case, smaller: &[Measured], available: f64) -> anyhow::
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::measure::Metrics;
 
     fn measured(count: usize, value: f64, baseline: Option<f64>) -> Measured {
         let metrics = |value: f64| -> Metrics { [(FILL.to_owned(), value), (RSS.to_owned(), value)].into() };

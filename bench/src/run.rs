@@ -93,10 +93,19 @@ fn measure_case(
         }
         for library in order {
             match library {
-                Library::Workspace => measured.workspace.push(measure(library, case, kubeconfig)?),
+                Library::Workspace => {
+                    let metrics = measure(library, case, kubeconfig)?;
+                    ensure!(growth::is_complete(case, &metrics), "measuring {} failed", case.title());
+                    measured.workspace.push(metrics);
+                }
                 Library::Baseline if baseline == Baseline::Omitted => {}
                 Library::Baseline => match measure(library, case, kubeconfig) {
-                    Ok(metrics) => measured.baseline.push(metrics),
+                    Ok(metrics) => {
+                        if !growth::is_complete(case, &metrics) {
+                            baseline = Baseline::Omitted; // from the other rounds
+                        }
+                        measured.baseline.push(metrics);
+                    }
                     Err(error) if baseline == Baseline::Optional => {
                         eprintln!("{error:#}");
                         measured.baseline.clear();

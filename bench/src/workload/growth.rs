@@ -16,8 +16,17 @@ use crate::measure::{self, Metrics, Stopwatch, millis_between, unix_nanos};
 const CHANGES: usize = 5_000;
 const CHANGES_PER_SECOND: usize = 1_000;
 
+/// If a step fails, the error is printed, and the metrics are those of the steps before it.
 pub(super) async fn measure(client: Client, count: usize) -> anyhow::Result<Metrics> {
-    control::connect(&client).await?;
+    let mut metrics = Metrics::new();
+    if let Err(error) = steps(&client, count, &mut metrics).await {
+        eprintln!("{count} objects: {error:#}");
+    }
+    Ok(metrics)
+}
+
+async fn steps(client: &Client, count: usize, metrics: &mut Metrics) -> anyhow::Result<()> {
+    control::connect(client).await?;
     let seen = Arc::new(Seen::default());
     let fill = Stopwatch::start();
     let maps = Api::<ConfigMap>::default_namespaced(client.clone());
@@ -29,38 +38,38 @@ pub(super) async fn measure(client: Client, count: usize) -> anyhow::Result<Metr
         tokio::time::sleep(Duration::from_millis(1)).await;
     }
     let (fill_wall, fill_cpu) = fill.stop();
+    metrics.extend([(growth::FILL.into(), fill_wall), (growth::FILL_CPU.into(), fill_cpu)]);
+
     let dispatch = Stopwatch::start();
     seen.wait_for_reconciles(count).await?;
     let (dispatch_wall, dispatch_cpu) = dispatch.stop();
     anyhow::ensure!(store.len() == count, "the store has {} of {count} ConfigMaps", store.len());
-    let rss = measure::rss()?;
+    metrics.extend([
+        (growth::DISPATCH.into(), dispatch_wall),
+        (growth::DISPATCH_CPU.into(), dispatch_cpu),
+        (growth::RSS.into(), measure::rss()?),
+    ]);
 
     measure::reset_peak_rss()?;
     let relist = Stopwatch::start();
-    control::expire(&client).await?;
+    control::expire(client).await?;
     seen.wait_for_reconciles(2 * count).await?;
     let (relisted_at, (_, relist_cpu)) = (unix_nanos(), relist.stop());
     let relist_peak = measure::peak_rss()?;
-    let relist_wall = millis_between(control::listed_at(&client).await?, relisted_at);
+    let relist_wall = millis_between(control::listed_at(client).await?, relisted_at);
     anyhow::ensure!(store.len() == count, "the store has {} of {count} ConfigMaps", store.len());
-
-    // Whatever the relist has left to do is done before the changes.
-    tokio::time::sleep(Duration::from_millis(500)).await;
-    let last = control::change(&client, CHANGES, CHANGES_PER_SECOND).await?;
-    let latencies = seen.wait_for_change(last).await?;
-    let percentile = |percent: usize| latencies[latencies.len() * percent / 100];
-    running.abort();
-    Ok([
-        (growth::FILL.into(), fill_wall),
-        (growth::FILL_CPU.into(), fill_cpu),
-        (growth::DISPATCH.into(), dispatch_wall),
-        (growth::DISPATCH_CPU.into(), dispatch_cpu),
-        (growth::RSS.into(), rss),
+    metrics.extend([
         (growth::RELIST.into(), relist_wall),
         (growth::RELIST_CPU.into(), relist_cpu),
         (growth::RELIST_PEAK.into(), relist_peak),
-        (growth::P50.into(), percentile(50)),
-        (growth::P99.into(), percentile(99)),
-    ]
-    .into())
+    ]);
+
+    // Whatever the relist has left to do is done before the changes.
+    tokio::time::sleep(Duration::from_millis(500)).await;
+    let last = control::change(client, CHANGES, CHANGES_PER_SECOND).await?;
+    let latencies = seen.wait_for_change(last).await?;
+    let percentile = |percent: usize| latencies[latencies.len() * percent / 100];
+    running.abort();
+    metrics.extend([(growth::P50.into(), percentile(50)), (growth::P99.into(), percentile(99))]);
+    Ok(())
 }
