@@ -1,4 +1,5 @@
 //! The quickstart example: `cargo run --example quickstart`. `quickstart/main.rs` explains it.
+//! `cargo run --example compact-cache`: a controller whose cache keeps objects compressed.
 //!
 //! `cargo test -p kube-examples` also runs the Rust samples of the README, of `docs/` and of the users' guide.
 

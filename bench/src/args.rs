@@ -3,24 +3,30 @@
 use std::path::PathBuf;
 
 use anyhow::{Context, bail};
+use serde::de::DeserializeOwned;
 
-use crate::case::{Case, Kind, Objects, Table};
+use crate::case::{Case, Objects, Table};
 
 pub(crate) const HELP: &str = "\
-Measures this workspace and kube 5.0.0 and prints a Markdown table of medians and ratios. The libraries alternate; each measurement is a
+Measures this workspace and kube 5.0.0 and prints Markdown tables of medians and ratios. The libraries alternate; each measurement is a
 separate process.
 
-usage: bench [TABLE...] [--rounds N] [--objects N]
+usage: bench [TABLE...] [--rounds N] [--objects N[,N...]] [--plots DIR] [--update FILE]
 
 tables (default: all)
   get        requests at 1, 16, 64 and 256 in flight, the baseline over one HTTP/2 connection and with default settings
   list       decoding a list of Pods of 7.7 KB: time and peak RSS
   watch      decoding a watch of Pods of 7.7 KB
   reflector  filling a store with Pods of 7.7 KB, by LIST and by a streaming list, and the relist after a 410
+  compact    the same with a compact cache, against the ordinary one of kube 5.0.0, and reads of cold objects
+  relist     the relist of a controller of Pods in which no object has changed
   dispatch   reconciling every ConfigMap once, with 0, 10 and 1000 ms of work
+  growth     a controller and compact caches at 1000, 10000, 100000 and 1000000 objects
 
-  --rounds N   rounds per table, each library once per round; default 5
-  --objects N  number of objects for list, watch, reflector and dispatch; default 20000
+  --rounds N        rounds per table, each library once per round; default 5
+  --objects N[,N]   numbers of objects for all tables except get; default 20000, growth: see above
+  --plots DIR       writes plots of the growth table to DIR as growth-*.svg
+  --update FILE     replaces the tables in FILE, between the marks `<!-- bench TABLE ...` and `<!-- end of bench TABLE -->`
 ";
 
 pub(crate) enum Command {
@@ -39,10 +45,14 @@ pub(crate) enum Command {
     },
 }
 
+#[derive(Debug)]
 pub(crate) struct Options {
     pub(crate) tables: Vec<Table>,
     pub(crate) rounds: usize,
-    pub(crate) objects: usize,
+    /// In ascending order. Empty: those of each table.
+    pub(crate) objects: Vec<usize>,
+    pub(crate) plots: Option<PathBuf>,
+    pub(crate) update: Option<PathBuf>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -65,19 +75,18 @@ impl Library {
 }
 
 pub(crate) fn parse(mut args: impl Iterator<Item = String>) -> anyhow::Result<Command> {
-    let mut options = Options { tables: Vec::new(), rounds: 5, objects: 20_000 };
+    let mut options =
+        Options { tables: Vec::new(), rounds: 5, objects: Vec::new(), plots: None, update: None };
     while let Some(arg) = args.next() {
         match arg.as_str() {
             "--help" | "-h" => return Ok(Command::Help),
-            "--rounds" => options.rounds = number(&arg, args.next())?,
-            "--objects" => options.objects = number(&arg, args.next())?,
+            "--rounds" => options.rounds = number(&arg, &value(&arg, args.next(), "a number")?)?,
+            "--objects" => options.objects = numbers(&arg, &value(&arg, args.next(), "a number")?)?,
+            "--plots" => options.plots = Some(value(&arg, args.next(), "a folder")?.into()),
+            "--update" => options.update = Some(value(&arg, args.next(), "a file")?.into()),
             "serve" => return serve(args),
             "measure" => return measure(args),
-            table => options.tables.push(
-                Table::ALL.into_iter().find(|known| known.name() == table).with_context(|| {
-                    format!("unknown table {table:?}: expected one of get, list, watch, reflector, dispatch (see --help)")
-                })?,
-            ),
+            name => options.tables.push(table(name)?),
         }
     }
     if options.tables.is_empty() {
@@ -86,23 +95,35 @@ pub(crate) fn parse(mut args: impl Iterator<Item = String>) -> anyhow::Result<Co
     Ok(Command::Run(options))
 }
 
-fn number(flag: &str, value: Option<String>) -> anyhow::Result<usize> {
-    let value = value.with_context(|| format!("{flag} needs a number"))?;
+fn table(name: &str) -> anyhow::Result<Table> {
+    Table::ALL.into_iter().find(|known| known.name() == name).with_context(|| {
+        let names = Table::ALL.map(Table::name).join(", ");
+        format!("unknown table {name:?}: expected one of {names} (see --help)")
+    })
+}
+
+fn value(flag: &str, value: Option<String>, expected: &str) -> anyhow::Result<String> {
+    value.with_context(|| format!("{flag} needs {expected}"))
+}
+
+fn number(flag: &str, value: &str) -> anyhow::Result<usize> {
     match value.parse() {
         Ok(number) if number > 0 => Ok(number),
         _ => bail!("{flag}: expected a positive number, got {value:?}"),
     }
 }
 
+fn numbers(flag: &str, value: &str) -> anyhow::Result<Vec<usize>> {
+    let mut numbers = value.split(',').map(|part| number(flag, part)).collect::<anyhow::Result<Vec<_>>>()?;
+    numbers.sort_unstable();
+    numbers.dedup();
+    Ok(numbers)
+}
+
 fn serve(mut args: impl Iterator<Item = String>) -> anyhow::Result<Command> {
-    let kind = match args.next().as_deref() {
-        Some("pods") => Kind::Pods,
-        Some("configmaps") => Kind::ConfigMaps,
-        other => bail!("serve: expected pods or configmaps, got {other:?}"),
-    };
-    let count = number("serve", args.next())?;
+    let objects = json("serve", "the objects", args.next())?;
     let kubeconfig = args.next().context("serve: expected a file for the kubeconfig")?.into();
-    Ok(Command::Serve { objects: Objects { kind, count }, kubeconfig })
+    Ok(Command::Serve { objects, kubeconfig })
 }
 
 fn measure(mut args: impl Iterator<Item = String>) -> anyhow::Result<Command> {
@@ -111,7 +132,46 @@ fn measure(mut args: impl Iterator<Item = String>) -> anyhow::Result<Command> {
         .into_iter()
         .find(|known| known.name() == library)
         .context("measure: expected workspace or baseline")?;
-    let case = Case::parse(&args.next().unwrap_or_default())?;
+    let case = json("measure", "a case", args.next())?;
     let kubeconfig = args.next().context("measure: expected a kubeconfig")?.into();
     Ok(Command::Measure { library, case, kubeconfig })
+}
+
+fn json<T: DeserializeOwned>(command: &str, expected: &str, value: Option<String>) -> anyhow::Result<T> {
+    let value = value.unwrap_or_default();
+    serde_json::from_str(&value)
+        .with_context(|| format!("{command}: expected {expected} as JSON, got {value:?}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn run(args: &[&str]) -> anyhow::Result<Options> {
+        match parse(args.iter().map(|arg| (*arg).to_owned()))? {
+            Command::Run(options) => Ok(options),
+            _ => bail!("another command"),
+        }
+    }
+
+    #[test]
+    fn numbers_of_objects_are_sorted_and_different() {
+        let options = run(&["growth", "--objects", "10000,1000,10000"]).unwrap();
+        assert_eq!((options.tables, options.objects), (vec![Table::Growth], vec![1000, 10_000]));
+        assert_eq!(run(&[]).unwrap().objects, Vec::<usize>::new());
+        assert_eq!(run(&[]).unwrap().tables, Table::ALL);
+    }
+
+    #[test]
+    fn errors_name_what_was_expected() {
+        for (args, error) in [
+            (&["--objects", "10,x"][..], "--objects: expected a positive number, got \"x\""),
+            (&["--rounds", "0"], "--rounds: expected a positive number, got \"0\""),
+            (&["--plots"], "--plots needs a folder"),
+            (&["grow"], "unknown table \"grow\": expected one of get, list, watch, reflector, compact"),
+        ] {
+            let found = run(args).unwrap_err().to_string();
+            assert!(found.starts_with(error), "{found}");
+        }
+    }
 }

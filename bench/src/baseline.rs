@@ -1,11 +1,22 @@
 //! The workload, compiled against kube 5.0.0.
 
+use std::fmt::Debug;
+use std::sync::Arc;
+
 use ::baseline as kube;
 use ::baseline::api::ListParams;
 use ::baseline::client::{Body, ConfigExt};
-use ::baseline::runtime::watcher;
-use ::baseline::{Api, Client, Config};
-use k8s_openapi::api::core::v1::Pod;
+use ::baseline::core::PartialObjectMeta;
+use ::baseline::runtime::reflector::{self, ObjectRef, Store};
+use ::baseline::runtime::{Controller, PredicateConfig, WatchStreamExt, predicates, watcher};
+use ::baseline::{Api, Client, Config, Resource};
+use futures::{FutureExt, StreamExt};
+use k8s_openapi::api::core::v1::{ConfigMap, Pod};
+use serde::de::DeserializeOwned;
+use tokio::sync::watch;
+
+use crate::case::CacheKind;
+use workload::Cache;
 
 #[path = "workload/mod.rs"]
 pub(crate) mod workload;
@@ -38,4 +49,46 @@ async fn list(client: Client, pruned: bool) -> baseline::Result<Vec<Pod>> {
 /// Unchanged: the baseline has no such setting, so the workload removes `managedFields` after decoding.
 fn pruned_config(config: watcher::Config) -> watcher::Config {
     config
+}
+
+/// An ordinary cache of Pods: the baseline has no compact one.
+fn compact_cache(client: Client, config: watcher::Config) -> Cache<Pod> {
+    ordinary(Api::default_namespaced(client), config)
+}
+
+/// An ordinary cache of the metadata of ConfigMaps.
+fn compact_metadata_cache(client: Client, config: watcher::Config) -> Cache<PartialObjectMeta<ConfigMap>> {
+    ordinary(Api::default_namespaced(client), config)
+}
+
+fn ordinary<K>(api: Api<K>, config: watcher::Config) -> Cache<K>
+where
+    K: Resource<DynamicType = ()> + Clone + DeserializeOwned + Debug + Send + Sync + 'static,
+{
+    let (store, writer) = reflector::store();
+    let (completed, lists) = watch::channel(0);
+    let events = watcher(api, config).default_backoff();
+    let filling = reflector::reflector(writer, events).for_each(move |event| {
+        if let Ok(watcher::Event::InitDone) = event {
+            completed.send_modify(|lists| *lists += 1);
+        }
+        std::future::ready(())
+    });
+    Cache { store, filling: filling.boxed(), lists }
+}
+
+/// Reads the cache, which contains decoded objects.
+fn try_get(store: &Store<Pod>, key: &ObjectRef<Pod>) -> anyhow::Result<Option<Arc<Pod>>> {
+    Ok(store.get(key))
+}
+
+/// A controller that reconciles an object only if its resourceVersion has changed. It always has an ordinary cache.
+fn controller_of_changes(api: Api<Pod>, config: watcher::Config, _cache: CacheKind) -> Controller<Pod> {
+    let (store, writer) = reflector::store();
+    let changes = watcher(api, config)
+        .default_backoff()
+        .reflect(writer)
+        .applied_objects()
+        .predicate_filter(predicates::resource_version, PredicateConfig::default());
+    Controller::for_stream(changes, store)
 }

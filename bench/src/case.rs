@@ -1,19 +1,34 @@
 //! The tables and their cases.
 
-use anyhow::Context;
+use serde::{Deserialize, Serialize};
 
-/// A group of cases that use the same server.
-#[derive(Clone, Copy, PartialEq, Eq)]
+/// The annotation of a changed object with the time of the change, in nanoseconds since the epoch.
+pub(crate) const CHANGED_AT: &str = "bench/changed-at";
+
+/// Cases that are printed in one table.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Table {
     Get,
     List,
     Watch,
     Reflector,
+    Compact,
+    Relist,
     Dispatch,
+    Growth,
 }
 
 impl Table {
-    pub(crate) const ALL: [Self; 5] = [Self::Get, Self::List, Self::Watch, Self::Reflector, Self::Dispatch];
+    pub(crate) const ALL: [Self; 8] = [
+        Self::Get,
+        Self::List,
+        Self::Watch,
+        Self::Reflector,
+        Self::Compact,
+        Self::Relist,
+        Self::Dispatch,
+        Self::Growth,
+    ];
 
     pub(crate) fn name(self) -> &'static str {
         match self {
@@ -21,60 +36,115 @@ impl Table {
             Self::List => "list",
             Self::Watch => "watch",
             Self::Reflector => "reflector",
+            Self::Compact => "compact",
+            Self::Relist => "relist",
             Self::Dispatch => "dispatch",
+            Self::Growth => "growth",
         }
     }
 
-    /// The objects that the server has.
-    pub(crate) fn objects(self, count: usize) -> Objects {
+    /// The numbers of objects, if the command line names none.
+    pub(crate) fn default_counts(self) -> &'static [usize] {
         match self {
-            Self::Get => Objects { kind: Kind::ConfigMaps, count: 1 },
-            Self::Dispatch => Objects { kind: Kind::ConfigMaps, count },
-            Self::List | Self::Watch | Self::Reflector => Objects { kind: Kind::Pods, count },
+            Self::Growth => &[1_000, 10_000, 100_000, 1_000_000],
+            _ => &[20_000],
         }
     }
 
-    pub(crate) fn cases(self, count: usize) -> Vec<Case> {
+    /// The cases for a number of objects, by server.
+    pub(crate) fn groups(self, count: usize) -> Vec<Group> {
+        let pods = |cases| vec![Group { objects: Objects { kind: Kind::Pods, count }, cases }];
         match self {
             Self::Get => {
                 let case =
                     |in_flight, one_connection| Case::Get { in_flight, requests: 20_000, one_connection };
-                [true, false]
-                    .into_iter()
-                    .flat_map(|one_connection| {
-                        [1, 16, 64, 256].map(|in_flight| case(in_flight, one_connection))
-                    })
-                    .collect()
+                let cases = [true, false].into_iter().flat_map(|one_connection| {
+                    [1, 16, 64, 256].map(|in_flight| case(in_flight, one_connection))
+                });
+                let objects = Objects { kind: Kind::ConfigMaps, count: 1 };
+                vec![Group { objects, cases: cases.collect() }]
             }
-            Self::List => vec![Case::List { count, pruned: false }, Case::List { count, pruned: true }],
-            Self::Watch => vec![Case::Watch { count }],
-            Self::Reflector => [false, true]
-                .into_iter()
-                .flat_map(|streaming| {
+            Self::List => pods([false, true].map(|pruned| Case::List { count, pruned }).into()),
+            Self::Watch => pods(vec![Case::Watch { count }]),
+            Self::Reflector => {
+                let cases = [false, true].into_iter().flat_map(|streaming| {
                     [false, true].map(|pruned| Case::Reflector { count, pruned, streaming })
-                })
-                .collect(),
-            Self::Dispatch => {
-                [0, 10, 1000].into_iter().map(|work_ms| Case::Dispatch { count, work_ms }).collect()
+                });
+                pods(cases.collect())
             }
+            Self::Compact => pods([false, true].map(|streaming| Case::Compact { count, streaming }).into()),
+            Self::Relist => {
+                let of_changes = |cache, streaming| Reconciles::Changes { cache, streaming };
+                let reconciles = [
+                    Reconciles::All,
+                    of_changes(CacheKind::Ordinary, false),
+                    of_changes(CacheKind::Ordinary, true),
+                    of_changes(CacheKind::Compact, false),
+                ];
+                pods(reconciles.map(|reconciles| Case::Relist { count, reconciles }).into())
+            }
+            Self::Dispatch => {
+                let cases = [0, 10, 1000].map(|work_ms| Case::Dispatch { count, work_ms });
+                vec![Group { objects: Objects { kind: Kind::ConfigMaps, count }, cases: cases.into() }]
+            }
+            Self::Growth => growth(count),
         }
     }
 }
 
-#[derive(Clone, Copy)]
+fn growth(count: usize) -> Vec<Group> {
+    let group = |kind, case| Group { objects: Objects { kind, count }, cases: vec![case] };
+    let mut groups = vec![
+        group(Kind::ConfigMaps, Case::Growth { count }),
+        group(Kind::Metadata, Case::Cache { count, kind: Kind::Metadata }),
+    ];
+    // The server needs 8 GB for a million.
+    if count <= MOST_PODS {
+        groups.push(group(Kind::Pods, Case::Cache { count, kind: Kind::Pods }));
+    }
+    groups
+}
+
+const MOST_PODS: usize = 100_000;
+
+/// Cases that use the same server.
+pub(crate) struct Group {
+    pub(crate) objects: Objects,
+    pub(crate) cases: Vec<Case>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub(crate) enum Kind {
     Pods,
     ConfigMaps,
+    /// The metadata of ConfigMaps.
+    Metadata,
 }
 
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Serialize, Deserialize)]
 pub(crate) struct Objects {
     pub(crate) kind: Kind,
     pub(crate) count: usize,
 }
 
+/// Which objects a controller reconciles when it relists.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub(crate) enum Reconciles {
+    /// All, as controllers do by default.
+    All,
+    /// Those that have changed.
+    Changes { cache: CacheKind, streaming: bool },
+}
+
+/// How this workspace keeps objects. The cache of kube 5.0.0 is always an ordinary one.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub(crate) enum CacheKind {
+    Ordinary,
+    Compact,
+}
+
 /// One measurement.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub(crate) enum Case {
     /// `one_connection`: the baseline over a single HTTP/2 connection.
     Get {
@@ -96,47 +166,32 @@ pub(crate) enum Case {
         pruned: bool,
         streaming: bool,
     },
+    /// A compact cache of Pods, and reads of it.
+    Compact {
+        count: usize,
+        streaming: bool,
+    },
+    /// The relist of a controller.
+    Relist {
+        count: usize,
+        reconciles: Reconciles,
+    },
     Dispatch {
         count: usize,
         work_ms: u64,
     },
+    /// A controller of ConfigMaps: fill, dispatch, relist, changes.
+    Growth {
+        count: usize,
+    },
+    /// A compact cache of Pods or metadata.
+    Cache {
+        count: usize,
+        kind: Kind,
+    },
 }
 
 impl Case {
-    pub(crate) fn parse(text: &str) -> anyhow::Result<Self> {
-        let mut parts = text.split(':');
-        let name = parts.next().unwrap_or_default();
-        let numbers: Vec<usize> =
-            parts.map(str::parse).collect::<Result<_, _>>().with_context(|| format!("measure: {text:?}"))?;
-        match (name, &numbers[..]) {
-            ("get", &[in_flight, requests, one_connection]) => {
-                Ok(Self::Get { in_flight, requests, one_connection: one_connection == 1 })
-            }
-            ("list", &[count, pruned]) => Ok(Self::List { count, pruned: pruned == 1 }),
-            ("watch", &[count]) => Ok(Self::Watch { count }),
-            ("reflector", &[count, pruned, streaming]) => {
-                Ok(Self::Reflector { count, pruned: pruned == 1, streaming: streaming == 1 })
-            }
-            ("dispatch", &[count, work_ms]) => Ok(Self::Dispatch { count, work_ms: u64::try_from(work_ms)? }),
-            _ => anyhow::bail!("measure: unknown case {text:?}"),
-        }
-    }
-
-    /// The form that [`Case::parse`] reads.
-    pub(crate) fn to_arg(self) -> String {
-        match self {
-            Self::Get { in_flight, requests, one_connection } => {
-                format!("get:{in_flight}:{requests}:{}", usize::from(one_connection))
-            }
-            Self::List { count, pruned } => format!("list:{count}:{}", usize::from(pruned)),
-            Self::Watch { count } => format!("watch:{count}"),
-            Self::Reflector { count, pruned, streaming } => {
-                format!("reflector:{count}:{}:{}", usize::from(pruned), usize::from(streaming))
-            }
-            Self::Dispatch { count, work_ms } => format!("dispatch:{count}:{work_ms}"),
-        }
-    }
-
     pub(crate) fn title(self) -> String {
         match self {
             Self::Get { in_flight, one_connection: true, .. } => {
@@ -156,7 +211,44 @@ impl Case {
             Self::List { pruned: true, .. } | Self::Reflector { pruned: true, .. } => {
                 "same, without `managedFields`".to_owned()
             }
+            Self::Compact { count, streaming: false } | Self::Cache { count, kind: Kind::Pods } => {
+                format!("compact cache of {count} Pods")
+            }
+            Self::Compact { streaming: true, .. } => "same, streaming list".to_owned(),
+            Self::Relist { count, reconciles } => match reconciles {
+                Reconciles::All => format!("controller of {count} Pods"),
+                Reconciles::Changes { cache: CacheKind::Compact, .. } => {
+                    "same, only changes, compact cache".to_owned()
+                }
+                Reconciles::Changes { streaming: true, .. } => {
+                    "same, only changes, streaming list".to_owned()
+                }
+                Reconciles::Changes { .. } => "same, only changes".to_owned(),
+            },
             Self::Dispatch { count, work_ms } => format!("{count} ConfigMaps, {work_ms} ms of work"),
+            Self::Growth { count } => format!("controller of {count} ConfigMaps"),
+            Self::Cache { count, .. } => format!("compact cache of {count} `PartialObjectMeta`"),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_case_survives_the_command_line() {
+        for case in Table::ALL.into_iter().flat_map(|table| table.groups(7)).flat_map(|group| group.cases) {
+            let text = serde_json::to_string(&case).unwrap();
+            assert_eq!(serde_json::from_str::<Case>(&text).unwrap(), case);
+        }
+    }
+
+    #[test]
+    fn growth_has_pods_only_where_they_fit() {
+        let pods = |count| {
+            Table::Growth.groups(count).iter().filter(|group| group.objects.kind == Kind::Pods).count()
+        };
+        assert_eq!((pods(MOST_PODS), pods(MOST_PODS + 1)), (1, 0));
     }
 }

@@ -3,10 +3,14 @@
 mod args;
 mod baseline;
 mod case;
+mod growth;
 mod measure;
+mod plots;
 mod report;
+mod results;
 mod run;
 mod server;
+mod update;
 mod workspace;
 
 use args::{Command, Library};

@@ -1,9 +1,10 @@
 //! CPU time and memory of the current process.
 
 use std::collections::BTreeMap;
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use anyhow::Context;
+use rustix::time::{ClockId, clock_gettime};
 
 /// The metrics of one measurement by name. Lower is better for each.
 pub(crate) type Metrics = BTreeMap<String, f64>;
@@ -15,36 +16,48 @@ pub(crate) struct Stopwatch {
 }
 
 impl Stopwatch {
-    pub(crate) fn start() -> anyhow::Result<Self> {
-        Ok(Self { wall: Instant::now(), cpu: cpu_time()? })
+    pub(crate) fn start() -> Self {
+        Self { wall: Instant::now(), cpu: cpu_time() }
     }
 
     /// Wall-clock time and CPU time in milliseconds.
-    pub(crate) fn stop(&self) -> anyhow::Result<(f64, f64)> {
-        let wall = self.wall.elapsed();
-        Ok((wall.as_secs_f64() * 1e3, (cpu_time()?.saturating_sub(self.cpu)).as_secs_f64() * 1e3))
+    pub(crate) fn stop(&self) -> (f64, f64) {
+        let (wall, cpu) = (self.wall.elapsed(), cpu_time().saturating_sub(self.cpu));
+        (wall.as_secs_f64() * 1e3, cpu.as_secs_f64() * 1e3)
     }
 }
 
-/// The CPU time of all threads of this process, from the scheduler statistics.
-fn cpu_time() -> anyhow::Result<Duration> {
-    let mut total = 0;
-    for task in std::fs::read_dir("/proc/self/task")? {
-        let stat = std::fs::read_to_string(task?.path().join("schedstat"))?;
-        let nanos = stat.split_whitespace().next().context("schedstat is empty")?;
-        total += nanos.parse::<u64>()?;
-    }
-    Ok(Duration::from_nanos(total))
+/// The CPU time of all threads of this process, also of those that have ended.
+fn cpu_time() -> Duration {
+    let time = clock_gettime(ClockId::ProcessCPUTime);
+    // Both are positive.
+    Duration::new(time.tv_sec.unsigned_abs(), u32::try_from(time.tv_nsec).unwrap_or_default())
+}
+
+/// The nanoseconds since the epoch: a time that the server and the client can compare.
+pub(crate) fn unix_nanos() -> u64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    u64::try_from(since.as_nanos()).unwrap_or(u64::MAX)
+}
+
+/// The milliseconds between two results of [`unix_nanos`].
+pub(crate) fn millis_between(start: u64, end: u64) -> f64 {
+    end.saturating_sub(start) as f64 / 1e6
 }
 
 /// The current RSS in MiB.
 pub(crate) fn rss() -> anyhow::Result<f64> {
-    status("VmRSS:")
+    mebibytes("/proc/self/status", "VmRSS:")
 }
 
 /// The peak RSS in MiB since the start or the last [`reset_peak_rss`].
 pub(crate) fn peak_rss() -> anyhow::Result<f64> {
-    status("VmHWM:")
+    mebibytes("/proc/self/status", "VmHWM:")
+}
+
+/// The memory in MiB that new processes can use without swapping.
+pub(crate) fn available_memory() -> anyhow::Result<f64> {
+    mebibytes("/proc/meminfo", "MemAvailable:")
 }
 
 /// Resets the peak RSS to the current RSS.
@@ -52,10 +65,10 @@ pub(crate) fn reset_peak_rss() -> anyhow::Result<()> {
     std::fs::write("/proc/self/clear_refs", "5").context("/proc/self/clear_refs")
 }
 
-fn status(field: &str) -> anyhow::Result<f64> {
-    let status = std::fs::read_to_string("/proc/self/status")?;
-    let line =
-        status.lines().find_map(|line| line.strip_prefix(field)).with_context(|| format!("no {field}"))?;
+fn mebibytes(file: &str, field: &str) -> anyhow::Result<f64> {
+    let text = std::fs::read_to_string(file)?;
+    let line = text.lines().find_map(|line| line.strip_prefix(field));
+    let line = line.with_context(|| format!("no {field} in {file}"))?;
     let kib: f64 = line.trim().trim_end_matches(" kB").parse()?;
     Ok(kib / 1024.0)
 }

@@ -1,60 +1,198 @@
-//! Medians and ratios as a Markdown table.
+//! Medians and ratios as Markdown tables.
 
 use std::fmt::Write;
 
-use anyhow::Context;
-
-use crate::case::Case;
-use crate::measure::Metrics;
+use crate::case::{Case, Kind, Reconciles};
+use crate::growth::{self, CURVES, Curve, Growth};
+use crate::results::Measured;
 
 pub(crate) const HEADER: &str = "\
 | case | metric | this workspace | kube 5.0.0 | ratio | target |
-|---|---|--:|--:|--:|--:|";
+|---|---|--:|--:|--:|--:|
+";
+
+/// What is accepted at most.
+#[derive(Clone, Copy)]
+enum Target {
+    /// The ratio of this workspace to kube 5.0.0.
+    Ratio(f64),
+    /// The value of this workspace.
+    Value(f64),
+}
 
 /// The rows of a case, one per metric.
-pub(crate) fn rows(case: Case, workspace: &[Metrics], baseline: &[Metrics]) -> anyhow::Result<String> {
-    let first = workspace.first().context("no rounds")?;
-    let mut rows = String::new();
-    for name in first.keys() {
-        let (workspace, baseline) = (median(workspace, name), median(baseline, name));
-        let ratio = workspace / baseline;
-        let target = target(case, name).map_or(String::new(), |most| {
-            let verdict = if ratio <= most { "" } else { " missed" };
-            format!("≤ {most:.2}{verdict}")
-        });
-        writeln!(
-            rows,
-            "| {} | {name} | {} | {} | {ratio:.2} | {target} |",
-            case.title(),
-            number(workspace),
-            number(baseline)
-        )?;
-    }
-    Ok(rows)
+pub(crate) fn rows(measured: &Measured) -> String {
+    measured.names().map(|name| row(measured, name)).collect()
 }
 
-/// The highest acceptable ratio of this workspace to kube 5.0.0. For times, 1/1.2 means 1.2 times the request rate.
-fn target(case: Case, metric: &str) -> Option<f64> {
-    match (case, metric) {
-        (Case::Get { in_flight: 64, one_connection: true, .. }, "µs per request") => Some(1.0 / 1.2),
-        (Case::List { .. }, "ms") => Some(1.0 / 1.5),
-        (Case::List { .. }, "MiB peak RSS") => Some(0.7),
-        (Case::Reflector { .. }, "ms to fill") => Some(1.0 / 1.5),
-        (Case::Dispatch { .. }, "ms" | "MiB peak RSS") => Some(1.0),
-        _ => None,
-    }
+/// The rows of a case that have a target.
+fn rows_with_target(measured: &Measured) -> String {
+    let names = measured.names().filter(|name| target(measured.case, name).is_some());
+    names.map(|name| row(measured, name)).collect()
 }
 
-fn median(rounds: &[Metrics], name: &str) -> f64 {
-    let mut values: Vec<f64> = rounds.iter().filter_map(|metrics| metrics.get(name)).copied().collect();
-    values.sort_by(f64::total_cmp);
-    match values.len() {
-        0 => f64::NAN,
-        len if len % 2 == 1 => values[len / 2],
-        len => f64::midpoint(values[len / 2 - 1], values[len / 2]),
+fn row(measured: &Measured, name: &str) -> String {
+    let (workspace, baseline) = measured.medians(name);
+    cells(&measured.case.title(), name, workspace, baseline, target(measured.case, name))
+}
+
+/// How costs grow between two numbers of objects, with the target of each.
+pub(crate) fn growth_rows(growth: &[Growth]) -> String {
+    let row = |growth: &Growth| {
+        let case = format!("growth from {} to {} objects", growth.from, growth.to);
+        cells(
+            &case,
+            &growth.metric,
+            Some(growth.workspace),
+            growth.baseline,
+            Some(Target::Value(growth.most)),
+        )
+    };
+    growth.iter().map(row).collect()
+}
+
+fn cells(
+    case: &str,
+    metric: &str,
+    workspace: Option<f64>,
+    baseline: Option<f64>,
+    target: Option<Target>,
+) -> String {
+    let ratio = workspace.zip(baseline).map(|(workspace, baseline)| workspace / baseline);
+    let verdict = |found: Option<f64>, most: f64| match found {
+        Some(found) if found > most => " missed",
+        _ => "",
+    };
+    let target = match target {
+        Some(Target::Ratio(most)) => format!("≤ {most:.2}{}", verdict(ratio, most)),
+        Some(Target::Value(most)) => format!("value ≤ {}{}", number(most), verdict(workspace, most)),
+        None => String::new(),
+    };
+    let ratio = ratio.filter(|ratio| ratio.is_finite()).map_or(String::new(), |ratio| format!("{ratio:.2}"));
+    format!("| {case} | {metric} | {} | {} | {ratio} | {target} |\n", cell(workspace), cell(baseline))
+}
+
+/// What is accepted. For times, 1/1.2 means 1.2 times the request rate.
+fn target(case: Case, metric: &str) -> Option<Target> {
+    use Target::{Ratio, Value};
+    let target = match (case, metric) {
+        (Case::Get { in_flight: 64, one_connection: true, .. }, "µs per request") => Ratio(1.0 / 1.2),
+        (Case::List { .. }, "ms") => Ratio(1.0 / 1.5),
+        (Case::List { .. }, "MiB peak RSS") => Ratio(0.7),
+        (Case::Reflector { .. }, growth::FILL) => Ratio(1.0 / 1.5),
+        (Case::Compact { .. }, growth::FILL) => Ratio(0.3),
+        (Case::Compact { .. }, growth::FILLED_RSS) => Ratio(0.08),
+        (Case::Compact { .. }, "`get` of a cold object ÷ plain decode") => Value(1.5),
+        (
+            Case::Reflector { .. } | Case::Compact { .. } | Case::Relist { .. },
+            "ms of the relist" | "ms CPU time of the relist",
+        ) => Ratio(0.25),
+        (Case::Relist { reconciles: Reconciles::Changes { .. }, .. }, "reconciles caused by the relist") => {
+            Value(0.0)
+        }
+        (Case::Dispatch { .. }, "ms" | "MiB peak RSS") => Ratio(1.0),
+        (Case::Cache { count: 100_000, kind: Kind::Pods }, growth::FILLED_RSS) => Value(mebibytes(500e6)),
+        (Case::Cache { count: 1_000_000, kind: Kind::Metadata }, growth::FILLED_RSS) => {
+            Value(mebibytes(600e6))
+        }
+        _ => return None,
+    };
+    Some(target)
+}
+
+fn mebibytes(bytes: f64) -> f64 {
+    bytes / f64::from(1 << 20)
+}
+
+/// The growth table: the targets, then each metric by the number of objects. `plots`: the folder of the plots, relative to the page.
+pub(crate) fn growth_sections(measured: &[Measured], plots: &str) -> String {
+    let bounds: String = measured.iter().map(rows_with_target).collect();
+    let mut text = format!("{HEADER}{bounds}{}", growth_rows(&growth::growth(measured)));
+    for curve in &CURVES {
+        let _ = write!(text, "\n{}", section(curve, measured, plots)); // a String accepts every write
     }
+    text
+}
+
+fn section(curve: &Curve, measured: &[Measured], plots: &str) -> String {
+    let (title, metric) = (curve.title, curve.metric);
+    let mut text = format!("![{title}]({plots}/{}.svg)\n\n", curve.file);
+    text += &format!("| objects | {metric}, this workspace | kube 5.0.0 | ratio |\n|--:|--:|--:|--:|\n");
+    for point in curve.points(measured) {
+        let ratio =
+            point.baseline.map_or(String::new(), |baseline| format!("{:.2}", point.workspace / baseline));
+        text += &format!(
+            "| {} | {} | {} | {ratio} |\n",
+            point.objects,
+            number(point.workspace),
+            cell(point.baseline)
+        );
+    }
+    text
+}
+
+fn cell(value: Option<f64>) -> String {
+    value.map_or("not measured".to_owned(), number)
 }
 
 fn number(value: f64) -> String {
     if value >= 100.0 { format!("{value:.0}") } else { format!("{value:.2}") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::measure::Metrics;
+
+    fn measured(case: Case, workspace: &[(&str, f64)], baseline: &[(&str, f64)]) -> Measured {
+        let metrics = |values: &[(&str, f64)]| -> Metrics {
+            values.iter().map(|(name, value)| ((*name).to_owned(), *value)).collect()
+        };
+        let baseline = if baseline.is_empty() { vec![] } else { vec![metrics(baseline)] };
+        Measured { case, workspace: vec![metrics(workspace)], baseline }
+    }
+
+    #[test]
+    fn a_missed_target_is_marked() {
+        let case = Case::Compact { count: 5, streaming: false };
+        let names = [growth::FILL, "`get` of a cold object ÷ plain decode"];
+        let pairs = |values: [f64; 2]| [(names[0], values[0]), (names[1], values[1])];
+        let good = rows(&measured(case, &pairs([3.0, 1.5]), &pairs([10.0, 0.1])));
+        let expected = "| compact cache of 5 Pods | `get` of a cold object ÷ plain decode | 1.50 | 0.10 | 15.00 | value ≤ 1.50 |
+| compact cache of 5 Pods | ms to fill | 3.00 | 10.00 | 0.30 | ≤ 0.30 |
+";
+        assert_eq!(good, expected);
+        let bad = rows(&measured(case, &pairs([3.1, 1.6]), &pairs([10.0, 0.1])));
+        assert!(bad.contains("| value ≤ 1.50 missed |") && bad.contains("| ≤ 0.30 missed |"), "{bad}");
+    }
+
+    #[test]
+    fn a_missing_baseline_and_a_division_by_zero_have_no_ratio() {
+        let case = Case::Relist {
+            count: 5,
+            reconciles: Reconciles::Changes { cache: crate::case::CacheKind::Ordinary, streaming: false },
+        };
+        let name = "reconciles caused by the relist";
+        assert!(
+            rows(&measured(case, &[(name, 0.0)], &[(name, 0.0)]))
+                .ends_with("| 0.00 | 0.00 |  | value ≤ 0.00 |\n")
+        );
+        assert!(
+            rows(&measured(case, &[(name, 1.0)], &[]))
+                .ends_with("| 1.00 | not measured |  | value ≤ 0.00 missed |\n")
+        );
+    }
+
+    #[test]
+    fn the_growth_table_has_the_bounds_the_growth_and_a_plot_of_each_metric() {
+        let cache = |count, mebibytes| {
+            let case = Case::Cache { count, kind: Kind::Metadata };
+            measured(case, &[(growth::FILLED_RSS, mebibytes)], &[(growth::FILLED_RSS, 2.0 * mebibytes)])
+        };
+        let text = growth_sections(&[cache(100_000, 40.0), cache(1_000_000, 400.0)], "plots");
+        assert!(text.contains("| compact cache of 1000000 `PartialObjectMeta` | MiB RSS when filled | 400 | 800 | 0.50 | value ≤ 572 |"), "{text}");
+        assert!(text.contains("| growth from 100000 to 1000000 objects | Compact cache of PartialObjectMeta: RSS, per object | 1.00 | 1.00 | 1.00 | value ≤ 1.44 |"), "{text}");
+        assert!(text.contains("](plots/growth-metadata-rss.svg)\n\n| objects | MiB RSS when filled, this workspace | kube 5.0.0 | ratio |\n|--:|--:|--:|--:|\n| 100000 | 40.00 | 80.00 | 0.50 |\n"), "{text}");
+        assert_eq!(text.matches(".svg)").count(), CURVES.len());
+    }
 }

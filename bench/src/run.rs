@@ -5,48 +5,159 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
 use anyhow::{Context, ensure};
+use k8s_openapi::jiff::Zoned;
 
 use crate::args::{Library, Options};
-use crate::case::{Case, Kind, Objects};
-use crate::measure::Metrics;
-use crate::report;
+use crate::case::{Case, Objects, Table};
+use crate::measure::{Metrics, available_memory};
+use crate::results::Measured;
+use crate::{growth, plots, report, update};
 
-/// Runs the tables and prints the rows of each case when it is done.
+/// Runs the tables. Prints the rows of each case when it is done, and writes plots and tables when a table is done.
 pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
-    println!("{}", report::HEADER);
+    check(options)?;
     for table in &options.tables {
-        let server = Server::start(table.objects(options.objects))?;
-        for case in table.cases(options.objects) {
-            let (mut workspace, mut baseline) = (Vec::new(), Vec::new());
-            for round in 0..options.rounds {
-                // Alternate the order: the second measurement may profit from warm caches.
-                let mut order = Library::BOTH;
-                if round % 2 == 1 {
-                    order.reverse();
-                }
-                for library in order {
-                    let metrics = measure(library, case, server.kubeconfig.path())?;
-                    match library {
-                        Library::Workspace => workspace.push(metrics),
-                        Library::Baseline => baseline.push(metrics),
-                    }
-                }
+        println!("{}", report::HEADER.trim_end());
+        let measured = measure_table(*table, options)?;
+        if *table == Table::Growth {
+            print!("{}", report::growth_rows(&growth::growth(&measured)));
+            if let Some(folder) = &options.plots {
+                plots::write(folder, &measured)?;
             }
-            print!("{}", report::rows(case, &workspace, &baseline)?);
         }
+        if let Some(page) = &options.update {
+            write_table(page, *table, &measured, options)?;
+        }
+        println!();
     }
     Ok(())
 }
 
+/// Finds errors that would otherwise be found after the measurements.
+fn check(options: &Options) -> anyhow::Result<()> {
+    let growth = options.tables.contains(&Table::Growth);
+    ensure!(growth || options.plots.is_none(), "--plots: expected the table growth, which has the plots");
+    let Some(page) = &options.update else { return Ok(()) };
+    ensure!(
+        !growth || options.plots.is_some(),
+        "--update: expected --plots too, because the table growth shows them"
+    );
+    let text = read(page)?;
+    options.tables.iter().try_for_each(|table| update::with_table(&text, *table, "").map(drop))
+}
+
+fn measure_table(table: Table, options: &Options) -> anyhow::Result<Vec<Measured>> {
+    let counts = if options.objects.is_empty() { table.default_counts() } else { &options.objects };
+    // The number of objects of `get` is fixed.
+    let counts = if table == Table::Get { &counts[..1] } else { counts };
+    let mut all = Vec::new();
+    for group in counts.iter().flat_map(|count| table.groups(*count)) {
+        let server = Server::start(group.objects)?;
+        for case in group.cases {
+            let baseline = if table != Table::Growth {
+                Baseline::Required
+            } else if growth::fits(case, &all, available_memory()?)? {
+                Baseline::Optional
+            } else {
+                Baseline::Omitted
+            };
+            let measured = measure_case(case, options.rounds, baseline, server.kubeconfig.path())?;
+            print!("{}", report::rows(&measured));
+            all.push(measured);
+        }
+    }
+    Ok(all)
+}
+
+/// Whether kube 5.0.0 is measured too.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Baseline {
+    Required,
+    /// A failure is printed, and the case has no results of kube 5.0.0: with very many objects it may exceed the time limit.
+    Optional,
+    Omitted,
+}
+
+fn measure_case(
+    case: Case,
+    rounds: usize,
+    mut baseline: Baseline,
+    kubeconfig: &Path,
+) -> anyhow::Result<Measured> {
+    let mut measured = Measured { case, workspace: Vec::new(), baseline: Vec::new() };
+    for round in 0..rounds {
+        // Alternate the order: the second measurement may profit from warm caches.
+        let mut order = Library::BOTH;
+        if round % 2 == 1 {
+            order.reverse();
+        }
+        for library in order {
+            match library {
+                Library::Workspace => {
+                    let metrics = measure(library, case, kubeconfig)?;
+                    ensure!(growth::is_complete(case, &metrics), "measuring {} failed", case.title());
+                    measured.workspace.push(metrics);
+                }
+                Library::Baseline if baseline == Baseline::Omitted => {}
+                Library::Baseline => match measure(library, case, kubeconfig) {
+                    Ok(metrics) => {
+                        if !growth::is_complete(case, &metrics) {
+                            baseline = Baseline::Omitted; // from the other rounds
+                        }
+                        measured.baseline.push(metrics);
+                    }
+                    Err(error) if baseline == Baseline::Optional => {
+                        eprintln!("{error:#}");
+                        measured.baseline.clear();
+                        baseline = Baseline::Omitted;
+                    }
+                    Err(error) => return Err(error),
+                },
+            }
+        }
+    }
+    Ok(measured)
+}
+
 /// Runs one measurement in a separate process, so that memory and CPU time belong to one library.
 fn measure(library: Library, case: Case, kubeconfig: &Path) -> anyhow::Result<Metrics> {
+    let arg = serde_json::to_string(&case)?;
     let output = Command::new(std::env::current_exe()?)
-        .args(["measure", library.name(), &case.to_arg()])
+        .args(["measure", library.name(), &arg])
         .arg(kubeconfig)
         .stderr(Stdio::inherit())
         .output()?;
-    ensure!(output.status.success(), "measuring {} for {} failed", case.to_arg(), library.name());
-    serde_json::from_slice(&output.stdout).with_context(|| format!("metrics of {}", case.to_arg()))
+    ensure!(output.status.success(), "measuring {arg} for {} failed", library.name());
+    serde_json::from_slice(&output.stdout).with_context(|| format!("metrics of {arg}"))
+}
+
+/// Replaces a table in a Markdown file.
+fn write_table(page: &Path, table: Table, measured: &[Measured], options: &Options) -> anyhow::Result<()> {
+    let tables = match (table, &options.plots) {
+        (Table::Growth, Some(plots)) => report::growth_sections(measured, &update::link(page, plots)?),
+        _ => measured.iter().fold(report::HEADER.to_owned(), |text, case| text + &report::rows(case)),
+    };
+    let text = format!("{}\n\n{tables}", circumstances(options)?);
+    std::fs::write(page, update::with_table(&read(page)?, table, &text)?)
+        .with_context(|| page.display().to_string())
+}
+
+/// When and where the measurements were made.
+fn circumstances(options: &Options) -> anyhow::Result<String> {
+    let cpus = std::thread::available_parallelism()?;
+    let info = read(Path::new("/proc/cpuinfo"))?;
+    let model = info.lines().find_map(|line| line.strip_prefix("model name"));
+    let model = model.map_or("unknown CPU", |model| model.trim_start_matches([' ', '\t', ':']));
+    let rounds = match options.rounds {
+        1 => "one round".to_owned(),
+        rounds => format!("medians of {rounds} rounds"),
+    };
+    let build = if cfg!(debug_assertions) { ", without optimization" } else { "" };
+    Ok(format!("{}, {cpus} CPUs ({model}), {rounds}{build}.", Zoned::now().strftime("%B %Y")))
+}
+
+fn read(path: &Path) -> anyhow::Result<String> {
+    std::fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))
 }
 
 struct Server {
@@ -57,12 +168,8 @@ struct Server {
 impl Server {
     fn start(objects: Objects) -> anyhow::Result<Self> {
         let kubeconfig = tempfile::NamedTempFile::new()?;
-        let kind = match objects.kind {
-            Kind::Pods => "pods",
-            Kind::ConfigMaps => "configmaps",
-        };
         let mut process = Command::new(std::env::current_exe()?)
-            .args(["serve", kind, &objects.count.to_string()])
+            .args(["serve", &serde_json::to_string(&objects)?])
             .arg(kubeconfig.path())
             .stdout(Stdio::piped())
             .spawn()?;

@@ -4,6 +4,7 @@ mod collection;
 mod pods;
 mod response;
 mod socket;
+mod watches;
 
 use std::io::Write;
 use std::path::Path;

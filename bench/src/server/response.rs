@@ -4,23 +4,24 @@ use std::collections::HashMap;
 use std::convert::Infallible;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::time::Duration;
 
 use bytes::Bytes;
-use futures::{FutureExt, Stream, StreamExt, stream};
+use futures::{StreamExt, stream};
 use http::{Request, Response, StatusCode};
 use http_body_util::combinators::UnsyncBoxBody;
 use http_body_util::{BodyExt, Full, StreamBody};
 use hyper::body::{Frame, Incoming};
+use tokio::time::{MissedTickBehavior, interval};
 
-use super::collection::Collection;
+use super::collection::{CHUNK, Collection, LIST_VERSION};
+use crate::measure::unix_nanos;
 
 type ResponseResult = Result<Response<UnsyncBoxBody<Bytes, Infallible>>, http::Error>;
+type Query<'a> = HashMap<&'a str, &'a str>;
 
-/// The size of a body frame.
-const CHUNK: usize = 64 << 10;
-
-pub(super) fn respond(collection: &Arc<Collection>, request: &Request<Incoming>) -> ResponseResult {
-    let query: HashMap<&str, &str> = request
+pub(super) async fn respond(collection: Arc<Collection>, request: Request<Incoming>) -> ResponseResult {
+    let query: Query<'_> = request
         .uri()
         .query()
         .unwrap_or_default()
@@ -31,21 +32,25 @@ pub(super) fn respond(collection: &Arc<Collection>, request: &Request<Incoming>)
         "/version" => full(r#"{"major":"1","minor":"37"}"#),
         "/bench/connections" => full(collection.connections.load(Ordering::Relaxed).to_string()),
         "/bench/expire" => {
-            collection.expire.notify_one();
+            collection.watches.expire().await;
             full("{}")
         }
+        "/bench/listed-at" => full(collection.listed_at.load(Ordering::Relaxed).to_string()),
+        "/bench/change" => full(change(&collection, &query).await.to_string()),
         "/api/v1/namespaces/default/pods" | "/api/v1/namespaces/default/configmaps" => {
             match (query.get("watch"), query.get("resourceVersion")) {
                 (Some(_), _) if query.get("sendInitialEvents") == Some(&"true") => {
-                    streaming_list(Arc::clone(collection))
+                    streaming_list(&collection)
                 }
-                (Some(_), Some(&"1")) => replay(collection),
-                (Some(_), _) => until_expired(Arc::clone(collection)),
-                (None, _) => list(collection, &query),
+                (Some(_), Some(&"1")) => replay(&collection),
+                (Some(_), _) => response().body(StreamBody::new(collection.watches.open()).boxed_unsync()),
+                (None, _) => list(&collection, &query),
             }
         }
-        "/api/v1/namespaces/default/configmaps/object-0" => full(collection.range(0, 1)),
-        _ => Response::builder().status(StatusCode::NOT_FOUND).body(Full::default().boxed_unsync()),
+        path => match path.rsplit_once('/').and_then(|(_, name)| collection.named(name)) {
+            Some(object) => full(object),
+            None => Response::builder().status(StatusCode::NOT_FOUND).body(Full::default().boxed_unsync()),
+        },
     }
 }
 
@@ -53,14 +58,20 @@ fn full(body: impl Into<Bytes>) -> ResponseResult {
     response().body(Full::new(body.into()).boxed_unsync())
 }
 
-fn list(collection: &Collection, query: &HashMap<&str, &str>) -> ResponseResult {
-    let number = |name| query.get(name).and_then(|value| value.parse::<usize>().ok());
-    let from = number("continue").unwrap_or(0).min(collection.len());
-    let to = number("limit").map_or(collection.len(), |limit| collection.len().min(from + limit));
+fn number(query: &Query<'_>, name: &str) -> Option<usize> {
+    query.get(name)?.parse().ok()
+}
+
+fn list(collection: &Collection, query: &Query<'_>) -> ResponseResult {
+    let from = number(query, "continue").unwrap_or(0).min(collection.len());
+    if from == 0 {
+        collection.listed_at.store(unix_nanos(), Ordering::Relaxed);
+    }
+    let to = number(query, "limit").map_or(collection.len(), |limit| collection.len().min(from + limit));
     let next = if to < collection.len() { format!(r#","continue":"{to}""#) } else { String::new() };
     let head = format!(
-        r#"{{"kind":"{}","apiVersion":"v1","metadata":{{"resourceVersion":"900000"{next}}},"items":["#,
-        collection.list_kind
+        r#"{{"kind":"{}List","apiVersion":"{}","metadata":{{"resourceVersion":"{LIST_VERSION}"{next}}},"items":["#,
+        collection.kind, collection.api_version
     );
     let pieces = [Bytes::from(head)].into_iter().chain(chunks(collection.range(from, to)));
     let frames = stream::iter(pieces.chain([Bytes::from_static(b"]}")])).map(|piece| Ok(Frame::data(piece)));
@@ -68,41 +79,39 @@ fn list(collection: &Collection, query: &HashMap<&str, &str>) -> ResponseResult 
 }
 
 /// A watch that sends every object as an event.
-fn replay(collection: &Collection) -> ResponseResult {
-    let frames = stream::iter(chunks(collection.events.clone())).map(|piece| Ok(Frame::data(piece)));
+fn replay(collection: &Arc<Collection>) -> ResponseResult {
+    let frames = stream::iter(collection.events()).map(|piece| Ok(Frame::data(piece)));
     response().body(StreamBody::new(frames).boxed_unsync())
 }
 
-/// A watch that sends every object, then the bookmark that completes a streaming list, and later expires with 410.
-fn streaming_list(collection: Arc<Collection>) -> ResponseResult {
-    let kind = collection.list_kind.trim_end_matches("List");
+/// A watch that sends every object, then the bookmark that completes a streaming list, and then what is sent to all watches.
+fn streaming_list(collection: &Arc<Collection>) -> ResponseResult {
+    collection.listed_at.store(unix_nanos(), Ordering::Relaxed);
+    let later = collection.watches.open();
     let end = format!(
-        r#"{{"type":"BOOKMARK","object":{{"kind":"{kind}","apiVersion":"v1","metadata":{{"resourceVersion":"900000","#
+        r#"{{"type":"BOOKMARK","object":{{"kind":"{}","apiVersion":"{}","metadata":{{"resourceVersion":"{LIST_VERSION}","#,
+        collection.kind, collection.api_version
     ) + r#""annotations":{"k8s.io/initial-events-end":"true"}}}}"#
         + "\n";
-    let pieces = chunks(collection.events.clone()).chain([Bytes::from(end)]);
+    let pieces = collection.events().chain([Bytes::from(end)]);
     let frames = stream::iter(pieces.map(|piece| Ok(Frame::data(piece))));
-    response().body(StreamBody::new(frames.chain(expiry(collection))).boxed_unsync())
+    response().body(StreamBody::new(frames.chain(later)).boxed_unsync())
 }
 
-/// A watch that sends nothing until it expires with 410.
-fn until_expired(collection: Arc<Collection>) -> ResponseResult {
-    response().body(StreamBody::new(expiry(collection)).boxed_unsync())
-}
-
-fn expiry(
-    collection: Arc<Collection>,
-) -> impl Stream<Item = Result<Frame<Bytes>, Infallible>> + Send + 'static {
-    const EXPIRED: &str = concat!(
-        r#"{"type":"ERROR","object":{"kind":"Status","apiVersion":"v1","metadata":{},"status":"Failure","#,
-        r#""message":"too old resource version: 900000 (900001)","reason":"Expired","code":410}}"#,
-        "\n"
-    );
-    let expired = async move {
-        collection.expire.notified().await;
-        Ok(Frame::data(Bytes::from_static(EXPIRED.as_bytes())))
-    };
-    expired.into_stream()
+/// Sends `count` changes, `rate` a second. Returns the time of the last one in nanoseconds since the epoch.
+async fn change(collection: &Collection, query: &Query<'_>) -> u64 {
+    let count = number(query, "count").unwrap_or(1);
+    let rate = number(query, "rate").unwrap_or(1).max(1);
+    let mut ticks = interval(Duration::from_secs_f64(1.0 / rate as f64));
+    // A late change is followed by the others sooner, so that the rate is kept.
+    ticks.set_missed_tick_behavior(MissedTickBehavior::Burst);
+    let mut last = 0;
+    for number in 0..count {
+        ticks.tick().await;
+        last = unix_nanos();
+        collection.watches.send(collection.change(number, last)).await;
+    }
+    last
 }
 
 fn response() -> http::response::Builder {

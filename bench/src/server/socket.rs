@@ -59,10 +59,7 @@ impl Socket {
             tokio::spawn(async move {
                 let Ok(stream) = tls.accept(stream).await else { return };
                 collection.connections.fetch_add(1, Ordering::Relaxed);
-                let service = service_fn(|request| {
-                    let response = respond(&collection, &request);
-                    async move { response }
-                });
+                let service = service_fn(|request| respond(Arc::clone(&collection), request));
                 let mut http = auto::Builder::new(TokioExecutor::new());
                 http.http2().max_concurrent_streams(250);
                 // Ignored: a client that disconnects is no error.

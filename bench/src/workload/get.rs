@@ -7,20 +7,21 @@ use std::time::{Duration, Instant};
 use k8s_openapi::api::core::v1::ConfigMap;
 
 use super::super::kube::{Api, Client};
+use super::control;
 use crate::measure::{Metrics, Stopwatch};
 
 pub(super) async fn measure(client: Client, in_flight: usize, requests: usize) -> anyhow::Result<Metrics> {
     let api: Api<ConfigMap> = Api::default_namespaced(client.clone());
     run(&api, in_flight, requests / 10).await?;
-    let watch = Stopwatch::start()?;
+    let watch = Stopwatch::start();
     let mut latencies = run(&api, in_flight, requests).await?;
-    let (wall, cpu) = watch.stop()?;
+    let (wall, cpu) = watch.stop();
     latencies.sort_unstable();
     let percentile = |percent: usize| latencies[latencies.len() * percent / 100].as_secs_f64() * 1e6;
-    let connections = client.request_text(http::Request::get("/bench/connections").body(Vec::new())?).await?;
+    let connections = control::connections(&client).await?;
     let each = 1e3 / requests as f64;
     Ok([
-        ("connections".into(), connections.parse()?),
+        ("connections".into(), connections),
         ("µs per request".into(), wall * each),
         ("µs CPU time per request".into(), cpu * each),
         ("µs p50".into(), percentile(50)),

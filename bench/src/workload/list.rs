@@ -4,14 +4,15 @@ use k8s_openapi::api::core::v1::Pod;
 
 use super::super::kube::Client;
 use super::super::list;
+use super::control;
 use crate::measure::{self, Metrics, Stopwatch};
 
 pub(super) async fn measure(client: Client, count: usize, pruned: bool) -> anyhow::Result<Metrics> {
     // Not measured: connecting.
-    client.request_text(http::Request::get("/version").body(Vec::new())?).await?;
-    let watch = Stopwatch::start()?;
+    control::connect(&client).await?;
+    let watch = Stopwatch::start();
     let pods: Vec<Pod> = list(client, pruned).await?;
-    let (wall, cpu) = watch.stop()?;
+    let (wall, cpu) = watch.stop();
     anyhow::ensure!(pods.len() == count, "received {} of {count} Pods", pods.len());
     anyhow::ensure!(
         pods.iter().all(|pod| pod.metadata.managed_fields.is_none() == pruned),

@@ -1,10 +1,19 @@
 //! The measured program. It is compiled twice, once against each library, so that both run the same code.
 
+mod cache;
+mod compact;
+mod control;
 mod dispatch;
 mod get;
+mod growth;
 mod list;
+mod reconciler;
 mod reflector;
+mod relist;
+mod running;
 mod watch;
+
+pub(crate) use cache::Cache;
 
 use std::path::Path;
 
@@ -30,6 +39,10 @@ pub(crate) fn measure(case: Case, kubeconfig: &Path) -> anyhow::Result<Metrics> 
             Case::Reflector { count, pruned, streaming } => {
                 reflector::measure(client, count, pruned, streaming).await
             }
+            Case::Compact { count, streaming } => compact::measure(client, count, streaming).await,
+            Case::Cache { count, kind } => compact::fill(client, count, kind).await,
+            Case::Relist { count, reconciles } => relist::measure(client, count, reconciles).await,
+            Case::Growth { count } => growth::measure(client, count).await,
             Case::Dispatch { count, work_ms } => dispatch::measure(client, count, work_ms).await,
         }
     })

@@ -13,7 +13,7 @@ pub(super) async fn measure(client: Client, count: usize) -> anyhow::Result<Metr
     let api: Api<Pod> = Api::default_namespaced(client);
     // A watch from version 1 makes the server send all objects as events.
     let mut events = pin!(api.watch(&WatchParams::default(), "1").await?);
-    let watch = Stopwatch::start()?;
+    let watch = Stopwatch::start();
     let mut seen = 0;
     while seen < count
         && let Some(event) = events.try_next().await?
@@ -21,7 +21,7 @@ pub(super) async fn measure(client: Client, count: usize) -> anyhow::Result<Metr
         anyhow::ensure!(matches!(event, WatchEvent::Added(_)), "expected only ADDED events");
         seen += 1;
     }
-    let (wall, cpu) = watch.stop()?;
+    let (wall, cpu) = watch.stop();
     anyhow::ensure!(seen == count, "received {seen} of {count} events");
     let each = 1e3 / count as f64;
     Ok([
