@@ -15,6 +15,7 @@ use kube_runtime::{
     reflector::{self, CompactWriter, Index, ObjectRef, Store},
     watcher::{Config, Event},
 };
+use kube_testserver::{Fault, Match};
 use serde_json::{Value, json};
 use std::{
     convert::Infallible,
@@ -84,11 +85,12 @@ async fn it_follows_changes_and_waits_for_writes() {
     eventually(async || store.is_empty()).await;
     assert_eq!(expect_next(&mut subscriber).await.name_any(), "a", "its last state");
     maps.add(named::<ConfigMap>("b")).await;
-    server.compact();
+    // A watch that is up to date would be resumed.
+    let expired = server.fault(Match::watch::<ConfigMap>().times(1), Fault::Expired);
     server.end_watches();
     let written = maps.add(named::<ConfigMap>("c")).await;
     assert!(store.wait_for(&written).await.unwrap().is_some());
-    assert_eq!(names(&store.state()), ["b", "c"], "after a relist");
+    assert_eq!((names(&store.state()), expired.hits()), (vec!["b".into(), "c".into()], 1), "after a relist");
 }
 
 #[tokio::test]
