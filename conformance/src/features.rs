@@ -58,6 +58,7 @@ const FEATURES: &[Feature] = &[
     ("namespaces: missing, terminating, cascading deletion", &["namespaces/"]),
     ("garbage collection", &["gc/"]),
     ("built-in kinds: defaults and rules", &["defaults/"]),
+    ("immutable fields", &["immutable/"]),
     ("Events under both their names", &["events/"]),
     ("autoscalers in both their versions", &["autoscalers/"]),
     ("admission webhooks: patches, reinvocation, policies, timeout, conditions, selectors, dry run, warnings", &["admission/"]),

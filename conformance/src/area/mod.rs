@@ -19,6 +19,7 @@ mod discovery;
 mod dryrun;
 mod events;
 mod gc;
+mod immutable;
 mod namespaces;
 mod patch;
 mod pods;
@@ -44,6 +45,7 @@ pub(crate) fn cases() -> Vec<Case> {
         create::cases(),
         read::cases(),
         update::cases(),
+        immutable::cases(),
         patch::cases(),
         apply::cases(),
         delete::cases(),

@@ -22,7 +22,7 @@ use crate::{
     scheme::{Endpoint, crd},
     status_error::StatusError,
     store::{Key, Stored},
-    strategy,
+    strategy::{self, WritePart},
 };
 
 /// Sets the namespace of the path. The name in the path of a custom resource is ignored on create.
@@ -150,7 +150,7 @@ pub(super) fn finish(
             return Err(StatusError::invalid(endpoint.group(), endpoint.kind(), meta::name(object), &errors));
         }
     }
-    let warnings = check(endpoint, object, old)?;
+    let warnings = check(endpoint, call.part(), object, old)?;
     escalation::check(cluster, call, object, old)?;
     if defines {
         check_definition(object, old)?;
@@ -161,20 +161,32 @@ pub(super) fn finish(
 }
 
 /// Validates metadata, schema and kind. Returns warnings.
-fn check(endpoint: &Endpoint, object: &Value, old: Option<&Value>) -> Result<Vec<String>, StatusError> {
+fn check(
+    endpoint: &Endpoint,
+    part: WritePart,
+    object: &Value,
+    old: Option<&Value>,
+) -> Result<Vec<String>, StatusError> {
     let schema = endpoint.schema();
     let mut errors = schema.validate(object);
+    if !endpoint.resource.custom {
+        // The keys of lists in built-in kinds are for merging; rules of the kind say which must be unique.
+        errors.retain(|error| error.reason != "FieldValueDuplicate");
+    }
     if let Some(old) = old.filter(|_| endpoint.resource.custom && !errors.is_empty()) {
         errors = schema.validate_update(object, old);
     }
     let violations = schema.check_rules(object, old, &errors);
     errors.extend(violations.errors);
-    let mut of_kind = strategy::validate_rights(endpoint, object, old);
+    let mut of_kind = strategy::validate_rights(endpoint, object);
     of_kind.extend(strategy::validate_kind(endpoint, object, old.is_none()));
     // Rules of the kind report the same fields more precisely than the schema.
     errors.retain(|error| !of_kind.iter().any(|better| better.field == error.field));
     errors.extend(of_kind);
     errors.splice(0..0, strategy::validate_metadata(endpoint, object, old));
+    if let Some(old) = old.filter(|_| part == WritePart::Main) {
+        errors.extend(strategy::validate_immutable(endpoint, old, object));
+    }
     if errors.is_empty() {
         return Ok(violations.ratcheted.iter().map(ToString::to_string).collect());
     }

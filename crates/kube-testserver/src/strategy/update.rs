@@ -10,7 +10,8 @@ pub(crate) fn prepare(endpoint: &Endpoint, part: WritePart, old: &Value, new: &m
             if endpoint.has_status() {
                 keep(new, old, "status");
             }
-            if endpoint.is_core("namespaces") {
+            let requests = endpoint.resource.is("certificates.k8s.io", "certificatesigningrequests");
+            if endpoint.is_core("namespaces") || requests {
                 keep(new, old, "spec");
             }
             built_in::prepare_update(endpoint, new);
