@@ -19,6 +19,7 @@ mod discovery;
 mod dryrun;
 mod events;
 mod gc;
+mod identity;
 mod immutable;
 mod namespaces;
 mod patch;
@@ -28,6 +29,7 @@ mod rbac;
 mod read;
 mod representation;
 mod reviews;
+mod scale;
 mod schema;
 mod selectors;
 mod strategic;
@@ -47,6 +49,7 @@ pub(crate) fn cases() -> Vec<Case> {
         update::cases(),
         immutable::cases(),
         patch::cases(),
+        identity::cases(),
         apply::cases(),
         delete::cases(),
         watch::cases(),
@@ -55,6 +58,7 @@ pub(crate) fn cases() -> Vec<Case> {
         representation::cases(),
         columns::cases(),
         subresource::cases(),
+        scale::cases(),
         pods::cases(),
         dryrun::cases(),
         schema::cases(),

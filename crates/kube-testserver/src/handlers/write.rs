@@ -16,7 +16,7 @@ use crate::{
     meta,
     route::{FieldValidation, WriteOptions},
     schema::{
-        FieldError, Schema,
+        Schema,
         types::{self, OBJECT_META},
     },
     scheme::{Endpoint, crd},
@@ -40,20 +40,16 @@ pub(super) fn set_namespace(call: &Call, object: &mut Value) -> Result<(), Statu
     Ok(())
 }
 
-/// Sets name and namespace of the path; a body that differs is refused.
+/// Sets the namespace of the path; a body without the name of the path is refused.
 pub(super) fn set_identity(call: &Call, object: &mut Value) -> Result<(), StatusError> {
-    set_namespace(call, object)?;
-    let name = meta::name(object);
-    match call.name.as_deref() {
-        Some(wanted) if name.is_empty() => meta::set(object, "name", wanted),
-        Some(wanted) if name != wanted => {
-            return Err(StatusError::bad_request(format!(
-                "the name of the object ({name}) does not match the name on the URL ({wanted})"
-            )));
-        }
-        _ => {}
+    let Some(wanted) = call.name.as_deref() else { return set_namespace(call, object) };
+    match meta::name(object) {
+        "" => Err(StatusError::nameless(wanted)),
+        name if name != wanted => Err(StatusError::bad_request(format!(
+            "the name of the object ({name}) does not match the name on the URL ({wanted})"
+        ))),
+        _ => set_namespace(call, object),
     }
-    Ok(())
 }
 
 /// Prunes unknown fields, sets defaults and refuses values of a wrong type. Returns warnings about pruned fields. Applied objects keep their nulls, which validation reports.
@@ -218,17 +214,21 @@ fn check_definition(definition: &Value, old: Option<&Value>) -> Result<(), Statu
 
 /// Refuses values of a wrong type, which genuine servers cannot decode into Go types.
 fn check_types(endpoint: &Endpoint, object: &Value) -> Result<(), StatusError> {
+    let Some(why) = wrong_type(endpoint, object) else { return Ok(()) };
+    let (kind, version) = (endpoint.kind(), &endpoint.version().name);
+    Err(StatusError::bad_request(format!(
+        "{kind} in version {version:?} cannot be handled as a {kind}: {why}"
+    )))
+}
+
+/// The first value of a wrong type.
+pub(super) fn wrong_type(endpoint: &Endpoint, object: &Value) -> Option<String> {
     let (errors, prefix) = match endpoint.resource.custom {
         true => (metadata_schema().validate(&object["metadata"]), "metadata."),
         false => (endpoint.schema().validate(object), ""),
     };
-    let of_wrong_type = |error: &&FieldError| error.reason == "FieldValueTypeInvalid";
-    let Some(error) = errors.iter().find(of_wrong_type) else { return Ok(()) };
-    let (kind, version) = (endpoint.kind(), &endpoint.version().name);
-    Err(StatusError::bad_request(format!(
-        "{kind} in version {version:?} cannot be handled as a {kind}: json: cannot unmarshal field {prefix}{}: {}",
-        error.field, error.message
-    )))
+    let error = errors.iter().find(|error| error.reason == "FieldValueTypeInvalid")?;
+    Some(format!("json: cannot unmarshal field {prefix}{}: {}", error.field, error.message))
 }
 
 fn metadata_schema() -> &'static Schema {

@@ -12,7 +12,7 @@ mod rules;
 mod update;
 
 pub(crate) use allocate::{CLAIM_IN_USE, VOLUME_IN_USE};
-pub(crate) use built_in::{created_by_put, needs_version};
+pub(crate) use built_in::{created_by_put, needs_version, status_has_metadata};
 pub(crate) use create::prepare as prepare_create;
 pub(crate) use defaults::default;
 pub(crate) use immutable::validate as validate_immutable;
