@@ -17,7 +17,10 @@ mod defaults;
 mod delete;
 mod discovery;
 mod dryrun;
+mod encoding;
 mod events;
+mod fields;
+mod finalizers;
 mod gc;
 mod identity;
 mod immutable;
@@ -55,7 +58,9 @@ pub(crate) fn cases() -> Vec<Case> {
         watch::cases(),
         watchlist::cases(),
         selectors::cases(),
+        fields::cases(),
         representation::cases(),
+        encoding::cases(),
         columns::cases(),
         subresource::cases(),
         scale::cases(),
@@ -75,6 +80,7 @@ pub(crate) fn cases() -> Vec<Case> {
         autoscalers::cases(),
         namespaces::cases(),
         gc::cases(),
+        finalizers::cases(),
         admission::cases(),
         reviews::cases(),
         discovery::cases(),

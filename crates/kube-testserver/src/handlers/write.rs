@@ -184,7 +184,11 @@ fn check(
         errors.extend(strategy::validate_immutable(endpoint, old, object));
     }
     if errors.is_empty() {
-        return Ok(violations.ratcheted.iter().map(ToString::to_string).collect());
+        let mut warnings: Vec<String> = violations.ratcheted.iter().map(ToString::to_string).collect();
+        if part == WritePart::Main {
+            warnings.extend(strategy::finalizer_warnings(endpoint, object, old));
+        }
+        return Ok(warnings);
     }
     // Errors name the stored kind of a storage equivalent.
     let group =

@@ -151,7 +151,7 @@ impl StatusError {
 
     /// The requested resourceVersion is in the future.
     pub(crate) fn too_large_resource_version(requested: u64, current: u64) -> Self {
-        let message = format!("Too large resource version: {requested}, current: {current}");
+        let message = format!("Timeout: Too large resource version: {requested}, current: {current}");
         let cause = Cause {
             reason: "ResourceVersionTooLarge".into(),
             message: "Too large resource version".into(),
